@@ -1,0 +1,57 @@
+# Qualifies Priority Flow Control on SONiC switches. `make help` lists the targets.
+PYTHON  ?= python3
+VENV    := .venv
+BIN     := $(VENV)/bin
+TESTBED ?= vtb-t0
+PORT    ?=
+FAULT   ?=
+DEPLOY  ?=
+
+# Ansible, pip and pytest keep what they write inside the clone (or a temporary folder), never in the user's home.
+export ANSIBLE_HOME := $(CURDIR)/.ansible
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help qualify test lint bench clean
+
+help:  ## list the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
+	@echo '  variables: TESTBED=vtb-t0 PORT=Ethernet8 FAULT=pause-ignored@Ethernet8 DEPLOY=1 PYTHON=python3'
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	    || { echo "error: $$($(PYTHON) --version 2>&1) found, Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11"; exit 1; }
+	@echo "creating the virtual environment $(VENV)"
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "error: $(PYTHON) cannot make a virtual environment" \
+	    "(on Debian the package python3-venv brings that)"; exit 1; }
+
+$(VENV)/.installed: $(BIN)/python setup.cfg constraints.txt
+	@echo "installing the packages that a qualification needs"
+	@$(BIN)/pip install -q -c constraints.txt -e .
+	@touch $@
+
+$(VENV)/.test-installed: $(VENV)/.installed
+	@echo "installing the packages that the tests need"
+	@$(BIN)/pip install -q -c constraints.txt -e '.[test]'
+	@$(BIN)/pip check
+	@touch $@
+
+qualify: $(VENV)/.installed  ## qualify a switch: TESTBED=, PORT=, FAULT=, DEPLOY=1 on hardware
+	@$(BIN)/python scripts/qualify.py --testbed '$(TESTBED)' $(if $(PORT),--port '$(PORT)') \
+	    $(if $(FAULT),--fault '$(FAULT)') $(if $(DEPLOY),--deploy)
+
+test: lint  ## lint, type check and run the project's tests
+	$(BIN)/python -m pytest -q -n 2 --dist loadscope
+
+lint: $(VENV)/.test-installed  ## flake8, mypy and ansible-lint
+	$(BIN)/flake8
+	$(BIN)/mypy
+	cd ansible && PATH="$(CURDIR)/$(BIN):$$PATH" ANSIBLE_LINT_NODEPS=1 ../$(BIN)/ansible-lint --offline -q
+
+bench: $(VENV)/.installed  ## print the benchmarks and write them to results/bench.json
+	@$(BIN)/python scripts/bench.py
+
+clean:  ## stop virtual testbeds, remove what was built and the virtual testbeds' state; results stay
+	@if [ -x $(BIN)/virtual-testbed ]; then $(BIN)/virtual-testbed down; fi
+	rm -rf $(VENV) .virtual_testbed .ansible build dist *.egg-info .mypy_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

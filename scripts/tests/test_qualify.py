@@ -1,0 +1,40 @@
+"""The qualification command refuses what cannot work with one sentence, and ends what it started."""
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).resolve().parent.parent / "qualify.py"
+
+HARDWARE = """
+- conf-name: lab-1
+  inv_name: lab
+  dut: [switch-a]
+- conf-name: virtual-1
+  virtual: true
+  inv_name: vtb
+"""
+
+
+def qualify(tmp_path: Path, *arguments: str, testbeds: str | None = HARDWARE) -> subprocess.CompletedProcess[str]:
+    testbed_file = tmp_path / "testbed.yaml"
+    if testbeds is not None:
+        testbed_file.write_text(testbeds)
+    command = [sys.executable, str(SCRIPT), "--testbed-file", str(testbed_file), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+
+@pytest.mark.parametrize(("arguments", "testbeds", "sentence"), [
+    (["--testbed", "vtb-t9"], HARDWARE, "testbed 'vtb-t9' is not in {file}; it has lab-1, virtual-1"),
+    (["--testbed", "lab-1"], HARDWARE, "testbed 'lab-1': inv_name names the inventory {folder}/lab, which is not a file"),
+    (["--testbed", "lab-1", "--fault", "pause-ignored"], HARDWARE,
+     "testbed 'lab-1' is hardware: FAULT= is for virtual testbeds only"),
+    (["--testbed", "lab-1"], "lab-1: {}\n", "testbed file {file} must hold a list of testbed entries"),
+    (["--testbed", "lab-1"], None, "testbed file {file} cannot be read: [Errno 2] No such file or directory: '{file}'"),
+])
+def test_refusals(tmp_path: Path, arguments: list[str], testbeds: str | None, sentence: str) -> None:
+    ended = qualify(tmp_path, *arguments, testbeds=testbeds)
+    assert ended.returncode == 2
+    expected = sentence.format(file=tmp_path / "testbed.yaml", folder=tmp_path)
+    assert ended.stderr == f"error: {expected}\n"
