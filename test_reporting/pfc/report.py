@@ -1,0 +1,97 @@
+"""Tables for the terminal, and files for other programs, made of rows that `queries` returned."""
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from tabulate import tabulate
+
+from .queries import Rows
+from .verdict import Status, Verdict
+
+LONGEST_CELL = 300
+WIDEST_COLUMN = 60
+
+
+def runs_table(runs: Rows) -> str:
+    """One line a run."""
+    headers = ["run", "testbed", "started (UTC)", "status", *Status]
+    return table(headers, [[run["run_id"], run["testbed"], _time(run["started"]), _run_status(run),
+                            *(run[status] for status in Status)] for run in runs])
+
+
+def run_report(run: Mapping[str, Any], verdict: Verdict, metrics: Rows, reasons: Rows) -> str:
+    """A run: its metrics, then why some of them are not PASS."""
+    end = f"finished {_time(run['finished'])}" if run["finished"] else "not finished"
+    parts = [f"run {printable(run['run_id'])} on {printable(run['testbed'])}, started {_time(run['started'])}, {end}",
+             metrics_table(metrics)]
+    if reasons:
+        parts += ["not PASS:", reasons_table(reasons)]
+    cause = f": {printable(verdict.cause)}" if verdict.cause else ""
+    return "\n".join([*parts, f"{verdict.status}{cause}"])
+
+
+def metrics_table(metrics: Rows) -> str:
+    """One line a device, port and metric."""
+    return table(["device", "port", "metric", "status", "value", "cause"],
+                 [[row["device_id"], row["port_id"], row["metric_name"], row["status"], _value(row), row["cause"]]
+                  for row in metrics])
+
+
+def reasons_table(reasons: Rows) -> str:
+    """One line a check, or record without one, that is not PASS."""
+    headers = ["device", "port", "priority", "check", "status", "expected", "seen", "message"]
+    return table(headers, [[row["device_id"], row["port_id"], row["priority"], row.get("name", row["scenario"]),
+                            row["status"], _cell(row.get("expected")), _cell(row.get("seen")),
+                            row.get("message") or row.get("cause")] for row in reasons])
+
+
+def table(headers: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """A table of texts; long columns are wrapped."""
+    texts = [["" if cell is None else printable(str(cell)) for cell in row] for row in rows]
+    widths = [WIDEST_COLUMN] * len(headers) if texts else None
+    return tabulate(texts, headers=list(headers), tablefmt="simple_outline", disable_numparse=True, maxcolwidths=widths)
+
+
+def printable(text: str) -> str:
+    """A text that is safe on a terminal: control characters and changes of direction are written as escapes."""
+    shown = "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode("ascii") for sign in text)
+    return shown if len(shown) <= LONGEST_CELL else f"{shown[:LONGEST_CELL]}... ({len(text)} characters)"
+
+
+def as_csv(metrics: Rows) -> str:
+    """The rows of `metrics` as comma-separated values with a line of column names; labels are JSON."""
+    out = io.StringIO()
+    writer = csv.writer(out)
+    if metrics:
+        writer.writerow(metrics[0])
+    for row in metrics:
+        writer.writerow(_cell(cell) if isinstance(cell, (dict, list)) else cell for cell in row.values())
+    return out.getvalue()
+
+
+def as_json(runs: Rows, metrics: Rows, records: Rows) -> str:
+    """Runs, metrics and records (with checks and evidence) as one JSON object."""
+    return json.dumps({"runs": runs, "metrics": metrics, "records": records}, indent=1) + "\n"
+
+
+def _cell(value: Any) -> str:
+    return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def _time(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M:%S}"
+
+
+def _run_status(run: Mapping[str, Any]) -> str:
+    if run["status"] or run["finished"]:
+        return str(run["status"] or "-")
+    return "not finished"
+
+
+def _value(row: Mapping[str, Any]) -> str:
+    return "" if row["value"] is None else f"{row['value']:g} {row['unit']}".strip()

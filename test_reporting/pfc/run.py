@@ -1,0 +1,148 @@
+"""One run: who measured what, when, and what it set out to measure. Kept as `run.json` beside the run's records."""
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from .errors import RecordError, SpoolError
+from .record import SCHEMA, Record, format_moment, parse_moment
+
+RUN_FILE = "run.json"
+QUALIFICATION, TELEMETRY = ORIGINS = ("qualification", "telemetry")
+Key = tuple[str, str, str]
+LONGEST_FOLDER_NAME = 80
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run. `expected` lists (device, port, metric): each gets a row, an ERROR when nothing was measured of it."""
+
+    run_id: str
+    testbed: str = ""
+    started: datetime = field(default_factory=lambda: datetime.now(timezone.utc))
+    finished: datetime | None = None
+    origin: str = QUALIFICATION
+    job_id: str = ""
+    software_version: str = ""
+    expected: tuple[Key, ...] = ()
+    info: Mapping[str, Any] = field(default_factory=dict)
+
+    def document(self) -> dict[str, Any]:
+        """The run as it is written to `run.json`."""
+        return {"schema": SCHEMA, "run_id": self.run_id, "testbed": self.testbed, "origin": self.origin,
+                "started": format_moment(self.started), "finished": self.finished and format_moment(self.finished),
+                "job_id": self.job_id, "software_version": self.software_version,
+                "expected": [list(key) for key in self.expected], "info": dict(self.info)}
+
+    def expecting(self, keys: Iterable[Key]) -> Run:
+        """The same run, expecting these too."""
+        return replace(self, expected=tuple(dict.fromkeys([*self.expected, *keys])))
+
+
+def run_of(document: Mapping[str, Any], where: str = "run") -> Run:
+    """Make a run of what is said about it; keys that are not fields of a run go to `info`.
+
+    Raises:
+        RecordError: one sentence that names `where` and the field.
+    """
+    if not isinstance(document, Mapping):
+        raise RecordError(f"{where}: expected a JSON object")
+    rest = {name: value for name, value in document.items() if name != "schema"}
+    texts = {name: rest.pop(name, None) or default for name, default in
+             (("run_id", ""), ("testbed", ""), ("job_id", ""), ("software_version", ""), ("origin", QUALIFICATION))}
+    for name, text in texts.items():
+        if not isinstance(text, str):
+            raise RecordError(f"{where}: field '{name}' is {text!r}; it must be a text")
+    if not texts["run_id"]:
+        raise RecordError(f"{where}: field 'run_id' is missing or empty")
+    if texts["origin"] not in ORIGINS:
+        raise RecordError(f"{where}: field 'origin' is {texts['origin']!r}; it must be one of {', '.join(ORIGINS)}")
+    times = {name: _moment(rest.pop(name, None), where, name) for name in ("started", "finished")}
+    expected = tuple(_key(entry, where) for entry in rest.pop("expected", None) or ())
+    info = {**(rest.pop("info", None) or {}), **rest}
+    return Run(texts["run_id"], texts["testbed"], times["started"] or datetime.now(timezone.utc), times["finished"],
+               texts["origin"], texts["job_id"], texts["software_version"], expected, info)
+
+
+def check_run(record: Record, run: Run, where: str) -> None:
+    """Refuse a record that says that it is of another run.
+
+    Raises:
+        RecordError: it does; the sentence begins with `where`.
+    """
+    if record.run_id != run.run_id:
+        raise RecordError(f"{where}: field 'run_id' is '{record.run_id}'; it must be '{run.run_id}'")
+
+
+def read_run(directory: Path, records: Iterable[Record]) -> Run | None:
+    """Read the run of a folder; without `run.json` it is what the first record says; None if there is none either.
+
+    Raises:
+        RecordError: the file is not what it should be.
+        SpoolError: the file cannot be read.
+    """
+    path = directory / RUN_FILE
+    try:
+        return run_of(json.loads(path.read_text(encoding="utf-8")), str(path))
+    except FileNotFoundError:
+        first = next(iter(records), None)
+        return Run(first.run_id, first.testbed, started=first.timestamp) if first else None
+    except OSError as error:
+        raise SpoolError(f"{path} cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise RecordError(f"{path}: it is not JSON: {error}") from error
+
+
+def write_run(directory: Path, run: Run) -> None:
+    """Write `run.json` so that a kill leaves the old one or the new one, whole.
+
+    Raises:
+        RecordError: `info` holds something that JSON cannot express.
+        SpoolError: the file cannot be written.
+    """
+    path, new = directory / RUN_FILE, directory / f".{RUN_FILE}.{os.getpid()}"
+    try:
+        text = json.dumps(run.document(), indent=1, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise RecordError(f"{path}: the run cannot be written as JSON: {error}") from error
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with new.open("w", encoding="ascii") as file:
+            file.write(text + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            new.unlink()
+        raise SpoolError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def folder_name(run_id: str) -> str:
+    """A file name for any run id: itself where it is plain and short, else a readable part of it and a digest."""
+    plain = re.sub(r"[^A-Za-z0-9._:+-]", "_", run_id)[:LONGEST_FOLDER_NAME].lstrip(".")
+    return plain if plain == run_id else f"{plain}-{sha256(run_id.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
+
+
+def _moment(value: Any, where: str, name: str) -> datetime | None:
+    if value is None or isinstance(value, datetime):
+        return value
+    try:
+        return parse_moment(value)
+    except (TypeError, ValueError) as error:
+        raise RecordError(f"{where}: field '{name}' is {value!r}; it must be a UTC time such as "
+                          "2026-01-31T13:00:00.000000Z, or null") from error
+
+
+def _key(entry: Any, where: str) -> Key:
+    if not (isinstance(entry, (list, tuple)) and len(entry) == 3 and all(isinstance(part, str) for part in entry)):
+        raise RecordError(f"{where}: field 'expected' holds {entry!r}; each entry must be [device, port, metric]")
+    return entry[0], entry[1], entry[2]

@@ -1,0 +1,136 @@
+"""The tables. They hold what the records say; `docs/reporting.md` describes them for those who query them.
+
+A status and its number must agree, in whatever way a row gets in: PASS is 0, FAIL is 1, ERROR has no number and a
+cause. A row without status is a plain number. SQL accepts a check whose answer is NULL: hence the `IS NOT NULL`s.
+"""
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import (CheckConstraint, Column, DateTime, Dialect, Double, ForeignKey, Index, Integer, MetaData,
+                        Numeric, String, Table, Text, text)
+from sqlalchemy.types import TypeDecorator, TypeEngine
+
+from .record import format_moment, parse_moment
+
+VERSION = "0001"
+AGREEMENT = """
+(status IS NOT NULL AND value IS NOT NULL AND status = 'PASS' AND value = 0 AND cause IS NULL)
+OR (status IS NOT NULL AND value IS NOT NULL AND status = 'FAIL' AND value = 1 AND cause IS NOT NULL)
+OR (status IS NOT NULL AND status = 'ERROR' AND value IS NULL AND cause IS NOT NULL)
+OR (status IS NULL AND value IS NOT NULL)
+"""
+
+
+class Moment(TypeDecorator[datetime]):
+    """A UTC time: text of the records' form in SQLite, which has no type for it; elsewhere a timestamp with zone."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """The column's type in this database."""
+        return dialect.type_descriptor(String(27) if dialect.name == "sqlite" else DateTime(timezone=True))
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> Any:
+        """A time on its way into the database."""
+        return format_moment(value) if value and dialect.name == "sqlite" else value
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> datetime | None:
+        """A time on its way out of the database."""
+        return parse_moment(value) if isinstance(value, str) else value
+
+
+def _number() -> Double[float]:
+    # SQLite's NUMERIC keeps 0 and 1 as they are written in queries, instead of 0.0 and 1.0
+    return Double(asdecimal=False).with_variant(Numeric(asdecimal=False), "sqlite")
+
+
+metadata = MetaData()
+
+# The table in which Alembic keeps the version of a schema: later versions find here what they have to migrate.
+version = Table("alembic_version", metadata, Column("version_num", String(32), primary_key=True))
+
+runs = Table(
+    "runs", metadata,
+    Column("run_id", Text, primary_key=True),
+    Column("testbed", Text, nullable=False),
+    Column("started", Moment, nullable=False),
+    Column("finished", Moment),
+    Column("status", String(5)),
+    Column("cause", Text),
+    Column("origin", String(16), nullable=False),
+    Column("job_id", Text, nullable=False),
+    Column("software_version", Text, nullable=False),
+    Column("expected", Text, nullable=False),
+    Column("info", Text, nullable=False),
+    CheckConstraint("status IS NULL OR status IN ('PASS', 'FAIL', 'ERROR')", name="runs_status"),
+    CheckConstraint("status IS NULL OR status <> 'PASS' OR finished IS NOT NULL", name="runs_pass_is_finished"),
+    Index("runs_by_start", "started"),
+)
+
+records = Table(
+    "records", metadata,
+    Column("record_id", String(64), primary_key=True),
+    Column("run_id", Text, ForeignKey("runs.run_id"), nullable=False),
+    Column("kind", String(8), nullable=False),
+    Column("timestamp", Moment, nullable=False),
+    Column("testbed", Text, nullable=False),
+    Column("device_id", Text, nullable=False),
+    Column("port_id", Text, nullable=False),
+    Column("priority", Integer),
+    Column("scenario", Text, nullable=False),
+    Column("plan_id", Text, nullable=False),
+    Column("metric_name", Text, nullable=False),
+    Column("value", _number()),
+    Column("unit", Text, nullable=False),
+    Column("status", String(5)),
+    Column("cause", Text),
+    Column("os_version", Text, nullable=False),
+    Column("hwsku", Text, nullable=False),
+    Column("evidence", Text, nullable=False),
+    Column("labels", Text, nullable=False),
+    Column("extra", Text, nullable=False),
+    CheckConstraint(AGREEMENT, name="records_status_and_value"),
+    Index("records_by_metric", "run_id", "device_id", "port_id", "metric_name"),
+)
+
+checks = Table(
+    "checks", metadata,
+    Column("record_id", String(64), ForeignKey("records.record_id"), primary_key=True),
+    Column("position", Integer, primary_key=True, autoincrement=False),
+    Column("run_id", Text, ForeignKey("runs.run_id"), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("metric_name", Text, nullable=False),
+    Column("required", Integer, nullable=False),
+    Column("status", String(5), nullable=False),
+    Column("expected", Text, nullable=False),
+    Column("seen", Text, nullable=False),
+    Column("place", Text, nullable=False),
+    Column("message", Text, nullable=False),
+    CheckConstraint("status IN ('PASS', 'FAIL', 'ERROR')", name="checks_status"),
+    Index("checks_by_run", "run_id", "status"),
+)
+
+metrics = Table(
+    "metrics", metadata,
+    Column("metric_id", String(64), primary_key=True),
+    Column("run_id", Text, ForeignKey("runs.run_id"), nullable=False),
+    Column("testbed", Text, nullable=False),
+    Column("device_id", Text, nullable=False),
+    Column("port_id", Text, nullable=False),
+    Column("metric_name", Text, nullable=False),
+    Column("value", _number()),
+    Column("unit", Text, nullable=False),
+    Column("status", String(5)),
+    Column("cause", Text),
+    Column("timestamp", Moment, nullable=False),
+    Column("os_version", Text, nullable=False),
+    Column("hwsku", Text, nullable=False),
+    Column("labels", Text, nullable=False),
+    CheckConstraint(AGREEMENT, name="metrics_status_and_value"),
+    Index("metrics_one_verdict", "run_id", "device_id", "port_id", "metric_name", unique=True,
+          sqlite_where=text("status IS NOT NULL"), postgresql_where=text("status IS NOT NULL")),
+    Index("metrics_by_port", "device_id", "port_id", "metric_name", "timestamp"),
+)

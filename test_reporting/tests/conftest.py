@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import multiprocessing
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+
+MEMORY = "/dev/shm"
+
+
+@pytest.fixture
+def tmp_path():
+    """A folder in memory where there is one: everything here waits for the disk again and again; tests need not."""
+    with tempfile.TemporaryDirectory(dir=MEMORY if os.access(MEMORY, os.W_OK) else None) as name:
+        yield Path(name)
+
+
+@pytest.fixture(scope="session")
+def processes():
+    """Start processes that have everything imported, so that starting one is cheap."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["test_reporting.tests.samples", "test_reporting.pfc.store"])
+    return context
+
+
+@pytest.fixture
+def database(tmp_path, monkeypatch):
+    """The database of this test, which $PFC_REPORT_DB names."""
+    path = tmp_path / "results" / "pfc.db"
+    monkeypatch.setenv("PFC_REPORT_DB", f"sqlite:///{path}")
+    return path
+
+
+@pytest.fixture
+def url(database):
+    return f"sqlite:///{database}"

@@ -1,0 +1,101 @@
+"""Records and processes that the tests share."""
+from __future__ import annotations
+
+import json
+import resource
+import sqlite3
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from test_reporting.pfc.database import open_store
+from test_reporting.pfc.listener import Listener
+from test_reporting.pfc.run import run_of
+from test_reporting.pfc.sync import deliver_folder
+
+RUN_ID = "20260131T130000Z-1"
+RUN = {"run_id": RUN_ID, "testbed": "vtb-t0", "started": "2026-01-31T13:00:00.000000Z"}
+COLUMNS = "select device_id, port_id, metric_name, value, status from metrics order by device_id, port_id, metric_name"
+
+
+def verdict(number: int = 0, status: str = "PASS", **fields: Any) -> dict[str, Any]:
+    """A verdict record with one check; `number` makes it different from others."""
+    metric = fields.get("metric_name", "pfc.lossless")
+    check = {"name": "blocked-while-paused", "metric_name": metric, "status": status, "expected": "0 frames",
+             "seen": 12, "where": "vtb-t0-01 Ethernet0 priority 3", "message": f"expected 0 frames, got 12 ({status})"}
+    record = {
+        "schema": 1, "run_id": RUN_ID, "timestamp": f"2026-01-31T13:00:00.{number:06d}Z", "testbed": "vtb-t0",
+        "device_id": "vtb-t0-01", "port_id": "Ethernet0", "priority": 3, "scenario": "pause-lossless-single",
+        "plan_id": "PFC-1", "metric_name": metric, "status": status, "cause": None if status == "PASS" else "the cause",
+        "os_version": "SONiC.20260101", "hwsku": "Arista-7060CX-32S-C32", "checks": [check],
+        "evidence": {"frames": {"sent": 1000, "received": 12}}, "labels": {"tg.traffic_rate": "50"}}
+    return {**record, **fields}
+
+
+def ask(database: Path, query: str = COLUMNS) -> list[tuple[Any, ...]]:
+    """Query a database as any user may: with the sqlite3 module alone."""
+    connection = sqlite3.connect(database)
+    try:
+        return connection.execute(query).fetchall()
+    finally:
+        connection.close()
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    """The complete lines of a file of records, those that were torn left out."""
+    found = []
+    for line in path.read_bytes().split(b"\n")[:-1]:
+        try:
+            found.append(json.loads(line))
+        except ValueError:
+            pass
+    return found
+
+
+def write_for_ever(results: str, run_id: str, acknowledged: str) -> None:
+    """Process: record as fast as possible, noting the number of each record only when `record` has returned."""
+    listener = Listener(Path(results) / run_id, f"sqlite:///{results}/pfc.db")
+    listener.start({**RUN, "run_id": run_id})
+    with open(acknowledged, "a", encoding="ascii") as file:
+        first = time.time_ns()
+        for number in range(100_000):
+            listener.record(verdict(run_id=run_id, evidence={"number": first + number}))
+            file.write(f"{first + number}\n")
+            file.flush()
+
+
+def write_some(results: str, run_id: str, count: int) -> None:
+    """Process: one whole run."""
+    listener = Listener(Path(results) / run_id, f"sqlite:///{results}/pfc.db")
+    listener.start({**RUN, "run_id": run_id})
+    for number in range(count):
+        listener.record(verdict(number, run_id=run_id))
+    assert listener.finish().stored
+
+
+def open_all(urls: Sequence[str]) -> None:
+    """Process: open databases that are not there yet."""
+    for url in urls:
+        open_store(url).deliver(run_of(RUN), [])
+
+
+def deliver_some(folders: Sequence[str], url: str) -> None:
+    """Process: deliver folders of runs."""
+    store = open_store(url)
+    for folder in folders:
+        assert not deliver_folder(Path(folder), store).problems
+
+
+def fill_the_disk(results: str) -> None:
+    """Process: no file may grow beyond 100 kB; the database gets there first. Then there is room again."""
+    said: list[str] = []
+    listener = Listener(Path(results) / RUN_ID, f"sqlite:///{results}/pfc.db", said.append)
+    listener.start(RUN)
+    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
+    for number in range(110):
+        listener.record(verdict(number))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+    outcome = listener.finish()
+    Path(results, "said.json").write_text(json.dumps([said, outcome.status, outcome.stored]), encoding="utf-8")

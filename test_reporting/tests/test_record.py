@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from test_reporting.pfc.errors import RecordError
+from test_reporting.pfc.record import encode_line, parse_line, parse_lines
+from test_reporting.pfc.verdict import Status
+
+from test_reporting.tests.samples import verdict
+
+CHECK = verdict()["checks"][0]
+
+
+def parse(document):
+    return parse_line(encode_line(document), "records.jsonl line 7")
+
+
+def test_a_record_is_read_whole():
+    record = parse(verdict(5, "FAIL", note="new in a later version"))
+    assert record.key == ("vtb-t0-01", "Ethernet0", "pfc.lossless")
+    assert (record.status, record.cause, record.priority, record.plan_id) == (Status.FAIL, "the cause", 3, "PFC-1")
+    assert record.timestamp.isoformat() == "2026-01-31T13:00:00.000005+00:00"
+    assert record.checks[0].expected == "0 frames" and record.checks[0].seen == 12
+    assert record.evidence == {"frames": {"sent": 1000, "received": 12}}
+    assert record.extra == {"note": "new in a later version"}
+
+
+@pytest.mark.parametrize("change, sentence", [
+    ({"schema": 2}, "field 'schema' is 2; it must be 1, the version that this software knows"),
+    ({"schema": True}, "field 'schema' is True; it must be 1, the version that this software knows"),
+    ({"run_id": ""}, "field 'run_id' is ''; it must be a text that is not empty"),
+    ({"run_id": 5}, "field 'run_id' is 5; it must be a text that is not empty"),
+    ({"device_id": None}, "field 'device_id' is None; it must be a text that is not empty"),
+    ({"port_id": ["Ethernet0"]}, "field 'port_id' is ['Ethernet0']; it must be a text"),
+    ({"timestamp": "yesterday"}, "field 'timestamp' is 'yesterday'; it must be a UTC time such as "
+                                 "2026-01-31T13:00:00.000000Z"),
+    ({"timestamp": "2026-01-31T13:00:00"}, "field 'timestamp' is '2026-01-31T13:00:00'; it must be a UTC time such as "
+                                           "2026-01-31T13:00:00.000000Z"),
+    ({"timestamp": "2026-01-31T13:00:00+01:00"}, "field 'timestamp' is '2026-01-31T13:00:00+01:00'; it must be a UTC "
+                                                 "time such as 2026-01-31T13:00:00.000000Z"),
+    ({"priority": 8}, "field 'priority' is 8; it must be a whole number from 0 to 7, or null"),
+    ({"priority": True}, "field 'priority' is True; it must be a whole number from 0 to 7, or null"),
+    ({"status": "pass"}, "field 'status' is 'pass'; it must be one of PASS, FAIL, ERROR"),
+    ({"status": None}, "field 'status' is None; it must be a text"),
+    ({"kind": "guess"}, "field 'kind' is 'guess'; it must be one of verdict, final, periodic"),
+    ({"kind": "final"}, "field 'value' is missing"),
+    ({"kind": "final", "value": "7"}, "field 'value' is '7'; it must be a finite number"),
+    ({"evidence": [1]}, "field 'evidence' is [1]; it must be a JSON object"),
+    ({"checks": {}}, "field 'checks' is {}; it must be a list of checks"),
+    ({"checks": []}, "field 'checks' is []; it must be a list with at least one required check: nothing measured is "
+                     "never PASS"),
+    ({"checks": [{**CHECK, "status": "ERROR"}]}, "field 'status' is 'PASS'; it must be ERROR, as check "
+                                                 "'blocked-while-paused' is"),
+    ({"checks": [CHECK, {**CHECK, "status": "FAIL"}]}, "field 'status' is 'PASS'; it must be FAIL, as check "
+                                                       "'blocked-while-paused' is"),
+])
+def test_a_wrong_field_is_refused_by_name(change, sentence):
+    with pytest.raises(RecordError) as refused:
+        parse({**verdict(), **change})
+    assert str(refused.value) == f"records.jsonl line 7: {sentence}"
+
+
+@pytest.mark.parametrize("name", ["schema", "run_id", "timestamp", "testbed", "device_id", "port_id", "metric_name",
+                                  "status", "checks"])
+def test_a_missing_field_is_refused_by_name(name):
+    document = verdict()
+    del document[name]
+    with pytest.raises(RecordError) as refused:
+        parse(document)
+    assert str(refused.value) == f"records.jsonl line 7: field '{name}' is missing"
+
+
+@pytest.mark.parametrize("change, sentence", [
+    ({"status": "OK"}, "field 'status' is 'OK'; it must be one of PASS, FAIL, ERROR"),
+    ({"name": ""}, "field 'name' is ''; it must be a text that is not empty"),
+    ({"required": "no"}, "field 'required' is 'no'; it must be true or false"),
+    ({"metric_name": "pfc.lossy"}, "field 'metric_name' is 'pfc.lossy'; it must be 'pfc.lossless', the metric of its "
+                                   "record"),
+])
+def test_a_wrong_check_is_refused_by_its_number(change, sentence):
+    with pytest.raises(RecordError) as refused:
+        parse(verdict(checks=[CHECK, {**CHECK, **change}]))
+    assert str(refused.value) == f"records.jsonl line 7 check 2: {sentence}"
+
+
+def test_a_check_that_is_not_required_does_not_decide():
+    extra = {**CHECK, "status": "FAIL", "required": False}
+    assert parse(verdict(checks=[CHECK, extra])).status is Status.PASS
+    with pytest.raises(RecordError, match="at least one required check"):
+        parse(verdict(checks=[extra]))
+
+
+def test_error_stays_error_whatever_its_checks_say():
+    for status in ("PASS", "FAIL"):
+        assert parse(verdict(status="ERROR", checks=[{**CHECK, "status": status}])).status is Status.ERROR
+    assert parse(verdict(status="ERROR", checks=[], cause=None)).cause == "no cause was given"
+
+
+def test_a_cause_is_taken_from_the_check_that_decides():
+    assert parse(verdict(status="FAIL", cause=None)).cause == "expected 0 frames, got 12 (FAIL)"
+    assert parse(verdict(cause="ignored")).cause is None
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), object(), {1, 2}])
+def test_what_json_cannot_express_is_refused(value):
+    with pytest.raises(RecordError, match="cannot be written as JSON"):
+        encode_line(verdict(evidence={"x": value}))
+
+
+@pytest.mark.parametrize("line", [b"", b"{", b"[]", b"7", b"\xff\xfe", b'{"schema": 1, "x": NaN}', b"[" * 100_000])
+def test_a_line_that_is_no_record_is_refused_by_its_place(line):
+    with pytest.raises(RecordError, match="^records.jsonl line 7: "):
+        parse_line(line, "records.jsonl line 7")
+
+
+def test_a_bad_line_does_not_hide_the_others_and_a_torn_one_is_none():
+    text = b"".join([encode_line(verdict(1)), b"{torn\n", b"\n", encode_line(verdict(2)), b'{"schema": 1, "run'])
+    first, bad, second = parse_lines(text, "f")
+    assert (first.timestamp.microsecond, second.timestamp.microsecond) == (1, 2)
+    assert str(bad).startswith("f line 2: it is not JSON")
+
+
+def test_the_same_record_has_the_same_id_however_it_is_written():
+    document = verdict()
+    again = json.dumps(dict(reversed(document.items())), separators=(",", ":")).encode()
+    assert parse(document).record_id == parse_line(again).record_id
+    assert parse(document).record_id != parse(verdict(evidence={"x": 1})).record_id
+    assert parse(verdict(record_id="mine")).record_id == "mine"
