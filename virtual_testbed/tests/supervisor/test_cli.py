@@ -1,0 +1,96 @@
+"""The command line: what it prints, and one sentence and an exit status for what is wrong."""
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from virtual_testbed import cli
+from virtual_testbed.hwsku import PROFILES
+from virtual_testbed.lifecycle import bring_up
+
+
+@pytest.fixture
+def virtual_testbed(command, lab, tmp_path, up, folder, monkeypatch):
+    """Run `virtual-testbed` on the lab, with fake children."""
+    from virtual_testbed.description import load_testbed
+    monkeypatch.setattr(cli, "load_testbed", lambda name, file: load_testbed(
+        name, file, lab / "profiles" if file.parent == lab else PROFILES))
+    monkeypatch.setattr(cli, "bring_up", lambda testbed, where, options: up(
+        clock=options.clock, faults=options.faults, root_view=options.root_view))
+
+    def run(verb, *arguments):
+        where = ["--state", tmp_path / "state"]
+        if verb == "up":
+            where += ["--testbed-file", lab / "testbed.yaml"]
+        return command(verb, *arguments, *where)
+    return run
+
+
+def sentence(result):
+    """The error of a command that failed as it should."""
+    assert result.exit_code == 1, result.output
+    assert result.stderr.startswith("error: ") and result.stderr.count("\n") == 1
+    return result.stderr
+
+
+def test_a_life(virtual_testbed, folder):
+    result = virtual_testbed("up", "lab-t0", "--clock", "virtual", "--fault", "pause-ignored@Ethernet0")
+    assert result.exit_code == 0, result.output
+    runtime = folder.read_runtime()
+    for part in ("testbed lab-t0 is up", "ssh -F", runtime["otg"]["url"], f"virtual, {runtime['clock']['url']}",
+                 "pause-ignored@Ethernet0", "virtual-testbed down lab-t0"):
+        assert part in result.stdout
+    assert "lab-t0 is up already" in sentence(virtual_testbed("up", "lab-t0"))
+    result = virtual_testbed("status")
+    assert result.exit_code == 0, result.output
+    assert "testbed lab-t0: up\nclock: virtual, at 0.000 s, 0.000 ms behind" in result.stdout
+    assert "root view of lab-t0-01: environment (a test)" in result.stdout
+    assert "logged in" in virtual_testbed("logs", "lab-t0", "lab-t0-01.ssh").stdout
+    assert "all is up" in virtual_testbed("logs", "lab-t0").stdout
+    assert "it has: engine, lab-t0-01.redis, lab-t0-01.ssh, supervisor" in sentence(
+        virtual_testbed("logs", "lab-t0", "nothing"))
+    assert virtual_testbed("down").stdout == "testbed lab-t0 is down now\n"
+    result = virtual_testbed("status", "lab-t0")
+    assert result.exit_code == 1 and result.stdout == "testbed lab-t0: down (it is not up)\n"
+    result = virtual_testbed("down", "lab-t0", "--purge")
+    assert result.exit_code == 0 and result.stdout == "testbed lab-t0 was not up, its switches are forgotten\n"
+    assert not folder.path.exists()
+
+
+def test_json(virtual_testbed, folder):
+    result = virtual_testbed("up", "lab-t0", "--json")
+    assert json.loads(result.stdout) == folder.read_runtime()
+    found = json.loads(virtual_testbed("status", "--json").stdout)
+    assert [(one["testbed"], one["state"], one["clock_now"]["mode"]) for one in found] == [("lab-t0", "up", "realtime")]
+    assert found[0]["runtime"] == folder.read_runtime()
+
+
+@pytest.mark.parametrize("arguments, part", [
+    (("lab-t9",), "no testbed lab-t9 (it has: lab-t0, lab-new, lab-hw)"),
+    (("lab-hw",), "testbed lab-hw is hardware; `virtual-testbed` only starts virtual ones"),
+    (("lab-t0", "--fault", "sunspots"), "fault 'sunspots' is unknown"),
+    (("lab-t0", "--fault", "pause-ignored@Ethernet99"), "no port Ethernet99 on lab-t0-01"),
+    (("lab-t0", "--fault", "pause-ignored@sw:Ethernet0"), "testbed lab-t0 has no switch sw (it has: lab-t0-01)"),
+])
+def test_up_of_what_is_not_right(virtual_testbed, folder, arguments, part):
+    assert part in sentence(virtual_testbed("up", *arguments))
+    assert not folder.path.exists()
+
+
+def test_down_and_status_of_nothing(virtual_testbed):
+    assert virtual_testbed("down").stdout.startswith("no testbed is up in ")
+    assert virtual_testbed("down", "lab-t0").stdout.startswith("testbed lab-t0 is not up in ")
+    assert "no testbed lab-t0 is known in" in sentence(virtual_testbed("status", "lab-t0"))
+    assert "no testbed lab-t0 is known in" in sentence(virtual_testbed("logs", "lab-t0"))
+
+
+def test_state_folder_that_cannot_be_made(command, lab, tmp_path, monkeypatch, load):
+    monkeypatch.setattr(cli, "load_testbed", lambda name, file: load(name))
+    (tmp_path / "file").write_text("")
+    result = command("up", "lab-t0", "--state", tmp_path / "file" / "state")
+    assert "Not a directory" in sentence(result)
+
+
+def test_bring_up_is_what_the_command_uses():
+    assert cli.bring_up is bring_up
