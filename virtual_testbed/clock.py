@@ -1,0 +1,116 @@
+"""The testbed's clocks: one that stands still until it is advanced, one that follows the wall clock.
+
+Simulated time itself belongs to the data plane; a clock decides when it is advanced and how far. All times are integers
+since the start of the testbed.
+"""
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any, Protocol
+
+PS_PER_NS = 1000
+LONGEST_ADVANCE_NS = 3600 * 10**9
+LONGEST_STEP_NS = 10**9  # of realtime: requests get their turn between two steps, also when the computation is slow
+NOTABLE_LAG_NS = 250 * 10**6
+LOG = logging.getLogger(__name__)
+
+
+class ClockError(Exception):
+    """A clock was asked for what it cannot do; `str()` is one sentence."""
+
+
+class World(Protocol):
+    """What is advanced."""
+
+    @property
+    def now_ps(self) -> int:
+        """Simulated time."""
+
+    def advance_to(self, time_ps: int) -> None:
+        """Applies configuration changes made so far, then computes up to that instant."""
+
+    def publish(self) -> None:
+        """Writes the switches' databases as of now."""
+
+
+class Clock(Protocol):
+    """How the engine and the clock endpoint see a clock."""
+
+    def read(self) -> dict[str, Any]:
+        """`{"mode", "now_ns", "lag_ns"}`: `virtual` or `realtime`, simulated time, how far behind the wall clock."""
+
+    def advance(self, request: Any) -> dict[str, Any]:
+        """Advances by `request["nanoseconds"]` and reads the clock. Raises ClockError when that cannot be."""
+
+    def settle(self) -> None:
+        """Brings simulated time to where it should be before a request is answered."""
+
+
+class VirtualClock:
+    """Stands still until it is advanced; an advance takes no longer than its computation."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def read(self) -> dict[str, Any]:
+        """See Clock."""
+        return _reading("virtual", self._world, 0)
+
+    def advance(self, request: Any) -> dict[str, Any]:
+        """See Clock; 0 to 3600 s at a time."""
+        nanoseconds = request.get("nanoseconds") if isinstance(request, dict) else None
+        if not isinstance(nanoseconds, int) or isinstance(nanoseconds, bool):
+            raise ClockError(f'the body is {request!r:.60}, but {{"nanoseconds": <integer>}} is expected')
+        if not 0 <= nanoseconds <= LONGEST_ADVANCE_NS:
+            raise ClockError(f"nanoseconds is {nanoseconds!r:.40}, but one request advances by 0 to "
+                             f"{LONGEST_ADVANCE_NS}")
+        self._world.advance_to(self._world.now_ps + nanoseconds * PS_PER_NS)
+        self._world.publish()
+        return self.read()
+
+    def settle(self) -> None:
+        """Nothing: simulated time is always where it should be."""
+
+
+class RealtimeClock:
+    """Follows the wall clock, as far as the computation keeps up; says how far it is behind.
+
+    Args:
+        world: what is advanced.
+        monotonic_ns: the wall clock, nanoseconds; it starts to count here.
+    """
+
+    def __init__(self, world: World, monotonic_ns: Callable[[], int]) -> None:
+        self._world = world
+        self._monotonic_ns = monotonic_ns
+        self._offset_ns = monotonic_ns() - world.now_ps // PS_PER_NS
+        self._lagging = False
+
+    @property
+    def lag_ns(self) -> int:
+        """How far simulated time is behind the wall clock."""
+        return max(0, self._monotonic_ns() - self._offset_ns - self._world.now_ps // PS_PER_NS)
+
+    def read(self) -> dict[str, Any]:
+        """See Clock."""
+        return _reading("realtime", self._world, self.lag_ns)
+
+    def advance(self, request: Any) -> dict[str, Any]:
+        """Refused: nobody but the wall clock advances it."""
+        raise ClockError("this testbed's clock follows the wall clock and cannot be advanced; "
+                         "bring the testbed up with --clock virtual for that")
+
+    def settle(self) -> None:
+        """Advances to the wall clock's time, at most by one second; logs falling behind and catching up."""
+        behind = self.lag_ns
+        self._world.advance_to(self._world.now_ps + min(behind, LONGEST_STEP_NS) * PS_PER_NS)
+        lag = self.lag_ns
+        if (lag > NOTABLE_LAG_NS) != self._lagging:
+            self._lagging = not self._lagging
+            LOG.warning("simulated time %s the wall clock (%.3f s behind)",
+                        "falls behind" if self._lagging else "has caught up with", lag / 1e9)
+
+
+def _reading(mode: str, world: World, lag_ns: int) -> dict[str, Any]:
+    return {"mode": mode, "now_ns": world.now_ps // PS_PER_NS, "lag_ns": lag_ns}

@@ -1,0 +1,245 @@
+"""One OTG flow: who sends, which frames, how fast, how long; translated into the data plane's terms."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from pfctest.timing import PS_PER_SECOND, WIRE_OVERHEAD_BYTES
+from virtual_testbed.dataplane.traffic import DataFlow, Duration, Flow, GeneratorPort, PauseFlow
+from virtual_testbed.otg.devices import ANY_MAC, Interface
+from virtual_testbed.otg.fields import Fields, listed
+from virtual_testbed.otg.headers import FCS_BYTES, DataHeaders, PauseHeaders, read_headers
+
+SMALLEST_FRAME = 64
+LARGEST_FRAME = 14000  # OTG's largest layer1.mtu
+LONGEST_SECONDS = 10**6
+BITS_OF_UNIT = {"bps": 1, "kbps": 10**3, "mbps": 10**6, "gbps": 10**9}
+DEFAULT_RATE = {"pps": 1000, "bps": 10**9, "kbps": 10**6, "mbps": 1000, "gbps": 1, "percentage": 100}
+SMALLEST_RATE = {"bps": 672, "percentage": 0}
+PS_OF_UNIT = {"nanoseconds": 10**3, "microseconds": 10**6}
+
+
+@dataclass(frozen=True)
+class Names:
+    """What a flow may refer to.
+
+    Attributes:
+        ports: generator ports of the configuration by name.
+        speeds: line rate of those ports, Mb/s.
+        interfaces: device interfaces by every name that stands for them.
+    """
+
+    ports: Mapping[str, GeneratorPort]
+    speeds: Mapping[str, int]
+    interfaces: Mapping[str, Interface]
+
+
+@dataclass(frozen=True)
+class Rate:
+    """OTG's rate: a unit and an exact number."""
+
+    unit: str
+    value: Fraction
+
+    def frames_per_second(self, frame_bytes: int, speed_mbps: int) -> Fraction:
+        """Frames a second: a percentage is of the line rate, preamble and gap included; bit rates are of frames."""
+        if self.unit == "pps":
+            return self.value
+        if self.unit == "percentage":
+            return self.value / 100 * speed_mbps * 10**6 / ((frame_bytes + WIRE_OVERHEAD_BYTES) * 8)
+        return self.value * BITS_OF_UNIT[self.unit] / (frame_bytes * 8)
+
+
+@dataclass(frozen=True)
+class FlowSetup:
+    """A flow as the data plane runs it, and what OTG wants to know of it.
+
+    Attributes:
+        flow: the data plane's flow.
+        metrics: flow metrics exist for it; `loss`: with that column.
+        problem: why it cannot be started (a gateway without address resolution), or "".
+    """
+
+    flow: Flow
+    metrics: bool
+    loss: bool
+    problem: str = ""
+
+
+def read_flow(flow: Fields, names: Names) -> FlowSetup | None:
+    """Reads one flow; None when it has errors, which are then noted."""
+    before = len(flow.report.errors)
+    name = flow.text("name")
+    ends = _read_ends(flow.child("tx_rx"), names) if flow.require("tx_rx") is not None else _Ends()
+    headers = read_headers(flow)
+    size = read_size(flow, headers)
+    rate = read_rate(flow.child("rate"))
+    speed = names.speeds.get(ends.tx_port, 0)
+    duration = _read_duration(flow.child("duration"), speed)
+    metrics = _read_metrics(flow.child("metrics"))
+    flow.done("egress_packet")
+    if metrics["enable"] and not ends.rx_ports and ends.tx_port:
+        flow.error("tx_rx.port.rx_names", "missing, and metrics.enable needs to know where frames are received")
+    if len(flow.report.errors) > before or headers is None or not speed:
+        return None
+    fps = rate.frames_per_second(size, speed)
+    if isinstance(headers, PauseHeaders):
+        frame = headers.frame.ljust(size - FCS_BYTES, b"\0")
+        pause = PauseFlow(name, ends.tx_port, ends.rx_ports, frame, fps, duration)
+        return FlowSetup(pause, metrics["enable"], metrics["loss"])
+    destination_mac, problem = _resolve(headers, ends)
+    if problem:
+        flow.warn("tx_rx.device", problem)
+    data = DataFlow(
+        name, ends.tx_port, ends.rx_ports,
+        source_mac=headers.source_mac or (ends.source.mac if ends.source else ANY_MAC),
+        destination_mac=destination_mac,
+        source_address=headers.source or _address(ends.source, headers),
+        destination_address=headers.destination or _address(ends.destination, headers),
+        dscp=headers.dscp, queue=headers.queue, frame_bytes=size, rate_fps=fps, duration=duration)
+    return FlowSetup(data, metrics["enable"], metrics["loss"], problem)
+
+
+@dataclass(frozen=True)
+class _Ends:
+    tx_port: str = ""
+    rx_ports: tuple[str, ...] = ()
+    source: Interface | None = None
+    destination: Interface | None = None
+
+
+def _read_ends(tx_rx: Fields, names: Names) -> _Ends:
+    choice = tx_rx.choice(("port", "device"), "port")
+    ends = _Ends()
+    if choice == "port":
+        ends = _port_ends(tx_rx.child("port"), names)
+    elif choice == "device":
+        ends = _device_ends(tx_rx.child("device"), names)
+    tx_rx.done()
+    return ends
+
+
+def _port_ends(port: Fields, names: Names) -> _Ends:
+    tx_name = port.text("tx_name")
+    rx_names = port.names("rx_names")
+    if not rx_names and port.has("rx_name"):
+        rx_names = [port.text("rx_name")]
+    port.take("rx_name")
+    port.done()
+    for field, name in (("tx_name", tx_name), *(("rx_names", name) for name in rx_names)):
+        if name and name not in names.ports:
+            port.error(field, f"no port is named {name!r}; ports are {listed(names.ports)}")
+    if tx_name in rx_names:
+        port.error("rx_names", f"{tx_name!r} is also the sender")
+    if len(set(rx_names)) != len(rx_names):
+        port.error("rx_names", f"names repeat: {listed(rx_names)}")
+    return _Ends(tx_name if tx_name in names.ports else "", tuple(rx_names))
+
+
+def _device_ends(device: Fields, names: Names) -> _Ends:
+    found: list[Interface] = []
+    device.one_of("mode", ("mesh", "one_to_one"), "mesh")
+    if device.boolean("bidirectional", False):
+        device.error("bidirectional", "true: not modelled; modelled is one flow a direction")
+    for field in ("tx_names", "rx_names"):
+        for name in (listing := device.names(field, required=True)):
+            if name not in names.interfaces:
+                device.error(field, f"no device interface is named {name!r}; they are {listed(names.interfaces)}")
+        if len(listing) != 1:
+            device.error(field, f"{len(listing)} names: not modelled; modelled is one device interface at each end")
+        found += [names.interfaces[name] for name in listing[:1] if name in names.interfaces]
+    device.done()
+    if len(found) < 2:
+        return _Ends()
+    if found[0].port == found[1].port:
+        device.error("rx_names", f"{found[1].name!r} is on port {found[1].port!r}, where the sender is too")
+    return _Ends(found[0].port, (found[1].port,), *found)
+
+
+def _address(interface: Interface | None, headers: DataHeaders) -> str:
+    if interface is not None:
+        return interface.address
+    return "0.0.0.0" if headers.ip_version == 4 else "::"
+
+
+def _resolve(headers: DataHeaders, ends: _Ends) -> tuple[str, str]:
+    """Destination MAC and, when it cannot be had, why: as the device's own address resolution would find it."""
+    if headers.destination_mac is not None or ends.source is None or ends.destination is None:
+        return headers.destination_mac or ANY_MAC, ""
+    if ends.source.reaches_directly(ends.destination):
+        return ends.destination.mac, ""
+    if ends.source.gateway_mac:
+        return ends.source.gateway_mac, ""
+    return ANY_MAC, f"gateway {ends.source.gateway} of {ends.source.name!r} is not resolved: no frame can be sent"
+
+
+def read_size(flow: Fields, headers: DataHeaders | PauseHeaders | None) -> int:
+    """Frame size in bytes with FCS: only `fixed`, at least the headers and 64."""
+    size = flow.child("size")
+    choice = size.choice(("fixed",), "fixed")
+    fixed = size.integer("fixed", SMALLEST_FRAME) if choice else SMALLEST_FRAME
+    size.done()
+    shortest = max(SMALLEST_FRAME, headers.shortest_frame if headers else 0)
+    if not shortest <= fixed <= LARGEST_FRAME:
+        size.error("fixed", f"{fixed}: frames with these headers have {shortest} to {LARGEST_FRAME} bytes with FCS")
+    return fixed
+
+
+def read_rate(rate: Fields) -> Rate:
+    """The rate; by default 1000 frames a second."""
+    unit = rate.choice(tuple(DEFAULT_RATE), "pps")
+    if not unit:
+        return Rate("pps", Fraction(1000))
+    if unit == "percentage":
+        value = rate.number(unit, 100, 0, 100)
+    else:
+        value = Fraction(rate.integer(unit, DEFAULT_RATE[unit], SMALLEST_RATE.get(unit, 1), 10**18))
+    if value == 0:
+        rate.error(unit, "0: not modelled; a flow that sends nothing need not be configured")
+    rate.done()
+    return Rate(unit, value)
+
+
+def _read_duration(duration: Fields, speed_mbps: int) -> Duration:
+    choice = duration.choice(("continuous", "fixed_packets", "fixed_seconds"), "continuous")
+    if not choice:
+        return Duration()
+    branch = duration.child(choice)
+    duration.done()
+    gap = branch.integer("gap", 12)
+    if gap > 12:
+        branch.error("gap", f"{gap}: not modelled; modelled is 12, the rate spaces the frames")
+    delay = _read_delay(branch.child("delay"), speed_mbps)
+    packets = branch.integer("packets", 1, 1) if choice == "fixed_packets" else None
+    seconds = branch.number("seconds", 1, 0, LONGEST_SECONDS) if choice == "fixed_seconds" else None
+    branch.done()
+    return Duration(delay, None if seconds is None else round(seconds * PS_PER_SECOND), packets)
+
+
+def _read_delay(delay: Fields, speed_mbps: int) -> int:
+    """Picoseconds from START to the first frame."""
+    unit = delay.choice(("bytes", "nanoseconds", "microseconds"), "bytes")
+    if not unit:
+        return 0
+    value = delay.number(unit, 0)
+    delay.done()
+    if unit == "bytes":
+        return round(value * 8 * 10**6 / speed_mbps) if speed_mbps else 0
+    ps = round(value * PS_OF_UNIT[unit])
+    if ps > LONGEST_SECONDS * PS_PER_SECOND:
+        delay.error(unit, f"{value}: more than {LONGEST_SECONDS} s")
+    return ps
+
+
+def _read_metrics(metrics: Fields) -> dict[str, bool]:
+    found = {name: metrics.boolean(name, False) for name in ("enable", "loss", "timestamps")}
+    if found["timestamps"]:
+        metrics.error("timestamps", "true: not modelled; first and last arrivals are not kept")
+    latency = metrics.child("latency")
+    if latency.boolean("enable", False):
+        latency.error("enable", "true: not modelled; latency is not measured")
+    latency.one_of("mode", ("store_forward", "cut_through"), "store_forward")
+    latency.done()
+    metrics.done("predefined_metric_tags", "rx_tx_ratio")
+    return found

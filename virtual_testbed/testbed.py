@@ -1,0 +1,288 @@
+"""One virtual testbed's engine as a process: `python -m virtual_testbed.testbed ENGINE.json`.
+
+Puts data plane, switches' agents, clock and traffic generator together and serves OTG and the clock over HTTP on
+loopback. When ready it prints one JSON line with its addresses; it ends on SIGTERM.
+"""
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ipaddress
+import json
+import logging
+import os
+import signal
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+
+from virtual_testbed.clock import Clock, RealtimeClock, VirtualClock
+from virtual_testbed.dataplane.configuration import SwitchConfig
+from virtual_testbed.dataplane.network import Network
+from virtual_testbed.faults import Fault, FaultError, parse_fault
+from virtual_testbed.otg.http_front import HttpFront
+from virtual_testbed.otg.service import OtgService
+from virtual_testbed.process import die_with_parent
+from virtual_testbed.sonic.agent import SonicAgent
+from virtual_testbed.world import Agent, Machine, World, WorldError
+
+HOST = "127.0.0.1"
+PACE_S = 0.1
+LOG = logging.getLogger(__name__)
+
+
+class EngineError(Exception):
+    """An argument file that describes no testbed, or a testbed that cannot be put together; `str()` is one sentence."""
+
+
+@dataclass(frozen=True)
+class GeneratorLink:
+    """A generator port's cable to a switch port."""
+
+    location: str
+    switch: str
+    switch_port: str
+    speed_mbps: int
+    cable_m: int
+
+
+@dataclass(frozen=True)
+class SwitchLink:
+    """A cable between two switch ports, each (switch, port)."""
+
+    a: tuple[str, str]
+    b: tuple[str, str]
+    speed_mbps: int
+    cable_m: int
+
+
+@dataclass(frozen=True)
+class SwitchAddress:
+    """Where a switch's databases are and what hardware it is."""
+
+    name: str
+    redis_socket: str
+    hwsku: str
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """The content of ENGINE.json."""
+
+    testbed: str
+    clock: str
+    otg_port: int
+    clock_port: int
+    switches: tuple[SwitchAddress, ...]
+    generator_links: tuple[GeneratorLink, ...]
+    switch_links: tuple[SwitchLink, ...]
+    faults: tuple[Fault, ...]
+
+
+AgentFactory = Callable[[SwitchAddress, "ObservedNetwork", Sequence[Fault]], Agent]
+
+
+class ObservedNetwork(Network):
+    """The data plane, with the switches' present configurations to look at."""
+
+    def __init__(self, faults: Sequence[Fault] = ()) -> None:
+        super().__init__(faults)
+        self.configurations: dict[str, SwitchConfig] = {}
+
+    def configure_switch(self, config: SwitchConfig) -> None:
+        """Applies a switch's configuration and remembers it."""
+        super().configure_switch(config)
+        self.configurations[config.name] = config
+
+
+class Site:
+    """What the traffic generator knows of the testbed: its ports, and who answers address resolution.
+
+    Args:
+        links: the generator ports' cables.
+        configurations: the switches' present configurations, by name; read at every question.
+    """
+
+    def __init__(self, links: Sequence[GeneratorLink], configurations: Mapping[str, SwitchConfig]) -> None:
+        self._links = {link.location: link for link in links}
+        self._speeds = {link.location: link.speed_mbps for link in links}
+        self._configurations = configurations
+
+    @property
+    def speeds(self) -> Mapping[str, int]:
+        """Speed of the link of every generator port in Mb/s, by location."""
+        return self._speeds
+
+    def gateway_mac(self, location: str, gateway: str) -> str | None:
+        """The switch's MAC when `gateway` is its own address on that port or in its VLAN, and the port is up."""
+        link = self._links[location]
+        config = self._configurations.get(link.switch)
+        port = config.ports.get(link.switch_port) if config else None
+        if config is None or port is None or not port.admin_up:
+            return None
+        addresses = [*config.port_addresses.get(link.switch_port, ()),
+                     *(address for vlan in config.vlans if link.switch_port in vlan.members
+                       for address in vlan.addresses)]
+        own = {ipaddress.ip_interface(address).ip for address in addresses}
+        return config.mac if ipaddress.ip_address(gateway) in own else None
+
+
+class Engine:
+    """All parts of one testbed, put together.
+
+    Args:
+        arguments: what belongs to it.
+        make_agent: makes the SONiC side of a switch.
+        monotonic_ns: the wall clock, for a realtime testbed.
+    """
+
+    def __init__(self, arguments: Arguments, make_agent: AgentFactory, monotonic_ns: Callable[[], int]) -> None:
+        network = ObservedNetwork(arguments.faults)
+        for link in arguments.generator_links:
+            network.add_link(link.location, link.switch, link.switch_port, link.speed_mbps, link.cable_m)
+        for cable in arguments.switch_links:
+            network.add_switch_link(cable.a, cable.b, cable.speed_mbps, cable.cable_m)
+        service = OtgService(network, Site(arguments.generator_links, network.configurations))
+        agents = {switch.name: _factory(make_agent, switch, network, arguments.faults)
+                  for switch in arguments.switches}
+        world = World(network, agents, service.sample)
+        world.publish()  # makes the agents: a switch that cannot be reached is told now, not later
+        self.realtime = arguments.clock == "realtime"
+        clock: Clock = RealtimeClock(world, monotonic_ns) if self.realtime else VirtualClock(world)
+        self.machine = Machine(world, clock)
+        self.worker = ThreadPoolExecutor(1, "testbed")
+        self.front = HttpFront(service, clock, self.machine, self.worker)
+
+
+def _factory(make: AgentFactory, switch: SwitchAddress, network: ObservedNetwork,
+             faults: Sequence[Fault]) -> Callable[[], Agent]:
+    return lambda: make(switch, network, faults)
+
+
+def sonic_agent(switch: SwitchAddress, network: ObservedNetwork, faults: Sequence[Fault]) -> Agent:
+    """The agent of a SONiC switch on its Redis."""
+    return SonicAgent(switch.name, switch.redis_socket, switch.hwsku, network, faults)
+
+
+def read_arguments(path: Path) -> Arguments:
+    """Reads ENGINE.json.
+
+    Raises:
+        EngineError: it cannot be read, or something in it is missing or wrong.
+    """
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise EngineError(f"{path}: cannot be read: {error}") from error
+    try:
+        return _arguments(data)
+    except KeyError as error:
+        raise EngineError(f"{path}: the field {error} is missing") from error
+    except (TypeError, ValueError, FaultError, AttributeError) as error:
+        raise EngineError(f"{path}: {error}") from error
+
+
+def _arguments(data: dict[str, Any]) -> Arguments:
+    if data["clock"] not in ("virtual", "realtime"):
+        raise ValueError(f"clock is {data['clock']!r}, virtual or realtime expected")
+    return Arguments(
+        testbed=str(data["testbed"]), clock=data["clock"],
+        otg_port=int(data.get("otg_port") or 0), clock_port=int(data.get("clock_port") or 0),
+        switches=tuple(SwitchAddress(switch["name"], switch["redis_socket"], switch["hwsku"])
+                       for switch in data.get("switches", ())),
+        generator_links=tuple(GeneratorLink(port["location"], port["switch"], port["switch_port"],
+                                            int(port["speed_mbps"]), int(port["cable_m"]))
+                              for port in data.get("generator_ports", ())),
+        switch_links=tuple(SwitchLink((link["a"][0], link["a"][1]), (link["b"][0], link["b"][1]),
+                                      int(link["speed_mbps"]), int(link["cable_m"]))
+                           for link in data.get("switch_links", ())),
+        faults=tuple(parse_fault(spec) for spec in data.get("faults", ())))
+
+
+@contextlib.asynccontextmanager
+async def serving(engine: Engine, ports: Sequence[int]) -> AsyncIterator[list[int]]:
+    """Serves a testbed on loopback while the context lasts, its clock running when it is one that runs by itself.
+
+    Args:
+        engine: what to serve.
+        ports: TCP ports, all serving the same; 0 takes a free one.
+
+    Yields:
+        The ports that were taken.
+
+    Raises:
+        EngineError: a port cannot be used.
+    """
+    runner = web.AppRunner(engine.front.application(), access_log=None, shutdown_timeout=1.0)
+    await runner.setup()
+    pacer = asyncio.create_task(_pace(engine)) if engine.realtime else None
+    try:
+        for port in ports:
+            try:
+                await web.TCPSite(runner, HOST, port).start()
+            except OSError as error:
+                raise EngineError(f"{HOST}:{port} cannot be used: {error.strerror or error}") from error
+        yield [address[1] for address in runner.addresses]
+    finally:
+        if pacer is not None:
+            pacer.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await pacer
+        await runner.cleanup()
+
+
+async def _pace(engine: Engine) -> None:
+    """Has a realtime testbed follow the wall clock until it is cancelled."""
+    loop = asyncio.get_running_loop()
+    while True:
+        await asyncio.sleep(PACE_S)
+        await loop.run_in_executor(engine.worker, engine.machine.pace)
+
+
+async def run(arguments: Arguments) -> None:
+    """Serves until SIGTERM or SIGINT.
+
+    Raises:
+        EngineError: the testbed cannot be put together or served.
+    """
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    try:
+        engine = Engine(arguments, sonic_agent, time.monotonic_ns)
+    except (WorldError, ValueError) as error:
+        raise EngineError(f"testbed {arguments.testbed}: {error}") from error
+    ports = list(dict.fromkeys((arguments.otg_port, arguments.clock_port or arguments.otg_port)))
+    async with serving(engine, ports) as taken:
+        ready = {"ready": True, "otg_url": f"http://{HOST}:{taken[0]}", "clock_url": f"http://{HOST}:{taken[-1]}/clock"}
+        print(json.dumps(ready), flush=True)
+        LOG.info("testbed %s, %s clock, on port %d", arguments.testbed, arguments.clock, taken[0])
+        await stop.wait()
+
+
+def main() -> int:
+    """The command; the exit status is 1 when it could not run, with one sentence on stderr."""
+    die_with_parent()
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    if len(sys.argv) != 2:
+        print("error: one argument is expected, the path of the engine's JSON file", file=sys.stderr)
+        return 2
+    try:
+        asyncio.run(run(read_arguments(Path(sys.argv[1]))))
+    except EngineError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    logging.shutdown()
+    sys.stdout.flush()
+    os._exit(0)  # not `return`: that would wait for a computation that nobody wants any more
+
+
+if __name__ == "__main__":
+    sys.exit(main())

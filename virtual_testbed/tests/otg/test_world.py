@@ -1,0 +1,154 @@
+"""Clocks and world: who advances, in which order, and that no failure stays silent."""
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from virtual_testbed.clock import ClockError, RealtimeClock, VirtualClock
+from virtual_testbed.world import Machine, World, WorldError
+from virtual_testbed.otg.errors import OtgError
+
+SECOND = 10**12
+
+
+class Network:
+    """Writes down where it was advanced to; `fails_at` breaks it."""
+
+    def __init__(self, log):
+        self.now_ps = 0
+        self.log = log
+        self.fails_at = None
+
+    def advance_to(self, time_ps):
+        if self.fails_at is not None and time_ps >= self.fails_at:
+            raise ZeroDivisionError("bug")
+        self.now_ps = time_ps
+        self.log.append(("advance", time_ps))
+
+
+class Agent:
+    def __init__(self, log):
+        self.log = log
+        self.failure = None
+
+    def apply_configuration(self):
+        if self.failure:
+            raise self.failure
+        self.log.append("apply")
+
+    def publish_counters(self):
+        if self.failure:
+            raise self.failure
+        self.log.append("publish")
+
+
+class Parts:
+    """A world of one switch with everything it does written down."""
+
+    def __init__(self):
+        self.log = []
+        self.network = Network(self.log)
+        self.agents = []
+        self.world = World(self.network, {"sw": self.make_agent}, lambda: self.log.append("sample"))
+        self.wall_ns = 0
+
+    def make_agent(self):
+        self.agents.append(Agent(self.log))
+        return self.agents[-1]
+
+    def realtime(self):
+        return RealtimeClock(self.world, lambda: self.wall_ns)
+
+
+@pytest.fixture
+def parts():
+    return Parts()
+
+
+def test_an_advance_applies_computes_samples_and_publishes(parts):
+    reading = VirtualClock(parts.world).advance({"nanoseconds": 5 * 10**9})
+    assert reading == {"mode": "virtual", "now_ns": 5 * 10**9, "lag_ns": 0}
+    assert parts.log == ["apply", ("advance", 4 * SECOND), "sample", ("advance", 5 * SECOND), "sample", "publish"]
+
+
+def test_a_short_advance_is_one_step(parts):
+    VirtualClock(parts.world).advance({"nanoseconds": 10**9})
+    assert parts.log == ["apply", ("advance", SECOND), "sample", "publish"]
+
+
+@pytest.mark.parametrize("request_body", [None, {}, {"nanoseconds": -1}, {"nanoseconds": 3601 * 10**9},
+                                          {"nanoseconds": 1.5}, {"nanoseconds": True}, {"nanoseconds": "5"}, []])
+def test_an_advance_that_makes_no_sense_is_refused(parts, request_body):
+    with pytest.raises(ClockError):
+        VirtualClock(parts.world).advance(request_body)
+    assert parts.log == []
+
+
+def test_realtime_follows_the_wall_clock(parts):
+    parts.wall_ns = 7
+    clock = parts.realtime()
+    parts.wall_ns += 100_000_000
+    assert clock.read() == {"mode": "realtime", "now_ns": 0, "lag_ns": 100_000_000}
+    clock.settle()
+    assert clock.read() == {"mode": "realtime", "now_ns": 100_000_000, "lag_ns": 0}
+    with pytest.raises(ClockError, match="follows the wall clock"):
+        clock.advance({"nanoseconds": 1})
+
+
+def test_realtime_says_when_it_falls_behind_and_when_it_has_caught_up(parts, caplog):
+    clock = parts.realtime()
+    parts.wall_ns = 2 * 10**9
+    with caplog.at_level(logging.WARNING):
+        clock.settle()
+        assert clock.read()["lag_ns"] == 10**9
+        clock.settle()
+        clock.settle()
+    assert [record.getMessage() for record in caplog.records] == [
+        "simulated time falls behind the wall clock (1.000 s behind)",
+        "simulated time has caught up with the wall clock (0.000 s behind)"]
+
+
+def test_an_operation_sees_configuration_changes_and_publishes_its_own(parts):
+    machine = Machine(parts.world, VirtualClock(parts.world))
+    assert machine.perform(lambda: parts.log.append("operation") or 7, changes=True) == 7
+    assert parts.log == ["apply", "operation", "publish"]
+
+
+def test_a_failed_agent_is_told_and_made_anew(parts):
+    machine = Machine(parts.world, VirtualClock(parts.world))
+    machine.perform(lambda: None, changes=False)
+    parts.agents[0].failure = ConnectionError("redis is away")
+    with pytest.raises(OtgError) as caught:
+        machine.perform(lambda: None, changes=False)
+    assert caught.value.errors == ("switch sw: its agent failed (ConnectionError: redis is away)",)
+    assert (caught.value.code, caught.value.kind) == (500, "internal")
+    machine.perform(lambda: None, changes=False)
+    assert len(parts.agents) == 2
+
+
+def test_a_failure_while_nobody_asked_comes_out_in_the_next_answer_once(parts):
+    machine = Machine(parts.world, parts.realtime())
+    machine.pace()
+    parts.agents[0].failure = ConnectionError("redis is away")
+    machine.pace()
+    machine.pace()
+    with pytest.raises(OtgError, match="redis is away"):
+        machine.perform(lambda: None, changes=False)
+    machine.perform(lambda: None, changes=False)
+
+
+def test_a_failed_data_plane_is_never_trusted_again(parts):
+    machine = Machine(parts.world, VirtualClock(parts.world))
+    parts.network.fails_at = SECOND
+    for _ in range(2):
+        with pytest.raises(OtgError, match="the data plane failed at 0.000000000 s .*ZeroDivisionError: bug"):
+            machine.perform(lambda: VirtualClock(parts.world).advance({"nanoseconds": 10**9}), changes=False)
+
+
+def test_time_stands_still_while_a_switch_cannot_be_asked(parts):
+    parts.world.refresh()
+    parts.agents[0].failure = ConnectionError("away")
+    with pytest.raises(WorldError):
+        parts.world.advance_to(SECOND)
+    assert parts.world.now_ps == 0

@@ -1,0 +1,171 @@
+"""The moving parts of a testbed as one world that time can be advanced in, and the way operations are run on it."""
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Protocol, TypeVar
+
+from virtual_testbed.clock import Clock
+from virtual_testbed.dataplane.network import NetworkError
+from virtual_testbed.otg.errors import OtgError, internal_error
+from virtual_testbed.otg.metrics import WINDOW_PS
+
+T = TypeVar("T")
+LOG = logging.getLogger(__name__)
+
+
+class WorldError(Exception):
+    """A part of the testbed failed; `str()` is one sentence."""
+
+
+class Steppable(Protocol):
+    """The data plane, as far as time is concerned."""
+
+    @property
+    def now_ps(self) -> int:
+        """Simulated time."""
+
+    def advance_to(self, time_ps: int) -> None:
+        """Computes up to that instant."""
+
+
+class Agent(Protocol):
+    """The SONiC side of one switch."""
+
+    def apply_configuration(self) -> bool:
+        """Takes over what was written to CONFIG_DB before the call; True when something changed."""
+
+    def publish_counters(self) -> None:
+        """Writes counters and states as of now."""
+
+
+class World:
+    """Data plane, switches and generator statistics, advanced together.
+
+    Args:
+        network: the data plane.
+        agents: for each switch what makes its agent; called again when an agent has failed, because its database may
+            have come back empty-handed.
+        sample: notes the generators' counters, for rates.
+    """
+
+    def __init__(self, network: Steppable, agents: Mapping[str, Callable[[], Agent]],
+                 sample: Callable[[], None]) -> None:
+        self._network = network
+        self._factories = agents
+        self._agents: dict[str, Agent] = {}
+        self._sample = sample
+        self._broken = ""
+
+    @property
+    def now_ps(self) -> int:
+        """Simulated time."""
+        return self._network.now_ps
+
+    def refresh(self) -> None:
+        """Applies the configuration changes made so far.
+
+        Raises:
+            WorldError: a switch could not be asked.
+        """
+        self._check()
+        for switch in self._factories:
+            self._with_agent(switch, lambda agent: agent.apply_configuration())
+
+    def advance_to(self, time_ps: int) -> None:
+        """Applies the configuration changes made so far, then computes up to that instant.
+
+        Raises:
+            WorldError: a switch could not be asked (time stands still then), or the data plane failed (for good).
+        """
+        self.refresh()
+        if time_ps - self.now_ps > WINDOW_PS:
+            self._step_to(time_ps - WINDOW_PS)
+        self._step_to(time_ps)
+
+    def publish(self) -> None:
+        """Writes the switches' databases as of now.
+
+        Raises:
+            WorldError: a switch's database could not be written.
+        """
+        self._check()
+        for switch in self._factories:
+            self._with_agent(switch, lambda agent: agent.publish_counters())
+
+    def _step_to(self, time_ps: int) -> None:
+        try:
+            self._network.advance_to(time_ps)
+            self._sample()
+        except Exception as error:  # whatever it is, the state is not to be trusted any more: say so from now on
+            LOG.exception("the data plane failed")
+            self._broken = (f"the data plane failed at {self.now_ps / 1e12:.9f} s of simulated time "
+                            f"({type(error).__name__}: {error}); restart the testbed")
+            raise WorldError(self._broken) from error
+
+    def _check(self) -> None:
+        if self._broken:
+            raise WorldError(self._broken)
+
+    def _with_agent(self, switch: str, action: Callable[[Agent], object]) -> None:
+        """Runs an action of a switch's agent, made anew when there is none; a failing one is given up."""
+        try:
+            if switch not in self._agents:
+                self._agents[switch] = self._factories[switch]()
+            action(self._agents[switch])
+        except Exception as error:  # the database may be away for a moment: the next call tries again
+            self._agents.pop(switch, None)
+            LOG.debug("agent of %s", switch, exc_info=True)
+            raise WorldError(f"switch {switch}: its agent failed ({type(error).__name__}: {error})") from error
+
+
+def _modelled(operation: Callable[[], T]) -> T:
+    """Runs an operation; what the data plane refuses is the request's fault."""
+    try:
+        return operation()
+    except NetworkError as error:
+        raise OtgError([str(error)]) from error
+
+
+class Machine:
+    """Runs operations on a world whose clock is seen to; failures of the pacing come out in the next answer.
+
+    Args:
+        world: what the operations act on.
+        clock: its clock.
+    """
+
+    def __init__(self, world: World, clock: Clock) -> None:
+        self._world = world
+        self._clock = clock
+        self._pending = ""
+
+    def perform(self, operation: Callable[[], T], changes: bool) -> T:
+        """Runs an operation at the right instant; `changes`: the switches' databases are written afterwards.
+
+        Raises:
+            OtgError: the operation's own, or an internal one when a part of the testbed fails, or failed unasked.
+        """
+        pending, self._pending = self._pending, ""
+        if pending:
+            raise internal_error(pending)
+        try:
+            self._clock.settle()
+            self._world.refresh()
+            result = _modelled(operation)
+            if changes:
+                self._world.publish()
+        except WorldError as error:
+            raise internal_error(str(error)) from error
+        return result
+
+    def pace(self) -> None:
+        """One round of a clock that runs by itself: advance and write the databases; a failure is logged and kept."""
+        try:
+            self._clock.settle()
+            self._world.publish()
+        except Exception as error:  # nobody waits for this: it must be kept until somebody asks
+            sentence = str(error) if isinstance(error, WorldError) else f"following the wall clock failed: {error!r}"
+            if sentence != self._pending:
+                LOG.error("%s", sentence, exc_info=not isinstance(error, WorldError))
+            self._pending = sentence
