@@ -61,6 +61,8 @@ def main() -> None:
               help="What the switches do wrong: NAME[@[SWITCH:]PORT[,key=value...]]. May be repeated.")
 @click.option("--root-view", type=click.Choice(["auto", "environment"]), default="auto", show_default=True,
               help="Give each switch its own view of the root folder where the kernel allows it, or never.")
+@click.option("--owner-pid", type=click.IntRange(min=1), metavar="PID",
+              help="Take the testbed down when this process ends, however it ends.")
 @_JSON
 @_sentences
 def up(name: str, testbed_file: Path, state: Path, *, as_json: bool, **asked: Any) -> None:

@@ -103,6 +103,7 @@ class Plan:
     switches: tuple[SwitchAccess, ...]
     children: tuple[ChildSpec, ...]
     policy: Policy = field(default_factory=Policy)
+    owner_pid: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """As JSON; `from_json` reads it."""
@@ -125,12 +126,14 @@ class Plan:
 class Options:
     """What the user asked for: `clock` is `virtual` or `realtime`, `faults` are specifications, already checked.
 
-    `root_view` is `auto`, or `environment` to use no namespaces where the kernel would allow them.
+    `root_view` is `auto`, or `environment` to use no namespaces where the kernel would allow them. `owner_pid` is a
+    process with whose end the testbed ends too.
     """
 
     clock: str = "realtime"
     faults: tuple[str, ...] = ()
     root_view: str = "auto"
+    owner_pid: int | None = None
     commands: Commands = field(default_factory=Commands)
     policy: Policy = field(default_factory=Policy)
 
@@ -154,7 +157,7 @@ def make_plan(testbed: Testbed, folder: TestbedFolder, run_folder: Path, options
     ssh = [ChildSpec(f"{access.name}.ssh", "ssh", SSH_STAGE, options.commands.ssh,
                      str(folder.path / f"{access.name}.json")) for access in accesses]
     return Plan(testbed.name, str(folder.path), str(run_folder), testbed.inv_name, options.clock, options.faults,
-                testbed.entry, testbed.generators, accesses, (*redis, engine, *ssh), options.policy)
+                testbed.entry, testbed.generators, accesses, (*redis, engine, *ssh), options.policy, options.owner_pid)
 
 
 def _prepare_switch(switch: Switch, folder: TestbedFolder, run_folder: Path) -> SwitchAccess:

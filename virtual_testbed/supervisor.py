@@ -1,7 +1,8 @@
 """The supervisor of one virtual testbed: a daemon that starts its children, starts the dead again, and ends them all.
 
 `python -m virtual_testbed.supervisor PLAN.json` detaches itself and prints one JSON line: `{"ready": true}` when all is
-up, or `{"ready": false, "error": sentence}`. It ends on SIGTERM, and when the testbed has failed.
+up, or `{"ready": false, "error": sentence}`. It ends on SIGTERM, with
+the process it was brought up for if one was named, and when the testbed has failed.
 """
 
 from __future__ import annotations
@@ -52,6 +53,8 @@ class Supervisor:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._end.set)
+        if self._plan.owner_pid is not None:
+            self._end_with(self._plan.owner_pid)
         try:
             started = await self._bring_up()
         except ChildError as error:
@@ -66,6 +69,22 @@ class Supervisor:
             await self._watch_all()
         await self._stop_children()
         return None if started else f"testbed {self._plan.testbed} was taken down while it was being started"
+
+    def _end_with(self, owner_pid: int) -> None:
+        """End when that process ends: its pidfd becomes readable then (`pidfd_open(2)`)."""
+        def owner_ended() -> None:
+            loop.remove_reader(handle)
+            os.close(handle)
+            self._event(f"process {owner_pid}, which the testbed was brought up for, has ended")
+            self._end.set()
+
+        loop = asyncio.get_running_loop()
+        try:
+            handle = os.pidfd_open(owner_pid)
+        except ProcessLookupError:
+            self._end.set()
+            return
+        loop.add_reader(handle, owner_ended)
 
     @property
     def failure(self) -> str | None:

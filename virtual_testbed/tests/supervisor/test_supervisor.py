@@ -5,6 +5,8 @@ import os
 import shutil
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -273,6 +275,15 @@ def test_down_ends_a_testbed_that_is_being_started(up, folder):
     thread.join(PATIENCE_S)
     assert errors and "lab-t0" in errors[0]
     assert inspect(folder).state == "down"
+
+
+def test_a_testbed_ends_with_the_process_it_was_brought_up_for(up, folder, remains, run_folder):
+    owner = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    up(owner_pid=owner.pid)
+    old = run_folder()
+    owner.kill()
+    owner.wait()
+    until(lambda: not remains(old))
 
 
 def test_a_pid_that_is_someone_elses_is_not_touched(up, folder):
