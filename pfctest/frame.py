@@ -1,0 +1,144 @@
+"""Codec of MAC control frames: PFC (IEEE 802.1Qbb, opcode 0x0101) and 802.3x PAUSE (opcode 0x0001).
+
+Frames are bytes before the FCS (60 for a frame of 64 on the wire). `decode` says precisely why bytes are not such a
+frame.
+"""
+from __future__ import annotations
+
+import re
+import zlib
+from dataclasses import dataclass
+
+CONTROL_ADDRESS = "01:80:c2:00:00:01"
+CONTROL_ETHERTYPE = 0x8808
+OPCODE_PAUSE = 0x0001
+OPCODE_PFC = 0x0101
+MIN_FRAME_BYTES = 60
+CLASSES = 8
+_MAC = re.compile(r"[0-9a-f]{2}([:-][0-9a-f]{2}){5}", re.IGNORECASE)
+
+
+class FrameError(ValueError):
+    """Bytes or values that make no MAC control frame; `str()` is one sentence.
+
+    Attributes:
+        reason: a short name: `short`, `ethertype`, `opcode`, `destination`, `value`.
+    """
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+@dataclass(frozen=True)
+class PfcFrame:
+    """A priority flow control frame.
+
+    Attributes:
+        source: MAC address of the sender.
+        class_enable: class-enable vector, 16 bits; bit n enables class n, the high byte is reserved.
+        quanta: pause time of classes 0..7, 16 bits each.
+        destination: 01:80:c2:00:00:01 unless something is to be proven.
+    """
+
+    source: str
+    class_enable: int
+    quanta: tuple[int, ...]
+    destination: str = CONTROL_ADDRESS
+
+    @property
+    def pauses(self) -> dict[int, int]:
+        """Quanta by enabled class; a class whose bit is not set has no entry, whatever its time says."""
+        return {n: self.quanta[n] for n in range(CLASSES) if self.class_enable >> n & 1}
+
+
+@dataclass(frozen=True)
+class PauseFrame:
+    """An 802.3x PAUSE frame: stops the whole link for `quanta`."""
+
+    source: str
+    quanta: int
+    destination: str = CONTROL_ADDRESS
+
+
+def pfc_frame(source: str, pauses: dict[int, int]) -> PfcFrame:
+    """A PFC frame that enables exactly the classes of `pauses` ({class: quanta}).
+
+    Raises:
+        FrameError: a class is not 0..7.
+    """
+    wrong = sorted(n for n in pauses if n not in range(CLASSES))
+    if wrong:
+        raise FrameError("value", f"PFC class {wrong[0]} does not exist: expected 0..7")
+    return PfcFrame(source, sum(1 << n for n in pauses), tuple(pauses.get(n, 0) for n in range(CLASSES)))
+
+
+def encode(frame: PfcFrame | PauseFrame) -> bytes:
+    """The 60 bytes of a frame before its FCS.
+
+    Raises:
+        FrameError: an address or a number does not fit its field.
+    """
+    head = _mac_bytes(frame.destination) + _mac_bytes(frame.source) + CONTROL_ETHERTYPE.to_bytes(2, "big")
+    if isinstance(frame, PauseFrame):
+        body = OPCODE_PAUSE.to_bytes(2, "big") + _word(frame.quanta, "pause time")
+    else:
+        if len(frame.quanta) != CLASSES:
+            raise FrameError("value", f"a PFC frame has {len(frame.quanta)} pause times: expected 8")
+        body = OPCODE_PFC.to_bytes(2, "big") + _word(frame.class_enable, "class-enable vector")
+        body += b"".join(_word(quanta, f"pause time of class {n}") for n, quanta in enumerate(frame.quanta))
+    return (head + body).ljust(MIN_FRAME_BYTES, b"\0")
+
+
+def decode(data: bytes, *, any_destination: bool = False) -> PfcFrame | PauseFrame:
+    """Read a frame (without FCS; longer padding is accepted).
+
+    Args:
+        data: from the destination address on.
+        any_destination: accept another destination than 01:80:c2:00:00:01, for example a station's own address.
+
+    Raises:
+        FrameError: it is no valid MAC control frame; `reason` names the first check that failed.
+    """
+    if len(data) < MIN_FRAME_BYTES:
+        raise FrameError("short", f"frame of {len(data)} bytes before the FCS is too short: "
+                                  f"expected {MIN_FRAME_BYTES} or more")
+    ethertype, opcode = int.from_bytes(data[12:14], "big"), int.from_bytes(data[14:16], "big")
+    if ethertype != CONTROL_ETHERTYPE:
+        raise FrameError("ethertype", f"ethertype 0x{ethertype:04x} is not MAC control: expected 0x8808")
+    if opcode not in (OPCODE_PAUSE, OPCODE_PFC):
+        raise FrameError("opcode", f"MAC control opcode 0x{opcode:04x} is neither PFC (0x0101) nor PAUSE (0x0001)")
+    destination, source = _mac_text(data[0:6]), _mac_text(data[6:12])
+    if destination != CONTROL_ADDRESS and not any_destination:
+        raise FrameError("destination", f"destination {destination} is not the MAC control address: "
+                                        f"expected {CONTROL_ADDRESS}")
+    words = tuple(int.from_bytes(data[at:at + 2], "big") for at in range(16, 34, 2))
+    if opcode == OPCODE_PAUSE:
+        return PauseFrame(source, words[0], destination)
+    return PfcFrame(source, words[0], words[1:], destination)
+
+
+def with_fcs(data: bytes) -> bytes:
+    """The frame as on the wire: `data` and its frame check sequence (CRC-32, least significant byte first)."""
+    return data + zlib.crc32(data).to_bytes(4, "little")
+
+
+def fcs_is_good(data: bytes) -> bool:
+    """True when the last four bytes of `data` are the frame check sequence of the bytes before them."""
+    return len(data) > 4 and with_fcs(data[:-4]) == data
+
+
+def _word(value: int, what: str) -> bytes:
+    if not 0 <= value <= 0xFFFF:
+        raise FrameError("value", f"{what} {value} does not fit 16 bits: expected 0..65535")
+    return value.to_bytes(2, "big")
+
+
+def _mac_bytes(text: str) -> bytes:
+    if not _MAC.fullmatch(text):
+        raise FrameError("value", f"'{text}' is not a MAC address: expected six bytes such as 01:80:c2:00:00:01")
+    return bytes.fromhex(text.replace(":", "").replace("-", ""))
+
+
+def _mac_text(data: bytes) -> str:
+    return data.hex(":")

@@ -1,0 +1,136 @@
+"""What can be read of the data plane: immutable values as of one instant, every event at or before it processed.
+
+Frames count at their last bit; bytes include the FCS, not preamble and gap. MAC control frames that a port consumes
+are in `pfc_*` and `pause_rx`, never in `rx_packets` or `tx_packets`.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+EIGHT_ZEROS = (0,) * 8
+
+
+@dataclass(frozen=True)
+class FlowCounters:
+    """One flow. `transmit` is started, stopped or paused; `held_by` the received pause classes that hold it now."""
+
+    frames_tx: int
+    frames_rx: int
+    bytes_tx: int
+    bytes_rx: int
+    transmit: str
+    held_by: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True)
+class GeneratorCounters:
+    """One generator port: data and pause-flow frames sent, data frames received, pause frames received by class."""
+
+    frames_tx: int
+    frames_rx: int
+    bytes_tx: int
+    bytes_rx: int
+    link_up: bool
+    speed_mbps: int
+    pfc_rx: tuple[int, ...] = EIGHT_ZEROS
+
+
+@dataclass(frozen=True)
+class PortCounters:
+    """One switch port. `rx_packets` counts well-formed data frames, also those dropped later; `rx_drops` those
+    dropped on the way in (no destination, ingress buffer, watchdog); `tx_drops` those meant to leave here and
+    dropped; `pause_rx` is 802.3x.
+    """
+
+    rx_packets: int
+    rx_bytes: int
+    rx_errors: int
+    rx_drops: int
+    tx_packets: int
+    tx_bytes: int
+    tx_errors: int
+    tx_drops: int
+    pfc_rx: tuple[int, ...]
+    pfc_tx: tuple[int, ...]
+    pause_rx: int
+    oper_up: bool
+    pfc_on2off: tuple[int, ...] = EIGHT_ZEROS
+    pause_duration_us: tuple[int, ...] = EIGHT_ZEROS
+
+
+@dataclass(frozen=True)
+class QueueCounters:
+    """One egress queue: frames sent and dropped, buffer bytes (whole cells) now and at most."""
+
+    packets: int = 0
+    bytes: int = 0
+    dropped_packets: int = 0
+    dropped_bytes: int = 0
+    occupancy_bytes: int = 0
+    watermark_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class PgCounters:
+    """One ingress priority group: frames accepted and dropped, buffer bytes (whole cells) now, highest shared and
+    headroom use.
+    """
+
+    packets: int = 0
+    bytes: int = 0
+    dropped_packets: int = 0
+    occupancy_bytes: int = 0
+    shared_watermark_bytes: int = 0
+    headroom_watermark_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class WatchdogState:
+    """The watchdog of one queue: `operational` or `stormed`, storms so far, and frames seen during storms (and the
+    last one).
+    """
+
+    status: str = "operational"
+    detected: int = 0
+    restored: int = 0
+    tx_packets: int = 0
+    tx_dropped: int = 0
+    rx_packets: int = 0
+    rx_dropped: int = 0
+    tx_packets_last: int = 0
+    tx_dropped_last: int = 0
+    rx_packets_last: int = 0
+    rx_dropped_last: int = 0
+
+
+@dataclass(frozen=True)
+class SwitchCounters:
+    """All of one switch. `drops` counts dropped frames by (port, reason)."""
+
+    ports: Mapping[str, PortCounters]
+    queues: Mapping[tuple[str, int], QueueCounters]
+    priority_groups: Mapping[tuple[str, int], PgCounters]
+    watchdog: Mapping[tuple[str, int], WatchdogState]
+    drops: Mapping[tuple[str, str], int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class CapturedFrame:
+    """A frame as a generator port received it: instant of the last bit, bytes before the FCS."""
+
+    time_ps: int
+    data: bytes
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """How the result was computed: instants stepped one by one, cycles skipped, and why nothing was skipped where it
+    was not.
+    """
+
+    instants_stepped: int
+    jumps: int
+    cycles_skipped: int
+    picoseconds_skipped: int
+    not_skipped: Mapping[str, int]

@@ -1,0 +1,164 @@
+"""Counters as of an instant, from what the parts of the data plane hold."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from virtual_testbed.dataplane.counters import (FlowCounters, GeneratorCounters, PgCounters, PortCounters,
+                                                QueueCounters, SwitchCounters)
+from virtual_testbed.dataplane.pause import DISCARD, ERROR, GLOBAL_PAUSE
+from virtual_testbed.dataplane.storm import Storm
+
+if TYPE_CHECKING:
+    from virtual_testbed.dataplane.forwarding import Path
+    from virtual_testbed.dataplane.generator import FlowState, GeneratorSide
+    from virtual_testbed.dataplane.switch import Switch, SwitchPort
+
+PS_PER_US = 10**6
+
+
+def delivered(path: Path, now_ps: int) -> int:
+    """Frames of a path that have reached the generator port at its end."""
+    if path.out is None:
+        return 0
+    return path.tx - path.lost - path.out.in_flight(now_ps).get(path, 0)
+
+
+def flow_counters(flow: FlowState | Storm, ports: Mapping[str, GeneratorSide], now_ps: int) -> FlowCounters:
+    """Counters of a flow; `ports` are the generator ports by name."""
+    if isinstance(flow, Storm):
+        sent, received = _storm_counts(flow, ports, now_ps)
+        state, held, size = flow.state, frozenset[int](), flow.frame_bytes
+    else:
+        sent, received = _data_counts(flow, ports, now_ps)
+        state, held, size = flow.transmit_state(now_ps), _holders(flow), flow.spec.frame_bytes
+    sent, received = sent - flow.sent_cleared, received - _cleared(flow)
+    return FlowCounters(sent, received, sent * size, received * size, state, held)
+
+
+def clear_flow(flow: FlowState | Storm, ports: Mapping[str, GeneratorSide], now_ps: int) -> None:
+    """Count a flow from 0 again."""
+    if isinstance(flow, Storm):
+        flow.sent_cleared, flow.delivered_cleared = _storm_counts(flow, ports, now_ps)
+    else:
+        flow.sent_cleared, flow.received_cleared = _data_counts(flow, ports, now_ps)
+
+
+def _cleared(flow: FlowState | Storm) -> int:
+    return flow.delivered_cleared if isinstance(flow, Storm) else flow.received_cleared
+
+
+def _data_counts(flow: FlowState, ports: Mapping[str, GeneratorSide], now_ps: int) -> tuple[int, int]:
+    wanted = {id(ports[name].switch_port) for name in flow.spec.rx_ports}
+    return flow.frames_sent(now_ps), sum(delivered(path, now_ps) for path in flow.paths if id(path.out) in wanted)
+
+
+def _storm_counts(storm: Storm, ports: Mapping[str, GeneratorSide], now_ps: int) -> tuple[int, int]:
+    places = {id(ports[name]) for name in storm.spec.rx_ports}
+    return storm.sent(now_ps), sum(flooded(storm, side, now_ps) for side in ports.values() if id(side) in places)
+
+
+def flooded(storm: Storm, side: GeneratorSide, now_ps: int) -> int:
+    """Frames of a storm that a faulty switch has forwarded to another generator port."""
+    port, target = storm.side.switch_port, side.switch_port
+    if port is None or target is None or target is port or target.switch is not port.switch or not target.is_up:
+        return 0
+    if not port.switch.hooks.forwards_control(port.place):
+        return 0
+    return storm.received(now_ps - storm.wire_ps - side.propagation_ps)
+
+
+def _holders(flow: FlowState) -> frozenset[int]:
+    side = flow.side
+    mapping = side.spec.pfc_queues if side.spec else ()
+    return frozenset(priority for priority, queue in mapping
+                     if queue == flow.spec.queue and side.paused_classes >> priority & 1)
+
+
+def generator_counters(side: GeneratorSide, sides: Iterable[GeneratorSide], flows: Iterable[FlowState | Storm],
+                       now_ps: int) -> GeneratorCounters:
+    """Counters of a generator port."""
+    everything = list(flows)
+    storms = [flow for flow in everything if isinstance(flow, Storm)]
+    data = [flow for flow in everything if not isinstance(flow, Storm)]
+    sent = [(flow.frames_sent(now_ps), flow.spec.frame_bytes) for flow in data if flow.side is side]
+    sent += [(storm.sent(now_ps), storm.frame_bytes) for storm in storms if storm.side is side]
+    received = [(delivered(path, now_ps), path.frame_bytes) for flow in data for path in flow.paths
+                if path.out is not None and path.out is side.switch_port]
+    received += [(flooded(storm, side, now_ps), storm.frame_bytes) for storm in storms]
+    pfc = tuple(side.pfc_received(priority, now_ps) - side.received_cleared[priority] for priority in range(8))
+    return GeneratorCounters(sum(n for n, _ in sent), sum(n for n, _ in received), sum(n * size for n, size in sent),
+                             sum(n * size for n, size in received), side.is_up, side.speed_mbps, pfc)
+
+
+def clear_generator(side: GeneratorSide, now_ps: int) -> None:
+    """Count a generator port from 0 again (its flows are new)."""
+    side.received_cleared = [side.pfc_received(priority, now_ps) for priority in range(8)]
+
+
+class _Sums:
+    """Frame and byte sums by place."""
+
+    def __init__(self) -> None:
+        self.frames: dict[tuple[object, str], int] = {}
+        self.bytes: dict[tuple[object, str], int] = {}
+
+    def add(self, place: object, what: str, frames: int, frame_bytes: int) -> None:
+        if frames:
+            key = place, what
+            self.frames[key] = self.frames.get(key, 0) + frames
+            self.bytes[key] = self.bytes.get(key, 0) + frames * frame_bytes
+
+    def get(self, place: object, what: str) -> tuple[int, int]:
+        return self.frames.get((place, what), 0), self.bytes.get((place, what), 0)
+
+
+def switch_counters(switch: Switch, now_ps: int) -> SwitchCounters:
+    """Counters of a switch."""
+    sums = _Sums()
+    drops: dict[tuple[str, str], int] = {}
+    for path in switch.paths:
+        _add_path(sums, drops, path)
+    ports = {name: _port_counters(port, sums, now_ps) for name, port in switch.ports.items()}
+    queues = {(name, queue.number): QueueCounters(
+        *sums.get(queue, "tx"), *sums.get(queue, "drops"), queue.reserved + queue.shared, queue.peak)
+        for name, port in switch.ports.items() for queue in port.queues}
+    groups = {(name, group.number): PgCounters(
+        *sums.get(group, "rx"), sums.get(group, "drops")[0], group.held, group.peak, group.headroom_peak)
+        for name, port in switch.ports.items() for group in port.pgs}
+    watched = {key: watch.state() for key, watch in switch.watchdog.watches.items() if watch.config or watch.detected}
+    return SwitchCounters(ports, queues, groups, watched, drops)
+
+
+def _add_path(sums: _Sums, drops: dict[tuple[str, str], int], path: Path) -> None:
+    size, in_port = path.frame_bytes, path.in_port
+    sums.add(in_port, "rx", path.rx, size)
+    sums.add(in_port, "rx drops", path.rx_side_drops, size)
+    sums.add(path.pg, "rx", path.rx - path.rx_side_drops - path.tx_side_drops, size)
+    sums.add(path.pg, "drops", path.pg_drops + path.watchdog_rx_drops, size)
+    if path.out is not None and path.queue is not None:
+        for place in (path.out, path.queue):
+            sums.add(place, "tx", path.tx, size)
+            sums.add(place, "drops", path.tx_side_drops, size)
+    reasons = {path.blocked or "": path.blocked_drops, "queue full": path.tail_drops,
+               "priority group full": path.pg_drops,
+               "watchdog, egress": path.watchdog_tx_drops, "watchdog, ingress": path.watchdog_rx_drops,
+               "fault": path.fault_drops, "queue discarded": path.flushed}
+    for reason, frames in reasons.items():
+        if frames:
+            key = in_port.name, reason
+            drops[key] = drops.get(key, 0) + frames
+
+
+def _port_counters(port: SwitchPort, sums: _Sums, now_ps: int) -> PortCounters:
+    receiver = port.receiver
+    rx_packets, rx_bytes = sums.get(port, "rx")
+    tx_packets, tx_bytes = sums.get(port, "tx")
+    discards = receiver.kind_count(DISCARD, now_ps)
+    return PortCounters(
+        rx_packets + discards, rx_bytes + discards * 64, receiver.kind_count(ERROR, now_ps),
+        sums.get(port, "rx drops")[0] + discards, tx_packets, tx_bytes, 0, sums.get(port, "drops")[0],
+        tuple(receiver.count(priority, now_ps) for priority in range(8)),
+        tuple(port.sender.count(priority, now_ps) for priority in range(8)),
+        receiver.kind_count(GLOBAL_PAUSE, now_ps), port.is_up, tuple(receiver.on2off),
+        tuple(receiver.duration_ps(priority, now_ps) // PS_PER_US for priority in range(8)))

@@ -1,0 +1,75 @@
+"""Exact time: picoseconds, rational periods, closed-form counts of a regular schedule.
+
+Everything in the data plane is an integer number of picoseconds. A rate whose period is no integer (30 % of a line,
+5960 frames a second) keeps its exact rational period: instant i is `base + floor(i * period)`, so no error accumulates.
+"""
+from __future__ import annotations
+
+from fractions import Fraction
+
+from pfctest.timing import (MAX_QUANTA, PS_PER_SECOND, WIRE_OVERHEAD_BYTES, frame_time_ps, pause_time_ps, ps_per_byte,
+                            quantum_ps)
+
+__all__ = ["MAX_QUANTA", "PS_PER_MS", "PS_PER_METRE", "PS_PER_SECOND", "WIRE_OVERHEAD_BYTES", "Schedule",
+           "frame_time_ps", "pause_time_ps", "ps_per_byte", "quantum_ps", "simplest_rational"]
+
+PS_PER_MS = 10**9
+PS_PER_METRE = 5_000
+"""Propagation delay of a cable (5 ns/m; glass and copper are within a few per cent of it)."""
+
+
+class Schedule:
+    """Instants `base_ps + floor(i * period)` for i = 0, 1, 2, ...
+
+    Attributes:
+        base_ps: instant 0.
+        step, rest, parts: the period as `step + rest / parts` picoseconds.
+    """
+
+    __slots__ = ("base_ps", "step", "rest", "parts")
+
+    def __init__(self, base_ps: int, rate_per_second: Fraction) -> None:
+        period = PS_PER_SECOND / Fraction(rate_per_second)
+        self.base_ps = base_ps
+        self.parts = period.denominator
+        self.step, self.rest = divmod(period.numerator, period.denominator)
+
+    @property
+    def longest_gap_ps(self) -> int:
+        """The longest time between two instants in a row."""
+        return self.step + (1 if self.rest else 0)
+
+    def instant_ps(self, number: int) -> int:
+        """The instant with this number (0 is the first)."""
+        return self.base_ps + number * (self.step * self.parts + self.rest) // self.parts
+
+    def count(self, until_ps: int) -> int:
+        """How many instants are at or before `until_ps`."""
+        elapsed_ps = until_ps - self.base_ps
+        if elapsed_ps < 0:
+            return 0
+        return ((elapsed_ps + 1) * self.parts - 1) // (self.step * self.parts + self.rest) + 1
+
+
+def simplest_rational(value: float, relative_error: float = 2.0**-24) -> Fraction:
+    """The rational with the smallest denominator within `relative_error` of `value`.
+
+    A rate written as a decimal or a 32-bit float (7.1428571 % for 50/7 %) becomes the rate that was meant; exact rates
+    share short common periods, rounded ones do not.
+
+    Raises:
+        ValueError: the value is negative or not a number.
+    """
+    if not value >= 0:
+        raise ValueError(f"rate {value} is no number at or above 0")
+    exact = Fraction(value)
+    low, high = exact * (1 - Fraction(relative_error)), exact * (1 + Fraction(relative_error))
+    terms: list[int] = []
+    while low.denominator != 1 and low.numerator // low.denominator == high.numerator // high.denominator:
+        whole = low.numerator // low.denominator
+        terms.append(whole)
+        low, high = 1 / (high - whole), 1 / (low - whole)
+    result = Fraction(-(-low.numerator // low.denominator))
+    for whole in reversed(terms):
+        result = whole + 1 / result
+    return result

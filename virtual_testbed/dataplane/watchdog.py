@@ -1,0 +1,235 @@
+"""The PFC watchdog: a poll on a fixed grid, detection, action, restoration.
+
+Facts: sonic-swss `pfcwdorch.cpp`, `pfc_detect_<platform>.lua`, `pfc_restore.lua`, `pfcactionhandler.cpp`. Queue n is
+watched through PFC class n. The grid starts when the watchdog is first configured; a first poll only remembers.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from virtual_testbed.dataplane.configuration import WatchdogConfig
+from virtual_testbed.dataplane.counters import WatchdogState
+from virtual_testbed.dataplane.events import POLL
+from virtual_testbed.dataplane.units import PS_PER_MS
+
+if TYPE_CHECKING:
+    from virtual_testbed.dataplane.switch import Switch, SwitchPort
+
+OPERATIONAL, STORMED = "operational", "stormed"
+DROP, FORWARD, ALERT = "drop", "forward", "alert"
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What a poll reads of one queue."""
+
+    time_ps: int
+    pfc_rx: int
+    on2off: int
+    paused: bool
+    packets: int
+    occupancy: int
+    paused_ps: int
+
+
+def broadcom(before: Sample, now: Sample) -> bool:
+    """Pause frames came, the queue never went from off to on, and was paused at both polls."""
+    return now.pfc_rx > before.pfc_rx and now.on2off == before.on2off and before.paused and now.paused
+
+
+def mellanox(before: Sample, now: Sample) -> bool:
+    """Frames wait, none left, and the queue was paused for more than 99 % of the time."""
+    stuck = now.occupancy > 0 and now.packets == before.packets
+    return stuck and (now.paused_ps - before.paused_ps) * 100 > (now.time_ps - before.time_ps) * 99
+
+
+def generic(before: Sample, now: Sample) -> bool:
+    """Nothing left, and pause frames came while frames wait, or the idle queue was paused for more than 80 % of the
+    time.
+    """
+    if now.packets != before.packets:
+        return False
+    if now.occupancy > 0:
+        return now.pfc_rx > before.pfc_rx
+    return (now.paused_ps - before.paused_ps) * 10 > (now.time_ps - before.time_ps) * 8
+
+
+PERSONALITIES: dict[str, Callable[[Sample, Sample], bool]] = {"broadcom": broadcom, "mellanox": mellanox}
+
+
+class QueueWatch:
+    """The watchdog of one (port, queue)."""
+
+    def __init__(self, port: SwitchPort, queue: int) -> None:
+        self.port, self.queue = port, queue
+        self.config: WatchdogConfig | None = None
+        self.last: Sample | None = None
+        self.left_ms = 0
+        self.status, self.action = OPERATIONAL, ""
+        self.detected = self.restored = 0
+        self.totals = (0, 0, 0, 0)
+        self.latest = (0, 0, 0, 0)
+        self.base = (0, 0, 0, 0)
+
+    def set(self, config: WatchdogConfig | None, now_ps: int) -> None:
+        """Take a configuration; None, or another one, ends a storm and starts anew."""
+        if config == self.config:
+            return
+        if self.status == STORMED:
+            self.clear(now_ps)
+        self.config, self.last = config, None
+        self.left_ms = config.detection_ms if config else 0
+
+    def poll(self, sample: Sample, poll_ms: int, positive: Callable[[Sample, Sample], bool]) -> str:
+        """Judge one poll: `storm`, `restore` or nothing."""
+        before, self.last = self.last, sample
+        if self.config is None or before is None:
+            return ""
+        if self.status == OPERATIONAL or self.action == ALERT:
+            return self._detect(positive(before, sample), poll_ms)
+        if self.config.restoration_ms is None:
+            return ""
+        if sample.pfc_rx != before.pfc_rx:
+            self.left_ms = self.config.restoration_ms
+            return ""
+        if self.left_ms <= poll_ms:
+            return "restore"
+        self.left_ms -= poll_ms
+        return ""
+
+    def _detect(self, positive: bool, poll_ms: int) -> str:
+        detection_ms = self.config.detection_ms if self.config else 0
+        if not positive:
+            self.left_ms = detection_ms
+            return "restore" if self.status == STORMED else ""
+        if self.left_ms > poll_ms:
+            self.left_ms -= poll_ms
+            return ""
+        self.left_ms = detection_ms
+        return "storm" if self.status == OPERATIONAL else ""
+
+    def storm(self, action: str, now_ps: int) -> None:
+        """A storm begins: act."""
+        self.status, self.action = STORMED, action
+        self.detected += 1
+        self.base = self.frames()
+        if self.config is not None and action != ALERT:
+            self.left_ms = self.config.restoration_ms or 0
+        if action in (DROP, FORWARD):
+            self.port.muted.add(self.queue)
+        if action == DROP:
+            self._set_dropping(True)
+            if self.port.switch.config.asic_type == "broadcom":
+                self.port.flush(self.port.queues[self.queue], now_ps)
+        self.port.apply_priorities(now_ps)
+
+    def clear(self, now_ps: int) -> None:
+        """A storm ends: undo."""
+        self.latest = self._since_base()
+        self.totals = _add(self.totals, self.latest)
+        self.status = OPERATIONAL
+        self.restored += 1
+        if self.config is not None:
+            self.left_ms = self.config.detection_ms
+        self.port.muted.discard(self.queue)
+        self._set_dropping(False)
+        self.port.apply_priorities(now_ps)
+
+    def _set_dropping(self, dropping: bool) -> None:
+        """Drop what would leave by the queue, and what comes in with its traffic class if that has a group of its
+        own.
+        """
+        port = self.port
+        port.queues[self.queue].dropping = dropping
+        group = port.config.tc_to_pg[self.queue]
+        if list(port.config.tc_to_pg.values()).count(group) == 1:
+            port.pgs[group].dropping = dropping
+
+    def frames(self) -> tuple[int, int, int, int]:
+        """Frames (sent, dropped) of the queue and (accepted, dropped) of its priority group so far."""
+        port, group = self.port, self.port.config.tc_to_pg[self.queue]
+        sent = dropped = accepted = refused = 0
+        for path in port.switch.paths:
+            if path.out is port and path.queue is port.queues[self.queue]:
+                sent += path.tx
+                dropped += path.tx_side_drops
+            if path.pg is port.pgs[group]:
+                accepted += path.rx - path.rx_side_drops
+                refused += path.rx_side_drops
+        return sent, dropped, accepted, refused
+
+    def _since_base(self) -> tuple[int, int, int, int]:
+        now = self.frames()
+        return (now[0] - self.base[0], now[1] - self.base[1], now[2] - self.base[2], now[3] - self.base[3])
+
+    def state(self) -> WatchdogState:
+        """What the counters show."""
+        latest = self._since_base() if self.status == STORMED else self.latest
+        totals = _add(self.totals, latest) if self.status == STORMED else self.totals
+        return WatchdogState(self.status, self.detected, self.restored, *totals, *latest)
+
+
+def _add(a: tuple[int, int, int, int], b: tuple[int, int, int, int]) -> tuple[int, int, int, int]:
+    return (a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3])
+
+
+class Watchdog:
+    """The watchdog of a switch: all watched queues and the poll."""
+
+    def __init__(self, switch: Switch) -> None:
+        self.switch = switch
+        self.watches: dict[tuple[str, int], QueueWatch] = {}
+        self.poll_ms = 0
+        self.big_red_switch = False
+        self.poll_action = self._poll
+
+    def configure(self, now_ps: int) -> None:
+        """Take the switch's configuration: which queues are watched, how, and how often."""
+        config = self.switch.config
+        for name, port in self.switch.ports.items():
+            wanted = port.config.watchdog_priorities if port.config.watchdog else frozenset()
+            for queue in range(8):
+                if queue in wanted and (name, queue) not in self.watches:
+                    self.watches[name, queue] = QueueWatch(port, queue)
+                if (name, queue) in self.watches:
+                    self.watches[name, queue].set(port.config.watchdog if queue in wanted else None, now_ps)
+        active = any(watch.config for watch in self.watches.values())
+        poll_ms = config.watchdog_poll_ms if active else 0
+        if poll_ms != self.poll_ms:
+            self.switch.loop.cancel(self.poll_action)
+            self.poll_ms = poll_ms
+            if poll_ms:
+                self.switch.loop.at(now_ps + poll_ms * PS_PER_MS, self.poll_action, POLL)
+        if config.big_red_switch != self.big_red_switch:
+            self._set_big_red_switch(config.big_red_switch, now_ps)
+
+    def _set_big_red_switch(self, on: bool, now_ps: int) -> None:
+        self.big_red_switch = on
+        for watch in self.watches.values():
+            if watch.config is not None and watch.status == STORMED:
+                watch.clear(now_ps)
+            if watch.config is not None and on:
+                watch.storm(DROP, now_ps)
+
+    def _poll(self, now_ps: int) -> None:
+        self.switch.loop.at(now_ps + self.poll_ms * PS_PER_MS, self.poll_action, POLL)
+        if self.big_red_switch:
+            return
+        positive = PERSONALITIES.get(self.switch.config.asic_type, generic)
+        for watch in self.watches.values():
+            if watch.config is None:
+                continue
+            verdict = watch.poll(self._sample(watch, now_ps), self.poll_ms, positive)
+            if verdict == "storm":
+                watch.storm(watch.config.action, now_ps)
+            elif verdict == "restore":
+                watch.clear(now_ps)
+
+    def _sample(self, watch: QueueWatch, now_ps: int) -> Sample:
+        port, priority = watch.port, watch.queue
+        receiver, queue = port.receiver, port.queues[priority]
+        packets = sum(path.tx for path in self.switch.paths if path.queue is queue)
+        return Sample(now_ps, receiver.count(priority, now_ps), receiver.on2off[priority], receiver.is_paused(priority),
+                      packets, queue.reserved + queue.shared, receiver.duration_ps(priority, now_ps))

@@ -1,0 +1,146 @@
+"""Each fault changes exactly what it says, on its port only; specifications are checked."""
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import pytest
+
+from virtual_testbed.dataplane.hooks import Fault, Scope
+from virtual_testbed.dataplane.traffic import Duration
+from virtual_testbed.faults import BUILT_IN, FaultError, parse_fault
+from virtual_testbed.tests.dataplane.testbeds import (SECOND, SWITCH, data, line_rate, names, network, storm,
+                                                      switch_config)
+
+
+def measure(spec=None, pauses=None, seconds=2):
+    """Flows as in the qualification: storm on Ethernet0, test and lossy traffic from Ethernet4; everything readable."""
+    faults = [parse_fault(spec)] if spec else []
+    flows = [storm("storm", 0, pauses or {3: 0xFFFF}, rx_ports=("p1", "p2")), data("test", 1, 0, [3], 3),
+             data("lossy", 1, 0, [0], 1, rate_fps=line_rate(1024) / 4),
+             data("other", 1, 0, [4], 4, rate_fps=line_rate(1024) / 4)]
+    net = network(switch_config(3), flows, faults)
+    net.start_flows(["storm"])
+    net.advance_to(SECOND)
+    net.start_flows(["test", "lossy", "other"])
+    net.advance_to(seconds * SECOND)
+    switch = net.switch_counters(SWITCH)
+    return {"flows": {name: net.flow_counters(name) for name in names(flows)}, "ports": switch.ports,
+            "drops": switch.drops, "generator": {name: net.generator_counters(name) for name in ("p0", "p1", "p2")},
+            "queues": switch.queues,
+            "groups": switch.priority_groups}
+
+
+@pytest.fixture(name="healthy", scope="module")
+def fixture_healthy():
+    return measure()
+
+
+def changed(healthy, faulty):
+    """Names of flows that the fault changes by more than the frame that is under way."""
+    def differ(name):
+        a, b = healthy["flows"][name], faulty["flows"][name]
+        return abs(a.frames_tx - b.frames_tx) > 1 or abs(a.frames_rx - b.frames_rx) > 1
+    return {name for name in healthy["flows"] if differ(name)}
+
+
+@pytest.mark.parametrize("name", sorted(BUILT_IN))
+def test_a_fault_elsewhere_changes_nothing(name, healthy):
+    assert measure(f"{name}@Ethernet8") == healthy
+    assert measure(f"{name}@other:Ethernet0") == healthy
+
+
+def test_pause_ignored(healthy):
+    faulty = measure("pause-ignored@Ethernet0")
+    assert changed(healthy, faulty) == {"test"}
+    assert faulty["flows"]["test"].frames_rx >= faulty["flows"]["test"].frames_tx - 2 > 5_900_000
+    assert faulty["ports"]["Ethernet0"].pfc_rx == healthy["ports"]["Ethernet0"].pfc_rx
+    assert measure("pause-ignored@Ethernet0,priority=4") == healthy
+
+
+def test_lossy_queue_paused(healthy):
+    faulty = measure("lossy-queue-paused@dut:Ethernet0")
+    assert changed(healthy, faulty) <= {"lossy", "test"} and faulty["flows"]["lossy"].frames_rx == 0
+    assert faulty["flows"]["test"].frames_rx == 0 and faulty["queues"]["Ethernet0", 1].dropped_packets > 0
+    assert measure("lossy-queue-paused@Ethernet0", {0: 0xFFFF})["flows"]["lossy"].frames_rx == 0
+
+
+def test_watchdog_stop_ignored_is_the_agents(healthy):
+    assert measure("watchdog-stop-ignored@Ethernet0") == healthy
+    assert parse_fault("watchdog-stop-ignored").watchdog_removal_reaches_hardware(True) is False
+    assert Fault().watchdog_removal_reaches_hardware(True) is True
+
+
+def test_pause_leaks(healthy):
+    faulty = measure("pause-leaks@Ethernet0", seconds=6)
+    assert faulty["flows"]["test"].frames_rx == 5 and measure(seconds=6)["flows"]["test"].frames_rx == 0
+    assert measure("pause-leaks@Ethernet0,period_ms=100")["flows"]["test"].frames_rx == 10
+    assert measure("pause-leaks@Ethernet0,priority=4", seconds=6)["flows"]["test"].frames_rx == 0
+
+
+def test_pfc_forwarded(healthy):
+    faulty = measure("pfc-forwarded@Ethernet0")
+    assert changed(healthy, faulty) == {"storm"}
+    pfc_rx = faulty["ports"]["Ethernet0"].pfc_rx[3]
+    assert faulty["flows"]["storm"].frames_rx == 2 * pfc_rx and faulty["generator"]["p2"].frames_rx == pfc_rx
+    assert faulty["ports"] == healthy["ports"]
+
+
+@pytest.mark.parametrize("name, flows", [("lossless-dropped", {"test", "other"}), ("lossy-dropped", {"lossy"})])
+def test_dropped(name, flows, healthy):
+    faulty = measure(f"{name}@Ethernet0")
+    assert changed(healthy, faulty) <= flows
+    counters = faulty["flows"]["lossy" if name == "lossy-dropped" else "other"]
+    assert 0 <= counters.frames_tx - counters.frames_rx - counters.frames_tx // 100 <= 2
+    assert set(faulty["drops"]) == {("Ethernet4", "fault")} and not healthy["drops"]
+
+
+def test_pfc_not_counted(healthy):
+    faulty = measure("pfc-not-counted@Ethernet0")
+    assert faulty["ports"]["Ethernet0"].pfc_rx == (0,) * 8 and not changed(healthy, faulty)
+    mine, theirs = asdict(faulty["ports"]["Ethernet0"]), asdict(healthy["ports"]["Ethernet0"])
+    assert {**mine, "pfc_rx": 0} == {**theirs, "pfc_rx": 0}
+
+
+def test_xoff_not_sent(healthy):
+    faulty = measure("xoff-not-sent@Ethernet4")
+    assert changed(healthy, faulty) == {"test"} and faulty["flows"]["test"].held_by == frozenset()
+    assert faulty["ports"]["Ethernet4"].pfc_tx == (0,) * 8
+    assert faulty["groups"]["Ethernet4", 3].dropped_packets > 5_000_000
+
+
+def test_a_fault_of_ones_own():
+    class CountsNoPriorityFour(Fault):
+        name = "counts-no-priority-four"
+
+        def counts_pfc(self, priority, counts):
+            return counts and priority != 4
+
+    flows = [storm("storm", 0, {3: 0xFFFF, 4: 0xFFFF}, duration=Duration(frames=10))]
+    net = network(switch_config(2), flows, [CountsNoPriorityFour(Scope(port="Ethernet0"))])
+    net.start_flows(["storm"])
+    net.advance_to(SECOND)
+    assert net.switch_counters(SWITCH).ports["Ethernet0"].pfc_rx == (0, 0, 0, 10, 0, 0, 0, 0)
+
+
+def test_scopes():
+    fault = parse_fault("pause-ignored@vtb-t0-01:Ethernet8,priority=3")
+    assert fault.scope == Scope("vtb-t0-01", "Ethernet8", 3)
+    assert parse_fault("pause-ignored").scope == Scope()
+    assert parse_fault("pause-ignored@Ethernet8").scope == Scope(None, "Ethernet8", None)
+
+
+@pytest.mark.parametrize("spec, text", [
+    ("pause-ignord@Ethernet0", "fault 'pause-ignord' is unknown: expected one of lossless-dropped, lossy-dropped"),
+    ("", "fault '' is unknown"),
+    ("pause-ignored@", "names no port after '@'"),
+    ("pause-ignored@:Ethernet0", "names no port"),
+    ("pause-ignored@sw:", "names no port"),
+    ("pause-ignored@Ethernet0,colour=3", "no option 'colour': expected priority"),
+    ("pause-ignored@Ethernet0,priority=9", "priority 9 does not exist"),
+    ("pause-ignored@Ethernet0,priority=x", "'x' is no value for priority"),
+    ("pause-ignored@Ethernet0,priority=3,priority=4", "gives 'priority' twice"),
+    ("pause-leaks@Ethernet0,period_ms=0", "'0' is no value for period_ms"),
+])
+def test_bad_specifications(spec, text):
+    with pytest.raises(FaultError, match=text):
+        parse_fault(spec)
