@@ -1,0 +1,81 @@
+"""`sonic-cfggen`: the running configuration as JSON, and parts of it (sonic-buildimage `sonic-config-engine`).
+
+Of the real program: -d, -j, -y, -H, -a as sources; --print-data, -v, --var-json [-K], -w as uses. Templates (-t) are
+refused.
+"""
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import Any
+
+from virtual_testbed.sonic.commands.context import Switch, run, this_switch
+from virtual_testbed.sonic.databases import Config, as_json, checked_config, merge, natural, write_config
+
+
+def _read(path: str, switch: Switch) -> Any:
+    with sys.stdin if path == "-" else open(path, encoding="utf-8") as stream:
+        return json.load(stream)
+
+
+def _gather(arguments: argparse.Namespace, switch: Switch) -> Config:
+    data: Config = switch.running() if arguments.from_db else {}
+    for path in arguments.json or []:
+        data = merge(data, checked_config(_read(path, switch), path))
+    for path in arguments.yaml or []:
+        import yaml
+        with open(path, encoding="utf-8") as stream:
+            data = merge(data, checked_config(yaml.safe_load(stream), path))
+    if arguments.additional_data:
+        data = merge(data, checked_config(json.loads(arguments.additional_data), "-a"))
+    return data
+
+
+def _variable(data: Any, expression: str) -> Any:
+    """`DEVICE_METADATA.localhost.hwsku` or `DEVICE_METADATA['localhost']['hwsku']`; None when absent."""
+    for part in expression.replace("['", ".").replace("']", "").replace('["', ".").replace('"]', "").split("."):
+        data = data.get(part) if isinstance(data, dict) else None
+    return data
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="sonic-cfggen", description="Render configuration file from minigraph data")
+    parser.add_argument("-d", "--from-db", action="store_true", help="read config from configdb")
+    parser.add_argument("-j", "--json", action="append", help="additional json file input")
+    parser.add_argument("-y", "--yaml", action="append", help="yaml file that contains additional variables")
+    parser.add_argument("-a", "--additional-data", help="addition data, in json string")
+    parser.add_argument("-H", "--platform-info", action="store_true", help="read platform and hardware info")
+    parser.add_argument("-n", "--namespace", default=None, help="namespace name")
+    parser.add_argument("-K", "--key", help="Lookup for a specific key")
+    parser.add_argument("-w", "--write-to-db", action="store_true", help="write config into configdb")
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument("-v", "--var", help="print the value of a variable")
+    group.add_argument("--var-json", help="print the value of a variable, in json format")
+    group.add_argument("--print-data", action="store_true", help="print all data")
+    return parser
+
+
+def main() -> None:
+    """The command."""
+    arguments = _parser().parse_args()
+    switch = this_switch()
+    try:
+        data = _gather(arguments, switch)
+    except (OSError, ValueError) as error:
+        sys.exit(f"error: {error}")
+    if arguments.write_to_db:
+        write_config(switch.config, merge(switch.running(), data))
+    if arguments.print_data:
+        tables = {table: dict(sorted(data[table].items(), key=lambda item: natural(item[0]))) for table in sorted(data)}
+        print(as_json(tables))
+    elif arguments.var:
+        value = _variable(data, arguments.var)
+        print("" if value is None else value)
+    elif arguments.var_json and arguments.var_json in data:
+        value = data[arguments.var_json]
+        print(as_json(value.get(arguments.key, {}) if arguments.key else value))
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,167 @@
+"""`config`: change the running configuration (sonic-utilities `config/main.py`, `config/vlan.py`).
+
+It writes CONFIG_DB and nothing else; the hardware follows through the agent. Nothing is restarted.
+"""
+from __future__ import annotations
+
+import json
+import sys
+
+import click
+
+from virtual_testbed.sonic.commands import interface, patch, vlan
+from virtual_testbed.sonic.commands.context import Switch, require_root, run, this_switch
+from virtual_testbed.sonic.commands.groups import AliasedGroup
+from virtual_testbed.sonic.databases import Config, as_json, checked_config, merge, write_config
+from virtual_testbed.sonic.factory import QOS_TABLES, factory_config, qos_tables
+
+DEFAULT_FILE = "/etc/sonic/config_db.json"
+_CFGGEN = "/usr/local/bin/sonic-cfggen"
+_yes = click.option("-y", "--yes", is_flag=True)
+_file = click.argument("filename", required=False)
+
+
+@click.group(cls=AliasedGroup, context_settings={"help_option_names": ["-h", "--help", "-?"]})
+def cli() -> None:
+    """SONiC command line - 'config' command"""
+    require_root()
+
+
+cli.add_command(interface.interface)
+cli.add_command(vlan.vlan)
+cli.add_command(patch.apply_patch)
+cli.add_command(patch.replace)
+
+
+def _confirm(yes: bool, message: str) -> None:
+    if not yes:
+        click.confirm(message, abort=True)
+
+
+def _read(switch: Switch, name: str) -> Config:
+    """A configuration file. Ends the command with one sentence when it cannot be used."""
+    try:
+        text = sys.stdin.read() if name == "/dev/stdin" else switch.file(name).read_text(encoding="utf-8")
+        return checked_config(json.loads(text), name)
+    except json.JSONDecodeError as error:
+        sys.exit(f"error: {name} is not JSON: {error}")
+    except (OSError, ValueError) as error:
+        sys.exit(f"error: {error}")
+
+
+@cli.command()
+@_yes
+@_file
+def save(yes: bool, filename: str | None) -> None:
+    """Export current config DB to a file on disk."""
+    _confirm(yes, "Existing files will be overwritten, continue?")
+    switch = this_switch()
+    name = filename or DEFAULT_FILE
+    click.echo(f"Running command: {_CFGGEN} -d --print-data > {name}")
+    path = switch.file(name)
+    partial = path.with_name(path.name + ".partial")
+    try:
+        partial.write_text(as_json(switch.running()), encoding="utf-8")
+        partial.replace(path)
+    except OSError as error:
+        sys.exit(f"error: {name} cannot be written: {error.strerror}")
+
+
+@cli.command()
+@_yes
+@_file
+def load(yes: bool, filename: str | None) -> None:
+    """Import a previous saved config DB dump file."""
+    _confirm(yes, f"Load config from the {f'file(s) {filename}' if filename else 'default config file(s)'} ?")
+    switch = this_switch()
+    name = filename or DEFAULT_FILE
+    if name != "/dev/stdin" and not switch.file(name).exists():
+        click.echo(f"The config_db file {name} doesn't exist")
+        return
+    click.echo(f"Running command: {_CFGGEN} -j {name} --write-to-db")
+    current = switch.running()
+    write_config(switch.config, merge(current, _read(switch, name)), current)
+
+
+@cli.command()
+@_yes
+@click.option("-l", "--load-sysinfo", is_flag=True, help="load system default information (mac, portmap etc) first.")
+@click.option("-n", "--no_service_restart", is_flag=True, help="Do not restart docker services")
+@click.option("-f", "--force", is_flag=True, help="Force config reload without system checks")
+@click.option("-t", "--file_format", default="config_db", type=click.Choice(["config_yang", "config_db"]))
+@click.option("-b", "--bypass-lock", is_flag=True, help="Do reload without acquiring lock")
+@_file
+def reload(yes: bool, filename: str | None, file_format: str, **ignored: object) -> None:
+    """Clear current configuration and import a previous saved config DB dump file. Without one: the factory's."""
+    what = f"from the file(s) {filename} ?" if filename else "from the default config file(s) ?"
+    _confirm(yes, f"Clear current config and reload config in {file_format} format {what}")
+    switch = this_switch()
+    name = filename or DEFAULT_FILE
+    if name == "/dev/stdin" or switch.file(name).exists():
+        click.echo(f"Running command: {_CFGGEN} -j {name} --write-to-db")
+        wanted = _with_identity(_read(switch, name), switch)
+    elif filename:
+        click.echo(f"The config file {name} doesn't exist")
+        raise click.Abort
+    else:
+        click.echo(f"The config file {name} doesn't exist, the factory configuration is loaded")
+        wanted = factory_config(switch.profile, switch.name, switch.mac)
+    write_config(switch.config, wanted)
+
+
+def _with_identity(config: Config, switch: Switch) -> Config:
+    """Hardware and address are the machine's where a file does not say (`load_sysinfo_if_missing`)."""
+    identity = factory_config(switch.profile, switch.name, switch.mac)["DEVICE_METADATA"]["localhost"]
+    metadata = {name: identity[name] for name in ("hwsku", "platform", "mac")}
+    return merge({"DEVICE_METADATA": {"localhost": metadata}}, config)
+
+
+@cli.group(cls=AliasedGroup)
+def qos() -> None:
+    """QoS-related configuration tasks"""
+
+
+@qos.command("clear")
+@click.option("--verbose", is_flag=True)
+def qos_clear(verbose: bool) -> None:
+    """Clear QoS configuration"""
+    switch = this_switch()
+    current = switch.running()
+    write_config(switch.config, {table: rows for table, rows in current.items() if table not in QOS_TABLES}, current)
+
+
+@qos.command("reload")
+@click.option("--ports", default=None, help="List of ports that needs to be updated")
+@click.option("--no-dynamic-buffer", is_flag=True, help="Disable dynamic buffer calculation")
+@click.option("--no-delay", is_flag=True, hidden=True)
+@click.option("--verbose", is_flag=True)
+@click.option("--json-data", default=None, help="json string with additional data, valid with --dry-run option")
+@click.option("--dry_run", default=None, help="Dry run, writes config to the given file")
+def qos_reload(ports: str | None, dry_run: str | None, json_data: str | None, **ignored: object) -> None:
+    """Reload QoS configuration"""
+    switch = this_switch()
+    current = switch.running()
+    if dry_run:
+        source = checked_config(json.loads(json_data), "--json-data") if json_data else current
+        switch.file(dry_run).write_text(as_json(qos_tables(source, switch.profile)), encoding="utf-8")
+        return
+    wanted = qos_tables(current, switch.profile)
+    if ports:
+        wanted = _only_ports(wanted, current, ports.split(","))
+    else:
+        wanted = {**{table: rows for table, rows in current.items() if table not in QOS_TABLES}, **wanted}
+    write_config(switch.config, wanted, current)
+
+
+def _only_ports(wanted: Config, current: Config, ports: list[str]) -> Config:
+    """Rows of some ports from `wanted`, the rest as it is."""
+    unknown = [port for port in ports if port not in current.get("PORT", {})]
+    if unknown:
+        sys.exit(f"Error: Invalid port {unknown[0]}")
+    chosen = {table: {key: row for key, row in rows.items() if key.split("|")[0] in ports}
+              for table, rows in wanted.items() if table in ("PORT_QOS_MAP", "QUEUE", "BUFFER_PG", "BUFFER_QUEUE")}
+    return merge(current, chosen)
+
+
+if __name__ == "__main__":
+    run(lambda: cli(prog_name="config"))

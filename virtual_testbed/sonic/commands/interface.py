@@ -1,0 +1,106 @@
+"""`config interface`: addresses and admin status of ports."""
+from __future__ import annotations
+
+import ipaddress
+import re
+
+import click
+
+from virtual_testbed.sonic.commands.context import this_switch
+from virtual_testbed.sonic.commands.groups import AliasedGroup
+from virtual_testbed.sonic.databases import Config, change_row
+
+_TABLES = {"Ethernet": "INTERFACE", "PortChannel": "PORTCHANNEL_INTERFACE", "Vlan": "VLAN_INTERFACE",
+           "Loopback": "LOOPBACK_INTERFACE"}
+
+
+@click.group(cls=AliasedGroup)
+@click.option("-n", "--namespace", default=None, help="Namespace name")
+def interface(namespace: str | None) -> None:
+    """Interface-related configuration tasks"""
+
+
+def _ports(context: click.Context, config: Config, text: str) -> list[str]:
+    """Ports of an argument such as Ethernet0, Ethernet0,Ethernet4 or Ethernet0-8."""
+    names: list[str] = []
+    for part in text.split(","):
+        found = re.fullmatch(r"Ethernet(\d+)-(\d+)", part)
+        names += [f"Ethernet{number}" for number in range(int(found[1]), int(found[2]) + 1)] if found else [part]
+    known = [name for name in names if name in config.get("PORT", {})]
+    if not known:
+        context.fail("Interface name is invalid. Please enter a valid interface name!!")
+    return known
+
+
+def _set_admin(context: click.Context, interface_name: str, status: str) -> None:
+    switch = this_switch()
+    for port in _ports(context, switch.running(), interface_name):
+        change_row(switch.config, "PORT", port, {"admin_status": status})
+
+
+@interface.command()
+@click.argument("interface_name", metavar="<interface_name>")
+@click.pass_context
+def startup(context: click.Context, interface_name: str) -> None:
+    """Start up interface"""
+    _set_admin(context, interface_name, "up")
+
+
+@interface.command()
+@click.argument("interface_name", metavar="<interface_name>")
+@click.pass_context
+def shutdown(context: click.Context, interface_name: str) -> None:
+    """Shut down interface"""
+    _set_admin(context, interface_name, "down")
+
+
+@interface.group(cls=AliasedGroup)
+def ip() -> None:
+    """Set IP interface attributes"""
+
+
+def _checked(context: click.Context, name: str, address: str) -> tuple[str, str]:
+    """Table of an interface and its address in canonical form."""
+    try:
+        canonical = str(ipaddress.ip_interface(address))
+    except ValueError as error:
+        context.fail(f"IP address is not valid: {error}")
+    table = _TABLES.get(re.sub(r"\d.*", "", name), "")
+    if not table:
+        context.fail(f"{name} is not valid. Valid names [Ethernet/PortChannel/Vlan/Loopback]")
+    return table, canonical
+
+
+@ip.command("add")
+@click.argument("interface_name", metavar="<interface_name>")
+@click.argument("ip_addr", metavar="<ip_addr>")
+@click.argument("gw", metavar="<default gateway IP address>", required=False)
+@click.option("--secondary", "-s", is_flag=True)
+@click.pass_context
+def ip_add(context: click.Context, interface_name: str, ip_addr: str, gw: str | None, secondary: bool) -> None:
+    """Add an IP address towards the interface"""
+    table, address = _checked(context, interface_name, ip_addr)
+    switch = this_switch()
+    config = switch.running()
+    if table == "INTERFACE" and interface_name not in config.get("PORT", {}):
+        context.fail("Interface name is invalid. Please enter a valid interface name!!")
+    if any(key.endswith(f"|{interface_name}") for key in config.get("VLAN_MEMBER", {})):
+        context.fail(f"Interface {interface_name} is a member of vlan\nAborting!")
+    fields = {"secondary": "true"} if secondary else {}
+    if interface_name not in config.get(table, {}):
+        change_row(switch.config, table, interface_name, {})
+    change_row(switch.config, table, f"{interface_name}|{address}", fields)
+
+
+@ip.command("remove")
+@click.argument("interface_name", metavar="<interface_name>")
+@click.argument("ip_addr", metavar="<ip_addr>")
+@click.pass_context
+def ip_remove(context: click.Context, interface_name: str, ip_addr: str) -> None:
+    """Remove an IP address from the interface"""
+    table, address = _checked(context, interface_name, ip_addr)
+    switch = this_switch()
+    change_row(switch.config, table, f"{interface_name}|{address}", None)
+    rows = switch.running().get(table, {})
+    if not any(key.startswith(f"{interface_name}|") for key in rows) and not rows.get(interface_name):
+        change_row(switch.config, table, interface_name, None)

@@ -1,0 +1,196 @@
+"""`portstat`: frames, errors and drops by port (sonic-utilities `scripts/portstat`, `utilities_common/portstat.py`)."""
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from dataclasses import dataclass
+
+from virtual_testbed.sonic.commands.context import Switch, run, this_switch
+from virtual_testbed.sonic.commands.snapshots import NOT_AVAILABLE, Snapshots, difference, table
+from virtual_testbed.sonic.databases import read_hash, read_hashes
+
+_COUNTERS = {
+    "RX_OK": ("SAI_PORT_STAT_IF_IN_UCAST_PKTS", "SAI_PORT_STAT_IF_IN_NON_UCAST_PKTS"),
+    "RX_ERR": ("SAI_PORT_STAT_IF_IN_ERRORS",), "RX_DRP": ("SAI_PORT_STAT_IF_IN_DISCARDS",),
+    "RX_OVR": ("SAI_PORT_STAT_ETHER_RX_OVERSIZE_PKTS",),
+    "TX_OK": ("SAI_PORT_STAT_IF_OUT_UCAST_PKTS", "SAI_PORT_STAT_IF_OUT_NON_UCAST_PKTS"),
+    "TX_ERR": ("SAI_PORT_STAT_IF_OUT_ERRORS",), "TX_DRP": ("SAI_PORT_STAT_IF_OUT_DISCARDS",),
+    "TX_OVR": ("SAI_PORT_STAT_ETHER_TX_OVERSIZE_PKTS",),
+    "RX_BYTES": ("SAI_PORT_STAT_IF_IN_OCTETS",), "TX_BYTES": ("SAI_PORT_STAT_IF_OUT_OCTETS",),
+}
+STANDARD = ["RX_OK", "RX_BPS", "RX_UTIL", "RX_ERR", "RX_DRP", "RX_OVR",
+            "TX_OK", "TX_BPS", "TX_UTIL", "TX_ERR", "TX_DRP", "TX_OVR"]
+ERRORS = ["RX_ERR", "RX_DRP", "RX_OVR", "TX_ERR", "TX_DRP", "TX_OVR"]
+RATES = ["RX_OK", "RX_BPS", "RX_PPS", "RX_UTIL", "TX_OK", "TX_BPS", "TX_PPS", "TX_UTIL"]
+ALL = ["RX_OK", "RX_BPS", "RX_PPS", "RX_UTIL", "RX_ERR", "RX_DRP", "RX_OVR",
+       "TX_OK", "TX_BPS", "TX_PPS", "TX_UTIL", "TX_ERR", "TX_DRP", "TX_OVR"]
+_FLAGS = (
+    ("-a", "--all", "Display all the stats counters"), ("-c", "--clear", "Copy & clear stats"),
+    ("-d", "--delete", "Delete saved stats"), ("-D", "--delete-all", "Delete all saved stats"),
+    ("-e", "--errors", "Display interface errors"), ("-j", "--json", "Display in JSON format"),
+    ("-r", "--raw", "Raw stats"), ("-R", "--rate", "Display interface rates"),
+    ("-l", "--detail", "Display detailed statistics."), ("-nz", "--non_zero", "Display only non-zero counters"))
+Counts = dict[str, dict[str, str]]
+
+
+def collect(switch: Switch) -> Counts:
+    """Port -> counter -> value (text, N/A where the hardware has none)."""
+    oids = read_hash(switch.counters, "COUNTERS_PORT_NAME_MAP")
+    hashes = read_hashes(switch.counters, [f"COUNTERS:{oids[port]}" for port in switch.ports()])
+    return {port: {name: _total(values, fields) for name, fields in _COUNTERS.items()}
+            for port, values in zip(switch.ports(), hashes.values())}
+
+
+def _total(values: dict[str, str], fields: tuple[str, ...]) -> str:
+    if any(field not in values for field in fields):
+        return NOT_AVAILABLE
+    return str(sum(int(values[field]) for field in fields))
+
+
+def _rates(switch: Switch) -> Counts:
+    """Port -> state and rates, ready to print."""
+    oids = read_hash(switch.counters, "COUNTERS_PORT_NAME_MAP")
+    hashes = read_hashes(switch.counters, [f"RATES:{oids[port]}" for port in switch.ports()])
+    with switch.connect("APPL_DB") as appl:
+        states = read_hashes(appl, [f"PORT_TABLE:{port}" for port in switch.ports()])
+    rates: Counts = {}
+    for port, values, state in zip(switch.ports(), hashes.values(), states.values()):
+        entry = {"STATE": _state(state)}
+        for way in ("RX", "TX"):
+            raw = values.get(f"{way}_BPS")
+            entry[f"{way}_BPS"] = NOT_AVAILABLE if raw is None else _byte_rate(float(raw))
+            entry[f"{way}_PPS"] = f"{float(values[f'{way}_PPS']):.2f}/s" if f"{way}_PPS" in values else NOT_AVAILABLE
+            speed = float(state.get("speed", 0)) * 1e6 / 8
+            entry[f"{way}_UTIL"] = NOT_AVAILABLE if raw is None or not speed else f"{float(raw) / speed * 100:.2f}%"
+        rates[port] = entry
+    return rates
+
+
+def _state(row: dict[str, str]) -> str:
+    if not row:
+        return NOT_AVAILABLE
+    if row.get("admin_status") == "down":
+        return "X"
+    return "U" if row.get("oper_status") == "up" else "D"
+
+
+def _byte_rate(rate: float) -> str:
+    if rate > 10e6:
+        return f"{rate / 1e6:.2f} MB/s"
+    return f"{rate / 1e3:.2f} KB/s" if rate > 10e3 else f"{rate:.2f} B/s"
+
+
+def wanted(text: str | None) -> list[str] | None:
+    """Ports of an `-i` option: names and ranges such as Ethernet0,Ethernet12-20."""
+    if text is None:
+        return None
+    names: list[str] = []
+    for part in text.split(","):
+        found = re.fullmatch(r"([A-Za-z]+)(\d+)(?:-(\d+))?", part.strip())
+        if not found:
+            print(f"Error: Wrong interface name {part}", file=sys.stderr)
+            sys.exit(1)
+        last = int(found[3] or found[2])
+        names += [f"{found[1]}{number}" for number in range(int(found[2]), last + 1)]
+    return names
+
+
+@dataclass(frozen=True)
+class View:
+    """What of the ports is shown: `ports` None is all; `raw`: also what this user cleared; `tag`: since that
+    snapshot.
+    """
+
+    columns: list[str]
+    ports: list[str] | None = None
+    as_json: bool = False
+    raw: bool = False
+    tag: str | None = None
+    non_zero: bool = False
+
+
+def show(switch: Switch, view: View) -> None:
+    """Print ports, less what this user cleared."""
+    tag = view.tag
+    kept = None if view.raw else Snapshots(switch, "portstat", tag).load("portstat")
+    if kept:
+        print(f"Last cached time was {kept[0]}")
+    elif tag:
+        print(f"\nFile '{Snapshots(switch, 'portstat', tag).folder}/portstat' does not exist")
+        print(f"Did you run 'portstat -c -t {tag}' to record the counters via tag {tag}?\n")
+        return
+    old = kept[1] if kept else {}
+    rates = _rates(switch)
+    body: dict[str, dict[str, str]] = {}
+    for port, counts in collect(switch).items():
+        if view.ports is not None and port not in view.ports:
+            continue
+        numbers = {name: difference(value, old.get(port, {}).get(name, "0")) for name, value in counts.items()}
+        if not view.non_zero or any(numbers[name] not in ("0", NOT_AVAILABLE) for name in numbers
+                                    if name in view.columns):
+            body[port] = {**rates[port], **numbers}
+    header = ["STATE", *view.columns]
+    if body and view.as_json:
+        shown = {port: {name: row[name] for name in header} for port, row in body.items()}
+        print(json.dumps(shown, indent=4, sort_keys=True))
+    elif body:
+        print(table([[port, *(row[name] for name in header)] for port, row in body.items()], ["IFACE", *header]))
+    elif view.non_zero:
+        print("No non-zero statistics found for the specified interfaces.")
+
+
+def clear(switch: Switch, tag: str | None = None) -> None:
+    """Remember the counters as they are."""
+    Snapshots(switch, "portstat", tag).save("portstat", collect(switch))
+    print("Cleared counters")
+
+
+def detailed(switch: Switch, port: str) -> None:
+    """`show interfaces counters detailed PORT`: the part that this switch counts."""
+    counts = collect(switch).get(port)
+    if counts is None:
+        sys.exit(f"Error: cannot find interface {port}")
+    kept = Snapshots(switch, "portstat").load("portstat")
+    old = kept[1].get(port, {}) if kept else {}
+    lines = {"Total Packets Received Without Errors": "RX_OK", "Packets Received With Errors": "RX_ERR",
+             "Packets Received And Dropped": "RX_DRP", "Octets Received": "RX_BYTES",
+             "Total Packets Transmitted Successfully": "TX_OK", "Packets Transmitted With Errors": "TX_ERR",
+             "Packets Dropped Before Transmission": "TX_DRP", "Octets Transmitted": "TX_BYTES"}
+    for title, name in lines.items():
+        print(f"{title:.<47} {difference(counts[name], old.get(name, '0'))}")
+    print(f"{'Time Since Counters Last Cleared':.<47} {kept[0] if kept else None}")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="portstat", description="Display the ports state and counters")
+    for short, long, text in _FLAGS:
+        parser.add_argument(short, long, action="store_true", help=text)
+    parser.add_argument("-t", "--tag", default=None, help="Save stats with name TAG")
+    parser.add_argument("-i", "--interface", default=None, help="Display stats for interface lists.")
+    parser.add_argument("-s", "--show", default="frontend", help="Display all interfaces or only external interfaces")
+    parser.add_argument("-n", "--namespace", default=None, help="Display interfaces for specific namespace")
+    parser.add_argument("-v", "--version", action="version", version="%(prog)s 1.0")
+    return parser
+
+
+def main() -> None:
+    """The command."""
+    arguments = _parser().parse_args()
+    switch = this_switch()
+    ports = wanted(arguments.interface)
+    if arguments.delete or arguments.delete_all:
+        Snapshots(switch, "portstat", arguments.tag).remove(everyone=arguments.delete_all)
+    if arguments.clear:
+        clear(switch, arguments.tag)
+    elif arguments.detail and ports:
+        for port in ports:
+            detailed(switch, port)
+    else:
+        columns = ALL if arguments.all else ERRORS if arguments.errors else RATES if arguments.rate else STANDARD
+        show(switch, View(columns, ports, arguments.json, arguments.raw, arguments.tag, arguments.non_zero))
+
+
+if __name__ == "__main__":
+    run(main)

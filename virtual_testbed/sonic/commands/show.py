@@ -1,0 +1,241 @@
+"""`show`: what SONiC shows of PFC, counters, ports and configuration (sonic-utilities `show/main.py`)."""
+from __future__ import annotations
+
+import click
+
+from virtual_testbed.sonic.commands.context import run, this_switch
+from virtual_testbed.sonic.commands.groups import AliasedGroup
+
+_namespace = click.option("-n", "--namespace", default=None, help="Namespace name")
+_display = click.option("-d", "--display", default="all", help="Show internal interfaces")
+_verbose = click.option("--verbose", is_flag=True, help="Enable verbose output")
+
+
+@click.group(cls=AliasedGroup, context_settings={"help_option_names": ["-h", "--help", "-?"]})
+def cli() -> None:
+    """SONiC command line - 'show' command"""
+
+
+@cli.group(cls=AliasedGroup)
+def pfc() -> None:
+    """Show details of the priority-flow-control (pfc) """
+
+
+@pfc.command("counters")
+@click.option("--history", is_flag=True, help="Display historical PFC statistics")
+@_namespace
+@_display
+@_verbose
+def pfc_counters(history: bool, namespace: str | None, display: str, verbose: bool) -> None:
+    """Show pfc counters"""
+    from virtual_testbed.sonic.commands import pfcstat
+    (pfcstat.show_history if history else pfcstat.show)(this_switch())
+
+
+@pfc.command("priority")
+@click.argument("interface", required=False)
+@_namespace
+def pfc_priority(interface: str | None, namespace: str | None) -> None:
+    """Show pfc priority"""
+    from virtual_testbed.sonic.commands.pfc import show_priority
+    show_priority(this_switch(), interface)
+
+
+@pfc.command("asymmetric")
+@click.argument("interface", required=False)
+@_namespace
+def pfc_asymmetric(interface: str | None, namespace: str | None) -> None:
+    """Show asymmetric pfc"""
+    from virtual_testbed.sonic.commands.pfc import show_asymmetric
+    show_asymmetric(this_switch(), interface)
+
+
+@cli.group(cls=AliasedGroup)
+def pfcwd() -> None:
+    """Show details of the pfc watchdog """
+
+
+@pfcwd.command("config")
+@_namespace
+@_display
+@click.argument("ports", nargs=-1)
+def pfcwd_config(namespace: str | None, display: str, ports: tuple[str, ...]) -> None:
+    """Show pfc watchdog config"""
+    from virtual_testbed.sonic.commands.pfcwd import show_config
+    show_config(this_switch(), ports)
+
+
+@pfcwd.command("stats")
+@_namespace
+@_display
+@click.option("-e", "--empty", is_flag=True)
+@click.argument("queues", nargs=-1)
+def pfcwd_stats(namespace: str | None, display: str, empty: bool, queues: tuple[str, ...]) -> None:
+    """Show pfc watchdog stats"""
+    from virtual_testbed.sonic.commands.pfcwd import show_stats
+    show_stats(this_switch(), queues, empty)
+
+
+@cli.group(cls=AliasedGroup)
+def queue() -> None:
+    """Show details of the queues """
+
+
+@queue.command("counters")
+@click.argument("interfacename", required=False)
+@click.option("--json", "as_json", is_flag=True, help="JSON output")
+@click.option("-nz", "--nonzero", is_flag=True, help="Non-Zero counters only")
+@_namespace
+@_verbose
+def queue_counters(interfacename: str | None, as_json: bool, nonzero: bool, **ignored: object) -> None:
+    """Show queue counters"""
+    from virtual_testbed.sonic.commands import queuestat
+    queuestat.show(this_switch(), interfacename, as_json, nonzero)
+
+
+@queue.group("watermark", cls=AliasedGroup)
+def queue_watermark() -> None:
+    """Show user WM for queues"""
+
+
+@queue_watermark.command("unicast")
+@_namespace
+def queue_watermark_unicast(namespace: str | None) -> None:
+    """Show user WM for unicast queues"""
+    from virtual_testbed.sonic.commands import watermarkstat
+    watermarkstat.show(this_switch(), watermarkstat.QUEUE)
+
+
+@cli.group("priority-group", cls=AliasedGroup)
+def priority_group() -> None:
+    """Show details of the PGs """
+
+
+@priority_group.group("watermark", cls=AliasedGroup)
+def priority_group_watermark() -> None:
+    """Show priority-group user WM"""
+
+
+@priority_group_watermark.command("headroom")
+@_namespace
+def priority_group_headroom(namespace: str | None) -> None:
+    """Show user headroom WM for pg"""
+    from virtual_testbed.sonic.commands import watermarkstat
+    watermarkstat.show(this_switch(), watermarkstat.PG_HEADROOM)
+
+
+@priority_group_watermark.command("shared")
+@_namespace
+def priority_group_shared(namespace: str | None) -> None:
+    """Show user shared WM for pg"""
+    from virtual_testbed.sonic.commands import watermarkstat
+    watermarkstat.show(this_switch(), watermarkstat.PG_SHARED)
+
+
+@priority_group.group("drop", cls=AliasedGroup)
+def priority_group_drop() -> None:
+    """Show priority-group drops"""
+
+
+@priority_group_drop.command("counters")
+@_namespace
+def priority_group_drop_counters(namespace: str | None) -> None:
+    """Show dropped packets for priority-group"""
+    from virtual_testbed.sonic.commands import watermarkstat
+    watermarkstat.show(this_switch(), watermarkstat.PG_DROPS)
+
+
+@cli.group(cls=AliasedGroup)
+def interfaces() -> None:
+    """Show details of the network interfaces"""
+
+
+@interfaces.command("status")
+@click.argument("interfacename", required=False)
+@_namespace
+@_display
+@_verbose
+def interfaces_status(interfacename: str | None, namespace: str | None, display: str, verbose: bool) -> None:
+    """Show Interface status information"""
+    from virtual_testbed.sonic.commands import state
+    state.interface_status(this_switch(), interfacename)
+
+
+@interfaces.group("counters", cls=AliasedGroup, invoke_without_command=True)
+@click.option("-a", "--printall", is_flag=True)
+@click.option("-i", "--interface", default=None, help="Filter by interface name")
+@click.option("-j", "--json", "as_json", is_flag=True, help="Print in JSON format")
+@click.option("-nz", "--nonzero", is_flag=True, help="Non-Zero counters only")
+@click.option("-p", "--period", default=None)
+@_namespace
+@_display
+@_verbose
+@click.pass_context
+def interfaces_counters(context: click.Context, /, printall: bool, interface: str | None, as_json: bool, nonzero: bool,
+                        **ignored: object) -> None:
+    """Show interface counters"""
+    if context.invoked_subcommand is None:
+        from virtual_testbed.sonic.commands import portstat
+        columns = portstat.ALL if printall else portstat.STANDARD
+        portstat.show(this_switch(), portstat.View(columns, portstat.wanted(interface), as_json, non_zero=nonzero))
+
+
+@interfaces_counters.command("errors")
+def interfaces_counters_errors() -> None:
+    """Show interface counters errors"""
+    from virtual_testbed.sonic.commands import portstat
+    portstat.show(this_switch(), portstat.View(portstat.ERRORS))
+
+
+@interfaces_counters.command("rates")
+def interfaces_counters_rates() -> None:
+    """Show interface counters rates"""
+    from virtual_testbed.sonic.commands import portstat
+    portstat.show(this_switch(), portstat.View(portstat.RATES))
+
+
+@interfaces_counters.command("detailed")
+@click.argument("interface")
+def interfaces_counters_detailed(interface: str) -> None:
+    """Show interface counters detailed"""
+    from virtual_testbed.sonic.commands import portstat
+    portstat.detailed(this_switch(), interface)
+
+
+@cli.command()
+@click.option("-b", "--brief", is_flag=True, help="Display brief version information")
+@_verbose
+def version(brief: bool, verbose: bool) -> None:
+    """Show version information"""
+    from virtual_testbed.sonic.commands import state
+    state.version(this_switch(), brief)
+
+
+@cli.group(cls=AliasedGroup)
+def vlan() -> None:
+    """Show VLAN information"""
+
+
+@vlan.command("brief")
+@_verbose
+def vlan_brief(verbose: bool) -> None:
+    """Show all bridge information"""
+    from virtual_testbed.sonic.commands import state
+    state.vlan_brief(this_switch())
+
+
+@cli.group(cls=AliasedGroup)
+def runningconfiguration() -> None:
+    """Show current running configuration information"""
+
+
+@runningconfiguration.command("all")
+@_verbose
+def runningconfiguration_all(verbose: bool) -> None:
+    """Show full running configuration"""
+    from virtual_testbed.sonic.databases import as_json
+    print(as_json(this_switch().running()))
+
+
+if __name__ == "__main__":
+    run(lambda: cli(prog_name="show"))

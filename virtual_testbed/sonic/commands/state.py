@@ -1,0 +1,88 @@
+"""What `show` prints of ports, VLANs and the image (sonic-utilities `scripts/intfutil`, `show/vlan.py`, `main.py`)."""
+from __future__ import annotations
+
+import datetime
+import subprocess
+import sys
+
+from virtual_testbed.sonic.commands.context import Switch
+from virtual_testbed.sonic.commands.snapshots import table
+from virtual_testbed.sonic.databases import Config, natural, read_hashes
+
+_STATUS = ["Interface", "Lanes", "Speed", "MTU", "FEC", "Alias", "Vlan", "Oper", "Admin", "Type", "Asym PFC"]
+
+
+def interface_status(switch: Switch, interface: str | None) -> None:
+    """Print ports; exit status 1 for an unknown one."""
+    config = switch.running()
+    ports = sorted(config.get("PORT", {}), key=natural)
+    if interface is not None:
+        if interface not in ports:
+            print(f"Invalid interface {interface}")
+            sys.exit(1)
+        ports = [interface]
+    with switch.connect("APPL_DB") as appl:
+        states = read_hashes(appl, [f"PORT_TABLE:{port}" for port in ports])
+    rows = []
+    for port, state in zip(ports, states.values()):
+        row = config["PORT"][port]
+        rows.append([port, row.get("lanes", "N/A"), _speed(str(row.get("speed", "N/A"))), row.get("mtu", "N/A"),
+                     row.get("fec", "N/A"), row.get("alias", "N/A"), _mode(config, port),
+                     state.get("oper_status", "down"), row.get("admin_status", "down"), "N/A",
+                     row.get("pfc_asym", "N/A")])
+    print(table(rows, _STATUS))
+
+
+def _speed(text: str) -> str:
+    if not text.isdigit():
+        return text
+    return f"{text}M" if int(text) % 1000 else f"{int(text) // 1000}G"
+
+
+def _mode(config: Config, port: str) -> str:
+    for key in config.get("PORTCHANNEL_MEMBER", {}):
+        channel, _, member = key.partition("|")
+        if member == port:
+            return channel
+    member_of = any(key.endswith(f"|{port}") for key in config.get("VLAN_MEMBER", {}))
+    return "trunk" if member_of else "routed"
+
+
+def vlan_brief(switch: Switch) -> None:
+    """Print VLANs, their members and addresses."""
+    from tabulate import tabulate
+    config = switch.running()
+    rows = []
+    for name in sorted(config.get("VLAN", {}), key=natural):
+        members = {key.partition("|")[2]: row.get("tagging_mode", "")
+                   for key, row in config.get("VLAN_MEMBER", {}).items() if key.startswith(f"{name}|")}
+        addresses = [key.partition("|")[2] for key in config.get("VLAN_INTERFACE", {}) if key.startswith(f"{name}|")]
+        rows.append([name.removeprefix("Vlan"), "\n".join(addresses), "\n".join(sorted(members, key=natural)),
+                     "\n".join(members[port] for port in sorted(members, key=natural)), "disabled"])
+    print(tabulate(rows, ["VLAN ID", "IP Address", "Ports", "Port Tagging", "Proxy ARP"], tablefmt="grid",
+                   disable_numparse=True))
+
+
+def version(switch: Switch, brief: bool) -> None:
+    """Print image, hardware and time."""
+    import yaml
+    image = yaml.safe_load(switch.path("/etc/sonic/sonic_version.yml").read_text(encoding="utf-8"))
+    uptime = subprocess.run(["uptime"], capture_output=True, text=True, check=False).stdout.strip()
+    print(f"\nSONiC Software Version: SONiC.{image['build_version']}")
+    print(f"SONiC OS Version: {image['sonic_os_version']}")
+    print(f"Distribution: Debian {image['debian_version']}")
+    print(f"Kernel: {image['kernel_version']}")
+    print(f"Build commit: {image['commit_id']}")
+    print(f"Build date: {image['build_date']}")
+    print(f"Built by: {image['built_by']}")
+    print(f"\nPlatform: {switch.profile.platform}")
+    print(f"HwSKU: {switch.hwsku}")
+    print(f"ASIC: {switch.profile.asic_type}")
+    print("ASIC Count: 1")
+    print(f"Serial Number: {switch.name}")
+    print("Model Number: virtual")
+    print("Hardware Revision: N/A")
+    print(f"Uptime: {uptime}")
+    print(f"Date: {datetime.datetime.now().strftime('%a %d %b %Y %X')}")
+    if not brief:
+        print("\nDocker images:\nREPOSITORY   TAG   IMAGE ID   SIZE")

@@ -1,0 +1,67 @@
+"""Watermarks and drops of queues and priority groups (sonic-utilities `scripts/watermarkstat`, `scripts/pg-drop`).
+
+The data plane keeps the highest value since it started. A clear remembers it; until a higher one comes, 0 is shown.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from virtual_testbed.sonic.commands.context import Switch
+from virtual_testbed.sonic.commands.snapshots import NOT_AVAILABLE, Snapshots, table
+from virtual_testbed.sonic.databases import natural, read_hash, read_hashes
+
+
+@dataclass(frozen=True)
+class Watermark:
+    """What is shown: title, label of a column, COUNTERS_DB map and field; `running` counters show as differences."""
+
+    name: str
+    title: str
+    label: str
+    map: str
+    field: str
+    running: bool = False
+
+
+QUEUE = Watermark("queue", "Egress shared pool occupancy per unicast queue:", "UC", "COUNTERS_QUEUE_NAME_MAP",
+                  "SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES")
+PG_SHARED = Watermark("pg_shared", "Ingress shared pool occupancy per PG:", "PG", "COUNTERS_PG_NAME_MAP",
+                      "SAI_INGRESS_PRIORITY_GROUP_STAT_SHARED_WATERMARK_BYTES")
+PG_HEADROOM = Watermark("pg_headroom", "Ingress headroom per PG:", "PG", "COUNTERS_PG_NAME_MAP",
+                        "SAI_INGRESS_PRIORITY_GROUP_STAT_XOFF_ROOM_WATERMARK_BYTES")
+PG_DROPS = Watermark("pg_drops", "Ingress PG dropped packets:", "PG", "COUNTERS_PG_NAME_MAP",
+                     "SAI_INGRESS_PRIORITY_GROUP_STAT_DROPPED_PACKETS", running=True)
+
+
+def _collect(switch: Switch, what: Watermark) -> dict[str, str]:
+    names = read_hash(switch.counters, what.map)
+    count = switch.profile.unicast_queues
+    wanted = sorted((name for name in names if int(name.split(":")[1]) < count), key=natural)
+    hashes = read_hashes(switch.counters, [f"COUNTERS:{names[name]}" for name in wanted])
+    return {name: values.get(what.field, NOT_AVAILABLE) for name, values in zip(wanted, hashes.values())}
+
+
+def show(switch: Switch, what: Watermark) -> None:
+    """Print one line a port."""
+    kept = Snapshots(switch, "watermarkstat").load(what.name)
+    old = kept[1] if kept else {}
+    rows: dict[str, list[str]] = {}
+    for name, value in _collect(switch, what).items():
+        rows.setdefault(name.split(":")[0], []).append(_since(value, old.get(name), what.running))
+    width = max((len(row) for row in rows.values()), default=0)
+    print(what.title)
+    header = ["Port", *(f"{what.label}{number}" for number in range(width))]
+    print(table([[port, *row] for port, row in rows.items()], header))
+
+
+def _since(value: str, old: str | None, running: bool) -> str:
+    if old is None or NOT_AVAILABLE in (value, old):
+        return value
+    if running:
+        return str(max(0, int(value) - int(old)))
+    return value if int(value) > int(old) else "0"
+
+
+def clear(switch: Switch, what: Watermark) -> None:
+    """Remember the present values."""
+    Snapshots(switch, "watermarkstat").save(what.name, _collect(switch, what))

@@ -1,0 +1,152 @@
+"""The data plane's counters under SONiC's names: which hash of COUNTERS_DB holds which field.
+
+Names: sonic-swss `portsorch.cpp`, `pfcactionhandler.cpp`. Object ids only need to be unique and stable; they look
+like SAI's. Unlike on hardware nothing is polled (1 s for ports, 10 s for queues): what is published is as of the
+instant of publishing.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from virtual_testbed.dataplane.configuration import SwitchConfig, WatchdogConfig
+from virtual_testbed.dataplane.counters import PgCounters, PortCounters, QueueCounters, SwitchCounters, WatchdogState
+from virtual_testbed.sonic.databases import natural
+from virtual_testbed.sonic.profile import Profile
+
+Hash = dict[str, str]
+WATCHDOG_FIELDS = ("PFC_WD_STATUS", "PFC_WD_DETECTION_TIME", "PFC_WD_RESTORATION_TIME", "PFC_WD_ACTION")
+_PORT_OID, _QUEUE_OID, _PG_OID = 0x1000000000000, 0x15000000000000, 0x1A000000000000
+
+
+class ObjectIds:
+    """The object ids of a switch's ports, queues and priority groups."""
+
+    def __init__(self, profile: Profile) -> None:
+        self._profile = profile
+        self._index = {name: number for number, name in enumerate(sorted(profile.ports, key=natural), start=1)}
+
+    def port(self, name: str) -> str:
+        """Of a port."""
+        return f"oid:{_PORT_OID + self._index[name]:#x}"
+
+    def queue(self, port: str, queue: int) -> str:
+        """Of an egress queue."""
+        return f"oid:{_QUEUE_OID + self._index[port] * 64 + queue:#x}"
+
+    def priority_group(self, port: str, group: int) -> str:
+        """Of an ingress priority group."""
+        return f"oid:{_PG_OID + self._index[port] * 64 + group:#x}"
+
+    def maps(self) -> dict[str, Hash]:
+        """COUNTERS_DB's name maps."""
+        maps: dict[str, Hash] = {name: {} for name in (
+            "COUNTERS_PORT_NAME_MAP", "COUNTERS_QUEUE_NAME_MAP", "COUNTERS_QUEUE_PORT_MAP", "COUNTERS_QUEUE_INDEX_MAP",
+            "COUNTERS_QUEUE_TYPE_MAP", "COUNTERS_PG_NAME_MAP", "COUNTERS_PG_PORT_MAP", "COUNTERS_PG_INDEX_MAP")}
+        for port in self._index:
+            maps["COUNTERS_PORT_NAME_MAP"][port] = self.port(port)
+            for queue in range(self._profile.unicast_queues + self._profile.multicast_queues):
+                kind = "UNICAST" if queue < self._profile.unicast_queues else "MULTICAST"
+                oid = self.queue(port, queue)
+                maps["COUNTERS_QUEUE_NAME_MAP"][f"{port}:{queue}"] = oid
+                maps["COUNTERS_QUEUE_PORT_MAP"][oid] = self.port(port)
+                maps["COUNTERS_QUEUE_INDEX_MAP"][oid] = str(queue)
+                maps["COUNTERS_QUEUE_TYPE_MAP"][oid] = f"SAI_QUEUE_TYPE_{kind}"
+            for group in range(8):
+                oid = self.priority_group(port, group)
+                maps["COUNTERS_PG_NAME_MAP"][f"{port}:{group}"] = oid
+                maps["COUNTERS_PG_PORT_MAP"][oid] = self.port(port)
+                maps["COUNTERS_PG_INDEX_MAP"][oid] = str(group)
+        return maps
+
+    def queues(self) -> Iterable[tuple[str, int]]:
+        """All (port, queue), multicast queues included."""
+        count = self._profile.unicast_queues + self._profile.multicast_queues
+        return ((port, queue) for port in self._index for queue in range(count))
+
+
+def port_fields(counters: PortCounters) -> Hash:
+    """One port's hash. MAC control frames are in the PFC fields alone."""
+    values = {
+        "SAI_PORT_STAT_IF_IN_UCAST_PKTS": counters.rx_packets, "SAI_PORT_STAT_IF_IN_NON_UCAST_PKTS": 0,
+        "SAI_PORT_STAT_IF_IN_MULTICAST_PKTS": 0, "SAI_PORT_STAT_IF_IN_BROADCAST_PKTS": 0,
+        "SAI_PORT_STAT_IF_IN_OCTETS": counters.rx_bytes, "SAI_PORT_STAT_IF_IN_ERRORS": counters.rx_errors,
+        "SAI_PORT_STAT_IF_IN_DISCARDS": counters.rx_drops, "SAI_PORT_STAT_ETHER_RX_OVERSIZE_PKTS": 0,
+        "SAI_PORT_STAT_IF_OUT_UCAST_PKTS": counters.tx_packets, "SAI_PORT_STAT_IF_OUT_NON_UCAST_PKTS": 0,
+        "SAI_PORT_STAT_IF_OUT_MULTICAST_PKTS": 0, "SAI_PORT_STAT_IF_OUT_BROADCAST_PKTS": 0,
+        "SAI_PORT_STAT_IF_OUT_OCTETS": counters.tx_bytes, "SAI_PORT_STAT_IF_OUT_ERRORS": counters.tx_errors,
+        "SAI_PORT_STAT_IF_OUT_DISCARDS": counters.tx_drops, "SAI_PORT_STAT_ETHER_TX_OVERSIZE_PKTS": 0,
+        "SAI_PORT_STAT_PAUSE_RX_PKTS": counters.pause_rx,
+    }
+    for priority in range(8):
+        values[f"SAI_PORT_STAT_PFC_{priority}_RX_PKTS"] = counters.pfc_rx[priority]
+        values[f"SAI_PORT_STAT_PFC_{priority}_TX_PKTS"] = counters.pfc_tx[priority]
+        values[f"SAI_PORT_STAT_PFC_{priority}_ON2OFF_RX_PKTS"] = counters.pfc_on2off[priority]
+        values[f"SAI_PORT_STAT_PFC_{priority}_RX_PAUSE_DURATION_US"] = counters.pause_duration_us[priority]
+    return {name: str(value) for name, value in values.items()}
+
+
+def queue_fields(counters: QueueCounters) -> Hash:
+    """One queue's hash, without the watchdog's fields."""
+    return {
+        "SAI_QUEUE_STAT_PACKETS": str(counters.packets), "SAI_QUEUE_STAT_BYTES": str(counters.bytes),
+        "SAI_QUEUE_STAT_DROPPED_PACKETS": str(counters.dropped_packets),
+        "SAI_QUEUE_STAT_DROPPED_BYTES": str(counters.dropped_bytes),
+        "SAI_QUEUE_STAT_CURR_OCCUPANCY_BYTES": str(counters.occupancy_bytes),
+        "SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES": str(counters.watermark_bytes),
+    }
+
+
+def watchdog_fields(state: WatchdogState, config: WatchdogConfig | None) -> Hash:
+    """What the watchdog adds to a queue's hash. Times in microseconds; an empty restoration time: never."""
+    names = {"DEADLOCK_DETECTED": state.detected, "DEADLOCK_RESTORED": state.restored, "TX_PACKETS": state.tx_packets,
+             "TX_DROPPED_PACKETS": state.tx_dropped, "RX_PACKETS": state.rx_packets,
+             "RX_DROPPED_PACKETS": state.rx_dropped,
+             "TX_PACKETS_LAST": state.tx_packets_last, "TX_DROPPED_PACKETS_LAST": state.tx_dropped_last,
+             "RX_PACKETS_LAST": state.rx_packets_last, "RX_DROPPED_PACKETS_LAST": state.rx_dropped_last}
+    fields = {f"PFC_WD_QUEUE_STATS_{name}": str(value) for name, value in names.items()}
+    fields["PFC_WD_STATUS"] = state.status
+    if config is not None:
+        fields["PFC_WD_DETECTION_TIME"] = str(config.detection_ms * 1000)
+        fields["PFC_WD_RESTORATION_TIME"] = "" if config.restoration_ms is None else str(config.restoration_ms * 1000)
+        fields["PFC_WD_ACTION"] = config.action
+    return fields
+
+
+def group_fields(counters: PgCounters) -> Hash:
+    """One priority group's hash."""
+    return {
+        "SAI_INGRESS_PRIORITY_GROUP_STAT_PACKETS": str(counters.packets),
+        "SAI_INGRESS_PRIORITY_GROUP_STAT_BYTES": str(counters.bytes),
+        "SAI_INGRESS_PRIORITY_GROUP_STAT_DROPPED_PACKETS": str(counters.dropped_packets),
+        "SAI_INGRESS_PRIORITY_GROUP_STAT_CURR_OCCUPANCY_BYTES": str(counters.occupancy_bytes),
+        "SAI_INGRESS_PRIORITY_GROUP_STAT_SHARED_WATERMARK_BYTES": str(counters.shared_watermark_bytes),
+        "SAI_INGRESS_PRIORITY_GROUP_STAT_XOFF_ROOM_WATERMARK_BYTES": str(counters.headroom_watermark_bytes),
+    }
+
+
+def counter_hashes(ids: ObjectIds, counters: SwitchCounters, config: SwitchConfig) -> dict[str, Hash]:
+    """All hashes of COUNTERS_DB that hold counters."""
+    hashes = {f"COUNTERS:{ids.port(name)}": port_fields(port) for name, port in counters.ports.items()}
+    idle = QueueCounters()
+    for port, queue in ids.queues():
+        fields = queue_fields(counters.queues.get((port, queue), idle))
+        state = counters.watchdog.get((port, queue))
+        if state is not None:
+            fields.update(watchdog_fields(state, config.ports[port].watchdog))
+        hashes[f"COUNTERS:{ids.queue(port, queue)}"] = fields
+    for (port, group), found in counters.priority_groups.items():
+        hashes[f"COUNTERS:{ids.priority_group(port, group)}"] = group_fields(found)
+    return hashes
+
+
+def rate_hashes(ids: ObjectIds, before: Mapping[str, PortCounters], now: Mapping[str, PortCounters],
+                seconds: float) -> dict[str, Hash]:
+    """RATES of each port: bytes and packets per second over an interval (SONiC smooths them, this does not)."""
+    hashes = {}
+    for name, port in now.items():
+        old = before.get(name)
+        if old is not None:
+            rates = {"RX_BPS": port.rx_bytes - old.rx_bytes, "RX_PPS": port.rx_packets - old.rx_packets,
+                     "TX_BPS": port.tx_bytes - old.tx_bytes, "TX_PPS": port.tx_packets - old.tx_packets}
+            hashes[f"RATES:{ids.port(name)}"] = {rate: f"{value / seconds:.6f}" for rate, value in rates.items()}
+    return hashes

@@ -1,0 +1,50 @@
+"""Who may log in to a switch: one user, by key or by password."""
+from __future__ import annotations
+
+import hmac
+from dataclasses import dataclass
+
+import asyncssh
+
+
+@dataclass(frozen=True)
+class Account:
+    """The user, the password, and the accepted public keys (wire format)."""
+
+    user: str
+    password: str
+    keys: frozenset[bytes]
+
+    @classmethod
+    def read(cls, user: str, password: str, authorized_keys: str) -> Account:
+        """From the text of an authorized_keys file. Raises asyncssh.KeyImportError."""
+        lines = [line for line in authorized_keys.splitlines() if line.strip() and not line.startswith("#")]
+        return cls(user, password, frozenset(asyncssh.import_public_key(line).public_data for line in lines))
+
+
+class Login(asyncssh.SSHServer):
+    """One connection's authentication."""
+
+    def __init__(self, account: Account) -> None:
+        self._account = account
+
+    def begin_auth(self, username: str) -> bool:
+        """Nobody gets in without."""
+        return True
+
+    def password_auth_supported(self) -> bool:
+        """Yes."""
+        return True
+
+    def validate_password(self, username: str, password: str) -> bool:
+        """True for the user's password."""
+        right = hmac.compare_digest(password.encode(), self._account.password.encode())
+        return username == self._account.user and right
+
+    def public_key_auth_supported(self) -> bool:
+        """Yes."""
+        return True
+
+    def validate_public_key(self, username: str, key: asyncssh.SSHKey) -> bool:
+        """True for the user's keys."""
+        return username == self._account.user and key.public_data in self._account.keys

@@ -1,0 +1,121 @@
+"""Writes what a switch's shell finds: the commands (its bin folder) and the files of its image.
+
+A command is a three-line sh wrapper around `python -m`, so that it is a real program to everything that starts it.
+"""
+from __future__ import annotations
+
+import compileall
+import json
+import shlex
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from virtual_testbed.sonic import root_view
+from virtual_testbed.sonic.profile import Profile
+
+PACKAGE_ROOT = Path(__file__).resolve().parents[2]
+MODULES = {"pfcwd": "pfcwd", "pfc": "pfc", "show": "show", "pfcstat": "pfcstat", "queuestat": "queuestat",
+           "portstat": "portstat", "sonic-clear": "clear", "sonic-cfggen": "cfggen", "sonic-db-cli": "db_cli",
+           "config": "config"}
+VERSION = {"build_version": "202505.virtual", "sonic_os_version": "12", "debian_version": "12.11",
+           "kernel_version": "6.1.0-29-2-amd64", "commit_id": "virtual", "branch": "202505", "build_date": "n/a",
+           "build_number": "0", "built_by": "virtual_testbed", "asic_subtype": "broadcom"}
+# ordinary programs whose arguments may name the switch's files where it has no root view
+_FILE_PROGRAMS = ("cat", "ls", "cp", "mv", "rm", "mkdir", "touch", "stat", "grep", "sed", "head", "tail", "test",
+                  "jq", "diff")
+_SWITCH_PATHS = ("/etc/sonic", "/usr/share/sonic", "/sys/class/net", "/var/core", "/home/admin")
+
+
+def write_programs(folder: Path, context: Mapping[str, str], view: str) -> None:
+    """Fill a bin folder. Existing programs are replaced.
+
+    Args:
+        folder: the bin folder.
+        context: what `commands.context.Switch` is made of.
+        view: `namespace` or `environment`.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    compileall.compile_dir(str(Path(__file__).parent), quiet=2)  # the commands cannot write the checkout
+    root = context["root"]
+    (folder / ".context.json").write_text(json.dumps(dict(context), indent=1), encoding="utf-8")
+    (folder / ".context.json").chmod(0o644)
+    python = shlex.quote(sys.executable)
+    settings = (f"export SONIC_CONTEXT={shlex.quote(str(folder / '.context.json'))} SONIC_VIEW={view}"
+                f" SONIC_ROOT={shlex.quote(root)}\n")
+    package = f"PYTHONPATH={shlex.quote(str(PACKAGE_ROOT))} PYTHONDONTWRITEBYTECODE=1"
+    for name, module in MODULES.items():
+        start = f"exec {python} -P -s -m virtual_testbed.sonic.commands.{module}"
+        _write(folder / name, f"{settings}{package} {start} \"$@\"\n")
+    sudo = shlex.quote(str(Path(__file__).parent / "commands" / "sudo.py"))
+    _write(folder / "sudo", f"{settings}exec {python} -I -S {sudo} \"$@\"\n")
+    elsewhere = f"PYTHONPATH={shlex.quote(str(Path(__file__).parent / 'elsewhere'))} PYTHONDONTWRITEBYTECODE=1 "
+    for name in ("python3", "python"):
+        _write(folder / name, (settings + elsewhere if root else "") + f"exec {python} \"$@\"\n")
+    for name in _FILE_PROGRAMS:
+        (folder / name).unlink(missing_ok=True)
+        if view == root_view.ENVIRONMENT:
+            _write(folder / name, _file_program(name, root, folder))
+
+
+def _write(path: Path, body: str) -> None:
+    path.unlink(missing_ok=True)
+    path.write_text("#!/bin/sh\n" + body, encoding="utf-8")
+    path.chmod(0o755)
+
+
+def _file_program(name: str, root: str, folder: Path) -> str:
+    """A wrapper that looks for the switch's files below its folder; it must not find itself again."""
+    patterns = "|".join(f"{path}|{path}/*" for path in _SWITCH_PATHS)
+    return f"""rest=:$PATH:
+while case $rest in *:{folder}:*) ;; *) false ;; esac; do rest=${{rest%%:{folder}:*}}:${{rest#*:{folder}:}}; done
+PATH=${{rest#:}}
+count=$#
+while [ $count -gt 0 ]; do
+    word=$1; shift; count=$((count - 1))
+    case $word in {patterns}) word={shlex.quote(root)}$word ;; esac
+    set -- "$@" "$word"
+done
+exec {name} "$@"
+"""
+
+
+def write_image_files(root: Path, profile: Profile, mac: str) -> None:
+    """The files that a SONiC image and its kernel have: version, platform, one folder of /sys/class/net a port."""
+    root_view.skeleton(root)
+    version = {**VERSION, "asic_type": profile.asic_type}
+    _replace(root / "etc/sonic/sonic_version.yml", "".join(f"{name}: '{value}'\n" for name, value in version.items()))
+    device = root / "usr/share/sonic/device" / profile.platform
+    (device / profile.hwsku).mkdir(parents=True, exist_ok=True)
+    _replace(device / "platform_asic", f"{profile.platform_asic}\n")
+    _replace(device / "default_sku", f"{profile.hwsku} {profile.default_topology}\n")
+    platform = {"chassis": {"name": profile.hwsku}, "interfaces": {}}
+    _replace(device / "platform.json", json.dumps(platform, indent=4) + "\n")
+    rows = [f"{port.name:<15} {port.lanes:<17} {port.alias:<13} {port.index:<7} {port.speed}" for port in
+            profile.ports.values()]
+    _replace(device / profile.hwsku / "port_config.ini",
+             "# name          lanes             alias         index   speed\n" + "\n".join(rows) + "\n")
+    _replace(device / profile.hwsku / "pg_profile_lookup.ini", _lookup_file(profile))
+    for port in profile.ports.values():
+        write_port(root, port.name, {"address": mac, "operstate": "down", "speed": str(port.speed), "mtu": "9100",
+                                     "carrier": "0", "flags": "0x1003", "type": "1", "addr_len": "6",
+                                     "ifindex": str(port.index + 2)})
+
+
+def write_port(root: Path, port: str, values: Mapping[str, str]) -> None:
+    """Files of one port in /sys/class/net; only what differs is written."""
+    folder = root / "sys/class/net" / port
+    folder.mkdir(exist_ok=True)
+    for name, value in values.items():
+        _replace(folder / name, f"{value}\n")
+
+
+def _replace(path: Path, text: str) -> None:
+    if not path.is_file() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
+
+
+def _lookup_file(profile: Profile) -> str:
+    names = ("speed", "cable", "size", "xon", "xoff", "threshold", "xon_offset")
+    rows = [" ".join(f"{row[name]:>9}" for name in names) for row in profile.pg_profile_lookup.values()]
+    return "# PG lossless profiles.\n# " + " ".join(names) + "\n" + "\n".join(rows) + "\n"

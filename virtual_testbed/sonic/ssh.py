@@ -1,0 +1,243 @@
+"""The SSH server of one switch: `python -m virtual_testbed.sonic.ssh SWITCH.json`.
+
+Requests run as real processes in the switch's root view (`root_view`), with its commands first in PATH (`programs`).
+Listens on 127.0.0.1; prints one JSON line when ready; ends on SIGTERM and with its parent.
+"""
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import json
+import logging
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import asyncssh
+
+from virtual_testbed.process import RUN_VARIABLE, die_with_parent
+from virtual_testbed.sonic import databases, processes, programs, root_view
+from virtual_testbed.sonic.files import SwitchFiles
+from virtual_testbed.sonic.logins import Account, Login
+from virtual_testbed.sonic.profile import ProfileError, load_profile
+from virtual_testbed.sonic.resp import DatabaseError
+
+_log = logging.getLogger(__name__)
+_SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_CLIENT_VARIABLES = ("LANG", "LC_", "TERM", "COLORTERM")
+
+
+class SettingsError(Exception):
+    """An argument file that cannot be used; the text is one sentence."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The argument file. `root_view` is `auto` or `environment` (no namespaces)."""
+
+    name: str
+    hostname: str
+    user: str
+    password: str
+    authorized_keys: Path
+    host_key: Path
+    port: int
+    root: Path
+    bin: Path
+    redis_socket: str
+    hwsku: str
+    mac: str
+    root_view: str = "auto"
+
+    @classmethod
+    def read(cls, path: Path) -> Settings:
+        """Read an argument file. Raises SettingsError."""
+        try:
+            data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            names = {field.name for field in dataclasses.fields(cls)}
+            values = {name: value for name, value in data.items() if name in names}
+            if values.setdefault("root_view", "auto") not in ("auto", root_view.ENVIRONMENT):
+                raise SettingsError(f"root_view must be auto or environment, found {values['root_view']}")
+            for name in ("authorized_keys", "host_key", "root", "bin"):
+                values[name] = Path(values[name]).resolve()
+            return cls(**values)
+        except (OSError, ValueError) as error:
+            raise SettingsError(f"{path} cannot be read: {error}") from error
+        except (KeyError, TypeError) as error:
+            raise SettingsError(f"{path} lacks something: {error}") from error
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The host key (PEM text) and the accepted client keys (text), read before the view hides their files."""
+
+    host: str
+    authorized: str
+
+
+def _read_keys(settings: Settings) -> Keys:
+    """Read keys; a host key that does not exist is made and kept. Raises OSError."""
+    if not settings.host_key.exists():
+        key = asyncssh.generate_private_key("ssh-ed25519")
+        with open(os.open(settings.host_key, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
+            stream.write(key.export_private_key())
+    return Keys(settings.host_key.read_text(encoding="utf-8"), settings.authorized_keys.read_text(encoding="utf-8"))
+
+
+def _layout(settings: Settings) -> root_view.Layout:
+    executable = Path(sys.executable)
+    keep = {programs.PACKAGE_ROOT, settings.bin, settings.root, Path(settings.redis_socket).parent,
+            executable.parent.parent, executable.resolve().parent.parent, Path(sys.prefix), Path(sys.base_prefix)}
+    return root_view.Layout(settings.root, settings.hostname, tuple(sorted(keep)))
+
+
+def prepare(settings: Settings) -> root_view.Outcome:
+    """Write the switch's files and commands, and enter its root view: after this the process is inside.
+
+    Raises:
+        ProfileError: unknown HwSKU.
+        OSError: a folder cannot be written, or the kernel refuses what it allowed a moment ago.
+    """
+    programs.write_image_files(settings.root, load_profile(settings.hwsku), settings.mac)
+    settings.bin.mkdir(parents=True, exist_ok=True)
+    layout = _layout(settings)
+    outcome = root_view.decide(layout, settings.root_view)
+    root = "" if outcome.kind == root_view.NAMESPACE else str(settings.root)
+    programs.write_programs(settings.bin, {
+        "name": settings.name, "hwsku": settings.hwsku, "redis_socket": settings.redis_socket, "root": root,
+        "mac": settings.mac}, outcome.kind)
+    return root_view.enter(layout, outcome)
+
+
+class Shell:
+    """What a login finds: environment, home, and files that follow the databases."""
+
+    def __init__(self, settings: Settings, outcome: root_view.Outcome) -> None:
+        self._settings = settings
+        inside = outcome.kind == root_view.NAMESPACE
+        self.prefix = Path("/") if inside else settings.root
+        self.home = self.prefix / "home/admin"
+        self.environment = {
+            "PATH": f"{settings.bin}:{_SYSTEM_PATH}", "HOME": str(self.home), "USER": settings.user,
+            "LOGNAME": settings.user, "SHELL": "/bin/sh", "LANG": "C.UTF-8", "SONIC_VIEW": outcome.kind,
+            "SONIC_ROOT": "" if inside else str(settings.root),
+            "PS1": f"{settings.user}@{settings.hostname}:\\w$ " if _shell().endswith("bash") else
+                   f"{settings.user}@{settings.hostname}:$ "}
+        if not inside:
+            self.environment["TMPDIR"] = str(settings.root / "tmp")
+            self.environment[RUN_VARIABLE] = os.environ.get(RUN_VARIABLE, "")  # by which a killed run's are found
+
+    def variables(self, sent: Mapping[str, str]) -> dict[str, str]:
+        """The environment of a request, with what the client sent of locale and terminal."""
+        wanted = {name: value for name, value in sent.items() if name.startswith(_CLIENT_VARIABLES)}
+        return {**self.environment, **wanted}
+
+    def refresh(self) -> None:
+        """Bring /sys/class/net up to date with the databases; a Redis that is away changes nothing."""
+        try:
+            with databases.connect(self._settings.redis_socket, "APPL_DB") as connection:
+                keys = [key for key in connection.call("KEYS", "PORT_TABLE:Ethernet*")]
+                for key, row in databases.read_hashes(connection, keys).items():
+                    self._write_port(key.removeprefix("PORT_TABLE:"), row)
+            with databases.connect(self._settings.redis_socket, "CONFIG_DB") as connection:
+                self._write_addresses(databases.read_row(connection, "DEVICE_METADATA", "localhost").get("mac"))
+        except (DatabaseError, OSError) as error:
+            _log.warning("%s: /sys/class/net is not up to date: %s", self._settings.name, error)
+
+    def _write_port(self, port: str, row: Mapping[str, str]) -> None:
+        if (self.prefix / "sys/class/net" / port).is_dir():
+            up = row.get("oper_status") == "up"
+            programs.write_port(self.prefix, port, {
+                "operstate": "up" if up else "down", "carrier": "1" if up else "0", "speed": row.get("speed", ""),
+                "mtu": row.get("mtu", "9100")})
+
+    def _write_addresses(self, mac: str | None) -> None:
+        if mac:
+            for folder in (self.prefix / "sys/class/net").glob("Ethernet*"):
+                programs.write_port(self.prefix, folder.name, {"address": mac})
+
+
+def _shell() -> str:
+    return "/bin/bash" if Path("/bin/bash").exists() else "/bin/sh"
+
+
+async def run_server(settings: Settings, keys: Keys, outcome: root_view.Outcome) -> None:
+    """Serve until SIGTERM."""
+    shell = Shell(settings, outcome)
+    shell.refresh()
+    os.chdir(shell.home)
+    account = Account.read(settings.user, settings.password, keys.authorized)
+    requests = Requests(shell)
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    listener = await asyncssh.listen(
+        "127.0.0.1", settings.port, server_factory=lambda: Login(account),
+        server_host_keys=[asyncssh.import_private_key(keys.host)], process_factory=requests.handle,
+        sftp_factory=lambda channel: SwitchFiles(channel, shell.prefix), allow_scp=True, encoding=None,
+        line_editor=False,
+        login_timeout=30, keepalive_interval=30, x11_forwarding=False, agent_forwarding=False)
+    print(json.dumps({"ready": True, "ssh_port": listener.get_port(), "root_view": outcome.kind,
+                      "root_view_reason": outcome.reason}), flush=True)
+    await stop.wait()
+    listener.close()
+    await requests.end()
+
+
+class Requests:
+    """The requests that run now."""
+
+    def __init__(self, shell: Shell) -> None:
+        self._shell = shell
+        self._running: set[asyncio.Task[None]] = set()
+
+    async def handle(self, channel: processes.Channel) -> None:
+        """Run what a client asks for, to its end: a command, or a shell."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        self._shell.refresh()
+        command = channel.command
+        arguments = ["/bin/sh", "-c", command] if command else [_shell(), *_interactive_options()]
+        environment = self._shell.variables(dict(channel.env))
+        await processes.serve(channel, processes.Request(arguments, environment, self._shell.home))
+
+    async def end(self) -> None:
+        """Cancel all; each ends its process group."""
+        running = set(self._running)
+        for task in running:
+            task.cancel()
+        if running:
+            await asyncio.wait(running, timeout=3)
+
+
+def _interactive_options() -> list[str]:
+    return ["--norc", "--noprofile", "-i"] if _shell().endswith("bash") else ["-i"]
+
+
+def main(arguments: list[str]) -> int:
+    """The program."""
+    if len(arguments) != 1:
+        print("usage: python -m virtual_testbed.sonic.ssh SWITCH.json", file=sys.stderr)
+        return 2
+    die_with_parent()
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    logging.getLogger("asyncssh").setLevel(logging.WARNING)
+    try:
+        settings = Settings.read(Path(arguments[0]))
+        keys = _read_keys(settings)
+        outcome = prepare(settings)
+        asyncio.run(run_server(settings, keys, outcome))
+    except (SettingsError, ProfileError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

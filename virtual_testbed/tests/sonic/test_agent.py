@@ -1,0 +1,163 @@
+"""Agent against a real Redis and a data plane that remembers."""
+from __future__ import annotations
+
+import logging
+
+from virtual_testbed.dataplane.counters import WatchdogState
+from virtual_testbed.faults import parse_fault
+from virtual_testbed.sonic import databases
+from virtual_testbed.sonic.agent import ChangeWatch, SonicAgent
+from virtual_testbed.sonic.factory import qos_tables
+from virtual_testbed.sonic.profile import load_profile
+from virtual_testbed.tests.sonic.conftest import HWSKU, NAME
+
+WATCHDOG = {"action": "drop", "detection_time": "200", "restoration_time": "400"}
+
+
+def row(redis, database, key):
+    with databases.connect(redis.socket, database) as connection:
+        return databases.read_hash(connection, key)
+
+
+def counters(redis, kind, name):
+    oid = row(redis, "COUNTERS_DB", f"COUNTERS_{kind}_NAME_MAP")[name]
+    return row(redis, "COUNTERS_DB", f"COUNTERS:{oid}")
+
+
+def test_a_new_switch_gets_its_factory_configuration(agent, network, config_db):
+    config = databases.read_config(config_db)
+    assert config["DEVICE_METADATA"]["localhost"]["hostname"] == NAME
+    assert {"bgp", "database", "lldp", "swss", "syncd", "teamd"} <= set(config["FEATURE"])
+    assert len(network.configs) == 1 and network.configs[0].ports["Ethernet0"].admin_up
+
+
+def test_an_existing_configuration_is_adopted(redis, network, config_db):
+    databases.write_config(config_db, {"PORT": {"Ethernet0": {"admin_status": "down"}}})
+    SonicAgent(NAME, redis.socket, HWSKU, network, []).close()
+    assert databases.read_config(config_db) == {"PORT": {"Ethernet0": {"admin_status": "down"}}}
+    assert not network.configs[0].ports["Ethernet0"].admin_up
+
+
+def test_changes_are_seen_once_and_without_a_race(redis, config_db):
+    watch = ChangeWatch(redis.socket)
+    assert watch.seen() is False
+    for number in range(50):
+        config_db.call("HSET", "PORT|Ethernet0", "mtu", number)
+        assert watch.seen() is True
+    assert watch.seen() is False
+    watch.close()
+
+
+def test_configuration_reaches_the_data_plane(agent, network, config_db):
+    assert agent.apply_configuration() is False
+    databases.change_row(config_db, "PFC_WD", "Ethernet0", WATCHDOG)
+    assert agent.apply_configuration() is True
+    assert network.configs[-1].ports["Ethernet0"].watchdog.detection_ms == 200
+    config_db.call("SET", "something", "else")
+    assert agent.apply_configuration() is False and len(network.configs) == 2
+
+
+def test_a_malformed_row_is_logged_once_by_name(agent, network, config_db, caplog):
+    with caplog.at_level(logging.WARNING):
+        databases.change_row(config_db, "PFC_WD", "Ethernet0", {"detection_time": "1"})
+        agent.apply_configuration()
+        databases.change_row(config_db, "PORT", "Ethernet0", {"mtu": "1500"})
+        assert agent.apply_configuration() is True
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{NAME}: PFC_WD|Ethernet0 ignored: detection_time must be 100..5000, found 1"]
+    assert network.configs[-1].ports["Ethernet0"].mtu == 1500
+
+
+def test_watchdog_stop_ignored_keeps_it_running_in_its_scope(redis, network, config_db):
+    agent = SonicAgent(NAME, redis.socket, HWSKU, network, [parse_fault("watchdog-stop-ignored@Ethernet0")])
+    for port in ("Ethernet0", "Ethernet4"):
+        databases.change_row(config_db, "PFC_WD", port, WATCHDOG)
+    agent.apply_configuration()
+    for port in ("Ethernet0", "Ethernet4"):
+        databases.change_row(config_db, "PFC_WD", port, None)
+    agent.apply_configuration()
+    agent.close()
+    assert network.configs[-1].ports["Ethernet0"].watchdog is not None
+    assert network.configs[-1].ports["Ethernet4"].watchdog is None
+
+
+def test_counters_under_sonics_names(agent, network, redis):
+    network.set_port("Ethernet4", rx_packets=7, tx_bytes=1024, rx_drops=2, pfc_rx=(0, 0, 0, 5, 0, 0, 0, 0),
+                     pfc_tx=(0, 0, 0, 0, 9, 0, 0, 0))
+    network.set_queue("Ethernet4", 3, packets=11, bytes=1100, dropped_packets=1, dropped_bytes=100, occupancy_bytes=208,
+                      watermark_bytes=416)
+    agent.publish_counters()
+    port = counters(redis, "PORT", "Ethernet4")
+    assert port["SAI_PORT_STAT_IF_IN_UCAST_PKTS"] == "7" and port["SAI_PORT_STAT_IF_OUT_OCTETS"] == "1024"
+    assert port["SAI_PORT_STAT_PFC_3_RX_PKTS"] == "5" and port["SAI_PORT_STAT_PFC_4_TX_PKTS"] == "9"
+    assert port["SAI_PORT_STAT_IF_IN_DISCARDS"] == "2"
+    queue = counters(redis, "QUEUE", "Ethernet4:3")
+    assert queue["SAI_QUEUE_STAT_PACKETS"] == "11" and queue["SAI_QUEUE_STAT_DROPPED_PACKETS"] == "1"
+    assert queue["SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES"] == "416"
+    assert counters(redis, "QUEUE", "Ethernet4:19")["SAI_QUEUE_STAT_PACKETS"] == "0"
+    oid = row(redis, "COUNTERS_DB", "COUNTERS_QUEUE_NAME_MAP")["Ethernet4:3"]
+    assert row(redis, "COUNTERS_DB", "COUNTERS_QUEUE_TYPE_MAP")[oid] == "SAI_QUEUE_TYPE_UNICAST"
+    assert row(redis, "COUNTERS_DB", "COUNTERS_QUEUE_PORT_MAP")[oid] == row(
+        redis, "COUNTERS_DB", "COUNTERS_PORT_NAME_MAP")["Ethernet4"]
+
+
+def test_port_states(agent, network, redis):
+    network.set_port("Ethernet8", oper_up=False)
+    agent.publish_counters()
+    assert row(redis, "APPL_DB", "PORT_TABLE:Ethernet8")["oper_status"] == "down"
+    assert row(redis, "STATE_DB", "PORT_TABLE|Ethernet4")["netdev_oper_status"] == "up"
+    network.set_port("Ethernet8", oper_up=True)
+    agent.publish_counters()
+    assert row(redis, "APPL_DB", "PORT_TABLE:Ethernet8")["oper_status"] == "up"
+
+
+def test_watchdog_states_come_and_go(agent, network, redis, config_db):
+    databases.change_row(config_db, "PFC_WD", "Ethernet0", WATCHDOG)
+    agent.apply_configuration()
+    network.set_watchdog({("Ethernet0", 3): WatchdogState("stormed", detected=1, tx_dropped=300)})
+    agent.publish_counters()
+    queue = counters(redis, "QUEUE", "Ethernet0:3")
+    assert queue["PFC_WD_STATUS"] == "stormed" and queue["PFC_WD_QUEUE_STATS_TX_DROPPED_PACKETS"] == "300"
+    assert queue["PFC_WD_RESTORATION_TIME"] == "400000" and queue["PFC_WD_ACTION"] == "drop"
+    assert row(redis, "APPL_DB", "PFC_WD_TABLE_INSTORM:Ethernet0") == {"3": "storm"}
+    network.set_watchdog({})
+    agent.publish_counters()
+    queue = counters(redis, "QUEUE", "Ethernet0:3")
+    assert "PFC_WD_STATUS" not in queue and queue["PFC_WD_QUEUE_STATS_DEADLOCK_DETECTED"] == "1"
+    assert row(redis, "APPL_DB", "PFC_WD_TABLE_INSTORM:Ethernet0") == {}
+
+
+def test_rates_over_simulated_time(agent, network, redis):
+    network.set_port("Ethernet0", tx_bytes=5_000_000, tx_packets=5000)
+    network.now_ps = 2 * 10 ** 12
+    agent.publish_counters()
+    oid = row(redis, "COUNTERS_DB", "COUNTERS_PORT_NAME_MAP")["Ethernet0"]
+    rates = row(redis, "COUNTERS_DB", f"RATES:{oid}")
+    assert float(rates["TX_BPS"]) == 2_500_000 and float(rates["TX_PPS"]) == 2500 and float(rates["RX_BPS"]) == 0
+
+
+def test_derived_buffers_are_in_appl_db(agent, redis, config_db):
+    config = databases.read_config(config_db)
+    databases.write_config(config_db, {**config, **qos_tables(config, load_profile(HWSKU))})
+    agent.apply_configuration()
+    assert row(redis, "APPL_DB", "BUFFER_PG_TABLE:Ethernet0:3-4") == {"profile": "pg_lossless_100000_40m_profile"}
+    databases.write_config(config_db, config)
+    agent.apply_configuration()
+    assert row(redis, "APPL_DB", "BUFFER_PG_TABLE:Ethernet0:3-4") == {}
+
+
+def test_a_redis_that_was_away_is_taken_up_again(redis_server, network, caplog):
+    redis_server.flush()
+    agent = SonicAgent(NAME, redis_server.socket, HWSKU, network, [])
+    with databases.connect(redis_server.socket, "CONFIG_DB") as connection:
+        databases.change_row(connection, "PORT", "Ethernet0", {"mtu": "1500"})
+    redis_server.restart()
+    with caplog.at_level(logging.WARNING):
+        assert agent.apply_configuration() is False
+        agent.publish_counters()
+        assert agent.apply_configuration() is True
+    assert network.configs[-1].ports["Ethernet0"].mtu == 1500
+    assert "is lost" in caplog.text
+    agent.publish_counters()
+    assert counters(redis_server, "PORT", "Ethernet0")["SAI_PORT_STAT_PFC_3_RX_PKTS"] == "0"
+    agent.close()

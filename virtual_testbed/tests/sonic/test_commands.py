@@ -1,0 +1,350 @@
+"""The commands as programs: SONiC's syntax, output and exit status."""
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from virtual_testbed.dataplane.counters import WatchdogState
+from virtual_testbed.sonic import databases
+from virtual_testbed.sonic.agent import SonicAgent
+from virtual_testbed.tests.sonic.conftest import HWSKU, NAME
+
+
+@pytest.fixture
+def qos(run):
+    run("config qos reload")
+    return run
+
+
+def config(run, table):
+    return json.loads(run("sonic-cfggen -d --print-data")).get(table, {})
+
+
+def rows(text, port):
+    """Words of the lines that begin with a port."""
+    return [line.split() for line in text.splitlines() if line.split()[:1] == [port]]
+
+
+def test_pfc_counters_as_sonic_prints_them(run, agent, network):
+    network.set_port("Ethernet0", pfc_rx=(1200, 201, 0, 1234567, 0, 0, 0, 7))
+    network.set_port("Ethernet4", pfc_tx=(0, 0, 0, 0, 5, 0, 0, 0))
+    agent.publish_counters()
+    text = run("show pfc counters", root=False)
+    lines = text.splitlines()
+    assert lines[0].split() == ["Port", "Rx", *(f"PFC{number}" for number in range(8))]
+    assert re.fullmatch(r"-+(  -+){8}", lines[1])
+    assert lines[2].split() == ["Ethernet0", "1,200", "201", "0", "1,234,567", "0", "0", "0", "7"]
+    assert [line.split()[0] for line in lines[2:5]] == ["Ethernet0", "Ethernet4", "Ethernet8"]
+    assert lines[34] == "" and lines[35].split()[:2] == ["Port", "Tx"]
+    assert lines[38].split() == ["Ethernet4", "0", "0", "0", "0", "5", "0", "0", "0"]
+    assert run("pfcstat", root=False) == text
+
+
+def test_clears_are_each_users_own_and_end_with_the_switch(run, agent, network, redis):
+    network.set_port("Ethernet0", pfc_rx=(0, 0, 0, 10, 0, 0, 0, 0), rx_packets=100)
+    agent.publish_counters()
+    assert run("pfcstat -c") == "Clear saved PFC counters and history\n"
+    network.set_port("Ethernet0", pfc_rx=(0, 0, 0, 15, 0, 0, 0, 0), rx_packets=130)
+    agent.publish_counters()
+    text = run("show pfc counters")
+    assert text.startswith("Last cached time was ") and rows(text, "Ethernet0")[0][4] == "5"
+    assert rows(run("show pfc counters", root=False), "Ethernet0")[0][4] == "15"
+    assert run("sonic-clear counters") == "Cleared counters\n"
+    assert rows(run("portstat"), "Ethernet0")[0][2] == "0"
+    assert rows(run("portstat", root=False), "Ethernet0")[0][2] == "130"
+    SonicAgent(NAME, redis.socket, HWSKU, network, []).close()  # the switch starts again: its counters begin at 0
+    assert rows(run("show pfc counters"), "Ethernet0")[0][4] == "15"
+
+
+def test_queue_counters(run, agent, network):
+    network.set_queue("Ethernet0", 3, packets=1234, bytes=5678, dropped_packets=3, dropped_bytes=300)
+    agent.publish_counters()
+    text = run("show queue counters Ethernet0")
+    assert text.startswith("For namespace :\n     Port    TxQ    Counter/pkts    Counter/bytes    Drop/pkts    Drop/bytes\n")
+    found = rows(text, "Ethernet0")
+    assert found[3] == ["Ethernet0", "UC3", "1234", "5678", "3", "300"]
+    assert [row[1] for row in found] == [f"UC{n}" for n in range(10)] + [f"MC{n}" for n in range(10, 20)]
+    assert run("sonic-clear queuecounters") == ""
+    text = run("queuestat -p Ethernet0")
+    assert "Ethernet0 Last cached time was" in text and rows(text, "Ethernet0")[-1] != found[3]
+    assert [row[2:] for row in rows(text, "Ethernet0") if row[1] == "UC3"] == [["0", "0", "0", "0"]]
+    assert json.loads(run("queuestat -j -p Ethernet0", root=False))["Ethernet0"]["UC3"]["totalpacket"] == "1234"
+    assert run("show queue counters Ethernet99", status=1) == "Port doesn't exist! Ethernet99\n"
+
+
+def test_watermarks(run, agent, network):
+    network.set_queue("Ethernet0", 3, watermark_bytes=416)
+    agent.publish_counters()
+    text = run("show queue watermark unicast")
+    assert text.splitlines()[0] == "Egress shared pool occupancy per unicast queue:"
+    assert rows(text, "Ethernet0")[0][1:] == ["0", "0", "0", "416", "0", "0", "0", "0", "0", "0"]
+    run("sonic-clear queue watermark all")
+    assert rows(run("show queue watermark unicast"), "Ethernet0")[0][4] == "0"
+    assert rows(run("show priority-group drop counters"), "Ethernet0")[0] == ["Ethernet0", *["0"] * 8]
+    assert "Ingress headroom per PG:" in run("show priority-group watermark headroom")
+
+
+@pytest.mark.parametrize("command", [
+    "sonic-clear macsec", "sonic-clear dropcounters", "sonic-clear pfccounters \n", "sonic-clear counters \n",
+    "sonic-clear priority-group drop counters", "sonic-clear queuecounters \n", "sudo sonic-clear pfccounters \n"])
+def test_clears_that_suites_do(run, command):
+    run(command)
+
+
+def test_portstat(run, agent, network):
+    network.set_port("Ethernet0", tx_packets=1234, tx_drops=5, rx_bytes=10, oper_up=True)
+    network.set_port("Ethernet4", oper_up=False)
+    network.now_ps = 10 ** 12
+    agent.publish_counters()
+    found = json.loads(run("portstat -ji Ethernet0"))["Ethernet0"]
+    assert found["TX_OK"] == "1,234" and found["TX_DRP"] == "5" and found["STATE"] == "U"
+    text = run("show interfaces counters")
+    assert text.split()[:14] == ["IFACE", "STATE", "RX_OK", "RX_BPS", "RX_UTIL", "RX_ERR", "RX_DRP", "RX_OVR",
+                                 "TX_OK", "TX_BPS", "TX_UTIL", "TX_ERR", "TX_DRP", "TX_OVR"]
+    assert rows(text, "Ethernet0")[0][2:6] == ["0", "10.00", "B/s", "0.00%"] and rows(text, "Ethernet4")[0][1] == "D"
+    assert len(rows(run("portstat -i Ethernet0,Ethernet8"), "Ethernet4")) == 0
+    assert "Total Packets Transmitted Successfully......... 1,234" in run("show interface counters detailed Ethernet0")
+
+
+def test_interface_status_as_sonic_mgmt_reads_it(run):
+    pattern = r"(\S+)\s+[\d,N\/A]+\s+(\w+)\s+(\d+)\s+(rs|fc|N\/A|none)\s+([\w\/]+)\s+(\w+)\s+(\w+)\s+(\w+)"
+    for command in ("show interface status", "show interfaces status", "show int stat"):
+        lines = run(command, root=False).splitlines()
+        assert lines[0].split() == ["Interface", "Lanes", "Speed", "MTU", "FEC", "Alias", "Vlan", "Oper", "Admin",
+                                    "Type", "Asym", "PFC"]
+        assert all(re.search(pattern, line) for line in lines[2:]) and len(lines) == 34
+    assert "100G" in run("show interfaces status Ethernet4")
+    assert run("show interfaces status Ethernet5", status=1) == "Invalid interface Ethernet5\n"
+
+
+def test_watchdog_is_started_shown_and_stopped(qos):
+    assert qos("pfcwd start Ethernet0 Ethernet8 200") == (
+        "restoration time not defined; default to 2 times detection time: 400 ms\n")
+    qos("pfcwd start --action forward -r 600 Ethernet4 300")
+    qos("pfcwd interval 200")
+    assert qos("pfcwd show config") == (
+        "Changed polling interval to 200ms\n"
+        "     PORT    ACTION    DETECTION TIME    RESTORATION TIME    HISTORY\n"
+        "---------  --------  ----------------  ------------------  ---------\n"
+        "Ethernet0      drop               200                 400    disable\n"
+        "Ethernet4   forward               300                 600    disable\n"
+        "Ethernet8      drop               200                 400    disable\n")
+    assert qos("show pfcwd config") == qos("pfcwd show config")
+    qos("pfcwd stop Ethernet0")
+    assert sorted(config(qos, "PFC_WD")) == ["Ethernet4", "Ethernet8", "GLOBAL"]
+    qos("pfcwd stop")
+    assert config(qos, "PFC_WD") == {"GLOBAL": {"POLL_INTERVAL": "200"}}
+
+
+def test_watchdog_refusals_in_sonics_words(run):
+    assert run("pfcwd start Ethernet0 200", status=0).endswith("SKIPPED: PFC is not enabled on port: Ethernet0\n")
+    assert run("pfcwd start Ethernet99 200", status=1) == "Failed to run command, invalid options:\nEthernet99\n"
+    assert "99 is not in the range 100<=x<=5000" in run("pfcwd start Ethernet0 99", status=2)
+    assert "is not in the range 100<=x<=60000" in run("pfcwd start -r 5 Ethernet0 200", status=2)
+    assert "'explode' is not one of 'drop', 'forward', 'alert'" in run("pfcwd start -a explode Ethernet0 200", status=2)
+    assert "is not in the range 100<=x<=1000" in run("pfcwd interval 2000", status=2)
+
+
+def test_poll_interval_above_a_configured_time_is_refused(qos):
+    qos("pfcwd start -r 300 Ethernet0 200")
+    assert qos("pfcwd interval 250", status=1) == (
+        "unable to use polling interval = 250ms, value is bigger than one of the configured detection time values, "
+        "please choose a smaller polling_interval\n")
+
+
+def test_default_watchdog_is_for_ports_with_a_neighbour(qos, config_db):
+    for port in ("Ethernet0", "Ethernet4"):
+        databases.change_row(config_db, "DEVICE_NEIGHBOR", port, {"name": "host"})
+    qos("pfcwd start_default")
+    found = config(qos, "PFC_WD")
+    assert found["GLOBAL"] == {"POLL_INTERVAL": "200"} and sorted(found) == ["Ethernet0", "Ethernet4", "GLOBAL"]
+    assert found["Ethernet4"] == {"action": "drop", "detection_time": "200", "pfc_stat_history": "disable",
+                                  "restoration_time": "200"}
+    qos("pfcwd stop")
+    databases.change_row(config_db, "DEVICE_METADATA", "localhost", {"default_pfcwd_status": "disable"})
+    qos("pfcwd start_default")
+    assert sorted(config(qos, "PFC_WD")) == ["GLOBAL"]
+
+
+def test_watchdog_switches(qos):
+    qos("pfcwd start -r 200 Ethernet0 200")
+    qos("pfcwd big_red_switch enable")
+    qos("pfcwd counter_poll disable")
+    qos("pfcwd pfc_stat_history enable Ethernet0")
+    assert "BIG_RED_SWITCH status is enable" in qos("pfcwd show config")
+    assert config(qos, "PFC_WD")["Ethernet0"]["pfc_stat_history"] == "enable"
+    assert config(qos, "FLEX_COUNTER_TABLE")["PFCWD"] == {"FLEX_COUNTER_STATUS": "disable"}
+    qos("pfcwd start -r 300 Ethernet0 300")
+    assert config(qos, "PFC_WD")["Ethernet0"] == {"detection_time": "300", "pfc_stat_history": "enable",
+                                                  "restoration_time": "300"}
+
+
+def test_watchdog_statistics(qos, agent, network):
+    header = "QUEUE    STATUS    STORM DETECTED/RESTORED    TX OK/DROP    RX OK/DROP    TX LAST OK/DROP    RX LAST OK/DROP"
+    assert qos("show pfcwd stats").splitlines()[0].split() == header.split()
+    network.set_watchdog({
+        ("Ethernet0", 3): WatchdogState("stormed", 1, 0, 100, 300, 100, 300, 0, 200, 0, 200),
+        ("Ethernet0", 4): WatchdogState()})
+    agent.publish_counters()
+    assert qos("show pfcwd stats") == (
+        "      QUEUE    STATUS    STORM DETECTED/RESTORED    TX OK/DROP    RX OK/DROP    TX LAST OK/DROP    RX LAST OK/DROP\n"
+        "-----------  --------  -------------------------  ------------  ------------  -----------------  -----------------\n"
+        "Ethernet0:3   stormed                        1/0       100/300       100/300              0/200              0/200\n")
+    assert "Ethernet0:4  operational" in qos("pfcwd show stats -e Ethernet0:4")
+    qos("pfcwd show stats --check-storm", status=1)
+
+
+def test_pfc_priorities(qos):
+    assert rows(qos("pfc show priority Ethernet0"), "Ethernet0") == [["Ethernet0", "3,4"]]
+    assert qos("pfc config priority on Ethernet0 3") == "Priority 3 has already been enabled on Ethernet0\n"
+    qos("pfc config priority off Ethernet0 3")
+    qos("pfc config priority on Ethernet0 5")
+    assert rows(qos("show pfc priority Ethernet0"), "Ethernet0") == [["Ethernet0", "4,5"]]
+    assert qos("pfc show priority Ethernet99") == "Cannot find interface Ethernet99\n"
+    qos("pfc config asymmetric on Ethernet0")
+    assert rows(qos("pfc show asymmetric"), "Ethernet0") == [["Ethernet0", "on"]]
+    assert "'8' is not one of" in qos("pfc config priority on Ethernet0 8", status=2)
+
+
+def test_qos_reload_is_the_default_and_repeatable(run, agent, network):
+    run("config qos reload")
+    before = run("sonic-cfggen -d --print-data")
+    run("config qos reload")
+    assert run("sonic-cfggen -d --print-data") == before
+    assert config(run, "PORT_QOS_MAP")["Ethernet0"]["pfc_enable"] == "3,4"
+    assert config(run, "BUFFER_POOL")["egress_lossless_pool"]["size"] == "15982720"
+    agent.apply_configuration()
+    assert network.configs[-1].ports["Ethernet0"].pfc_priorities == frozenset({3, 4})
+    run("config qos clear")
+    assert config(run, "PORT_QOS_MAP") == {}
+
+
+def test_cfggen(run):
+    everything = json.loads(run("sonic-cfggen -d --print-data"))
+    assert list(everything) == sorted(everything) and list(everything["PORT"])[:3] == ["Ethernet0", "Ethernet4", "Ethernet8"]
+    assert run("sonic-cfggen -d -v DEVICE_METADATA.localhost.hwsku") == "Arista-7060CX-32S-C32\n"
+    assert run("sonic-cfggen -d -v \"DEVICE_METADATA['localhost']['type']\"") == "not-provisioned\n"
+    assert json.loads(run("sonic-cfggen -d --var-json PORT"))["Ethernet0"]["lanes"] == "33,34,35,36"
+    assert json.loads(run("sonic-cfggen -j - --print-data", stdin='{"A": {"b": {"c": 1}}}')) == {"A": {"b": {"c": "1"}}}
+    assert run("sonic-cfggen -d --var-json PFC_WD") == ""
+    assert json.loads(run("show runningconfiguration all")) == everything
+
+
+def test_db_cli(run):
+    oid = run("sonic-db-cli COUNTERS_DB HGET COUNTERS_QUEUE_NAME_MAP Ethernet0:3")
+    assert re.fullmatch(r"oid:0x[0-9a-f]+\n", oid)
+    assert run(f"sonic-db-cli COUNTERS_DB HGET COUNTERS:{oid.strip()} SAI_QUEUE_STAT_DROPPED_PACKETS") == "0\n"
+    assert run("sonic-db-cli CONFIG_DB HGETALL 'VERSIONS|DATABASE'") == "{'VERSION': 'version_202505_01'}\n"
+    assert run("sonic-db-cli CONFIG_DB HGET nothing x") == "\n"
+    assert run("sonic-db-cli APPL_DB EXISTS PORT_TABLE:Ethernet0") == "1\n"
+    assert run("sonic-db-cli NO_DB KEYS '*'", status=1) == "Invalid database name input : 'NO_DB'\n"
+    assert "ERR" in run("sonic-db-cli CONFIG_DB NONSENSE", status=1)
+    assert run("sonic-db-cli PING") == "PONG\n"
+
+
+def test_save_load_reload(run):
+    factory = json.loads(run("sonic-cfggen -d --print-data"))
+    run("config interface shutdown Ethernet0")
+    assert run("config save -y") == (
+        "Running command: /usr/local/bin/sonic-cfggen -d --print-data > /etc/sonic/config_db.json\n")
+    saved = json.loads((run.root / "etc/sonic/config_db.json").read_text())
+    assert saved["PORT"]["Ethernet0"]["admin_status"] == "down"
+    run("cat > more.json", stdin='{"PFC_WD": {"GLOBAL": {"POLL_INTERVAL": 300}}}')
+    run("config load more.json -y")
+    assert config(run, "PFC_WD")["GLOBAL"] == {"POLL_INTERVAL": "300"}
+    run("config reload -y -f")
+    assert json.loads(run("sonic-cfggen -d --print-data")) == saved
+    (run.root / "etc/sonic/config_db.json").unlink()
+    run("config reload -y")
+    assert json.loads(run("sonic-cfggen -d --print-data")) == factory
+
+
+def test_files_that_cannot_be_loaded_change_nothing(run):
+    before = run("sonic-cfggen -d --print-data")
+    assert "doesn't exist" in run("config load nothing.json -y")
+    run("echo '{' > broken.json")
+    assert "broken.json is not JSON" in run("config load broken.json -y", status=1)
+    run("echo '[1]' > list.json")
+    assert "expected an object of tables, found list" in run("config reload list.json -y", status=1)
+    run("config reload nothing.json -y", status=1)
+    run("config load broken.json", stdin="n\n", status=1)
+    assert run("sonic-cfggen -d --print-data") == before
+
+
+def patch(run, operations, status=0):
+    return run("config apply-patch /dev/stdin", stdin=json.dumps(operations), status=status)
+
+
+def test_apply_patch(run):
+    assert patch(run, []) == "Patch applied successfully.\n"
+    patch(run, [
+        {"op": "add", "path": "/VLAN", "value": {"Vlan10": {"vlanid": "10"}}},
+        {"op": "add", "path": "/VLAN_INTERFACE", "value": {"Vlan10": {}, "Vlan10|10.0.0.1/24": {}}},
+        {"op": "replace", "path": "/PORT/Ethernet0/mtu", "value": "1500"}])
+    assert config(run, "VLAN_INTERFACE") == {"Vlan10": {}, "Vlan10|10.0.0.1/24": {}}
+    patch(run, [{"op": "remove", "path": "/VLAN_INTERFACE/Vlan10|10.0.0.1~124"}])
+    assert config(run, "VLAN_INTERFACE") == {"Vlan10": {}} and config(run, "PORT")["Ethernet0"]["mtu"] == "1500"
+
+
+@pytest.mark.parametrize("operations, reason", [
+    ([{"op": "replace", "path": "/PORT/Ethernet0/mtu", "value": "1500"},
+      {"op": "remove", "path": "/NOTHING"}], "remove"),
+    ([{"op": "replace", "path": "/PORT/Ethernet0/mtu", "value": "1500"},
+      {"op": "test", "path": "/PORT/Ethernet0/mtu", "value": "9"}], ""),
+    ({"op": "add"}, "a patch is a list of operations, found dict"),
+    ([{"op": "explode", "path": "/PORT"}], ""),
+    ([{"op": "add", "path": "/PORT/Ethernet0/mtu", "value": {"a": 1}}], "field mtu must be text"),
+    ([{"op": "add", "path": "/PFC_WD", "value": {"Ethernet0": {"detection_time": "1"}}}], "detection_time must be 100..5000"),
+    ([{"op": "add", "path": "/PORT/Ethernet5", "value": {"admin_status": "up"}}], "this switch has no port Ethernet5"),
+])
+def test_a_refused_patch_changes_nothing(run, operations, reason):
+    before = run("sonic-cfggen -d --print-data")
+    text = patch(run, operations, status=2)
+    assert text.startswith("Failed to apply patch due to: ") and reason in text and "Traceback" not in text
+    assert run("sonic-cfggen -d --print-data") == before
+
+
+def test_interfaces_and_vlans(run):
+    run("config interface shutdown Ethernet0,Ethernet4")
+    run("config interface startup Ethernet4")
+    ports = config(run, "PORT")
+    assert (ports["Ethernet0"]["admin_status"], ports["Ethernet4"]["admin_status"]) == ("down", "up")
+    run("config interface ip add Ethernet0 20.1.1.0/31")
+    assert config(run, "INTERFACE") == {"Ethernet0": {}, "Ethernet0|20.1.1.0/31": {}}
+    run("config interface ip remove Ethernet0 20.1.1.0/31")
+    assert config(run, "INTERFACE") == {}
+    run("config vlan add 100")
+    run("config vlan member add -u 100 Ethernet8")
+    run("config interface ip add Vlan100 10.9.0.1/24")
+    assert config(run, "VLAN_MEMBER") == {"Vlan100|Ethernet8": {"tagging_mode": "untagged"}}
+    assert re.search(r"\| 100 +\| 10.9.0.1/24 +\| Ethernet8 +\| untagged", run("show vlan brief"))
+    assert "a member of vlan" in run("config interface ip add Ethernet8 1.1.1.1/31", status=2)
+    assert "Interface name is invalid" in run("config interface startup Ethernet99", status=2)
+    assert "IP address is not valid" in run("config interface ip add Ethernet0 1.1.1.300/31", status=2)
+    assert "First remove" in run("config vlan del 100", status=2)
+    assert "Vlan100 already exists" in run("config vlan add 100", status=2)
+    assert "Invalid VLAN ID 5000 (2-4094)" in run("config vlan add 5000", status=2)
+
+
+def test_version(run):
+    text = run("show version")
+    assert "SONiC Software Version: SONiC.202505.virtual" in text and "HwSKU: Arista-7060CX-32S-C32" in text
+    assert "Platform: x86_64-arista_7060_cx32s" in text and "ASIC: broadcom" in text
+
+
+def test_what_does_not_exist_is_refused(run):
+    assert "No such command" in run("show nothing", status=2)
+    assert "Too many matches" in run("show p", status=2)
+    assert "not found" in run("docker ps", status=127)
+
+
+def test_a_redis_that_is_away_is_one_sentence(programs_folder, redis_server):
+    redis_server.process.kill()
+    redis_server.process.wait()
+    try:
+        text = programs_folder("show pfc counters", status=1)
+    finally:
+        redis_server._start()
+    assert text == f"error: no Redis answers at {redis_server.socket}: Connection refused\n"

@@ -1,0 +1,145 @@
+"""CONFIG_DB -> data plane, without Redis."""
+from __future__ import annotations
+
+import pytest
+
+from virtual_testbed.dataplane.configuration import BufferProfile, PoolConfig, SchedulerConfig, WatchdogConfig
+from virtual_testbed.sonic.databases import merge
+from virtual_testbed.sonic.factory import factory_config, qos_tables
+from virtual_testbed.sonic.profile import ProfileError, load_profile
+from virtual_testbed.sonic.translate import translate
+
+PROFILE = load_profile("Arista-7060CX-32S-C32")
+
+
+def deployed(**tables):
+    """A T0 with SONiC's default QoS, all ports in one VLAN, and `tables` on top."""
+    config = factory_config(PROFILE, "sw")
+    config["DEVICE_METADATA"]["localhost"]["type"] = "ToRRouter"
+    config["VLAN"] = {"Vlan1000": {"vlanid": "1000"}}
+    config["VLAN_MEMBER"] = {f"Vlan1000|{port}": {"tagging_mode": "untagged"} for port in PROFILE.ports}
+    config["VLAN_INTERFACE"] = {"Vlan1000": {}, "Vlan1000|192.168.0.1/21": {}, "Vlan1000|fc02:1000::1/64": {}}
+    return merge(merge(config, qos_tables(config, PROFILE)), tables)
+
+
+def result(config):
+    return translate(config, PROFILE, "sw", "02:00:00:00:00:09")
+
+
+def test_profile_of_the_hardware():
+    assert len(PROFILE.ports) == 32 and PROFILE.ports["Ethernet124"].lanes == "29,30,31,32"
+    assert {port.speed for port in PROFILE.ports.values()} == {100000}
+    assert PROFILE.pg_profile_lookup["100000", "300m"]["xoff"] == "268736"
+    with pytest.raises(ProfileError, match="HwSKU Nothing is not known, there is Arista-7060CX-32S-C32"):
+        load_profile("Nothing")
+
+
+def test_a_factory_switch_has_ports_and_nothing_lossless():
+    found = result(factory_config(PROFILE, "sw", "02:00:00:00:00:01"))
+    port = found.config.ports["Ethernet0"]
+    assert found.problems == () and len(found.config.ports) == 32 and found.config.mac == "02:00:00:00:00:01"
+    assert port.admin_up and port.pfc_priorities == frozenset() and port.priority_groups == {} and port.watchdog is None
+    assert set(port.dscp_to_tc.values()) == {0} and set(port.tc_to_queue.values()) == {0}
+    assert found.config.asic_type == "broadcom" and found.config.cell_bytes == 208
+
+
+def test_default_qos():
+    found = result(deployed())
+    port = found.config.ports["Ethernet8"]
+    assert found.problems == ()
+    assert port.pfc_priorities == port.watchdog_priorities == frozenset({3, 4})
+    assert {dscp: tc for dscp, tc in port.dscp_to_tc.items() if tc != 1} == {3: 3, 4: 4, 5: 2, 8: 0, 46: 5, 48: 6}
+    assert len(port.dscp_to_tc) == 64 and port.tc_to_pg[7] == 7 and port.tc_to_pg[6] == 0
+    assert port.schedulers[3] == SchedulerConfig("DWRR", 15) and port.schedulers[0] == SchedulerConfig("DWRR", 14)
+    assert 7 not in port.schedulers
+    assert found.config.pools["ingress_lossless_pool"] == PoolConfig(10875072, 4194112)
+    assert port.queues[3] == BufferProfile("egress_lossless_pool", 1518, static_th=15982720)
+    assert port.queues[6] == BufferProfile("egress_lossy_pool", 1518, dynamic_th=3) and 7 not in port.queues
+
+
+def test_headroom_by_speed_and_cable_as_buffermgrd_gives_it():
+    found = result(deployed())
+    lossless = BufferProfile("ingress_lossless_pool", 1248, dynamic_th=0, xoff=165568, xon=2288, xon_offset=2288)
+    assert found.config.ports["Ethernet0"].priority_groups[3] == lossless
+    assert found.config.ports["Ethernet0"].priority_groups[0].xoff == 0
+    assert found.buffer_pg["Ethernet0:3-4"] == "pg_lossless_100000_5m_profile"
+    assert found.buffer_pg["Ethernet0:0"] == "ingress_lossy_profile"
+    assert found.buffer_profiles["pg_lossless_100000_5m_profile"]["xoff"] == "165568"
+    longer = result(deployed(CABLE_LENGTH={"AZURE": {"Ethernet0": "300m", "Ethernet4": "7m"}}))
+    assert longer.config.ports["Ethernet0"].priority_groups[4].xoff == 268736
+    assert 3 not in longer.config.ports["Ethernet4"].priority_groups
+    assert longer.problems == ("Ethernet4: pg_profile_lookup.ini has no headroom for speed 100000 and cable 7m",)
+
+
+def test_an_explicit_profile_wins_over_the_derived_one():
+    found = result(deployed(
+        BUFFER_PROFILE={"mine": {"pool": "ingress_lossless_pool", "size": "0", "dynamic_th": "-2", "xoff": "1000", "xon": "5"}},
+        BUFFER_PG={"Ethernet0|3": {"profile": "mine"}, "Ethernet0|4": {"profile": "NULL"}}))
+    assert found.config.ports["Ethernet0"].priority_groups[3].xoff == 1000
+    assert found.config.ports["Ethernet0"].priority_groups[4].xoff == 165568
+
+
+def test_vlan_and_addresses():
+    found = result(deployed(INTERFACE={"Ethernet0": {}, "Ethernet0|10.0.0.0/31": {}}))
+    (vlan,) = found.config.vlans
+    assert vlan.vlan_id == 1000 and len(vlan.members) == 32
+    assert vlan.addresses == ("192.168.0.1/21", "fc02:1000::1/64")
+    assert found.config.port_addresses == {"Ethernet0": ("10.0.0.0/31",)}
+
+
+def test_watchdog():
+    found = result(deployed(PFC_WD={
+        "GLOBAL": {"POLL_INTERVAL": "200", "BIG_RED_SWITCH": "enable"},
+        "Ethernet0": {"action": "forward", "detection_time": "400", "restoration_time": "600", "pfc_stat_history": "disable"},
+        "Ethernet4": {"detection_time": "200"}}))
+    assert found.config.watchdog_poll_ms == 200 and found.config.big_red_switch is True
+    assert found.config.ports["Ethernet0"].watchdog == WatchdogConfig("forward", 400, 600)
+    assert found.config.ports["Ethernet4"].watchdog == WatchdogConfig("drop", 200, None)
+    assert found.config.ports["Ethernet8"].watchdog is None
+    assert result(deployed()).config.watchdog_poll_ms == 100
+
+
+@pytest.mark.parametrize("table, key, row, problem", [
+    ("PORT", "Ethernet5", {}, "this switch has no port Ethernet5"),
+    ("PORT", "Ethernet0", {"speed": "fast"}, "speed must be a whole number, found 'fast'"),
+    ("PFC_WD", "Ethernet0", {"detection_time": "50"}, "detection_time must be 100..5000, found 50"),
+    ("PFC_WD", "Ethernet0", {"action": "explode", "detection_time": "200"}, "action must be drop, forward, alert"),
+    ("PFC_WD", "Ethernet0", {"detection_time": "200", "colour": "red"}, "unknown field colour"),
+    ("PFC_WD", "Ethernet0", {"action": "drop"}, "detection_time is missing"),
+    ("BUFFER_POOL", "ingress_lossless_pool", {"size": "big"}, "size must be a whole number"),
+    ("BUFFER_PROFILE", "bad", {"pool": "none", "size": "0"}, "pool none does not exist"),
+    ("BUFFER_PG", "Ethernet0|9-3", {"profile": "ingress_lossy_profile"}, "expected numbers 0..9"),
+    ("BUFFER_QUEUE", "Ethernet0|0", {"profile": "nobody"}, "profile nobody does not exist"),
+    ("DSCP_TO_TC_MAP", "AZURE", {"64": "0"}, "expected 0..63 -> 0..7, found '64' -> '0'"),
+    ("PORT_QOS_MAP", "Ethernet0", {"pfc_enable": "3,8"}, "priorities must be numbers 0..7"),
+    ("PORT_QOS_MAP", "global", {"dscp_to_tc_map": "none"}, "DSCP_TO_TC_MAP.none does not exist"),
+    ("PORT_QOS_MAP", "Ethernet0", {"tc_to_pg_map": ["AZURE"]}, "a field has the wrong form"),
+    ("QUEUE", "Ethernet0|3", {"scheduler": "none"}, "SCHEDULER.none does not exist"),
+    ("VLAN", "Vlan9999", {}, "the name must be Vlan1 to Vlan4094"),
+    ("VLAN_MEMBER", "Vlan1000|Ethernet0", {"tagging_mode": "tagged"}, "only untagged members are modelled"),
+    ("INTERFACE", "Ethernet0|10.0.0.300/31", {}, "does not appear to be an IPv4 or IPv6"),
+])
+def test_a_malformed_row_is_left_out_by_name_and_the_rest_applies(table, key, row, problem):
+    import re
+    found = result(deployed(**{table: {key: row}}))
+    assert any(re.search(f"{table}.{re.escape(key)} ignored: .*{problem}", line) for line in found.problems), found.problems
+    assert found.config.ports["Ethernet64"].admin_up
+
+
+def test_without_cable_lengths_nothing_is_lossless():
+    config = deployed()
+    del config["CABLE_LENGTH"]
+    assert set(result(config).config.ports["Ethernet0"].priority_groups) == {0}
+
+
+def test_qos_tables_by_type_and_neighbour():
+    config = factory_config(PROFILE, "sw")
+    config["DEVICE_METADATA"]["localhost"]["type"] = "LeafRouter"
+    config["DEVICE_NEIGHBOR"] = {"Ethernet0": {"name": "T2"}, "Ethernet4": {"name": "T0"}}
+    config["DEVICE_NEIGHBOR_METADATA"] = {"T2": {"type": "SpineRouter"}, "T0": {"type": "ToRRouter"}}
+    tables = qos_tables(config, PROFILE)
+    assert tables["CABLE_LENGTH"]["AZURE"]["Ethernet0"] == "300m"
+    assert tables["CABLE_LENGTH"]["AZURE"]["Ethernet4"] == "40m"
+    assert tables["CABLE_LENGTH"]["AZURE"]["Ethernet8"] == "40m"
+    assert sorted(tables["PORT_QOS_MAP"]) == ["Ethernet0", "Ethernet4", "global"]
+    assert "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP" not in tables
