@@ -1,0 +1,274 @@
+"""The CONFIG_DB of a switch under test, from the description of its testbed.
+
+Sources: sonic-buildimage `qos_config.j2` and `buffers_config.j2` for QoS and buffers, `minigraph.py` for ports and
+addresses; the numbering of routed ports is that of SONiC's T1 topologies (10.0.0.0/31, 10.0.0.2/31, ...).
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+from typing import Any, Iterable, Mapping
+
+from ansible.module_utils.pfc.config_db import Tables, as_strings, natural
+from ansible.module_utils.pfc.testbed import TestbedError
+
+LOSSLESS = ("3", "4")
+MAP = "AZURE"
+MTU = "9100"
+SCHEDULED_QUEUES = range(7)
+DSCP_COUNT = 64
+DSCP_TO_TC = {3: 3, 4: 4, 5: 2, 8: 0, 46: 5, 48: 6}
+TC_TO_PG = {0: 0, 1: 0, 2: 0, 3: 3, 4: 4, 5: 0, 6: 0, 7: 7}
+IDENTITY = {number: number for number in range(8)}
+WRED_DEFAULT = {
+    "ecn": "ecn_all",
+    **{f"wred_{colour}_enable": "true" for colour in ("green", "yellow", "red")},
+    **{f"{colour}_{field}": value for colour in ("green", "yellow", "red")
+       for field, value in (("min_threshold", 1048576), ("max_threshold", 2097152), ("drop_probability", 5))},
+}
+# ASICs that map a received PFC priority to a priority group
+PFC_TO_PG_ASICS = ("mellanox", "barefoot")
+# Role of the switch -> (its buffer topology, the cable length that SONiC's templates assume for its host ports)
+ROLES = {"ToRRouter": ("t0", "5m"), "BackEndToRRouter": ("t0", "5m"),
+         "LeafRouter": ("t1", "40m"), "BackEndLeafRouter": ("t1", "40m")}
+QOS_TABLES = ("DSCP_TO_TC_MAP", "TC_TO_QUEUE_MAP", "TC_TO_PRIORITY_GROUP_MAP", "MAP_PFC_PRIORITY_TO_QUEUE", "SCHEDULER",
+              "WRED_PROFILE", "PORT_QOS_MAP", "QUEUE")
+BUFFER_TABLES = ("BUFFER_POOL", "BUFFER_PROFILE", "BUFFER_PG", "BUFFER_QUEUE", "CABLE_LENGTH")
+FIRST_IPV4 = ipaddress.IPv4Address("10.0.0.0")
+FIRST_IPV6 = ipaddress.IPv6Address("fc00::1")
+
+
+@dataclass(frozen=True)
+class Switch:
+    """A switch as the files and the switch itself describe it; `ports` and `metadata` are its own CONFIG_DB's."""
+
+    name: str
+    description: Mapping[str, Any]
+    ports: Mapping[str, Mapping[str, Any]]
+    metadata: Mapping[str, Any]
+    asic_type: str
+
+
+def lay_out(testbed: Mapping[str, Any], switch: Switch, hwsku: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What `config_db_tables` shall bring a switch to.
+
+    Args:
+        testbed: from `testbed.describe`.
+        switch: the switch.
+        hwsku: its buffer data, None when nothing is known: buffer tables are left alone then.
+
+    Returns:
+        tables, merge, whole, absent (arguments of `config_db_tables`), ports (those under test) and notes (sentences).
+
+    Raises:
+        TestbedError: the files do not fit the switch; the sentence names file, row and object.
+    """
+    links = check_links(switch)
+    role = _role(testbed)
+    positions = sorted(switch.ports, key=natural)
+    tested = sorted(links, key=natural)
+    roles_of_ports = _Addresses(testbed, positions)
+    tables: Tables = {
+        "DEVICE_METADATA": {"localhost": {"type": role, "default_pfcwd_status": "enable"}},
+        "PORT": {port: {"admin_status": "up", "speed": link["speed"], "mtu": MTU} for port, link in links.items()},
+        "DEVICE_NEIGHBOR": {port: {"name": link["peer"], "port": link["peer_port"]} for port, link in links.items()},
+        **roles_of_ports.tables(),
+        **qos_tables(tested, switch.asic_type, hwsku),
+    }
+    whole = [name for name in QOS_TABLES if name in tables]
+    notes: list[str] = []
+    if hwsku is None:
+        notes.append(f"{switch.name}: nothing is known of HwSku {switch.description['hwsku']}, so its buffer tables "
+                     "stay as the vendor made them")
+    else:
+        tables.update(buffer_tables(tested, positions, role, hwsku))
+    return {"tables": as_strings(tables), "merge": ["DEVICE_METADATA", "PORT", "CABLE_LENGTH"], "whole": whole,
+            "absent": _absent({*tested, *roles_of_ports.used}, tables), "ports": tested, "notes": notes}
+
+
+def check_links(switch: Switch) -> dict[str, Mapping[str, Any]]:
+    """The links of a switch by port, all of them to ports that it has.
+
+    Raises:
+        TestbedError: a port does not exist, there is no link, or the switch is of another HwSKU.
+    """
+    found, described = switch.metadata.get("hwsku"), switch.description["hwsku"]
+    if found != described:
+        raise TestbedError(f"{switch.description['hwsku_where']}: {switch.name} is described as HwSku {described}, but "
+                           f"the switch says it is {found}")
+    links = {link["port"]: link for link in switch.description["links"]}
+    if not links:
+        raise TestbedError(f"{switch.description['hwsku_where']}: {switch.name} has no link in the links file")
+    for port, link in links.items():
+        if port not in switch.ports:
+            existing = ", ".join(sorted(switch.ports, key=natural)) or "none"
+            raise TestbedError(f"{link['where']}: {switch.name} has no port {port} "
+                               f"(its {len(switch.ports)} ports: {existing})")
+    return links
+
+
+def _role(testbed: Mapping[str, Any]) -> str:
+    """The switch's role, from the topology."""
+    common = (testbed["topology"].get("configuration_properties") or {}).get("common") or {}
+    role = str(common.get("dut_type", "ToRRouter"))
+    if role not in ROLES:
+        raise TestbedError(f"{testbed['topology_file']}: dut_type {role} is not one that can be deployed "
+                           f"(one of {', '.join(ROLES)})")
+    return role
+
+
+class _Addresses:
+    """VLANs and addresses: which port is what, by the topology's positions."""
+
+    def __init__(self, testbed: Mapping[str, Any], ports: list[str]) -> None:
+        self._file, self._ports = testbed["topology_file"], ports
+        self._topology: Mapping[str, Any] = testbed["topology"]["topology"]
+        self._data: Mapping[str, Any] = testbed["topology"]
+        self._vlans = self._find_vlans()
+        switched = {port for vlan in self._vlans.values() for port in vlan["ports"]}
+        routed = [index for index in self._topology.get("host_interfaces") or [] if self._port(index) not in switched]
+        self._routed = {self._port(index): self._numbered(int(index)) for index in routed} | self._neighbours()
+        self.used = switched | set(self._routed)
+
+    def tables(self) -> Tables:
+        """VLAN, VLAN_MEMBER, VLAN_INTERFACE, INTERFACE and LOOPBACK_INTERFACE, those with rows."""
+        members = {f"{name}|{port}": {"tagging_mode": "untagged"}
+                   for name, vlan in self._vlans.items() for port in vlan["ports"]}
+        tables: Tables = {
+            "VLAN": {name: {"vlanid": vlan["id"]} for name, vlan in self._vlans.items()},
+            "VLAN_MEMBER": members,
+            "VLAN_INTERFACE": _interfaces({name: vlan["addresses"] for name, vlan in self._vlans.items()}),
+            "INTERFACE": _interfaces(self._routed),
+            "LOOPBACK_INTERFACE": _interfaces({"Loopback0": self._loopback()} if self._loopback() else {}),
+        }
+        return {name: rows for name, rows in tables.items() if rows}
+
+    def _port(self, index: Any) -> str:
+        """The port at a position."""
+        if not isinstance(index, int) or not 0 <= index < len(self._ports):
+            raise TestbedError(f"{self._file}: interface {index} is not a position among the switch's "
+                               f"{len(self._ports)} ports (0 to {len(self._ports) - 1})")
+        return self._ports[index]
+
+    def _find_vlans(self) -> dict[str, dict[str, Any]]:
+        """The VLANs of the default VLAN configuration: {name: {id, ports, addresses}}."""
+        configs = (self._topology.get("DUT") or {}).get("vlan_configs") or {}
+        chosen = configs.get("default_vlan_config")
+        if chosen is None:
+            return {}
+        if chosen not in configs:
+            raise TestbedError(f"{self._file}: default_vlan_config {chosen} is not one of vlan_configs "
+                               f"({', '.join(name for name in configs if name != 'default_vlan_config')})")
+        return {name: {"id": vlan["id"], "ports": [self._port(index) for index in vlan["intfs"]],
+                       "addresses": [str(vlan[key]).lower() for key in ("prefix", "prefix_v6") if vlan.get(key)]}
+                for name, vlan in configs[chosen].items()}
+
+    def _loopback(self) -> list[str]:
+        """Addresses of Loopback0."""
+        loopback = (self._topology.get("DUT") or {}).get("loopback") or {}
+        return [str(address).lower() for family in ("ipv4", "ipv6") for address in loopback.get(family) or []]
+
+    @staticmethod
+    def _numbered(index: int) -> list[str]:
+        """Addresses of a routed port that the topology does not number: as SONiC's T1 topologies do."""
+        return [f"{FIRST_IPV4 + 2 * index}/31", f"{FIRST_IPV6 + 4 * index}/126"]
+
+    def _neighbours(self) -> dict[str, list[str]]:
+        """Addresses of the ports towards the topology's VMs: the switch's ends of their BGP sessions."""
+        common = (self._data.get("configuration_properties") or {}).get("common") or {}
+        found: dict[str, list[str]] = {}
+        for name, machine in (self._topology.get("VMs") or {}).items():
+            config = (self._data.get("configuration") or {}).get(name) or {}
+            uplinks = {key: row for key, row in (config.get("interfaces") or {}).items()
+                       if not key.startswith("Loopback") and ("ipv4" in row or "ipv6" in row)}
+            if len(machine.get("vlans") or []) != 1 or any(key.startswith("Port-Channel") for key in uplinks):
+                raise TestbedError(f"{self._file}: {name} is behind a LAG, which is not deployed; "
+                                   "give it one routed port")
+            peers = ((config.get("bgp") or {}).get("peers") or {}).get(common.get("dut_asn")) or []
+            found[self._port(machine["vlans"][0])] = self._near_ends(name, peers, uplinks.values())
+        return found
+
+    def _near_ends(self, name: str, peers: Iterable[Any], uplinks: Iterable[Mapping[str, Any]]) -> list[str]:
+        """The switch's addresses, with the prefix lengths of the neighbour's."""
+        far = [ipaddress.ip_interface(str(row[family]))
+               for row in uplinks for family in ("ipv4", "ipv6") if family in row]
+        near = [ipaddress.ip_address(str(peer).lower()) for peer in peers]
+        pairs = [f"{address}/{interface.network.prefixlen}" for address in near for interface in far
+                 if address in interface.network]
+        if len(pairs) != len(far):
+            raise TestbedError(f"{self._file}: the addresses of {name} do not match those of its BGP peer, the switch")
+        return pairs
+
+
+def _interfaces(addresses: Mapping[str, Iterable[str]]) -> dict[str, dict[str, Any]]:
+    """Rows of an INTERFACE table: one for the interface, one for each address."""
+    rows: dict[str, dict[str, Any]] = {}
+    for name, values in addresses.items():
+        rows[name] = {}
+        rows.update({f"{name}|{value}": {} for value in values})
+    return rows
+
+
+def qos_tables(ports: Iterable[str], asic_type: str, hwsku: Mapping[str, Any] | None) -> Tables:
+    """SONiC's default QoS maps, and the tables that put them on these ports."""
+    has_pfc_map = asic_type in PFC_TO_PG_ASICS
+    names = list(ports)
+    lossless = ",".join(LOSSLESS)
+    port_map = {"dscp_to_tc_map": MAP, "tc_to_queue_map": MAP, "tc_to_pg_map": MAP, "pfc_to_queue_map": MAP,
+                "pfc_enable": lossless, "pfcwd_sw_enable": lossless, **({"pfc_to_pg_map": MAP} if has_pfc_map else {})}
+    tables: dict[str, Any] = {
+        "DSCP_TO_TC_MAP": {MAP: {dscp: DSCP_TO_TC.get(dscp, 1) for dscp in range(DSCP_COUNT)}},
+        "TC_TO_QUEUE_MAP": {MAP: IDENTITY},
+        "TC_TO_PRIORITY_GROUP_MAP": {MAP: TC_TO_PG},
+        "MAP_PFC_PRIORITY_TO_QUEUE": {MAP: IDENTITY},
+        "SCHEDULER": {"scheduler.0": {"type": "DWRR", "weight": 14}, "scheduler.1": {"type": "DWRR", "weight": 15}},
+        "WRED_PROFILE": {f"{MAP}_LOSSLESS": (hwsku or {}).get("wred_profile") or WRED_DEFAULT},
+        "PORT_QOS_MAP": {"global": {"dscp_to_tc_map": MAP}, **{port: port_map for port in names}},
+        "QUEUE": {f"{port}|{queue}": _queue(str(queue)) for port in names for queue in SCHEDULED_QUEUES},
+    }
+    if has_pfc_map:
+        tables["PFC_PRIORITY_TO_PRIORITY_GROUP_MAP"] = {MAP: {priority: priority for priority in LOSSLESS}}
+    return as_strings(tables)
+
+
+def _queue(queue: str) -> dict[str, str]:
+    """A queue's scheduler, and WRED where it is lossless."""
+    if queue in LOSSLESS:
+        return {"scheduler": "scheduler.1", "wred_profile": f"{MAP}_LOSSLESS"}
+    return {"scheduler": "scheduler.0"}
+
+
+def buffer_tables(ports: Iterable[str], every_port: Iterable[str], role: str, hwsku: Mapping[str, Any]) -> Tables:
+    """Pools, profiles and their use on these ports; cable lengths of every port.
+
+    The lossless priority groups (`BUFFER_PG|EthernetN|3-4`) are the switch's own doing.
+    """
+    topology, cable = ROLES[role]
+    data = hwsku["topologies"][topology]
+    profiles = {"0-2": "egress_lossy_profile", "3-4": "egress_lossless_profile", "5-6": "egress_lossy_profile"}
+    names = list(ports)
+    return as_strings({
+        "BUFFER_POOL": data["buffer_pool"],
+        "BUFFER_PROFILE": data["buffer_profile"],
+        "BUFFER_PG": {f"{port}|0": {"profile": "ingress_lossy_profile"} for port in names},
+        "BUFFER_QUEUE": {f"{port}|{queues}": {"profile": profile}
+                         for port in names for queues, profile in profiles.items()},
+        "CABLE_LENGTH": {MAP: {port: cable for port in every_port}},
+    })
+
+
+def _absent(ports: Iterable[str], tables: Tables) -> dict[str, list[str]]:
+    """Rows that contradict the layout: other VLANs, LAGs and addresses of its ports, other buffers of its queues."""
+    names = sorted(ports, key=natural)
+    vlans = [f"{name}|*" for name in tables.get("VLAN", {})]
+    loopbacks = ["Loopback0|*"] if "LOOPBACK_INTERFACE" in tables else []
+    absent = {
+        "VLAN_MEMBER": [f"*|{port}" for port in names],
+        "PORTCHANNEL_MEMBER": [f"*|{port}" for port in names],
+        "INTERFACE": [pattern for port in names for pattern in (port, f"{port}|*")],
+        "VLAN_INTERFACE": vlans,
+        "LOOPBACK_INTERFACE": loopbacks,
+        "BUFFER_QUEUE": [f"{port}|*" for port in names] if "BUFFER_QUEUE" in tables else [],
+    }
+    return {table: patterns for table, patterns in absent.items() if patterns}

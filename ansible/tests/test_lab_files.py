@@ -1,0 +1,256 @@
+"""The lab's files: graph, testbed and layout, those of the project and those that are wrong."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from ansible.module_utils.pfc import graph, hwsku, layout, testbed
+from ansible.module_utils.pfc.graph import GraphError
+from ansible.module_utils.pfc.testbed import TestbedError
+
+ANSIBLE = Path(__file__).resolve().parent.parent
+SKU = "Arista-7060CX-32S-C32"
+PORTS = [f"Ethernet{number}" for number in range(0, 128, 4)]
+
+
+def make_switch(description, ports=("Ethernet0", "Ethernet4", "Ethernet8"), sku=SKU, asic="broadcom"):
+    """The switch of a description, with these ports."""
+    name = next(iter(description["duts"]))
+    return layout.Switch(name, description["duts"][name], {port: {} for port in ports}, {"hwsku": sku}, asic)
+
+
+def describe(lab, name="lab-t0"):
+    """A testbed of the lab."""
+    return testbed.describe(name, str(lab / "testbed.yaml"), "/nowhere")
+
+
+def lay_out(lab, data=None, **switch):
+    """The layout of the lab's switch."""
+    description = describe(lab)
+    return layout.lay_out(description, make_switch(description, **switch), data)
+
+
+def replace(path, old, new):
+    """Change a file."""
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+@pytest.fixture
+def facts(library):
+    """Runs conn_graph_facts with these arguments."""
+    def run(**params):
+        names = ("host", "hosts", "anchor", "filepath", "filename", "group")
+        return library("conn_graph_facts").read_facts({**dict.fromkeys(names), "ignore_errors": False, **params})
+    return run
+
+
+def test_the_projects_graph_has_sonic_mgmts_shape(facts):
+    found = facts(filepath=str(ANSIBLE / "files"), group="vtb", hosts=["vtb-t0-01"])
+    assert found["device_conn"]["vtb-t0-01"]["Ethernet64"] == {
+        "peerdevice": "snappi-vtb-2", "peerport": "Card1/Port1", "speed": "100000", "fec_disable": False}
+    assert list(found["device_conn"]["vtb-t0-01"]) == PORTS
+    assert found["device_info"]["vtb-t0-01"]["mgmtip"] == "127.0.0.1"
+    assert found["device_port_vlans"]["vtb-t0-01"]["Ethernet0"] == {"mode": "Access", "vlanids": "2", "vlanlist": [2]}
+    assert found["device_vlan_list"]["vtb-t0-01"] == list(range(2, 34))
+    assert found["device_vlan_range"]["vtb-t0-01"] == ["2-33"]
+    assert found["device_vlan_map_list"]["vtb-t0-01"] == {index: index + 2 for index in range(32)}
+    assert "device_pdu_info" not in found
+
+
+def test_a_generator_has_its_side_of_the_cables(facts):
+    found = facts(filepath=str(ANSIBLE / "files"), hosts=["snappi-vtb-1"])
+    assert found["device_linked_ports"]["snappi-vtb-1"]["Card1/Port16"]["peerport"] == "Ethernet60"
+    assert found["device_info"]["snappi-vtb-1"]["HwSku"] == "SNAPPI-tester"
+    assert found["device_vlan_map_list"]["snappi-vtb-1"] == list(range(2, 18))
+
+
+def test_the_graph_is_found_by_group_file_host_or_anchor(facts, lab):
+    folder = str(lab / "files")
+    whole = facts(filepath=folder, anchor=["sw1"])
+    assert set(whole) == {"device_info", "device_conn", "device_port_vlans"} and set(whole["device_conn"]) == {
+        "sw1", "snappi-1"}
+    one = facts(filepath=folder, host="sw1")
+    assert one == facts(filename=f"{folder}/sonic_lab_links.csv", host="sw1") == facts(filepath=folder, group="lab",
+                                                                                       hosts=["sw1"])
+    assert facts(filepath=folder, hosts=["unknown"])["device_info"] == {}
+    with pytest.raises(GraphError, match="has no device unknown"):
+        facts(filepath=folder, group="lab", hosts=["sw1", "unknown"])
+    some = facts(filepath=folder, group="lab", hosts=["sw1", "unknown"], ignore_errors=True)
+    assert set(some["device_info"]) == {"sw1"}
+    with pytest.raises(GraphError, match="is not a graph file"):
+        facts(filename="links.csv")
+
+
+@pytest.mark.parametrize("file, old, new, words", [
+    ("graph_groups.yml", "lab", "lob", "graph_groups.yml lists no group lab .it has: other, lob"),
+    ("sonic_lab_devices.csv", "HwSku", "Sku", "devices.csv row 1: has no column HwSku"),
+    ("sonic_lab_devices.csv", "snappi-1", "sw1", "devices.csv row 3: device sw1 stands already in .*devices.csv row 2"),
+    ("sonic_lab_devices.csv", "192.0.2.1/24", "192.0.2/24", "devices.csv row 2: ManagementIp 192.0.2/24 of sw1 is not"),
+    ("sonic_lab_links.csv", "sw1,Ethernet4", "sw2,Ethernet4", "links.csv row 3: device sw2 is not in .*devices.csv"),
+    ("sonic_lab_links.csv", "sw1,Ethernet4", "sw1,Ethernet0",
+     "links.csv row 3: sw1 Ethernet0 has a link already in .*row 2"),
+    ("sonic_lab_links.csv", "Port2,100000", "Port2,100", "links.csv row 3: BandWidth 100 of sw1 Ethernet4 is no speed"),
+    ("sonic_lab_links.csv", "Card1/Port2", "", "links.csv row 3: a link has two ends, but EndPort is empty"),
+    ("sonic_lab_links.csv", "3,Access", "x,Access", "links.csv row 3: VlanID x is not a list of VLAN numbers"),
+    ("sonic_lab_links.csv", "3,Access", "3,Access,5,6", "links.csv row 3: has more cells than the header"),
+])
+def test_a_wrong_row_is_named(lab, file, old, new, words):
+    replace(lab / "files" / file, old, new)
+    with pytest.raises(GraphError, match=words):
+        graph.read_graph(str(lab / "files"), "lab")
+
+
+def test_a_port_that_the_hwsku_lacks_is_named_by_conn_graph_facts(facts, lab):
+    replace(lab / "files" / "sonic_lab_links.csv", "Ethernet4", "Ethernet5")
+    with pytest.raises(GraphError, match=r"links.csv row 3: sw1 \(Arista-7060CX-32S-C32\) has no port Ethernet5"):
+        facts(filepath=str(lab / "files"), group="lab", hosts=["sw1"])
+
+
+@pytest.mark.parametrize("vlans, ranges", [([], []), ([2], ["2"]), ([4, 2, 3, 9, 3], ["2-4", "9"])])
+def test_vlan_ranges(vlans, ranges):
+    assert graph.vlan_ranges(vlans) == ranges
+
+
+def test_both_forms_of_an_entry_are_read(lab):
+    classic, newer = describe(lab), describe(lab, "lab-new")
+    assert {**newer, "name": "lab-t0"} == classic
+    assert classic["duts"]["sw1"]["links"][1]["where"].endswith("sonic_lab_links.csv row 3")
+
+
+def test_a_testbed_file_that_stands_alone_uses_the_lab_folder(lab, tmp_path):
+    alone = tmp_path / "elsewhere" / "testbed.yaml"
+    alone.parent.mkdir()
+    alone.write_text((lab / "testbed.yaml").read_text())
+    assert testbed.describe("lab-t0", str(alone), str(lab))["lab_folder"] == str(lab)
+    alone.write_text("- {conf-name: lab-t0, topo: small, inv_name: lab, dut: sw1, lab_folder: ..}\n")
+    assert testbed.describe("lab-t0", str(alone), "/nowhere")["duts"]["sw1"]["hwsku"] == SKU
+
+
+@pytest.mark.parametrize("old, new, words", [
+    ("conf-name: lab-t0", "conf-name: lab-t1", r"testbed.yaml has no testbed lab-t0 \(it has: lab-t1, lab-new\)"),
+    ("name: lab-new", "name: lab-t0", "has more than one testbed lab-t0"),
+    ("dut: [sw1]", "dut: []", "names no switch"),
+    ("dut: [sw1]", "dut: [sw9]", r"switch sw9 is not in .*devices.csv \(it has: snappi-1, sw1\)"),
+    ("dut: [sw1]", "dut: [snappi-1]",
+     "devices.csv row 3: snappi-1 is a switch under test and must be of Type DevSonic"),
+    ("topo: small", "topo: large", "topo_large.yml cannot be read"),
+    ("topo: small, ", "", "testbed lab-t0 has no topo"),
+    ("- {", "- [", "is not YAML"),
+])
+def test_a_wrong_testbed_is_one_sentence(lab, old, new, words):
+    replace(lab / "testbed.yaml", old, new)
+    with pytest.raises(TestbedError, match=words):
+        describe(lab)
+
+
+def test_the_t0_of_the_project():
+    description = testbed.describe("vtb-t0", str(ANSIBLE / "testbed.yaml"), "/nowhere")
+    data = hwsku.load(str(ANSIBLE / "vars" / "hwsku"), SKU)
+    result = layout.lay_out(description, make_switch(description, PORTS), data)
+    tables = result["tables"]
+    assert json.loads(json.dumps(tables)) == tables and result["ports"] == PORTS and result["notes"] == []
+    assert tables["PORT"]["Ethernet124"] == {"admin_status": "up", "speed": "100000", "mtu": "9100"}
+    assert tables["VLAN"] == {"Vlan1000": {"vlanid": "1000"}}
+    assert tables["VLAN_MEMBER"] == {f"Vlan1000|{port}": {"tagging_mode": "untagged"} for port in PORTS}
+    assert tables["VLAN_INTERFACE"] == {"Vlan1000": {}, "Vlan1000|192.168.0.1/21": {}, "Vlan1000|fc02:1000::1/64": {}}
+    assert tables["LOOPBACK_INTERFACE"] == {"Loopback0": {}, "Loopback0|10.1.0.32/32": {}}
+    assert "INTERFACE" not in tables and "Ethernet0|*" in result["absent"]["INTERFACE"]
+    assert tables["DEVICE_NEIGHBOR"]["Ethernet64"] == {"name": "snappi-vtb-2", "port": "Card1/Port1"}
+    assert tables["BUFFER_POOL"]["egress_lossless_pool"] == {"type": "egress", "mode": "static", "size": "15982720"}
+    assert tables["BUFFER_QUEUE"]["Ethernet0|3-4"] == {"profile": "egress_lossless_profile"}
+    assert tables["CABLE_LENGTH"]["AZURE"] == dict.fromkeys(PORTS, "5m")
+    assert tables["DEVICE_METADATA"]["localhost"] == {"type": "ToRRouter", "default_pfcwd_status": "enable"}
+
+
+def test_the_qos_maps_are_sonics_defaults():
+    tables = layout.qos_tables(["Ethernet0"], "broadcom", None)
+    dscp = tables["DSCP_TO_TC_MAP"]["AZURE"]
+    assert len(dscp) == 64 and {key: value for key, value in dscp.items() if value != "1"} == {
+        "3": "3", "4": "4", "5": "2", "8": "0", "46": "5", "48": "6"}
+    assert tables["TC_TO_PRIORITY_GROUP_MAP"]["AZURE"] == dict(zip("01234567", "00034007"))
+    assert tables["TC_TO_QUEUE_MAP"]["AZURE"] == tables["MAP_PFC_PRIORITY_TO_QUEUE"]["AZURE"] == {
+        str(number): str(number) for number in range(8)}
+    assert tables["PORT_QOS_MAP"]["Ethernet0"] == {
+        "dscp_to_tc_map": "AZURE", "tc_to_queue_map": "AZURE", "tc_to_pg_map": "AZURE", "pfc_to_queue_map": "AZURE",
+        "pfc_enable": "3,4", "pfcwd_sw_enable": "3,4"}
+    assert tables["PORT_QOS_MAP"]["global"] == {"dscp_to_tc_map": "AZURE"}
+    assert set(tables["QUEUE"]) == {f"Ethernet0|{queue}" for queue in range(7)}
+    assert tables["QUEUE"]["Ethernet0|4"] == {"scheduler": "scheduler.1", "wred_profile": "AZURE_LOSSLESS"}
+    assert tables["WRED_PROFILE"]["AZURE_LOSSLESS"]["green_min_threshold"] == "1048576"
+    assert "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP" not in tables
+
+
+def test_mellanox_maps_priorities_to_groups():
+    tables = layout.qos_tables(["Ethernet0"], "mellanox", None)
+    assert tables["PFC_PRIORITY_TO_PRIORITY_GROUP_MAP"] == {"AZURE": {"3": "3", "4": "4"}}
+    assert tables["PORT_QOS_MAP"]["Ethernet0"]["pfc_to_pg_map"] == "AZURE"
+
+
+def test_buffers_of_an_unknown_hwsku_are_left_alone_and_that_is_said(lab):
+    result = lay_out(lab)
+    assert not set(layout.BUFFER_TABLES) & {*result["tables"], *result["absent"], *result["whole"]}
+    assert result["notes"] == [
+        f"sw1: nothing is known of HwSku {SKU}, so its buffer tables stay as the vendor made them"]
+
+
+def test_a_t1_has_routed_ports(lab):
+    topology = yaml.safe_load((lab / "vars" / "topo_small.yml").read_text())
+    topology["configuration_properties"]["common"]["dut_type"] = "LeafRouter"
+    topology["topology"] = {"host_interfaces": [0], "VMs": {"ARISTA01T0": {"vlans": [1], "vm_offset": 0}}}
+    peer = {"interfaces": {"Loopback0": {"ipv4": "100.1.0.1/32"},
+                           "Ethernet1": {"ipv4": "10.9.0.1/31", "ipv6": "FC00::a/126"}},
+            "bgp": {"asn": 64001, "peers": {65100: ["10.9.0.0", "FC00::9"]}}}
+    topology["configuration"] = {"ARISTA01T0": peer}
+    (lab / "vars" / "topo_small.yml").write_text(yaml.safe_dump(topology))
+    data = hwsku.load(str(ANSIBLE / "vars" / "hwsku"), SKU)
+    tables = lay_out(lab, data)["tables"]
+    assert set(tables["INTERFACE"]) == {"Ethernet0", "Ethernet0|10.0.0.0/31", "Ethernet0|fc00::1/126", "Ethernet4",
+                                        "Ethernet4|10.9.0.0/31", "Ethernet4|fc00::9/126"}
+    assert "VLAN" not in tables and tables["DEVICE_METADATA"]["localhost"]["type"] == "LeafRouter"
+    assert tables["CABLE_LENGTH"]["AZURE"]["Ethernet0"] == "40m"
+
+    peer["bgp"]["peers"][65100] = ["10.8.0.0"]
+    (lab / "vars" / "topo_small.yml").write_text(yaml.safe_dump(topology))
+    with pytest.raises(TestbedError, match="addresses of ARISTA01T0 do not match"):
+        lay_out(lab)
+    peer["interfaces"]["Port-Channel1"] = {"ipv4": "10.9.0.1/31"}
+    (lab / "vars" / "topo_small.yml").write_text(yaml.safe_dump(topology))
+    with pytest.raises(TestbedError, match="ARISTA01T0 is behind a LAG, which is not deployed"):
+        lay_out(lab)
+
+
+def test_a_link_to_a_port_that_the_switch_lacks(lab):
+    with pytest.raises(TestbedError, match=r"sonic_lab_links.csv row 3: sw1 has no port Ethernet4 \(its 2 ports: "
+                                           r"Ethernet0, Ethernet8\)"):
+        lay_out(lab, ports=["Ethernet8", "Ethernet0"])
+
+
+def test_a_switch_of_another_hwsku(lab):
+    with pytest.raises(TestbedError, match="row 2: sw1 is described as HwSku .*-C32, but the switch says it is X"):
+        lay_out(lab, sku="X")
+
+
+@pytest.mark.parametrize("old, new, words", [
+    ("intfs: [0, 1]", "intfs: [0, 3]", "interface 3 is not a position among the switch's 3 ports"),
+    ("default_vlan_config: one", "default_vlan_config: two",
+     r"default_vlan_config two is not one of vlan_configs \(one\)"),
+    ("ToRRouter", "Spine", "dut_type Spine is not one that can be deployed"),
+])
+def test_a_topology_that_does_not_fit(lab, old, new, words):
+    replace(lab / "vars" / "topo_small.yml", old, new)
+    with pytest.raises(TestbedError, match=words):
+        lay_out(lab)
+
+
+def test_the_layout_module_finds_the_hwskus_data(library, lab):
+    (lab / "vars" / "hwsku" / f"{SKU}.yml").write_text((ANSIBLE / "vars" / "hwsku" / f"{SKU}.yml").read_text())
+    params = {"testbed": describe(lab), "switch": "sw1", "ports": {"Ethernet0": {}, "Ethernet4": {}},
+              "metadata": {"hwsku": SKU}, "asic_type": "broadcom"}
+    assert "BUFFER_POOL" in library("pfc_testbed_layout").make_layout(params)["tables"]
+    (lab / "vars" / "hwsku" / f"{SKU}.yml").write_text("ports: []\n")
+    with pytest.raises(hwsku.HwSkuError, match="has no key topologies"):
+        library("pfc_testbed_layout").make_layout(params)
