@@ -126,7 +126,7 @@ def deploy(testbed: Testbed, log: Path) -> None:
 
 def run_tests(testbed: Testbed, port: str | None, results: Path, run_id: str) -> int:
     """Run the qualification suite as sonic-mgmt does, from `tests/`; returns pytest's exit status."""
-    command = [sys.executable, "-m", "pytest", "snappi_tests/pfc/qualification",
+    command = [sys.executable, "-m", "pytest", "-c", "pytest.ini", "snappi_tests/pfc/qualification",
                "--testbed", testbed.name, "--testbed_file", str(testbed.testbed_file),
                "--inventory", str(testbed.inventory), "--host-pattern", "all",
                "--pfc-results", str(results), "--pfc-run-id", run_id, f"--junit-xml={results / 'junit.xml'}"]

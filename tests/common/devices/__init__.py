@@ -1,0 +1,1 @@
+"""Host objects: switches and the controller, driven through Ansible."""

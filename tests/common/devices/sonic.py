@@ -1,0 +1,45 @@
+"""A SONiC switch."""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from typing import Any
+
+from tests.common.devices.ansible_hosts import AnsibleHosts
+from tests.common.devices.base import AnsibleHostBase
+
+
+class SonicHost(AnsibleHostBase):
+    """Ansible modules on a switch, as root, and what tests often ask of one."""
+
+    is_multi_asic = False
+
+    def __init__(self, hosts: AnsibleHosts, hostname: str) -> None:
+        """`hosts` is the session's inventory."""
+        super().__init__(hosts.switch(hostname), hostname)
+
+    @cached_property
+    def facts(self) -> dict[str, str]:
+        """`asic_type`, `platform`, `hwsku` and `os_version`, as `show version` prints them."""
+        pairs = (line.split(": ", 1) for line in self.shell("show version")["stdout_lines"] if ": " in line)
+        fields = {name.strip(): value.strip() for name, value in pairs}
+        names = {"asic_type": "ASIC", "platform": "Platform", "hwsku": "HwSKU", "os_version": "SONiC Software Version"}
+        return {fact: fields.get(printed, "") for fact, printed in names.items()}
+
+    @property
+    def os_version(self) -> str:
+        """Version of the SONiC image."""
+        return self.facts["os_version"]
+
+    def get_running_config_facts(self) -> dict[str, Any]:
+        """CONFIG_DB as the module `config_facts` gives it: two-part keys are nested."""
+        return dict(self.config_facts(host=self.hostname, source="running")["ansible_facts"])
+
+    def get_config_db(self) -> dict[str, Any]:
+        """CONFIG_DB with its keys as they are."""
+        return dict(json.loads(self.shell("sonic-cfggen -d --print-data")["stdout"]))
+
+    def get_dut_iface_mac(self, port: str) -> str:
+        """MAC address of a port."""
+        return str(self.shell(f"cat /sys/class/net/{port}/address")["stdout"]).strip()

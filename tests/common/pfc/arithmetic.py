@@ -1,0 +1,53 @@
+"""Pure arithmetic of pause and load, exact (integers and fractions), with units in the names.
+
+Sources: IEEE 802.1Qbb / 802.3 Annex 31B (one quantum = 512 bit times of the link), 802.3 clause 4 (8 bytes of
+preamble and at
+least 12 bytes of inter-frame gap beside every frame).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import floor, nextafter, nextafter
+
+QUANTUM_BITS = 512
+MAX_QUANTA = 0xFFFF
+WIRE_OVERHEAD_BYTES = 20
+PAUSE_FRAME_BYTES = 64
+
+
+def pause_seconds(quanta: int, speed_mbps: int) -> Fraction:
+    """How long one pause of `quanta` lasts on a link of `speed_mbps`: 65535 quanta at 100 Gb/s are 335.54
+    microseconds."""
+    return Fraction(quanta * QUANTUM_BITS, speed_mbps * 10**6)
+
+
+def holding_fps(quanta: int, speed_mbps: int) -> Fraction:
+    """Pause frames a second below which a pause of `quanta` would lapse between two frames (100 Gb/s: 2980.2)."""
+    return 1 / pause_seconds(quanta, speed_mbps)
+
+
+def storm_fps(quanta: int, speed_mbps: int, refreshes: int = 2) -> int:
+    """Pause frames a second of a storm that renews each pause `refreshes` times before it ends (100 Gb/s, twice:
+    5960)."""
+    return floor(refreshes * holding_fps(quanta, speed_mbps))
+
+
+def line_rate_fps(frame_bytes: int, speed_mbps: int) -> Fraction:
+    """Frames a second of `frame_bytes` (with FCS) that fill a link, preamble and gap included."""
+    return Fraction(speed_mbps * 10**6, 8 * (frame_bytes + WIRE_OVERHEAD_BYTES))
+
+
+def share_percent(percent: int, flows: int) -> float:
+    """The rate of each of `flows` flows that share `percent` of the line rate.
+
+    OTG takes a percentage as a floating-point number, which may lie above the share: the largest that does not is taken,
+    so that the flows never sum to more than `percent`.
+    """
+    share = percent / flows
+    return share if Fraction(share) * flows <= percent else nextafter(share, 0.0)
+
+
+def due_frames(percent: float, frame_bytes: int, speed_mbps: int, seconds: int) -> int:
+    """Frames that a flow of `percent` of the line rate sends in `seconds` when nothing holds it."""
+    return floor(line_rate_fps(frame_bytes, speed_mbps) * Fraction(percent) / 100 * seconds)

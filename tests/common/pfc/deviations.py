@@ -1,0 +1,58 @@
+"""How platforms and testbeds differ from what the plan assumes: named, dated data with a reason. A deviation never
+skips a check."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """One difference.
+
+    Attributes:
+        name: what it changes.
+        asics: parts of the ASIC's name (`asic_type switch_type`) to which it applies; empty: to all others.
+        value: what holds there.
+        reason: why.
+        since: when it was written down.
+    """
+
+    name: str
+    asics: tuple[str, ...]
+    value: str
+    reason: str
+    since: date
+
+
+DEVIATIONS = (
+    Deviation(
+        "shared-buffer-pool",
+        ("cisco-8000", "voq"),
+        "ingress_lossless_pool",
+        "virtual output queues hold lossless frames at the ingress; there is no egress lossless pool",
+        date(2026, 11, 20),
+    ),
+    Deviation(
+        "shared-buffer-pool",
+        (),
+        "egress_lossless_pool",
+        "the pool that the test plan compares with on shared-memory switches",
+        date(2026, 11, 20),
+    ),
+)
+
+
+def deviation(name: str, asic: str) -> Deviation:
+    """The entry `name` that applies to `asic` (`asic_type switch_type`): the first whose ASICs match, else the
+    general one."""
+    matching = (
+        entry for entry in DEVIATIONS if entry.name == name and any(part in asic for part in entry.asics or ("",))
+    )
+    return next(matching)
+
+
+def shared_buffer_pool(asic: str) -> str:
+    """Name of the `BUFFER_POOL` row that holds lossless frames which cannot leave."""
+    return deviation("shared-buffer-pool", asic).value

@@ -1,0 +1,108 @@
+"""Collects the outcomes of a session: writes their records, adds up the verdict of each device, port and metric."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .records import RecordWriter, RunLabels, make_record
+from .run import Outcome
+from .scenario import PlanCase
+from .verdict import LOSSLESS, LOSSY, PortVerdict, Status, combine
+
+METRICS = (LOSSLESS, LOSSY)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One item that the session means to run: it must end in a verdict for each metric."""
+
+    device: str
+    port: str
+    priority: int
+    case: PlanCase
+
+
+@dataclass(frozen=True)
+class MetricResult:
+    """The verdict of one metric of one device and port, over all scenarios and priorities, with every reason for not
+    being PASS."""
+
+    device: str
+    port: str
+    metric_name: str
+    status: Status
+    messages: list[str] = field(default_factory=list)
+
+
+class Listener:
+    """Hears every outcome. What was planned and never heard of is ERROR."""
+
+    def __init__(self, writer: RecordWriter | None) -> None:
+        """`writer` None: keep no records."""
+        self._writer = writer
+        self._labels: dict[str, RunLabels] = {}
+        self._planned: list[Planned] = []
+        self._verdicts: dict[Planned, list[PortVerdict]] = {}
+        self.records: list[dict[str, Any]] = []
+
+    def announce(self, device: str, labels: RunLabels) -> None:
+        """What all records of `device` carry."""
+        self._labels[device] = labels
+
+    def plan(self, planned: Planned) -> None:
+        """An item was collected."""
+        self._planned.append(planned)
+
+    def hear(self, outcome: Outcome) -> None:
+        """An item ended with verdicts: their records are on the disk when this returns."""
+        first = outcome.verdicts[0]
+        self._verdicts[Planned(first.device, first.port, first.priority, outcome.case)] = list(outcome.verdicts)
+        for verdict in outcome.verdicts:
+            self._write(outcome.case, verdict, outcome.evidence)
+
+    def miss(self, planned: Planned, cause: str) -> None:
+        """An item ended without a verdict of its own, because something around it broke. Later causes add nothing."""
+        if planned in self._verdicts:
+            return
+        verdicts = [
+            PortVerdict(planned.device, planned.port, planned.priority, metric, [], cause) for metric in METRICS
+        ]
+        self.hear(Outcome(planned.case, verdicts, {}))
+
+    @property
+    def planned(self) -> list[Planned]:
+        """Every collected item."""
+        return list(self._planned)
+
+    @property
+    def unheard(self) -> list[Planned]:
+        """Planned items that have no verdict yet."""
+        return [planned for planned in self._planned if planned not in self._verdicts]
+
+    def results(self) -> list[MetricResult]:
+        """The verdict of each device, port and metric, in the order in which they were planned."""
+        verdicts: dict[tuple[str, str, str], list[PortVerdict]] = {}
+        for heard in self._verdicts.values():
+            for verdict in heard:
+                verdicts.setdefault((verdict.device, verdict.port, verdict.metric_name), []).append(verdict)
+        return [
+            MetricResult(*key, combine(one.status for one in ones), _unique(ones)) for key, ones in verdicts.items()
+        ]
+
+    def all_passed(self) -> bool:
+        """Whether something was measured and everything planned is PASS."""
+        results = self.results()
+        return bool(results) and not self.unheard and all(result.status is Status.PASS for result in results)
+
+    def _write(self, case: PlanCase, verdict: PortVerdict, evidence: Mapping[str, Any]) -> None:
+        labels = self._labels.get(verdict.device, RunLabels("unknown", "unknown", "unknown", "unknown"))
+        record = make_record(labels, case, verdict, evidence)
+        self.records.append(record)
+        if self._writer is not None:
+            self._writer.write(record)
+
+
+def _unique(verdicts: list[PortVerdict]) -> list[str]:
+    return list(dict.fromkeys(message for verdict in verdicts for message in verdict.messages))

@@ -1,0 +1,107 @@
+"""The numbers of one run, frozen: what checks judge and what a record keeps as evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .dut import DutCounters
+from .ports import PortPair
+from .qos import PortQos, SharedBuffer
+from .scenario import Scenario
+from .sonic_text import WatchdogRow, changed
+from .traffic import FlowStats, Role
+
+NEVER_STORMED = WatchdogRow("operational", 0, 0)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is measured: the port pair, its priorities and the buffer behind it."""
+
+    pair: PortPair
+    qos: PortQos
+    buffer: SharedBuffer
+
+    def where(self, priority: int | None = None, port: str | None = None) -> str:
+        """`vtb-t0-01 Ethernet8 priority 3`, for messages; `port` defaults to the port under test."""
+        name = f"{self.pair.rx.device} {port or self.pair.rx.port}"
+        return name if priority is None else f"{name} priority {priority}"
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One run of one scenario.
+
+    Attributes:
+        subject, scenario: what was measured, and how.
+        paused: flow name -> statistics after the data ended and while the storm ran on.
+        drained: flow name -> statistics of the test flows after the storm had stopped and held frames had left.
+        resumed: flow name -> statistics of the data flows sent again without a storm.
+        before, during: the switch's counters before the storm and while it ran, after the data had ended.
+    """
+
+    subject: Subject
+    scenario: Scenario
+    paused: Mapping[str, FlowStats]
+    drained: Mapping[str, FlowStats]
+    resumed: Mapping[str, FlowStats]
+    before: DutCounters
+    during: DutCounters
+
+    @property
+    def storm(self) -> FlowStats:
+        """The pause storm's statistics."""
+        return next(flow for flow in self.paused.values() if flow.plan.role is Role.STORM)
+
+    def pfc_received(self) -> tuple[int, ...]:
+        """PFC frames for priorities 0 to 7 that the port under test counted as received, from before the storm until
+        its end neared."""
+        return changed(self.before.pfc_rx, self.during.pfc_rx, self.subject.pair.rx.port)
+
+    def pfc_sent(self) -> tuple[int, ...]:
+        """PFC frames for priorities 0 to 7 that the switch sent out of the tx port while the test traffic was held."""
+        return changed(self.before.pfc_tx, self.during.pfc_tx, self.subject.pair.tx.port)
+
+    def storms_detected(self) -> dict[str, int]:
+        """`Ethernet0:3` -> storms that the switch's watchdog detected during the run, where there were any."""
+        ours = {self.subject.pair.rx.port, self.subject.pair.tx.port}
+        gained = {
+            queue: row.detected - self.before.watchdog.get(queue, NEVER_STORMED).detected
+            for queue, row in self.during.watchdog.items()
+            if queue.split(":")[0] in ours
+        }
+        return {queue: storms for queue, storms in gained.items() if storms > 0}
+
+    def stormed(self) -> list[str]:
+        """Queues of the pair that the watchdog holds in storm."""
+        ours = {self.subject.pair.rx.port, self.subject.pair.tx.port}
+        return [
+            queue
+            for queue, row in self.during.watchdog.items()
+            if row.status == "stormed" and queue.split(":")[0] in ours
+        ]
+
+    def evidence(self) -> dict[str, Any]:
+        """The numbers, for the record."""
+        phases = {"paused": self.paused, "drained": self.drained, "resumed": self.resumed}
+        flows = {
+            phase: {name: {"frames_tx": flow.frames_tx, "frames_rx": flow.frames_rx} for name, flow in stats.items()}
+            for phase, stats in phases.items()
+        }
+        speed = self.subject.pair.speed_mbps
+        return {
+            "flows": flows,
+            "tx_port": self.subject.pair.tx.port,
+            "speed_mbps": speed,
+            "held_bytes": sum(flow.bytes_tx for flow in self.paused.values() if flow.plan.role is Role.TEST),
+            "shared_buffer_bytes": self.subject.buffer.size_bytes,
+            "shared_buffer_pool": self.subject.buffer.pool,
+            "dut_pfc_rx": list(self.pfc_received()),
+            "dut_pfc_tx": list(self.pfc_sent()),
+            "watchdog_storms": self.storms_detected(),
+            "storm_fps": self.scenario.storm_fps(speed),
+            "frame_bytes": self.scenario.frame_bytes,
+            "data_s": self.scenario.data_s,
+        }

@@ -1,0 +1,141 @@
+"""Builds OTG configurations through snappi: two ports that honour PFC, a host behind each, and flows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .arithmetic import PAUSE_FRAME_BYTES, share_percent
+from .ports import PortPair, PlayedHost
+from .scenario import Scenario
+from .traffic import FlowPlan, Role, Traffic
+
+PFC_ADDRESS = "01:80:C2:00:00:01"
+PAUSE_SOURCE = "00:00:fa:ce:fa:ce"
+FIRST_UDP_PORT = 5000
+
+
+class TrafficBuilder:
+    """Builds the configurations of one port pair."""
+
+    def __init__(
+        self,
+        api: Any,
+        pair: PortPair,
+        hosts: tuple[PlayedHost, PlayedHost],
+        router_mac: str,
+        dscps: Mapping[int, Sequence[int]],
+    ) -> None:
+        """Takes what every configuration of the pair has in common.
+
+        Args:
+            api: snappi API object, used as a factory only.
+            pair: the ports.
+            hosts: the hosts behind the rx and the tx port.
+            router_mac: the switch's MAC, to which frames between different segments go.
+            dscps: priority -> the DSCP values that its flow cycles through.
+        """
+        self._api = api
+        self._pair = pair
+        self._rx_host, self._tx_host = hosts
+        self._router_mac = router_mac
+        self._dscps = dscps
+        self._rx_name, self._tx_name = f"rx {pair.rx.port}", f"tx {pair.tx.port}"
+
+    def scenario(self, scenario: Scenario) -> Traffic:
+        """Storm, test and background flows of a scenario."""
+        fps, size, seconds = scenario.storm_fps(self._pair.speed_mbps), scenario.frame_bytes, scenario.data_s
+        storm = FlowPlan("Pause Storm", Role.STORM, None, PAUSE_FRAME_BYTES, fps=fps)
+        test = [
+            FlowPlan(f"Test Flow Prio {priority}", Role.TEST, priority, size, scenario.test_share(), seconds=seconds)
+            for priority in scenario.tested
+        ]
+        share = scenario.background_share()
+        background = [
+            FlowPlan(f"Background Flow Prio {priority}", Role.BACKGROUND, priority, size, share, seconds=seconds)
+            for priority in scenario.background
+        ]
+        config = self._base()
+        self._add_storm(config, storm, scenario)
+        for flow in test + background:
+            self._add_data(config, flow)
+        return Traffic(config, {flow.name: flow for flow in [storm, *test, *background]})
+
+    def clean(self, frames: int, percent: int, frame_bytes: int) -> Traffic:
+        """One short flow for every priority that a DSCP value reaches, together `percent` of the line, and no storm."""
+        share = share_percent(percent, len(self._dscps))
+        flows = [
+            FlowPlan(f"Clean Flow Prio {priority}", Role.CLEAN, priority, frame_bytes, share, frames=frames)
+            for priority in sorted(self._dscps)
+        ]
+        config = self._base()
+        for flow in flows:
+            self._add_data(config, flow)
+        return Traffic(config, {flow.name: flow for flow in flows})
+
+    def _base(self) -> Any:
+        config = self._api.config()
+        config.options.port_options.location_preemption = True
+        for name, port in ((self._rx_name, self._pair.rx), (self._tx_name, self._pair.tx)):
+            config.ports.port(name=name, location=port.location)
+        layer1 = config.layer1.layer1(name="L1 config", port_names=[self._rx_name, self._tx_name])[-1]
+        layer1.speed = f"speed_{self._pair.speed_mbps // 1000}_gbps"
+        layer1.ieee_media_defaults = False
+        layer1.auto_negotiate = False
+        layer1.auto_negotiation.rs_fec = True
+        layer1.auto_negotiation.link_training = False
+        pfc = layer1.flow_control.ieee_802_1qbb
+        pfc.pfc_delay = 0
+        for priority in range(8):
+            setattr(pfc, f"pfc_class_{priority}", priority)
+        for port_name, host in ((self._rx_name, self._rx_host), (self._tx_name, self._tx_host)):
+            device = config.devices.device(name=host.name)[-1]
+            ethernet = device.ethernets.ethernet(name=f"Ethernet of {host.name}", mac=host.mac)[-1]
+            ethernet.connection.port_name = port_name
+            ethernet.ipv4_addresses.ipv4(
+                name=f"IPv4 of {host.name}", address=host.address, gateway=host.gateway, prefix=host.prefix_bits
+            )
+        return config
+
+    def _add_storm(self, config: Any, plan: FlowPlan, scenario: Scenario) -> None:
+        flow = self._flow(config, plan, self._rx_name, self._tx_name)
+        pause = flow.packet.pfcpause()[-1]
+        pause.src.value = PAUSE_SOURCE
+        pause.dst.value = PFC_ADDRESS
+        pause.class_enable_vector.value = sum(1 << priority for priority in scenario.tested)
+        for priority in range(8):
+            quanta = scenario.pause_quanta if priority in scenario.tested else 0
+            getattr(pause, f"pause_class_{priority}").value = quanta
+        flow.duration.choice = flow.duration.CONTINUOUS
+
+    def _add_data(self, config: Any, plan: FlowPlan) -> None:
+        assert plan.priority is not None, f"data flow {plan.name} needs a priority"
+        flow = self._flow(config, plan, self._tx_name, self._rx_name)
+        ethernet, ipv4, udp = flow.packet.ethernet().ipv4().udp()
+        bridged = self._tx_host.segment == self._rx_host.segment
+        ethernet.src.value = self._tx_host.mac
+        ethernet.dst.value = self._rx_host.mac if bridged else self._router_mac
+        ethernet.pfc_queue.value = plan.priority
+        ipv4.src.value = self._tx_host.address
+        ipv4.dst.value = self._rx_host.address
+        ipv4.priority.choice = ipv4.priority.DSCP
+        ipv4.priority.dscp.phb.values = list(self._dscps[plan.priority])
+        udp.src_port.value = FIRST_UDP_PORT + plan.priority
+        udp.dst_port.value = FIRST_UDP_PORT + plan.priority
+        if plan.frames is not None:
+            flow.duration.fixed_packets.packets = plan.frames
+        else:
+            flow.duration.fixed_seconds.seconds = plan.seconds
+
+    def _flow(self, config: Any, plan: FlowPlan, tx_name: str, rx_name: str) -> Any:
+        flow = config.flows.flow(name=plan.name)[-1]
+        flow.tx_rx.port.tx_name = tx_name
+        flow.tx_rx.port.rx_names = [rx_name]
+        flow.size.fixed = plan.frame_bytes
+        if plan.percent is not None:
+            flow.rate.percentage = plan.percent
+        else:
+            flow.rate.pps = plan.fps
+        flow.metrics.enable = True
+        flow.metrics.loss = True
+        return flow

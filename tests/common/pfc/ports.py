@@ -1,0 +1,210 @@
+"""Which two tester ports measure a switch port, and the hosts that the generators play behind them."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from .errors import QualificationError
+from .qos import ConfigDb
+
+
+@dataclass(frozen=True)
+class ConnectedPort:
+    """A switch port with a traffic generator port behind it.
+
+    Attributes:
+        device, port: the switch and its port.
+        generator: the traffic generator (chassis) behind it.
+        location: the generator port as OTG wants it, e.g. `127.1.0.1;1;1`.
+        speed_mbps: the speed that the links file gives.
+    """
+
+    device: str
+    port: str
+    generator: str
+    location: str
+    speed_mbps: int
+
+
+@dataclass(frozen=True)
+class PortPair:
+    """`rx`: the port under test and the generator port that receives the data and sends the pause; `tx`: where data
+    enters."""
+
+    rx: ConnectedPort
+    tx: ConnectedPort
+
+    @property
+    def speed_mbps(self) -> int:
+        """The speed that both ports have."""
+        return self.rx.speed_mbps
+
+
+@dataclass(frozen=True)
+class PlayedHost:
+    """The host that a generator plays: its addresses, and the MAC to which the peer's frames must go to reach it."""
+
+    name: str
+    mac: str
+    address: str
+    prefix_bits: int
+    gateway: str
+    segment: str
+
+
+@dataclass(frozen=True)
+class PortState:
+    """A row of `show interfaces status`."""
+
+    oper_up: bool
+    admin_up: bool
+    speed_mbps: int
+
+
+def natural(name: str) -> tuple[tuple[str, int], ...]:
+    """Sort key: Ethernet4 before Ethernet40."""
+    return tuple((text, int(number or -1)) for text, number in re.findall(r"(\D+)(\d*)", name))
+
+
+def choose_pair(
+    ports: Sequence[ConnectedPort], port_under_test: str | None, tx_port: str | None, states: Mapping[str, PortState]
+) -> PortPair:
+    """Chooses the port pair of one switch.
+
+    Args:
+        ports: every port of the switch that the links file connects to a traffic generator.
+        port_under_test: the rx side; None: the first connected port.
+        tx_port: the tx side; None: the first port that is up, on another traffic generator, with the same speed.
+        states: `show interfaces status` of the switch.
+
+    Raises:
+        QualificationError: no such pair; the sentence names what was found.
+    """
+    if not ports:
+        raise QualificationError("the links file connects no port of the switch to a traffic generator")
+    by_name = {port.port: port for port in sorted(ports, key=lambda port: natural(port.port))}
+    device = ports[0].device
+    for port in by_name.values():
+        if port.port not in states:
+            raise QualificationError(
+                f"{device}: the links file connects {port.generator} to {port.port}, a port that the switch does not "
+                f"have (it has {_summary(list(states))})"
+            )
+    rx = _named(by_name, port_under_test or next(iter(by_name)), device)
+    _check_port(rx, states[rx.port])
+    if tx_port is not None:
+        tx = _named(by_name, tx_port, device)
+        _check_port(tx, states[tx.port])
+        _check_peers(rx, tx)
+        return PortPair(rx, tx)
+    return PortPair(rx, _find_tx(rx, list(by_name.values()), states))
+
+
+def hosts_behind(pair: PortPair, config_db: ConfigDb) -> tuple[PlayedHost, PlayedHost]:
+    """The hosts behind the rx and the tx port, with the addresses that the switch's configuration leaves them.
+
+    Raises:
+        QualificationError: a port is in no VLAN with an address and has no IPv4 address of its own.
+    """
+    return _host(pair.rx, 0, config_db), _host(pair.tx, 1, config_db)
+
+
+def _named(by_name: Mapping[str, ConnectedPort], port: str, device: str) -> ConnectedPort:
+    if port not in by_name:
+        raise QualificationError(
+            f"{device} has no port {port} behind a traffic generator; connected are {_summary(list(by_name))}"
+        )
+    return by_name[port]
+
+
+def _check_port(port: ConnectedPort, state: PortState) -> None:
+    if not state.oper_up:
+        admin = "up" if state.admin_up else "down"
+        raise QualificationError(
+            f"{port.device} {port.port} is down (admin {admin}, oper down): it cannot be measured before its link"
+            " is up"
+        )
+    if state.speed_mbps != port.speed_mbps:
+        raise QualificationError(
+            f"{port.device} {port.port} runs at {state.speed_mbps} Mb/s but the links file says {port.speed_mbps} Mb/s"
+        )
+
+
+def _check_peers(rx: ConnectedPort, tx: ConnectedPort) -> None:
+    if rx.generator == tx.generator:
+        raise QualificationError(
+            f"{rx.device}: {rx.port} and {tx.port} are both on traffic generator {rx.generator}; "
+            "the tx port has to be on another one"
+        )
+    if rx.speed_mbps != tx.speed_mbps:
+        raise QualificationError(
+            f"{rx.device}: {rx.port} has {rx.speed_mbps} Mb/s and {tx.port} has {tx.speed_mbps} Mb/s; "
+            "both ports of a pair need the same speed"
+        )
+
+
+def _find_tx(rx: ConnectedPort, ports: Sequence[ConnectedPort], states: Mapping[str, PortState]) -> ConnectedPort:
+    elsewhere = [port for port in ports if port.generator != rx.generator]
+    if not elsewhere:
+        raise QualificationError(
+            f"{rx.device}: every connected port is on traffic generator {rx.generator}, like {rx.port}; "
+            "the tx port has to be on another one"
+        )
+    equal = [port for port in elsewhere if port.speed_mbps == rx.speed_mbps]
+    if not equal:
+        speeds = sorted({port.speed_mbps for port in elsewhere})
+        raise QualificationError(
+            f"{rx.device}: {rx.port} has {rx.speed_mbps} Mb/s and the ports on other traffic generators have "
+            f"{', '.join(map(str, speeds))} Mb/s; both ports of a pair need the same speed"
+        )
+    for port in equal:
+        if states[port.port].oper_up and states[port.port].speed_mbps == rx.speed_mbps:
+            return port
+    raise QualificationError(
+        f"{rx.device}: of the ports on another traffic generator than {rx.port}'s with {rx.speed_mbps} Mb/s none is up"
+        f" at that speed ({_summary([port.port for port in equal])})"
+    )
+
+
+def _host(port: ConnectedPort, index: int, config_db: ConfigDb) -> PlayedHost:
+    name = f"Host {port.port}"
+    mac = f"00:{index:02d}:22:33:44:01"
+    for vlan in sorted(config_db.get("VLAN", {}), key=natural):
+        members = sorted(
+            (key.split("|")[1] for key in config_db.get("VLAN_MEMBER", {}) if key.startswith(f"{vlan}|")), key=natural
+        )
+        if port.port in members:
+            gateway = _address(config_db, "VLAN_INTERFACE", vlan, port)
+            free = [address for address in _first_hosts(gateway.network, len(members) + 1) if address != gateway.ip]
+            address = free[members.index(port.port)]
+            return PlayedHost(name, mac, str(address), gateway.network.prefixlen, str(gateway.ip), vlan)
+    gateway = _address(config_db, "INTERFACE", port.port, port)
+    peers = [address for address in _first_hosts(gateway.network, 2) if address != gateway.ip]
+    return PlayedHost(name, mac, str(peers[0]), gateway.network.prefixlen, str(gateway.ip), port.port)
+
+
+def _address(config_db: ConfigDb, table: str, owner: str, port: ConnectedPort) -> ipaddress.IPv4Interface:
+    for key in config_db.get(table, {}):
+        if key.startswith(f"{owner}|") and "." in key:
+            return ipaddress.IPv4Interface(key.split("|")[1])
+    raise QualificationError(
+        f"{port.device} {port.port}: CONFIG_DB gives {owner} no IPv4 address ({table}|{owner}|...), so no host can "
+        "sit behind the port"
+    )
+
+
+def _first_hosts(network: ipaddress.IPv4Network, count: int) -> list[ipaddress.IPv4Address]:
+    hosts = network.hosts()
+    return [address for address, _ in zip(hosts, range(count))]
+
+
+def _summary(names: Sequence[str]) -> str:
+    ordered = sorted(names, key=natural)
+    return (
+        ", ".join(ordered)
+        if len(ordered) <= 6
+        else f"{', '.join(ordered[:3])}, ... {ordered[-1]} ({len(ordered)} ports)"
+    )

@@ -1,0 +1,139 @@
+"""What a switch's CONFIG_DB says about priorities: which are lossless, which DSCP values reach them, how large the
+buffer is.
+
+Input is CONFIG_DB as `sonic-cfggen -d --print-data` prints it: table -> key (`Ethernet0`, `Ethernet0|3`) -> field ->
+value.
+A *priority* here is the PFC priority; its traffic is that of the traffic class of the same number, which must use the
+queue that
+the priority pauses (SONiC's own maps are all identities).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .deviations import shared_buffer_pool
+from .errors import QualificationError
+
+ConfigDb = Mapping[str, Mapping[str, Mapping[str, Any]]]
+PRIORITIES = range(8)
+
+
+@dataclass(frozen=True)
+class PortQos:
+    """Priorities of one port of one switch.
+
+    Attributes:
+        device, port: names.
+        lossless: priorities with PFC enabled, ascending.
+        dscps: priority -> DSCP values that reach it; a priority that none reaches is absent.
+        dscp_map: name of the `DSCP_TO_TC_MAP` profile.
+    """
+
+    device: str
+    port: str
+    lossless: tuple[int, ...]
+    dscps: Mapping[int, tuple[int, ...]]
+    dscp_map: str
+
+    @property
+    def reachable(self) -> tuple[int, ...]:
+        """Priorities that some DSCP value reaches, ascending."""
+        return tuple(sorted(self.dscps))
+
+    def where(self, priority: int) -> str:
+        """`vtb-t0-01 Ethernet8 priority 3`."""
+        return f"{self.device} {self.port} priority {priority}"
+
+
+@dataclass(frozen=True)
+class SharedBuffer:
+    """The pool that holds lossless frames which cannot leave: its CONFIG_DB key and its bytes."""
+
+    pool: str
+    size_bytes: int
+
+
+def read_port_qos(config_db: ConfigDb, device: str, port: str) -> PortQos:
+    """Reads the priorities of `port` from CONFIG_DB.
+
+    Raises:
+        QualificationError: a row or map is missing, or a priority pauses another queue than its traffic uses.
+    """
+    row = config_db.get("PORT_QOS_MAP", {}).get(port)
+    if row is None:
+        raise QualificationError(
+            f"{device} {port}: CONFIG_DB has no PORT_QOS_MAP|{port}, so it has no priorities: deploy QoS first"
+        )
+    dscp_map, dscp_to_tc = _map_of(config_db, device, port, ("dscp_to_tc_map", "DSCP_TO_TC_MAP"))
+    _, tc_to_queue = _map_of(config_db, device, port, ("tc_to_queue_map", "TC_TO_QUEUE_MAP"))
+    lossless = tuple(sorted(int(text) for text in str(row.get("pfc_enable", "")).split(",") if text.strip()))
+    pfc_to_queue = dict(tc_to_queue)
+    if "pfc_to_queue_map" in row:
+        _, pfc_to_queue = _map_of(config_db, device, port, ("pfc_to_queue_map", "MAP_PFC_PRIORITY_TO_QUEUE"))
+    for priority in lossless:
+        if pfc_to_queue.get(priority) != tc_to_queue.get(priority):
+            raise QualificationError(
+                f"{device} {port} priority {priority}: its pause stops queue {pfc_to_queue.get(priority)} but its"
+                f" traffic uses queue {tc_to_queue.get(priority)}, so MAP_PFC_PRIORITY_TO_QUEUE and TC_TO_QUEUE_MAP"
+                " have to agree first"
+            )
+    dscps: dict[int, tuple[int, ...]] = {}
+    for dscp, traffic_class in sorted(dscp_to_tc.items()):
+        dscps[traffic_class] = dscps.get(traffic_class, ()) + (dscp,)
+    return PortQos(device, port, lossless, dscps, dscp_map)
+
+
+def check_same_classes(rx: PortQos, tx: PortQos) -> None:
+    """Both ports of a pair must sort frames alike: the tx port classifies them and is the one that must push back.
+
+    Raises:
+        QualificationError: their DSCP maps or their lossless priorities differ.
+    """
+    if dict(rx.dscps) != dict(tx.dscps):
+        differing = sorted(p for p in PRIORITIES if rx.dscps.get(p) != tx.dscps.get(p))
+        raise QualificationError(
+            f"{rx.device}: DSCP_TO_TC_MAP|{rx.dscp_map} of {rx.port} and DSCP_TO_TC_MAP|{tx.dscp_map} of {tx.port} "
+            f"lead to different priorities ({differing}); both ports need the same map"
+        )
+    if rx.lossless != tx.lossless:
+        raise QualificationError(
+            f"{rx.device}: {rx.port} has PFC enabled for {list(rx.lossless)} and {tx.port} for "
+            f"{list(tx.lossless)}; both ports need the same priorities"
+        )
+
+
+def read_shared_buffer(config_db: ConfigDb, device: str, asic: str) -> SharedBuffer:
+    """The shared buffer against which held traffic is compared.
+
+    Args:
+        config_db: CONFIG_DB of the switch.
+        device: its name, for messages.
+        asic: what is known of the ASIC (`asic_type switch_type`), for platforms whose pool has another name.
+
+    Raises:
+        QualificationError: the pool or its size is missing.
+    """
+    pool = shared_buffer_pool(asic)
+    row = config_db.get("BUFFER_POOL", {}).get(pool)
+    if row is None or not str(row.get("size", "")).isdigit():
+        found = sorted(config_db.get("BUFFER_POOL", {}))
+        raise QualificationError(
+            f"{device}: CONFIG_DB has no size in BUFFER_POOL|{pool} (pools found: {', '.join(found) or 'none'})"
+        )
+    return SharedBuffer(pool, int(row["size"]))
+
+
+def _map_of(config_db: ConfigDb, device: str, port: str, names: tuple[str, str]) -> tuple[str, dict[int, int]]:
+    """The map that a PORT_QOS_MAP field of `port` names; older images write `[TABLE|name]`, newer ones `name`."""
+    field, table = names
+    reference = str(config_db["PORT_QOS_MAP"][port].get(field, "")).strip("[]").split("|")[-1]
+    rows = config_db.get(table, {}).get(reference)
+    if not rows:
+        raise QualificationError(
+            f"{device} {port}: PORT_QOS_MAP|{port} {field} names {reference or 'nothing'}, "
+            f"and CONFIG_DB has no {table}|{reference}"
+        )
+    return reference, {int(key): int(value) for key, value in rows.items()}

@@ -1,0 +1,79 @@
+"""Verdict records: one JSON object a line, durable as soon as it is written. Their schema is described in
+docs/qualification.md."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from .scenario import PlanCase
+from .verdict import PortVerdict
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class RunLabels:
+    """What all records of one run on one switch have in common."""
+
+    run_id: str
+    testbed: str
+    os_version: str
+    hwsku: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+def new_run_id(now: datetime | None = None) -> str:
+    """A run id that sorts by time: `20261120T130000Z-4711` (the number is this process's)."""
+    return f"{now or datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}-{os.getpid()}"
+
+
+def make_record(run: RunLabels, case: PlanCase, verdict: PortVerdict, evidence: Mapping[str, Any]) -> dict[str, Any]:
+    """A verdict as one record.
+
+    Args:
+        run: the run.
+        case: the test case of the plan.
+        verdict: of one metric of one port and priority.
+        evidence: the numbers behind it.
+    """
+    return {
+        "schema": SCHEMA,
+        "run_id": run.run_id,
+        "timestamp": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+        "testbed": run.testbed,
+        "device_id": verdict.device,
+        "port_id": verdict.port,
+        "priority": verdict.priority,
+        "scenario": case.name,
+        "plan_id": case.plan_id,
+        "metric_name": verdict.metric_name,
+        "status": verdict.status.value,
+        "cause": verdict.cause,
+        "os_version": run.os_version,
+        "hwsku": run.hwsku,
+        "checks": [check.as_record() for check in verdict.checks],
+        "evidence": dict(evidence),
+        "labels": dict(run.labels),
+    }
+
+
+class RecordWriter:
+    """Appends records to `records.jsonl`; each is on the disk when `write` returns."""
+
+    def __init__(self, folder: Path) -> None:
+        """Creates `folder` when needed."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self.path = folder / "records.jsonl"
+
+    def write(self, record: Mapping[str, Any]) -> None:
+        """Appends one line."""
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(record, sort_keys=False) + "\n")
+            file.flush()
+            os.fsync(file.fileno())

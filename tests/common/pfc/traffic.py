@@ -1,0 +1,187 @@
+"""Traffic of a scenario: which flow has which role, run verbs, typed statistics. Flows are known by role, never by
+parts of their names."""
+
+from __future__ import annotations
+
+import enum
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .errors import QualificationError
+from .polling import Clock, wait_for
+
+logger = logging.getLogger(__name__)
+
+NEIGHBOR_DEADLINE_S = 60.0
+STOP_GRACE_S = 10.0
+
+
+class Role(enum.Enum):
+    """What a flow is for."""
+
+    STORM = "pause storm"
+    TEST = "test"
+    BACKGROUND = "background"
+    CLEAN = "clean"
+
+
+@dataclass(frozen=True)
+class FlowPlan:
+    """One flow.
+
+    Attributes:
+        name: its name in the OTG configuration.
+        role: what it is for.
+        priority: the priority of its frames; None: the storm, whose frames have none.
+        frame_bytes: size of its frames with FCS.
+        percent, fps: its rate, as a share of the line rate or as frames a second.
+        seconds, frames: how long it sends, or how much; neither: until it is stopped.
+    """
+
+    name: str
+    role: Role
+    priority: int | None
+    frame_bytes: int
+    percent: float | None = None
+    fps: int | None = None
+    seconds: int | None = None
+    frames: int | None = None
+
+
+@dataclass(frozen=True)
+class FlowStats:
+    """What the traffic generators counted for one flow since it was started."""
+
+    plan: FlowPlan
+    transmitting: bool
+    frames_tx: int
+    frames_rx: int
+
+    @property
+    def bytes_tx(self) -> int:
+        """Bytes sent, from the frames: some generators report no bytes."""
+        return self.frames_tx * self.plan.frame_bytes
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """An OTG configuration and the flows in it, by name."""
+
+    config: Any
+    flows: Mapping[str, FlowPlan]
+
+    def names(self, *roles: Role) -> list[str]:
+        """Names of the flows that have one of `roles`."""
+        return [name for name, flow in self.flows.items() if flow.role in roles]
+
+
+class Generator:
+    """The traffic generators behind one OTG API server."""
+
+    def __init__(self, api: Any, clock: Clock) -> None:
+        """`api` is a snappi API object, `clock` what to wait on."""
+        self._api = api
+        self._clock = clock
+        self._flows: Mapping[str, FlowPlan] = {}
+
+    def push(self, traffic: Traffic) -> None:
+        """Replaces the configuration and waits until every host has resolved its gateway.
+
+        Raises:
+            QualificationError: the API refuses it, or an address stays unresolved.
+        """
+        self._call(self._api.set_config, traffic.config)
+        self._flows = traffic.flows
+        state = self._api.control_state()
+        state.protocol.all.state = state.protocol.all.START
+        self._call(self._api.set_control_state, state)
+        hosts = sum(len(ethernet.ipv4_addresses) for device in traffic.config.devices for ethernet in device.ethernets)
+        if not wait_for(lambda: len(self._resolved()) >= hosts, NEIGHBOR_DEADLINE_S, self._clock, 1.0):
+            found = ", ".join(sorted(self._resolved())) or "none"
+            raise QualificationError(
+                f"after {NEIGHBOR_DEADLINE_S:.0f} s not every tester host has resolved its gateway's address"
+                f" (resolved: {found})"
+            )
+
+    def start(self, names: Sequence[str]) -> None:
+        """Starts flows; their counters begin at 0."""
+        self._transmit(names, "START")
+
+    def stop(self, names: Sequence[str] = ()) -> None:
+        """Stops flows; no names: all of them."""
+        self._transmit(names, "STOP")
+
+    def run_out(self, names: Sequence[str], seconds: float) -> None:
+        """Waits until flows of fixed length have ended by themselves, and stops those that have not.
+
+        A generator may count a flow that PFC holds as still transmitting: after the grace time it is told to stop.
+
+        Args:
+            names: the flows.
+            seconds: how long they run.
+
+        Raises:
+            QualificationError: a flow goes on after it was told to stop.
+        """
+        self._clock.sleep(seconds)
+        if not wait_for(lambda: self._all_stopped(names), STOP_GRACE_S, self._clock):
+            logger.warning(
+                "flows still transmitting %.0f s after their end, stopping them: %s", STOP_GRACE_S, ", ".join(names)
+            )
+            self.stop(names)
+        if not wait_for(lambda: self._all_stopped(names), STOP_GRACE_S, self._clock):
+            raise QualificationError(f"the traffic generator did not stop {', '.join(names)}")
+
+    def stats(self, names: Iterable[str]) -> dict[str, FlowStats]:
+        """Reads flow statistics.
+
+        Raises:
+            QualificationError: the answer lacks a flow or a counter.
+        """
+        wanted = list(names)
+        request = self._api.metrics_request()
+        request.flow.flow_names = wanted
+        metrics = {metric.name: metric for metric in self._call(self._api.get_metrics, request).flow_metrics}
+        stats = {}
+        for name in wanted:
+            metric = metrics.get(name)
+            if metric is None or metric.frames_tx is None or metric.frames_rx is None:
+                raise QualificationError(f"the traffic generator reports no statistics for flow {name}")
+            stats[name] = FlowStats(
+                self._flows[name], metric.transmit != "stopped", int(metric.frames_tx), int(metric.frames_rx)
+            )
+        return stats
+
+    def _all_stopped(self, names: Sequence[str]) -> bool:
+        return not any(flow.transmitting for flow in self.stats(names).values())
+
+    def _transmit(self, names: Sequence[str], verb: str) -> None:
+        state = self._api.control_state()
+        if names:
+            state.traffic.flow_transmit.flow_names = list(names)
+        state.traffic.flow_transmit.state = getattr(state.traffic.flow_transmit, verb)
+        self._call(self._api.set_control_state, state)
+
+    def _resolved(self) -> set[str]:
+        request = self._api.states_request()
+        request.choice = "ipv4_neighbors"
+        neighbors = self._call(self._api.get_states, request).ipv4_neighbors
+        return {neighbor.ethernet_name for neighbor in neighbors if neighbor.link_layer_address}
+
+    def _call(self, method: Callable[[Any], Any], argument: Any) -> Any:
+        try:
+            return method(argument)
+        except Exception as error:  # snappi raises plain Exception, and its transports their own
+            raise QualificationError(f"the traffic generator's API server: {api_reason(self._api, error)}") from error
+
+
+def api_reason(api: Any, error: Exception) -> str:
+    """One sentence from what snappi raised: OTG's own errors where there are some."""
+    details = None
+    if hasattr(api, "from_exception"):
+        details = api.from_exception(error)
+    if details is not None and details.errors:
+        return "; ".join(details.errors)
+    return " ".join(str(error).split()) or type(error).__name__

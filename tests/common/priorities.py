@@ -1,0 +1,20 @@
+"""Parameters of the fixtures `enum_*_prio`: read from the switch itself when tests are collected, so that no file has
+to be prepared."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.common.standalone import lab_of
+
+
+def lossless_parameters(config: pytest.Config) -> list[str]:
+    """`vtb-t0-01|3` for each lossless priority of the port under test."""
+    plan = lab_of(config).port_plan
+    return [f"{plan.state.device}|{priority}" for priority in plan.subject.qos.lossless]
+
+
+def lossy_parameters(config: pytest.Config) -> list[str]:
+    """`vtb-t0-01|0` for each other priority of the port under test that some DSCP value reaches."""
+    qos = lab_of(config).port_plan.subject.qos
+    return [f"{qos.device}|{priority}" for priority in qos.reachable if priority not in qos.lossless]

@@ -1,0 +1,1 @@
+"""Fixtures for traffic generators and for what a switch says about priorities."""

@@ -1,0 +1,101 @@
+"""The lab of one pytest session when no sonic-mgmt is around: read once, when first needed, and shared by all
+fixtures."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.common.devices.ansible_hosts import ANSIBLE_DIR, AnsibleHosts
+from tests.common.devices.duthosts import DutHosts
+from tests.common.devices.local import Localhost
+from tests.common.devices.sonic import SonicHost
+from tests.common.errors import LabError, RunAnsibleModuleFail
+from tests.common.pfc.dut import Dut
+from tests.common.pfc.errors import QualificationError
+from tests.common.pfc.plan import PortPlan, plan_port, connected_port
+from tests.common.snappi_tests.port import PortFacts, generator_ports
+from tests.common.testbed import TestbedEntry, TestbedInfo
+
+DEFAULT_TESTBED_FILE = ANSIBLE_DIR / "testbed.yaml"
+
+
+class StandaloneLab:
+    """Everything about the testbed that `--testbed` names. Each attribute raises LabError with one sentence when it
+    cannot be had."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        """`config` holds the options."""
+        self._config = config
+
+    @cached_property
+    def tbinfo(self) -> TestbedEntry:
+        """The testbed's entry."""
+        testbed_file = self._config.getoption("testbed_file") or DEFAULT_TESTBED_FILE
+        return TestbedInfo(Path(testbed_file).resolve()).entry(self._config.getoption("testbed"))
+
+    @cached_property
+    def localhost(self) -> Localhost:
+        """This machine."""
+        return Localhost(self._hosts)
+
+    @cached_property
+    def duthosts(self) -> DutHosts:
+        """The switches. Nothing is sent to them yet."""
+        return DutHosts([SonicHost(self._hosts, name) for name in self.tbinfo["duts"]])
+
+    @cached_property
+    def conn_graph_facts(self) -> dict[str, Any]:
+        """How the lab is connected: `device_conn[switch][port] = {peerdevice, peerport, speed}`, and `device_info`.
+
+        One run of the module reads the whole graph of the group that the testbed's `inv_name` names.
+        """
+        beside = Path(self._config.getoption("testbed_file") or DEFAULT_TESTBED_FILE).resolve().parent / "files"
+        folder = beside if beside.is_dir() else ANSIBLE_DIR / "files"
+        duts, group = self.tbinfo["duts"], str(self.tbinfo.get("inv_name", ""))
+        try:
+            answer = self.localhost.conn_graph_facts(filepath=f"{folder}/", group=group, anchor=duts)
+        except (RunAnsibleModuleFail, AttributeError) as error:
+            raise LabError(f"the connection graph of {', '.join(duts)} cannot be read: {error}") from error
+        return dict(answer["ansible_facts"])
+
+    @cached_property
+    def fanout_graph_facts(self) -> dict[str, Any]:
+        """How the devices behind the switches are connected: by name, with `device_info` and `device_conn` of each."""
+        graph = self.conn_graph_facts
+        links = [link for dut in self.tbinfo["duts"] for link in graph["device_conn"].get(dut, {}).values()]
+        kinds = [kind for kind, content in graph.items() if kind.startswith("device_") and isinstance(content, dict)]
+        peers = sorted({str(link["peerdevice"]) for link in links})
+        return {peer: {kind: graph[kind].get(peer, {}) for kind in kinds} for peer in peers}
+
+    @cached_property
+    def generator_ports(self) -> list[PortFacts]:
+        """The switches' ports behind which there is a traffic generator, in sonic-mgmt's shape."""
+        return generator_ports(self.tbinfo["duts"], self.conn_graph_facts, self.fanout_graph_facts)
+
+    @cached_property
+    def port_plan(self) -> PortPlan:
+        """What is measured on the first switch, with the options `--pfc-port` and `--pfc-tx-port` where they exist."""
+        ports = [connected_port(port) for port in self.generator_ports]
+        rx, tx = (self._config.getoption(option, default=None) for option in ("pfc_port", "pfc_tx_port"))
+        try:
+            return plan_port(Dut(self.duthosts[0]), ports, rx, tx)
+        except QualificationError as error:
+            raise LabError(str(error)) from error
+
+    @cached_property
+    def _hosts(self) -> AnsibleHosts:
+        return AnsibleHosts(self._config)
+
+
+LAB_KEY = pytest.StashKey[StandaloneLab]()
+
+
+def lab_of(config: pytest.Config) -> StandaloneLab:
+    """The session's lab."""
+    if LAB_KEY not in config.stash:
+        config.stash[LAB_KEY] = StandaloneLab(config)
+    return config.stash[LAB_KEY]

@@ -1,0 +1,183 @@
+"""Which ports and priorities are measured, and what is refused in one sentence."""
+
+import dataclasses
+from fractions import Fraction
+
+import pytest
+
+from tests.common.pfc.dut import Dut
+from tests.common.pfc.errors import QualificationError
+from tests.common.pfc.plan import plan_port, connected_port
+from tests.common.pfc.ports import ConnectedPort, PortPair, hosts_behind, natural
+from tests.common.pfc.qos import read_port_qos, read_shared_buffer
+from tests.common.pfc.scenario import SINGLE_LOSSLESS, Scenario, make_scenario, pause_lossless_single
+from tests.common.unit_tests.pfc.fakes import DEVICE, FakeHost, FakeWorld, make_config_db
+
+PORTS = [
+    ConnectedPort(DEVICE, "Ethernet64", "snappi-2", "127.1.0.2;1;1", 100000),
+    ConnectedPort(DEVICE, "Ethernet0", "snappi-1", "127.1.0.1;1;1", 100000),
+    ConnectedPort(DEVICE, "Ethernet4", "snappi-1", "127.1.0.1;1;2", 100000),
+    ConnectedPort(DEVICE, "Ethernet68", "snappi-2", "127.1.0.2;1;2", 100000),
+]
+
+
+def plan(world=None, port=None, tx_port=None, ports=PORTS):
+    """Plans a port of the fake switch."""
+    return plan_port(Dut(FakeHost(world or FakeWorld())), ports, port, tx_port)
+
+
+def refusal(*arguments, **options):
+    """The sentence with which a plan is refused."""
+    with pytest.raises(QualificationError) as error:
+        plan(*arguments, **options)
+    sentence = str(error.value)
+    assert "\n" not in sentence, f"more than one sentence: {sentence}"
+    return sentence
+
+
+def test_the_default_pair():
+    """The first connected port, and the first port on another generator."""
+    subject = plan().subject
+    assert (subject.pair.rx.port, subject.pair.tx.port) == ("Ethernet0", "Ethernet64"), subject.pair
+    assert subject.qos.lossless == (3, 4), subject.qos
+    assert (subject.buffer.pool, subject.buffer.size_bytes) == ("egress_lossless_pool", 12766208), subject.buffer
+
+
+def test_the_tx_port_is_on_another_generator_and_up():
+    """A port under test on the second generator gets a tx port on the first; ports that are down are passed over."""
+    assert plan(port="Ethernet64").subject.pair.tx.port == "Ethernet0", "expected Ethernet0"
+    assert plan(FakeWorld(down=("Ethernet64",))).subject.pair.tx.port == "Ethernet68", "expected Ethernet68"
+
+
+def test_refused_ports():
+    """Each sentence names the object, what was found, and what would be right."""
+    slow = [dataclasses.replace(port, speed_mbps=40000) if port.generator == "snappi-2" else port for port in PORTS]
+    ghost = [*PORTS, ConnectedPort(DEVICE, "Ethernet999", "snappi-2", "127.1.0.2;1;9", 100000)]
+    sentences = {
+        "vtb-t0-01 has no port Ethernet12 behind a traffic generator": refusal(port="Ethernet12"),
+        "vtb-t0-01 Ethernet0 is down (admin up, oper down)": refusal(FakeWorld(down=("Ethernet0",))),
+        "none is up at that speed (Ethernet64, Ethernet68)": refusal(FakeWorld(down=("Ethernet64", "Ethernet68"))),
+        "Ethernet0 has 100000 Mb/s and the ports on other traffic generators have 40000 Mb/s": refusal(ports=slow),
+        "Ethernet0 and Ethernet4 are both on traffic generator snappi-1": refusal(tx_port="Ethernet4"),
+        "every connected port is on traffic generator snappi-1, like Ethernet0": refusal(ports=PORTS[1:3]),
+        "connects snappi-2 to Ethernet999, a port that the switch does not have": refusal(ports=ghost),
+        "connects no port of the switch to a traffic generator": refusal(ports=[]),
+    }
+    for part, sentence in sentences.items():
+        assert part in sentence, f"expected {part!r} in {sentence!r}"
+
+
+def test_unequal_speeds_of_a_chosen_pair_are_refused():
+    """Both by the links file, and by what the switch runs at."""
+    world = FakeWorld()
+    world.config_db["PORT"]["Ethernet64"]["speed"] = "40000"
+    expected = "vtb-t0-01 Ethernet64 runs at 40000 Mb/s but the links file says 100000 Mb/s"
+    assert refusal(world, tx_port="Ethernet64") == expected, refusal(world, tx_port="Ethernet64")
+    slow = [dataclasses.replace(port, speed_mbps=40000) if port.port == "Ethernet64" else port for port in PORTS]
+    expected = (
+        "vtb-t0-01: Ethernet0 has 100000 Mb/s and Ethernet64 has 40000 Mb/s; both ports of a pair need the same speed"
+    )
+    assert refusal(world, tx_port="Ethernet64", ports=slow) == expected, refusal(
+        world, tx_port="Ethernet64", ports=slow
+    )
+
+
+def test_refused_configurations():
+    """What the switch's own configuration lacks."""
+    changes = {
+        "CONFIG_DB has no PORT_QOS_MAP|Ethernet0": lambda db: db["PORT_QOS_MAP"].pop("Ethernet0"),
+        "names AZURE, and CONFIG_DB has no DSCP_TO_TC_MAP|AZURE": lambda db: db.pop("DSCP_TO_TC_MAP"),
+        "has no lossless priority": lambda db: [row.pop("pfc_enable", None) for row in db["PORT_QOS_MAP"].values()],
+        "Ethernet0 has PFC enabled for [3] and Ethernet64 for [3, 4]": (
+            lambda db: db["PORT_QOS_MAP"]["Ethernet0"].update(pfc_enable="3")
+        ),
+        "its pause stops queue 5 but its traffic uses queue 3": (
+            lambda db: db["MAP_PFC_PRIORITY_TO_QUEUE"]["AZURE"].update({"3": "5"})
+        ),
+        "no size in BUFFER_POOL|egress_lossless_pool (pools found: none)": lambda db: db.pop("BUFFER_POOL"),
+        "CONFIG_DB gives Vlan1000 no IPv4 address": lambda db: db["VLAN_INTERFACE"].pop("Vlan1000|192.168.0.1/21"),
+    }
+    for part, change in changes.items():
+        world = FakeWorld()
+        change(world.config_db)
+        assert part in refusal(world), f"expected {part!r} in {refusal(world)!r}"
+
+
+def test_different_dscp_maps_are_refused():
+    """The tx port sorts the frames, so its map counts too."""
+    world = FakeWorld()
+    world.config_db["DSCP_TO_TC_MAP"]["OTHER"] = {**world.config_db["DSCP_TO_TC_MAP"]["AZURE"], "3": "1"}
+    world.config_db["PORT_QOS_MAP"]["Ethernet64"]["dscp_to_tc_map"] = "[DSCP_TO_TC_MAP|OTHER]"
+    assert "lead to different priorities ([1, 3])" in refusal(world), refusal(world)
+
+
+def test_priorities_of_a_port():
+    """SONiC's default map: no DSCP value reaches priority 7."""
+    qos = read_port_qos(make_config_db(), DEVICE, "Ethernet0")
+    assert qos.reachable == (0, 1, 2, 3, 4, 5, 6), qos.reachable
+    assert (qos.dscps[3], qos.dscps[0], len(qos.dscps[1])) == ((3,), (8,), 58), qos.dscps
+
+
+def test_the_buffer_of_other_platforms_is_another_pool():
+    """Virtual output queues hold frames at the ingress."""
+    config_db = {"BUFFER_POOL": {"ingress_lossless_pool": {"size": "5"}, "egress_lossless_pool": {"size": "7"}}}
+    pools = [
+        read_shared_buffer(config_db, DEVICE, asic).size_bytes for asic in ("broadcom", "cisco-8000", "broadcom voq")
+    ]
+    assert pools == [7, 5, 5], pools
+
+
+def test_hosts_of_a_vlan_and_of_routed_ports():
+    """The i-th member's host has the i-th free address; behind a routed port is the other address of its network."""
+    pair = PortPair(PORTS[1], PORTS[0])
+    rx, tx = hosts_behind(pair, make_config_db())
+    assert (rx.address, tx.address, rx.gateway) == ("192.168.0.2", "192.168.0.4", "192.168.0.1"), (rx, tx)
+    assert rx.segment == tx.segment == "Vlan1000", (rx, tx)
+    rows = {"Ethernet0": {}, "Ethernet0|10.0.0.0/31": {}, "Ethernet64|10.0.0.4/31": {}, "Ethernet64|fc00::8/126": {}}
+    rx, tx = hosts_behind(pair, {"INTERFACE": rows})
+    assert (rx.address, rx.gateway, tx.address, tx.prefix_bits) == ("10.0.0.1", "10.0.0.0", "10.0.0.5", 31), (rx, tx)
+    assert rx.segment != tx.segment, "routed ports are different segments"
+
+
+def test_the_scenario_of_case_one():
+    """Everything that some DSCP reaches is background, the other lossless priority included; 50 + 50 % is not
+    exceeded."""
+    scenario = pause_lossless_single(3, plan().subject.qos)
+    assert scenario.background == (0, 1, 2, 4, 5, 6), scenario.background
+    total = Fraction(scenario.test_share()) + 6 * Fraction(scenario.background_share())
+    assert 99.99 < total <= 100, f"{float(total)} % of the line rate"
+
+
+def test_scenarios_that_make_no_sense_are_refused():
+    """Also when the code that makes them is wrong."""
+    qos = plan().subject.qos
+    for part, make in {
+        "it is not lossless": lambda: make_scenario(SINGLE_LOSSLESS, 1, qos),
+        "needs tested and background priorities": lambda: Scenario(SINGLE_LOSSLESS, (3,), ()),
+        "priorities [3] are both tested and background": lambda: Scenario(SINGLE_LOSSLESS, (3,), (3, 4)),
+        "more than one port carries": lambda: Scenario(SINGLE_LOSSLESS, (3,), (4,), test_percent=60),
+    }.items():
+        with pytest.raises(QualificationError) as error:
+            make()
+        assert part in str(error.value), f"expected {part!r} in {error.value}"
+
+
+def test_ports_in_sonic_mgmts_shape():
+    """With the chassis' name where the fixture gives one, else by its address."""
+    facts = {
+        "peer_device": DEVICE,
+        "peer_port": "Ethernet0",
+        "ip": "127.1.0.1",
+        "location": "127.1.0.1;1;1",
+        "speed": "100000",
+    }
+    assert connected_port(facts) == ConnectedPort(
+        DEVICE, "Ethernet0", "127.1.0.1", "127.1.0.1;1;1", 100000
+    ), connected_port(facts)
+    assert connected_port({**facts, "chassis": "snappi-1"}).generator == "snappi-1", "expected the chassis' name"
+
+
+def test_ports_sort_by_number():
+    """Ethernet4 before Ethernet40."""
+    seen = sorted(["Ethernet40", "Ethernet4", "Ethernet100"], key=natural)
+    assert seen == ["Ethernet4", "Ethernet40", "Ethernet100"], seen

@@ -1,0 +1,273 @@
+"""A whole run on the fake switch: a good one passes, and each way of being broken is told by its own check or its own
+cause."""
+
+import dataclasses
+
+import pytest
+
+from tests.common.pfc import checks
+from tests.common.pfc.dut import Dut
+from tests.common.pfc.plan import plan_port
+from tests.common.pfc.ports import ConnectedPort
+from tests.common.pfc.run import Qualifier, measure
+from tests.common.pfc.scenario import SINGLE_LOSSLESS, make_scenario
+from tests.common.pfc.verdict import LOSSLESS, LOSSY, Status
+from tests.common.unit_tests.pfc.fakes import DEVICE, FakeApi, FakeClock, FakeHost, FakeWorld
+
+TESTER_PORTS = [
+    ConnectedPort(DEVICE, "Ethernet0", "snappi-1", "127.1.0.1;1;1", 100000),
+    ConnectedPort(DEVICE, "Ethernet4", "snappi-1", "127.1.0.1;1;2", 100000),
+    ConnectedPort(DEVICE, "Ethernet64", "snappi-2", "127.1.0.2;1;1", 100000),
+]
+
+
+def qualify(world, priority=3):
+    """Runs the first case of the plan; returns the outcome and the two verdicts by metric."""
+    clean, faulty = FakeWorld(), world
+    dut = Dut(FakeHost(faulty))
+    plan = plan_port(Dut(FakeHost(clean)), TESTER_PORTS, "Ethernet0", None)
+    lab = plan.lab(dut, FakeApi(faulty), FakeClock(faulty))
+    outcome = Qualifier(lab).qualify(SINGLE_LOSSLESS, priority)
+    return outcome, {verdict.metric_name: verdict for verdict in outcome.verdicts}
+
+
+def test_good_switch_passes():
+    """Both metrics pass, with checks in both and the numbers as evidence."""
+    outcome, verdicts = qualify(FakeWorld())
+    assert {metric: verdict.status for metric, verdict in verdicts.items()} == {
+        LOSSLESS: Status.PASS,
+        LOSSY: Status.PASS,
+    }, [verdict.messages for verdict in outcome.verdicts]
+    names = {check.name for verdict in outcome.verdicts for check in verdict.checks}
+    assert names == {
+        "clean-flow",
+        "blocked-while-paused",
+        "held-within-buffer",
+        "pause-counted",
+        "no-other-pause-counted",
+        "pause-not-forwarded",
+        "back-pressure",
+        "no-other-back-pressure",
+        "background-unaffected",
+        "held-frames-drained",
+        "resumed",
+        "resumed-rate",
+    }, f"unexpected checks: {sorted(names)}"
+    assert outcome.evidence["held_bytes"] == 4000 * 1024, f"held bytes: {outcome.evidence['held_bytes']}"
+    assert outcome.evidence["dut_pfc_rx"] == [
+        0,
+        0,
+        0,
+        1000,
+        0,
+        0,
+        0,
+        0,
+    ], f"PFC received: {outcome.evidence['dut_pfc_rx']}"
+
+
+FAILING = [
+    (
+        dict(leaked={3: 12}),
+        LOSSLESS,
+        "blocked-while-paused",
+        "vtb-t0-01 Ethernet0 priority 3: expected 0 frames received while paused, got 12",
+    ),
+    (
+        dict(ignores_pause=True),
+        LOSSLESS,
+        "blocked-while-paused",
+        "vtb-t0-01 Ethernet0 priority 3: expected 0 frames received while paused, got 29932950",
+    ),
+    (
+        dict(held_frames=20000),
+        LOSSLESS,
+        "held-within-buffer",
+        (
+            "vtb-t0-01 Ethernet0 priority 3: expected fewer than the 12766208 bytes of egress_lossless_pool sent while"
+            " paused, got 20480000"
+        ),
+    ),
+    (
+        dict(counts_pause=False),
+        LOSSLESS,
+        "pause-counted",
+        "vtb-t0-01 Ethernet0 priority 3: expected more than 0 PFC frames in the receive counter, got 0",
+    ),
+    (
+        dict(counts_also=(4,)),
+        LOSSLESS,
+        "no-other-pause-counted",
+        "vtb-t0-01 Ethernet0 priority 4: expected 0 PFC frames in the receive counter, got 1",
+    ),
+    (
+        dict(counts_also=(1,)),
+        LOSSY,
+        "no-other-pause-counted",
+        "vtb-t0-01 Ethernet0 priority 1: expected 0 PFC frames in the receive counter, got 1",
+    ),
+    (
+        dict(forwards_pause=True),
+        LOSSLESS,
+        "pause-not-forwarded",
+        "vtb-t0-01 Ethernet0 priority 3: expected 0 pause frames forwarded to Ethernet64, got 47680",
+    ),
+    (
+        dict(pushes_back=False),
+        LOSSLESS,
+        "back-pressure",
+        (
+            "vtb-t0-01 Ethernet0 priority 3: expected more than 0 PFC frames sent out of Ethernet64 to hold the"
+            " sender, got 0"
+        ),
+    ),
+    (
+        dict(pushes_back_also=(0,)),
+        LOSSY,
+        "no-other-back-pressure",
+        "vtb-t0-01 Ethernet0 priority 0: expected 0 PFC frames sent out of Ethernet64, got 1",
+    ),
+    (
+        dict(lost_in_storm={1: 5}),
+        LOSSY,
+        "background-unaffected",
+        (
+            "vtb-t0-01 Ethernet0 priority 1: expected all 4988825 frames received while priority 3 was paused, got"
+            " 4988821"
+        ),
+    ),
+    (
+        dict(lost_in_storm={4: 1}),
+        LOSSLESS,
+        "background-unaffected",
+        (
+            "vtb-t0-01 Ethernet0 priority 4: expected all 4988825 frames received while priority 3 was paused, got"
+            " 4988825"
+        ),
+    ),
+    (
+        dict(lost_held=1),
+        LOSSLESS,
+        "held-frames-drained",
+        "vtb-t0-01 Ethernet0 priority 3: expected all 4000 frames received once the storm had stopped, got 3999",
+    ),
+    (
+        dict(lost={6: 1}),
+        LOSSY,
+        "clean-flow",
+        "vtb-t0-01 Ethernet0 priority 6: expected all 1000 frames received without any storm, got 999",
+    ),
+    (
+        dict(lost={6: 1}),
+        LOSSY,
+        "resumed",
+        "vtb-t0-01 Ethernet0 priority 6: expected all 4988825 frames received in traffic without a storm, got 4988824",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    "faults, metric, check_name, message", FAILING, ids=[f"{row[2]}-{row[1]}-{i}" for i, row in enumerate(FAILING)]
+)
+def test_broken_switch_fails(faults, metric, check_name, message):
+    """A broken switch is FAIL in the metric concerned, and the message names device, port, priority, expected and
+    seen."""
+    _, verdicts = qualify(FakeWorld(**faults))
+    verdict = verdicts[metric]
+    assert verdict.status is Status.FAIL, f"expected FAIL, got {verdict.status}: {verdict.messages}"
+    failed = {
+        check.name: check.message
+        for check in verdict.checks
+        if check.status is Status.FAIL and check.message == message
+    }
+    assert failed.get(check_name) == message, f"expected {message!r} from {check_name}, got {verdict.messages}"
+
+
+BROKEN_LABS = [
+    (
+        dict(watchdog_storms=1),
+        (
+            "vtb-t0-01 Ethernet0 priority 3: expected a stopped watchdog, got a watchdog that detected a storm "
+            "although it was stopped (1 detected)"
+        ),
+    ),
+    (dict(watchdog_rows=("Ethernet0",)), "expected no row PFC_WD|Ethernet0 in CONFIG_DB after `pfcwd stop`, got one"),
+    (dict(storm_fps_factor=0.3), "expected a storm of at least 17881 pause frames, got 14304"),
+    (dict(storm_fps_factor=0.0), "expected a storm of at least 17881 pause frames, got 0"),
+    (dict(idle=(3,)), "preflight: vtb-t0-01 Ethernet0 priority 3: expected 1000 frames sent by the traffic generator"),
+    (
+        dict(dead_path=True),
+        "expected the 7000 frames sent into Ethernet64 to arrive at 127.1.0.1;1;1 without any storm, got 0",
+    ),
+    (dict(down=("Ethernet64",)), "preflight: vtb-t0-01 Ethernet64: expected the link up, got down"),
+    (dict(resolved=False), "not every tester host has resolved its gateway's address"),
+    (dict(queue_of={3: 1}), "priority 3: expected 1000 frames with DSCP [3] to leave through queue UC3, got 0"),
+    (dict(refuses="flows[0].rate: no"), "the traffic generator's API server: flows[0].rate: no"),
+]
+
+
+@pytest.mark.parametrize("faults, cause", BROKEN_LABS, ids=[row[1][:40] for row in BROKEN_LABS])
+def test_what_could_not_be_measured_is_error(faults, cause):
+    """Never PASS and never FAIL: both metrics are ERROR with the cause."""
+    _, verdicts = qualify(FakeWorld(**faults))
+    for verdict in verdicts.values():
+        assert verdict.status is Status.ERROR, f"expected ERROR, got {verdict.status}: {verdict.messages}"
+        assert cause in verdict.cause, f"expected {cause!r}, got {verdict.cause!r}"
+
+
+def test_no_traffic_runs_on_after_a_broken_run():
+    """The storm is stopped when the switch stops answering in the middle."""
+    world = FakeWorld()
+    host = FakeHost(world)
+    plan = plan_port(Dut(FakeHost(FakeWorld())), TESTER_PORTS, "Ethernet0", None)
+    qualifier = Qualifier(plan.lab(Dut(host), FakeApi(world), FakeClock(world)))
+    qualifier.qualify(SINGLE_LOSSLESS, 3)
+    answer = host._answer
+
+    def gone_in_the_storm(command):
+        if world.storm_on():
+            raise ConnectionError("the switch is gone")
+        return answer(command)
+
+    host._answer = gone_in_the_storm
+    outcome = qualifier.qualify(SINGLE_LOSSLESS, 4)
+    assert outcome.verdicts[0].status is Status.ERROR, f"expected ERROR, got {outcome.verdicts[0].status}"
+    assert "ConnectionError: the switch is gone" in outcome.verdicts[0].cause, outcome.verdicts[0].cause
+    assert not world.storm_on(), "the storm runs on"
+
+
+def test_unreachable_priority_is_error():
+    """A lossless priority that no DSCP reaches cannot be measured, and the message names the map."""
+    world = FakeWorld()
+    world.config_db["DSCP_TO_TC_MAP"]["AZURE"]["3"] = "1"
+    plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, "Ethernet0", None)
+    outcome = Qualifier(plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world))).qualify(SINGLE_LOSSLESS, 3)
+    cause = (
+        "vtb-t0-01 Ethernet0 priority 3: no DSCP value reaches it, DSCP_TO_TC_MAP|AZURE leads to [0, 1, 2, 4, 5, 6]"
+        " only"
+    )
+    assert [verdict.cause for verdict in outcome.verdicts] == [cause, cause], [
+        verdict.cause for verdict in outcome.verdicts
+    ]
+
+
+def test_load_short_of_its_due_is_error_unless_the_switch_held_it():
+    """A background flow that was not sent in full is the lab's fault, unless the switch pushed back (then it is
+    judged)."""
+    world = FakeWorld()
+    plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, "Ethernet0", None)
+    lab = plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
+    measurement = measure(lab, make_scenario(SINGLE_LOSSLESS, 3, plan.subject.qos))
+    name = "Background Flow Prio 4"
+    short = dataclasses.replace(measurement.paused[name], frames_tx=1000, frames_rx=1000)
+    starved = dataclasses.replace(measurement, paused={**measurement.paused, name: short})
+    assert [check.name for check in checks.validity(starved)] == ["load-applied"], checks.validity(starved)
+    pushed = dataclasses.replace(
+        starved,
+        during=dataclasses.replace(
+            starved.during, pfc_tx={**starved.during.pfc_tx, "Ethernet64": (9, 9, 9, 59, 10, 9, 9, 9)}
+        ),
+    )
+    assert checks.validity(pushed) == [], checks.validity(pushed)
+    failed = [check.name for check in checks.judge(pushed) if check.status is Status.FAIL]
+    assert failed == ["no-other-back-pressure"], failed

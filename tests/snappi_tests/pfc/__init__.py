@@ -1,0 +1,1 @@
+"""PFC tests with traffic generators."""

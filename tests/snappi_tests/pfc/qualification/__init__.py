@@ -1,0 +1,1 @@
+"""The PFC qualification: scenarios, the seam to the fixtures, the listener."""

@@ -1,0 +1,1 @@
+"""Steps that the qualification's tests share."""

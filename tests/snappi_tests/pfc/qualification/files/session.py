@@ -1,0 +1,96 @@
+"""What one pytest session of the qualification knows: its plan, the verdicts heard so far, where they are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tests.common.pfc.listener import METRICS, Listener, Planned
+from tests.common.pfc.plan import PortPlan
+from tests.common.pfc.records import RecordWriter, RunLabels, new_run_id
+from tests.common.pfc.scenario import PlanCase
+
+PARAMETER = "enum_one_dut_lossless_prio"
+
+
+class Session:
+    """The state of a session."""
+
+    def __init__(self, run_id: str | None, folder: str | None) -> None:
+        """`run_id` and `folder` are the options `--pfc-run-id` and `--pfc-results`."""
+        self.run_id = run_id or new_run_id()
+        self.folder = Path(folder or Path("results") / self.run_id).absolute()
+        self.plan: PortPlan | None = None
+        self.began = False
+        self.listener = Listener(None)
+        self.notes: list[str] = []
+        self._report: Any = None
+        self._items: dict[str, Planned] = {}
+
+    def begin(self, items: Sequence[Any]) -> None:
+        """Tests are about to run: each item is going to end in a verdict."""
+        self.began = True
+        self.listener = Listener(RecordWriter(self.folder))
+        for item in items:
+            planned = self._planned(item)
+            if planned is not None:
+                self._items[item.nodeid] = planned
+                self.listener.plan(planned)
+
+    def announce(self, testbed: str) -> None:
+        """The switch is known: what all its records carry."""
+        assert self.plan is not None, "a port has to be planned before its records are announced"
+        state = self.plan.state
+        labels = RunLabels(self.run_id, testbed, state.os_version, state.hwsku)
+        self.listener.announce(state.device, labels)
+
+    def open_report(self, listener_class: Any, testbed: str) -> None:
+        """Opens the reporting end of the run.
+
+        Args:
+            listener_class: `test_reporting.pfc.listener.Listener`, or None where there is no such package.
+            testbed: name of the testbed.
+        """
+        if listener_class is None:
+            self.notes.append("verdicts are in the records only: test_reporting is not installed here")
+            return
+        self._report = listener_class(self.folder, say=self.notes.append)
+        self._report.start({"run_id": self.run_id, "testbed": testbed})
+        self._report.expect(
+            sorted({(one.device, one.port, metric) for one in self.listener.planned for metric in METRICS})
+        )
+
+    def broken(self, nodeid: str, cause: str) -> None:
+        """Something around an item broke; that is its ERROR unless it has a verdict already."""
+        if nodeid in self._items:
+            self.listener.miss(self._items[nodeid], cause)
+
+    def finish(self) -> bool:
+        """The session ends.
+
+        Returns:
+            Whether every planned item was measured and is PASS, and its verdict kept.
+        """
+        for planned in self.listener.unheard:
+            self.listener.miss(
+                planned,
+                f"{planned.device} {planned.port} priority {planned.priority}: the run ended before it was measured",
+            )
+        if self._report is not None:
+            outcome = self._report.finish()
+            if not outcome.stored or outcome.lost:
+                return False
+        return self.listener.all_passed()
+
+    def _planned(self, item: Any) -> Planned | None:
+        """The verdict that an item owes: its marker `pfc_case` says for which test case, its parameter for which
+        priority."""
+        marker = item.get_closest_marker("pfc_case")
+        parameters = getattr(getattr(item, "callspec", None), "params", {})
+        if marker is None or PARAMETER not in parameters:
+            return None
+        device, _, priority = str(parameters[PARAMETER]).partition("|")
+        port = self.plan.subject.pair.rx.port if self.plan is not None else "unknown"
+        case: PlanCase = marker.args[0]
+        return Planned(device, port, int(priority), case)

@@ -1,0 +1,33 @@
+"""The verdict table at the end of a session."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tabulate import tabulate
+
+from tests.common.pfc.verdict import Status
+from tests.snappi_tests.pfc.qualification.files.session import Session
+
+MARKUP = {Status.PASS: {"green": True}, Status.FAIL: {"red": True}, Status.ERROR: {"yellow": True}}
+
+
+def write_summary(terminal: Any, session: Session) -> None:
+    """Prints one row for each device, port and metric, every reason for not being PASS, and where the records are.
+
+    Args:
+        terminal: pytest's terminal reporter.
+        session: what was heard.
+    """
+    results = session.listener.results()
+    terminal.section("PFC verdicts")
+    rows = [[result.device, result.port, result.metric_name, result.status.value] for result in results]
+    terminal.write_line(
+        tabulate(rows, headers=["device", "port", "metric", "verdict"]) if rows else "nothing was measured"
+    )
+    for result in results:
+        for message in result.messages:
+            terminal.write_line(f"{result.status.value} {result.metric_name}: {message}", **MARKUP[result.status])
+    for note in session.notes:
+        terminal.write_line(f"note: {note}")
+    terminal.write_line(f"records: {session.folder / 'records.jsonl'}")
