@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible import constants
 from ansible.errors import AnsibleError
 from ansible.plugins.loader import module_utils_loader
 from pytest_ansible.errors import AnsibleConnectionFailure
@@ -93,6 +94,7 @@ class AnsibleHosts:
         """This machine, with the Python that runs the tests."""
         host = self._host("localhost", inventory="localhost,", connection="local", become=False)
         host.set_variable("ansible_python_interpreter", sys.executable)
+        host.set_variable("ansible_remote_tmp", constants.DEFAULT_LOCAL_TMP)  # nothing in the user's home
         return host
 
     def _host(self, hostname: str, **options: Any) -> AnsibleHost:
