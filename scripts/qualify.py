@@ -28,6 +28,8 @@ BIN = Path(sys.executable).parent
 ANSIBLE = ROOT / "ansible"
 PASS, NOT_PASS, REFUSED = 0, 1, 2
 CLEAN_UP_SECONDS = 120
+ORPHANS_SECONDS = 3
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36  # linux/prctl.h
 
 
 class Refusal(Exception):
@@ -62,8 +64,22 @@ def run(command: Sequence[str], cwd: Path, out: IO[str] | None = None) -> int:
 
 
 def interrupt_with_parent() -> None:
-    """Ask the kernel to interrupt this (child) process when its parent dies (`prctl(2)`, PR_SET_PDEATHSIG = 1)."""
-    ctypes.CDLL(None).prctl(1, signal.SIGINT)
+    """Ask the kernel to interrupt this (child) process when its parent dies (`prctl(2)`)."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGINT)
+
+
+def adopt_orphans() -> None:
+    """Daemons that the steps start become children of this process, so that none outlives it unseen (`prctl(2)`)."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+
+def wait_for_orphans() -> None:
+    """Wait, for a short while, until all that the steps started has ended."""
+    deadline = time.monotonic() + ORPHANS_SECONDS
+    with contextlib.suppress(ChildProcessError):
+        while time.monotonic() < deadline:
+            if os.waitpid(-1, os.WNOHANG) == (0, 0):
+                time.sleep(0.02)
 
 
 def read_entry(name: str, testbed_file: Path) -> Mapping[str, Any]:
@@ -199,6 +215,7 @@ def main() -> int:
     """Entry point: one sentence and status 2 for a refusal, no traceback."""
     for signum in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(signum, end_by_exception)
+    adopt_orphans()
     try:
         return qualify(parse())
     except Refusal as refusal:
@@ -210,6 +227,8 @@ def main() -> int:
     except KeyboardInterrupt:
         print("error: interrupted; the testbed was taken down", file=sys.stderr)
         return NOT_PASS
+    finally:
+        wait_for_orphans()
 
 
 if __name__ == "__main__":

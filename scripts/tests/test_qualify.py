@@ -27,7 +27,8 @@ def qualify(tmp_path: Path, *arguments: str, testbeds: str | None = HARDWARE) ->
 
 @pytest.mark.parametrize(("arguments", "testbeds", "sentence"), [
     (["--testbed", "vtb-t9"], HARDWARE, "testbed 'vtb-t9' is not in {file}; it has lab-1, virtual-1"),
-    (["--testbed", "lab-1"], HARDWARE, "testbed 'lab-1': inv_name names the inventory {folder}/lab, which is not a file"),
+    (["--testbed", "lab-1"], HARDWARE,
+     "testbed 'lab-1': inv_name names the inventory {folder}/lab, which is not a file"),
     (["--testbed", "lab-1", "--fault", "pause-ignored"], HARDWARE,
      "testbed 'lab-1' is hardware: FAULT= is for virtual testbeds only"),
     (["--testbed", "lab-1"], "lab-1: {}\n", "testbed file {file} must hold a list of testbed entries"),

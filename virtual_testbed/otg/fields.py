@@ -52,9 +52,9 @@ def parse_integer(value: Any) -> int | None:
 def parse_number(value: Any) -> Fraction | None:
     """The number that the sender meant: 33.3 is 333/10 and 7.142857142857143 is 50/7, not the doubles nearest to them.
 
-    So seven flows of 50/7 percent each ask for 50 percent together, not for a little more; a sender may also have rounded
-    the double down. Ratios of integers up to a million are at least 1e-12 apart, doubles are far denser: no mistaking.
-    None: no finite number.
+    So seven flows of 50/7 percent each ask for 50 percent together, not for a little more; a sender may also have
+    rounded the double down. Ratios of integers up to a million are at least 1e-12 apart and doubles are far denser, so
+    none is mistaken for another. None: no finite number.
     """
     if isinstance(value, bool):
         return None
