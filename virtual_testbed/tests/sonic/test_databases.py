@@ -55,7 +55,8 @@ def test_only_differences_are_written():
 @pytest.mark.parametrize("data, message", [
     ([], "expected an object of tables, found list"), ({"PORT": "x"}, "table PORT must be an object of rows"),
     ({"PORT": {"Ethernet0": 1}}, "PORT.Ethernet0 must be an object of fields"),
-    ({"PORT": {"Ethernet0": {"a": {"b": "c"}}}}, "field a must be text"), ({"P": {"k": {"a": None}}}, "field a must be text"),
+    ({"PORT": {"Ethernet0": {"a": {"b": "c"}}}}, "field a must be text"),
+    ({"PORT": {"Ethernet0": {"a": None}}}, "field a must be text"),
 ])
 def test_what_is_no_configuration_is_refused(data, message):
     with pytest.raises(ValueError, match=message):

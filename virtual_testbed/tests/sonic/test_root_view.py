@@ -18,7 +18,8 @@ echo mine > /usr/share/sonic/q; echo mine > {outside}/kept; rm -f {outside}/gone
 rm -f /etc/passwd; mkdir -p /home/admin/x /root/y; echo 1 > /proc/sys/kernel/domainname; touch /usr/sentinel-u
 rm -f /proc/1/root/etc/host-not; exit 0
 """
-HOST_FILES = ("/etc/sonic", "/etc/host-not", "/tmp/sentinel-z", "/var/sentinel-w", "/usr/share/sonic", "/usr/sentinel-u")
+HOST_FILES = ("/etc/sonic", "/etc/host-not", "/tmp/sentinel-z", "/var/sentinel-w", "/usr/share/sonic",
+              "/usr/sentinel-u")
 
 
 def namespaces_allowed(tmp_path):
@@ -110,8 +111,9 @@ def test_what_a_command_sees(account, folder, tmp_path):
     if uid:
         for path in (root, *root.rglob("*")):
             os.chown(path, int(uid), int(uid), follow_symlinks=False)
-    command = (f"id -un; hostname; cat /sys/class/net/*/address; echo ~admin; test -f {CHECKOUT}/setup.cfg && echo checkout; "
-               "test -e /etc/ld.so.cache && echo libraries; ls /proc | grep -c '^[0-9]'; echo x > /dev/null && echo device")
+    command = ("id -un; hostname; cat /sys/class/net/*/address; echo ~admin; "
+               f"test -f {CHECKOUT}/setup.cfg && echo checkout; test -e /etc/ld.so.cache && echo libraries; "
+               "ls /proc | grep -c '^[0-9]'; echo x > /dev/null && echo device")
     lines = probe(python, root, command, uid).stdout.splitlines()
     assert lines[1:7] == ["admin", "probe", "02:00:00:00:00:01", "/home/admin", "checkout", "libraries"]
     assert int(lines[7]) < 10 and lines[8] == "device"
@@ -145,8 +147,8 @@ def test_environment_when_asked_for(account, folder):
 def test_root_keeps_one_capability_only(tmp_path):
     if os.geteuid() != 0:
         pytest.skip("not root")
-    done = probe(sys.executable, tmp_path / "root", "grep ^Cap /proc/self/status; cat /etc/shadow > /dev/null && echo read",
-                 view="environment")
+    command = "grep ^Cap /proc/self/status; cat /etc/shadow > /dev/null && echo read"
+    done = probe(sys.executable, tmp_path / "root", command, view="environment")
     values = {line.split()[0]: int(line.split()[1], 16) for line in done.stdout.splitlines() if line.startswith("Cap")}
     assert set(values.values()) == {1 << 2} and done.stdout.endswith("read\n")
 

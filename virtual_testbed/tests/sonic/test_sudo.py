@@ -9,7 +9,8 @@ from virtual_testbed.sonic.commands.sudo import parse
 @pytest.mark.parametrize("words, user, flags, values, command", [
     ("pfcwd stop", "root", "", {}, "pfcwd stop"), ("-n true", "root", "n", {}, "true"),
     ("-H -S -n -u root /bin/sh -c x", "root", "HSn", {}, "/bin/sh -c x"), ("-uadmin id", "admin", "", {}, "id"),
-    ("-nHu root id -u", "root", "nH", {}, "id -u"), ("-p prompt id", "root", "", {}, "id"), ("-E -- -x", "root", "E", {}, "-x"),
+    ("-nHu root id -u", "root", "nH", {}, "id -u"), ("-p prompt id", "root", "", {}, "id"),
+    ("-E -- -x", "root", "E", {}, "-x"),
     ("A=1 B=x=y env", "root", "", {"A": "1", "B": "x=y"}, "env"), ("--user=root --login", "root", "i", {}, ""),
     ("-i", "root", "i", {}, ""),
 ])

@@ -1,6 +1,8 @@
 """CONFIG_DB -> data plane, without Redis."""
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from virtual_testbed.dataplane.configuration import BufferProfile, PoolConfig, SchedulerConfig, WatchdogConfig
@@ -73,7 +75,7 @@ def test_headroom_by_speed_and_cable_as_buffermgrd_gives_it():
 
 def test_an_explicit_profile_wins_over_the_derived_one():
     found = result(deployed(
-        BUFFER_PROFILE={"mine": {"pool": "ingress_lossless_pool", "size": "0", "dynamic_th": "-2", "xoff": "1000", "xon": "5"}},
+        BUFFER_PROFILE={"mine": {"pool": "ingress_lossless_pool", "size": "0", "dynamic_th": "-2", "xoff": "1000"}},
         BUFFER_PG={"Ethernet0|3": {"profile": "mine"}, "Ethernet0|4": {"profile": "NULL"}}))
     assert found.config.ports["Ethernet0"].priority_groups[3].xoff == 1000
     assert found.config.ports["Ethernet0"].priority_groups[4].xoff == 165568
@@ -90,7 +92,8 @@ def test_vlan_and_addresses():
 def test_watchdog():
     found = result(deployed(PFC_WD={
         "GLOBAL": {"POLL_INTERVAL": "200", "BIG_RED_SWITCH": "enable"},
-        "Ethernet0": {"action": "forward", "detection_time": "400", "restoration_time": "600", "pfc_stat_history": "disable"},
+        "Ethernet0": {"action": "forward", "detection_time": "400", "restoration_time": "600",
+                      "pfc_stat_history": "disable"},
         "Ethernet4": {"detection_time": "200"}}))
     assert found.config.watchdog_poll_ms == 200 and found.config.big_red_switch is True
     assert found.config.ports["Ethernet0"].watchdog == WatchdogConfig("forward", 400, 600)
@@ -120,9 +123,9 @@ def test_watchdog():
     ("INTERFACE", "Ethernet0|10.0.0.300/31", {}, "does not appear to be an IPv4 or IPv6"),
 ])
 def test_a_malformed_row_is_left_out_by_name_and_the_rest_applies(table, key, row, problem):
-    import re
     found = result(deployed(**{table: {key: row}}))
-    assert any(re.search(f"{table}.{re.escape(key)} ignored: .*{problem}", line) for line in found.problems), found.problems
+    pattern = f"{table}.{re.escape(key)} ignored: .*{problem}"
+    assert any(re.search(pattern, line) for line in found.problems), found.problems
     assert found.config.ports["Ethernet64"].admin_up
 
 
