@@ -1,19 +1,23 @@
-"""The example of docs/otg.md does what the page says."""
+"""The examples of the documentation do what the pages say."""
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
+import pytest
 import requests
 
-PAGE = Path(__file__).parents[3] / "docs" / "otg.md"
+ROOT = Path(__file__).parents[3]
+LOCATION = re.compile(r"location=(\"http://127.0.0.1:8080\"|json.load\(.*?\)\[\"otg\"\]\[\"url\"\])")
 
 
-def test_the_example_pauses_priority_3(server):
-    code = re.search(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)[1]
-    assert "http://127.0.0.1:8080" in code
+@pytest.mark.parametrize("page", ["README.md", "docs/otg.md"])
+def test_the_example_pauses_priority_3(server, page):
+    code = re.search(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)[1]
+    code, places = LOCATION.subn(f"location={server.url!r}", code)
+    assert places == 1
     found = {}
-    exec(code.replace("http://127.0.0.1:8080", server.url), found)
+    exec(code, found)
     found["api"]._transport._session.close()
     requests.post(f"{server.url}/clock/advance", json={"nanoseconds": 10**9}, timeout=60).raise_for_status()
     counters = server.agents[0].network.switch_counters("vtb-t0-01").ports["Ethernet0"]
