@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import ansible.constants
 import pytest
-from ansible import constants
 from ansible.errors import AnsibleError
 from ansible.plugins.loader import module_utils_loader
 from pytest_ansible.errors import AnsibleConnectionFailure
@@ -94,7 +94,7 @@ class AnsibleHosts:
         """This machine, with the Python that runs the tests."""
         host = self._host("localhost", inventory="localhost,", connection="local", become=False)
         host.set_variable("ansible_python_interpreter", sys.executable)
-        host.set_variable("ansible_remote_tmp", constants.DEFAULT_LOCAL_TMP)  # nothing in the user's home
+        host.set_variable("ansible_remote_tmp", ansible.constants.DEFAULT_LOCAL_TMP)  # nothing in the user's home
         return host
 
     def _host(self, hostname: str, **options: Any) -> AnsibleHost:
@@ -112,7 +112,7 @@ class AnsibleHosts:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """pytest-ansible announces its own deprecation, and Ansible the way in which pytest-ansible calls it, at each use."""
+    """Silences what is said at each use: two deprecations, by pytest-ansible and by Ansible, for one way of calling."""
     before = os.environ.get(DEPRECATIONS)
     os.environ[DEPRECATIONS] = "False"
     try:

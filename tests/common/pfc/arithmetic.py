@@ -1,14 +1,13 @@
 """Pure arithmetic of pause and load, exact (integers and fractions), with units in the names.
 
 Sources: IEEE 802.1Qbb / 802.3 Annex 31B (one quantum = 512 bit times of the link), 802.3 clause 4 (8 bytes of
-preamble and at
-least 12 bytes of inter-frame gap beside every frame).
+preamble and at least 12 bytes of inter-frame gap beside every frame).
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
-from math import floor, nextafter, nextafter
+from math import floor, nextafter
 
 QUANTUM_BITS = 512
 MAX_QUANTA = 0xFFFF
@@ -41,8 +40,8 @@ def line_rate_fps(frame_bytes: int, speed_mbps: int) -> Fraction:
 def share_percent(percent: int, flows: int) -> float:
     """The rate of each of `flows` flows that share `percent` of the line rate.
 
-    OTG takes a percentage as a floating-point number, which may lie above the share: the largest that does not is taken,
-    so that the flows never sum to more than `percent`.
+    OTG takes a percentage as a floating-point number, which may lie above the share: the largest that does not is
+    taken, so that the flows never sum to more than `percent`.
     """
     share = percent / flows
     return share if Fraction(share) * flows <= percent else nextafter(share, 0.0)

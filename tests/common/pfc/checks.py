@@ -1,6 +1,5 @@
 """Measurement -> checks. First whether the run was a measurement at all (if not: ERROR, nothing is judged), then the
-verdict's checks. What the standard makes exact is exact: no frame of a paused priority, every frame of all others.
-"""
+verdict's checks. What the standard makes exact is exact: no frame of a paused priority, every frame of all others."""
 
 from __future__ import annotations
 

@@ -76,12 +76,12 @@ def run_batch(host: Host, commands: Mapping[str, str]) -> dict[str, Output]:
         name -> what it printed and its exit status.
 
     Raises:
-        QualificationError: the shell did not get through all of them.
+        QualificationError: the switch cannot be reached, or the shell did not get through all of them.
     """
     script = "\n".join(
         f"( {command}\n) 2>&1; printf '\\n%s %s %d\\n' '{MARK}' '{name}' $?" for name, command in commands.items()
     )
-    answer = host.shell(script, module_ignore_errors=True)
+    answer = _shell(host, script)
     outputs: dict[str, Output] = {}
     lines: list[str] = []
     for line in str(answer.get("stdout", "")).splitlines():
@@ -98,6 +98,14 @@ def run_batch(host: Host, commands: Mapping[str, str]) -> dict[str, Output]:
         )
         raise QualificationError(f"{host.hostname}: the command `{commands[missing[0]].strip()}` did not end: {said}")
     return outputs
+
+
+def _shell(host: Host, script: str) -> Mapping[str, Any]:
+    try:
+        return host.shell(script, module_ignore_errors=True)
+    except Exception as error:  # each host layer has its own for a switch that went away
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise QualificationError(reason if host.hostname in reason else f"{host.hostname}: {reason}") from error
 
 
 def checked(host: Host, name: str, outputs: Mapping[str, Output]) -> str:

@@ -1,10 +1,8 @@
 """What a run changes on a switch, and the file on that switch from which any later run can put it back.
 
 Before the first change the tables found are written to `.pfc_qualification/state_found.json` in the login's home
-directory (commands
-start there). The file goes away when the state is back. A run that finds one was preceded by a run that died: the
-file, not what the switch has now,
-is the state to put back, however many runs have died since.
+directory (commands start there). The file goes away when the state is back. A run that finds one was preceded by a
+run that died: the file, not what the switch has now, is the state to put back, however many runs have died since.
 """
 
 from __future__ import annotations

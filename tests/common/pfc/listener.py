@@ -39,9 +39,12 @@ class MetricResult:
 class Listener:
     """Hears every outcome. What was planned and never heard of is ERROR."""
 
-    def __init__(self, writer: RecordWriter | None) -> None:
-        """`writer` None: keep no records."""
+    def __init__(self, writer: RecordWriter | None, run: RunLabels) -> None:
+        """Args:
+        writer: None: keep no records.
+        run: what records carry of a device that is not announced."""
         self._writer = writer
+        self._run = run
         self._labels: dict[str, RunLabels] = {}
         self._planned: list[Planned] = []
         self._verdicts: dict[Planned, list[PortVerdict]] = {}
@@ -97,7 +100,7 @@ class Listener:
         return bool(results) and not self.unheard and all(result.status is Status.PASS for result in results)
 
     def _write(self, case: PlanCase, verdict: PortVerdict, evidence: Mapping[str, Any]) -> None:
-        labels = self._labels.get(verdict.device, RunLabels("unknown", "unknown", "unknown", "unknown"))
+        labels = self._labels.get(verdict.device, self._run)
         record = make_record(labels, case, verdict, evidence)
         self.records.append(record)
         if self._writer is not None:

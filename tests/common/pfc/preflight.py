@@ -2,8 +2,7 @@
 each priority.
 
 What keeps everything from working is a broken lab: ERROR, and no storm is started. Frames of some priorities lost
-where those of
-others arrive are a broken switch: FAIL, and the run goes on.
+where those of others arrive are a broken switch: FAIL, and the run goes on.
 """
 
 from __future__ import annotations

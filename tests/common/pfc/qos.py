@@ -2,10 +2,8 @@
 buffer is.
 
 Input is CONFIG_DB as `sonic-cfggen -d --print-data` prints it: table -> key (`Ethernet0`, `Ethernet0|3`) -> field ->
-value.
-A *priority* here is the PFC priority; its traffic is that of the traffic class of the same number, which must use the
-queue that
-the priority pauses (SONiC's own maps are all identities).
+value. A *priority* here is the PFC priority; its traffic is that of the traffic class of the same number, which must
+use the queue that the priority pauses (SONiC's own maps are all identities).
 """
 
 from __future__ import annotations

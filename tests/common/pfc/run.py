@@ -124,8 +124,7 @@ def _send(lab: Lab, traffic: Traffic, scenario: Scenario) -> None:
 
 
 def _drain(lab: Lab, traffic: Traffic) -> dict[str, FlowStats]:
-    """Waits until every held frame has arrived, or will not; they are counted apart from the traffic sent
-    afterwards."""
+    """Waits until every held frame has arrived, or will not. They are counted apart from what is sent afterwards."""
     names = traffic.names(Role.TEST)
     latest = [lab.generator.stats(names)]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import enum
 import logging
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -92,7 +93,9 @@ class Generator:
         Raises:
             QualificationError: the API refuses it, or an address stays unresolved.
         """
-        self._call(self._api.set_config, traffic.config)
+        answer = self._call(self._api.set_config, traffic.config)
+        for warning in getattr(answer, "warnings", None) or ():
+            logger.warning("the traffic generator's API server: %s", warning)
         self._flows = traffic.flows
         state = self._api.control_state()
         state.protocol.all.state = state.protocol.all.START
@@ -184,4 +187,6 @@ def api_reason(api: Any, error: Exception) -> str:
         details = api.from_exception(error)
     if details is not None and details.errors:
         return "; ".join(details.errors)
-    return " ".join(str(error).split()) or type(error).__name__
+    text = " ".join(str(error).split()) or type(error).__name__
+    system_error = re.search(r"\[Errno \d+\] ([\w ]+)", text)  # what a chain of HTTP libraries wrapped
+    return system_error[1] if system_error else text

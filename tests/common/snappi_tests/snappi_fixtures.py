@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +12,7 @@ import snappi
 from tests.common.devices.duthosts import DutHosts
 from tests.common.devices.sonic import SonicHost
 from tests.common.errors import LabError
+from tests.common.pfc.traffic import api_reason
 from tests.common.snappi_tests.config import whole_config
 from tests.common.snappi_tests.port import PortFacts
 from tests.common.standalone import lab_of
@@ -18,6 +20,7 @@ from tests.common.testbed import TestbedEntry
 
 TRANSPORTS = ("http", "grpc", "ixnetwork")
 GRPC_TIMEOUT_S = 300
+LOG_LEVEL = logging.ERROR  # snappi warns at each start that versions are not compared
 
 
 def api_transport(tbinfo: TestbedEntry) -> str:
@@ -63,13 +66,13 @@ def open_api(tbinfo: TestbedEntry, duthost: SonicHost) -> Any:
     """The snappi API object of a testbed; nothing is sent yet."""
     (address, port), transport = api_server(tbinfo, duthost), api_transport(tbinfo)
     if transport == "ixnetwork":
-        api = snappi.api(location=f"https://{address}:{port}", ext="ixnetwork")
+        api = snappi.api(location=f"https://{address}:{port}", ext="ixnetwork", loglevel=LOG_LEVEL)
         account = duthost.inventory_variables().get("snappi_api_server", {})
         api._username, api._password = account.get("user"), account.get("password")
         return api
     if transport == "http":
-        return snappi.api(location=f"http://{address}:{port}")
-    api = snappi.api(location=f"{address}:{port}", transport=snappi.Transport.GRPC)
+        return snappi.api(location=f"http://{address}:{port}", loglevel=LOG_LEVEL)
+    api = snappi.api(location=f"{address}:{port}", transport=snappi.Transport.GRPC, loglevel=LOG_LEVEL)
     api.request_timeout = GRPC_TIMEOUT_S
     return api
 
@@ -82,13 +85,14 @@ def check_api(tbinfo: TestbedEntry, duthost: SonicHost) -> None:
     """
     if api_transport(tbinfo) == "ixnetwork":
         return  # its extension connects to the chassis when a configuration is set
+    api = open_api(tbinfo, duthost)
     try:
-        open_api(tbinfo, duthost).get_version()
+        api.get_version()
     except Exception as error:  # whatever the transport raises
-        reason = " ".join(str(error).split()) or type(error).__name__
         server = ":".join(api_server(tbinfo, duthost))
         raise LabError(
-            f"testbed {tbinfo['conf-name']}: the traffic generator's API server {server} does not answer: {reason}"
+            f"testbed {tbinfo['conf-name']}: the traffic generator's API server {server} does not answer:"
+            f" {api_reason(api, error)}"
         ) from error
 
 

@@ -1,8 +1,8 @@
-"""A small made-up switch between two made-up generator ports: just enough physics for every check to pass, and to fail.
+"""A small made-up switch between two made-up generator ports: just enough physics for every check to pass, and to
+fail.
 
 `FakeWorld` has the state and the faults; `FakeHost` shows it as SONiC's commands do, `FakeApi` as an OTG server does,
-and
-`FakeClock` lets its time pass.
+and `FakeClock` lets its time pass.
 """
 
 from __future__ import annotations

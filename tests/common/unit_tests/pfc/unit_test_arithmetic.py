@@ -42,7 +42,7 @@ def test_shares_never_exceed_what_was_asked_for(percent, flows):
     share = arithmetic.share_percent(percent, flows)
     total = Fraction(share) * flows
     assert total <= percent, f"{flows} flows of {share} % sum to {float(total)} %"
-    assert percent - total < Fraction(1, 10 ** 12), f"{flows} flows of {share} % sum to {float(total)} %"
+    assert percent - total < Fraction(1, 10**12), f"{flows} flows of {share} % sum to {float(total)} %"
 
 
 def test_frames_due():

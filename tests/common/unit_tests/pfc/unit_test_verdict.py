@@ -10,6 +10,7 @@ from tests.common.pfc.run import Outcome
 from tests.common.pfc.scenario import SINGLE_LOSSLESS
 from tests.common.pfc.verdict import LOSSLESS, LOSSY, Check, DeviceVerdict, PortVerdict, Status, combine
 
+RUN = RunLabels("run-1", "vtb-t0", "unknown", "unknown")
 PASS, FAIL, ERROR = Status.PASS, Status.FAIL, Status.ERROR
 WHERE = "vtb-t0-01 Ethernet8 priority 3"
 PLANNED = Planned("vtb-t0-01", "Ethernet8", 3, SINGLE_LOSSLESS)
@@ -64,7 +65,7 @@ def test_a_verdict_without_checks_or_with_an_error_is_error():
 
 def test_records_are_lines_as_agreed(tmp_path):
     """One JSON object a line, with what the reporting part reads."""
-    listener = Listener(RecordWriter(tmp_path / "run"))
+    listener = Listener(RecordWriter(tmp_path / "run"), RUN)
     listener.announce("vtb-t0-01", RunLabels("run-1", "vtb-t0", "SONiC.1", "Arista-7060CX-32S-C32"))
     listener.hear(outcome(FAIL))
     records = [json.loads(line) for line in (tmp_path / "run" / "records.jsonl").read_text().splitlines()]
@@ -103,7 +104,7 @@ def test_records_are_lines_as_agreed(tmp_path):
 
 def test_the_listener_adds_up_each_metric():
     """Over priorities: one failure fails the port's metric, and leaves the other metric alone."""
-    listener = Listener(None)
+    listener = Listener(None, RUN)
     listener.hear(outcome(PASS, priority=3))
     listener.hear(outcome(FAIL, priority=4))
     assert [(one.metric_name, one.status) for one in listener.results()] == [
@@ -115,7 +116,7 @@ def test_the_listener_adds_up_each_metric():
 
 def test_what_was_planned_and_never_heard_of_is_not_pass():
     """An item that broke is ERROR with its cause; nothing measured at all is not PASS either."""
-    listener = Listener(None)
+    listener = Listener(None, RUN)
     assert not listener.all_passed(), "nothing measured is not PASS"
     listener.plan(PLANNED)
     listener.hear(outcome(PASS, priority=4))
@@ -129,7 +130,7 @@ def test_what_was_planned_and_never_heard_of_is_not_pass():
 
 def test_a_verdict_is_not_replaced_by_what_breaks_later():
     """A failing teardown after a verdict is no second verdict."""
-    listener = Listener(None)
+    listener = Listener(None, RUN)
     listener.plan(PLANNED)
     listener.hear(outcome(PASS))
     listener.miss(PLANNED, "teardown broke")

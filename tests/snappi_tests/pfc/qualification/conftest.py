@@ -1,8 +1,7 @@
 """The seam between the qualification and the fixtures around it, and the listener of a session.
 
 The fixtures `duthosts`, `tbinfo`, `snappi_api`, `get_snappi_ports` and `enum_one_dut_lossless_prio` come from
-sonic-mgmt where this
-folder is in such a tree, and from this project's `tests/conftest.py` otherwise.
+sonic-mgmt where this folder is in such a tree, and from this project's `tests/conftest.py` otherwise.
 """
 
 from __future__ import annotations
@@ -71,8 +70,10 @@ def pytest_collection_finish(session):
     if session.config.option.collectonly or not session.items:
         return
     ours = session.config.stash[SESSION_KEY]
-    ours.begin(session.items)
-    ours.open_report(_reporting(), session.config.getoption("testbed"))
+    ours.begin(session.items, session.config.getoption("testbed"))
+    if ours.plan is not None:
+        ours.announce()
+    ours.open_report(_reporting())
 
 
 @pytest.hookimpl(wrapper=True)
@@ -110,7 +111,7 @@ def pfc_bench(request, duthosts, tbinfo, snappi_api, get_snappi_ports):
             ours.plan = plan_port(
                 dut, ports, request.config.getoption("pfc_port"), request.config.getoption("pfc_tx_port")
             )
-        ours.announce(tbinfo["conf-name"])
+            ours.announce()
         lab = ours.plan.lab(dut, snappi_api, open_clock(tbinfo.get("clock")))
         with Journal(dut.host, ours.run_id).watchdog_stopped(ours.plan.state.config_db):
             yield Qualifier(lab)

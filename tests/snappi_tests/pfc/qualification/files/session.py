@@ -11,6 +11,7 @@ from tests.common.pfc.plan import PortPlan
 from tests.common.pfc.records import RecordWriter, RunLabels, new_run_id
 from tests.common.pfc.scenario import PlanCase
 
+UNKNOWN = "unknown"
 PARAMETER = "enum_one_dut_lossless_prio"
 
 
@@ -23,40 +24,37 @@ class Session:
         self.folder = Path(folder or Path("results") / self.run_id).absolute()
         self.plan: PortPlan | None = None
         self.began = False
-        self.listener = Listener(None)
+        self.listener = Listener(None, RunLabels(self.run_id, "", UNKNOWN, UNKNOWN))
         self.notes: list[str] = []
+        self._testbed = ""
         self._report: Any = None
         self._items: dict[str, Planned] = {}
 
-    def begin(self, items: Sequence[Any]) -> None:
-        """Tests are about to run: each item is going to end in a verdict."""
+    def begin(self, items: Sequence[Any], testbed: str) -> None:
+        """Tests are about to run on `testbed`: each item is going to end in a verdict."""
         self.began = True
-        self.listener = Listener(RecordWriter(self.folder))
+        self._testbed = testbed
+        self.listener = Listener(RecordWriter(self.folder), RunLabels(self.run_id, testbed, UNKNOWN, UNKNOWN))
         for item in items:
             planned = self._planned(item)
             if planned is not None:
                 self._items[item.nodeid] = planned
                 self.listener.plan(planned)
 
-    def announce(self, testbed: str) -> None:
+    def announce(self) -> None:
         """The switch is known: what all its records carry."""
         assert self.plan is not None, "a port has to be planned before its records are announced"
         state = self.plan.state
-        labels = RunLabels(self.run_id, testbed, state.os_version, state.hwsku)
+        labels = RunLabels(self.run_id, self._testbed, state.os_version, state.hwsku)
         self.listener.announce(state.device, labels)
 
-    def open_report(self, listener_class: Any, testbed: str) -> None:
-        """Opens the reporting end of the run.
-
-        Args:
-            listener_class: `test_reporting.pfc.listener.Listener`, or None where there is no such package.
-            testbed: name of the testbed.
-        """
+    def open_report(self, listener_class: Any) -> None:
+        """Opens the reporting end of the run: `test_reporting.pfc.listener.Listener`, or None where it is not there."""
         if listener_class is None:
             self.notes.append("verdicts are in the records only: test_reporting is not installed here")
             return
         self._report = listener_class(self.folder, say=self.notes.append)
-        self._report.start({"run_id": self.run_id, "testbed": testbed})
+        self._report.start({"run_id": self.run_id, "testbed": self._testbed})
         self._report.expect(
             sorted({(one.device, one.port, metric) for one in self.listener.planned for metric in METRICS})
         )

@@ -6,6 +6,7 @@ from typing import Any
 
 from tabulate import tabulate
 
+from tests.common.pfc.listener import MetricResult
 from tests.common.pfc.verdict import Status
 from tests.snappi_tests.pfc.qualification.files.session import Session
 
@@ -25,9 +26,19 @@ def write_summary(terminal: Any, session: Session) -> None:
     terminal.write_line(
         tabulate(rows, headers=["device", "port", "metric", "verdict"]) if rows else "nothing was measured"
     )
-    for result in results:
-        for message in result.messages:
-            terminal.write_line(f"{result.status.value} {result.metric_name}: {message}", **MARKUP[result.status])
+    for message, concerned in _by_message(results).items():
+        metrics = ", ".join(result.metric_name for result in concerned)
+        status = concerned[0].status
+        terminal.write_line(f"{status.value} {metrics}: {message}", **MARKUP[status])
     for note in session.notes:
         terminal.write_line(f"note: {note}")
     terminal.write_line(f"records: {session.folder / 'records.jsonl'}")
+
+
+def _by_message(results: list[MetricResult]) -> dict[str, list[MetricResult]]:
+    """Each reason once, with the metrics that it concerns."""
+    reasons: dict[str, list[MetricResult]] = {}
+    for result in results:
+        for message in result.messages:
+            reasons.setdefault(message, []).append(result)
+    return reasons

@@ -1,0 +1,159 @@
+"""What a pytest session of the qualification ends with."""
+
+import io
+import json
+from types import SimpleNamespace
+
+import pytest
+
+from tests.common.pfc.dut import Dut
+from tests.common.pfc.plan import plan_port
+from tests.common.pfc.ports import ConnectedPort
+from tests.common.pfc.run import Outcome
+from tests.common.pfc.scenario import SINGLE_LOSSLESS
+from tests.common.pfc.verdict import LOSSLESS, LOSSY, Check, PortVerdict, Status
+from tests.common.unit_tests.pfc.fakes import DEVICE, FakeHost, FakeWorld
+from tests.snappi_tests.pfc.qualification.files.session import PARAMETER, Session
+from tests.snappi_tests.pfc.qualification.files.summary import write_summary
+
+PORTS = [
+    ConnectedPort(DEVICE, "Ethernet0", "snappi-1", "127.1.0.1;1;1", 100000),
+    ConnectedPort(DEVICE, "Ethernet64", "snappi-2", "127.1.0.2;1;1", 100000),
+]
+
+
+class Item:
+    """A collected pytest item."""
+
+    def __init__(self, priority):
+        self.nodeid = f"test[{DEVICE}|{priority}]"
+        self.callspec = SimpleNamespace(params={PARAMETER: f"{DEVICE}|{priority}"})
+
+    def get_closest_marker(self, name):
+        """The marker with the test case."""
+        return SimpleNamespace(args=(SINGLE_LOSSLESS,)) if name == "pfc_case" else None
+
+
+class Terminal(io.StringIO):
+    """pytest's terminal reporter."""
+
+    def section(self, title):
+        """A heading."""
+        self.write(f"{title}\n")
+
+    def write_line(self, line, **markup):
+        """A line."""
+        self.write(f"{line}\n")
+
+
+class Report:
+    """The reporting part's listener."""
+
+    outcome = SimpleNamespace(stored=True, lost=())
+
+    def __init__(self, folder, say):
+        self.started, self.expected = {}, []
+        Report.last = self
+
+    def start(self, run):
+        """The run begins."""
+        self.started = run
+
+    def expect(self, keys):
+        """What is going to be measured."""
+        self.expected = keys
+
+    def finish(self):
+        """The run ends."""
+        return self.outcome
+
+
+@pytest.fixture
+def session(tmp_path):
+    """A session with two items."""
+    ours = Session("run-1", str(tmp_path))
+    ours.plan = plan_port(Dut(FakeHost(FakeWorld())), PORTS, None, None)
+    ours.begin([Item(3), Item(4)], "vtb-t0")
+    ours.announce()
+    ours.open_report(Report)
+    return ours
+
+
+def hear(session, priority, status=Status.PASS):
+    """An item ends with a verdict in each metric."""
+    where = f"{DEVICE} Ethernet0 priority {priority}"
+    verdicts = [
+        PortVerdict(DEVICE, "Ethernet0", priority, metric, [Check("resumed", metric, status, "all frames", 7, where)])
+        for metric in (LOSSLESS, LOSSY)
+    ]
+    session.listener.hear(Outcome(SINGLE_LOSSLESS, verdicts, {}))
+
+
+def summary(session):
+    """What is printed at the end."""
+    terminal = Terminal()
+    write_summary(terminal, session)
+    return terminal.getvalue()
+
+
+def test_everything_passed(session):
+    """Exit status 0 is for this only; records carry what the switch is."""
+    hear(session, 3)
+    hear(session, 4)
+    assert session.finish(), session.listener.results()
+    assert Report.last.started == {"run_id": "run-1", "testbed": "vtb-t0"}, Report.last.started
+    assert Report.last.expected == [
+        (DEVICE, "Ethernet0", LOSSLESS),
+        (DEVICE, "Ethernet0", LOSSY),
+    ], Report.last.expected
+    records = [json.loads(line) for line in (session.folder / "records.jsonl").read_text().splitlines()]
+    assert {(record["testbed"], record["hwsku"], record["os_version"]) for record in records} == {
+        ("vtb-t0", "Arista-7060CX-32S-C32", "SONiC.20260831.01")
+    }, records
+    assert "pfc.lossless  PASS" in summary(session), summary(session)
+
+
+def test_one_failure(session):
+    """It is named once, with both metrics."""
+    hear(session, 3)
+    hear(session, 4, Status.FAIL)
+    assert not session.finish(), "a FAIL is not PASS"
+    expected = f"FAIL pfc.lossless, pfc.lossy: {DEVICE} Ethernet0 priority 4: expected all frames, got 7\n"
+    assert summary(session).count(expected) == 1, summary(session)
+
+
+def test_an_item_that_broke(session):
+    """Its own cause is the cause of the ERROR, and it is recorded."""
+    hear(session, 3)
+    session.broken(Item(4).nodeid, "the switch went away")
+    session.broken(Item(4).nodeid, "teardown broke too")
+    session.broken("another test", "unrelated")
+    assert not session.finish(), "an ERROR is not PASS"
+    assert "ERROR pfc.lossless, pfc.lossy: the switch went away" in summary(session), summary(session)
+    last = json.loads((session.folder / "records.jsonl").read_text().splitlines()[-1])
+    assert (last["priority"], last["status"], last["cause"]) == (4, "ERROR", "the switch went away"), last
+
+
+def test_an_item_that_never_ran(session):
+    """Ctrl-C: what was planned and not measured is ERROR."""
+    hear(session, 3)
+    assert not session.finish(), "an item that never ran is not PASS"
+    assert f"{DEVICE} Ethernet0 priority 4: the run ended before it was measured" in summary(session), summary(session)
+
+
+def test_verdicts_that_were_not_kept(session, monkeypatch):
+    """Are not PASS: nobody will find them."""
+    hear(session, 3)
+    hear(session, 4)
+    monkeypatch.setattr(Report, "outcome", SimpleNamespace(stored=False, lost=()))
+    assert not session.finish(), "a verdict that was not stored is not PASS"
+
+
+def test_without_a_reporting_part(tmp_path):
+    """The records are there, and the user is told."""
+    ours = Session("run-1", str(tmp_path))
+    ours.open_report(None)
+    assert ours.notes == ["verdicts are in the records only: test_reporting is not installed here"], ours.notes
+    ours.began = True
+    assert "nothing was measured" in summary(ours), summary(ours)
+    assert not ours.finish(), "nothing measured is not PASS"

@@ -1,0 +1,142 @@
+"""Who may import whom: the house's rules, checked on the source text of every module."""
+
+import ast
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+STDLIB = frozenset(sys.stdlib_module_names)
+HOUSE = ("tests", "test_reporting", "virtual_testbed", "pfctest", "ansible")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What the modules of a folder may import.
+
+    Attributes:
+        folder: the folder; its own tests (`tests/`, `unit_tests/`) are left out.
+        house: packages of this project that they may import.
+        third_party: packages of others that they may import at all; None: any.
+        never: modules that they may not import, of the standard library too.
+        only: file name -> further packages that this one file may import.
+    """
+
+    folder: str
+    house: tuple[str, ...]
+    third_party: tuple[str, ...] | None = ()
+    never: tuple[str, ...] = ()
+    only: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+
+SEAM = (
+    "tests.common.errors",
+    "tests.common.snappi_tests.snappi_fixtures",
+    "tests.common.standalone",
+    "test_reporting.pfc",
+)
+RULES = [
+    Rule("pfctest", ("pfctest",)),
+    Rule(
+        "virtual_testbed/dataplane",
+        ("pfctest", "virtual_testbed.dataplane"),
+        never=("socket", "time", "asyncio", "threading"),
+    ),
+    Rule("virtual_testbed", ("virtual_testbed", "pfctest"), None),
+    Rule(
+        "test_reporting",
+        ("test_reporting",),
+        ("tabulate", "sqlalchemy", "jinja2", "duckdb", "psycopg", "azure", "jsonschema"),
+        only=(
+            ("metrics.py", ("metric_definitions",)),
+            ("reporter_factory.py", ("metrics",)),
+        ),  # sonic-mgmt's flat imports
+    ),
+    Rule(
+        "tests/common/pfc",
+        (),
+        ("snappi",),
+        only=(("capture.py", ("scapy",)), ("sonic_mgmt.py", ("tests.common", "pytest"))),
+    ),
+    Rule("tests/common", ("tests.common", "ansible"), None),
+    Rule(
+        "tests/snappi_tests/pfc/qualification",
+        ("tests.common.pfc", "tests.snappi_tests.pfc.qualification"),
+        ("pytest", "tabulate"),
+        only=(("conftest.py", SEAM),),
+    ),
+]
+
+
+def modules(folder):
+    """The Python files of a folder, without its tests."""
+    paths = sorted((ROOT / folder).rglob("*.py"))
+    return [path for path in paths if not {"tests", "unit_tests"} & set(path.relative_to(ROOT / folder).parts)]
+
+
+def imports(path):
+    """Every module that a file imports absolutely, with the line; `from a import b` counts as `a.b`."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            yield from ((f"{node.module}.{alias.name}", node.lineno) for alias in node.names)
+
+
+def within(module, packages):
+    """Whether a module is one of the packages or inside one."""
+    return any(module == package or module.startswith(f"{package}.") for package in packages)
+
+
+def violations(rule, paths):
+    """Every import that the rule forbids, as `file:line imports module`."""
+    for path in paths:
+        extra = next((packages for name, packages in rule.only if name == path.name), ())
+        for module, line in imports(path):
+            top = module.split(".")[0]
+            allowed = within(module, rule.house + extra)
+            if not allowed and top not in HOUSE:
+                allowed = top in STDLIB or rule.third_party is None or top in rule.third_party
+            if not allowed or within(module, rule.never):
+                yield f"{path.relative_to(ROOT)}:{line} imports {module}"
+
+
+@pytest.mark.parametrize("rule", RULES, ids=[rule.folder for rule in RULES])
+def test_imports(rule):
+    """The parts meet by protocol, not by import."""
+    paths = modules(rule.folder)
+    assert paths, f"{rule.folder} has no module to look at"
+    found = list(violations(rule, paths))
+    assert not found, "\n".join(found)
+
+
+def test_the_check_finds_a_forbidden_import(tmp_path):
+    """Each kind of import, also inside a function."""
+    path = ROOT / "tests" / "common" / "pfc" / "polling.py"
+    strict = Rule("tests/common/pfc", (), (), never=("time",))
+    assert list(violations(strict, [path])) == [
+        f"tests/common/pfc/polling.py:{line} imports time"
+        for line in [n for module, n in imports(path) if module == "time"]
+    ], "time was not found"
+    seam = ROOT / "tests" / "snappi_tests" / "pfc" / "qualification" / "conftest.py"
+    without = Rule("tests/snappi_tests/pfc/qualification", ("tests.common.pfc",), ("pytest",))
+    found = " ".join(violations(without, [seam]))
+    assert "imports tests.common.errors.LabError" in found and "imports test_reporting.pfc" in found, found
+
+
+def test_relative_imports_stay_inside_the_qualification_logic():
+    """`tests/common/pfc` is copied as a folder: it imports itself by relative import only, and not its parent."""
+    for path in modules("tests/common/pfc"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom):
+                assert node.level <= 1, f"{path.relative_to(ROOT)}:{node.lineno} imports from above the folder"
+
+
+def test_every_test_file_names_its_topologies():
+    """sonic-mgmt's own check looks for this form; the decorator does not satisfy it."""
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        found = re.search(r"[^@]pytest\.mark\.topology\(", path.read_text(encoding="utf-8"))
+        assert found, f"{path.relative_to(ROOT)} has no `pytestmark = [pytest.mark.topology(...)]`"
