@@ -41,7 +41,7 @@ qualify: $(VENV)/.installed  ## qualify a switch: TESTBED=, PORT=, FAULT=, DEPLO
 	    $(if $(FAULT),--fault '$(FAULT)') $(if $(DEPLOY),--deploy)
 
 test: lint  ## lint, type check and run the project's tests
-	$(BIN)/python -m pytest -q -n 2 --dist loadscope
+	$(BIN)/python -m pytest -q -n 2 --dist loadscope -rs
 
 lint: $(VENV)/.test-installed  ## flake8, mypy and ansible-lint
 	$(BIN)/flake8
