@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
 
+from virtual_testbed.dataplane.traffic import Flow
 from virtual_testbed.tests.dataplane import testbeds
 from virtual_testbed.tests.dataplane.oracle import Oracle, OracleFaults
 
@@ -38,8 +39,13 @@ def cpu_seconds(what: Callable[[], None]) -> float:
     return time.process_time() - before
 
 
+def traffic_of_one_port() -> list[Flow]:
+    """A storm on priority 3 of the second port; test and background traffic from the first one, 50 % of the line each."""
+    return [testbeds.storm("storm", 1, {3: 0xFFFF}), testbeds.data("test", 0, 1, [3], 3), *testbeds.background(0, 1)]
+
+
 def one_port(milliseconds: int, reads: int) -> tuple[float, int]:
-    """One port of a 32 x 100G switch under test: a storm on priority 3, test and background traffic at 50 % each.
+    """One port of a 32 x 100G switch under test.
 
     Args:
         milliseconds: simulated time of the traffic.
@@ -48,7 +54,7 @@ def one_port(milliseconds: int, reads: int) -> tuple[float, int]:
     Returns:
         CPU seconds, and frames sent.
     """
-    flows = [testbeds.storm("storm", 1, {3: 0xFFFF}), testbeds.data("test", 0, 1, [3], 3), *testbeds.background(0, 1)]
+    flows = traffic_of_one_port()
     net = testbeds.network(testbeds.switch_config(32), flows)
 
     def traffic() -> None:
@@ -64,7 +70,7 @@ def one_port(milliseconds: int, reads: int) -> tuple[float, int]:
 def oracle_one_port(milliseconds: int) -> tuple[float, int]:
     """The same traffic, frame by frame, on the two ports that it touches; see `one_port`."""
     config = testbeds.switch_config(2)
-    flows = [testbeds.storm("storm", 1, {3: 0xFFFF}), testbeds.data("test", 0, 1, [3], 3), *testbeds.background(0, 1)]
+    flows = traffic_of_one_port()
     links = [(testbeds.location(number), port, 100_000, 5) for number, port in enumerate(config.ports)]
     oracle = Oracle(config, links, OracleFaults())
     oracle.set_traffic(testbeds.generator_ports(2), testbeds.hosts(2), flows)
