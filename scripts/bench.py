@@ -40,7 +40,7 @@ def cpu_seconds(what: Callable[[], None]) -> float:
 
 
 def traffic_of_one_port() -> list[Flow]:
-    """A storm on priority 3 of the second port; test and background traffic from the first one, 50 % of the line each."""
+    """A storm on priority 3 of the second port; test and background traffic to it at 50 % of the line each."""
     return [testbeds.storm("storm", 1, {3: 0xFFFF}), testbeds.data("test", 0, 1, [3], 3), *testbeds.background(0, 1)]
 
 
