@@ -19,7 +19,6 @@ import pwd
 import signal
 import sys
 import traceback
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,7 +65,10 @@ class Outcome:
 
 
 def skeleton(root: Path) -> None:
-    """Make the sub-folders that a view shows; existing content stays."""
+    """Make the sub-folders that a view shows; existing content stays.
+
+    What an earlier run without namespaces gave to `nobody` is taken back: inside a namespace that account is nobody.
+    """
     for folder in _SKELETON:
         (root / folder).mkdir(parents=True, exist_ok=True)
     for link, target in (("var/run", "/run"), ("var/lock", "/run/lock")):
@@ -74,6 +76,8 @@ def skeleton(root: Path) -> None:
             (root / link).symlink_to(target)
     for folder in ("tmp", "var/tmp"):
         (root / folder).chmod(0o1777)
+    if os.geteuid() == 0:
+        _give(root, 0, 0)
 
 
 def decide(layout: Layout, choice: str = "auto") -> Outcome:
@@ -91,7 +95,7 @@ def decide(layout: Layout, choice: str = "auto") -> Outcome:
     return Outcome(NAMESPACE, "the kernel lets this user make user and mount namespaces")
 
 
-def enter(layout: Layout, outcome: Outcome, owned: Sequence[Path] = ()) -> Outcome:
+def enter(layout: Layout, outcome: Outcome) -> Outcome:
     """Put the calling process, which must be single-threaded, into the switch's view.
 
     With namespaces the caller goes on as a grandchild; the original process only waits for it, hands SIGTERM on, and
@@ -100,7 +104,6 @@ def enter(layout: Layout, outcome: Outcome, owned: Sequence[Path] = ()) -> Outco
     Args:
         layout: the view.
         outcome: what `decide` found.
-        owned: files that an unprivileged account must own when root started the switch (environment only).
 
     Returns:
         `outcome`, its reason completed.
@@ -109,7 +112,7 @@ def enter(layout: Layout, outcome: Outcome, owned: Sequence[Path] = ()) -> Outco
         OSError: the kernel changed its mind since `decide`.
     """
     if outcome.kind == ENVIRONMENT:
-        return _environment(layout, outcome.reason, owned)
+        return _environment(layout, outcome.reason)
     _enter_namespaces(layout)
     return outcome
 
@@ -297,14 +300,13 @@ def _write_accounts(layout: Layout) -> None:
         path.write_text(text, encoding="ascii")
 
 
-def _environment(layout: Layout, reason: str, owned: Sequence[Path]) -> Outcome:
+def _environment(layout: Layout, reason: str) -> Outcome:
     """No view; root gives its power up for good."""
     if os.geteuid() != 0:
         return Outcome(ENVIRONMENT, reason)
     account = pwd.getpwnam("nobody")
     try:
-        for path in (layout.root, *owned):
-            _give(path, account.pw_uid, account.pw_gid)
+        _give(layout.root, account.pw_uid, account.pw_gid)
         privileges.become_unprivileged(account.pw_uid, account.pw_gid)
     except OSError as error:  # root of a user namespace that maps one account only is not root on the host
         return Outcome(ENVIRONMENT, f"{reason}; commands stay with this account: {error.strerror or error}")
@@ -313,11 +315,11 @@ def _environment(layout: Layout, reason: str, owned: Sequence[Path]) -> Outcome:
 
 
 def _give(path: Path, uid: int, gid: int) -> None:
+    """Make a folder, with all in it, an account's."""
     os.lchown(path, uid, gid)
-    if path.is_dir() and not path.is_symlink():
-        for folder, folders, files in os.walk(path):
-            for name in (*folders, *files):
-                os.lchown(os.path.join(folder, name), uid, gid)
+    for folder, folders, files in os.walk(path):
+        for name in (*folders, *files):
+            os.lchown(os.path.join(folder, name), uid, gid)
 
 
 def main() -> int:

@@ -144,6 +144,15 @@ def test_environment_when_asked_for(account, folder):
     assert not os.path.lexists("/etc/host-not")
 
 
+def test_files_of_one_view_can_be_used_in_the_other(tmp_path):
+    if not namespaces_allowed(tmp_path):
+        pytest.skip("this machine allows no namespaces")
+    root, write = tmp_path / "root", "umask 077; echo mine >> {}/etc/sonic/y && cat {}/etc/sonic/y"
+    for lines, (view, place) in enumerate([("environment", root), ("auto", ""), ("environment", root)], start=1):
+        done = probe(sys.executable, root, write.format(place, place), view=view)
+        assert done.stdout.splitlines()[1:] == ["mine"] * lines, done.stderr
+
+
 def test_root_keeps_one_capability_only(tmp_path):
     if os.geteuid() != 0:
         pytest.skip("not root")
