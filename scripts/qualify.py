@@ -11,6 +11,7 @@ import contextlib
 import ctypes
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -27,6 +28,7 @@ ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
 ANSIBLE = ROOT / "ansible"
 PASS, NOT_PASS, REFUSED = 0, 1, 2
+ANSIBLE_REASON = re.compile(r"^\[ERROR\]: (?:Task failed: )?(?:(?:Module|Action) failed: )?(.+)$", re.MULTILINE)
 CLEAN_UP_SECONDS = 120
 ORPHANS_SECONDS = 3
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36  # linux/prctl.h
@@ -130,14 +132,20 @@ def virtual_testbed(name: str, testbed_file: Path, faults: Sequence[str]) -> Ite
 
 
 def deploy(testbed: Testbed, log: Path) -> None:
-    """Run the deploy playbook; its output goes to `log`, and to the terminal when it fails."""
+    """Run the deploy playbook; its output goes to `log`.
+
+    Raises:
+        Refusal: it failed; the sentence has Ansible's reason.
+    """
     command = [str(BIN / "ansible-playbook"), "-i", str(testbed.inventory), str(ANSIBLE / "deploy_testbed.yml"),
                "-e", f"testbed_name={testbed.name}", "-e", f"testbed_file={testbed.testbed_file}"]
     with log.open("w", encoding="utf-8") as out:
         code = run(command, ANSIBLE, out)
     if code:
-        sys.stderr.write("".join(log.read_text(encoding="utf-8").splitlines(keepends=True)[-25:]))
-        raise Refusal(f"testbed '{testbed.name}' could not be deployed; the whole output is in {log.relative_to(ROOT)}")
+        text = log.read_text(encoding="utf-8")
+        reasons = list(dict.fromkeys(ANSIBLE_REASON.findall(text))) or text.strip().splitlines()[-1:]
+        raise Refusal(f"testbed '{testbed.name}' could not be deployed: {'; '.join(reasons)} "
+                      f"(Ansible's whole output: {log.relative_to(ROOT)})")
 
 
 def run_tests(testbed: Testbed, port: str | None, results: Path, run_id: str) -> int:
