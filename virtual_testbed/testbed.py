@@ -207,7 +207,7 @@ def _arguments(data: dict[str, Any]) -> Arguments:
 
 @contextlib.asynccontextmanager
 async def serving(engine: Engine, ports: Sequence[int]) -> AsyncIterator[list[int]]:
-    """Serves a testbed on loopback while the context lasts, its clock running when it is one that runs by itself.
+    """Serves a testbed on loopback while the context lasts; its clock, if realtime, and its switches go on unasked.
 
     Args:
         engine: what to serve.
@@ -221,7 +221,7 @@ async def serving(engine: Engine, ports: Sequence[int]) -> AsyncIterator[list[in
     """
     runner = web.AppRunner(engine.front.application(), access_log=None, shutdown_timeout=1.0)
     await runner.setup()
-    pacer = asyncio.create_task(_pace(engine)) if engine.realtime else None
+    pacer = asyncio.create_task(_pace(engine))
     try:
         for port in ports:
             try:
@@ -230,19 +230,18 @@ async def serving(engine: Engine, ports: Sequence[int]) -> AsyncIterator[list[in
                 raise EngineError(f"{HOST}:{port} cannot be used: {error.strerror or error}") from error
         yield [address[1] for address in runner.addresses]
     finally:
-        if pacer is not None:
-            pacer.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await pacer
+        pacer.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await pacer
         await runner.cleanup()
 
 
 async def _pace(engine: Engine) -> None:
-    """Has a realtime testbed follow the wall clock until it is cancelled."""
+    """Has a testbed follow the wall clock when it is realtime, and its switches' configuration, until cancelled."""
     loop = asyncio.get_running_loop()
     while True:
         await asyncio.sleep(PACE_S)
-        await loop.run_in_executor(engine.worker, engine.machine.pace)
+        await loop.run_in_executor(engine.worker, engine.machine.pace, engine.realtime)
 
 
 async def run(arguments: Arguments) -> None:

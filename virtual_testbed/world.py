@@ -63,14 +63,14 @@ class World:
         return self._network.now_ps
 
     def refresh(self) -> None:
-        """Applies the configuration changes made so far.
+        """Applies the configuration changes made so far; a switch that changed shows its new state at once.
 
         Raises:
             WorldError: a switch could not be asked.
         """
         self._check()
         for switch in self._factories:
-            self._with_agent(switch, lambda agent: agent.apply_configuration())
+            self._with_agent(switch, _take_over)
 
     def advance_to(self, time_ps: int) -> None:
         """Applies the configuration changes made so far, then computes up to that instant.
@@ -119,6 +119,11 @@ class World:
             raise WorldError(f"switch {switch}: its agent failed ({type(error).__name__}: {error})") from error
 
 
+def _take_over(agent: Agent) -> None:
+    if agent.apply_configuration():
+        agent.publish_counters()
+
+
 def _modelled(operation: Callable[[], T]) -> T:
     """Runs an operation; what the data plane refuses is the request's fault."""
     try:
@@ -159,13 +164,20 @@ class Machine:
             raise internal_error(str(error)) from error
         return result
 
-    def pace(self) -> None:
-        """One round of a clock that runs by itself: advance and write the databases; a failure is logged and kept."""
+    def pace(self, publish: bool) -> None:
+        """One round of what goes on unasked: follow the clock and the switches' configuration.
+
+        Args:
+            publish: write the databases of all switches, not only of those that were configured. A clock that runs by
+                itself needs that.
+        """
         try:
             self._clock.settle()
-            self._world.publish()
+            self._world.refresh()
+            if publish:
+                self._world.publish()
         except Exception as error:  # nobody waits for this: it must be kept until somebody asks
-            sentence = str(error) if isinstance(error, WorldError) else f"following the wall clock failed: {error!r}"
+            sentence = str(error) if isinstance(error, WorldError) else f"following the clock failed: {error!r}"
             if sentence != self._pending:
                 LOG.error("%s", sentence, exc_info=not isinstance(error, WorldError))
             self._pending = sentence

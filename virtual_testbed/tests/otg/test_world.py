@@ -31,11 +31,13 @@ class Agent:
     def __init__(self, log):
         self.log = log
         self.failure = None
+        self.changed = False
 
     def apply_configuration(self):
         if self.failure:
             raise self.failure
         self.log.append("apply")
+        return self.changed
 
     def publish_counters(self):
         if self.failure:
@@ -129,13 +131,22 @@ def test_a_failed_agent_is_told_and_made_anew(parts):
 
 def test_a_failure_while_nobody_asked_comes_out_in_the_next_answer_once(parts):
     machine = Machine(parts.world, parts.realtime())
-    machine.pace()
+    machine.pace(publish=True)
     parts.agents[0].failure = ConnectionError("redis is away")
-    machine.pace()
-    machine.pace()
+    machine.pace(publish=True)
+    machine.pace(publish=True)
     with pytest.raises(OtgError, match="redis is away"):
         machine.perform(lambda: None, changes=False)
     machine.perform(lambda: None, changes=False)
+
+
+def test_a_switch_that_is_configured_shows_it_while_time_stands_still(parts):
+    machine = Machine(parts.world, VirtualClock(parts.world))
+    machine.pace(publish=False)
+    assert parts.log == ["apply"]
+    parts.agents[0].changed = True
+    machine.pace(publish=False)
+    assert parts.log == ["apply", "apply", "publish"]
 
 
 def test_a_failed_data_plane_is_never_trusted_again(parts):
