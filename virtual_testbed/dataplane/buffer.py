@@ -8,14 +8,20 @@ a limit but wakes nobody.
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import Generic, Protocol, TypeVar
 
 from virtual_testbed.dataplane.configuration import BufferProfile, PoolConfig
 
-if TYPE_CHECKING:
-    from virtual_testbed.dataplane.forwarding import Path
-
 UNLIMITED_BYTES = 1 << 62
+
+
+class FrameKind(Protocol):
+    """What tells the frames of a queue apart; each is `frame_bytes` long with its FCS."""
+
+    frame_bytes: int
+
+
+Kind = TypeVar("Kind", bound=FrameKind)
 
 
 class Pool:
@@ -82,12 +88,11 @@ class PriorityGroup(Share):
         dropping: the watchdog discards what arrives.
     """
 
-    __slots__ = ("headroom", "headroom_size", "headroom_peak", "xon", "xon_offset", "xoff", "dropping", "port",
-                 "number")
+    __slots__ = ("headroom", "headroom_size", "headroom_peak", "xon", "xon_offset", "xoff", "dropping", "number")
 
-    def __init__(self, port: object, number: int) -> None:
+    def __init__(self, number: int) -> None:
         super().__init__()
-        self.port, self.number = port, number
+        self.number = number
         self.headroom = self.headroom_size = self.headroom_peak = self.xon = self.xon_offset = 0
         self.xoff = self.dropping = False
 
@@ -149,8 +154,8 @@ class PriorityGroup(Share):
         return max(self.xon, self.limit() - self.xon_offset) if self.xon_offset else self.xon
 
 
-class EgressQueue(Share):
-    """Frames waiting for the line, run-length coded: `runs` of [path, frames], the first is next.
+class EgressQueue(Share, Generic[Kind]):
+    """Frames waiting for the line, run-length coded: `runs` of [kind, frames], the first is next.
 
     Attributes:
         frames: how many wait (the frame on the line is not among them, its bytes are still held).
@@ -187,16 +192,16 @@ class EgressQueue(Share):
         self.pool.used -= part
         self.reserved -= size - part
 
-    def push(self, path: Path) -> None:
+    def push(self, kind: Kind) -> None:
         """Append a frame."""
         self.frames += 1
         runs = self.runs
-        if runs and runs[-1][0] is path:
+        if runs and runs[-1][0] is kind:
             runs[-1][1] += 1  # type: ignore[operator]
         else:
-            runs.append([path, 1])
+            runs.append([kind, 1])
 
-    def pop(self) -> Path:
+    def pop(self) -> Kind:
         """Take the first frame."""
         self.frames -= 1
         run = self.runs[0]
@@ -206,6 +211,6 @@ class EgressQueue(Share):
             run[1] -= 1  # type: ignore[operator]
         return run[0]  # type: ignore[return-value]
 
-    def head(self) -> Path:
+    def head(self) -> Kind:
         """The first frame."""
         return self.runs[0][0]  # type: ignore[return-value]

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 EIGHT_ZEROS = (0,) * 8
+STOPPED, STARTED, PAUSED = "stopped", "started", "paused"
+"""What `FlowCounters.transmit` says of a flow."""
 
 
 @dataclass(frozen=True)

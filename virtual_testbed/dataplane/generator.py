@@ -9,16 +9,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
+from virtual_testbed.dataplane.counters import PAUSED, STARTED, STOPPED
 from virtual_testbed.dataplane.events import FRAME_DUE, FRAME_RECEIVED, FRAME_SENT, NEVER, EventLoop
-from virtual_testbed.dataplane.storm import PAUSED, STARTED, STOPPED, Storm
+from virtual_testbed.dataplane.storm import Storm
+from virtual_testbed.dataplane.switch import Path, SwitchPort
 from virtual_testbed.dataplane.traffic import DataFlow, GeneratorPort
 from virtual_testbed.dataplane.units import PS_PER_METRE, Schedule, frame_time_ps, ps_per_byte
-
-if TYPE_CHECKING:
-    from virtual_testbed.dataplane.forwarding import Path
-    from virtual_testbed.dataplane.switch import SwitchPort
 
 
 class Lane:

@@ -10,15 +10,15 @@ from collections.abc import Iterable, Sequence
 
 from virtual_testbed.dataplane import readout
 from virtual_testbed.dataplane.configuration import SwitchConfig
-from virtual_testbed.dataplane.counters import (CapturedFrame, FlowCounters, GeneratorCounters, Statistics,
+from virtual_testbed.dataplane.counters import (STARTED, CapturedFrame, FlowCounters, GeneratorCounters, Statistics,
                                                 SwitchCounters)
 from virtual_testbed.dataplane.events import EventLoop
-from virtual_testbed.dataplane.forwarding import DROP_PORT_DOWN, ForwardingTable, Path
+from virtual_testbed.dataplane.forwarding import DROP_PORT_DOWN, ForwardingTable
 from virtual_testbed.dataplane.generator import FlowState, GeneratorSide, Lane
 from virtual_testbed.dataplane.hooks import Fault, Hooks
 from virtual_testbed.dataplane.recurrence import Recurrence
-from virtual_testbed.dataplane.storm import STARTED, Storm
-from virtual_testbed.dataplane.switch import Switch, SwitchPort
+from virtual_testbed.dataplane.storm import Storm
+from virtual_testbed.dataplane.switch import Path, Switch, SwitchPort
 from virtual_testbed.dataplane.traffic import DataFlow, Flow, GeneratorPort, Host
 from virtual_testbed.dataplane.units import PS_PER_SECOND, frame_time_ps
 
@@ -119,7 +119,7 @@ class Network:
             flow.stop(self.now_ps)
             del self._flows[flow.spec.name]
             if isinstance(flow, Storm):
-                flow.side.storms.remove(flow)
+                self._ports[flow.spec.tx_port].storms.remove(flow)
             else:
                 flow.side.forget_waiting(flow)
                 flow.side.flows.remove(flow)
@@ -198,7 +198,7 @@ class Network:
 
     def generator_counters(self, port: str) -> GeneratorCounters:
         """Counters of a generator port (by name) now, since `set_traffic`."""
-        return readout.generator_counters(self._port(port), self._sides.values(), self._flows.values(), self.now_ps)
+        return readout.generator_counters(self._port(port), self._flows.values(), self._ports, self.now_ps)
 
     def switch_counters(self, switch: str) -> SwitchCounters:
         """Counters of a switch now, since it was added."""
@@ -215,18 +215,20 @@ class Network:
         for (name, port), side in self._cables.items():
             if name == switch.name and port in switch.ports and side.switch_port is None:
                 side.switch_port = switch.ports[port]
-                switch.ports[port].connect(side)
+                switch.ports[port].connect(side, side.speed_mbps, side.propagation_ps)
 
     def _refresh(self) -> None:
         """After a change: links, paths, pauses, and what takes part in a cycle."""
         for side in self._sides.values():
             self._update_link(side)
         for side in self._sides.values():
+            port = side.switch_port
             for storm in side.storms:
                 storm.leave_level(self.now_ps)
-                storm.resolve()
-            if side.switch_port is not None:
-                side.switch_port.receiver.storms = side.storms
+                if port is not None:
+                    storm.resolve(port.receiver, port.switch.config.mac)
+            if port is not None:
+                port.receiver.storms = side.storms
             side.update_pauses(self.now_ps)
             for flow in side.flows:
                 for lane in flow.lanes:
@@ -282,8 +284,8 @@ class Network:
         path = Path(flow.index, flow.spec.frame_bytes, port, blocked)
         path.pg, path.out, path.queue = group, out, queue
         path.size = -(-flow.spec.frame_bytes // switch.config.cell_bytes) * switch.config.cell_bytes
-        if out is not None and queue is not None and out.side is not None:
-            path.tx_time_ps = frame_time_ps(flow.spec.frame_bytes, out.side.speed_mbps)
+        if blocked is None and out is not None and queue is not None:
+            path.tx_time_ps = frame_time_ps(flow.spec.frame_bytes, out.config.speed_mbps)
             lossless = bool(group.headroom_size)
             path.drop_one_in = self.hooks.drop_one_in(out.place, queue.number, lossless)
         flow.paths.append(path)
@@ -350,7 +352,7 @@ class Network:
                 raise NetworkError(f"flow {flow.name} has no DSCP: expected at least one")
 
     def _check_load(self, starting: Iterable[FlowState | Storm]) -> None:
-        for side in set(flow.side for flow in starting):
+        for side in {self._ports[flow.spec.tx_port] for flow in starting}:
             running = {flow for flow in side.flows if flow.state == STARTED} | {
                 flow for flow in starting if isinstance(flow, FlowState) and flow.side is side}
             load = sum(flow.spec.rate_fps * flow.tx_time_ps for flow in running) / PS_PER_SECOND

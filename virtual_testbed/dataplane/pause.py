@@ -6,18 +6,13 @@ follows from two instants.
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from pfctest.frame import FrameError, PfcFrame, decode
-from virtual_testbed.dataplane.events import CONTROL_AT_GENERATOR, NEVER, EventLoop
+from virtual_testbed.dataplane.events import CONTROL_AT_GENERATOR, NEVER, Action, EventLoop
 from virtual_testbed.dataplane.units import MAX_QUANTA, WIRE_OVERHEAD_BYTES, pause_time_ps, ps_per_byte
-
-if TYPE_CHECKING:
-    from virtual_testbed.dataplane.generator import GeneratorSide
-    from virtual_testbed.dataplane.storm import Storm
-    from virtual_testbed.dataplane.switch import SwitchPort
 
 FCS_BYTES = 4
 CONTROL_FRAME_BYTES = 64
@@ -48,26 +43,58 @@ def understand(frame: bytes, station_mac: str, fcs_error: bool) -> Control:
     return Control(GLOBAL_PAUSE)
 
 
+class Train(Protocol):
+    """Control frames that come at regular times, which the receiver knows in closed form while they are a level."""
+
+    control: Control
+
+    @property
+    def is_running(self) -> bool:
+        """True while frames are still to come."""
+
+    def level_frames(self, now_ps: int) -> int:
+        """Frames that have come since the train became a level."""
+
+    def leave_level(self, now_ps: int) -> None:
+        """Become single frames again: settle counts and timers as of `now_ps`."""
+
+
+class Peer(Protocol):
+    """The other end of the cable: what an XOFF and an XON of each class do there when they arrive."""
+
+    xoff_actions: list[Action]
+    xon_actions: list[Action]
+
+    def stop_train(self, priority: int, last_ps: int, lapse_ps: int) -> None:
+        """The refreshes of a class end at `last_ps` without an XON; its pause lapses at `lapse_ps`."""
+
+
 class PauseReceiver:
     """The receiving side of one switch port: timers and counts of eight classes.
 
+    Args:
+        set_gate: called with the mask of the queues shut, and now, whenever it may have changed.
+
     Attributes:
+        speed_mbps: speed of the port, which a quantum depends on.
         shuts: queue mask that a pause of each class shuts now (0: the class is not honoured).
         until_ps: end of each class's pause (`NEVER` while a storm that cannot lapse runs), in the past when none.
         counts: PFC frames counted by class (without those of a storm that is a level: see `count`).
         kinds: other control frames by kind.
         on2off, paused_ps: ends of pauses, and time paused up to the last end.
+        storms: the trains of pause frames that come to the port.
     """
 
-    def __init__(self, port: SwitchPort, loop: EventLoop) -> None:
-        self.port, self.loop = port, loop
+    def __init__(self, speed_mbps: int, set_gate: Callable[[int, int], None], loop: EventLoop) -> None:
+        self.speed_mbps, self.loop = speed_mbps, loop
+        self._set_gate = set_gate
         self.shuts = [0] * 8
         self.counted = [True] * 8
         self.until_ps = [0] * 8
         self.since_ps: list[int | None] = [None] * 8
         self.counts, self.on2off, self.paused_ps = [0] * 8, [0] * 8, [0] * 8
         self.kinds = {GLOBAL_PAUSE: 0, ERROR: 0, DISCARD: 0}
-        self.storms: list[Storm] = []
+        self.storms: Sequence[Train] = ()
         self._expiry_ps = [NEVER] * 8
         self._expire: list[Callable[[int], None]] = [self._expiry_of(priority) for priority in range(8)]
 
@@ -88,10 +115,10 @@ class PauseReceiver:
             if not self.shuts[priority]:
                 continue
             if quanta:
-                self.hold(priority, now_ps, now_ps + pause_time_ps(quanta, self.port.speed_mbps))
+                self.hold(priority, now_ps, now_ps + pause_time_ps(quanta, self.speed_mbps))
             else:
                 self.end(priority, now_ps)
-        self.port.set_gate(self.gate(), now_ps)
+        self._set_gate(self.gate(), now_ps)
 
     def count_frames(self, control: Control, frames: int) -> None:
         """Count received control frames."""
@@ -124,7 +151,7 @@ class PauseReceiver:
         """End every pause (the link went down)."""
         for priority in range(8):
             self.end(priority, now_ps)
-        self.port.set_gate(self.gate(), now_ps)
+        self._set_gate(self.gate(), now_ps)
 
     def configure(self, shuts: list[int], counted: list[bool], now_ps: int) -> None:
         """Take what each class shuts and whether it is counted; a class no longer honoured resumes."""
@@ -133,7 +160,7 @@ class PauseReceiver:
         for priority in range(8):
             if not shuts[priority]:
                 self.end(priority, now_ps)
-        self.port.set_gate(self.gate(), now_ps)
+        self._set_gate(self.gate(), now_ps)
 
     def settle(self, now_ps: int) -> None:
         """Turn storms that are levels back into single frames, because something about them may change."""
@@ -169,7 +196,7 @@ class PauseReceiver:
                 self.hold(priority, now_ps, until_ps)
                 return
             self.end(priority, now_ps)
-            self.port.set_gate(self.gate(), now_ps)
+            self._set_gate(self.gate(), now_ps)
         return expire
 
 
@@ -185,11 +212,11 @@ class PauseSender:
         self.loop, self.index = loop, index
         self.since_ps: list[int | None] = [None] * 8
         self.sent = [0] * 8
-        self.peer: GeneratorSide | None = None
+        self.peer: Peer | None = None
         self.refresh_ps = self.pause_ps = 1
         self.delay_ps = 0
 
-    def connect(self, peer: GeneratorSide, speed_mbps: int, propagation_ps: int) -> None:
+    def connect(self, peer: Peer, speed_mbps: int, propagation_ps: int) -> None:
         """Take the link's other end and its times."""
         self.peer = peer
         self.pause_ps = pause_time_ps(MAX_QUANTA, speed_mbps)
@@ -221,6 +248,15 @@ class PauseSender:
         self.since_ps[priority] = None
         last_arrival_ps = since_ps + refreshes * self.refresh_ps + self.delay_ps
         self.peer.stop_train(priority, last_arrival_ps, last_arrival_ps + self.pause_ps)
+
+    def link_went_down(self, now_ps: int) -> None:
+        """Lose what is on the cable; no class is paused any more."""
+        for priority in range(8):
+            for action in (self.peer.xoff_actions[priority], self.peer.xon_actions[priority]) if self.peer else ():
+                self.loop.cancel(action)
+            if self.since_ps[priority] is not None:
+                self.sent[priority] = self.count(priority, now_ps)
+                self.since_ps[priority] = None
 
     def count(self, priority: int, now_ps: int) -> int:
         """Frames of a class sent (decided) up to `now_ps`."""

@@ -2,17 +2,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
 from virtual_testbed.dataplane.counters import (FlowCounters, GeneratorCounters, PgCounters, PortCounters,
                                                 QueueCounters, SwitchCounters)
+from virtual_testbed.dataplane.generator import FlowState, GeneratorSide
 from virtual_testbed.dataplane.pause import DISCARD, ERROR, GLOBAL_PAUSE
 from virtual_testbed.dataplane.storm import Storm
-
-if TYPE_CHECKING:
-    from virtual_testbed.dataplane.forwarding import Path
-    from virtual_testbed.dataplane.generator import FlowState, GeneratorSide
-    from virtual_testbed.dataplane.switch import Switch, SwitchPort
+from virtual_testbed.dataplane.switch import Path, Switch, SwitchPort
 
 PS_PER_US = 10**6
 
@@ -54,13 +50,14 @@ def _data_counts(flow: FlowState, ports: Mapping[str, GeneratorSide], now_ps: in
 
 
 def _storm_counts(storm: Storm, ports: Mapping[str, GeneratorSide], now_ps: int) -> tuple[int, int]:
-    places = {id(ports[name]) for name in storm.spec.rx_ports}
-    return storm.sent(now_ps), sum(flooded(storm, side, now_ps) for side in ports.values() if id(side) in places)
+    source = ports[storm.spec.tx_port]
+    sides = {id(ports[name]): ports[name] for name in storm.spec.rx_ports}
+    return storm.sent(now_ps), sum(flooded(storm, source, side, now_ps) for side in sides.values())
 
 
-def flooded(storm: Storm, side: GeneratorSide, now_ps: int) -> int:
-    """Frames of a storm that a faulty switch has forwarded to another generator port."""
-    port, target = storm.side.switch_port, side.switch_port
+def flooded(storm: Storm, source: GeneratorSide, side: GeneratorSide, now_ps: int) -> int:
+    """Frames of a storm that a faulty switch has forwarded from its port `source` to another generator port."""
+    port, target = source.switch_port, side.switch_port
     if port is None or target is None or target is port or target.switch is not port.switch or not target.is_up:
         return 0
     if not port.switch.hooks.forwards_control(port.place):
@@ -75,9 +72,9 @@ def _holders(flow: FlowState) -> frozenset[int]:
                      if queue == flow.spec.queue and side.paused_classes >> priority & 1)
 
 
-def generator_counters(side: GeneratorSide, sides: Iterable[GeneratorSide], flows: Iterable[FlowState | Storm],
+def generator_counters(side: GeneratorSide, flows: Iterable[FlowState | Storm], ports: Mapping[str, GeneratorSide],
                        now_ps: int) -> GeneratorCounters:
-    """Counters of a generator port."""
+    """Counters of a generator port; `ports` are all of them by name."""
     everything = list(flows)
     storms = [flow for flow in everything if isinstance(flow, Storm)]
     data = [flow for flow in everything if not isinstance(flow, Storm)]
@@ -85,7 +82,7 @@ def generator_counters(side: GeneratorSide, sides: Iterable[GeneratorSide], flow
     sent += [(storm.sent(now_ps), storm.frame_bytes) for storm in storms if storm.side is side]
     received = [(delivered(path, now_ps), path.frame_bytes) for flow in data for path in flow.paths
                 if path.out is not None and path.out is side.switch_port]
-    received += [(flooded(storm, side, now_ps), storm.frame_bytes) for storm in storms]
+    received += [(flooded(storm, ports[storm.spec.tx_port], side, now_ps), storm.frame_bytes) for storm in storms]
     pfc = tuple(side.pfc_received(priority, now_ps) - side.received_cleared[priority] for priority in range(8))
     return GeneratorCounters(sum(n for n, _ in sent), sum(n for n, _ in received), sum(n * size for n, size in sent),
                              sum(n * size for n, size in received), side.is_up, side.speed_mbps, pfc)

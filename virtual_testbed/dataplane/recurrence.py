@@ -8,14 +8,12 @@ Nothing is approximated: without a recurrence every frame is stepped, and the re
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from virtual_testbed.dataplane.events import EventLoop
-
-if TYPE_CHECKING:
-    from virtual_testbed.dataplane.generator import FlowState, GeneratorSide
-    from virtual_testbed.dataplane.pause import PauseSender
-    from virtual_testbed.dataplane.switch import SwitchPort
+from virtual_testbed.dataplane.generator import FlowState, GeneratorSide
+from virtual_testbed.dataplane.pause import PauseSender
+from virtual_testbed.dataplane.switch import SwitchPort
 
 MEMORY = 4096
 """States remembered in one search; a longer cycle is still found, because then only every second state is kept, and
@@ -149,7 +147,7 @@ class Recurrence:
                           for queue in port.queues if queue.frames])
             parts.append([(group.number, group.reserved, group.shared, group.headroom, group.xoff)
                           for group in port.pgs if group.xoff or group.held])
-            horizon_ps = now_ps - (port.side.propagation_ps if port.side else 0)
+            horizon_ps = now_ps - port.propagation_ps
             parts.append([(sent_ps - now_ps, id(path)) for sent_ps, path in port.flight if sent_ps > horizon_ps])
             parts.append([path.drop_phase for path in port.switch.paths if path.drop_one_in and path.out is port])
         return repr(parts)

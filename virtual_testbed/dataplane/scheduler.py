@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from virtual_testbed.dataplane.buffer import EgressQueue
+from virtual_testbed.dataplane.buffer import EgressQueue, Kind
 from virtual_testbed.dataplane.configuration import SchedulerConfig
 
 BYTES_PER_WEIGHT = 128
@@ -54,7 +54,7 @@ class Scheduler:
             self.deficits = [0] * 8
             self.fresh = True
 
-    def choose(self, eligible: int, queues: Sequence[EgressQueue]) -> int:
+    def choose(self, eligible: int, queues: Sequence[EgressQueue[Kind]]) -> int:
         """The queue to send from, of the non-empty mask `eligible`."""
         strict = eligible & self.strict
         if strict:

@@ -5,33 +5,43 @@ between two frames. Then only its first frame and its end are events; what it ha
 """
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
+from virtual_testbed.dataplane.counters import PAUSED, STARTED, STOPPED
 from virtual_testbed.dataplane.events import FRAME_RECEIVED, NEVER, EventLoop
-from virtual_testbed.dataplane.pause import FCS_BYTES, PFC, Control, understand
+from virtual_testbed.dataplane.pause import DISCARD, FCS_BYTES, PFC, Control, PauseReceiver, understand
 from virtual_testbed.dataplane.traffic import PauseFlow
 from virtual_testbed.dataplane.units import WIRE_OVERHEAD_BYTES, Schedule, pause_time_ps
 
-if TYPE_CHECKING:
-    from virtual_testbed.dataplane.generator import GeneratorSide
 
-STOPPED, STARTED, PAUSED = "stopped", "started", "paused"
+class Line(Protocol):
+    """What a pause flow needs of the generator port that sends it."""
+
+    ps_per_byte: int
+    propagation_ps: int
+    is_up: bool
+
+    def settle_storms(self, now_ps: int) -> None:
+        """Something about the port's pause flows changes: no train is a level for the moment."""
 
 
 class Storm:
     """A pause flow, running or not.
 
     Attributes:
-        control: what the switch makes of its frames.
+        receiver: where its frames arrive (None: nowhere); `control` what the switch makes of them.
+        wire_ps, delay_ps: time of one frame on the line; from its due instant to its last bit at the switch.
         total: number of frames of this run (None: until stopped); `arrived` how many reached the switch as events or
             settled.
         delivered: frames that reached the switch while the link was up.
     """
 
-    def __init__(self, spec: PauseFlow, index: int, side: GeneratorSide, loop: EventLoop) -> None:
+    def __init__(self, spec: PauseFlow, index: int, side: Line, loop: EventLoop) -> None:
         self.spec, self.side, self.loop = spec, side, loop
         self.order = (1 << 20) + 2 * index  # after data frames, storms of one instant in the order of the flows
         self.frame_bytes = len(spec.frame) + FCS_BYTES
+        self.wire_ps = (self.frame_bytes + WIRE_OVERHEAD_BYTES) * side.ps_per_byte
+        self.delay_ps = self.wire_ps + side.propagation_ps
         self.state = STOPPED
         self.schedule = Schedule(0, spec.rate_fps)
         self.total: int | None = 0
@@ -39,25 +49,15 @@ class Storm:
         self.before = self.paused_at = self.sent_floor = 0
         self.sent_cleared = self.delivered_cleared = 0
         self.is_level = False
-        self.control = Control("discard")
+        self.receiver: PauseReceiver | None = None
+        self.control = Control(DISCARD)
         self.receive = self._receive
         self.begin_action, self.end_action = self._begin, self._end
-        self.resolve()
 
-    @property
-    def wire_ps(self) -> int:
-        """Time of one frame on the line."""
-        return (self.frame_bytes + WIRE_OVERHEAD_BYTES) * self.side.ps_per_byte
-
-    @property
-    def delay_ps(self) -> int:
-        """From a frame's due instant to its last bit at the switch."""
-        return self.wire_ps + self.side.propagation_ps
-
-    def resolve(self) -> None:
-        """Learn again what the switch makes of the frames."""
-        port = self.side.switch_port
-        self.control = understand(self.spec.frame, port.switch.config.mac if port else "", self.spec.fcs_error)
+    def resolve(self, receiver: PauseReceiver, station_mac: str) -> None:
+        """Learn where the frames arrive, and what the switch with this MAC address makes of them."""
+        self.receiver = receiver
+        self.control = understand(self.spec.frame, station_mac, self.spec.fcs_error)
 
     def start(self, now_ps: int) -> None:
         """START at `now_ps`; a running flow goes on."""
@@ -120,13 +120,13 @@ class Storm:
         self.loop.cancel(self.receive)
         self.arrived += frames
         self.delivered += frames
-        port = self.side.switch_port
-        if port is not None:
-            port.receiver.count_frames(self.control, frames)
+        receiver = self.receiver
+        if receiver is not None:
+            receiver.count_frames(self.control, frames)
             last_ps = self.schedule.instant_ps(self.arrived - 1) + self.delay_ps
             for priority, quanta in self.control.pauses:
-                if port.receiver.shuts[priority] and quanta:
-                    port.receiver.hold(priority, now_ps, last_ps + pause_time_ps(quanta, port.speed_mbps))
+                if receiver.shuts[priority] and quanta:
+                    receiver.hold(priority, now_ps, last_ps + pause_time_ps(quanta, receiver.speed_mbps))
         self._expect()
 
     def _let_go(self) -> None:
@@ -181,21 +181,20 @@ class Storm:
             self._expect()
 
     def _receive_one(self, now_ps: int) -> None:
-        port = self.side.switch_port
-        if port is not None and self.side.is_up:
+        if self.receiver is not None and self.side.is_up:
             self.delivered += 1
-            port.receiver.frame(self.control, now_ps)
+            self.receiver.frame(self.control, now_ps)
 
     def _may_be_level(self) -> bool:
-        port = self.side.switch_port
-        if port is None or self.arrived >= self._limit():
+        receiver = self.receiver
+        if receiver is None or self.arrived >= self._limit():
             return False
         if self.control.kind != PFC:
             return True
-        if sum(1 for storm in port.receiver.storms if storm.is_running and storm.control.kind == PFC) > 1:
+        if sum(1 for storm in receiver.storms if storm.is_running and storm.control.kind == PFC) > 1:
             return False
         gap_ps = self.schedule.longest_gap_ps
-        return all(not quanta or not port.receiver.shuts[priority] or pause_time_ps(quanta, port.speed_mbps) >= gap_ps
+        return all(not quanta or not receiver.shuts[priority] or pause_time_ps(quanta, receiver.speed_mbps) >= gap_ps
                    for priority, quanta in self.control.pauses)
 
     @property
@@ -204,11 +203,10 @@ class Storm:
         return self.state == STARTED or self.arrived < self._limit()
 
     def _become_level(self) -> None:
-        port = self.side.switch_port
         self.is_level = True
-        if port is not None:
+        if self.receiver is not None:
             for priority, quanta in self.control.pauses:
-                if port.receiver.shuts[priority] and quanta:
-                    port.receiver.until_ps[priority] = NEVER
+                if self.receiver.shuts[priority] and quanta:
+                    self.receiver.until_ps[priority] = NEVER
         if self.total is not None:
             self._expect_number(self.total - 1)

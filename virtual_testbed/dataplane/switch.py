@@ -7,30 +7,68 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from virtual_testbed.dataplane.buffer import UNLIMITED_BYTES, EgressQueue, Pool, PriorityGroup
 from virtual_testbed.dataplane.configuration import BufferProfile, PoolConfig, SwitchConfig, SwitchPortConfig
 from virtual_testbed.dataplane.events import FRAME_SENT, EventLoop
 from virtual_testbed.dataplane.hooks import Hooks
-from virtual_testbed.dataplane.pause import PauseReceiver, PauseSender
+from virtual_testbed.dataplane.pause import PauseReceiver, PauseSender, Peer
 from virtual_testbed.dataplane.scheduler import Scheduler
-from virtual_testbed.dataplane.watchdog import Watchdog
-
-if TYPE_CHECKING:
-    from virtual_testbed.dataplane.forwarding import Path
-    from virtual_testbed.dataplane.generator import GeneratorSide
+from virtual_testbed.dataplane.units import ps_per_byte
+from virtual_testbed.dataplane.watchdog import DROP, FORWARD, FrameCounts, Sample, Watchdog
 
 
 class ConfigurationError(ValueError):
     """A configuration that the data plane cannot take; `str()` is one sentence."""
 
 
+class Path:
+    """One kind of frame through a switch, with its counts.
+
+    Attributes:
+        flow: index of the flow; `frame_bytes` its size with FCS, `size` the same in whole cells.
+        pg, out, queue: where it is accounted and leaves; `out` and `queue` are None when `blocked` says why it is
+            dropped.
+        drop_one_in, drop_phase: a fault drops every n-th frame.
+        rx .. lost: frames received, sent, dropped by reason, lost on the wire after being sent.
+    """
+
+    COUNTED = ("rx", "tx", "blocked_drops", "tail_drops", "pg_drops", "watchdog_tx_drops", "watchdog_rx_drops",
+               "fault_drops")
+    __slots__ = ("flow", "frame_bytes", "size", "tx_time_ps", "pg", "out", "queue", "in_port", "blocked", "drop_one_in",
+                 "drop_phase", "flushed", "lost", *COUNTED)
+
+    def __init__(self, flow: int, frame_bytes: int, in_port: SwitchPort, blocked: str | None) -> None:
+        self.flow, self.frame_bytes, self.in_port, self.blocked = flow, frame_bytes, in_port, blocked
+        self.size = frame_bytes
+        self.pg: PriorityGroup = in_port.pgs[0]
+        self.out: SwitchPort | None = None
+        self.queue: EgressQueue[Path] | None = None
+        self.tx_time_ps = self.drop_one_in = self.drop_phase = self.flushed = self.lost = 0
+        self.rx = self.tx = self.blocked_drops = self.tail_drops = self.pg_drops = self.fault_drops = 0
+        self.watchdog_tx_drops = self.watchdog_rx_drops = 0
+
+    @property
+    def tx_side_drops(self) -> int:
+        """Frames counted as drops of the egress queue."""
+        return self.tail_drops + self.watchdog_tx_drops + self.fault_drops + self.flushed
+
+    @property
+    def rx_side_drops(self) -> int:
+        """Frames counted as drops of the ingress port."""
+        return self.blocked_drops + self.pg_drops + self.watchdog_rx_drops
+
+    @property
+    def inside(self) -> int:
+        """Frames in the switch now."""
+        return self.rx - self.tx - self.tx_side_drops - self.rx_side_drops
+
+
 class SwitchPort:
     """One front-panel port.
 
     Attributes:
-        side: the generator's end of the cable, None when nothing is plugged in.
+        propagation_ps: time from here to the other end of the cable.
         backlog: mask of queues with frames waiting; `gate` mask of queues shut by received pauses; `leak` queues that
             a fault lets send one frame all the same.
         current: the frame on the line; `flight` the last frames sent as (instant of the last bit, path).
@@ -40,14 +78,13 @@ class SwitchPort:
     def __init__(self, switch: Switch, config: SwitchPortConfig, index: int) -> None:
         self.switch, self.config, self.index, self.loop = switch, config, index, switch.loop
         self.name = config.name
-        self.speed_mbps = config.speed_mbps
         self.place = (switch.name, config.name)
-        self.pgs = [PriorityGroup(self, number) for number in range(8)]
-        self.queues = [EgressQueue(number) for number in range(8)]
+        self.pgs = [PriorityGroup(number) for number in range(8)]
+        self.queues: list[EgressQueue[Path]] = [EgressQueue(number) for number in range(8)]
         self.scheduler = Scheduler()
-        self.receiver = PauseReceiver(self, switch.loop)
+        self.receiver = PauseReceiver(config.speed_mbps, self.set_gate, switch.loop)
         self.sender = PauseSender(switch.loop, index)
-        self.side: GeneratorSide | None = None
+        self.propagation_ps = 0
         self.is_up = False
         self.backlog = self.gate = self.leak = 0
         self.current: Path | None = None
@@ -58,17 +95,16 @@ class SwitchPort:
         self.finish = self._finish
         self._leaks: dict[int, Callable[[int], None]] = {}
 
-    def connect(self, side: GeneratorSide) -> None:
+    def connect(self, peer: Peer, speed_mbps: int, propagation_ps: int) -> None:
         """Plug the cable in."""
-        self.side = side
-        self.sender.connect(side, side.speed_mbps, side.propagation_ps)
-        flight = side.propagation_ps // (84 * side.ps_per_byte) + 2
-        self.flight = deque(maxlen=flight)
+        self.propagation_ps = propagation_ps
+        self.sender.connect(peer, speed_mbps, propagation_ps)
+        self.flight = deque(maxlen=propagation_ps // (84 * ps_per_byte(speed_mbps)) + 2)
 
     def configure(self, config: SwitchPortConfig, now_ps: int) -> None:
         """Take a configuration; what the port holds stays."""
         self.config = config
-        self.speed_mbps = config.speed_mbps
+        self.receiver.speed_mbps = config.speed_mbps
         for n in range(8):
             self.pgs[n].configure(*self.switch.pool_of(config.priority_groups.get(n), f"{self.name} group {n}"))
             self.queues[n].set_profile(*self.switch.pool_of(config.queues.get(n), f"{self.name} queue {n}"))
@@ -128,7 +164,7 @@ class SwitchPort:
             out.awake = True
             self.loop.awake.append(out)
 
-    def _watchdog_drop(self, path: Path, queue: EgressQueue) -> None:
+    def _watchdog_drop(self, path: Path, queue: EgressQueue[Path]) -> None:
         if queue.dropping:
             path.watchdog_tx_drops += 1
         else:
@@ -206,7 +242,7 @@ class SwitchPort:
         self._leaks[queue] = leak
         self.loop.at(now_ps + period_ps, leak)
 
-    def flush(self, queue: EgressQueue, now_ps: int) -> None:
+    def flush(self, queue: EgressQueue[Path], now_ps: int) -> None:
         """Discard what waits in a queue (not the frame on the line)."""
         while queue.frames:
             path = queue.pop()
@@ -217,7 +253,7 @@ class SwitchPort:
     def link_went_down(self, now_ps: int) -> None:
         """Lose the frame on the line and those on the cable, discard the queues, forget every pause."""
         for sent_ps, path in self.flight:
-            if self.side is not None and sent_ps > now_ps - self.side.propagation_ps:
+            if sent_ps > now_ps - self.propagation_ps:
                 path.lost += 1
         self.flight.clear()
         if self.current is not None:
@@ -228,13 +264,7 @@ class SwitchPort:
         for queue in self.queues:
             self.flush(queue, now_ps)
         self.receiver.end_all(now_ps)
-        for priority in range(8):
-            for action in (self.side.xoff_actions[priority], self.side.xon_actions[priority]) if self.side else ():
-                self.loop.cancel(action)
-            since_ps = self.sender.since_ps[priority]
-            if since_ps is not None:
-                self.sender.sent[priority] = self.sender.count(priority, now_ps)
-                self.sender.since_ps[priority] = None
+        self.sender.link_went_down(now_ps)
 
     def link_came_up(self, now_ps: int) -> None:
         """Groups that are still congested pause again."""
@@ -246,11 +276,50 @@ class SwitchPort:
     def in_flight(self, now_ps: int) -> dict[Path, int]:
         """Frames sent whose last bit has not reached the other end."""
         found: dict[Path, int] = {}
-        propagation_ps = self.side.propagation_ps if self.side else 0
         for sent_ps, path in self.flight:
-            if sent_ps + propagation_ps > now_ps:
+            if sent_ps + self.propagation_ps > now_ps:
                 found[path] = found.get(path, 0) + 1
         return found
+
+    def sample(self, number: int, now_ps: int) -> Sample:
+        """Read a queue for a poll of the watchdog."""
+        receiver, queue = self.receiver, self.queues[number]
+        packets = sum(path.tx for path in self.switch.paths if path.queue is queue)
+        return Sample(now_ps, receiver.count(number, now_ps), receiver.on2off[number], receiver.is_paused(number),
+                      packets, queue.reserved + queue.shared, receiver.duration_ps(number, now_ps))
+
+    def frames_through(self, number: int) -> FrameCounts:
+        """Frames (sent, dropped) of a queue and (accepted, dropped) of its priority group so far."""
+        queue, group = self.queues[number], self.pgs[self.config.tc_to_pg[number]]
+        out = [path for path in self.switch.paths if path.queue is queue]
+        into = [path for path in self.switch.paths if path.pg is group]
+        return (sum(path.tx for path in out), sum(path.tx_side_drops for path in out),
+                sum(path.rx - path.rx_side_drops for path in into), sum(path.rx_side_drops for path in into))
+
+    def act_on_storm(self, number: int, action: str, now_ps: int) -> None:
+        """Do what the watchdog's `drop` or `forward` does to a queue and its priority (`alert`: nothing)."""
+        if action in (DROP, FORWARD):
+            self.muted.add(number)
+        if action == DROP:
+            self._set_dropping(number, True)
+            if self.switch.config.asic_type == "broadcom":
+                self.flush(self.queues[number], now_ps)
+        self.apply_priorities(now_ps)
+
+    def undo_action(self, number: int, now_ps: int) -> None:
+        """Undo what the watchdog has done to a queue and its priority."""
+        self.muted.discard(number)
+        self._set_dropping(number, False)
+        self.apply_priorities(now_ps)
+
+    def _set_dropping(self, number: int, dropping: bool) -> None:
+        """Drop what would leave by the queue, and what comes in with its traffic class if that has a group of its
+        own.
+        """
+        self.queues[number].dropping = dropping
+        group = self.config.tc_to_pg[number]
+        if list(self.config.tc_to_pg.values()).count(group) == 1:
+            self.pgs[group].dropping = dropping
 
 
 class Switch:
@@ -262,7 +331,7 @@ class Switch:
         self.ports = {name: SwitchPort(self, port, first_index + place)
                       for place, (name, port) in enumerate(config.ports.items())}
         self.paths: list[Path] = []
-        self.watchdog = Watchdog(self)
+        self.watchdog = Watchdog(self.ports, loop)
 
     def pool_of(self, profile: BufferProfile | None, user: str) -> tuple[BufferProfile | None, Pool]:
         """The pool a profile names (an unlimited one of its own without a profile).
@@ -293,4 +362,4 @@ class Switch:
                 self.pools[name] = Pool(pool)
         for name, port in self.ports.items():
             port.configure(config.ports[name], now_ps)
-        self.watchdog.configure(now_ps)
+        self.watchdog.configure(config, now_ps)

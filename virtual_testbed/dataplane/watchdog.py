@@ -5,20 +5,19 @@ watched through PFC class n. The grid starts when the watchdog is first configur
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from virtual_testbed.dataplane.configuration import WatchdogConfig
+from virtual_testbed.dataplane.configuration import SwitchConfig, SwitchPortConfig, WatchdogConfig
 from virtual_testbed.dataplane.counters import WatchdogState
-from virtual_testbed.dataplane.events import POLL
+from virtual_testbed.dataplane.events import POLL, EventLoop
 from virtual_testbed.dataplane.units import PS_PER_MS
-
-if TYPE_CHECKING:
-    from virtual_testbed.dataplane.switch import Switch, SwitchPort
 
 OPERATIONAL, STORMED = "operational", "stormed"
 DROP, FORWARD, ALERT = "drop", "forward", "alert"
+FrameCounts = tuple[int, int, int, int]
+"""Frames (sent, dropped) of a queue and (accepted, dropped) of its priority group."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +31,10 @@ class Sample:
     packets: int
     occupancy: int
     paused_ps: int
+
+
+Judgement = Callable[[Sample, Sample], bool]
+"""Whether two polls in a row look like a storm."""
 
 
 def broadcom(before: Sample, now: Sample) -> bool:
@@ -56,22 +59,40 @@ def generic(before: Sample, now: Sample) -> bool:
     return (now.paused_ps - before.paused_ps) * 10 > (now.time_ps - before.time_ps) * 8
 
 
-PERSONALITIES: dict[str, Callable[[Sample, Sample], bool]] = {"broadcom": broadcom, "mellanox": mellanox}
+PERSONALITIES: dict[str, Judgement] = {"broadcom": broadcom, "mellanox": mellanox}
+
+
+class WatchedPort(Protocol):
+    """What the watchdog reads of a switch port, and what it does to it."""
+
+    config: SwitchPortConfig
+
+    def sample(self, number: int, now_ps: int) -> Sample:
+        """Read a queue for a poll."""
+
+    def frames_through(self, number: int) -> FrameCounts:
+        """Frames through a queue and its priority group so far."""
+
+    def act_on_storm(self, number: int, action: str, now_ps: int) -> None:
+        """Apply `drop`, `forward` or `alert` to a queue and its priority."""
+
+    def undo_action(self, number: int, now_ps: int) -> None:
+        """Let a queue and its priority work again."""
 
 
 class QueueWatch:
     """The watchdog of one (port, queue)."""
 
-    def __init__(self, port: SwitchPort, queue: int) -> None:
+    def __init__(self, port: WatchedPort, queue: int) -> None:
         self.port, self.queue = port, queue
         self.config: WatchdogConfig | None = None
         self.last: Sample | None = None
         self.left_ms = 0
         self.status, self.action = OPERATIONAL, ""
         self.detected = self.restored = 0
-        self.totals = (0, 0, 0, 0)
-        self.latest = (0, 0, 0, 0)
-        self.base = (0, 0, 0, 0)
+        self.totals: FrameCounts = (0, 0, 0, 0)
+        self.latest: FrameCounts = (0, 0, 0, 0)
+        self.base: FrameCounts = (0, 0, 0, 0)
 
     def set(self, config: WatchdogConfig | None, now_ps: int) -> None:
         """Take a configuration; None, or another one, ends a storm and starts anew."""
@@ -82,7 +103,7 @@ class QueueWatch:
         self.config, self.last = config, None
         self.left_ms = config.detection_ms if config else 0
 
-    def poll(self, sample: Sample, poll_ms: int, positive: Callable[[Sample, Sample], bool]) -> str:
+    def poll(self, sample: Sample, poll_ms: int, positive: Judgement) -> str:
         """Judge one poll: `storm`, `restore` or nothing."""
         before, self.last = self.last, sample
         if self.config is None or before is None:
@@ -114,16 +135,10 @@ class QueueWatch:
         """A storm begins: act."""
         self.status, self.action = STORMED, action
         self.detected += 1
-        self.base = self.frames()
+        self.base = self.port.frames_through(self.queue)
         if self.config is not None and action != ALERT:
             self.left_ms = self.config.restoration_ms or 0
-        if action in (DROP, FORWARD):
-            self.port.muted.add(self.queue)
-        if action == DROP:
-            self._set_dropping(True)
-            if self.port.switch.config.asic_type == "broadcom":
-                self.port.flush(self.port.queues[self.queue], now_ps)
-        self.port.apply_priorities(now_ps)
+        self.port.act_on_storm(self.queue, action, now_ps)
 
     def clear(self, now_ps: int) -> None:
         """A storm ends: undo."""
@@ -133,35 +148,10 @@ class QueueWatch:
         self.restored += 1
         if self.config is not None:
             self.left_ms = self.config.detection_ms
-        self.port.muted.discard(self.queue)
-        self._set_dropping(False)
-        self.port.apply_priorities(now_ps)
+        self.port.undo_action(self.queue, now_ps)
 
-    def _set_dropping(self, dropping: bool) -> None:
-        """Drop what would leave by the queue, and what comes in with its traffic class if that has a group of its
-        own.
-        """
-        port = self.port
-        port.queues[self.queue].dropping = dropping
-        group = port.config.tc_to_pg[self.queue]
-        if list(port.config.tc_to_pg.values()).count(group) == 1:
-            port.pgs[group].dropping = dropping
-
-    def frames(self) -> tuple[int, int, int, int]:
-        """Frames (sent, dropped) of the queue and (accepted, dropped) of its priority group so far."""
-        port, group = self.port, self.port.config.tc_to_pg[self.queue]
-        sent = dropped = accepted = refused = 0
-        for path in port.switch.paths:
-            if path.out is port and path.queue is port.queues[self.queue]:
-                sent += path.tx
-                dropped += path.tx_side_drops
-            if path.pg is port.pgs[group]:
-                accepted += path.rx - path.rx_side_drops
-                refused += path.rx_side_drops
-        return sent, dropped, accepted, refused
-
-    def _since_base(self) -> tuple[int, int, int, int]:
-        now = self.frames()
+    def _since_base(self) -> FrameCounts:
+        now = self.port.frames_through(self.queue)
         return (now[0] - self.base[0], now[1] - self.base[1], now[2] - self.base[2], now[3] - self.base[3])
 
     def state(self) -> WatchdogState:
@@ -171,24 +161,25 @@ class QueueWatch:
         return WatchdogState(self.status, self.detected, self.restored, *totals, *latest)
 
 
-def _add(a: tuple[int, int, int, int], b: tuple[int, int, int, int]) -> tuple[int, int, int, int]:
+def _add(a: FrameCounts, b: FrameCounts) -> FrameCounts:
     return (a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3])
 
 
 class Watchdog:
     """The watchdog of a switch: all watched queues and the poll."""
 
-    def __init__(self, switch: Switch) -> None:
-        self.switch = switch
+    def __init__(self, ports: Mapping[str, WatchedPort], loop: EventLoop) -> None:
+        self.ports, self.loop = ports, loop
         self.watches: dict[tuple[str, int], QueueWatch] = {}
         self.poll_ms = 0
         self.big_red_switch = False
+        self.positive: Judgement = generic
         self.poll_action = self._poll
 
-    def configure(self, now_ps: int) -> None:
-        """Take the switch's configuration: which queues are watched, how, and how often."""
-        config = self.switch.config
-        for name, port in self.switch.ports.items():
+    def configure(self, config: SwitchConfig, now_ps: int) -> None:
+        """Take the switch's configuration: which queues are watched, how, and how often; the ports have theirs."""
+        self.positive = PERSONALITIES.get(config.asic_type, generic)
+        for name, port in self.ports.items():
             wanted = port.config.watchdog_priorities if port.config.watchdog else frozenset()
             for queue in range(8):
                 if queue in wanted and (name, queue) not in self.watches:
@@ -198,10 +189,10 @@ class Watchdog:
         active = any(watch.config for watch in self.watches.values())
         poll_ms = config.watchdog_poll_ms if active else 0
         if poll_ms != self.poll_ms:
-            self.switch.loop.cancel(self.poll_action)
+            self.loop.cancel(self.poll_action)
             self.poll_ms = poll_ms
             if poll_ms:
-                self.switch.loop.at(now_ps + poll_ms * PS_PER_MS, self.poll_action, POLL)
+                self.loop.at(now_ps + poll_ms * PS_PER_MS, self.poll_action, POLL)
         if config.big_red_switch != self.big_red_switch:
             self._set_big_red_switch(config.big_red_switch, now_ps)
 
@@ -214,22 +205,14 @@ class Watchdog:
                 watch.storm(DROP, now_ps)
 
     def _poll(self, now_ps: int) -> None:
-        self.switch.loop.at(now_ps + self.poll_ms * PS_PER_MS, self.poll_action, POLL)
+        self.loop.at(now_ps + self.poll_ms * PS_PER_MS, self.poll_action, POLL)
         if self.big_red_switch:
             return
-        positive = PERSONALITIES.get(self.switch.config.asic_type, generic)
         for watch in self.watches.values():
             if watch.config is None:
                 continue
-            verdict = watch.poll(self._sample(watch, now_ps), self.poll_ms, positive)
+            verdict = watch.poll(watch.port.sample(watch.queue, now_ps), self.poll_ms, self.positive)
             if verdict == "storm":
                 watch.storm(watch.config.action, now_ps)
             elif verdict == "restore":
                 watch.clear(now_ps)
-
-    def _sample(self, watch: QueueWatch, now_ps: int) -> Sample:
-        port, priority = watch.port, watch.queue
-        receiver, queue = port.receiver, port.queues[priority]
-        packets = sum(path.tx for path in self.switch.paths if path.queue is queue)
-        return Sample(now_ps, receiver.count(priority, now_ps), receiver.on2off[priority], receiver.is_paused(priority),
-                      packets, queue.reserved + queue.shared, receiver.duration_ps(priority, now_ps))
