@@ -41,7 +41,8 @@ qualify: $(VENV)/.installed  ## qualify a switch: TESTBED=, PORT=, FAULT=, DEPLO
 	    $(if $(FAULT),--fault '$(FAULT)') $(if $(DEPLOY),--deploy)
 
 test: lint  ## lint, type check and run the project's tests
-	$(BIN)/python -m pytest -q -n 2 --dist loadscope -rs
+	XDG_CACHE_HOME=$(CURDIR)/$(VENV)/cache XDG_CONFIG_HOME=$(CURDIR)/$(VENV)/config \
+	    $(BIN)/python -m pytest -q -n 2 --dist loadscope -rs
 
 lint: $(VENV)/.test-installed  ## flake8, mypy and ansible-lint
 	$(BIN)/flake8
