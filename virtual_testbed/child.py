@@ -142,13 +142,13 @@ class Child:
             ready = json.loads(line)
             if ready["ready"] is not True:
                 raise ValueError("it is not ready")
-            self.change_arguments(kept_ports(self.spec.kind, ready))
+            self._change_arguments(kept_ports(self.spec.kind, ready))
         except (ValueError, KeyError, TypeError) as error:
             raise ChildError(f"{self.spec.name} printed {line[:200].decode(errors='replace').strip()!r} instead of its "
                              f"ready line ({type(error).__name__}: {error})") from None
         return dict(ready)
 
-    def change_arguments(self, changes: Mapping[str, Any]) -> None:
+    def _change_arguments(self, changes: Mapping[str, Any]) -> None:
         """Change values of its argument file; it reads them at its next start."""
         if self.spec.argument_file is not None and changes:
             path = Path(self.spec.argument_file)

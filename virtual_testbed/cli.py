@@ -16,13 +16,13 @@ from tabulate import tabulate
 from virtual_testbed.child import tail
 from virtual_testbed.description import DescriptionError, Testbed, load_testbed
 from virtual_testbed.faults import FaultError, parse_fault
-from virtual_testbed.lifecycle import LifecycleError, Status, bring_up, inspect, take_down
+from virtual_testbed.lifecycle import LifecycleError, Status, bring_up, down_command, inspect, take_down
 from virtual_testbed.plan import Options
-from virtual_testbed.state import StateError, TestbedFolder, folders_of
+from virtual_testbed.state import DEFAULT_STATE, STATE_VARIABLE, StateError, TestbedFolder, folders_of
 
 _STATE = click.option(
-    "--state", "state", type=click.Path(path_type=Path, file_okay=False), default=Path(".virtual_testbed"),
-    envvar="VIRTUAL_TESTBED_STATE", show_default=True, show_envvar=True, help="Folder where testbeds keep their files.")
+    "--state", "state", type=click.Path(path_type=Path, file_okay=False), default=Path(DEFAULT_STATE),
+    envvar=STATE_VARIABLE, show_default=True, show_envvar=True, help="Folder where testbeds keep their files.")
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 
 
@@ -88,20 +88,23 @@ def _check_fault(spec: str, testbed: Testbed) -> None:
         raise FaultError(f"fault '{spec}': no port {scope.port} on {', '.join(switch.name for switch in switches)}")
 
 
-def _summary(runtime: dict[str, Any], folder: TestbedFolder) -> str:
-    """How to use what is up now."""
+def _access(runtime: dict[str, Any], folder: TestbedFolder) -> list[tuple[str, str]]:
+    """How switches and traffic generators are reached: what, and where."""
     ssh = [(f"ssh to {name}", shlex.join(["ssh", "-F", _short(folder.ssh / "config"), name]))
            for name in runtime["switches"]]
+    return [*ssh, ("password", f"in {_short(folder.ssh / 'password')} (user admin)"), ("OTG", runtime["otg"]["url"])]
+
+
+def _summary(runtime: dict[str, Any], folder: TestbedFolder) -> str:
+    """How to use what is up now."""
     rows = [
-        *ssh,
-        ("password", f"in {_short(folder.ssh / 'password')} (user admin)"),
-        ("OTG", runtime["otg"]["url"]),
+        *_access(runtime, folder),
         ("clock", f"{runtime['clock']['mode']}, {runtime['clock']['url']}"),
         ("testbed file", _short(Path(runtime["testbed_file"]))),
         ("inventory", _short(Path(runtime["inventory"]))),
         ("root view", runtime["root_view"]),
         ("faults", ", ".join(runtime["faults"]) or "none"),
-        ("stop it with", f"virtual-testbed down {runtime['testbed']}"),
+        ("stop it with", down_command(folder)),
     ]
     return f"testbed {runtime['testbed']} is up\n" + tabulate(rows, tablefmt="plain")
 
@@ -146,7 +149,7 @@ def status(name: str | None, state: Path, *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps([_as_json(one) for one in found], indent=1))
     else:
-        click.echo("\n\n".join(_table(one) for one in found))
+        click.echo("\n\n".join(_table(one, folder) for one, folder in zip(found, folders)))
     sys.exit(0 if all(one.state == "up" for one in found) else 1)
 
 
@@ -156,11 +159,12 @@ def _as_json(found: Status) -> dict[str, Any]:
             "runtime": found.runtime}
 
 
-def _table(found: Status) -> str:
+def _table(found: Status, folder: TestbedFolder) -> str:
     """A status for people."""
     lines = [f"testbed {found.name}: {found.state}" + (f" ({found.reason})" if found.reason else "")]
     if found.runtime is None:
         return lines[0]
+    lines += [f"{what}: {where}" for what, where in _access(found.runtime, folder)]
     if found.clock is not None:
         lines.append(f"clock: {found.clock['mode']}, at {found.clock['now_ns'] / 1e9:.3f} s, "
                      f"{found.clock['lag_ns'] / 1e6:.3f} ms behind")

@@ -72,7 +72,11 @@ class SwitchLink:
 
 @dataclass(frozen=True)
 class Testbed:
-    """A virtual testbed, ready to be started. `entry` is its entry of the testbed file, every key kept."""
+    """A virtual testbed, ready to be started.
+
+    `entry` is its entry of the testbed file, every key kept; its `lab_folder` is the absolute path of the folder whose
+    `files/` and `vars/` describe the testbed, so that a copy of the entry elsewhere still means these.
+    """
 
     __test__ = False  # the name is not pytest's
 
@@ -91,7 +95,8 @@ def load_testbed(name: str, testbed_file: Path, profiles: Path = PROFILES) -> Te
 
     Args:
         name: its `conf-name` (or `name`).
-        testbed_file: `ansible/testbed.yaml`; the graph files are looked for in `files/` beside it.
+        testbed_file: `ansible/testbed.yaml`. `files/` and `vars/` are those of the entry's `lab_folder` (relative to
+            the testbed file), else those beside it.
         profiles: folder of the HwSKU profiles.
 
     Raises:
@@ -103,8 +108,10 @@ def load_testbed(name: str, testbed_file: Path, profiles: Path = PROFILES) -> Te
         if entry.get("virtual") is not True:
             raise DescriptionError(f"testbed {name} is hardware; `virtual-testbed` only starts virtual ones")
         inv_name = _inventory_name(entry, where)
-        _check_topology(entry, file, where)
-        graph = load_graph(inv_name, file.parent / "files")
+        lab = (file.parent / str(entry.get("lab_folder") or ".")).resolve()
+        entry["lab_folder"] = str(lab)
+        _check_topology(entry, lab, where)
+        graph = load_graph(inv_name, lab / "files")
         switches = tuple(_switch(dut, graph, where, profiles) for dut in _dut_names(entry, where))
         generators = _generators(entry, graph, where)
         cables = _Cables({switch.name: switch for switch in switches}, generators, graph)
@@ -167,11 +174,13 @@ def _inventory_name(entry: Mapping[str, Any], where: str) -> str:
     return name
 
 
-def _check_topology(entry: Mapping[str, Any], file: Path, where: str) -> None:
-    """A topology that is named must exist."""
+def _check_topology(entry: Mapping[str, Any], lab: Path, where: str) -> None:
+    """A topology that is named, as `topo: NAME` or `topo: {name: NAME}`, must exist."""
     topology = entry.get("topo")
-    if topology and not (file.parent / "vars" / f"topo_{topology}.yml").is_file():
-        raise DescriptionError(f"{where}: topo {topology} needs {file.parent / 'vars'}/topo_{topology}.yml, "
+    if isinstance(topology, dict):
+        topology = topology.get("name")
+    if topology and not (lab / "vars" / f"topo_{topology}.yml").is_file():
+        raise DescriptionError(f"{where}: topo {topology} needs {lab / 'vars'}/topo_{topology}.yml, "
                                "which does not exist")
 
 

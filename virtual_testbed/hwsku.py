@@ -1,4 +1,7 @@
-"""What a HwSKU has: its platform and front-panel ports, read from the profiles in `virtual_testbed/sonic/profiles`."""
+"""The front-panel ports that a HwSKU has, which cables must fit: from the profiles in `virtual_testbed/sonic/profiles`.
+
+`virtual_testbed.sonic.profile` reads all of a profile, for the switch itself.
+"""
 
 from __future__ import annotations
 
@@ -16,22 +19,17 @@ class HwSkuError(Exception):
 
 @dataclass(frozen=True)
 class SwitchPort:
-    """A front-panel port as SONiC's `port_config.ini` has it; `lanes` is its comma separated lane list."""
+    """A front-panel port as SONiC's `port_config.ini` has it."""
 
     name: str
-    lanes: str
-    alias: str
-    index: int
     speed_mbps: int
 
 
 @dataclass(frozen=True)
 class HwSku:
-    """A HwSKU: `platform` as SONiC names it, `asic_type` as in `sonic_version.yml`, `ports` by name in panel order."""
+    """A HwSKU: `ports` by name in panel order."""
 
     name: str
-    platform: str
-    asic_type: str
     ports: Mapping[str, SwitchPort]
 
 
@@ -53,17 +51,11 @@ def load_hwsku(name: str, profiles: Path = PROFILES) -> HwSku:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         ports = [_port(row) for row in data["ports"]]
-        return HwSku(name, str(data["platform"]), str(data["asic_type"]), {port.name: port for port in ports})
+        return HwSku(name, {port.name: port for port in ports})
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise HwSkuError(f"{path}: not a HwSKU profile ({type(error).__name__}: {error})") from error
 
 
 def _port(row: Mapping[str, object]) -> SwitchPort:
-    """One port of a profile; numbers may be written as JSON strings, as SONiC's own tables do."""
-    return SwitchPort(
-        name=str(row["name"]),
-        lanes=str(row["lanes"]),
-        alias=str(row["alias"]),
-        index=int(str(row["index"])),
-        speed_mbps=int(str(row["speed"])),
-    )
+    """One port of a profile; the speed may be written as a JSON string, as SONiC's own tables do."""
+    return SwitchPort(str(row["name"]), int(str(row["speed"])))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -20,7 +21,8 @@ from typing import Any
 from virtual_testbed.description import Testbed
 from virtual_testbed.plan import Options, make_plan
 from virtual_testbed.process import RUN_VARIABLE, identify
-from virtual_testbed.state import TestbedFolder, clean_up, locked, make_run_folder, read_json, write_json
+from virtual_testbed.state import (
+    DEFAULT_STATE, STATE_VARIABLE, TestbedFolder, clean_up, locked, make_run_folder, read_json, write_json)
 
 _POLL_S = 0.05
 _DOWN_S = 20.0
@@ -53,7 +55,7 @@ def bring_up(testbed: Testbed, folder: TestbedFolder, options: Options) -> dict[
             running = folder.supervisor()
             who = f"supervisor {running.pid}" if running else "it is being started or stopped"
             raise LifecycleError(f"testbed {testbed.name} is up already ({who}): "
-                                 f"stop it with `virtual-testbed down {testbed.name}`")
+                                 f"stop it with `{down_command(folder)}`")
         clean_up(folder)  # a killed run's
         run_folder = make_run_folder()
         write_json(folder.run, {"run_folder": str(run_folder), "inventory": testbed.inv_name, "supervisor": None})
@@ -147,6 +149,12 @@ def take_down(folder: TestbedFolder, purge: bool = False) -> bool:
             raise LifecycleError(f"testbed {folder.name} is being started or stopped by someone else: try again")
         time.sleep(_POLL_S)
         _end_supervisor(folder)  # one that was just being started
+
+
+def down_command(folder: TestbedFolder) -> str:
+    """What a user types, from the current folder, to stop a testbed."""
+    state, default = folder.path.parent, Path(os.environ.get(STATE_VARIABLE) or DEFAULT_STATE).resolve()
+    return shlex.join(["virtual-testbed", "down", folder.name, *(["--state", str(state)] if state != default else [])])
 
 
 def _remove(path: Path) -> None:

@@ -148,8 +148,7 @@ def make_plan(testbed: Testbed, folder: TestbedFolder, run_folder: Path, options
     write_json(folder.path / "engine.json", _engine_arguments(testbed, accesses, options))
     password = ensure_password(folder.ssh / "password")
     for switch, access in zip(testbed.switches, accesses):
-        arguments = {**_ssh_arguments(switch, access, folder, password), "faults": list(options.faults),
-                     "root_view": options.root_view}
+        arguments = {**_ssh_arguments(switch, access, folder, password), "root_view": options.root_view}
         write_json(folder.path / f"{switch.name}.json", arguments, mode=0o600)
     redis = [_redis_child(access, folder, options.commands.redis) for access in accesses]
     engine = ChildSpec("engine", "engine", ENGINE_STAGE, options.commands.engine, str(folder.path / "engine.json"),
@@ -201,16 +200,13 @@ def _engine_arguments(testbed: Testbed, accesses: Sequence[SwitchAccess], option
 
 
 def _ssh_arguments(switch: Switch, access: SwitchAccess, folder: TestbedFolder, password: str) -> dict[str, Any]:
-    """The argument file of a switch's SSH server, but for the options; the clock's url follows when it is known."""
+    """The argument file of a switch's SSH server, but for the options."""
     home = folder.switch(switch.name)
     return {
         "name": switch.name, "hostname": switch.name, "user": USER, "password": password,
         "authorized_keys": str(folder.ssh / "id_ed25519.pub"), "host_key": str(home / "host_key"), "port": 0,
         "root": str(home / "root"), "bin": str(home / "bin"), "redis_socket": access.redis_socket,
-        "hwsku": switch.hwsku.name, "platform": switch.hwsku.platform, "asic_type": switch.hwsku.asic_type,
-        "ports": [{"name": port.name, "speed_mbps": port.speed_mbps, "alias": port.alias, "lanes": port.lanes,
-                   "index": port.index} for port in switch.hwsku.ports.values()],
-        "mac": switch_mac(switch.name), "clock_url": None,
+        "hwsku": switch.hwsku.name, "mac": switch_mac(switch.name),
     }
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from virtual_testbed.process import ProcessIdentity, end_run
 
+STATE_VARIABLE, DEFAULT_STATE = "VIRTUAL_TESTBED_STATE", ".virtual_testbed"
 RUN_FOLDER_PREFIX = "vtb-"
 # A unix socket's path has room for 107 characters; ssh adds 17 to a control path while it makes one.
 _LONGEST_TEMPORARY_FOLDER = 40

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from virtual_testbed.child import Child, ChildError
-from virtual_testbed.plan import SSH_STAGE, USER, Plan
+from virtual_testbed.plan import USER, Plan
 from virtual_testbed.process import end_run, this_process
 from virtual_testbed.render import CONTROL_PATHS, LOOPBACK, render_all
 from virtual_testbed.state import TestbedFolder, clean_up, read_json, remove_run_folder, write_json
@@ -106,8 +106,6 @@ class Supervisor:
     async def _start_stages(self) -> None:
         """One stage after the other; the first child that does not become ready ends it."""
         for stage in sorted({child.spec.stage for child in self._children.values()}):
-            if stage == SSH_STAGE:
-                self._tell_clock()
             async with asyncio.TaskGroup() as group:
                 starts = [group.create_task(_outcome(child)) for child in self._of_stage(stage)]
             for start in starts:
@@ -119,16 +117,6 @@ class Supervisor:
     def _of_stage(self, stage: int) -> list[Child]:
         """The children that start together."""
         return [child for child in self._children.values() if child.spec.stage == stage]
-
-    def _of_kind(self, kind: str) -> list[Child]:
-        """The children of one kind, in the order of the plan."""
-        return [child for child in self._children.values() if child.spec.kind == kind]
-
-    def _tell_clock(self) -> None:
-        """The SSH servers get the clock's url, which the engine has just said."""
-        for engine in self._of_kind("engine"):
-            for child in self._of_kind("ssh"):
-                child.change_arguments({"clock_url": engine.ready["clock_url"]})
 
     async def _watch_all(self) -> None:
         """Start the dead again until it is told to end, or the testbed has failed."""

@@ -20,7 +20,7 @@ from virtual_testbed.sonic.counters import WATCHDOG_FIELDS, Hash, ObjectIds, cou
 from virtual_testbed.sonic.databases import Config
 from virtual_testbed.sonic.factory import factory_config, switch_mac
 from virtual_testbed.sonic.profile import load_profile
-from virtual_testbed.sonic.resp import Connection, DatabaseError
+from virtual_testbed.sonic.resp import DatabaseError
 from virtual_testbed.sonic.translate import Translation, translate
 
 _log = logging.getLogger(__name__)
@@ -285,8 +285,3 @@ class SonicAgent:
                 "speed": str(port.speed_mbps)}
         self._appl.publish(appl)
         self._state.publish(state)
-
-
-def open_config(redis_socket: str) -> Connection:
-    """A connection to CONFIG_DB (for tools and tests)."""
-    return databases.connect(redis_socket, "CONFIG_DB")

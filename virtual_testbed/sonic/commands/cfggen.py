@@ -8,25 +8,38 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from virtual_testbed.sonic.commands.context import Switch, run, this_switch
 from virtual_testbed.sonic.databases import Config, as_json, checked_config, merge, natural, write_config
 
 
-def _read(path: str, switch: Switch) -> Any:
-    with sys.stdin if path == "-" else open(path, encoding="utf-8") as stream:
-        return json.load(stream)
+def _read(path: str, switch: Switch, parse: Callable[[str], Any]) -> Config:
+    """A source file. Raises OSError; ValueError that names the file."""
+    try:
+        text = sys.stdin.read() if path == "-" else switch.file(path).read_text(encoding="utf-8")
+        data = parse(text)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+    return checked_config(data, path)
+
+
+def _yaml(text: str) -> Any:
+    """YAML content. Raises ValueError."""
+    import yaml
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ValueError(" ".join(str(error).split())) from error
 
 
 def _gather(arguments: argparse.Namespace, switch: Switch) -> Config:
     data: Config = switch.running() if arguments.from_db else {}
     for path in arguments.json or []:
-        data = merge(data, checked_config(_read(path, switch), path))
+        data = merge(data, _read(path, switch, json.loads))
     for path in arguments.yaml or []:
-        import yaml
-        with open(path, encoding="utf-8") as stream:
-            data = merge(data, checked_config(yaml.safe_load(stream), path))
+        data = merge(data, _read(path, switch, _yaml))
     if arguments.additional_data:
         data = merge(data, checked_config(json.loads(arguments.additional_data), "-a"))
     return data

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 
 import click
 
@@ -42,11 +43,30 @@ def _read(switch: Switch, name: str) -> Config:
     """A configuration file. Ends the command with one sentence when it cannot be used."""
     try:
         text = sys.stdin.read() if name == "/dev/stdin" else switch.file(name).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        sys.exit(f"error: {name} cannot be read: {getattr(error, 'strerror', None) or error}")
+    return _parse(text, name)
+
+
+def _parse(text: str, name: str) -> Config:
+    """A configuration from JSON. Ends the command with one sentence when it is none."""
+    try:
         return checked_config(json.loads(text), name)
     except json.JSONDecodeError as error:
         sys.exit(f"error: {name} is not JSON: {error}")
-    except (OSError, ValueError) as error:
+    except ValueError as error:
         sys.exit(f"error: {error}")
+
+
+def _write(path: Path, name: str, config: Config) -> None:
+    """Write a configuration file whole. Ends the command with one sentence when it cannot be written."""
+    partial = path.with_name(path.name + ".partial")
+    try:
+        partial.write_text(as_json(config), encoding="utf-8")
+        partial.replace(path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        sys.exit(f"error: {name} cannot be written: {error.strerror}")
 
 
 @cli.command()
@@ -58,13 +78,7 @@ def save(yes: bool, filename: str | None) -> None:
     switch = this_switch()
     name = filename or DEFAULT_FILE
     click.echo(f"Running command: {_CFGGEN} -d --print-data > {name}")
-    path = switch.file(name)
-    partial = path.with_name(path.name + ".partial")
-    try:
-        partial.write_text(as_json(switch.running()), encoding="utf-8")
-        partial.replace(path)
-    except OSError as error:
-        sys.exit(f"error: {name} cannot be written: {error.strerror}")
+    _write(switch.file(name), name, switch.running())
 
 
 @cli.command()
@@ -142,8 +156,8 @@ def qos_reload(ports: str | None, dry_run: str | None, json_data: str | None, **
     switch = this_switch()
     current = switch.running()
     if dry_run:
-        source = checked_config(json.loads(json_data), "--json-data") if json_data else current
-        switch.file(dry_run).write_text(as_json(qos_tables(source, switch.profile)), encoding="utf-8")
+        source = _parse(json_data, "--json-data") if json_data else current
+        _write(switch.file(dry_run), dry_run, qos_tables(source, switch.profile))
         return
     wanted = qos_tables(current, switch.profile)
     if ports:

@@ -95,8 +95,10 @@ def require_root() -> None:
 def run(main: Callable[[], object]) -> NoReturn:
     """Run a command; a Redis that does not answer is one sentence, not a traceback."""
     try:
-        main()
-        sys.stdout.flush()
+        try:
+            main()
+        finally:  # click ends with SystemExit
+            sys.stdout.flush()
     except DatabaseError as error:
         sys.exit(f"error: {error}")
     except BrokenPipeError:  # `show ... | head`

@@ -41,7 +41,7 @@ def _load(switch: Switch, name: str) -> Any:
         return json.loads(text)
     except OSError as error:
         raise PatchError(f"{name} cannot be read: {error.strerror}") from error
-    except json.JSONDecodeError as error:
+    except ValueError as error:
         raise PatchError(f"{name} is not JSON: {error}") from error
 
 

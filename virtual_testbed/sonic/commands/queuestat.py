@@ -64,6 +64,7 @@ def clear(switch: Switch) -> None:
     snapshots = Snapshots(switch, "queuestat")
     for port, counts in collect(switch, switch.ports()).items():
         snapshots.save(f"queuestat{port}", counts)
+        print(f"Clear and update saved counters for {port}")
 
 
 def main() -> None:

@@ -180,8 +180,7 @@ class SshSwitch:
             "name": NAME, "hostname": NAME, "user": "admin", "password": "secret",
             "authorized_keys": str(folder / "key.pub"),
             "host_key": str(folder / "host_key"), "port": 0, "root": str(folder / "root"), "bin": str(folder / "bin"),
-            "redis_socket": self.redis.socket, "hwsku": HWSKU, "mac": MAC, "root_view": view, "faults": [],
-            "clock_url": None}
+            "redis_socket": self.redis.socket, "hwsku": HWSKU, "mac": MAC, "root_view": view}
         self.start()
 
     def start(self):

@@ -67,7 +67,7 @@ def test_queue_counters(run, agent, network):
     found = rows(text, "Ethernet0")
     assert found[3] == ["Ethernet0", "UC3", "1234", "5678", "3", "300"]
     assert [row[1] for row in found] == [f"UC{n}" for n in range(10)] + [f"MC{n}" for n in range(10, 20)]
-    assert run("sonic-clear queuecounters") == ""
+    assert run("sonic-clear queuecounters").startswith("Clear and update saved counters for Ethernet0\n")
     text = run("queuestat -p Ethernet0")
     assert "Ethernet0 Last cached time was" in text and rows(text, "Ethernet0")[-1] != found[3]
     assert [row[2:] for row in rows(text, "Ethernet0") if row[1] == "UC3"] == [["0", "0", "0", "0"]]
@@ -222,6 +222,37 @@ def test_qos_reload_is_the_default_and_repeatable(run, agent, network):
     assert network.configs[-1].ports["Ethernet0"].pfc_priorities == frozenset({3, 4})
     run("config qos clear")
     assert config(run, "PORT_QOS_MAP") == {}
+
+
+def test_cfggen_reads_the_switchs_own_files(run):
+    run("config save -y")
+    hwsku = "DEVICE_METADATA.localhost.hwsku"
+    assert run(f"sonic-cfggen -j /etc/sonic/config_db.json -v {hwsku}") == "Arista-7060CX-32S-C32\n"
+    assert run(f"sonic-cfggen -y /etc/sonic/config_db.json -v {hwsku}") == "Arista-7060CX-32S-C32\n"
+
+
+@pytest.mark.parametrize("command, status", [
+    ("config load -y", 1), ("config reload -y", 1), ("config apply-patch", 2), ("config replace", 2),
+    ("sonic-cfggen --print-data -j", 1), ("sonic-cfggen --print-data -y", 1)])
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"{bad", b"- [", None])
+def test_files_that_cannot_be_used_are_named(run, tmp_path, command, status, content):
+    path = tmp_path / "file"
+    path.mkdir() if content is None else path.write_bytes(content)
+    text = run(f"{command} {path}", status=status)
+    assert "Traceback" not in text and str(path) in text.splitlines()[-1]
+
+
+def test_qos_reload_into_a_file(run, tmp_path):
+    assert run(f"config qos reload --dry_run {tmp_path}/qos.json") == ""
+    assert "BUFFER_POOL" in json.loads((tmp_path / "qos.json").read_text())
+    assert run(f"config qos reload --dry_run {tmp_path}/none/qos.json", status=1) == (
+        f"error: {tmp_path}/none/qos.json cannot be written: No such file or directory\n")
+    assert run(f"config qos reload --dry_run {tmp_path}/qos.json --json-data bad", status=1).startswith(
+        "error: --json-data is not JSON: ")
+
+
+def test_output_that_nobody_reads(run):
+    assert run("show pfc counters | true; portstat | true") == ""
 
 
 def test_cfggen(run):

@@ -7,7 +7,8 @@ import pytest
 
 from virtual_testbed import cli
 from virtual_testbed.hwsku import PROFILES
-from virtual_testbed.lifecycle import bring_up
+from virtual_testbed.lifecycle import bring_up, down_command
+from virtual_testbed.state import STATE_VARIABLE, TestbedFolder
 
 
 @pytest.fixture
@@ -44,7 +45,9 @@ def test_a_life(virtual_testbed, folder):
     assert "lab-t0 is up already" in sentence(virtual_testbed("up", "lab-t0"))
     result = virtual_testbed("status")
     assert result.exit_code == 0, result.output
-    assert "testbed lab-t0: up\nclock: virtual, at 0.000 s, 0.000 ms behind" in result.stdout
+    for part in ("testbed lab-t0: up\n", "\nclock: virtual, at 0.000 s, 0.000 ms behind\n",
+                 "\nssh to lab-t0-01: ssh -F ", f"\nOTG: {runtime['otg']['url']}\n"):
+        assert part in result.stdout
     assert "root view of lab-t0-01: environment (a test)" in result.stdout
     assert "logged in" in virtual_testbed("logs", "lab-t0", "lab-t0-01.ssh").stdout
     assert "all is up" in virtual_testbed("logs", "lab-t0").stdout
@@ -90,6 +93,16 @@ def test_state_folder_that_cannot_be_made(command, lab, tmp_path, monkeypatch, l
     (tmp_path / "file").write_text("")
     result = command("up", "lab-t0", "--state", tmp_path / "file" / "state")
     assert "Not a directory" in sentence(result)
+
+
+def test_the_command_that_stops_a_testbed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv(STATE_VARIABLE, raising=False)
+    assert down_command(TestbedFolder(tmp_path / ".virtual_testbed" / "lab")) == "virtual-testbed down lab"
+    elsewhere = TestbedFolder(tmp_path / "my state" / "lab")
+    assert down_command(elsewhere) == f"virtual-testbed down lab --state '{tmp_path}/my state'"
+    monkeypatch.setenv(STATE_VARIABLE, "my state")
+    assert down_command(elsewhere) == "virtual-testbed down lab"
 
 
 def test_bring_up_is_what_the_command_uses():

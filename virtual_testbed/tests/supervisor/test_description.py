@@ -29,6 +29,16 @@ def test_newer_entry(load):
         (("lab-t0-01", "Ethernet12"), ("lab-t0-02", "Ethernet12"))]
 
 
+def test_a_testbed_file_that_stands_apart_from_its_lab(lab, load, tmp_path):
+    assert load().entry["lab_folder"] == str(lab)
+    (tmp_path / "apart").mkdir()
+    apart = tmp_path / "apart" / "testbed.yaml"
+    apart.write_text("- {name: lab-t0, duts: [lab-t0-01], inv_name: lab, topo: {name: lab-4}, virtual: true, "
+                     "lab_folder: ../ansible}\n")
+    testbed = load_testbed("lab-t0", apart, lab / "profiles")
+    assert len(testbed.generator_links) == 3 and testbed.entry["lab_folder"] == str(lab)
+
+
 # file below ansible/, text to replace, its replacement, what the sentence must say
 WRONG = {
     "HwSKU has no such port": ("files/sonic_lab_links.csv", "Ethernet4,", "Ethernet5,", [
@@ -150,7 +160,7 @@ def test_missing_file(lab, load, name):
 
 def test_broken_profile(lab, load):
     (lab / "profiles" / "Tiny-4x100G.json").write_text('{"platform": "x", "asic_type": "y", "ports": [{"name": "E"}]}')
-    with pytest.raises(DescriptionError, match="Tiny-4x100G.json: not a HwSKU profile .*lanes"):
+    with pytest.raises(DescriptionError, match="Tiny-4x100G.json: not a HwSKU profile .*speed"):
         load()
 
 
