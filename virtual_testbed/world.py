@@ -44,8 +44,7 @@ class World:
 
     Args:
         network: the data plane.
-        agents: for each switch what makes its agent; called again when an agent has failed, because its database may
-            have come back empty-handed.
+        agents: for each switch what makes its agent; called again when an agent has failed.
         sample: notes the generators' counters, for rates.
     """
 
@@ -113,7 +112,7 @@ class World:
             if switch not in self._agents:
                 self._agents[switch] = self._factories[switch]()
             action(self._agents[switch])
-        except Exception as error:  # the database may be away for a moment: the next call tries again
+        except Exception as error:  # whatever it is: reported now, and the next call makes a new agent
             self._agents.pop(switch, None)
             LOG.debug("agent of %s", switch, exc_info=True)
             raise WorldError(f"switch {switch}: its agent failed ({type(error).__name__}: {error})") from error
