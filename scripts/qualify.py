@@ -30,7 +30,7 @@ ANSIBLE = ROOT / "ansible"
 PASS, NOT_PASS, REFUSED = 0, 1, 2
 ANSIBLE_REASON = re.compile(r"^\[ERROR\]: (?:Task failed: )?(?:(?:Module|Action) failed: )?(.+)$", re.MULTILINE)
 CLEAN_UP_SECONDS = 120
-ORPHANS_SECONDS = 3
+ORPHANS_SECONDS = 2
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36  # linux/prctl.h
 
 
@@ -75,13 +75,18 @@ def adopt_orphans() -> None:
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
 
 
-def wait_for_orphans() -> None:
-    """Wait, for a short while, until all that the steps started has ended."""
-    deadline = time.monotonic() + ORPHANS_SECONDS
-    with contextlib.suppress(ChildProcessError):
+def end_orphans() -> None:
+    """Wait for a short while until all that the steps started has ended, then end what has not."""
+    for signum in (0, signal.SIGTERM, signal.SIGKILL):
+        for pid in Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text(encoding="ascii").split():
+            os.kill(int(pid), signum)
+        deadline = time.monotonic() + ORPHANS_SECONDS
         while time.monotonic() < deadline:
-            if os.waitpid(-1, os.WNOHANG) == (0, 0):
-                time.sleep(0.02)
+            try:
+                if os.waitpid(-1, os.WNOHANG) == (0, 0):
+                    time.sleep(0.02)
+            except ChildProcessError:
+                return
 
 
 def read_entry(name: str, testbed_file: Path) -> Mapping[str, Any]:
@@ -236,7 +241,7 @@ def main() -> int:
         print("error: interrupted; the testbed was taken down", file=sys.stderr)
         return NOT_PASS
     finally:
-        wait_for_orphans()
+        end_orphans()
 
 
 if __name__ == "__main__":

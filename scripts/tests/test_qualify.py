@@ -39,3 +39,16 @@ def test_refusals(tmp_path: Path, arguments: list[str], testbeds: str | None, se
     assert ended.returncode == 2
     expected = sentence.format(file=tmp_path / "testbed.yaml", folder=tmp_path)
     assert ended.stderr == f"error: {expected}\n"
+
+
+def test_what_outlives_its_step_is_ended() -> None:
+    body = (f"import importlib.util, subprocess, sys\n"
+            f"spec = importlib.util.spec_from_file_location('qualify', {str(SCRIPT)!r})\n"
+            f"qualify = importlib.util.module_from_spec(spec)\n"
+            f"sys.modules['qualify'] = qualify\n"
+            f"spec.loader.exec_module(qualify)\n"
+            f"qualify.adopt_orphans()\n"
+            f"subprocess.run(['sh', '-c', 'sleep 600 & echo $!'], check=True)\n"
+            f"qualify.end_orphans()\n")
+    ended = subprocess.run([sys.executable, "-c", body], stdout=subprocess.PIPE, text=True, check=True, timeout=60)
+    assert not Path("/proc", ended.stdout.strip()).exists()

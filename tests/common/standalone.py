@@ -51,9 +51,11 @@ class StandaloneLab:
     def conn_graph_facts(self) -> dict[str, Any]:
         """How the lab is connected: `device_conn[switch][port] = {peerdevice, peerport, speed}`, and `device_info`.
 
-        One run of the module reads the whole graph of the group that the testbed's `inv_name` names.
+        One run of the module reads the whole graph of the group that the testbed's `inv_name` names, in the folder
+        `files` of the lab: the entry's `lab_folder` (a rendered testbed file has one), else the testbed file's own.
         """
-        beside = Path(self._config.getoption("testbed_file") or DEFAULT_TESTBED_FILE).resolve().parent / "files"
+        testbed_file = Path(self._config.getoption("testbed_file") or DEFAULT_TESTBED_FILE).resolve()
+        beside = testbed_file.parent / str(self.tbinfo.get("lab_folder") or ".") / "files"
         folder = beside if beside.is_dir() else ANSIBLE_DIR / "files"
         duts, group = self.tbinfo["duts"], str(self.tbinfo.get("inv_name", ""))
         try:

@@ -74,6 +74,6 @@ class TestbedInfo:
 
 
 def topology_type(topology: str) -> str:
-    """`t0` of `tgen-t0-32`, `tgen` of `tgen-t1-64-3`; the whole name where it says none of sonic-mgmt's types."""
+    """`t0` of `vms-t0-32`, `tgen` of `tgen-t0-32`; the whole name where it says none of sonic-mgmt's types."""
     match = re.search(r"(?:^|-)(tgen|ptf|t0|t1|t2|mgmttor|any)", topology)
     return match[1] if match else topology

@@ -50,7 +50,7 @@ def judge(run: Measurement) -> list[Check]:
 
 def validity(run: Measurement) -> list[Check]:
     """Reasons why the run was no measurement: checks with status ERROR only, best cause first. Empty for a good run."""
-    made = [*_watchdog(run), *_links(run), *_storm_ran(run), *_load_applied(run)]
+    made = [*_watchdog(run), *_links(run), *_counters_kept(run), *_storm_ran(run), *_load_applied(run)]
     return [one for one in made if one.status is not Status.PASS]
 
 
@@ -83,6 +83,15 @@ def _links(run: Measurement) -> Iterator[Check]:
             state = counters.interfaces.get(port)
             seen = "up" if state is not None and state.oper_up else "down"
             yield needed("link-up", at_port(run.subject, port), seen == "up", f"the link up {moment} the storm", seen)
+
+
+def _counters_kept(run: Measurement) -> Iterator[Check]:
+    """Counters only grow; one that fell was cleared in between, and what it gained is unknown."""
+    pair = run.subject.pair
+    for port, way, gained in ((pair.rx.port, "receive", run.pfc_received()), (pair.tx.port, "send", run.pfc_sent())):
+        expected = f"PFC {way} counters that were not cleared in the run"
+        seen = f"one that fell by {-min(gained)}"
+        yield needed("counters-kept", at_port(run.subject, port), min(gained) >= 0, expected, seen)
 
 
 def _storm_ran(run: Measurement) -> Iterator[Check]:
@@ -146,6 +155,10 @@ def _background(run: Measurement) -> Iterator[Check]:
     background, tested = _flows(run.paused.values(), Role.BACKGROUND), ", ".join(map(str, run.scenario.tested))
     when = f"while priority {tested} was paused"
     yield from everything_received("background-unaffected", run.subject, background, when)
+    if not any(_priority(flow) not in run.subject.qos.lossless for flow in background):
+        place = Place(run.subject.where(), LOSSY)
+        seen = f"none: DSCP_TO_TC_MAP|{run.subject.qos.dscp_map} leads to lossless priorities only"
+        yield needed("lossy-background", place, False, "background traffic on a lossy priority", seen)
 
 
 def _after_the_storm(run: Measurement) -> Iterator[Check]:

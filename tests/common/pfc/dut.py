@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from . import sonic_text
-from .errors import QualificationError
+from .errors import QualificationError, SwitchUnreachable
 from .ports import PortState
 from .qos import ConfigDb
 from .sonic_text import WatchdogRow
@@ -76,7 +76,8 @@ def run_batch(host: Host, commands: Mapping[str, str]) -> dict[str, Output]:
         name -> what it printed and its exit status.
 
     Raises:
-        QualificationError: the switch cannot be reached, or the shell did not get through all of them.
+        SwitchUnreachable: the switch cannot be reached.
+        QualificationError: the shell did not get through all of them.
     """
     script = "\n".join(
         f"( {command}\n) 2>&1; printf '\\n%s %s %d\\n' '{MARK}' '{name}' $?" for name, command in commands.items()
@@ -105,7 +106,7 @@ def _shell(host: Host, script: str) -> Mapping[str, Any]:
         return host.shell(script, module_ignore_errors=True)
     except Exception as error:  # each host layer has its own for a switch that went away
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise QualificationError(reason if host.hostname in reason else f"{host.hostname}: {reason}") from error
+        raise SwitchUnreachable(reason if host.hostname in reason else f"{host.hostname}: {reason}") from error
 
 
 def checked(host: Host, name: str, outputs: Mapping[str, Output]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .records import RecordWriter, RunLabels, make_record
+from .records import RecordsUnwritable, RecordWriter, RunLabels, make_record
 from .run import Outcome
 from .scenario import PlanCase
 from .verdict import LOSSLESS, LOSSY, PortVerdict, Status, combine
@@ -49,6 +49,7 @@ class Listener:
         self._planned: list[Planned] = []
         self._verdicts: dict[Planned, list[PortVerdict]] = {}
         self.records: list[dict[str, Any]] = []
+        self.lost: list[str] = []
 
     def announce(self, device: str, labels: RunLabels) -> None:
         """What all records of `device` carry."""
@@ -59,7 +60,7 @@ class Listener:
         self._planned.append(planned)
 
     def hear(self, outcome: Outcome) -> None:
-        """An item ended with verdicts: their records are on the disk when this returns."""
+        """An item ended with verdicts: their records are on the disk when this returns, or `lost` says why not."""
         first = outcome.verdicts[0]
         self._verdicts[Planned(first.device, first.port, first.priority, outcome.case)] = list(outcome.verdicts)
         for verdict in outcome.verdicts:
@@ -95,16 +96,21 @@ class Listener:
         ]
 
     def all_passed(self) -> bool:
-        """Whether something was measured and everything planned is PASS."""
+        """Whether something was measured, everything planned is PASS, and no record was lost."""
         results = self.results()
-        return bool(results) and not self.unheard and all(result.status is Status.PASS for result in results)
+        complete = bool(results) and not self.unheard and not self.lost
+        return complete and all(result.status is Status.PASS for result in results)
 
     def _write(self, case: PlanCase, verdict: PortVerdict, evidence: Mapping[str, Any]) -> None:
         labels = self._labels.get(verdict.device, self._run)
         record = make_record(labels, case, verdict, evidence)
         self.records.append(record)
-        if self._writer is not None:
+        if self._writer is None:
+            return
+        try:
             self._writer.write(record)
+        except RecordsUnwritable as error:
+            self.lost.append(str(error))
 
 
 def _unique(verdicts: list[PortVerdict]) -> list[str]:

@@ -45,15 +45,16 @@ class TrafficBuilder:
     def scenario(self, scenario: Scenario) -> Traffic:
         """Storm, test and background flows of a scenario."""
         fps, size, seconds = scenario.storm_fps(self._pair.speed_mbps), scenario.frame_bytes, scenario.data_s
-        storm = FlowPlan("Pause Storm", Role.STORM, None, PAUSE_FRAME_BYTES, fps=fps)
+        storm = FlowPlan(self._named("Pause Storm"), Role.STORM, None, PAUSE_FRAME_BYTES, fps=fps)
+        names = {priority: self._named(f"Test Flow Prio {priority}") for priority in scenario.tested}
         test = [
-            FlowPlan(f"Test Flow Prio {priority}", Role.TEST, priority, size, scenario.test_share(), seconds=seconds)
-            for priority in scenario.tested
+            FlowPlan(name, Role.TEST, priority, size, scenario.test_share(), seconds=seconds)
+            for priority, name in names.items()
         ]
-        share = scenario.background_share()
+        names = {priority: self._named(f"Background Flow Prio {priority}") for priority in scenario.background}
         background = [
-            FlowPlan(f"Background Flow Prio {priority}", Role.BACKGROUND, priority, size, share, seconds=seconds)
-            for priority in scenario.background
+            FlowPlan(name, Role.BACKGROUND, priority, size, scenario.background_share(), seconds=seconds)
+            for priority, name in names.items()
         ]
         config = self._base()
         self._add_storm(config, storm, scenario)
@@ -65,13 +66,19 @@ class TrafficBuilder:
         """One short flow for every priority that a DSCP value reaches, together `percent` of the line, and no storm."""
         share = share_percent(percent, len(self._dscps))
         flows = [
-            FlowPlan(f"Clean Flow Prio {priority}", Role.CLEAN, priority, frame_bytes, share, frames=frames)
+            FlowPlan(
+                self._named(f"Clean Flow Prio {priority}"), Role.CLEAN, priority, frame_bytes, share, frames=frames
+            )
             for priority in sorted(self._dscps)
         ]
         config = self._base()
         for flow in flows:
             self._add_data(config, flow)
         return Traffic(config, {flow.name: flow for flow in flows})
+
+    def _named(self, name: str) -> str:
+        """A flow's name with its port, so that a flow of a run on another port is never taken for it."""
+        return f"{name} {self._pair.rx.device} {self._pair.rx.port}"
 
     def _base(self) -> Any:
         config = self._api.config()

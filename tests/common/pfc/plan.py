@@ -37,8 +37,9 @@ class PortPlan:
             QualificationError: the switch's configuration leaves no addresses for hosts behind the ports.
         """
         pair, config_db = self.subject.pair, self.state.config_db
-        router_mac = str(config_db["DEVICE_METADATA"]["localhost"]["mac"])
-        builder = TrafficBuilder(api, pair, hosts_behind(pair, config_db), router_mac, self.subject.qos.dscps)
+        builder = TrafficBuilder(
+            api, pair, hosts_behind(pair, config_db), _router_mac(self.state), self.subject.qos.dscps
+        )
         return Lab(self.subject, dut, Generator(api, clock), builder, clock)
 
 
@@ -64,7 +65,15 @@ def plan_port(dut: Dut, ports: Sequence[ConnectedPort], port_under_test: str | N
             f"{dut.name} {pair.rx.port} has no lossless priority: PORT_QOS_MAP|{pair.rx.port} has no pfc_enable"
         )
     hosts_behind(pair, state.config_db)
+    _router_mac(state)
     return PortPlan(state, Subject(pair, qos, read_shared_buffer(state.config_db, dut.name, state.asic)))
+
+
+def _router_mac(state: SwitchState) -> str:
+    mac = state.config_db.get("DEVICE_METADATA", {}).get("localhost", {}).get("mac")
+    if not mac:
+        raise QualificationError(f"{state.device}: CONFIG_DB has no mac in DEVICE_METADATA|localhost: deploy it first")
+    return str(mac)
 
 
 def connected_port(facts: Mapping[str, Any]) -> ConnectedPort:

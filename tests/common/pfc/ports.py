@@ -178,27 +178,35 @@ def _host(port: ConnectedPort, index: int, config_db: ConfigDb) -> PlayedHost:
         )
         if port.port in members:
             gateway = _address(config_db, "VLAN_INTERFACE", vlan, port)
-            free = [address for address in _first_hosts(gateway.network, len(members) + 1) if address != gateway.ip]
-            address = free[members.index(port.port)]
+            address = _free_address(gateway, members.index(port.port), port)
             return PlayedHost(name, mac, str(address), gateway.network.prefixlen, str(gateway.ip), vlan)
     gateway = _address(config_db, "INTERFACE", port.port, port)
-    peers = [address for address in _first_hosts(gateway.network, 2) if address != gateway.ip]
-    return PlayedHost(name, mac, str(peers[0]), gateway.network.prefixlen, str(gateway.ip), port.port)
+    address = _free_address(gateway, 0, port)
+    return PlayedHost(name, mac, str(address), gateway.network.prefixlen, str(gateway.ip), port.port)
 
 
 def _address(config_db: ConfigDb, table: str, owner: str, port: ConnectedPort) -> ipaddress.IPv4Interface:
     for key in config_db.get(table, {}):
         if key.startswith(f"{owner}|") and "." in key:
-            return ipaddress.IPv4Interface(key.split("|")[1])
+            try:
+                return ipaddress.IPv4Interface(key.split("|")[1])
+            except ValueError as error:
+                raise QualificationError(f"{port.device} {port.port}: CONFIG_DB has {table}|{key}: {error}") from error
     raise QualificationError(
         f"{port.device} {port.port}: CONFIG_DB gives {owner} no IPv4 address ({table}|{owner}|...), so no host can "
         "sit behind the port"
     )
 
 
-def _first_hosts(network: ipaddress.IPv4Network, count: int) -> list[ipaddress.IPv4Address]:
-    hosts = network.hosts()
-    return [address for address, _ in zip(hosts, range(count))]
+def _free_address(gateway: ipaddress.IPv4Interface, index: int, port: ConnectedPort) -> ipaddress.IPv4Address:
+    """The address number `index` of the gateway's network, the gateway's own left out."""
+    first = [address for address, _ in zip(gateway.network.hosts(), range(index + 2))]
+    free = [address for address in first if address != gateway.ip]
+    if index >= len(free):
+        raise QualificationError(
+            f"{port.device} {port.port}: {gateway.network} has no address left for a host behind the port"
+        )
+    return free[index]
 
 
 def _summary(names: Sequence[str]) -> str:

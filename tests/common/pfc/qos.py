@@ -67,7 +67,7 @@ def read_port_qos(config_db: ConfigDb, device: str, port: str) -> PortQos:
         )
     dscp_map, dscp_to_tc = _map_of(config_db, device, port, ("dscp_to_tc_map", "DSCP_TO_TC_MAP"))
     _, tc_to_queue = _map_of(config_db, device, port, ("tc_to_queue_map", "TC_TO_QUEUE_MAP"))
-    lossless = tuple(sorted(int(text) for text in str(row.get("pfc_enable", "")).split(",") if text.strip()))
+    lossless = _lossless(device, port, str(row.get("pfc_enable", "")))
     pfc_to_queue = dict(tc_to_queue)
     if "pfc_to_queue_map" in row:
         _, pfc_to_queue = _map_of(config_db, device, port, ("pfc_to_queue_map", "MAP_PFC_PRIORITY_TO_QUEUE"))
@@ -124,6 +124,16 @@ def read_shared_buffer(config_db: ConfigDb, device: str, asic: str) -> SharedBuf
     return SharedBuffer(pool, int(row["size"]))
 
 
+def _lossless(device: str, port: str, text: str) -> tuple[int, ...]:
+    """The priorities that `pfc_enable` lists, ascending."""
+    listed = sorted({part.strip() for part in text.split(",") if part.strip()})
+    if any(part not in map(str, PRIORITIES) for part in listed):
+        raise QualificationError(
+            f"{device} {port}: PORT_QOS_MAP|{port} pfc_enable is {text!r}; it lists priorities from 0 to 7, as in 3,4"
+        )
+    return tuple(map(int, listed))
+
+
 def _map_of(config_db: ConfigDb, device: str, port: str, names: tuple[str, str]) -> tuple[str, dict[int, int]]:
     """The map that a PORT_QOS_MAP field of `port` names; older images write `[TABLE|name]`, newer ones `name`."""
     field, table = names
@@ -134,4 +144,9 @@ def _map_of(config_db: ConfigDb, device: str, port: str, names: tuple[str, str])
             f"{device} {port}: PORT_QOS_MAP|{port} {field} names {reference or 'nothing'}, "
             f"and CONFIG_DB has no {table}|{reference}"
         )
-    return reference, {int(key): int(value) for key, value in rows.items()}
+    try:
+        return reference, {int(key): int(value) for key, value in rows.items()}
+    except ValueError as error:
+        raise QualificationError(
+            f"{device} {port}: {table}|{reference} holds something that is no number: {error}"
+        ) from error

@@ -11,10 +11,15 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from .errors import QualificationError
 from .scenario import PlanCase
 from .verdict import PortVerdict
 
 SCHEMA = 1
+
+
+class RecordsUnwritable(QualificationError):
+    """The file of the records cannot be written."""
 
 
 @dataclass(frozen=True)
@@ -67,13 +72,29 @@ class RecordWriter:
     """Appends records to `records.jsonl`; each is on the disk when `write` returns."""
 
     def __init__(self, folder: Path) -> None:
-        """Creates `folder` when needed."""
-        folder.mkdir(parents=True, exist_ok=True)
+        """Creates `folder` when needed.
+
+        Raises:
+            RecordsUnwritable: the file cannot be written.
+        """
         self.path = folder / "records.jsonl"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with self.path.open("a", encoding="utf-8"):
+                pass
+        except OSError as error:
+            raise RecordsUnwritable(f"the records {self.path} cannot be written: {error.strerror}") from error
 
     def write(self, record: Mapping[str, Any]) -> None:
-        """Appends one line."""
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(record, sort_keys=False) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
+        """Appends one line.
+
+        Raises:
+            RecordsUnwritable: it is not on the disk.
+        """
+        try:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(record, sort_keys=False) + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise RecordsUnwritable(f"the records {self.path} cannot be written: {error.strerror}") from error

@@ -50,6 +50,8 @@ class Qualifier:
             scenario = make_scenario(case, priority, self._lab.subject.qos)
             clean_flow = self._fly()
             measurement = measure(self._lab, scenario)
+            evidence, invalid = measurement.evidence(), validity(measurement)
+            checks = invalid or clean_flow + judge(measurement)
         except QualificationError as error:
             return self._outcome(case, priority, [], {}, str(error))
         except Exception as error:
@@ -57,10 +59,7 @@ class Qualifier:
             reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
             where = self._lab.subject.where(priority)
             return self._outcome(case, priority, [], {}, f"{where}: the run broke off: {reason}")
-        invalid = validity(measurement)
-        if invalid:
-            return self._outcome(case, priority, invalid, measurement.evidence(), invalid[0].message)
-        return self._outcome(case, priority, clean_flow + judge(measurement), measurement.evidence(), None)
+        return self._outcome(case, priority, checks, evidence, invalid[0].message if invalid else None)
 
     def _fly(self) -> list[Check]:
         """The preflight's checks, made once; a lab that cannot measure stays so for every scenario."""

@@ -119,7 +119,13 @@ def first_line(text: str) -> str:
 
 
 def changed(before: Mapping[str, tuple[int, ...]], after: Mapping[str, tuple[int, ...]], port: str) -> tuple[int, ...]:
-    """What the counters of `port` gained between two readings."""
+    """What the counters of `port` gained between two readings.
+
+    Raises:
+        QualificationError: a reading lacks the port.
+    """
+    if port not in before or port not in after:
+        raise QualificationError(f"`show pfc counters` printed no row for {port}")
     return tuple(late - early for early, late in zip(before[port], after[port], strict=True))
 
 

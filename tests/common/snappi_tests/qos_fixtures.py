@@ -58,5 +58,5 @@ def disable_pfcwd(duthosts: DutHosts) -> Iterator[None]:
     """The watchdog is stopped on every switch during a test, and put back as it was found."""
     with ExitStack() as stack:
         for duthost in duthosts:
-            stack.enter_context(Journal(duthost, new_run_id()).watchdog_stopped(duthost.get_config_db()))
+            stack.enter_context(Journal(duthost, new_run_id()).watchdog_stopped())
         yield

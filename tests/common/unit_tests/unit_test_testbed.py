@@ -85,7 +85,7 @@ def test_a_missing_file_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "topology, kind", [("tgen-t0-32", "t0"), ("tgen-t1-64-3", "tgen"), ("ptf64", "ptf"), ("odd", "odd")]
+    "topology, kind", [("vms-t0-32", "t0"), ("tgen-t0-32", "tgen"), ("ptf64", "ptf"), ("odd", "odd")]
 )
 def test_topology_types(topology, kind):
     """sonic-mgmt's types."""

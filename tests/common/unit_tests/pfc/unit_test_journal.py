@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from tests.common.pfc.errors import QualificationError
-from tests.common.pfc.journal import Journal, StateFound
+from tests.common.pfc.journal import Journal
 
 FOUND = {
     "GLOBAL": {"POLL_INTERVAL": "200"},
@@ -30,6 +30,21 @@ for table, content in json.load(open(sys.argv[2])).items():
     rows.setdefault(table, {}).update(content)
 json.dump(rows, open("config_db.json", "w"))
 """
+
+
+class Clock:
+    """Time that passes only while someone waits."""
+
+    def __init__(self):
+        self.time = 0.0
+
+    def now(self):
+        """Seconds."""
+        return self.time
+
+    def sleep(self, seconds):
+        """Time passes."""
+        self.time += seconds
 
 
 class ShellHost:
@@ -76,7 +91,20 @@ def switch(tmp_path):
 
 def stopped(switch, run_id="run-1"):
     """The watchdog stopped, as a `with` block."""
-    return Journal(switch, run_id).watchdog_stopped(switch.config_db())
+    return Journal(switch, run_id, Clock()).watchdog_stopped()
+
+
+def lose(switch, calls):
+    """The switch does not answer the next `calls` calls."""
+    answer, left = switch.shell, [None] * calls
+
+    def shell(command, **options):
+        if left:
+            left.pop()
+            raise ConnectionError("connection refused")
+        return answer(command, **options)
+
+    switch.shell = shell
 
 
 def test_the_watchdog_is_stopped_inside_and_as_before_after(switch):
@@ -108,7 +136,9 @@ def test_a_watchdog_found_stopped_stays_so(switch):
 def test_what_killed_runs_left_is_healed_by_the_next(switch, caplog):
     """The state at the end is that before the first run, however many were killed, and whatever was deployed since."""
     for run_id in ("run-1", "run-2"):
-        Journal(switch, run_id)._stop(StateFound(switch.config_db()["PFC_WD"], run_id))  # and killed
+        journal = Journal(switch, run_id)
+        journal._keep(journal._look())
+        switch.shell("pfcwd stop")  # and killed
     switch.configure({"Ethernet0": {"action": "forward", "detection_time": "600"}})
     with stopped(switch, "run-3"):
         pass
@@ -145,10 +175,47 @@ def test_it_is_put_back_when_stopping_breaks_off(switch):
     assert switch.config_db()["PFC_WD"] == FOUND, switch.config_db()
 
 
-def test_an_unreadable_file_stops_the_run(switch):
-    """Someone has to look: nothing is overwritten."""
+@pytest.mark.parametrize("text", ["half a li", '{"run_id": "x", "tables": {"PFC_WD": []}}'])
+def test_an_unreadable_file_stops_the_run(switch, text):
+    """Someone has to look: nothing is overwritten, and the watchdog still runs."""
     (switch.home / ".pfc_qualification").mkdir()
-    (switch.home / STATE_FILE).write_text("half a li")
+    (switch.home / STATE_FILE).write_text(text)
     with pytest.raises(QualificationError, match="state_found.json on the switch cannot be read"), stopped(switch):
         pytest.fail("the block must not run")
-    assert (switch.home / STATE_FILE).read_text() == "half a li", "the file was overwritten"
+    assert (switch.home / STATE_FILE).read_text() == text, "the file was overwritten"
+    assert switch.config_db()["PFC_WD"] == FOUND, switch.config_db()
+
+
+def test_a_folder_in_the_files_place_stops_the_run(switch):
+    """It cannot hold the state, so nothing is changed."""
+    (switch.home / STATE_FILE).mkdir(parents=True)
+    with pytest.raises(QualificationError, match="vtb-t0-01: `left` ended with status 1"), stopped(switch):
+        pytest.fail("the block must not run")
+    assert switch.config_db()["PFC_WD"] == FOUND, switch.config_db()
+
+
+def test_the_state_put_back_is_that_of_the_moment_of_the_change(switch):
+    """A run that was planned while another one had the watchdog stopped puts the watchdog of that one's end back."""
+    with stopped(switch, "run-1"):
+        late = stopped(switch, "run-2")
+    with late:
+        pass
+    assert switch.config_db()["PFC_WD"] == FOUND, switch.config_db()
+
+
+def test_a_switch_that_comes_back_is_waited_for(switch):
+    """Its SSH server was started again."""
+    with stopped(switch):
+        lose(switch, 3)
+    assert switch.config_db()["PFC_WD"] == FOUND, switch.config_db()
+
+
+def test_a_switch_that_stays_away_is_told(switch):
+    """The sentence says that the watchdog is not back, and the file stays for the next run."""
+    with pytest.raises(QualificationError) as error, stopped(switch):
+        lose(switch, 100)
+    assert str(error.value) == (
+        "vtb-t0-01: connection refused; the watchdog is not put back yet, the next run does that from"
+        " .pfc_qualification/state_found.json on the switch"
+    ), str(error.value)
+    assert (switch.home / STATE_FILE).exists(), "the file is gone"

@@ -95,6 +95,22 @@ def test_refused_configurations():
             lambda db: db["MAP_PFC_PRIORITY_TO_QUEUE"]["AZURE"].update({"3": "5"})
         ),
         "no size in BUFFER_POOL|egress_lossless_pool (pools found: none)": lambda db: db.pop("BUFFER_POOL"),
+        "PORT_QOS_MAP|Ethernet0 pfc_enable is '3-4'": (
+            lambda db: db["PORT_QOS_MAP"]["Ethernet0"].update(pfc_enable="3-4")
+        ),
+        "PORT_QOS_MAP|Ethernet0 pfc_enable is '3,9'": (
+            lambda db: db["PORT_QOS_MAP"]["Ethernet0"].update(pfc_enable="3,9")
+        ),
+        "DSCP_TO_TC_MAP|AZURE holds something that is no number": (
+            lambda db: db["DSCP_TO_TC_MAP"]["AZURE"].update({"3": "three"})
+        ),
+        "no mac in DEVICE_METADATA|localhost": lambda db: db["DEVICE_METADATA"]["localhost"].pop("mac"),
+        "Ethernet64: 192.168.0.0/30 has no address left": (
+            lambda db: db.update(VLAN_INTERFACE={"Vlan1000|192.168.0.1/30": {}})
+        ),
+        "Ethernet0: CONFIG_DB has VLAN_INTERFACE|Vlan1000|192.168.0.1/77": (
+            lambda db: db.update(VLAN_INTERFACE={"Vlan1000|192.168.0.1/77": {}})
+        ),
         "CONFIG_DB gives Vlan1000 no IPv4 address": lambda db: db["VLAN_INTERFACE"].pop("Vlan1000|192.168.0.1/21"),
     }
     for part, change in changes.items():

@@ -258,7 +258,7 @@ def test_load_short_of_its_due_is_error_unless_the_switch_held_it():
     plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, "Ethernet0", None)
     lab = plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
     measurement = measure(lab, make_scenario(SINGLE_LOSSLESS, 3, plan.subject.qos))
-    name = "Background Flow Prio 4"
+    name = "Background Flow Prio 4 vtb-t0-01 Ethernet0"
     short = dataclasses.replace(measurement.paused[name], frames_tx=1000, frames_rx=1000)
     starved = dataclasses.replace(measurement, paused={**measurement.paused, name: short})
     assert [check.name for check in checks.validity(starved)] == ["load-applied"], checks.validity(starved)
@@ -271,3 +271,63 @@ def test_load_short_of_its_due_is_error_unless_the_switch_held_it():
     assert checks.validity(pushed) == [], checks.validity(pushed)
     failed = [check.name for check in checks.judge(pushed) if check.status is Status.FAIL]
     assert failed == ["no-other-back-pressure"], failed
+
+
+def test_without_a_lossy_flow_the_lossy_metric_is_error():
+    """Every DSCP value leads to a lossless priority: nothing was sent that pauses must spare."""
+    world = FakeWorld()
+    lossless = {dscp: "3" for dscp in world.config_db["DSCP_TO_TC_MAP"]["AZURE"]} | {"4": "4"}
+    world.config_db["DSCP_TO_TC_MAP"]["AZURE"] = lossless
+    plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, "Ethernet0", None)
+    outcome = Qualifier(plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world))).qualify(SINGLE_LOSSLESS, 3)
+    verdicts = {verdict.metric_name: verdict for verdict in outcome.verdicts}
+    assert verdicts[LOSSLESS].status is Status.PASS, verdicts[LOSSLESS].messages
+    assert verdicts[LOSSY].messages == [
+        "vtb-t0-01 Ethernet0: expected background traffic on a lossy priority, got none: DSCP_TO_TC_MAP|AZURE leads to"
+        " lossless priorities only"
+    ], verdicts[LOSSY].messages
+
+
+def test_counters_cleared_in_the_run_are_error():
+    """What they gained is unknown, also where the difference looks like 0."""
+    world = FakeWorld()
+    plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, "Ethernet0", None)
+    lab = plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
+    good = measure(lab, make_scenario(SINGLE_LOSSLESS, 3, plan.subject.qos))
+    cleared = {**good.during.pfc_rx, "Ethernet0": (0, 0, 0, 1000, 0, 0, 0, 0)}
+    run = dataclasses.replace(good, during=dataclasses.replace(good.during, pfc_rx=cleared))
+    assert [check.message for check in checks.validity(run)] == [
+        "vtb-t0-01 Ethernet0: expected PFC receive counters that were not cleared in the run, got one that fell by 7"
+    ], checks.validity(run)
+
+
+def test_a_port_that_loses_its_counters_is_error():
+    """Whatever a reading lacks, the outcome is one sentence."""
+    world = FakeWorld()
+    host = FakeHost(world)
+    plan = plan_port(Dut(FakeHost(FakeWorld())), TESTER_PORTS, "Ethernet0", None)
+    qualifier = Qualifier(plan.lab(Dut(host), FakeApi(world), FakeClock(world)))
+    answer = host._answer
+
+    def without_the_port(command):
+        lines = answer(command).splitlines()
+        lost = command == "show pfc counters" and world.storm_on()
+        return "\n".join(line for line in lines if not (lost and line.split()[:1] == ["Ethernet0"]))
+
+    host._answer = without_the_port
+    outcome = qualifier.qualify(SINGLE_LOSSLESS, 3)
+    assert outcome.verdicts[0].status is Status.ERROR, outcome.verdicts[0]
+    assert outcome.verdicts[0].cause == "`show pfc counters` printed no row for Ethernet0", outcome.verdicts[0].cause
+
+
+def test_flows_are_named_after_their_port():
+    """What a run on another port left at the traffic generator is not read as this port's."""
+    names = set()
+    for port in ("Ethernet0", "Ethernet4"):
+        world = FakeWorld()
+        plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, port, None)
+        lab = plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
+        flows = {*lab.builder.clean(1, 10, 1024).flows}
+        flows |= {*lab.builder.scenario(make_scenario(SINGLE_LOSSLESS, 3, plan.subject.qos)).flows}
+        assert not names & flows, names & flows
+        names |= flows

@@ -9,6 +9,7 @@ import pytest
 from tests.common.pfc.dut import Dut
 from tests.common.pfc.plan import plan_port
 from tests.common.pfc.ports import ConnectedPort
+from tests.common.pfc.records import RecordsUnwritable
 from tests.common.pfc.run import Outcome
 from tests.common.pfc.scenario import SINGLE_LOSSLESS
 from tests.common.pfc.verdict import LOSSLESS, LOSSY, Check, PortVerdict, Status
@@ -49,7 +50,7 @@ class Terminal(io.StringIO):
 class Report:
     """The reporting part's listener."""
 
-    outcome = SimpleNamespace(stored=True, lost=())
+    outcome = SimpleNamespace(stored=True, lost=(), status=Status.PASS, cause=None)
 
     def __init__(self, folder, say):
         self.started, self.expected = {}, []
@@ -134,6 +135,15 @@ def test_an_item_that_broke(session):
     assert (last["priority"], last["status"], last["cause"]) == (4, "ERROR", "the switch went away"), last
 
 
+def test_a_clean_up_that_broke(session):
+    """The verdicts stay, and what was not put back is told beside them."""
+    hear(session, 3)
+    hear(session, 4)
+    session.broken(Item(4).nodeid, "the watchdog is not put back yet", after=True)
+    assert session.listener.all_passed(), session.listener.results()
+    assert "note: clean-up: the watchdog is not put back yet\n" in summary(session), summary(session)
+
+
 def test_an_item_that_never_ran(session):
     """Ctrl-C: what was planned and not measured is ERROR."""
     hear(session, 3)
@@ -147,6 +157,45 @@ def test_verdicts_that_were_not_kept(session, monkeypatch):
     hear(session, 4)
     monkeypatch.setattr(Report, "outcome", SimpleNamespace(stored=False, lost=()))
     assert not session.finish(), "a verdict that was not stored is not PASS"
+
+
+def test_a_run_that_is_stored_as_another_verdict(session, monkeypatch):
+    """The folder has records of someone else: what is stored counts too, and the user is told."""
+    hear(session, 3)
+    hear(session, 4)
+    stored = SimpleNamespace(stored=True, lost=(), status=Status.ERROR, cause="field 'run_id' is 'other'")
+    monkeypatch.setattr(Report, "outcome", stored)
+    assert not session.finish(), "a run that is stored as ERROR is not PASS"
+    assert "note: the run is stored as ERROR: field 'run_id' is 'other'" in summary(session), summary(session)
+
+
+def test_a_priority_that_was_not_selected_is_named(tmp_path):
+    """The verdicts do not speak for it, on the screen and in the report."""
+    ours = Session("run-1", str(tmp_path))
+    ours.plan = plan_port(Dut(FakeHost(FakeWorld())), PORTS, None, None)
+    ours.begin([Item(3)], "vtb-t0")
+    ours.open_report(Report)
+    assert Report.last.started["lossless_priorities_not_selected"] == "4", Report.last.started
+    expected = f"the verdicts do not speak for {DEVICE} Ethernet0 priority 4: lossless, but not selected"
+    assert expected in summary(ours), summary(ours)
+
+
+def test_a_full_disk_is_not_pass(session):
+    """The verdicts stand, the records are lost, and the user is told once."""
+    path = session.folder / "records.jsonl"
+    path.unlink()
+    path.mkdir()
+    hear(session, 3)
+    hear(session, 4)
+    assert not session.finish(), "a verdict whose record is lost is not PASS"
+    assert summary(session).count("records.jsonl cannot be written: Is a directory") == 1, summary(session)
+
+
+def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path):
+    """Before anything runs."""
+    (tmp_path / "results").write_text("a file where the folder belongs")
+    with pytest.raises(RecordsUnwritable, match="results/records.jsonl cannot be written: File exists"):
+        Session("run-1", str(tmp_path / "results")).begin([Item(3)], "vtb-t0")
 
 
 def test_without_a_reporting_part(tmp_path):

@@ -15,6 +15,7 @@ from tests.common.pfc.errors import QualificationError
 from tests.common.pfc.journal import Journal
 from tests.common.pfc.plan import plan_port, connected_port
 from tests.common.pfc.polling import open_clock
+from tests.common.pfc.records import RecordsUnwritable
 from tests.common.pfc.run import Qualifier
 from tests.snappi_tests.pfc.qualification.files.session import Session
 from tests.snappi_tests.pfc.qualification.files.summary import write_summary
@@ -43,6 +44,8 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     """One session object for a pytest session."""
+    if config.getoption("dist", "no") != "no" or config.getoption("numprocesses", None):
+        raise pytest.UsageError("a testbed is measured by one process at a time: start pytest without -n")
     config.addinivalue_line("markers", "pfc_case(case): the test case of the PFC test plan that a test carries out")
     config.stash[SESSION_KEY] = Session(config.getoption("pfc_run_id"), config.getoption("pfc_results"))
 
@@ -50,8 +53,12 @@ def pytest_configure(config):
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection(session):
     """Refuses in one sentence, before anything is collected, what could only end in errors."""
-    if not STANDALONE:
-        return
+    if STANDALONE:
+        _plan(session)
+
+
+def _plan(session):
+    """Looks at the lab, and plans the port."""
     from tests.common.errors import LabError
     from tests.common.snappi_tests.snappi_fixtures import check_api
     from tests.common.standalone import lab_of
@@ -70,10 +77,16 @@ def pytest_collection_finish(session):
     if session.config.option.collectonly or not session.items:
         return
     ours = session.config.stash[SESSION_KEY]
-    ours.begin(session.items, session.config.getoption("testbed"))
-    if ours.plan is not None:
-        ours.announce()
-    ours.open_report(_reporting())
+    if STANDALONE and ours.plan is None:  # pytest was given a folder above this one and found this file too late
+        _plan(session)
+    try:
+        ours.begin(session.items, session.config.getoption("testbed"))
+        if ours.plan is not None:
+            ours.announce()
+        ours.open_report(_reporting())
+    except RecordsUnwritable as error:
+        ours.began = False
+        raise pytest.UsageError(str(error)) from None
 
 
 @pytest.hookimpl(wrapper=True)
@@ -81,7 +94,8 @@ def pytest_runtest_makereport(item, call):
     """Hands the item's own failure to the listener."""
     report = yield
     if report.failed and call.excinfo is not None:
-        item.config.stash[SESSION_KEY].broken(item.nodeid, call.excinfo.exconly().removeprefix("Failed: "))
+        cause = call.excinfo.exconly().removeprefix("Failed: ")
+        item.config.stash[SESSION_KEY].broken(item.nodeid, cause, after=report.when == "teardown")
     return report
 
 
@@ -105,6 +119,7 @@ def pfc_bench(request, duthosts, tbinfo, snappi_api, get_snappi_ports):
     """A qualifier for the port under test. Its watchdog is stopped, and afterwards as it was before the first run."""
     ours = request.config.stash[SESSION_KEY]
     dut = Dut(duthosts[0])
+    cause = ""
     try:
         if ours.plan is None:
             ports = [connected_port(port) for port in get_snappi_ports]
@@ -113,10 +128,12 @@ def pfc_bench(request, duthosts, tbinfo, snappi_api, get_snappi_ports):
             )
             ours.announce()
         lab = ours.plan.lab(dut, snappi_api, open_clock(tbinfo.get("clock")))
-        with Journal(dut.host, ours.run_id).watchdog_stopped(ours.plan.state.config_db):
+        with Journal(dut.host, ours.run_id).watchdog_stopped():
             yield Qualifier(lab)
     except QualificationError as error:
-        pytest.fail(str(error), pytrace=False)
+        cause = str(error)
+    if cause:  # outside the handler, or pytest prints every exception behind this one
+        pytest.fail(cause, pytrace=False)
 
 
 @pytest.fixture

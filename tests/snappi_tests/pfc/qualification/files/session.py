@@ -54,14 +54,19 @@ class Session:
             self.notes.append("verdicts are in the records only: test_reporting is not installed here")
             return
         self._report = listener_class(self.folder, say=self.notes.append)
-        self._report.start({"run_id": self.run_id, "testbed": self._testbed})
+        self._report.start({"run_id": self.run_id, "testbed": self._testbed, **self._left_out()})
         self._report.expect(
             sorted({(one.device, one.port, metric) for one in self.listener.planned for metric in METRICS})
         )
 
-    def broken(self, nodeid: str, cause: str) -> None:
-        """Something around an item broke; that is its ERROR unless it has a verdict already."""
+    def broken(self, nodeid: str, cause: str, after: bool = False) -> None:
+        """Something around an item broke; that is its ERROR unless it has a verdict already.
+
+        `after`: in its clean-up, so that the user has to hear of it beside any verdict.
+        """
         if nodeid in self._items:
+            if after:
+                self.notes.append(f"clean-up: {cause}")
             self.listener.miss(self._items[nodeid], cause)
 
     def finish(self) -> bool:
@@ -75,11 +80,28 @@ class Session:
                 planned,
                 f"{planned.device} {planned.port} priority {planned.priority}: the run ended before it was measured",
             )
+        self.notes += dict.fromkeys(self.listener.lost)
         if self._report is not None:
             outcome = self._report.finish()
             if not outcome.stored or outcome.lost:
                 return False
+            if outcome.status.value != "PASS" and self.listener.all_passed():
+                self.notes.append(f"the run is stored as {outcome.status.value}: {outcome.cause}")
+                return False
         return self.listener.all_passed()
+
+    def _left_out(self) -> dict[str, str]:
+        """What the report says of lossless priorities that were not selected: the verdicts do not speak for them."""
+        if self.plan is None:
+            return {}
+        qos, selected = self.plan.subject.qos, {one.priority for one in self.listener.planned}
+        left = ", ".join(str(priority) for priority in qos.lossless if priority not in selected)
+        if not left:
+            return {}
+        self.notes.append(
+            f"the verdicts do not speak for {qos.device} {qos.port} priority {left}: lossless, but not selected"
+        )
+        return {"lossless_priorities_not_selected": left}
 
     def _planned(self, item: Any) -> Planned | None:
         """The verdict that an item owes: its marker `pfc_case` says for which test case, its parameter for which
