@@ -6,6 +6,7 @@ TESTBED ?= vtb-t0
 PORT    ?=
 FAULT   ?=
 DEPLOY  ?=
+TESTBED_FILE ?=
 
 # Ansible, pip and pytest keep what they write inside the clone (or a temporary folder), never in the user's home.
 export ANSIBLE_HOME := $(CURDIR)/.ansible
@@ -16,7 +17,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
-	@echo '  variables: TESTBED=vtb-t0 PORT=Ethernet8 FAULT=pause-ignored@Ethernet8 DEPLOY=1 PYTHON=python3'
+	@echo '  variables: TESTBED=vtb-t0 TESTBED_FILE=ansible/testbed.yaml PORT=Ethernet8 FAULT=pause-ignored@Ethernet8 DEPLOY=1 PYTHON=python3'
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -38,7 +39,7 @@ $(VENV)/.test-installed: $(VENV)/.installed
 
 qualify: $(VENV)/.installed  ## qualify a switch: TESTBED=, PORT=, FAULT=, DEPLOY=1 on hardware
 	@$(BIN)/python scripts/qualify.py --testbed '$(TESTBED)' $(if $(PORT),--port '$(PORT)') \
-	    $(if $(FAULT),--fault '$(FAULT)') $(if $(DEPLOY),--deploy)
+	    $(if $(TESTBED_FILE),--testbed-file '$(TESTBED_FILE)') $(if $(FAULT),--fault '$(FAULT)') $(if $(DEPLOY),--deploy)
 
 test: lint  ## lint, type check and run the project's tests
 	XDG_CACHE_HOME=$(CURDIR)/$(VENV)/cache XDG_CONFIG_HOME=$(CURDIR)/$(VENV)/config \
