@@ -220,14 +220,15 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 
 
 def end_by_exception(signum: int, frame: object) -> None:
-    """SIGTERM and SIGHUP end the run like Ctrl-C does, so that everything is taken down."""
+    """Every signal that ends a run ends it like Ctrl-C, so that everything is taken down."""
     raise KeyboardInterrupt
 
 
 def main() -> int:
     """Entry point: one sentence and status 2 for a refusal, no traceback."""
-    for signum in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(signum, end_by_exception)
+    for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signum != signal.SIGHUP or signal.getsignal(signum) != signal.SIG_IGN:  # nohup means it
+            signal.signal(signum, end_by_exception)
     adopt_orphans()
     try:
         return qualify(parse())

@@ -226,6 +226,8 @@ def main(arguments: list[str]) -> int:
         print("usage: python -m virtual_testbed.sonic.ssh SWITCH.json", file=sys.stderr)
         return 2
     die_with_parent()
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)  # ignored under nohup, and every command would inherit that
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("asyncssh").setLevel(logging.WARNING)
     try:
