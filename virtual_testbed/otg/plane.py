@@ -7,8 +7,8 @@ from typing import Protocol
 from virtual_testbed.dataplane.traffic import Flow, GeneratorPort, Host
 
 
-class FlowCounters(Protocol):
-    """Counters of one flow. `transmit` is started, stopped or paused."""
+class TrafficCounters(Protocol):
+    """Frames and bytes (FCS included) sent and received."""
 
     @property
     def frames_tx(self) -> int: ...
@@ -18,21 +18,18 @@ class FlowCounters(Protocol):
     def bytes_tx(self) -> int: ...
     @property
     def bytes_rx(self) -> int: ...
+
+
+class FlowCounters(TrafficCounters, Protocol):
+    """Counters of one flow. `transmit` is started, stopped or paused."""
+
     @property
     def transmit(self) -> str: ...
 
 
-class GeneratorCounters(Protocol):
+class GeneratorCounters(TrafficCounters, Protocol):
     """Counters of one generator port."""
 
-    @property
-    def frames_tx(self) -> int: ...
-    @property
-    def frames_rx(self) -> int: ...
-    @property
-    def bytes_tx(self) -> int: ...
-    @property
-    def bytes_rx(self) -> int: ...
     @property
     def link_up(self) -> bool: ...
     @property
