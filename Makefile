@@ -7,16 +7,18 @@ PORT    ?=
 FAULT   ?=
 DEPLOY  ?=
 TESTBED_FILE ?=
+CASES   ?= 2000
+SEED    ?= 0
 
 # Ansible, pip and pytest keep what they write inside the clone (or a temporary folder), never in the user's home.
 export ANSIBLE_HOME := $(CURDIR)/.ansible
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help qualify test lint bench clean
+.PHONY: help qualify test differential lint bench clean
 
 help:  ## list the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 20
 	@echo '  variables: TESTBED=vtb-t0 TESTBED_FILE=ansible/testbed.yaml PORT=Ethernet8 FAULT=pause-ignored@Ethernet8 DEPLOY=1 PYTHON=python3'
 
 $(BIN)/python:
@@ -33,8 +35,13 @@ $(VENV)/.installed: $(BIN)/python setup.cfg constraints.txt
 
 $(VENV)/.test-installed: $(VENV)/.installed
 	@echo "installing the packages that the tests need"
-	@$(BIN)/pip install -q -c constraints.txt -e '.[test]'
+	@$(BIN)/pip install -q -c constraints.txt -e '.[test,bench]'
 	@$(BIN)/pip check
+	@touch $@
+
+$(VENV)/.bench-installed: $(VENV)/.installed
+	@echo "installing the packages that the benchmarks need"
+	@$(BIN)/pip install -q -c constraints.txt -e '.[bench]'
 	@touch $@
 
 qualify: $(VENV)/.installed  ## qualify a switch: TESTBED=, PORT=, FAULT=, DEPLOY=1 on hardware
@@ -45,12 +52,15 @@ test: lint  ## lint, type check and run the project's tests
 	XDG_CACHE_HOME=$(CURDIR)/$(VENV)/cache XDG_CONFIG_HOME=$(CURDIR)/$(VENV)/config \
 	    $(BIN)/python -m pytest -q -n 2 --dist loadscope -rs
 
+differential: $(VENV)/.test-installed  ## compare the data plane with its oracle in random testbeds: CASES=, SEED=
+	@$(BIN)/python scripts/differential.py --cases '$(CASES)' --seed '$(SEED)'
+
 lint: $(VENV)/.test-installed  ## flake8, mypy and ansible-lint
 	$(BIN)/flake8
 	$(BIN)/mypy
 	cd ansible && PATH="$(CURDIR)/$(BIN):$$PATH" ANSIBLE_LINT_NODEPS=1 ../$(BIN)/ansible-lint --offline -q
 
-bench: $(VENV)/.installed  ## print the benchmarks and write them to results/bench.json
+bench: $(VENV)/.bench-installed  ## print the benchmarks and write them to results/bench.json
 	@$(BIN)/python scripts/bench.py
 
 clean:  ## stop virtual testbeds, remove what was built and the virtual testbeds' state; results stay

@@ -24,6 +24,8 @@ from typing import IO, Any
 
 import yaml
 
+from virtual_testbed.faults import absolute
+
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
 ANSIBLE = ROOT / "ansible"
@@ -213,7 +215,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--testbed-file", default=str(ANSIBLE / "testbed.yaml"), metavar="FILE",
                         help="testbed file (default: ansible/testbed.yaml)")
     parser.add_argument("--port", metavar="PORT", help="port under test (default: Ethernet0)")
-    parser.add_argument("--fault", action="append", default=[], metavar="FAULT",
+    parser.add_argument("--fault", action="append", default=[], metavar="FAULT", type=absolute,
                         help="break the virtual switch, for instance pause-ignored@Ethernet0; may be repeated")
     parser.add_argument("--deploy", action="store_true", help="deploy a hardware testbed too (a virtual one always is)")
     return parser.parse_args(arguments)

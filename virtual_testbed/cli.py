@@ -15,7 +15,7 @@ from tabulate import tabulate
 
 from virtual_testbed.child import tail
 from virtual_testbed.description import DescriptionError, Testbed, load_testbed
-from virtual_testbed.faults import FaultError, parse_fault
+from virtual_testbed.faults import FaultError, absolute, parse_fault
 from virtual_testbed.lifecycle import LifecycleError, Status, bring_up, down_command, inspect, take_down
 from virtual_testbed.plan import Options
 from virtual_testbed.state import DEFAULT_STATE, STATE_VARIABLE, StateError, TestbedFolder, folders_of
@@ -58,7 +58,8 @@ def main() -> None:
 @click.option("--clock", type=click.Choice(["realtime", "virtual"]), default="realtime", show_default=True,
               help="Follow the wall clock, or stand still until advanced.")
 @click.option("--fault", "faults", multiple=True, metavar="SPEC",
-              help="What the switches do wrong: NAME[@[SWITCH:]PORT[,key=value...]]. May be repeated.")
+              help="What the switches do wrong: NAME[@[SWITCH:]PORT[,key=value...]], NAME built in or FILE.py:CLASS. "
+                   "May be repeated.")
 @click.option("--root-view", type=click.Choice(["auto", "environment"]), default="auto", show_default=True,
               help="Give each switch its own view of the root folder where the kernel allows it, or never.")
 @click.option("--owner-pid", type=click.IntRange(min=1), metavar="PID",
@@ -67,7 +68,7 @@ def main() -> None:
 @_sentences
 def up(name: str, testbed_file: Path, state: Path, *, as_json: bool, **asked: Any) -> None:
     """Start the virtual testbed NAME and wait until all of it is up."""
-    options = Options(**asked)
+    options = Options(**{**asked, "faults": tuple(absolute(spec) for spec in asked["faults"])})
     testbed = load_testbed(name, testbed_file)
     for spec in options.faults:
         _check_fault(spec, testbed)
@@ -86,6 +87,10 @@ def _check_fault(spec: str, testbed: Testbed) -> None:
     switches = [switch for switch in testbed.switches if scope.switch in (None, switch.name)]
     if scope.port is not None and not any(scope.port in switch.hwsku.ports for switch in switches):
         raise FaultError(f"fault '{spec}': no port {scope.port} on {', '.join(switch.name for switch in switches)}")
+    speeds = {link.speed_mbps for link in testbed.generator_links} | {link.speed_mbps for link in testbed.switch_links}
+    if scope.speed_mbps not in (None, *speeds):
+        raise FaultError(f"fault '{spec}': testbed {testbed.name} has no link of {scope.speed_mbps} Mb/s "
+                         f"(it has: {', '.join(map(str, sorted(speeds)))})")
 
 
 def _access(runtime: dict[str, Any], folder: TestbedFolder) -> list[tuple[str, str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,6 +62,11 @@ class ConnectionGraph:
     links_file: Path
     devices: Mapping[str, Device]
     links: tuple[Link, ...]
+
+    def peers(self, names: Collection[str]) -> set[str]:
+        """What is at the other ends of these devices' cables."""
+        ends = [(link.start[0], link.end[0]) for link in self.links]
+        return {far for link in ends for near, far in (link, link[::-1]) if near in names}
 
 
 def load_graph(group: str, files: Path) -> ConnectionGraph:

@@ -15,6 +15,7 @@ from typing import Any
 
 import yaml
 
+from virtual_testbed.cables import GeneratorLink, SwitchLink
 from virtual_testbed.connection_graph import (
     GENERATOR_NAME_PARTS,
     ConnectionGraph,
@@ -23,9 +24,10 @@ from virtual_testbed.connection_graph import (
     Link,
     load_graph,
 )
-from virtual_testbed.hwsku import PROFILES, HwSku, HwSkuError, load_hwsku
+from virtual_testbed.sonic.profile import FOLDER, Profile, ProfileError, load_profile
 
-# Lengths that SONiC's buffer templates assume (buffers_config.j2): a server's cable, and one between a T0 and a T1.
+# Lengths that SONiC's buffer templates assume (buffers_config.j2): a server's cable, and one between a T0 and a T1. The
+# deployment writes the same ones into CABLE_LENGTH.
 GENERATOR_CABLE_M = 5
 SWITCH_CABLE_M = 40
 
@@ -44,30 +46,7 @@ class Switch:
     """A device under test."""
 
     name: str
-    hwsku: HwSku
-
-
-@dataclass(frozen=True)
-class GeneratorLink:
-    """A cable between a traffic generator and a switch; `location` is how OTG names the generator's port."""
-
-    chassis: str
-    port: str
-    location: str
-    switch: str
-    switch_port: str
-    speed_mbps: int
-    cable_m: int = GENERATOR_CABLE_M
-
-
-@dataclass(frozen=True)
-class SwitchLink:
-    """A cable between two switches of the testbed; ends are (switch, port)."""
-
-    a: tuple[str, str]
-    b: tuple[str, str]
-    speed_mbps: int
-    cable_m: int = SWITCH_CABLE_M
+    hwsku: Profile
 
 
 @dataclass(frozen=True)
@@ -90,7 +69,7 @@ class Testbed:
     switch_links: tuple[SwitchLink, ...]
 
 
-def load_testbed(name: str, testbed_file: Path, profiles: Path = PROFILES) -> Testbed:
+def load_testbed(name: str, testbed_file: Path, profiles: Path = FOLDER) -> Testbed:
     """Read and check the description of one virtual testbed.
 
     Args:
@@ -113,10 +92,10 @@ def load_testbed(name: str, testbed_file: Path, profiles: Path = PROFILES) -> Te
         _check_topology(entry, lab, where)
         graph = load_graph(inv_name, lab / "files")
         switches = tuple(_switch(dut, graph, where, profiles) for dut in _dut_names(entry, where))
-        generators = _generators(entry, graph, where)
+        generators = _generators(entry, graph, where, [switch.name for switch in switches])
         cables = _Cables({switch.name: switch for switch in switches}, generators, graph)
         return Testbed(name, file, entry, inv_name, switches, generators, cables.to_generators(), cables.of_switches())
-    except (GraphError, HwSkuError) as error:
+    except (GraphError, ProfileError) as error:
         raise DescriptionError(str(error)) from error
 
 
@@ -210,13 +189,13 @@ def _switch(name: str, graph: ConnectionGraph, where: str, profiles: Path) -> Sw
     if not device.is_switch:
         raise DescriptionError(f"{device.where}: DUT {name} must be of Type DevSonic, found {device.type or '(empty)'}")
     try:
-        return Switch(name, load_hwsku(device.hwsku, profiles))
-    except HwSkuError as error:
+        return Switch(name, load_profile(device.hwsku, profiles))
+    except ProfileError as error:
         raise DescriptionError(f"{device.where}: {name}: {error}") from error
 
 
-def _generators(entry: Mapping[str, Any], graph: ConnectionGraph, where: str) -> dict[str, str]:
-    """Generators (name -> address): those of `tgs` where the entry has it, else every one of the graph."""
+def _generators(entry: Mapping[str, Any], graph: ConnectionGraph, where: str, duts: list[str]) -> dict[str, str]:
+    """Generators (name -> address): those of `tgs` where the entry has it, else every one that is cabled to a DUT."""
     listed = _names(entry, ("tgs",))
     for name in listed:
         if name not in graph.devices:
@@ -224,8 +203,9 @@ def _generators(entry: Mapping[str, Any], graph: ConnectionGraph, where: str) ->
         if not graph.devices[name].is_generator:
             raise DescriptionError(f"{graph.devices[name].where}: {name} is listed in `tgs`, but is of Type "
                                    f"{graph.devices[name].type or '(empty)'} (a generator is e.g. DevSnappiChassis)")
-    found = [device for device in graph.devices.values() if device.is_generator]
-    return {device.name: _generator_address(device) for device in found if not listed or device.name in listed}
+    wanted = listed or graph.peers(duts)
+    return {device.name: _generator_address(device) for device in graph.devices.values()
+            if device.is_generator and device.name in wanted}
 
 
 def _generator_address(device: Device) -> str:
@@ -251,6 +231,8 @@ class _Cables:
 
     def _check(self, link: Link) -> None:
         """Both ends are things that a virtual testbed can connect, and the switch has the port."""
+        if link.start[0] == link.end[0]:
+            raise DescriptionError(f"{link.where}: both ends are on {link.start[0]}; a cable connects two devices")
         for name, port in (link.start, link.end):
             if name in self._switches:
                 self._check_port(link, self._switches[name], port)
@@ -262,16 +244,16 @@ class _Cables:
 
     @staticmethod
     def _check_port(link: Link, switch: Switch, name: str) -> None:
-        """The HwSKU has the port, and it is as fast as the cable."""
+        """The HwSKU has the port, and it can be as fast as the cable."""
         hwsku = switch.hwsku
         if name not in hwsku.ports:
             names = list(hwsku.ports)
-            raise DescriptionError(f"{link.where}: {switch.name} ({hwsku.name}) has no port {name} "
+            raise DescriptionError(f"{link.where}: {switch.name} ({hwsku.hwsku}) has no port {name} "
                                    f"(it has {len(names)}: {names[0]} ... {names[-1]})")
-        fastest = hwsku.ports[name].speed_mbps
-        if link.speed_mbps > fastest:
-            raise DescriptionError(f"{link.where}: BandWidth {link.speed_mbps} is more than {switch.name} {name} "
-                                   f"has ({fastest} Mb/s)")
+        speeds = hwsku.ports[name].speeds
+        if link.speed_mbps not in speeds:
+            raise DescriptionError(f"{link.where}: BandWidth {link.speed_mbps} is no speed of {switch.name} {name} "
+                                   f"(it has {', '.join(map(str, speeds))} Mb/s)")
 
     def to_generators(self) -> tuple[GeneratorLink, ...]:
         """Cables to generators, in the links file's order. At least one."""
@@ -286,7 +268,7 @@ class _Cables:
                 raise DescriptionError(f"{link.where}: {peer[0]} {peer[1]} has the location {location}, which "
                                        f"{where[location]} has already (two generators of one address?)")
             where[location] = link.where
-            found.append(GeneratorLink(*peer, location, *switch, link.speed_mbps))
+            found.append(GeneratorLink(location, *switch, link.speed_mbps, GENERATOR_CABLE_M))
         if not found:
             raise DescriptionError(f"{self._graph.links_file}: no link between a traffic generator and one of "
                                    f"{', '.join(self._switches)}")
@@ -294,7 +276,7 @@ class _Cables:
 
     def of_switches(self) -> tuple[SwitchLink, ...]:
         """Cables between two switches of the testbed; one to a switch of another testbed stays unplugged."""
-        return tuple(SwitchLink(link.start, link.end, link.speed_mbps) for link in self._links
+        return tuple(SwitchLink(link.start, link.end, link.speed_mbps, SWITCH_CABLE_M) for link in self._links
                      if link.start[0] in self._switches and link.end[0] in self._switches)
 
 

@@ -164,8 +164,8 @@ def _prepare_switch(switch: Switch, folder: TestbedFolder, run_folder: Path) -> 
     for part in ("redis", "bin", "root"):
         (folder.switch(switch.name) / part).mkdir(parents=True, exist_ok=True)
     key = ensure_key(folder.switch(switch.name) / "host_key", f"root@{switch.name}")
-    speed = max(port.speed_mbps for port in switch.hwsku.ports.values())
-    return SwitchAccess(switch.name, switch.hwsku.name, speed, str(run_folder / f"{switch.name}.sock"), key)
+    speed = max(port.speed for port in switch.hwsku.ports.values())
+    return SwitchAccess(switch.name, switch.hwsku.hwsku, speed, str(run_folder / f"{switch.name}.sock"), key)
 
 
 def _redis_child(access: SwitchAccess, folder: TestbedFolder, command: tuple[str, ...]) -> ChildSpec:
@@ -189,12 +189,8 @@ def _engine_arguments(testbed: Testbed, accesses: Sequence[SwitchAccess], option
         "testbed": testbed.name, "clock": options.clock, "otg_port": 0, "clock_port": 0,
         "switches": [{"name": access.name, "redis_socket": access.redis_socket, "hwsku": access.hwsku}
                      for access in accesses],
-        "generator_ports": [
-            {"location": link.location, "chassis": link.chassis, "port": link.port, "speed_mbps": link.speed_mbps,
-             "switch": link.switch, "switch_port": link.switch_port, "cable_m": link.cable_m}
-            for link in testbed.generator_links],
-        "switch_links": [{"a": list(link.a), "b": list(link.b), "speed_mbps": link.speed_mbps, "cable_m": link.cable_m}
-                         for link in testbed.switch_links],
+        "generator_ports": [asdict(link) for link in testbed.generator_links],
+        "switch_links": [asdict(link) for link in testbed.switch_links],
         "faults": list(options.faults),
     }
 
@@ -206,7 +202,7 @@ def _ssh_arguments(switch: Switch, access: SwitchAccess, folder: TestbedFolder, 
         "name": switch.name, "hostname": switch.name, "user": USER, "password": password,
         "authorized_keys": str(folder.ssh / "id_ed25519.pub"), "host_key": str(home / "host_key"), "port": 0,
         "root": str(home / "root"), "bin": str(home / "bin"), "redis_socket": access.redis_socket,
-        "hwsku": switch.hwsku.name, "mac": switch_mac(switch.name),
+        "hwsku": switch.hwsku.hwsku, "mac": switch_mac(switch.name),
     }
 
 

@@ -14,7 +14,8 @@ import os
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,8 +23,9 @@ from typing import Any
 
 from aiohttp import web
 
+from virtual_testbed.cables import GeneratorLink, SwitchLink
 from virtual_testbed.clock import Clock, RealtimeClock, VirtualClock
-from virtual_testbed.dataplane.configuration import SwitchConfig
+from virtual_testbed.dataplane.configuration import SwitchConfig, VlanConfig
 from virtual_testbed.dataplane.network import Network
 from virtual_testbed.faults import Fault, FaultError, parse_fault
 from virtual_testbed.otg.http_front import HttpFront
@@ -39,27 +41,6 @@ LOG = logging.getLogger(__name__)
 
 class EngineError(Exception):
     """An argument file that describes no testbed, or a testbed that cannot be put together; `str()` is one sentence."""
-
-
-@dataclass(frozen=True)
-class GeneratorLink:
-    """A generator port's cable to a switch port."""
-
-    location: str
-    switch: str
-    switch_port: str
-    speed_mbps: int
-    cable_m: int
-
-
-@dataclass(frozen=True)
-class SwitchLink:
-    """A cable between two switch ports, each (switch, port)."""
-
-    a: tuple[str, str]
-    b: tuple[str, str]
-    speed_mbps: int
-    cable_m: int
 
 
 @dataclass(frozen=True)
@@ -106,12 +87,15 @@ class Site:
 
     Args:
         links: the generator ports' cables.
+        cables: those between switches.
         configurations: the switches' present configurations, by name; read at every question.
     """
 
-    def __init__(self, links: Sequence[GeneratorLink], configurations: Mapping[str, SwitchConfig]) -> None:
+    def __init__(self, links: Sequence[GeneratorLink], cables: Sequence[SwitchLink],
+                 configurations: Mapping[str, SwitchConfig]) -> None:
         self._links = {link.location: link for link in links}
         self._speeds = {link.location: link.speed_mbps for link in links}
+        self._peers = {near: far for cable in cables for near, far in ((cable.a, cable.b), (cable.b, cable.a))}
         self._configurations = configurations
 
     @property
@@ -120,17 +104,53 @@ class Site:
         return self._speeds
 
     def gateway_mac(self, location: str, gateway: str) -> str | None:
-        """The switch's MAC when `gateway` is its own address on that port or in its VLAN, and the port is up."""
+        """MAC of the switch that has the address `gateway` on that port or in its VLAN, also on a switch further on."""
         link = self._links[location]
-        config = self._configurations.get(link.switch)
-        port = config.ports.get(link.switch_port) if config else None
-        if config is None or port is None or not port.admin_up:
+        port = (link.switch, link.switch_port)
+        if not self._is_up(port):
             return None
-        addresses = [*config.port_addresses.get(link.switch_port, ()),
-                     *(address for vlan in config.vlans if link.switch_port in vlan.members
-                       for address in vlan.addresses)]
-        own = {ipaddress.ip_interface(address).ip for address in addresses}
-        return config.mac if ipaddress.ip_address(gateway) in own else None
+        config, wanted = self._configurations[link.switch], ipaddress.ip_address(gateway)
+        if _has(config.port_addresses.get(link.switch_port, ()), wanted):
+            return config.mac
+        for vlan in config.vlans:
+            if link.switch_port in vlan.members:
+                for name, addresses in self._segment(link.switch, vlan.vlan_id):
+                    if _has(addresses, wanted):
+                        return self._configurations[name].mac
+        return None
+
+    def _segment(self, first: str, vlan_id: int) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """The switches that a broadcast in a VLAN reaches, nearest first, with their addresses in it."""
+        waiting, seen = deque([first]), {first}
+        while waiting:
+            name = waiting.popleft()
+            vlan = next((vlan for vlan in self._configurations[name].vlans if vlan.vlan_id == vlan_id), None)
+            if vlan is None:
+                continue
+            yield name, vlan.addresses
+            for far in self._beyond(name, vlan):
+                if far not in seen:
+                    seen.add(far)
+                    waiting.append(far)
+
+    def _beyond(self, name: str, vlan: VlanConfig) -> Iterator[str]:
+        """The switches behind the cables of a VLAN's member ports that are up and in the same VLAN at both ends."""
+        for member in sorted(vlan.members):
+            far = self._peers.get((name, member))
+            if far is not None and self._is_up((name, member)) and self._is_up(far) and any(
+                    other.vlan_id == vlan.vlan_id and far[1] in other.members
+                    for other in self._configurations[far[0]].vlans):
+                yield far[0]
+
+    def _is_up(self, place: tuple[str, str]) -> bool:
+        """The port is there and not shut down."""
+        config = self._configurations.get(place[0])
+        port = config.ports.get(place[1]) if config else None
+        return port is not None and port.admin_up
+
+
+def _has(addresses: Sequence[str], wanted: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+    return wanted in {ipaddress.ip_interface(address).ip for address in addresses}
 
 
 class Engine:
@@ -148,7 +168,8 @@ class Engine:
             network.add_link(link.location, link.switch, link.switch_port, link.speed_mbps, link.cable_m)
         for cable in arguments.switch_links:
             network.add_switch_link(cable.a, cable.b, cable.speed_mbps, cable.cable_m)
-        service = OtgService(network, Site(arguments.generator_links, network.configurations))
+        site = Site(arguments.generator_links, arguments.switch_links, network.configurations)
+        service = OtgService(network, site)
         agents = {switch.name: _factory(make_agent, switch, network, arguments.faults)
                   for switch in arguments.switches}
         world = World(network, agents, service.sample)

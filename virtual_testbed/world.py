@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Protocol, TypeVar
 
 from virtual_testbed.clock import Clock
@@ -35,8 +35,14 @@ class Agent(Protocol):
     def apply_configuration(self) -> bool:
         """Takes over what was written to CONFIG_DB before the call; True when something changed."""
 
-    def publish_counters(self) -> None:
-        """Writes counters and states as of now."""
+    def publish_states(self) -> None:
+        """Writes what shows at once, as of now."""
+
+    def due_polls(self, until_ps: int) -> Mapping[int, Collection[str]]:
+        """Instants after now, up to and including `until_ps`, at which counters must be polled -> which ones."""
+
+    def poll(self, groups: Collection[str]) -> None:
+        """Writes these counters as of now."""
 
 
 class World:
@@ -74,23 +80,35 @@ class World:
     def advance_to(self, time_ps: int) -> None:
         """Applies the configuration changes made so far, then computes up to that instant.
 
+        On the way it stops where a switch polls counters, and polls them.
+
         Raises:
-            WorldError: a switch could not be asked (time stands still then), or the data plane failed (for good).
+            WorldError: a switch could not be asked (time stands still then) or polled, or the data plane failed (for
+                good).
         """
         self.refresh()
+        polls = {switch: self._with_agent(switch, lambda agent: agent.due_polls(time_ps)) for switch in self._factories}
+        stops = {time_ps}.union(*polls.values())
         if time_ps - self.now_ps > WINDOW_PS:
-            self._step_to(time_ps - WINDOW_PS)
-        self._step_to(time_ps)
+            stops.add(time_ps - WINDOW_PS)
+        for instant in sorted(stops):
+            self._step_to(instant)
+            for switch, due in polls.items():
+                if instant in due:
+                    self._poll(switch, due[instant])
+
+    def _poll(self, switch: str, groups: Collection[str]) -> None:
+        self._with_agent(switch, lambda agent: agent.poll(groups))
 
     def publish(self) -> None:
-        """Writes the switches' databases as of now.
+        """Writes what of the switches' databases shows at once, as of now.
 
         Raises:
             WorldError: a switch's database could not be written.
         """
         self._check()
         for switch in self._factories:
-            self._with_agent(switch, lambda agent: agent.publish_counters())
+            self._with_agent(switch, lambda agent: agent.publish_states())
 
     def _step_to(self, time_ps: int) -> None:
         try:
@@ -106,12 +124,12 @@ class World:
         if self._broken:
             raise WorldError(self._broken)
 
-    def _with_agent(self, switch: str, action: Callable[[Agent], object]) -> None:
+    def _with_agent(self, switch: str, action: Callable[[Agent], T]) -> T:
         """Runs an action of a switch's agent, made anew when there is none; a failing one is given up."""
         try:
             if switch not in self._agents:
                 self._agents[switch] = self._factories[switch]()
-            action(self._agents[switch])
+            return action(self._agents[switch])
         except Exception as error:  # whatever it is: reported now, and the next call makes a new agent
             self._agents.pop(switch, None)
             LOG.debug("agent of %s", switch, exc_info=True)
@@ -120,7 +138,7 @@ class World:
 
 def _take_over(agent: Agent) -> None:
     if agent.apply_configuration():
-        agent.publish_counters()
+        agent.publish_states()
 
 
 def _modelled(operation: Callable[[], T]) -> T:

@@ -11,6 +11,7 @@ from ansible.module_utils.pfc.graph import GraphError
 from ansible.module_utils.pfc.testbed import TestbedError
 
 ANSIBLE = Path(__file__).resolve().parent.parent
+PROFILES = ANSIBLE.parent / "virtual_testbed" / "sonic" / "profiles"
 SKU = "Arista-7060CX-32S-C32"
 PORTS = [f"Ethernet{number}" for number in range(0, 128, 4)]
 
@@ -164,6 +165,91 @@ def test_the_t0_of_the_project():
     assert tables["BUFFER_QUEUE"]["Ethernet0|3-4"] == {"profile": "egress_lossless_profile"}
     assert tables["CABLE_LENGTH"]["AZURE"] == dict.fromkeys(PORTS, "5m")
     assert tables["DEVICE_METADATA"]["localhost"] == {"type": "ToRRouter", "default_pfcwd_status": "enable"}
+
+
+CHAIN = ["vtb-chain-01", "vtb-chain-02", "vtb-chain-03"]
+
+
+def lay_out_chain(name, description=None):
+    """The layout of a switch of the project's three in a row."""
+    found = description or testbed.describe("vtb-chain", str(ANSIBLE / "testbed.yaml"), "/nowhere")
+    switch = layout.Switch(name, found["duts"][name], {port: {} for port in PORTS}, {"hwsku": SKU}, "broadcom")
+    return layout.lay_out(found, switch, hwsku.load(str(ANSIBLE / "vars" / "hwsku"), SKU))
+
+
+def test_three_switches_in_a_row():
+    found = {name: lay_out_chain(name) for name in CHAIN}
+    tables = {name: one["tables"] for name, one in found.items()}
+    assert [one["ports"][-2:] for one in found.values()] == [
+        ["Ethernet12", "Ethernet124"], ["Ethernet120", "Ethernet124"], ["Ethernet12", "Ethernet120"]]
+    middle = tables["vtb-chain-02"]
+    assert middle["DEVICE_NEIGHBOR"]["Ethernet120"] == {"name": "vtb-chain-01", "port": "Ethernet124"}
+    assert middle["DEVICE_NEIGHBOR"]["Ethernet124"] == {"name": "vtb-chain-03", "port": "Ethernet120"}
+    assert middle["PORT_QOS_MAP"]["Ethernet124"] == middle["PORT_QOS_MAP"]["Ethernet0"]
+    assert middle["PORT_QOS_MAP"]["Ethernet124"]["pfc_enable"] == "3,4"
+    assert {port for port, length in middle["CABLE_LENGTH"]["AZURE"].items() if length == "40m"} == {
+        "Ethernet120", "Ethernet124"}
+    assert set(tables["vtb-chain-01"]["CABLE_LENGTH"]["AZURE"].items()) >= {("Ethernet0", "5m"), ("Ethernet124", "40m")}
+    for one in tables.values():
+        assert set(one["VLAN_MEMBER"]) == {f"Vlan1000|Ethernet{at}" for at in (0, 4, 8, 12, 120, 124)}
+    for table in ("VLAN_INTERFACE", "LOOPBACK_INTERFACE"):
+        addresses = [key for one in tables.values() for key in one[table] if "|" in key]
+        assert len(set(addresses)) == len(addresses) == {"VLAN_INTERFACE": 6, "LOOPBACK_INTERFACE": 3}[table]
+    assert "Vlan1000|192.168.7.3/21" in tables["vtb-chain-03"]["VLAN_INTERFACE"]
+
+
+@pytest.mark.parametrize("changes, words", [
+    ({"prefix": "192.168.0.1/21"}, "prefix of Vlan1000 would be 192.168.0.1/21 on vtb-chain-01 and on vtb-chain-02, "
+     "which its Ethernet124 leads to; it must be a list of 3 addresses"),
+    ({"prefix": ["192.168.0.1/21", "192.168.0.1/21", "192.168.0.2/21"]},
+     "prefix of Vlan1000 must be 3 different addresses, one for each of vtb-chain-01, vtb-chain-02, vtb-chain-03; fou"),
+    ({"prefix_v6": ["fc02::1/64"]}, "prefix_v6 of Vlan1000 must be 3 different addresses"),
+    ({"intfs": [0, 1, 2, 3]}, "Ethernet124 of vtb-chain-01 leads to vtb-chain-02 and is in no VLAN; routed ports"),
+])
+def test_switches_in_a_row_that_cannot_be_deployed(changes, words):
+    found = testbed.describe("vtb-chain", str(ANSIBLE / "testbed.yaml"), "/nowhere")
+    found["topology"]["topology"]["DUT"]["vlan_configs"]["one_vlan_a"]["Vlan1000"].update(changes)
+    with pytest.raises(TestbedError, match=words):
+        lay_out_chain("vtb-chain-01", found)
+
+
+def test_routed_ports_of_several_switches_have_different_addresses(lab):
+    replace(lab / "files" / "sonic_lab_devices.csv", "snappi-1", f"sw2,192.0.2.3/24,{SKU},DevSonic\nsnappi-1")
+    replace(lab / "files" / "sonic_lab_links.csv", "3,Access\n",
+            "3,Access\nsw2,Ethernet0,snappi-1,Card1/Port3,100000,4,Access\n")
+    replace(lab / "testbed.yaml", "dut: [sw1]", "dut: [sw1, sw2]")
+    replace(lab / "vars" / "topo_small.yml", "intfs: [0, 1], ", "intfs: [1], ")
+    replace(lab / "vars" / "topo_small.yml", "loopback: {ipv4: [10.1.0.32/32]}", "loopback: {}")
+    found = describe(lab)
+    ports = {"Ethernet0": {}, "Ethernet4": {}}
+    rows = [layout.lay_out(found, layout.Switch(name, found["duts"][name], ports, {"hwsku": SKU}, "broadcom"), None)
+            ["tables"]["INTERFACE"] for name in ("sw1", "sw2")]
+    assert "Ethernet0|10.0.0.0/31" in rows[0] and "Ethernet0|10.0.0.4/31" in rows[1]
+
+
+def test_cables_between_switches_are_seen_from_both_ends(facts):
+    found = facts(filepath=str(ANSIBLE / "files"), group="vtb", hosts=CHAIN)
+    assert found["device_conn"]["vtb-chain-01"]["Ethernet124"] == {
+        "peerdevice": "vtb-chain-02", "peerport": "Ethernet120", "speed": "100000", "fec_disable": False}
+    assert found["device_conn"]["vtb-chain-02"]["Ethernet120"] == {
+        "peerdevice": "vtb-chain-01", "peerport": "Ethernet124", "speed": "100000", "fec_disable": False}
+    assert found["device_linked_ports"] == found["device_conn"]
+    assert found["device_port_vlans"]["vtb-chain-03"]["Ethernet120"] == {
+        "mode": "Access", "vlanids": "47", "vlanlist": [47]}
+    assert found["device_vlan_map_list"]["vtb-chain-02"] == {0: 38, 1: 39, 2: 40, 3: 41, 30: 46, 31: 47}
+
+
+def test_hwsku_data_says_the_same_as_the_virtual_switch():
+    for path in sorted((ANSIBLE / "vars" / "hwsku").glob("*.yml")):
+        data = hwsku.load(str(path.parent), path.stem)
+        profile = json.loads((PROFILES / f"{path.stem}.json").read_text())
+        assert data["ports"] == [port["name"] for port in profile["ports"]]
+        assert data.get("wred_profile", layout.WRED_DEFAULT).items() == {
+            name: int(value) if value.isdigit() else value for name, value in profile["wred_profile"].items()}.items()
+        for name, topology in data["topologies"].items():
+            for kind in ("buffer_pool", "buffer_profile"):
+                rows = {key: {field: str(value) for field, value in row.items()} for key, row in topology[kind].items()}
+                assert rows == profile["topologies"][name][kind.upper()], (path.stem, name, kind)
 
 
 def test_the_qos_maps_are_sonics_defaults():

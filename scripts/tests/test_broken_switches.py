@@ -2,6 +2,7 @@
 port with the real client, over SSH, Ansible and OTG."""
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,10 +16,13 @@ BIN = Path(sys.executable).parent
 HANG_S = 400
 ITEM = "snappi_tests/pfc/qualification/test_pause_lossless.py::test_pause_single_lossless_priority[vtb-t0-01|3]"
 
+OWN_FILE = "shifted.py"  # the worked example of docs/faults.md, relative to the folder where the testbed is started
+
 FAULTS = ("pause-ignored@Ethernet4", "lossy-queue-paused@Ethernet8", "pause-leaks@Ethernet12",
           "pfc-not-counted@Ethernet16", "lossless-dropped@Ethernet20,one_in=4",
           "lossy-dropped@Ethernet24,one_in=4",
-          "pfc-forwarded@Ethernet28", "xoff-not-sent@Ethernet68", "watchdog-stop-ignored@Ethernet36")
+          "pfc-forwarded@Ethernet28", "xoff-not-sent@Ethernet68", "watchdog-stop-ignored@Ethernet36",
+          "counters-frozen@Ethernet40", f"{OWN_FILE}:Shifted@Ethernet44,priority=3")
 
 CASES = [
     pytest.param("Ethernet0", "Ethernet64", "PASS", "PASS", "", id="healthy"),
@@ -45,6 +49,11 @@ CASES = [
     pytest.param("Ethernet36", "Ethernet64", "ERROR", "ERROR",
                  "Ethernet36 priority 3: expected a stopped watchdog, got a watchdog that detected a storm although it "
                  "was stopped", id="watchdog-stop-ignored"),
+    pytest.param("Ethernet40", "Ethernet64", "ERROR", "ERROR",
+                 "Ethernet40 priority 0: expected 1000 frames with DSCP [8] to leave through queue UC0, got 0",
+                 id="counters-frozen"),
+    pytest.param("Ethernet44", "Ethernet64", "FAIL", "PASS",
+                 "Ethernet44 priority 4: expected 0 PFC frames sent out of Ethernet64, got ", id="own-file"),
 ]
 
 
@@ -55,10 +64,12 @@ def testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]
     environment = {**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible/ansible.cfg"), "ANSIBLE_HOME": str(folder),
                    "PFC_REPORT_DB": f"sqlite:///{folder / 'pfc.db'}"}
     command = [BIN / "virtual-testbed", "up", "vtb-t0", "--clock", "virtual", "--json", "--state", folder,
-               "--owner-pid", str(os.getpid())]
+               "--testbed-file", ROOT / "ansible/testbed.yaml", "--owner-pid", str(os.getpid())]
     for fault in FAULTS:
         command += ["--fault", fault]
-    up = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs/faults.md").read_text(encoding="utf-8"), re.DOTALL)
+    (folder / OWN_FILE).write_text(next(block for block in blocks if "class Shifted" in block), encoding="utf-8")
+    up = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert up.returncode == 0, up.stderr
     try:
         runtime = json.loads(up.stdout)

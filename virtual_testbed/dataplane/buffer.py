@@ -81,20 +81,22 @@ class Share:
 
 
 class PriorityGroup(Share):
-    """Ingress accounting of one (port, priority group); `headroom_size` > 0 makes it lossless.
+    """Ingress accounting of one (port, priority group).
 
     Attributes:
         xoff: True from the XOFF decision to the XON decision.
         dropping: the watchdog discards what arrives.
+        is_lossless: its profile has headroom.
     """
 
-    __slots__ = ("headroom", "headroom_size", "headroom_peak", "xon", "xon_offset", "xoff", "dropping", "number")
+    __slots__ = ("headroom", "headroom_size", "headroom_peak", "xon", "xon_offset", "xoff", "dropping", "number",
+                 "is_lossless")
 
     def __init__(self, number: int) -> None:
         super().__init__()
         self.number = number
         self.headroom = self.headroom_size = self.headroom_peak = self.xon = self.xon_offset = 0
-        self.xoff = self.dropping = False
+        self.xoff = self.dropping = self.is_lossless = False
 
     def configure(self, profile: BufferProfile | None, pool: Pool) -> None:
         """Take a profile; what is held stays."""
@@ -103,6 +105,7 @@ class PriorityGroup(Share):
             pool.headroom_used += self.headroom
         self.set_profile(profile, pool)
         self.headroom_size = profile.xoff if profile else 0
+        self.is_lossless = self.headroom_size > 0
         self.xon, self.xon_offset = (profile.xon, profile.xon_offset) if profile else (0, 0)
 
     @property

@@ -57,7 +57,11 @@ class WatchdogConfig:
 
 @dataclass(frozen=True)
 class SwitchPortConfig:
-    """One front-panel port. Maps are total: every DSCP 0..63, every traffic class and PFC priority 0..7."""
+    """One front-panel port. Maps are total: every DSCP 0..63, every traffic class and PFC priority 0..7.
+
+    With a `dot1p_to_tc` map (VLAN tag priorities 0..7) the port trusts the tag instead of the DSCP. `response_ps` is
+    the time from a pause frame's last bit to its effect.
+    """
 
     name: str
     speed_mbps: int
@@ -73,6 +77,8 @@ class SwitchPortConfig:
     schedulers: Mapping[int, SchedulerConfig] = field(default_factory=dict)
     watchdog: WatchdogConfig | None = None
     mtu: int = 9100
+    dot1p_to_tc: Mapping[int, int] = field(default_factory=dict)
+    response_ps: int = 0
 
 
 @dataclass(frozen=True)

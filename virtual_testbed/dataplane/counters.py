@@ -88,6 +88,19 @@ class PgCounters:
 
 
 @dataclass(frozen=True)
+class Sample:
+    """What a poll of the watchdog reads of one queue."""
+
+    time_ps: int
+    pfc_rx: int
+    on2off: int
+    paused: bool
+    packets: int
+    occupancy: int
+    paused_ps: int
+
+
+@dataclass(frozen=True)
 class WatchdogState:
     """The watchdog of one queue: `operational` or `stormed`, storms so far, and frames seen during storms (and the
     last one).
@@ -127,11 +140,12 @@ class CapturedFrame:
 
 @dataclass(frozen=True)
 class Statistics:
-    """How the result was computed: instants stepped one by one, cycles skipped, and why nothing was skipped where it
-    was not.
+    """How the result was computed: instants stepped one by one, skips by regeneration and by recurrence (jumps over so
+    many cycles), and why nothing was skipped where it was not.
     """
 
     instants_stepped: int
+    regenerations: int
     jumps: int
     cycles_skipped: int
     picoseconds_skipped: int

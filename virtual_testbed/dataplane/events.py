@@ -1,9 +1,9 @@
 """The event loop: what happens next, in an order that is the same in every run.
 
-Events of one instant are taken by kind, then by index; idle serializers choose last, so that everything that happens
-at an instant is visible to the choice made at it. Two heaps: `heap` holds the recurring traffic, which a cycle skip
-shifts as a whole; `timers` holds everything with a date of its own (flow starts and ends, pause frames, pause expiry,
-watchdog polls), which bounds a skip.
+Events of one instant are taken by kind, then by index; idle lines choose last, so that everything that happens
+at an instant is visible to the choice made at it. Two heaps: `heap` holds the traffic, every event of which follows
+from the state of the part that it belongs to, so that a skip can forget and rebuild it; `timers` holds everything with
+a date of its own (flow starts and ends, watchdog polls), which bounds a skip.
 """
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from typing import Protocol
 Action = Callable[[int], None]
 Event = tuple[int, int, int, Action]
 
-CONTROL_AT_GENERATOR, FRAME_SENT, FRAME_RECEIVED, TIMER, FRAME_DUE, POLL = range(6)
+(CONTROL_AT_GENERATOR, FRAME_SENT, FRAME_RECEIVED, PAUSE_ACTS, PAUSE_ENDS, TIMER, CONTROL_DUE, FRAME_DUE, FAULT,
+ POLL) = range(10)
 """Kinds, in the order in which the events of one instant are processed."""
 NEVER = 1 << 200
 
 
 class Chooser(Protocol):
-    """A serializer that picks its next frame when woken."""
+    """A line's sender, which picks its next frame when woken."""
 
     awake: bool
 
@@ -34,7 +35,10 @@ class EventLoop:
     Attributes:
         now_ps: all events at or before this instant are processed (while an event runs: its instant).
         at_section: called with (now, last instant of the span) when `section` was set during an instant.
-        after_timer: called after each instant at which a timer fired.
+        before_span: called with the last instant of a span in which no timer fires, before it is stepped.
+        at_check: called with the last instant of the span after `check_in` more instants.
+        before_timers: called before the timers of an instant, unless all of them are watchdog polls.
+        before_change: called by a poll before it changes something.
         instants: how many instants were stepped.
     """
 
@@ -45,59 +49,69 @@ class EventLoop:
         self.awake: list[Chooser] = []
         self.section = False
         self.at_section: Callable[[int, int], None] = lambda now_ps, last_ps: None
-        self.after_timer: Callable[[], None] = lambda: None
+        self.before_span: Callable[[int], None] = lambda last_ps: None
+        self.at_check: Callable[[int], None] = lambda last_ps: None
+        self.before_timers: Callable[[], None] = lambda: None
+        self.before_change: Callable[[], None] = lambda: None
+        self.check_in = 0
         self.instants = 0
         self._last_ps = 0
         self._sequence = 0
 
-    def next_number(self) -> int:
-        """A number that orders events of one instant and kind by their creation."""
-        self._sequence += 1
-        return self._sequence
-
     def push_traffic(self, event: Event) -> None:
-        """Add a recurring event: (instant, kind, index unique among its kind, action)."""
+        """Add a traffic event: (instant, kind, index unique among its kind, action)."""
         heappush(self.heap, event)
 
-    def at(self, time_ps: int, action: Action, kind: int = TIMER, index: int = -1) -> None:
-        """Run `action` at `time_ps`, a date of its own: no cycle skip moves or crosses it.
-
-        Without an `index` (unique among its kind) it comes after those that have one, in the order of creation.
-        """
-        heappush(self.timers, (time_ps, kind, index if index >= 0 else (1 << 20) + self.next_number(), action))
+    def at(self, time_ps: int, action: Action, kind: int = TIMER) -> None:
+        """Run `action` at `time_ps`, a date of its own: no skip moves or crosses it. Of one kind, first set first."""
+        self._sequence += 1
+        heappush(self.timers, (time_ps, kind, self._sequence, action))
         if time_ps <= self._last_ps:
             self._last_ps = time_ps - 1
 
     def cancel(self, action: Action) -> None:
-        """Forget every event that would run `action`."""
-        for heap in (self.heap, self.timers):
-            kept = [event for event in heap if event[3] != action]
-            if len(kept) != len(heap):
-                heap[:] = kept
-                heapify(heap)
+        """Forget every timer that would run `action`."""
+        kept = [event for event in self.timers if event[3] != action]
+        if len(kept) != len(self.timers):
+            self.timers[:] = kept
+            heapify(self.timers)
 
     def wake(self, chooser: Chooser) -> None:
-        """Let an idle serializer choose at the end of this instant."""
+        """Let an idle line choose at the end of this instant."""
         if not chooser.awake:
             chooser.awake = True
             self.awake.append(chooser)
 
+    @property
+    def next_timer_ps(self) -> int:
+        """The next date that a skip may not cross."""
+        return self.timers[0][0] if self.timers else NEVER
+
     def run(self, until_ps: int) -> None:
         """Process everything at or before `until_ps`."""
         self._choose(self.now_ps)
-        timers = self.timers
         while True:
-            timer_ps = timers[0][0] if timers else NEVER
+            timer_ps = self.next_timer_ps
             self._last_ps = min(until_ps, timer_ps - 1)
+            self.before_span(self._last_ps)
             self._run_traffic()
-            if timers and timers[0][0] <= until_ps:
-                self._run_instant(timers[0][0])
+            if self.next_timer_ps <= until_ps:
+                self._run_instant(self.next_timer_ps)
             elif self._last_ps >= until_ps:
                 break
         self.now_ps = until_ps
 
+    def rerun(self, until_ps: int, whole: bool) -> None:
+        """Step traffic up to `until_ps`; not `whole`: as far as a poll at that instant sees it."""
+        last_ps, self._last_ps = self._last_ps, until_ps if whole else until_ps - 1
+        self._run_traffic()
+        while not whole and self.heap and self.heap[0][0] == until_ps:
+            heappop(self.heap)[3](until_ps)
+        self.now_ps = until_ps
+        self._last_ps = min(last_ps, self.next_timer_ps - 1)
+
     def _run_traffic(self) -> None:
-        """The hot loop: recurring events up to `_last_ps`, which an event that sets a timer may bring forward."""
+        """The hot loop: traffic up to `_last_ps`, which an event that sets a timer may bring forward."""
         heap, awake, pop = self.heap, self.awake, heappop
         while heap:
             now_ps = heap[0][0]
@@ -113,12 +127,17 @@ class EventLoop:
                     chooser.awake = False
                     chooser.pick(now_ps)
                 awake.clear()
+            self.check_in -= 1
             if self.section:
                 self.section = False
                 self.at_section(now_ps, self._last_ps)
+            if self.check_in < 0:
+                self.at_check(self._last_ps)
 
     def _run_instant(self, now_ps: int) -> None:
         """One instant with timers: both heaps, in the common order."""
+        if any(time_ps == now_ps and kind != POLL for time_ps, kind, _, _ in self.timers):
+            self.before_timers()
         self.now_ps = now_ps
         self.instants += 1
         heap, timers = self.heap, self.timers
@@ -129,7 +148,6 @@ class EventLoop:
             heappop(min(due, key=lambda queue: queue[0][:3]))[3](now_ps)
         self._choose(now_ps)
         self.section = False
-        self.after_timer()
 
     def _choose(self, now_ps: int) -> None:
         for chooser in self.awake:

@@ -1,39 +1,71 @@
-"""Traffic generator ports: data flows, their serializer, and how received PFC holds them.
+"""Traffic generator ports: data flows, the line that they share, and how received PFC holds them.
 
-Frames due wait in one line per port, oldest first, and leave in that order, except those whose transmit queue is
-paused. While its queue is paused a flow's schedule stands still: the frame that came due in the pause is due at the
-resume, and the schedule goes on from there (**slip**); what the pause has cost is not made up. Waiting behind other
-frames does not slip a schedule.
+Frames leave in the order in which they came due, except those whose transmit queue is paused. A flow's frames are not
+events: what is due at an instant follows from its schedule. While its queue is paused a flow's schedule stands still:
+the frame that came due in the pause is due at the resume, and the schedule goes on from there (**slip**); what the
+pause has cost is not made up. Waiting behind other frames does not slip a schedule.
 """
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from fractions import Fraction
+from heapq import heapify, heappop, heapreplace
+from math import lcm
+from typing import NamedTuple
 
+from virtual_testbed.dataplane.control import Control, ControlFrame, understand
 from virtual_testbed.dataplane.counters import PAUSED, STARTED, STOPPED
-from virtual_testbed.dataplane.events import FRAME_DUE, FRAME_RECEIVED, FRAME_SENT, NEVER, EventLoop
+from virtual_testbed.dataplane.events import CONTROL_AT_GENERATOR, FRAME_DUE, FRAME_RECEIVED, NEVER, EventLoop
+from virtual_testbed.dataplane.line import Line
+from virtual_testbed.dataplane.pause import PauseReceiver
 from virtual_testbed.dataplane.storm import Storm
 from virtual_testbed.dataplane.switch import Path, SwitchPort
 from virtual_testbed.dataplane.traffic import DataFlow, GeneratorPort
-from virtual_testbed.dataplane.units import PS_PER_METRE, Schedule, frame_time_ps, ps_per_byte
+from virtual_testbed.dataplane.units import PS_PER_METRE, PS_PER_SECOND, Schedule, frame_time_ps
+
+NO_STATION = ""
+"""A generator port accepts pause frames to the group address only."""
 
 
 class Lane:
-    """The frames of one flow that carry one DSCP: where they arrive, and along which path."""
+    """The frames of one flow with one DSCP and size: where they arrive, and along which path."""
 
-    __slots__ = ("flow", "dscp", "path", "arrive", "loop")
+    __slots__ = ("flow", "dscp", "frame_bytes", "tx_time_ps", "path", "launched")
 
-    def __init__(self, flow: FlowState, dscp: int, loop: EventLoop) -> None:
-        self.flow, self.dscp, self.loop = flow, dscp, loop
+    def __init__(self, flow: FlowState, dscp: int, frame_bytes: int) -> None:
+        self.flow, self.dscp, self.frame_bytes = flow, dscp, frame_bytes
+        self.tx_time_ps = frame_time_ps(frame_bytes, flow.side.line.speed_mbps)
         self.path: Path | None = None
-        self.arrive = self._arrive
+        self.launched = 0
 
-    def _arrive(self, now_ps: int) -> None:
+    def arrive(self, now_ps: int) -> None:
+        """A frame's last bit reaches the switch."""
         path = self.path
         if path is None:
             self.flow.lost += 1
         else:
             path.in_port.receive(path, now_ps)
+
+    def lose(self) -> None:
+        """A frame goes into the void."""
+        self.flow.lost += 1
+
+
+class Segment(NamedTuple):
+    """Frames of a flow that come due in one go.
+
+    Attributes:
+        due_ps, residue: the first is due at `due_ps`, `residue / parts` ps before its exact instant.
+        place, burst_ps: its place in its burst, and when that began.
+        left: how many there are (None: no end).
+    """
+
+    due_ps: int
+    residue: int
+    place: int
+    burst_ps: int
+    left: int | None
 
 
 class FlowState:
@@ -41,281 +73,368 @@ class FlowState:
 
     Attributes:
         lanes: by frame number modulo their count; `position` is that of the next frame.
-        due_ps, residue: the next frame is due at `due_ps`, `residue / parts` ps before its exact instant.
-        waiting: frames that came due and are not on the line yet.
+        segment: frames that come due next (None: none do), `later` those after them; the last one of a flow that is
+            generating has no end, unless the flow has one.
+        has_begun: its delay since START is over.
+        frozen: what remains of the schedule while the flow is held.
         sent: frames put on the line (the last one may still be on it).
-        slow: so slow that it bounds cycle skips instead of taking part in them.
     """
 
     def __init__(self, spec: DataFlow, index: int, side: GeneratorSide, loop: EventLoop) -> None:
         self.spec, self.index, self.side, self.loop = spec, index, side, loop
         self.state = STOPPED
         self.queue_bit = 1 << spec.queue
+        self.burst, self.burst_period_ps = spec.duration.burst_frames, spec.duration.burst_period_ps
         schedule = Schedule(0, spec.rate_fps)
         self.step, self.rest, self.parts = schedule.step, schedule.rest, schedule.parts
-        self.due_ps = self.residue = self.position = self.waiting = self.sent = self.lost = 0
-        self.sent_cleared = self.received_cleared = 0
-        self.remaining: int | None = None
-        self.generating = self.held = self.slow = self.is_section = False
-        self.tx_time_ps = frame_time_ps(spec.frame_bytes, side.speed_mbps)
-        self.lanes = [Lane(self, dscp, loop) for dscp in spec.dscp]
-        self.fire = self._fire
+        self.position = self.sent = self.lost = 0
+        self.sent_cleared = self.received_cleared = self.bytes_sent_cleared = self.bytes_received_cleared = 0
+        self.segment: Segment | None = None
+        self.later: deque[Segment] = deque()
+        self.frozen: Segment | None = None
+        self.is_section = self.has_begun = False
+        kinds: dict[tuple[int, int], Lane] = {}
+        self.lanes = [self._lane(kinds, spec.dscp[n % len(spec.dscp)], spec.sizes[n % len(spec.sizes)])
+                      for n in range(lcm(len(spec.dscp), len(spec.sizes)))]
+        self.kinds = list(kinds.values())
         self.begin_action, self.end_action = self._begin, self._end
         self.paths: list[Path] = []
+
+    def _lane(self, kinds: dict[tuple[int, int], Lane], dscp: int, size: int) -> Lane:
+        return kinds.setdefault((dscp, size), Lane(self, dscp, size))
+
+    @property
+    def load(self) -> Fraction:
+        """Share of the line that the flow's schedule asks for, without the gaps between bursts."""
+        mean_ps = Fraction(sum(lane.tx_time_ps for lane in self.lanes), len(self.lanes))
+        return self.spec.rate_fps * mean_ps / PS_PER_SECOND
+
+    @property
+    def due_ps(self) -> int:
+        """When the next frame comes due, or came due."""
+        return self.segment[0] if self.segment is not None else NEVER
 
     def start(self, now_ps: int) -> None:
         """START at `now_ps`; a running flow goes on."""
         if self.state != STOPPED:
             return
-        self.state = STARTED
-        self.remaining = self.spec.duration.frames
+        self.state, self.has_begun = STARTED, False
         self.loop.at(now_ps + self.spec.duration.delay_ps, self.begin_action)
 
     def stop(self, now_ps: int) -> None:
         """STOP: no further frame comes due; those held by PFC are forgotten, others still leave."""
-        for action in (self.fire, self.begin_action, self.end_action):
-            self.loop.cancel(action)
-        self.state = STOPPED
-        self.generating = self.held = False
-        if self.side.paused_queues & self.queue_bit:
-            self.side.forget_waiting(self)
+        self.loop.cancel(self.begin_action)
+        self._stop(now_ps)
+
+    def _stop(self, until_ps: int) -> None:
+        """Frames due up to `until_ps` were the last."""
+        self.loop.cancel(self.end_action)
+        if self.state != STOPPED:
+            self.freeze(until_ps)
+        self.state, self.frozen = STOPPED, None
+        if self.is_shut:
+            self.forget()
+        self.side.queue_flows()
+
+    @property
+    def is_shut(self) -> bool:
+        """True while PFC holds the flow's queue."""
+        return bool(self.side.gate & self.queue_bit)
+
+    def forget(self) -> None:
+        """Frames that wait are not sent any more."""
+        self.segment = None
+        self.later.clear()
 
     def pause(self, now_ps: int) -> None:
-        """Hold the flow by command."""
+        """Hold the flow by command; what waits is sent."""
         if self.state == STARTED:
             self.state = PAUSED
+            self.freeze(now_ps)
+            self.side.queue_flows()
 
     def resume(self, now_ps: int) -> None:
         """End a hold by command."""
         if self.state == PAUSED:
             self.state = STARTED
-            self.release(now_ps)
+            self.thaw(now_ps)
+            self.side.queue_flows()
 
-    def release(self, now_ps: int) -> None:
-        """Go on after a hold, unless something else still holds the flow: the held frame is due now."""
-        if self.held and self.state == STARTED and not self.side.paused_queues & self.queue_bit:
-            self.held = False
-            self.due_ps, self.residue = now_ps, 0
-            self.expect()
+    def freeze(self, until_ps: int) -> None:
+        """The schedule stands still: frames due up to `until_ps` came due, the next one does not."""
+        if self.frozen is not None or self.state == STOPPED or self.segment is None:
+            return
+        last = self.later.pop() if self.later else self.segment
+        due = self.due_by(last, until_ps)
+        self.frozen = self.after(last, due)
+        kept = last._replace(left=due) if due else None
+        if last is self.segment:
+            self.segment = kept
+        elif kept is not None:
+            self.later.append(kept)
 
-    def expect(self) -> None:
-        """Set the event of the next frame."""
-        if self.slow:
-            self.loop.at(self.due_ps, self.fire, FRAME_DUE, self.index)
+    def thaw(self, now_ps: int) -> None:
+        """The schedule goes on, unless something else still holds it: a frame that came due is due now."""
+        frozen = self.frozen
+        if frozen is None or self.state != STARTED or self.is_shut:
+            return
+        self.frozen = None
+        slip_ps = now_ps - frozen.due_ps
+        if slip_ps > 0:
+            frozen = frozen._replace(due_ps=now_ps, residue=0, burst_ps=frozen.burst_ps + slip_ps)
+        self._append(frozen)
+
+    def _append(self, segment: Segment) -> None:
+        if self.segment is None:
+            self.segment = segment
         else:
-            self.loop.push_traffic((self.due_ps, FRAME_DUE, self.index, self.fire))
+            self.later.append(segment)
+
+    def due_by(self, segment: Segment, until_ps: int) -> int:
+        """How many frames of a segment come due at or before `until_ps`."""
+        if until_ps < segment.due_ps:
+            return 0
+        if self.burst:
+            count = self._due_in_bursts(segment, until_ps)
+        else:
+            count = self._steps(segment, until_ps)
+        return count if segment.left is None else min(count, segment.left)
+
+    def _steps(self, segment: Segment, until_ps: int) -> int:
+        elapsed = (until_ps - segment.due_ps + 1) * self.parts - 1 - segment.residue
+        return elapsed // (self.step * self.parts + self.rest) + 1 if elapsed >= 0 else 1
+
+    def _due_in_bursts(self, segment: Segment, until_ps: int) -> int:
+        ahead = self.burst - segment.place
+        next_ps = segment.burst_ps + self.burst_period_ps
+        if until_ps < next_ps:
+            return min(ahead, self._steps(segment, until_ps))
+        bursts, rest_ps = divmod(until_ps - next_ps, self.burst_period_ps)
+        return ahead + bursts * self.burst + min(
+            self.burst, self._steps(Segment(0, 0, 0, 0, None), rest_ps))
+
+    def after(self, segment: Segment, frames: int) -> Segment | None:
+        """What remains of a segment after so many frames; None: nothing."""
+        left = segment.left
+        if left is not None:
+            left -= frames
+            if left <= 0:
+                return None
+        if not self.burst:
+            exact = segment.residue + frames * (self.step * self.parts + self.rest)
+            moved_ps, residue = divmod(exact, self.parts)
+            return Segment(segment.due_ps + moved_ps, residue, 0, 0, left)
+        bursts, place = divmod(segment.place + frames, self.burst)
+        if not bursts:
+            moved_ps, residue = divmod(segment.residue + frames * (self.step * self.parts + self.rest), self.parts)
+            return Segment(segment.due_ps + moved_ps, residue, place, segment.burst_ps, left)
+        burst_ps = segment.burst_ps + bursts * self.burst_period_ps
+        moved_ps, residue = divmod(place * (self.step * self.parts + self.rest), self.parts)
+        return Segment(burst_ps + moved_ps, residue, place, burst_ps, left)
+
+    def take(self) -> Lane:
+        """The next frame goes on the line."""
+        lane = self.lanes[self.position]
+        self.position += 1
+        if self.position == len(self.lanes):
+            self.position = 0
+        self.sent += 1
+        lane.launched += 1
+        due_ps, residue, place, burst_ps, left = self.segment  # type: ignore[misc]
+        if left is not None or self.burst:
+            self._advance()
+        else:
+            due_ps += self.step
+            residue += self.rest
+            if residue >= self.parts:
+                residue -= self.parts
+                due_ps += 1
+            self.segment = Segment(due_ps, residue, place, burst_ps, None)
+        return lane
+
+    def _advance(self) -> None:
+        assert self.segment is not None
+        self.segment = self.after(self.segment, 1)
+        if self.segment is None and self.later:
+            self.segment = self.later.popleft()
+        if self.segment is None and self.frozen is None and self.state == STARTED and self.has_begun:
+            self.state = STOPPED  # its last frame
+            self.loop.cancel(self.end_action)
+            self.side.flows_changed()
 
     def transmit_state(self, now_ps: int) -> str:
         """started, stopped or paused; stopped only once its last frame has left."""
-        return STARTED if self.state == STOPPED and (self.waiting or self._on_line(now_ps)) else self.state
+        waits = self.segment is not None or self.on_line(now_ps) is not None
+        return STARTED if self.state == STOPPED and waits else self.state
+
+    def on_line(self, now_ps: int) -> Lane | None:
+        """The flow's frame that is on the line now."""
+        side = self.side
+        current = side.current
+        on_line = current is not None and current.flow is self and side.line.busy_until_ps > now_ps
+        return current if on_line else None
 
     def frames_sent(self, now_ps: int) -> int:
         """Frames whose last bit has left by `now_ps`."""
-        return self.sent - (1 if self._on_line(now_ps) else 0)
+        return self.sent - (1 if self.on_line(now_ps) else 0)
 
-    def _on_line(self, now_ps: int) -> bool:
-        current = self.side.current
-        return current is not None and current.flow is self and self.side.busy_until_ps > now_ps
+    def bytes_sent(self, now_ps: int) -> int:
+        """Bytes of these frames."""
+        on_line = self.on_line(now_ps)
+        return sum(lane.launched * lane.frame_bytes for lane in self.kinds) - (on_line.frame_bytes if on_line else 0)
 
     def _begin(self, now_ps: int) -> None:
-        if self.spec.duration.time_ps is not None:
-            self.loop.at(now_ps + self.spec.duration.time_ps, self.end_action)
-        self.generating = True
-        self.due_ps, self.residue, self.position = now_ps, 0, 0
-        self.expect()
+        duration = self.spec.duration
+        if duration.time_ps is not None:
+            self.loop.at(now_ps + duration.time_ps, self.end_action)
+        self.position, self.has_begun = 0, True
+        whole = Segment(now_ps, 0, 0, now_ps, duration.frames)
+        if self.state == PAUSED or self.is_shut:
+            self.frozen = whole
+        else:
+            self._append(whole)
+        self.side.queue_flows()
         self.side.flows_changed()
 
     def _end(self, now_ps: int) -> None:
-        self.stop(now_ps)
+        self._stop(now_ps - 1)
         self.side.flows_changed()
-
-    def _fire(self, now_ps: int) -> None:
-        """A frame is due."""
-        side = self.side
-        if self.state == PAUSED or side.paused_queues & self.queue_bit:
-            self.held = True
-            side.holds_changed()
-            return
-        side.waiting.append(self)
-        self.waiting += 1
-        if side.busy_until_ps <= now_ps:
-            if not side.awake:
-                side.awake = True
-                self.loop.awake.append(side)
-        elif not side.free_expected:
-            side.expect_free()
-        if self.is_section:
-            self.loop.section = True
-        if self.remaining is not None:
-            self.remaining -= 1
-            if not self.remaining:
-                self.state, self.generating = STOPPED, False
-                side.flows_changed()
-                return
-        self.due_ps += self.step
-        self.residue += self.rest
-        if self.residue >= self.parts:
-            self.residue -= self.parts
-            self.due_ps += 1
-        self.expect()
 
 
 class GeneratorSide:
-    """The generator's end of a link: serializer, pause state, flows and storms.
+    """The generator's end of a link.
 
     Attributes:
-        paused_classes: mask of classes paused by received PFC; `paused_queues` the transmit queues they hold.
-        waiting: flows with a frame due, in order; `current` the lane of the frame on the line until `busy_until_ps`.
-        since_ps, received: arrival of the XOFF of the open train of each class, and PFC frames received without its
-            refreshes.
+        line: towards the switch.
+        receiver: what comes from the switch; `gate` the transmit queues that it holds.
+        due: flows that may send, as a heap by the next frame's due instant; `current` the lane of the data frame on the
+            line until it is free.
+        wake_ps: when the line next has to choose (`NEVER`: when something happens).
     """
 
     def __init__(self, location: str, index: int, speed_mbps: int, cable_m: int, loop: EventLoop) -> None:
-        self.location, self.index, self.speed_mbps, self.loop = location, index, speed_mbps, loop
-        self.ps_per_byte = ps_per_byte(speed_mbps)
-        self.propagation_ps = cable_m * PS_PER_METRE
+        self.location, self.index, self.loop = location, index, loop
+        self.speed_mbps = speed_mbps
+        self.line = Line(speed_mbps, cable_m * PS_PER_METRE, loop, self._poke)
+        self.receiver = PauseReceiver(index, _read, self._set_gate, loop)
+        self.receiver.speed_mbps = speed_mbps
         self.spec: GeneratorPort | None = None
         self.switch_port: SwitchPort | None = None
         self.admin_up, self.is_up = True, False
         self.flows: list[FlowState] = []
         self.storms: list[Storm] = []
-        self.waiting: deque[FlowState] = deque()
+        self.due: list[tuple[int, int, FlowState]] = []
         self.current: Lane | None = None
-        self.busy_until_ps = 0
-        self.awake = self.free_expected = False
-        self.paused_classes = self.paused_queues = 0
-        self.since_ps: list[int | None] = [None] * 8
-        self.lapse_ps = [NEVER] * 8
-        self.received, self.received_cleared = [0] * 8, [0] * 8
-        self.xoff_actions = [self._xoff_of(priority) for priority in range(8)]
-        self.xon_actions = [self._xon_of(priority) for priority in range(8)]
-        self.free = self._free
+        self.gate = 0
+        self.wake_ps = NEVER
+        self.awake = False
+        self.received_cleared = [0] * 8
+        self.wake = self._wake
         self.flows_changed: Callable[[], None] = lambda: None
         self.holds_changed: Callable[[], None] = lambda: None
 
+    def connect(self, port: SwitchPort) -> None:
+        """Plug the cable in."""
+        self.switch_port = port
+        port.connect(self.speed_mbps, self.line.propagation_ps, self)
+        self.line.kind, self.line.index, self.line.deliver = FRAME_RECEIVED, port.index, port.receive_control
+        port.line.kind, port.line.index = CONTROL_AT_GENERATOR, self.index
+        port.line.deliver = self.receiver.receive
+
+    def configure(self, now_ps: int) -> None:
+        """Take what the port's specification says of PFC."""
+        shuts = [0] * 8
+        for priority, queue in self.spec.pfc_queues if self.spec else ():
+            shuts[priority] |= 1 << queue
+        self.receiver.response_ps = self.spec.response_ps if self.spec else 0
+        if shuts != self.receiver.shuts:
+            self.receiver.configure(shuts, [(priority,) for priority in range(8)], now_ps)
+
     def pick(self, now_ps: int) -> None:
-        """Put the oldest frame whose queue is not paused on the line."""
-        if self.busy_until_ps > now_ps or not self.waiting:
+        """Put the next frame on the line: a control frame, or the oldest data frame whose queue is not paused."""
+        line = self.line
+        if line.busy_until_ps > now_ps:
             return
-        flow = self._take()
-        if flow is None:
+        if line.controls:
+            self.current = None
+            end_ps = line.launch_control(now_ps)
+            self._wake_at(end_ps if line.controls or not self.due else max(end_ps, self.due[0][0]))
             return
-        flow.waiting -= 1
-        flow.sent += 1
-        lane = flow.lanes[flow.position]
-        flow.position += 1
-        if flow.position == len(flow.lanes):
-            flow.position = 0
-        self.current = lane
-        self.busy_until_ps = now_ps + flow.tx_time_ps
-        self.loop.push_traffic((self.busy_until_ps + self.propagation_ps, FRAME_RECEIVED, self.index, lane.arrive))
-        if self.waiting:
-            self.expect_free()
-
-    def _take(self) -> FlowState | None:
-        waiting, paused = self.waiting, self.paused_queues
-        if not waiting[0].queue_bit & paused:
-            return waiting.popleft()
-        for place, flow in enumerate(waiting):
-            if not flow.queue_bit & paused:
-                del waiting[place]
-                return flow
-        return None
-
-    def expect_free(self) -> None:
-        """Choose again when the line is free."""
-        self.free_expected = True
-        self.loop.push_traffic((self.busy_until_ps, FRAME_SENT, (1 << 20) + self.index, self.free))
-
-    def _free(self, now_ps: int) -> None:
-        self.free_expected = False
-        self.loop.wake(self)
-
-    def forget_waiting(self, flow: FlowState) -> None:
-        """Drop a flow's frames that wait for the line."""
-        self.waiting = deque(other for other in self.waiting if other is not flow)
-        flow.waiting = 0
-
-    def settle_storms(self, now_ps: int) -> None:
-        """Something about this port's pause flows changes: no train is a level for the moment."""
-        for storm in self.storms:
-            storm.leave_level(now_ps)
-
-    def update_pauses(self, now_ps: int) -> None:
-        """Work out which transmit queues are paused, hold and release flows."""
-        before = self.paused_queues
-        mapping = self.spec.pfc_queues if self.spec else ()
-        self.paused_queues = sum(1 << queue for queue in {
-            queue for priority, queue in mapping if self.paused_classes >> priority & 1})
-        if self.paused_queues == before:
+        line.on_line = self.current = None
+        due = self.due
+        if not due:
+            self.wake_ps = NEVER
             return
-        for flow in self.flows:
-            if flow.queue_bit & self.paused_queues & ~before:
-                if flow.waiting and flow.state == STOPPED and flow.spec.duration.frames is None:
-                    self.forget_waiting(flow)
-            flow.release(now_ps)
-        if self.waiting and self.busy_until_ps <= now_ps:
+        due_ps, index, flow = due[0]
+        if due_ps > now_ps:
+            self._wake_at(due_ps)
+            return
+        if flow.is_section:
+            self.loop.section = True
+        self.current = lane = flow.take()
+        end_ps = now_ps + lane.tx_time_ps
+        line.data_ps = now_ps
+        line.launch(lane, end_ps)
+        if flow.segment is None:
+            heappop(due)
+        else:
+            heapreplace(due, (flow.segment[0], index, flow))
+        if due:
+            next_ps = due[0][0]
+            self._wake_at(next_ps if next_ps > end_ps else end_ps)
+        else:
+            self.wake_ps = NEVER
+
+    def queue_flows(self) -> None:
+        """Flows, or what holds them, have changed: sort out anew which may send."""
+        self.sort_flows()
+        self._poke(self.loop.now_ps)
+
+    def sort_flows(self) -> None:
+        """Sort out anew which flows may send."""
+        self.due = [(flow.segment.due_ps, flow.index, flow) for flow in self.flows
+                    if flow.segment is not None and not flow.is_shut]
+        heapify(self.due)
+
+    def schedule(self) -> None:
+        """Set the event of the next choice anew."""
+        if self.wake_ps < NEVER:
+            self.loop.push_traffic((self.wake_ps, FRAME_DUE, self.index, self.wake))
+
+    def _poke(self, now_ps: int) -> None:
+        if self.line.busy_until_ps <= now_ps:
             self.loop.wake(self)
-        elif self.waiting and not self.free_expected:
-            self.expect_free()
+        elif self.wake_ps > self.line.busy_until_ps:
+            self._wake_at(self.line.busy_until_ps)
+
+    def _wake_at(self, time_ps: int) -> None:
+        self.wake_ps = time_ps
+        self.loop.push_traffic((time_ps, FRAME_DUE, self.index, self.wake))
+
+    def _wake(self, now_ps: int) -> None:
+        if now_ps == self.wake_ps and not self.awake:
+            self.awake = True
+            self.loop.awake.append(self)
+
+    def _set_gate(self, gate: int, now_ps: int) -> None:
+        if gate == self.gate:
+            return
+        before, self.gate = self.gate, gate
+        for flow in self.flows:
+            if flow.queue_bit & gate & ~before:
+                flow.freeze(now_ps - 1)
+                if flow.state == STOPPED:
+                    flow.forget()
+            elif flow.queue_bit & before & ~gate:
+                flow.thaw(now_ps)
+        self.queue_flows()
         self.holds_changed()
 
-    def stop_train(self, priority: int, last_ps: int, lapse_ps: int) -> None:
-        """The refreshes of a class end at `last_ps` without an XON; its pause lapses at `lapse_ps`."""
-        self.lapse_ps[priority] = lapse_ps
-
-        def settle(now_ps: int) -> None:
-            since_ps = self.since_ps[priority]
-            if since_ps is not None and self.lapse_ps[priority] == lapse_ps:
-                self.received[priority] += max(0, last_ps - since_ps) // self._refresh_ps()
-                self.since_ps[priority] = None
-
-        def lapse(now_ps: int) -> None:
-            if self.lapse_ps[priority] == lapse_ps:
-                self.lapse_ps[priority] = NEVER
-                self._resume(priority, now_ps)
-
-        self.loop.at(max(last_ps, self.loop.now_ps), settle)
-        self.loop.at(max(lapse_ps, self.loop.now_ps), lapse)
-
     def link_went_down(self, now_ps: int) -> None:
-        """Forget pauses and open trains; what was on the line is lost elsewhere."""
-        for priority in range(8):
-            since_ps = self.since_ps[priority]
-            if since_ps is not None:
-                self.received[priority] += (now_ps - since_ps) // self._refresh_ps()
-                self.since_ps[priority] = None
-            self.lapse_ps[priority] = NEVER
-        self.paused_classes = 0
-        self.update_pauses(now_ps)
+        """Lose what is on the cable, forget pauses; frames go into the void from now on."""
+        self.line.cut()
+        self.receiver.link_went_down(now_ps)
 
-    def pfc_received(self, priority: int, now_ps: int) -> int:
-        """PFC frames received for a class up to `now_ps`."""
-        since_ps = self.since_ps[priority]
-        return self.received[priority] + ((now_ps - since_ps) // self._refresh_ps() if since_ps is not None else 0)
 
-    def _refresh_ps(self) -> int:
-        return self.switch_port.sender.refresh_ps if self.switch_port else 1
-
-    def _xoff_of(self, priority: int) -> Callable[[int], None]:
-        def xoff(now_ps: int) -> None:
-            self.received[priority] += 1
-            self.since_ps[priority] = now_ps
-            self.lapse_ps[priority] = NEVER
-            self.paused_classes |= 1 << priority
-            self.update_pauses(now_ps)
-        return xoff
-
-    def _xon_of(self, priority: int) -> Callable[[int], None]:
-        def xon(now_ps: int) -> None:
-            since_ps = self.since_ps[priority]
-            if since_ps is not None:
-                self.received[priority] += max(0, now_ps - 1 - since_ps) // self._refresh_ps()
-            self.received[priority] += 1
-            self._resume(priority, now_ps)
-        return xon
-
-    def _resume(self, priority: int, now_ps: int) -> None:
-        self.since_ps[priority] = None
-        self.paused_classes &= ~(1 << priority)
-        self.update_pauses(now_ps)
+def _read(frame: ControlFrame) -> Control:
+    return understand(frame, NO_STATION)

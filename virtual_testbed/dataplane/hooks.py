@@ -1,25 +1,40 @@
 """Where a fault can change the data plane.
 
-A fault is a class derived from `Fault` that overrides some of the hooks below. The data plane asks a hook when it is
-configured or when a state changes, never once per frame, and gives it the healthy answer; the fault returns another
-one. `Hooks` asks the faults whose scope covers the place, in the order in which they were given.
+A fault is a class derived from `Fault` that overrides some of the hooks below. A hook is given the healthy answer and
+returns another one. The data plane asks when it is configured, when a state changes or when a control frame of a new
+kind appears, never once per data frame, so a fault costs nothing and cannot break exactness. `Hooks` asks the faults
+whose scope covers the place and the present instant, in the order in which they were given.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, NamedTuple, TypeVar
+
+from virtual_testbed.dataplane.control import Control
+from virtual_testbed.dataplane.counters import Sample
 
 _Answer = TypeVar("_Answer")
 
 
+class Place(NamedTuple):
+    """A switch port."""
+
+    switch: str
+    port: str
+    speed_mbps: int = 0
+
+
 @dataclass(frozen=True)
 class Scope:
-    """Where a fault applies; None is everywhere."""
+    """Where and when a fault applies; None is everywhere. It lasts from `from_ps` up to, not including, `until_ps`."""
 
     switch: str | None = None
     port: str | None = None
     priority: int | None = None
+    speed_mbps: int | None = None
+    from_ps: int = 0
+    until_ps: int | None = None
 
 
 class Fault:
@@ -37,77 +52,126 @@ class Fault:
         self.scope = scope
         self.values = options
 
+    # ---- a control frame arrives
+
+    def parse(self, frame: bytes, reading: Control) -> Control:
+        """What the port makes of a received MAC control frame (`frame` without FCS)."""
+        return reading
+
+    def counted(self, priority: int, priorities: frozenset[int]) -> frozenset[int]:
+        """Priorities under which a received PFC frame with `priority` enabled is counted; healthy: that one."""
+        return priorities
+
+    def counts_as_data(self, counts: bool) -> bool:
+        """Whether received PFC frames are counted as data too."""
+        return counts
+
+    def forwards_control(self, forwards: bool) -> bool:
+        """Whether MAC control frames received on the port are flooded to the other generator ports."""
+        return forwards
+
+    # ---- the gate of the queues
+
     def shut_queues(self, priority: int, queues: frozenset[int]) -> frozenset[int]:
         """Queues that a received pause of `priority` shuts; healthy: its own queue when PFC is enabled for it, else
         none.
         """
         return queues
 
-    def counts_pfc(self, priority: int, counts: bool) -> bool:
-        """Whether a received PFC frame is counted for `priority`."""
-        return counts
-
-    def sends_xoff(self, priority: int, sends: bool) -> bool:
-        """Whether a congested priority group makes the port send pause frames of `priority`."""
-        return sends
-
-    def forwards_control(self, forwards: bool) -> bool:
-        """Whether MAC control frames received on the port are flooded to the other ports."""
-        return forwards
-
-    def drop_one_in(self, queue: int, lossless: bool, frames: int) -> int:
-        """Of how many frames leaving through `queue` one is dropped on arrival (0: none is)."""
-        return frames
+    def response_ps(self, response_ps: int) -> int:
+        """Time from the last bit of a pause frame to its effect."""
+        return response_ps
 
     def leak_period_ps(self, queue: int, period_ps: int) -> int:
         """How often a shut queue lets one frame out, in picoseconds (0: never)."""
         return period_ps
 
+    # ---- admission
+
+    def headroom_bytes(self, group: int, headroom: int) -> int:
+        """Headroom of a lossless priority group (it stays lossless: XOFF is sent all the same)."""
+        return headroom
+
+    def drop_one_in(self, queue: int, lossless: bool, frames: int) -> int:
+        """Of how many frames leaving through `queue` one is dropped on arrival (0: none is)."""
+        return frames
+
+    # ---- back-pressure
+
+    def xoff_priorities(self, group: int, priorities: frozenset[int]) -> frozenset[int]:
+        """Priorities for which a congested priority group makes its port send pause frames."""
+        return priorities
+
+    def sends_xon(self, priority: int, sends: bool) -> bool:
+        """Whether the end of congestion is told (else refreshes stop, and the pause lapses)."""
+        return sends
+
+    def refreshes(self, priority: int, refreshes: bool) -> bool:
+        """Whether an XOFF is repeated while the congestion lasts."""
+        return refreshes
+
+    def emitted(self, frame: bytes) -> bytes:
+        """The pause frame as it is sent (without FCS)."""
+        return frame
+
+    # ---- watchdog
+
+    def watchdog_sees(self, queue: int, sample: Sample) -> Sample:
+        """What a poll reads of a queue."""
+        return sample
+
+    def watchdog_action(self, queue: int, action: str) -> str:
+        """What is done to the hardware when a storm is detected: drop, forward, alert (nothing)."""
+        return action
+
+    # ---- configuration and what can be seen (asked by the SONiC agent)
+
     def watchdog_removal_reaches_hardware(self, reaches: bool) -> bool:
-        """Whether removing a port's watchdog configuration takes effect (asked by the SONiC agent)."""
+        """Whether removing a port's watchdog configuration takes effect."""
         return reaches
+
+    def pfc_removal_reaches_hardware(self, reaches: bool) -> bool:
+        """Whether removing a priority from a port's PFC takes effect."""
+        return reaches
+
+    def published(self, key: str, fields: Mapping[str, str]) -> Mapping[str, str]:
+        """Fields of the COUNTERS_DB hash that `key` names in SONiC's words: `Ethernet0`, or `Ethernet0:3` (queue or
+        priority group) when the scope has that priority or none.
+        """
+        return fields
 
 
 class Hooks:
-    """The faults of a testbed, asked by place."""
+    """The faults of a testbed, asked by place.
+
+    Attributes:
+        now_ps: faults whose scope does not cover this instant are not asked.
+    """
 
     def __init__(self, faults: Sequence[Fault] = ()) -> None:
         self.faults = tuple(faults)
+        self.now_ps = 0
 
-    def shut_queues(self, place: tuple[str, str], priority: int, queues: frozenset[int]) -> frozenset[int]:
-        """See `Fault.shut_queues`; `place` is (switch, port) here and below."""
-        return self._ask(place, priority, queues, lambda fault, answer: fault.shut_queues(priority, answer))
+    @property
+    def changes_ps(self) -> list[int]:
+        """Instants after 0 at which a fault begins or ends."""
+        ends = [fault.scope.until_ps for fault in self.faults if fault.scope.until_ps is not None]
+        return sorted({*(fault.scope.from_ps for fault in self.faults), *ends} - {0})
 
-    def counts_pfc(self, place: tuple[str, str], priority: int) -> bool:
-        """See `Fault.counts_pfc`."""
-        return self._ask(place, priority, True, lambda fault, answer: fault.counts_pfc(priority, answer))
-
-    def sends_xoff(self, place: tuple[str, str], priority: int) -> bool:
-        """See `Fault.sends_xoff`."""
-        return self._ask(place, priority, True, lambda fault, answer: fault.sends_xoff(priority, answer))
-
-    def forwards_control(self, place: tuple[str, str]) -> bool:
-        """See `Fault.forwards_control`."""
-        return self._ask(place, None, False, lambda fault, answer: fault.forwards_control(answer))
-
-    def drop_one_in(self, place: tuple[str, str], queue: int, lossless: bool) -> int:
-        """See `Fault.drop_one_in`; the place is where the frame leaves."""
-        return self._ask(place, queue, 0, lambda fault, answer: fault.drop_one_in(queue, lossless, answer))
-
-    def leak_period_ps(self, place: tuple[str, str], queue: int) -> int:
-        """See `Fault.leak_period_ps`."""
-        return self._ask(place, queue, 0, lambda fault, answer: fault.leak_period_ps(queue, answer))
-
-    def _ask(self, place: tuple[str, str], priority: int | None, healthy: _Answer,
-             hook: Callable[[Fault, _Answer], _Answer]) -> _Answer:
+    def ask(self, place: Place, priority: int | None, healthy: _Answer,
+            hook: Callable[[Fault, _Answer], _Answer]) -> _Answer:
+        """The answer of all faults that cover the place, the priority (None: any) and the present instant."""
         answer = healthy
         for fault in self.faults:
-            if covers(fault.scope, place, priority):
+            if covers(fault.scope, place, priority, self.now_ps):
                 answer = hook(fault, answer)
         return answer
 
 
-def covers(scope: Scope, place: tuple[str, str], priority: int | None) -> bool:
-    """True when `place` (switch, port) and `priority` (None: any) lie in the scope."""
-    return (scope.switch in (None, place[0]) and scope.port in (None, place[1])
-            and (priority is None or scope.priority in (None, priority)))
+def covers(scope: Scope, place: Sequence[Any], priority: int | None, now_ps: int = 0) -> bool:
+    """True when `place` (a `Place`), `priority` (None: any) and the instant lie in the scope."""
+    where = Place(*place)
+    return (scope.switch in (None, where.switch) and scope.port in (None, where.port)
+            and (priority is None or scope.priority in (None, priority))
+            and scope.speed_mbps in (None, where.speed_mbps)
+            and scope.from_ps <= now_ps and (scope.until_ps is None or now_ps < scope.until_ps))

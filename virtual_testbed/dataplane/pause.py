@@ -1,102 +1,53 @@
-"""Pause frames: what a received one does, the timers of a port, and the trains of XOFF refreshes it sends.
-
-MAC control frames take no wire time from data and wait for no data frame (docs/data-plane.md gives the reason and the
-error), so a storm that never lapses is one edge on and one edge off, and a train of refreshes is a number that
-follows from two instants.
-"""
+"""Pause frames: what a received one does, the timers of a port, and the XOFF and XON that a port sends."""
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections import deque
+from collections.abc import Callable
+from fractions import Fraction
 
-from pfctest.frame import FrameError, PfcFrame, decode
-from virtual_testbed.dataplane.events import CONTROL_AT_GENERATOR, NEVER, Action, EventLoop
-from virtual_testbed.dataplane.units import MAX_QUANTA, WIRE_OVERHEAD_BYTES, pause_time_ps, ps_per_byte
+from virtual_testbed.dataplane.control import DISCARD, ERROR, GLOBAL_PAUSE, PFC, Control, ControlFrame
+from virtual_testbed.dataplane.events import NEVER, PAUSE_ACTS, PAUSE_ENDS, EventLoop
+from virtual_testbed.dataplane.line import ControlItem, Line
+from virtual_testbed.dataplane.train import Train
+from virtual_testbed.dataplane.units import MAX_QUANTA, PS_PER_SECOND, Schedule, pause_time_ps
 
-FCS_BYTES = 4
-CONTROL_FRAME_BYTES = 64
-PFC, GLOBAL_PAUSE, ERROR, DISCARD = "pfc", "pause", "error", "discard"
-
-
-@dataclass(frozen=True)
-class Control:
-    """What a switch makes of a MAC control frame: its kind, and the quanta by enabled class of a PFC frame."""
-
-    kind: str
-    pauses: tuple[tuple[int, int], ...] = ()
-
-
-def understand(frame: bytes, station_mac: str, fcs_error: bool) -> Control:
-    """Validity at the receiver: FCS, length, ethertype, opcode, destination (the group address or the station's own).
-
-    Frames with errors are `error`, valid ones that no rule accepts `discard`; neither pauses nor counts as PFC.
-    """
-    if fcs_error:
-        return Control(ERROR)
-    try:
-        read = decode(frame, any_destination=frame[:6].hex(":") == station_mac.lower())
-    except FrameError as wrong:
-        return Control(ERROR if wrong.reason == "short" else DISCARD)
-    if isinstance(read, PfcFrame):
-        return Control(PFC, tuple(sorted(read.pauses.items())))
-    return Control(GLOBAL_PAUSE)
-
-
-class Train(Protocol):
-    """Control frames that come at regular times, which the receiver knows in closed form while they are a level."""
-
-    control: Control
-
-    @property
-    def is_running(self) -> bool:
-        """True while frames are still to come."""
-
-    def level_frames(self, now_ps: int) -> int:
-        """Frames that have come since the train became a level."""
-
-    def leave_level(self, now_ps: int) -> None:
-        """Become single frames again: settle counts and timers as of `now_ps`."""
-
-
-class Peer(Protocol):
-    """The other end of the cable: what an XOFF and an XON of each class do there when they arrive."""
-
-    xoff_actions: list[Action]
-    xon_actions: list[Action]
-
-    def stop_train(self, priority: int, last_ps: int, lapse_ps: int) -> None:
-        """The refreshes of a class end at `last_ps` without an XON; its pause lapses at `lapse_ps`."""
+DATA_FRAMES, DATA_BYTES = "data frames", "data bytes"
+"""Of `PauseReceiver.kinds`: control frames that are counted as data too, and their bytes."""
 
 
 class PauseReceiver:
-    """The receiving side of one switch port: timers and counts of eight classes.
+    """The receiving side of one port: timers and counts of eight classes.
 
     Args:
+        index: orders the events of ports at one instant.
+        read: what the port makes of a frame.
         set_gate: called with the mask of the queues shut, and now, whenever it may have changed.
 
     Attributes:
-        speed_mbps: speed of the port, which a quantum depends on.
+        speed_mbps: speed of the port, which a quantum depends on; `response_ps` from a frame's last bit to its effect.
         shuts: queue mask that a pause of each class shuts now (0: the class is not honoured).
-        until_ps: end of each class's pause (`NEVER` while a storm that cannot lapse runs), in the past when none.
-        counts: PFC frames counted by class (without those of a storm that is a level: see `count`).
-        kinds: other control frames by kind.
+        counted: the classes under which a frame of each class is counted.
+        since_ps, until_ps: begin of each class's pause (None: not paused), and its end.
+        counts: PFC frames counted by class; `kinds` control frames by kind.
         on2off, paused_ps: ends of pauses, and time paused up to the last end.
-        storms: the trains of pause frames that come to the port.
     """
 
-    def __init__(self, speed_mbps: int, set_gate: Callable[[int, int], None], loop: EventLoop) -> None:
-        self.speed_mbps, self.loop = speed_mbps, loop
-        self._set_gate = set_gate
+    def __init__(self, index: int, read: Callable[[ControlFrame], Control], set_gate: Callable[[int, int], None],
+                 loop: EventLoop) -> None:
+        self.index, self.loop = index, loop
+        self._read, self._set_gate = read, set_gate
+        self._readings: dict[ControlFrame, Control] = {}
+        self.speed_mbps = self.response_ps = 0
         self.shuts = [0] * 8
-        self.counted = [True] * 8
-        self.until_ps = [0] * 8
+        self.counted: list[tuple[int, ...]] = [(priority,) for priority in range(8)]
         self.since_ps: list[int | None] = [None] * 8
+        self.until_ps = [0] * 8
         self.counts, self.on2off, self.paused_ps = [0] * 8, [0] * 8, [0] * 8
-        self.kinds = {GLOBAL_PAUSE: 0, ERROR: 0, DISCARD: 0}
-        self.storms: Sequence[Train] = ()
-        self._expiry_ps = [NEVER] * 8
-        self._expire: list[Callable[[int], None]] = [self._expiry_of(priority) for priority in range(8)]
+        self.counts_as_data = False
+        self.kinds = {GLOBAL_PAUSE: 0, ERROR: 0, DISCARD: 0, PFC: 0, DATA_FRAMES: 0, DATA_BYTES: 0}
+        self.responding: deque[tuple[int, Control]] = deque()
+        self.alarm_ps = NEVER
+        self.act, self.expire = self._act_due, self._expire
 
     def gate(self) -> int:
         """Mask of the queues shut now."""
@@ -106,76 +57,84 @@ class PauseReceiver:
                 mask |= shut
         return mask
 
-    def frame(self, control: Control, now_ps: int) -> None:
+    def configure(self, shuts: list[int], counted: list[tuple[int, ...]], now_ps: int) -> None:
+        """Take what each class shuts and how it is counted; a class no longer honoured resumes."""
+        self._readings.clear()
+        self.shuts, self.counted = shuts, counted
+        for priority in range(8):
+            if not shuts[priority]:
+                self._end(priority, now_ps)
+        self._set_gate(self.gate(), now_ps)
+
+    def reading(self, frame: ControlFrame) -> Control:
+        """What the port makes of a frame."""
+        if frame not in self._readings:
+            self._readings[frame] = self._read(frame)
+        return self._readings[frame]
+
+    def receive(self, item: ControlItem, now_ps: int) -> None:
         """A control frame's last bit has come."""
-        self.count_frames(control, 1)
+        control = self.reading(item.frame)
+        self.count(item.frame, 1)
         if control.kind != PFC:
             return
+        if not self.response_ps:
+            self._act(control, now_ps)
+            return
+        acts_ps = now_ps + self.response_ps
+        self.responding.append((acts_ps, control))
+        if len(self.responding) > 1 and self.responding[-2][0] > acts_ps:  # the response time has become shorter
+            self.responding = deque(sorted(self.responding, key=lambda waiting: waiting[0]))
+        if self.responding[0][0] == acts_ps:
+            self.loop.push_traffic((acts_ps, PAUSE_ACTS, self.index, self.act))
+
+    def count(self, frame: ControlFrame, frames: int) -> None:
+        """Count received control frames."""
+        control = self.reading(frame)
+        self.kinds[control.kind] += frames
+        if control.kind == DISCARD or (control.kind == PFC and self.counts_as_data):
+            self.kinds[DATA_FRAMES] += frames
+            self.kinds[DATA_BYTES] += frames * frame.frame_bytes
+        if control.kind == PFC:
+            for priority, _ in control.pauses:
+                for counted in self.counted[priority]:
+                    self.counts[counted] += frames
+
+    def _act_due(self, now_ps: int) -> None:
+        if not self.responding or self.responding[0][0] != now_ps:
+            return  # forgotten meanwhile
+        _, control = self.responding.popleft()
+        if self.responding:
+            self.loop.push_traffic((self.responding[0][0], PAUSE_ACTS, self.index, self.act))
+        self._act(control, now_ps)
+
+    def _act(self, control: Control, now_ps: int) -> None:
         for priority, quanta in control.pauses:
             if not self.shuts[priority]:
                 continue
-            if quanta:
-                self.hold(priority, now_ps, now_ps + pause_time_ps(quanta, self.speed_mbps))
-            else:
-                self.end(priority, now_ps)
+            if not quanta:
+                self._end(priority, now_ps)
+                continue
+            if self.since_ps[priority] is None:
+                self.since_ps[priority] = now_ps
+            self.until_ps[priority] = now_ps + pause_time_ps(quanta, self.speed_mbps)
+            if self.until_ps[priority] < self.alarm_ps:
+                self._set_alarm(self.until_ps[priority])
         self._set_gate(self.gate(), now_ps)
 
-    def count_frames(self, control: Control, frames: int) -> None:
-        """Count received control frames."""
-        if control.kind != PFC:
-            self.kinds[control.kind] += frames
-            return
-        for priority, _ in control.pauses:
-            if self.counted[priority]:
-                self.counts[priority] += frames
-
-    def hold(self, priority: int, now_ps: int, until_ps: int) -> None:
-        """Set a class's timer (a new value overwrites the old one, also with an earlier end)."""
-        if self.since_ps[priority] is None:
-            self.since_ps[priority] = now_ps
-        self.until_ps[priority] = until_ps
-        if until_ps < self._expiry_ps[priority]:
-            self._expiry_ps[priority] = until_ps
-            self.loop.at(until_ps, self._expire[priority])
-
-    def end(self, priority: int, now_ps: int) -> None:
-        """End a class's pause if there is one."""
+    def _end(self, priority: int, now_ps: int) -> None:
         since_ps = self.since_ps[priority]
         if since_ps is not None:
             self.on2off[priority] += 1
             self.paused_ps[priority] += now_ps - since_ps
             self.since_ps[priority] = None
-        self.until_ps[priority] = 0
 
-    def end_all(self, now_ps: int) -> None:
-        """End every pause (the link went down)."""
+    def link_went_down(self, now_ps: int) -> None:
+        """Forget every pause."""
+        self.responding.clear()
         for priority in range(8):
-            self.end(priority, now_ps)
+            self._end(priority, now_ps)
         self._set_gate(self.gate(), now_ps)
-
-    def configure(self, shuts: list[int], counted: list[bool], now_ps: int) -> None:
-        """Take what each class shuts and whether it is counted; a class no longer honoured resumes."""
-        self.settle(now_ps)
-        self.shuts, self.counted = shuts, counted
-        for priority in range(8):
-            if not shuts[priority]:
-                self.end(priority, now_ps)
-        self._set_gate(self.gate(), now_ps)
-
-    def settle(self, now_ps: int) -> None:
-        """Turn storms that are levels back into single frames, because something about them may change."""
-        for storm in self.storms:
-            storm.leave_level(now_ps)
-
-    def count(self, priority: int, now_ps: int) -> int:
-        """PFC frames counted for a class at `now_ps`."""
-        level = sum(storm.level_frames(now_ps) for storm in self.storms
-                    if any(priority == enabled for enabled, _ in storm.control.pauses))
-        return self.counts[priority] + (level if self.counted[priority] else 0)
-
-    def kind_count(self, kind: str, now_ps: int) -> int:
-        """Control frames of another kind than PFC at `now_ps`."""
-        return self.kinds[kind] + sum(storm.level_frames(now_ps) for storm in self.storms if storm.control.kind == kind)
 
     def duration_ps(self, priority: int, now_ps: int) -> int:
         """How long the class has been paused up to `now_ps`."""
@@ -186,83 +145,98 @@ class PauseReceiver:
         """True while the class is paused."""
         return self.since_ps[priority] is not None
 
-    def _expiry_of(self, priority: int) -> Callable[[int], None]:
-        def expire(now_ps: int) -> None:
-            self._expiry_ps[priority] = NEVER
-            until_ps = self.until_ps[priority]
-            if self.since_ps[priority] is None or until_ps >= NEVER:
-                return
-            if until_ps > now_ps:
-                self.hold(priority, now_ps, until_ps)
-                return
-            self.end(priority, now_ps)
-            self._set_gate(self.gate(), now_ps)
-        return expire
+    def schedule(self) -> None:
+        """Set the events of what is to act and to end anew."""
+        self.alarm_ps = NEVER
+        if self.responding:
+            self.loop.push_traffic((self.responding[0][0], PAUSE_ACTS, self.index, self.act))
+        self._watch()
+
+    def _watch(self) -> None:
+        ends = [until for since, until in zip(self.since_ps, self.until_ps) if since is not None]
+        if ends and min(ends) < NEVER:
+            self._set_alarm(min(ends))
+
+    def _set_alarm(self, time_ps: int) -> None:
+        self.alarm_ps = time_ps
+        self.loop.push_traffic((time_ps, PAUSE_ENDS, self.index, self.expire))
+
+    def _expire(self, now_ps: int) -> None:
+        if now_ps != self.alarm_ps:
+            return  # another alarm was set meanwhile
+        self.alarm_ps = NEVER
+        for priority in range(8):
+            if self.since_ps[priority] is not None and self.until_ps[priority] <= now_ps:
+                self._end(priority, now_ps)
+        self._watch()
+        self._set_gate(self.gate(), now_ps)
 
 
 class PauseSender:
-    """The sending side of one switch port: per class XOFF, refreshed at half the pause time, until XON (quanta 0).
+    """The sending side of one switch port: per class XOFF, repeated at half the pause time, until XON (quanta 0).
+
+    Args:
+        line: where the frames go.
+        index: orders the refreshes of ports at one instant.
 
     Attributes:
-        since_ps: the XOFF decision of each class that is paused, else None.
-        sent: frames sent by class, without the open train.
+        sending: mask of the classes that are paused.
+        xoff_items, xon_items: the frames by class.
+        tells_xon, repeats: masks of the classes that a healthy port ends with XON, and repeats.
     """
 
-    def __init__(self, loop: EventLoop, index: int) -> None:
-        self.loop, self.index = loop, index
-        self.since_ps: list[int | None] = [None] * 8
-        self.sent = [0] * 8
-        self.peer: Peer | None = None
-        self.refresh_ps = self.pause_ps = 1
-        self.delay_ps = 0
+    def __init__(self, line: Line, index: int, loop: EventLoop) -> None:
+        self.line, self.loop = line, loop
+        self.sending = 0
+        self.tells_xon = self.repeats = 0xFF
+        half_ps = pause_time_ps(MAX_QUANTA, line.speed_mbps) // 2
+        idle = ControlItem(ControlFrame(b""), line)
+        self.xoff_items, self.xon_items = [idle] * 8, [idle] * 8
+        self.retired: list[tuple[int, ControlItem]] = []
+        rate = Fraction(PS_PER_SECOND, half_ps)
+        self.trains = [Train(idle, Schedule(0, rate), (1 << 30) + 8 * index + priority, loop) for priority in range(8)]
 
-    def connect(self, peer: Peer, speed_mbps: int, propagation_ps: int) -> None:
-        """Take the link's other end and its times."""
-        self.peer = peer
-        self.pause_ps = pause_time_ps(MAX_QUANTA, speed_mbps)
-        self.refresh_ps = self.pause_ps // 2
-        self.delay_ps = (CONTROL_FRAME_BYTES + WIRE_OVERHEAD_BYTES) * ps_per_byte(speed_mbps) + propagation_ps
+    def set_frames(self, xoff: list[ControlFrame], xon: list[ControlFrame]) -> None:
+        """Take the frames to send by class."""
+        for items, frames in ((self.xoff_items, xoff), (self.xon_items, xon)):
+            for priority, frame in enumerate(frames):
+                if items[priority].frame != frame:
+                    self.retired.append((priority, items[priority]))
+                    items[priority] = ControlItem(frame, self.line)
+        for priority, train in enumerate(self.trains):
+            train.item = self.xoff_items[priority]
 
     def xoff(self, priority: int, now_ps: int) -> None:
         """Start pausing a class."""
-        if self.since_ps[priority] is None and self.peer is not None:
-            self.since_ps[priority] = now_ps
-            self._deliver(priority, now_ps, self.peer.xoff_actions[priority])
+        if self.sending >> priority & 1 or not self.line.is_up:
+            return
+        self.sending |= 1 << priority
+        self.line.moved_ps = now_ps
+        self.line.queue(self.xoff_items[priority], now_ps)
+        if self.repeats >> priority & 1:
+            self.trains[priority].start(now_ps, 1, NEVER)
 
     def xon(self, priority: int, now_ps: int) -> None:
         """Let a class go on; a refresh that would be due at this instant is not sent any more."""
-        since_ps = self.since_ps[priority]
-        if since_ps is None or self.peer is None:
+        if not self.sending >> priority & 1:
             return
-        self.sent[priority] += (now_ps - 1 - since_ps) // self.refresh_ps + 2 if now_ps > since_ps else 2
-        self.since_ps[priority] = None
-        self._deliver(priority, now_ps, self.peer.xon_actions[priority])
+        self.abandon(priority, now_ps)
+        if self.tells_xon >> priority & 1:
+            self.line.queue(self.xon_items[priority], now_ps)
 
     def abandon(self, priority: int, now_ps: int) -> None:
-        """Stop refreshing without an XON: the other end resumes when its timer runs out."""
-        since_ps = self.since_ps[priority]
-        if since_ps is None or self.peer is None:
-            return
-        refreshes = (now_ps - since_ps) // self.refresh_ps
-        self.sent[priority] += refreshes + 1
-        self.since_ps[priority] = None
-        last_arrival_ps = since_ps + refreshes * self.refresh_ps + self.delay_ps
-        self.peer.stop_train(priority, last_arrival_ps, last_arrival_ps + self.pause_ps)
+        """Stop repeating without an XON: the other end resumes when its timer runs out."""
+        self.sending &= ~(1 << priority)
+        self.line.moved_ps = now_ps
+        self.trains[priority].stop()
 
     def link_went_down(self, now_ps: int) -> None:
-        """Lose what is on the cable; no class is paused any more."""
+        """No class is paused any more, nothing waits."""
         for priority in range(8):
-            for action in (self.peer.xoff_actions[priority], self.peer.xon_actions[priority]) if self.peer else ():
-                self.loop.cancel(action)
-            if self.since_ps[priority] is not None:
-                self.sent[priority] = self.count(priority, now_ps)
-                self.since_ps[priority] = None
+            self.abandon(priority, now_ps)
+        self.line.controls.clear()
 
     def count(self, priority: int, now_ps: int) -> int:
-        """Frames of a class sent (decided) up to `now_ps`."""
-        since_ps = self.since_ps[priority]
-        return self.sent[priority] + ((now_ps - since_ps) // self.refresh_ps + 1 if since_ps is not None else 0)
-
-    def _deliver(self, priority: int, now_ps: int, action: Callable[[int], None]) -> None:
-        number = (self.index * 8 + priority << 40) + self.loop.next_number()
-        self.loop.push_traffic((now_ps + self.delay_ps, CONTROL_AT_GENERATOR, number, action))
+        """Frames of a class sent by `now_ps`."""
+        old = sum(self.line.sent(item, now_ps) for retired, item in self.retired if retired == priority)
+        return old + sum(self.line.sent(items[priority], now_ps) for items in (self.xoff_items, self.xon_items))

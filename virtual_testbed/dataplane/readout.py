@@ -3,10 +3,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from virtual_testbed.dataplane.control import DISCARD, ERROR, GLOBAL_PAUSE
 from virtual_testbed.dataplane.counters import (FlowCounters, GeneratorCounters, PgCounters, PortCounters,
                                                 QueueCounters, SwitchCounters)
 from virtual_testbed.dataplane.generator import FlowState, GeneratorSide
-from virtual_testbed.dataplane.pause import DISCARD, ERROR, GLOBAL_PAUSE
+from virtual_testbed.dataplane.pause import DATA_BYTES, DATA_FRAMES
 from virtual_testbed.dataplane.storm import Storm
 from virtual_testbed.dataplane.switch import Path, Switch, SwitchPort
 
@@ -15,61 +16,56 @@ PS_PER_US = 10**6
 
 def delivered(path: Path, now_ps: int) -> int:
     """Frames of a path that have reached the generator port at its end."""
-    if path.out is None:
+    if path.out is None or path.onward is not None:
         return 0
     return path.tx - path.lost - path.out.in_flight(now_ps).get(path, 0)
 
 
 def flow_counters(flow: FlowState | Storm, ports: Mapping[str, GeneratorSide], now_ps: int) -> FlowCounters:
     """Counters of a flow; `ports` are the generator ports by name."""
-    if isinstance(flow, Storm):
-        sent, received = _storm_counts(flow, ports, now_ps)
-        state, held, size = flow.state, frozenset[int](), flow.frame_bytes
-    else:
-        sent, received = _data_counts(flow, ports, now_ps)
-        state, held, size = flow.transmit_state(now_ps), _holders(flow), flow.spec.frame_bytes
-    sent, received = sent - flow.sent_cleared, received - _cleared(flow)
-    return FlowCounters(sent, received, sent * size, received * size, state, held)
+    held = frozenset[int]() if isinstance(flow, Storm) else _holders(flow)
+    sent, received, bytes_sent, bytes_received = _counts(flow, ports, now_ps)
+    return FlowCounters(sent - flow.sent_cleared, received - flow.received_cleared,
+                        bytes_sent - flow.bytes_sent_cleared, bytes_received - flow.bytes_received_cleared,
+                        flow.transmit_state(now_ps), held)
 
 
 def clear_flow(flow: FlowState | Storm, ports: Mapping[str, GeneratorSide], now_ps: int) -> None:
     """Count a flow from 0 again."""
+    (flow.sent_cleared, flow.received_cleared, flow.bytes_sent_cleared,
+     flow.bytes_received_cleared) = _counts(flow, ports, now_ps)
+
+
+def _counts(flow: FlowState | Storm, ports: Mapping[str, GeneratorSide], now_ps: int) -> tuple[int, int, int, int]:
+    """Frames and bytes, sent and received."""
+    sides = {id(ports[name]): ports[name] for name in flow.spec.rx_ports}
     if isinstance(flow, Storm):
-        flow.sent_cleared, flow.delivered_cleared = _storm_counts(flow, ports, now_ps)
-    else:
-        flow.sent_cleared, flow.received_cleared = _data_counts(flow, ports, now_ps)
+        sent = flow.sent(now_ps)
+        received = sum(flooded(flow, ports[flow.spec.tx_port], side) for side in sides.values())
+        return sent, received, sent * flow.frame_bytes, received * flow.frame_bytes
+    wanted = {id(side.switch_port) for side in sides.values()}
+    found = [(delivered(path, now_ps), path.frame_bytes) for path in flow.paths if id(path.out) in wanted]
+    return (flow.frames_sent(now_ps), sum(n for n, _ in found), flow.bytes_sent(now_ps),
+            sum(n * size for n, size in found))
 
 
-def _cleared(flow: FlowState | Storm) -> int:
-    return flow.delivered_cleared if isinstance(flow, Storm) else flow.received_cleared
+def flooded(storm: Storm, source: GeneratorSide, side: GeneratorSide) -> int:
+    """Frames of a storm that a faulty switch has forwarded from its port `source` to another generator port.
 
-
-def _data_counts(flow: FlowState, ports: Mapping[str, GeneratorSide], now_ps: int) -> tuple[int, int]:
-    wanted = {id(ports[name].switch_port) for name in flow.spec.rx_ports}
-    return flow.frames_sent(now_ps), sum(delivered(path, now_ps) for path in flow.paths if id(path.out) in wanted)
-
-
-def _storm_counts(storm: Storm, ports: Mapping[str, GeneratorSide], now_ps: int) -> tuple[int, int]:
-    source = ports[storm.spec.tx_port]
-    sides = {id(ports[name]): ports[name] for name in storm.spec.rx_ports}
-    return storm.sent(now_ps), sum(flooded(storm, source, side, now_ps) for side in sides.values())
-
-
-def flooded(storm: Storm, source: GeneratorSide, side: GeneratorSide, now_ps: int) -> int:
-    """Frames of a storm that a faulty switch has forwarded from its port `source` to another generator port."""
+    They count there when they reach the switch, and do nothing else.
+    """
     port, target = source.switch_port, side.switch_port
     if port is None or target is None or target is port or target.switch is not port.switch or not target.is_up:
         return 0
-    if not port.switch.hooks.forwards_control(port.place):
-        return 0
-    return storm.received(now_ps - storm.wire_ps - side.propagation_ps)
+    forwards = port.switch.hooks.ask(port.place, None, False, lambda fault, does: fault.forwards_control(does))
+    return storm.item.arrived if forwards else 0
 
 
 def _holders(flow: FlowState) -> frozenset[int]:
     side = flow.side
     mapping = side.spec.pfc_queues if side.spec else ()
     return frozenset(priority for priority, queue in mapping
-                     if queue == flow.spec.queue and side.paused_classes >> priority & 1)
+                     if queue == flow.spec.queue and side.receiver.is_paused(priority))
 
 
 def generator_counters(side: GeneratorSide, flows: Iterable[FlowState | Storm], ports: Mapping[str, GeneratorSide],
@@ -78,19 +74,20 @@ def generator_counters(side: GeneratorSide, flows: Iterable[FlowState | Storm], 
     everything = list(flows)
     storms = [flow for flow in everything if isinstance(flow, Storm)]
     data = [flow for flow in everything if not isinstance(flow, Storm)]
-    sent = [(flow.frames_sent(now_ps), flow.spec.frame_bytes) for flow in data if flow.side is side]
-    sent += [(storm.sent(now_ps), storm.frame_bytes) for storm in storms if storm.side is side]
+    sent = [(flow.frames_sent(now_ps), flow.bytes_sent(now_ps)) for flow in data if flow.side is side]
+    sent += [(storm.sent(now_ps), storm.sent(now_ps) * storm.frame_bytes)
+             for storm in storms if storm.line is side.line]
     received = [(delivered(path, now_ps), path.frame_bytes) for flow in data for path in flow.paths
                 if path.out is not None and path.out is side.switch_port]
-    received += [(flooded(storm, ports[storm.spec.tx_port], side, now_ps), storm.frame_bytes) for storm in storms]
-    pfc = tuple(side.pfc_received(priority, now_ps) - side.received_cleared[priority] for priority in range(8))
-    return GeneratorCounters(sum(n for n, _ in sent), sum(n for n, _ in received), sum(n * size for n, size in sent),
+    received += [(flooded(storm, ports[storm.spec.tx_port], side), storm.frame_bytes) for storm in storms]
+    pfc = tuple(count - cleared for count, cleared in zip(side.receiver.counts, side.received_cleared))
+    return GeneratorCounters(sum(n for n, _ in sent), sum(n for n, _ in received), sum(size for _, size in sent),
                              sum(n * size for n, size in received), side.is_up, side.speed_mbps, pfc)
 
 
 def clear_generator(side: GeneratorSide, now_ps: int) -> None:
     """Count a generator port from 0 again (its flows are new)."""
-    side.received_cleared = [side.pfc_received(priority, now_ps) for priority in range(8)]
+    side.received_cleared = list(side.receiver.counts)
 
 
 class _Sums:
@@ -131,7 +128,7 @@ def _add_path(sums: _Sums, drops: dict[tuple[str, str], int], path: Path) -> Non
     size, in_port = path.frame_bytes, path.in_port
     sums.add(in_port, "rx", path.rx, size)
     sums.add(in_port, "rx drops", path.rx_side_drops, size)
-    sums.add(path.pg, "rx", path.rx - path.rx_side_drops - path.tx_side_drops, size)
+    sums.add(path.pg, "rx", path.rx - path.rx_side_drops - path.tx_side_drops + path.flushed, size)
     sums.add(path.pg, "drops", path.pg_drops + path.watchdog_rx_drops, size)
     if path.out is not None and path.queue is not None:
         for place in (path.out, path.queue):
@@ -151,11 +148,11 @@ def _port_counters(port: SwitchPort, sums: _Sums, now_ps: int) -> PortCounters:
     receiver = port.receiver
     rx_packets, rx_bytes = sums.get(port, "rx")
     tx_packets, tx_bytes = sums.get(port, "tx")
-    discards = receiver.kind_count(DISCARD, now_ps)
+    discards = receiver.kinds[DISCARD]
     return PortCounters(
-        rx_packets + discards, rx_bytes + discards * 64, receiver.kind_count(ERROR, now_ps),
+        rx_packets + receiver.kinds[DATA_FRAMES], rx_bytes + receiver.kinds[DATA_BYTES], receiver.kinds[ERROR],
         sums.get(port, "rx drops")[0] + discards, tx_packets, tx_bytes, 0, sums.get(port, "drops")[0],
-        tuple(receiver.count(priority, now_ps) for priority in range(8)),
+        tuple(receiver.counts),
         tuple(port.sender.count(priority, now_ps) for priority in range(8)),
-        receiver.kind_count(GLOBAL_PAUSE, now_ps), port.is_up, tuple(receiver.on2off),
+        receiver.kinds[GLOBAL_PAUSE], port.is_up, tuple(receiver.on2off),
         tuple(receiver.duration_ps(priority, now_ps) // PS_PER_US for priority in range(8)))

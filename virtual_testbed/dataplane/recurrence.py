@@ -1,111 +1,102 @@
 """Skipping whole cycles: the traffic's state relative to now recurs, so what happens next is what happened last time.
 
-Between two timers the data plane is deterministic and takes no outside influence. At section points (frames due of
+Between two timers the data plane is deterministic and takes no outside influence. At section points (frames of
 one flow) the state relative to now is taken; when it was seen before, one more cycle is stepped to measure what it
 adds to every counter, and as many cycles as fit before the next timer (or the end of the span) are added at once.
-Nothing is approximated: without a recurrence every frame is stepped, and the reason is counted.
+Ways that carry steady trains of control frames and nothing else ride along: they are no part of the state, and their
+own state at the end of the skip follows from their schedules.
 """
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from virtual_testbed.dataplane.events import EventLoop
-from virtual_testbed.dataplane.generator import FlowState, GeneratorSide
-from virtual_testbed.dataplane.pause import PauseSender
-from virtual_testbed.dataplane.switch import SwitchPort
+from virtual_testbed.dataplane.events import NEVER, EventLoop
+from virtual_testbed.dataplane.generator import FlowState, GeneratorSide, Segment
+from virtual_testbed.dataplane.line import Line
+from virtual_testbed.dataplane.pause import PauseReceiver
+from virtual_testbed.dataplane.switch import Path, SwitchPort
+from virtual_testbed.dataplane.train import Train
+from virtual_testbed.dataplane.ways import Way, carry, carry_begin_ps, disturbs, steadiness, ways
 
 MEMORY = 4096
 """States remembered in one search; a longer cycle is still found, because then only every second state is kept, and
 so on.
 """
-SLOW_RATIO = 256
-"""A flow this many times slower than the fastest one bounds cycles instead of being part of them."""
 RUNS_PER_STEP = 16
 """Looking at long queues costs time: look that much more seldom."""
 MIN_CYCLES = 3
+QUIET_REFRESHES = 8
+"""A way rides along when nothing but trains was on it for this fraction of the time between two XOFF refreshes."""
 
 
 @dataclass(frozen=True)
 class Cycle:
-    """The start of a cycle that is being measured: state, instant, length, counters, open XOFF trains, frames left to
-    send.
-    """
+    """The start of a cycle that is being measured: state, instant, length, counters, and what may move on its own."""
 
     key: Any
     start_ps: int
     period_ps: int
     counts: list[int]
-    trains: list[int | None]
-    remaining: list[int]
+    trains: list[tuple[int, int]]
+    pauses: list[int | None]
+    left: list[int]
 
 
 class Recurrence:
     """Finds cycles and skips them.
 
     Attributes:
+        is_wanted: there is nothing better; else it does not look.
         jumps, cycles, skipped_ps: what was skipped.
-        reasons: why searches ended without a skip.
     """
 
-    def __init__(self, loop: EventLoop) -> None:
-        self.loop = loop
+    def __init__(self, loop: EventLoop, count_reason: Callable[[str], None],
+                 reschedule: Callable[[], None]) -> None:
+        self.loop, self._count, self._reschedule = loop, count_reason, reschedule
         self.sides: list[GeneratorSide] = []
         self.ports: list[SwitchPort] = []
+        self.is_wanted = False
         self.jumps = self.cycles = self.skipped_ps = 0
-        self.reasons: dict[str, int] = {}
         self._seen: dict[Any, int] = {}
         self._stride = self._wait = 1
         self._measure: Cycle | None = None
-        loop.at_section = self.at_section
-        loop.after_timer = self.reset
+        self._riding: list[tuple[Way, int]] = []
+        self._still: list[Way] = []
+        self._changes_ps = NEVER
 
     def watch(self, sides: list[GeneratorSide], ports: list[SwitchPort]) -> None:
         """Take the ports that take part."""
         self.sides, self.ports = sides, ports
-        for side in sides:
-            side.flows_changed = self.flows_changed
-            side.holds_changed = self.choose_section
-        self.flows_changed()
 
     def reset(self) -> None:
-        """Something from outside happened: what was seen before says nothing about what comes."""
-        if self._seen and len(self._seen) > 8:
-            self._count("search ended by a timer or a command")
+        """What was seen before says nothing about what comes."""
+        if len(self._seen) > 8:
+            self._count("search for a cycle ended by a change")
         self._seen.clear()
         self._measure = None
         self._stride = self._wait = 1
-
-    def flows_changed(self) -> None:
-        """Flows started or ended: sort out the slow ones and choose the section."""
-        flows = [flow for side in self.sides for flow in side.flows if flow.generating]
-        if flows:
-            fastest = min(flow.step for flow in flows)
-            for flow in flows:
-                slow = flow.step > SLOW_RATIO * max(1, fastest)
-                if slow != flow.slow:
-                    flow.slow = slow
-                    if not flow.held:
-                        self.loop.cancel(flow.fire)
-                        flow.expect()
-        self.reset()
         self.choose_section()
 
     def choose_section(self) -> None:
-        """Sample where the slowest flow that takes part and is not held comes due."""
+        """Sample where the slowest flow that sends has a frame."""
         best: FlowState | None = None
         for side in self.sides:
             for flow in side.flows:
                 flow.is_section = False
-                if flow.generating and not flow.held and not flow.slow and (best is None or flow.step > best.step):
+                if flow.segment is not None and not flow.is_shut and (best is None or flow.step > best.step):
                     best = flow
         if best is not None:
             best.is_section = True
 
     def at_section(self, now_ps: int, last_ps: int) -> None:
         """A section point: look for the state, or finish measuring a cycle and skip."""
-        if self._measure is not None:
-            cycle = self._measure
+        if not self.is_wanted:
+            return
+        cycle = self._measure
+        if cycle is not None:
             if now_ps < cycle.start_ps + cycle.period_ps:
                 return
             self._measure = None
@@ -117,6 +108,9 @@ class Recurrence:
         self._wait -= 1
         if self._wait > 0:
             return
+        self._look(now_ps, last_ps)
+
+    def _look(self, now_ps: int, last_ps: int) -> None:
         key = self._key(now_ps)
         runs = sum(len(queue.runs) for port in self.ports for queue in port.queues)
         self._wait = self._stride + runs // RUNS_PER_STEP
@@ -124,114 +118,226 @@ class Recurrence:
         self._seen[key] = now_ps
         if before_ps is not None and now_ps > before_ps:
             if now_ps + MIN_CYCLES * (now_ps - before_ps) <= last_ps:
-                self._measure = Cycle(key, now_ps, now_ps - before_ps, self._counts(), self._trains(),
-                                      [flow.remaining or 0 for flow in self._limited()])
+                self._measure = Cycle(key, now_ps, now_ps - before_ps, self._counts(), self._train_states(),
+                                      self._pauses(), [segment.left or 0 for segment in self._limited()])
         elif len(self._seen) > MEMORY:
             self._count(f"no recurrence in {MEMORY} states")
             self._seen.clear()
             self._stride *= 2
 
+    # ---- the state relative to now
+
     def _key(self, now_ps: int) -> Any:
         """Everything that influences the future, relative to now."""
-        parts: list[Any] = [(time_ps - now_ps, kind, id(action)) for time_ps, kind, _, action in sorted(
-            self.loop.heap, key=lambda event: event[:3])]
+        self._sort_ways(now_ps)
+        riding = {id(way.line) for way, _ in self._riding}
+        parts: list[Any] = [sorted(riding)]
+        for way in self._still:
+            parts.append(_way_key(way, now_ps))
         for side in self.sides:
-            busy_ps = side.busy_until_ps - now_ps
-            parts.append((busy_ps if busy_ps > 0 else 0, side.paused_queues, [flow.index for flow in side.waiting]))
-            parts.append([(flow.residue, flow.position, flow.held, flow.waiting)
-                          for flow in side.flows if not flow.slow])
+            parts.append((side.gate, _relative(side.wake_ps, now_ps) if side.due else None,
+                          id(side.current) if side.line.busy_until_ps > now_ps else 0))
+            parts.append([_flow_key(flow, now_ps) for flow in side.flows])
         for port in self.ports:
             scheduler = port.scheduler
-            parts.append((id(port.current), port.gate, port.leak, scheduler.turn, scheduler.deficits[:]))
+            parts.append((id(port.current), port.gate, port.leak, scheduler.turn, scheduler.deficits[:],
+                          port.sender.sending))
             parts.append([(queue.number, [(id(path), frames) for path, frames in queue.runs])
                           for queue in port.queues if queue.frames])
             parts.append([(group.number, group.reserved, group.shared, group.headroom, group.xoff)
                           for group in port.pgs if group.xoff or group.held])
-            horizon_ps = now_ps - port.propagation_ps
-            parts.append([(sent_ps - now_ps, id(path)) for sent_ps, path in port.flight if sent_ps > horizon_ps])
+            parts.append([(arrival_ps - now_ps, id(path)) for arrival_ps, path in port.flight if arrival_ps > now_ps])
             parts.append([path.drop_phase for path in port.switch.paths if path.drop_one_in and path.out is port])
         return repr(parts)
+
+    def _sort_ways(self, now_ps: int) -> None:
+        """Which ways ride along."""
+        self._riding, self._still, self._changes_ps = [], [], NEVER
+        for way in ways(self.sides, self.ports):
+            quiet_ps = 0xFFFF * 32 * way.line.ps_per_byte // QUIET_REFRESHES
+            steady = None
+            if now_ps - max(way.line.data_ps, way.line.moved_ps) > quiet_ps:
+                steady = steadiness(way, 0)
+            kept = steady is not None and all(
+                since is None or priority in steady.keeps for priority, since in enumerate(way.receiver.since_ps))
+            if steady is None or not kept or steady.changes_ps <= now_ps or disturbs(way, steady.keeps):
+                self._still.append(way)
+            else:
+                self._riding.append((way, steady.jitter_ps))
+                self._changes_ps = min(self._changes_ps, steady.changes_ps)
+
+    # ---- counters
 
     def _counters(self) -> list[tuple[Any, str]]:
         switches = {id(port.switch): port.switch for port in self.ports}
         found: list[tuple[Any, str]] = [(path, name) for switch in switches.values() for path in switch.paths
-                                        for name in path.COUNTED]
-        found += [(flow, name) for side in self.sides for flow in side.flows for name in ("sent", "lost")]
+                                        for name in Path.COUNTED]
+        for side in self.sides:
+            for flow in side.flows:
+                found += [(flow, "sent"), (flow, "lost"), *((lane, "launched") for lane in flow.kinds)]
+        for line in self._still_lines():
+            found += [(item, name) for item in line.items for name in ("launched", "arrived")]
         return found
 
+    def _still_lines(self) -> list[Line]:
+        return [way.line for way in self._still]
+
+    def _still_receivers(self) -> list[PauseReceiver]:
+        return [way.receiver for way in self._still]
+
     def _lists(self) -> list[list[int]]:
-        return [port.sender.sent for port in self.ports] + [side.received for side in self.sides]
+        return [values for receiver in self._still_receivers()
+                for values in (receiver.counts, receiver.on2off, receiver.paused_ps)]
 
     def _counts(self) -> list[int]:
         counts = [getattr(owner, name) for owner, name in self._counters()]
         for values in self._lists():
             counts += values
+        for receiver in self._still_receivers():
+            counts += [receiver.kinds[kind] for kind in sorted(receiver.kinds)]
         return counts
 
-    def _trains(self) -> list[int | None]:
-        return [since_ps for owner in self._train_owners() for since_ps in owner.since_ps]
+    def _trains(self) -> list[Train]:
+        return [train for way in self._still for train in way.trains]
 
-    def _train_owners(self) -> list[PauseSender | GeneratorSide]:
-        return [*(port.sender for port in self.ports), *self.sides]
+    def _train_states(self) -> list[tuple[int, int]]:
+        return [(train.schedule.base_ps, train.number) for train in self._trains()]
 
-    def _limited(self) -> list[FlowState]:
-        return [flow for side in self.sides for flow in side.flows if flow.remaining and not flow.slow]
+    def _pauses(self) -> list[int | None]:
+        return [since_ps for receiver in self._still_receivers() for since_ps in receiver.since_ps]
+
+    def _limited(self) -> list[Segment]:
+        return [flow.segment for side in self.sides for flow in side.flows
+                if flow.segment is not None and flow.segment.left is not None and not flow.is_shut]
+
+    # ---- skipping
 
     def _skip(self, now_ps: int, last_ps: int, cycle: Cycle) -> None:
         """Add as many cycles as fit up to `last_ps` and leave each flow of fixed frames at least one."""
-        moving = []
-        for old_ps, new_ps in zip(cycle.trains, self._trains()):
-            moving.append(new_ps != old_ps)
-            if new_ps != old_ps and (old_ps is None or new_ps is None or new_ps - old_ps != cycle.period_ps):
-                self._count("XOFF refreshes out of step")
-                return
-        cycles = (last_ps - now_ps) // cycle.period_ps
-        limited = [(flow, flow.remaining or 0, before) for flow, before in zip(self._limited(), cycle.remaining)]
-        for _, left, before in limited:
+        counts, trains, pauses = self._counts(), self._train_states(), self._pauses()
+        limited = [segment.left or 0 for segment in self._limited()]
+        if len(counts) != len(cycle.counts) or len(trains) != len(cycle.trains) or len(limited) != len(cycle.left):
+            self._count("a cycle with changing parts")
+            return
+        cycles = (min(last_ps, self._changes_ps) - now_ps) // cycle.period_ps
+        for left, before in zip(limited, cycle.left):
             if before > left:
                 cycles = min(cycles, (left - 1) // (before - left))
-        if cycles <= 0:
+        if any(train.limit < NEVER for train in self._trains()):
+            self._count("a pause flow of fixed frames on a line with data")
             return
-        for flow, left, before in limited:
-            flow.remaining = left - cycles * (before - left)
-        self._add_counts(cycle.counts, cycles)
-        self._shift(cycles * cycle.period_ps, moving)
+        begins = [*((new, old) for (new, _), (old, _) in zip(trains, cycle.trains)), *zip(pauses, cycle.pauses)]
+        if any(new != old and (new is None or old is None or new - old != cycle.period_ps) for new, old in begins):
+            self._count("pauses out of step")
+            return
+        shift_ps = cycles * cycle.period_ps
+        end_ps = now_ps + shift_ps
+        if cycles < MIN_CYCLES or any(carry_begin_ps(*riding, end_ps) <= now_ps for riding in self._riding):
+            return
+        for riding in self._riding:
+            carry(*riding, end_ps)
+        self._add_counts(cycle.counts, counts, cycles)
+        self._shift(now_ps, shift_ps, cycle)
+        self._shift_limited(cycle, limited, cycles)
+        self._shift_trains(cycle, trains, cycles)
+        self._shift_pauses(cycle, pauses, shift_ps)
+        self._reschedule()
         self.jumps += 1
         self.cycles += cycles
-        self.skipped_ps += cycles * cycle.period_ps
+        self.skipped_ps += shift_ps
 
-    def _add_counts(self, before: list[int], cycles: int) -> None:
-        place = 0
+    def _add_counts(self, before: list[int], now: list[int], cycles: int) -> None:
+        added = iter([value + cycles * (value - old) for value, old in zip(now, before)])
         for owner, name in self._counters():
-            value = getattr(owner, name)
-            setattr(owner, name, value + cycles * (value - before[place]))
-            place += 1
+            setattr(owner, name, next(added))
         for values in self._lists():
-            for index, value in enumerate(values):
-                values[index] = value + cycles * (value - before[place])
-                place += 1
+            for index in range(len(values)):
+                values[index] = next(added)
+        for receiver in self._still_receivers():
+            for kind in sorted(receiver.kinds):
+                receiver.kinds[kind] = next(added)
 
-    def _shift(self, shift_ps: int, moving: list[bool]) -> None:
-        """Move everything that recurs by `shift_ps`."""
-        loop = self.loop
-        loop.now_ps += shift_ps
-        loop.heap[:] = [(time_ps + shift_ps, kind, index, action) for time_ps, kind, index, action in loop.heap]
+    def _shift(self, now_ps: int, shift_ps: int, cycle: Cycle) -> None:
+        """Move everything that recurs."""
+        self.loop.now_ps += shift_ps
+        for way in self._still:
+            way.line.busy_until_ps += shift_ps
+            way.line.flight = deque((time_ps + shift_ps, frame) for time_ps, frame in way.line.flight)
+            way.line.data_ps += shift_ps
+            way.receiver.responding = deque((time_ps + shift_ps, what) for time_ps, what in way.receiver.responding)
+            way.receiver.until_ps[:] = [time_ps + shift_ps for time_ps in way.receiver.until_ps]
         for side in self.sides:
-            side.busy_until_ps += shift_ps
+            side.wake_ps = side.wake_ps + shift_ps if side.wake_ps < NEVER else NEVER
             for flow in side.flows:
-                if not flow.slow:
-                    flow.due_ps += shift_ps
+                if flow.segment is not None and not flow.is_shut:
+                    flow.segment = _moved(flow.segment, shift_ps)
+                    flow.later = deque(_moved(segment, shift_ps) for segment in flow.later)
+                if flow.frozen is not None and flow.frozen.due_ps > now_ps:
+                    flow.frozen = _moved(flow.frozen, shift_ps)
+            side.sort_flows()
         for port in self.ports:
-            moved = [(sent_ps + shift_ps, path) for sent_ps, path in port.flight]
+            moved = [(arrival_ps + shift_ps, path) for arrival_ps, path in port.flight if arrival_ps > now_ps]
             port.flight.clear()
             port.flight.extend(moved)
-        place = 0
-        for owner in self._train_owners():
-            for priority in range(8):
-                since_ps = owner.since_ps[priority]
-                if moving[place] and since_ps is not None:
-                    owner.since_ps[priority] = since_ps + shift_ps
-                place += 1
 
-    def _count(self, reason: str) -> None:
-        self.reasons[reason] = self.reasons.get(reason, 0) + 1
+    def _shift_limited(self, cycle: Cycle, limited: list[int], cycles: int) -> None:
+        changes = iter([cycles * (before - left) for before, left in zip(cycle.left, limited)])
+        for side in self.sides:
+            for flow in side.flows:
+                if flow.segment is not None and flow.segment.left is not None and not flow.is_shut:
+                    flow.segment = flow.segment._replace(left=flow.segment.left - next(changes))
+
+    def _shift_trains(self, cycle: Cycle, now: list[tuple[int, int]], cycles: int) -> None:
+        """A train that began anew moves with the cycle, any other goes on."""
+        for train, (base_ps, number), (old_ps, old) in zip(self._trains(), now, cycle.trains):
+            if base_ps != old_ps:
+                train.schedule.base_ps += cycles * cycle.period_ps
+            else:
+                train.number += cycles * (number - old)
+
+    def _shift_pauses(self, cycle: Cycle, now: list[int | None], shift_ps: int) -> None:
+        """A pause that began in the cycle moves with it, any other goes on."""
+        pairs = iter(zip(now, cycle.pauses))
+        for receiver in self._still_receivers():
+            for priority in range(8):
+                new_ps, old_ps = next(pairs)
+                if new_ps is not None and new_ps != old_ps:
+                    receiver.since_ps[priority] = new_ps + shift_ps
+
+
+def _moved(segment: Segment, shift_ps: int) -> Segment:
+    return segment._replace(due_ps=segment.due_ps + shift_ps, burst_ps=segment.burst_ps + shift_ps)
+
+
+def _relative(time_ps: int, now_ps: int) -> int:
+    return max(0, time_ps - now_ps)
+
+
+def _way_key(way: Way, now_ps: int) -> Any:
+    line, receiver = way.line, way.receiver
+    trains = [(id(train), train.due_ps - now_ps, train.residue) for train in way.trains]
+    pauses = [(until_ps - now_ps, shuts) for since_ps, until_ps, shuts in zip(
+        receiver.since_ps, receiver.until_ps, receiver.shuts) if since_ps is not None]
+    return (_relative(line.busy_until_ps, now_ps), id(line.on_line) if line.busy_until_ps > now_ps else 0,
+            [id(item) for item in line.controls], [(time_ps - now_ps, id(frame)) for time_ps, frame in line.flight],
+            [(time_ps - now_ps, control.pauses) for time_ps, control in receiver.responding],
+            [since_ps is not None for since_ps in receiver.since_ps], trains, pauses)
+
+
+def _flow_key(flow: FlowState, now_ps: int) -> Any:
+    if flow.is_shut or flow.segment is None:
+        waiting = [segment.left if segment else None for segment in (flow.segment, *flow.later)]
+        return flow.state, flow.position, waiting, _frozen_key(flow.frozen, now_ps)
+    segments = [(segment.due_ps - now_ps, segment.residue, segment.place,
+                 segment.burst_ps - now_ps if flow.burst else 0,
+                 segment.left if place < len(flow.later) else None)
+                for place, segment in enumerate((flow.segment, *flow.later))]
+    return flow.state, flow.position, segments, _frozen_key(flow.frozen, now_ps)
+
+
+def _frozen_key(frozen: Segment | None, now_ps: int) -> Any:
+    if frozen is None:
+        return None
+    if frozen.due_ps > now_ps:
+        return frozen.due_ps - now_ps, frozen.residue, frozen.place, frozen.burst_ps - now_ps, frozen.left
+    return 0, 0, frozen.place, frozen.burst_ps - frozen.due_ps, frozen.left

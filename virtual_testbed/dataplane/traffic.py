@@ -15,7 +15,7 @@ class GeneratorPort:
 
     `pfc_queues` maps a received pause class to the transmit queue it stops (OTG `layer1.flow_control.ieee_802_1qbb`);
     empty: the port does not honour PFC. `honours_global_pause` is OTG's `ieee_802_3x`. `speed_mbps` 0: the speed of the
-    link.
+    link. `response_ps` is the time from a pause frame's last bit to its effect.
     """
 
     name: str
@@ -23,6 +23,7 @@ class GeneratorPort:
     speed_mbps: int = 0
     pfc_queues: tuple[tuple[int, int], ...] = ()
     honours_global_pause: bool = False
+    response_ps: int = 0
 
 
 @dataclass(frozen=True)
@@ -41,19 +42,23 @@ class Duration:
     """When a flow starts after START (`delay_ps`) and when it ends: by time, by frames, or (both None) by STOP only.
 
     A flow of fixed time stops by time also while PFC holds it; a flow of fixed frames stays started until they are
-    sent.
+    sent. With `burst_frames` > 0 a flow sends bursts of so many frames, the first of each `burst_period_ps` after that
+    of the one before (at least the time in which the burst's frames come due).
     """
 
     delay_ps: int = 0
     time_ps: int | None = None
     frames: int | None = None
+    burst_frames: int = 0
+    burst_period_ps: int = 0
 
 
 @dataclass(frozen=True)
 class DataFlow:
-    """Unicast IP frames of one size from one generator port.
+    """Unicast IP frames from one generator port.
 
-    Frame k carries `dscp[k % len(dscp)]`. `rate_fps` is frames per second. `queue` is the transmit queue (OTG
+    Frame k carries `dscp[k % len(dscp)]` and has `sizes[k % len(sizes)]` bytes. `rate_fps` is frames per second; frames
+    come due evenly, whatever their sizes. `vlan_id` None: untagged. `queue` is the transmit queue (OTG
     `pfc_queue`) that received PFC can hold. `rx_ports` are the generator ports where frames count as received.
     """
 
@@ -66,9 +71,11 @@ class DataFlow:
     destination_address: str
     dscp: tuple[int, ...]
     queue: int
-    frame_bytes: int
+    sizes: tuple[int, ...]
     rate_fps: Fraction
     duration: Duration = Duration()
+    vlan_id: int | None = None
+    vlan_priority: int = 0
 
 
 @dataclass(frozen=True)

@@ -19,35 +19,53 @@ PS_PER_METRE = 5_000
 
 
 class Schedule:
-    """Instants `base_ps + floor(i * period)` for i = 0, 1, 2, ...
+    """Instants `base_ps + (i // burst) * burst_period_ps + floor((i % burst) * period)` for i = 0, 1, 2, ...
 
     Attributes:
         base_ps: instant 0.
         step, rest, parts: the period as `step + rest / parts` picoseconds.
+        burst: instants in a burst, 0 for no bursts (one that never ends).
     """
 
-    __slots__ = ("base_ps", "step", "rest", "parts")
+    __slots__ = ("base_ps", "step", "rest", "parts", "burst", "burst_period_ps")
 
-    def __init__(self, base_ps: int, rate_per_second: Fraction) -> None:
+    def __init__(self, base_ps: int, rate_per_second: Fraction, burst: int = 0, burst_period_ps: int = 0) -> None:
         period = PS_PER_SECOND / Fraction(rate_per_second)
         self.base_ps = base_ps
         self.parts = period.denominator
         self.step, self.rest = divmod(period.numerator, period.denominator)
+        self.burst, self.burst_period_ps = burst, burst_period_ps
 
     @property
     def longest_gap_ps(self) -> int:
         """The longest time between two instants in a row."""
-        return self.step + (1 if self.rest else 0)
+        inside_ps = self.step + (1 if self.rest else 0)
+        if not self.burst:
+            return inside_ps
+        between_ps = self.burst_period_ps - self._offset_ps(self.burst - 1)
+        return between_ps if self.burst == 1 else max(inside_ps, between_ps)
 
     def instant_ps(self, number: int) -> int:
         """The instant with this number (0 is the first)."""
-        return self.base_ps + number * (self.step * self.parts + self.rest) // self.parts
+        if not self.burst:
+            return self.base_ps + self._offset_ps(number)
+        bursts, rest = divmod(number, self.burst)
+        return self.base_ps + bursts * self.burst_period_ps + self._offset_ps(rest)
 
     def count(self, until_ps: int) -> int:
         """How many instants are at or before `until_ps`."""
         elapsed_ps = until_ps - self.base_ps
         if elapsed_ps < 0:
             return 0
+        if not self.burst:
+            return self._count(elapsed_ps)
+        bursts, rest_ps = divmod(elapsed_ps, self.burst_period_ps)
+        return bursts * self.burst + min(self.burst, self._count(rest_ps))
+
+    def _offset_ps(self, number: int) -> int:
+        return number * (self.step * self.parts + self.rest) // self.parts
+
+    def _count(self, elapsed_ps: int) -> int:
         return ((elapsed_ps + 1) * self.parts - 1) // (self.step * self.parts + self.rest) + 1
 
 

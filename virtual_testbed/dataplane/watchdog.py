@@ -6,11 +6,10 @@ watched through PFC class n. The grid starts when the watchdog is first configur
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
 from virtual_testbed.dataplane.configuration import SwitchConfig, SwitchPortConfig, WatchdogConfig
-from virtual_testbed.dataplane.counters import WatchdogState
+from virtual_testbed.dataplane.counters import Sample, WatchdogState
 from virtual_testbed.dataplane.events import POLL, EventLoop
 from virtual_testbed.dataplane.units import PS_PER_MS
 
@@ -18,19 +17,6 @@ OPERATIONAL, STORMED = "operational", "stormed"
 DROP, FORWARD, ALERT = "drop", "forward", "alert"
 FrameCounts = tuple[int, int, int, int]
 """Frames (sent, dropped) of a queue and (accepted, dropped) of its priority group."""
-
-
-@dataclass(frozen=True)
-class Sample:
-    """What a poll reads of one queue."""
-
-    time_ps: int
-    pfc_rx: int
-    on2off: int
-    paused: bool
-    packets: int
-    occupancy: int
-    paused_ps: int
 
 
 Judgement = Callable[[Sample, Sample], bool]
@@ -112,7 +98,7 @@ class QueueWatch:
             return self._detect(positive(before, sample), poll_ms)
         if self.config.restoration_ms is None:
             return ""
-        if sample.pfc_rx != before.pfc_rx:
+        if sample.pfc_rx > before.pfc_rx:
             self.left_ms = self.config.restoration_ms
             return ""
         if self.left_ms <= poll_ms:
@@ -212,6 +198,8 @@ class Watchdog:
             if watch.config is None:
                 continue
             verdict = watch.poll(watch.port.sample(watch.queue, now_ps), self.poll_ms, self.positive)
+            if verdict:
+                self.loop.before_change()
             if verdict == "storm":
                 watch.storm(watch.config.action, now_ps)
             elif verdict == "restore":

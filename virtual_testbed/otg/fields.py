@@ -7,16 +7,23 @@ from __future__ import annotations
 
 import ipaddress
 import re
+import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
-from math import isclose
+from math import isclose, isfinite
 from typing import Any
+
+from virtual_testbed.dataplane.units import simplest_rational
 
 MAC = re.compile(r"[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}")
 INTEGER = re.compile(r"-?[0-9]{1,20}")
 DECIMAL = re.compile(r"-?[0-9]{1,20}(\.[0-9]{1,20})?")
 LARGEST_DENOMINATOR = 10**6
+LARGEST_SINGLE = 2**24  # beyond that 32 bits hold no fractions
+SINGLE_DIGITS = range(7, 10)  # six always survive 32 bits, nine always tell them
+DYADIC = 1024  # multiples of 1/1024 and less need no guess
 ROUNDING = 1e-15  # relative; the last digit or two of a double
 SHOWN = 40  # a list in a message is cut after this many entries
 
@@ -54,18 +61,39 @@ def parse_number(value: Any) -> Fraction | None:
 
     So seven flows of 50/7 percent each ask for 50 percent together, not for a little more; a sender may also have
     rounded the double down. Ratios of integers up to a million are at least 1e-12 apart and doubles are far denser, so
-    none is mistaken for another. None: no finite number.
+    none is mistaken for another. A number that has gone through 32 bits (7.14285707473755, or 7.142857) is read as the
+    simplest ratio that 32 bits cannot tell from it. None: no finite number.
     """
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
         return Fraction(value)
-    if isinstance(value, float) and value - value == 0:  # neither NaN nor infinite
-        simple = Fraction(value).limit_denominator(LARGEST_DENOMINATOR)
-        return simple if isclose(float(simple), value, rel_tol=ROUNDING) else Fraction(repr(value))
+    if isinstance(value, float) and isfinite(value):
+        return _of_32_bits(value) or _of_64_bits(value)
     if isinstance(value, str) and DECIMAL.fullmatch(value):
         return Fraction(value)
     return None
+
+
+def _of_64_bits(value: float) -> Fraction:
+    simple = Fraction(value).limit_denominator(LARGEST_DENOMINATOR)
+    return simple if isclose(float(simple), value, rel_tol=ROUNDING) else Fraction(repr(value))
+
+
+def _of_32_bits(value: float) -> Fraction | None:
+    """The ratio behind a number rounded to 32 bits, or behind the shortest decimal of one; None: it is no such number.
+
+    Decimals of 7 to 9 digits may also be meant as they are: those are replaced only by a ratio so simple that one as
+    near would be there by chance once in a hundred times at most.
+    """
+    if not 0 < value < LARGEST_SINGLE or Fraction(value).denominator <= DYADIC:
+        return None
+    single: float = struct.unpack("f", struct.pack("f", value))[0]
+    simple = simplest_rational(single) if single else Fraction(0)
+    if value == single:
+        return simple
+    is_shortest = len(Decimal(repr(value)).as_tuple().digits) in SINGLE_DIGITS
+    return simple if is_shortest and simple.denominator**2 * single * 2**-23 < 0.01 else None
 
 
 def parse_mac(value: Any) -> str | None:

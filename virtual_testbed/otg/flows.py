@@ -4,20 +4,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from math import lcm
 
-from pfctest.timing import PS_PER_SECOND, WIRE_OVERHEAD_BYTES
-from virtual_testbed.dataplane.traffic import DataFlow, Duration, Flow, GeneratorPort, PauseFlow
+from pfctest.timing import WIRE_OVERHEAD_BYTES
+from virtual_testbed.dataplane.traffic import DataFlow, Flow, GeneratorPort, PauseFlow
 from virtual_testbed.otg.devices import ANY_MAC, Interface
+from virtual_testbed.otg.durations import Pace, read_duration
 from virtual_testbed.otg.fields import Fields, listed
 from virtual_testbed.otg.headers import FCS_BYTES, DataHeaders, PauseHeaders, read_headers
+from virtual_testbed.otg.sizes import mean_size, read_sizes
 
-SMALLEST_FRAME = 64
-LARGEST_FRAME = 14000  # OTG's largest layer1.mtu
-LONGEST_SECONDS = 10**6
+LONGEST_CYCLE = 65536  # frames after which DSCP and size together must repeat
 BITS_OF_UNIT = {"bps": 1, "kbps": 10**3, "mbps": 10**6, "gbps": 10**9}
 DEFAULT_RATE = {"pps": 1000, "bps": 10**9, "kbps": 10**6, "mbps": 1000, "gbps": 1, "percentage": 100}
 SMALLEST_RATE = {"bps": 672, "percentage": 0}
-PS_OF_UNIT = {"nanoseconds": 10**3, "microseconds": 10**6}
 
 
 @dataclass(frozen=True)
@@ -42,13 +42,13 @@ class Rate:
     unit: str
     value: Fraction
 
-    def frames_per_second(self, frame_bytes: int, speed_mbps: int) -> Fraction:
+    def frames_per_second(self, mean_bytes: Fraction, speed_mbps: int) -> Fraction:
         """Frames a second: a percentage is of the line rate, preamble and gap included; bit rates are of frames."""
         if self.unit == "pps":
             return self.value
         if self.unit == "percentage":
-            return self.value / 100 * speed_mbps * 10**6 / ((frame_bytes + WIRE_OVERHEAD_BYTES) * 8)
-        return self.value * BITS_OF_UNIT[self.unit] / (frame_bytes * 8)
+            return self.value / 100 * speed_mbps * 10**6 / ((mean_bytes + WIRE_OVERHEAD_BYTES) * 8)
+        return self.value * BITS_OF_UNIT[self.unit] / (mean_bytes * 8)
 
 
 @dataclass(frozen=True)
@@ -73,20 +73,17 @@ def read_flow(flow: Fields, names: Names) -> FlowSetup | None:
     name = flow.text("name")
     ends = _read_ends(flow.child("tx_rx"), names) if flow.require("tx_rx") is not None else _Ends()
     headers = read_headers(flow)
-    size = read_size(flow, headers)
-    rate = read_rate(flow.child("rate"))
-    speed = names.speeds.get(ends.tx_port, 0)
-    duration = _read_duration(flow.child("duration"), speed)
+    pace = _read_pace(flow, headers, names.speeds.get(ends.tx_port, 0))
+    duration = read_duration(flow.child("duration"), pace)
     metrics = _read_metrics(flow.child("metrics"))
     flow.done("egress_packet")
     if metrics["enable"] and not ends.rx_ports and ends.tx_port:
         flow.error("tx_rx.port.rx_names", "missing, and metrics.enable needs to know where frames are received")
-    if len(flow.report.errors) > before or headers is None or not speed:
+    if len(flow.report.errors) > before or headers is None or not pace.speed_mbps:
         return None
-    fps = rate.frames_per_second(size, speed)
     if isinstance(headers, PauseHeaders):
-        frame = headers.frame.ljust(size - FCS_BYTES, b"\0")
-        pause = PauseFlow(name, ends.tx_port, ends.rx_ports, frame, fps, duration)
+        frame = headers.frame.ljust(pace.sizes[0] - FCS_BYTES, b"\0")
+        pause = PauseFlow(name, ends.tx_port, ends.rx_ports, frame, pace.rate_fps, duration)
         return FlowSetup(pause, metrics["enable"], metrics["loss"])
     destination_mac, problem = _resolve(headers, ends)
     if problem:
@@ -97,8 +94,21 @@ def read_flow(flow: Fields, names: Names) -> FlowSetup | None:
         destination_mac=destination_mac,
         source_address=headers.source or _address(ends.source, headers),
         destination_address=headers.destination or _address(ends.destination, headers),
-        dscp=headers.dscp, queue=headers.queue, frame_bytes=size, rate_fps=fps, duration=duration)
+        dscp=headers.dscp, queue=headers.queue, sizes=pace.sizes, rate_fps=pace.rate_fps, duration=duration,
+        vlan_id=headers.vlan_id, vlan_priority=headers.vlan_priority)
     return FlowSetup(data, metrics["enable"], metrics["loss"], problem)
+
+
+def _read_pace(flow: Fields, headers: DataHeaders | PauseHeaders | None, speed_mbps: int) -> Pace:
+    """Sizes and rate. Every pause frame of a flow is the same, so those have one size."""
+    modelled = ("fixed",) if isinstance(headers, PauseHeaders) else ("fixed", "increment", "weight_pairs")
+    sizes = read_sizes(flow, headers.shortest_frame if headers else 0, modelled)
+    if isinstance(headers, DataHeaders) and (cycle := lcm(len(headers.dscp), len(sizes))) > LONGEST_CYCLE:
+        flow.error("size", f"DSCP and size together repeat after {cycle} frames only; modelled are up to "
+                   f"{LONGEST_CYCLE}: use fewer DSCP values or sizes")
+    rate = read_rate(flow.child("rate"))
+    fps = rate.frames_per_second(mean_size(sizes), speed_mbps)
+    return Pace(speed_mbps, sizes, fps or Fraction(DEFAULT_RATE["pps"]))
 
 
 @dataclass(frozen=True)
@@ -174,18 +184,6 @@ def _resolve(headers: DataHeaders, ends: _Ends) -> tuple[str, str]:
     return ANY_MAC, f"gateway {ends.source.gateway} of {ends.source.name!r} is not resolved: no frame can be sent"
 
 
-def read_size(flow: Fields, headers: DataHeaders | PauseHeaders | None) -> int:
-    """Frame size in bytes with FCS: only `fixed`, at least the headers and 64."""
-    size = flow.child("size")
-    choice = size.choice(("fixed",), "fixed")
-    fixed = size.integer("fixed", SMALLEST_FRAME) if choice else SMALLEST_FRAME
-    size.done()
-    shortest = max(SMALLEST_FRAME, headers.shortest_frame if headers else 0)
-    if not shortest <= fixed <= LARGEST_FRAME:
-        size.error("fixed", f"{fixed}: frames with these headers have {shortest} to {LARGEST_FRAME} bytes with FCS")
-    return fixed
-
-
 def read_rate(rate: Fields) -> Rate:
     """The rate; by default 1000 frames a second."""
     unit = rate.choice(tuple(DEFAULT_RATE), "pps")
@@ -199,37 +197,6 @@ def read_rate(rate: Fields) -> Rate:
         rate.error(unit, "0: not modelled; a flow that sends nothing need not be configured")
     rate.done()
     return Rate(unit, value)
-
-
-def _read_duration(duration: Fields, speed_mbps: int) -> Duration:
-    choice = duration.choice(("continuous", "fixed_packets", "fixed_seconds"), "continuous")
-    if not choice:
-        return Duration()
-    branch = duration.child(choice)
-    duration.done()
-    gap = branch.integer("gap", 12)
-    if gap > 12:
-        branch.error("gap", f"{gap}: not modelled; modelled is 12, the rate spaces the frames")
-    delay = _read_delay(branch.child("delay"), speed_mbps)
-    packets = branch.integer("packets", 1, 1) if choice == "fixed_packets" else None
-    seconds = branch.number("seconds", 1, 0, LONGEST_SECONDS) if choice == "fixed_seconds" else None
-    branch.done()
-    return Duration(delay, None if seconds is None else round(seconds * PS_PER_SECOND), packets)
-
-
-def _read_delay(delay: Fields, speed_mbps: int) -> int:
-    """Picoseconds from START to the first frame."""
-    unit = delay.choice(("bytes", "nanoseconds", "microseconds"), "bytes")
-    if not unit:
-        return 0
-    value = delay.number(unit, 0)
-    delay.done()
-    if unit == "bytes":
-        return round(value * 8 * 10**6 / speed_mbps) if speed_mbps else 0
-    ps = round(value * PS_OF_UNIT[unit])
-    if ps > LONGEST_SECONDS * PS_PER_SECOND:
-        delay.error(unit, f"{value}: more than {LONGEST_SECONDS} s")
-    return ps
 
 
 def _read_metrics(metrics: Fields) -> dict[str, bool]:

@@ -7,10 +7,13 @@ from pfctest.frame import CLASSES, CONTROL_ETHERTYPE, OPCODE_PAUSE, OPCODE_PFC, 
 from virtual_testbed.otg.fields import Fields
 from virtual_testbed.otg.patterns import IPV4, IPV6, MAC, constant, integer_kind, mac_text, read_pattern
 
-HEADERS = ("ethernet", "ipv4", "ipv6", "udp", "tcp", "pfcpause", "ethernetpause")
-SHAPES = [("ethernet", ip, *transport) for ip in ("ipv4", "ipv6") for transport in ((), ("udp",), ("tcp",))]
-HEADER_BYTES = {"ethernet": 14, "ipv4": 20, "ipv6": 40, "udp": 8, "tcp": 20}
-ETHER_TYPES = {"ipv4": 0x0800, "ipv6": 0x86DD}
+HEADERS = ("ethernet", "vlan", "ipv4", "ipv6", "udp", "tcp", "pfcpause", "ethernetpause")
+SHAPES = [("ethernet", *tag, ip, *transport)
+          for tag in ((), ("vlan",)) for ip in ("ipv4", "ipv6") for transport in ((), ("udp",), ("tcp",))]
+HEADER_BYTES = {"ethernet": 14, "vlan": 4, "ipv4": 20, "ipv6": 40, "udp": 8, "tcp": 20}
+ETHER_TYPES = {"vlan": 0x8100, "ipv4": 0x0800, "ipv6": 0x86DD}
+AUTOMATIC_TPID = 0xFFFF  # OTG's default of vlan.tpid
+LARGEST_VLAN = 4094  # IEEE 802.1Q reserves 4095; 0 is a tag that only says a priority
 PROTOCOLS = {"udp": 17, "tcp": 6}
 NO_NEXT_PROTOCOL = 61  # OTG's default of ipv4.protocol, "any host internal protocol"
 PAUSE_ADDRESS = 0x0180C2000001
@@ -25,6 +28,7 @@ class DataHeaders:
         names: the headers in order, as OTG names them.
         dscp: DSCP of frame k is `dscp[k % len(dscp)]`.
         queue: transmit queue, OTG `ethernet.pfc_queue`.
+        vlan_id, vlan_priority: of the 802.1Q tag; None: untagged.
     """
 
     names: tuple[str, ...]
@@ -34,6 +38,8 @@ class DataHeaders:
     destination: str | None
     dscp: tuple[int, ...]
     queue: int
+    vlan_id: int | None = None
+    vlan_priority: int = 0
 
     @property
     def shortest_frame(self) -> int:
@@ -68,8 +74,8 @@ def read_headers(flow: Fields) -> DataHeaders | PauseHeaders | None:
         name, header = found[0]
         return PauseHeaders((_read_pfc if name == "pfcpause" else _read_global_pause)(_body(name, header)))
     if names not in SHAPES:
-        flow.error("packet", f"{' / '.join(names) or 'no header'}: not modelled; modelled are ethernet / ipv4 or ipv6, "
-                   "then nothing, udp or tcp; or pfcpause or ethernetpause alone")
+        flow.error("packet", f"{' / '.join(names) or 'no header'}: not modelled; modelled are ethernet, at most one "
+                   "vlan, ipv4 or ipv6, then nothing, udp or tcp; or pfcpause or ethernetpause alone")
         return None
     bodies = {name: _body(name, header) for name, header in found}
     return _read_data(names, bodies)
@@ -82,14 +88,15 @@ def _body(name: str, header: Fields) -> Fields:
 
 
 def _read_data(names: tuple[str, ...], bodies: dict[str, Fields]) -> DataHeaders:
-    ip_name = names[1]
     ethernet = bodies["ethernet"]
     source_mac = _optional_mac(ethernet, "src")
     destination_mac = _optional_mac(ethernet, "dst")
-    _must_be(ethernet, "ether_type", 16, ETHER_TYPES[ip_name])
+    _must_be(ethernet, "ether_type", 16, ETHER_TYPES[names[1]])
     queue = constant(ethernet, "pfc_queue", integer_kind(3), 0)
     ethernet.done()
-    protocol = PROTOCOLS[names[2]] if len(names) > 2 else None
+    vlan_id, vlan_priority = _read_vlan(bodies["vlan"]) if "vlan" in bodies else (None, 0)
+    ip_name = "ipv4" if "ipv4" in bodies else "ipv6"
+    protocol = PROTOCOLS.get(names[-1])
     ip = bodies[ip_name]
     dscp = _read_ipv4(ip, protocol) if ip_name == "ipv4" else _read_ipv6(ip, protocol)
     source, destination = (_optional_ip(ip, name, 4 if ip_name == "ipv4" else 6) for name in ("src", "dst"))
@@ -98,7 +105,21 @@ def _read_data(names: tuple[str, ...], bodies: dict[str, Fields]) -> DataHeaders
         _read_udp(bodies["udp"])
     if "tcp" in bodies:
         _read_tcp(bodies["tcp"])
-    return DataHeaders(names, source_mac, destination_mac, source, destination, dscp, queue)
+    return DataHeaders(names, source_mac, destination_mac, source, destination, dscp, queue, vlan_id, vlan_priority)
+
+
+def _read_vlan(vlan: Fields) -> tuple[int, int]:
+    """VLAN id and priority of the one tag. Its TPID is 0x8100: it is no service tag."""
+    vlan_id = constant(vlan, "id", integer_kind(12), 0)
+    if vlan_id > LARGEST_VLAN:
+        vlan.error("id", f"{vlan_id}: not modelled; modelled are 0 to {LARGEST_VLAN}")
+    priority = constant(vlan, "priority", integer_kind(3), 0)
+    _content(vlan, 1, "cfi")
+    tpid = constant(vlan, "tpid", integer_kind(16), AUTOMATIC_TPID)
+    if tpid not in (ETHER_TYPES["vlan"], AUTOMATIC_TPID):
+        vlan.error("tpid", f"{tpid}: not modelled; modelled is {ETHER_TYPES['vlan']} (or OTG's default)")
+    vlan.done()
+    return vlan_id, priority
 
 
 def _optional_mac(ethernet: Fields, name: str) -> str | None:

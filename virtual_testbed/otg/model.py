@@ -10,31 +10,30 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pfctest.timing import WIRE_OVERHEAD_BYTES
+from pfctest.timing import MAX_QUANTA, WIRE_OVERHEAD_BYTES, pause_time_ps
 from virtual_testbed.dataplane.traffic import DataFlow, GeneratorPort
 from virtual_testbed.otg.devices import Devices, Site, read_devices, resolve
 from virtual_testbed.otg.errors import OtgError
 from virtual_testbed.otg.fields import Fields, Report, listed
 from virtual_testbed.otg.flows import FlowSetup, Names, read_flow
+from virtual_testbed.otg.headers import FCS_BYTES
+from virtual_testbed.otg.sizes import mean_size
 
 SPEEDS_MBPS = {"speed_10_fd_mbps": 10, "speed_10_hd_mbps": 10, "speed_100_fd_mbps": 100, "speed_100_hd_mbps": 100,
                **{f"speed_{gbps}_gbps": gbps * 1000 for gbps in (1, 10, 25, 40, 50, 100, 200, 400, 800)}}
 UNMODELLED = ("lags", "events", "lldp", "stateful_flows", "egress_only_tracking")
 PRIORITIES = range(8)
+CAPTURED_FRAMES = 16384  # that a capture holds of each port
 
 
 @dataclass(frozen=True)
 class CaptureSetup:
-    """OTG capture: which port names, in which file format, how much of each frame.
-
-    `snap_bytes` None: whole frames. `overwrite`: a full buffer drops its oldest frames, else the new ones.
-    """
+    """OTG capture: which port names, in which file format, how much of each frame (`snap_bytes` None: all)."""
 
     name: str
     ports: tuple[str, ...]
     format: str
     snap_bytes: int | None
-    overwrite: bool
 
 
 @dataclass(frozen=True)
@@ -91,6 +90,9 @@ def read_config(body: Any, site: Site) -> Model:
     if report.errors:
         raise OtgError(report.errors)
     whole = tuple(flow for flow in flows if flow is not None)
+    if captures and any(isinstance(setup.flow, DataFlow) for setup in whole):
+        report.warnings.append("captures: data frames show their MAC and IP addresses, VLAN tag, DSCP and length; "
+                               "their other header fields and payload are not those of the flow")
     report.warnings += overload_warnings(whole, speeds)
     return Model(tuple(ports.values()), speeds, captures, devices, whole, auto_start, tuple(report.warnings))
 
@@ -120,7 +122,7 @@ def overload_warnings(flows: Iterable[FlowSetup], speeds: Mapping[str, int]) -> 
     """One sentence for each port whose flows together ask for more than its line rate."""
     bits: dict[str, Any] = {}
     for flow in (setup.flow for setup in flows):
-        size = flow.frame_bytes if isinstance(flow, DataFlow) else len(flow.frame) + 4
+        size = mean_size(flow.sizes if isinstance(flow, DataFlow) else (len(flow.frame) + FCS_BYTES,))
         bits[flow.tx_port] = bits.get(flow.tx_port, 0) + flow.rate_fps * (size + WIRE_OVERHEAD_BYTES) * 8
     return [f"port {port}: its flows ask for {float(wanted / speeds[port] / 10**4):.6g} % of the line rate, "
             "so they cannot all run at the same time"
@@ -151,14 +153,15 @@ def _read_layer1(config: Fields, ports: dict[str, GeneratorPort],
         targets = _port_names(layer1, ports, seen, "layer1")
         speed = SPEEDS_MBPS.get(layer1.one_of("speed", tuple(SPEEDS_MBPS), "-"), 0)
         _read_media(layer1)
-        queues, honours_global_pause = _read_flow_control(layer1)
+        queues, honours_global_pause, delay_quanta = _read_flow_control(layer1)
         layer1.done()
         for name in targets:
             if speed and speeds[name] and speed != speeds[name]:
                 layer1.warn("speed", f"{speed} Mb/s, but the link of port {name!r} has {speeds[name]} Mb/s: "
                             "it stays down")
             speeds[name] = speed or speeds[name]
-            ports[name] = GeneratorPort(name, ports[name].location, speed, queues, honours_global_pause)
+            response_ps = pause_time_ps(delay_quanta, speeds[name]) if speeds[name] else 0
+            ports[name] = GeneratorPort(name, ports[name].location, speed, queues, honours_global_pause, response_ps)
     return ports, speeds
 
 
@@ -190,18 +193,21 @@ def _read_media(layer1: Fields) -> None:
         layer1.warn("promiscuous", "ignored, a generator port receives every frame that arrives")
 
 
-def _read_flow_control(layer1: Fields) -> tuple[tuple[tuple[int, int], ...], bool]:
-    """The queue that each received pause class stops, and whether 802.3x pauses count; absent: neither is honoured."""
+def _read_flow_control(layer1: Fields) -> tuple[tuple[tuple[int, int], ...], bool, int]:
+    """The queue that each received pause class stops, whether 802.3x pauses count, and the response time in quanta.
+
+    Absent: no pause is honoured. OTG gives `pfc_delay` no unit; it is IxOS's `pfcResponseDelayQuanta`.
+    """
     control = layer1.child("flow_control")
     if not layer1.has("flow_control"):
-        return (), False
+        return (), False, 0
     control.mac("directed_address", "01:80:c2:00:00:01")
     choice = control.choice(("ieee_802_1qbb", "ieee_802_3x"), "ieee_802_1qbb")
     branch = control.child(choice) if choice else Fields({}, "", Report())
     queues: list[tuple[int, int]] = []
+    delay_quanta = 0
     if choice == "ieee_802_1qbb":
-        if branch.integer("pfc_delay", 0, 0, 65535):
-            branch.error("pfc_delay", "not modelled; modelled is 0, a port that reacts at once")
+        delay_quanta = branch.integer("pfc_delay", 0, 0, MAX_QUANTA)
         present = [priority for priority in PRIORITIES if branch.has(f"pfc_class_{priority}")]
         queues = [(priority, branch.integer(f"pfc_class_{priority}", priority, 0, 7))
                   for priority in PRIORITIES if priority in present or not present]
@@ -209,7 +215,7 @@ def _read_flow_control(layer1: Fields) -> tuple[tuple[tuple[int, int], ...], boo
             branch.take(f"pfc_class_{priority}")
     branch.done()
     control.done()
-    return tuple(queues), choice == "ieee_802_3x"
+    return tuple(queues), choice == "ieee_802_3x", delay_quanta
 
 
 def _read_captures(config: Fields, ports: Mapping[str, GeneratorPort]) -> tuple[CaptureSetup, ...]:
@@ -220,9 +226,11 @@ def _read_captures(config: Fields, ports: Mapping[str, GeneratorPort]) -> tuple[
         targets = _port_names(capture, ports, seen, "captures")
         snap = capture.integer("packet_size", 0, 0, 65535) or None
         file_format = capture.one_of("format", ("pcap", "pcapng"), "pcap")
-        overwrite = capture.boolean("overwrite", True)
+        if capture.boolean("overwrite", True):
+            capture.warn("overwrite", f"true, but a capture keeps the first {CAPTURED_FRAMES} frames of a port, "
+                         "not the last ones")
         capture.done("filters")
-        found.append(CaptureSetup(name, tuple(targets), file_format, snap, overwrite))
+        found.append(CaptureSetup(name, tuple(targets), file_format, snap))
     return tuple(found)
 
 

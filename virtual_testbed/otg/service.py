@@ -14,9 +14,10 @@ from virtual_testbed.otg.capture_file import capture_file
 from virtual_testbed.otg.devices import Site
 from virtual_testbed.otg.errors import NOT_IMPLEMENTED, OtgError
 from virtual_testbed.otg.flows import FlowSetup
-from virtual_testbed.otg.metrics import PortState, RateMeter, Totals, flow_metric, port_metric, totals
-from virtual_testbed.otg.model import Model, object_names, overload_warnings, read_config, read_flows
-from virtual_testbed.otg.plane import DataPlane
+from virtual_testbed.otg.metrics import PortState, RateMeter, flow_metric, port_metric, totals
+from virtual_testbed.otg.model import (CAPTURED_FRAMES, Model, object_names, overload_warnings, read_config,
+                                       read_flows)
+from virtual_testbed.otg.plane import DataPlane, GeneratorCounters
 from virtual_testbed.otg.requests import (Control, MetricsQuery, read_append, read_capture, read_control, read_delete,
                                           read_metrics, read_states, read_update, refuse_unknown)
 
@@ -40,6 +41,7 @@ class OtgService:
         self._model = Model()
         self._protocols_started = True
         self._capturing: set[str] = set()
+        self._captured: set[str] = set()  # ports on which a capture was started since the configuration was set
         self._links: dict[str, tuple[bool, int]] = {}
         self._meter = RateMeter()
 
@@ -47,6 +49,7 @@ class OtgService:
         """Replaces the whole configuration: everything stops, all counters are zero. An empty one clears all."""
         model = read_config(body, self._site)
         self._stop_captures(sorted(self._capturing))
+        self._captured = set()
         self._plane.set_traffic(model.ports, model.devices.hosts, [setup.flow for setup in model.flows])
         self._body, self._model = body, model
         self._protocols_started = model.auto_start
@@ -147,19 +150,22 @@ class OtgService:
         if setup is None:
             raise OtgError([f"port_name: no capture is configured for port {query.port!r}"])
         self._stop_captures([query.port] if query.port in self._capturing else [])
-        frames = self._plane.capture(query.port)
+        frames = self._plane.capture(query.port) if query.port in self._captured else []
         end = None if query.count is None else query.start + query.count
-        return capture_file(frames[query.start:end], setup.format, setup.snap_bytes)
+        return capture_file(frames[query.start:end], setup.format, setup.snap_bytes, _remark(query.port, len(frames)))
 
     def get_version(self) -> dict[str, Any]:
         """The range of OTG versions that clients may have."""
         return {"api_spec_version": API_VERSIONS, "sdk_version": API_VERSIONS, "app_version": APP_VERSION}
 
     def sample(self) -> None:
-        """Notes the counters as of now, for the rates; called at the end of every step of time."""
-        now = {_flow_key(name): self._flow_totals(name) for name in self._flow_names()}
-        now |= {_port_key(name): totals(self._plane.generator_counters(name)) for name in self._port_names()}
-        self._note_links()
+        """Notes the counters as of now, for the rates; called at the end of every step of time.
+
+        Reads each counter that somebody can ask a rate of once; flows without metrics are left out.
+        """
+        now = {_port_key(name): totals(counters) for name, counters in self._note_links().items()}
+        now |= {_flow_key(setup.flow.name): totals(self._plane.flow_counters(setup.flow.name))
+                for setup in self._model.flows if setup.metrics}
         self._meter.sample(self._plane.now_ps, now)
 
     def _transmit(self, control: Control) -> None:
@@ -203,8 +209,9 @@ class OtgService:
             self._stop_captures([name for name in names if name in self._capturing])
             return
         for name in names:
-            self._plane.start_capture(name)
+            self._plane.start_capture(name, limit_frames=CAPTURED_FRAMES)
             self._capturing.add(name)
+            self._captured.add(name)
 
     def _stop_captures(self, names: Iterable[str]) -> None:
         for name in names:
@@ -233,24 +240,33 @@ class OtgService:
 
     def _port_metrics(self, query: MetricsQuery) -> list[dict[str, Any]]:
         refuse_unknown(query.names, self._port_names(), "port", "port.port_names")
-        sending = {setup.flow.tx_port for setup in self._model.flows
-                   if self._plane.flow_counters(setup.flow.name).transmit == "started"}
+        wanted = [port for port in self._model.ports if not query.names or port.name in query.names]
+        sending = self._sending({port.name for port in wanted}) if "transmit" in query.columns else set()
         found = []
-        for port in self._model.ports:
-            if not query.names or port.name in query.names:
-                counters = self._plane.generator_counters(port.name)
-                rates = self._meter.rates(self._plane.now_ps, _port_key(port.name), totals(counters))
-                state = PortState(port.location, port.name in self._capturing, port.name in sending,
-                                  self._links[port.name][1] // 1000)
-                found.append(port_metric(port.name, state, counters, rates, query.columns))
+        for port in wanted:
+            counters = self._plane.generator_counters(port.name)
+            rates = self._meter.rates(self._plane.now_ps, _port_key(port.name), totals(counters))
+            state = PortState(port.location, port.name in self._capturing, port.name in sending,
+                              self._links[port.name][1] // 1000)
+            found.append(port_metric(port.name, state, counters, rates, query.columns))
         return found
 
-    def _note_links(self) -> None:
-        """Remembers when each link was last seen to change (at the end of a step of time, or by a request)."""
-        for name in self._port_names():
-            up = self._plane.generator_counters(name).link_up
-            if name not in self._links or self._links[name][0] != up:
-                self._links[name] = (up, self._plane.now_ps)
+    def _sending(self, ports: set[str]) -> set[str]:
+        """Those of the ports that have a started flow."""
+        return {setup.flow.tx_port for setup in self._model.flows if setup.flow.tx_port in ports
+                and self._plane.flow_counters(setup.flow.name).transmit == "started"}
+
+    def _note_links(self) -> dict[str, GeneratorCounters]:
+        """Remembers when each link was last seen to change (at the end of a step of time, or by a request).
+
+        Returns:
+            The ports' counters now, which were read for that.
+        """
+        found = {name: self._plane.generator_counters(name) for name in self._port_names()}
+        for name, counters in found.items():
+            if name not in self._links or self._links[name][0] != counters.link_up:
+                self._links[name] = (counters.link_up, self._plane.now_ps)
+        return found
 
     def _refuse_taken_names(self, raw: list[dict[str, Any]]) -> None:
         taken = {name for _, name in object_names(self._body)}
@@ -265,9 +281,6 @@ class OtgService:
     def _take_over(self, setups: Iterable[FlowSetup], raw: list[dict[str, Any]]) -> None:
         self._model = replace(self._model, flows=tuple(setups))
         self._body = {**self._body, "flows": raw}
-
-    def _flow_totals(self, name: str) -> Totals:
-        return totals(self._plane.flow_counters(name))
 
     def _flow_names(self) -> list[str]:
         return [setup.flow.name for setup in self._model.flows]
@@ -285,6 +298,14 @@ def _flow_key(name: str) -> str:
 
 def _port_key(name: str) -> str:
     return f"port {name}"
+
+
+def _remark(port: str, frames: int) -> str:
+    """What a reader of a capture must know: nothing, or that it ended early."""
+    if frames < CAPTURED_FRAMES:
+        return ""
+    LOG.warning("the capture of port %s is full: it holds the first %d frames", port, frames)
+    return f"full: these are the first {frames} frames, later ones were not captured"
 
 
 def _warning(warnings: Iterable[str]) -> dict[str, Any]:

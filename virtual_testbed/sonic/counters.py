@@ -1,12 +1,13 @@
-"""The data plane's counters under SONiC's names: which hash of COUNTERS_DB holds which field.
+"""The data plane's counters under SONiC's names: which hash of COUNTERS_DB holds which field, and which group of
+counters (`polling`) it is polled with.
 
 Names: sonic-swss `portsorch.cpp`, `pfcactionhandler.cpp`. Object ids only need to be unique and stable; they look
-like SAI's. Unlike on hardware nothing is polled (1 s for ports, 10 s for queues): what is published is as of the
-instant of publishing.
+like SAI's.
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 from virtual_testbed.dataplane.configuration import SwitchConfig, WatchdogConfig
 from virtual_testbed.dataplane.counters import PgCounters, PortCounters, QueueCounters, SwitchCounters, WatchdogState
@@ -14,6 +15,8 @@ from virtual_testbed.sonic.databases import natural
 from virtual_testbed.sonic.profile import Profile
 
 Hash = dict[str, str]
+_COUNTERS = ("COUNTERS",)
+_WATERMARKS = ("COUNTERS", "USER_WATERMARKS", "PERSISTENT_WATERMARKS")
 WATCHDOG_FIELDS = ("PFC_WD_STATUS", "PFC_WD_DETECTION_TIME", "PFC_WD_RESTORATION_TIME", "PFC_WD_ACTION")
 _PORT_OID, _QUEUE_OID, _PG_OID = 0x1000000000000, 0x15000000000000, 0x1A000000000000
 
@@ -64,6 +67,24 @@ class ObjectIds:
         return ((port, queue) for port in self._index for queue in range(count))
 
 
+@dataclass(frozen=True)
+class Reading:
+    """What one poll reads of one object: a port, or its queue or priority group `number`. `tables` are those of
+    COUNTERS_DB that it goes to.
+    """
+
+    port: str
+    number: int | None
+    oid: str
+    fields: Hash
+    tables: tuple[str, ...] = _COUNTERS
+
+    @property
+    def name(self) -> str:
+        """In SONiC's words: `Ethernet0`, or `Ethernet0:3`."""
+        return self.port if self.number is None else f"{self.port}:{self.number}"
+
+
 def port_fields(counters: PortCounters) -> Hash:
     """One port's hash. MAC control frames are in the PFC fields alone."""
     values = {
@@ -86,14 +107,18 @@ def port_fields(counters: PortCounters) -> Hash:
 
 
 def queue_fields(counters: QueueCounters) -> Hash:
-    """One queue's hash, without the watchdog's fields."""
+    """One queue's hash, without watermark and the watchdog's fields."""
     return {
         "SAI_QUEUE_STAT_PACKETS": str(counters.packets), "SAI_QUEUE_STAT_BYTES": str(counters.bytes),
         "SAI_QUEUE_STAT_DROPPED_PACKETS": str(counters.dropped_packets),
         "SAI_QUEUE_STAT_DROPPED_BYTES": str(counters.dropped_bytes),
         "SAI_QUEUE_STAT_CURR_OCCUPANCY_BYTES": str(counters.occupancy_bytes),
-        "SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES": str(counters.watermark_bytes),
     }
+
+
+def queue_watermark_fields(counters: QueueCounters) -> Hash:
+    """One queue's watermark: the highest value since the start."""
+    return {"SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES": str(counters.watermark_bytes)}
 
 
 def watchdog_fields(state: WatchdogState, config: WatchdogConfig | None) -> Hash:
@@ -113,40 +138,76 @@ def watchdog_fields(state: WatchdogState, config: WatchdogConfig | None) -> Hash
 
 
 def group_fields(counters: PgCounters) -> Hash:
-    """One priority group's hash."""
+    """One priority group's hash, without watermarks."""
     return {
         "SAI_INGRESS_PRIORITY_GROUP_STAT_PACKETS": str(counters.packets),
         "SAI_INGRESS_PRIORITY_GROUP_STAT_BYTES": str(counters.bytes),
         "SAI_INGRESS_PRIORITY_GROUP_STAT_DROPPED_PACKETS": str(counters.dropped_packets),
         "SAI_INGRESS_PRIORITY_GROUP_STAT_CURR_OCCUPANCY_BYTES": str(counters.occupancy_bytes),
+    }
+
+
+def group_watermark_fields(counters: PgCounters) -> Hash:
+    """One priority group's watermarks: the highest values since the start."""
+    return {
         "SAI_INGRESS_PRIORITY_GROUP_STAT_SHARED_WATERMARK_BYTES": str(counters.shared_watermark_bytes),
         "SAI_INGRESS_PRIORITY_GROUP_STAT_XOFF_ROOM_WATERMARK_BYTES": str(counters.headroom_watermark_bytes),
     }
 
 
-def counter_hashes(ids: ObjectIds, counters: SwitchCounters, config: SwitchConfig) -> dict[str, Hash]:
-    """All hashes of COUNTERS_DB that hold counters."""
-    hashes = {f"COUNTERS:{ids.port(name)}": port_fields(port) for name, port in counters.ports.items()}
-    idle = QueueCounters()
+def readings(group: str, ids: ObjectIds, counters: SwitchCounters) -> Iterator[Reading]:
+    """What a poll of a group of counters (a key of `polling.DEFAULT_MS`) reads, object by object."""
+    return _READERS[group](ids, counters)
+
+
+def _ports(ids: ObjectIds, counters: SwitchCounters) -> Iterator[Reading]:
+    for name, port in counters.ports.items():
+        yield Reading(name, None, ids.port(name), port_fields(port))
+
+
+def _queues(ids: ObjectIds, counters: SwitchCounters) -> Iterator[Reading]:
+    idle = queue_fields(QueueCounters())
     for port, queue in ids.queues():
-        fields = queue_fields(counters.queues.get((port, queue), idle))
-        state = counters.watchdog.get((port, queue))
-        if state is not None:
-            fields.update(watchdog_fields(state, config.ports[port].watchdog))
-        hashes[f"COUNTERS:{ids.queue(port, queue)}"] = fields
+        found = counters.queues.get((port, queue))
+        yield Reading(port, queue, ids.queue(port, queue), idle if found is None else queue_fields(found))
+
+
+def _queue_watermarks(ids: ObjectIds, counters: SwitchCounters) -> Iterator[Reading]:
+    idle = queue_watermark_fields(QueueCounters())
+    for port, queue in ids.queues():
+        found = counters.queues.get((port, queue))
+        fields = idle if found is None else queue_watermark_fields(found)
+        yield Reading(port, queue, ids.queue(port, queue), fields, _WATERMARKS)
+
+
+def _groups(ids: ObjectIds, counters: SwitchCounters) -> Iterator[Reading]:
     for (port, group), found in counters.priority_groups.items():
-        hashes[f"COUNTERS:{ids.priority_group(port, group)}"] = group_fields(found)
-    return hashes
+        yield Reading(port, group, ids.priority_group(port, group), group_fields(found))
 
 
-def rate_hashes(ids: ObjectIds, before: Mapping[str, PortCounters], now: Mapping[str, PortCounters],
-                seconds: float) -> dict[str, Hash]:
+def _group_watermarks(ids: ObjectIds, counters: SwitchCounters) -> Iterator[Reading]:
+    for (port, group), found in counters.priority_groups.items():
+        yield Reading(port, group, ids.priority_group(port, group), group_watermark_fields(found), _WATERMARKS)
+
+
+_READERS: Mapping[str, Callable[[ObjectIds, SwitchCounters], Iterator[Reading]]] = {
+    "PORT": _ports, "QUEUE": _queues, "PG_DROP": _groups, "QUEUE_WATERMARK": _queue_watermarks,
+    "PG_WATERMARK": _group_watermarks}
+
+
+def watchdog_readings(ids: ObjectIds, counters: SwitchCounters, config: SwitchConfig) -> Iterator[Reading]:
+    """What the watchdog says of each queue that it watches."""
+    for (port, queue), state in counters.watchdog.items():
+        yield Reading(port, queue, ids.queue(port, queue), watchdog_fields(state, config.ports[port].watchdog))
+
+
+def rate_readings(ids: ObjectIds, before: Mapping[str, PortCounters], now: Mapping[str, PortCounters],
+                  seconds: float) -> Iterator[Reading]:
     """RATES of each port: bytes and packets per second over an interval (SONiC smooths them, this does not)."""
-    hashes = {}
     for name, port in now.items():
         old = before.get(name)
         if old is not None:
             rates = {"RX_BPS": port.rx_bytes - old.rx_bytes, "RX_PPS": port.rx_packets - old.rx_packets,
                      "TX_BPS": port.tx_bytes - old.tx_bytes, "TX_PPS": port.tx_packets - old.tx_packets}
-            hashes[f"RATES:{ids.port(name)}"] = {rate: f"{value / seconds:.6f}" for rate, value in rates.items()}
-    return hashes
+            fields = {rate: f"{value / seconds:.6f}" for rate, value in rates.items()}
+            yield Reading(name, None, ids.port(name), fields, ("RATES",))

@@ -17,7 +17,7 @@ from virtual_testbed.sonic.profile import Profile
 PACKAGE_ROOT = Path(__file__).resolve().parents[2]
 MODULES = {"pfcwd": "pfcwd", "pfc": "pfc", "show": "show", "pfcstat": "pfcstat", "queuestat": "queuestat",
            "portstat": "portstat", "sonic-clear": "clear", "sonic-cfggen": "cfggen", "sonic-db-cli": "db_cli",
-           "config": "config"}
+           "config": "config", "counterpoll": "counterpoll"}
 VERSION = {"build_version": "202505.virtual", "sonic_os_version": "12", "debian_version": "12.11",
            "kernel_version": "6.1.0-29-2-amd64", "commit_id": "virtual", "branch": "202505", "build_date": "n/a",
            "build_number": "0", "built_by": "virtual_testbed", "asic_subtype": "broadcom"}

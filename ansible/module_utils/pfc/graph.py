@@ -152,6 +152,11 @@ def _check_ends(links: Iterable[Link], devices: Mapping[str, Any], devices_file:
             seen[end] = link.where
 
 
+def is_switch(device: Mapping[str, str]) -> bool:
+    """Whether a row of the devices file is a SONiC switch."""
+    return device["Type"].lower() == "devsonic"
+
+
 def parse_vlans(link: Link) -> list[int]:
     """The numbers of VlanID: `2`, `2,5`, `10-12`.
 
@@ -240,7 +245,7 @@ def graph_facts(graph: Graph, hosts: Sequence[str], ports_of: Mapping[str, Seque
 def _vlan_map(graph: Graph, host: str, vlans: list[int], ports_of: Mapping[str, Sequence[str]]) -> Any:
     """For a SONiC switch {position of the port: VLAN}, for anything else the list of VLANs."""
     device = graph.devices[host]
-    if device["Type"].lower() != "devsonic":
+    if not is_switch(device):
         return vlans
     ports = sorted(ports_of.get(device["HwSku"], USUAL_PORTS), key=natural)
     result: dict[int, int] = {}

@@ -32,6 +32,8 @@ PFC_TO_PG_ASICS = ("mellanox", "barefoot")
 # Role of the switch -> (its buffer topology, the cable length that SONiC's templates assume for its host ports)
 ROLES = {"ToRRouter": ("t0", "5m"), "BackEndToRRouter": ("t0", "5m"),
          "LeafRouter": ("t1", "40m"), "BackEndLeafRouter": ("t1", "40m")}
+# Between two switches: what the templates assume between a T0 and a T1
+SWITCH_CABLE = "40m"
 QOS_TABLES = ("DSCP_TO_TC_MAP", "TC_TO_QUEUE_MAP", "TC_TO_PRIORITY_GROUP_MAP", "MAP_PFC_PRIORITY_TO_QUEUE", "SCHEDULER",
               "WRED_PROFILE", "PORT_QOS_MAP", "QUEUE")
 BUFFER_TABLES = ("BUFFER_POOL", "BUFFER_PROFILE", "BUFFER_PG", "BUFFER_QUEUE", "CABLE_LENGTH")
@@ -68,7 +70,7 @@ def lay_out(testbed: Mapping[str, Any], switch: Switch, hwsku: Mapping[str, Any]
     role = _role(testbed)
     positions = sorted(switch.ports, key=natural)
     tested = sorted(links, key=natural)
-    roles_of_ports = _Addresses(testbed, positions)
+    roles_of_ports = _Addresses(testbed, switch.name, positions)
     tables: Tables = {
         "DEVICE_METADATA": {"localhost": {"type": role, "default_pfcwd_status": "enable"}},
         "PORT": {port: {"admin_status": "up", "speed": link["speed"], "mtu": MTU} for port, link in links.items()},
@@ -82,7 +84,9 @@ def lay_out(testbed: Mapping[str, Any], switch: Switch, hwsku: Mapping[str, Any]
         notes.append(f"{switch.name}: nothing is known of HwSku {switch.description['hwsku']}, so its buffer tables "
                      "stay as the vendor made them")
     else:
-        tables.update(buffer_tables(tested, positions, role, hwsku))
+        cables = {port: SWITCH_CABLE if links.get(port, {}).get("peer_is_switch") else ROLES[role][1]
+                  for port in positions}
+        tables.update(buffer_tables(tested, cables, hwsku["topologies"][ROLES[role][0]]))
     return {"tables": as_strings(tables), "merge": ["DEVICE_METADATA", "PORT", "CABLE_LENGTH"], "whole": whole,
             "absent": _absent({*tested, *roles_of_ports.used}, tables), "ports": tested, "notes": notes}
 
@@ -121,14 +125,20 @@ def _role(testbed: Mapping[str, Any]) -> str:
 class _Addresses:
     """VLANs and addresses: which port is what, by the topology's positions."""
 
-    def __init__(self, testbed: Mapping[str, Any], ports: list[str]) -> None:
-        self._file, self._ports = testbed["topology_file"], ports
+    def __init__(self, testbed: Mapping[str, Any], switch: str, ports: list[str]) -> None:
+        self._file, self._ports, self._switch = testbed["topology_file"], ports, switch
+        self._duts: list[str] = testbed["dut_names"]
+        self._peers = {link["port"]: link["peer"] for link in testbed["duts"][switch]["links"]
+                       if link["peer"] in self._duts}
         self._topology: Mapping[str, Any] = testbed["topology"]["topology"]
         self._data: Mapping[str, Any] = testbed["topology"]
         self._vlans = self._find_vlans()
         switched = {port for vlan in self._vlans.values() for port in vlan["ports"]}
         routed = [index for index in self._topology.get("host_interfaces") or [] if self._port(index) not in switched]
         self._routed = {self._port(index): self._numbered(int(index)) for index in routed} | self._neighbours()
+        for port in sorted(set(self._routed) & set(self._peers), key=natural):
+            raise TestbedError(f"{self._file}: {port} of {switch} leads to {self._peers[port]} and is in no VLAN; "
+                               "routed ports between two switches are not deployed")
         self.used = switched | set(self._routed)
 
     def tables(self) -> Tables:
@@ -161,17 +171,38 @@ class _Addresses:
             raise TestbedError(f"{self._file}: default_vlan_config {chosen} is not one of vlan_configs "
                                f"({', '.join(name for name in configs if name != 'default_vlan_config')})")
         return {name: {"id": vlan["id"], "ports": [self._port(index) for index in vlan["intfs"]],
-                       "addresses": [str(vlan[key]).lower() for key in ("prefix", "prefix_v6") if vlan.get(key)]}
+                       "addresses": [self._own(vlan[key], f"{key} of {name}") for key in ("prefix", "prefix_v6")
+                                     if vlan.get(key)]}
                 for name, vlan in configs[chosen].items()}
+
+    def _own(self, addresses: Any, what: str) -> str:
+        """This switch's address: a list has one for each switch of the testbed, a single one is that of them all."""
+        count = len(self._duts)
+        if isinstance(addresses, list):
+            if len(addresses) != count or len(set(addresses)) != count:
+                raise TestbedError(f"{self._file}: {what} must be {count} different addresses, one for each of "
+                                   f"{', '.join(self._duts)}; found {', '.join(map(str, addresses))}")
+            return str(addresses[self._duts.index(self._switch)]).lower()
+        if self._peers:
+            port, peer = next(iter(self._peers.items()))
+            raise TestbedError(f"{self._file}: {what} would be {addresses} on {self._switch} and on {peer}, which its "
+                               f"{port} leads to; it must be a list of {count} addresses, one for each switch")
+        return str(addresses).lower()
 
     def _loopback(self) -> list[str]:
         """Addresses of Loopback0."""
         loopback = (self._topology.get("DUT") or {}).get("loopback") or {}
-        return [str(address).lower() for family in ("ipv4", "ipv6") for address in loopback.get(family) or []]
+        families = [loopback[family] for family in ("ipv4", "ipv6") if loopback.get(family)]
+        if len(self._duts) > 1:
+            return [self._own(addresses, "loopback") for addresses in families]
+        return [str(address).lower() for addresses in families for address in addresses]
 
-    @staticmethod
-    def _numbered(index: int) -> list[str]:
-        """Addresses of a routed port that the topology does not number: as SONiC's T1 topologies do."""
+    def _numbered(self, position: int) -> list[str]:
+        """Addresses of a routed port that the topology does not number: as SONiC's T1 topologies do.
+
+        Of several switches each goes on where the one before ended.
+        """
+        index = position + self._duts.index(self._switch) * len(self._ports)
         return [f"{FIRST_IPV4 + 2 * index}/31", f"{FIRST_IPV6 + 4 * index}/126"]
 
     def _neighbours(self) -> dict[str, list[str]]:
@@ -239,13 +270,16 @@ def _queue(queue: str) -> dict[str, str]:
     return {"scheduler": "scheduler.0"}
 
 
-def buffer_tables(ports: Iterable[str], every_port: Iterable[str], role: str, hwsku: Mapping[str, Any]) -> Tables:
+def buffer_tables(ports: Iterable[str], cables: Mapping[str, str], data: Mapping[str, Any]) -> Tables:
     """Pools, profiles and their use on these ports; cable lengths of every port.
 
     The lossless priority groups (`BUFFER_PG|EthernetN|3-4`) are the switch's own doing.
+
+    Args:
+        ports: those under test.
+        cables: the length (`5m`) of every port's cable.
+        data: `buffer_pool` and `buffer_profile` of the HwSKU.
     """
-    topology, cable = ROLES[role]
-    data = hwsku["topologies"][topology]
     profiles = {"0-2": "egress_lossy_profile", "3-4": "egress_lossless_profile", "5-6": "egress_lossy_profile"}
     names = list(ports)
     return as_strings({
@@ -254,7 +288,7 @@ def buffer_tables(ports: Iterable[str], every_port: Iterable[str], role: str, hw
         "BUFFER_PG": {f"{port}|0": {"profile": "ingress_lossy_profile"} for port in names},
         "BUFFER_QUEUE": {f"{port}|{queues}": {"profile": profile}
                          for port in names for queues, profile in profiles.items()},
-        "CABLE_LENGTH": {MAP: {port: cable for port in every_port}},
+        "CABLE_LENGTH": {MAP: dict(cables)},
     })
 
 

@@ -10,7 +10,7 @@ from typing import Any, Mapping
 
 import yaml
 
-from ansible.module_utils.pfc.graph import Graph, read_graph
+from ansible.module_utils.pfc.graph import Graph, is_switch, read_graph
 
 
 class TestbedError(Exception):
@@ -102,7 +102,7 @@ def describe(name: str, path: str, otherwise: str) -> dict[str, Any]:
         "name": name, "testbed_file": path, "lab_folder": lab, "inv_name": group,
         "topology_name": topology_name, "topology_file": topology_file, "topology": read_topology(topology_file),
         "links_file": os.path.join(lab, "files", f"sonic_{group}_links.csv"),
-        "duts": {dut: _dut(dut, graph, path) for dut in names},
+        "dut_names": names, "duts": {dut: _dut(dut, graph, path) for dut in names},
     }
 
 
@@ -130,9 +130,10 @@ def _dut(name: str, graph: Graph, path: str) -> dict[str, Any]:
         raise TestbedError(f"{path}: switch {name} is not in {graph.devices_file} "
                            f"(it has: {', '.join(sorted(graph.devices))})")
     device = graph.devices[name]
-    if device["Type"].lower() != "devsonic":
+    if not is_switch(device):
         raise TestbedError(f"{graph.where[name]}: {name} is a switch under test and must be of Type DevSonic, found "
                            f"{device['Type'] or '(empty)'}")
-    links = [{"port": port, "peer": peer, "peer_port": peer_port, "speed": link.row["BandWidth"], "where": link.where}
+    links = [{"port": port, "peer": peer, "peer_port": peer_port, "peer_is_switch": is_switch(graph.devices[peer]),
+              "speed": link.row["BandWidth"], "where": link.where}
              for port, peer, peer_port, link in graph.links_of(name)]
     return {"hwsku": device["HwSku"], "hwsku_where": graph.where[name], "links": links}

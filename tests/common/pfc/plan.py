@@ -15,15 +15,17 @@ from .polling import Clock
 from .ports import ConnectedPort, choose_pair, hosts_behind
 from .preflight import Lab
 from .qos import check_same_classes, read_port_qos, read_shared_buffer
+from .staleness import CounterAges, read_counter_ages
 from .traffic import Generator
 
 
 @dataclass(frozen=True)
 class PortPlan:
-    """A port that can be measured: the switch as it was found, and what is measured on it."""
+    """A port that can be measured: the switch as it was found, what is measured on it, and how old its counters are."""
 
     state: SwitchState
     subject: Subject
+    ages: CounterAges
 
     def lab(self, dut: Dut, api: Any, clock: Clock) -> Lab:
         """What the port is measured with.
@@ -40,7 +42,7 @@ class PortPlan:
         builder = TrafficBuilder(
             api, pair, hosts_behind(pair, config_db), _router_mac(self.state), self.subject.qos.dscps
         )
-        return Lab(self.subject, dut, Generator(api, clock), builder, clock)
+        return Lab(self.subject, dut, Generator(api, clock), builder, clock, self.ages)
 
 
 def plan_port(dut: Dut, ports: Sequence[ConnectedPort], port_under_test: str | None, tx_port: str | None) -> PortPlan:
@@ -66,7 +68,8 @@ def plan_port(dut: Dut, ports: Sequence[ConnectedPort], port_under_test: str | N
         )
     hosts_behind(pair, state.config_db)
     _router_mac(state)
-    return PortPlan(state, Subject(pair, qos, read_shared_buffer(state.config_db, dut.name, state.asic)))
+    subject = Subject(pair, qos, read_shared_buffer(state.config_db, dut.name, state.asic))
+    return PortPlan(state, subject, read_counter_ages(state.config_db, dut.name))
 
 
 def _router_mac(state: SwitchState) -> str:

@@ -16,6 +16,7 @@ from .errors import QualificationError
 from .measurement import Subject
 from .otg import TrafficBuilder
 from .polling import Clock, wait_for
+from .staleness import CounterAges
 from .traffic import FlowStats, Generator
 from .verdict import Check, Status
 
@@ -23,7 +24,7 @@ CLEAN_FRAMES = 1000
 CLEAN_LOAD_PERCENT = 10
 CLEAN_FRAME_BYTES = 1024
 SETTLE_S = 1.0
-QUEUE_COUNTER_DEADLINE_S = 15.0  # SONiC polls queue counters every 10 s
+QUEUE_GRACE_S = 5.0  # for a poll of the queue counters that comes later still
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class Lab:
     generator: Generator
     builder: TrafficBuilder
     clock: Clock
+    ages: CounterAges
 
 
 def preflight(lab: Lab) -> list[Check]:
@@ -46,6 +48,7 @@ def preflight(lab: Lab) -> list[Check]:
     Raises:
         QualificationError: the lab cannot measure this port; the sentence says why.
     """
+    lab.clock.sleep(lab.ages.queue_s)  # what was sent earlier must not come into the queue counters later
     before = lab.dut.counters(lab.subject.pair.rx.port)
     _check_ports(lab.subject, before)
     clean = lab.builder.clean(CLEAN_FRAMES, CLEAN_LOAD_PERCENT, CLEAN_FRAME_BYTES)
@@ -103,7 +106,8 @@ def _check_queues(lab: Lab, before: DutCounters, stats: Mapping[str, FlowStats])
         readings.append(lab.dut.counters(lab.subject.pair.rx.port))
         return not _short_queues(before, readings[-1], arrived)
 
-    if not wait_for(counted, QUEUE_COUNTER_DEADLINE_S, lab.clock, 5.0):
+    lab.clock.sleep(lab.ages.queue_s)
+    if not wait_for(counted, QUEUE_GRACE_S, lab.clock, QUEUE_GRACE_S):
         priority, seen = next(iter(_short_queues(before, readings[-1], arrived).items()))
         raise QualificationError(
             f"preflight: {lab.subject.where(priority)}: expected {arrived[priority]} frames with DSCP"

@@ -18,7 +18,6 @@ from .verdict import LOSSLESS, LOSSY, Check, PortVerdict
 
 logger = logging.getLogger(__name__)
 
-COUNTER_INTERVAL_S = 2.0  # SONiC polls port counters every second; two let a late poll pass
 DRAIN_DEADLINE_S = 10.0
 
 
@@ -91,6 +90,7 @@ def measure(lab: Lab, scenario: Scenario) -> Measurement:
     """
     traffic = lab.builder.scenario(scenario)
     where = lab.subject.where()
+    lab.clock.sleep(lab.ages.port_s)  # pauses of an earlier scenario must not come into the counters in this one
     before = lab.dut.counters(lab.subject.pair.rx.port)
     lab.generator.push(traffic)
     try:
@@ -101,7 +101,7 @@ def measure(lab: Lab, scenario: Scenario) -> Measurement:
             "%s: test traffic on %s, background on %s", where, list(scenario.tested), list(scenario.background)
         )
         _send(lab, traffic, scenario)
-        lab.clock.sleep(COUNTER_INTERVAL_S)
+        lab.clock.sleep(lab.ages.port_s)
         paused = lab.generator.stats(traffic.flows)
         during = lab.dut.counters(lab.subject.pair.rx.port)
         logger.info("%s: storm stopped, held frames drain", where)

@@ -13,13 +13,16 @@ from virtual_testbed.sonic.databases import natural, read_hash, read_hashes
 
 @dataclass(frozen=True)
 class Watermark:
-    """What is shown: title, label of a column, COUNTERS_DB map and field; `running` counters show as differences."""
+    """What is shown: title, label of a column, COUNTERS_DB map, table and field; `running` counters show as
+    differences.
+    """
 
     name: str
     title: str
     label: str
     map: str
     field: str
+    table: str = "USER_WATERMARKS"
     running: bool = False
 
 
@@ -30,14 +33,14 @@ PG_SHARED = Watermark("pg_shared", "Ingress shared pool occupancy per PG:", "PG"
 PG_HEADROOM = Watermark("pg_headroom", "Ingress headroom per PG:", "PG", "COUNTERS_PG_NAME_MAP",
                         "SAI_INGRESS_PRIORITY_GROUP_STAT_XOFF_ROOM_WATERMARK_BYTES")
 PG_DROPS = Watermark("pg_drops", "Ingress PG dropped packets:", "PG", "COUNTERS_PG_NAME_MAP",
-                     "SAI_INGRESS_PRIORITY_GROUP_STAT_DROPPED_PACKETS", running=True)
+                     "SAI_INGRESS_PRIORITY_GROUP_STAT_DROPPED_PACKETS", table="COUNTERS", running=True)
 
 
 def _collect(switch: Switch, what: Watermark) -> dict[str, str]:
     names = read_hash(switch.counters, what.map)
     count = switch.profile.unicast_queues
     wanted = sorted((name for name in names if int(name.split(":")[1]) < count), key=natural)
-    hashes = read_hashes(switch.counters, [f"COUNTERS:{names[name]}" for name in wanted])
+    hashes = read_hashes(switch.counters, [f"{what.table}:{names[name]}" for name in wanted])
     return {name: values.get(what.field, NOT_AVAILABLE) for name, values in zip(wanted, hashes.values())}
 
 

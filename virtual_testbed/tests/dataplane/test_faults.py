@@ -112,35 +112,11 @@ def test_a_fault_of_ones_own():
     class CountsNoPriorityFour(Fault):
         name = "counts-no-priority-four"
 
-        def counts_pfc(self, priority, counts):
-            return counts and priority != 4
+        def counted(self, priority, priorities):
+            return priorities - {4}
 
     flows = [storm("storm", 0, {3: 0xFFFF, 4: 0xFFFF}, duration=Duration(frames=10))]
     net = network(switch_config(2), flows, [CountsNoPriorityFour(Scope(port="Ethernet0"))])
     net.start_flows(["storm"])
     net.advance_to(SECOND)
     assert net.switch_counters(SWITCH).ports["Ethernet0"].pfc_rx == (0, 0, 0, 10, 0, 0, 0, 0)
-
-
-def test_scopes():
-    fault = parse_fault("pause-ignored@vtb-t0-01:Ethernet8,priority=3")
-    assert fault.scope == Scope("vtb-t0-01", "Ethernet8", 3)
-    assert parse_fault("pause-ignored").scope == Scope()
-    assert parse_fault("pause-ignored@Ethernet8").scope == Scope(None, "Ethernet8", None)
-
-
-@pytest.mark.parametrize("spec, text", [
-    ("pause-ignord@Ethernet0", "fault 'pause-ignord' is unknown: expected one of lossless-dropped, lossy-dropped"),
-    ("", "fault '' is unknown"),
-    ("pause-ignored@", "names no port after '@'"),
-    ("pause-ignored@:Ethernet0", "names no port"),
-    ("pause-ignored@sw:", "names no port"),
-    ("pause-ignored@Ethernet0,colour=3", "no option 'colour': expected priority"),
-    ("pause-ignored@Ethernet0,priority=9", "priority 9 does not exist"),
-    ("pause-ignored@Ethernet0,priority=x", "'x' is no value for priority"),
-    ("pause-ignored@Ethernet0,priority=3,priority=4", "gives 'priority' twice"),
-    ("pause-leaks@Ethernet0,period_ms=0", "'0' is no value for period_ms"),
-])
-def test_bad_specifications(spec, text):
-    with pytest.raises(FaultError, match=text):
-        parse_fault(spec)

@@ -36,7 +36,7 @@ def test_frames_go_to_the_host(changes, port):
     ({"destination_mac": "00:00:00:00:00:99"}, "unknown destination MAC"),
     ({"destination_mac": SWITCH_MAC, "destination_address": "10.9.9.9"}, "no host has the destination address"),
     ({"destination_mac": mac(1)}, "destination is behind the ingress port"),
-    ({"frame_bytes": 9200}, "longer than the MTU"),
+    ({"sizes": (9200,)}, "longer than the MTU"),
 ])
 def test_undeliverable_frames_are_dropped_and_counted(changes, reason):
     net = run([data("flow", 1, 0, [3], 3, duration=Duration(frames=100), rate_fps=line_rate(9200), **changes)])

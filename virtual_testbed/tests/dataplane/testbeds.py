@@ -85,7 +85,7 @@ def data(name: str, tx: int, rx: int, dscp: Sequence[int], queue: int, **changes
     otherwise.
     """
     flow = DataFlow(name, f"p{tx}", (f"p{rx}",), mac(tx), mac(rx), f"192.168.0.{tx + 2}", f"192.168.0.{rx + 2}",
-                    tuple(dscp), queue, 1024, line_rate(1024) / 2)
+                    tuple(dscp), queue, (1024,), line_rate(1024) / 2)
     return replace(flow, **changes)
 
 

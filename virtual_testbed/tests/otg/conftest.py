@@ -58,9 +58,15 @@ class Agent:
             self.network.configure_switch(self.config)
         self.applied = True
 
-    def publish_counters(self):
+    def publish_states(self):
         self.apply_configuration()
         self.published += 1
+
+    def due_polls(self, until_ps):
+        return {}
+
+    def poll(self, groups):
+        raise AssertionError("no poll was due")
 
 
 class Server:

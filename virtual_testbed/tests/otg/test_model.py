@@ -66,7 +66,7 @@ def header(index, **fields):
 
 def test_defaults_are_those_of_otg():
     flow = flow_of(data_flow())
-    assert flow == DataFlow("data", "p1", ("p2",), MAC_1, MAC_2, "192.168.0.2", "192.168.0.3", (0,), 3, 64,
+    assert flow == DataFlow("data", "p1", ("p2",), MAC_1, MAC_2, "192.168.0.2", "192.168.0.3", (0,), 3, (64,),
                             Fraction(1000), Duration())
 
 
@@ -185,6 +185,13 @@ def test_a_pause_class_without_setting_stops_nothing(branch, expected):
     assert read_config(config(layer1=layer1), Site()).ports[0].pfc_queues == expected
 
 
+@pytest.mark.parametrize(("speed", "expected"), [(None, 394 * 5120), ("speed_25_gbps", 394 * 20480)])
+def test_pfc_delay_is_the_response_time_in_quanta_of_the_port(speed, expected):
+    layer1 = [{"name": "a", "port_names": ["p1"], "speed": speed,
+               "flow_control": {"ieee_802_1qbb": {"pfc_delay": 394}}}]
+    assert read_config(config(layer1=layer1), Site()).ports[0].response_ps == expected
+
+
 def test_without_flow_control_no_pause_is_honoured():
     port = read_config(config(layer1=[{"name": "a", "port_names": ["p1"]}]), Site()).ports[0]
     assert (port.pfc_queues, port.honours_global_pause) == ((), False)
@@ -235,19 +242,18 @@ def test_more_than_the_line_rate_is_said():
     assert read_config(config(*flows), Site()).warnings == ()
 
 
-HEADERS = "ethernet, ipv4, ipv6, udp, tcp, pfcpause, ethernetpause"
+HEADERS = "ethernet, vlan, ipv4, ipv6, udp, tcp, pfcpause, ethernetpause"
+SHAPES = ("ethernet, at most one vlan, ipv4 or ipv6, then nothing, udp or tcp; or pfcpause or ethernetpause alone")
 PACKET = data_flow()["packet"]
 VALUES = {"choice": "values", "values": [MAC_1, MAC_2]}
 
 
 @pytest.mark.parametrize(("flow", "expected"), [
-    (data_flow(packet=[{"choice": "vlan", "vlan": {"id": {"value": 2}}}]),
-     f"flows[0].packet[0].vlan: not modelled; modelled are {HEADERS}"),
+    (data_flow(packet=[{"choice": "vxlan", "vxlan": {}}]),
+     f"flows[0].packet[0].vxlan: not modelled; modelled are {HEADERS}"),
     (data_flow(packet=[PACKET[1], PACKET[0]]),
-     "flows[0].packet: ipv4 / ethernet: not modelled; modelled are ethernet / ipv4 or ipv6, then nothing, udp or tcp; "
-     "or pfcpause or ethernetpause alone"),
-    (data_flow(packet=[]), "flows[0].packet: no header: not modelled; modelled are ethernet / ipv4 or ipv6, then "
-     "nothing, udp or tcp; or pfcpause or ethernetpause alone"),
+     f"flows[0].packet: ipv4 / ethernet: not modelled; modelled are {SHAPES}"),
+    (data_flow(packet=[]), f"flows[0].packet: no header: not modelled; modelled are {SHAPES}"),
     (header(0, dst=VALUES), "flows[0].packet[0].ethernet.dst: 2 different values: not modelled; modelled is one value "
      "for all frames"),
     (header(0, dst={"choice": "value", "value": "zz"}),
@@ -280,7 +286,8 @@ VALUES = {"choice": "values", "values": [MAC_1, MAC_2]}
     (data_flow(tx_rx=None), "flows[0].tx_rx: missing"),
     (data_flow(name=None), "flows[0].name: missing"),
     (data_flow(name=7), "flows[0].name: 7 found, a text expected"),
-    (data_flow(size={"choice": "random", "random": {}}), "flows[0].size.random: not modelled; modelled are fixed"),
+    (data_flow(size={"choice": "random", "random": {}}),
+     "flows[0].size.random: not modelled; modelled are fixed, increment, weight_pairs"),
     (data_flow(size={"fixed": 63}),
      "flows[0].size.fixed: 63: frames with these headers have 64 to 14000 bytes with FCS"),
     (data_flow(rate={"choice": "percentage", "percentage": 101}),
@@ -290,8 +297,6 @@ VALUES = {"choice": "values", "values": [MAC_1, MAC_2]}
     (data_flow(rate={"choice": "pps", "pps": "many"}),
      "flows[0].rate.pps: 'many' found, an integer from 1 to 1000000000000000000 expected"),
     (data_flow(rate={"choice": "pps", "pps": 1, "mbps": 2}), "flows[0].rate.mbps: given beside the choice pps"),
-    (data_flow(duration={"choice": "burst", "burst": {"bursts": 2}}),
-     "flows[0].duration.burst: not modelled; modelled are continuous, fixed_packets, fixed_seconds"),
     (data_flow(duration={"choice": "continuous", "continuous": {"gap": 100}}),
      "flows[0].duration.continuous.gap: 100: not modelled; modelled is 12, the rate spaces the frames"),
     (data_flow(metrics={"latency": {"enable": True}}),
@@ -326,8 +331,8 @@ LAYER1 = {"name": "l", "port_names": ["p1"]}
     ({"layer1": [LAYER1, {**LAYER1, "name": "m"}]}, "layer1[1].port_names: port 'p1' is in layer1 twice"),
     ({"layer1": [{**LAYER1, "name": "p1"}]}, "layer1[0].name: 'p1' is already the name of ports[0]"),
     ({"layer1": [{**LAYER1, "speed": "speed_3_gbps"}]}, "layer1[0].speed: 'speed_3_gbps' found, one of"),
-    ({"layer1": [{**LAYER1, "flow_control": {"choice": "ieee_802_1qbb", "ieee_802_1qbb": {"pfc_delay": 5}}}]},
-     "layer1[0].flow_control.ieee_802_1qbb.pfc_delay: not modelled; modelled is 0, a port that reacts at once"),
+    ({"layer1": [{**LAYER1, "flow_control": {"choice": "ieee_802_1qbb", "ieee_802_1qbb": {"pfc_delay": 65536}}}]},
+     "layer1[0].flow_control.ieee_802_1qbb.pfc_delay: 65536 found, an integer from 0 to 65535 expected"),
     ({"captures": [{"name": "c", "port_names": ["p1"], "filters": [{"choice": "ethernet"}]}]},
      "captures[0].filters: not modelled; modelled are"),
     ({"captures": [{"name": "c"}]}, "captures[0].port_names: missing"),

@@ -64,8 +64,8 @@ class Plane:
         self._do("link", [port, up])
         self.ports[port] = replace(self.ports[port], link_up=up)
 
-    def start_capture(self, port):
-        self._do("capture", [port])
+    def start_capture(self, port, limit_frames):
+        self._do("capture", [port, limit_frames])
 
     def stop_capture(self, port):
         self._do("end capture", [port])
@@ -96,7 +96,7 @@ def flow(name, **changes):
 
 CONFIG = {
     "ports": [{"name": "p1", "location": LEFT}, {"name": "p2", "location": RIGHT}],
-    "captures": [{"name": "c", "port_names": ["p2"], "format": "pcapng"}],
+    "captures": [{"name": "c", "port_names": ["p2"], "format": "pcapng", "overwrite": False}],
     "devices": [{"name": "d", "ethernets": [{
         "name": "e", "connection": {"choice": "port_name", "port_name": "p1"}, "mac": "00:00:00:00:00:01",
         "ipv4_addresses": [{"name": "i4", "address": "192.168.0.2", "gateway": "192.168.0.1"}],
@@ -126,7 +126,7 @@ def plane():
 @pytest.fixture
 def service(plane):
     service = OtgService(plane, Site())
-    assert service.set_config(CONFIG) == {"warnings": []}
+    assert [warning[:9] for warning in service.set_config(CONFIG)["warnings"]] == ["captures:"]
     plane.calls.clear()
     return service
 
@@ -240,7 +240,7 @@ def test_a_flow_without_resolved_gateway_is_not_started(plane):
         "ipv4_addresses": [{"name": "j4", "address": "10.0.0.2", "gateway": "10.0.0.1"}]}]}
     ends = {"choice": "device", "device": {"tx_names": ["i4"], "rx_names": ["j4"]}}
     answer = service.set_config({**CONFIG, "devices": [*CONFIG["devices"], far], "flows": [flow("a", tx_rx=ends)]})
-    assert len(answer["warnings"]) == 1
+    assert [warning.split(":")[0] for warning in answer["warnings"]] == ["flows[0].tx_rx.device", "captures"]
     with pytest.raises(OtgError) as caught:
         service.set_control_state(transmit("start"))
     assert caught.value.errors == ("flow a: gateway 192.168.0.1 of 'i4' is not resolved: no frame can be sent; "
@@ -261,17 +261,47 @@ def test_capture_is_started_stopped_and_read(service, plane):
     assert service.get_metrics({"choice": "port"})["port_metrics"][1]["capture"] == "started"
     data = service.get_capture({"port_name": "p2"})
     assert data[:4] == b"\x0a\x0d\x0d\x0a"
-    assert plane.calls == [("capture", ["p2"]), ("end capture", ["p2"])]
+    assert plane.calls == [("capture", ["p2", 16384]), ("end capture", ["p2"])]
     service.set_control_state(port_state("capture", "stop"))
     assert len(plane.calls) == 2
 
 
 def test_a_slice_of_a_capture(service, plane):
     plane.frames = [CapturedFrame(n, bytes([n]) * 60) for n in range(10)]
+    service.set_control_state(port_state("capture", "start"))
     request = {"port_name": "p2", "packets": {"choice": "slice", "slice": {
         "choice": "initial", "initial": {"start": "3", "count": 2}}}}
     data = service.get_capture(request)
     assert [bytes([n]) * 60 in data for n in range(10)] == [n in (2, 3) for n in range(10)]
+
+
+def test_a_capture_that_was_never_started_is_empty(service, plane):
+    plane.frames = [CapturedFrame(0, bytes(60))]
+    assert bytes(60) not in service.get_capture({"port_name": "p2"})
+    service.set_control_state(port_state("capture", "start"))
+    assert bytes(60) in service.get_capture({"port_name": "p2"})
+    service.set_config(CONFIG)
+    assert bytes(60) not in service.get_capture({"port_name": "p2"})
+
+
+@pytest.mark.parametrize(("frames", "is_full"), [(16383, False), (16384, True)])
+def test_a_full_capture_says_so(service, plane, caplog, frames, is_full):
+    plane.frames = [CapturedFrame(0, bytes(60))] * frames
+    service.set_control_state(port_state("capture", "start"))
+    assert (b"full: these are the first 16384 frames" in service.get_capture({"port_name": "p2"})) == is_full
+    assert [record.getMessage() for record in caplog.records] == is_full * [
+        "the capture of port p2 is full: it holds the first 16384 frames"]
+
+
+def test_only_what_has_metrics_is_read_for_the_rates_and_once(service, plane, monkeypatch):
+    read = []
+    monkeypatch.setattr(plane, "flow_counters", lambda name: read.append(name) or plane.flows[name])
+    monkeypatch.setattr(plane, "generator_counters", lambda name: read.append(name) or plane.ports[name])
+    service.sample()
+    assert sorted(read) == ["a", "b", "p1", "p2"]
+    read.clear()
+    service.get_metrics({"choice": "port", "port": {"port_names": ["p2"]}})
+    assert read == ["p2"]
 
 
 def test_flows_are_appended_updated_and_deleted(service, plane):
@@ -281,7 +311,7 @@ def test_flows_are_appended_updated_and_deleted(service, plane):
     service.delete_config({"config_delete_list": [{"choice": "flows", "flows": ["a"]}]})
     assert [call[0] for call in plane.calls] == ["add", "remove", "add", "remove"]
     changed = plane.calls[2][1][0]
-    assert (changed.name, changed.rate_fps, changed.frame_bytes) == ("new", 7, 64)
+    assert (changed.name, changed.rate_fps, changed.sizes) == ("new", 7, (64,))
     assert [flow["name"] for flow in service.get_config()["flows"]] == ["b", "quiet", "new"]
     assert service.get_config()["flows"][2]["rate"] == {"choice": "pps", "pps": 7}
 

@@ -32,6 +32,7 @@ class Agent:
         self.log = log
         self.failure = None
         self.changed = False
+        self.polls = {}
 
     def apply_configuration(self):
         if self.failure:
@@ -39,10 +40,18 @@ class Agent:
         self.log.append("apply")
         return self.changed
 
-    def publish_counters(self):
+    def publish_states(self):
         if self.failure:
             raise self.failure
         self.log.append("publish")
+
+    def due_polls(self, until_ps):
+        return {instant: groups for instant, groups in self.polls.items() if instant <= until_ps}
+
+    def poll(self, groups):
+        if self.failure:
+            raise self.failure
+        self.log.append(("poll", *sorted(groups)))
 
 
 class Parts:
@@ -77,6 +86,27 @@ def test_an_advance_applies_computes_samples_and_publishes(parts):
 def test_a_short_advance_is_one_step(parts):
     VirtualClock(parts.world).advance({"nanoseconds": 10**9})
     assert parts.log == ["apply", ("advance", SECOND), "sample", "publish"]
+
+
+def test_an_advance_stops_where_counters_are_polled(parts):
+    parts.world.refresh()
+    parts.agents[0].polls = {2 * SECOND: {"QUEUE"}, 5 * SECOND: {"PORT"}, 9 * SECOND: {"PORT"}}
+    parts.log.clear()
+    parts.world.advance_to(5 * SECOND)
+    assert parts.log == ["apply", ("advance", 2 * SECOND), "sample", ("poll", "QUEUE"), ("advance", 4 * SECOND),
+                         "sample", ("advance", 5 * SECOND), "sample", ("poll", "PORT")]
+
+
+def test_a_poll_that_fails_is_told(parts):
+    parts.world.refresh()
+    agent = parts.agents[0]
+    agent.polls = {SECOND: {"PORT"}}
+    agent.poll = lambda groups: agent.log.append(1 / 0)
+    with pytest.raises(WorldError, match="switch sw: its agent failed .*division by zero"):
+        parts.world.advance_to(2 * SECOND)
+    assert parts.world.now_ps == SECOND
+    parts.world.advance_to(2 * SECOND)
+    assert len(parts.agents) == 2
 
 
 @pytest.mark.parametrize("request_body", [None, {}, {"nanoseconds": -1}, {"nanoseconds": 3601 * 10**9},

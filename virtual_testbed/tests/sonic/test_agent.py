@@ -81,6 +81,81 @@ def test_watchdog_stop_ignored_keeps_it_running_in_its_scope(redis, network, con
     assert network.configs[-1].ports["Ethernet4"].watchdog is None
 
 
+def faulty(redis, network, *specs):
+    return SonicAgent(NAME, redis.socket, HWSKU, network, [parse_fault(spec) for spec in specs])
+
+
+def lossless(config_db, network, agent, port, priorities):
+    """Priorities of a port in the data plane when these are configured."""
+    databases.change_row(config_db, "PORT_QOS_MAP", port, {"pfc_enable": priorities})
+    agent.apply_configuration()
+    return network.configs[-1].ports[port].pfc_priorities
+
+
+def test_pfc_removal_ignored_keeps_the_priority_in_its_scope(redis, network, config_db):
+    agent = faulty(redis, network, "pfc-removal-ignored@Ethernet0,priority=3", "pfc-removal-ignored@*,speed=40G")
+    config = databases.read_config(config_db)
+    databases.write_config(config_db, {**config, **qos_tables(config, load_profile(HWSKU))})
+    agent.apply_configuration()
+    headroom = network.configs[-1].ports["Ethernet0"].priority_groups[3]
+    assert headroom.xoff > 0
+    assert lossless(config_db, network, agent, "Ethernet0", "") == {3}
+    groups = network.configs[-1].ports["Ethernet0"].priority_groups
+    assert groups[3] == headroom and 4 not in groups
+    assert lossless(config_db, network, agent, "Ethernet0", "5") == {3, 5}
+    assert lossless(config_db, network, agent, "Ethernet4", "4") == {4}
+    agent.close()
+
+
+def test_a_removal_is_swallowed_only_while_the_fault_lasts(redis, network, config_db):
+    agent = faulty(redis, network, "pfc-removal-ignored@Ethernet0,from=1s,until=2s")
+    assert lossless(config_db, network, agent, "Ethernet0", "3,4") == {3, 4}
+    assert lossless(config_db, network, agent, "Ethernet0", "3") == {3}
+    network.now_ps = 10**12
+    assert lossless(config_db, network, agent, "Ethernet0", "4") == {3, 4}
+    network.now_ps = 2 * 10**12
+    assert lossless(config_db, network, agent, "Ethernet0", "4,5") == {4, 5}
+    agent.close()
+
+
+def seen(redis, agent, network, count, kind="PORT", name="Ethernet0", field="SAI_PORT_STAT_PFC_3_RX_PKTS"):
+    """What COUNTERS_DB says when the hardware counted so much."""
+    network.set_port("Ethernet0", pfc_rx=(0, 0, 0, count, 0, 0, 0, 0))
+    network.set_queue("Ethernet0", 3, packets=count)
+    agent.publish_counters()
+    return counters(redis, kind, name)[field]
+
+
+def test_counters_frozen(redis, network):
+    agent = faulty(redis, network, "counters-frozen@Ethernet0,from=2s,until=4s")
+    for now, count, expected in ((1, 10, "10"), (2, 20, "10"), (3, 30, "10"), (4, 40, "40")):
+        network.now_ps = now * 10**12
+        assert seen(redis, agent, network, count) == expected
+        assert seen(redis, agent, network, count, "QUEUE", "Ethernet0:3", "SAI_QUEUE_STAT_PACKETS") == expected
+    agent.close()
+
+
+def test_counters_frozen_from_the_start_keeps_the_first_values_of_each_switch(redis, network):
+    faults = [parse_fault("counters-frozen@*,speed=100G")]
+    for _ in range(2):  # a fault is shared by all switches, what it remembers is not
+        network.set_port("Ethernet0", pfc_rx=(0,) * 8)
+        agent = SonicAgent(NAME, redis.socket, HWSKU, network, faults)
+        assert seen(redis, agent, network, 10) == "0"
+        assert counters(redis, "QUEUE", "Ethernet0:3")["SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES"] == "0"
+        oid = row(redis, "COUNTERS_DB", "COUNTERS_PG_NAME_MAP")["Ethernet0:3"]
+        assert "SAI_INGRESS_PRIORITY_GROUP_STAT_SHARED_WATERMARK_BYTES" in row(
+            redis, "COUNTERS_DB", f"USER_WATERMARKS:{oid}")
+        agent.close()
+
+
+def test_counters_negative(redis, network):
+    agent = faulty(redis, network, "counters-negative@Ethernet0,priority=3")
+    assert seen(redis, agent, network, 10) == "-990"
+    assert counters(redis, "PORT", "Ethernet0")["SAI_PORT_STAT_PFC_4_RX_PKTS"] == "0"
+    assert counters(redis, "PORT", "Ethernet4")["SAI_PORT_STAT_PFC_3_RX_PKTS"] == "0"
+    agent.close()
+
+
 def test_counters_under_sonics_names(agent, network, redis):
     network.set_port("Ethernet4", rx_packets=7, tx_bytes=1024, rx_drops=2, pfc_rx=(0, 0, 0, 5, 0, 0, 0, 0),
                      pfc_tx=(0, 0, 0, 0, 9, 0, 0, 0))
@@ -155,9 +230,9 @@ def test_a_redis_that_was_away_is_taken_up_again(redis_server, network, caplog):
     with caplog.at_level(logging.WARNING):
         assert agent.apply_configuration() is False
         agent.publish_counters()
+        assert agent.due_polls(10**15) == {}
         assert agent.apply_configuration() is True
     assert network.configs[-1].ports["Ethernet0"].mtu == 1500
     assert "is lost" in caplog.text
-    agent.publish_counters()
     assert counters(redis_server, "PORT", "Ethernet0")["SAI_PORT_STAT_PFC_3_RX_PKTS"] == "0"
     agent.close()

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -32,7 +33,7 @@ def test_profile_of_the_hardware():
     assert len(PROFILE.ports) == 32 and PROFILE.ports["Ethernet124"].lanes == "29,30,31,32"
     assert {port.speed for port in PROFILE.ports.values()} == {100000}
     assert PROFILE.pg_profile_lookup["100000", "300m"]["xoff"] == "268736"
-    with pytest.raises(ProfileError, match="HwSKU Nothing is not known, there is Arista-7060CX-32S-C32"):
+    with pytest.raises(ProfileError, match=r"HwSku Nothing is not one .* \(known: Arista-7060CX-32S-C32, Dell-"):
         load_profile("Nothing")
 
 
@@ -82,11 +83,51 @@ def test_an_explicit_profile_wins_over_the_derived_one():
 
 
 def test_vlan_and_addresses():
-    found = result(deployed(INTERFACE={"Ethernet0": {}, "Ethernet0|10.0.0.0/31": {}}))
+    found = result(deployed(INTERFACE={"Ethernet0": {}, "Ethernet0|10.0.0.0/31": {}, "Ethernet0|fc00::1/126": {}}))
     (vlan,) = found.config.vlans
     assert vlan.vlan_id == 1000 and len(vlan.members) == 32
     assert vlan.addresses == ("192.168.0.1/21", "fc02:1000::1/64")
-    assert found.config.port_addresses == {"Ethernet0": ("10.0.0.0/31",)}
+    assert found.config.port_addresses == {"Ethernet0": ("10.0.0.0/31", "fc00::1/126")}
+
+
+def test_addresses_of_a_port_that_is_not_there():
+    found = result(deployed(INTERFACE={"Ethernet1": {}, "Ethernet1|10.0.0.0/31": {}}))
+    assert found.config.port_addresses == {}
+    assert found.problems == ("INTERFACE|Ethernet1 ignored: this switch has no port Ethernet1",)
+
+
+def test_tagged_members_are_members():
+    found = result(deployed(VLAN={"Vlan20": {"vlanid": "20"}}, VLAN_MEMBER={
+        "Vlan1000|Ethernet0": {"tagging_mode": "tagged"}, "Vlan20|Ethernet0": {"tagging_mode": "tagged"}}))
+    twenty, thousand = found.config.vlans
+    assert found.problems == () and twenty.members == {"Ethernet0"} and len(thousand.members) == 32
+
+
+STORAGE = {"0": "1", "1": "0", "2": "2", "3": "3", "4": "4", "5": "5", "6": "6"}
+
+
+def test_a_port_with_a_dot1p_map_trusts_the_tag():
+    config = deployed(DOT1P_TO_TC_MAP={"AZURE": STORAGE})
+    config["PORT_QOS_MAP"]["Ethernet0"]["dot1p_to_tc_map"] = "AZURE"
+    del config["PORT_QOS_MAP"]["Ethernet0"]["dscp_to_tc_map"]
+    found = result(config)
+    assert found.problems == () and "dscp_to_tc_map" in config["PORT_QOS_MAP"]["global"]
+    assert found.config.ports["Ethernet0"].dot1p_to_tc == {0: 1, 1: 0, 2: 2, 3: 3, 4: 4, 5: 5, 6: 6, 7: 0}
+    assert found.config.ports["Ethernet4"].dot1p_to_tc == {}
+
+
+def test_with_both_maps_the_dscp_counts():
+    config = deployed(DOT1P_TO_TC_MAP={"AZURE": STORAGE}, PORT_QOS_MAP={"Ethernet0": {"dot1p_to_tc_map": "AZURE"}})
+    port = result(config).config.ports["Ethernet0"]
+    assert port.dot1p_to_tc == {} and port.dscp_to_tc[3] == 3
+
+
+def test_response_time_by_the_speed_of_the_port():
+    found = result(deployed(PORT={"Ethernet4": {"speed": "40000"}}))
+    assert found.config.ports["Ethernet0"].response_ps == 2_017_280
+    assert found.config.ports["Ethernet4"].response_ps == 118 * 64 * 200
+    half = translate(deployed(), replace(PROFILE, pause_response_percent=50), "sw", "02:00:00:00:00:09")
+    assert half.config.ports["Ethernet0"].response_ps == 1_008_640
 
 
 def test_watchdog():
@@ -111,7 +152,12 @@ def test_watchdog():
     ("PFC_WD", "Ethernet0", {"action": "drop"}, "detection_time is missing"),
     ("BUFFER_POOL", "ingress_lossless_pool", {"size": "big"}, "size must be a whole number"),
     ("BUFFER_PROFILE", "bad", {"pool": "none", "size": "0"}, "pool none does not exist"),
-    ("BUFFER_PG", "Ethernet0|9-3", {"profile": "ingress_lossy_profile"}, "expected numbers 0..9"),
+    ("PORT", "Ethernet0", {"speed": "200000"}, "speed must be one of 100000, 50000, 40000, 25000, 10000, found 200000"),
+    ("BUFFER_PG", "Ethernet0|5-3", {"profile": "ingress_lossy_profile"}, "expected numbers 0..7"),
+    ("BUFFER_PG", "Ethernet0|8", {"profile": "ingress_lossy_profile"}, "expected numbers 0..7"),
+    ("BUFFER_QUEUE", "Ethernet0|20", {"profile": "egress_lossy_profile"}, "expected numbers 0..19"),
+    ("DOT1P_TO_TC_MAP", "AZURE", {"8": "0"}, "expected 0..7 -> 0..7, found '8' -> '0'"),
+    ("PORT_QOS_MAP", "Ethernet0", {"dot1p_to_tc_map": "none"}, "DOT1P_TO_TC_MAP.none does not exist"),
     ("BUFFER_QUEUE", "Ethernet0|0", {"profile": "nobody"}, "profile nobody does not exist"),
     ("DSCP_TO_TC_MAP", "AZURE", {"64": "0"}, "expected 0..63 -> 0..7, found '64' -> '0'"),
     ("PORT_QOS_MAP", "Ethernet0", {"pfc_enable": "3,8"}, "priorities must be numbers 0..7"),
@@ -119,7 +165,8 @@ def test_watchdog():
     ("PORT_QOS_MAP", "Ethernet0", {"tc_to_pg_map": ["AZURE"]}, "a field has the wrong form"),
     ("QUEUE", "Ethernet0|3", {"scheduler": "none"}, "SCHEDULER.none does not exist"),
     ("VLAN", "Vlan9999", {}, "the name must be Vlan1 to Vlan4094"),
-    ("VLAN_MEMBER", "Vlan1000|Ethernet0", {"tagging_mode": "tagged"}, "only untagged members are modelled"),
+    ("VLAN_MEMBER", "Vlan1000|Ethernet0", {"tagging_mode": "both"}, "tagging_mode must be untagged or tagged, found"),
+    ("VLAN_MEMBER", "Vlan1000|Ethernet0", {"tagging_mode": "priority_tagged"}, "must be untagged or tagged"),
     ("INTERFACE", "Ethernet0|10.0.0.300/31", {}, "does not appear to be an IPv4 or IPv6"),
 ])
 def test_a_malformed_row_is_left_out_by_name_and_the_rest_applies(table, key, row, problem):

@@ -12,6 +12,7 @@ from virtual_testbed.description import load_testbed
 from virtual_testbed.lifecycle import bring_up, take_down
 from virtual_testbed.plan import Commands, Options, Policy
 from virtual_testbed.process import processes_of_run
+from virtual_testbed.sonic.profile import FOLDER
 from virtual_testbed.state import TestbedFolder, read_json
 
 TESTBED = """---
@@ -111,10 +112,8 @@ def lab(tmp_path):
     (path / "files" / "sonic_lab_devices.csv").write_text(DEVICES)
     (path / "files" / "sonic_lab_links.csv").write_text(LINKS)
     (path / "vars" / "topo_lab-4.yml").write_text("---\n")
-    ports = [{"name": f"Ethernet{4 * i}", "lanes": "1,2,3,4", "alias": f"eth{i}", "index": i + 1, "speed": 100000}
-             for i in range(4)]
-    (path / "profiles" / "Tiny-4x100G.json").write_text(json.dumps(
-        {"hwsku": "Tiny-4x100G", "platform": "x86_64-tiny", "asic_type": "broadcom", "ports": ports}))
+    whole = json.loads((FOLDER / "Arista-7060CX-32S-C32.json").read_text())
+    (path / "profiles" / "Tiny-4x100G.json").write_text(json.dumps({**whole, "ports": whole["ports"][:4]}))
     return path
 
 

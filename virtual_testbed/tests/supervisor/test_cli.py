@@ -6,8 +6,8 @@ import json
 import pytest
 
 from virtual_testbed import cli
-from virtual_testbed.hwsku import PROFILES
 from virtual_testbed.lifecycle import bring_up, down_command
+from virtual_testbed.sonic.profile import FOLDER
 from virtual_testbed.state import STATE_VARIABLE, TestbedFolder
 
 
@@ -16,7 +16,7 @@ def virtual_testbed(command, lab, tmp_path, up, folder, monkeypatch):
     """Run `virtual-testbed` on the lab, with fake children."""
     from virtual_testbed.description import load_testbed
     monkeypatch.setattr(cli, "load_testbed", lambda name, file: load_testbed(
-        name, file, lab / "profiles" if file.parent == lab else PROFILES))
+        name, file, lab / "profiles" if file.parent == lab else FOLDER))
     monkeypatch.setattr(cli, "bring_up", lambda testbed, where, options: up(
         clock=options.clock, faults=options.faults, root_view=options.root_view))
 

@@ -1,9 +1,17 @@
 """The lab files: what they say, and one sentence for everything that is wrong with them."""
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from virtual_testbed.cables import GeneratorLink, SwitchLink
 from virtual_testbed.description import DescriptionError, generator_location, load_testbed
+from virtual_testbed.plan import Options, make_plan
+from virtual_testbed.state import TestbedFolder, read_json
+from virtual_testbed.testbed import read_arguments
+
+PROJECT = Path(__file__).parents[3] / "ansible" / "testbed.yaml"
 
 
 def test_classic_entry(load):
@@ -29,6 +37,35 @@ def test_newer_entry(load):
         (("lab-t0-01", "Ethernet12"), ("lab-t0-02", "Ethernet12"))]
 
 
+def test_only_generators_with_a_cable_belong_to_a_testbed(lab, load):
+    path = lab / "files" / "sonic_lab_links.csv"
+    path.write_text(path.read_text().replace("snappi-lab-2,Port3", "snappi-lab-1,Port3"))
+    assert load().generators == {"snappi-lab-1": "127.1.0.1"}
+
+
+def test_three_switches_in_a_row_reach_the_engine(tmp_path):
+    testbed = load_testbed("vtb-chain", PROJECT)
+    assert testbed.generators == {"snappi-vtb-3": "127.1.0.3", "snappi-vtb-4": "127.1.0.4"}
+    assert [link.switch for link in testbed.generator_links] == [
+        f"vtb-chain-0{number}" for number in (1, 2, 3) for _ in range(4)]
+    folder = TestbedFolder(tmp_path / "vtb-chain")
+    plan = make_plan(testbed, folder, tmp_path, Options(clock="virtual"))
+    assert [child.name for child in plan.children if child.kind == "ssh"] == [
+        "vtb-chain-01.ssh", "vtb-chain-02.ssh", "vtb-chain-03.ssh"]
+    assert len({read_json(folder.path / f"{switch.name}.json")["mac"] for switch in plan.switches}) == 3
+    engine = read_json(folder.path / "engine.json")
+    assert engine["switch_links"] == [
+        {"a": ["vtb-chain-01", "Ethernet124"], "b": ["vtb-chain-02", "Ethernet120"], "speed_mbps": 100000,
+         "cable_m": 40},
+        {"a": ["vtb-chain-02", "Ethernet124"], "b": ["vtb-chain-03", "Ethernet120"], "speed_mbps": 100000,
+         "cable_m": 40}]
+    arguments = read_arguments(folder.path / "engine.json")
+    assert arguments.switch_links == testbed.switch_links and arguments.generator_links == testbed.generator_links
+    assert arguments.switch_links[0] == SwitchLink(
+        ("vtb-chain-01", "Ethernet124"), ("vtb-chain-02", "Ethernet120"), 100000, 40)
+    assert arguments.generator_links[-1] == GeneratorLink("127.1.0.4;3;2", "vtb-chain-03", "Ethernet12", 100000, 5)
+
+
 def test_a_testbed_file_that_stands_apart_from_its_lab(lab, load, tmp_path):
     assert load().entry["lab_folder"] == str(lab)
     (tmp_path / "apart").mkdir()
@@ -50,6 +87,9 @@ WRONG = {
         "row 3: snappi-lab-1 Card1/Port1 is linked already in"]),
     "both ends the same": ("files/sonic_lab_links.csv", "snappi-lab-1,Card1/Port1", "lab-t0-01,Ethernet0", [
         "row 2: both ends are lab-t0-01 Ethernet0"]),
+    "both ends on one switch": (
+        "files/sonic_lab_links.csv", "snappi-lab-1,Card1/Port2,100000,3,Access\nlab-t0-01,Ethernet8,snappi-lab-2,Port3",
+        "lab-t0-01,Ethernet8", ["row 3: both ends are on lab-t0-01; a cable connects two devices"]),
     "one end": ("files/sonic_lab_links.csv", "snappi-lab-1,Card1/Port1", "snappi-lab-1,", [
         "row 2: a link has two ends, but EndPort is empty"]),
     "speed": ("files/sonic_lab_links.csv", "40000", "33000", [
@@ -57,7 +97,7 @@ WRONG = {
     "speed with a unit": ("files/sonic_lab_links.csv", "40000", "40G", ["row 4: BandWidth 40G"]),
     "no speed": ("files/sonic_lab_links.csv", "40000", "", ["row 4: BandWidth (empty)"]),
     "faster than the port": ("files/sonic_lab_links.csv", "40000", "400000", [
-        "row 4: BandWidth 400000 is more than lab-t0-01 Ethernet8 has (100000 Mb/s)"]),
+        "row 4: BandWidth 400000 is no speed of lab-t0-01 Ethernet8 (it has 100000, 50000, 40000, 25000, 10000 Mb/s)"]),
     "unknown peer": ("files/sonic_lab_links.csv", "snappi-lab-2,Port3", "snappi-lab-9,Port3", [
         "row 4: snappi-lab-9 is not in", "sonic_lab_devices.csv"]),
     "peer of another kind": ("files/sonic_lab_links.csv", "snappi-lab-2,Port3", "lab-pdu,1", [
@@ -159,7 +199,7 @@ def test_missing_file(lab, load, name):
 
 
 def test_broken_profile(lab, load):
-    (lab / "profiles" / "Tiny-4x100G.json").write_text('{"platform": "x", "asic_type": "y", "ports": [{"name": "E"}]}')
+    (lab / "profiles" / "Tiny-4x100G.json").write_text('{"breakouts": {}, "ports": [{"name": "E"}]}')
     with pytest.raises(DescriptionError, match="Tiny-4x100G.json: not a HwSKU profile .*speed"):
         load()
 

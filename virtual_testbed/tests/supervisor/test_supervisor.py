@@ -76,8 +76,8 @@ def test_argument_files(up, folder):
     assert engine["switches"] == [{"name": "lab-t0-01", "hwsku": "Tiny-4x100G",
                                    "redis_socket": runtime["switches"]["lab-t0-01"]["redis_socket"]}]
     assert engine["generator_ports"][2] == {
-        "location": "127.1.0.2/3", "chassis": "snappi-lab-2", "port": "Port3", "speed_mbps": 40000,
-        "switch": "lab-t0-01", "switch_port": "Ethernet8", "cable_m": 5}
+        "location": "127.1.0.2/3", "switch": "lab-t0-01", "switch_port": "Ethernet8", "speed_mbps": 40000,
+        "cable_m": 5}
     assert runtime["otg"]["url"].endswith(f":{engine['otg_port']}")
     assert switch["port"] == runtime["switches"]["lab-t0-01"]["ssh_port"]
     assert switch["hwsku"] == "Tiny-4x100G"

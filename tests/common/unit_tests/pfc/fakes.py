@@ -75,6 +75,7 @@ class FakeWorld:
         idle: priorities that the generator does not send.
         resolved: whether hosts resolve their gateway.
         queue_of: priority -> queue in effect, where it is not the priority's own.
+        port_poll_s, queue_poll_s: how often the switch polls counters; its commands show them as of the last poll.
     """
 
     leaked: Mapping[int, int] = field(default_factory=dict)
@@ -107,6 +108,27 @@ class FakeWorld:
     pfc_tx: list[int] = field(default_factory=lambda: [9] * 8)
     storms_seen: int = 0
     storm_classes: tuple[int, ...] = ()
+    port_poll_s: float = 1.0
+    queue_poll_s: float = 10.0
+
+    def __post_init__(self) -> None:
+        """The first poll is that of the start."""
+        self._poll_ports()
+        self._poll_queues()
+
+    def pass_time(self, seconds: float) -> None:
+        """Time passes; nothing is counted meanwhile, so a poll on the way sees what is counted now."""
+        before, self.now = self.now, self.now + seconds
+        if self.now // self.port_poll_s > before // self.port_poll_s:
+            self._poll_ports()
+        if self.now // self.queue_poll_s > before // self.queue_poll_s:
+            self._poll_queues()
+
+    def _poll_ports(self) -> None:
+        self.shown_pfc_rx, self.shown_pfc_tx = list(self.pfc_rx), list(self.pfc_tx)
+
+    def _poll_queues(self) -> None:
+        self.shown_queue_packets = dict(self.queue_packets)
 
     def storm_on(self) -> bool:
         """Whether the storm runs."""
@@ -182,7 +204,7 @@ class FakeClock:
 
     def sleep(self, seconds: float) -> None:
         """Time passes."""
-        self._world.now += seconds
+        self._world.pass_time(seconds)
 
 
 class FakeApi(snappi.Api):  # type: ignore[misc]  # snappi has no types
@@ -274,7 +296,7 @@ class FakeHost:
         if command.startswith("show queue counters"):
             rows = [
                 [world.rx, f"UC{queue}", f"{packets:,}", packets * 1024, 0, 0]
-                for queue, packets in world.queue_packets.items()
+                for queue, packets in world.shown_queue_packets.items()
             ]
             return _table(rows, ["Port", "TxQ", "Counter/pkts", "Counter/bytes", "Drop/pkts", "Drop/bytes"])
         if command == "pfcwd show stats":
@@ -313,7 +335,8 @@ class FakeHost:
 
 
 def _pfc_table(way: str, world: FakeWorld) -> str:
-    counts = {world.rx if way == "Rx" else world.tx: world.pfc_rx if way == "Rx" else world.pfc_tx}
+    shown = world.shown_pfc_rx if way == "Rx" else world.shown_pfc_tx
+    counts = {world.rx if way == "Rx" else world.tx: shown}
     rows = [[port, *(f"{count:,}" for count in counts.get(port, [0] * 8))] for port in PORTS]
     return _table(rows, [f"Port {way}", *(f"PFC{number}" for number in range(8))])
 

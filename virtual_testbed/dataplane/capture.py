@@ -1,0 +1,65 @@
+"""Captures of what a generator port receives: the first frames after its start, data and control."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from virtual_testbed.dataplane.control import ControlFrame
+from virtual_testbed.dataplane.counters import CapturedFrame
+from virtual_testbed.dataplane.frames import data_frame
+from virtual_testbed.dataplane.switch import Path
+from virtual_testbed.dataplane.traffic import DataFlow
+
+
+class Note(NamedTuple):
+    """A frame that reaches the port at `time_ps`: a control frame, or a data frame by its path and number."""
+
+    time_ps: int
+    control: ControlFrame | None
+    path: Path | None
+    number: int
+
+
+class Capture:
+    """One port's capture.
+
+    Attributes:
+        is_open: frames are still recorded.
+    """
+
+    def __init__(self, start_ps: int, limit_frames: int) -> None:
+        self._start_ps, self._limit = start_ps, limit_frames
+        self._stop_ps: int | None = None
+        self._notes: list[Note] = []
+
+    @property
+    def is_open(self) -> bool:
+        """False once it is stopped or full."""
+        return self._stop_ps is None and len(self._notes) < self._limit
+
+    def add(self, note: Note) -> None:
+        """A frame reaches the port, now or soon."""
+        if self.is_open and note.time_ps > self._start_ps:
+            self._notes.append(note)
+
+    def stop(self, now_ps: int) -> None:
+        """Frames from now on are not captured."""
+        self._stop_ps = now_ps if self._stop_ps is None else self._stop_ps
+
+    def cut(self, now_ps: int) -> None:
+        """The cable is cut: what had not come yet never comes."""
+        self._notes = [note for note in self._notes if note.time_ps <= now_ps]
+
+    def frames(self, now_ps: int, flows: Mapping[int, DataFlow]) -> list[CapturedFrame]:
+        """The frames captured by now, as bytes before the FCS; `flows` by number."""
+        until_ps = now_ps if self._stop_ps is None else min(now_ps, self._stop_ps)
+        found = sorted((note for note in self._notes if note.time_ps <= until_ps), key=lambda note: note.time_ps)
+        return [CapturedFrame(note.time_ps, _bytes(note, flows)) for note in found
+                if note.control is not None or (note.path is not None and note.path.flow in flows)]
+
+
+def _bytes(note: Note, flows: Mapping[int, DataFlow]) -> bytes:
+    if note.control is not None:
+        return note.control.data
+    assert note.path is not None
+    return data_frame(flows[note.path.flow], note.number, *note.path.macs)

@@ -1,0 +1,90 @@
+"""Paths of flows through the switches: worked out when something changes, so that a frame only follows them."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from virtual_testbed.dataplane.forwarding import Hop, Topology
+from virtual_testbed.dataplane.generator import FlowState, GeneratorSide, Lane
+from virtual_testbed.dataplane.hooks import Hooks
+from virtual_testbed.dataplane.switch import Path, Switch
+from virtual_testbed.dataplane.traffic import Host
+from virtual_testbed.dataplane.units import frame_time_ps
+
+SwitchCable = tuple[tuple[str, str], tuple[str, str]]
+
+
+class Paths:
+    """Finds the path of every lane.
+
+    Args:
+        switches: all switches by name.
+        hooks: the faults.
+
+    Attributes:
+        by_dscp: frames with different DSCP have paths of their own, as a capture needs to tell them apart.
+    """
+
+    def __init__(self, switches: Mapping[str, Switch], hooks: Hooks) -> None:
+        self._switches, self._hooks = switches, hooks
+        self._topology = Topology((), {}, ())
+        self.by_dscp = False
+
+    def know(self, cables: Sequence[SwitchCable], sides: Mapping[str, GeneratorSide], hosts: Sequence[Host]) -> None:
+        """Take cables between switches, generator ports by name, and hosts."""
+        attached = {name: (side.switch_port.switch.name, side.switch_port.name)
+                    for name, side in sides.items() if side.switch_port is not None}
+        self._topology = Topology(tuple(cables), attached, tuple(hosts))
+
+    def resolve(self, flow: FlowState, side: GeneratorSide) -> None:
+        """Find the paths of a flow's lanes anew."""
+        port = side.switch_port
+        for lane in flow.kinds:
+            lane.path = None
+            if port is not None and side.is_up:
+                configs = {name: switch.config for name, switch in self._switches.items()}
+                hops = self._topology.route(configs, flow.spec, lane.frame_bytes, (port.switch.name, port.name),
+                                            self._is_up)
+                lane.path = self._chain(flow, lane, hops)
+
+    def _is_up(self, switch: str, port: str) -> bool:
+        return self._switches[switch].ports[port].is_up
+
+    def _chain(self, flow: FlowState, lane: Lane, hops: Sequence[Hop]) -> Path | None:
+        following: Path | None = None
+        for hop in reversed(hops):
+            path = self._path(flow, lane, hop)
+            path.onward = following
+            following = path
+        return following
+
+    def _path(self, flow: FlowState, lane: Lane, hop: Hop) -> Path:
+        """The flow's path with these properties, made if it is new."""
+        switch = self._switches[hop.switch]
+        port = switch.ports[hop.in_port]
+        out = switch.ports[hop.out_port] if hop.out_port else None
+        trusted = port.config.dot1p_to_tc
+        traffic_class = trusted[flow.spec.vlan_priority if flow.spec.vlan_id is not None else 0] if trusted \
+            else port.config.dscp_to_tc[lane.dscp]
+        group = port.pgs[port.config.tc_to_pg[traffic_class]]
+        queue = out.queues[out.config.tc_to_queue[traffic_class]] if out is not None else None
+        first = flow.lanes.index(lane)
+        for path in flow.paths:
+            if (path.in_port, path.out, path.blocked, path.pg, path.queue, path.frame_bytes) == (
+                    port, out, hop.blocked, group, queue, lane.frame_bytes) and (
+                        not self.by_dscp or path.number == first):
+                break
+        else:
+            path = Path(flow.index, lane.frame_bytes, port, hop.blocked)
+            path.pg, path.out, path.queue, path.number, path.cycle = group, out, queue, first, len(flow.lanes)
+            flow.paths.append(path)
+            switch.paths.append(path)
+        path.macs = hop.source_mac, hop.destination_mac
+        cell = switch.config.cell_bytes
+        path.size = -(-lane.frame_bytes // cell) * cell
+        path.drop_one_in = 0
+        if hop.blocked is None and out is not None and queue is not None:
+            path.tx_time_ps = frame_time_ps(lane.frame_bytes, out.config.speed_mbps)
+            number, lossless = queue.number, group.is_lossless
+            path.drop_one_in = self._hooks.ask(
+                out.place, number, 0, lambda fault, frames: fault.drop_one_in(number, lossless, frames))
+        return path

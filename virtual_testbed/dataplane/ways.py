@@ -1,0 +1,150 @@
+"""One direction of a cable with the control frames that it carries, and what those do at its end.
+
+A train is **steady** when its frames change nothing: each comes before the pause that it prolongs would end, or the
+receiver does not honour the class.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from virtual_testbed.dataplane.bounds import Stream, busy_period_ps
+from virtual_testbed.dataplane.control import PFC, Control
+from virtual_testbed.dataplane.events import NEVER
+from virtual_testbed.dataplane.generator import GeneratorSide
+from virtual_testbed.dataplane.line import ControlItem, Line
+from virtual_testbed.dataplane.pause import PauseReceiver
+from virtual_testbed.dataplane.switch import SwitchPort
+from virtual_testbed.dataplane.train import Train
+from virtual_testbed.dataplane.units import pause_time_ps
+
+
+class Way(NamedTuple):
+    """A line, the receiver at its end, and the trains that run on it."""
+
+    line: Line
+    receiver: PauseReceiver
+    trains: list[Train]
+
+
+class Steadiness(NamedTuple):
+    """What the trains of a way do: the classes that they keep paused, and when something else happens at first."""
+
+    keeps: frozenset[int]
+    changes_ps: int
+    jitter_ps: int
+
+
+def ways(sides: Iterable[GeneratorSide], ports: Iterable[SwitchPort]) -> list[Way]:
+    """All ways of generator ports and switch ports with cables."""
+    found = [Way(side.line, side.switch_port.receiver, [s.train for s in side.storms if s.train.is_running])
+             for side in sides if side.switch_port is not None]
+    for port in ports:
+        peer = port.peer
+        if isinstance(peer, (SwitchPort, GeneratorSide)):
+            found.append(Way(port.line, peer.receiver, [train for train in port.sender.trains if train.is_running]))
+    return found
+
+
+def under_way(way: Way) -> list[ControlItem]:
+    """Control frames that wait for the line or are on the cable."""
+    return [*way.line.controls, *(frame for _, frame in way.line.flight if isinstance(frame, ControlItem))]
+
+
+def steadiness(way: Way, longest_frame_ps: int) -> Steadiness | None:
+    """What the trains of a way do when data frames of at most this time share the line; None: they fill the line."""
+    receiver = way.receiver
+    streams = [Stream(train.schedule.step, train.item.tx_time_ps, 0) for train in way.trains]
+    jitter_ps = busy_period_ps(streams, longest_frame_ps)
+    if jitter_ps is None:
+        return None
+    keeps: set[int] = set()
+    changes_ps = NEVER
+    for train in way.trains:
+        for priority, quanta in receiver.reading(train.item.frame).pauses:
+            if not receiver.shuts[priority]:
+                continue
+            paused = receiver.since_ps[priority] is not None
+            lasts_ps = pause_time_ps(quanta, receiver.speed_mbps)
+            if paused and quanta and train.schedule.longest_gap_ps + jitter_ps <= lasts_ps and train.limit >= NEVER:
+                keeps.add(priority)
+            elif paused or quanta:
+                changes_ps = min(changes_ps, train.due_ps - 1)
+        if train.limit < NEVER:
+            changes_ps = min(changes_ps, train.schedule.instant_ps(train.limit - 1) - 1)
+    return Steadiness(frozenset(keeps), changes_ps, jitter_ps)
+
+
+def disturbs(way: Way, keeps: frozenset[int]) -> bool:
+    """True when a frame under way, or about to act, does anything but prolong the pause of the classes in `keeps`."""
+    receiver = way.receiver
+    controls: list[Control] = [receiver.reading(item.frame) for item in under_way(way)]
+    controls += [control for _, control in receiver.responding]
+    return any(receiver.shuts[priority] and (priority not in keeps or not quanta)
+               for control in controls if control.kind == PFC for priority, quanta in control.pauses)
+
+
+def carry_begin_ps(way: Way, jitter_ps: int, time_ps: int) -> int:
+    """From when on frames must be looked at one by one to know the state of a steady way at `time_ps`."""
+    longest_ps = max((train.schedule.longest_gap_ps for train in way.trains), default=0)
+    return time_ps - 3 * jitter_ps - way.line.propagation_ps - way.receiver.response_ps - longest_ps
+
+
+def carry(way: Way, jitter_ps: int, time_ps: int) -> None:
+    """Move a way that carries steady trains and nothing else to `time_ps`, every event up to then processed.
+
+    `carry_begin_ps` must lie in the future.
+    """
+    line, receiver, trains = way
+    begin_ps = carry_begin_ps(way, jitter_ps, time_ps)
+    for item in line.controls:
+        item.launched += 1
+    for item in under_way(way):
+        _arrived(receiver, item, 1)
+    line.controls.clear()
+    line.flight.clear()
+    receiver.responding.clear()
+    line.on_line, line.busy_until_ps = None, begin_ps
+    dues: list[tuple[int, int, Train]] = []
+    for train in trains:
+        first = max(train.number, train.schedule.count(begin_ps - 1))
+        train.item.launched += first - train.number
+        _arrived(receiver, train.item, first - train.number)
+        train.number = train.schedule.count(time_ps)
+        dues += [(train.schedule.instant_ps(number), train.order, train) for number in range(first, train.number)]
+    for due_ps, _, train in sorted(dues, key=lambda due: due[:2]):
+        _send(way, train.item, due_ps, time_ps)
+
+
+def _send(way: Way, item: ControlItem, due_ps: int, time_ps: int) -> None:
+    """A frame comes due: what has become of it by `time_ps`."""
+    line, receiver = way.line, way.receiver
+    start_ps = max(due_ps, line.busy_until_ps)
+    if start_ps > time_ps:
+        line.controls.append(item)
+        return
+    end_ps = start_ps + item.tx_time_ps
+    item.launched += 1
+    line.on_line, line.busy_until_ps = item, end_ps
+    if not line.is_up:
+        return
+    arrival_ps = end_ps + line.propagation_ps
+    if arrival_ps > time_ps:
+        line.flight.append((arrival_ps, item))
+        return
+    _arrived(receiver, item, 1)
+    acts_ps, control = arrival_ps + receiver.response_ps, receiver.reading(item.frame)
+    if control.kind != PFC:
+        return
+    if acts_ps > time_ps:
+        receiver.responding.append((acts_ps, control))
+        return
+    for priority, quanta in control.pauses:
+        if receiver.shuts[priority]:
+            receiver.until_ps[priority] = acts_ps + pause_time_ps(quanta, receiver.speed_mbps)
+
+
+def _arrived(receiver: PauseReceiver, item: ControlItem, frames: int) -> None:
+    if frames and item.line.is_up:
+        item.arrived += frames
+        receiver.count(item.frame, frames)

@@ -1,0 +1,140 @@
+"""Faults of dropping and of back-pressure.
+
+For drops the port named is the one that data leaves by; for headroom, XOFF and XON the one that congested data comes in
+on, because the pause frames go out there.
+"""
+from __future__ import annotations
+
+from pfctest.frame import FrameError, PfcFrame, decode
+from virtual_testbed.dataplane.hooks import Fault
+from virtual_testbed.faults.options import NumberedFault
+
+WRONG_PRIORITY = 0
+DROP_ONE_IN = 100
+SEVEN_TIMES_BYTES = 32  # addresses, type, opcode, vector and seven pause times, not padded
+
+
+class LosslessDropped(NumberedFault):
+    """One in `one_in` (100) lossless frames that would leave by the port is dropped (compare buildimage#23727)."""
+
+    name = "lossless-dropped"
+    options = ("one_in",)
+    defaults = {"one_in": DROP_ONE_IN}
+
+    def drop_one_in(self, queue: int, lossless: bool, frames: int) -> int:
+        """`one_in` for lossless queues."""
+        return self.number("one_in") if lossless else frames
+
+
+class LossyDropped(NumberedFault):
+    """One in `one_in` (100) lossy frames that would leave by the port is dropped."""
+
+    name = "lossy-dropped"
+    options = ("one_in",)
+    defaults = {"one_in": DROP_ONE_IN}
+
+    def drop_one_in(self, queue: int, lossless: bool, frames: int) -> int:
+        """`one_in` for lossy queues."""
+        return frames if lossless else self.number("one_in")
+
+
+class HeadroomMissing(Fault):
+    """Lossless priority groups have no headroom: what comes in after XOFF is lost (SONiC#480)."""
+
+    name = "headroom-missing"
+
+    def headroom_bytes(self, group: int, headroom: int) -> int:
+        """None."""
+        return 0
+
+
+class XoffNotSent(Fault):
+    """A congested priority group sends no pause: lossless frames fill the headroom, then are lost
+    (buildimage#25675).
+    """
+
+    name = "xoff-not-sent"
+
+    def xoff_priorities(self, group: int, priorities: frozenset[int]) -> frozenset[int]:
+        """None."""
+        return frozenset()
+
+
+class XoffOnePriorityOnly(Fault):
+    """Of several priorities that share a congested group only the lowest is paused (compare sonic-mgmt#20075). With
+    SONiC's own maps no group has two: nothing changes then.
+    """
+
+    name = "xoff-one-priority-only"
+
+    def xoff_priorities(self, group: int, priorities: frozenset[int]) -> frozenset[int]:
+        """The lowest."""
+        return frozenset(sorted(priorities)[:1])
+
+
+class XoffWrongPriority(Fault):
+    """A congested group pauses priority 0 as well (buildimage#17886, #20590)."""
+
+    name = "xoff-wrong-priority"
+
+    def xoff_priorities(self, group: int, priorities: frozenset[int]) -> frozenset[int]:
+        """Those and 0; a group that pauses nothing goes on doing so."""
+        return priorities | {WRONG_PRIORITY} if priorities else priorities
+
+
+class XonNotSent(Fault):
+    """The end of congestion is not told: the sender goes on when its pause has lapsed (compare sonic-mgmt#7058)."""
+
+    name = "xon-not-sent"
+
+    def sends_xon(self, priority: int, sends: bool) -> bool:
+        """Never."""
+        return False
+
+
+class RefreshMissing(Fault):
+    """XOFF is sent once and not repeated while the congestion lasts: the sender goes on when its pause has lapsed."""
+
+    name = "refresh-missing"
+
+    def refreshes(self, priority: int, refreshes: bool) -> bool:
+        """Never."""
+        return False
+
+
+class ZeroSourceSent(Fault):
+    """The port's PFC frames have the source address 00:00:00:00:00:00 (SONiC#418)."""
+
+    name = "zero-source-sent"
+
+    def emitted(self, frame: bytes) -> bytes:
+        """With that source."""
+        return frame[:6] + bytes(6) + frame[12:] if _meant(self, frame) else frame
+
+
+class MalformedPfcSent(Fault):
+    """The port's PFC frames end after seven of their eight pause times, too short for any receiver, which discards
+    them (sonic-mgmt#7420, there of a traffic generator).
+    """
+
+    name = "malformed-pfc-sent"
+
+    def emitted(self, frame: bytes) -> bytes:
+        """Without the eighth time and the padding."""
+        return frame[:SEVEN_TIMES_BYTES] if _meant(self, frame) else frame
+
+
+def _meant(fault: Fault, frame: bytes) -> bool:
+    """True when a frame that is about to be sent enables the fault's priority, or the fault is about all."""
+    if fault.scope.priority is None:
+        return True
+    try:
+        read = decode(frame, any_destination=True)
+    except FrameError:  # another fault has been at it
+        return False
+    return isinstance(read, PfcFrame) and fault.scope.priority in read.pauses
+
+
+FAULTS: tuple[type[Fault], ...] = (
+    LosslessDropped, LossyDropped, HeadroomMissing, XoffNotSent, XoffOnePriorityOnly, XoffWrongPriority, XonNotSent,
+    RefreshMissing, ZeroSourceSent, MalformedPfcSent)

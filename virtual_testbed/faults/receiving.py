@@ -1,0 +1,165 @@
+"""Faults of a port that receives pause frames: what it makes of them, does about them and counts.
+
+The port named is the one where the pause arrives, which is also the one that data should stop leaving by. What a fault
+is modelled on is named by repository and number (`buildimage` is sonic-net/sonic-buildimage); those without a name are
+made up.
+"""
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pfctest.frame import PauseFrame, PfcFrame, decode
+from virtual_testbed.dataplane.control import DISCARD, GLOBAL_PAUSE, PFC, Control
+from virtual_testbed.dataplane.hooks import Fault
+from virtual_testbed.dataplane.units import PS_PER_SECOND
+from virtual_testbed.faults.options import NumberedFault, concerns
+
+LOSSY_QUEUE = 1
+CLASSES = range(8)
+NO_SOURCE = bytes(6)
+
+
+class PauseIgnored(Fault):
+    """A received pause stops nothing (it is counted). One port deaf to PFC: sonic-mgmt#17166 asks to test each."""
+
+    name = "pause-ignored"
+
+    def shut_queues(self, priority: int, queues: frozenset[int]) -> frozenset[int]:
+        """No queue."""
+        return frozenset()
+
+
+class LossyQueuePaused(Fault):
+    """A pause of any class also shuts lossy queue 1 (buildimage#23441)."""
+
+    name = "lossy-queue-paused"
+
+    def shut_queues(self, priority: int, queues: frozenset[int]) -> frozenset[int]:
+        """Its queue and queue 1."""
+        return queues | {LOSSY_QUEUE}
+
+
+class PauseLeaks(NumberedFault):
+    """A shut queue lets one frame out every `period_ms` milliseconds, 1000 unless given (compare sonic-mgmt#3253)."""
+
+    name = "pause-leaks"
+    options = ("period_ms",)
+    defaults = {"period_ms": 1000}
+
+    def leak_period_ps(self, queue: int, period_ps: int) -> int:
+        """What `period_ms` says."""
+        return self.number("period_ms") * (PS_PER_SECOND // 1000)
+
+
+class SlowResponse(NumberedFault):
+    """A pause takes effect after `factor` (4) times the healthy response time, which on the switch profiles is the
+    whole allowance of `pfctest.timing.response_allowance_ps` (the untested limit of sonic-mgmt#6223).
+    """
+
+    name = "slow-response"
+    options = ("factor",)
+    defaults = {"factor": 4}
+
+    def response_ps(self, response_ps: int) -> int:
+        """`factor` times as long."""
+        return self.number("factor") * response_ps
+
+
+class ZeroQuantaIgnored(Fault):
+    """A pause time of 0 does not resume: the class waits until its timer expires, and the frame does not count."""
+
+    name = "zero-quanta-ignored"
+
+    def parse(self, frame: bytes, reading: Control) -> Control:
+        """Without the classes that should resume."""
+        kept = tuple((number, quanta) for number, quanta in reading.pauses if quanta or not concerns(self, number))
+        return replace(reading, pauses=kept)
+
+
+class ZeroSourceIgnored(Fault):
+    """A PFC frame with source address 00:00:00:00:00:00 is discarded (sonic-mgmt#6172)."""
+
+    name = "zero-source-ignored"
+
+    def parse(self, frame: bytes, reading: Control) -> Control:
+        """Discarded, when it enables a priority of the scope."""
+        meant = self.scope.priority is None or self.scope.priority in dict(reading.pauses)
+        return Control(DISCARD) if reading.kind == PFC and frame[6:12] == NO_SOURCE and meant else reading
+
+
+class EmptyVectorHonoured(Fault):
+    """A PFC frame that enables no class acts on, and counts for, every class whose time is not 0 (the gap of
+    sonic-mgmt#6733).
+    """
+
+    name = "empty-vector-honoured"
+
+    def parse(self, frame: bytes, reading: Control) -> Control:
+        """As if the bits of those classes were set."""
+        if reading.kind != PFC or reading.pauses:
+            return reading
+        read = decode(frame, any_destination=True)
+        assert isinstance(read, PfcFrame), "a frame understood as PFC is one"
+        return Control(PFC, tuple((number, quanta) for number, quanta in enumerate(read.quanta)
+                                  if quanta and concerns(self, number)))
+
+
+class GlobalPauseHonoured(Fault):
+    """An 802.3x pause is taken for PFC of all eight classes with its time: it pauses those that PFC is enabled for and
+    counts for all (what sonic-mgmt#2198 tests).
+    """
+
+    name = "global-pause-honoured"
+
+    def parse(self, frame: bytes, reading: Control) -> Control:
+        """PFC of all classes."""
+        if reading.kind != GLOBAL_PAUSE:
+            return reading
+        read = decode(frame, any_destination=True)
+        assert isinstance(read, PauseFrame), "a frame understood as 802.3x pause is one"
+        return Control(PFC, tuple((number, read.quanta) for number in CLASSES if concerns(self, number)))
+
+
+class PfcNotCounted(Fault):
+    """Received PFC frames act but are not counted (buildimage#5540)."""
+
+    name = "pfc-not-counted"
+
+    def counted(self, priority: int, priorities: frozenset[int]) -> frozenset[int]:
+        """Under none."""
+        return frozenset()
+
+
+class PfcMiscounted(Fault):
+    """Received PFC frames are counted under the next priority, 0 after 7 (the motive of sonic-mgmt#4702)."""
+
+    name = "pfc-miscounted"
+
+    def counted(self, priority: int, priorities: frozenset[int]) -> frozenset[int]:
+        """Under the next one."""
+        return frozenset((number + 1) % len(CLASSES) for number in priorities)
+
+
+class PfcCountedAsData(Fault):
+    """Received PFC frames are counted as data too (the gap of sonic-mgmt#6638)."""
+
+    name = "pfc-counted-as-data"
+
+    def counts_as_data(self, counts: bool) -> bool:
+        """Always."""
+        return True
+
+
+class PfcForwarded(Fault):
+    """Received MAC control frames are flooded to the other ports instead of staying on the link."""
+
+    name = "pfc-forwarded"
+
+    def forwards_control(self, forwards: bool) -> bool:
+        """Always."""
+        return True
+
+
+FAULTS: tuple[type[Fault], ...] = (
+    PauseIgnored, LossyQueuePaused, PauseLeaks, SlowResponse, ZeroQuantaIgnored, ZeroSourceIgnored, EmptyVectorHonoured,
+    GlobalPauseHonoured, PfcNotCounted, PfcMiscounted, PfcCountedAsData, PfcForwarded)

@@ -1,0 +1,67 @@
+"""COUNTERS_DB of one switch: what is polled, what shows at once, and what faults make of it."""
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+
+from virtual_testbed.dataplane.configuration import SwitchConfig
+from virtual_testbed.dataplane.counters import PortCounters, SwitchCounters
+from virtual_testbed.dataplane.hooks import Hooks, Place
+from virtual_testbed.sonic.counters import (
+    WATCHDOG_FIELDS, Hash, ObjectIds, Reading, rate_readings, readings, watchdog_readings)
+from virtual_testbed.sonic.publisher import Publisher
+
+_PS_PER_SECOND = 10**12
+
+
+class CountersDb:
+    """See the module.
+
+    Args:
+        switch: the switch's name in the data plane.
+        publisher: writes the database; its owner closes it.
+        ids: of the switch's objects.
+        hooks: the faults, and the present instant.
+    """
+
+    def __init__(self, switch: str, publisher: Publisher, ids: ObjectIds, hooks: Hooks) -> None:
+        self._switch, self._publisher, self._ids, self._hooks = switch, publisher, ids, hooks
+        self._rated: tuple[int, Mapping[str, PortCounters]] | None = None
+
+    def poll(self, groups: Collection[str], counters: SwitchCounters, config: SwitchConfig) -> None:
+        """Write the counters of these groups. Raises DatabaseError."""
+        found = [reading for group in groups for reading in readings(group, self._ids, counters)]
+        if "PORT" in groups:
+            found += self._rates(counters)
+        self._publish(found, config)
+
+    def publish_watchdog(self, counters: SwitchCounters, config: SwitchConfig) -> None:
+        """Write what the watchdog, which polls by itself, knows of each queue. Raises DatabaseError."""
+        self._publish(watchdog_readings(self._ids, counters, config), config)
+        for port, queue in self._ids.queues():
+            if (port, queue) not in counters.watchdog:
+                self._publisher.drop_fields(f"COUNTERS:{self._ids.queue(port, queue)}", WATCHDOG_FIELDS)
+
+    def _publish(self, found: Iterable[Reading], config: SwitchConfig) -> None:
+        hashes: dict[str, Hash] = {}
+        for reading in found:
+            fields = self._seen(reading, config)
+            for table in reading.tables:
+                hashes.setdefault(f"{table}:{reading.oid}", {}).update(fields)
+        self._publisher.publish(hashes)
+
+    def _seen(self, reading: Reading, config: SwitchConfig) -> Mapping[str, str]:
+        """The fields as the faults let them be seen."""
+        if not self._hooks.faults:
+            return reading.fields
+        place = Place(self._switch, reading.port, config.ports[reading.port].speed_mbps)
+        answer: Mapping[str, str] = reading.fields
+        return self._hooks.ask(place, reading.number, answer, lambda fault, fields: fault.published(
+            reading.name, fields))
+
+    def _rates(self, counters: SwitchCounters) -> list[Reading]:
+        """Since the last poll of the ports; none at the first one."""
+        then, now = self._rated, self._hooks.now_ps
+        self._rated = (now, counters.ports) if then is None or now != then[0] else then
+        if then is None or now <= then[0]:
+            return []
+        return list(rate_readings(self._ids, then[1], counters.ports, (now - then[0]) / _PS_PER_SECOND))

@@ -1,0 +1,61 @@
+"""SONiC's flex counters: which counters are brought into COUNTERS_DB together, and at which instants.
+
+Hardware counts exactly; COUNTERS_DB holds what was read at the last poll. Here group G with interval I is polled at
+every multiple of I since the start of the testbed. Intervals and states are those of CONFIG_DB's FLEX_COUNTER_TABLE;
+the defaults are orchagent's (sonic-swss `portsorch.cpp`, `flexcounterorch.cpp`). Nobody can read a database while time
+is being computed, so of all polls in an advance only the last one of each group has to be made.
+"""
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from virtual_testbed.sonic.databases import Config, Row
+
+TABLE = "FLEX_COUNTER_TABLE"
+DEFAULT_MS = {"PORT": 1_000, "QUEUE": 10_000, "PG_DROP": 10_000, "QUEUE_WATERMARK": 60_000, "PG_WATERMARK": 60_000}
+"""Groups that this switch polls, and how often unless CONFIG_DB says otherwise, in milliseconds."""
+SHORTEST_MS, LONGEST_MS = 100, 3_600_000
+_PS_PER_MS = 10**9
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """`by_group`: picoseconds between two polls of each group that is polled. `problems`: one sentence a bad row."""
+
+    by_group: Mapping[str, int]
+    problems: tuple[str, ...] = ()
+
+    def last_polls(self, after_ps: int, until_ps: int) -> dict[int, set[str]]:
+        """The last poll of each group after one instant, up to and including another: instant -> groups."""
+        polls: dict[int, set[str]] = {}
+        for group, interval in self.by_group.items():
+            instant = until_ps // interval * interval
+            if instant > after_ps:
+                polls.setdefault(instant, set()).add(group)
+        return polls
+
+
+def read_intervals(config: Config) -> Intervals:
+    """The intervals of a CONFIG_DB. As in orchagent a group without a row, or not enabled, is not polled."""
+    intervals, problems = {}, []
+    rows = config.get(TABLE, {})
+    for group, default in DEFAULT_MS.items():
+        try:
+            interval = _interval_ms(rows.get(group, {}), default)
+        except ValueError as error:
+            problems.append(f"{TABLE}|{group} ignored: {error}")
+            continue
+        if interval is not None:
+            intervals[group] = interval * _PS_PER_MS
+    return Intervals(intervals, tuple(problems))
+
+
+def _interval_ms(row: Row, default: int) -> int | None:
+    status, text = str(row.get("FLEX_COUNTER_STATUS", "disable")), str(row.get("POLL_INTERVAL", default))
+    if status not in ("enable", "disable"):
+        raise ValueError(f"FLEX_COUNTER_STATUS must be enable or disable, found {status!r}")
+    if not re.fullmatch(r"[0-9]+", text) or not SHORTEST_MS <= int(text) <= LONGEST_MS:
+        raise ValueError(f"POLL_INTERVAL must be {SHORTEST_MS}..{LONGEST_MS} milliseconds, found {text!r}")
+    return int(text) if status == "enable" else None

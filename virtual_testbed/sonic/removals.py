@@ -1,0 +1,35 @@
+"""Faults that swallow what is removed from CONFIG_DB, so that the hardware keeps it."""
+from __future__ import annotations
+
+from dataclasses import replace
+
+from virtual_testbed.dataplane.configuration import SwitchConfig, SwitchPortConfig
+from virtual_testbed.dataplane.hooks import Hooks, Place
+
+
+def withhold_removals(old: SwitchConfig, new: SwitchConfig, hooks: Hooks) -> SwitchConfig:
+    """The new configuration, with what it removes from the old one and a fault does not let through."""
+    if not hooks.faults:
+        return new
+    ports = {name: _pfc_kept(_watchdog_kept(port, old.ports[name], new.name, hooks), old.ports[name], new.name, hooks)
+             for name, port in new.ports.items()}
+    return replace(new, ports=ports)
+
+
+def _watchdog_kept(new: SwitchPortConfig, old: SwitchPortConfig, switch: str, hooks: Hooks) -> SwitchPortConfig:
+    if old.watchdog is None or new.watchdog is not None:
+        return new
+    reaches = hooks.ask(Place(switch, new.name, new.speed_mbps), None, True,
+                        lambda fault, answer: fault.watchdog_removal_reaches_hardware(answer))
+    return new if reaches else replace(new, watchdog=old.watchdog)
+
+
+def _pfc_kept(new: SwitchPortConfig, old: SwitchPortConfig, switch: str, hooks: Hooks) -> SwitchPortConfig:
+    """A priority that stays lossless keeps the priority group that was derived for it, too."""
+    place = Place(switch, new.name, new.speed_mbps)
+    kept = {priority for priority in old.pfc_priorities - new.pfc_priorities if not hooks.ask(
+        place, priority, True, lambda fault, answer: fault.pfc_removal_reaches_hardware(answer))}
+    if not kept:
+        return new
+    groups = {group: profile for group, profile in old.priority_groups.items() if group in kept}
+    return replace(new, pfc_priorities=new.pfc_priorities | kept, priority_groups={**groups, **new.priority_groups})

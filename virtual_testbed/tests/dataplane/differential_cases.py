@@ -1,0 +1,278 @@
+"""Random small testbeds for the differential test: switches, cables, faults, traffic, and what happens when."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+from virtual_testbed.dataplane.configuration import (BufferProfile, PoolConfig, SchedulerConfig, SwitchConfig,
+                                                     SwitchPortConfig, VlanConfig, WatchdogConfig)
+from virtual_testbed.dataplane.traffic import DataFlow, Flow, GeneratorPort, Host
+from virtual_testbed.tests.dataplane import testbeds
+from virtual_testbed.tests.dataplane.differential_chooser import Chooser, SeedChooser, chance, some
+from virtual_testbed.tests.dataplane.differential_traffic import Place, Style, data_flows, storms, wire_fps
+from virtual_testbed.tests.dataplane.oracle import Link, OracleFault, SwitchLink
+
+Step = tuple[int, str, Any]
+US, MS = testbeds.US, testbeds.MS
+ACTIONS = ("drop", "forward", "alert")
+CABLES = [5, 0, 1, 40, 300]
+
+
+@dataclass
+class Case:
+    """A testbed, its traffic, and what happens when: (ps, command, argument)."""
+
+    family: str
+    configs: list[SwitchConfig] = field(default_factory=list)
+    links: list[Link] = field(default_factory=list)
+    switch_links: list[SwitchLink] = field(default_factory=list)
+    ports: list[GeneratorPort] = field(default_factory=list)
+    hosts: list[Host] = field(default_factory=list)
+    flows: list[Flow] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    faults: list[OracleFault] = field(default_factory=list)
+
+    def describe(self) -> str:
+        """The case in a form that a person can read."""
+        parts: list[tuple[str, list[Any]]] = [
+            ("switch", [_shown(config) for config in self.configs]), ("cable", [*self.links, *self.switch_links]),
+            ("port", list(self.ports)), ("host", list(self.hosts)), ("flow", list(self.flows)),
+            ("fault", list(self.faults)),
+            ("step", [step if step[1] != "configure" else (*step[:2], _shown(step[2])) for step in self.steps])]
+        return "\n".join([f"family {self.family}", *(f"{what} {item}" for what, items in parts for item in items)])
+
+
+def _shown(config: SwitchConfig) -> str:
+    """What the cases vary of a switch; the ports share their buffers, schedulers and maps."""
+    shared = next(iter(config.ports.values()))
+    lines = [f"{config.name} {config.asic_type}, cells of {config.cell_bytes}, big_red_switch {config.big_red_switch}, "
+             f"{config.pools}", f"groups {dict(shared.priority_groups)}, of classes {dict(shared.tc_to_pg)}",
+             f"queues 0 {shared.queues[0]}, 3 {shared.queues[3]}",
+             "schedulers " + ", ".join(f"{n}: {s.type} {s.weight}" for n, s in shared.schedulers.items())]
+    lines += [f"dot1p {dict(shared.dot1p_to_tc)}"] if shared.dot1p_to_tc else []
+    lines += [f"{name} {port.speed_mbps} Mb/s, up {port.admin_up}, PFC {sorted(port.pfc_priorities)}, response "
+              f"{port.response_ps} ps, {port.watchdog}" for name, port in config.ports.items()]
+    return "\n    ".join(lines)
+
+
+@dataclass(frozen=True)
+class Family:
+    """How the cases of a family are made.
+
+    Attributes:
+        frames: frames on the generators' lines, about; the span follows from it.
+        changes: commands in the course of the case that may occur.
+    """
+
+    style: Style = Style()
+    speeds: tuple[int, ...] = (100_000, 25_000, 50_000, 400_000)
+    switches: tuple[int, ...] = (1,)
+    ports: tuple[int, ...] = (2, 3, 4)
+    frames: int = 4000
+    span: tuple[int, int] = (20 * US, 20 * MS)
+    changes: tuple[str, ...] = ("stop", "start", "priorities")
+    faults: tuple[str, ...] = ()
+    watchdog: bool = False
+    small_buffers: bool = False
+    responses: bool = False
+    honouring: int = 90
+
+
+RECEIVING = ("pause-ignored", "lossy-queue-paused", "pause-leaks", "slow-response", "zero-quanta-ignored",
+             "zero-source-ignored", "empty-vector-honoured", "global-pause-honoured", "pfc-not-counted",
+             "pfc-miscounted", "pfc-counted-as-data", "pfc-forwarded")
+BUFFERING = ("lossless-dropped", "lossy-dropped", "headroom-missing", "xoff-not-sent", "xoff-one-priority-only",
+             "xoff-wrong-priority", "xon-not-sent", "refresh-missing", "zero-source-sent", "malformed-pfc-sent")
+MANAGING = ("watchdog-blind", "watchdog-leaks")
+BY_PRIORITY = ("pause-ignored", "lossy-queue-paused", "zero-quanta-ignored", "pfc-not-counted", "pfc-miscounted",
+               "refresh-missing", "xon-not-sent", "lossless-dropped", "watchdog-blind", "pause-leaks")
+STORM = (0xFFFF,)
+FAMILIES = {
+    "general": Family(responses=True, changes=("stop", "start", "priorities", "hold", "go on", "clear")),
+    "steady": Family(Style(Fraction(9, 10), ends=False, storms=1, quanta=STORM, lapse=False), (100_000, 400_000),
+                     ports=(2, 3), frames=9000, changes=()),
+    "exact": Family(Style(exactly=True, ends=False, storms=1, quanta=STORM, lapse=False), (100_000, 400_000, 800_000),
+                    ports=(2, 3), frames=9000, changes=()),
+    "fill": Family(Style(ends=False, storms=0, incast=True), ports=(3, 4), frames=8000, small_buffers=True,
+                   responses=True, changes=("stop", "start")),
+    "lapsing": Family(Style(quanta=(20, 200, 1000), ends=False), frames=6000, responses=True),
+    "watchdog": Family(Style(Fraction(1, 10), quanta=(0xFFFF, 0xFFFF, 2000), unit_ps=200 * US), (10_000,),
+                       frames=9000, span=(6 * MS, 12 * MS), watchdog=True,
+                       changes=("stop", "start", "priorities", "watchdog", "red", "stop", "start")),
+    "chain": Family(switches=(2, 2, 3), ports=(1, 2), frames=2500, responses=True, small_buffers=True),
+    "mixed": Family(Style(mixed=True, odd=True), responses=True),
+    "faults": Family(Style(odd=True, mixed=True), faults=RECEIVING, responses=True, small_buffers=True),
+    "buffer faults": Family(Style(ends=False, storms=1, incast=True), (400_000, 100_000, 800_000), ports=(3,),
+                            frames=8000, faults=BUFFERING, responses=True, small_buffers=True),
+    "watchdog faults": Family(Style(Fraction(1, 10), quanta=(0xFFFF,), ends=False), (10_000,), frames=6000,
+                              span=(6 * MS, 9 * MS), watchdog=True, faults=MANAGING),
+    "flaps": Family(switches=(1, 1, 2), ports=(2, 3), small_buffers=True, responses=True,
+                    changes=("down", "down", "up", "up", "admin", "stop", "start")),
+}
+
+
+def make_case(seed: int, family: str | None = None) -> Case:
+    """The case of a seed; without a family it has one in the order of the seeds."""
+    return build_case(SeedChooser(seed), family or list(FAMILIES)[seed % len(FAMILIES)])
+
+
+def build_case(chooser: Chooser, family: str) -> Case:
+    """A random case of a family."""
+    kind, case = FAMILIES[family], Case(family)
+    _testbed(chooser, case, kind)
+    macs = {config.name: config.mac for config in case.configs}
+    places = [Place(port.name, host, macs[link[1]], link[3])
+              for port, host, link in zip(case.ports, case.hosts, case.links)]
+    case.flows = data_flows(chooser, places, kind.style) + storms(chooser, places, kind.style)
+    span_ps = _span(case, kind)
+    if kind.faults:
+        case.faults = _faults(chooser, case, span_ps, kind.faults)
+    case.steps = _steps(chooser, case, kind, span_ps)
+    return case
+
+
+def _span(case: Case, kind: Family) -> int:
+    """How long the case lasts, so that about the family's number of frames is sent."""
+    speeds = {port.name: link[3] for port, link in zip(case.ports, case.links)}
+    fps = Fraction(1)
+    for flow in case.flows:
+        sizes = flow.sizes if isinstance(flow, DataFlow) else (len(flow.frame) + 4,)
+        fps += min(flow.rate_fps, wire_fps(sizes, speeds[flow.tx_port]))
+    low, high = kind.span
+    return min(max(int(kind.frames * testbeds.SECOND / fps), low), high)
+
+
+# ---- the testbed
+
+def _testbed(chooser: Chooser, case: Case, kind: Family) -> None:
+    speed, count = chooser.choice(kind.speeds), chooser.choice(kind.switches)
+    make = _configuration(chooser, kind)
+    sizes = [chooser.choice(kind.ports) for _ in range(count)]
+    if count > 1:
+        sizes[0] = max(sizes[0], 1)
+    for number, ports in enumerate(sizes):
+        name, names = f"sw{number}", []
+        for place in range(ports):
+            names.append(testbeds.port_name(place))
+            cable_speed = speed if chance(chooser, 80) or kind.watchdog or kind.style.exactly else chooser.choice(
+                [25_000, 100_000])
+            _add_generator_port(chooser, case, kind, (name, names[-1], cable_speed, chooser.choice(CABLES)))
+        names += [testbeds.port_name(20 + place) for place in range(4)] if count > 1 else []
+        case.configs.append(make(name, number, names))
+    for number in range(count - 1):
+        for twin in range(chooser.choice([1, 1, 2]) if number == 0 else 1):
+            a, b = f"sw{number}", f"sw{number + 1}"
+            case.switch_links.append(((a, testbeds.port_name(20 + twin)), (b, testbeds.port_name(22 + twin)), speed,
+                                      chooser.choice(CABLES)))
+    _set_speeds(chooser, case, kind)
+
+
+def _add_generator_port(chooser: Chooser, case: Case, kind: Family, link: tuple[str, str, int, int]) -> None:
+    number = len(case.links)
+    case.links.append((testbeds.location(number), *link))
+    honours = chance(chooser, kind.honouring)
+    case.ports.append(GeneratorPort(f"p{number}", testbeds.location(number), 0,
+                                    tuple((n, n) for n in range(8)) if honours else (), False,
+                                    _response(chooser, kind)))
+    case.hosts.append(Host(f"h{number}", f"p{number}", testbeds.mac(number),
+                           (f"192.168.0.{number + 2}", f"fc02:1000::{number + 2:x}")))
+
+
+def _response(chooser: Chooser, kind: Family) -> int:
+    return chooser.choice([0, 0, 2_017_280, 33_000, chooser.number(1, 5 * US)]) if kind.responses else 0
+
+
+def _configuration(chooser: Chooser, kind: Family) -> Callable[[str, int, list[str]], SwitchConfig]:
+    """A maker of switch configurations (name, number, port names) that share buffers and schedulers."""
+    lossless = BufferProfile("ingress", chooser.choice([0, 208, 1248, 1000]), chooser.choice([0, -2, -1, 1, 3]), None,
+                             chooser.choice([165_568, 20_000, 3000]), chooser.choice([0, 2288]),
+                             chooser.choice([0, 2288]))
+    if chance(chooser, 20):
+        lossless = replace(lossless, dynamic_th=None, static_th=chooser.choice([5000, 20_000]))
+    lossy_queue = BufferProfile("egress_lossy", chooser.choice([0, 1664]), chooser.choice([-1, 0, 1]))
+    lossless_queue = BufferProfile("egress_lossless", 0, None, 1 << 40)
+    kinds = [*(SchedulerConfig("DWRR", weight) for weight in (14, 1, 5)), SchedulerConfig("STRICT")]
+    schedulers = {q: chooser.choice(kinds) for q in range(8) if not chance(chooser, 10)}
+    pools = {"ingress": PoolConfig(chooser.choice([40_000, 100_000] if kind.small_buffers else
+                                                  [400_000, 40_000, 100_000, 8_000_000]),
+                                   chooser.choice([0, 0, 30_000])),
+             "egress_lossless": PoolConfig(1 << 40), "egress_lossy": PoolConfig(chooser.choice([200_000, 20_000]))}
+    dot1p = {n: (n + 3) % 7 for n in range(8)} if kind.style.mixed and chance(chooser, 40) else {}
+    groups = {**testbeds.TC_TO_PG, 4: chooser.choice([4, 4, 3])}
+    port = SwitchPortConfig("", 100_000, True, frozenset({3, 4}), frozenset({3, 4}), testbeds.DSCP_TO_TC,
+                            testbeds.IDENTITY, groups, testbeds.IDENTITY,
+                            {0: BufferProfile("ingress", 0, None, 1 << 40), 3: lossless, 4: lossless},
+                            {q: lossless_queue if q in (3, 4) else lossy_queue for q in range(8)}, schedulers,
+                            dot1p_to_tc=dot1p)
+    cell, asic = chooser.choice([208, 1, 80, 254]), chooser.choice(["broadcom", "mellanox", "vs"])
+
+    def make(name: str, number: int, names: list[str]) -> SwitchConfig:
+        return SwitchConfig(name, f"00:aa:bb:cc:dd:e{number}", asic, cell,
+                            {n: replace(port, name=n) for n in names}, pools, (VlanConfig(1000, frozenset(names)),))
+    return make
+
+
+def _set_speeds(chooser: Chooser, case: Case, kind: Family) -> None:
+    """Give the ports the speeds of their cables, and what each port has of its own."""
+    speeds = {(switch, port): speed for _, switch, port, speed, _ in case.links}
+    speeds |= {end: speed for a, b, speed, _ in case.switch_links for end in (a, b)}
+    for place, config in enumerate(case.configs):
+        for name in config.ports:
+            own: dict[str, Any] = {"speed_mbps": speeds.get((config.name, name), 100_000),
+                                   "response_ps": _response(chooser, kind)}
+            if kind.watchdog:
+                own["watchdog"] = WatchdogConfig(chooser.choice(ACTIONS), chooser.choice([1, 2]),
+                                                 chooser.choice([1, 2, None]))
+            config = testbeds.change_port(config, name, **own)
+        case.configs[place] = replace(config, watchdog_poll_ms=1)
+
+
+# ---- what is broken, and what happens
+
+def _faults(chooser: Chooser, case: Case, span_ps: int, names: tuple[str, ...]) -> list[OracleFault]:
+    found: dict[str, OracleFault] = {}
+    for name in some(chooser, names, 1, 2):
+        _, switch, port, _, _ = chooser.choice(case.links)
+        since = chooser.choice([0, chooser.number(1, span_ps)]) if name != "pfc-forwarded" else 0
+        until = chooser.choice([None, since + chooser.number(1, span_ps)]) if name != "pfc-forwarded" else None
+        value = {"pause-leaks": 1, "slow-response": chooser.choice([2, 4]), "lossless-dropped": 7,
+                 "lossy-dropped": 5}.get(name, 1)
+        priority = 3 if name in BY_PRIORITY and chance(chooser, 30) else None
+        found[port] = OracleFault(name, switch, port, priority, since, until, value)
+    return list(found.values())
+
+
+def _steps(chooser: Chooser, case: Case, kind: Family, span_ps: int) -> list[Step]:
+    names = [flow.name for flow in case.flows]
+    times = sorted(chooser.number(0, span_ps) for _ in range(chooser.number(0, 4) if kind.changes else 0))
+    steps: list[Step] = [(0, "start", names)]
+    configs = {config.name: config for config in case.configs}
+    for time in times:
+        steps += [(time, *_change(chooser, case, configs, kind))]
+    steps += [(chooser.number(0, span_ps), "read", None) for _ in range(chooser.number(1, 5))]
+    steps += [(span_ps, "read", None), (span_ps, "stop", names), (span_ps + span_ps // 2, "read", None)]
+    return sorted(steps, key=lambda step: step[0])
+
+
+def _change(chooser: Chooser, case: Case, configs: dict[str, SwitchConfig], kind: Family) -> tuple[str, Any]:
+    """A command in the course of a case."""
+    names = [flow.name for flow in case.flows]
+    what = chooser.choice(kind.changes)
+    commands = {"stop": "stop", "start": "start", "hold": "hold", "go on": "go on", "clear": "clear"}
+    if what in commands:
+        return commands[what], some(chooser, names, 1, len(names))
+    if what in ("down", "up"):
+        return what, chooser.choice(case.ports).name
+    config = chooser.choice(list(configs.values()))
+    port = chooser.choice(list(config.ports))
+    if what == "priorities":
+        change: dict[str, Any] = {"pfc_priorities": frozenset(chooser.choice([{3, 4}, {3}, set()]))}
+    elif what == "admin":
+        change = {"admin_up": not config.ports[port].admin_up}
+    else:
+        change = {"watchdog": chooser.choice([None, WatchdogConfig("drop", 1, 1)])}
+    configs[config.name] = (replace(config, big_red_switch=not config.big_red_switch) if what == "red"
+                            else testbeds.change_port(config, port, **change))
+    return "configure", configs[config.name]

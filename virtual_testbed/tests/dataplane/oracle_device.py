@@ -1,0 +1,69 @@
+"""A switch of the oracle: its ports, its configuration, its watchdog's polls."""
+from __future__ import annotations
+
+from virtual_testbed.dataplane.configuration import SwitchConfig
+from virtual_testbed.tests.dataplane.oracle_clock import POLL, Cable, Clock
+from virtual_testbed.tests.dataplane.oracle_control import OracleFault
+from virtual_testbed.tests.dataplane.oracle_forwarding import Ways
+from virtual_testbed.tests.dataplane.oracle_scheduler import Round
+from virtual_testbed.tests.dataplane.oracle_switch import Device, SwitchPort
+from virtual_testbed.tests.dataplane.oracle_watchdog import Watch
+
+
+class Switch(Device):
+    """One switch."""
+
+    def __init__(self, clock: Clock, config: SwitchConfig, faults: list[OracleFault], ways: Ways) -> None:
+        super().__init__(clock, config, faults, ways)
+        self.watches: dict[tuple[str, int], Watch] = {}
+        self.poll_ms, self.big_red_switch, self._polling = 0, False, object()
+
+    def plug(self, name: str, cable: Cable, index: int) -> None:
+        """Make a port with its cable."""
+        self.ports[name] = SwitchPort(self, name, cable, index)
+
+    def configure(self, config: SwitchConfig) -> None:
+        """Take a configuration."""
+        before, self.config = self.config, config
+        for name, port in self.ports.items():
+            for number in range(8):
+                port.groups[number].profile = config.ports[name].priority_groups.get(number)
+                port.queues[number].profile = config.ports[name].queues.get(number)
+            if before.ports[name].schedulers != config.ports[name].schedulers:
+                port.round = Round()
+        self.pools.configure(config.pools)
+        for port in self.ports.values():
+            port.priorities_changed()
+        self.set_watchdog()
+
+    def set_watchdog(self) -> None:
+        """Take the watchdog's part of the configuration."""
+        for name, port in self.ports.items():
+            for queue in range(8):
+                watch = self.watches.setdefault((name, queue), Watch(port, queue))
+                watch.configure(port.config.watchdog if queue in port.config.watchdog_priorities else None)
+        poll_ms = self.config.watchdog_poll_ms if any(watch.config for watch in self.watches.values()) else 0
+        if poll_ms != self.poll_ms:
+            self.poll_ms, self._polling = poll_ms, object()
+            if poll_ms:
+                self.plan_poll(self._polling)
+        if self.config.big_red_switch != self.big_red_switch:
+            self.big_red_switch = self.config.big_red_switch
+            self.turn_big_red_switch()
+
+    def turn_big_red_switch(self) -> None:
+        """Every watched queue drops, or works again."""
+        for watch in [watch for watch in self.watches.values() if watch.config]:
+            if watch.stormed:
+                watch.restore()
+            if self.big_red_switch:
+                watch.storm("drop")
+
+    def plan_poll(self, ticket: object) -> None:
+        """Poll after each interval while anything is watched."""
+        def poll() -> None:
+            if self._polling is ticket:
+                self.plan_poll(ticket)
+                for watch in [] if self.big_red_switch else self.watches.values():
+                    watch.poll(self.config.asic_type, self.poll_ms)
+        self.clock.at(self.clock.now + self.poll_ms * 10**9, POLL, 0, poll)

@@ -1,0 +1,36 @@
+"""The oracle's scheduler: strict queues first, then deficit round robin."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from virtual_testbed.dataplane.configuration import SchedulerConfig
+
+
+class Round:
+    """The round of a port: whose turn it is, and the bytes each queue may still send."""
+
+    def __init__(self) -> None:
+        self.turn, self.deficits = 0, [0] * 8
+
+    def choose(self, heads: Mapping[int, int], schedulers: Mapping[int, SchedulerConfig]) -> int | None:
+        """The queue to send from; `heads` are the bytes of the first frame of each queue that may send."""
+        strict = [n for n in heads if is_strict(n, schedulers)]
+        if strict:
+            return max(strict)
+        if len(heads) < 2:
+            only = next(iter(heads), None)
+            self.turn, self.deficits = only or 0, [0] * 8
+            return only
+        while self.deficits[self.turn] < heads.get(self.turn, 1 << 62):
+            if self.turn not in heads:
+                self.deficits[self.turn] = 0
+            self.turn = (self.turn + 1) % 8
+            weight = schedulers[self.turn].weight if self.turn in schedulers else 1
+            self.deficits[self.turn] += 128 * weight
+        self.deficits[self.turn] -= heads[self.turn]
+        return self.turn
+
+
+def is_strict(queue: int, schedulers: Mapping[int, SchedulerConfig]) -> bool:
+    """Whether a queue goes before all others; queue 7 does when nothing is configured."""
+    return schedulers[queue].type.upper() == "STRICT" if queue in schedulers else queue == 7

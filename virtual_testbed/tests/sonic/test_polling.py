@@ -1,0 +1,210 @@
+"""COUNTERS_DB is as old as a lab's: polled at fixed instants of simulated time, never as of the reading."""
+from __future__ import annotations
+
+import logging
+from types import SimpleNamespace
+
+import pytest
+
+from virtual_testbed.clock import RealtimeClock, VirtualClock
+from virtual_testbed.dataplane.counters import PgCounters, QueueCounters, SwitchCounters, WatchdogState
+from virtual_testbed.sonic import databases
+from virtual_testbed.sonic.agent import SonicAgent
+from virtual_testbed.sonic.factory import factory_config
+from virtual_testbed.sonic.polling import DEFAULT_MS, read_intervals
+from virtual_testbed.sonic.profile import load_profile
+from virtual_testbed.tests.sonic.conftest import HWSKU, NAME, port_counters
+from virtual_testbed.world import World
+
+SECOND = 10**12
+TABLE = "FLEX_COUNTER_TABLE"
+
+
+class CountingNetwork:
+    """A data plane whose every counter is the simulated time in milliseconds; knows where it stopped."""
+
+    def __init__(self):
+        self.now_ps = 0
+        self.stops = []
+        self.readings = 0
+        self.oper_up = True
+        self.watchdog = {}
+
+    def configure_switch(self, config):
+        pass
+
+    def advance_to(self, time_ps):
+        self.now_ps = time_ps
+        self.stops.append(time_ps / SECOND)
+
+    def switch_counters(self, switch):
+        self.readings += 1
+        now = self.now_ps // 10**9
+        return SwitchCounters(
+            ports={"Ethernet0": port_counters(rx_packets=now, tx_bytes=now, pfc_rx=(now,) * 8, oper_up=self.oper_up)},
+            queues={("Ethernet0", 3): QueueCounters(packets=now, watermark_bytes=now)},
+            priority_groups={("Ethernet0", 3): PgCounters(dropped_packets=now, headroom_watermark_bytes=now)},
+            watchdog=self.watchdog)
+
+
+@pytest.fixture
+def lab(redis, config_db):
+    """A world of one switch on its real databases."""
+    network = CountingNetwork()
+    agents = []
+
+    def make_agent():
+        agents.append(SonicAgent(NAME, redis.socket, HWSKU, network, []))
+        return agents[-1]
+
+    world = World(network, {NAME: make_agent}, lambda: None)
+    world.publish()
+    yield SimpleNamespace(world=world, network=network, config=config_db, redis=redis)
+    for agent in agents:
+        agent.close()
+
+
+def ages(lab):
+    """What is read now of each group: the millisecond in which it was polled."""
+    with databases.connect(lab.redis.socket, "COUNTERS_DB") as connection:
+        def read(kind, name, field, table="COUNTERS"):
+            oid = databases.read_hash(connection, f"COUNTERS_{kind}_NAME_MAP")[name]
+            return int(databases.read_hash(connection, f"{table}:{oid}").get(field, -1))
+        return {
+            "PORT": read("PORT", "Ethernet0", "SAI_PORT_STAT_PFC_3_RX_PKTS"),
+            "QUEUE": read("QUEUE", "Ethernet0:3", "SAI_QUEUE_STAT_PACKETS"),
+            "PG_DROP": read("PG", "Ethernet0:3", "SAI_INGRESS_PRIORITY_GROUP_STAT_DROPPED_PACKETS"),
+            "QUEUE_WATERMARK": read("QUEUE", "Ethernet0:3", "SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES", "USER_WATERMARKS"),
+            "PG_WATERMARK": read("PG", "Ethernet0:3", "SAI_INGRESS_PRIORITY_GROUP_STAT_XOFF_ROOM_WATERMARK_BYTES",
+                                 "PERSISTENT_WATERMARKS")}
+
+
+def expected(port, queue, watermark):
+    return {"PORT": port, "QUEUE": queue, "PG_DROP": queue, "QUEUE_WATERMARK": watermark, "PG_WATERMARK": watermark}
+
+
+def advance(lab, seconds):
+    return VirtualClock(lab.world).advance({"nanoseconds": round(seconds * 10**9)})
+
+
+def test_a_reading_is_as_old_as_the_last_poll(lab):
+    assert ages(lab) == expected(0, 0, 0)
+    advance(lab, 0.999)
+    assert ages(lab) == expected(0, 0, 0)
+    advance(lab, 0.001)
+    assert ages(lab) == expected(1000, 0, 0)
+    advance(lab, 8.9)
+    assert ages(lab) == expected(9000, 0, 0)
+    advance(lab, 0.2)
+    assert ages(lab) == expected(10000, 10000, 0)
+    advance(lab, 55)
+    assert ages(lab) == expected(65000, 60000, 60000)
+
+
+def test_how_an_advance_is_split_changes_nothing(lab):
+    for milliseconds in (1, 998, 2, 10, 3000, 7, 8000, 21000, 30000):
+        advance(lab, milliseconds / 1000)
+    assert lab.network.now_ps == 63018 * 10**9
+    assert ages(lab) == expected(63000, 60000, 60000)
+
+
+def test_a_long_advance_polls_each_group_once(lab):
+    lab.network.stops.clear()
+    before = lab.network.readings
+    advance(lab, 3599.5)
+    assert lab.network.stops == [3540.0, 3590.0, 3598.5, 3599.0, 3599.5]
+    assert lab.network.readings - before == 4  # three polls, and the states at the end
+    assert ages(lab) == expected(3599000, 3590000, 3540000)
+
+
+def test_realtime_polls_at_the_same_instants(lab):
+    wall = SimpleNamespace(ns=0)
+    clock = RealtimeClock(lab.world, lambda: wall.ns)
+    for _ in range(105):
+        wall.ns += 99_700_000
+        clock.settle()
+    assert lab.network.now_ps == 10_468_500 * 10**6
+    assert ages(lab) == expected(10000, 10000, 0)
+
+
+def test_states_and_the_watchdog_show_at_once(lab):
+    lab.network.oper_up = False
+    lab.network.watchdog = {("Ethernet0", 3): WatchdogState("stormed", detected=1, tx_dropped=7)}
+    advance(lab, 0.1)
+    with databases.connect(lab.redis.socket, "APPL_DB") as connection:
+        assert databases.read_hash(connection, "PORT_TABLE:Ethernet0")["oper_status"] == "down"
+        assert databases.read_hash(connection, "PFC_WD_TABLE_INSTORM:Ethernet0") == {"3": "storm"}
+    with databases.connect(lab.redis.socket, "COUNTERS_DB") as connection:
+        oid = databases.read_hash(connection, "COUNTERS_QUEUE_NAME_MAP")["Ethernet0:3"]
+        queue = databases.read_hash(connection, f"COUNTERS:{oid}")
+    assert queue["PFC_WD_QUEUE_STATS_TX_DROPPED_PACKETS"] == "7" and queue["SAI_QUEUE_STAT_PACKETS"] == "0"
+    assert ages(lab)["PORT"] == 0
+
+
+def test_intervals_of_config_db_are_used_from_then_on(lab):
+    databases.change_row(lab.config, TABLE, "PORT", {"POLL_INTERVAL": "5000"})
+    databases.change_row(lab.config, TABLE, "QUEUE", {"POLL_INTERVAL": "200"})
+    databases.change_row(lab.config, TABLE, "PG_DROP", {"FLEX_COUNTER_STATUS": "disable"})
+    advance(lab, 4.9)
+    assert (ages(lab)["PORT"], ages(lab)["QUEUE"]) == (0, 4800)
+    advance(lab, 15.1)
+    assert (ages(lab)["PORT"], ages(lab)["QUEUE"], ages(lab)["PG_DROP"]) == (20000, 20000, 0)
+    databases.change_row(lab.config, TABLE, "PG_DROP", {"FLEX_COUNTER_STATUS": "enable"})
+    advance(lab, 9.9)
+    assert ages(lab)["PG_DROP"] == 0
+    advance(lab, 0.1)
+    assert ages(lab)["PG_DROP"] == 30000
+
+
+def test_what_is_not_polled_when_the_switch_starts_has_no_counters(redis, config_db):
+    config = factory_config(load_profile(HWSKU), NAME)
+    del config[TABLE]["QUEUE"]
+    config[TABLE]["PORT"] = {"FLEX_COUNTER_STATUS": "disable"}
+    databases.write_config(config_db, config, {})
+    SonicAgent(NAME, redis.socket, HWSKU, CountingNetwork(), []).close()
+    found = ages(SimpleNamespace(redis=redis))
+    assert (found["PORT"], found["QUEUE"], found["PG_DROP"]) == (-1, -1, 0)
+
+
+def test_rates_are_those_between_two_polls(lab):
+    advance(lab, 1.7)
+    advance(lab, 0.2)
+    with databases.connect(lab.redis.socket, "COUNTERS_DB") as connection:
+        oid = databases.read_hash(connection, "COUNTERS_PORT_NAME_MAP")["Ethernet0"]
+        assert databases.read_hash(connection, f"RATES:{oid}")["TX_BPS"] == "1000.000000"
+
+
+def test_intervals_are_sonics():
+    config = factory_config(load_profile(HWSKU), NAME)
+    assert read_intervals(config).by_group == {group: ms * 10**9 for group, ms in DEFAULT_MS.items()}
+    assert read_intervals({}).by_group == {} and read_intervals(config).problems == ()
+
+
+@pytest.mark.parametrize("row, problem", [
+    ({"POLL_INTERVAL": "99"}, "POLL_INTERVAL must be 100..3600000 milliseconds, found '99'"),
+    ({"POLL_INTERVAL": "soon"}, "POLL_INTERVAL must be 100..3600000 milliseconds, found 'soon'"),
+    ({"FLEX_COUNTER_STATUS": "on"}, "FLEX_COUNTER_STATUS must be enable or disable, found 'on'")])
+def test_a_malformed_row_is_named_once_and_not_polled(lab, caplog, row, problem):
+    databases.change_row(lab.config, TABLE, "PORT", row)
+    with caplog.at_level(logging.WARNING):
+        advance(lab, 2)
+        databases.change_row(lab.config, "PORT", "Ethernet0", {"mtu": "1500"})
+        advance(lab, 2)
+    assert [record.getMessage() for record in caplog.records] == [f"{NAME}: {TABLE}|PORT ignored: {problem}"]
+    assert ages(lab)["PORT"] == 0
+
+
+def test_counterpoll(run, config_db):
+    assert run("counterpoll show").splitlines()[2:4] == [
+        "QUEUE_STAT                  default (10000)     enable",
+        "PORT_STAT                   default (1000)      enable"]
+    run("counterpoll port interval 500; counterpoll watermark interval 2000; counterpoll pg-drop disable")
+    rows = databases.read_config(config_db, TABLE)[TABLE]
+    assert rows["PORT"] == {"FLEX_COUNTER_STATUS": "enable", "POLL_INTERVAL": "500"}
+    assert {rows[group]["POLL_INTERVAL"] for group in ("QUEUE_WATERMARK", "PG_WATERMARK", "BUFFER_POOL_WATERMARK")} == {
+        "2000"}
+    lines = run("counterpoll show").splitlines()
+    assert lines[0].split("  ")[0] == "Type" and "Interval (in ms)" in lines[0]
+    assert [line.split() for line in lines if line.startswith(("PORT", "PG_DROP"))] == [
+        ["PORT_STAT", "500", "enable"], ["PG_DROP_STAT", "default", "(10000)", "disable"]]
+    assert "is not in the range 100<=x<=30000" in run("counterpoll queue interval 99", status=2)
