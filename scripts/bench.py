@@ -10,17 +10,19 @@ import argparse
 import gc
 import json
 import platform
+import random
 import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 
 import simpy
 
 from pfctest.timing import frames_per_second_to_block, response_allowance_ps
 from virtual_testbed.dataplane.network import Network
-from virtual_testbed.dataplane.traffic import DataFlow, Flow, PauseFlow
+from virtual_testbed.dataplane.traffic import DataFlow, Duration, Flow, PauseFlow
 from virtual_testbed.tests.dataplane import testbeds
 from virtual_testbed.tests.dataplane.oracle import Oracle
 from virtual_testbed.tests.dataplane.simpy_queue import SimpyQueue
@@ -31,6 +33,7 @@ MANY_SPEED_MBPS = 400_000
 MANY_DSCPS = (8, 0, 5, 3, 4, 46, 48, 56)
 """One DSCP for each of the eight traffic classes; 56 is class 7."""
 SHARE_PERCENT = 12
+PHASE_SEED = 1
 DATA_DELAY_MS = 1
 SPAN_SECONDS = 60
 LONG_SPAN_SECONDS = 3600
@@ -125,17 +128,24 @@ def frames_sent(net: Network, flows: Sequence[Flow]) -> int:
     return sum(net.flow_counters(flow.name).frames_tx for flow in flows)
 
 
-def storms_of_many_ports(ports: int) -> list[PauseFlow]:
-    """A storm on priorities 3 and 4 from every port, two frames in each pause time."""
+def storms_of_many_ports(ports: int, phases: random.Random) -> list[PauseFlow]:
+    """A storm on priorities 3 and 4 from every port, two frames in each pause time, each with a phase of its own."""
     rate = frames_per_second_to_block(MANY_SPEED_MBPS)
-    return [testbeds.storm(f"storm {port}", port, {3: 0xFFFF, 4: 0xFFFF}, rate) for port in range(ports)]
+    return [testbeds.storm(f"storm {port}", port, {3: 0xFFFF, 4: 0xFFFF}, rate, duration=_phase(phases, rate))
+            for port in range(ports)]
 
 
-def data_of_many_ports(ports: int) -> list[DataFlow]:
-    """Eight flows of 12 % each, one for each class, from every port to the next one."""
+def data_of_many_ports(ports: int, phases: random.Random) -> list[DataFlow]:
+    """Eight flows of 12 % each, one for each class, from every port to the next one, each with a phase of its own."""
     rate = testbeds.line_rate(1024, MANY_SPEED_MBPS) * SHARE_PERCENT / 100
-    return [testbeds.data(f"data {port} {queue}", port, (port + 1) % ports, [dscp], queue, rate_fps=rate)
+    return [testbeds.data(f"data {port} {queue}", port, (port + 1) % ports, [dscp], queue, rate_fps=rate,
+                          duration=_phase(phases, rate))
             for port in range(ports) for queue, dscp in enumerate(MANY_DSCPS)]
+
+
+def _phase(phases: random.Random, rate_fps: Fraction | int) -> Duration:
+    """A start within one period: ports in step would share their events, which no lab's ports do."""
+    return Duration(phases.randrange(int(testbeds.SECOND / rate_fps)))
 
 
 def network_of_many_ports(ports: int, flows: Sequence[Flow]) -> Network:
@@ -156,7 +166,8 @@ def many_ports(milliseconds: int, ports: int = MANY_PORTS) -> Cost:
         milliseconds: simulated time, more than `DATA_DELAY_MS`; all counters of all flows are read at equal distances.
         ports: ports of the switch.
     """
-    storms, data = storms_of_many_ports(ports), data_of_many_ports(ports)
+    phases = random.Random(PHASE_SEED)
+    storms, data = storms_of_many_ports(ports, phases), data_of_many_ports(ports, phases)
     flows: list[Flow] = [*storms, *data]
     before = time.process_time()
     net = network_of_many_ports(ports, flows)

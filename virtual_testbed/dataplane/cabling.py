@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from virtual_testbed.dataplane.events import FRAME_RECEIVED
 from virtual_testbed.dataplane.generator import GeneratorSide
-from virtual_testbed.dataplane.switch import Switch, SwitchPort
+from virtual_testbed.dataplane.port import SwitchPort
+from virtual_testbed.dataplane.switch import Switch
 from virtual_testbed.dataplane.units import PS_PER_METRE, ps_per_byte
 
 PortName = tuple[str, str]

@@ -7,7 +7,9 @@ from typing import NamedTuple
 from virtual_testbed.dataplane.control import ControlFrame
 from virtual_testbed.dataplane.counters import CapturedFrame
 from virtual_testbed.dataplane.frames import data_frame
-from virtual_testbed.dataplane.switch import Path
+from virtual_testbed.dataplane.generator import GeneratorSide
+from virtual_testbed.dataplane.line import ControlItem
+from virtual_testbed.dataplane.port import Path
 from virtual_testbed.dataplane.traffic import DataFlow
 
 
@@ -56,6 +58,31 @@ class Capture:
         found = sorted((note for note in self._notes if note.time_ps <= until_ps), key=lambda note: note.time_ps)
         return [CapturedFrame(note.time_ps, _bytes(note, flows)) for note in found
                 if note.control is not None or (note.path is not None and note.path.flow in flows)]
+
+
+def tap(side: GeneratorSide, capture: Capture | None, now_ps: int) -> None:
+    """Let a capture, if there is an open one, see what reaches a generator port."""
+    port = side.switch_port
+    if port is None:
+        return
+    port.tap, port.line.deliver = None, side.receiver.receive
+    if capture is None:
+        return
+    if not side.is_up:
+        capture.cut(now_ps)
+    if not capture.is_open:
+        return
+
+    def data(time_ps: int, path: Path) -> None:
+        capture.add(Note(time_ps, None, path, path.number + path.tx * path.cycle))
+        if not capture.is_open:
+            port.tap = None
+
+    def control(item: ControlItem, now_ps: int) -> None:
+        capture.add(Note(now_ps, item.frame, None, 0))
+        side.receiver.receive(item, now_ps)
+
+    port.tap, port.line.deliver = data, control
 
 
 def _bytes(note: Note, flows: Mapping[int, DataFlow]) -> bytes:

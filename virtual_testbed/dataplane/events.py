@@ -14,8 +14,8 @@ from typing import Protocol
 Action = Callable[[int], None]
 Event = tuple[int, int, int, Action]
 
-(CONTROL_AT_GENERATOR, FRAME_SENT, FRAME_RECEIVED, PAUSE_ACTS, PAUSE_ENDS, TIMER, CONTROL_DUE, FRAME_DUE, FAULT,
- POLL) = range(10)
+(ONSET, CONTROL_AT_GENERATOR, FRAME_SENT, FRAME_RECEIVED, PAUSE_ACTS, PAUSE_ENDS, TIMER, CONTROL_DUE, FRAME_DUE, LEAK,
+ POLL) = range(11)
 """Kinds, in the order in which the events of one instant are processed."""
 NEVER = 1 << 200
 

@@ -10,18 +10,18 @@ from collections.abc import Iterable, Sequence
 
 from virtual_testbed.dataplane import readout
 from virtual_testbed.dataplane.cabling import Cabling, CablingError
-from virtual_testbed.dataplane.capture import Capture, Note
+from virtual_testbed.dataplane.capture import Capture, tap
 from virtual_testbed.dataplane.configuration import SwitchConfig
 from virtual_testbed.dataplane.counters import (STARTED, CapturedFrame, FlowCounters, GeneratorCounters, Statistics,
                                                 SwitchCounters)
-from virtual_testbed.dataplane.events import FAULT, EventLoop
-from virtual_testbed.dataplane.generator import FlowState, GeneratorSide
+from virtual_testbed.dataplane.events import ONSET, EventLoop
+from virtual_testbed.dataplane.flow import FlowState
+from virtual_testbed.dataplane.generator import GeneratorSide
 from virtual_testbed.dataplane.hooks import Fault, Hooks
-from virtual_testbed.dataplane.line import ControlItem
 from virtual_testbed.dataplane.paths import Paths
 from virtual_testbed.dataplane.skip import Skip
 from virtual_testbed.dataplane.storm import Storm
-from virtual_testbed.dataplane.switch import Path, Switch
+from virtual_testbed.dataplane.switch import Switch
 from virtual_testbed.dataplane.traffic import DataFlow, Flow, GeneratorPort, Host
 
 CAPTURE_FRAMES = 16384
@@ -53,7 +53,7 @@ class Network:
         self._captures: dict[str, Capture] = {}
         self._flow_numbers = itertools.count()  # never used twice: events at one instant are ordered by them
         for time_ps in self.hooks.changes_ps:
-            self._loop.at(time_ps, self._faults_changed, FAULT)
+            self._loop.at(time_ps, self._faults_changed, ONSET)
 
     @property
     def now_ps(self) -> int:
@@ -136,9 +136,10 @@ class Network:
             if isinstance(flow, Storm):
                 self._ports[flow.spec.tx_port].storms.remove(flow)
             else:
+                side = self._ports[flow.spec.tx_port]
                 flow.forget()
-                flow.side.flows.remove(flow)
-                flow.side.queue_flows()
+                side.flows.remove(flow)
+                side.queue_flows()
         self._refresh()
 
     def start_flows(self, names: Sequence[str]) -> None:
@@ -284,35 +285,12 @@ class Network:
         self._paths.know(cables, self._ports, self._hosts)
         for side in self._cabling.sides.values():
             side.configure(now_ps)
-            self._set_tap(side)
+            tap(side, self._captures.get(side.location), now_ps)
             for flow in side.flows:
                 self._paths.resolve(flow, side)
         self._skip.rebuild()
         if settle:
             self._settle()
-
-    def _set_tap(self, side: GeneratorSide) -> None:
-        port, capture = side.switch_port, self._captures.get(side.location)
-        if port is None:
-            return
-        if capture is not None and not side.is_up:
-            capture.cut(self._loop.now_ps)
-        port.tap = None
-        port.line.deliver = side.receiver.receive
-        if capture is None or not capture.is_open:
-            return
-        taken = capture
-
-        def data(time_ps: int, path: Path) -> None:
-            taken.add(Note(time_ps, None, path, path.number + path.tx * path.cycle))
-            if not taken.is_open:
-                port.tap = None
-
-        def control(item: ControlItem, now_ps: int) -> None:
-            taken.add(Note(now_ps, item.frame, None, 0))
-            side.receiver.receive(item, now_ps)
-
-        port.tap, port.line.deliver = data, control
 
     def _create(self, flows: Sequence[Flow]) -> None:
         for spec in flows:

@@ -4,9 +4,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from virtual_testbed.dataplane.forwarding import Hop, Topology
-from virtual_testbed.dataplane.generator import FlowState, GeneratorSide, Lane
+from virtual_testbed.dataplane.flow import FlowState, Lane
+from virtual_testbed.dataplane.generator import GeneratorSide
 from virtual_testbed.dataplane.hooks import Hooks
-from virtual_testbed.dataplane.switch import Path, Switch
+from virtual_testbed.dataplane.port import Path
+from virtual_testbed.dataplane.switch import Switch
 from virtual_testbed.dataplane.traffic import Host
 from virtual_testbed.dataplane.units import frame_time_ps
 

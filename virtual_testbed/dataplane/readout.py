@@ -6,10 +6,12 @@ from collections.abc import Iterable, Mapping
 from virtual_testbed.dataplane.control import DISCARD, ERROR, GLOBAL_PAUSE
 from virtual_testbed.dataplane.counters import (FlowCounters, GeneratorCounters, PgCounters, PortCounters,
                                                 QueueCounters, SwitchCounters)
-from virtual_testbed.dataplane.generator import FlowState, GeneratorSide
+from virtual_testbed.dataplane.flow import FlowState
+from virtual_testbed.dataplane.generator import GeneratorSide
 from virtual_testbed.dataplane.pause import DATA_BYTES, DATA_FRAMES
+from virtual_testbed.dataplane.port import Path, SwitchPort
 from virtual_testbed.dataplane.storm import Storm
-from virtual_testbed.dataplane.switch import Path, Switch, SwitchPort
+from virtual_testbed.dataplane.switch import Switch
 
 PS_PER_US = 10**6
 
@@ -23,7 +25,7 @@ def delivered(path: Path, now_ps: int) -> int:
 
 def flow_counters(flow: FlowState | Storm, ports: Mapping[str, GeneratorSide], now_ps: int) -> FlowCounters:
     """Counters of a flow; `ports` are the generator ports by name."""
-    held = frozenset[int]() if isinstance(flow, Storm) else _holders(flow)
+    held = frozenset[int]() if isinstance(flow, Storm) else _holders(flow, ports[flow.spec.tx_port])
     sent, received, bytes_sent, bytes_received = _counts(flow, ports, now_ps)
     return FlowCounters(sent - flow.sent_cleared, received - flow.received_cleared,
                         bytes_sent - flow.bytes_sent_cleared, bytes_received - flow.bytes_received_cleared,
@@ -61,8 +63,7 @@ def flooded(storm: Storm, source: GeneratorSide, side: GeneratorSide) -> int:
     return storm.item.arrived if forwards else 0
 
 
-def _holders(flow: FlowState) -> frozenset[int]:
-    side = flow.side
+def _holders(flow: FlowState, side: GeneratorSide) -> frozenset[int]:
     mapping = side.spec.pfc_queues if side.spec else ()
     return frozenset(priority for priority, queue in mapping
                      if queue == flow.spec.queue and side.receiver.is_paused(priority))

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from virtual_testbed.dataplane.events import NEVER, EventLoop
-from virtual_testbed.dataplane.generator import FlowState, GeneratorSide, Segment
+from virtual_testbed.dataplane.flow import FlowState, Segment
+from virtual_testbed.dataplane.generator import GeneratorSide
 from virtual_testbed.dataplane.line import Line
 from virtual_testbed.dataplane.pause import PauseReceiver
-from virtual_testbed.dataplane.switch import Path, SwitchPort
+from virtual_testbed.dataplane.port import Path, SwitchPort
 from virtual_testbed.dataplane.train import Train
 from virtual_testbed.dataplane.ways import Way, carry, carry_begin_ps, disturbs, steadiness, ways
 

@@ -15,10 +15,11 @@ from virtual_testbed.dataplane.bounds import Stream, busy_period_ps, frames_with
 from virtual_testbed.dataplane.buffer import EgressQueue, PriorityGroup, Share
 from virtual_testbed.dataplane.counters import STOPPED
 from virtual_testbed.dataplane.events import NEVER
-from virtual_testbed.dataplane.generator import FlowState, GeneratorSide, Lane, Segment
+from virtual_testbed.dataplane.flow import FlowState, Lane, Segment
+from virtual_testbed.dataplane.generator import GeneratorSide
 from virtual_testbed.dataplane.line import ControlItem, Line
 from virtual_testbed.dataplane.pause import PauseReceiver
-from virtual_testbed.dataplane.switch import Path, SwitchPort
+from virtual_testbed.dataplane.port import Path, SwitchPort
 from virtual_testbed.dataplane.train import Train
 from virtual_testbed.dataplane.ways import Way, disturbs, steadiness, under_way, ways
 
@@ -112,7 +113,8 @@ class Regime:
         self.begin_ps = now_ps
         self.sides, self.ports = survey.sides, survey.ports
         self.flows, self.anchors, self.tallies = survey.schedules, survey.anchors, survey.tallies
-        self.window_ps, self.long_window_ps = survey.window_ps, survey.window_ps + survey.longest_gap_ps
+        self.window_ps = survey.window_ps
+        self.long_window_ps = survey.window_ps + survey.response_ps + survey.longest_gap_ps
         self.valid_ps, self.end_ps = now_ps + survey.settle_ps + 1, survey.end_ps
         self.base_runs: dict[int, list[tuple[Any, Any]]] = {
             id(queue): [(run[0], run[1]) for run in queue.runs]
@@ -264,6 +266,7 @@ class Survey:
         self.sides, self.ports, self.now_ps, self.end_ps = sides, ports, now_ps, last_ps
         self.ways = ways(sides, ports)
         self.longest_gap_ps = 0
+        self.response_ps = max((way.receiver.response_ps for way in self.ways), default=0)
         self.schedules = [schedule for side in sides for flow in side.flows for schedule in self._schedule(flow)]
         self.paths = self._paths()
         self.tallies = {path: _tally(path) for path in self._all_paths()}
@@ -406,12 +409,11 @@ class Survey:
         window_ps = settle_ps = 0
         trains = {id(way.line): way.trains for way in self.ways}
         backlog = self._backlog()
-        responses = max((way.receiver.response_ps for way in self.ways), default=0)
         for way in self.ways:
             steady_ps, first_ps = self._bound(way.line, trains, backlog, ())
             window_ps = max(window_ps, steady_ps + way.line.propagation_ps)
             settle_ps = max(settle_ps, first_ps + way.line.propagation_ps)
-        return window_ps + responses + 1, settle_ps + responses + 1
+        return window_ps + 1, settle_ps + self.response_ps + 1
 
     def _backlog(self) -> dict[int, int]:
         """Work in hand for every line, in its own time: on it, waiting, and on the way to it."""

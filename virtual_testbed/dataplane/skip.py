@@ -1,14 +1,16 @@
 """Whether the next stretch of time can be skipped, and how; else it is stepped, and the reason is counted."""
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from virtual_testbed.dataplane.counters import Statistics
 from virtual_testbed.dataplane.events import NEVER, EventLoop
+from virtual_testbed.dataplane.flow import Lane
 from virtual_testbed.dataplane.generator import GeneratorSide
+from virtual_testbed.dataplane.port import Path, SwitchPort
 from virtual_testbed.dataplane.recurrence import Recurrence
 from virtual_testbed.dataplane.regime import NotRegular, Regime, Survey
-from virtual_testbed.dataplane.switch import Switch, SwitchPort
+from virtual_testbed.dataplane.switch import Switch
 
 FIRST_CHECK = 256
 """Instants to step after a change before looking again whether the rest can be skipped; doubled at each failure."""
@@ -39,14 +41,33 @@ class Skip:
 
     def rebuild(self) -> None:
         """Cables, ports or flows have changed."""
-        self.sides = [side for side in self._all_sides.values() if side.switch_port is not None]
+        used = set(self._used_ports())
         self.ports = [port for switch in self._switches.values() for port in switch.ports.values()
-                      if port.peer is not None]
+                      if port.peer is not None and (port in used or not port.is_quiet)]
+        self.sides = [side for side in self._all_sides.values() if side.switch_port in self.ports]
         self.recurrence.watch(self.sides, self.ports)
         for side in self.sides:
             side.flows_changed = self.reset
             side.holds_changed = self.recurrence.reset
         self.reset()
+
+    def _used_ports(self) -> Iterator[SwitchPort | None]:
+        """Switch ports that frames pass, those of flows and those still under way; the rest need not be looked at."""
+        starts: list[Path | None] = []
+        for side in self._all_sides.values():
+            if side.flows or side.storms or side.is_busy:
+                yield side.switch_port
+            starts += [path for flow in side.flows for path in flow.paths]
+            starts += [frame.path for _, frame in side.line.flight if isinstance(frame, Lane)]
+        for switch in self._switches.values():
+            starts += [path for path in switch.paths if path.inside]
+            starts += [frame.onward for port in switch.ports.values() for _, frame in port.line.flight
+                       if isinstance(frame, Path)]
+        for path in starts:
+            while path is not None:
+                yield path.in_port
+                yield path.out
+                path = path.onward
 
     def reset(self) -> None:
         """Something from outside has changed: what was found before says nothing about what comes."""

@@ -51,7 +51,9 @@ PERSONALITIES: dict[str, Judgement] = {"broadcom": broadcom, "mellanox": mellano
 class WatchedPort(Protocol):
     """What the watchdog reads of a switch port, and what it does to it."""
 
-    config: SwitchPortConfig
+    @property
+    def config(self) -> SwitchPortConfig:
+        """The port's configuration."""
 
     def sample(self, number: int, now_ps: int) -> Sample:
         """Read a queue for a poll."""

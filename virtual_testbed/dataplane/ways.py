@@ -14,7 +14,7 @@ from virtual_testbed.dataplane.events import NEVER
 from virtual_testbed.dataplane.generator import GeneratorSide
 from virtual_testbed.dataplane.line import ControlItem, Line
 from virtual_testbed.dataplane.pause import PauseReceiver
-from virtual_testbed.dataplane.switch import SwitchPort
+from virtual_testbed.dataplane.port import SwitchPort
 from virtual_testbed.dataplane.train import Train
 from virtual_testbed.dataplane.units import pause_time_ps
 

@@ -7,7 +7,7 @@ import pytest
 
 from virtual_testbed.dataplane.hooks import Fault, Scope
 from virtual_testbed.dataplane.traffic import Duration
-from virtual_testbed.faults import BUILT_IN, FaultError, parse_fault
+from virtual_testbed.faults import BUILT_IN, parse_fault
 from virtual_testbed.tests.dataplane.testbeds import (SECOND, SWITCH, data, line_rate, names, network, storm,
                                                       switch_config)
 
