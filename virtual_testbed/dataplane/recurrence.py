@@ -3,6 +3,7 @@
 Between two timers the data plane is deterministic and takes no outside influence. At section points (frames of
 one flow) the state relative to now is taken; when it was seen before, one more cycle is stepped to measure what it
 adds to every counter, and as many cycles as fit before the next timer (or the end of the span) are added at once.
+Queues that are shut are no part of the state either: that their levels grow is seen to by `growth`.
 Ways that carry steady trains of control frames and nothing else ride along: they are no part of the state, and their
 own state at the end of the skip follows from their schedules.
 """
@@ -16,6 +17,7 @@ from typing import Any
 from virtual_testbed.dataplane.events import NEVER, EventLoop
 from virtual_testbed.dataplane.flow import FlowState, Segment
 from virtual_testbed.dataplane.generator import GeneratorSide
+from virtual_testbed.dataplane.growth import Growth
 from virtual_testbed.dataplane.line import Line
 from virtual_testbed.dataplane.pause import PauseReceiver
 from virtual_testbed.dataplane.port import Path, SwitchPort
@@ -44,6 +46,7 @@ class Cycle:
     trains: list[tuple[int, int]]
     pauses: list[int | None]
     left: list[int]
+    growth: Growth
 
 
 class Recurrence:
@@ -113,14 +116,15 @@ class Recurrence:
 
     def _look(self, now_ps: int, last_ps: int) -> None:
         key = self._key(now_ps)
-        runs = sum(len(queue.runs) for port in self.ports for queue in port.queues)
+        runs = sum(len(queue.runs) for port in self.ports for queue in port.queues if not port.gate & queue.bit)
         self._wait = self._stride + runs // RUNS_PER_STEP
         before_ps = self._seen.get(key)
         self._seen[key] = now_ps
         if before_ps is not None and now_ps > before_ps:
             if now_ps + MIN_CYCLES * (now_ps - before_ps) <= last_ps:
                 self._measure = Cycle(key, now_ps, now_ps - before_ps, self._counts(), self._train_states(),
-                                      self._pauses(), [segment.left or 0 for segment in self._limited()])
+                                      self._pauses(), [segment.left or 0 for segment in self._limited()],
+                                      Growth(self.ports))
         elif len(self._seen) > MEMORY:
             self._count(f"no recurrence in {MEMORY} states")
             self._seen.clear()
@@ -144,9 +148,8 @@ class Recurrence:
             parts.append((id(port.current), port.gate, port.leak, scheduler.turn, scheduler.deficits[:],
                           port.sender.sending))
             parts.append([(queue.number, [(id(path), frames) for path, frames in queue.runs])
-                          for queue in port.queues if queue.frames])
-            parts.append([(group.number, group.reserved, group.shared, group.headroom, group.xoff)
-                          for group in port.pgs if group.xoff or group.held])
+                          for queue in port.queues if queue.frames and not port.gate & ~port.leak & queue.bit])
+            parts.append([(group.number, group.headroom, group.xoff) for group in port.pgs if group.xoff or group.held])
             parts.append([(arrival_ps - now_ps, id(path)) for arrival_ps, path in port.flight if arrival_ps > now_ps])
             parts.append([path.drop_phase for path in port.switch.paths if path.drop_one_in and path.out is port])
         return repr(parts)
@@ -231,6 +234,7 @@ class Recurrence:
         if any(new != old and (new is None or old is None or new - old != cycle.period_ps) for new, old in begins):
             self._count("pauses out of step")
             return
+        cycles = cycle.growth.cycles(cycles) if cycles > 0 else 0
         shift_ps = cycles * cycle.period_ps
         end_ps = now_ps + shift_ps
         if cycles < MIN_CYCLES or any(carry_begin_ps(*riding, end_ps) <= now_ps for riding in self._riding):
@@ -238,6 +242,7 @@ class Recurrence:
         for riding in self._riding:
             carry(*riding, end_ps)
         self._add_counts(cycle.counts, counts, cycles)
+        cycle.growth.apply(cycles)
         self._shift(now_ps, shift_ps, cycle)
         self._shift_limited(cycle, limited, cycles)
         self._shift_trains(cycle, trains, cycles)
