@@ -15,10 +15,10 @@ export ANSIBLE_HOME := $(CURDIR)/.ansible
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help qualify test differential lint bench clean
+.PHONY: help qualify test differential lint bench docs-images clean
 
 help:  ## list the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 20
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
 	@echo '  variables: TESTBED=vtb-t0 TESTBED_FILE=ansible/testbed.yaml PORT=Ethernet8 FAULT=pause-ignored@Ethernet8 DEPLOY=1 PYTHON=python3'
 
 $(BIN)/python:
@@ -44,6 +44,11 @@ $(VENV)/.bench-installed: $(VENV)/.installed
 	@$(BIN)/pip install -q -c constraints.txt -e '.[bench]'
 	@touch $@
 
+$(VENV)/.docs-installed: $(VENV)/.installed
+	@echo "installing the packages that the pictures need"
+	@$(BIN)/pip install -q -c constraints.txt -e '.[docs]'
+	@touch $@
+
 qualify: $(VENV)/.installed  ## qualify a switch: TESTBED=, PORT=, FAULT=, DEPLOY=1 on hardware
 	@$(BIN)/python scripts/qualify.py --testbed '$(TESTBED)' $(if $(PORT),--port '$(PORT)') \
 	    $(if $(TESTBED_FILE),--testbed-file '$(TESTBED_FILE)') $(if $(FAULT),--fault '$(FAULT)') $(if $(DEPLOY),--deploy)
@@ -62,6 +67,9 @@ lint: $(VENV)/.test-installed  ## flake8, mypy and ansible-lint
 
 bench: $(VENV)/.bench-installed  ## print the benchmarks and write them to results/bench.json
 	@$(BIN)/python scripts/bench.py
+
+docs-images: $(VENV)/.docs-installed  ## draw the pictures of the documentation anew
+	@$(BIN)/python scripts/plot_chain.py
 
 clean:  ## stop virtual testbeds, remove what was built and the virtual testbeds' state; results stay
 	@if [ -x $(BIN)/virtual-testbed ]; then $(BIN)/virtual-testbed down; fi

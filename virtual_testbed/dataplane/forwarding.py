@@ -2,9 +2,10 @@
 
 Destination MAC addresses are known from the hosts (what ARP, neighbour discovery and learning would have told the
 switches). A frame to a switch's own MAC is routed to the host that has the destination address, any other is bridged
-inside a VLAN. Between switches it takes the fewest cables that are up; of equal ways each switch takes the cable that
-was plugged in first. Without a way that is up it goes as far as the link that is down. What cannot be delivered is
-dropped and counted under one of the `DROP_*` reasons; nothing is flooded.
+inside a VLAN: to the host, or to the switch further on, that has the MAC. Between switches it takes the fewest cables
+that are up; of equal ways each switch takes the cable that was plugged in first. Without a way that is up it goes as
+far as the link that is down. What cannot be delivered is dropped and counted under one of the `DROP_*` reasons;
+nothing is flooded.
 """
 from __future__ import annotations
 
@@ -26,6 +27,8 @@ ETHERNET_BYTES = 22
 
 Place = tuple[str, str]
 """A switch port: name of the switch, name of the port."""
+Goal = tuple[str, str | None]
+"""Where a frame is going: name of the switch, name of its port (None: the switch itself)."""
 Configs = Mapping[str, SwitchConfig]
 IsUp = Callable[[str, str], bool]
 
@@ -63,7 +66,8 @@ class Topology:
     Args:
         cables: cables between switches, (one end, other end), in the order in which they were plugged in.
         attachments: switch port by name of the generator port on it.
-        hosts: all hosts of the testbed; of two with the same MAC or address the last counts.
+        hosts: all hosts of the testbed; of two with the same MAC or address the last counts. A switch's MAC is the
+            switch's, whatever hosts have it.
     """
 
     def __init__(self, cables: Iterable[tuple[Place, Place]], attachments: Mapping[str, Place],
@@ -87,13 +91,15 @@ class Topology:
             is_up: whether the link of a switch port (switch, port) is up, now.
 
         Returns:
-            At least one hop and at most one for each switch; the last leads to a generator port or is blocked.
+            At least one hop; the last leads to a generator port or is blocked. At most two for each switch: a frame
+            is bridged to the switch that routes it, perhaps back the way it came.
         """
         frame = _Frame(frame_bytes, flow.source_mac, flow.destination_mac, flow.destination_address)
         hops: list[Hop] = []
         place: Place | None = ingress
-        # Every hop is one cable nearer to the host, so that the bound is never what ends the way.
-        for _ in configs:
+        # Every hop is one cable nearer to the switch that routes, and from there to the host, so that the bound is
+        # never what ends the way.
+        for _ in range(2 * len(configs)):
             if place is None:
                 break
             hops.append(self._hop(configs, frame, place, is_up))
@@ -115,8 +121,9 @@ class Topology:
         if frame.size > config.ports[in_port].mtu + ETHERNET_BYTES:
             return Hop(switch, in_port, None, DROP_OVERSIZE, routed, frame.source_mac, frame.destination_mac)
         host = self._host(frame, routed)
-        out = self._way_out(configs, switch, host, is_up)
-        blocked = _obstacle(config, in_port, out, routed)
+        out = self._way_out(configs, switch, self._goal(configs, frame, host, routed), is_up)
+        turns_back = routed and out == in_port and (switch, out) in self._other_end
+        blocked = None if turns_back else _obstacle(config, in_port, out, routed)
         if blocked is None and out is not None and not self._works((switch, out), is_up):
             blocked = DROP_PORT_DOWN
         if not routed or blocked is not None or host is None or out is None:
@@ -129,17 +136,25 @@ class Topology:
             return self._by_address.get(ip_address(frame.destination_address.partition("/")[0]))
         return self._by_mac.get(frame.destination_mac.lower())
 
+    def _goal(self, configs: Configs, frame: _Frame, host: Host | None, routed: bool) -> Goal | None:
+        """The host's port, or the other switch that a frame to be bridged is addressed to."""
+        switches = [] if routed else [name for name, config in configs.items()
+                                      if config.mac.lower() == frame.destination_mac.lower()]
+        if switches:
+            return switches[-1], None
+        return self._attachments[host.port] if host is not None else None
+
     def _works(self, place: Place, is_up: IsUp) -> bool:
         """Whether a link is up, between switches at both its ends."""
         other = self._other_end.get(place)
         return is_up(*place) and (other is None or is_up(*other))
 
-    def _way_out(self, configs: Configs, switch: str, host: Host | None, is_up: IsUp) -> str | None:
-        """Port of `switch` towards a host: over links that are up, else the one that would be taken were all up."""
-        if host is None:
+    def _way_out(self, configs: Configs, switch: str, goal: Goal | None, is_up: IsUp) -> str | None:
+        """Port of `switch` towards a goal: over links that are up, else the one that would be taken were all up."""
+        if goal is None:
             return None
-        target, port = self._attachments[host.port]
-        if target not in configs or port not in configs[target].ports:
+        target, port = goal
+        if target not in configs or port not in (None, *configs[target].ports):
             return None
         if target == switch:
             return port

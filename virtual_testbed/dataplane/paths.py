@@ -40,13 +40,14 @@ class Paths:
     def resolve(self, flow: FlowState, side: GeneratorSide) -> None:
         """Find the paths of a flow's lanes anew."""
         port = side.switch_port
+        configs = {name: switch.config for name, switch in self._switches.items()}
         for lane in flow.kinds:
-            lane.path = None
-            if port is not None and side.is_up:
-                configs = {name: switch.config for name, switch in self._switches.items()}
+            path = None
+            if port is not None:  # also while the link is down: earlier frames may be further on
                 hops = self._topology.route(configs, flow.spec, lane.frame_bytes, (port.switch.name, port.name),
                                             self._is_up)
-                lane.path = self._chain(flow, lane, hops)
+                path = self._chain(flow, lane, hops)
+            lane.path = path if side.is_up else None
 
     def _is_up(self, switch: str, port: str) -> bool:
         return self._switches[switch].ports[port].is_up

@@ -1,4 +1,6 @@
-"""The oracle's way of a frame: host by MAC or by address, then the fewest cables, then the one plugged in first."""
+"""The oracle's way of a frame: a switch or a host by MAC, or a host by address, then the fewest cables, then the one
+plugged in first.
+"""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -47,18 +49,27 @@ class Ways:
         return self._known[key]
 
     def _decide(self, in_port: PortName, mac: str, address: str) -> Decision:
-        config = self.configs[in_port[0]]
-        routed = mac == config.mac.lower()
+        routed = mac == self.configs[in_port[0]].mac.lower()
+        gateways = [name for name, other in self.configs.items() if other.mac.lower() == mac]
+        if gateways and not routed:
+            return self._bridge(in_port, self._towards(in_port[0], (gateways[-1], "")), mac)
         found = [(host, place) for host, place in self.hosts
                  if (_has_address(host, address) if routed else host.mac.lower() == mac)]
         out = self._towards(in_port[0], found[-1][1]) if found else None
+        if not routed:
+            return self._bridge(in_port, out, mac)
         if out is None:
-            return Decision(None, NO_HOST if routed else UNKNOWN_MAC, mac)
+            return Decision(None, NO_HOST, mac)
+        if out == in_port[1] and not self._other_end(in_port):
+            return Decision(None, SAME_PORT, mac)
+        return Decision(out, "", self._next_mac((in_port[0], out), found[-1][0]))
+
+    def _bridge(self, in_port: PortName, out: str | None, mac: str) -> Decision:
+        if out is None:
+            return Decision(None, UNKNOWN_MAC, mac)
         if out == in_port[1]:
             return Decision(None, SAME_PORT, mac)
-        if routed:
-            return Decision(out, "", self._next_mac((in_port[0], out), found[-1][0]))
-        if not any({in_port[1], out} <= vlan.members for vlan in config.vlans):
+        if not any({in_port[1], out} <= vlan.members for vlan in self.configs[in_port[0]].vlans):
             return Decision(None, OTHER_VLAN, mac)
         return Decision(out, "", mac)
 

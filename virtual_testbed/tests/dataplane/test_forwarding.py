@@ -9,6 +9,8 @@ from virtual_testbed.dataplane import forwarding
 from virtual_testbed.dataplane.configuration import SwitchConfig, SwitchPortConfig, VlanConfig
 from virtual_testbed.dataplane.forwarding import Hop, Topology
 from virtual_testbed.dataplane.traffic import DataFlow, Host
+from virtual_testbed.tests.dataplane.differential import run_case
+from virtual_testbed.tests.dataplane.differential_cases import make_case
 
 PORTS = tuple(f"Ethernet{4 * number}" for number in range(8))
 HOST_A = Host("ha", "pa", "00:00:00:00:0a:01", ("192.168.0.2/24", "fc02:1000::2"))
@@ -118,7 +120,7 @@ def test_oversize_is_measured_at_every_ingress_port():
 
 @pytest.mark.parametrize(("changes", "reason"), [
     ({"destination_mac": "00:00:00:00:00:99"}, "a0>- " + forwarding.DROP_UNKNOWN_MAC),
-    ({"destination_mac": mac_of("b")}, "a0>- " + forwarding.DROP_UNKNOWN_MAC),
+    ({"destination_mac": mac_of("c")}, "a0>- " + forwarding.DROP_UNKNOWN_MAC),
     ({"destination_mac": mac_of("a"), "destination_address": "10.0.0.1"}, "a0>- " + forwarding.DROP_NO_ROUTE),
     ({"destination_mac": HOST_A.mac}, "a0>0 " + forwarding.DROP_SAME_PORT),
     ({"destination_mac": mac_of("a"), "destination_address": "192.168.0.2"}, "a0>0 " + forwarding.DROP_SAME_PORT),
@@ -127,6 +129,49 @@ def test_reasons_to_drop_at_the_first_switch(changes, reason):
     hops = route(["a1-b0"], replace(FLOW, **changes))
     assert ways(hops) == [reason]
     assert (hops[0].source_mac, hops[0].destination_mac) == (HOST_A.mac, changes["destination_mac"])
+
+
+def test_a_frame_to_a_switch_further_on_is_bridged_there_and_routed_from_there():
+    hops = route(["a1-b0", "b1-c0", "c1-d0"], replace(FLOW, destination_mac=mac_of("c").upper()))
+    assert ways(hops) == ["a0>1", "b0>1", "c0>1", "d0>7"]
+    assert [hop.routed for hop in hops] == [False, False, True, True]
+    assert [(hop.source_mac, hop.destination_mac) for hop in hops] == [
+        (HOST_A.mac, mac_of("c").upper()), (HOST_A.mac, mac_of("c").upper()),
+        (mac_of("c"), mac_of("d")), (mac_of("d"), HOST_B.mac)]
+
+
+@pytest.mark.parametrize(("behind", "expected"), [
+    ("a", ["a0>1", "b0>1", "c0>0", "b1>0", "a1>7"]), ("b", ["a0>1", "b0>1", "c0>0", "b1>7"]),
+    ("c", ["a0>1", "b0>1", "c0>7"])])
+def test_a_switch_further_on_may_route_back_the_way_the_frame_came(behind, expected):
+    attached = {"pa": ("a", PORTS[0]), "pb": (behind, PORTS[7])}
+    hops = route(["a1-b0", "b1-c0"], replace(FLOW, destination_mac=mac_of("c")), attached=attached)
+    assert ways(hops) == expected and hops[-1].destination_mac == HOST_B.mac
+    back = replace(FLOW, destination_mac=mac_of("c"), destination_address="192.168.0.2")
+    assert ways(route(["a1-b0", "b1-c0"], back, attached=attached)) == ["a0>1", "b0>1", "c0>0", "b1>0", "a1>0"]
+
+
+def test_the_way_to_a_switch_further_on_is_that_to_a_host_there():
+    to_c, cables = replace(FLOW, destination_mac=mac_of("c")), ["a1-b0", "b1-c0", "a2-c1"]
+    assert ways(route(cables, to_c)) == ["a0>2", "c1>7"]
+    assert ways(route(cables, to_c, down=["c1"])) == ["a0>1", "b0>1", "c0>7"]
+    assert ways(route(["a1-b0", "b1-c0"], to_c, down=["b1"])) == ["a0>1", "b0>1 egress port is down"]
+    configs = switches("abc")
+    configs["b"] = replace(configs["b"], vlans=())
+    assert ways(route(["a1-b0", "b1-c0"], to_c, configs=configs)) == ["a0>1", f"b0>1 {forwarding.DROP_OTHER_VLAN}"]
+
+
+def test_a_switch_without_cables_that_lead_there_is_unknown():
+    to_b, attached = replace(FLOW, destination_mac=mac_of("b")), {"pa": ("a", PORTS[0]), "pb": ("a", PORTS[7])}
+    assert ways(route([], to_b, configs=switches("ab"), attached=attached)) == ["a0>- " + forwarding.DROP_UNKNOWN_MAC]
+
+
+def test_a_switch_keeps_its_mac_from_a_host():
+    to_b = replace(FLOW, source_mac=HOST_A.mac, destination_mac=HOST_B.mac)
+    configs = switches("ab")
+    configs["b"] = replace(configs["b"], mac=HOST_B.mac)
+    attached = {"pa": ("a", PORTS[0]), "pb": ("a", PORTS[7])}
+    assert ways(route(["a1-b0"], to_b, configs=configs, attached=attached)) == ["a0>1", "b0>0", "a1>7"]
 
 
 @pytest.mark.parametrize("switch", "ab")
@@ -204,3 +249,13 @@ def test_random_cables_against_trying_all_ways(seed):
         assert [hop.blocked for hop in hops] == [None] * len(hops)
     else:
         assert hops[-1].blocked in (forwarding.DROP_PORT_DOWN, forwarding.DROP_UNKNOWN_MAC)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_gateways_further_on_against_the_oracle(seed):
+    """Every flow of a random chain is addressed to the MAC of any of its switches."""
+    chance, case = random.Random(seed), make_case(seed, "chain")
+    macs = [config.mac for config in case.configs]
+    case.flows = [replace(flow, destination_mac=chance.choice(macs)) if isinstance(flow, DataFlow) else flow
+                  for flow in case.flows]
+    assert run_case(case)[0] == []
