@@ -5,13 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from .arithmetic import due_frames
 from .measurement import Measurement, Subject
+from .sonic_text import changed
 from .traffic import FlowStats, Role
 from .verdict import LOSSLESS, LOSSY, Check, Status
 
 LOAD_TOLERANCE = 0.01  # for a generator's own clock and start-up; a flow that was held falls short by far more
+COUNT_TOLERANCE = 0.01  # for what a generator itself counts while it starts and stops
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,8 @@ def needed(name: str, place: Place, met: bool, expected: str, seen: int | str) -
 
 def judge(run: Measurement) -> list[Check]:
     """All checks of a run that was a measurement."""
-    return [*_pause_obeyed(run), *_pause_counted(run), *_back_pressure(run), *_background(run), *_after_the_storm(run)]
+    return [*_pause_obeyed(run), *_pause_counted(run), *_pause_kept(run), *_back_pressure(run),
+            *_background(run), *_after_the_storm(run)]
 
 
 def validity(run: Measurement) -> list[Check]:
@@ -86,21 +90,30 @@ def _links(run: Measurement) -> Iterator[Check]:
 
 
 def _counters_kept(run: Measurement) -> Iterator[Check]:
-    """Counters only grow; one that fell was cleared in between, and what it gained is unknown."""
-    pair = run.subject.pair
-    for port, way, gained in ((pair.rx.port, "receive", run.pfc_received()), (pair.tx.port, "send", run.pfc_sent())):
+    """Counters only grow, from 0; one that fell was cleared in between, and what it gained is unknown."""
+    pair, readings = run.subject.pair, (run.before, run.during, run.after)
+    ways = (
+        (pair.rx.port, "receive", [reading.pfc_rx for reading in readings]),
+        (pair.tx.port, "send", [reading.pfc_tx for reading in readings]),
+    )
+    for port, way, counts in ways:
+        place, least = at_port(run.subject, port), min(min(count.get(port, (0,))) for count in counts)
+        yield needed("counters-kept", place, least >= 0, f"PFC {way} counters from 0 on", least)
+        fell = -min(min(changed(early, late, port)) for early, late in pairwise(counts))
         expected = f"PFC {way} counters that were not cleared in the run"
-        seen = f"one that fell by {-min(gained)}"
-        yield needed("counters-kept", at_port(run.subject, port), min(gained) >= 0, expected, seen)
+        yield needed("counters-kept", place, fell <= 0, expected, f"one that fell by {fell}")
 
 
 def _storm_ran(run: Measurement) -> Iterator[Check]:
-    """The storm must have lasted: so many pause frames that the pause cannot have lapsed on average."""
+    """The storm must have lasted: so many pause frames that the pause cannot have lapsed on average. And it must have
+    stopped when it was told to."""
     place = at_priority(run.subject, run.scenario.tested[0])
     least, sent = run.scenario.least_storm_frames(run.subject.pair.speed_mbps), run.storm.frames_tx
     yield needed("storm-ran", place, sent >= least, f"a storm of at least {least} pause frames", sent)
     seen = "running" if run.storm.transmitting else "stopped"
     yield needed("storm-running", place, seen == "running", "the storm running when frames were counted", seen)
+    seen = "running" if run.storm_stopped.transmitting else "stopped"
+    yield needed("storm-stopped", place, seen == "stopped", "the storm stopped before held frames were counted", seen)
 
 
 def _load_applied(run: Measurement) -> Iterator[Check]:
@@ -136,6 +149,14 @@ def _pause_counted(run: Measurement) -> Iterator[Check]:
             yield required("pause-counted", place, frames > 0, f"more than 0 {counter}", frames)
         else:
             yield required("no-other-pause-counted", place, frames == 0, f"0 {counter}", frames)
+    sent = run.storm_stopped.frames_tx
+    for priority in run.scenario.tested:
+        place, frames = at_priority(run.subject, priority), run.pfc_received_in_all()[priority]
+        expected = f"{sent} {counter} once the storm had stopped (1 % more or less)"
+        yield required("every-pause-counted", place, abs(frames - sent) <= sent * COUNT_TOLERANCE, expected, frames)
+
+
+def _pause_kept(run: Measurement) -> Iterator[Check]:
     place, forwarded = at_priority(run.subject, run.scenario.tested[0]), run.storm.frames_rx
     expected = f"0 pause frames forwarded to {run.subject.pair.tx.port}"
     yield required("pause-not-forwarded", place, forwarded == 0, expected, forwarded)
@@ -163,7 +184,7 @@ def _background(run: Measurement) -> Iterator[Check]:
 
 def _after_the_storm(run: Measurement) -> Iterator[Check]:
     when = "once the storm had stopped"
-    yield from everything_received("held-frames-drained", run.subject, run.drained.values(), when)
+    yield from everything_received("held-frames-drained", run.subject, _flows(run.drained.values(), Role.TEST), when)
     for flow in _flows(run.resumed.values(), Role.TEST):
         place, least = at_priority(run.subject, _priority(flow)), _least_load(run, flow)
         expected = f"at least {least} frames taken by the switch after the storm"

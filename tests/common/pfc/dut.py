@@ -52,7 +52,7 @@ class DutCounters:
 
     Attributes:
         pfc_rx, pfc_tx: port -> PFC frames counted for priorities 0 to 7.
-        queues: unicast queue of the port under test -> packets that left.
+        queues: unicast queue of the port asked for -> packets that left; empty where none was.
         watchdog: `Ethernet0:3` -> watchdog statistics; absent: never stormed.
         watchdog_ports: ports that CONFIG_DB's PFC_WD table has.
         interfaces: port -> state.
@@ -154,22 +154,21 @@ class Dut:
             asic=f"{version.get('ASIC', 'unknown')} {metadata.get('switch_type', '')}".strip(),
         )
 
-    def counters(self, port_under_test: str) -> DutCounters:
-        """Reads the counters of all ports, and the queues of the port under test.
+    def counters(self, queues_of: str | None = None) -> DutCounters:
+        """Reads the counters of all ports, and the queues of the port that is named.
 
         Raises:
             QualificationError: a command failed, or a counter is `N/A`.
         """
-        outputs = run_batch(
-            self.host,
-            {
-                "pfc": "show pfc counters",
-                "queues": f"show queue counters {port_under_test}",
-                "watchdog": "pfcwd show stats",
-                "rows": "sonic-db-cli CONFIG_DB KEYS 'PFC_WD|*'",
-                "ports": "show interfaces status",
-            },
-        )
+        commands = {
+            "pfc": "show pfc counters",
+            "watchdog": "pfcwd show stats",
+            "rows": "sonic-db-cli CONFIG_DB KEYS 'PFC_WD|*'",
+            "ports": "show interfaces status",
+        }
+        if queues_of is not None:
+            commands["queues"] = f"show queue counters {queues_of}"
+        outputs = run_batch(self.host, commands)
         text = {name: checked(self.host, name, outputs) for name in outputs}
         rows = (
             line.strip().split("|")[-1] for line in text["rows"].splitlines() if line.strip().startswith("PFC_WD|")
@@ -177,7 +176,7 @@ class Dut:
         return DutCounters(
             pfc_rx=sonic_text.pfc_counters(text["pfc"], "Rx"),
             pfc_tx=sonic_text.pfc_counters(text["pfc"], "Tx"),
-            queues=sonic_text.queue_packets(text["queues"]),
+            queues=sonic_text.queue_packets(text["queues"]) if queues_of is not None else {},
             watchdog=sonic_text.watchdog_rows(text["watchdog"]),
             watchdog_ports=tuple(sorted(row for row in rows if row != "GLOBAL")),
             interfaces=sonic_text.interface_states(text["ports"]),

@@ -37,9 +37,10 @@ class Measurement:
     Attributes:
         subject, scenario: what was measured, and how.
         paused: flow name -> statistics after the data ended and while the storm ran on.
-        drained: flow name -> statistics of the test flows after the storm had stopped and held frames had left.
+        drained: flow name -> statistics of storm and test flows after the storm had stopped and held frames had left.
         resumed: flow name -> statistics of the data flows sent again without a storm.
-        before, during: the switch's counters before the storm and while it ran, after the data had ended.
+        before, during, after: the switch's counters before the storm, while it ran (after the data had ended), and when
+            all was over.
     """
 
     subject: Subject
@@ -49,16 +50,26 @@ class Measurement:
     resumed: Mapping[str, FlowStats]
     before: DutCounters
     during: DutCounters
+    after: DutCounters
 
     @property
     def storm(self) -> FlowStats:
-        """The pause storm's statistics."""
+        """The pause storm's statistics while it ran."""
         return next(flow for flow in self.paused.values() if flow.plan.role is Role.STORM)
+
+    @property
+    def storm_stopped(self) -> FlowStats:
+        """The pause storm's statistics after it had stopped."""
+        return self.drained[self.storm.plan.name]
 
     def pfc_received(self) -> tuple[int, ...]:
         """PFC frames for priorities 0 to 7 that the port under test counted as received, from before the storm until
         its end neared."""
         return changed(self.before.pfc_rx, self.during.pfc_rx, self.subject.pair.rx.port)
+
+    def pfc_received_in_all(self) -> tuple[int, ...]:
+        """The same from before the storm until after it."""
+        return changed(self.before.pfc_rx, self.after.pfc_rx, self.subject.pair.rx.port)
 
     def pfc_sent(self) -> tuple[int, ...]:
         """PFC frames for priorities 0 to 7 that the switch sent out of the tx port while the test traffic was held."""
@@ -99,6 +110,7 @@ class Measurement:
             "shared_buffer_bytes": self.subject.buffer.size_bytes,
             "shared_buffer_pool": self.subject.buffer.pool,
             "dut_pfc_rx": list(self.pfc_received()),
+            "dut_pfc_rx_in_all": list(self.pfc_received_in_all()),
             "dut_pfc_tx": list(self.pfc_sent()),
             "watchdog_storms": self.storms_detected(),
             "storm_fps": self.scenario.storm_fps(speed),

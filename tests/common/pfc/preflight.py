@@ -39,16 +39,18 @@ class Lab:
     ages: CounterAges
 
 
-def preflight(lab: Lab) -> list[Check]:
+def preflight(lab: Lab) -> tuple[list[Check], DutCounters]:
     """Runs the preflight on one port pair.
 
     Returns:
-        The checks of the clean flow: PASS, or FAIL for a priority whose frames the switch loses without any storm.
+        The checks of the clean flow: PASS, or FAIL for a priority whose frames the switch loses without any storm; and
+        the counters after it, which have everything in them that came before.
 
     Raises:
         QualificationError: the lab cannot measure this port; the sentence says why.
     """
-    lab.clock.sleep(lab.ages.queue_s)  # what was sent earlier must not come into the queue counters later
+    # What was sent earlier, data or pauses, must not come into the counters later.
+    lab.clock.sleep(max(lab.ages.queue_s, lab.ages.port_s))
     before = lab.dut.counters(lab.subject.pair.rx.port)
     _check_ports(lab.subject, before)
     clean = lab.builder.clean(CLEAN_FRAMES, CLEAN_LOAD_PERCENT, CLEAN_FRAME_BYTES)
@@ -58,8 +60,8 @@ def preflight(lab: Lab) -> list[Check]:
     lab.clock.sleep(SETTLE_S)
     stats = lab.generator.stats(clean.flows)
     _check_path(lab.subject, stats)
-    _check_queues(lab, before, stats)
-    return list(everything_received("clean-flow", lab.subject, stats.values(), "without any storm"))
+    after = _check_queues(lab, before, stats)
+    return list(everything_received("clean-flow", lab.subject, stats.values(), "without any storm")), after
 
 
 def port_checks(subject: Subject, counters: DutCounters) -> Iterator[Check]:
@@ -97,8 +99,10 @@ def _check_path(subject: Subject, stats: Mapping[str, FlowStats]) -> None:
         )
 
 
-def _check_queues(lab: Lab, before: DutCounters, stats: Mapping[str, FlowStats]) -> None:
-    """Frames of a priority must leave through its queue, or the DSCP map in effect is not the configured one."""
+def _check_queues(lab: Lab, before: DutCounters, stats: Mapping[str, FlowStats]) -> DutCounters:
+    """Frames of a priority must leave through its queue, or the DSCP map in effect is not the configured one.
+
+    Returns the last reading."""
     arrived = {flow.plan.priority: flow.frames_rx for flow in stats.values() if flow.plan.priority is not None}
     readings = [before]
 
@@ -114,6 +118,7 @@ def _check_queues(lab: Lab, before: DutCounters, stats: Mapping[str, FlowStats])
             f" {list(lab.subject.qos.dscps[priority])[:4]} to leave through queue UC{priority}, got {seen}: the DSCP"
             f" map in effect is not DSCP_TO_TC_MAP|{lab.subject.qos.dscp_map}, or queue counters are not polled"
         )
+    return readings[-1]
 
 
 def _short_queues(before: DutCounters, now: DutCounters, arrived: Mapping[int, int]) -> dict[int, int]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .checks import judge, validity
+from .dut import DutCounters
 from .errors import QualificationError
 from .measurement import Measurement
 from .polling import wait_for
@@ -37,6 +38,7 @@ class Qualifier:
         """`lab`: what to measure with."""
         self._lab = lab
         self._preflight: list[Check] | QualificationError | None = None
+        self._settled: DutCounters | None = None  # a reading with all in it that came before the next storm
 
     def qualify(self, case: PlanCase, priority: int) -> Outcome:
         """Runs one scenario; whatever goes wrong becomes an ERROR verdict with its cause, and no traffic goes on.
@@ -48,7 +50,9 @@ class Qualifier:
         try:
             scenario = make_scenario(case, priority, self._lab.subject.qos)
             clean_flow = self._fly()
-            measurement = measure(self._lab, scenario)
+            before, self._settled = self._settled, None
+            measurement = measure(self._lab, scenario, before)
+            self._settled = measurement.after
             evidence, invalid = measurement.evidence(), validity(measurement)
             checks = invalid or clean_flow + judge(measurement)
         except QualificationError as error:
@@ -64,7 +68,7 @@ class Qualifier:
         """The preflight's checks, made once; a lab that cannot measure stays so for every scenario."""
         if self._preflight is None:
             try:
-                self._preflight = preflight(self._lab)
+                self._preflight, self._settled = preflight(self._lab)
             except QualificationError as error:
                 self._preflight = error
         if isinstance(self._preflight, QualificationError):
@@ -82,16 +86,22 @@ class Qualifier:
         return Outcome(case, verdicts, evidence)
 
 
-def measure(lab: Lab, scenario: Scenario) -> Measurement:
+def measure(lab: Lab, scenario: Scenario, before: DutCounters | None = None) -> Measurement:
     """The steps of the test plan: storm, 1 s later the data, count while the storm runs, stop it, drain, send again.
+
+    Args:
+        lab: what to measure with.
+        scenario: what to measure.
+        before: the switch's counters, read when all earlier traffic was in them; None: waited for and read.
 
     Raises:
         QualificationError: a step could not be done. No traffic runs on, however this ends.
     """
     traffic = lab.builder.scenario(scenario)
     where = lab.subject.where()
-    lab.clock.sleep(lab.ages.port_s)  # pauses of an earlier scenario must not come into the counters in this one
-    before = lab.dut.counters(lab.subject.pair.rx.port)
+    if before is None:
+        lab.clock.sleep(lab.ages.port_s)  # pauses of an earlier scenario must not come into the counters in this one
+        before = lab.dut.counters()
     lab.generator.push(traffic)
     try:
         logger.info("%s: storm on priority %s", where, list(scenario.tested))
@@ -103,17 +113,19 @@ def measure(lab: Lab, scenario: Scenario) -> Measurement:
         _send(lab, traffic, scenario)
         lab.clock.sleep(lab.ages.port_s)
         paused = lab.generator.stats(traffic.flows)
-        during = lab.dut.counters(lab.subject.pair.rx.port)
+        during = lab.dut.counters()
         logger.info("%s: storm stopped, held frames drain", where)
         lab.generator.stop(traffic.names(Role.STORM))
+        lab.clock.sleep(SETTLE_S)
         drained = _drain(lab, traffic)
         logger.info("%s: the same traffic without a storm", where)
         _send(lab, traffic, scenario)
-        lab.clock.sleep(SETTLE_S)
+        lab.clock.sleep(max(SETTLE_S, lab.ages.port_s - scenario.data_s))  # the counters must have all of the storm
         resumed = lab.generator.stats(traffic.names(Role.TEST, Role.BACKGROUND))
+        after = lab.dut.counters()
     finally:
         lab.generator.stop()
-    return Measurement(lab.subject, scenario, paused, drained, resumed, before, during)
+    return Measurement(lab.subject, scenario, paused, drained, resumed, before, during, after)
 
 
 def _send(lab: Lab, traffic: Traffic, scenario: Scenario) -> None:
@@ -123,13 +135,17 @@ def _send(lab: Lab, traffic: Traffic, scenario: Scenario) -> None:
 
 
 def _drain(lab: Lab, traffic: Traffic) -> dict[str, FlowStats]:
-    """Waits until every held frame has arrived, or will not. They are counted apart from what is sent afterwards."""
-    names = traffic.names(Role.TEST)
+    """Waits until the storm has stopped and every held frame has arrived, or will not. They are counted apart from what
+    is sent afterwards."""
+    names = traffic.names(Role.STORM, Role.TEST)
     latest = [lab.generator.stats(names)]
 
     def empty() -> bool:
         latest.append(lab.generator.stats(names))
-        return all(flow.frames_rx >= flow.frames_tx for flow in latest[-1].values())
+        return all(
+            not flow.transmitting if flow.plan.role is Role.STORM else flow.frames_rx >= flow.frames_tx
+            for flow in latest[-1].values()
+        )
 
     if not wait_for(empty, DRAIN_DEADLINE_S, lab.clock, 0.5):
         logger.warning(

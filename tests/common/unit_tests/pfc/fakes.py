@@ -21,6 +21,7 @@ from tests.common.pfc.dut import MARK
 DEVICE = "vtb-t0-01"
 PORTS = ("Ethernet0", "Ethernet4", "Ethernet64", "Ethernet68")
 HELD_FRAMES = 4000
+COUNTED_EARLY = 1000
 DSCP_TO_TC = {str(dscp): "1" for dscp in range(64)} | {"3": "3", "4": "4", "5": "2", "8": "0", "46": "5", "48": "6"}
 IDENTITY = {str(number): str(number) for number in range(8)}
 
@@ -66,6 +67,8 @@ class FakeWorld:
         lost: priority -> frames of it that the switch loses whenever it is sent.
         lost_in_storm: the same, only while a storm runs.
         lost_held: held frames that never arrive.
+        counted_share: share of the storm's pause frames that the switch has counted at its end.
+        counted_from: what its PFC counters begin at.
         ignores_pause, forwards_pause, counts_pause, pushes_back: what the switch does with pause frames.
         pushes_back_also: further priorities for which the switch sends PFC during a storm.
         watchdog_storms: storms that its watchdog detects while a storm runs.
@@ -86,6 +89,8 @@ class FakeWorld:
     ignores_pause: bool = False
     forwards_pause: bool = False
     counts_pause: bool = True
+    counted_share: float = 1.0
+    counted_from: int = 7
     counts_also: tuple[int, ...] = ()
     pushes_back: bool = True
     pushes_back_also: tuple[int, ...] = ()
@@ -104,7 +109,7 @@ class FakeWorld:
     flows: dict[str, FakeFlow] = field(default_factory=dict)
     config_db: dict[str, Any] = field(default_factory=make_config_db)
     queue_packets: dict[int, int] = field(default_factory=lambda: dict.fromkeys(range(8), 100))
-    pfc_rx: list[int] = field(default_factory=lambda: [7] * 8)
+    pfc_rx: list[int] = field(default_factory=list)
     pfc_tx: list[int] = field(default_factory=lambda: [9] * 8)
     storms_seen: int = 0
     storm_classes: tuple[int, ...] = ()
@@ -113,6 +118,7 @@ class FakeWorld:
 
     def __post_init__(self) -> None:
         """The first poll is that of the start."""
+        self.pfc_rx = self.pfc_rx or [self.counted_from] * 8
         self._poll_ports()
         self._poll_queues()
 
@@ -152,6 +158,8 @@ class FakeWorld:
         flow = self.flows[name]
         if flow.stopped is None:
             flow.stopped = self.now
+            if flow.priority is None and flow.started is not None:
+                self._storm_ends(self.counts(name)[0])
 
     def counts(self, name: str) -> tuple[int, int, bool]:
         """Frames sent, frames received, whether it still transmits."""
@@ -182,13 +190,18 @@ class FakeWorld:
 
     def _storm_begins(self) -> None:
         for priority in self.storm_classes:
-            self.pfc_rx[priority] += 1000 if self.counts_pause else 0
+            self.pfc_rx[priority] += COUNTED_EARLY if self.counts_pause else 0
             self.pfc_tx[priority] += 50 if self.pushes_back else 0
         for priority in self.pushes_back_also:
             self.pfc_tx[priority] += 1
         for priority in self.counts_also:
             self.pfc_rx[priority] += 1
         self.storms_seen += self.watchdog_storms
+
+    def _storm_ends(self, frames: int) -> None:
+        for priority in self.storm_classes:
+            later = max(0, round(frames * self.counted_share) - COUNTED_EARLY)
+            self.pfc_rx[priority] += later if self.counts_pause else 0
 
 
 class FakeClock:

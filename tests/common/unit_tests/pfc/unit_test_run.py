@@ -45,6 +45,7 @@ def test_good_switch_passes():
         "held-within-buffer",
         "pause-counted",
         "no-other-pause-counted",
+        "every-pause-counted",
         "pause-not-forwarded",
         "back-pressure",
         "no-other-back-pressure",
@@ -93,6 +94,24 @@ FAILING = [
         LOSSLESS,
         "pause-counted",
         "vtb-t0-01 Ethernet0 priority 3: expected more than 0 PFC frames in the receive counter, got 0",
+    ),
+    (
+        dict(counted_share=0.98),
+        LOSSLESS,
+        "every-pause-counted",
+        (
+            "vtb-t0-01 Ethernet0 priority 3: expected 47680 PFC frames in the receive counter once the storm had"
+            " stopped (1 % more or less), got 46726"
+        ),
+    ),
+    (
+        dict(counted_share=2.0),
+        LOSSLESS,
+        "every-pause-counted",
+        (
+            "vtb-t0-01 Ethernet0 priority 3: expected 47680 PFC frames in the receive counter once the storm had"
+            " stopped (1 % more or less), got 95360"
+        ),
     ),
     (
         dict(counts_also=(4,)),
@@ -199,6 +218,7 @@ BROKEN_LABS = [
         dict(dead_path=True),
         "expected the 7000 frames sent into Ethernet64 to arrive at 127.1.0.1;1;1 without any storm, got 0",
     ),
+    (dict(counted_from=-7), "vtb-t0-01 Ethernet0: expected PFC receive counters from 0 on, got -7"),
     (dict(down=("Ethernet64",)), "preflight: vtb-t0-01 Ethernet64: expected the link up, got down"),
     (dict(resolved=False), "not every tester host has resolved its gateway's address"),
     (dict(queue_of={3: 1}), "priority 3: expected 1000 frames with DSCP [3] to leave through queue UC3, got 0"),
@@ -262,11 +282,11 @@ def test_load_short_of_its_due_is_error_unless_the_switch_held_it():
     short = dataclasses.replace(measurement.paused[name], frames_tx=1000, frames_rx=1000)
     starved = dataclasses.replace(measurement, paused={**measurement.paused, name: short})
     assert [check.name for check in checks.validity(starved)] == ["load-applied"], checks.validity(starved)
+    pfc_tx = {**starved.during.pfc_tx, "Ethernet64": (9, 9, 9, 59, 10, 9, 9, 9)}
     pushed = dataclasses.replace(
         starved,
-        during=dataclasses.replace(
-            starved.during, pfc_tx={**starved.during.pfc_tx, "Ethernet64": (9, 9, 9, 59, 10, 9, 9, 9)}
-        ),
+        during=dataclasses.replace(starved.during, pfc_tx=pfc_tx),
+        after=dataclasses.replace(starved.after, pfc_tx=pfc_tx),
     )
     assert checks.validity(pushed) == [], checks.validity(pushed)
     failed = [check.name for check in checks.judge(pushed) if check.status is Status.FAIL]
@@ -331,3 +351,49 @@ def test_flows_are_named_after_their_port():
         flows |= {*lab.builder.scenario(make_scenario(SINGLE_LOSSLESS, 3, plan.subject.qos)).flows}
         assert not names & flows, names & flows
         names |= flows
+
+
+def readings(host, qualifier, priority):
+    """How often the counters were read for one scenario."""
+    before = len(host.calls)
+    qualifier.qualify(SINGLE_LOSSLESS, priority)
+    return sum("show pfc counters" in call for call in host.calls[before:])
+
+
+def test_a_reading_serves_as_the_next_scenarios_first():
+    """Two in the preflight and two for each scenario; one that broke off leaves none that could be used."""
+    world = FakeWorld()
+    host = FakeHost(world)
+    plan = plan_port(Dut(host), TESTER_PORTS, "Ethernet0", None)
+    qualifier = Qualifier(plan.lab(Dut(host), FakeApi(world), FakeClock(world)))
+    assert [readings(host, qualifier, priority) for priority in (3, 4)] == [4, 2]
+    world.refuses = "no"
+    assert readings(host, qualifier, 3) == 0
+    world.refuses = None
+    assert [readings(host, qualifier, priority) for priority in (3, 4)] == [3, 2]
+    assert qualifier.qualify(SINGLE_LOSSLESS, 3).verdicts[0].status is Status.PASS
+
+
+def test_the_first_reading_has_no_pauses_of_the_scenario_before():
+    """Each storm's frames are counted from where the one before ended, all of them polled."""
+    for seconds in (0.5, 1.0, 7.0, 30.0):
+        world = FakeWorld(port_poll_s=seconds)
+        world.config_db["FLEX_COUNTER_TABLE"] = {"PORT": {"POLL_INTERVAL": str(round(seconds * 1000))}}
+        plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, "Ethernet0", None)
+        qualifier = Qualifier(plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world)))
+        for priority in (3, 4, 3):
+            outcome = qualifier.qualify(SINGLE_LOSSLESS, priority)
+            assert outcome.verdicts[0].status is Status.PASS, (seconds, outcome.verdicts[0].messages)
+
+
+def test_a_storm_that_does_not_stop_is_error():
+    """What a pause still holds then is no fault of the switch."""
+    world = FakeWorld()
+    plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, "Ethernet0", None)
+    lab = plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
+    good = measure(lab, make_scenario(SINGLE_LOSSLESS, 3, plan.subject.qos))
+    running = dataclasses.replace(good.storm_stopped, transmitting=True)
+    run = dataclasses.replace(good, drained={**good.drained, good.storm.plan.name: running})
+    assert [check.message for check in checks.validity(run)] == [
+        "vtb-t0-01 Ethernet0 priority 3: expected the storm stopped before held frames were counted, got running"
+    ], checks.validity(run)
