@@ -47,6 +47,6 @@ def busy_period_ps(streams: Sequence[Stream], backlog_ps: int) -> int | None:
     return None
 
 
-def frames_within(stream: Stream, span_ps: int) -> int:
-    """Most frames of a stream that come in any time of this length."""
-    return (span_ps + stream.jitter_ps) // stream.period_ps + 1
+def frames_within(period_ps: int, span_ps: int) -> int:
+    """Most frames that come due in any time of this length, at most one in each period."""
+    return span_ps // period_ps + 1

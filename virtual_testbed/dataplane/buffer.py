@@ -45,13 +45,14 @@ class Share:
 
     Attributes:
         reserved, shared: bytes held; `size` the most it may hold reserved.
-        peak: most bytes held (queues: all of them, groups: shared ones).
+        peak: most bytes held (queues: all of them, groups: shared ones) while every frame was stepped, `bound` the
+            most that it may have held otherwise.
     """
 
-    __slots__ = ("pool", "size", "static_limit", "up", "down", "reserved", "shared", "peak")
+    __slots__ = ("pool", "size", "static_limit", "up", "down", "reserved", "shared", "peak", "bound")
 
     def __init__(self) -> None:
-        self.reserved = self.shared = self.peak = 0
+        self.reserved = self.shared = self.peak = self.bound = 0
         self.pool = Pool(PoolConfig(UNLIMITED_BYTES))
         self.set_profile(None, self.pool)
 

@@ -63,7 +63,11 @@ class PortCounters:
 
 @dataclass(frozen=True)
 class QueueCounters:
-    """One egress queue: frames sent and dropped, buffer bytes (whole cells) now and at most."""
+    """One egress queue: frames sent and dropped, buffer bytes (whole cells) now and at most.
+
+    The watermark is the highest level of all instants that were stepped. What it may have been is at most
+    `watermark_bound_bytes` (they are equal when everything was stepped).
+    """
 
     packets: int = 0
     bytes: int = 0
@@ -71,12 +75,13 @@ class QueueCounters:
     dropped_bytes: int = 0
     occupancy_bytes: int = 0
     watermark_bytes: int = 0
+    watermark_bound_bytes: int = 0
 
 
 @dataclass(frozen=True)
 class PgCounters:
     """One ingress priority group: frames accepted and dropped, buffer bytes (whole cells) now, highest shared and
-    headroom use.
+    headroom use; `shared_watermark_bound_bytes` as `QueueCounters.watermark_bound_bytes`.
     """
 
     packets: int = 0
@@ -85,6 +90,7 @@ class PgCounters:
     occupancy_bytes: int = 0
     shared_watermark_bytes: int = 0
     headroom_watermark_bytes: int = 0
+    shared_watermark_bound_bytes: int = 0
 
 
 @dataclass(frozen=True)

@@ -87,8 +87,15 @@ class EventLoop:
         """The next date that a skip may not cross."""
         return self.timers[0][0] if self.timers else NEVER
 
+    @property
+    def next_change_ps(self) -> int:
+        """The next date at which something changes for certain; polls tell before they change anything."""
+        return min((event[0] for event in self.timers if event[1] != POLL), default=NEVER)
+
     def run(self, until_ps: int) -> None:
         """Process everything at or before `until_ps`."""
+        while self.heap and self.heap[0][0] <= self.now_ps:  # what a command has made due at this very instant
+            heappop(self.heap)[3](self.now_ps)
         self._choose(self.now_ps)
         while True:
             timer_ps = self.next_timer_ps

@@ -130,8 +130,13 @@ class GeneratorSide:
 
     def schedule(self) -> None:
         """Set the event of the next choice anew."""
-        if self.wake_ps < NEVER:
-            self.loop.push_traffic((self.wake_ps, FRAME_DUE, self.index, self.wake))
+        busy_until_ps = self.line.busy_until_ps
+        if self.line.controls:
+            self._wake_at(busy_until_ps)
+        elif self.due:
+            self._wake_at(max(busy_until_ps, self.due[0][0]))
+        else:
+            self.wake_ps = NEVER
 
     def _poke(self, now_ps: int) -> None:
         if self.line.busy_until_ps <= now_ps:

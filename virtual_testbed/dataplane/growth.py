@@ -29,6 +29,7 @@ class Growth:
         self._headroom = [group.headroom for port in ports for group in port.pgs]
         self._groups = [group for port in ports for group in port.pgs]
         self._queues = [queue for port in ports for queue in shut_queues(port)]
+        self._runs = [[(run[0], run[1]) for run in queue.runs] for queue in self._queues]
         self._ends = [(len(queue.runs), queue.runs[-1][1] if queue.runs else 0) for queue in self._queues]
         self._paths = [path for switch in {id(port.switch): port.switch for port in ports}.values()
                        for path in switch.paths]
@@ -36,9 +37,11 @@ class Growth:
 
     def cycles(self, most: int) -> int:
         """For how many cycles like the one that has passed, at most so many, everything goes on the same way."""
-        grown = {id(share): share.shared - shared for share, (_, shared, _) in zip(self._shares, self._levels)}
-        if not any(grown.values()):
+        if not self._opened_ones_recur():
+            return 0
+        if all((share.reserved, share.shared) == level[:2] for share, level in zip(self._shares, self._levels)):
             return most
+        grown = {id(share): share.shared - shared for share, (_, shared, _) in zip(self._shares, self._levels)}
         if not self._is_plain(grown):
             return 0
         arrived = self._arrived()
@@ -51,6 +54,12 @@ class Growth:
                 bad = middle
         runs = sum(len(self._appended(queue, end)) for queue, end in zip(self._queues, self._ends))
         return min(good, LONGEST_QUEUE // max(1, runs))
+
+    def _opened_ones_recur(self) -> bool:
+        """What was in a queue that has sent meanwhile mattered: it must be the same again."""
+        sent = {id(path.queue) for path, (_, tx, _) in zip(self._paths, self._counts) if path.tx != tx}
+        return all([(run[0], run[1]) for run in queue.runs] == before
+                   for queue, before in zip(self._queues, self._runs) if id(queue) in sent)
 
     def _is_plain(self, grown: dict[int, int]) -> bool:
         """Only levels of shut queues grow, nothing is dropped, no congested group moves, and peaks grow with levels."""

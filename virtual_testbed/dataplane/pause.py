@@ -206,6 +206,15 @@ class PauseSender:
         for priority, train in enumerate(self.trains):
             train.item = self.xoff_items[priority]
 
+    def set_habits(self, tells_xon: int, repeats: int, now_ps: int) -> None:
+        """Take the classes that a healthy port ends with XON, and repeats, as masks."""
+        self.tells_xon, self.repeats = tells_xon, repeats
+        for priority, train in enumerate(self.trains):
+            if not repeats >> priority & 1:
+                train.stop()
+            elif self.sending >> priority & 1 and not train.is_running:
+                train.start(train.schedule.base_ps, max(1, train.schedule.count(now_ps - 1)), NEVER)
+
     def xoff(self, priority: int, now_ps: int) -> None:
         """Start pausing a class."""
         if self.sending >> priority & 1 or not self.line.is_up:
@@ -213,8 +222,7 @@ class PauseSender:
         self.sending |= 1 << priority
         self.line.moved_ps = now_ps
         self.line.queue(self.xoff_items[priority], now_ps)
-        if self.repeats >> priority & 1:
-            self.trains[priority].start(now_ps, 1, NEVER)
+        self.trains[priority].start(now_ps, 1, NEVER if self.repeats >> priority & 1 else 1)
 
     def xon(self, priority: int, now_ps: int) -> None:
         """Let a class go on; a refresh that would be due at this instant is not sent any more."""

@@ -152,6 +152,7 @@ class SwitchPort:
         self.receiver.speed_mbps = config.speed_mbps
         self.receiver.response_ps = self.ask(None, config.response_ps, lambda fault, ps: fault.response_ps(ps))
         self.apply_priorities(now_ps)
+        self._update_leaks(now_ps)
 
     def ask(self, priority: int | None, healthy: _Answer, hook: Callable[[Fault, _Answer], _Answer]) -> _Answer:
         """What the faults of this port make of a healthy answer."""
@@ -193,10 +194,9 @@ class SwitchPort:
             data = encode(pfc_frame(source, {priority: quanta}))
             return ControlFrame(self.ask(priority, data, lambda fault, found: fault.emitted(found)))
         self.sender.set_frames([frame(p, MAX_QUANTA) for p in range(8)], [frame(p, 0) for p in range(8)])
-        self.sender.tells_xon = sum(
-            self.ask(p, True, lambda fault, sends: fault.sends_xon(p, sends)) << p for p in range(8))
-        self.sender.repeats = sum(
-            self.ask(p, True, lambda fault, does: fault.refreshes(p, does)) << p for p in range(8))
+        tells_xon = sum(self.ask(p, True, lambda fault, sends: fault.sends_xon(p, sends)) << p for p in range(8))
+        repeats = sum(self.ask(p, True, lambda fault, does: fault.refreshes(p, does)) << p for p in range(8))
+        self.sender.set_habits(tells_xon, repeats, self.loop.now_ps)
 
     def resend_xoff(self, now_ps: int) -> None:
         """Groups that are congested pause their priorities, those that do not do so yet."""
@@ -329,29 +329,32 @@ class SwitchPort:
         """Shut and open queues."""
         if gate == self.gate:
             return
-        opened, shut = self.gate & ~gate, gate & ~self.gate
         self.gate = gate
-        self.leak &= gate
-        for queue in range(8):
-            if shut >> queue & 1:
-                self._start_leak(queue, now_ps)
-            elif opened >> queue & 1 and queue in self._leaks:
-                self.loop.cancel(self._leaks.pop(queue))
+        self._update_leaks(now_ps)
         if self.backlog:
             self._poke(now_ps)
 
-    def _start_leak(self, queue: int, now_ps: int) -> None:
-        period_ps = self.ask(queue, 0, lambda fault, period: fault.leak_period_ps(queue, period))
-        if not period_ps:
-            return
+    def _update_leaks(self, now_ps: int) -> None:
+        """Leaks begin and end with the pause of their queue, or with the fault."""
+        self.leak &= self.gate
+        for queue in range(8):
+            period_ps = self._leak_period_ps(queue) if self.gate >> queue & 1 else 0
+            if not period_ps and queue in self._leaks:
+                self.leak &= ~(1 << queue)
+                self.loop.cancel(self._leaks.pop(queue))
+            elif period_ps and queue not in self._leaks:
+                self._leaks[queue] = self._leak_of(queue, period_ps)
+                self.loop.at(now_ps + period_ps, self._leaks[queue], LEAK)
 
-        def leak(then_ps: int) -> None:
+    def _leak_period_ps(self, queue: int) -> int:
+        return self.ask(queue, 0, lambda fault, period: fault.leak_period_ps(queue, period))
+
+    def _leak_of(self, queue: int, period_ps: int) -> Callable[[int], None]:
+        def leak(now_ps: int) -> None:
             self.leak |= 1 << queue
-            self._poke(then_ps)
-            self.loop.at(then_ps + period_ps, leak, LEAK)
-
-        self._leaks[queue] = leak
-        self.loop.at(now_ps + period_ps, leak, LEAK)
+            self._poke(now_ps)
+            self.loop.at(now_ps + period_ps, leak, LEAK)
+        return leak
 
     def flush(self, queue: EgressQueue[Path], now_ps: int) -> None:
         """Discard what waits in a queue (not the frame on the line)."""

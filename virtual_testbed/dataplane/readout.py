@@ -116,10 +116,12 @@ def switch_counters(switch: Switch, now_ps: int) -> SwitchCounters:
         _add_path(sums, drops, path)
     ports = {name: _port_counters(port, sums, now_ps) for name, port in switch.ports.items()}
     queues = {(name, queue.number): QueueCounters(
-        *sums.get(queue, "tx"), *sums.get(queue, "drops"), queue.reserved + queue.shared, queue.peak)
+        *sums.get(queue, "tx"), *sums.get(queue, "drops"), queue.reserved + queue.shared, queue.peak,
+        max(queue.peak, queue.bound))
         for name, port in switch.ports.items() for queue in port.queues}
     groups = {(name, group.number): PgCounters(
-        *sums.get(group, "rx"), sums.get(group, "drops")[0], group.held, group.peak, group.headroom_peak)
+        *sums.get(group, "rx"), sums.get(group, "drops")[0], group.held, group.peak, group.headroom_peak,
+        max(group.peak, group.bound))
         for name, port in switch.ports.items() for group in port.pgs}
     watched = {key: watch.state() for key, watch in switch.watchdog.watches.items() if watch.config or watch.detected}
     return SwitchCounters(ports, queues, groups, watched, drops)

@@ -22,7 +22,7 @@ from virtual_testbed.dataplane.line import Line
 from virtual_testbed.dataplane.pause import PauseReceiver
 from virtual_testbed.dataplane.port import Path, SwitchPort
 from virtual_testbed.dataplane.train import Train
-from virtual_testbed.dataplane.ways import Way, carry, carry_begin_ps, disturbs, steadiness, ways
+from virtual_testbed.dataplane.ways import Way, carry, carry_begin_ps, steadiness, ways
 
 MEMORY = 4096
 """States remembered in one search; a longer cycle is still found, because then only every second state is kept, and
@@ -44,7 +44,7 @@ class Cycle:
     period_ps: int
     counts: list[int]
     trains: list[tuple[int, int]]
-    pauses: list[int | None]
+    begins: list[int | None]
     left: list[int]
     growth: Growth
 
@@ -70,6 +70,7 @@ class Recurrence:
         self._riding: list[tuple[Way, int]] = []
         self._still: list[Way] = []
         self._changes_ps = NEVER
+        self._loud: set[int] = set()
 
     def watch(self, sides: list[GeneratorSide], ports: list[SwitchPort]) -> None:
         """Take the ports that take part."""
@@ -82,10 +83,11 @@ class Recurrence:
         self._seen.clear()
         self._measure = None
         self._stride = self._wait = 1
+        self._loud.clear()
         self.choose_section()
 
     def choose_section(self) -> None:
-        """Sample where the slowest flow that sends has a frame."""
+        """Sample where the slowest flow that sends has a frame; anew whenever PFC holds or frees flows."""
         best: FlowState | None = None
         for side in self.sides:
             for flow in side.flows:
@@ -123,7 +125,7 @@ class Recurrence:
         if before_ps is not None and now_ps > before_ps:
             if now_ps + MIN_CYCLES * (now_ps - before_ps) <= last_ps:
                 self._measure = Cycle(key, now_ps, now_ps - before_ps, self._counts(), self._train_states(),
-                                      self._pauses(), [segment.left or 0 for segment in self._limited()],
+                                      self._begins(), [segment.left or 0 for segment in self._limited()],
                                       Growth(self.ports))
         elif len(self._seen) > MEMORY:
             self._count(f"no recurrence in {MEMORY} states")
@@ -140,8 +142,7 @@ class Recurrence:
         for way in self._still:
             parts.append(_way_key(way, now_ps))
         for side in self.sides:
-            parts.append((side.gate, _relative(side.wake_ps, now_ps) if side.due else None,
-                          id(side.current) if side.line.busy_until_ps > now_ps else 0))
+            parts.append((side.gate, id(side.current) if side.line.busy_until_ps > now_ps else 0))
             parts.append([_flow_key(flow, now_ps) for flow in side.flows])
         for port in self.ports:
             scheduler = port.scheduler
@@ -160,11 +161,11 @@ class Recurrence:
         for way in ways(self.sides, self.ports):
             quiet_ps = 0xFFFF * 32 * way.line.ps_per_byte // QUIET_REFRESHES
             steady = None
-            if now_ps - max(way.line.data_ps, way.line.moved_ps) > quiet_ps:
-                steady = steadiness(way, 0)
+            if now_ps - _touched_ps(way) > quiet_ps and id(way.line) not in self._loud:
+                steady = steadiness(way, 0, now_ps)
             kept = steady is not None and all(
                 since is None or priority in steady.keeps for priority, since in enumerate(way.receiver.since_ps))
-            if steady is None or not kept or steady.changes_ps <= now_ps or disturbs(way, steady.keeps):
+            if steady is None or not kept or steady.changes_ps <= now_ps or steady.disturbs:
                 self._still.append(way)
             else:
                 self._riding.append((way, steady.jitter_ps))
@@ -207,8 +208,13 @@ class Recurrence:
     def _train_states(self) -> list[tuple[int, int]]:
         return [(train.schedule.base_ps, train.number) for train in self._trains()]
 
-    def _pauses(self) -> list[int | None]:
-        return [since_ps for receiver in self._still_receivers() for since_ps in receiver.since_ps]
+    def _begins(self) -> list[int | None]:
+        """Instants that matter beside others like them: begins of pauses, dues of frames that a pause holds."""
+        waiting = [segment.due_ps for flow in self._held() for segment in (flow.segment, *flow.later) if segment]
+        return [*(since_ps for receiver in self._still_receivers() for since_ps in receiver.since_ps), *waiting]
+
+    def _held(self) -> list[FlowState]:
+        return [flow for side in self.sides for flow in side.flows if flow.is_shut]
 
     def _limited(self) -> list[Segment]:
         return [flow.segment for side in self.sides for flow in side.flows
@@ -218,10 +224,15 @@ class Recurrence:
 
     def _skip(self, now_ps: int, last_ps: int, cycle: Cycle) -> None:
         """Add as many cycles as fit up to `last_ps` and leave each flow of fixed frames at least one."""
-        counts, trains, pauses = self._counts(), self._train_states(), self._pauses()
+        counts, trains, begins = self._counts(), self._train_states(), self._begins()
         limited = [segment.left or 0 for segment in self._limited()]
         if len(counts) != len(cycle.counts) or len(trains) != len(cycle.trains) or len(limited) != len(cycle.left):
             self._count("a cycle with changing parts")
+            return
+        loud = {id(way.line) for way, _ in self._riding if _touched_ps(way) > cycle.start_ps}
+        if loud:
+            self._loud |= loud
+            self._count("data on a line that seemed quiet")
             return
         cycles = (min(last_ps, self._changes_ps) - now_ps) // cycle.period_ps
         for left, before in zip(limited, cycle.left):
@@ -230,8 +241,8 @@ class Recurrence:
         if any(train.limit < NEVER for train in self._trains()):
             self._count("a pause flow of fixed frames on a line with data")
             return
-        begins = [*((new, old) for (new, _), (old, _) in zip(trains, cycle.trains)), *zip(pauses, cycle.pauses)]
-        if any(new != old and (new is None or old is None or new - old != cycle.period_ps) for new, old in begins):
+        pairs = [*((new, old) for (new, _), (old, _) in zip(trains, cycle.trains)), *zip(begins, cycle.begins)]
+        if any(new != old and (new is None or old is None or new - old != cycle.period_ps) for new, old in pairs):
             self._count("pauses out of step")
             return
         cycles = cycle.growth.cycles(cycles) if cycles > 0 else 0
@@ -246,7 +257,7 @@ class Recurrence:
         self._shift(now_ps, shift_ps, cycle)
         self._shift_limited(cycle, limited, cycles)
         self._shift_trains(cycle, trains, cycles)
-        self._shift_pauses(cycle, pauses, shift_ps)
+        self._shift_begins(cycle, begins, shift_ps)
         self._reschedule()
         self.jumps += 1
         self.cycles += cycles
@@ -273,7 +284,6 @@ class Recurrence:
             way.receiver.responding = deque((time_ps + shift_ps, what) for time_ps, what in way.receiver.responding)
             way.receiver.until_ps[:] = [time_ps + shift_ps for time_ps in way.receiver.until_ps]
         for side in self.sides:
-            side.wake_ps = side.wake_ps + shift_ps if side.wake_ps < NEVER else NEVER
             for flow in side.flows:
                 if flow.segment is not None and not flow.is_shut:
                     flow.segment = _moved(flow.segment, shift_ps)
@@ -301,18 +311,25 @@ class Recurrence:
             else:
                 train.number += cycles * (number - old)
 
-    def _shift_pauses(self, cycle: Cycle, now: list[int | None], shift_ps: int) -> None:
-        """A pause that began in the cycle moves with it, any other goes on."""
-        pairs = iter(zip(now, cycle.pauses))
+    def _shift_begins(self, cycle: Cycle, now: list[int | None], shift_ps: int) -> None:
+        """A pause that began in the cycle moves with it, any other goes on; so do frames that came due in it."""
+        moves = iter([shift_ps if new_ps != old_ps else 0 for new_ps, old_ps in zip(now, cycle.begins)])
         for receiver in self._still_receivers():
-            for priority in range(8):
-                new_ps, old_ps = next(pairs)
-                if new_ps is not None and new_ps != old_ps:
-                    receiver.since_ps[priority] = new_ps + shift_ps
+            receiver.since_ps[:] = [since_ps if since_ps is None else since_ps + move_ps
+                                    for since_ps, move_ps in zip(receiver.since_ps, moves)]
+        for flow in self._held():
+            if flow.segment is not None:
+                flow.segment = _moved(flow.segment, next(moves))
+                flow.later = deque(_moved(segment, next(moves)) for segment in flow.later)
 
 
 def _moved(segment: Segment, shift_ps: int) -> Segment:
     return segment._replace(due_ps=segment.due_ps + shift_ps, burst_ps=segment.burst_ps + shift_ps)
+
+
+def _touched_ps(way: Way) -> int:
+    """When anything but trains was last on the line."""
+    return max(way.line.data_ps, way.line.moved_ps)
 
 
 def _relative(time_ps: int, now_ps: int) -> int:
@@ -333,17 +350,18 @@ def _way_key(way: Way, now_ps: int) -> Any:
 def _flow_key(flow: FlowState, now_ps: int) -> Any:
     if flow.is_shut or flow.segment is None:
         waiting = [segment.left if segment else None for segment in (flow.segment, *flow.later)]
-        return flow.state, flow.position, waiting, _frozen_key(flow.frozen, now_ps)
+        return flow.state, flow.position, waiting, _frozen_key(flow.frozen, now_ps, flow.burst > 0)
     segments = [(segment.due_ps - now_ps, segment.residue, segment.place,
                  segment.burst_ps - now_ps if flow.burst else 0,
                  segment.left if place < len(flow.later) else None)
                 for place, segment in enumerate((flow.segment, *flow.later))]
-    return flow.state, flow.position, segments, _frozen_key(flow.frozen, now_ps)
+    return flow.state, flow.position, segments, _frozen_key(flow.frozen, now_ps, flow.burst > 0)
 
 
-def _frozen_key(frozen: Segment | None, now_ps: int) -> Any:
+def _frozen_key(frozen: Segment | None, now_ps: int, bursts: bool) -> Any:
     if frozen is None:
         return None
+    begun_ps = frozen.burst_ps - frozen.due_ps if bursts else 0
     if frozen.due_ps > now_ps:
-        return frozen.due_ps - now_ps, frozen.residue, frozen.place, frozen.burst_ps - now_ps, frozen.left
-    return 0, 0, frozen.place, frozen.burst_ps - frozen.due_ps, frozen.left
+        return frozen.due_ps - now_ps, frozen.residue, frozen.place, begun_ps, frozen.left
+    return 0, 0, frozen.place, begun_ps, frozen.left

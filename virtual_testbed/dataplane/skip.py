@@ -9,7 +9,8 @@ from virtual_testbed.dataplane.flow import Lane
 from virtual_testbed.dataplane.generator import GeneratorSide
 from virtual_testbed.dataplane.port import Path, SwitchPort
 from virtual_testbed.dataplane.recurrence import Recurrence
-from virtual_testbed.dataplane.regime import NotRegular, Regime, Survey
+from virtual_testbed.dataplane.regime import Regime
+from virtual_testbed.dataplane.survey import NotRegular, Survey
 from virtual_testbed.dataplane.switch import Switch
 
 FIRST_CHECK = 256
@@ -32,7 +33,7 @@ class Skip:
         self.regenerations = self._surveys = self.skipped_ps = 0
         self.reasons: dict[str, int] = {}
         self._regime: Regime | None = None
-        self._is_short = False
+        self._is_short = self._is_unplugged = False
         self._wait = FIRST_CHECK
         loop.before_span, loop.at_check = self._before_span, self._at_check
         loop.before_timers = self._before_timers
@@ -45,10 +46,11 @@ class Skip:
         self.ports = [port for switch in self._switches.values() for port in switch.ports.values()
                       if port.peer is not None and (port in used or not port.is_quiet)]
         self.sides = [side for side in self._all_sides.values() if side.switch_port in self.ports]
+        self._is_unplugged = any(side.switch_port is None and side.flows for side in self._all_sides.values())
         self.recurrence.watch(self.sides, self.ports)
         for side in self.sides:
             side.flows_changed = self.reset
-            side.holds_changed = self.recurrence.reset
+            side.holds_changed = self.recurrence.choose_section
         self.reset()
 
     def _used_ports(self) -> Iterator[SwitchPort | None]:
@@ -94,9 +96,7 @@ class Skip:
         regime, self._regime = self._regime, None
         if regime is not None and self._is_short:
             self._is_short = False
-            self._place(regime, now_ps - regime.long_window_ps)
-            self.loop.check_in = NEVER
-            self.loop.rerun(now_ps, whole)
+            self._recompute(regime, now_ps - regime.long_window_ps, now_ps, whole)
 
     def _before_span(self, last_ps: int) -> None:
         if self._regime is not None:
@@ -104,6 +104,9 @@ class Skip:
 
     def _at_check(self, last_ps: int) -> None:
         self.loop.check_in = self._wait
+        if self._is_unplugged:
+            self._reason("a generator port with flows has no switch")
+            return
         if any(port.tap is not None for port in self.ports):
             self._reason("a capture is open")
             return
@@ -113,7 +116,7 @@ class Skip:
             self.loop.check_in = self._wait
             try:
                 self._surveys += 1
-                survey = Survey(self.sides, self.ports, self.loop.now_ps, self.loop.next_timer_ps)
+                survey = Survey(self.sides, self.ports, self.loop.now_ps, self.loop.next_change_ps)
                 self._regime = Regime(survey, self.loop.now_ps)
             except NotRegular as reason:
                 self._reason(str(reason))
@@ -134,22 +137,23 @@ class Skip:
             self.skipped_ps += begin_ps - now_ps
             self.regenerations += 1
             self._is_short = not it_ends
-            self._place(regime, begin_ps)
+            self._recompute(regime, begin_ps, end_ps, True)
         elif it_ends and self._is_short:
             self._look_back(now_ps, True)
-            self.loop.check_in = self._wait
 
-    def _place(self, regime: Regime, begin_ps: int) -> None:
+    def _recompute(self, regime: Regime, begin_ps: int, now_ps: int, whole: bool) -> None:
+        """Step a window up to now; `whole`: all of that instant, not only what a poll at it sees."""
         loop = self.loop
+        peaks = regime.peaks()
         regime.place(begin_ps)
         loop.now_ps = begin_ps - 1
         loop.awake.clear()
-        loop.section = False
-        for side in self.sides:
-            side.sort_flows()
-            side.wake_ps = side.due[0][0] if side.due else NEVER
         self._schedule()
         self.recurrence.reset()
+        loop.check_in = NEVER
+        loop.rerun(now_ps, whole)
+        loop.check_in, loop.section = self._wait, False
+        regime.restore_peaks(peaks, now_ps)
 
     def _schedule(self) -> None:
         """Set all events of traffic anew from the state of the ports."""

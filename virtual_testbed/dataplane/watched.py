@@ -33,7 +33,8 @@ class WatchedSwitchPort:
         out = [path for path in port.switch.paths if path.queue is queue]
         into = [path for path in port.switch.paths if path.pg is group]
         return (sum(path.tx for path in out), sum(path.tx_side_drops for path in out),
-                sum(path.rx - path.rx_side_drops for path in into), sum(path.rx_side_drops for path in into))
+                sum(path.rx - path.rx_side_drops for path in into),
+                sum(path.pg_drops + path.watchdog_rx_drops for path in into))
 
     def act_on_storm(self, number: int, action: str, now_ps: int) -> None:
         """Do what the watchdog's `drop` or `forward` does to a queue and its priority (`alert`: nothing)."""

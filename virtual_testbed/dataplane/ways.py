@@ -5,11 +5,11 @@ receiver does not honour the class.
 """
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from virtual_testbed.dataplane.bounds import Stream, busy_period_ps
-from virtual_testbed.dataplane.control import PFC, Control
+from virtual_testbed.dataplane.control import DISCARD, PFC, Control
 from virtual_testbed.dataplane.events import NEVER
 from virtual_testbed.dataplane.generator import GeneratorSide
 from virtual_testbed.dataplane.line import ControlItem, Line
@@ -28,10 +28,17 @@ class Way(NamedTuple):
 
 
 class Steadiness(NamedTuple):
-    """What the trains of a way do: the classes that they keep paused, and when something else happens at first."""
+    """What the control frames of a way do.
 
-    keeps: frozenset[int]
+    Attributes:
+        keeps: classes that they keep paused from now on, and how long any pause frame of such a class must last.
+        changes_ps: until when nothing else happens; `disturbs`: a frame under way does something else.
+        jitter_ps: longest time from a frame's due instant until it has been sent.
+    """
+
+    keeps: Mapping[int, int]
     changes_ps: int
+    disturbs: bool
     jitter_ps: int
 
 
@@ -51,37 +58,75 @@ def under_way(way: Way) -> list[ControlItem]:
     return [*way.line.controls, *(frame for _, frame in way.line.flight if isinstance(frame, ControlItem))]
 
 
-def steadiness(way: Way, longest_frame_ps: int) -> Steadiness | None:
-    """What the trains of a way do when data frames of at most this time share the line; None: they fill the line."""
-    receiver = way.receiver
-    streams = [Stream(train.schedule.step, train.item.tx_time_ps, 0) for train in way.trains]
-    jitter_ps = busy_period_ps(streams, longest_frame_ps)
+def steadiness(way: Way, longest_frame_ps: int, now_ps: int) -> Steadiness | None:
+    """What the control frames of a way do when data frames of at most this time share the line.
+
+    Returns:
+        None when they may fill the line.
+    """
+    trains = way.trains
+    waiting_ps = sum(item.tx_time_ps for item in way.line.controls)
+    streams = [Stream(train.schedule.step, train.item.tx_time_ps, 0) for train in trains]
+    jitter_ps = busy_period_ps(streams, longest_frame_ps + waiting_ps)
     if jitter_ps is None:
         return None
-    keeps: set[int] = set()
-    changes_ps = NEVER
-    for train in way.trains:
-        for priority, quanta in receiver.reading(train.item.frame).pauses:
-            if not receiver.shuts[priority]:
-                continue
-            paused = receiver.since_ps[priority] is not None
-            lasts_ps = pause_time_ps(quanta, receiver.speed_mbps)
-            if paused and quanta and train.schedule.longest_gap_ps + jitter_ps <= lasts_ps and train.limit >= NEVER:
-                keeps.add(priority)
-            elif paused or quanta:
-                changes_ps = min(changes_ps, train.due_ps - 1)
+    acts = _acts(way, now_ps + jitter_ps)
+    keeps: dict[int, int] = {}
+    for priority, since_ps in enumerate(way.receiver.since_ps):
+        gap_ps = None if since_ps is None else _kept_by(way, priority, jitter_ps, acts, now_ps)
+        if gap_ps is not None:
+            keeps[priority] = gap_ps
+    changes_ps = min((train.due_ps - 1 for train in trains if _changes(way, _reading(way, train.item), keeps)),
+                     default=NEVER)
+    for train in trains:
         if train.limit < NEVER:
             changes_ps = min(changes_ps, train.schedule.instant_ps(train.limit - 1) - 1)
-    return Steadiness(frozenset(keeps), changes_ps, jitter_ps)
+    return Steadiness(keeps, changes_ps, any(_changes(way, control, keeps) for _, control in acts), jitter_ps)
 
 
-def disturbs(way: Way, keeps: frozenset[int]) -> bool:
-    """True when a frame under way, or about to act, does anything but prolong the pause of the classes in `keeps`."""
+def _reading(way: Way, item: ControlItem) -> Control:
+    """What comes of a frame of the way."""
+    control = way.receiver.reading(item.frame)
+    return control if way.line.is_up and control.kind == PFC else Control(DISCARD)
+
+
+def _acts(way: Way, sent_ps: int) -> list[tuple[int, Control]]:
+    """What the frames under way do, and when at the latest, if those that wait have been sent by `sent_ps`."""
+    line, receiver = way.line, way.receiver
+    arrivals = [(time_ps, frame) for time_ps, frame in line.flight if isinstance(frame, ControlItem)]
+    arrivals += [(sent_ps + line.propagation_ps, item) for item in line.controls]
+    return [*receiver.responding,
+            *((time_ps + receiver.response_ps, _reading(way, item)) for time_ps, item in arrivals)]
+
+
+def _kept_by(way: Way, priority: int, jitter_ps: int, acts: Sequence[tuple[int, Control]], now_ps: int) -> int | None:
+    """Longest time between frames that keep a class paused for ever; None: its pause may end."""
     receiver = way.receiver
-    controls: list[Control] = [receiver.reading(item.frame) for item in under_way(way)]
-    controls += [control for _, control in receiver.responding]
-    return any(receiver.shuts[priority] and (priority not in keeps or not quanta)
-               for control in controls if control.kind == PFC for priority, quanta in control.pauses)
+    late_ps = jitter_ps + way.line.propagation_ps + receiver.response_ps
+    lasting = [train for train in way.trains if train.limit >= NEVER and train.schedule.longest_gap_ps + jitter_ps
+               <= _lasts_ps(receiver, _reading(way, train.item), priority)]
+    if not lasting:
+        return None
+    next_ps = min(train.due_ps for train in lasting) + late_ps
+    under_way = [(time_ps, _lasts_ps(receiver, control, priority)) for time_ps, control in acts
+                 if priority in dict(control.pauses)]
+    first_ps = min([next_ps, *(time_ps for time_ps, _ in under_way)])
+    if receiver.until_ps[priority] < first_ps or any(now_ps + lasts_ps < next_ps for _, lasts_ps in under_way):
+        return None
+    return min(train.schedule.longest_gap_ps for train in lasting) + jitter_ps
+
+
+def _lasts_ps(receiver: PauseReceiver, control: Control, priority: int) -> int:
+    """How long a frame pauses a class (0: it does not, or ends its pause)."""
+    return pause_time_ps(dict(control.pauses).get(priority, 0), receiver.speed_mbps)
+
+
+def _changes(way: Way, control: Control, keeps: Mapping[int, int]) -> bool:
+    """True when a frame does more than prolong pauses that are kept."""
+    receiver = way.receiver
+    return any(receiver.shuts[priority] and (quanta or receiver.since_ps[priority] is not None) and (
+        priority not in keeps or _lasts_ps(receiver, control, priority) < keeps[priority])
+        for priority, quanta in control.pauses)
 
 
 def carry_begin_ps(way: Way, jitter_ps: int, time_ps: int) -> int:

@@ -11,7 +11,7 @@ from virtual_testbed.dataplane.configuration import (BufferProfile, PoolConfig, 
 from virtual_testbed.dataplane.traffic import DataFlow, Flow, GeneratorPort, Host
 from virtual_testbed.tests.dataplane import testbeds
 from virtual_testbed.tests.dataplane.differential_chooser import Chooser, SeedChooser, chance, some
-from virtual_testbed.tests.dataplane.differential_traffic import Place, Style, data_flows, storms, wire_fps
+from virtual_testbed.tests.dataplane.differential_traffic import BIG_SIZES, Place, Style, data_flows, storms, wire_fps
 from virtual_testbed.tests.dataplane.oracle import Link, OracleFault, SwitchLink
 
 Step = tuple[int, str, Any]
@@ -22,9 +22,13 @@ CABLES = [5, 0, 1, 40, 300]
 
 @dataclass
 class Case:
-    """A testbed, its traffic, and what happens when: (ps, command, argument)."""
+    """A testbed, its traffic, and what happens when: (ps, command, argument).
+
+    `first_check`: as `skip.FIRST_CHECK`; small ones skip sooner and look in the middle of changes.
+    """
 
     family: str
+    first_check: int = 256
     configs: list[SwitchConfig] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
     switch_links: list[SwitchLink] = field(default_factory=list)
@@ -63,7 +67,10 @@ class Family:
 
     Attributes:
         frames: frames on the generators' lines, about; the span follows from it.
-        changes: commands in the course of the case that may occur.
+        changes: commands in the course of the case that may occur, up to `most_changes` of them.
+        reads: up to so many readings.
+        pools: sizes of the buffer pools (those for ingress, for lossy queues).
+        own_speeds: cables to generator ports that may be slower.
     """
 
     style: Style = Style()
@@ -78,6 +85,10 @@ class Family:
     small_buffers: bool = False
     responses: bool = False
     honouring: int = 90
+    most_changes: int = 4
+    reads: int = 5
+    own_speeds: tuple[int, ...] = (25_000, 100_000)
+    pools: tuple[tuple[int, ...], tuple[int, ...]] = (400_000, 40_000, 100_000, 8_000_000), (200_000, 20_000)
 
 
 RECEIVING = ("pause-ignored", "lossy-queue-paused", "pause-leaks", "slow-response", "zero-quanta-ignored",
@@ -89,6 +100,14 @@ MANAGING = ("watchdog-blind", "watchdog-leaks")
 BY_PRIORITY = ("pause-ignored", "lossy-queue-paused", "zero-quanta-ignored", "pfc-not-counted", "pfc-miscounted",
                "refresh-missing", "xon-not-sent", "lossless-dropped", "watchdog-blind", "pause-leaks")
 STORM = (0xFFFF,)
+EVERYTHING = ("stop", "start", "stop", "start", "priorities", "hold", "go on", "clear", "down", "up", "admin",
+              "response", "buffers", "scheduler")
+LONG = Style(Fraction(3, 5), storms=2, quanta=(0xFFFF, 2000, 2000, 500), lapse=False, unit_ps=200 * US,
+             sizes=BIG_SIZES, shares=tuple(Fraction(text) for text in ("1/4", "1/10", "1/3", "1/50", "1/7")))
+ROUND = replace(LONG, load=Fraction(1), ends=False, storms=1, quanta=STORM, alike=True, apart=True, shares=tuple(
+    Fraction(text) for text in ("1/4", "1/2", "3/4", "1", "1/8")), sizes=((1518,), (1004,), (9000,), (492,)))
+SLOW = (10_000, 25_000)
+LARGE = (8_000_000, 1_000_000, 300_000), (4_000_000, 1_000_000, 200_000)
 FAMILIES = {
     "general": Family(responses=True, changes=("stop", "start", "priorities", "hold", "go on", "clear")),
     "steady": Family(Style(Fraction(9, 10), ends=False, storms=1, quanta=STORM, lapse=False), (100_000, 400_000),
@@ -110,6 +129,26 @@ FAMILIES = {
                               span=(6 * MS, 9 * MS), watchdog=True, faults=MANAGING),
     "flaps": Family(switches=(1, 1, 2), ports=(2, 3), small_buffers=True, responses=True,
                     changes=("down", "down", "up", "up", "admin", "stop", "start")),
+    "long": Family(LONG, SLOW, frames=5000, span=(5 * MS, 50 * MS), changes=EVERYTHING, responses=True, most_changes=6,
+                   pools=LARGE, reads=12, own_speeds=SLOW),
+    "near": Family(replace(LONG, near=True, quanta=(2000, 500, 3000)), SLOW, frames=5000, span=(4 * MS, 50 * MS),
+                   pools=LARGE, changes=EVERYTHING, responses=True, reads=12, own_speeds=SLOW),
+    "filling": Family(replace(LONG, load=Fraction(1, 8), quanta=(0xFFFF, 3000)), SLOW, frames=4000,
+                      span=(5 * MS, 100 * MS), changes=EVERYTHING, pools=LARGE, reads=10, honouring=60),
+    "rows": Family(replace(LONG, load=Fraction(1, 3), quanta=(3000, 500)), SLOW, switches=(2, 3), ports=(1, 2),
+                   frames=4000, span=(4 * MS, 50 * MS), changes=EVERYTHING, responses=True, reads=10,
+                   pools=LARGE, own_speeds=SLOW),
+    "polls": Family(replace(LONG, load=Fraction(1, 4), quanta=(0xFFFF, 3000)), (10_000,), frames=5000,
+                    span=(8 * MS, 60 * MS), watchdog=True, changes=(*EVERYTHING, "watchdog", "red"), responses=True,
+                    pools=LARGE, reads=10),
+    "long faults": Family(replace(LONG, odd=True, load=Fraction(1, 3)), SLOW, frames=4000, span=(5 * MS, 50 * MS),
+                          faults=(*RECEIVING[:-1], *BUFFERING), changes=EVERYTHING, responses=True, pools=LARGE,
+                          reads=10),
+    "round": Family(ROUND, SLOW, frames=9000, ports=(2, 3), changes=("stop", "start"), most_changes=2, reads=8),
+    "round incast": Family(replace(ROUND, incast=True), SLOW, frames=9000, ports=(3,), reads=8,
+                           changes=("stop", "start"), most_changes=2, small_buffers=True, honouring=50),
+    "round rows": Family(replace(ROUND, exactly=True), SLOW, switches=(2,), ports=(1, 2), frames=8000, changes=(),
+                         reads=8),
 }
 
 
@@ -120,12 +159,14 @@ def make_case(seed: int, family: str | None = None) -> Case:
 
 def build_case(chooser: Chooser, family: str) -> Case:
     """A random case of a family."""
-    kind, case = FAMILIES[family], Case(family)
+    kind, case = FAMILIES[family], Case(family, chooser.choice([256, 64, 10]))
     _testbed(chooser, case, kind)
     macs = {config.name: config.mac for config in case.configs}
     places = [Place(port.name, host, macs[link[1]], link[3])
               for port, host, link in zip(case.ports, case.hosts, case.links)]
-    case.flows = data_flows(chooser, places, kind.style) + storms(chooser, places, kind.style)
+    case.flows = data_flows(chooser, places, kind.style)
+    busy = {flow.tx_port for flow in case.flows} if kind.style.apart else set()
+    case.flows += storms(chooser, [place for place in places if place.port not in busy], kind.style)
     span_ps = _span(case, kind)
     if kind.faults:
         case.faults = _faults(chooser, case, span_ps, kind.faults)
@@ -157,7 +198,7 @@ def _testbed(chooser: Chooser, case: Case, kind: Family) -> None:
         for place in range(ports):
             names.append(testbeds.port_name(place))
             cable_speed = speed if chance(chooser, 80) or kind.watchdog or kind.style.exactly else chooser.choice(
-                [25_000, 100_000])
+                kind.own_speeds)
             _add_generator_port(chooser, case, kind, (name, names[-1], cable_speed, chooser.choice(CABLES)))
         names += [testbeds.port_name(20 + place) for place in range(4)] if count > 1 else []
         case.configs.append(make(name, number, names))
@@ -195,10 +236,10 @@ def _configuration(chooser: Chooser, kind: Family) -> Callable[[str, int, list[s
     lossless_queue = BufferProfile("egress_lossless", 0, None, 1 << 40)
     kinds = [*(SchedulerConfig("DWRR", weight) for weight in (14, 1, 5)), SchedulerConfig("STRICT")]
     schedulers = {q: chooser.choice(kinds) for q in range(8) if not chance(chooser, 10)}
-    pools = {"ingress": PoolConfig(chooser.choice([40_000, 100_000] if kind.small_buffers else
-                                                  [400_000, 40_000, 100_000, 8_000_000]),
+    ingress, lossy = kind.pools
+    pools = {"ingress": PoolConfig(chooser.choice([40_000, 100_000] if kind.small_buffers else ingress),
                                    chooser.choice([0, 0, 30_000])),
-             "egress_lossless": PoolConfig(1 << 40), "egress_lossy": PoolConfig(chooser.choice([200_000, 20_000]))}
+             "egress_lossless": PoolConfig(1 << 40), "egress_lossy": PoolConfig(chooser.choice(lossy))}
     dot1p = {n: (n + 3) % 7 for n in range(8)} if kind.style.mixed and chance(chooser, 40) else {}
     groups = {**testbeds.TC_TO_PG, 4: chooser.choice([4, 4, 3])}
     port = SwitchPortConfig("", 100_000, True, frozenset({3, 4}), frozenset({3, 4}), testbeds.DSCP_TO_TC,
@@ -246,14 +287,24 @@ def _faults(chooser: Chooser, case: Case, span_ps: int, names: tuple[str, ...]) 
 
 def _steps(chooser: Chooser, case: Case, kind: Family, span_ps: int) -> list[Step]:
     names = [flow.name for flow in case.flows]
-    times = sorted(chooser.number(0, span_ps) for _ in range(chooser.number(0, 4) if kind.changes else 0))
+    times = _times(chooser, span_ps, chooser.number(0, kind.most_changes) if kind.changes else 0)
     steps: list[Step] = [(0, "start", names)]
     configs = {config.name: config for config in case.configs}
     for time in times:
+        steps += [(time, "read", None)] if chance(chooser, 30) else []
         steps += [(time, *_change(chooser, case, configs, kind))]
-    steps += [(chooser.number(0, span_ps), "read", None) for _ in range(chooser.number(1, 5))]
+    steps += [(chooser.number(0, span_ps), "read", None) for _ in range(chooser.number(1, kind.reads))]
     steps += [(span_ps, "read", None), (span_ps, "stop", names), (span_ps + span_ps // 2, "read", None)]
     return sorted(steps, key=lambda step: step[0])
+
+
+def _times(chooser: Chooser, span_ps: int, count: int) -> list[int]:
+    """Instants of commands, some of them close together."""
+    times = [chooser.number(0, span_ps) for _ in range(count)]
+    for number in range(1, count):
+        if chance(chooser, 25):
+            times[number] = min(span_ps, times[number - 1] + chooser.choice([0, chooser.number(0, 20 * US)]))
+    return sorted(times)
 
 
 def _change(chooser: Chooser, case: Case, configs: dict[str, SwitchConfig], kind: Family) -> tuple[str, Any]:
@@ -271,6 +322,16 @@ def _change(chooser: Chooser, case: Case, configs: dict[str, SwitchConfig], kind
         change: dict[str, Any] = {"pfc_priorities": frozenset(chooser.choice([{3, 4}, {3}, set()]))}
     elif what == "admin":
         change = {"admin_up": not config.ports[port].admin_up}
+    elif what == "response":
+        change = {"response_ps": chooser.number(0, 30 * US)}
+    elif what == "scheduler":
+        change = {"schedulers": {q: chooser.choice([SchedulerConfig("DWRR", 3), SchedulerConfig("STRICT")])
+                                 for q in range(7)}}
+    elif what == "buffers":
+        profile = config.ports[port].priority_groups[3]
+        change = {"priority_groups": {**config.ports[port].priority_groups,
+                                      3: replace(profile, size=chooser.choice([0, 208, 3000, 20_000]),
+                                                 xoff=chooser.choice([profile.xoff, 5000]))}}
     else:
         change = {"watchdog": chooser.choice([None, WatchdogConfig("drop", 1, 1)])}
     configs[config.name] = (replace(config, big_red_switch=not config.big_red_switch) if what == "red"

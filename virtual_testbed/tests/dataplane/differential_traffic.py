@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from pfctest.frame import OPCODE_PAUSE, PauseFrame, PfcFrame, encode
@@ -13,6 +14,7 @@ US, SECOND = 10**6, 10**12
 DSCP_OF = {0: 8, 1: 0, 2: 5, 3: 3, 4: 4, 5: 46, 6: 48}
 SIZES = [(1024,), (1024,), (64,), (1518,), (256,), (9000,)]
 MIXED_SIZES = [(64, 1518), (1024, 64, 512), (100, 101, 102), (9000, 64)]
+BIG_SIZES = [(1518,), (1518,), (9000,), (4096,), (9000, 1518), (512,)]
 SHARES = [Fraction(text) for text in ("1/4", "1/10", "1/3", "1/2", "1/14", "9/20", "1")]
 NO_MAC = "00:00:00:00:00:00"
 
@@ -27,9 +29,12 @@ class Style:
         ends: flows may be delayed and may end by themselves.
         storms: 0 to this many pause flows a port; `quanta` what they pause for.
         lapse: their gaps may be longer than their pauses.
+        near: their gaps are only a little shorter than their pauses.
         odd: some are no valid PFC frames.
         incast: all data goes to one port.
         unit_ps: delays and fixed times are up to 5 and 30 of these.
+        alike: all flows have one frame size and rates in simple ratios; `apart`: pause flows have ports of their own.
+        sizes, shares: frame sizes, and the part of `load` that a flow asks for.
     """
 
     load: Fraction = Fraction(1)
@@ -42,6 +47,11 @@ class Style:
     odd: bool = False
     incast: bool = False
     unit_ps: int = US
+    near: bool = False
+    alike: bool = False
+    apart: bool = False
+    sizes: Sequence[tuple[int, ...]] = tuple(SIZES)
+    shares: Sequence[Fraction] = tuple(SHARES)
 
 
 @dataclass(frozen=True)
@@ -63,11 +73,13 @@ def data_flows(chooser: Chooser, places: list[Place], style: Style) -> list[Flow
     """Data flows from every port."""
     flows: list[Flow] = []
     sink = chooser.choice(places) if style.incast else None
+    style = replace(style, sizes=(chooser.choice(style.sizes),)) if style.alike else style
     for tx in places:
         left = style.load
         count = chooser.number(1 if style.incast or style.exactly else 0, 4)
         for number in range(count if tx is not sink else 0):
-            share = left if style.exactly and number == count - 1 else min(left, chooser.choice(SHARES) * style.load)
+            share = min(left, chooser.choice(style.shares) * style.load)
+            share = left if style.exactly and number == count - 1 else share
             left -= share
             if share > 0:
                 rx = sink or chooser.choice([place for place in places if place is not tx])
@@ -77,9 +89,10 @@ def data_flows(chooser: Chooser, places: list[Place], style: Style) -> list[Flow
 
 def _data_flow(chooser: Chooser, name: str, way: tuple[Place, Place, Fraction], style: Style) -> DataFlow:
     tx, rx, share = way
-    sizes = chooser.choice(MIXED_SIZES if style.mixed and chance(chooser, 60) else SIZES)
+    mixes = style.mixed and chance(chooser, 60)
+    sizes = chooser.choice(MIXED_SIZES if mixes else style.sizes)
     rate = wire_fps(sizes, tx.speed_mbps) * share
-    if not style.exactly and chance(chooser, 30):
+    if not style.exactly and not style.alike and chance(chooser, 30):
         rate = Fraction(max(1, int(rate) - chooser.number(0, 1000)))
     classes = chooser.choice([(3,), (4,), (1,), (0, 1), (3, 4, 1), (6,)])
     routed, version = chance(chooser, 40), chooser.choice([0, 1])
@@ -108,7 +121,7 @@ def storms(chooser: Chooser, places: list[Place], style: Style) -> list[Flow]:
         for number in range(chooser.number(0, style.storms)):
             quanta = chooser.choice(style.quanta)
             frame, fcs_error = _pause_frame(chooser, tx, quanta, style)
-            rate = _storm_rate(chooser, quanta * 512 * 10**6 // tx.speed_mbps, style)
+            rate = _storm_rate(chooser, quanta * 512 * 10**6 // tx.speed_mbps, tx.speed_mbps, style)
             rate = min(rate, wire_fps((len(frame) + 4,), tx.speed_mbps) * 2 / 3)
             duration = Duration()
             if style.ends:
@@ -118,7 +131,10 @@ def storms(chooser: Chooser, places: list[Place], style: Style) -> list[Flow]:
     return flows
 
 
-def _storm_rate(chooser: Chooser, pause_ps: int, style: Style) -> Fraction:
+def _storm_rate(chooser: Chooser, pause_ps: int, speed_mbps: int, style: Style) -> Fraction:
+    if style.near:
+        slack = chooser.choice([84, 168, 1538, 9020, chooser.number(0, 12_000)]) * 8 * 10**6 // speed_mbps
+        return Fraction(SECOND, max(pause_ps // 3, pause_ps - slack))
     gap = chooser.choice([Fraction(1, 2), Fraction(1, 3), Fraction(9, 10)] + (
         [Fraction(1), Fraction(11, 10), Fraction(3)] if style.lapse else []))
     rate = Fraction(SECOND, pause_ps) / gap

@@ -10,7 +10,7 @@ from virtual_testbed.tests.dataplane.differential_cases import FAMILIES, build_c
 from virtual_testbed.tests.dataplane.differential_chooser import DrawChooser
 from virtual_testbed.tests.dataplane.oracle import Oracle, OracleFault
 
-SEEDS = range(12)
+SEEDS = range(8)
 EXAMPLES = 30
 
 

@@ -12,11 +12,11 @@ from virtual_testbed.dataplane.network import Network, NetworkError
 from virtual_testbed.dataplane.traffic import DataFlow, Duration, PauseFlow
 from virtual_testbed.dataplane.units import Schedule, simplest_rational
 from virtual_testbed.tests.dataplane import testbeds
-from virtual_testbed.tests.dataplane.differential import build_network, command, read_network
+from virtual_testbed.tests.dataplane.differential import PEAKS, build_network, command, read_network
 from virtual_testbed.tests.dataplane.differential_cases import FAMILIES, make_case
 from virtual_testbed.tests.dataplane.testbeds import MS, SECOND, US, data, line_rate, storm
 
-WITHOUT_LOSSES_ON_CABLES = sorted(set(FAMILIES) - {"flaps"})
+WITHOUT_LOSSES_ON_CABLES = sorted(name for name, family in FAMILIES.items() if "down" not in family.changes)
 WELL_FORMED = ("general", "steady", "exact", "fill", "lapsing", "watchdog", "chain")
 PAUSE_FRAME_PS = 84 * 80
 
@@ -59,7 +59,10 @@ def check_memory(net, case):
 def _could_hold_a_frame(case, profile):
     """A lossless group whose headroom is longer than every frame drops only after having used it."""
     longest = max((size for flow in case.flows if isinstance(flow, DataFlow) for size in flow.sizes), default=0)
-    return profile is not None and profile.xoff > longest + 254 and not case.faults and "watchdog" not in case.family
+    if case.faults or "watchdog" in case.family or any(
+            pool.xoff for config in case.configs for pool in config.pools.values()):
+        return False
+    return profile is not None and profile.xoff > longest + 254
 
 
 def drained(net, case):
@@ -75,7 +78,12 @@ def test_splitting_a_run_changes_nothing(family):
     for seed in range(2):
         case, rng = make_case(seed, family), random.Random(seed)
         looks = [rng.randrange(case.steps[-1][0]) for _ in range(30)]
-        assert play(case)[1] == play(case, looks)[1], f"make_case({seed}, {family!r})"
+        assert exact(play(case)[1]) == exact(play(case, looks)[1]), f"make_case({seed}, {family!r})"
+
+
+def exact(reads):
+    """Without watermarks, which may miss peaks where time was skipped, and their bounds."""
+    return [{key: value for key, value in read.items() if key[-1] not in {*PEAKS, *PEAKS.values()}} for read in reads]
 
 
 @pytest.mark.parametrize("family", WITHOUT_LOSSES_ON_CABLES)
