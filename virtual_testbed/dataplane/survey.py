@@ -171,8 +171,7 @@ class Survey:
             if steady.disturbs:
                 raise NotRegular("a pause frame is under way")
             self.end_ps = min(self.end_ps, steady.changes_ps)
-            self.longest_gap_ps = max([self.longest_gap_ps, *(
-                train.schedule.longest_gap_ps + steady.jitter_ps for train in way.trains)])
+            self.longest_gap_ps = max([self.longest_gap_ps, *steady.keeps.values()])
             for priority, since_ps in enumerate(way.receiver.since_ps):
                 if since_ps is not None and priority not in steady.keeps:
                     self.end_ps = min(self.end_ps, way.receiver.until_ps[priority] - 1)
@@ -273,7 +272,9 @@ class Survey:
             return
         if not any(use.fills for use in self.uses) or not fits(self.uses, self.now_ps):
             raise NotRegular("a buffer threshold may be reached")
-        good_ps, bad_ps = self.now_ps, self.end_ps
+        good_ps, bad_ps = self.now_ps, min(self.end_ps, self.now_ps + self.window_ps)
+        while bad_ps < self.end_ps and fits(self.uses, bad_ps):
+            good_ps, bad_ps = bad_ps, min(self.end_ps, 2 * bad_ps - self.now_ps)
         while bad_ps - good_ps > self.window_ps:
             middle_ps = (good_ps + bad_ps) // 2
             if fits(self.uses, middle_ps):
