@@ -58,6 +58,6 @@ def _check(fault: type[Fault], module: ModuleType, who: str) -> None:
            if callable(value) and not name.startswith("_")}
     if own - HOOKS:
         raise ValueError(f"{who}: '{min(own - HOOKS)}' is no hook (docs/faults.md lists them); "
-                         "a helper's name begins with an underscore")
+                         "a method of its own begins with an underscore")
     if all(getattr(fault, hook) is getattr(Fault, hook) for hook in HOOKS):
         raise ValueError(f"{who} overrides no hook and would do nothing (docs/faults.md lists the hooks)")
