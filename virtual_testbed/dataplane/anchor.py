@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from virtual_testbed.dataplane.control import Control
 from virtual_testbed.dataplane.events import NEVER
 from virtual_testbed.dataplane.line import ControlItem
 from virtual_testbed.dataplane.pause import PauseReceiver
@@ -46,7 +47,7 @@ class Anchor:
                 if line.is_up:
                     train.item.arrived += frames
                     receiver.count(train.item.frame, frames)
-                    _forget_ends(receiver, train.item, receiver.until_ps)
+                    _forget_ends(receiver, receiver.reading(train.item.frame), receiver.until_ps)
 
 
 def anchor(way: Way) -> Anchor:
@@ -62,12 +63,9 @@ def anchor(way: Way) -> Anchor:
         items[item] = launched, arrived + line.is_up
     counts, kinds = _counted_ahead(way, moving)
     found = Anchor(way, items, [train.number for train in trains], counts, kinds, list(receiver.until_ps))
-    for item in moving:
-        _forget_ends(receiver, item, found.until_ps)
-    for _, control in receiver.responding:
-        for priority, quanta in control.pauses:
-            if quanta and receiver.shuts[priority]:
-                found.until_ps[priority] = NEVER
+    coming = [receiver.reading(item.frame) for item in moving]
+    for control in (*coming, *(control for _, control in receiver.responding)):
+        _forget_ends(receiver, control, found.until_ps)
     return found
 
 
@@ -84,8 +82,8 @@ def _counted_ahead(way: Way, moving: list[ControlItem]) -> tuple[list[int], dict
     return ahead
 
 
-def _forget_ends(receiver: PauseReceiver, item: ControlItem, until_ps: list[int]) -> None:
+def _forget_ends(receiver: PauseReceiver, control: Control, until_ps: list[int]) -> None:
     """The pauses that a frame prolongs end at an instant that is not known; not before its successor comes."""
-    for priority, quanta in receiver.reading(item.frame).pauses:
+    for priority, quanta in control.pauses:
         if quanta and receiver.shuts[priority]:
             until_ps[priority] = NEVER

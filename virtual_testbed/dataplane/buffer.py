@@ -75,6 +75,12 @@ class Share:
             return self.static_limit
         return (self.pool.size - self.pool.used) << self.up >> self.down
 
+    def limit_with(self, more: int) -> int:
+        """Most shared bytes it may hold when so many bytes more of its pool are used."""
+        if self.static_limit is not None:
+            return self.static_limit
+        return max(0, self.pool.size - self.pool.used - more) << self.up >> self.down
+
     def rest_over_reserved(self, size: int) -> int:
         """Bytes of a frame of `size` that reserved memory does not hold."""
         free = self.size - self.reserved
@@ -196,14 +202,18 @@ class EgressQueue(Share, Generic[Kind]):
         self.pool.used -= part
         self.reserved -= size - part
 
-    def push(self, kind: Kind) -> None:
-        """Append a frame."""
-        self.frames += 1
+    def push(self, kind: Kind, frames: int = 1) -> None:
+        """Append frames."""
+        self.frames += frames
         runs = self.runs
         if runs and runs[-1][0] is kind:
-            runs[-1][1] += 1  # type: ignore[operator]
+            runs[-1][1] += frames  # type: ignore[operator]
         else:
-            runs.append([kind, 1])
+            runs.append([kind, frames])
+
+    def content(self) -> list[tuple[Kind, int]]:
+        """What waits, as (kind, frames), the first is next."""
+        return [(run[0], run[1]) for run in self.runs]  # type: ignore[misc]
 
     def pop(self) -> Kind:
         """Take the first frame."""

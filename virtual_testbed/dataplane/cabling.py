@@ -5,12 +5,11 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from virtual_testbed.dataplane.events import FRAME_RECEIVED
+from virtual_testbed.dataplane.forwarding import PortName
 from virtual_testbed.dataplane.generator import GeneratorSide
 from virtual_testbed.dataplane.port import SwitchPort
 from virtual_testbed.dataplane.switch import Switch
 from virtual_testbed.dataplane.units import PS_PER_METRE, ps_per_byte
-
-PortName = tuple[str, str]
 
 
 class CablingError(ValueError):

@@ -12,7 +12,7 @@ from math import lcm
 from typing import NamedTuple, Protocol
 
 from virtual_testbed.dataplane.counters import PAUSED, STARTED, STOPPED
-from virtual_testbed.dataplane.events import NEVER, EventLoop
+from virtual_testbed.dataplane.events import EventLoop
 from virtual_testbed.dataplane.line import Line
 from virtual_testbed.dataplane.port import Path
 from virtual_testbed.dataplane.traffic import DataFlow
@@ -118,11 +118,6 @@ class FlowState:
         """Share of the line that the flow's schedule asks for, without the gaps between bursts."""
         mean_ps = Fraction(sum(lane.tx_time_ps for lane in self.lanes), len(self.lanes))
         return self.spec.rate_fps * mean_ps / PS_PER_SECOND
-
-    @property
-    def due_ps(self) -> int:
-        """When the next frame comes due, or came due."""
-        return self.segment[0] if self.segment is not None else NEVER
 
     def start(self, now_ps: int) -> None:
         """START at `now_ps`; a running flow goes on."""

@@ -25,7 +25,7 @@ DROP_OVERSIZE = "longer than the MTU"
 ETHERNET_BYTES = 22
 """Header with a VLAN tag, and FCS: what a frame may be longer than the MTU."""
 
-Place = tuple[str, str]
+PortName = tuple[str, str]
 """A switch port: name of the switch, name of the port."""
 Goal = tuple[str, str | None]
 """Where a frame is going: name of the switch, name of its port (None: the switch itself)."""
@@ -70,7 +70,7 @@ class Topology:
             switch's, whatever hosts have it.
     """
 
-    def __init__(self, cables: Iterable[tuple[Place, Place]], attachments: Mapping[str, Place],
+    def __init__(self, cables: Iterable[tuple[PortName, PortName]], attachments: Mapping[str, PortName],
                  hosts: Iterable[Host]) -> None:
         self._cables = [way for a, b in cables for way in ((a, b), (b, a))]
         self._other_end = dict(self._cables)
@@ -80,7 +80,8 @@ class Topology:
         self._by_address = {ip_address(address.partition("/")[0]): host
                             for host in attached for address in host.addresses}
 
-    def route(self, configs: Configs, flow: DataFlow, frame_bytes: int, ingress: Place, is_up: IsUp) -> tuple[Hop, ...]:
+    def route(self, configs: Configs, flow: DataFlow, frame_bytes: int, ingress: PortName,
+              is_up: IsUp) -> tuple[Hop, ...]:
         """The way of a frame of a flow, from the switch port where it comes in.
 
         Args:
@@ -96,7 +97,7 @@ class Topology:
         """
         frame = _Frame(frame_bytes, flow.source_mac, flow.destination_mac, flow.destination_address)
         hops: list[Hop] = []
-        place: Place | None = ingress
+        place: PortName | None = ingress
         # Every hop is one cable nearer to the switch that routes, and from there to the host, so that the bound is
         # never what ends the way.
         for _ in range(2 * len(configs)):
@@ -107,13 +108,13 @@ class Topology:
             place = self._next(hops[-1])
         return tuple(hops)
 
-    def _next(self, hop: Hop) -> Place | None:
+    def _next(self, hop: Hop) -> PortName | None:
         """Where a hop's frame comes in next, None at a generator port or when it is dropped."""
         if hop.blocked is not None or hop.out_port is None:
             return None
         return self._other_end.get((hop.switch, hop.out_port))
 
-    def _hop(self, configs: Configs, frame: _Frame, ingress: Place, is_up: IsUp) -> Hop:
+    def _hop(self, configs: Configs, frame: _Frame, ingress: PortName, is_up: IsUp) -> Hop:
         """What the switch at `ingress` does with a frame."""
         switch, in_port = ingress
         config = configs[switch]
@@ -144,7 +145,7 @@ class Topology:
             return switches[-1], None
         return self._attachments[host.port] if host is not None else None
 
-    def _works(self, place: Place, is_up: IsUp) -> bool:
+    def _works(self, place: PortName, is_up: IsUp) -> bool:
         """Whether a link is up, between switches at both its ends."""
         other = self._other_end.get(place)
         return is_up(*place) and (other is None or is_up(*other))
@@ -164,7 +165,7 @@ class Topology:
         return way if way is not None else _first_cable(present, switch, target)
 
 
-def _exists(configs: Configs, place: Place) -> bool:
+def _exists(configs: Configs, place: PortName) -> bool:
     return place[0] in configs and place[1] in configs[place[0]].ports
 
 
@@ -179,7 +180,7 @@ def _obstacle(config: SwitchConfig, in_port: str, out: str | None, routed: bool)
     return None
 
 
-def _first_cable(cables: list[tuple[Place, Place]], switch: str, target: str) -> str | None:
+def _first_cable(cables: list[tuple[PortName, PortName]], switch: str, target: str) -> str | None:
     """Port of the first cable on a shortest way between two switches; None when there is no way.
 
     Args:

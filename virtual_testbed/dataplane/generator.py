@@ -57,9 +57,7 @@ class GeneratorSide:
     @property
     def is_busy(self) -> bool:
         """True when something is under way here, or paused."""
-        receiver, line = self.receiver, self.line
-        pauses = receiver.responding or any(since_ps is not None for since_ps in receiver.since_ps)
-        return bool(pauses or line.flight or line.controls)
+        return bool(self.receiver.is_busy or self.line.flight or self.line.controls)
 
     def connect(self, port: SwitchPort) -> None:
         """Plug the cable in."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from virtual_testbed.dataplane.buffer import EgressQueue, Share
-from virtual_testbed.dataplane.port import Path, SwitchPort
+from virtual_testbed.dataplane.port import Path, SwitchPort, paths_through
 
 LONGEST_QUEUE = 1 << 20
 """Runs of frames that one skip may append to a queue."""
@@ -29,10 +29,8 @@ class Growth:
         self._headroom = [group.headroom for port in ports for group in port.pgs]
         self._groups = [group for port in ports for group in port.pgs]
         self._queues = [queue for port in ports for queue in shut_queues(port)]
-        self._runs = [[(run[0], run[1]) for run in queue.runs] for queue in self._queues]
-        self._ends = [(len(queue.runs), queue.runs[-1][1] if queue.runs else 0) for queue in self._queues]
-        self._paths = [path for switch in {id(port.switch): port.switch for port in ports}.values()
-                       for path in switch.paths]
+        self._contents = [queue.content() for queue in self._queues]
+        self._paths = paths_through(ports)
         self._counts = [(path.rx, path.tx, path.rx_side_drops + path.tx_side_drops) for path in self._paths]
 
     def cycles(self, most: int) -> int:
@@ -52,14 +50,14 @@ class Growth:
                 good = middle
             else:
                 bad = middle
-        runs = sum(len(self._appended(queue, end)) for queue, end in zip(self._queues, self._ends))
+        runs = sum(len(_appended(queue, before)) for queue, before in zip(self._queues, self._contents))
         return min(good, LONGEST_QUEUE // max(1, runs))
 
     def _opened_ones_recur(self) -> bool:
         """What was in a queue that has sent meanwhile mattered: it must be the same again."""
         sent = {id(path.queue) for path, (_, tx, _) in zip(self._paths, self._counts) if path.tx != tx}
-        return all([(run[0], run[1]) for run in queue.runs] == before
-                   for queue, before in zip(self._queues, self._runs) if id(queue) in sent)
+        return all(queue.content() == before
+                   for queue, before in zip(self._queues, self._contents) if id(queue) in sent)
 
     def _is_plain(self, grown: dict[int, int]) -> bool:
         """Only levels of shut queues grow, nothing is dropped, no congested group moves, and peaks grow with levels."""
@@ -92,33 +90,21 @@ class Growth:
         for share in self._shares:
             if id(share) not in arrived:
                 continue
-            limit = share.static_limit
-            if limit is None:
-                free = max(0, share.pool.size - share.pool.used - used[id(share.pool)])
-                limit = free << share.up >> share.down
-            if share.shared + cycles * grown[id(share)] + arrived[id(share)] > limit:
+            most = share.shared + cycles * grown[id(share)] + arrived[id(share)]
+            if most > share.limit_with(used[id(share.pool)]):
                 return False
         return True
 
-    def _appended(self, queue: EgressQueue[Path], end: tuple[int, object]) -> list[tuple[object, int]]:
-        """What a cycle has appended to a shut queue, as (path, frames)."""
-        length, last = end
-        added = [(run[0], run[1]) for run in list(queue.runs)[length:]]
-        if length and queue.runs[length - 1][1] != last:
-            run = queue.runs[length - 1]
-            added.insert(0, (run[0], run[1] - last))  # type: ignore[operator]
-        return added  # type: ignore[return-value]
-
     def apply(self, cycles: int) -> None:
         """Bring levels and shut queues to where they are after so many cycles more."""
-        for queue, end in zip(self._queues, self._ends):
-            pattern = self._appended(queue, end)
+        for queue, before in zip(self._queues, self._contents):
+            pattern = _appended(queue, before)
             if len(pattern) == 1:
-                _append(queue, pattern[0][0], cycles * pattern[0][1])
-            elif pattern:
-                for _ in range(cycles):
-                    for path, frames in pattern:
-                        _append(queue, path, frames)
+                queue.push(pattern[0][0], cycles * pattern[0][1])
+                continue
+            for _ in range(cycles if pattern else 0):
+                for path, frames in pattern:
+                    queue.push(path, frames)
         for share, (_, shared, _) in zip(self._shares, self._levels):
             growth = cycles * (share.shared - shared)
             share.shared += growth
@@ -126,9 +112,11 @@ class Growth:
             share.peak += growth
 
 
-def _append(queue: EgressQueue[Path], path: object, frames: int) -> None:
-    queue.frames += frames
-    if queue.runs and queue.runs[-1][0] is path:
-        queue.runs[-1][1] += frames  # type: ignore[operator]
-    else:
-        queue.runs.append([path, frames])
+def _appended(queue: EgressQueue[Path], before: Sequence[tuple[Path, int]]) -> list[tuple[Path, int]]:
+    """What a cycle has appended to a shut queue that held `before`, as (path, frames)."""
+    content = queue.content()
+    added = content[len(before):]
+    if before and content[len(before) - 1] != before[-1]:
+        path, frames = content[len(before) - 1]
+        added.insert(0, (path, frames - before[-1][1]))
+    return added

@@ -101,10 +101,6 @@ def fits(found: Iterable[Use], until_ps: int) -> bool:
         pool = id(use.share.pool)
         more[pool] = more.get(pool, 0) + max(0, held - use.share.size - use.share.shared)
     for use, held in zip(found, most):
-        share = use.share
-        limit = share.static_limit
-        if limit is None:
-            limit = max(0, share.pool.size - share.pool.used - more[id(share.pool)]) << share.up >> share.down
-        if use.largest and held + use.largest > limit:
+        if use.largest and held + use.largest > use.share.limit_with(more[id(use.share.pool)]):
             return False
     return True

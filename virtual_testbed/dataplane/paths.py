@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from virtual_testbed.dataplane.forwarding import Hop, Topology
+from virtual_testbed.dataplane.forwarding import Hop, PortName, Topology
 from virtual_testbed.dataplane.flow import FlowState, Lane
 from virtual_testbed.dataplane.generator import GeneratorSide
 from virtual_testbed.dataplane.hooks import Hooks
@@ -11,8 +11,6 @@ from virtual_testbed.dataplane.port import Path
 from virtual_testbed.dataplane.switch import Switch
 from virtual_testbed.dataplane.traffic import Host
 from virtual_testbed.dataplane.units import frame_time_ps
-
-SwitchCable = tuple[tuple[str, str], tuple[str, str]]
 
 
 class Paths:
@@ -31,7 +29,8 @@ class Paths:
         self._topology = Topology((), {}, ())
         self.by_dscp = False
 
-    def know(self, cables: Sequence[SwitchCable], sides: Mapping[str, GeneratorSide], hosts: Sequence[Host]) -> None:
+    def know(self, cables: Sequence[tuple[PortName, PortName]], sides: Mapping[str, GeneratorSide],
+             hosts: Sequence[Host]) -> None:
         """Take cables between switches, generator ports by name, and hosts."""
         attached = {name: (side.switch_port.switch.name, side.switch_port.name)
                     for name, side in sides.items() if side.switch_port is not None}

@@ -9,7 +9,7 @@ from virtual_testbed.dataplane.control import DISCARD, ERROR, GLOBAL_PAUSE, PFC,
 from virtual_testbed.dataplane.events import NEVER, PAUSE_ACTS, PAUSE_ENDS, EventLoop
 from virtual_testbed.dataplane.line import ControlItem, Line
 from virtual_testbed.dataplane.train import Train
-from virtual_testbed.dataplane.units import MAX_QUANTA, PS_PER_SECOND, Schedule, pause_time_ps
+from virtual_testbed.dataplane.units import PS_PER_SECOND, Schedule, pause_time_ps, refresh_period_ps
 
 DATA_FRAMES, DATA_BYTES = "data frames", "data bytes"
 """Of `PauseReceiver.kinds`: control frames that are counted as data too, and their bytes."""
@@ -48,6 +48,11 @@ class PauseReceiver:
         self.responding: deque[tuple[int, Control]] = deque()
         self.alarm_ps = NEVER
         self.act, self.expire = self._act_due, self._expire
+
+    @property
+    def is_busy(self) -> bool:
+        """True while a class is paused, or a frame is about to act."""
+        return bool(self.responding) or any(since_ps is not None for since_ps in self.since_ps)
 
     def gate(self) -> int:
         """Mask of the queues shut now."""
@@ -189,11 +194,10 @@ class PauseSender:
         self.line, self.loop = line, loop
         self.sending = 0
         self.tells_xon = self.repeats = 0xFF
-        half_ps = pause_time_ps(MAX_QUANTA, line.speed_mbps) // 2
         idle = ControlItem(ControlFrame(b""), line)
         self.xoff_items, self.xon_items = [idle] * 8, [idle] * 8
         self.retired: list[tuple[int, ControlItem]] = []
-        rate = Fraction(PS_PER_SECOND, half_ps)
+        rate = Fraction(PS_PER_SECOND, refresh_period_ps(line.speed_mbps))
         self.trains = [Train(idle, Schedule(0, rate), (1 << 30) + 8 * index + priority, loop) for priority in range(8)]
 
     def set_frames(self, xoff: list[ControlFrame], xon: list[ControlFrame]) -> None:

@@ -6,7 +6,7 @@ buffer until its own last bit has left.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Protocol, TypeVar
 
 from pfctest.frame import encode, pfc_frame
@@ -312,9 +312,8 @@ class SwitchPort:
     @property
     def is_quiet(self) -> bool:
         """True when nothing waits here, is under way, or is paused."""
-        line, receiver = self.line, self.receiver
-        pauses = receiver.responding or any(since_ps is not None for since_ps in receiver.since_ps)
-        return not (self.backlog or self.current or self.sender.sending or line.flight or line.controls or pauses)
+        line, is_busy = self.line, self.receiver.is_busy
+        return not (self.backlog or self.current or self.sender.sending or line.flight or line.controls or is_busy)
 
     def _poke(self, now_ps: int) -> None:
         if self.line.busy_until_ps <= now_ps:
@@ -396,3 +395,9 @@ class SwitchPort:
             if now_ps < arrival_ps <= now_ps + self.line.propagation_ps:
                 found[path] = found.get(path, 0) + 1
         return found
+
+
+def paths_through(ports: Iterable[SwitchPort]) -> list[Path]:
+    """All paths through the switches that these ports belong to."""
+    switches = {id(port.switch): port.switch for port in ports}
+    return [path for switch in switches.values() for path in switch.paths]

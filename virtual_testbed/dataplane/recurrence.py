@@ -20,8 +20,9 @@ from virtual_testbed.dataplane.generator import GeneratorSide
 from virtual_testbed.dataplane.growth import Growth
 from virtual_testbed.dataplane.line import Line
 from virtual_testbed.dataplane.pause import PauseReceiver
-from virtual_testbed.dataplane.port import Path, SwitchPort
+from virtual_testbed.dataplane.port import Path, SwitchPort, paths_through
 from virtual_testbed.dataplane.train import Train
+from virtual_testbed.dataplane.units import refresh_period_ps
 from virtual_testbed.dataplane.ways import Way, carry, carry_begin_ps, steadiness, ways
 
 MEMORY = 4096
@@ -159,7 +160,7 @@ class Recurrence:
         """Which ways ride along."""
         self._riding, self._still, self._changes_ps = [], [], NEVER
         for way in ways(self.sides, self.ports):
-            quiet_ps = 0xFFFF * 32 * way.line.ps_per_byte // QUIET_REFRESHES
+            quiet_ps = refresh_period_ps(way.line.speed_mbps) // QUIET_REFRESHES
             steady = None
             if now_ps - _touched_ps(way) > quiet_ps and id(way.line) not in self._loud:
                 steady = steadiness(way, 0, now_ps)
@@ -174,9 +175,7 @@ class Recurrence:
     # ---- counters
 
     def _counters(self) -> list[tuple[Any, str]]:
-        switches = {id(port.switch): port.switch for port in self.ports}
-        found: list[tuple[Any, str]] = [(path, name) for switch in switches.values() for path in switch.paths
-                                        for name in Path.COUNTED]
+        found: list[tuple[Any, str]] = [(path, name) for path in paths_through(self.ports) for name in Path.COUNTED]
         for side in self.sides:
             for flow in side.flows:
                 found += [(flow, "sent"), (flow, "lost"), *((lane, "launched") for lane in flow.kinds)]
@@ -254,7 +253,7 @@ class Recurrence:
             carry(*riding, end_ps)
         self._add_counts(cycle.counts, counts, cycles)
         cycle.growth.apply(cycles)
-        self._shift(now_ps, shift_ps, cycle)
+        self._shift(now_ps, shift_ps)
         self._shift_limited(cycle, limited, cycles)
         self._shift_trains(cycle, trains, cycles)
         self._shift_begins(cycle, begins, shift_ps)
@@ -274,7 +273,7 @@ class Recurrence:
             for kind in sorted(receiver.kinds):
                 receiver.kinds[kind] = next(added)
 
-    def _shift(self, now_ps: int, shift_ps: int, cycle: Cycle) -> None:
+    def _shift(self, now_ps: int, shift_ps: int) -> None:
         """Move everything that recurs."""
         self.loop.now_ps += shift_ps
         for way in self._still:

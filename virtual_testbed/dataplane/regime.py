@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from typing import Any
 
 from virtual_testbed.dataplane.buffer import EgressQueue, PriorityGroup, Share
 from virtual_testbed.dataplane.delivery import Tally, deliver, shares
@@ -34,7 +33,7 @@ class Regime:
         self.valid_ps, self.end_ps = now_ps + survey.settle_ps + 1, survey.end_ps
         self._uses, self._fillers = survey.uses, survey.fillers
         self._shares = {share for path in self.tallies for share in shares(path)}
-        self._shut = [(port, queue, [(run[0], run[1]) for run in queue.runs])
+        self._shut = [(port, queue, queue.content())
                       for port in self.ports for queue in port.queues if port.gate & queue.bit]
 
     def place(self, begin_ps: int) -> None:
@@ -57,7 +56,7 @@ class Regime:
             side.current, side.awake = None, False
             side.sort_flows()
 
-    def _refill(self, port: SwitchPort, queue: EgressQueue[Path], runs: list[tuple[Any, Any]],
+    def _refill(self, port: SwitchPort, queue: EgressQueue[Path], runs: list[tuple[Path, int]],
                 tallies: Mapping[Path, Tally]) -> None:
         """Let a shut queue hold what it held at the beginning, and what has come since (of one path only)."""
         filler = self._fillers.get(id(queue))

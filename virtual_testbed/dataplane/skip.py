@@ -30,7 +30,7 @@ class Skip:
         self.sides: list[GeneratorSide] = []
         self.ports: list[SwitchPort] = []
         self.recurrence = Recurrence(loop, self._reason, self._schedule)
-        self.regenerations = self._surveys = self.skipped_ps = 0
+        self.regenerations = self.skipped_ps = 0
         self.reasons: dict[str, int] = {}
         self._regime: Regime | None = None
         self._is_short = self._is_unplugged = False
@@ -115,7 +115,6 @@ class Skip:
             self._wait = min(2 * self._wait, LONGEST_CHECK)
             self.loop.check_in = self._wait
             try:
-                self._surveys += 1
                 survey = Survey(self.sides, self.ports, self.loop.now_ps, self.loop.next_change_ps)
                 self._regime = Regime(survey, self.loop.now_ps)
             except NotRegular as reason:

@@ -13,7 +13,7 @@ from virtual_testbed.dataplane.flow import FlowState, Lane
 from virtual_testbed.dataplane.generator import GeneratorSide
 from virtual_testbed.dataplane.levels import Coming, Schedule, fits, is_congested, uses
 from virtual_testbed.dataplane.line import Line
-from virtual_testbed.dataplane.port import Path, SwitchPort
+from virtual_testbed.dataplane.port import Path, SwitchPort, paths_through
 from virtual_testbed.dataplane.ways import steadiness, ways
 
 
@@ -70,7 +70,7 @@ class Survey:
         self.response_ps = max((way.receiver.response_ps for way in self.ways), default=0)
         self.schedules = [schedule for side in sides for flow in side.flows for schedule in self._schedule(flow)]
         self.paths = self._paths()
-        self.tallies = {path: tally(path) for path in self._all_paths()}
+        self.tallies = {path: tally(path) for path in paths_through(ports)}
         self._in_transit = self._transit()
         self._arriving = self._still_to_arrive()
         self.fillers: dict[int, Path] = {}
@@ -106,10 +106,6 @@ class Survey:
         """Paths that frames still take, with the flow's schedule."""
         return {path: schedule for schedule in self.schedules for lane in schedule.flow.kinds
                 for path in _way_on(lane.path)}
-
-    def _all_paths(self) -> list[Path]:
-        switches = {id(port.switch): port.switch for port in self.ports}
-        return [path for switch in switches.values() for path in switch.paths]
 
     def _check_queues(self) -> None:
         """XOFF must be over, or nothing of the group may move; a shut queue may be filled by one path only."""

@@ -11,11 +11,16 @@ from pfctest.timing import (MAX_QUANTA, PS_PER_SECOND, WIRE_OVERHEAD_BYTES, fram
                             quantum_ps)
 
 __all__ = ["MAX_QUANTA", "PS_PER_MS", "PS_PER_METRE", "PS_PER_SECOND", "WIRE_OVERHEAD_BYTES", "Schedule",
-           "frame_time_ps", "pause_time_ps", "ps_per_byte", "quantum_ps", "simplest_rational"]
+           "frame_time_ps", "pause_time_ps", "ps_per_byte", "quantum_ps", "refresh_period_ps", "simplest_rational"]
 
 PS_PER_MS = 10**9
 PS_PER_METRE = 5_000
 """Propagation delay of a cable (5 ns/m; glass and copper are within a few per cent of it)."""
+
+
+def refresh_period_ps(speed_mbps: int) -> int:
+    """How often a switch repeats an XOFF: twice in the longest pause time."""
+    return pause_time_ps(MAX_QUANTA, speed_mbps) // 2
 
 
 class Schedule:
