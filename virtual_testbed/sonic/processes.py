@@ -32,9 +32,8 @@ class Request:
 
 async def serve(channel: Channel, request: Request) -> None:
     """Run a request to its end and report that to the client. Its process group ends with the channel."""
-    terminal = channel.get_terminal_type()
     try:
-        process, master = await (_start_on_terminal(channel, request) if terminal else _start_on_pipes(request))
+        process, master = await _start(channel, request)
     except OSError as error:
         channel.stderr.write(f"{request.arguments[0]}: {error.strerror}\n".encode())
         channel.exit(126)
@@ -56,6 +55,22 @@ async def serve(channel: Channel, request: Request) -> None:
         await asyncio.gather(feeding, closed, *draining, return_exceptions=True)
         if master is not None:
             os.close(master)
+
+
+async def _start(channel: Channel, request: Request) -> tuple[asyncio.subprocess.Process, int | None]:
+    """The process, and its terminal if it has one. A start that is cancelled is completed first, and what it started
+    ended: asyncio would wait for a process that nobody has told to end."""
+    on_terminal = channel.get_terminal_type() is not None
+    starting: asyncio.Future[tuple[asyncio.subprocess.Process, int | None]] = asyncio.ensure_future(
+        _start_on_terminal(channel, request) if on_terminal else _start_on_pipes(request))
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        process, master = await starting
+        await _end_group(process)
+        if master is not None:
+            os.close(master)
+        raise
 
 
 def _report(channel: Channel, status: int) -> None:
@@ -86,7 +101,7 @@ def _signal_group(group: int, number: int) -> bool:
     return True
 
 
-async def _start_on_pipes(request: Request) -> tuple[asyncio.subprocess.Process, None]:
+async def _start_on_pipes(request: Request) -> tuple[asyncio.subprocess.Process, int | None]:
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
         *request.arguments, stdin=pipe, stdout=pipe, stderr=pipe, env=dict(request.environment), cwd=request.folder,
@@ -129,7 +144,7 @@ async def _drain(source: asyncio.StreamReader, sink: asyncssh.SSHWriter[bytes]) 
             return
 
 
-async def _start_on_terminal(channel: Channel, request: Request) -> tuple[asyncio.subprocess.Process, int]:
+async def _start_on_terminal(channel: Channel, request: Request) -> tuple[asyncio.subprocess.Process, int | None]:
     master, slave = os.openpty()
     try:
         _set_size(master, channel.get_terminal_size())
