@@ -51,9 +51,11 @@ def run_seed(seed: int, family: str | None) -> Outcome:
 def skips_of(net: Network) -> Counter[str]:
     """Cases with a skip of each kind that the data plane tells."""
     found = net.statistics()
-    kinds = {"jumps": "cycles of a recurrence", "regenerations": "regeneration points"}
-    return Counter({f"cases that skipped {name}": 1 for key, name in kinds.items() if getattr(found, key, 0)}
-                   | {"cases that skipped nothing": int(not found.picoseconds_skipped)})
+    kinds = {"jumps": "that skipped cycles of a recurrence", "regenerations": "that skipped regeneration points",
+             "sessions_apart": "with components advanced apart"}
+    skipped = found.picoseconds_skipped or found.picoseconds_apart
+    return Counter({f"cases {name}": 1 for key, name in kinds.items() if getattr(found, key)}
+                   | {"cases that skipped nothing": int(not skipped)})
 
 
 def events_of(oracle: Oracle) -> Counter[str]:

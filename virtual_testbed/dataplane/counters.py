@@ -147,7 +147,8 @@ class CapturedFrame:
 @dataclass(frozen=True)
 class Statistics:
     """How the result was computed: instants stepped one by one, skips by regeneration and by recurrence (jumps over so
-    many cycles), and why nothing was skipped where it was not.
+    many cycles) of all ports together, sessions in which components were advanced apart and how long those were, and
+    why nothing was skipped where it was not.
     """
 
     instants_stepped: int
@@ -155,4 +156,6 @@ class Statistics:
     jumps: int
     cycles_skipped: int
     picoseconds_skipped: int
+    sessions_apart: int
+    picoseconds_apart: int
     not_skipped: Mapping[str, int]

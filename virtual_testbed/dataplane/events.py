@@ -7,7 +7,9 @@ a date of its own (flow starts and ends, watchdog polls), which bounds a skip.
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from typing import Protocol
 
@@ -29,16 +31,43 @@ class Chooser(Protocol):
         """Start the next frame if there is one and the line is free."""
 
 
+class Watcher:
+    """Is told what the loop is about to do, and may do it faster; this one does nothing."""
+
+    def at_section(self, now_ps: int, last_ps: int) -> None:
+        """`section` was set during an instant; the span ends at `last_ps`."""
+
+    def before_span(self, last_ps: int) -> None:
+        """A span in which no timer fires is about to be stepped."""
+
+    def at_check(self, last_ps: int) -> None:
+        """`check_in` more instants were stepped; the span ends at `last_ps`."""
+
+    def before_timers(self) -> None:
+        """Timers are about to fire, not all of them watchdog polls."""
+
+    def before_change(self) -> None:
+        """A poll is about to change something."""
+
+
+@dataclass
+class Strand:
+    """Traffic that can be advanced on its own: its events, how far it has got, and who watches it."""
+
+    watcher: Watcher
+    now_ps: int = 0
+    check_in: int = 0
+    heap: list[Event] = field(default_factory=list)
+    awake: list[Chooser] = field(default_factory=list)
+
+
 class EventLoop:
     """Time and what is to come.
 
     Attributes:
         now_ps: all events at or before this instant are processed (while an event runs: its instant).
-        at_section: called with (now, last instant of the span) when `section` was set during an instant.
-        before_span: called with the last instant of a span in which no timer fires, before it is stepped.
-        at_check: called with the last instant of the span after `check_in` more instants.
-        before_timers: called before the timers of an instant, unless all of them are watchdog polls.
-        before_change: called by a poll before it changes something.
+        watcher: who is told of what comes; `check_in` instants until it is asked to check.
+        section: set by events that the watcher wants to be told of.
         instants: how many instants were stepped.
     """
 
@@ -48,11 +77,7 @@ class EventLoop:
         self.timers: list[Event] = []
         self.awake: list[Chooser] = []
         self.section = False
-        self.at_section: Callable[[int, int], None] = lambda now_ps, last_ps: None
-        self.before_span: Callable[[int], None] = lambda last_ps: None
-        self.at_check: Callable[[int], None] = lambda last_ps: None
-        self.before_timers: Callable[[], None] = lambda: None
-        self.before_change: Callable[[], None] = lambda: None
+        self.watcher = Watcher()
         self.check_in = 0
         self.instants = 0
         self._last_ps = 0
@@ -100,7 +125,7 @@ class EventLoop:
         while True:
             timer_ps = self.next_timer_ps
             self._last_ps = min(until_ps, timer_ps - 1)
-            self.before_span(self._last_ps)
+            self.watcher.before_span(self._last_ps)
             self._run_traffic()
             if self.next_timer_ps <= until_ps:
                 self._run_instant(self.next_timer_ps)
@@ -116,6 +141,29 @@ class EventLoop:
             heappop(self.heap)[3](until_ps)
         self.now_ps = until_ps
         self._last_ps = min(last_ps, self.next_timer_ps - 1)
+
+    @contextmanager
+    def apart(self, strand: Strand) -> Iterator[None]:
+        """Work on the traffic of a strand for a while, and on nothing else."""
+        mine = Strand(self.watcher, self.now_ps, self.check_in, self.heap, self.awake)
+        last_ps, section = self._last_ps, self.section
+        self._take(strand)
+        yield
+        strand.now_ps, strand.check_in = self.now_ps, self.check_in
+        self._take(mine)
+        self._last_ps, self.section = min(last_ps, self.next_timer_ps - 1), section
+
+    def run_apart(self, strand: Strand, until_ps: int) -> None:
+        """Process the traffic of a strand up to `until_ps`, before which no timer may fire or be set."""
+        with self.apart(strand):
+            self._last_ps = until_ps
+            self.watcher.before_span(until_ps)
+            self._run_traffic()
+            self.now_ps = until_ps
+
+    def _take(self, strand: Strand) -> None:
+        self.watcher, self.now_ps, self.check_in = strand.watcher, strand.now_ps, strand.check_in
+        self.heap, self.awake = strand.heap, strand.awake
 
     def _run_traffic(self) -> None:
         """The hot loop: traffic up to `_last_ps`, which an event that sets a timer may bring forward."""
@@ -137,14 +185,14 @@ class EventLoop:
             self.check_in -= 1
             if self.section:
                 self.section = False
-                self.at_section(now_ps, self._last_ps)
+                self.watcher.at_section(now_ps, self._last_ps)
             if self.check_in < 0:
-                self.at_check(self._last_ps)
+                self.watcher.at_check(self._last_ps)
 
     def _run_instant(self, now_ps: int) -> None:
         """One instant with timers: both heaps, in the common order."""
         if any(time_ps == now_ps and kind != POLL for time_ps, kind, _, _ in self.timers):
-            self.before_timers()
+            self.watcher.before_timers()
         self.now_ps = now_ps
         self.instants += 1
         heap, timers = self.heap, self.timers

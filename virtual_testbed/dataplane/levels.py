@@ -1,11 +1,11 @@
 """How full priority groups, queues and pools may get while a regime lasts."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from virtual_testbed.dataplane.bounds import frames_within
-from virtual_testbed.dataplane.buffer import PriorityGroup, Share
+from virtual_testbed.dataplane.buffer import Pool, PriorityGroup, Share
 from virtual_testbed.dataplane.delivery import Tally, passes, shares
 from virtual_testbed.dataplane.flow import FlowState, Segment
 from virtual_testbed.dataplane.port import Path
@@ -92,15 +92,21 @@ def is_congested(share: Share) -> bool:
     return isinstance(share, PriorityGroup) and (share.xoff or share.headroom > 0)
 
 
-def fits(found: Iterable[Use], until_ps: int) -> bool:
+def rises(found: Iterable[Use], until_ps: int) -> dict[Pool, int]:
+    """Most bytes of each pool that are used up to then beyond those that are used now."""
+    return _more((use.share, use.most(until_ps)) for use in found)
+
+
+def _more(levels: Iterable[tuple[Share, int]]) -> dict[Pool, int]:
+    more: dict[Pool, int] = {}
+    for share, held in levels:
+        more[share.pool] = more.get(share.pool, 0) + max(0, held - share.size - share.shared)
+    return more
+
+
+def fits(found: Sequence[Use], until_ps: int) -> bool:
     """No limit is reached up to then, whatever the order in which frames come and go."""
-    found = list(found)
     most = [use.most(until_ps) for use in found]
-    more: dict[int, int] = {}
-    for use, held in zip(found, most):
-        pool = id(use.share.pool)
-        more[pool] = more.get(pool, 0) + max(0, held - use.share.size - use.share.shared)
-    for use, held in zip(found, most):
-        if use.largest and held + use.largest > use.share.limit_with(more[id(use.share.pool)]):
-            return False
-    return True
+    more = _more((use.share, held) for use, held in zip(found, most))
+    return not any(use.largest and held + use.largest > use.share.limit_with(more[use.share.pool])
+                   for use, held in zip(found, most))

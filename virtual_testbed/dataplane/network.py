@@ -9,6 +9,7 @@ import itertools
 from collections.abc import Iterable, Sequence
 
 from virtual_testbed.dataplane import readout
+from virtual_testbed.dataplane.advance import Advance
 from virtual_testbed.dataplane.cabling import Cabling, CablingError
 from virtual_testbed.dataplane.capture import Capture, tap
 from virtual_testbed.dataplane.configuration import SwitchConfig
@@ -19,7 +20,6 @@ from virtual_testbed.dataplane.flow import FlowState
 from virtual_testbed.dataplane.generator import GeneratorSide
 from virtual_testbed.dataplane.hooks import Fault, Hooks
 from virtual_testbed.dataplane.paths import Paths
-from virtual_testbed.dataplane.skip import Skip
 from virtual_testbed.dataplane.storm import Storm
 from virtual_testbed.dataplane.switch import Switch
 from virtual_testbed.dataplane.traffic import DataFlow, Flow, GeneratorPort, Host
@@ -46,7 +46,7 @@ class Network:
         self._switches: dict[str, Switch] = {}
         self._cabling = Cabling(self._switches)
         self._paths = Paths(self._switches, self.hooks)
-        self._skip = Skip(self._loop, self._cabling.sides, self._switches)
+        self._advance = Advance(self._loop, self._cabling.sides, self._switches)
         self._ports: dict[str, GeneratorSide] = {}
         self._hosts: tuple[Host, ...] = ()
         self._flows: dict[str, FlowState | Storm] = {}
@@ -253,16 +253,17 @@ class Network:
     def statistics(self) -> Statistics:
         """How the result was computed so far."""
         self._catch_up()
-        return self._skip.statistics()
+        return self._advance.statistics()
 
     def _catch_up(self) -> None:
-        """Compute up to now."""
-        self._loop.run(self._target_ps)
+        """Compute up to now; every command has settled its own instant."""
+        if self._loop.now_ps < self._target_ps:
+            self._loop.run(self._target_ps)
 
     def _change(self) -> None:
         """Compute up to now, before something is changed."""
         self._catch_up()
-        self._skip.before_change()
+        self._advance.before_change()
 
     def _plug(self) -> None:
         self._change()
@@ -271,7 +272,7 @@ class Network:
 
     def _faults_changed(self, now_ps: int) -> None:
         """A fault begins or ends: its hooks answer differently from now on."""
-        self._skip.before_change()
+        self._advance.before_change()
         self.hooks.now_ps = now_ps
         for switch in self._switches.values():
             switch.configure(switch.config, now_ps)
@@ -288,7 +289,7 @@ class Network:
             tap(side, self._captures.get(side.location), now_ps)
             for flow in side.flows:
                 self._paths.resolve(flow, side)
-        self._skip.rebuild()
+        self._advance.rebuild()
         if settle:
             self._settle()
 
@@ -320,7 +321,7 @@ class Network:
 
     def _settle(self) -> None:
         """Process what is due at this very instant, so that a command's effect can be read at once."""
-        self._skip.reset()
+        self._advance.reset()
         self._loop.run(self.now_ps)
 
     def _check_traffic(self, ports: Sequence[GeneratorPort], flows: Sequence[Flow]) -> None:

@@ -1,13 +1,13 @@
 """Paths of flows through the switches: worked out when something changes, so that a frame only follows them."""
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 
 from virtual_testbed.dataplane.forwarding import Hop, PortName, Topology
 from virtual_testbed.dataplane.flow import FlowState, Lane
 from virtual_testbed.dataplane.generator import GeneratorSide
 from virtual_testbed.dataplane.hooks import Hooks
-from virtual_testbed.dataplane.port import Path
+from virtual_testbed.dataplane.port import Path, SwitchPort
 from virtual_testbed.dataplane.switch import Switch
 from virtual_testbed.dataplane.traffic import Host
 from virtual_testbed.dataplane.units import frame_time_ps
@@ -79,7 +79,7 @@ class Paths:
             path = Path(flow.index, lane.frame_bytes, port, hop.blocked)
             path.pg, path.out, path.queue, path.number, path.cycle = group, out, queue, first, len(flow.lanes)
             flow.paths.append(path)
-            switch.paths.append(path)
+            path.in_port.paths.append(path)
         path.macs = hop.source_mac, hop.destination_mac
         cell = switch.config.cell_bytes
         path.size = -(-lane.frame_bytes // cell) * cell
@@ -90,3 +90,18 @@ class Paths:
             path.drop_one_in = self._hooks.ask(
                 out.place, number, 0, lambda fault, frames: fault.drop_one_in(number, lossless, frames))
         return path
+
+
+def fold(ports: Iterable[SwitchPort], used: Set[Path]) -> None:
+    """Add up the counts of paths that no frame takes any more and none is on, so that they do not pile up."""
+    for port in ports:
+        kept: dict[tuple[object, ...], Path] = {}
+        paths = []
+        for path in port.paths:
+            key = path.out, path.queue, path.pg, path.blocked, path.frame_bytes
+            if path in used or kept.setdefault(key, path) is path:
+                paths.append(path)
+                continue
+            for name in (*Path.COUNTED, "flushed"):
+                setattr(kept[key], name, getattr(kept[key], name) + getattr(path, name))
+        port.paths[:] = paths

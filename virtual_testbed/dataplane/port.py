@@ -13,8 +13,9 @@ from pfctest.frame import encode, pfc_frame
 from virtual_testbed.dataplane.buffer import EgressQueue, Pool, PriorityGroup
 from virtual_testbed.dataplane.configuration import BufferProfile, SwitchConfig, SwitchPortConfig
 from virtual_testbed.dataplane.control import Control, ControlFrame, understand
-from virtual_testbed.dataplane.events import FRAME_SENT, LEAK, EventLoop
+from virtual_testbed.dataplane.events import FRAME_SENT, EventLoop
 from virtual_testbed.dataplane.hooks import Fault, Hooks, Place
+from virtual_testbed.dataplane.leaks import Leaks
 from virtual_testbed.dataplane.line import ControlItem, Line
 from virtual_testbed.dataplane.pause import PauseReceiver, PauseSender
 from virtual_testbed.dataplane.scheduler import Scheduler
@@ -30,7 +31,10 @@ class Owner(Protocol):
     config: SwitchConfig
     loop: EventLoop
     hooks: Hooks
-    paths: list[Path]
+
+    @property
+    def paths(self) -> list[Path]:
+        """All kinds of frames that have come through it."""
 
     def pool_of(self, profile: BufferProfile | None, user: str) -> tuple[BufferProfile | None, Pool]:
         """The pool that a profile names, for a user named in an error."""
@@ -101,10 +105,11 @@ class SwitchPort:
     Attributes:
         line: towards the other end of the cable; `peer` what is there (None: no cable).
         backlog: mask of queues with frames waiting; `gate` mask of queues shut by received pauses; `leak` queues that
-            a fault lets send one frame all the same.
+            a fault lets send one frame all the same, now and then by `leaks`.
         tap: told of each data frame put on the line to a generator port: when it will have reached it, and its path.
         current: the data frame on the line; `flight` the last frames sent to a generator as (arrival, path).
         muted: priorities whose PFC the watchdog has switched off.
+        paths: all kinds of frames that have come in here.
     """
 
     def __init__(self, switch: Owner, config: SwitchPortConfig, index: int) -> None:
@@ -126,9 +131,10 @@ class SwitchPort:
         self.awake = False
         self.muted: set[int] = set()
         self.pg_priorities: list[list[int]] = [[] for _ in range(8)]
+        self.paths: list[Path] = []
         self.finish = self._finish
         self.tap: Callable[[int, Path], None] | None = None
-        self._leaks: dict[int, Callable[[int], None]] = {}
+        self.leaks = Leaks(self._leak_period_ps, self._let_out, switch.loop)
 
     def connect(self, speed_mbps: int, propagation_ps: int, peer: object) -> None:
         """Plug the cable in."""
@@ -334,26 +340,14 @@ class SwitchPort:
             self._poke(now_ps)
 
     def _update_leaks(self, now_ps: int) -> None:
-        """Leaks begin and end with the pause of their queue, or with the fault."""
-        self.leak &= self.gate
-        for queue in range(8):
-            period_ps = self._leak_period_ps(queue) if self.gate >> queue & 1 else 0
-            if not period_ps and queue in self._leaks:
-                self.leak &= ~(1 << queue)
-                self.loop.cancel(self._leaks.pop(queue))
-            elif period_ps and queue not in self._leaks:
-                self._leaks[queue] = self._leak_of(queue, period_ps)
-                self.loop.at(now_ps + period_ps, self._leaks[queue], LEAK)
+        self.leak &= self.gate & self.leaks.update(self.gate, now_ps)
 
     def _leak_period_ps(self, queue: int) -> int:
         return self.ask(queue, 0, lambda fault, period: fault.leak_period_ps(queue, period))
 
-    def _leak_of(self, queue: int, period_ps: int) -> Callable[[int], None]:
-        def leak(now_ps: int) -> None:
-            self.leak |= 1 << queue
-            self._poke(now_ps)
-            self.loop.at(now_ps + period_ps, leak, LEAK)
-        return leak
+    def _let_out(self, queue: int, now_ps: int) -> None:
+        self.leak |= 1 << queue
+        self._poke(now_ps)
 
     def flush(self, queue: EgressQueue[Path], now_ps: int) -> None:
         """Discard what waits in a queue (not the frame on the line)."""
@@ -398,6 +392,6 @@ class SwitchPort:
 
 
 def paths_through(ports: Iterable[SwitchPort]) -> list[Path]:
-    """All paths through the switches that these ports belong to."""
-    switches = {id(port.switch): port.switch for port in ports}
-    return [path for switch in switches.values() for path in switch.paths]
+    """All paths that come in and leave by these ports."""
+    members = dict.fromkeys(ports)
+    return [path for port in members for path in port.paths if path.out is None or path.out in members]

@@ -10,7 +10,7 @@ own state at the end of the skip follows from their schedules.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,8 +61,8 @@ class Recurrence:
     def __init__(self, loop: EventLoop, count_reason: Callable[[str], None],
                  reschedule: Callable[[], None]) -> None:
         self.loop, self._count, self._reschedule = loop, count_reason, reschedule
-        self.sides: list[GeneratorSide] = []
-        self.ports: list[SwitchPort] = []
+        self.sides: Sequence[GeneratorSide] = []
+        self.ports: Sequence[SwitchPort] = []
         self.is_wanted = False
         self.jumps = self.cycles = self.skipped_ps = 0
         self._seen: dict[Any, int] = {}
@@ -73,7 +73,7 @@ class Recurrence:
         self._changes_ps = NEVER
         self._loud: set[int] = set()
 
-    def watch(self, sides: list[GeneratorSide], ports: list[SwitchPort]) -> None:
+    def watch(self, sides: Sequence[GeneratorSide], ports: Sequence[SwitchPort]) -> None:
         """Take the ports that take part."""
         self.sides, self.ports = sides, ports
 
@@ -153,7 +153,7 @@ class Recurrence:
                           for queue in port.queues if queue.frames and not port.gate & ~port.leak & queue.bit])
             parts.append([(group.number, group.headroom, group.xoff) for group in port.pgs if group.xoff or group.held])
             parts.append([(arrival_ps - now_ps, id(path)) for arrival_ps, path in port.flight if arrival_ps > now_ps])
-            parts.append([path.drop_phase for path in port.switch.paths if path.drop_one_in and path.out is port])
+            parts.append([path.drop_phase for path in port.paths if path.drop_one_in])
         return repr(parts)
 
     def _sort_ways(self, now_ps: int) -> None:

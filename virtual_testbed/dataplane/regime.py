@@ -22,6 +22,7 @@ class Regime:
 
     Attributes:
         valid_ps: the first instant that a window may begin at; `end_ps` the last that the regime holds at.
+        uses: what groups and queues may hold.
         window_ps: how much must be stepped to know the state; `long_window_ps` to know the end of every pause too.
     """
 
@@ -31,7 +32,7 @@ class Regime:
         self.window_ps = survey.window_ps
         self.long_window_ps = survey.window_ps + survey.response_ps + survey.longest_gap_ps
         self.valid_ps, self.end_ps = now_ps + survey.settle_ps + 1, survey.end_ps
-        self._uses, self._fillers = survey.uses, survey.fillers
+        self.uses, self._fillers = survey.uses, survey.fillers
         self._shares = {share for path in self.tallies for share in shares(path)}
         self._shut = [(port, queue, queue.content())
                       for port in self.ports for queue in port.queues if port.gate & queue.bit]
@@ -87,7 +88,7 @@ class Regime:
         """After a window up to now: levels in it were not all real, but they are now."""
         for share, peak in before:
             share.peak = max(peak, share.shared + (0 if isinstance(share, PriorityGroup) else share.reserved))
-        for use in self._uses:
+        for use in self.uses:
             use.note_bound(now_ps)
 
 

@@ -1,143 +1,163 @@
-"""Whether the next stretch of time can be skipped, and how; else it is stepped, and the reason is counted."""
+"""Whether the next stretch of time can be skipped for a set of ports, and how; else it is stepped, and the reason is
+counted.
+"""
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Sequence
 
-from virtual_testbed.dataplane.counters import Statistics
-from virtual_testbed.dataplane.events import NEVER, EventLoop
-from virtual_testbed.dataplane.flow import Lane
+from virtual_testbed.dataplane.events import NEVER, EventLoop, Watcher
 from virtual_testbed.dataplane.generator import GeneratorSide
-from virtual_testbed.dataplane.port import Path, SwitchPort
+from virtual_testbed.dataplane.port import SwitchPort
 from virtual_testbed.dataplane.recurrence import Recurrence
 from virtual_testbed.dataplane.regime import Regime
 from virtual_testbed.dataplane.survey import NotRegular, Survey
-from virtual_testbed.dataplane.switch import Switch
 
 FIRST_CHECK = 256
 """Instants to step after a change before looking again whether the rest can be skipped; doubled at each failure."""
 LONGEST_CHECK = 1 << 16
 
 
-class Skip:
+class Skip(Watcher):
     """See the module.
 
     Args:
-        sides: generator ports by location; `switches` by name.
+        count: told of each reason why nothing was skipped.
+
+    Attributes:
+        sides, ports: those that are looked at: nothing else influences them.
+        refusal: why nothing may be skipped, if so.
+        otherwise: what to try, with the last instant of the span, where the traffic is not regular up to there; True
+            when it has led on.
+        at_reset: what else must forget what it has found.
+        regime: what holds now, if anything does.
+        regenerations, skipped_ps: what was skipped, `recurrence` apart.
     """
 
-    def __init__(self, loop: EventLoop, sides: Mapping[str, GeneratorSide], switches: Mapping[str, Switch]) -> None:
-        self.loop, self._all_sides, self._switches = loop, sides, switches
-        self.sides: list[GeneratorSide] = []
-        self.ports: list[SwitchPort] = []
-        self.recurrence = Recurrence(loop, self._reason, self._schedule)
+    def __init__(self, loop: EventLoop, count: Callable[[str], None]) -> None:
+        self.loop, self._count = loop, count
+        self.sides: Sequence[GeneratorSide] = []
+        self.ports: Sequence[SwitchPort] = []
+        self.recurrence = Recurrence(loop, count, self.schedule)
+        self.refusal: str | None = None
+        self.otherwise: Callable[[int], bool] = lambda last_ps: False
+        self.at_reset: Callable[[], None] = lambda: None
+        self.regime: Regime | None = None
         self.regenerations = self.skipped_ps = 0
-        self.reasons: dict[str, int] = {}
-        self._regime: Regime | None = None
-        self._is_short = self._is_unplugged = False
+        self._is_short = False
         self._wait = FIRST_CHECK
-        loop.before_span, loop.at_check = self._before_span, self._at_check
-        loop.before_timers = self._before_timers
-        loop.before_change = self._before_poll_acts
-        loop.at_section = self.recurrence.at_section
 
-    def rebuild(self) -> None:
-        """Cables, ports or flows have changed."""
-        used = set(self._used_ports())
-        self.ports = [port for switch in self._switches.values() for port in switch.ports.values()
-                      if port.peer is not None and (port in used or not port.is_quiet)]
-        self.sides = [side for side in self._all_sides.values() if side.switch_port in self.ports]
-        self._is_unplugged = any(side.switch_port is None and side.flows for side in self._all_sides.values())
-        self.recurrence.watch(self.sides, self.ports)
+    def watch(self, sides: Sequence[GeneratorSide], ports: Sequence[SwitchPort]) -> None:
+        """Take the ports that are looked at."""
+        self.sides, self.ports = sides, ports
+        self.recurrence.watch(sides, ports)
+        self.listen()
+        self.reset()
+
+    def listen(self) -> None:
+        """Be told from now on when flows of the generator ports change or are held."""
         for side in self.sides:
             side.flows_changed = self.reset
             side.holds_changed = self.recurrence.choose_section
-        self.reset()
-
-    def _used_ports(self) -> Iterator[SwitchPort | None]:
-        """Switch ports that frames pass, those of flows and those still under way; the rest need not be looked at."""
-        starts: list[Path | None] = []
-        for side in self._all_sides.values():
-            if side.flows or side.storms or side.is_busy:
-                yield side.switch_port
-            starts += [path for flow in side.flows for path in flow.paths]
-            starts += [frame.path for _, frame in side.line.flight if isinstance(frame, Lane)]
-        for switch in self._switches.values():
-            starts += [path for path in switch.paths if path.inside]
-            starts += [frame.onward for port in switch.ports.values() for _, frame in port.line.flight
-                       if isinstance(frame, Path)]
-        for path in starts:
-            while path is not None:
-                yield path.in_port
-                yield path.out
-                path = path.onward
 
     def reset(self) -> None:
         """Something from outside has changed: what was found before says nothing about what comes."""
-        self._regime, self._is_short = None, False
+        self.regime, self._is_short = None, False
         self._wait = self.loop.check_in = FIRST_CHECK
         self.recurrence.is_wanted = False
+        self.at_reset()
         self.recurrence.reset()
 
-    def before_change(self) -> None:
-        """Something is about to change: the ends of all pauses must be known."""
+    def settle(self) -> None:
+        """The ends of all pauses must be known now."""
         self._look_back(self.loop.now_ps, True)
+
+    def before_timers(self) -> None:
+        """Timers change something from outside."""
+        self._end_regime(self.loop.next_timer_ps - 1, True)
         self.reset()
 
-    def _before_timers(self) -> None:
-        self._look_back(self.loop.next_timer_ps - 1, True)
+    def before_change(self) -> None:
+        """A poll is about to change something from outside."""
+        self._end_regime(self.loop.now_ps, False)
         self.reset()
 
-    def _before_poll_acts(self) -> None:
-        self._look_back(self.loop.now_ps, False)
-        self.reset()
+    def _end_regime(self, now_ps: int, whole: bool) -> None:
+        self._look_back(now_ps, whole)
+        self.regime = None
 
     def _look_back(self, now_ps: int, whole: bool) -> None:
         """Step a longer window up to now, if the last one was too short to know the end of every pause."""
-        regime, self._regime = self._regime, None
-        if regime is not None and self._is_short:
+        if self.regime is not None and self._is_short:
             self._is_short = False
-            self._recompute(regime, now_ps - regime.long_window_ps, now_ps, whole)
+            self._recompute(self.regime, now_ps - self.regime.long_window_ps, now_ps, whole)
 
-    def _before_span(self, last_ps: int) -> None:
-        if self._regime is not None:
+    def before_span(self, last_ps: int) -> None:
+        """Jump over it if that is known to be possible."""
+        if self.regime is not None:
             self._try(last_ps)
 
-    def _at_check(self, last_ps: int) -> None:
+    def at_section(self, now_ps: int, last_ps: int) -> None:
+        """Look whether the state is one that was seen before."""
+        self.recurrence.at_section(now_ps, last_ps)
+
+    def at_check(self, last_ps: int) -> None:
+        """Look for a regime, and skip if there is one."""
         self.loop.check_in = self._wait
-        if self._is_unplugged:
-            self._reason("a generator port with flows has no switch")
+        if self.regime is not None and self.loop.now_ps <= self.regime.end_ps:
+            self._try(last_ps)
             return
-        if any(port.tap is not None for port in self.ports):
-            self._reason("a capture is open")
+        self._wait = min(2 * self._wait, LONGEST_CHECK)
+        self.loop.check_in = self._wait
+        self.find_regime()
+        if self.may_skip_to(last_ps):
+            self._try(last_ps)
+        elif not self.otherwise(last_ps):
+            self._try(last_ps)
+
+    def may_skip_to(self, last_ps: int) -> bool:
+        """Whether a regime holds up to then and may be used."""
+        return self.regime is not None and self.regime.end_ps >= last_ps and not self._is_tapped
+
+    @property
+    def _is_tapped(self) -> bool:
+        """Whether a capture is open, which must see every frame."""
+        return any(port.tap is not None for port in self.ports)
+
+    def find_regime(self) -> None:
+        """Look for a regime that holds from now on; if there is none, cycles are looked for."""
+        self.regime, self.recurrence.is_wanted = None, False
+        if self.refusal is not None:
+            self._count(self.refusal)
             return
-        if self._regime is None or self.loop.now_ps > self._regime.end_ps:
-            self._regime = None
-            self._wait = min(2 * self._wait, LONGEST_CHECK)
-            self.loop.check_in = self._wait
-            try:
-                survey = Survey(self.sides, self.ports, self.loop.now_ps, self.loop.next_change_ps)
-                self._regime = Regime(survey, self.loop.now_ps)
-            except NotRegular as reason:
-                self._reason(str(reason))
-                self.recurrence.is_wanted = True
-                return
-            self.recurrence.is_wanted = False
-        self._try(last_ps)
+        try:
+            survey = Survey(self.sides, self.ports, self.loop.now_ps, self.loop.next_change_ps)
+            self.regime = Regime(survey, self.loop.now_ps)
+        except NotRegular as reason:
+            self._count(str(reason))
+            self.recurrence.is_wanted = not self._is_tapped
+
+    def forget_regime(self) -> None:
+        """It has been left."""
+        self.regime, self._is_short = None, False
 
     def _try(self, last_ps: int) -> None:
         """Jump as far as the regime allows, if that is worth it; where it ends, the ends of pauses must be known."""
-        regime, now_ps = self._regime, self.loop.now_ps
+        regime, now_ps = self.regime, self.loop.now_ps
         if regime is None:
             return
         it_ends = last_ps > regime.end_ps
         end_ps = min(last_ps, regime.end_ps)
         begin_ps = end_ps - (regime.long_window_ps if it_ends else regime.window_ps)
         if end_ps - regime.long_window_ps >= regime.valid_ps and begin_ps - now_ps >= regime.window_ps:
+            if self._is_tapped:
+                self._count("a capture is open")
+                return
             self.skipped_ps += begin_ps - now_ps
             self.regenerations += 1
             self._is_short = not it_ends
+            self._wait = FIRST_CHECK  # what comes after it may be as short as the regime was
             self._recompute(regime, begin_ps, end_ps, True)
-        elif it_ends and self._is_short:
+        elif it_ends:
             self._look_back(now_ps, True)
 
     def _recompute(self, regime: Regime, begin_ps: int, now_ps: int, whole: bool) -> None:
@@ -147,14 +167,14 @@ class Skip:
         regime.place(begin_ps)
         loop.now_ps = begin_ps - 1
         loop.awake.clear()
-        self._schedule()
+        self.schedule()
         self.recurrence.reset()
         loop.check_in = NEVER
         loop.rerun(now_ps, whole)
         loop.check_in, loop.section = self._wait, False
         regime.restore_peaks(peaks, now_ps)
 
-    def _schedule(self) -> None:
+    def schedule(self) -> None:
         """Set all events of traffic anew from the state of the ports."""
         self.loop.heap.clear()
         for side in self.sides:
@@ -169,12 +189,3 @@ class Skip:
             port.receiver.schedule()
             for train in port.sender.trains:
                 train.expect()
-
-    def _reason(self, reason: str) -> None:
-        self.reasons[reason] = self.reasons.get(reason, 0) + 1
-
-    def statistics(self) -> Statistics:
-        """How the result was computed so far."""
-        found = self.recurrence
-        return Statistics(self.loop.instants, self.regenerations, found.jumps, found.cycles,
-                          self.skipped_ps + found.skipped_ps, dict(self.reasons))

@@ -15,15 +15,19 @@ class ConfigurationError(ValueError):
 
 
 class Switch:
-    """One switch: ports, pools, watchdog; `paths` all kinds of frames that have come through it."""
+    """One switch: ports, pools, watchdog."""
 
     def __init__(self, config: SwitchConfig, loop: EventLoop, hooks: Hooks, first_index: int) -> None:
         self.name, self.config, self.loop, self.hooks = config.name, config, loop, hooks
         self.pools = {name: Pool(pool) for name, pool in config.pools.items()}
         self.ports = {name: SwitchPort(self, port, first_index + place)
                       for place, (name, port) in enumerate(config.ports.items())}
-        self.paths: list[Path] = []
         self.watchdog = Watchdog({name: WatchedSwitchPort(port) for name, port in self.ports.items()}, loop)
+
+    @property
+    def paths(self) -> list[Path]:
+        """All kinds of frames that have come through it."""
+        return [path for port in self.ports.values() for path in port.paths]
 
     def pool_of(self, profile: BufferProfile | None, user: str) -> tuple[BufferProfile | None, Pool]:
         """The pool a profile names (an unlimited one of its own without a profile).

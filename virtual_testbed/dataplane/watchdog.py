@@ -201,7 +201,7 @@ class Watchdog:
                 continue
             verdict = watch.poll(watch.port.sample(watch.queue, now_ps), self.poll_ms, self.positive)
             if verdict:
-                self.loop.before_change()
+                self.loop.watcher.before_change()
             if verdict == "storm":
                 watch.storm(watch.config.action, now_ps)
             elif verdict == "restore":

@@ -6,7 +6,7 @@ from dataclasses import fields
 from typing import Any
 from unittest.mock import patch
 
-from virtual_testbed.dataplane import skip
+from virtual_testbed.dataplane import apart, skip
 from virtual_testbed.dataplane.network import Network
 from virtual_testbed.faults import BUILT_IN, Fault, Scope
 from virtual_testbed.tests.dataplane.differential_cases import Case
@@ -14,6 +14,9 @@ from virtual_testbed.tests.dataplane.oracle import Counts, Oracle, OracleFault
 
 PEAKS = {"watermark_bytes": "watermark_bound_bytes", "shared_watermark_bytes": "shared_watermark_bound_bytes"}
 """Peaks of what the data plane may not have stepped, and the bounds that it gives for them."""
+US = 10**6
+CAPTURING: Mapping[str, Callable[[Network, str], None]] = {
+    "capture": Network.start_capture, "end capture": Network.stop_capture}
 NOT_COMPARED = ("speed_mbps", "tx_errors")
 OPTIONS = {"pause-leaks": "period_ms", "slow-response": "factor", "lossless-dropped": "one_in",
            "lossy-dropped": "one_in"}
@@ -52,13 +55,16 @@ def command(model: Network | Oracle, name: str, argument: Any) -> None:
         "start": model.start_flows, "stop": model.stop_flows, "hold": model.pause_flows, "go on": model.resume_flows,
         "clear": model.clear_flow_counters, "configure": model.configure_switch,
         "down": lambda port: model.set_link(port, False), "up": lambda port: model.set_link(port, True)}
-    if name != "read":
+    if name in CAPTURING:
+        if isinstance(model, Network):  # a capture changes nothing but how the data plane computes
+            CAPTURING[name](model, argument)
+    elif name != "read":
         what[name](argument)
 
 
 def run_case(case: Case) -> tuple[list[str], Network, Oracle]:
     """Differences between data plane and oracle as sentences, and the two."""
-    with patch.object(skip, "FIRST_CHECK", case.first_check):
+    with patch.object(skip, "FIRST_CHECK", case.first_check), patch.object(apart, "SHORTEST_PS", US):
         return _run_case(case)
 
 

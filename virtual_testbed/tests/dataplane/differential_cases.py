@@ -107,7 +107,9 @@ LONG = Style(Fraction(3, 5), storms=2, quanta=(0xFFFF, 2000, 2000, 500), lapse=F
 ROUND = replace(LONG, load=Fraction(1), ends=False, storms=1, quanta=STORM, alike=True, apart=True, shares=tuple(
     Fraction(text) for text in ("1/4", "1/2", "3/4", "1", "1/8")), sizes=((1518,), (1004,), (9000,), (492,)))
 SLOW = (10_000, 25_000)
+PAIRS = replace(LONG, pairs=True, lapse=True, quanta=(2000, 3000, 500), load=Fraction(2, 5))
 LARGE = (8_000_000, 1_000_000, 300_000), (4_000_000, 1_000_000, 200_000)
+ALL_SIZES = (8_000_000, 1_000_000, 300_000, 150_000, 60_000), (4_000_000, 200_000, 60_000)
 FAMILIES = {
     "general": Family(responses=True, changes=("stop", "start", "priorities", "hold", "go on", "clear")),
     "steady": Family(Style(Fraction(9, 10), ends=False, storms=1, quanta=STORM, lapse=False), (100_000, 400_000),
@@ -147,6 +149,11 @@ FAMILIES = {
     "round": Family(ROUND, SLOW, frames=9000, ports=(2, 3), changes=("stop", "start"), most_changes=2, reads=8),
     "round incast": Family(replace(ROUND, incast=True), SLOW, frames=9000, ports=(3,), reads=8,
                            changes=("stop", "start"), most_changes=2, small_buffers=True, honouring=50),
+    "pairs": Family(PAIRS, SLOW, ports=(4, 6), frames=6000, span=(3 * MS, 50 * MS), changes=EVERYTHING, reads=8,
+                    pools=ALL_SIZES, responses=True),
+    "unlike pairs": Family(replace(PAIRS, mixed=True, odd=True), SLOW, ports=(4, 6), frames=6000,
+                           span=(3 * MS, 50 * MS), reads=8, watchdog=True, responses=True, pools=ALL_SIZES,
+                           faults=(*RECEIVING[:-1], *BUFFERING), changes=(*EVERYTHING, "capture", "end capture")),
     "round rows": Family(replace(ROUND, exactly=True), SLOW, switches=(2,), ports=(1, 2), frames=8000, changes=(),
                          reads=8),
 }
@@ -314,7 +321,7 @@ def _change(chooser: Chooser, case: Case, configs: dict[str, SwitchConfig], kind
     commands = {"stop": "stop", "start": "start", "hold": "hold", "go on": "go on", "clear": "clear"}
     if what in commands:
         return commands[what], some(chooser, names, 1, len(names))
-    if what in ("down", "up"):
+    if what in ("down", "up", "capture", "end capture"):
         return what, chooser.choice(case.ports).name
     config = chooser.choice(list(configs.values()))
     port = chooser.choice(list(config.ports))

@@ -34,6 +34,7 @@ class Style:
         incast: all data goes to one port.
         unit_ps: delays and fixed times are up to 5 and 30 of these.
         alike: all flows have one frame size and rates in simple ratios; `apart`: pause flows have ports of their own.
+        pairs: data goes between the first and the second port, the third and the fourth, and so on.
         sizes, shares: frame sizes, and the part of `load` that a flow asks for.
     """
 
@@ -50,6 +51,7 @@ class Style:
     near: bool = False
     alike: bool = False
     apart: bool = False
+    pairs: bool = False
     sizes: Sequence[tuple[int, ...]] = tuple(SIZES)
     shares: Sequence[Fraction] = tuple(SHARES)
 
@@ -82,9 +84,15 @@ def data_flows(chooser: Chooser, places: list[Place], style: Style) -> list[Flow
             share = left if style.exactly and number == count - 1 else share
             left -= share
             if share > 0:
-                rx = sink or chooser.choice([place for place in places if place is not tx])
+                rx = sink or chooser.choice([place for place in _partners(places, tx, style) if place is not tx])
                 flows.append(_data_flow(chooser, f"d.{tx.port}.{number}", (tx, rx, share), style))
     return flows
+
+
+def _partners(places: list[Place], tx: Place, style: Style) -> list[Place]:
+    """The ports that data of a port may go to, itself included."""
+    first = places.index(tx) // 2 * 2
+    return places[first:first + 2] if style.pairs else places
 
 
 def _data_flow(chooser: Chooser, name: str, way: tuple[Place, Place, Fraction], style: Style) -> DataFlow:

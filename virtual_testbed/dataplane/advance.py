@@ -1,0 +1,89 @@
+"""How the data plane gets on: all ports together if that can be skipped, else components apart, else step by step."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from virtual_testbed.dataplane.apart import Apart
+from virtual_testbed.dataplane.components import Component, components
+from virtual_testbed.dataplane.counters import Statistics
+from virtual_testbed.dataplane.events import EventLoop
+from virtual_testbed.dataplane.flow import Lane
+from virtual_testbed.dataplane.generator import GeneratorSide
+from virtual_testbed.dataplane.paths import fold
+from virtual_testbed.dataplane.port import Path, SwitchPort
+from virtual_testbed.dataplane.skip import Skip
+from virtual_testbed.dataplane.switch import Switch
+
+
+class Advance:
+    """See the module.
+
+    Args:
+        sides: generator ports by location; `switches` by name.
+    """
+
+    def __init__(self, loop: EventLoop, sides: Mapping[str, GeneratorSide], switches: Mapping[str, Switch]) -> None:
+        self.loop, self._sides, self._switches = loop, sides, switches
+        self._reasons: dict[str, int] = {}
+        self.whole = Skip(loop, self._count)
+        self.apart = Apart(loop, self.whole, self._count)
+        self.whole.otherwise, self.whole.at_reset = self.apart.advance, self.apart.reset
+        loop.watcher = self.whole
+
+    def rebuild(self) -> None:
+        """Cables, ports or flows have changed."""
+        starts = list(self._starts())
+        paths = set(_onward(starts))
+        fold((port for switch in self._switches.values() for port in switch.ports.values()), paths)
+        used = {port for path in paths for port in (path.in_port, path.out)} | set(self._sending())
+        ports = [port for switch in self._switches.values() for port in switch.ports.values()
+                 if port.peer is not None and (port in used or not port.is_quiet)]
+        sides = [side for side in self._sides.values() if side.switch_port in ports]
+        is_unplugged = any(side.switch_port is None and side.flows for side in self._sides.values())
+        self.whole.refusal = "a generator port with flows has no switch" if is_unplugged else None
+        found = [] if is_unplugged else components(sides, ports, starts)
+        self.apart.watch([Component(*parts, self.loop, self._count) for parts in found] if len(found) > 1 else [])
+        self.whole.watch(sides, ports)
+
+    def _starts(self) -> Iterator[Path]:
+        """First paths that frames take, those of flows and those still under way."""
+        for side in self._sides.values():
+            yield from (path for flow in side.flows for path in flow.paths)
+            yield from (frame.path for _, frame in side.line.flight if isinstance(frame, Lane) and frame.path)
+        for switch in self._switches.values():
+            yield from (path for path in switch.paths if path.inside)
+            yield from (frame.onward for port in switch.ports.values() for _, frame in port.line.flight
+                        if isinstance(frame, Path) and frame.onward)
+
+    def _sending(self) -> Iterator[SwitchPort | None]:
+        """Switch ports whose generator port has something to send."""
+        for side in self._sides.values():
+            if side.flows or side.storms or side.is_busy:
+                yield side.switch_port
+
+    def reset(self) -> None:
+        """Something from outside has changed: what was found before says nothing about what comes."""
+        self.whole.reset()
+
+    def before_change(self) -> None:
+        """Something is about to change: the ends of all pauses must be known."""
+        self.whole.settle()
+        self.reset()
+
+    def _count(self, reason: str) -> None:
+        self._reasons[reason] = self._reasons.get(reason, 0) + 1
+
+    def statistics(self) -> Statistics:
+        """How the result was computed so far."""
+        skip, recurrence, apart = self.whole, self.whole.recurrence, self.apart
+        return Statistics(self.loop.instants, skip.regenerations, recurrence.jumps, recurrence.cycles,
+                          skip.skipped_ps + recurrence.skipped_ps, apart.sessions, apart.apart_ps, dict(self._reasons))
+
+
+def _onward(starts: Iterable[Path]) -> Iterator[Path]:
+    """Paths and those after them."""
+    for start in starts:
+        path: Path | None = start
+        while path is not None:
+            yield path
+            path = path.onward

@@ -1,0 +1,183 @@
+"""Advancing components apart where the whole can only be stepped: those that are regular are left behind and computed
+when the others have arrived.
+
+Components meet in shared pools only. So for a session it is proven first that no threshold test of a regular component
+can turn out differently whatever the others do within a budget of each pool. The others are stepped, each on its own,
+for as long as they stay within that budget and no test of theirs depends on what anybody else holds; where one
+might, all are brought to that instant and stepped together.
+"""
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+
+from virtual_testbed.dataplane.buffer import Pool
+from virtual_testbed.dataplane.components import Component
+from virtual_testbed.dataplane.events import NEVER, EventLoop
+from virtual_testbed.dataplane.levels import fits
+from virtual_testbed.dataplane.skip import FIRST_CHECK, Skip
+
+SHORTEST_PS = 10_000_000
+"""A shorter stretch is not worth the proof."""
+SHORTER = (0, 4, 8)
+"""If what is wanted cannot be proven, try it for a stretch that is shorter by two to the power of these."""
+BUDGETS = range(1, 5)
+"""The budget is the free bytes of a pool divided by two to the power of one of these, the largest that fits."""
+
+
+class Session:
+    """A stretch of time in which regular components wait while the others are advanced.
+
+    Args:
+        end_ps: the last instant that it may reach.
+        rises: most bytes of each shared pool that the regular ones use beyond what they use now; `budget` the same for
+            the others together.
+    """
+
+    def __init__(self, loop: EventLoop, regular: Sequence[Component], others: Sequence[Component], end_ps: int,
+                 rises: Mapping[Pool, int], budget: Mapping[Pool, int]) -> None:
+        self.loop, self.regular, self.others, self.end_ps = loop, regular, others, end_ps
+        self._budget = budget
+        self._used = {pool: pool.used for pool in budget}
+        for pool in budget:
+            pool.outside = rises[pool] + (budget[pool] if len(others) > 1 else 0)
+        for component in others:
+            regime = component.skip.regime
+            if regime is not None and not fits(regime.uses, regime.end_ps):
+                component.skip.forget_regime()
+        leaks = [port.leaks.period_ps(queue) for component in others for port in component.ports for queue in range(8)]
+        self._longest_ps = min([NEVER, *(period_ps - 1 for period_ps in leaks if period_ps)])
+
+    def run(self) -> int:
+        """Bring everything to one instant, as late as possible, and return it."""
+        now_ps = begin_ps = self.loop.now_ps
+        until_ps = self._next(now_ps)
+        if until_ps is None:
+            return begin_ps
+        for component in self.others:
+            component.skip.recurrence.reset()
+            self._begin(component)
+        while until_ps is not None:
+            for component in self.others:
+                self.loop.run_apart(component.strand, until_ps)
+            now_ps = until_ps
+            until_ps = self._next(now_ps) if now_ps < self.end_ps else None
+        for component in self.regular:
+            self._begin(component)
+            self.loop.run_apart(component.strand, now_ps)
+        for component in (*self.regular, *self.others):
+            with self.loop.apart(component.strand):
+                component.skip.settle()
+        self.loop.now_ps = now_ps
+        return now_ps
+
+    def _begin(self, component: Component) -> None:
+        component.strand.now_ps, component.strand.check_in = self.loop.now_ps, FIRST_CHECK
+        component.skip.listen()
+        with self.loop.apart(component.strand):
+            component.skip.schedule()
+
+    def _next(self, now_ps: int) -> int | None:
+        """How far the others can be advanced from now; None: not far enough to be worth it."""
+        span_ps = min(self.end_ps - now_ps, self._longest_ps)
+        shortest_ps = min(SHORTEST_PS, span_ps)
+        while span_ps >= shortest_ps:
+            if self._allows(now_ps, now_ps + span_ps):
+                return now_ps + span_ps
+            span_ps //= 2
+        return None
+
+    def _allows(self, now_ps: int, until_ps: int) -> bool:
+        rises = [component.rises(self._budget, now_ps, until_ps) for component in self.others]
+        return all(pool.used - self._used[pool] + sum(found[pool] for found in rises) <= most
+                   for pool, most in self._budget.items()) and all(
+            component.is_free(self._budget, now_ps, until_ps) for component in self.others)
+
+
+class Apart:
+    """See the module.
+
+    Args:
+        whole: how all are advanced together.
+        count: told of each reason why components were not advanced apart.
+
+    Attributes:
+        components: those that there are; `sessions` in which they were advanced apart, `apart_ps` in all.
+    """
+
+    def __init__(self, loop: EventLoop, whole: Skip, count: Callable[[str], None]) -> None:
+        self.loop, self._whole, self._count = loop, whole, count
+        self.components: list[Component] = []
+        self.sessions = self.apart_ps = 0
+        self._marks: dict[Component, object] = {}
+
+    def watch(self, components: list[Component]) -> None:
+        """Take the components that there are."""
+        self.components = components
+        self._marks.clear()
+
+    def reset(self) -> None:
+        """Something from outside has changed."""
+        self._marks.clear()
+        for component in self.components:
+            component.skip.reset()
+
+    def advance(self, last_ps: int) -> bool:
+        """Advance everything towards `last_ps`, as far as the components can be advanced apart; False: not at all."""
+        begin_ps = self.loop.now_ps
+        if len(self.components) < 2 or last_ps - begin_ps < SHORTEST_PS:
+            return False
+        session = self._open(last_ps)
+        end_ps = session.run() if session is not None else begin_ps
+        for pool in _shared(self.components):
+            pool.outside = 0
+        if session is None or end_ps == begin_ps:
+            self._count("components that share a pool are near a threshold")
+            return False
+        self.sessions += 1
+        self.apart_ps += end_ps - begin_ps
+        self._marks = {component: component.marks() for component in session.regular}
+        self._whole.forget_regime()
+        self._whole.schedule()
+        self._whole.listen()
+        self._whole.recurrence.reset()
+        return True
+
+    def _open(self, last_ps: int) -> Session | None:
+        """A session with the largest budget that leaves every regular component as it is."""
+        regular = [component for component in self.components if self._is_regular(component, last_ps)]
+        others = [component for component in self.components if component not in regular]
+        pools, now_ps = _shared(self.components), self.loop.now_ps
+        for shorter in SHORTER:
+            until_ps = now_ps + (last_ps - now_ps >> shorter)
+            rises = {component: component.rises(pools, now_ps, until_ps) for component in regular}
+            total = {pool: sum(found[pool] for found in rises.values()) for pool in pools}
+            for shift in BUDGETS:
+                budget = {pool: max(0, pool.size - pool.used - total[pool]) >> shift for pool in pools}
+                if all(_holds(component, until_ps, {
+                        pool: total[pool] - rises[component][pool] + budget[pool] for pool in pools})
+                        for component in regular):
+                    return Session(self.loop, regular, others, until_ps, total, budget)
+        return None
+
+    def _is_regular(self, component: Component, last_ps: int) -> bool:
+        """A regime holds there up to `last_ps`: a new one, or one found before if no threshold has been reached since.
+        """
+        regime = component.skip.regime
+        if regime is None or regime.end_ps <= self.loop.now_ps or self._marks.get(component) != component.marks():
+            component.skip.find_regime()
+        return component.skip.may_skip_to(last_ps)
+
+
+def _holds(component: Component, until_ps: int, outside: Mapping[Pool, int]) -> bool:
+    """Whether a regular component stays as it is up to then when others use so much more of the pools."""
+    for pool, more in outside.items():
+        pool.outside = more
+    regime = component.skip.regime
+    return regime is not None and fits(regime.uses, until_ps)
+
+
+def _shared(components: Sequence[Component]) -> list[Pool]:
+    """Pools that more than one component uses."""
+    users = Counter(pool for component in components for pool in component.pools)
+    return [pool for pool, number in users.items() if number > 1]

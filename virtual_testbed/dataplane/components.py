@@ -1,0 +1,145 @@
+"""Ports that exchange frames, directly or over others, are one component; what others do reaches it through the levels
+of shared pools alone.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+
+from virtual_testbed.dataplane.buffer import Pool, PriorityGroup, Share
+from virtual_testbed.dataplane.events import EventLoop, Strand
+from virtual_testbed.dataplane.flow import Lane
+from virtual_testbed.dataplane.generator import GeneratorSide
+from virtual_testbed.dataplane.levels import is_congested, rises
+from virtual_testbed.dataplane.port import Path, SwitchPort, paths_through
+from virtual_testbed.dataplane.skip import Skip
+from virtual_testbed.dataplane.units import WIRE_OVERHEAD_BYTES
+
+
+class Component:
+    """See the module.
+
+    Attributes:
+        skip, strand: how it is advanced, and its own events.
+    """
+
+    def __init__(self, sides: Sequence[GeneratorSide], ports: Sequence[SwitchPort], loop: EventLoop,
+                 count: Callable[[str], None]) -> None:
+        self.sides, self.ports = sides, ports
+        self.skip = Skip(loop, count)
+        self.skip.watch(sides, ports)
+        self.strand = Strand(self.skip)
+
+    @cached_property
+    def pools(self) -> set[Pool]:
+        """Pools that its groups and queues use."""
+        return {share.pool for port in self.ports for share in (*port.pgs, *port.queues)}
+
+    @cached_property
+    def _paths(self) -> list[Path]:
+        return paths_through(self.ports)
+
+    def rises(self, pools: Iterable[Pool], now_ps: int, until_ps: int) -> dict[Pool, int]:
+        """Most bytes of some pools that it uses up to then beyond those that it uses now."""
+        regime = self.skip.regime
+        if regime is not None and until_ps <= regime.end_ps:
+            found = rises(regime.uses, until_ps)
+            return {pool: found.get(pool, 0) for pool in pools}
+        inflow = self._inflow(self.ports, until_ps - now_ps)
+        return {pool: inflow if pool in self.pools else 0 for pool in pools}
+
+    def is_free(self, pools: Iterable[Pool], now_ps: int, until_ps: int) -> bool:
+        """Whether nothing that others do to these pools, as far as `Pool.outside`, can matter here up to then."""
+        regime = self.skip.regime
+        if regime is not None and until_ps <= regime.end_ps:
+            return True  # proven already
+        shared, span_ps = set(pools), until_ps - now_ps
+        inflow = self._inflow(self.ports, span_ps)
+        for port in self.ports:
+            own = self._inflow((port,), span_ps)
+            if not all(self._is_group_free(group, own, until_ps) for group in port.pgs if group.pool in shared):
+                return False
+            if not all(_stays_below(queue, queue.shared + inflow) for queue in port.queues if queue.pool in shared):
+                return False
+        return True
+
+    def _is_group_free(self, group: PriorityGroup, inflow: int, until_ps: int) -> bool:
+        if group.static_limit is not None and not group.pool.headroom_size:
+            return True
+        if not is_congested(group):
+            return _stays_below(group, group.shared + inflow)
+        # It sends XON at a level that others do not move, and until then nothing comes: its senders are paused.
+        return (not group.headroom and not group.xon_offset and _stays_below(group, group.xon + inflow)
+                and all(_is_held(path, until_ps) for path in self._paths if path.pg is group))
+
+    def _inflow(self, ports: Iterable[SwitchPort], span_ps: int) -> int:
+        """Bytes, in whole cells, that may come in by some of its ports in a time, whatever is sent."""
+        return sum(_most_bytes([path for path in self._paths if path.in_port is port], port, span_ps)
+                   for port in ports)
+
+    def marks(self) -> object:
+        """What changes when a threshold is reached that a regime says is not."""
+        return ([path.rx_side_drops + path.tx_side_drops for path in self._paths],
+                [(group.xoff, group.headroom) for port in self.ports for group in port.pgs],
+                [(port.sender.sending, [item.launched for number, item in enumerate(port.sender.xoff_items)
+                                        if not port.sender.sending >> number & 1]) for port in self.ports])
+
+
+def _stays_below(share: Share, shared: int) -> bool:
+    """No limit is reached when it holds so many shared bytes."""
+    return shared <= share.limit_with(0)
+
+
+def _most_bytes(paths: Sequence[Path], port: SwitchPort, span_ps: int) -> int:
+    found = 0
+    for path in paths:
+        tx_ps = (path.frame_bytes + WIRE_OVERHEAD_BYTES) * port.line.ps_per_byte
+        found = max(found, span_ps * path.size // tx_ps + 1)
+    return found + max((path.size for path in paths), default=0)
+
+
+def _is_held(path: Path, until_ps: int) -> bool:
+    """No frame of a path comes up to then: a generator port has all its flows to the group paused, and none under way.
+    """
+    side = path.in_port.peer
+    if not isinstance(side, GeneratorSide) or any(
+            isinstance(frame, Lane) and frame.path is path for _, frame in side.line.flight):
+        return False
+    flows = [flow for flow in side.flows if path in flow.paths]
+    return all(flow.is_shut and _paused_until(side, flow.queue_bit) >= until_ps for flow in flows)
+
+
+def _paused_until(side: GeneratorSide, queue_bit: int) -> int:
+    """When the pause of a queue of a generator port ends unless a pause frame comes."""
+    receiver = side.receiver
+    return max((until_ps for since_ps, until_ps, shuts in zip(receiver.since_ps, receiver.until_ps, receiver.shuts)
+                if since_ps is not None and shuts & queue_bit), default=0)
+
+
+def components(sides: Sequence[GeneratorSide], ports: Sequence[SwitchPort], starts: Iterable[Path]
+               ) -> list[tuple[list[GeneratorSide], list[SwitchPort]]]:
+    """Generator ports and switch ports by component; `starts` are the first of all paths that frames take."""
+    above: dict[SwitchPort, SwitchPort] = {port: port for port in ports}
+
+    def top(port: SwitchPort) -> SwitchPort:
+        while above[port] is not port:
+            port = above[port]
+        return port
+
+    def join(a: SwitchPort | None, b: object) -> None:
+        if isinstance(b, SwitchPort) and a in above and b in above:
+            above[top(b)] = top(a)
+    for port in ports:
+        join(port, port.peer)
+    for start in starts:
+        path: Path | None = start
+        while path is not None:
+            join(path.in_port, path.out)
+            path = path.onward
+    found: dict[SwitchPort, tuple[list[GeneratorSide], list[SwitchPort]]] = {}
+    for port in ports:
+        found.setdefault(top(port), ([], []))[1].append(port)
+    for side in sides:
+        if side.switch_port is not None:
+            found[top(side.switch_port)][0].append(side)
+    return list(found.values())
