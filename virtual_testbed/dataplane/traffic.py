@@ -5,7 +5,8 @@ translates OTG's messages into these and refuses what has no place here.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 
@@ -60,6 +61,8 @@ class DataFlow:
     Frame k carries `dscp[k % len(dscp)]` and has `sizes[k % len(sizes)]` bytes. `rate_fps` is frames per second; frames
     come due evenly, whatever their sizes. `vlan_id` None: untagged. `queue` is the transmit queue (OTG
     `pfc_queue`) that received PFC can hold. `rx_ports` are the generator ports where frames count as received.
+    `content` makes the bytes of frame k as captures show it (of the flow, k, and the MAC addresses that it has there);
+    None: those of `frames.data_frame`.
     """
 
     name: str
@@ -76,6 +79,7 @@ class DataFlow:
     duration: Duration = Duration()
     vlan_id: int | None = None
     vlan_priority: int = 0
+    content: Callable[[DataFlow, int, str, str], bytes] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,1 @@
-"""The traffic generators' API: Open Traffic Generator (OTG) messages over HTTP, on the simulated data plane."""
+"""The traffic generators' API: Open Traffic Generator (OTG) messages over HTTP and gRPC, on the simulated network."""

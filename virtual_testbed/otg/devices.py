@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -18,6 +18,10 @@ class Site(Protocol):
     @property
     def speeds(self) -> Mapping[str, int]:
         """Speed of the link in Mb/s of every generator port, by location."""
+
+    @property
+    def switch_macs(self) -> Collection[str]:
+        """MAC addresses of the switches, lower case."""
 
     def gateway_mac(self, location: str, gateway: str) -> str | None:
         """MAC address with which the switch at a generator port answers for an address; None: nobody answers."""

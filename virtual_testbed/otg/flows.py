@@ -8,10 +8,11 @@ from math import lcm
 
 from pfctest.timing import WIRE_OVERHEAD_BYTES
 from virtual_testbed.dataplane.traffic import DataFlow, Flow, GeneratorPort, PauseFlow
+from virtual_testbed.otg.content import FCS_BYTES
 from virtual_testbed.otg.devices import ANY_MAC, Interface
 from virtual_testbed.otg.durations import Pace, read_duration
 from virtual_testbed.otg.fields import Fields, listed
-from virtual_testbed.otg.headers import FCS_BYTES, DataHeaders, PauseHeaders, read_headers
+from virtual_testbed.otg.headers import DataHeaders, PauseHeaders, read_headers
 from virtual_testbed.otg.sizes import mean_size, read_sizes
 
 LONGEST_CYCLE = 65536  # frames after which DSCP and size together must repeat
@@ -95,7 +96,7 @@ def read_flow(flow: Fields, names: Names) -> FlowSetup | None:
         source_address=headers.source or _address(ends.source, headers),
         destination_address=headers.destination or _address(ends.destination, headers),
         dscp=headers.dscp, queue=headers.queue, sizes=pace.sizes, rate_fps=pace.rate_fps, duration=duration,
-        vlan_id=headers.vlan_id, vlan_priority=headers.vlan_priority)
+        vlan_id=headers.vlan_id, vlan_priority=headers.vlan_priority, content=headers.content.frame)
     return FlowSetup(data, metrics["enable"], metrics["loss"], problem)
 
 

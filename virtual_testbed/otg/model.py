@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pfctest.timing import MAX_QUANTA, WIRE_OVERHEAD_BYTES, pause_time_ps
-from virtual_testbed.dataplane.traffic import DataFlow, GeneratorPort
+from virtual_testbed.dataplane.traffic import DataFlow, GeneratorPort, Host
 from virtual_testbed.otg.devices import Devices, Site, read_devices, resolve
 from virtual_testbed.otg.errors import OtgError
 from virtual_testbed.otg.fields import Fields, Report, listed
 from virtual_testbed.otg.flows import FlowSetup, Names, read_flow
-from virtual_testbed.otg.headers import FCS_BYTES
+from virtual_testbed.otg.content import FCS_BYTES
 from virtual_testbed.otg.sizes import mean_size
+from virtual_testbed.otg.stations import learned_stations, station_warnings, unreachable_warnings
 
 SPEEDS_MBPS = {"speed_10_fd_mbps": 10, "speed_10_hd_mbps": 10, "speed_100_fd_mbps": 100, "speed_100_hd_mbps": 100,
                **{f"speed_{gbps}_gbps": gbps * 1000 for gbps in (1, 10, 25, 40, 50, 100, 200, 400, 800)}}
@@ -44,6 +45,7 @@ class Model:
         devices: as configured; gateways are resolved when somebody needs to know.
         auto_start: devices resolve their gateways without a protocol start.
         warnings: what is accepted but may not be as the sender thinks.
+        stations: who is taken to be behind a port because flows are sent there.
     """
 
     ports: tuple[GeneratorPort, ...] = ()
@@ -53,6 +55,7 @@ class Model:
     flows: tuple[FlowSetup, ...] = ()
     auto_start: bool = True
     warnings: tuple[str, ...] = ()
+    stations: tuple[Host, ...] = ()
 
     def interfaces(self, site: Site) -> Devices:
         """The devices with their gateways resolved as of now."""
@@ -90,11 +93,10 @@ def read_config(body: Any, site: Site) -> Model:
     if report.errors:
         raise OtgError(report.errors)
     whole = tuple(flow for flow in flows if flow is not None)
-    if captures and any(isinstance(setup.flow, DataFlow) for setup in whole):
-        report.warnings.append("captures: data frames show their MAC and IP addresses, VLAN tag, DSCP and length; "
-                               "their other header fields and payload are not those of the flow")
-    report.warnings += overload_warnings(whole, speeds)
-    return Model(tuple(ports.values()), speeds, captures, devices, whole, auto_start, tuple(report.warnings))
+    stations = learned_stations(whole, devices.hosts, site)
+    report.warnings += [*station_warnings(stations), *unreachable_warnings(whole, (*stations, *devices.hosts), site),
+                        *overload_warnings(whole, speeds)]
+    return Model(tuple(ports.values()), speeds, captures, devices, whole, auto_start, tuple(report.warnings), stations)
 
 
 def read_flows(flows: Any, path: str, names: Names) -> tuple[tuple[FlowSetup, ...], list[str]]:

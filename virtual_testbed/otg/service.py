@@ -18,6 +18,7 @@ from virtual_testbed.otg.metrics import PortState, RateMeter, flow_metric, port_
 from virtual_testbed.otg.model import (CAPTURED_FRAMES, Model, object_names, overload_warnings, read_config,
                                        read_flows)
 from virtual_testbed.otg.plane import DataPlane, GeneratorCounters
+from virtual_testbed.otg.stations import unreachable_warnings
 from virtual_testbed.otg.requests import (Control, MetricsQuery, read_append, read_capture, read_control, read_delete,
                                           read_metrics, read_states, read_update, refuse_unknown)
 
@@ -50,7 +51,8 @@ class OtgService:
         model = read_config(body, self._site)
         self._stop_captures(sorted(self._capturing))
         self._captured = set()
-        self._plane.set_traffic(model.ports, model.devices.hosts, [setup.flow for setup in model.flows])
+        hosts = (*model.stations, *model.devices.hosts)
+        self._plane.set_traffic(model.ports, hosts, [setup.flow for setup in model.flows])
         self._body, self._model = body, model
         self._protocols_started = model.auto_start
         self._links = {}
@@ -70,7 +72,8 @@ class OtgService:
         self._plane.add_flows([setup.flow for setup in setups])
         self._take_over([*self._model.flows, *setups], [*self._body.get("flows", ()), *raw])
         self._meter.zero(self._plane.now_ps, [_flow_key(setup.flow.name) for setup in setups])
-        return _warning([*warnings, *overload_warnings(self._model.flows, self._model.speeds)])
+        lost = unreachable_warnings(setups, (*self._model.stations, *self._model.devices.hosts), self._site)
+        return _warning([*warnings, *lost, *overload_warnings(self._model.flows, self._model.speeds)])
 
     def delete_config(self, body: Any) -> dict[str, Any]:
         """Takes flows away, running or not."""

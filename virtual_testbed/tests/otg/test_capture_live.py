@@ -6,8 +6,9 @@ import zlib
 from collections import Counter
 
 import pytest
-from scapy.layers.inet import IP
+from scapy.layers.inet import IP, TCP
 from scapy.layers.l2 import Dot1Q, Ether
+from scapy.layers.vxlan import VXLAN
 from scapy.utils import RawPcapNgReader, RawPcapReader
 
 from pfctest.frame import PfcFrame, decode
@@ -242,3 +243,38 @@ def test_a_slow_port_sends_on_until_its_delay_has_passed(make_server):
     cells = -(-1024 // 208) * 208
     frames = quanta * 64 / 1044
     assert occupied[1] - occupied[0] == pytest.approx(frames * cells, abs=2 * cells)
+
+
+def raw_flow(config, name, source, destination):
+    """100 frames from port tx to a MAC address that no device has, received at port rx."""
+    flow = config.flows.add(name=name)
+    flow.tx_rx.port.tx_name, flow.tx_rx.port.rx_names = "tx", ["rx"]
+    ethernet, ip = flow.packet.ethernet().ipv4()
+    ethernet.src.value, ethernet.dst.value = source, destination
+    ip.src.value, ip.dst.value = "1.1.1.1", "1.1.1.2"
+    flow.size.fixed, flow.duration.fixed_packets.packets, flow.rate.pps = 256, 100, 50
+    flow.metrics.enable = True
+    return flow
+
+
+def test_frames_to_nobody_known_reach_the_receiver_with_all_their_headers(client):
+    config = base_config(client.api)
+    tcp = raw_flow(config, "tcp", "00:00:01:01:01:01", "00:00:01:01:01:02").packet.tcp()[-1]
+    tcp.src_port.decrement.start, tcp.src_port.decrement.step, tcp.src_port.decrement.count = 5000, 2, 10
+    tunnel = raw_flow(config, "tunnel", "00:00:01:01:01:03", "00:00:01:01:01:02").packet
+    tunnel.udp().vxlan().ethernet().ipv6().udp()
+    tunnel[2].dst_port.value, tunnel[3].vni.values = 4789, [7, 8, 9]
+    add_capture(config, "rx")
+    assert client.api.set_config(config).warnings == [
+        "captures[0].overwrite: true, but a capture keeps the first 16384 frames of a port, not the last ones",
+        "port rx: no device has the MAC address 00:00:01:01:01:02; it is taken to be behind this port, where flows to "
+        "it are received"]
+    client.capture_control("start")
+    client.transmit("start")
+    client.advance(3)
+    assert {(flow.frames_tx, flow.frames_rx) for flow in client.flows().values()} == {(100, 100)}
+    frames = [Ether(check_fcs(frame)) for _, frame in read(client.capture("rx"))]
+    ports = [frame[TCP].sport for frame in frames if TCP in frame]
+    assert ports == [5000 - number % 10 * 2 for number in range(100)]
+    networks = [frame[VXLAN].vni for frame in frames if VXLAN in frame]
+    assert networks == [7 + number % 3 for number in range(100)]

@@ -316,15 +316,15 @@ def test_a_link_goes_down_and_up(client):
 def test_errors_name_the_object_by_path(client):
     config = base_config(client.api)
     flow = add_data(config, "data", 3, 3, 10)
-    flow.packet.vxlan()
+    flow.packet.mpls()
     flow.tx_rx.port.tx_name = "nowhere"
     config.lags.lag(name="lag")
     code, kind, errors = errors_of(client.api, lambda: client.api.set_config(config))
     assert (code, kind) == (400, "validation")
     assert errors == [
         "flows[0].tx_rx.port.tx_name: no port is named 'nowhere'; ports are rx, tx",
-        "flows[0].packet[3].vxlan: not modelled; modelled are ethernet, vlan, ipv4, ipv6, udp, tcp, pfcpause, "
-        "ethernetpause",
+        "flows[0].packet[3].mpls: not modelled; modelled are ethernet, vlan, ipv4, ipv6, udp, tcp, vxlan, "
+        "pfcpause, ethernetpause",
         "lags: not modelled; modelled are captures, devices, flows, layer1, options, ports"]
 
 

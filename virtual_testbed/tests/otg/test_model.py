@@ -18,6 +18,7 @@ class Site:
     """Two ports of 100G; the switch answers for 192.168.0.1 on both."""
 
     speeds = {LEFT: 100_000, RIGHT: 100_000}
+    switch_macs = (SWITCH_MAC,)
 
     def gateway_mac(self, location, gateway):
         return SWITCH_MAC if gateway in ("192.168.0.1", "fc02:1000::1") else None
@@ -236,21 +237,56 @@ def test_harmless_settings_are_accepted_and_ignored_ones_are_said():
 
 def test_more_than_the_line_rate_is_said():
     flows = [data_flow(name=name, rate={"choice": "percentage", "percentage": 60}) for name in "ab"]
-    assert list(read_config(config(*flows), Site()).warnings) == [
+    devices = [device("d", "p2", MAC_2, "192.168.0.3")]
+    assert list(read_config(config(*flows, devices=devices), Site()).warnings) == [
         "port p1: its flows ask for 120 % of the line rate, so they cannot all run at the same time"]
     flows[1]["rate"]["percentage"] = 40
-    assert read_config(config(*flows), Site()).warnings == ()
+    assert read_config(config(*flows, devices=devices), Site()).warnings == ()
 
 
-HEADERS = "ethernet, vlan, ipv4, ipv6, udp, tcp, pfcpause, ethernetpause"
-SHAPES = ("ethernet, at most one vlan, ipv4 or ipv6, then nothing, udp or tcp; or pfcpause or ethernetpause alone")
+def to_mac(name, mac, **changes):
+    packet = [{"choice": "ethernet", "ethernet": {"dst": {"choice": "value", "value": mac}}}, PACKET[1]]
+    return data_flow(name=name, packet=packet, **changes)
+
+
+def test_who_is_sent_to_and_is_no_device_is_behind_the_receiver():
+    model = read_config(config(to_mac("a", MAC_2), to_mac("b", MAC_2.upper())), Site())
+    assert [(host.port, host.mac, host.addresses) for host in model.stations] == [("p2", MAC_2, ())]
+    assert model.warnings == (f"port p2: no device has the MAC address {MAC_2}; it is taken to be behind this port, "
+                              "where flows to it are received",)
+
+
+@pytest.mark.parametrize("mac", [SWITCH_MAC.upper(), "00:00:00:00:00:00", "01:00:5e:00:00:01", "ff:ff:ff:ff:ff:ff"])
+def test_switches_groups_and_nobody_are_no_stations(mac):
+    model = read_config(config(to_mac("a", mac)), Site())
+    assert (model.stations, model.warnings) == ((), ())
+
+
+def test_a_destination_that_is_received_at_two_places_is_behind_neither():
+    back = {"choice": "port", "port": {"tx_name": "p2", "rx_names": ["p1"]}}
+    model = read_config(config(to_mac("a", MAC_2), to_mac("b", MAC_2, tx_rx=back)), Site())
+    assert model.stations == ()
+    assert model.warnings == tuple(
+        f"flow {name}: nobody has its destination MAC address {MAC_2}, so the switch drops it" for name in "ab")
+
+
+HEADERS = "ethernet, vlan, ipv4, ipv6, udp, tcp, vxlan, pfcpause, ethernetpause"
+SHAPES = ("ethernet, at most one vlan, ipv4 or ipv6, then nothing, udp or tcp; the same behind udp / vxlan; or "
+          "pfcpause or ethernetpause alone")
 PACKET = data_flow()["packet"]
 VALUES = {"choice": "values", "values": [MAC_1, MAC_2]}
 
 
 @pytest.mark.parametrize(("flow", "expected"), [
-    (data_flow(packet=[{"choice": "vxlan", "vxlan": {}}]),
-     f"flows[0].packet[0].vxlan: not modelled; modelled are {HEADERS}"),
+    (data_flow(packet=[{"choice": "mpls", "mpls": {}}]),
+     f"flows[0].packet[0].mpls: not modelled; modelled are {HEADERS}"),
+    (data_flow(packet=[*PACKET, {"choice": "vxlan", "vxlan": {}}, *PACKET]),
+     f"flows[0].packet: ethernet / ipv4 / vxlan / ethernet / ipv4: not modelled; modelled are {SHAPES}"),
+    (data_flow(packet=[*PACKET, {"choice": "udp"}, {"choice": "vxlan", "vxlan": {}}]),
+     f"flows[0].packet: ethernet / ipv4 / udp / vxlan: not modelled; modelled are {SHAPES}"),
+    (data_flow(packet=[*PACKET, {"choice": "udp"}, {"choice": "vxlan"}, {"choice": "ethernet"},
+                       {"choice": "ipv6", "ipv6": {"hop_limit": {"value": 1}}}], size={"fixed": 256}),
+     "flows[0].packet[5].ipv6.hop_limit: below 2: not modelled; modelled are 2 to 255"),
     (data_flow(packet=[PACKET[1], PACKET[0]]),
      f"flows[0].packet: ipv4 / ethernet: not modelled; modelled are {SHAPES}"),
     (data_flow(packet=[]), f"flows[0].packet: no header: not modelled; modelled are {SHAPES}"),

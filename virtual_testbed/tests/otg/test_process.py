@@ -9,6 +9,7 @@ import sys
 
 import pytest
 import requests
+import snappi
 
 ARGUMENTS = {
     "testbed": "vtb", "clock": "virtual", "otg_port": 0, "clock_port": 0, "switches": [], "switch_links": [],
@@ -54,20 +55,27 @@ def test_a_realtime_testbed_ends_too(tmp_path):
 
 
 def test_it_takes_the_ports_it_is_given_again(tmp_path):
+    """Also after it was killed while clients were connected."""
     with start(tmp_path) as process:
-        port = int(json.loads(process.stdout.readline())["otg_url"].rpartition(":")[2])
+        ready = json.loads(process.stdout.readline())
+        api = snappi.api(location=ready["otg_grpc"], transport="grpc")
+        assert api.get_version().app_version
+        process.kill()
+        process.communicate(timeout=60)
+    port, grpc_port = (int(ready[name].rpartition(":")[2]) for name in ("otg_url", "otg_grpc"))
+    with start(tmp_path, otg_port=port, clock_port=port, otg_grpc_port=grpc_port) as process:
+        assert json.loads(process.stdout.readline()) == ready
+        assert api.get_version().app_version
         process.terminate()
         process.communicate(timeout=60)
-    with start(tmp_path, otg_port=port, clock_port=port) as process:
-        assert json.loads(process.stdout.readline())["otg_url"].endswith(f":{port}")
-        process.terminate()
-        process.communicate(timeout=60)
+    api.close()
 
 
 def test_a_port_that_is_taken_is_named(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
-        assert refused(tmp_path, otg_port=port).startswith(f"error: 127.0.0.1:{port} cannot be used: ")
+        for kind in ("otg_port", "otg_grpc_port"):
+            assert refused(tmp_path, **{kind: port}).startswith(f"error: 127.0.0.1:{port} cannot be used: ")
 
 
 @pytest.mark.parametrize(("changes", "expected"), [

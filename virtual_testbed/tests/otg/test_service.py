@@ -82,6 +82,7 @@ class Plane:
 
 class Site:
     speeds = {LEFT: 100_000, RIGHT: 100_000}
+    switch_macs = (SWITCH_MAC,)
     answers = True
 
     def gateway_mac(self, location, gateway):
@@ -126,7 +127,7 @@ def plane():
 @pytest.fixture
 def service(plane):
     service = OtgService(plane, Site())
-    assert [warning[:9] for warning in service.set_config(CONFIG)["warnings"]] == ["captures:"]
+    assert service.set_config(CONFIG)["warnings"] == []
     plane.calls.clear()
     return service
 
@@ -240,7 +241,7 @@ def test_a_flow_without_resolved_gateway_is_not_started(plane):
         "ipv4_addresses": [{"name": "j4", "address": "10.0.0.2", "gateway": "10.0.0.1"}]}]}
     ends = {"choice": "device", "device": {"tx_names": ["i4"], "rx_names": ["j4"]}}
     answer = service.set_config({**CONFIG, "devices": [*CONFIG["devices"], far], "flows": [flow("a", tx_rx=ends)]})
-    assert [warning.split(":")[0] for warning in answer["warnings"]] == ["flows[0].tx_rx.device", "captures"]
+    assert [warning.split(":")[0] for warning in answer["warnings"]] == ["flows[0].tx_rx.device"]
     with pytest.raises(OtgError) as caught:
         service.set_control_state(transmit("start"))
     assert caught.value.errors == ("flow a: gateway 192.168.0.1 of 'i4' is not resolved: no frame can be sent; "
@@ -314,6 +315,14 @@ def test_flows_are_appended_updated_and_deleted(service, plane):
     assert (changed.name, changed.rate_fps, changed.sizes) == ("new", 7, (64,))
     assert [flow["name"] for flow in service.get_config()["flows"]] == ["b", "quiet", "new"]
     assert service.get_config()["flows"][2]["rate"] == {"choice": "pps", "pps": 7}
+
+
+def test_an_appended_flow_to_nobody_is_said(service):
+    header = {"choice": "ethernet", "ethernet": {"dst": {"choice": "value", "value": "00:00:00:00:00:99"}}}
+    lost = flow("lost", packet=[header, {"choice": "ipv4", "ipv4": {}}])
+    answer = service.append_config({"config_append_list": [{"choice": "flows", "flows": [lost, flow("new")]}]})
+    assert answer["warnings"] == [
+        "flow lost: nobody has its destination MAC address 00:00:00:00:00:99, so the switch drops it"]
 
 
 def test_a_running_flow_is_not_updated(service, plane):

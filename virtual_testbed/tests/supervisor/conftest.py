@@ -78,7 +78,8 @@ server = http.server.HTTPServer(("127.0.0.1", arguments["otg_port"]), Clock)
 url = f"http://127.0.0.1:{server.server_port}"
 if mode == "mumbling":
     print("good morning")
-print(json.dumps({"ready": True, "otg_url": url, "clock_url": url + "/clock"}), flush=True)
+print(json.dumps({"ready": True, "otg_url": url, "otg_grpc": "127.0.0.1:50051", "clock_url": url + "/clock"}),
+      flush=True)
 print("x" * 200_000, flush=True)  # more than a pipe holds
 server.serve_forever()
 """
