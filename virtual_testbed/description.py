@@ -9,7 +9,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -43,10 +43,11 @@ class DescriptionError(Exception):
 
 @dataclass(frozen=True)
 class Switch:
-    """A device under test."""
+    """A device under test; `build` is its `build_version`, None for the one that virtual switches have."""
 
     name: str
     hwsku: Profile
+    build: str | None = None
 
 
 @dataclass(frozen=True)
@@ -89,9 +90,11 @@ def load_testbed(name: str, testbed_file: Path, profiles: Path = FOLDER) -> Test
         inv_name = _inventory_name(entry, where)
         lab = (file.parent / str(entry.get("lab_folder") or ".")).resolve()
         entry["lab_folder"] = str(lab)
-        _check_topology(entry, lab, where)
+        names = _dut_names(entry, where)
+        _check_topologies(entry, lab, where, names)
         graph = load_graph(inv_name, lab / "files")
-        switches = tuple(_switch(dut, graph, where, profiles) for dut in _dut_names(entry, where))
+        builds = _of_switches(entry, "virtual_builds", where, names)
+        switches = tuple(replace(_switch(dut, graph, where, profiles), build=builds.get(dut)) for dut in names)
         generators = _generators(entry, graph, where, [switch.name for switch in switches])
         cables = _Cables({switch.name: switch for switch in switches}, generators, graph)
         return Testbed(name, file, entry, inv_name, switches, generators, cables.to_generators(), cables.of_switches())
@@ -153,14 +156,29 @@ def _inventory_name(entry: Mapping[str, Any], where: str) -> str:
     return name
 
 
-def _check_topology(entry: Mapping[str, Any], lab: Path, where: str) -> None:
-    """A topology that is named, as `topo: NAME` or `topo: {name: NAME}`, must exist."""
+def _check_topologies(entry: Mapping[str, Any], lab: Path, where: str, duts: list[str]) -> None:
+    """A topology that is named, as `topo: NAME`, `topo: {name: NAME}` or in `dut_topo`, must exist."""
     topology = entry.get("topo")
     if isinstance(topology, dict):
         topology = topology.get("name")
-    if topology and not (lab / "vars" / f"topo_{topology}.yml").is_file():
-        raise DescriptionError(f"{where}: topo {topology} needs {lab / 'vars'}/topo_{topology}.yml, "
-                               "which does not exist")
+    for key, name in (("topo", topology), *(("dut_topo", name)
+                                            for name in _of_switches(entry, "dut_topo", where, duts).values())):
+        if name and not (lab / "vars" / f"topo_{name}.yml").is_file():
+            raise DescriptionError(f"{where}: {key} {name} needs {lab / 'vars'}/topo_{name}.yml, which does not exist")
+
+
+def _of_switches(entry: Mapping[str, Any], key: str, where: str, duts: list[str]) -> dict[str, str]:
+    """What an entry says of single switches under a key, by their names."""
+    values = entry.get(key) or {}
+    if not isinstance(values, dict):
+        raise DescriptionError(f"{where}: {key} must be a dictionary with names of switches, found {values}")
+    for name, value in values.items():
+        if name not in duts:
+            raise DescriptionError(f"{where}: {key} names {name}, which is not one of the testbed's switches "
+                                   f"({', '.join(duts)})")
+        if not _NAME.fullmatch(str(value)):
+            raise DescriptionError(f"{where}: {key} of {name} is {value!r}; it takes letters, digits, `_`, `.` and `-`")
+    return {str(name): str(value) for name, value in values.items()}
 
 
 def _names(entry: Mapping[str, Any], keys: tuple[str, ...]) -> list[str]:

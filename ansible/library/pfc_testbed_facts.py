@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.pfc.graph import GraphError
+from ansible.module_utils.pfc.hwsku import HwSkuError
 from ansible.module_utils.pfc.testbed import TestbedError, describe
 
 DOCUMENTATION = r"""
@@ -62,7 +63,7 @@ def main() -> None:
     try:
         testbed = describe(params["name"], params["testbed_file"], params["lab_folder"])
         module.exit_json(changed=False, testbed=testbed)
-    except (TestbedError, GraphError) as error:
+    except (TestbedError, GraphError, HwSkuError) as error:
         module.fail_json(msg=str(error))
 
 

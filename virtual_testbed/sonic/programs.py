@@ -18,7 +18,8 @@ PACKAGE_ROOT = Path(__file__).resolve().parents[2]
 MODULES = {"pfcwd": "pfcwd", "pfc": "pfc", "show": "show", "pfcstat": "pfcstat", "queuestat": "queuestat",
            "portstat": "portstat", "sonic-clear": "clear", "sonic-cfggen": "cfggen", "sonic-db-cli": "db_cli",
            "config": "config", "counterpoll": "counterpoll"}
-VERSION = {"build_version": "202505.virtual", "sonic_os_version": "12", "debian_version": "12.11",
+BUILD = "202505.virtual"
+VERSION = {"sonic_os_version": "12", "debian_version": "12.11",
            "kernel_version": "6.1.0-29-2-amd64", "commit_id": "virtual", "branch": "202505", "build_date": "n/a",
            "build_number": "0", "built_by": "virtual_testbed", "asic_subtype": "broadcom"}
 # ordinary programs whose arguments may name the switch's files where it has no root view
@@ -80,10 +81,10 @@ exec {name} "$@"
 """
 
 
-def write_image_files(root: Path, profile: Profile, mac: str) -> None:
+def write_image_files(root: Path, profile: Profile, mac: str, build: str = BUILD) -> None:
     """The files that a SONiC image and its kernel have: version, platform, one folder of /sys/class/net a port."""
     root_view.skeleton(root)
-    version = {**VERSION, "asic_type": profile.asic_type}
+    version = {"build_version": build, **VERSION, "asic_type": profile.asic_type}
     _replace(root / "etc/sonic/sonic_version.yml", "".join(f"{name}: '{value}'\n" for name, value in version.items()))
     device = root / "usr/share/sonic/device" / profile.platform
     (device / profile.hwsku).mkdir(parents=True, exist_ok=True)

@@ -37,7 +37,7 @@ class SettingsError(Exception):
 
 @dataclass(frozen=True)
 class Settings:
-    """The argument file. `root_view` is `auto` or `environment` (no namespaces)."""
+    """The argument file. `root_view` is `auto` or `environment` (no namespaces), `build` the image's version."""
 
     name: str
     hostname: str
@@ -52,6 +52,7 @@ class Settings:
     hwsku: str
     mac: str
     root_view: str = "auto"
+    build: str = programs.BUILD
 
     @classmethod
     def read(cls, path: Path) -> Settings:
@@ -102,7 +103,7 @@ def prepare(settings: Settings) -> root_view.Outcome:
         ProfileError: unknown HwSKU.
         OSError: a folder cannot be written, or the kernel refuses what it allowed a moment ago.
     """
-    programs.write_image_files(settings.root, load_profile(settings.hwsku), settings.mac)
+    programs.write_image_files(settings.root, load_profile(settings.hwsku), settings.mac, settings.build)
     settings.bin.mkdir(parents=True, exist_ok=True)
     layout = _layout(settings)
     outcome = root_view.decide(layout, settings.root_view)

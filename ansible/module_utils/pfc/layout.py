@@ -67,7 +67,7 @@ def lay_out(testbed: Mapping[str, Any], switch: Switch, hwsku: Mapping[str, Any]
         TestbedError: the files do not fit the switch; the sentence names file, row and object.
     """
     links = check_links(switch)
-    role = _role(testbed)
+    role = _role(switch.description)
     positions = sorted(switch.ports, key=natural)
     tested = sorted(links, key=natural)
     roles_of_ports = _Addresses(testbed, switch.name, positions)
@@ -112,33 +112,103 @@ def check_links(switch: Switch) -> dict[str, Mapping[str, Any]]:
     return links
 
 
-def _role(testbed: Mapping[str, Any]) -> str:
-    """The switch's role, from the topology."""
-    common = (testbed["topology"].get("configuration_properties") or {}).get("common") or {}
+def _role(description: Mapping[str, Any]) -> str:
+    """A switch's role, from its topology."""
+    common = (description["topology"].get("configuration_properties") or {}).get("common") or {}
     role = str(common.get("dut_type", "ToRRouter"))
     if role not in ROLES:
-        raise TestbedError(f"{testbed['topology_file']}: dut_type {role} is not one that can be deployed "
+        raise TestbedError(f"{description['topology_file']}: dut_type {role} is not one that can be deployed "
                            f"(one of {', '.join(ROLES)})")
     return role
 
 
+class Tiers:
+    """Addresses of routed ports, numbered as SONiC's T1 topologies do, over all switches of a testbed.
+
+    Args:
+        testbed: from `testbed.describe`.
+        found: ports of switches as they say themselves, in their order; of the others those that their HwSKU has.
+    """
+
+    def __init__(self, testbed: Mapping[str, Any], found: Mapping[str, list[str]]) -> None:
+        self._duts: Mapping[str, Any] = testbed["duts"]
+        self._names: list[str] = testbed["dut_names"]
+        self._found = found
+
+    def near_end(self, switch: str, port: str) -> list[str]:
+        """Addresses of a port; each switch goes on where the one before ended."""
+        return self._pair(switch, port, 0)
+
+    def between(self, switch: str, link: Mapping[str, Any], file: str) -> list[str]:
+        """Addresses of a port towards another switch: a T1's port has its number, a T0's the other one of the pair.
+
+        Raises:
+            TestbedError: both are of one tier, the other end is not routed, or the T1 has not its HwSKU's ports.
+        """
+        peer, port = link["peer"], link["port"]
+        tiers = [ROLES[_role(self._duts[name])][0] for name in (switch, peer)]
+        if tiers[0] == tiers[1]:
+            raise TestbedError(f"{file}: {port} of {switch} leads to {peer} and is in no VLAN; routed ports between "
+                               f"two switches of one tier (here {tiers[0].upper()}) are not deployed")
+        upper, upper_port = (switch, port) if tiers[0] == "t1" else (peer, link["peer_port"])
+        known = self._duts[upper]["known_ports"]
+        if known is None or upper_port not in known or self._ports(upper) != sorted(known, key=natural):
+            raise TestbedError(f"{link['where']}: the addresses of {switch} {port} follow from the position of "
+                               f"{upper} {upper_port} among the ports of HwSku {self._duts[upper]['hwsku']}, so "
+                               f"vars/hwsku/{self._duts[upper]['hwsku']}.yml must have exactly the ports of {upper}")
+        if not _is_routed(self._duts[peer], link["peer_port"]):
+            raise TestbedError(f"{file}: {port} of {switch} is routed and leads to {peer} {link['peer_port']}, which "
+                               f"is no routed port in {self._duts[peer]['topology_file']}")
+        return self._pair(upper, upper_port, 0 if upper == switch else 1)
+
+    def _pair(self, switch: str, port: str, end: int) -> list[str]:
+        """One end of the numbers that belong to a port: 10.0.0.(2n)/31 and fc00::(4n+1)/126, or the next addresses."""
+        ports = self._ports(switch)
+        before = self._names[:self._names.index(switch)]
+        # a switch of a HwSKU that nothing is known of counts as if it had as many ports as this one
+        number = ports.index(port) + sum(len(self._duts[name]["known_ports"] or ports) for name in before)
+        return [f"{FIRST_IPV4 + 2 * number + end}/31", f"{FIRST_IPV6 + 4 * number + end}/126"]
+
+    def _ports(self, switch: str) -> list[str]:
+        """The ports of a switch in their order."""
+        return sorted(self._found.get(switch) or self._duts[switch]["known_ports"], key=natural)
+
+
+def _is_routed(description: Mapping[str, Any], port: str) -> bool:
+    """Whether a topology makes a port of a switch routed; where nothing is known of its ports it is taken to be so."""
+    ports, topology = description["known_ports"], description["topology"]["topology"]
+    if ports is None or port not in ports:
+        return True
+    position = sorted(ports, key=natural).index(port)
+    configs = (topology.get("DUT") or {}).get("vlan_configs") or {}
+    vlans = configs.get(configs.get("default_vlan_config")) or {}
+    switched = any(position in (vlan.get("intfs") or []) for vlan in vlans.values())
+    return position in (topology.get("host_interfaces") or []) and not switched
+
+
 class _Addresses:
-    """VLANs and addresses: which port is what, by the topology's positions."""
+    """VLANs and addresses: which port is what, by the topology's positions.
+
+    Lists of addresses in a topology are those of the switches that have this topology, in the testbed's order.
+    """
 
     def __init__(self, testbed: Mapping[str, Any], switch: str, ports: list[str]) -> None:
-        self._file, self._ports, self._switch = testbed["topology_file"], ports, switch
-        self._duts: list[str] = testbed["dut_names"]
-        self._peers = {link["port"]: link["peer"] for link in testbed["duts"][switch]["links"]
-                       if link["peer"] in self._duts}
-        self._topology: Mapping[str, Any] = testbed["topology"]["topology"]
-        self._data: Mapping[str, Any] = testbed["topology"]
+        own = testbed["duts"][switch]
+        self._file, self._ports, self._switch = own["topology_file"], ports, switch
+        self._duts = [name for name in testbed["dut_names"]
+                      if testbed["duts"][name]["topology_name"] == own["topology_name"]]
+        self._links = {link["port"]: link for link in own["links"] if link["peer"] in testbed["dut_names"]}
+        self._tiers = Tiers(testbed, {switch: ports})
+        self._topology: Mapping[str, Any] = own["topology"]["topology"]
+        self._data: Mapping[str, Any] = own["topology"]
         self._vlans = self._find_vlans()
         switched = {port for vlan in self._vlans.values() for port in vlan["ports"]}
-        routed = [index for index in self._topology.get("host_interfaces") or [] if self._port(index) not in switched]
-        self._routed = {self._port(index): self._numbered(int(index)) for index in routed} | self._neighbours()
-        for port in sorted(set(self._routed) & set(self._peers), key=natural):
-            raise TestbedError(f"{self._file}: {port} of {switch} leads to {self._peers[port]} and is in no VLAN; "
-                               "routed ports between two switches are not deployed")
+        routed = [self._port(index) for index in self._topology.get("host_interfaces") or []]
+        neighbours = self._neighbours()
+        for port in sorted(set(neighbours) & set(self._links), key=natural):
+            raise TestbedError(f"{self._file}: {port} of {switch} leads to a VM, but in {self._links[port]['where']} "
+                               f"to {self._links[port]['peer']}, a switch of this testbed; take the VM out")
+        self._routed = {port: self._addresses_of(port) for port in routed if port not in switched} | neighbours
         self.used = switched | set(self._routed)
 
     def tables(self) -> Tables:
@@ -183,10 +253,11 @@ class _Addresses:
                 raise TestbedError(f"{self._file}: {what} must be {count} different addresses, one for each of "
                                    f"{', '.join(self._duts)}; found {', '.join(map(str, addresses))}")
             return str(addresses[self._duts.index(self._switch)]).lower()
-        if self._peers:
-            port, peer = next(iter(self._peers.items()))
-            raise TestbedError(f"{self._file}: {what} would be {addresses} on {self._switch} and on {peer}, which its "
-                               f"{port} leads to; it must be a list of {count} addresses, one for each switch")
+        for port, link in self._links.items():
+            if link["peer"] in self._duts:
+                raise TestbedError(f"{self._file}: {what} would be {addresses} on {self._switch} and on {link['peer']},"
+                                   f" which its {port} leads to; it must be a list of {count} addresses, one for each "
+                                   "switch")
         return str(addresses).lower()
 
     def _loopback(self) -> list[str]:
@@ -197,13 +268,12 @@ class _Addresses:
             return [self._own(addresses, "loopback") for addresses in families]
         return [str(address).lower() for addresses in families for address in addresses]
 
-    def _numbered(self, position: int) -> list[str]:
-        """Addresses of a routed port that the topology does not number: as SONiC's T1 topologies do.
-
-        Of several switches each goes on where the one before ended.
-        """
-        index = position + self._duts.index(self._switch) * len(self._ports)
-        return [f"{FIRST_IPV4 + 2 * index}/31", f"{FIRST_IPV6 + 4 * index}/126"]
+    def _addresses_of(self, port: str) -> list[str]:
+        """Addresses of a routed port that the topology does not number."""
+        link = self._links.get(port)
+        if link is None:
+            return self._tiers.near_end(self._switch, port)
+        return self._tiers.between(self._switch, link, self._file)
 
     def _neighbours(self) -> dict[str, list[str]]:
         """Addresses of the ports towards the topology's VMs: the switch's ends of their BGP sessions."""

@@ -11,6 +11,7 @@ from typing import Any, Mapping
 import yaml
 
 from ansible.module_utils.pfc.graph import Graph, is_switch, read_graph
+from ansible.module_utils.pfc.hwsku import load
 
 
 class TestbedError(Exception):
@@ -83,11 +84,13 @@ def describe(name: str, path: str, otherwise: str) -> dict[str, Any]:
 
     Returns:
         name, testbed_file, lab_folder, inv_name, topology_name, topology_file, topology (its content), links_file and
-        duts: {name: {hwsku, hwsku_where, links: [{port, peer, peer_port, speed, where}]}}.
+        duts: {name: {hwsku, hwsku_where, known_ports (None: nothing is known of the HwSKU), links: [{port, peer,
+        peer_port, speed, where}], and the topology of this switch: topology_name, topology_file, topology}}.
 
     Raises:
-        TestbedError: the testbed file or the topology is wrong.
+        TestbedError: the testbed file or a topology is wrong.
         GraphError: a graph file is wrong.
+        HwSkuError: the file of a HwSKU is wrong.
     """
     entry = find_entry(name, path)
     names = dut_names(entry, path)
@@ -95,14 +98,16 @@ def describe(name: str, path: str, otherwise: str) -> dict[str, Any]:
         if not entry.get(key):
             raise TestbedError(f"{path}: testbed {name} has no {key}")
     lab = lab_folder(entry, path, otherwise)
-    topology_name, group = topology_of(entry), str(entry["inv_name"])
-    topology_file = os.path.join(lab, "vars", f"topo_{topology_name}.yml")
+    group, chosen = str(entry["inv_name"]), topologies_of(entry, names, path)
+    read = {topology: _topology(topology, lab) for topology in dict.fromkeys((topology_of(entry), *chosen.values()))}
     graph = read_graph(os.path.join(lab, "files"), group)
+    duts = {dut: {**_dut(dut, graph, path), **read[chosen[dut]]} for dut in names}
+    hwskus = {found["hwsku"] for found in duts.values()}
+    ports = {hwsku: (load(os.path.join(lab, "vars", "hwsku"), hwsku) or {}).get("ports") for hwsku in hwskus}
     return {
-        "name": name, "testbed_file": path, "lab_folder": lab, "inv_name": group,
-        "topology_name": topology_name, "topology_file": topology_file, "topology": read_topology(topology_file),
-        "links_file": os.path.join(lab, "files", f"sonic_{group}_links.csv"),
-        "dut_names": names, "duts": {dut: _dut(dut, graph, path) for dut in names},
+        "name": name, "testbed_file": path, "lab_folder": lab, "inv_name": group, **read[topology_of(entry)],
+        "links_file": os.path.join(lab, "files", f"sonic_{group}_links.csv"), "dut_names": names,
+        "duts": {dut: {**found, "known_ports": ports[found["hwsku"]]} for dut, found in duts.items()},
     }
 
 
@@ -110,6 +115,28 @@ def topology_of(entry: Mapping[str, Any]) -> str:
     """Name of the topology; the newer form may write `topo: {name: ...}`."""
     topology = entry["topo"]
     return str(topology.get("name", "")) if isinstance(topology, dict) else str(topology)
+
+
+def topologies_of(entry: Mapping[str, Any], names: list[str], path: str) -> dict[str, str]:
+    """Name of the topology of each switch: the entry's, or what `dut_topo` says of a switch.
+
+    Raises:
+        TestbedError: `dut_topo` is no dictionary, or names a switch that the testbed does not have.
+    """
+    own = entry.get("dut_topo") or {}
+    where = f"{path}: dut_topo of testbed {entry_name(entry)}"
+    if not isinstance(own, dict):
+        raise TestbedError(f"{where} must be a dictionary of switch and topology, found {own}")
+    for name in own:
+        if name not in names:
+            raise TestbedError(f"{where} names {name}, which is not one of its switches ({', '.join(names)})")
+    return {name: str(own.get(name) or topology_of(entry)) for name in names}
+
+
+def _topology(name: str, lab: str) -> dict[str, Any]:
+    """A topology with its name and file."""
+    path = os.path.join(lab, "vars", f"topo_{name}.yml")
+    return {"topology_name": name, "topology_file": path, "topology": read_topology(path)}
 
 
 def read_topology(path: str) -> dict[str, Any]:

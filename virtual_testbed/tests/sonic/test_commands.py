@@ -9,7 +9,9 @@ import pytest
 from virtual_testbed.dataplane.counters import WatchdogState
 from virtual_testbed.sonic import databases
 from virtual_testbed.sonic.agent import SonicAgent
-from virtual_testbed.tests.sonic.conftest import HWSKU, NAME
+from virtual_testbed.sonic.profile import load_profile
+from virtual_testbed.sonic.programs import write_image_files
+from virtual_testbed.tests.sonic.conftest import HWSKU, MAC, NAME
 
 
 @pytest.fixture
@@ -368,6 +370,11 @@ def test_version(run):
     text = run("show version")
     assert "SONiC Software Version: SONiC.202505.virtual" in text and "HwSKU: Arista-7060CX-32S-C32" in text
     assert "Platform: x86_64-arista_7060_cx32s" in text and "ASIC: broadcom" in text
+    try:
+        write_image_files(run.root, load_profile(HWSKU), MAC, "202411.virtual")
+        assert "SONiC Software Version: SONiC.202411.virtual\n" in run("show version")
+    finally:
+        write_image_files(run.root, load_profile(HWSKU), MAC)
 
 
 def test_what_does_not_exist_is_refused(run):

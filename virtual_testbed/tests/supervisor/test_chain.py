@@ -4,50 +4,25 @@ sender.
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
 import sys
 import urllib.request
-from pathlib import Path
 
 import pytest
 import snappi
 
-from virtual_testbed.process import processes_of_run
-from virtual_testbed.state import TestbedFolder, read_json
+from virtual_testbed.tests.supervisor.deployed import ROOT, deployed, run
 
-ROOT = Path(__file__).parents[3]
-BIN = Path(sys.executable).parent
 SENDER, RECEIVER = "127.1.0.3;1;1", "127.1.0.3;3;1"
 SENDER_MAC, RECEIVER_MAC = "00:00:22:33:44:01", "00:01:22:33:44:01"
 GATEWAYS = {number: f"192.168.7.{number}" for number in (1, 2, 3)}
 
 
-def run(*command, **environment):
-    """Output of a program that must succeed."""
-    done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-    return done.stdout
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """vtb-chain's folder: up with a virtual clock, and deployed. Afterwards nothing of it is left."""
-    state, home = tmp_path_factory.mktemp("state"), tmp_path_factory.mktemp("home")
-    found, run_folder = state / "vtb-chain", ""
-    try:
-        run(BIN / "virtual-testbed", "up", "vtb-chain", "--clock", "virtual", "--state", state,
-            "--testbed-file", ROOT / "ansible" / "testbed.yaml", "--owner-pid", str(os.getpid()))
-        run_folder = read_json(TestbedFolder(found).run)["run_folder"]
-        run(BIN / "ansible-playbook", "-i", found / "vtb", ROOT / "ansible" / "deploy_testbed.yml", "-e",
-            "testbed_name=vtb-chain", "-e", f"testbed_file={found / 'testbed.yaml'}", HOME=str(home),
-            ANSIBLE_CONFIG=str(ROOT / "ansible" / "ansible.cfg"), ANSIBLE_HOME=str(home / "ansible"))
-        yield found
-    finally:
-        run(BIN / "virtual-testbed", "down", "--purge", "--state", state)
-        assert not found.exists()
-        assert not run_folder or not (Path(run_folder).exists() or processes_of_run(run_folder))
+    with deployed("vtb-chain", tmp_path_factory.mktemp("chain")) as found:
+        yield found.folder
 
 
 def ssh(folder, number, command):

@@ -8,6 +8,7 @@ import pytest
 from virtual_testbed.cables import GeneratorLink, SwitchLink
 from virtual_testbed.description import DescriptionError, generator_location, load_testbed
 from virtual_testbed.plan import Options, make_plan
+from virtual_testbed.sonic.programs import BUILD
 from virtual_testbed.state import TestbedFolder, read_json
 from virtual_testbed.testbed import read_arguments
 
@@ -66,6 +67,33 @@ def test_three_switches_in_a_row_reach_the_engine(tmp_path):
     assert arguments.generator_links[-1] == GeneratorLink("127.1.0.4;3;2", "vtb-chain-03", "Ethernet12", 100000, 5)
 
 
+def test_a_t1_its_neighbours_and_its_replacement(tmp_path):
+    testbed = load_testbed("vtb-t1", PROJECT)
+    assert testbed.generators == {"snappi-vtb-5": "127.1.0.5", "snappi-vtb-6": "127.1.0.6"}
+    behind = [link.switch for link in testbed.generator_links]
+    assert {name: behind.count(name) for name in behind} == {
+        "vtb-t1-rep-01": 32, "vtb-t1-t0-01": 4, "vtb-t1-t0-02": 4}  # none on the T1
+    assert [(link.a, link.b) for link in testbed.switch_links] == [
+        (("vtb-t1-01", "Ethernet0"), ("vtb-t1-t0-01", "Ethernet124")),
+        (("vtb-t1-01", "Ethernet4"), ("vtb-t1-t0-02", "Ethernet124"))]
+    assert {switch.hwsku.hwsku for switch in testbed.switches} == {"Arista-7060CX-32S-C32"}
+
+
+def test_a_switch_with_another_build(tmp_path):
+    testbed = load_testbed("vtb-t1-mismatch", PROJECT)
+    folder = TestbedFolder(tmp_path / "vtb-t1-mismatch")
+    plan = make_plan(testbed, folder, tmp_path, Options(clock="virtual"))
+    builds = {switch.name: read_json(folder.path / f"{switch.name}.json")["build"] for switch in plan.switches}
+    assert builds == {"vtb-t1-01": BUILD, "vtb-t1-t0-01": BUILD, "vtb-t1-rep-01": "202411.virtual",
+                      "vtb-t1-rep-02": BUILD}
+    assert [switch.hwsku for switch in plan.switches][-1] == "Dell-Z9864f-O64"
+
+
+def test_cables_of_three_speeds():
+    links = load_testbed("vtb-mixed", PROJECT).generator_links
+    assert [link.speed_mbps // 1000 for link in links] == ([100] * 4 + [400] * 4) * 2 + [800]
+
+
 def test_a_testbed_file_that_stands_apart_from_its_lab(lab, load, tmp_path):
     assert load().entry["lab_folder"] == str(lab)
     (tmp_path / "apart").mkdir()
@@ -112,6 +140,14 @@ WRONG = {
         "testbed.yaml line 2: DUT lab-t0-07 is not in", "devices.csv"]),
     "DUT of another kind": ("files/sonic_lab_devices.csv", "DevSonic", "Server", [
         "devices.csv row 2: DUT lab-t0-01 must be of Type DevSonic, found Server"]),
+    "topology of a switch that is not there": ("testbed.yaml", "comment: four ports", "dut_topo: {lab-t0-07: lab-4}", [
+        "line 2: dut_topo names lab-t0-07, which is not one of the testbed's switches (lab-t0-01)"]),
+    "topology of a switch that does not exist": ("testbed.yaml", "comment: four ports", "dut_topo: {lab-t0-01: x}", [
+        "line 2: dut_topo x needs", "topo_x.yml, which does not exist"]),
+    "topologies of switches as a list": ("testbed.yaml", "comment: four ports", "dut_topo: [lab-4]", [
+        "line 2: dut_topo must be a dictionary with names of switches, found ['lab-4']"]),
+    "build that is none": ("testbed.yaml", "comment: four ports", "virtual_builds: {lab-t0-01: \"a b\"}", [
+        "line 2: virtual_builds of lab-t0-01 is 'a b'; it takes letters, digits, `_`, `.` and `-`"]),
     "HwSKU": ("files/sonic_lab_devices.csv", "lab-t0-01,127.0.0.1/8,Tiny-4x100G", "lab-t0-01,127.0.0.1/8,Huge", [
         "devices.csv row 2: lab-t0-01: HwSku Huge is not one that a virtual switch can be (known: Tiny-4x100G)"]),
     "device twice": ("files/sonic_lab_devices.csv", "lab-t0-02", "lab-t0-01", ["row 3: lab-t0-01 stands already in"]),
