@@ -7,6 +7,9 @@ PORT    ?=
 FAULT   ?=
 DEPLOY  ?=
 TESTBED_FILE ?=
+SCENARIO ?=
+SET     ?=
+IP      ?= 4
 CASES   ?= 2000
 SEED    ?= 0
 
@@ -19,7 +22,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
-	@echo '  variables: TESTBED=vtb-t0 TESTBED_FILE=ansible/testbed.yaml PORT=Ethernet8 FAULT=pause-ignored@Ethernet8 DEPLOY=1 PYTHON=python3'
+	@echo '  variables: TESTBED=vtb-t0 TESTBED_FILE=ansible/testbed.yaml PORT=Ethernet8 FAULT=pause-ignored@Ethernet8 SCENARIO=PFC-2,global-pause SET=3,4 IP=6 DEPLOY=1 PYTHON=python3'
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -49,9 +52,10 @@ $(VENV)/.docs-installed: $(VENV)/.installed
 	@$(BIN)/pip install -q -c constraints.txt -e '.[docs]'
 	@touch $@
 
-qualify: $(VENV)/.installed  ## qualify a switch: TESTBED=, PORT=, FAULT=, DEPLOY=1 on hardware
+qualify: $(VENV)/.installed  ## qualify a switch: TESTBED=, PORT=, SCENARIO=, SET=, IP=6, FAULT=, DEPLOY=1 on hardware
 	@$(BIN)/python scripts/qualify.py --testbed '$(TESTBED)' $(if $(PORT),--port '$(PORT)') \
-	    $(if $(TESTBED_FILE),--testbed-file '$(TESTBED_FILE)') $(if $(FAULT),--fault '$(FAULT)') $(if $(DEPLOY),--deploy)
+	    $(if $(TESTBED_FILE),--testbed-file '$(TESTBED_FILE)') $(if $(FAULT),--fault '$(FAULT)') $(if $(DEPLOY),--deploy) \
+	    $(if $(SCENARIO),--scenario '$(SCENARIO)') $(if $(SET),--set '$(SET)') --ip-version '$(IP)'
 
 test: lint  ## lint, type check and run the project's tests
 	XDG_CACHE_HOME=$(CURDIR)/$(VENV)/cache XDG_CONFIG_HOME=$(CURDIR)/$(VENV)/config \

@@ -155,14 +155,30 @@ def deploy(testbed: Testbed, log: Path) -> None:
                       f"(Ansible's whole output: {log.relative_to(ROOT)})")
 
 
-def run_tests(testbed: Testbed, port: str | None, results: Path, run_id: str) -> int:
+def check_selection(scenarios: Sequence[str], sets: Sequence[str]) -> None:
+    """Refuse test cases that are not in the plan, and sets of priorities that are none, before anything is started."""
+    sys.path.insert(0, str(ROOT))
+    from tests.common.pfc.cases import parse_set, select
+    from tests.common.pfc.errors import QualificationError
+    try:
+        select(",".join(scenarios).replace(" ", "").split(","))
+        for one in sets:
+            parse_set(one)
+    except QualificationError as error:
+        raise Refusal(str(error)) from error
+
+
+def run_tests(testbed: Testbed, options: argparse.Namespace, results: Path, run_id: str) -> int:
     """Run the qualification suite as sonic-mgmt does, from `tests/`; returns pytest's exit status."""
     command = [sys.executable, "-m", "pytest", "-c", "pytest.ini", "snappi_tests/pfc/qualification",
                "--testbed", testbed.name, "--testbed_file", str(testbed.testbed_file),
                "--inventory", str(testbed.inventory), "--host-pattern", "all",
-               "--pfc-results", str(results), "--pfc-run-id", run_id, f"--junit-xml={results / 'junit.xml'}"]
-    if port:
-        command += ["--pfc-port", port]
+               "--pfc-ip-version", options.ip_version, "--pfc-results", str(results), "--pfc-run-id", run_id,
+               f"--junit-xml={results / 'junit.xml'}"]
+    if options.port:
+        command += ["--pfc-port", options.port]
+    command += [f"--pfc-scenario={names}" for names in options.scenario]
+    command += [f"--pfc-set={priorities}" for priorities in options.set]
     return run(command, ROOT / "tests")
 
 
@@ -187,6 +203,7 @@ def qualify(options: argparse.Namespace) -> int:
     is_virtual = bool(entry.get("virtual"))
     if options.fault and not is_virtual:
         raise Refusal(f"testbed '{options.testbed}' is hardware: FAULT= is for virtual testbeds only")
+    check_selection(options.scenario, options.set)
     environment(ROOT / "results")
     run_id = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ") + f"-{os.getpid()}"
     results = ROOT / "results" / run_id
@@ -201,7 +218,7 @@ def qualify(options: argparse.Namespace) -> int:
             step("Ansible deploys the testbed")
             deploy(testbed, results / "deploy.log")
         step("qualification")
-        status = run_tests(testbed, options.port, results, run_id)
+        status = run_tests(testbed, options, results, run_id)
     print(f"== {'PASS' if status == 0 else 'not PASS'} after {time.monotonic() - began:.0f} s\n"
           f"   verdicts, evidence and logs: {results.relative_to(ROOT)}\n"
           f"   reporting database: {os.environ['PFC_REPORT_DB']}", flush=True)
@@ -217,6 +234,13 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--port", metavar="PORT", help="port under test (default: Ethernet0)")
     parser.add_argument("--fault", action="append", default=[], metavar="FAULT", type=absolute,
                         help="break the virtual switch, for instance pause-ignored@Ethernet0; may be repeated")
+    parser.add_argument("--scenario", action="append", default=[], metavar="CASE",
+                        help="test case of the plan, by id or name, for instance PFC-1,global-pause; may be repeated "
+                             "(default: the whole plan)")
+    parser.add_argument("--set", action="append", default=[], metavar="PRIORITIES",
+                        help="priorities to pause together, for instance 3,4; may be repeated (default: all lossless "
+                             "ones, all lossy ones)")
+    parser.add_argument("--ip-version", choices=["4", "6"], default="4", help="of the data (default: %(default)s)")
     parser.add_argument("--deploy", action="store_true", help="deploy a hardware testbed too (a virtual one always is)")
     return parser.parse_args(arguments)
 

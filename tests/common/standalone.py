@@ -80,11 +80,13 @@ class StandaloneLab:
 
     @cached_property
     def port_plan(self) -> PortPlan:
-        """What is measured on the first switch, with the options `--pfc-port` and `--pfc-tx-port` where they exist."""
+        """What is measured on the first switch, with the options `--pfc-port`, `--pfc-tx-port` and
+        `--pfc-ip-version` where they exist."""
         ports = [connected_port(port) for port in self.generator_ports]
         rx, tx = (self._config.getoption(option, default=None) for option in ("pfc_port", "pfc_tx_port"))
+        ip_version = int(self._config.getoption("pfc_ip_version", default=4))
         try:
-            return plan_port(Dut(self.duthosts[0]), ports, rx, tx)
+            return plan_port(Dut(self.duthosts[0]), ports, rx, tx, ip_version)
         except QualificationError as error:
             raise LabError(str(error)) from error
 

@@ -37,14 +37,15 @@ def line_rate_fps(frame_bytes: int, speed_mbps: int) -> Fraction:
     return Fraction(speed_mbps * 10**6, 8 * (frame_bytes + WIRE_OVERHEAD_BYTES))
 
 
-def share_percent(percent: int, flows: int) -> float:
-    """The rate of each of `flows` flows that share `percent` of the line rate.
+def share_percent(percent: int, parts: int, own: int = 1) -> float:
+    """The rate of a flow that has `own` of the `parts` into which `percent` of the line rate is divided.
 
     OTG takes a percentage as a floating-point number, which may lie above the share: the largest that does not is
-    taken, so that the flows never sum to more than `percent`.
+    taken, so that all flows together never sum to more than `percent`.
     """
-    share = percent / flows
-    return share if Fraction(share) * flows <= percent else nextafter(share, 0.0)
+    exact = Fraction(percent * own, parts)
+    share = float(exact)
+    return share if Fraction(share) <= exact else nextafter(share, 0.0)
 
 
 def due_frames(percent: float, frame_bytes: int, speed_mbps: int, seconds: int) -> int:

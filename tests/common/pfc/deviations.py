@@ -35,6 +35,20 @@ DEVIATIONS = (
         date(2026, 11, 20),
     ),
     Deviation(
+        "several-lossy-pauses-counted",
+        ("cisco-8000",),
+        "no",
+        "its receive counters stay at 0 when a PFC frame pauses several lossy priorities (sonic-mgmt#13800)",
+        date(2026, 11, 21),
+    ),
+    Deviation(
+        "several-lossy-pauses-counted",
+        (),
+        "yes",
+        "SONiC counts a received PFC frame for each priority that it enables, lossy ones too",
+        date(2026, 11, 21),
+    ),
+    Deviation(
         "shared-buffer-pool",
         (),
         "egress_lossless_pool",
@@ -56,3 +70,8 @@ def deviation(name: str, asic: str) -> Deviation:
 def shared_buffer_pool(asic: str) -> str:
     """Name of the `BUFFER_POOL` row that holds lossless frames which cannot leave."""
     return deviation("shared-buffer-pool", asic).value
+
+
+def counts_several_lossy_pauses(asic: str) -> bool:
+    """Whether the receive counters count a PFC frame that enables several lossy priorities."""
+    return deviation("several-lossy-pauses-counted", asic).value == "yes"

@@ -8,7 +8,7 @@ from typing import Any
 
 from .records import RecordsUnwritable, RecordWriter, RunLabels, make_record
 from .run import Outcome
-from .scenario import PlanCase
+from .scenario import PlanCase, named
 from .verdict import LOSSLESS, LOSSY, PortVerdict, Status, combine
 
 METRICS = (LOSSLESS, LOSSY)
@@ -16,12 +16,18 @@ METRICS = (LOSSLESS, LOSSY)
 
 @dataclass(frozen=True)
 class Planned:
-    """One item that the session means to run: it must end in a verdict for each metric."""
+    """One item that the session means to run: it must end in a verdict for each metric and each priority of its target
+    (none: of the whole port)."""
 
     device: str
     port: str
-    priority: int
+    target: tuple[int, ...]
     case: PlanCase
+
+    @property
+    def where(self) -> str:
+        """`vtb-t0-01 Ethernet8 priority 3`, for messages."""
+        return f"{self.device} {self.port}" + (f" {named(self.target)}" if self.target else "")
 
 
 @dataclass(frozen=True)
@@ -59,10 +65,13 @@ class Listener:
         """An item was collected."""
         self._planned.append(planned)
 
-    def hear(self, outcome: Outcome) -> None:
-        """An item ended with verdicts: their records are on the disk when this returns, or `lost` says why not."""
-        first = outcome.verdicts[0]
-        self._verdicts[Planned(first.device, first.port, first.priority, outcome.case)] = list(outcome.verdicts)
+    def withdraw(self, planned: Planned) -> None:
+        """A collected item is not going to be run after all."""
+        self._planned.remove(planned)
+
+    def hear(self, planned: Planned, outcome: Outcome) -> None:
+        """An item has verdicts: their records are on the disk when this returns, or `lost` says why not."""
+        self._verdicts.setdefault(planned, []).extend(outcome.verdicts)
         for verdict in outcome.verdicts:
             self._write(outcome.case, verdict, outcome.evidence)
 
@@ -71,9 +80,11 @@ class Listener:
         if planned in self._verdicts:
             return
         verdicts = [
-            PortVerdict(planned.device, planned.port, planned.priority, metric, [], cause) for metric in METRICS
+            PortVerdict(planned.device, planned.port, priority, metric, [], cause)
+            for priority in planned.target or (None,)
+            for metric in METRICS
         ]
-        self.hear(Outcome(planned.case, verdicts, {}))
+        self.hear(planned, Outcome(planned.case, verdicts, {}))
 
     @property
     def planned(self) -> list[Planned]:

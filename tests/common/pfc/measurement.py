@@ -18,11 +18,14 @@ NEVER_STORMED = WatchdogRow("operational", 0, 0)
 
 @dataclass(frozen=True)
 class Subject:
-    """What is measured: the port pair, its priorities and the buffer behind it."""
+    """What is measured: the port pair, its priorities and the buffer behind it; what is known of the ASIC
+    (`asic_type switch_type`), for platforms that differ; and the IP version of the data."""
 
     pair: PortPair
     qos: PortQos
     buffer: SharedBuffer
+    asic: str = ""
+    ip_version: int = 4
 
     def where(self, priority: int | None = None, port: str | None = None) -> str:
         """`vtb-t0-01 Ethernet8 priority 3`, for messages; `port` defaults to the port under test."""
@@ -38,7 +41,7 @@ class Measurement:
         subject, scenario: what was measured, and how.
         paused: flow name -> statistics after the data ended and while the storm ran on.
         drained: flow name -> statistics of storm and test flows after the storm had stopped and held frames had left.
-        resumed: flow name -> statistics of the data flows sent again without a storm.
+        resumed: flow name -> statistics of the data flows sent again without a storm; empty: they were not.
         before, during, after: the switch's counters before the storm, while it ran (after the data had ended), and when
             all was over.
     """
@@ -98,22 +101,40 @@ class Measurement:
         """The numbers, for the record."""
         phases = {"paused": self.paused, "drained": self.drained, "resumed": self.resumed}
         flows = {
-            phase: {name: {"frames_tx": flow.frames_tx, "frames_rx": flow.frames_rx} for name, flow in stats.items()}
+            phase: {name: self._numbers(flow) for name, flow in stats.items()}
             for phase, stats in phases.items()
+            if stats
         }
         speed = self.subject.pair.speed_mbps
         return {
             "flows": flows,
             "tx_port": self.subject.pair.tx.port,
             "speed_mbps": speed,
-            "held_bytes": sum(flow.bytes_tx for flow in self.paused.values() if flow.plan.role is Role.TEST),
-            "shared_buffer_bytes": self.subject.buffer.size_bytes,
-            "shared_buffer_pool": self.subject.buffer.pool,
+            **(self._held() if self.scenario.holds else {}),
             "dut_pfc_rx": list(self.pfc_received()),
             "dut_pfc_rx_in_all": list(self.pfc_received_in_all()),
             "dut_pfc_tx": list(self.pfc_sent()),
             "watchdog_storms": self.storms_detected(),
+            "storm": self.scenario.storm.name.lower(),
+            "storm_priorities": list(self.scenario.paused),
             "storm_fps": self.scenario.storm_fps(speed),
+            "ip_version": self.subject.ip_version,
             "frame_bytes": self.scenario.frame_bytes,
             "data_s": self.scenario.data_s,
+        }
+
+    def _numbers(self, flow: FlowStats) -> dict[str, Any]:
+        """Frames of a flow; of data also the mean receive rate (frames a second) and the loss (percent)."""
+        numbers: dict[str, Any] = {"frames_tx": flow.frames_tx, "frames_rx": flow.frames_rx}
+        if flow.plan.role is not Role.STORM:
+            numbers["rx_fps"] = flow.frames_rx / self.scenario.data_s
+            lost = flow.frames_tx - flow.frames_rx
+            numbers["loss_percent"] = 100 * lost / flow.frames_tx if flow.frames_tx else None
+        return numbers
+
+    def _held(self) -> dict[str, Any]:
+        return {
+            "held_bytes": sum(flow.bytes_tx for flow in self.paused.values() if flow.plan.role is Role.TEST),
+            "shared_buffer_bytes": self.subject.buffer.size_bytes,
+            "shared_buffer_pool": self.subject.buffer.pool,
         }

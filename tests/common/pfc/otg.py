@@ -7,12 +7,13 @@ from typing import Any
 
 from .arithmetic import PAUSE_FRAME_BYTES, share_percent
 from .ports import PortPair, PlayedHost
-from .scenario import Scenario
+from .scenario import Scenario, Storm
 from .traffic import FlowPlan, Role, Traffic
 
-PFC_ADDRESS = "01:80:C2:00:00:01"
+PAUSE_ADDRESS = "01:80:C2:00:00:01"  # of PFC and 802.3x pause alike
 PAUSE_SOURCE = "00:00:fa:ce:fa:ce"
 FIRST_UDP_PORT = 5000
+ECN_BITS = 2
 
 
 class TrafficBuilder:
@@ -48,7 +49,7 @@ class TrafficBuilder:
         storm = FlowPlan(self._named("Pause Storm"), Role.STORM, None, PAUSE_FRAME_BYTES, fps=fps)
         names = {priority: self._named(f"Test Flow Prio {priority}") for priority in scenario.tested}
         test = [
-            FlowPlan(name, Role.TEST, priority, size, scenario.test_share(), seconds=seconds)
+            FlowPlan(name, Role.TEST, priority, size, scenario.test_share(priority), seconds=seconds)
             for priority, name in names.items()
         ]
         names = {priority: self._named(f"Background Flow Prio {priority}") for priority in scenario.background}
@@ -99,40 +100,60 @@ class TrafficBuilder:
             device = config.devices.device(name=host.name)[-1]
             ethernet = device.ethernets.ethernet(name=f"Ethernet of {host.name}", mac=host.mac)[-1]
             ethernet.connection.port_name = port_name
-            ethernet.ipv4_addresses.ipv4(
-                name=f"IPv4 of {host.name}", address=host.address, gateway=host.gateway, prefix=host.prefix_bits
+            addresses = ethernet.ipv4_addresses if host.ip_version == 4 else ethernet.ipv6_addresses
+            addresses.add(
+                name=f"IPv{host.ip_version} of {host.name}",
+                address=host.address,
+                gateway=host.gateway,
+                prefix=host.prefix_bits,
             )
         return config
 
     def _add_storm(self, config: Any, plan: FlowPlan, scenario: Scenario) -> None:
         flow = self._flow(config, plan, self._rx_name, self._tx_name)
-        pause = flow.packet.pfcpause()[-1]
+        if scenario.storm is Storm.GLOBAL:
+            pause = flow.packet.ethernetpause()[-1]
+            pause.time.value = scenario.pause_quanta
+        else:
+            pause = flow.packet.pfcpause()[-1]
+            self._enable(pause, scenario)
         pause.src.value = PAUSE_SOURCE
-        pause.dst.value = PFC_ADDRESS
-        pause.class_enable_vector.value = sum(1 << priority for priority in scenario.tested)
-        for priority in range(8):
-            quanta = scenario.pause_quanta if priority in scenario.tested else 0
-            getattr(pause, f"pause_class_{priority}").value = quanta
+        pause.dst.value = PAUSE_ADDRESS
         flow.duration.choice = flow.duration.CONTINUOUS
+
+    def _enable(self, pause: Any, scenario: Scenario) -> None:
+        """The class-enable vector and the eight times of a PFC frame."""
+        pause.class_enable_vector.value = sum(1 << priority for priority in scenario.paused)
+        for priority in range(8):
+            quanta = scenario.pause_quanta if priority in scenario.paused else 0
+            getattr(pause, f"pause_class_{priority}").value = quanta
 
     def _add_data(self, config: Any, plan: FlowPlan) -> None:
         assert plan.priority is not None, f"data flow {plan.name} needs a priority"
         flow = self._flow(config, plan, self._tx_name, self._rx_name)
-        ethernet, ipv4, udp = flow.packet.ethernet().ipv4().udp()
+        kind = "ipv4" if self._tx_host.ip_version == 4 else "ipv6"
+        ethernet, ip, udp = getattr(flow.packet.ethernet(), kind)().udp()
         bridged = self._tx_host.segment == self._rx_host.segment
         ethernet.src.value = self._tx_host.mac
         ethernet.dst.value = self._rx_host.mac if bridged else self._router_mac
         ethernet.pfc_queue.value = plan.priority
-        ipv4.src.value = self._tx_host.address
-        ipv4.dst.value = self._rx_host.address
-        ipv4.priority.choice = ipv4.priority.DSCP
-        ipv4.priority.dscp.phb.values = list(self._dscps[plan.priority])
+        ip.src.value = self._tx_host.address
+        ip.dst.value = self._rx_host.address
+        self._mark(ip, self._dscps[plan.priority])
         udp.src_port.value = FIRST_UDP_PORT + plan.priority
         udp.dst_port.value = FIRST_UDP_PORT + plan.priority
         if plan.frames is not None:
             flow.duration.fixed_packets.packets = plan.frames
         else:
             flow.duration.fixed_seconds.seconds = plan.seconds
+
+    def _mark(self, ip: Any, dscps: Sequence[int]) -> None:
+        """The frames run through these DSCP values: the six high bits of IPv6's traffic class."""
+        if self._tx_host.ip_version == 6:
+            ip.traffic_class.values = [dscp << ECN_BITS for dscp in dscps]
+            return
+        ip.priority.choice = ip.priority.DSCP
+        ip.priority.dscp.phb.values = list(dscps)
 
     def _flow(self, config: Any, plan: FlowPlan, tx_name: str, rx_name: str) -> Any:
         flow = config.flows.flow(name=plan.name)[-1]

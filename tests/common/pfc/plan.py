@@ -14,18 +14,20 @@ from .otg import TrafficBuilder
 from .polling import Clock
 from .ports import ConnectedPort, choose_pair, hosts_behind
 from .preflight import Lab
-from .qos import check_same_classes, read_port_qos, read_shared_buffer
+from .qos import check_same_classes, read_port_qos, read_shared_buffer, remarks
 from .staleness import CounterAges, read_counter_ages
 from .traffic import Generator
 
 
 @dataclass(frozen=True)
 class PortPlan:
-    """A port that can be measured: the switch as it was found, what is measured on it, and how old its counters are."""
+    """A port that can be measured: the switch as it was found, what is measured on it, how old its counters are, and
+    what is remarkable about its configuration."""
 
     state: SwitchState
     subject: Subject
     ages: CounterAges
+    remarks: tuple[str, ...] = ()
 
     def lab(self, dut: Dut, api: Any, clock: Clock) -> Lab:
         """What the port is measured with.
@@ -39,13 +41,14 @@ class PortPlan:
             QualificationError: the switch's configuration leaves no addresses for hosts behind the ports.
         """
         pair, config_db = self.subject.pair, self.state.config_db
-        builder = TrafficBuilder(
-            api, pair, hosts_behind(pair, config_db), _router_mac(self.state), self.subject.qos.dscps
-        )
+        hosts = hosts_behind(pair, config_db, self.subject.ip_version)
+        builder = TrafficBuilder(api, pair, hosts, _router_mac(self.state), self.subject.qos.dscps)
         return Lab(self.subject, dut, Generator(api, clock), builder, clock, self.ages)
 
 
-def plan_port(dut: Dut, ports: Sequence[ConnectedPort], port_under_test: str | None, tx_port: str | None) -> PortPlan:
+def plan_port(
+    dut: Dut, ports: Sequence[ConnectedPort], port_under_test: str | None, tx_port: str | None, ip_version: int = 4
+) -> PortPlan:
     """Plans the measurement of one port.
 
     Args:
@@ -53,6 +56,7 @@ def plan_port(dut: Dut, ports: Sequence[ConnectedPort], port_under_test: str | N
         ports: its ports with a traffic generator behind them.
         port_under_test: None: the first of them.
         tx_port: None: chosen by `choose_pair`.
+        ip_version: of the data, 4 or 6.
 
     Raises:
         QualificationError: the port cannot be measured; the sentence says why.
@@ -66,10 +70,11 @@ def plan_port(dut: Dut, ports: Sequence[ConnectedPort], port_under_test: str | N
         raise QualificationError(
             f"{dut.name} {pair.rx.port} has no lossless priority: PORT_QOS_MAP|{pair.rx.port} has no pfc_enable"
         )
-    hosts_behind(pair, state.config_db)
+    hosts_behind(pair, state.config_db, ip_version)
     _router_mac(state)
-    subject = Subject(pair, qos, read_shared_buffer(state.config_db, dut.name, state.asic))
-    return PortPlan(state, subject, read_counter_ages(state.config_db, dut.name))
+    subject = Subject(pair, qos, read_shared_buffer(state.config_db, dut.name, state.asic), state.asic, ip_version)
+    ages = read_counter_ages(state.config_db, dut.name)
+    return PortPlan(state, subject, ages, tuple(remarks(state.config_db, qos)))
 
 
 def _router_mac(state: SwitchState) -> str:

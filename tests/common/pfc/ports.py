@@ -6,9 +6,12 @@ import ipaddress
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from .errors import QualificationError
 from .qos import ConfigDb
+
+Interface = ipaddress.IPv4Interface | ipaddress.IPv6Interface
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,10 @@ class PortPair:
 
 @dataclass(frozen=True)
 class PlayedHost:
-    """The host that a generator plays: its addresses, and the MAC to which the peer's frames must go to reach it."""
+    """The host that a generator plays: its addresses, and the MAC to which the peer's frames must go to reach it.
+
+    `segment` is the VLAN or routed port where it sits: hosts of one segment reach each other without the router.
+    """
 
     name: str
     mac: str
@@ -53,6 +59,11 @@ class PlayedHost:
     prefix_bits: int
     gateway: str
     segment: str
+
+    @property
+    def ip_version(self) -> int:
+        """4 or 6."""
+        return ipaddress.ip_address(self.address).version
 
 
 @dataclass(frozen=True)
@@ -103,13 +114,18 @@ def choose_pair(
     return PortPair(rx, _find_tx(rx, list(by_name.values()), states))
 
 
-def hosts_behind(pair: PortPair, config_db: ConfigDb) -> tuple[PlayedHost, PlayedHost]:
+def hosts_behind(pair: PortPair, config_db: ConfigDb, ip_version: int = 4) -> tuple[PlayedHost, PlayedHost]:
     """The hosts behind the rx and the tx port, with the addresses that the switch's configuration leaves them.
 
     Raises:
-        QualificationError: a port is in no VLAN with an address and has no IPv4 address of its own.
+        QualificationError: a port is in no VLAN with an address of that IP version and has none of its own.
     """
-    return _host(pair.rx, 0, config_db), _host(pair.tx, 1, config_db)
+    segments = [_segment(port, config_db) for port in (pair.rx, pair.tx)]
+    rx, tx = (
+        _host(port, number, segment, _address(config_db, segment, port, ip_version))
+        for number, (port, segment) in enumerate(zip((pair.rx, pair.tx), segments, strict=True))
+    )
+    return rx, tx
 
 
 def _named(by_name: Mapping[str, ConnectedPort], port: str, device: str) -> ConnectedPort:
@@ -169,44 +185,59 @@ def _find_tx(rx: ConnectedPort, ports: Sequence[ConnectedPort], states: Mapping[
     )
 
 
-def _host(port: ConnectedPort, index: int, config_db: ConfigDb) -> PlayedHost:
-    name = f"Host {port.port}"
-    mac = f"00:{index:02d}:22:33:44:01"
+@dataclass(frozen=True)
+class _Segment:
+    """Where a port's host sits: a VLAN, or the routed port itself; and the number of the host in it."""
+
+    table: str
+    name: str
+    index: int
+
+
+def _segment(port: ConnectedPort, config_db: ConfigDb) -> _Segment:
     for vlan in sorted(config_db.get("VLAN", {}), key=natural):
         members = sorted(
             (key.split("|")[1] for key in config_db.get("VLAN_MEMBER", {}) if key.startswith(f"{vlan}|")), key=natural
         )
         if port.port in members:
-            gateway = _address(config_db, "VLAN_INTERFACE", vlan, port)
-            address = _free_address(gateway, members.index(port.port), port)
-            return PlayedHost(name, mac, str(address), gateway.network.prefixlen, str(gateway.ip), vlan)
-    gateway = _address(config_db, "INTERFACE", port.port, port)
-    address = _free_address(gateway, 0, port)
-    return PlayedHost(name, mac, str(address), gateway.network.prefixlen, str(gateway.ip), port.port)
+            return _Segment("VLAN_INTERFACE", vlan, members.index(port.port))
+    return _Segment("INTERFACE", port.port, 0)
 
 
-def _address(config_db: ConfigDb, table: str, owner: str, port: ConnectedPort) -> ipaddress.IPv4Interface:
-    for key in config_db.get(table, {}):
-        if key.startswith(f"{owner}|") and "." in key:
-            try:
-                return ipaddress.IPv4Interface(key.split("|")[1])
-            except ValueError as error:
-                raise QualificationError(f"{port.device} {port.port}: CONFIG_DB has {table}|{key}: {error}") from error
+def _host(port: ConnectedPort, number: int, segment: _Segment, gateway: Interface) -> PlayedHost:
+    address = _free_address(gateway, segment.index, port)
+    mac = f"00:{number:02d}:22:33:44:01"
+    prefix_bits = gateway.network.prefixlen
+    return PlayedHost(f"Host {port.port}", mac, address, prefix_bits, str(gateway.ip), segment.name)
+
+
+def _address(config_db: ConfigDb, segment: _Segment, port: ConnectedPort, ip_version: int) -> Interface:
+    for key in config_db.get(segment.table, {}):
+        if not key.startswith(f"{segment.name}|"):
+            continue
+        try:
+            found = ipaddress.ip_interface(key.split("|")[1])
+        except ValueError as error:
+            raise QualificationError(
+                f"{port.device} {port.port}: CONFIG_DB has {segment.table}|{key}: {error}"
+            ) from error
+        if found.version == ip_version:
+            return found
     raise QualificationError(
-        f"{port.device} {port.port}: CONFIG_DB gives {owner} no IPv4 address ({table}|{owner}|...), so no host can "
-        "sit behind the port"
+        f"{port.device} {port.port}: CONFIG_DB gives {segment.name} no IPv{ip_version} address"
+        f" ({segment.table}|{segment.name}|...), so no host can sit behind the port"
     )
 
 
-def _free_address(gateway: ipaddress.IPv4Interface, index: int, port: ConnectedPort) -> ipaddress.IPv4Address:
+def _free_address(gateway: Interface, index: int, port: ConnectedPort) -> str:
     """The address number `index` of the gateway's network, the gateway's own left out."""
-    first = [address for address, _ in zip(gateway.network.hosts(), range(index + 2))]
+    first = list(islice(gateway.network.hosts(), index + 2))
     free = [address for address in first if address != gateway.ip]
     if index >= len(free):
         raise QualificationError(
             f"{port.device} {port.port}: {gateway.network} has no address left for a host behind the port"
         )
-    return free[index]
+    return str(free[index])
 
 
 def _summary(names: Sequence[str]) -> str:

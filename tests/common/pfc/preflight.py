@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from .checks import at_port, everything_received, needed
+from .checks import everything_received
 from .dut import Dut, DutCounters
 from .errors import QualificationError
 from .measurement import Subject
 from .otg import TrafficBuilder
+from .places import at_port, needed
 from .polling import Clock, wait_for
 from .staleness import CounterAges
 from .traffic import FlowStats, Generator

@@ -7,14 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .checks import judge, validity
+from .cases import Target, make_scenario
+from .checks import judge
 from .dut import DutCounters
 from .errors import QualificationError
 from .measurement import Measurement
 from .polling import wait_for
 from .preflight import SETTLE_S, Lab, preflight
-from .scenario import PlanCase, Scenario, make_scenario
+from .scenario import PlanCase, Scenario, named
 from .traffic import FlowStats, Role, Traffic
+from .validity import validity
 from .verdict import LOSSLESS, LOSSY, Check, PortVerdict
 
 logger = logging.getLogger(__name__)
@@ -24,7 +26,7 @@ DRAIN_DEADLINE_S = 10.0
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one scenario found on one port: a verdict for each metric, and the numbers behind them."""
+    """What one scenario found on one port: a verdict for each metric and priority, and the numbers behind them."""
 
     case: PlanCase
     verdicts: Sequence[PortVerdict]
@@ -32,7 +34,11 @@ class Outcome:
 
 
 class Qualifier:
-    """Runs scenarios on one port pair, with one preflight for all of them."""
+    """Runs scenarios on one port pair, with one preflight for all of them.
+
+    A scenario begins with the counters that the one before left, so nothing else may be measured on these two ports in
+    between.
+    """
 
     def __init__(self, lab: Lab) -> None:
         """`lab`: what to measure with."""
@@ -40,15 +46,15 @@ class Qualifier:
         self._preflight: list[Check] | QualificationError | None = None
         self._settled: DutCounters | None = None  # a reading with all in it that came before the next storm
 
-    def qualify(self, case: PlanCase, priority: int) -> Outcome:
+    def qualify(self, case: PlanCase, target: Target) -> Outcome:
         """Runs one scenario; whatever goes wrong becomes an ERROR verdict with its cause, and no traffic goes on.
 
         Args:
             case: the test case of the plan.
-            priority: the priority under test.
+            target: the priorities under test; none: the whole port.
         """
         try:
-            scenario = make_scenario(case, priority, self._lab.subject.qos)
+            scenario = make_scenario(case, target, self._lab.subject.qos)
             clean_flow = self._fly()
             before, self._settled = self._settled, None
             measurement = measure(self._lab, scenario, before)
@@ -56,13 +62,14 @@ class Qualifier:
             evidence, invalid = measurement.evidence(), validity(measurement)
             checks = invalid or clean_flow + judge(measurement)
         except QualificationError as error:
-            return self._outcome(case, priority, [], {}, str(error))
+            return Outcome(case, self._verdicts(target, [], str(error)), {})
         except Exception as error:
             logger.exception("the run broke off")
             reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
-            where = self._lab.subject.where(priority)
-            return self._outcome(case, priority, [], {}, f"{where}: the run broke off: {reason}")
-        return self._outcome(case, priority, checks, evidence, invalid[0].message if invalid else None)
+            where = self._lab.subject.where() + (f" {named(target)}" if target else "")
+            return Outcome(case, self._verdicts(target, [], f"{where}: the run broke off: {reason}"), {})
+        cause = invalid[0].message if invalid else None
+        return Outcome(case, self._verdicts(target, checks, cause), evidence)
 
     def _fly(self) -> list[Check]:
         """The preflight's checks, made once; a lab that cannot measure stays so for every scenario."""
@@ -75,19 +82,22 @@ class Qualifier:
             raise self._preflight
         return self._preflight
 
-    def _outcome(
-        self, case: PlanCase, priority: int, checks: Sequence[Check], evidence: Mapping[str, Any], error: str | None
-    ) -> Outcome:
+    def _verdicts(self, target: Target, checks: Sequence[Check], error: str | None) -> list[PortVerdict]:
+        """A verdict for each priority of the target and each metric. What is about none of the target, or about all of
+        it together, counts for each."""
         rx = self._lab.subject.pair.rx
         verdicts = []
-        for metric in (LOSSLESS, LOSSY):
-            own = [check for check in checks if check.metric_name == metric]
-            verdicts.append(PortVerdict(rx.device, rx.port, priority, metric, own, error))
-        return Outcome(case, verdicts, evidence)
+        for priority in target or (None,):
+            others = [other for other in target if other != priority]
+            for metric in (LOSSLESS, LOSSY):
+                own = [check for check in checks if check.metric_name == metric and check.priority not in others]
+                verdicts.append(PortVerdict(rx.device, rx.port, priority, metric, own, error))
+        return verdicts
 
 
 def measure(lab: Lab, scenario: Scenario, before: DutCounters | None = None) -> Measurement:
-    """The steps of the test plan: storm, 1 s later the data, count while the storm runs, stop it, drain, send again.
+    """The steps of the test plan: storm, 1 s later the data, count while the storm runs, stop it, drain; and where the
+    storm held frames, send the same again.
 
     Args:
         lab: what to measure with.
@@ -98,34 +108,43 @@ def measure(lab: Lab, scenario: Scenario, before: DutCounters | None = None) -> 
         QualificationError: a step could not be done. No traffic runs on, however this ends.
     """
     traffic = lab.builder.scenario(scenario)
-    where = lab.subject.where()
     if before is None:
         lab.clock.sleep(lab.ages.port_s)  # pauses of an earlier scenario must not come into the counters in this one
         before = lab.dut.counters()
     lab.generator.push(traffic)
     try:
-        logger.info("%s: storm on priority %s", where, list(scenario.tested))
-        lab.generator.start(traffic.names(Role.STORM))
-        lab.clock.sleep(scenario.storm_lead_s)
-        logger.info(
-            "%s: test traffic on %s, background on %s", where, list(scenario.tested), list(scenario.background)
-        )
-        _send(lab, traffic, scenario)
-        lab.clock.sleep(lab.ages.port_s)
-        paused = lab.generator.stats(traffic.flows)
-        during = lab.dut.counters()
-        logger.info("%s: storm stopped, held frames drain", where)
+        paused, during = _in_the_storm(lab, traffic, scenario)
+        logger.info("%s: storm stopped, held frames drain", lab.subject.where())
         lab.generator.stop(traffic.names(Role.STORM))
         lab.clock.sleep(SETTLE_S)
         drained = _drain(lab, traffic)
-        logger.info("%s: the same traffic without a storm", where)
-        _send(lab, traffic, scenario)
-        lab.clock.sleep(max(SETTLE_S, lab.ages.port_s - scenario.data_s))  # the counters must have all of the storm
-        resumed = lab.generator.stats(traffic.names(Role.TEST, Role.BACKGROUND))
-        after = lab.dut.counters()
+        resumed, after = _without_a_storm(lab, traffic, scenario)
     finally:
         lab.generator.stop()
     return Measurement(lab.subject, scenario, paused, drained, resumed, before, during, after)
+
+
+def _in_the_storm(lab: Lab, traffic: Traffic, scenario: Scenario) -> tuple[dict[str, FlowStats], DutCounters]:
+    """Storm and data; what was counted while the storm still ran."""
+    where, kind = lab.subject.where(), scenario.storm.name.lower()
+    logger.info("%s: %s storm on %s", where, kind, named(scenario.paused) if scenario.paused else "the port")
+    lab.generator.start(traffic.names(Role.STORM))
+    lab.clock.sleep(scenario.storm_lead_s)
+    logger.info("%s: test traffic on %s, background on %s", where, list(scenario.tested), list(scenario.background))
+    _send(lab, traffic, scenario)
+    lab.clock.sleep(lab.ages.port_s)
+    return lab.generator.stats(traffic.flows), lab.dut.counters()
+
+
+def _without_a_storm(lab: Lab, traffic: Traffic, scenario: Scenario) -> tuple[dict[str, FlowStats], DutCounters]:
+    """The same data again, if the storm held any; and the counters, which must have everything by then: the next
+    scenario begins with them."""
+    names = traffic.names(Role.TEST, Role.BACKGROUND) if scenario.holds else []
+    if names:
+        logger.info("%s: the same traffic without a storm", lab.subject.where())
+        _send(lab, traffic, scenario)
+    lab.clock.sleep(lab.ages.port_s)
+    return lab.generator.stats(names) if names else {}, lab.dut.counters()
 
 
 def _send(lab: Lab, traffic: Traffic, scenario: Scenario) -> None:

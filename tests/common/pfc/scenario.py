@@ -1,13 +1,22 @@
-"""What to send and what must happen, as immutable data. Test cases of the plan are functions that make a `Scenario`."""
+"""What to send and what must happen, as immutable data. The test cases of the plan (`cases`) are functions that make a
+`Scenario`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import enum
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from .arithmetic import MAX_QUANTA, holding_fps, share_percent, storm_fps
 from .errors import QualificationError
-from .qos import PortQos
+
+
+class Storm(enum.Enum):
+    """What a pause storm consists of, and what it must do to the traffic."""
+
+    LOSSLESS = "PFC for lossless priorities: it must hold them"
+    LOSSY = "PFC for lossy priorities: it must change nothing"
+    GLOBAL = "802.3x pause frames: they must change nothing"
 
 
 @dataclass(frozen=True)
@@ -20,23 +29,27 @@ class PlanCase:
 
 @dataclass(frozen=True)
 class Scenario:
-    """A pause storm on some priorities while traffic runs on those and on others.
+    """A pause storm while traffic runs on the priorities that it is about and on others.
 
     Attributes:
         case: the test case of the plan that it carries out.
-        tested: the priorities that the storm pauses and that the test traffic uses.
+        storm: what the storm consists of.
+        tested: the priorities of the test traffic; a storm of PFC pauses these.
         background: the priorities of the background traffic, none of them tested.
+        parts: tested priority -> its part of the test load; empty: the same for each.
         test_percent, background_percent: load of all test (background) flows together, percent of the line rate.
         frame_bytes: size of data frames with FCS.
         storm_lead_s: the storm runs this long before the data starts.
-        data_s: data runs this long, each of the two times.
+        data_s: data runs this long, each time.
         pause_quanta: pause time in each pause frame.
         storm_refreshes: pause frames sent within one pause time.
     """
 
     case: PlanCase
+    storm: Storm
     tested: tuple[int, ...]
     background: tuple[int, ...]
+    parts: Mapping[int, int] = field(default_factory=dict)
     test_percent: int = 50
     background_percent: int = 50
     frame_bytes: int = 1024
@@ -49,9 +62,10 @@ class Scenario:
         """Refuses what cannot be measured.
 
         Raises:
-            QualificationError: no tested or background priority, one that is both, or more than 100 % of load.
+            QualificationError: no tested priority or, where there is background load, none for it; one that is both; or
+                more than 100 % of load.
         """
-        if not self.tested or not self.background:
+        if not self.tested or (not self.background and self.background_percent):
             raise QualificationError(
                 f"scenario {self.case.name} needs tested and background priorities, "
                 f"found {list(self.tested)} and {list(self.background)}"
@@ -65,9 +79,29 @@ class Scenario:
                 "background traffic are more than one port carries"
             )
 
-    def test_share(self) -> float:
-        """Rate of each test flow, percent of the line rate."""
-        return share_percent(self.test_percent, len(self.tested))
+    @property
+    def holds(self) -> bool:
+        """Whether the storm must hold the test traffic; every other storm must change nothing."""
+        return self.storm is Storm.LOSSLESS
+
+    @property
+    def paused(self) -> tuple[int, ...]:
+        """The priorities that the storm's frames enable."""
+        return () if self.storm is Storm.GLOBAL else self.tested
+
+    @property
+    def moment(self) -> str:
+        """When the traffic ran, for messages: `while priority 3 was paused`."""
+        if self.storm is Storm.GLOBAL:
+            return "in a storm of 802.3x pause frames"
+        if self.holds:
+            return f"while {named(self.tested)} {'was' if len(self.tested) == 1 else 'were'} paused"
+        return f"in a pause storm on {named(self.tested)}"
+
+    def test_share(self, priority: int) -> float:
+        """Rate of the test flow of `priority`, percent of the line rate."""
+        parts = self.parts or dict.fromkeys(self.tested, 1)
+        return share_percent(self.test_percent, sum(parts.values()), parts[priority])
 
     def background_share(self) -> float:
         """Rate of each background flow, percent of the line rate."""
@@ -82,34 +116,6 @@ class Scenario:
         return int(holding_fps(self.pause_quanta, speed_mbps) * (self.storm_lead_s + self.data_s))
 
 
-def pause_lossless_single(priority: int, qos: PortQos) -> Scenario:
-    """Test case 1 of the plan (PFC-1): one lossless priority is paused, everything else that some DSCP reaches is
-    background.
-
-    Raises:
-        QualificationError: the priority is not lossless on the port, no DSCP reaches it, or none reaches any other.
-    """
-    if priority not in qos.lossless:
-        raise QualificationError(
-            f"{qos.where(priority)}: it is not lossless, PORT_QOS_MAP|{qos.port} pfc_enable has {list(qos.lossless)}"
-        )
-    if priority not in qos.dscps:
-        raise QualificationError(
-            f"{qos.where(priority)}: no DSCP value reaches it, DSCP_TO_TC_MAP|{qos.dscp_map} leads to "
-            f"{list(qos.reachable)} only"
-        )
-    background = tuple(other for other in qos.reachable if other != priority)
-    return Scenario(SINGLE_LOSSLESS, tested=(priority,), background=background)
-
-
-SINGLE_LOSSLESS = PlanCase("pause-lossless-single", "PFC-1")
-_MAKERS: Mapping[PlanCase, Callable[[int, PortQos], Scenario]] = {SINGLE_LOSSLESS: pause_lossless_single}
-
-
-def make_scenario(case: PlanCase, priority: int, qos: PortQos) -> Scenario:
-    """The scenario that carries out `case` for `priority` on a port with these priorities.
-
-    Raises:
-        QualificationError: it cannot be carried out there.
-    """
-    return _MAKERS[case](priority, qos)
+def named(priorities: Sequence[int]) -> str:
+    """`priority 3`, or `priorities 3, 4`."""
+    return f"{'priority' if len(priorities) == 1 else 'priorities'} {', '.join(map(str, priorities))}"

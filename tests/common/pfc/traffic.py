@@ -100,9 +100,9 @@ class Generator:
         state = self._api.control_state()
         state.protocol.all.state = state.protocol.all.START
         self._call(self._api.set_control_state, state)
-        hosts = sum(len(ethernet.ipv4_addresses) for device in traffic.config.devices for ethernet in device.ethernets)
-        if not wait_for(lambda: len(self._resolved()) >= hosts, NEIGHBOR_DEADLINE_S, self._clock, 1.0):
-            found = ", ".join(sorted(self._resolved())) or "none"
+        owed = _gateways(traffic.config)
+        if not wait_for(lambda: owed <= self._resolved(owed), NEIGHBOR_DEADLINE_S, self._clock, 1.0):
+            found = ", ".join(sorted(ethernet for ethernet, _ in self._resolved(owed))) or "none"
             raise QualificationError(
                 f"after {NEIGHBOR_DEADLINE_S:.0f} s not every tester host has resolved its gateway's address"
                 f" (resolved: {found})"
@@ -167,17 +167,29 @@ class Generator:
         state.traffic.flow_transmit.state = getattr(state.traffic.flow_transmit, verb)
         self._call(self._api.set_control_state, state)
 
-    def _resolved(self) -> set[str]:
-        request = self._api.states_request()
-        request.choice = "ipv4_neighbors"
-        neighbors = self._call(self._api.get_states, request).ipv4_neighbors
-        return {neighbor.ethernet_name for neighbor in neighbors if neighbor.link_layer_address}
+    def _resolved(self, owed: set[tuple[str, str]]) -> set[tuple[str, str]]:
+        """Of the ethernets and OTG kinds of neighbours that a configuration has, those that know their gateway."""
+        found = set()
+        for kind in sorted({kind for _, kind in owed}):
+            request = self._api.states_request()
+            request.choice = kind
+            neighbors = getattr(self._call(self._api.get_states, request), kind)
+            found |= {(neighbor.ethernet_name, kind) for neighbor in neighbors if neighbor.link_layer_address}
+        return found
 
     def _call(self, method: Callable[[Any], Any], argument: Any) -> Any:
         try:
             return method(argument)
         except Exception as error:  # snappi raises plain Exception, and its transports their own
             raise QualificationError(f"the traffic generator's API server: {api_reason(self._api, error)}") from error
+
+
+def _gateways(config: Any) -> set[tuple[str, str]]:
+    """The ethernets of a configuration that have addresses, each with OTG's kind of neighbours for them."""
+    ethernets = [ethernet for device in config.devices for ethernet in device.ethernets]
+    return {(one.name, "ipv4_neighbors") for one in ethernets if len(one.ipv4_addresses)} | {
+        (one.name, "ipv6_neighbors") for one in ethernets if len(one.ipv6_addresses)
+    }
 
 
 def api_reason(api: Any, error: Exception) -> str:

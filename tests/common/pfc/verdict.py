@@ -39,6 +39,7 @@ class Check:
         expected: what should have been seen, in words.
         seen: what was seen.
         where: `vtb-t0-01 Ethernet8 priority 3`.
+        priority: the one that it is about; None: more than one, or a port.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Check:
     expected: str
     seen: int | str
     where: str
+    priority: int | None = None
 
     @property
     def message(self) -> str:
@@ -68,14 +70,14 @@ class Check:
 
 @dataclass(frozen=True)
 class PortVerdict:
-    """What one scenario found about one metric of one port and priority.
+    """What one scenario found about one metric of one port and priority (None: of the whole port).
 
     `error` says in one sentence why nothing could be measured; then the verdict is ERROR whatever the checks say.
     """
 
     device: str
     port: str
-    priority: int
+    priority: int | None
     metric_name: str
     checks: Sequence[Check]
     error: str | None = None
@@ -95,9 +97,8 @@ class PortVerdict:
         ]
         if self.error:
             return [self.error] + [message for message in bad if message != self.error]
-        return bad or [
-            f"{self.device} {self.port} priority {self.priority}: nothing was measured for {self.metric_name}"
-        ]
+        where = f"{self.device} {self.port}" + ("" if self.priority is None else f" priority {self.priority}")
+        return bad or [f"{where}: nothing was measured for {self.metric_name}"]
 
     @property
     def cause(self) -> str | None:

@@ -140,3 +140,11 @@ def test_every_test_file_names_its_topologies():
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
         found = re.search(r"[^@]pytest\.mark\.topology\(", path.read_text(encoding="utf-8"))
         assert found, f"{path.relative_to(ROOT)} has no `pytestmark = [pytest.mark.topology(...)]`"
+
+
+def test_every_assertion_has_a_message():
+    """sonic-mgmt runs pytest with `--assert plain`: without one a failure would say nothing."""
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Assert):
+                assert node.msg is not None, f"{path.relative_to(ROOT)}:{node.lineno} asserts without a message"

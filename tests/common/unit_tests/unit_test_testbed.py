@@ -94,8 +94,10 @@ def test_topology_types(topology, kind):
 
 def test_port_locations():
     """With cards and without."""
-    assert port_location("127.1.0.1", "Card1/Port2") == {"card_id": "1", "port_id": "2", "location": "127.1.0.1;1;2"}
-    assert port_location("127.1.0.1", "Port2.1") == {"port_id": "2.1", "location": "127.1.0.1/2.1"}
+    seen = port_location("127.1.0.1", "Card1/Port2")
+    assert seen == {"card_id": "1", "port_id": "2", "location": "127.1.0.1;1;2"}, seen
+    seen = port_location("127.1.0.1", "Port2.1")
+    assert seen == {"port_id": "2.1", "location": "127.1.0.1/2.1"}, seen
     with pytest.raises(LabError, match="names 'Ethernet0' on 127.1.0.1"):
         port_location("127.1.0.1", "Ethernet0")
 

@@ -21,6 +21,7 @@ from tests.common.pfc.dut import MARK
 DEVICE = "vtb-t0-01"
 PORTS = ("Ethernet0", "Ethernet4", "Ethernet64", "Ethernet68")
 HELD_FRAMES = 4000
+LOSSLESS_PRIORITIES = (3, 4)
 COUNTED_EARLY = 1000
 DSCP_TO_TC = {str(dscp): "1" for dscp in range(64)} | {"3": "3", "4": "4", "5": "2", "8": "0", "46": "5", "48": "6"}
 IDENTITY = {str(number): str(number) for number in range(8)}
@@ -37,12 +38,18 @@ def make_config_db() -> dict[str, Any]:
         "DSCP_TO_TC_MAP": {"AZURE": dict(DSCP_TO_TC)},
         "TC_TO_QUEUE_MAP": {"AZURE": dict(IDENTITY)},
         "MAP_PFC_PRIORITY_TO_QUEUE": {"AZURE": dict(IDENTITY)},
+        "QUEUE": {f"{port}|{queue}": _queue(queue) for port in PORTS for queue in range(7)},
         "BUFFER_POOL": {"egress_lossless_pool": {"mode": "static", "size": "12766208", "type": "egress"}},
         "PFC_WD": {"GLOBAL": {"POLL_INTERVAL": "200"}} | {port: dict(watchdog) for port in PORTS},
         "VLAN": {"Vlan1000": {"vlanid": "1000"}},
         "VLAN_INTERFACE": {"Vlan1000": {}, "Vlan1000|192.168.0.1/21": {}, "Vlan1000|fc02:1000::1/64": {}},
         "VLAN_MEMBER": {f"Vlan1000|{port}": {"tagging_mode": "untagged"} for port in PORTS},
     }
+
+
+def _queue(queue: int) -> dict[str, str]:
+    lossless = {"scheduler": "scheduler.1", "wred_profile": "AZURE_LOSSLESS"}
+    return lossless if queue in LOSSLESS_PRIORITIES else {"scheduler": "scheduler.0"}
 
 
 @dataclass
@@ -69,6 +76,8 @@ class FakeWorld:
         lost_held: held frames that never arrive.
         counted_share: share of the storm's pause frames that the switch has counted at its end.
         counted_from: what its PFC counters begin at.
+        global_pause_classes: the classes for which it takes 802.3x pause frames for PFC.
+        shut_by_lossy_pause: lossy priorities that their own pause holds.
         ignores_pause, forwards_pause, counts_pause, pushes_back: what the switch does with pause frames.
         pushes_back_also: further priorities for which the switch sends PFC during a storm.
         watchdog_storms: storms that its watchdog detects while a storm runs.
@@ -76,6 +85,8 @@ class FakeWorld:
         storm_fps_factor: share of the storm that the generator really sends.
         dead_path: nothing sent arrives.
         idle: priorities that the generator does not send.
+        slow_to_send: priorities of which the generator sends half.
+        slow_to_resume: priorities of which the switch takes half when no storm holds them.
         resolved: whether hosts resolve their gateway.
         queue_of: priority -> queue in effect, where it is not the priority's own.
         port_poll_s, queue_poll_s: how often the switch polls counters; its commands show them as of the last poll.
@@ -86,6 +97,8 @@ class FakeWorld:
     lost_in_storm: Mapping[int, int] = field(default_factory=dict)
     lost_held: int = 0
     held_frames: int = HELD_FRAMES
+    global_pause_classes: tuple[int, ...] = ()
+    shut_by_lossy_pause: tuple[int, ...] = ()
     ignores_pause: bool = False
     forwards_pause: bool = False
     counts_pause: bool = True
@@ -100,6 +113,8 @@ class FakeWorld:
     storm_fps_factor: float = 1.0
     dead_path: bool = False
     idle: tuple[int, ...] = ()
+    slow_to_send: tuple[int, ...] = ()
+    slow_to_resume: tuple[int, ...] = ()
     resolved: bool = True
     queue_of: Mapping[int, int] = field(default_factory=dict)
     refuses: str | None = None
@@ -148,7 +163,7 @@ class FakeWorld:
         if flow.priority is None:
             self._storm_begins()
         else:
-            flow.held = self.storm_on() and flow.priority in self.storm_classes and not self.ignores_pause
+            flow.held = self.storm_on() and flow.priority in self._held() and not self.ignores_pause
             if not flow.held and not self.dead_path:
                 queue = self.queue_of.get(flow.priority, flow.priority)
                 self.queue_packets[queue] += flow.frames or 0
@@ -171,9 +186,12 @@ class FakeWorld:
         if flow.priority is None:
             sent = round(due * self.storm_fps_factor)
             return sent, sent if self.forwards_pause else 0, flow.stopped is None
-        sent = min(due, flow.frames) if flow.frames is not None else due
+        sent = min(due, flow.frames) if flow.frames is not None else due // (2 if self._is_slow(flow) else 1)
         running = flow.stopped is None and end - flow.started < (flow.seconds or 0.01)
         return *self._received(flow, sent), running
+
+    def _is_slow(self, flow: FakeFlow) -> bool:
+        return flow.priority in self.slow_to_send or (flow.priority in self.slow_to_resume and not flow.held)
 
     def _received(self, flow: FakeFlow, sent: int) -> tuple[int, int]:
         priority = flow.priority or 0
@@ -181,6 +199,8 @@ class FakeWorld:
             return 0, 0
         if self.dead_path:
             return sent, 0
+        if flow.held and self.storm_on() and priority not in LOSSLESS_PRIORITIES:
+            return sent, 0  # nobody tells the sender: what does not fit in the switch is lost
         if flow.held and self.storm_on():
             return min(sent, self.held_frames), self.leaked.get(priority, 0)
         if flow.held:
@@ -188,10 +208,14 @@ class FakeWorld:
         storm_loss = self.lost_in_storm.get(priority, 0) if self.storm_on() else 0
         return sent, max(0, sent - self.lost.get(priority, 0) - storm_loss)
 
+    def _held(self) -> list[int]:
+        """The storm's priorities that a pause holds."""
+        return [one for one in self.storm_classes if one in (*LOSSLESS_PRIORITIES, *self.shut_by_lossy_pause)]
+
     def _storm_begins(self) -> None:
         for priority in self.storm_classes:
             self.pfc_rx[priority] += COUNTED_EARLY if self.counts_pause else 0
-            self.pfc_tx[priority] += 50 if self.pushes_back else 0
+            self.pfc_tx[priority] += 50 if self.pushes_back and priority in LOSSLESS_PRIORITIES else 0
         for priority in self.pushes_back_also:
             self.pfc_tx[priority] += 1
         for priority in self.counts_also:
@@ -239,6 +263,8 @@ class FakeApi(snappi.Api):  # type: ignore[misc]  # snappi has no types
             if isinstance(flow.packet[0], snappi.FlowPfcPause):
                 vector = flow.packet[0].class_enable_vector.value
                 self._world.storm_classes = tuple(bit for bit in range(8) if vector >> bit & 1)
+            if isinstance(flow.packet[0], snappi.FlowEthernetPause):
+                self._world.storm_classes = self._world.global_pause_classes
 
     def set_control_state(self, payload: Any) -> Any:
         """Starts and stops flows."""
@@ -262,11 +288,14 @@ class FakeApi(snappi.Api):  # type: ignore[misc]  # snappi has no types
     def get_states(self, payload: Any) -> Any:
         """Resolved gateways."""
         answer = snappi.StatesResponse()
-        answer.choice = "ipv4_neighbors"
+        answer.choice = payload.choice
+        four = payload.choice == "ipv4_neighbors"
         for device in self.configs[-1].devices:
             for ethernet in device.ethernets:
-                neighbor = answer.ipv4_neighbors.add(ethernet_name=ethernet.name, ipv4_address="192.168.0.1")
-                if self._world.resolved:
+                rows = answer.ipv4_neighbors if four else answer.ipv6_neighbors
+                addresses = ethernet.ipv4_addresses if four else ethernet.ipv6_addresses
+                neighbor = rows.add(ethernet_name=ethernet.name, **{f"{payload.choice[:4]}_address": "192.168.0.1"})
+                if self._world.resolved and len(addresses):
                     neighbor.link_layer_address = "02:00:00:00:00:01"
         return answer
 

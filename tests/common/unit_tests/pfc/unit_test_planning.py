@@ -5,12 +5,14 @@ from fractions import Fraction
 
 import pytest
 
+from tests.common.pfc import cases
+from tests.common.pfc.cases import GLOBAL_PAUSE, LOSSY, SEVERAL_LOSSLESS, SINGLE_LOSSLESS, make_scenario
 from tests.common.pfc.dut import Dut
 from tests.common.pfc.errors import QualificationError
 from tests.common.pfc.plan import plan_port, connected_port
 from tests.common.pfc.ports import ConnectedPort, PortPair, hosts_behind, natural
 from tests.common.pfc.qos import read_port_qos, read_shared_buffer
-from tests.common.pfc.scenario import SINGLE_LOSSLESS, Scenario, make_scenario, pause_lossless_single
+from tests.common.pfc.scenario import Scenario, Storm
 from tests.common.unit_tests.pfc.fakes import DEVICE, FakeHost, FakeWorld, make_config_db
 
 PORTS = [
@@ -153,14 +155,19 @@ def test_hosts_of_a_vlan_and_of_routed_ports():
     rx, tx = hosts_behind(pair, {"INTERFACE": rows})
     assert (rx.address, rx.gateway, tx.address, tx.prefix_bits) == ("10.0.0.1", "10.0.0.0", "10.0.0.5", 31), (rx, tx)
     assert rx.segment != tx.segment, "routed ports are different segments"
+    rx, tx = hosts_behind(pair, make_config_db(), 6)
+    assert (rx.address, tx.address, rx.gateway) == ("fc02:1000::2", "fc02:1000::4", "fc02:1000::1"), (rx, tx)
+    assert rx.ip_version == tx.ip_version == 6, (rx, tx)
+    with pytest.raises(QualificationError, match="gives Ethernet0 no IPv6 address"):
+        hosts_behind(pair, {"INTERFACE": rows}, 6)
 
 
 def test_the_scenario_of_case_one():
     """Everything that some DSCP reaches is background, the other lossless priority included; 50 + 50 % is not
     exceeded."""
-    scenario = pause_lossless_single(3, plan().subject.qos)
+    scenario = make_scenario(SINGLE_LOSSLESS, (3,), plan().subject.qos)
     assert scenario.background == (0, 1, 2, 4, 5, 6), scenario.background
-    total = Fraction(scenario.test_share()) + 6 * Fraction(scenario.background_share())
+    total = Fraction(scenario.test_share(3)) + 6 * Fraction(scenario.background_share())
     assert 99.99 < total <= 100, f"{float(total)} % of the line rate"
 
 
@@ -168,10 +175,10 @@ def test_scenarios_that_make_no_sense_are_refused():
     """Also when the code that makes them is wrong."""
     qos = plan().subject.qos
     for part, make in {
-        "it is not lossless": lambda: make_scenario(SINGLE_LOSSLESS, 1, qos),
-        "needs tested and background priorities": lambda: Scenario(SINGLE_LOSSLESS, (3,), ()),
-        "priorities [3] are both tested and background": lambda: Scenario(SINGLE_LOSSLESS, (3,), (3, 4)),
-        "more than one port carries": lambda: Scenario(SINGLE_LOSSLESS, (3,), (4,), test_percent=60),
+        "it is not lossless": lambda: make_scenario(SINGLE_LOSSLESS, (1,), qos),
+        "needs tested and background priorities": lambda: Scenario(SINGLE_LOSSLESS, Storm.LOSSLESS, (3,), ()),
+        "priorities [3] are both tested and background": lambda: Scenario(LOSSY, Storm.LOSSY, (3,), (3, 4)),
+        "more than one port carries": lambda: Scenario(SINGLE_LOSSLESS, Storm.LOSSLESS, (3,), (4,), test_percent=60),
     }.items():
         with pytest.raises(QualificationError) as error:
             make()
@@ -197,3 +204,109 @@ def test_ports_sort_by_number():
     """Ethernet4 before Ethernet40."""
     seen = sorted(["Ethernet40", "Ethernet4", "Ethernet100"], key=natural)
     assert seen == ["Ethernet4", "Ethernet40", "Ethernet100"], seen
+
+
+def sentence_of(function, *arguments):
+    """The sentence with which something is refused."""
+    with pytest.raises(QualificationError) as error:
+        function(*arguments)
+    return str(error.value)
+
+
+def test_what_each_case_is_about():
+    """Every lossless priority alone, all together, all lossy ones together, the whole port; or what the user asks."""
+    qos = plan().subject.qos
+    own = {case.plan_id: cases.targets(case, qos) for case in cases.PLAN}
+    assert own == {"PFC-1": [(3,), (4,)], "PFC-2": [(3, 4)], "PFC-3": [(0, 1, 2, 5, 6)], "PFC-4": [()]}, own
+    asked = {case.plan_id: cases.targets(case, qos, [(0, 1), (6,)]) for case in cases.PLAN}
+    assert asked == {**own, "PFC-3": [(0, 1), (6,)]}, asked
+    more = dataclasses.replace(qos, lossless=(2, 3, 4))
+    subsets = cases.targets(SEVERAL_LOSSLESS, more, [(2, 4), (3, 4), (0,)])
+    assert subsets == [(2, 4), (3, 4)], subsets
+    assert make_scenario(SEVERAL_LOSSLESS, (2, 4), more).background == (0, 1, 3, 5, 6), "3 is lossless, and not paused"
+    single = dataclasses.replace(qos, lossless=(3,))
+    assert cases.targets(SEVERAL_LOSSLESS, single) == [], "one lossless priority is not several"
+    for wrong, part in {
+        (3,): "vtb-t0-01 Ethernet0: priority 3: one lossless priority alone; a set to be paused at once has several",
+        (1, 3): "vtb-t0-01 Ethernet0: priorities 1, 3: lossless and lossy priorities together; a set",
+    }.items():
+        sentence = sentence_of(cases.targets, SEVERAL_LOSSLESS, qos, [wrong])
+        assert sentence.startswith(part), sentence
+
+
+def test_sets_that_no_selected_case_pauses_are_refused():
+    """Nothing that the user asks for is left out silently."""
+    qos = plan().subject.qos
+    cases.check_sets([(3, 4), (0, 6)], cases.PLAN, qos)
+    for wrong, expected in {
+        (3, 4): "vtb-t0-01 Ethernet0: pausing priorities 3, 4 together is PFC-2 (pause-lossless-several), which is not"
+        " among the selected test cases (PFC-1, PFC-3)",
+        (0, 7): "vtb-t0-01 Ethernet0 priority 7: no DSCP value reaches it, DSCP_TO_TC_MAP|AZURE leads to"
+        " [0, 1, 2, 3, 4, 5, 6] only",
+    }.items():
+        sentence = sentence_of(cases.check_sets, [wrong], (SINGLE_LOSSLESS, LOSSY), qos)
+        assert sentence == expected, sentence
+
+
+def test_cases_are_selected_by_id_and_by_name():
+    """In the plan's order, whatever the user's; a name that no case has is refused with those that there are."""
+    assert cases.select([]) == cases.select([""]) == cases.PLAN, "no name is the whole plan"
+    assert cases.select(["global-pause", "pfc-1", "PFC-1"]) == (SINGLE_LOSSLESS, GLOBAL_PAUSE), "expected two cases"
+    assert sentence_of(cases.select, ["PFC-9"]) == (
+        "scenario 'PFC-9' is not in the plan; it has PFC-1 (pause-lossless-single), PFC-2 (pause-lossless-several),"
+        " PFC-3 (pause-lossy), PFC-4 (global-pause)"
+    ), sentence_of(cases.select, ["PFC-9"])
+
+
+@pytest.mark.parametrize("text", ["", "3,", "3,8", "3-4", "three"])
+def test_sets_that_are_none_are_refused(text):
+    """In one sentence."""
+    expected = f"'{text}' is no set of priorities: expected numbers from 0 to 7, as in 3,4"
+    assert sentence_of(cases.parse_set, text) == expected, sentence_of(cases.parse_set, text)
+
+
+def test_the_other_scenarios():
+    """Which priorities, and how the load is divided: exactly 100 % in the last, 1/64 for each DSCP value."""
+    qos = plan().subject.qos
+    several = make_scenario(SEVERAL_LOSSLESS, (3, 4), qos)
+    assert (several.tested, several.background, several.paused) == ((3, 4), (0, 1, 2, 5, 6), (3, 4)), several
+    assert several.test_share(3) == 25.0, several.test_share(3)
+    lossy = make_scenario(LOSSY, (0, 1), qos)
+    assert (lossy.tested, lossy.background, lossy.holds) == ((0, 1), (2, 3, 4, 5, 6), False), lossy
+    pause = make_scenario(GLOBAL_PAUSE, (), qos)
+    assert (pause.tested, pause.background, pause.paused) == ((0, 1, 2, 3, 4, 5, 6), (), ()), pause
+    shares = {priority: Fraction(pause.test_share(priority)) for priority in pause.tested}
+    assert sum(shares.values()) == 100 and shares[0] == Fraction(100, 64), shares
+
+
+def test_targets_that_a_case_cannot_have_are_refused():
+    """Each sentence names port and priority."""
+    qos = plan().subject.qos
+    for part, (case, target, where) in {
+        "vtb-t0-01 Ethernet0 priority 1: it is not lossless": (SEVERAL_LOSSLESS, (1, 3), qos),
+        "vtb-t0-01 Ethernet0 priority 3: it is lossless, PORT_QOS_MAP|Ethernet0": (LOSSY, (3,), qos),
+        "vtb-t0-01 Ethernet0 priority 7: no DSCP value reaches it": (LOSSY, (7,), qos),
+        "DSCP_TO_TC_MAP|AZURE leads to lossless priorities only": (LOSSY, (), qos),
+        "needs tested and background": (LOSSY, (1,), dataclasses.replace(qos, dscps={1: (0,)})),
+    }.items():
+        sentence = sentence_of(make_scenario, case, target, where)
+        assert part in sentence, f"expected {part!r} in {sentence!r}"
+
+
+def test_remarks_about_a_port():
+    """What carries no data, and where two tables disagree; the port is measured all the same."""
+    healthy = plan().remarks
+    assert healthy == (
+        "vtb-t0-01 Ethernet0 priority 7: no DSCP value leads there (DSCP_TO_TC_MAP|AZURE), so no data is sent there",
+    ), healthy
+    world = FakeWorld()
+    world.config_db["QUEUE"] = {"Ethernet0,Ethernet4|3-5": {"wred_profile": "[WRED_PROFILE|AZURE_LOSSLESS]"}}
+    world.config_db["DSCP_TO_TC_MAP"]["AZURE"]["8"] = "1"
+    assert plan(world).remarks == (
+        "vtb-t0-01 Ethernet0 priorities 0, 7: no DSCP value leads there (DSCP_TO_TC_MAP|AZURE), so no data is sent"
+        " there",
+        "vtb-t0-01 Ethernet0: QUEUE gives a lossless WRED profile to queues [3, 4, 5], and PORT_QOS_MAP enables PFC for"
+        " queues [3, 4]: they disagree about what is lossless; PORT_QOS_MAP is taken",
+    ), plan(world).remarks
+    del world.config_db["QUEUE"]
+    assert len(plan(world).remarks) == 1, plan(world).remarks

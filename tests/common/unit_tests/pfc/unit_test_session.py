@@ -11,28 +11,33 @@ from tests.common.pfc.plan import plan_port
 from tests.common.pfc.ports import ConnectedPort
 from tests.common.pfc.records import RecordsUnwritable
 from tests.common.pfc.run import Outcome
-from tests.common.pfc.scenario import SINGLE_LOSSLESS
+from tests.common.pfc.cases import GLOBAL_PAUSE, SEVERAL_LOSSLESS, SINGLE_LOSSLESS
+from tests.common.pfc.cases import LOSSY as LOSSY_CASE
 from tests.common.pfc.verdict import LOSSLESS, LOSSY, Check, PortVerdict, Status
 from tests.common.unit_tests.pfc.fakes import DEVICE, FakeHost, FakeWorld
-from tests.snappi_tests.pfc.qualification.files.session import PARAMETER, Session
+from tests.snappi_tests.pfc.qualification.files.session import PARAMETERS, Session, read_target, write_target
 from tests.snappi_tests.pfc.qualification.files.summary import write_summary
 
 PORTS = [
     ConnectedPort(DEVICE, "Ethernet0", "snappi-1", "127.1.0.1;1;1", 100000),
     ConnectedPort(DEVICE, "Ethernet64", "snappi-2", "127.1.0.2;1;1", 100000),
 ]
+REMARK = (
+    f"{DEVICE} Ethernet0 priority 7: no DSCP value leads there (DSCP_TO_TC_MAP|AZURE), so no data is sent there"
+)
 
 
 class Item:
     """A collected pytest item."""
 
-    def __init__(self, priority):
-        self.nodeid = f"test[{DEVICE}|{priority}]"
-        self.callspec = SimpleNamespace(params={PARAMETER: f"{DEVICE}|{priority}"})
+    def __init__(self, priority, case=SINGLE_LOSSLESS):
+        self.case = case
+        self.nodeid = f"{case.name}[{DEVICE}|{priority}]"
+        self.callspec = SimpleNamespace(params={PARAMETERS[0]: f"{DEVICE}|{priority}"})
 
     def get_closest_marker(self, name):
         """The marker with the test case."""
-        return SimpleNamespace(args=(SINGLE_LOSSLESS,)) if name == "pfc_case" else None
+        return SimpleNamespace(args=(self.case,)) if name == "pfc_case" else None
 
 
 class Terminal(io.StringIO):
@@ -87,7 +92,7 @@ def hear(session, priority, status=Status.PASS):
         PortVerdict(DEVICE, "Ethernet0", priority, metric, [Check("resumed", metric, status, "all frames", 7, where)])
         for metric in (LOSSLESS, LOSSY)
     ]
-    session.listener.hear(Outcome(SINGLE_LOSSLESS, verdicts, {}))
+    session.heard(Item(priority).nodeid, Outcome(SINGLE_LOSSLESS, verdicts, {}))
 
 
 def summary(session):
@@ -102,7 +107,13 @@ def test_everything_passed(session):
     hear(session, 3)
     hear(session, 4)
     assert session.finish(), session.listener.results()
-    assert Report.last.started == {"run_id": "run-1", "testbed": "vtb-t0"}, Report.last.started
+    assert Report.last.started == {
+        "run_id": "run-1",
+        "testbed": "vtb-t0",
+        "ip_version": "4",
+        "remarks": REMARK,
+        "plan_ids_not_selected": "PFC-2, PFC-3, PFC-4",
+    }, Report.last.started
     assert Report.last.expected == [
         (DEVICE, "Ethernet0", LOSSLESS),
         (DEVICE, "Ethernet0", LOSSY),
@@ -112,6 +123,7 @@ def test_everything_passed(session):
         ("vtb-t0", "Arista-7060CX-32S-C32", "SONiC.20260831.01")
     }, records
     assert "pfc.lossless  PASS" in summary(session), summary(session)
+    assert f"note: {REMARK}\n" in summary(session), summary(session)
 
 
 def test_one_failure(session):
@@ -206,3 +218,53 @@ def test_without_a_reporting_part(tmp_path):
     ours.began = True
     assert "nothing was measured" in summary(ours), summary(ours)
     assert not ours.finish(), "nothing measured is not PASS"
+
+
+def test_cases_that_were_not_selected_are_named(tmp_path):
+    """The verdicts do not speak for them, on the screen and in the report; a whole port leaves no priority out."""
+    ours = Session("run-1", str(tmp_path))
+    ours.plan = plan_port(Dut(FakeHost(FakeWorld())), PORTS, None, None)
+    ours.begin([Item("0,1", LOSSY_CASE), Item("all", GLOBAL_PAUSE)], "vtb-t0")
+    ours.open_report(Report)
+    assert Report.last.started == {
+        "run_id": "run-1",
+        "testbed": "vtb-t0",
+        "ip_version": "4",
+        "remarks": REMARK,
+        "plan_ids_not_selected": "PFC-1, PFC-2",
+    }, Report.last.started
+    expected = "do not speak for PFC-1 (pause-lossless-single), PFC-2 (pause-lossless-several): not selected"
+    assert expected in summary(ours), summary(ours)
+    assert [one.target for one in ours.listener.planned] == [(0, 1), ()], ours.listener.planned
+    ours.finish()
+    records = [json.loads(line) for line in (ours.folder / "records.jsonl").read_text().splitlines()]
+    assert [(record["plan_id"], record["priority"]) for record in records] == [
+        ("PFC-3", 0), ("PFC-3", 0), ("PFC-3", 1), ("PFC-3", 1), ("PFC-4", None), ("PFC-4", None),
+    ], records
+    expected = f"{DEVICE} Ethernet0 priorities 0, 1: the run ended before it was measured"
+    assert records[0]["cause"] == expected, records[0]
+
+
+def test_a_port_that_is_known_only_later(tmp_path):
+    """As in a sonic-mgmt tree: the item is heard although it did not say which port it is about."""
+    ours = Session("run-1", str(tmp_path))
+    item = Item(3)
+    ours.begin([item], "vtb-t0")
+    hear(ours, 3)
+    assert ours.finish(), ours.listener.results()
+
+
+def test_an_item_that_is_about_nothing_on_the_port(tmp_path):
+    """It owes no verdict, and is no PASS either."""
+    ours = Session("run-1", str(tmp_path))
+    ours.begin([Item(3), Item("3,4", SEVERAL_LOSSLESS)], "vtb-t0")
+    hear(ours, 3)
+    ours.impossible(Item("3,4", SEVERAL_LOSSLESS).nodeid, "PFC-2 needs several lossless priorities; the port has one")
+    assert ours.finish(), ours.listener.results()
+    assert "note: PFC-2 needs several lossless priorities; the port has one\n" in summary(ours), summary(ours)
+
+
+@pytest.mark.parametrize("target", [(), (3,), (0, 1, 2)])
+def test_targets_are_read_as_they_are_written(target):
+    """In the parameters of test items."""
+    assert read_target(write_target(DEVICE, target)) == target, write_target(DEVICE, target)

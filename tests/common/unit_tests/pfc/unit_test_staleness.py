@@ -9,7 +9,7 @@ from tests.common.pfc.dut import Dut
 from tests.common.pfc.errors import QualificationError
 from tests.common.pfc.plan import plan_port
 from tests.common.pfc.run import Qualifier
-from tests.common.pfc.scenario import SINGLE_LOSSLESS
+from tests.common.pfc.cases import SINGLE_LOSSLESS
 from tests.common.pfc.staleness import CounterAges, read_counter_ages
 from tests.common.pfc.verdict import LOSSLESS, Status
 from tests.common.unit_tests.pfc.fakes import DEVICE, FakeApi, FakeClock, FakeHost, FakeWorld
@@ -20,7 +20,7 @@ def qualify(world, ages=None):
     """The lossless verdict of a run that waits as long as the switch's configuration asks for, or so long."""
     plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, "Ethernet0", None)
     plan = plan if ages is None else dataclasses.replace(plan, ages=ages)
-    outcome = Qualifier(plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world))).qualify(SINGLE_LOSSLESS, 3)
+    outcome = Qualifier(plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world))).qualify(SINGLE_LOSSLESS, (3,))
     return next(verdict for verdict in outcome.verdicts if verdict.metric_name == LOSSLESS)
 
 
@@ -76,7 +76,8 @@ def test_what_was_counted_earlier_does_not_come_into_the_run():
     ],
 )
 def test_ages(table, ages):
-    assert read_counter_ages({"FLEX_COUNTER_TABLE": table}, DEVICE) == ages
+    seen = read_counter_ages({"FLEX_COUNTER_TABLE": table}, DEVICE)
+    assert seen == ages, seen
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,14 @@ import pytest
 from tests.common.pfc.listener import Listener, Planned
 from tests.common.pfc.records import RecordWriter, RunLabels, new_run_id
 from tests.common.pfc.run import Outcome
-from tests.common.pfc.scenario import SINGLE_LOSSLESS
+from tests.common.pfc.cases import SINGLE_LOSSLESS
 from tests.common.pfc.verdict import LOSSLESS, LOSSY, Check, DeviceVerdict, PortVerdict, Status, combine
 
 RUN = RunLabels("run-1", "vtb-t0", "unknown", "unknown")
 PASS, FAIL, ERROR = Status.PASS, Status.FAIL, Status.ERROR
 WHERE = "vtb-t0-01 Ethernet8 priority 3"
-PLANNED = Planned("vtb-t0-01", "Ethernet8", 3, SINGLE_LOSSLESS)
+PLANNED = Planned("vtb-t0-01", "Ethernet8", (3,), SINGLE_LOSSLESS)
+OTHER = Planned("vtb-t0-01", "Ethernet8", (4,), SINGLE_LOSSLESS)
 
 
 def check(status=PASS, metric=LOSSLESS, seen=0):
@@ -67,7 +68,7 @@ def test_records_are_lines_as_agreed(tmp_path):
     """One JSON object a line, with what the reporting part reads."""
     listener = Listener(RecordWriter(tmp_path / "run"), RUN)
     listener.announce("vtb-t0-01", RunLabels("run-1", "vtb-t0", "SONiC.1", "Arista-7060CX-32S-C32"))
-    listener.hear(outcome(FAIL))
+    listener.hear(PLANNED, outcome(FAIL))
     records = [json.loads(line) for line in (tmp_path / "run" / "records.jsonl").read_text().splitlines()]
     assert [record["metric_name"] for record in records] == [LOSSLESS, LOSSY], records
     first = records[0]
@@ -105,8 +106,8 @@ def test_records_are_lines_as_agreed(tmp_path):
 def test_the_listener_adds_up_each_metric():
     """Over priorities: one failure fails the port's metric, and leaves the other metric alone."""
     listener = Listener(None, RUN)
-    listener.hear(outcome(PASS, priority=3))
-    listener.hear(outcome(FAIL, priority=4))
+    listener.hear(PLANNED, outcome(PASS, priority=3))
+    listener.hear(OTHER, outcome(FAIL, priority=4))
     assert [(one.metric_name, one.status) for one in listener.results()] == [
         (LOSSLESS, FAIL),
         (LOSSY, PASS),
@@ -119,7 +120,7 @@ def test_what_was_planned_and_never_heard_of_is_not_pass():
     listener = Listener(None, RUN)
     assert not listener.all_passed(), "nothing measured is not PASS"
     listener.plan(PLANNED)
-    listener.hear(outcome(PASS, priority=4))
+    listener.hear(OTHER, outcome(PASS, priority=4))
     assert listener.unheard == [PLANNED], listener.unheard
     assert not listener.all_passed(), "an item without a verdict is not PASS"
     listener.miss(PLANNED, "the switch went away")
@@ -132,7 +133,7 @@ def test_a_verdict_is_not_replaced_by_what_breaks_later():
     """A failing teardown after a verdict is no second verdict."""
     listener = Listener(None, RUN)
     listener.plan(PLANNED)
-    listener.hear(outcome(PASS))
+    listener.hear(PLANNED, outcome(PASS))
     listener.miss(PLANNED, "teardown broke")
     assert listener.all_passed(), listener.results()
 

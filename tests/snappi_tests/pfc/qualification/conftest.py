@@ -10,6 +10,7 @@ from importlib.util import find_spec
 
 import pytest
 
+from tests.common.pfc.cases import check_sets, parse_set, select, targets
 from tests.common.pfc.dut import Dut
 from tests.common.pfc.errors import QualificationError
 from tests.common.pfc.journal import Journal
@@ -17,7 +18,7 @@ from tests.common.pfc.plan import plan_port, connected_port
 from tests.common.pfc.polling import open_clock
 from tests.common.pfc.records import RecordsUnwritable
 from tests.common.pfc.run import Qualifier
-from tests.snappi_tests.pfc.qualification.files.session import Session
+from tests.snappi_tests.pfc.qualification.files.session import Session, read_target, write_target
 from tests.snappi_tests.pfc.qualification.files.summary import write_summary
 
 SESSION_KEY = pytest.StashKey[Session]()
@@ -35,10 +36,28 @@ def pytest_addoption(parser):
     )
     group.addoption("--pfc-tx-port", default=None, metavar="PORT", help="port that data enters (default: chosen)")
     group.addoption(
+        "--pfc-ip-version", default="4", choices=["4", "6"], help="IP version of the data (default: 4)"
+    )
+    group.addoption(
         "--pfc-results", default=None, metavar="DIR", help="folder for records (default: results/<run id>)"
     )
     group.addoption(
         "--pfc-run-id", default=None, metavar="ID", help="joins the parts of one run (default: from time and process)"
+    )
+    group.addoption(
+        "--pfc-scenario",
+        action="append",
+        default=[],
+        metavar="CASE",
+        help="plan ids or names of the test cases to run, e.g. PFC-1,global-pause; may be repeated (default: all)",
+    )
+    group.addoption(
+        "--pfc-set",
+        action="append",
+        default=[],
+        metavar="PRIORITIES",
+        help="priorities to pause together, e.g. 3,4: lossless ones in PFC-2, lossy ones in PFC-3; may be repeated "
+        "(default: all lossless ones, all lossy ones)",
     )
 
 
@@ -47,7 +66,13 @@ def pytest_configure(config):
     if config.getoption("dist", "no") != "no" or config.getoption("numprocesses", None):
         raise pytest.UsageError("a testbed is measured by one process at a time: start pytest without -n")
     config.addinivalue_line("markers", "pfc_case(case): the test case of the PFC test plan that a test carries out")
-    config.stash[SESSION_KEY] = Session(config.getoption("pfc_run_id"), config.getoption("pfc_results"))
+    session = Session(config.getoption("pfc_run_id"), config.getoption("pfc_results"))
+    try:
+        session.cases = select(",".join(config.getoption("pfc_scenario")).replace(" ", "").split(","))
+        session.sets = [parse_set(text) for text in config.getoption("pfc_set")]
+    except QualificationError as error:
+        raise pytest.UsageError(str(error)) from None
+    config.stash[SESSION_KEY] = session
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -67,9 +92,33 @@ def _plan(session):
     try:
         if not session.config.option.collectonly:
             check_api(lab.tbinfo, lab.duthosts[0])
-        session.config.stash[SESSION_KEY].plan = lab.port_plan
-    except LabError as error:
+        ours = session.config.stash[SESSION_KEY]
+        ours.plan = lab.port_plan
+        check_sets(ours.sets, ours.cases, ours.plan.subject.qos)
+    except (LabError, QualificationError) as error:
         raise pytest.UsageError(str(error)) from None
+
+
+def pytest_generate_tests(metafunc):
+    """One item for each set of priorities that a test case is about."""
+    if "pfc_target" not in metafunc.fixturenames:
+        return
+    marker = metafunc.definition.get_closest_marker("pfc_case")
+    plan = metafunc.config.stash[SESSION_KEY].plan
+    if plan is None:  # the port is known when the tests run
+        metafunc.parametrize("pfc_target", [None], ids=["-"])
+        return
+    found = targets(marker.args[0], plan.subject.qos, metafunc.config.stash[SESSION_KEY].sets)
+    metafunc.parametrize("pfc_target", [write_target(plan.subject.qos.device, target) for target in found])
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leaves out the test cases that were not asked for."""
+    chosen = config.stash[SESSION_KEY].cases
+    left = [item for item in items if (case := item.get_closest_marker("pfc_case")) and case.args[0] not in chosen]
+    if left:
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if item not in left]
 
 
 def pytest_collection_finish(session):
@@ -123,9 +172,8 @@ def pfc_bench(request, duthosts, tbinfo, snappi_api, get_snappi_ports):
     try:
         if ours.plan is None:
             ports = [connected_port(port) for port in get_snappi_ports]
-            ours.plan = plan_port(
-                dut, ports, request.config.getoption("pfc_port"), request.config.getoption("pfc_tx_port")
-            )
+            rx, tx, ip = (request.config.getoption(name) for name in ("pfc_port", "pfc_tx_port", "pfc_ip_version"))
+            ours.plan = plan_port(dut, ports, rx, tx, int(ip))
             ours.announce()
         lab = ours.plan.lab(dut, snappi_api, open_clock(tbinfo.get("clock")))
         with Journal(dut.host, ours.run_id).watchdog_stopped():
@@ -138,17 +186,35 @@ def pfc_bench(request, duthosts, tbinfo, snappi_api, get_snappi_ports):
 
 @pytest.fixture
 def pfc_qualify(request, pfc_bench):
-    """`pfc_qualify(case, "vtb-t0-01|3")` carries out a test case of the plan and fails the test unless every verdict
+    """`pfc_qualify(case, "vtb-t0-01|3,4")` carries out a test case of the plan and fails the test unless every verdict
     is PASS."""
+    ours = request.config.stash[SESSION_KEY]
 
-    def qualify(case, dut_and_priority):
-        outcome = pfc_bench.qualify(case, int(dut_and_priority.split("|")[1]))
-        request.config.stash[SESSION_KEY].listener.hear(outcome)
-        messages = list(dict.fromkeys(message for verdict in outcome.verdicts for message in verdict.messages))
+    def qualify(case, dut_and_target):
+        chosen = [read_target(dut_and_target)] if dut_and_target else _targets_now(ours, case)
+        if not chosen:
+            reason = f"{case.plan_id} needs several lossless priorities; the port has one"
+            ours.impossible(request.node.nodeid, reason)
+            pytest.skip(reason)
+        messages = {}
+        for target in chosen:
+            outcome = pfc_bench.qualify(case, target)
+            ours.heard(request.node.nodeid, outcome)
+            messages |= dict.fromkeys(message for verdict in outcome.verdicts for message in verdict.messages)
         if messages:
             pytest.fail("\n".join(messages), pytrace=False)
 
     return qualify
+
+
+def _targets_now(ours, case):
+    """What a test case is about where the port was not known when tests were collected."""
+    qos = ours.plan.subject.qos
+    try:
+        check_sets(ours.sets, ours.cases, qos)
+    except QualificationError as error:
+        pytest.fail(str(error), pytrace=False)
+    return targets(case, qos, ours.sets)
 
 
 def _reporting():

@@ -6,13 +6,26 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.common.pfc.cases import PLAN, SINGLE_LOSSLESS, Target
 from tests.common.pfc.listener import METRICS, Listener, Planned
 from tests.common.pfc.plan import PortPlan
 from tests.common.pfc.records import RecordWriter, RunLabels, new_run_id
+from tests.common.pfc.run import Outcome
 from tests.common.pfc.scenario import PlanCase
 
 UNKNOWN = "unknown"
-PARAMETER = "enum_one_dut_lossless_prio"
+PARAMETERS = ("enum_one_dut_lossless_prio", "pfc_target")
+WHOLE_PORT = "all"
+
+
+def write_target(device: str, target: Target) -> str:
+    """A target as a test's parameter has it: `vtb-t0-01|3,4`, or `vtb-t0-01|all` for the whole port."""
+    return f"{device}|{','.join(map(str, target)) or WHOLE_PORT}"
+
+
+def read_target(text: str) -> Target:
+    """What `write_target` wrote, and sonic-mgmt's `vtb-t0-01|3`."""
+    return tuple(int(part) for part in text.split("|")[1].split(",") if part != WHOLE_PORT)
 
 
 class Session:
@@ -23,6 +36,8 @@ class Session:
         self.run_id = run_id or new_run_id()
         self.folder = Path(folder or Path("results") / self.run_id).absolute()
         self.plan: PortPlan | None = None
+        self.cases: tuple[PlanCase, ...] = PLAN
+        self.sets: list[Target] = []
         self.began = False
         self.listener = Listener(None, RunLabels(self.run_id, "", UNKNOWN, UNKNOWN))
         self.notes: list[str] = []
@@ -47,6 +62,7 @@ class Session:
         state = self.plan.state
         labels = RunLabels(self.run_id, self._testbed, state.os_version, state.hwsku)
         self.listener.announce(state.device, labels)
+        self.notes += self.plan.remarks
 
     def open_report(self, listener_class: Any) -> None:
         """Opens the reporting end of the run: `test_reporting.pfc.listener.Listener`, or None where it is not there."""
@@ -56,8 +72,18 @@ class Session:
         self._report = listener_class(self.folder, say=self.notes.append)
         self._report.start({"run_id": self.run_id, "testbed": self._testbed, **self._left_out()})
         self._report.expect(
-            sorted({(one.device, one.port, metric) for one in self.listener.planned for metric in METRICS})
+            sorted({(one.device, one.port, metric) for one in self.listener.planned for metric in METRICS
+                    if UNKNOWN not in (one.device, one.port)})
         )
+
+    def heard(self, nodeid: str, outcome: Outcome) -> None:
+        """An item ended with verdicts."""
+        self.listener.hear(self._items[nodeid], outcome)
+
+    def impossible(self, nodeid: str, reason: str) -> None:
+        """An item turned out to be about nothing on this port: it owes no verdict, and the user is told."""
+        self.listener.withdraw(self._items.pop(nodeid))
+        self.notes.append(reason)
 
     def broken(self, nodeid: str, cause: str, after: bool = False) -> None:
         """Something around an item broke; that is its ERROR unless it has a verdict already.
@@ -76,10 +102,7 @@ class Session:
             Whether every planned item was measured and is PASS, and its verdict kept.
         """
         for planned in self.listener.unheard:
-            self.listener.miss(
-                planned,
-                f"{planned.device} {planned.port} priority {planned.priority}: the run ended before it was measured",
-            )
+            self.listener.miss(planned, f"{planned.where}: the run ended before it was measured")
         self.notes += dict.fromkeys(self.listener.lost)
         if self._report is not None:
             outcome = self._report.finish()
@@ -91,26 +114,45 @@ class Session:
         return self.listener.all_passed()
 
     def _left_out(self) -> dict[str, str]:
-        """What the report says of lossless priorities that were not selected: the verdicts do not speak for them."""
-        if self.plan is None:
-            return {}
-        qos, selected = self.plan.subject.qos, {one.priority for one in self.listener.planned}
-        left = ", ".join(str(priority) for priority in qos.lossless if priority not in selected)
-        if not left:
-            return {}
-        self.notes.append(
-            f"the verdicts do not speak for {qos.device} {qos.port} priority {left}: lossless, but not selected"
-        )
-        return {"lossless_priorities_not_selected": left}
+        """What the report says of the data, of the port's configuration, and of test cases and lossless priorities that
+        were not selected: the verdicts do not speak for them."""
+        planned, left = self.listener.planned, dict[str, str]()
+        if self.plan is not None:
+            left["ip_version"] = str(self.plan.subject.ip_version)
+            left |= {"remarks": "; ".join(self.plan.remarks)} if self.plan.remarks else {}
+        cases = [case for case in PLAN if case not in {one.case for one in planned}]
+        if cases:
+            left["plan_ids_not_selected"] = ", ".join(case.plan_id for case in cases)
+            listed = ", ".join(f"{case.plan_id} ({case.name})" for case in cases)
+            self.notes.append(f"the verdicts do not speak for {listed}: not selected, or not possible on this port")
+        priorities = self._priorities_left_out(planned)
+        if priorities:
+            left["lossless_priorities_not_selected"] = priorities
+        return left
+
+    def _priorities_left_out(self, planned: Sequence[Planned]) -> str:
+        """Lossless priorities that the first test case, where it was selected, should have been carried out for."""
+        alone = {one.target for one in planned if one.case is SINGLE_LOSSLESS}
+        if self.plan is None or not alone:
+            return ""
+        qos = self.plan.subject.qos
+        left = ", ".join(str(priority) for priority in qos.lossless if (priority,) not in alone)
+        if left:
+            self.notes.append(
+                f"the verdicts do not speak for {qos.device} {qos.port} priority {left}: lossless, but not selected"
+            )
+        return left
 
     def _planned(self, item: Any) -> Planned | None:
         """The verdict that an item owes: its marker `pfc_case` says for which test case, its parameter for which
-        priority."""
+        target. Nothing, if there is no target on this port."""
         marker = item.get_closest_marker("pfc_case")
         parameters = getattr(getattr(item, "callspec", None), "params", {})
-        if marker is None or PARAMETER not in parameters:
+        texts = [parameters[name] for name in PARAMETERS if name in parameters]
+        if marker is None or not texts or not isinstance(texts[0], str | None):
             return None
-        device, _, priority = str(parameters[PARAMETER]).partition("|")
-        port = self.plan.subject.pair.rx.port if self.plan is not None else "unknown"
+        port = self.plan.subject.pair.rx.port if self.plan is not None else UNKNOWN
         case: PlanCase = marker.args[0]
-        return Planned(device, port, int(priority), case)
+        if texts[0] is None:  # the port was not known when tests were collected
+            return Planned(UNKNOWN if self.plan is None else self.plan.state.device, port, (), case)
+        return Planned(texts[0].split("|")[0], port, read_target(texts[0]), case)

@@ -1,0 +1,83 @@
+"""The test plan's documentation, the plan in the code and the tests agree."""
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.common.pfc import cases
+from tests.common.pfc.cases import PLAN, targets
+from tests.common.pfc.dut import Dut
+from tests.common.pfc.plan import plan_port
+from tests.common.pfc.run import Qualifier
+from tests.common.pfc.scenario import PlanCase
+from tests.common.pfc.verdict import Status
+from tests.common.unit_tests.pfc.fakes import FakeApi, FakeClock, FakeHost, FakeWorld
+from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+PAGES = ROOT / "docs/testplan"
+SUITE = ROOT / "tests/snappi_tests/pfc/qualification"
+ROW = re.compile(r"^\| \[([A-Z0-9-]+)\]\(([a-z0-9-]+\.md)\) \| [^|]+ \| `([a-z_]+\.py)::([a-z_]+)` \|$", re.MULTILINE)
+
+
+def documented() -> dict[str, tuple[str, str, str]]:
+    """Plan id -> page, test file and test, as the table of the test plan has them."""
+    rows = ROW.findall((PAGES / "README.md").read_text(encoding="utf-8"))
+    assert len(rows) == len({row[0] for row in rows}), "a plan id is documented twice"
+    return {plan_id: (page, file, test) for plan_id, page, file, test in rows}
+
+
+def section(plan_id: str, name: str) -> str:
+    """What a page says under a heading."""
+    text = (PAGES / documented()[plan_id][0]).read_text(encoding="utf-8")
+    return text.split(f"\n## {name}\n")[1].split("\n## ")[0]
+
+
+def written() -> dict[str, tuple[str, str]]:
+    """Plan id -> test file and test, as the markers `pfc_case` in the suite have them."""
+    found = {}
+    for path in sorted(SUITE.glob("test_*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            for decorator in node.decorator_list if isinstance(node, ast.FunctionDef) else ():
+                if isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == "pytest.mark.pfc_case":
+                    case = getattr(cases, ast.unparse(decorator.args[0]))
+                    assert case.plan_id not in found, f"two tests carry out {case.plan_id}"
+                    found[case.plan_id] = (path.name, node.name)
+    return found
+
+
+def test_every_test_case_has_a_page_and_a_test() -> None:
+    assert list(documented()) == [case.plan_id for case in PLAN]
+    assert {plan_id: row[1:] for plan_id, row in documented().items()} == written()
+    pages = {path.name for path in PAGES.glob("*.md")} - {"README.md"}
+    assert pages == {row[0] for row in documented().values()}
+
+
+@pytest.mark.parametrize("case", PLAN, ids=lambda case: case.plan_id)
+def test_a_page_names_its_case_and_exactly_the_checks_that_are_made(case: PlanCase) -> None:
+    text = (PAGES / documented()[case.plan_id][0]).read_text(encoding="utf-8")
+    constant = next(name for name, value in vars(cases).items() if value is case)
+    assert text.startswith(f"# {case.plan_id}: "), text[:40]
+    assert f"`{constant}` in `tests/common/pfc/cases.py`; scenario `{case.name}`;" in text
+    rows = re.findall(r"^\| `([a-z-]+)` \|", section(case.plan_id, "Checks"), re.MULTILINE)
+    assert len(rows) == len(set(rows)), "a check is documented twice"
+    assert set(rows) == checks_made(case)
+
+
+def checks_made(case: PlanCase) -> set[str]:
+    """The names of all checks of a case on a healthy switch, where every one of them is made."""
+    world = FakeWorld()
+    plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, "Ethernet0", None)
+    qualifier = Qualifier(plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world)))
+    outcome = qualifier.qualify(case, targets(case, plan.subject.qos)[0])
+    made = [check for verdict in outcome.verdicts for check in verdict.checks]
+    assert {check.status for check in made} == {Status.PASS}, [verdict.messages for verdict in outcome.verdicts]
+    return {check.name for check in made}
+
+
+@pytest.mark.parametrize("case", PLAN, ids=lambda case: case.plan_id)
+def test_the_faults_of_a_page_name_checks_that_it_has(case: PlanCase) -> None:
+    rows = set(re.findall(r"^\| `([a-z-]+)` \|", section(case.plan_id, "Checks"), re.MULTILINE))
+    named = set(re.findall(r"`([a-z]+(?:-[a-z]+)+)`", section(case.plan_id, "Faults that it catches")))
+    assert named <= rows | {"watchdog-stopped", "vtb-t"}, named - rows

@@ -1,0 +1,80 @@
+"""What every check is made of: where it looked, the metric that it counts for, what a flow owes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from .arithmetic import due_frames
+from .measurement import Measurement, Subject
+from .scenario import named
+from .traffic import FlowStats, Role
+from .verdict import LOSSLESS, LOSSY, Check, Status
+
+LOAD_TOLERANCE = 0.01  # for a generator's own clock and start-up; a flow that was held falls short by far more
+COUNT_TOLERANCE = 0.01  # for what a generator itself counts while it starts and stops
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a check looked, the metric that it counts for, and the one priority that it is about, if there is one."""
+
+    where: str
+    metric_name: str
+    priority: int | None = None
+
+
+def at_priority(subject: Subject, priority: int) -> Place:
+    """A priority of the port under test."""
+    return Place(subject.where(priority), _metric(subject, priority), priority)
+
+
+def at_port(subject: Subject, port: str) -> Place:
+    """A whole port: what is wrong with it concerns the lossless metric, and through its ERROR the other one."""
+    return Place(subject.where(port=port), LOSSLESS)
+
+
+def at_tested(run: Measurement) -> Place:
+    """What the storm is about: one priority, several together, or the port under test."""
+    subject, paused = run.subject, run.scenario.paused
+    if not paused:
+        return at_port(subject, subject.pair.rx.port)
+    if len(paused) == 1:
+        return at_priority(subject, paused[0])
+    return Place(f"{subject.where()} {named(paused)}", _metric(subject, paused[0]))
+
+
+def required(name: str, place: Place, met: bool, expected: str, seen: int | str) -> Check:
+    """A check of the switch: FAIL when it is not met."""
+    return _check(name, place, Status.PASS if met else Status.FAIL, expected, seen)
+
+
+def needed(name: str, place: Place, met: bool, expected: str, seen: int | str) -> Check:
+    """A check of the measurement itself: ERROR when it is not met."""
+    return _check(name, place, Status.PASS if met else Status.ERROR, expected, seen)
+
+
+def flows_of(flows: Iterable[FlowStats], *roles: Role) -> list[FlowStats]:
+    """Those flows that have one of `roles`."""
+    return [flow for flow in flows if flow.plan.role in roles]
+
+
+def priority_of(flow: FlowStats) -> int:
+    """The priority of a data flow."""
+    assert flow.plan.priority is not None, f"flow {flow.plan.name} carries no priority"
+    return flow.plan.priority
+
+
+def least_load(run: Measurement, flow: FlowStats) -> int:
+    """Frames that a data flow sends when nothing holds it, less what the generator's start and clock may cost."""
+    speed_mbps, scenario = run.subject.pair.speed_mbps, run.scenario
+    due = due_frames(flow.plan.percent or 0, scenario.frame_bytes, speed_mbps, scenario.data_s)
+    return round(due * (1 - LOAD_TOLERANCE))
+
+
+def _metric(subject: Subject, priority: int) -> str:
+    return LOSSLESS if priority in subject.qos.lossless else LOSSY
+
+
+def _check(name: str, place: Place, status: Status, expected: str, seen: int | str) -> Check:
+    return Check(name, place.metric_name, status, expected, seen, place.where, place.priority)

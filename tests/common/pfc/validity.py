@@ -1,0 +1,82 @@
+"""Whether a run was a measurement at all. If not, nothing is judged: ERROR, with the cause."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from .measurement import Measurement
+from .places import Place, at_port, at_priority, at_tested, flows_of, least_load, needed, priority_of
+from .sonic_text import changed
+from .traffic import Role
+from .verdict import LOSSLESS, Check, Status
+
+
+def validity(run: Measurement) -> list[Check]:
+    """Reasons why the run was no measurement: checks with status ERROR only, best cause first. Empty for a good run."""
+    made = [*_watchdog(run), *_links(run), *_counters_kept(run), *_storm_ran(run), *_load_applied(run)]
+    return [one for one in made if one.status is not Status.PASS]
+
+
+def _watchdog(run: Measurement) -> Iterator[Check]:
+    """The watchdog must not have acted: it drops what the pause should hold."""
+    storms = run.storms_detected()
+    for queue in sorted({*storms, *run.stormed()}):
+        port, _, priority = queue.partition(":")
+        place = Place(f"{run.subject.pair.rx.device} {port} priority {priority}", LOSSLESS)
+        seen = f"{storms[queue]} detected" if queue in storms else "the queue still in storm"
+        seen = f"a watchdog that detected a storm although it was stopped ({seen})"
+        yield needed("watchdog-stopped", place, False, "a stopped watchdog", seen)
+    configured = {*run.before.watchdog_ports, *run.during.watchdog_ports}
+    for port in (run.subject.pair.rx.port, run.subject.pair.tx.port):
+        expected = f"no row PFC_WD|{port} in CONFIG_DB after `pfcwd stop`"
+        yield needed("watchdog-stopped", at_port(run.subject, port), port not in configured, expected, "one")
+
+
+def _links(run: Measurement) -> Iterator[Check]:
+    for port in (run.subject.pair.rx.port, run.subject.pair.tx.port):
+        for moment, counters in (("before", run.before), ("in", run.during)):
+            state = counters.interfaces.get(port)
+            seen = "up" if state is not None and state.oper_up else "down"
+            yield needed("link-up", at_port(run.subject, port), seen == "up", f"the link up {moment} the storm", seen)
+
+
+def _counters_kept(run: Measurement) -> Iterator[Check]:
+    """Counters only grow, from 0; one that fell was cleared in between, and what it gained is unknown."""
+    pair, readings = run.subject.pair, (run.before, run.during, run.after)
+    ways = (
+        (pair.rx.port, "receive", [reading.pfc_rx for reading in readings]),
+        (pair.tx.port, "send", [reading.pfc_tx for reading in readings]),
+    )
+    for port, way, counts in ways:
+        place, least = at_port(run.subject, port), min(min(count.get(port, (0,))) for count in counts)
+        yield needed("counters-kept", place, least >= 0, f"PFC {way} counters from 0 on", least)
+        fell = -min(min(changed(early, late, port)) for early, late in pairwise(counts))
+        expected = f"PFC {way} counters that were not cleared in the run"
+        yield needed("counters-kept", place, fell <= 0, expected, f"one that fell by {fell}")
+
+
+def _storm_ran(run: Measurement) -> Iterator[Check]:
+    """The storm must have lasted: so many pause frames that the pause cannot have lapsed on average. And it must have
+    stopped when it was told to."""
+    place = at_tested(run)
+    least, sent = run.scenario.least_storm_frames(run.subject.pair.speed_mbps), run.storm.frames_tx
+    yield needed("storm-ran", place, sent >= least, f"a storm of at least {least} pause frames", sent)
+    seen = "running" if run.storm.transmitting else "stopped"
+    yield needed("storm-running", place, seen == "running", "the storm running when frames were counted", seen)
+    seen = "running" if run.storm_stopped.transmitting else "stopped"
+    yield needed("storm-stopped", place, seen == "stopped", "the storm stopped before held frames were counted", seen)
+
+
+def _load_applied(run: Measurement) -> Iterator[Check]:
+    """What was due must have been sent; where the switch may have held it, anything is enough here: the rest is
+    judged."""
+    pfc_sent = run.pfc_sent()
+    for phase, stats in (("in the storm", run.paused), ("after the storm", run.resumed)):
+        for flow in flows_of(stats.values(), Role.TEST, Role.BACKGROUND):
+            priority = priority_of(flow)
+            meant_to_be_held = run.scenario.holds and flow.plan.role is Role.TEST
+            may_be_held = meant_to_be_held or (stats is run.paused and pfc_sent[priority] > 0)
+            least = 1 if may_be_held else least_load(run, flow)
+            place, expected = at_priority(run.subject, priority), f"at least {least} frames sent {phase}"
+            yield needed("load-applied", place, flow.frames_tx >= least, expected, flow.frames_tx)
