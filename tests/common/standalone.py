@@ -16,7 +16,7 @@ from tests.common.devices.sonic import SonicHost
 from tests.common.errors import LabError, RunAnsibleModuleFail
 from tests.common.pfc.dut import Dut
 from tests.common.pfc.errors import QualificationError
-from tests.common.pfc.plan import PortPlan, plan_port, connected_port
+from tests.common.pfc.plan import LabFacts, PortPlan, Wish, connected_port, plan_device
 from tests.common.snappi_tests.port import PortFacts, generator_ports
 from tests.common.testbed import TestbedEntry, TestbedInfo
 
@@ -80,13 +80,15 @@ class StandaloneLab:
 
     @cached_property
     def port_plan(self) -> PortPlan:
-        """What is measured on the first switch, with the options `--pfc-port`, `--pfc-tx-port` and
+        """What is measured for the first switch, with the options `--pfc-port`, `--pfc-tx-port` and
         `--pfc-ip-version` where they exist."""
         ports = [connected_port(port) for port in self.generator_ports]
         rx, tx = (self._config.getoption(option, default=None) for option in ("pfc_port", "pfc_tx_port"))
         ip_version = int(self._config.getoption("pfc_ip_version", default=4))
+        links = self.conn_graph_facts["device_conn"]
+        facts = LabFacts(self.tbinfo, lambda name: Dut(self.duthosts[name]), ports, links)
         try:
-            return plan_port(Dut(self.duthosts[0]), ports, rx, tx, ip_version)
+            return plan_device(facts, self.tbinfo["duts"][0], Wish(rx, tx, ip_version))
         except QualificationError as error:
             raise LabError(str(error)) from error
 

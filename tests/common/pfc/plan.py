@@ -3,8 +3,8 @@ cannot be."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .dut import Dut, SwitchState
@@ -15,19 +15,21 @@ from .polling import Clock
 from .ports import ConnectedPort, choose_pair, hosts_behind
 from .preflight import Lab
 from .qos import check_same_classes, read_port_qos, read_shared_buffer, remarks
+from .replacement import Links, choose_device
 from .staleness import CounterAges, read_counter_ages
 from .traffic import Generator
 
 
 @dataclass(frozen=True)
 class PortPlan:
-    """A port that can be measured: the switch as it was found, what is measured on it, how old its counters are, and
-    what is remarkable about its configuration."""
+    """A port that can be measured: the switch as it was found, what is measured on it, how old its counters are, what
+    is remarkable, and the T1 that the switch stands for (None: for itself)."""
 
     state: SwitchState
     subject: Subject
     ages: CounterAges
     remarks: tuple[str, ...] = ()
+    on_behalf_of: str | None = None
 
     def lab(self, dut: Dut, api: Any, clock: Clock) -> Lab:
         """What the port is measured with.
@@ -46,6 +48,47 @@ class PortPlan:
         return Lab(self.subject, dut, Generator(api, clock), builder, clock, self.ages)
 
 
+@dataclass(frozen=True)
+class Wish:
+    """What the user asks to be measured: the port under test (None: the first), the port that data enters (None: chosen
+    by `choose_pair`), the IP version of the data."""
+
+    port_under_test: str | None = None
+    tx_port: str | None = None
+    ip_version: int = 4
+
+
+@dataclass(frozen=True)
+class LabFacts:
+    """What is known of a testbed.
+
+    Attributes:
+        testbed: its entry (`tbinfo`).
+        dut_of: its switches by name.
+        ports: its switches' ports with a traffic generator behind them.
+        links: `device_conn` of `conn_graph_facts`.
+    """
+
+    testbed: Mapping[str, Any]
+    dut_of: Callable[[str], Dut]
+    ports: Sequence[ConnectedPort]
+    links: Links
+
+
+def plan_device(facts: LabFacts, device: str, wish: Wish) -> PortPlan:
+    """Plans what is measured for a device under test: on it, or on the replacement of a T1.
+
+    Raises:
+        QualificationError: nothing can be measured for it; the sentence says why.
+    """
+    chosen = choose_device(facts.testbed, device, lambda name: facts.dut_of(name).state(), facts.ports, facts.links)
+    plan = _plan(chosen.state, facts.ports, wish)
+    if chosen.on_behalf_of is None:
+        return plan
+    remark = f"{chosen.on_behalf_of} is a T1: {chosen.device} is measured on its behalf, a T0 of its model and build"
+    return replace(plan, on_behalf_of=chosen.on_behalf_of, remarks=(remark, *plan.remarks))
+
+
 def plan_port(
     dut: Dut, ports: Sequence[ConnectedPort], port_under_test: str | None, tx_port: str | None, ip_version: int = 4
 ) -> PortPlan:
@@ -61,20 +104,23 @@ def plan_port(
     Raises:
         QualificationError: the port cannot be measured; the sentence says why.
     """
-    state = dut.state()
-    own = [port for port in ports if port.device == dut.name]
-    pair = choose_pair(own, port_under_test, tx_port, state.interfaces)
-    qos = read_port_qos(state.config_db, dut.name, pair.rx.port)
-    check_same_classes(qos, read_port_qos(state.config_db, dut.name, pair.tx.port))
+    return _plan(dut.state(), ports, Wish(port_under_test, tx_port, ip_version))
+
+
+def _plan(state: SwitchState, ports: Sequence[ConnectedPort], wish: Wish) -> PortPlan:
+    device, config_db = state.device, state.config_db
+    own = [port for port in ports if port.device == device]
+    pair = choose_pair(own, wish.port_under_test, wish.tx_port, state.interfaces)
+    qos = read_port_qos(config_db, device, pair.rx.port)
+    check_same_classes(qos, read_port_qos(config_db, device, pair.tx.port))
     if not qos.lossless:
         raise QualificationError(
-            f"{dut.name} {pair.rx.port} has no lossless priority: PORT_QOS_MAP|{pair.rx.port} has no pfc_enable"
+            f"{device} {pair.rx.port} has no lossless priority: PORT_QOS_MAP|{pair.rx.port} has no pfc_enable"
         )
-    hosts_behind(pair, state.config_db, ip_version)
+    hosts_behind(pair, config_db, wish.ip_version)
     _router_mac(state)
-    subject = Subject(pair, qos, read_shared_buffer(state.config_db, dut.name, state.asic), state.asic, ip_version)
-    ages = read_counter_ages(state.config_db, dut.name)
-    return PortPlan(state, subject, ages, tuple(remarks(state.config_db, qos)))
+    subject = Subject(pair, qos, read_shared_buffer(config_db, device, state.asic), state.asic, wish.ip_version)
+    return PortPlan(state, subject, read_counter_ages(config_db, device), tuple(remarks(config_db, qos)))
 
 
 def _router_mac(state: SwitchState) -> str:

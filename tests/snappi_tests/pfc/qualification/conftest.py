@@ -14,7 +14,7 @@ from tests.common.pfc.cases import check_sets, parse_set, select, targets
 from tests.common.pfc.dut import Dut
 from tests.common.pfc.errors import QualificationError
 from tests.common.pfc.journal import Journal
-from tests.common.pfc.plan import plan_port, connected_port
+from tests.common.pfc.plan import LabFacts, Wish, connected_port, plan_device
 from tests.common.pfc.polling import open_clock
 from tests.common.pfc.records import RecordsUnwritable
 from tests.common.pfc.run import Qualifier
@@ -164,17 +164,18 @@ def pytest_terminal_summary(terminalreporter, config):
 
 
 @pytest.fixture(scope="module")
-def pfc_bench(request, duthosts, tbinfo, snappi_api, get_snappi_ports):
+def pfc_bench(request, duthosts, tbinfo, snappi_api, get_snappi_ports, conn_graph_facts):
     """A qualifier for the port under test. Its watchdog is stopped, and afterwards as it was before the first run."""
     ours = request.config.stash[SESSION_KEY]
-    dut = Dut(duthosts[0])
     cause = ""
     try:
         if ours.plan is None:
             ports = [connected_port(port) for port in get_snappi_ports]
             rx, tx, ip = (request.config.getoption(name) for name in ("pfc_port", "pfc_tx_port", "pfc_ip_version"))
-            ours.plan = plan_port(dut, ports, rx, tx, int(ip))
+            facts = LabFacts(tbinfo, lambda name: Dut(duthosts[name]), ports, conn_graph_facts["device_conn"])
+            ours.plan = plan_device(facts, duthosts[0].hostname, Wish(rx, tx, int(ip)))
             ours.announce()
+        dut = Dut(duthosts[ours.plan.state.device])
         lab = ours.plan.lab(dut, snappi_api, open_clock(tbinfo.get("clock")))
         with Journal(dut.host, ours.run_id).watchdog_stopped():
             yield Qualifier(lab)

@@ -60,7 +60,8 @@ class Session:
         """The switch is known: what all its records carry."""
         assert self.plan is not None, "a port has to be planned before its records are announced"
         state = self.plan.state
-        labels = RunLabels(self.run_id, self._testbed, state.os_version, state.hwsku)
+        behalf = {"device.on_behalf_of": self.plan.on_behalf_of} if self.plan.on_behalf_of else {}
+        labels = RunLabels(self.run_id, self._testbed, state.os_version, state.hwsku, behalf)
         self.listener.announce(state.device, labels)
         self.notes += self.plan.remarks
 
@@ -119,6 +120,7 @@ class Session:
         planned, left = self.listener.planned, dict[str, str]()
         if self.plan is not None:
             left["ip_version"] = str(self.plan.subject.ip_version)
+            left |= {"on_behalf_of": self.plan.on_behalf_of} if self.plan.on_behalf_of else {}
             left |= {"remarks": "; ".join(self.plan.remarks)} if self.plan.remarks else {}
         cases = [case for case in PLAN if case not in {one.case for one in planned}]
         if cases:

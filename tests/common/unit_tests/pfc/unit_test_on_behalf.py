@@ -1,0 +1,69 @@
+"""A T1 is measured on the T0 that replaces it, and every record says so."""
+
+import json
+
+import pytest
+
+from tests.common.pfc.cases import SINGLE_LOSSLESS
+from tests.common.pfc.dut import Dut
+from tests.common.pfc.errors import QualificationError
+from tests.common.pfc.plan import LabFacts, Wish, plan_device
+from tests.common.pfc.ports import ConnectedPort
+from tests.common.pfc.run import Outcome
+from tests.common.pfc.verdict import LOSSLESS, Check, PortVerdict, Status
+from tests.common.unit_tests.pfc.fakes import DEVICE, FakeHost, FakeWorld
+from tests.common.unit_tests.pfc.unit_test_session import Item
+from tests.snappi_tests.pfc.qualification.files.session import Session
+
+T1 = "t1-01"
+
+
+def host(name, role):
+    """A switch with a name and a role."""
+    world = FakeWorld()
+    world.config_db["DEVICE_METADATA"]["localhost"] |= {"type": role}
+    fake = FakeHost(world)
+    fake.hostname = name
+    return fake
+
+
+def lab(**entry):
+    """A testbed of a T1 and a T0, all of whose ports have generators behind them."""
+    hosts = {T1: host(T1, "LeafRouter"), DEVICE: host(DEVICE, "ToRRouter")}
+    names = Dut(hosts[DEVICE]).state().config_db["PORT"]
+    ports = [
+        ConnectedPort(DEVICE, port, f"snappi-{1 + place % 2}", f"127.1.0.{1 + place % 2};1;{place}", 100000)
+        for place, port in enumerate(names)
+    ]
+    testbed = {"conf-name": "lab", "duts": [T1, DEVICE], **entry}
+    return LabFacts(testbed, lambda name: Dut(hosts[name]), ports, {})
+
+
+def test_a_t1_is_measured_on_its_replacement(tmp_path):
+    """The plan is about the T0's ports; notes and records name the T1."""
+    plan = plan_device(lab(replacements={T1: [DEVICE]}), T1, Wish("Ethernet0"))
+    assert (plan.state.device, plan.on_behalf_of) == (DEVICE, T1), plan
+    assert plan.subject.pair.rx.device == DEVICE, plan.subject.pair
+    session = Session("run-1", str(tmp_path))
+    session.plan = plan
+    session.begin([Item(3)], "lab")
+    session.announce()
+    check = Check("resumed", LOSSLESS, Status.PASS, "all frames", 7, f"{DEVICE} Ethernet0")
+    verdict = PortVerdict(DEVICE, "Ethernet0", 3, LOSSLESS, [check])
+    session.heard(Item(3).nodeid, Outcome(SINGLE_LOSSLESS, [verdict], {}))
+    record = json.loads((tmp_path / "records.jsonl").read_text().splitlines()[0])
+    assert record["device_id"] == DEVICE and record["labels"] == {"device.on_behalf_of": T1}, record
+    assert any(f"{T1} is a T1: {DEVICE} is measured on its behalf" in note for note in session.notes), session.notes
+
+
+def test_a_t0_is_measured_itself():
+    """Nothing stands for it, and nothing is said."""
+    plan = plan_device(lab(), DEVICE, Wish())
+    assert (plan.state.device, plan.on_behalf_of) == (DEVICE, None), plan
+    assert not any("behalf" in remark for remark in plan.remarks), plan.remarks
+
+
+def test_a_t1_without_a_replacement_is_refused():
+    """In a sentence that says what the entry takes."""
+    with pytest.raises(QualificationError, match=f"{T1} is a T1 .* names no replacement for it"):
+        plan_device(lab(), T1, Wish())
