@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
+from virtual_testbed.dataplane import skip
 from virtual_testbed.dataplane.buffer import Pool
 from virtual_testbed.dataplane.components import Component
 from virtual_testbed.dataplane.events import NEVER, EventLoop
-from virtual_testbed.dataplane.levels import fits
-from virtual_testbed.dataplane.skip import FIRST_CHECK, Skip
+from virtual_testbed.dataplane.skip import Skip
 
 SHORTEST_PS = 10_000_000
 """A shorter stretch is not worth the proof."""
@@ -37,14 +37,8 @@ class Session:
     def __init__(self, loop: EventLoop, regular: Sequence[Component], others: Sequence[Component], end_ps: int,
                  rises: Mapping[Pool, int], budget: Mapping[Pool, int]) -> None:
         self.loop, self.regular, self.others, self.end_ps = loop, regular, others, end_ps
-        self._budget = budget
-        self._used = {pool: pool.used for pool in budget}
-        for pool in budget:
-            pool.outside = rises[pool] + (budget[pool] if len(others) > 1 else 0)
-        for component in others:
-            regime = component.skip.regime
-            if regime is not None and not fits(regime.uses, regime.end_ps):
-                component.skip.forget_regime()
+        self._rises = rises
+        self._most = {pool: pool.used + rises[pool] + more for pool, more in budget.items()}
         leaks = [port.leaks.period_ps(queue) for component in others for port in component.ports for queue in range(8)]
         self._longest_ps = min([NEVER, *(period_ps - 1 for period_ps in leaks if period_ps)])
 
@@ -60,7 +54,7 @@ class Session:
         while until_ps is not None:
             for component in self.others:
                 self.loop.run_apart(component.strand, until_ps)
-            now_ps = until_ps
+            now_ps, self.end_ps = until_ps, min(self.end_ps, self.loop.next_timer_ps - 1)  # a leak may have begun
             until_ps = self._next(now_ps) if now_ps < self.end_ps else None
         for component in self.regular:
             self._begin(component)
@@ -72,7 +66,7 @@ class Session:
         return now_ps
 
     def _begin(self, component: Component) -> None:
-        component.strand.now_ps, component.strand.check_in = self.loop.now_ps, FIRST_CHECK
+        component.strand.now_ps, component.strand.check_in = self.loop.now_ps, skip.FIRST_CHECK
         component.skip.listen()
         with self.loop.apart(component.strand):
             component.skip.schedule()
@@ -88,10 +82,13 @@ class Session:
         return None
 
     def _allows(self, now_ps: int, until_ps: int) -> bool:
-        rises = [component.rises(self._budget, now_ps, until_ps) for component in self.others]
-        return all(pool.used - self._used[pool] + sum(found[pool] for found in rises) <= most
-                   for pool, most in self._budget.items()) and all(
-            component.is_free(self._budget, now_ps, until_ps) for component in self.others)
+        """Whether the others stay within the budget up to then, and no decision of theirs depends on anybody else."""
+        found = [component.rises(self._most, now_ps, until_ps) for component in self.others]
+        for pool, most in self._most.items():
+            pool.ceiling = pool.used + self._rises[pool] + sum(rises[pool] for rises in found)
+            if pool.ceiling > most:
+                return False
+        return all(component.is_free(self._most, now_ps, until_ps) for component in self.others)
 
 
 class Apart:
@@ -127,10 +124,12 @@ class Apart:
         begin_ps = self.loop.now_ps
         if len(self.components) < 2 or last_ps - begin_ps < SHORTEST_PS:
             return False
-        session = self._open(last_ps)
-        end_ps = session.run() if session is not None else begin_ps
-        for pool in _shared(self.components):
-            pool.outside = 0
+        try:
+            session = self._open(last_ps)
+            end_ps = session.run() if session is not None else begin_ps
+        finally:
+            for pool in _shared(self.components):
+                pool.ceiling = 0
         if session is None or end_ps == begin_ps:
             self._count("components that share a pool are near a threshold")
             return False
@@ -150,14 +149,14 @@ class Apart:
         pools, now_ps = _shared(self.components), self.loop.now_ps
         for shorter in SHORTER:
             until_ps = now_ps + (last_ps - now_ps >> shorter)
-            rises = {component: component.rises(pools, now_ps, until_ps) for component in regular}
-            total = {pool: sum(found[pool] for found in rises.values()) for pool in pools}
+            found = [component.rises(pools, now_ps, until_ps) for component in regular]
+            rises = {pool: sum(more[pool] for more in found) for pool in pools}
             for shift in BUDGETS:
-                budget = {pool: max(0, pool.size - pool.used - total[pool]) >> shift for pool in pools}
-                if all(_holds(component, until_ps, {
-                        pool: total[pool] - rises[component][pool] + budget[pool] for pool in pools})
-                        for component in regular):
-                    return Session(self.loop, regular, others, until_ps, total, budget)
+                budget = {pool: max(0, pool.size - pool.used - rises[pool]) >> shift for pool in pools}
+                for pool in pools:
+                    pool.ceiling = pool.used + rises[pool] + budget[pool]
+                if all(component.fits(until_ps) for component in regular):
+                    return Session(self.loop, regular, others, until_ps, rises, budget)
         return None
 
     def _is_regular(self, component: Component, last_ps: int) -> bool:
@@ -167,14 +166,6 @@ class Apart:
         if regime is None or regime.end_ps <= self.loop.now_ps or self._marks.get(component) != component.marks():
             component.skip.find_regime()
         return component.skip.may_skip_to(last_ps)
-
-
-def _holds(component: Component, until_ps: int, outside: Mapping[Pool, int]) -> bool:
-    """Whether a regular component stays as it is up to then when others use so much more of the pools."""
-    for pool, more in outside.items():
-        pool.outside = more
-    regime = component.skip.regime
-    return regime is not None and fits(regime.uses, until_ps)
 
 
 def _shared(components: Sequence[Component]) -> list[Pool]:

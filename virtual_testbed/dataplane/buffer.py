@@ -26,13 +26,14 @@ Kind = TypeVar("Kind", bound=FrameKind)
 
 class Pool:
     """A `BUFFER_POOL`: `used` of `size` shared bytes, `headroom_used` of `headroom_size` (0: groups have headroom of
-    their own). `outside` is what ports that are advanced apart may use beyond that: proofs allow for it.
+    their own). While components are apart no more than `ceiling` can be in use, and proofs allow for that (0: they are
+    not apart).
     """
 
-    __slots__ = ("size", "used", "outside", "headroom_size", "headroom_used")
+    __slots__ = ("size", "used", "ceiling", "headroom_size", "headroom_used")
 
     def __init__(self, config: PoolConfig) -> None:
-        self.used = self.outside = self.headroom_used = 0
+        self.used = self.ceiling = self.headroom_used = 0
         self.configure(config)
 
     def configure(self, config: PoolConfig) -> None:
@@ -76,10 +77,10 @@ class Share:
         return (self.pool.size - self.pool.used) << self.up >> self.down
 
     def limit_with(self, more: int) -> int:
-        """Most shared bytes it may hold when so many bytes more of its pool are used, and those outside."""
+        """Most shared bytes it may hold when so many bytes more of its pool are used, or as many as may be."""
         if self.static_limit is not None:
             return self.static_limit
-        return max(0, self.pool.size - self.pool.used - self.pool.outside - more) << self.up >> self.down
+        return max(0, self.pool.size - max(self.pool.used + more, self.pool.ceiling)) << self.up >> self.down
 
     def rest_over_reserved(self, size: int) -> int:
         """Bytes of a frame of `size` that reserved memory does not hold."""

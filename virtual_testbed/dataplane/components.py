@@ -3,6 +3,7 @@ of shared pools alone.
 """
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 
@@ -10,7 +11,7 @@ from virtual_testbed.dataplane.buffer import Pool, PriorityGroup, Share
 from virtual_testbed.dataplane.events import EventLoop, Strand
 from virtual_testbed.dataplane.flow import Lane
 from virtual_testbed.dataplane.generator import GeneratorSide
-from virtual_testbed.dataplane.levels import is_congested, rises
+from virtual_testbed.dataplane.levels import fits, is_congested, rises
 from virtual_testbed.dataplane.port import Path, SwitchPort, paths_through
 from virtual_testbed.dataplane.skip import Skip
 from virtual_testbed.dataplane.units import WIRE_OVERHEAD_BYTES
@@ -36,23 +37,33 @@ class Component:
         return {share.pool for port in self.ports for share in (*port.pgs, *port.queues)}
 
     @cached_property
+    def _uses(self) -> Counter[Pool]:
+        """How often a frame is charged to a pool: on the way in, on the way out."""
+        return Counter([*{group.pool for port in self.ports for group in port.pgs},
+                        *{queue.pool for port in self.ports for queue in port.queues}])
+
+    @cached_property
     def _paths(self) -> list[Path]:
         return paths_through(self.ports)
 
     def rises(self, pools: Iterable[Pool], now_ps: int, until_ps: int) -> dict[Pool, int]:
         """Most bytes of some pools that it uses up to then beyond those that it uses now."""
+        inflow, regime = self._inflow(self.ports, until_ps - now_ps), self.skip.regime
+        most = {pool: inflow * self._uses[pool] for pool in pools}
+        if regime is None or until_ps > regime.end_ps:
+            return most
+        found = rises(regime.uses, until_ps)
+        return {pool: min(most[pool], found.get(pool, 0)) for pool in pools}
+
+    def fits(self, until_ps: int) -> bool:
+        """Whether it is regular and stays so up to then when pools are as full as `Pool.ceiling` says."""
         regime = self.skip.regime
-        if regime is not None and until_ps <= regime.end_ps:
-            found = rises(regime.uses, until_ps)
-            return {pool: found.get(pool, 0) for pool in pools}
-        inflow = self._inflow(self.ports, until_ps - now_ps)
-        return {pool: inflow if pool in self.pools else 0 for pool in pools}
+        return regime is not None and until_ps <= regime.end_ps and fits(regime.uses, until_ps)
 
     def is_free(self, pools: Iterable[Pool], now_ps: int, until_ps: int) -> bool:
-        """Whether nothing that others do to these pools, as far as `Pool.outside`, can matter here up to then."""
-        regime = self.skip.regime
-        if regime is not None and until_ps <= regime.end_ps:
-            return True  # proven already
+        """Whether nothing that others do to these pools, as far as `Pool.ceiling`, can matter here up to then."""
+        if self.fits(until_ps):
+            return True
         shared, span_ps = set(pools), until_ps - now_ps
         inflow = self._inflow(self.ports, span_ps)
         for port in self.ports:
@@ -79,10 +90,9 @@ class Component:
 
     def marks(self) -> object:
         """What changes when a threshold is reached that a regime says is not."""
-        return ([path.rx_side_drops + path.tx_side_drops for path in self._paths],
+        return ([path.tail_drops + path.pg_drops for path in self._paths],
                 [(group.xoff, group.headroom) for port in self.ports for group in port.pgs],
-                [(port.sender.sending, [item.launched for number, item in enumerate(port.sender.xoff_items)
-                                        if not port.sender.sending >> number & 1]) for port in self.ports])
+                [port.line.moved_ps for port in self.ports])
 
 
 def _stays_below(share: Share, shared: int) -> bool:
@@ -99,21 +109,25 @@ def _most_bytes(paths: Sequence[Path], port: SwitchPort, span_ps: int) -> int:
 
 
 def _is_held(path: Path, until_ps: int) -> bool:
-    """No frame of a path comes up to then: a generator port has all its flows to the group paused, and none under way.
-    """
-    side = path.in_port.peer
+    """No frame of a path comes up to then: none is under way, and its flows are paused by this group alone."""
+    port, side = path.in_port, path.in_port.peer
     if not isinstance(side, GeneratorSide) or any(
             isinstance(frame, Lane) and frame.path is path for _, frame in side.line.flight):
         return False
+    if port.line.controls or port.line.flight or side.receiver.responding:
+        return False  # an XON may be among them
+    others = {priority for number, told in enumerate(port.pg_priorities) if number != path.pg.number
+              for priority in told}
+    own = [priority for priority in port.pg_priorities[path.pg.number] if priority not in others]
     flows = [flow for flow in side.flows if path in flow.paths]
-    return all(flow.is_shut and _paused_until(side, flow.queue_bit) >= until_ps for flow in flows)
+    return all(_paused_until(side, flow.queue_bit, own) >= until_ps for flow in flows)
 
 
-def _paused_until(side: GeneratorSide, queue_bit: int) -> int:
+def _paused_until(side: GeneratorSide, queue_bit: int, priorities: Sequence[int]) -> int:
     """When the pause of a queue of a generator port ends unless a pause frame comes."""
     receiver = side.receiver
-    return max((until_ps for since_ps, until_ps, shuts in zip(receiver.since_ps, receiver.until_ps, receiver.shuts)
-                if since_ps is not None and shuts & queue_bit), default=0)
+    return max((receiver.until_ps[priority] for priority in priorities
+                if receiver.since_ps[priority] is not None and receiver.shuts[priority] & queue_bit), default=0)
 
 
 def components(sides: Sequence[GeneratorSide], ports: Sequence[SwitchPort], starts: Iterable[Path]

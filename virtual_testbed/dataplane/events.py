@@ -127,7 +127,7 @@ class EventLoop:
             self._last_ps = min(until_ps, timer_ps - 1)
             self.watcher.before_span(self._last_ps)
             self._run_traffic()
-            if self.next_timer_ps <= until_ps:
+            if self.next_timer_ps <= min(until_ps, self._last_ps + 1):  # one that ended the span may be gone
                 self._run_instant(self.next_timer_ps)
             elif self._last_ps >= until_ps:
                 break
@@ -148,10 +148,12 @@ class EventLoop:
         mine = Strand(self.watcher, self.now_ps, self.check_in, self.heap, self.awake)
         last_ps, section = self._last_ps, self.section
         self._take(strand)
-        yield
-        strand.now_ps, strand.check_in = self.now_ps, self.check_in
-        self._take(mine)
-        self._last_ps, self.section = min(last_ps, self.next_timer_ps - 1), section
+        try:
+            yield
+        finally:
+            strand.now_ps, strand.check_in = self.now_ps, self.check_in
+            self._take(mine)
+            self._last_ps, self.section = min(last_ps, self.next_timer_ps - 1), section
 
     def run_apart(self, strand: Strand, until_ps: int) -> None:
         """Process the traffic of a strand up to `until_ps`, before which no timer may fire or be set."""

@@ -111,7 +111,9 @@ class Skip(Watcher):
         self.find_regime()
         if self.may_skip_to(last_ps):
             self._try(last_ps)
-        elif not self.otherwise(last_ps):
+        elif self.otherwise(last_ps):
+            self._wait = self.loop.check_in = FIRST_CHECK
+        else:
             self._try(last_ps)
 
     def may_skip_to(self, last_ps: int) -> bool:

@@ -109,6 +109,8 @@ ROUND = replace(LONG, load=Fraction(1), ends=False, storms=1, quanta=STORM, alik
 SLOW = (10_000, 25_000)
 PAIRS = replace(LONG, pairs=True, lapse=True, quanta=(2000, 3000, 500), load=Fraction(2, 5))
 LARGE = (8_000_000, 1_000_000, 300_000), (4_000_000, 1_000_000, 200_000)
+TIGHT = replace(PAIRS, load=Fraction(1), quanta=(300, 1000, 2000), storms=1, ends=False, shares=tuple(
+    Fraction(text) for text in ("1", "3/4", "1/2", "1/3")))
 ALL_SIZES = (8_000_000, 1_000_000, 300_000, 150_000, 60_000), (4_000_000, 200_000, 60_000)
 FAMILIES = {
     "general": Family(responses=True, changes=("stop", "start", "priorities", "hold", "go on", "clear")),
@@ -154,6 +156,11 @@ FAMILIES = {
     "unlike pairs": Family(replace(PAIRS, mixed=True, odd=True), SLOW, ports=(4, 6), frames=6000,
                            span=(3 * MS, 50 * MS), reads=8, watchdog=True, responses=True, pools=ALL_SIZES,
                            faults=(*RECEIVING[:-1], *BUFFERING), changes=(*EVERYTHING, "capture", "end capture")),
+    "tight pairs": Family(TIGHT, SLOW, ports=(4, 6), frames=5000, span=(500 * US, 20 * MS), reads=8, responses=True,
+                          changes=("stop", "start"), pools=((150_000, 60_000, 300_000, 1_000_000), (200_000, 60_000))),
+    "leaking pairs": Family(replace(TIGHT, quanta=(0xFFFF, 20_000), load=Fraction(1, 2)), (10_000,), ports=(4, 6),
+                            frames=6000, span=(4 * MS, 30 * MS), changes=("stop",), reads=3, pools=LARGE,
+                            faults=("pause-leaks", "pause-leaks")),
     "round rows": Family(replace(ROUND, exactly=True), SLOW, switches=(2,), ports=(1, 2), frames=8000, changes=(),
                          reads=8),
 }

@@ -3,14 +3,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from unittest.mock import patch
 
 import pytest
 
-from virtual_testbed.dataplane.advance import components
-from virtual_testbed.tests.dataplane.testbeds import (MS, background, data, line_rate, names, network, storm,
-                                                      switch_config)
+from virtual_testbed.dataplane import apart, skip
+from virtual_testbed.dataplane.apart import Apart
+from virtual_testbed.dataplane.components import components
+from virtual_testbed.dataplane.configuration import BufferProfile, PoolConfig
+from virtual_testbed.faults import BUILT_IN, Scope
+from virtual_testbed.tests.dataplane.testbeds import (MS, SWITCH, US, background, change_port, data, line_rate, names,
+                                                      network, port_name, storm, switch_config)
 
 PAIRS, SPAN_PS = 6, 8 * MS
+SLOW_MBPS = 10_000
+UNLIMITED = BufferProfile("egress_lossless", 0, None, 1 << 40)
 
 
 def pair(number, storm_fps):
@@ -67,3 +74,73 @@ def test_components_are_ports_that_exchange_frames(first, second, expected):
     found = components([], ports, paths)
     assert len(found) == expected and sorted(port.name for _, own in found for port in own) == sorted(
         port.name for port in ports)
+
+
+# ---- two pairs of ports at 10 Gb/s that share a small pool
+
+def shared(first, second, pool_bytes=1_000_000):
+    """The switch; thresholds of the lossless groups of the first and of the second pair (None: static, never met)."""
+    pools = {"ingress": PoolConfig(pool_bytes), "egress_lossless": PoolConfig(1 << 40)}
+    config = switch_config(4, SLOW_MBPS, pools=pools)
+    for number, threshold in enumerate((first, first, second, second)):
+        static = 1 << 40 if threshold is None else None
+        group = BufferProfile("ingress", 0, threshold, static, 165_568, 2288)
+        config = change_port(config, port_name(number), priority_groups={3: group},
+                             queues={queue: UNLIMITED for queue in range(8)})
+    return config
+
+
+def slow(name, tx, rx, per_mille, size=1024):
+    """A lossless flow at so much of the line."""
+    rate = line_rate(size, SLOW_MBPS) * Fraction(per_mille, 1000)
+    return data(name, tx, rx, [3], 3, sizes=(size,), rate_fps=rate)
+
+
+def apart_and_together(config, flows, times, faults=list):
+    """Counters of flows and ports at some instants, with components advanced apart and without."""
+    def counters():
+        net = network(config, flows, faults())
+        net.start_flows(names(flows))
+        found = []
+        for time_ps in times:
+            net.advance_to(time_ps)
+            found += [*flow_counters(net, flows), net.switch_counters(SWITCH).ports]
+        return found, net.statistics().sessions_apart
+    with patch.multiple(skip, FIRST_CHECK=10, LONGEST_CHECK=40), patch.object(apart, "SHORTEST_PS", US):
+        one, sessions = counters()
+        with patch.object(Apart, "advance", lambda self, last_ps: False):
+            other, _ = counters()
+    assert sessions
+    return one, other
+
+
+def test_a_leak_that_begins_while_components_are_apart_is_no_date_to_cross():
+    flows = [slow("a", 0, 1, 397), slow("b", 2, 3, 311), storm("s", 1, {3: 0xFFFF}, 200)]
+
+    def leaks():
+        return [BUILT_IN["pause-leaks"](Scope(SWITCH, port_name(1)), period_ms="1")]
+    one, other = apart_and_together(shared(None, None, 16_000_000), flows, [20 * MS], leaks)
+    assert one == other
+
+
+@pytest.mark.parametrize("end_us", [1420, 1470])
+def test_what_a_component_takes_itself_lowers_its_own_limit(end_us):
+    flows = [slow("a", 0, 1, 937), slow("b", 2, 3, 311, 9000), storm("s", 1, {3: 0x3FFF}, 400)]
+    one, other = apart_and_together(shared(-2, -2), flows, [end_us * US])
+    assert one == other
+
+
+@pytest.mark.parametrize("second", [-3, -2])
+def test_a_regular_component_whose_limit_sinks_is_not_left_behind(second):
+    flows = [slow("a", 0, 1, 499), slow("a2", 0, 1, 491), slow("b", 2, 3, 311, 9000),
+             storm("s", 1, {3: 0x3FFF}, 400)]
+    one, other = apart_and_together(shared(None, second), flows, [300 * US * number for number in range(1, 20)])
+    assert one == other and any(port.pfc_tx[3] for port in one[-1].values())
+
+
+@pytest.mark.parametrize("per_mille", [20, 35, 50])
+def test_a_regular_component_that_fills_is_not_left_behind_when_its_limit_sinks(per_mille):
+    flows = [slow("a", 0, 1, 499), slow("a2", 0, 1, 461), slow("b", 2, 3, per_mille), storm("s", 1, {3: 0x37FF}, 400),
+             storm("keeps", 3, {3: 0xFFFF}, 5960)]
+    one, other = apart_and_together(shared(None, 0), flows, [15 * MS])
+    assert one == other
