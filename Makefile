@@ -6,6 +6,7 @@ TESTBED ?= vtb-t0
 PORT    ?=
 FAULT   ?=
 DEPLOY  ?=
+FORCE   ?=
 TESTBED_FILE ?=
 SCENARIO ?=
 SET     ?=
@@ -18,7 +19,7 @@ export ANSIBLE_HOME := $(CURDIR)/.ansible
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help qualify test differential lint bench docs-images clean
+.PHONY: help qualify restore test differential lint bench docs-images clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -56,6 +57,10 @@ qualify: $(VENV)/.installed  ## qualify a switch: TESTBED=, PORT=, SCENARIO=, SE
 	@$(BIN)/python scripts/qualify.py --testbed '$(TESTBED)' $(if $(PORT),--port '$(PORT)') \
 	    $(if $(TESTBED_FILE),--testbed-file '$(TESTBED_FILE)') $(if $(FAULT),--fault '$(FAULT)') $(if $(DEPLOY),--deploy) \
 	    $(if $(SCENARIO),--scenario '$(SCENARIO)') $(if $(SET),--set '$(SET)') --ip-version '$(IP)'
+
+restore: $(VENV)/.installed  ## stop the traffic of a testbed and put its switches back after a run that died: TESTBED=, FORCE=1
+	@$(BIN)/python scripts/restore.py '$(TESTBED)' $(if $(TESTBED_FILE),--testbed-file '$(TESTBED_FILE)') \
+	    $(if $(FORCE),--force)
 
 test: lint  ## lint, type check and run the project's tests
 	XDG_CACHE_HOME=$(CURDIR)/$(VENV)/cache XDG_CONFIG_HOME=$(CURDIR)/$(VENV)/config \

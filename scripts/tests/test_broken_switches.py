@@ -297,9 +297,10 @@ class Bench:
 def watchdog_stopped(testbed: dict[str, Any]) -> Iterator[Bench]:
     """A bench; the switch's watchdog is stopped meanwhile."""
     host = OpenSsh(testbed["switches"][SWITCH])
+    dut = KnownDut(host)
     try:
-        with Journal(host, "broken").watchdog_stopped():
-            yield Bench(KnownDut(host), testbed)
+        with Journal(host, "broken").watchdog_stopped() as dut.lease:
+            yield Bench(dut, testbed)
     finally:
         host.close()
 

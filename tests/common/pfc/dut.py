@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from . import lease as leases
 from . import sonic_text
 from .errors import QualificationError, SwitchUnreachable
 from .ports import PortState
@@ -131,17 +132,26 @@ class Dut:
         """`host` is an Ansible host object."""
         self.host = host
         self.name = host.hostname
+        self.lease: leases.Lease | None = None  # that each reading of the counters makes last
 
     def state(self) -> SwitchState:
         """Reads configuration, ports and version.
 
         Raises:
+            LeaseLost: another run has the switch.
             QualificationError: a command failed or printed something unexpected.
         """
         outputs = run_batch(
             self.host,
-            {"config": "sonic-cfggen -d --print-data", "ports": "show interfaces status", "version": "show version"},
+            {
+                "lease": leases.LOOK,
+                "config": "sonic-cfggen -d --print-data",
+                "ports": "show interfaces status",
+                "version": "show version",
+            },
         )
+        left = outputs["lease"]
+        leases.refuse_if_taken(self.name, leases.find(self.name, left.text, left.status))
         config_db = parse_config_db(self.host, checked(self.host, "config", outputs))
         version = sonic_text.version_fields(checked(self.host, "version", outputs))
         metadata = config_db.get("DEVICE_METADATA", {}).get("localhost", {})
@@ -158,9 +168,11 @@ class Dut:
         """Reads the counters of all ports, and the queues of the port that is named.
 
         Raises:
+            LeaseLost: this run's lease is not on the switch any more.
             QualificationError: a command failed, or a counter is `N/A`.
         """
-        commands = {
+        held = {} if self.lease is None else {"lease": self.lease.check()}
+        commands = held | {
             "pfc": "show pfc counters",
             "watchdog": "pfcwd show stats",
             "rows": "sonic-db-cli CONFIG_DB KEYS 'PFC_WD|*'",
@@ -169,6 +181,8 @@ class Dut:
         if queues_of is not None:
             commands["queues"] = f"show queue counters {queues_of}"
         outputs = run_batch(self.host, commands)
+        if held and outputs["lease"].status:
+            raise leases.LeaseLost(leases.loss(self.name, outputs["lease"].text))
         text = {name: checked(self.host, name, outputs) for name in outputs}
         rows = (
             line.strip().split("|")[-1] for line in text["rows"].splitlines() if line.strip().startswith("PFC_WD|")

@@ -17,6 +17,7 @@ import snappi
 from tabulate import tabulate
 
 from tests.common.pfc.dut import MARK
+from tests.common.pfc.lease import LOOK
 
 DEVICE = "vtb-t0-01"
 PORTS = ("Ethernet0", "Ethernet4", "Ethernet64", "Ethernet68")
@@ -366,6 +367,8 @@ class FakeHost:
                 [_interface(port, world) for port in PORTS],
                 ["Interface", "Lanes", "Speed", "MTU", "FEC", "Alias", "Vlan", "Oper", "Admin", "Type", "Asym PFC"],
             )
+        if command == LOOK:
+            return ""
         if command == "sonic-cfggen -d --print-data":
             return json.dumps(world.config_db)
         if command == "show version":

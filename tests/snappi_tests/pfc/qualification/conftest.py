@@ -177,7 +177,7 @@ def pfc_bench(request, duthosts, tbinfo, snappi_api, get_snappi_ports, conn_grap
             ours.announce()
         dut = Dut(duthosts[ours.plan.state.device])
         lab = ours.plan.lab(dut, snappi_api, open_clock(tbinfo.get("clock")))
-        with Journal(dut.host, ours.run_id).watchdog_stopped():
+        with Journal(dut.host, ours.run_id).watchdog_stopped() as dut.lease:
             yield Qualifier(lab)
     except QualificationError as error:
         cause = str(error)

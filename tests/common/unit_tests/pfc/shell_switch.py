@@ -1,0 +1,88 @@
+"""A switch whose commands run in a real shell, in a folder that is its home directory."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+FOUND = {
+    "GLOBAL": {"POLL_INTERVAL": "200"},
+    "Ethernet0": {"action": "drop", "detection_time": "200", "restoration_time": "200"},
+}
+PFCWD = """\
+import json, sys
+rows = json.load(open("config_db.json"))
+rows["PFC_WD"] = {key: row for key, row in rows["PFC_WD"].items() if key == "GLOBAL"}
+json.dump(rows, open("config_db.json", "w"))
+"""
+CONFIG = """\
+import json, sys
+assert sys.argv[1] == "load" and sys.argv[3] == "-y", sys.argv
+rows = json.load(open("config_db.json"))
+for table, content in json.load(open(sys.argv[2])).items():
+    rows.setdefault(table, {}).update(content)
+json.dump(rows, open("config_db.json", "w"))
+"""
+
+
+class Clock:
+    """Time that passes only while someone waits."""
+
+    def __init__(self) -> None:
+        self.time = 0.0
+
+    def now(self) -> float:
+        """Seconds."""
+        return self.time
+
+    def sleep(self, seconds: float) -> None:
+        """Time passes."""
+        self.time += seconds
+
+
+class ShellHost:
+    """A switch whose home directory is a folder, with a few of its commands."""
+
+    hostname = "vtb-t0-01"
+
+    def __init__(self, home: Path) -> None:
+        """`home` is the folder."""
+        self.home = home
+
+    @classmethod
+    def installed(cls, home: Path) -> ShellHost:
+        """A switch in an empty folder, with its watchdog running."""
+        switch = cls(home)
+        (home / "bin").mkdir()
+        switch.configure(FOUND)
+        switch.command("pfcwd", PFCWD)
+        switch.command("config", CONFIG)
+        switch.command("sonic-cfggen", "print(open('config_db.json').read())")
+        return switch
+
+    def command(self, name: str, program: str) -> None:
+        """Installs a command."""
+        path = self.home / "bin" / name
+        path.write_text(f"#!{sys.executable}\n{program}")
+        path.chmod(0o755)
+
+    def configure(self, watchdog: Mapping[str, Any]) -> None:
+        """Sets the watchdog's configuration."""
+        (self.home / "config_db.json").write_text(json.dumps({"PFC_WD": watchdog}))
+
+    def config_db(self) -> dict[str, Any]:
+        """The configuration."""
+        return dict(json.loads((self.home / "config_db.json").read_text()))
+
+    def shell(self, command: str, **options: Any) -> dict[str, Any]:
+        """Runs a script as Ansible's module does."""
+        environment = {**os.environ, "PATH": f"{self.home / 'bin'}:{os.environ['PATH']}"}
+        done = subprocess.run(
+            ["/bin/sh", "-c", command], cwd=self.home, env=environment, capture_output=True, text=True, check=False
+        )
+        return {"stdout": done.stdout.rstrip("\n"), "stderr": done.stderr, "rc": done.returncode}
