@@ -6,11 +6,13 @@ from typing import NamedTuple
 
 from virtual_testbed.dataplane.control import ControlFrame
 from virtual_testbed.dataplane.counters import CapturedFrame
-from virtual_testbed.dataplane.frames import data_frame
 from virtual_testbed.dataplane.generator import GeneratorSide
 from virtual_testbed.dataplane.line import ControlItem
 from virtual_testbed.dataplane.port import Path
 from virtual_testbed.dataplane.traffic import DataFlow
+
+FCS_BYTES = 4
+NUMBER_BYTES = 8
 
 
 class Note(NamedTuple):
@@ -89,4 +91,7 @@ def _bytes(note: Note, flows: Mapping[int, DataFlow]) -> bytes:
     if note.control is not None:
         return note.control.data
     assert note.path is not None
-    return data_frame(flows[note.path.flow], note.number, *note.path.macs)
+    flow, number = flows[note.path.flow], note.number
+    if flow.content is not None:
+        return flow.content(flow, number, *note.path.macs)
+    return number.to_bytes(NUMBER_BYTES, "big").ljust(flow.sizes[number % len(flow.sizes)] - FCS_BYTES, b"\0")

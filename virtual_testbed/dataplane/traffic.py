@@ -62,7 +62,7 @@ class DataFlow:
     come due evenly, whatever their sizes. `vlan_id` None: untagged. `queue` is the transmit queue (OTG
     `pfc_queue`) that received PFC can hold. `rx_ports` are the generator ports where frames count as received.
     `content` makes the bytes of frame k as captures show it (of the flow, k, and the MAC addresses that it has there);
-    None: those of `frames.data_frame`.
+    None: k in 8 bytes, then zeros.
     """
 
     name: str

@@ -12,7 +12,7 @@ DATA_PLANE = "virtual_testbed.dataplane."
 FLOORS = ("network readout", "advance", "apart", "components", "skip recurrence regime", "survey", "levels anchor",
           "ways paths capture cabling growth", "generator", "switch flow delivery",
           "watched", "port", "storm pause leaks", "train", "line buffer scheduler watchdog forwarding",
-          "frames hooks control counters events bounds units configuration traffic")
+          "hooks control counters events bounds units configuration traffic")
 """The data plane's modules, from the top floor down; a module may use its own floor and those below."""
 
 

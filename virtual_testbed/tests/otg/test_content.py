@@ -10,7 +10,6 @@ from scapy.layers.l2 import Dot1Q, Ether
 from scapy.layers.vxlan import VXLAN
 from scapy.packet import Padding, Raw
 
-from virtual_testbed.dataplane.frames import data_frame
 from virtual_testbed.dataplane.traffic import DataFlow
 from virtual_testbed.otg.fields import Fields, Report
 from virtual_testbed.otg.headers import read_headers
@@ -48,7 +47,7 @@ def flow_of(packet, sizes):
 def frames_of(packet, numbers, sizes=(256,)):
     """Frames as the data plane captures them."""
     flow = flow_of(packet, sizes)
-    return [data_frame(flow, number, SOURCE, DESTINATION) for number in numbers]
+    return [flow.content(flow, number, SOURCE, DESTINATION) for number in numbers]
 
 
 def rebuilt(frame):
@@ -137,3 +136,13 @@ def test_the_payload_is_the_frames_number(version):
     [frame] = frames_of([ethernet(), ip(version), *TRANSPORTS["udp"]], [0x0102030405])
     payload = Ether(frame)[Raw].load
     assert payload == bytes.fromhex("0000000102030405") + bytes(len(payload) - 8)
+
+
+@pytest.mark.parametrize("version", [4, 6])
+def test_a_udp_checksum_of_zero_is_sent_as_all_ones(version):
+    numbers = range(65536)
+    frames = frames_of([ethernet(), ip(version), header("udp")], numbers, (96,))
+    at = {4: 40, 6: 60}[version]
+    checksums = {frame[at:at + 2]: frame for frame in frames}
+    assert bytes(2) not in checksums
+    assert rebuilt(checksums[b"\xff\xff"]) == checksums[b"\xff\xff"]
