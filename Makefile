@@ -11,6 +11,7 @@ TESTBED_FILE ?=
 SCENARIO ?=
 SET     ?=
 IP      ?= 4
+SONIC_MGMT ?=
 CASES   ?= 2000
 SEED    ?= 0
 
@@ -19,7 +20,7 @@ export ANSIBLE_HOME := $(CURDIR)/.ansible
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help qualify restore test differential lint bench docs-images clean
+.PHONY: help qualify restore overlay test differential lint bench docs-images clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -61,6 +62,10 @@ qualify: $(VENV)/.installed  ## qualify a switch: TESTBED=, PORT=, SCENARIO=, SE
 restore: $(VENV)/.installed  ## stop the traffic of a testbed and put its switches back after a run that died: TESTBED=, FORCE=1
 	@$(BIN)/python scripts/restore.py '$(TESTBED)' $(if $(TESTBED_FILE),--testbed-file '$(TESTBED_FILE)') \
 	    $(if $(FORCE),--force)
+
+overlay:  ## copy what travels into a sonic-mgmt checkout: SONIC_MGMT=<checkout>
+	@$(if $(SONIC_MGMT),,echo "error: no checkout given: make overlay SONIC_MGMT=<a checkout of sonic-mgmt>"; exit 2;) \
+	    $(PYTHON) scripts/overlay.py '$(SONIC_MGMT)'
 
 test: lint  ## lint, type check and run the project's tests
 	XDG_CACHE_HOME=$(CURDIR)/$(VENV)/cache XDG_CONFIG_HOME=$(CURDIR)/$(VENV)/config \

@@ -34,6 +34,7 @@ class Rule:
 
 SEAM = (
     "tests.common.errors",
+    "tests.common.fixtures.conn_graph_facts",
     "tests.common.snappi_tests.snappi_fixtures",
     "tests.common.standalone",
     "test_reporting.pfc",

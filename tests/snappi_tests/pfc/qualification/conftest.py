@@ -24,6 +24,17 @@ from tests.snappi_tests.pfc.qualification.files.summary import write_summary
 SESSION_KEY = pytest.StashKey[Session]()
 STANDALONE = find_spec("tests.common.standalone") is not None
 
+if not STANDALONE:  # sonic-mgmt's conftest leaves these to each test module, with what they ask for in turn
+    from tests.common.fixtures.conn_graph_facts import fanout_graph_facts, fanout_graph_facts_multidut  # noqa: F401
+    from tests.common.snappi_tests.snappi_fixtures import (  # noqa: F401
+        get_snappi_ports,
+        get_snappi_ports_multi_dut,
+        get_snappi_ports_single_dut,
+        snappi_api,
+        snappi_api_serv_ip,
+        snappi_api_serv_port,
+    )
+
 
 def pytest_addoption(parser):
     """Options of the qualification."""
@@ -62,17 +73,18 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    """One session object for a pytest session."""
+    """One session object for a pytest session. It is there before anything is refused: where pytest was given a folder
+    above this one, a refusal is one error among other suites' tests, and the hooks below go on."""
+    session = Session(config.getoption("pfc_run_id"), config.getoption("pfc_results"))
+    config.stash[SESSION_KEY] = session
+    config.addinivalue_line("markers", "pfc_case(case): the test case of the PFC test plan that a test carries out")
     if config.getoption("dist", "no") != "no" or config.getoption("numprocesses", None):
         raise pytest.UsageError("a testbed is measured by one process at a time: start pytest without -n")
-    config.addinivalue_line("markers", "pfc_case(case): the test case of the PFC test plan that a test carries out")
-    session = Session(config.getoption("pfc_run_id"), config.getoption("pfc_results"))
     try:
         session.cases = select(",".join(config.getoption("pfc_scenario")).replace(" ", "").split(","))
         session.sets = [parse_set(text) for text in config.getoption("pfc_set")]
     except QualificationError as error:
         raise pytest.UsageError(str(error)) from None
-    config.stash[SESSION_KEY] = session
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -122,14 +134,15 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_collection_finish(session):
-    """Every item that is going to run must end in a verdict."""
-    if session.config.option.collectonly or not session.items:
+    """Every item of ours that is going to run must end in a verdict. A session of other suites' tests is let alone."""
+    items = [item for item in session.items if item.get_closest_marker("pfc_case")]
+    if session.config.option.collectonly or not items:
         return
     ours = session.config.stash[SESSION_KEY]
     if STANDALONE and ours.plan is None:  # pytest was given a folder above this one and found this file too late
         _plan(session)
     try:
-        ours.begin(session.items, session.config.getoption("testbed"))
+        ours.begin(items, session.config.getoption("testbed"))
         if ours.plan is not None:
             ours.announce()
         ours.open_report(_reporting())
@@ -164,7 +177,7 @@ def pytest_terminal_summary(terminalreporter, config):
 
 
 @pytest.fixture(scope="module")
-def pfc_bench(request, duthosts, tbinfo, snappi_api, get_snappi_ports, conn_graph_facts):
+def pfc_bench(request, duthosts, tbinfo, snappi_api, get_snappi_ports, conn_graph_facts):  # noqa: F811
     """A qualifier for the port under test. Its watchdog is stopped, and afterwards as it was before the first run."""
     ours = request.config.stash[SESSION_KEY]
     cause = ""

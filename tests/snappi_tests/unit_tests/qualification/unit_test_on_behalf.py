@@ -12,7 +12,7 @@ from tests.common.pfc.ports import ConnectedPort
 from tests.common.pfc.run import Outcome
 from tests.common.pfc.verdict import LOSSLESS, Check, PortVerdict, Status
 from tests.common.unit_tests.pfc.fakes import DEVICE, FakeHost, FakeWorld
-from tests.common.unit_tests.pfc.unit_test_session import Item
+from tests.snappi_tests.unit_tests.qualification.unit_test_session import Item
 from tests.snappi_tests.pfc.qualification.files.session import Session
 
 T1 = "t1-01"

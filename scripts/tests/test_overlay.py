@@ -1,0 +1,179 @@
+"""The overlay: what travels arrives, nothing else changes, and the suite collects beside others with their fixtures."""
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scripts.overlay import LANDMARKS, REFUSED, ROOT, TRAVELS, Refusal, main, overlay, travelling
+
+CONFTEST = '''
+import pytest
+
+
+def pytest_addoption(parser):
+    parser.addoption("--testbed")
+    parser.addoption("--testbed_file")
+
+
+def pytest_generate_tests(metafunc):
+    if "enum_one_dut_lossless_prio" in metafunc.fixturenames:
+        metafunc.parametrize("enum_one_dut_lossless_prio", ["dut-1|3", "dut-1|4"])
+
+
+@pytest.fixture(scope="session")
+def duthosts():
+    return []
+
+
+@pytest.fixture(scope="session")
+def tbinfo():
+    return {}
+
+
+@pytest.fixture(scope="module")
+def conn_graph_facts():
+    return {}
+'''
+FIXTURE = '''
+@pytest.fixture(scope="module")
+def {name}():
+    return {{}}
+'''
+FILES = {
+    "ansible/README.md": "",
+    "tests/__init__.py": "",
+    "tests/pytest.ini": "[pytest]\npython_files = test_*.py unit_test_*.py\nlog_format = %(funcNamewithModule)s\n",
+    "tests/conftest.py": CONFTEST,
+    "tests/common/__init__.py": "",
+    "tests/common/testbed.py": "",
+    "tests/common/fixtures/__init__.py": "",
+    "tests/common/fixtures/conn_graph_facts.py": "import pytest\n" + "".join(
+        FIXTURE.format(name=name) for name in ("fanout_graph_facts", "fanout_graph_facts_multidut")),
+    "tests/common/snappi_tests/__init__.py": "",
+    "tests/common/snappi_tests/snappi_fixtures.py": "import pytest\n" + "".join(
+        FIXTURE.format(name=name) for name in (
+            "get_snappi_ports", "get_snappi_ports_multi_dut", "get_snappi_ports_single_dut", "snappi_api",
+            "snappi_api_serv_ip", "snappi_api_serv_port")),
+    "tests/snappi_tests/__init__.py": "",
+    "tests/snappi_tests/pfc/__init__.py": "",
+    "tests/snappi_tests/pfc/test_theirs.py": "def test_theirs(tbinfo):\n    assert tbinfo == {}, 'theirs'\n",
+}
+"""A sonic-mgmt checkout as far as the suite meets it."""
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A small checkout."""
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def contents(folder: Path) -> dict[str, str]:
+    """Every file's digest."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def run_pytest(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """pytest started in a folder of the checkout, with its own options alone."""
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTEST_ADDOPTS": ""}
+    command = [sys.executable, "-m", "pytest", "-q", "--assert", "plain", "-p", "no:cacheprovider",
+               "-p", "no:virtual_testbed.pytest_plugin"]
+    return subprocess.run([*command, *arguments], cwd=folder, env=environment, capture_output=True, text=True,
+                          check=False)
+
+
+def test_what_travels_arrives_and_nothing_else_changes(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = contents(checkout)
+    assert main([str(checkout)]) == 0
+    after = contents(checkout)
+    assert before.items() <= after.items()
+    arrived = set(after) - set(before)
+    assert arrived == {str(path) for path in travelling(ROOT)} and len(arrived) > 40
+    assert all((checkout / name).read_bytes() == (ROOT / name).read_bytes() for name in arrived)
+    assert not [name for name in arrived if "__pycache__" in name or not name.startswith(TRAVELS)]
+    assert f"{len(arrived)} files copied to {checkout}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("folder", TRAVELS)
+def test_nothing_is_copied_where_something_is(checkout: Path, folder: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (checkout / folder).parent.mkdir(parents=True, exist_ok=True)
+    (checkout / folder).symlink_to(checkout / "nowhere")  # a broken link is something, too
+    before = contents(checkout)
+    assert main([str(checkout)]) == REFUSED
+    assert contents(checkout) == before
+    said = capsys.readouterr().err
+    assert said.startswith(f"error: {checkout / folder} exists already") and said.count("\n") == 1
+
+
+@pytest.mark.parametrize("missing", LANDMARKS)
+def test_what_is_no_checkout_is_refused(checkout: Path, missing: str) -> None:
+    (checkout / missing).rename(checkout / "elsewhere")
+    with pytest.raises(Refusal, match=f"is no sonic-mgmt checkout: it has no {missing}"):
+        overlay(checkout)
+
+
+def test_a_folder_that_is_none_and_the_project_itself_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(Refusal, match="is no folder"):
+        overlay(tmp_path / "none")
+    with pytest.raises(Refusal, match="is this project itself"):
+        overlay(ROOT)
+
+
+def test_nothing_leaves_the_checkout_through_a_link(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    outside = tmp_path_factory.mktemp("outside")
+    (checkout / "tests/common/unit_tests").symlink_to(outside)
+    with pytest.raises(Refusal, match="is outside the checkout"):
+        overlay(checkout)
+    assert not list(outside.iterdir())
+
+
+def test_what_cannot_be_copied_whole_is_not_copied(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before, folders = contents(checkout), {path for path in checkout.rglob("*") if path.is_dir()}
+    left = [None] * 30
+
+    def full(source: Path, target: Path) -> None:
+        if not left:
+            raise OSError("No space left on device")
+        left.pop()
+        target.write_bytes(source.read_bytes())
+
+    monkeypatch.setattr("scripts.overlay.shutil.copyfile", full)
+    with pytest.raises(Refusal, match="is as it was: No space left on device"):
+        overlay(checkout)
+    assert contents(checkout) == before and {path for path in checkout.rglob("*") if path.is_dir()} == folders
+
+
+def test_the_suite_finds_the_fixtures_around_it(checkout: Path) -> None:
+    overlay(checkout)
+    ended = run_pytest(checkout / "tests", "-c", "pytest.ini", "--setup-plan", "snappi_tests/pfc/qualification")
+    assert "test_pause_single_lossless_priority[dut-1|4] (fixtures used: " in ended.stdout, ended.stdout + ended.stderr
+    assert "not found" not in ended.stdout, ended.stdout
+
+
+def test_other_suites_run_beside_it_as_without_it(checkout: Path) -> None:
+    overlay(checkout)
+    ended = run_pytest(checkout / "tests", "-c", "pytest.ini", "snappi_tests/pfc", "-k", "theirs")
+    assert ended.returncode == 0 and "1 passed, 5 deselected" in ended.stdout, ended.stdout + ended.stderr
+    assert not (checkout / "tests/results").exists()
+
+
+def test_one_process_at_a_time_is_an_error_of_this_suite_alone(checkout: Path) -> None:
+    overlay(checkout)
+    ended = run_pytest(checkout / "tests", "-c", "pytest.ini", "snappi_tests/pfc", "--collect-only", "--dist", "load")
+    assert "start pytest without -n" in ended.stdout and "1 test collected, 1 error" in ended.stdout, ended.stdout
+    assert "INTERNALERROR" not in ended.stdout + ended.stderr
+
+
+def test_the_unit_tests_run_there_without_conftest(checkout: Path) -> None:
+    """One of them writes into the log, in a format that only sonic-mgmt's conftest would make possible."""
+    overlay(checkout)
+    chosen = ("unit_test_polling.py", "unit_test_run.py")
+    ended = run_pytest(checkout, "--noconftest", *(f"tests/common/unit_tests/pfc/{name}" for name in chosen), "-k",
+                       "polling or drained")
+    assert ended.returncode == 0 and " passed" in ended.stdout, ended.stdout + ended.stderr
