@@ -32,8 +32,7 @@ class Advance:
 
     def rebuild(self) -> None:
         """Cables, ports or flows have changed."""
-        starts = list(self._starts())
-        paths = set(_onward(starts))
+        paths = set(_onward(self._starts()))
         fold((port for switch in self._switches.values() for port in switch.ports.values()), paths)
         used = {port for path in paths for port in (path.in_port, path.out)} | set(self._sending())
         ports = [port for switch in self._switches.values() for port in switch.ports.values()
@@ -41,7 +40,7 @@ class Advance:
         sides = [side for side in self._sides.values() if side.switch_port in ports]
         is_unplugged = any(side.switch_port is None and side.flows for side in self._sides.values())
         self.whole.refusal = "a generator port with flows has no switch" if is_unplugged else None
-        found = [] if is_unplugged else components(sides, ports, starts)
+        found = [] if is_unplugged else components(sides, ports, paths)
         self.apart.watch([Component(*parts, self.loop, self._count) for parts in found] if len(found) > 1 else [])
         self.whole.watch(sides, ports)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from virtual_testbed.dataplane import skip
 from virtual_testbed.dataplane.buffer import Pool
@@ -25,21 +26,32 @@ BUDGETS = range(1, 5)
 """The budget is the free bytes of a pool divided by two to the power of one of these, the largest that fits."""
 
 
-class Session:
-    """A stretch of time in which regular components wait while the others are advanced.
+@dataclass(frozen=True)
+class Terms:
+    """What has been proven before components are advanced apart.
 
-    Args:
-        end_ps: the last instant that it may reach.
-        rises: most bytes of each shared pool that the regular ones use beyond what they use now; `budget` the same for
-            the others together.
+    Attributes:
+        regular, others: the components that wait, and those that go on.
+        end_ps: the last instant that it is proven for.
+        rises: most bytes of each shared pool that the regular ones use by then beyond what they use now.
+        most: bytes of each shared pool that may be in use by then, budget of the others included.
     """
 
-    def __init__(self, loop: EventLoop, regular: Sequence[Component], others: Sequence[Component], end_ps: int,
-                 rises: Mapping[Pool, int], budget: Mapping[Pool, int]) -> None:
-        self.loop, self.regular, self.others, self.end_ps = loop, regular, others, end_ps
-        self._rises = rises
-        self._most = {pool: pool.used + rises[pool] + more for pool, more in budget.items()}
-        leaks = [port.leaks.period_ps(queue) for component in others for port in component.ports for queue in range(8)]
+    regular: Sequence[Component]
+    others: Sequence[Component]
+    end_ps: int
+    rises: Mapping[Pool, int]
+    most: Mapping[Pool, int]
+
+
+class Session:
+    """A stretch of time in which regular components wait while the others are advanced."""
+
+    def __init__(self, loop: EventLoop, terms: Terms) -> None:
+        self.loop, self.regular, self.others, self.end_ps = loop, terms.regular, terms.others, terms.end_ps
+        self._rises, self._most = terms.rises, terms.most
+        leaks = [port.leaks.period_ps(queue) for component in self.others for port in component.ports
+                 for queue in range(8)]
         self._longest_ps = min([NEVER, *(period_ps - 1 for period_ps in leaks if period_ps)])
 
     def run(self) -> int:
@@ -82,7 +94,10 @@ class Session:
         return None
 
     def _allows(self, now_ps: int, until_ps: int) -> bool:
-        """Whether the others stay within the budget up to then, and no decision of theirs depends on anybody else."""
+        """Whether the others stay within the budget up to then, and no decision of theirs depends on anybody else.
+
+        Sets the pools' ceilings for that stretch: what is proven while it is stepped allows for them too.
+        """
         found = [component.rises(self._most, now_ps, until_ps) for component in self.others]
         for pool, most in self._most.items():
             pool.ceiling = pool.used + self._rises[pool] + sum(rises[pool] for rises in found)
@@ -125,25 +140,25 @@ class Apart:
         if len(self.components) < 2 or last_ps - begin_ps < SHORTEST_PS:
             return False
         try:
-            session = self._open(last_ps)
-            end_ps = session.run() if session is not None else begin_ps
+            terms = self._agree(last_ps)
+            end_ps = Session(self.loop, terms).run() if terms is not None else begin_ps
         finally:
             for pool in _shared(self.components):
                 pool.ceiling = 0
-        if session is None or end_ps == begin_ps:
+        if terms is None or end_ps == begin_ps:
             self._count("components that share a pool are near a threshold")
             return False
         self.sessions += 1
         self.apart_ps += end_ps - begin_ps
-        self._marks = {component: component.marks() for component in session.regular}
+        self._marks = {component: component.marks() for component in terms.regular}
         self._whole.forget_regime()
         self._whole.schedule()
         self._whole.listen()
         self._whole.recurrence.reset()
         return True
 
-    def _open(self, last_ps: int) -> Session | None:
-        """A session with the largest budget that leaves every regular component as it is."""
+    def _agree(self, last_ps: int) -> Terms | None:
+        """Terms with the largest budget that leaves every regular component as it is."""
         regular = [component for component in self.components if self._is_regular(component, last_ps)]
         others = [component for component in self.components if component not in regular]
         pools, now_ps = _shared(self.components), self.loop.now_ps
@@ -152,11 +167,12 @@ class Apart:
             found = [component.rises(pools, now_ps, until_ps) for component in regular]
             rises = {pool: sum(more[pool] for more in found) for pool in pools}
             for shift in BUDGETS:
-                budget = {pool: max(0, pool.size - pool.used - rises[pool]) >> shift for pool in pools}
                 for pool in pools:
-                    pool.ceiling = pool.used + rises[pool] + budget[pool]
+                    taken = pool.used + rises[pool]
+                    pool.ceiling = taken + (max(0, pool.size - taken) >> shift)
                 if all(component.fits(until_ps) for component in regular):
-                    return Session(self.loop, regular, others, until_ps, rises, budget)
+                    most = {pool: pool.ceiling for pool in pools}
+                    return Terms(regular, others, until_ps, rises, most)
         return None
 
     def _is_regular(self, component: Component, last_ps: int) -> bool:

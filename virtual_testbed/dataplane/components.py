@@ -43,8 +43,12 @@ class Component:
                         *{queue.pool for port in self.ports for queue in port.queues}])
 
     @cached_property
-    def _paths(self) -> list[Path]:
-        return paths_through(self.ports)
+    def _paths(self) -> dict[SwitchPort, list[Path]]:
+        """Paths by the port where they come in."""
+        found: dict[SwitchPort, list[Path]] = {port: [] for port in self.ports}
+        for path in paths_through(self.ports):
+            found[path.in_port].append(path)
+        return found
 
     def rises(self, pools: Iterable[Pool], now_ps: int, until_ps: int) -> dict[Pool, int]:
         """Most bytes of some pools that it uses up to then beyond those that it uses now."""
@@ -68,31 +72,33 @@ class Component:
         inflow = self._inflow(self.ports, span_ps)
         for port in self.ports:
             own = self._inflow((port,), span_ps)
-            if not all(self._is_group_free(group, own, until_ps) for group in port.pgs if group.pool in shared):
+            if not all(_is_group_free(group, self._paths[port], own, until_ps)
+                       for group in port.pgs if group.pool in shared):
                 return False
             if not all(_stays_below(queue, queue.shared + inflow) for queue in port.queues if queue.pool in shared):
                 return False
         return True
 
-    def _is_group_free(self, group: PriorityGroup, inflow: int, until_ps: int) -> bool:
-        if group.static_limit is not None and not group.pool.headroom_size:
-            return True
-        if not is_congested(group):
-            return _stays_below(group, group.shared + inflow)
-        # It sends XON at a level that others do not move, and until then nothing comes: its senders are paused.
-        return (not group.headroom and not group.xon_offset and _stays_below(group, group.xon + inflow)
-                and all(_is_held(path, until_ps) for path in self._paths if path.pg is group))
-
     def _inflow(self, ports: Iterable[SwitchPort], span_ps: int) -> int:
         """Bytes, in whole cells, that may come in by some of its ports in a time, whatever is sent."""
-        return sum(_most_bytes([path for path in self._paths if path.in_port is port], port, span_ps)
-                   for port in ports)
+        return sum(_most_bytes(self._paths[port], port, span_ps) for port in ports)
 
     def marks(self) -> object:
         """What changes when a threshold is reached that a regime says is not."""
-        return ([path.tail_drops + path.pg_drops for path in self._paths],
+        return ([path.tail_drops + path.pg_drops for paths in self._paths.values() for path in paths],
                 [(group.xoff, group.headroom) for port in self.ports for group in port.pgs],
                 [port.line.moved_ps for port in self.ports])
+
+
+def _is_group_free(group: PriorityGroup, paths: Sequence[Path], inflow: int, until_ps: int) -> bool:
+    """`paths`: those that come in by the group's port, `inflow` the most that they bring up to then."""
+    if group.static_limit is not None and not group.pool.headroom_size:
+        return True
+    if not is_congested(group):
+        return _stays_below(group, group.shared + inflow)
+    # It sends XON at a level that others do not move, and until then nothing comes: its senders are paused.
+    return (not group.headroom and not group.xon_offset and _stays_below(group, group.xon + inflow)
+            and all(_is_held(path, until_ps) for path in paths if path.pg is group))
 
 
 def _stays_below(share: Share, shared: int) -> bool:
@@ -130,9 +136,9 @@ def _paused_until(side: GeneratorSide, queue_bit: int, priorities: Sequence[int]
                 if receiver.since_ps[priority] is not None and receiver.shuts[priority] & queue_bit), default=0)
 
 
-def components(sides: Sequence[GeneratorSide], ports: Sequence[SwitchPort], starts: Iterable[Path]
+def components(sides: Sequence[GeneratorSide], ports: Sequence[SwitchPort], paths: Iterable[Path]
                ) -> list[tuple[list[GeneratorSide], list[SwitchPort]]]:
-    """Generator ports and switch ports by component; `starts` are the first of all paths that frames take."""
+    """Generator ports and switch ports by component; `paths` are all that frames take."""
     above: dict[SwitchPort, SwitchPort] = {port: port for port in ports}
 
     def top(port: SwitchPort) -> SwitchPort:
@@ -145,11 +151,8 @@ def components(sides: Sequence[GeneratorSide], ports: Sequence[SwitchPort], star
             above[top(b)] = top(a)
     for port in ports:
         join(port, port.peer)
-    for start in starts:
-        path: Path | None = start
-        while path is not None:
-            join(path.in_port, path.out)
-            path = path.onward
+    for path in paths:
+        join(path.in_port, path.out)
     found: dict[SwitchPort, tuple[list[GeneratorSide], list[SwitchPort]]] = {}
     for port in ports:
         found.setdefault(top(port), ([], []))[1].append(port)
