@@ -1,37 +1,36 @@
 """The suite is proven by the switches it fails: one virtual testbed, broken in another way on each port, judged port by
 port by the suite's own steps over SSH and OTG. One port goes through all of it, with Ansible and pytest."""
 import json
-import os
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
-import snappi
 
-from tests.common.pfc.cases import GLOBAL_PAUSE, LOSSY, PLAN, SEVERAL_LOSSLESS, SINGLE_LOSSLESS, Target, targets
-from tests.common.pfc.dut import Dut, SwitchState
-from tests.common.pfc.journal import Journal
-from tests.common.pfc.plan import plan_port
-from tests.common.pfc.polling import EndpointClock
-from tests.common.pfc.ports import ConnectedPort
-from tests.common.pfc.qos import PortQos, read_port_qos
-from tests.common.pfc.run import Outcome, Qualifier
-from tests.common.pfc.scenario import PlanCase
-from tests.common.pfc.verdict import LOSSLESS, Status, combine
+from scripts.tests.broken import (
+    HANG_S,
+    HEALTHY_RX,
+    HEALTHY_TX,
+    ROOT,
+    SWITCH,
+    Bench,
+    Case,
+    Testbed,
+    broken_testbed,
+    case,
+    compare,
+    documented_checks,
+    documented_faults,
+    watchdog_stopped,
+)
+from tests.common.pfc.case import PlanCase
+from tests.common.pfc.families.pauses import GLOBAL_PAUSE, LOSSY, SEVERAL_LOSSLESS, SINGLE_LOSSLESS
+from tests.common.pfc.verdict import LOSSLESS, Status
 from tests.common.pfc.verdict import LOSSY as LOSSY_METRIC
-from virtual_testbed.faults import BUILT_IN
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-BIN = Path(sys.executable).parent
 FAULTS_MD = ROOT / "docs/faults.md"
-HANG_S = 400
-SWITCH = "vtb-t0-01"
 SUITE = "snappi_tests/pfc/qualification"
 ITEM = f"{SUITE}/test_pfc_plan.py::test_pause_single_lossless_priority[{SWITCH}|3]"
 ONLY_ON_THE_FAKE_SWITCH = {"resumed-rate"}  # no hook slows a switch down after a storm: unit_test_cases.py shows it
@@ -49,55 +48,7 @@ class Crossed(Fault):
         return queues or frozenset({3})
 ''',
 }
-HEALTHY_RX, HEALTHY_TX = "Ethernet0", "Ethernet64"
-
-
-@dataclass(frozen=True)
-class Case:
-    """A port pair with one broken port, and what the suite has to make of it.
-
-    Attributes:
-        fault: how it is broken.
-        lossless, lossy: the verdicts.
-        checks: names of all checks that are not PASS; none: the preflight ends the run.
-        message: one of the reasons given, or its beginning; ` ... ` stands for anything.
-        plan: the test case of the plan that notices it.
-    """
-
-    fault: str
-    lossless: str
-    lossy: str
-    checks: frozenset[str]
-    message: str
-    plan: PlanCase = SINGLE_LOSSLESS
-
-    @property
-    def name(self) -> str:
-        """The fault's name."""
-        return re.split("[@:]", self.fault)[0]
-
-    def target(self, qos: PortQos) -> Target:
-        """The priorities under test: in the first case the fault's own, else 3; in the others the case's own."""
-        if self.plan is SINGLE_LOSSLESS:
-            return (4,) if "priority=4" in self.fault else (3,)
-        return targets(self.plan, qos)[0]
-
-    @property
-    def pair(self) -> tuple[str, str]:
-        """Port under test and tx port: a port of the upper half is broken as the one that data comes in on."""
-        port = re.search(r"Ethernet\d+", self.fault)
-        assert port is not None, self.fault
-        return (HEALTHY_RX, port[0]) if int(port[0][8:]) > 64 else (port[0], HEALTHY_TX)
-
-    def is_said_by(self, text: str) -> bool:
-        """Whether a reason, or what the suite printed, has the message."""
-        return re.search(".*".join(map(re.escape, self.message.split("..."))), text) is not None
-
-
-def case(fault: str, verdicts: str, checks: str, message: str, plan: PlanCase = SINGLE_LOSSLESS) -> Case:
-    """`verdicts`: lossless and lossy."""
-    return Case(fault, *verdicts.split(), frozenset(checks.split()), f"{SWITCH} {message}", plan)
-
+PFC_CASES = (SINGLE_LOSSLESS, SEVERAL_LOSSLESS, LOSSY, GLOBAL_PAUSE)
 
 # Their times are simulated time, so these two come first.
 WATCHDOG = case("watchdog-stop-ignored@Ethernet36,until=60s", "ERROR ERROR", "watchdog-stopped",
@@ -190,133 +141,27 @@ ALL = [WATCHDOG, FROZEN_IN_THE_RUN, *CASES, OWN]
 
 
 def test_every_fault_that_the_documentation_calls_caught_is_here() -> None:
-    rows = re.findall(r"^\| `([a-z-]+)` \|.*\| ([^|]+) \|$", FAULTS_MD.read_text(encoding="utf-8"), re.MULTILINE)
-    caught = {name for name, by in rows if not by.startswith("not yet")}
-    assert {name for name, _ in rows} == set(BUILT_IN)
-    assert {one.name for one in ALL} == {*caught, OWN_FILE, *FURTHER_FILES}
+    assert {one.name for one in ALL} == {*documented_faults("PFC"), OWN_FILE, *FURTHER_FILES}
 
 
-@pytest.mark.parametrize("plan", PLAN, ids=lambda plan: plan.plan_id)
+@pytest.mark.parametrize("plan", PFC_CASES, ids=lambda plan: plan.plan_id)
 def test_every_check_of_every_test_case_is_failed_by_some_switch(plan: PlanCase) -> None:
-    page = next((ROOT / "docs/testplan").glob(f"{plan.plan_id.lower()}-*.md")).read_text(encoding="utf-8")
-    documented = set(re.findall(r"^\| `([a-z-]+)` \|", page.split("## Checks")[1].split("\n## ")[0], re.MULTILINE))
+    documented = documented_checks(next((ROOT / "docs/testplan").glob(f"{plan.plan_id.lower()}-*.md")), plan.plan_id)
     failed = {check for one in ALL if one.plan is plan and "FAIL" in (one.lossless, one.lossy) for check in one.checks}
     assert failed == documented - ONLY_ON_THE_FAKE_SWITCH
 
 
 @pytest.fixture(name="testbed", scope="module")
-def fixture_testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
-    """What runtime.json says of the broken testbed, deployed."""
-    folder = tmp_path_factory.mktemp("broken")
-    environment = {**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible/ansible.cfg"), "ANSIBLE_HOME": str(folder),
-                   "PFC_REPORT_DB": f"sqlite:///{folder / 'pfc.db'}"}
-    command = [BIN / "virtual-testbed", "up", "vtb-t0", "--clock", "virtual", "--json", "--state", folder,
-               "--testbed-file", ROOT / "ansible/testbed.yaml", "--owner-pid", str(os.getpid())]
-    for fault in dict.fromkeys(one.fault for one in ALL):
-        command += ["--fault", fault]
-    for name, text in FURTHER_FILES.items():
-        (folder / name).write_text(text, encoding="utf-8")
+def fixture_testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
+    """A testbed with all these faults."""
     blocks = re.findall(r"```python\n(.*?)```", FAULTS_MD.read_text(encoding="utf-8"), re.DOTALL)
-    (folder / OWN_FILE).write_text(next(block for block in blocks if "class Shifted" in block), encoding="utf-8")
-    up = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert up.returncode == 0, up.stderr
-    try:
-        runtime = json.loads(up.stdout)
-        deployed = subprocess.run(
-            [BIN / "ansible-playbook", "-i", runtime["inventory"], "deploy_testbed.yml", "-e", "testbed_name=vtb-t0",
-             "-e", f"testbed_file={runtime['testbed_file']}"],
-            cwd=ROOT / "ansible", env=environment, capture_output=True, text=True, check=False)
-        assert deployed.returncode == 0, deployed.stdout
-        yield {**runtime, "environment": environment, "folder": folder}
-    finally:
-        subprocess.run([BIN / "virtual-testbed", "down", "--purge", "--state", folder], cwd=ROOT, check=True)
+    files = {**FURTHER_FILES, OWN_FILE: next(block for block in blocks if "class Shifted" in block)}
+    folder = tmp_path_factory.mktemp("broken")
+    with broken_testbed(folder, [one.fault for one in ALL], files) as testbed:
+        yield testbed
 
 
-class OpenSsh:
-    """The switch over one SSH connection, as the suite's host objects are."""
-
-    hostname = SWITCH
-
-    def __init__(self, switch: dict[str, Any]) -> None:
-        control = Path(switch["redis_socket"]).parent / "ssh"  # a socket's path must be short
-        self._ssh = ["ssh", "-q", "-i", switch["key_file"], "-o", f"UserKnownHostsFile={switch['known_hosts']}",
-                     "-o", f"ControlPath={control}", "-o", "ControlMaster=auto", "-o", "ControlPersist=yes",
-                     "-p", str(switch["ssh_port"]), f"{switch['user']}@{switch['ssh_host']}"]
-
-    def shell(self, command: str, **options: Any) -> dict[str, Any]:
-        """Runs a script as root."""
-        done = subprocess.run([*self._ssh, "sudo", "sh"], input=command, capture_output=True, text=True, check=False,
-                              timeout=HANG_S)
-        return {"stdout": done.stdout, "stderr": done.stderr, "rc": done.returncode}
-
-    def close(self) -> None:
-        """Ends the connection."""
-        subprocess.run([*self._ssh, "-O", "exit"], capture_output=True, check=False)
-
-
-class KnownDut(Dut):
-    """A switch whose configuration is read once: nobody changes it between two ports."""
-
-    _state: SwitchState | None = None
-
-    def state(self) -> SwitchState:
-        """Configuration, ports and version."""
-        self._state = self._state or super().state()
-        return self._state
-
-
-def connected_ports() -> list[ConnectedPort]:
-    """The ports of vtb-t0: 16 on each of two traffic generators."""
-    places = [(n, 1 + n // 16, 1 + n % 16) for n in range(32)]
-    return [ConnectedPort(SWITCH, f"Ethernet{4 * n}", f"snappi-vtb-{chassis}", f"127.1.0.{chassis};1;{port}", 100_000)
-            for n, chassis, port in places]
-
-
-class Bench:
-    """Judges ports of the testbed with the suite's own steps."""
-
-    def __init__(self, dut: Dut, testbed: dict[str, Any]) -> None:
-        self.clock = EndpointClock(testbed["clock"]["url"])
-        self._dut, self._api = dut, snappi.api(location=testbed["otg"]["url"])
-        self._qualifiers: dict[tuple[str, str], Qualifier] = {}
-        self._outcomes: dict[tuple[tuple[str, str], PlanCase, Target], Outcome] = {}
-
-    def judge(self, broken: Case) -> Outcome:
-        """A test case of the plan on a port pair, after the pair's preflight. Faults that one run shows share it."""
-        if broken.pair not in self._qualifiers:
-            plan = plan_port(self._dut, connected_ports(), *broken.pair)
-            self._qualifiers[broken.pair] = Qualifier(plan.lab(self._dut, self._api, self.clock))
-        qos = read_port_qos(self._dut.state().config_db, SWITCH, broken.pair[0])
-        key = (broken.pair, broken.plan, broken.target(qos))
-        if key not in self._outcomes:
-            self._outcomes[key] = self._qualifiers[broken.pair].qualify(*key[1:])
-        return self._outcomes[key]
-
-
-@contextmanager
-def watchdog_stopped(testbed: dict[str, Any]) -> Iterator[Bench]:
-    """A bench; the switch's watchdog is stopped meanwhile."""
-    host = OpenSsh(testbed["switches"][SWITCH])
-    dut = KnownDut(host)
-    try:
-        with Journal(host, "broken").watchdog_stopped() as dut.lease:
-            yield Bench(dut, testbed)
-    finally:
-        host.close()
-
-
-def compare(outcome: Outcome, expected: Case) -> None:
-    """The verdicts, the checks that are not PASS, and one of the reasons."""
-    verdicts = {metric: combine(verdict.status for verdict in outcome.verdicts if verdict.metric_name == metric).value
-                for metric in (LOSSLESS, LOSSY_METRIC)}
-    reasons = [message for verdict in outcome.verdicts for message in verdict.messages]
-    assert verdicts == {"pfc.lossless": expected.lossless, "pfc.lossy": expected.lossy}, reasons
-    checks = {check.name for verdict in outcome.verdicts for check in verdict.checks if check.status is not Status.PASS}
-    assert checks == expected.checks, reasons
-    assert any(expected.is_said_by(reason) for reason in reasons), reasons
-
-
-def test_faults_that_begin_or_end_in_simulated_time(testbed: dict[str, Any]) -> None:
+def test_faults_that_begin_or_end_in_simulated_time(testbed: Testbed) -> None:
     """A watchdog that cannot be stopped in the first minute; counters that stand still from a storm's beginning on."""
     with watchdog_stopped(testbed) as bench:
         compare(bench.judge(WATCHDOG), WATCHDOG)
@@ -324,7 +169,7 @@ def test_faults_that_begin_or_end_in_simulated_time(testbed: dict[str, Any]) -> 
         compare(bench.judge(FROZEN_IN_THE_RUN), FROZEN_IN_THE_RUN)
 
 
-def run_suite(testbed: dict[str, Any], port: str, *options: str) -> tuple[int, str, list[dict[str, Any]]]:
+def run_suite(testbed: Testbed, port: str, *options: str) -> tuple[int, str, list[dict[str, Any]]]:
     """The suite as it is started for a switch: exit status, what it printed, its records."""
     results = testbed["folder"] / port
     ended = subprocess.run(
@@ -337,7 +182,7 @@ def run_suite(testbed: dict[str, Any], port: str, *options: str) -> tuple[int, s
     return ended.returncode, ended.stdout, [json.loads(line) for line in lines]
 
 
-def test_the_whole_suite_on_a_healthy_port(testbed: dict[str, Any]) -> None:
+def test_the_whole_suite_on_a_healthy_port(testbed: Testbed) -> None:
     """Two test cases of the plan, over IPv6; those that were not asked for are named."""
     status, printed, records = run_suite(testbed, HEALTHY_RX, SUITE, "--pfc-scenario", "PFC-1,pause-lossy",
                                          "--pfc-set", "0,5", "--pfc-ip-version", "6")
@@ -350,7 +195,7 @@ def test_the_whole_suite_on_a_healthy_port(testbed: dict[str, Any]) -> None:
     assert "do not speak for PFC-2 (pause-lossless-several), PFC-4 (global-pause): not selected" in printed
 
 
-def test_the_whole_suite_on_a_broken_port(testbed: dict[str, Any]) -> None:
+def test_the_whole_suite_on_a_broken_port(testbed: Testbed) -> None:
     """A port that a class of one's own breaks."""
     status, printed, records = run_suite(testbed, OWN.pair[0], ITEM)
     assert [record["status"] for record in records] == ["FAIL", "PASS"], printed
@@ -363,7 +208,7 @@ def test_the_whole_suite_on_a_broken_port(testbed: dict[str, Any]) -> None:
     ("--pfc-scenario=PFC-1,PFC-77", "scenario 'PFC-77' is not in the plan; it has PFC-1 (pause-lossless-single), "),
     ("--pfc-set=3", "vtb-t0-01 Ethernet0: priority 3: one lossless priority alone; a set to be paused at once has "),
 ])
-def test_a_selection_that_is_none_is_refused(testbed: dict[str, Any], option: str, sentence: str) -> None:
+def test_a_selection_that_is_none_is_refused(testbed: Testbed, option: str, sentence: str) -> None:
     ended = subprocess.run(
         [sys.executable, "-m", "pytest", "-c", "pytest.ini", SUITE, "--testbed", "vtb-t0",
          "--testbed_file", testbed["testbed_file"], "--inventory", testbed["inventory"], "--host-pattern", "all",
@@ -376,7 +221,7 @@ def test_a_selection_that_is_none_is_refused(testbed: dict[str, Any], option: st
 
 
 @pytest.fixture(name="bench", scope="module")
-def fixture_bench(testbed: dict[str, Any]) -> Iterator[Bench]:
+def fixture_bench(testbed: Testbed) -> Iterator[Bench]:
     """For all ports whose faults are there all the time; the suite's own runs above stop the watchdog themselves."""
     with watchdog_stopped(testbed) as bench:
         yield bench
@@ -387,7 +232,7 @@ def test_every_fault_is_caught_and_nothing_else(bench: Bench, broken: Case) -> N
     compare(bench.judge(broken), broken)
 
 
-@pytest.mark.parametrize("plan", PLAN, ids=lambda plan: plan.plan_id)
+@pytest.mark.parametrize("plan", PFC_CASES, ids=lambda plan: plan.plan_id)
 def test_a_healthy_port_passes_every_test_case(bench: Bench, plan: PlanCase) -> None:
     outcome = bench.judge(Case(f"none@{HEALTHY_RX}", "PASS", "PASS", frozenset(), "", plan))
     assert [message for verdict in outcome.verdicts for message in verdict.messages] == []

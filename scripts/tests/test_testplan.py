@@ -1,16 +1,16 @@
 """The test plan's documentation, the plan in the code and the tests agree."""
-import ast
+import importlib
 import re
 from pathlib import Path
 
 import pytest
 
-from tests.common.pfc import cases
-from tests.common.pfc.cases import PLAN, targets
+from tests.common.pfc.case import PlanCase
+from tests.common.pfc.cases import PLAN, PROCEDURES, targets
 from tests.common.pfc.dut import Dut
+from tests.common.pfc.families import pauses
 from tests.common.pfc.plan import plan_port
 from tests.common.pfc.run import Qualifier
-from tests.common.pfc.scenario import PlanCase
 from tests.common.pfc.verdict import Status
 from tests.common.unit_tests.pfc.fakes import FakeApi, FakeClock, FakeHost, FakeWorld
 from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
@@ -18,6 +18,7 @@ from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAGES = ROOT / "docs/testplan"
 SUITE = ROOT / "tests/snappi_tests/pfc/qualification"
+PAUSES = [case for case in PLAN if case.family == "PFC"]  # other families' checks are compared on a virtual testbed
 ROW = re.compile(r"^\| \[([A-Z0-9-]+)\]\(([a-z0-9-]+\.md)\) \| [^|]+ \| `([a-z_]+\.py)::([a-z_]+)` \|$", re.MULTILINE)
 
 
@@ -35,15 +36,15 @@ def section(plan_id: str, name: str) -> str:
 
 
 def written() -> dict[str, tuple[str, str]]:
-    """Plan id -> test file and test, as the markers `pfc_case` in the suite have them."""
+    """Plan id -> test file and test, as the markers `pfc_case` and `pfc_cases` in the suite have them."""
     found = {}
     for path in sorted(SUITE.glob("test_*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            for decorator in node.decorator_list if isinstance(node, ast.FunctionDef) else ():
-                if isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == "pytest.mark.pfc_case":
-                    case = getattr(cases, ast.unparse(decorator.args[0]))
+        module = importlib.import_module(f"tests.snappi_tests.pfc.qualification.{path.stem}")
+        for name, function in vars(module).items():
+            for marker in getattr(function, "pytestmark", ()) if name.startswith("test_") else ():
+                for case in marker.args if marker.name in ("pfc_case", "pfc_cases") else ():
                     assert case.plan_id not in found, f"two tests carry out {case.plan_id}"
-                    found[case.plan_id] = (path.name, node.name)
+                    found[case.plan_id] = (path.name, name)
     return found
 
 
@@ -55,11 +56,20 @@ def test_every_test_case_has_a_page_and_a_test() -> None:
 
 
 @pytest.mark.parametrize("case", PLAN, ids=lambda case: case.plan_id)
+def test_a_page_names_its_case_and_where_it_is(case: PlanCase) -> None:
+    """A page is about one case, `# PFC-1: ...`, or about a family of them with a table, `# TIME: ...`."""
+    text = (PAGES / documented()[case.plan_id][0]).read_text(encoding="utf-8")
+    module = importlib.import_module(PROCEDURES[case].carry_out.__module__)
+    file = Path(str(module.__file__)).relative_to(ROOT)
+    assert text.startswith((f"# {case.plan_id}: ", f"# {case.family}: ")), text[:40]
+    assert f"`{file}`" in text and f"`{case.name}`" in text
+
+
+@pytest.mark.parametrize("case", PAUSES, ids=lambda case: case.plan_id)
 def test_a_page_names_its_case_and_exactly_the_checks_that_are_made(case: PlanCase) -> None:
     text = (PAGES / documented()[case.plan_id][0]).read_text(encoding="utf-8")
-    constant = next(name for name, value in vars(cases).items() if value is case)
-    assert text.startswith(f"# {case.plan_id}: "), text[:40]
-    assert f"`{constant}` in `tests/common/pfc/cases.py`; scenario `{case.name}`;" in text
+    constant = next(name for name, value in vars(pauses).items() if value is case)
+    assert f"`{constant}` in `tests/common/pfc/families/pauses.py`; scenario `{case.name}`;" in text
     rows = re.findall(r"^\| `([a-z-]+)` \|", section(case.plan_id, "Checks"), re.MULTILINE)
     assert len(rows) == len(set(rows)), "a check is documented twice"
     assert set(rows) == checks_made(case)
@@ -70,13 +80,13 @@ def checks_made(case: PlanCase) -> set[str]:
     world = FakeWorld()
     plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, "Ethernet0", None)
     qualifier = Qualifier(plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world)))
-    outcome = qualifier.qualify(case, targets(case, plan.subject.qos)[0])
+    outcome = qualifier.qualify(case, targets(case, plan.subject)[0])
     made = [check for verdict in outcome.verdicts for check in verdict.checks]
     assert {check.status for check in made} == {Status.PASS}, [verdict.messages for verdict in outcome.verdicts]
     return {check.name for check in made}
 
 
-@pytest.mark.parametrize("case", PLAN, ids=lambda case: case.plan_id)
+@pytest.mark.parametrize("case", PAUSES, ids=lambda case: case.plan_id)
 def test_the_faults_of_a_page_name_checks_that_it_has(case: PlanCase) -> None:
     rows = set(re.findall(r"^\| `([a-z-]+)` \|", section(case.plan_id, "Checks"), re.MULTILINE))
     named = set(re.findall(r"`([a-z]+(?:-[a-z]+)+)`", section(case.plan_id, "Faults that it catches")))

@@ -6,6 +6,7 @@ preamble and at least 12 bytes of inter-frame gap beside every frame).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from math import floor, nextafter
 
@@ -32,9 +33,15 @@ def storm_fps(quanta: int, speed_mbps: int, refreshes: int = 2) -> int:
     return floor(refreshes * holding_fps(quanta, speed_mbps))
 
 
-def line_rate_fps(frame_bytes: int, speed_mbps: int) -> Fraction:
-    """Frames a second of `frame_bytes` (with FCS) that fill a link, preamble and gap included."""
-    return Fraction(speed_mbps * 10**6, 8 * (frame_bytes + WIRE_OVERHEAD_BYTES))
+def line_rate_fps(frame_bytes: int | Fraction, speed_mbps: int) -> Fraction:
+    """Frames a second of `frame_bytes` (with FCS, of several sizes their mean) that fill a link, preamble and gap
+    included."""
+    return speed_mbps * 10**6 / (8 * (Fraction(frame_bytes) + WIRE_OVERHEAD_BYTES))
+
+
+def mean_bytes(mix: Sequence[tuple[int, int]]) -> Fraction:
+    """Mean size of frames that come in sizes with weights: 7 of 64, 4 of 570 and 1 of 1518 bytes are 353.83 bytes."""
+    return Fraction(sum(size * weight for size, weight in mix), sum(weight for _, weight in mix))
 
 
 def share_percent(percent: int, parts: int, own: int = 1) -> float:
@@ -48,6 +55,6 @@ def share_percent(percent: int, parts: int, own: int = 1) -> float:
     return share if Fraction(share) <= exact else nextafter(share, 0.0)
 
 
-def due_frames(percent: float, frame_bytes: int, speed_mbps: int, seconds: int) -> int:
+def due_frames(percent: float, frame_bytes: int | Fraction, speed_mbps: int, seconds: float) -> int:
     """Frames that a flow of `percent` of the line rate sends in `seconds` when nothing holds it."""
-    return floor(line_rate_fps(frame_bytes, speed_mbps) * Fraction(percent) / 100 * seconds)
+    return floor(line_rate_fps(frame_bytes, speed_mbps) * Fraction(percent) / 100 * Fraction(seconds))

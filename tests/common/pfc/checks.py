@@ -6,12 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from .deviations import counts_several_lossy_pauses
-from .measurement import Measurement, Subject
+from .measurement import Measurement
 from .places import (
     COUNT_TOLERANCE,
     Place,
     at_priority,
     at_tested,
+    everything_received,
     flows_of,
     least_load,
     needed,
@@ -19,7 +20,7 @@ from .places import (
     required,
 )
 from .scenario import Storm
-from .traffic import FlowStats, Role
+from .traffic import Role
 from .verdict import LOSSY, Check
 
 COUNTER = "PFC frames in the receive counter"
@@ -36,14 +37,6 @@ def judge(run: Measurement) -> list[Check]:
         made = [_test_unaffected(run), _throughput(run), _global_pause_not_counted(run), _pause_kept(run),
                 _no_back_pressure(run)]
     return [check for checks in made for check in checks]
-
-
-def everything_received(name: str, subject: Subject, flows: Iterable[FlowStats], when: str) -> Iterator[Check]:
-    """Every frame that these flows sent was received."""
-    for flow in flows:
-        place = at_priority(subject, priority_of(flow))
-        expected = f"all {flow.frames_tx} frames received {when}"
-        yield required(name, place, flow.frames_rx == flow.frames_tx, expected, flow.frames_rx)
 
 
 def _pause_obeyed(run: Measurement) -> Iterator[Check]:
@@ -70,7 +63,7 @@ def _throughput(run: Measurement) -> Iterator[Check]:
     sender's own start and clock may cost (`LOAD_TOLERANCE`).
     """
     for flow in flows_of(run.paused.values(), Role.TEST):
-        place, least = at_priority(run.subject, priority_of(flow)), least_load(run, flow)
+        place, least = at_priority(run.subject, priority_of(flow)), least_load(run.subject, flow.plan)
         expected = f"at least {least} frames received {run.scenario.moment}"
         yield required("throughput", place, flow.frames_rx >= least, expected, flow.frames_rx)
 
@@ -145,7 +138,7 @@ def _after_the_storm(run: Measurement) -> Iterator[Check]:
     when, test = "once the storm had stopped", flows_of(run.drained.values(), Role.TEST)
     yield from everything_received("held-frames-drained", run.subject, test, when)
     for flow in flows_of(run.resumed.values(), Role.TEST):
-        place, least = at_priority(run.subject, priority_of(flow)), least_load(run, flow)
+        place, least = at_priority(run.subject, priority_of(flow)), least_load(run.subject, flow.plan)
         expected = f"at least {least} frames taken by the switch after the storm"
         yield required("resumed-rate", place, flow.frames_tx >= least, expected, flow.frames_tx)
     yield from everything_received("resumed", run.subject, run.resumed.values(), "in traffic without a storm")

@@ -164,6 +164,25 @@ class Dut:
             asic=f"{version.get('ASIC', 'unknown')} {metadata.get('switch_type', '')}".strip(),
         )
 
+    def ask(self, commands: Mapping[str, str]) -> dict[str, str]:
+        """Runs commands as this run, in one call.
+
+        Args:
+            commands: a name -> a shell command.
+
+        Returns:
+            name -> what it printed.
+
+        Raises:
+            LeaseLost: this run's lease is not on the switch any more.
+            QualificationError: a command failed.
+        """
+        held = {} if self.lease is None else {"lease": self.lease.check()}
+        outputs = run_batch(self.host, held | dict(commands))
+        if held and outputs["lease"].status:
+            raise leases.LeaseLost(leases.loss(self.name, outputs["lease"].text))
+        return {name: checked(self.host, name, outputs) for name in commands}
+
     def counters(self, queues_of: str | None = None) -> DutCounters:
         """Reads the counters of all ports, and the queues of the port that is named.
 
@@ -171,8 +190,7 @@ class Dut:
             LeaseLost: this run's lease is not on the switch any more.
             QualificationError: a command failed, or a counter is `N/A`.
         """
-        held = {} if self.lease is None else {"lease": self.lease.check()}
-        commands = held | {
+        commands = {
             "pfc": "show pfc counters",
             "watchdog": "pfcwd show stats",
             "rows": "sonic-db-cli CONFIG_DB KEYS 'PFC_WD|*'",
@@ -180,10 +198,7 @@ class Dut:
         }
         if queues_of is not None:
             commands["queues"] = f"show queue counters {queues_of}"
-        outputs = run_batch(self.host, commands)
-        if held and outputs["lease"].status:
-            raise leases.LeaseLost(leases.loss(self.name, outputs["lease"].text))
-        text = {name: checked(self.host, name, outputs) for name in outputs}
+        text = self.ask(commands)
         rows = (
             line.strip().split("|")[-1] for line in text["rows"].splitlines() if line.strip().startswith("PFC_WD|")
         )

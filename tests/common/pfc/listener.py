@@ -6,12 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from .case import PlanCase, named
 from .records import RecordsUnwritable, RecordWriter, RunLabels, make_record
 from .run import Outcome
-from .scenario import PlanCase, named
-from .verdict import LOSSLESS, LOSSY, PortVerdict, Status, combine
-
-METRICS = (LOSSLESS, LOSSY)
+from .verdict import PortVerdict, Status, combine
 
 
 @dataclass(frozen=True)
@@ -82,7 +80,7 @@ class Listener:
         verdicts = [
             PortVerdict(planned.device, planned.port, priority, metric, [], cause)
             for priority in planned.target or (None,)
-            for metric in METRICS
+            for metric in planned.case.metrics
         ]
         self.hear(planned, Outcome(planned.case, verdicts, {}))
 

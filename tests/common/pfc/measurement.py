@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .dut import DutCounters
-from .ports import PortPair
+from .ports import ConnectedPort, PortPair
 from .qos import PortQos, SharedBuffer
 from .scenario import Scenario
 from .sonic_text import WatchdogRow, changed
@@ -19,13 +19,20 @@ NEVER_STORMED = WatchdogRow("operational", 0, 0)
 @dataclass(frozen=True)
 class Subject:
     """What is measured: the port pair, its priorities and the buffer behind it; what is known of the ASIC
-    (`asic_type switch_type`), for platforms that differ; and the IP version of the data."""
+    (`asic_type switch_type`), for platforms that differ; the IP version of the data; and further ports that data may
+    enter (`ports.find_further`)."""
 
     pair: PortPair
     qos: PortQos
     buffer: SharedBuffer
     asic: str = ""
     ip_version: int = 4
+    further: tuple[ConnectedPort, ...] = ()
+
+    @property
+    def ports(self) -> dict[str, ConnectedPort]:
+        """Every port that data may enter or leave by, by name."""
+        return {port.port: port for port in (self.pair.rx, self.pair.tx, *self.further)}
 
     def where(self, priority: int | None = None, port: str | None = None) -> str:
         """`vtb-t0-01 Ethernet8 priority 3`, for messages; `port` defaults to the port under test."""
@@ -34,26 +41,79 @@ class Subject:
 
 
 @dataclass(frozen=True)
-class Measurement:
-    """One run of one scenario.
+class Readings:
+    """The switch's counters around a run.
 
     Attributes:
-        subject, scenario: what was measured, and how.
-        paused: flow name -> statistics after the data ended and while the storm ran on.
-        drained: flow name -> statistics of storm and test flows after the storm had stopped and held frames had left.
-        resumed: flow name -> statistics of the data flows sent again without a storm; empty: they were not.
-        before, during, after: the switch's counters before the storm, while it ran (after the data had ended), and when
+        subject: what was measured.
+        before, during, after: the counters before the traffic, while it ran (or held frames were still held), and when
             all was over.
     """
 
     subject: Subject
+    before: DutCounters
+    during: DutCounters
+    after: DutCounters
+
+    def pfc_received(self) -> tuple[int, ...]:
+        """PFC frames for priorities 0 to 7 that the port under test counted as received, from before the storm until
+        its end neared."""
+        return changed(self.before.pfc_rx, self.during.pfc_rx, self.subject.pair.rx.port)
+
+    def pfc_received_in_all(self) -> tuple[int, ...]:
+        """The same from before the storm until after it."""
+        return changed(self.before.pfc_rx, self.after.pfc_rx, self.subject.pair.rx.port)
+
+    def pfc_sent(self, port: str | None = None) -> tuple[int, ...]:
+        """PFC frames for priorities 0 to 7 that the switch sent out of a port (None: the tx port) while the traffic
+        ran."""
+        return changed(self.before.pfc_tx, self.during.pfc_tx, port or self.subject.pair.tx.port)
+
+    def storms_detected(self) -> dict[str, int]:
+        """`Ethernet0:3` -> storms that the switch's watchdog detected during the run, where there were any."""
+        gained = {
+            queue: row.detected - self.before.watchdog.get(queue, NEVER_STORMED).detected
+            for queue, row in self.during.watchdog.items()
+            if queue.split(":")[0] in self.subject.ports
+        }
+        return {queue: storms for queue, storms in gained.items() if storms > 0}
+
+    def stormed(self) -> list[str]:
+        """Queues of the ports that the watchdog holds in storm."""
+        return [
+            queue
+            for queue, row in self.during.watchdog.items()
+            if row.status == "stormed" and queue.split(":")[0] in self.subject.ports
+        ]
+
+    def counted(self) -> dict[str, Any]:
+        """The numbers, for the record."""
+        return {
+            "tx_port": self.subject.pair.tx.port,
+            "speed_mbps": self.subject.pair.speed_mbps,
+            "ip_version": self.subject.ip_version,
+            "dut_pfc_rx": list(self.pfc_received()),
+            "dut_pfc_rx_in_all": list(self.pfc_received_in_all()),
+            "dut_pfc_tx": list(self.pfc_sent()),
+            "watchdog_storms": self.storms_detected(),
+        }
+
+
+@dataclass(frozen=True)
+class Measurement(Readings):
+    """One run of one scenario.
+
+    Attributes:
+        scenario: how it was measured.
+        paused: flow name -> statistics after the data ended and while the storm ran on.
+        drained: flow name -> statistics of storm and test flows after the storm had stopped and held frames had left.
+        resumed: flow name -> statistics of the data flows sent again without a storm; empty: they were not.
+    """
+
     scenario: Scenario
     paused: Mapping[str, FlowStats]
     drained: Mapping[str, FlowStats]
     resumed: Mapping[str, FlowStats]
-    before: DutCounters
-    during: DutCounters
-    after: DutCounters
 
     @property
     def storm(self) -> FlowStats:
@@ -65,72 +125,18 @@ class Measurement:
         """The pause storm's statistics after it had stopped."""
         return self.drained[self.storm.plan.name]
 
-    def pfc_received(self) -> tuple[int, ...]:
-        """PFC frames for priorities 0 to 7 that the port under test counted as received, from before the storm until
-        its end neared."""
-        return changed(self.before.pfc_rx, self.during.pfc_rx, self.subject.pair.rx.port)
-
-    def pfc_received_in_all(self) -> tuple[int, ...]:
-        """The same from before the storm until after it."""
-        return changed(self.before.pfc_rx, self.after.pfc_rx, self.subject.pair.rx.port)
-
-    def pfc_sent(self) -> tuple[int, ...]:
-        """PFC frames for priorities 0 to 7 that the switch sent out of the tx port while the test traffic was held."""
-        return changed(self.before.pfc_tx, self.during.pfc_tx, self.subject.pair.tx.port)
-
-    def storms_detected(self) -> dict[str, int]:
-        """`Ethernet0:3` -> storms that the switch's watchdog detected during the run, where there were any."""
-        ours = {self.subject.pair.rx.port, self.subject.pair.tx.port}
-        gained = {
-            queue: row.detected - self.before.watchdog.get(queue, NEVER_STORMED).detected
-            for queue, row in self.during.watchdog.items()
-            if queue.split(":")[0] in ours
-        }
-        return {queue: storms for queue, storms in gained.items() if storms > 0}
-
-    def stormed(self) -> list[str]:
-        """Queues of the pair that the watchdog holds in storm."""
-        ours = {self.subject.pair.rx.port, self.subject.pair.tx.port}
-        return [
-            queue
-            for queue, row in self.during.watchdog.items()
-            if row.status == "stormed" and queue.split(":")[0] in ours
-        ]
-
     def evidence(self) -> dict[str, Any]:
         """The numbers, for the record."""
-        phases = {"paused": self.paused, "drained": self.drained, "resumed": self.resumed}
-        flows = {
-            phase: {name: self._numbers(flow) for name, flow in stats.items()}
-            for phase, stats in phases.items()
-            if stats
-        }
-        speed = self.subject.pair.speed_mbps
         return {
-            "flows": flows,
-            "tx_port": self.subject.pair.tx.port,
-            "speed_mbps": speed,
+            "flows": flow_numbers({"paused": self.paused, "drained": self.drained, "resumed": self.resumed}),
+            **self.counted(),
             **(self._held() if self.scenario.holds else {}),
-            "dut_pfc_rx": list(self.pfc_received()),
-            "dut_pfc_rx_in_all": list(self.pfc_received_in_all()),
-            "dut_pfc_tx": list(self.pfc_sent()),
-            "watchdog_storms": self.storms_detected(),
             "storm": self.scenario.storm.name.lower(),
             "storm_priorities": list(self.scenario.paused),
-            "storm_fps": self.scenario.storm_fps(speed),
-            "ip_version": self.subject.ip_version,
+            "storm_fps": self.scenario.storm_fps(self.subject.pair.speed_mbps),
             "frame_bytes": self.scenario.frame_bytes,
             "data_s": self.scenario.data_s,
         }
-
-    def _numbers(self, flow: FlowStats) -> dict[str, Any]:
-        """Frames of a flow; of data also the mean receive rate (frames a second) and the loss (percent)."""
-        numbers: dict[str, Any] = {"frames_tx": flow.frames_tx, "frames_rx": flow.frames_rx}
-        if flow.plan.role is not Role.STORM:
-            numbers["rx_fps"] = flow.frames_rx / self.scenario.data_s
-            lost = flow.frames_tx - flow.frames_rx
-            numbers["loss_percent"] = 100 * lost / flow.frames_tx if flow.frames_tx else None
-        return numbers
 
     def _held(self) -> dict[str, Any]:
         return {
@@ -138,3 +144,20 @@ class Measurement:
             "shared_buffer_bytes": self.subject.buffer.size_bytes,
             "shared_buffer_pool": self.subject.buffer.pool,
         }
+
+
+def flow_numbers(phases: Mapping[str, Mapping[str, FlowStats]]) -> dict[str, Any]:
+    """Phase -> flow name -> frames sent and received; of data of fixed duration also the mean receive rate (frames a
+    second) and of all data the loss (percent). Phases without flows are left out."""
+    return {
+        phase: {name: _numbers(flow) for name, flow in stats.items()} for phase, stats in phases.items() if stats
+    }
+
+
+def _numbers(flow: FlowStats) -> dict[str, Any]:
+    numbers: dict[str, Any] = {"frames_tx": flow.frames_tx, "frames_rx": flow.frames_rx}
+    if flow.plan.role is not Role.STORM:
+        lost = flow.frames_tx - flow.frames_rx
+        numbers |= {"rx_fps": flow.frames_rx / flow.plan.seconds} if flow.plan.seconds else {}
+        numbers["loss_percent"] = 100 * lost / flow.frames_tx if flow.frames_tx else None
+    return numbers

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from .arithmetic import due_frames
+from .case import named
 from .measurement import Measurement, Subject
-from .scenario import named
-from .traffic import FlowStats, Role
+from .traffic import FlowPlan, FlowStats, Role
 from .verdict import LOSSLESS, LOSSY, Check, Status
 
 LOAD_TOLERANCE = 0.01  # for a generator's own clock and start-up; a flow that was held falls short by far more
@@ -65,11 +64,18 @@ def priority_of(flow: FlowStats) -> int:
     return flow.plan.priority
 
 
-def least_load(run: Measurement, flow: FlowStats) -> int:
+def least_load(subject: Subject, plan: FlowPlan) -> int:
     """Frames that a data flow sends when nothing holds it, less what the generator's start and clock may cost."""
-    speed_mbps, scenario = run.subject.pair.speed_mbps, run.scenario
-    due = due_frames(flow.plan.percent or 0, scenario.frame_bytes, speed_mbps, scenario.data_s)
-    return round(due * (1 - LOAD_TOLERANCE))
+    speed_mbps = subject.ports[plan.enters or subject.pair.tx.port].speed_mbps
+    return round(plan.due(speed_mbps) * (1 - LOAD_TOLERANCE))
+
+
+def everything_received(name: str, subject: Subject, flows: Iterable[FlowStats], when: str) -> Iterator[Check]:
+    """Every frame that these flows sent was received."""
+    for flow in flows:
+        place = at_priority(subject, priority_of(flow))
+        expected = f"all {flow.frames_tx} frames received {when}"
+        yield required(name, place, flow.frames_rx == flow.frames_tx, expected, flow.frames_rx)
 
 
 def _metric(subject: Subject, priority: int) -> str:

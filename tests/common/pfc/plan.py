@@ -12,7 +12,7 @@ from .errors import QualificationError
 from .measurement import Subject
 from .otg import TrafficBuilder
 from .polling import Clock
-from .ports import ConnectedPort, choose_pair, hosts_behind
+from .ports import ConnectedPort, PortPair, choose_pair, find_further, hosts_behind
 from .preflight import Lab
 from .qos import check_same_classes, read_port_qos, read_shared_buffer, remarks
 from .replacement import Links, choose_device
@@ -43,7 +43,8 @@ class PortPlan:
             QualificationError: the switch's configuration leaves no addresses for hosts behind the ports.
         """
         pair, config_db = self.subject.pair, self.state.config_db
-        hosts = hosts_behind(pair, config_db, self.subject.ip_version)
+        ports = tuple(self.subject.ports.values())
+        hosts = dict(zip(ports, hosts_behind(ports, config_db, self.subject.ip_version), strict=True))
         builder = TrafficBuilder(api, pair, hosts, _router_mac(self.state), self.subject.qos.dscps)
         return Lab(self.subject, dut, Generator(api, clock), builder, clock, self.ages)
 
@@ -117,10 +118,30 @@ def _plan(state: SwitchState, ports: Sequence[ConnectedPort], wish: Wish) -> Por
         raise QualificationError(
             f"{device} {pair.rx.port} has no lossless priority: PORT_QOS_MAP|{pair.rx.port} has no pfc_enable"
         )
-    hosts_behind(pair, config_db, wish.ip_version)
+    hosts_behind((pair.rx, pair.tx), config_db, wish.ip_version)
     _router_mac(state)
-    subject = Subject(pair, qos, read_shared_buffer(config_db, device, state.asic), state.asic, wish.ip_version)
+    buffer = read_shared_buffer(config_db, device, state.asic)
+    further = _further(state, pair, own, wish.ip_version)
+    subject = Subject(pair, qos, buffer, state.asic, wish.ip_version, further)
     return PortPlan(state, subject, read_counter_ages(config_db, device), tuple(remarks(config_db, qos)))
+
+
+def _further(
+    state: SwitchState, pair: PortPair, own: Sequence[ConnectedPort], ip_version: int
+) -> tuple[ConnectedPort, ...]:
+    """Ports beside the pair that data may enter: with the same classes, and room for a host behind them. Others are
+    left alone: a port needs none of them to be measured."""
+    return tuple(port for port in find_further(pair, own, state.interfaces) if _serves(state, pair, port, ip_version))
+
+
+def _serves(state: SwitchState, pair: PortPair, port: ConnectedPort, ip_version: int) -> bool:
+    try:
+        rx = read_port_qos(state.config_db, state.device, pair.rx.port)
+        check_same_classes(rx, read_port_qos(state.config_db, state.device, port.port))
+        hosts_behind((port,), state.config_db, ip_version)
+    except QualificationError:
+        return False
+    return True
 
 
 def _router_mac(state: SwitchState) -> str:

@@ -6,7 +6,7 @@ import ipaddress
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import groupby, islice
 
 from .errors import QualificationError
 from .qos import ConfigDb
@@ -114,18 +114,33 @@ def choose_pair(
     return PortPair(rx, _find_tx(rx, list(by_name.values()), states))
 
 
-def hosts_behind(pair: PortPair, config_db: ConfigDb, ip_version: int = 4) -> tuple[PlayedHost, PlayedHost]:
-    """The hosts behind the rx and the tx port, with the addresses that the switch's configuration leaves them.
+def find_further(
+    pair: PortPair, ports: Sequence[ConnectedPort], states: Mapping[str, PortState]
+) -> tuple[ConnectedPort, ...]:
+    """Other ports that data may enter on its way to the port under test: up at the speed that the links file gives, and
+    on another traffic generator than that port's. Of each speed the first two, lower speeds first."""
+    usable = [
+        port
+        for port in sorted(ports, key=lambda port: (port.speed_mbps, natural(port.port)))
+        if port.generator != pair.rx.generator and port != pair.tx and _is_usable(port, states)
+    ]
+    by_speed = groupby(usable, key=lambda port: port.speed_mbps)
+    return tuple(port for _, ports_of_it in by_speed for port in islice(ports_of_it, 2))
+
+
+def hosts_behind(
+    ports: Sequence[ConnectedPort], config_db: ConfigDb, ip_version: int = 4
+) -> tuple[PlayedHost, ...]:
+    """The host behind each port, with the addresses that the switch's configuration leaves it.
 
     Raises:
         QualificationError: a port is in no VLAN with an address of that IP version and has none of its own.
     """
-    segments = [_segment(port, config_db) for port in (pair.rx, pair.tx)]
-    rx, tx = (
+    segments = [_segment(port, config_db) for port in ports]
+    return tuple(
         _host(port, number, segment, _address(config_db, segment, port, ip_version))
-        for number, (port, segment) in enumerate(zip((pair.rx, pair.tx), segments, strict=True))
+        for number, (port, segment) in enumerate(zip(ports, segments, strict=True))
     )
-    return rx, tx
 
 
 def _named(by_name: Mapping[str, ConnectedPort], port: str, device: str) -> ConnectedPort:
@@ -147,6 +162,11 @@ def _check_port(port: ConnectedPort, state: PortState) -> None:
         raise QualificationError(
             f"{port.device} {port.port} runs at {state.speed_mbps} Mb/s but the links file says {port.speed_mbps} Mb/s"
         )
+
+
+def _is_usable(port: ConnectedPort, states: Mapping[str, PortState]) -> bool:
+    state = states.get(port.port)
+    return state is not None and state.oper_up and state.speed_mbps == port.speed_mbps
 
 
 def _check_peers(rx: ConnectedPort, tx: ConnectedPort) -> None:
@@ -177,7 +197,7 @@ def _find_tx(rx: ConnectedPort, ports: Sequence[ConnectedPort], states: Mapping[
             f"{', '.join(map(str, speeds))} Mb/s; both ports of a pair need the same speed"
         )
     for port in equal:
-        if states[port.port].oper_up and states[port.port].speed_mbps == rx.speed_mbps:
+        if _is_usable(port, states):
             return port
     raise QualificationError(
         f"{rx.device}: of the ports on another traffic generator than {rx.port}'s with {rx.speed_mbps} Mb/s none is up"

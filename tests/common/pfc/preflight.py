@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from .checks import everything_received
+from .arithmetic import share_percent
 from .dut import Dut, DutCounters
 from .errors import QualificationError
 from .measurement import Subject
 from .otg import TrafficBuilder
-from .places import at_port, needed
+from .places import at_port, everything_received, needed
 from .polling import Clock, wait_for
 from .staleness import CounterAges
-from .traffic import FlowStats, Generator
+from .traffic import FlowPlan, FlowStats, Generator, Role, Traffic
 from .verdict import Check, Status
 
 CLEAN_FRAMES = 1000
@@ -54,7 +54,7 @@ def preflight(lab: Lab) -> tuple[list[Check], DutCounters]:
     lab.clock.sleep(max(lab.ages.queue_s, lab.ages.port_s))
     before = lab.dut.counters(lab.subject.pair.rx.port)
     _check_ports(lab.subject, before)
-    clean = lab.builder.clean(CLEAN_FRAMES, CLEAN_LOAD_PERCENT, CLEAN_FRAME_BYTES)
+    clean = clean_traffic(lab)
     lab.generator.push(clean)
     lab.generator.start(list(clean.flows))
     lab.generator.run_out(list(clean.flows), SETTLE_S)
@@ -63,6 +63,20 @@ def preflight(lab: Lab) -> tuple[list[Check], DutCounters]:
     _check_path(lab.subject, stats)
     after = _check_queues(lab, before, stats)
     return list(everything_received("clean-flow", lab.subject, stats.values(), "without any storm")), after
+
+
+def clean_traffic(lab: Lab) -> Traffic:
+    """One short flow for every priority that a DSCP value reaches, and no storm."""
+    share = share_percent(CLEAN_LOAD_PERCENT, len(lab.subject.qos.dscps))
+    return lab.builder.build(
+        [
+            FlowPlan(
+                lab.builder.named(f"Clean Flow Prio {priority}"), Role.CLEAN, priority, CLEAN_FRAME_BYTES, share,
+                frames=CLEAN_FRAMES,
+            )
+            for priority in lab.subject.qos.reachable
+        ]
+    )
 
 
 def port_checks(subject: Subject, counters: DutCounters) -> Iterator[Check]:

@@ -11,8 +11,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from .case import PlanCase
 from .errors import QualificationError
-from .scenario import PlanCase
 from .verdict import PortVerdict
 
 SCHEMA = 1

@@ -1,14 +1,16 @@
-"""What to send and what must happen, as immutable data. The test cases of the plan (`cases`) are functions that make a
-`Scenario`."""
+"""A pause storm, the traffic in it and what must happen, as immutable data. `families.pauses` makes one for each of its
+test cases."""
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from .arithmetic import MAX_QUANTA, holding_fps, share_percent, storm_fps
+from .case import PlanCase, named
 from .errors import QualificationError
+from .traffic import PauseFrame, global_pause_frame, pfc_frame
 
 
 class Storm(enum.Enum):
@@ -17,14 +19,6 @@ class Storm(enum.Enum):
     LOSSLESS = "PFC for lossless priorities: it must hold them"
     LOSSY = "PFC for lossy priorities: it must change nothing"
     GLOBAL = "802.3x pause frames: they must change nothing"
-
-
-@dataclass(frozen=True)
-class PlanCase:
-    """A test case of the plan: its name in records, e.g. `pause-lossless-single`, and its section, e.g. `PFC-1`."""
-
-    name: str
-    plan_id: str
 
 
 @dataclass(frozen=True)
@@ -89,6 +83,12 @@ class Scenario:
         """The priorities that the storm's frames enable."""
         return () if self.storm is Storm.GLOBAL else self.tested
 
+    def pause_frame(self) -> PauseFrame:
+        """What the storm consists of."""
+        if self.storm is Storm.GLOBAL:
+            return global_pause_frame(self.pause_quanta)
+        return pfc_frame(self.paused, self.pause_quanta)
+
     @property
     def moment(self) -> str:
         """When the traffic ran, for messages: `while priority 3 was paused`."""
@@ -114,8 +114,3 @@ class Scenario:
     def least_storm_frames(self, speed_mbps: int) -> int:
         """Pause frames below which the storm cannot have held the priorities from its start to the end of the data."""
         return int(holding_fps(self.pause_quanta, speed_mbps) * (self.storm_lead_s + self.data_s))
-
-
-def named(priorities: Sequence[int]) -> str:
-    """`priority 3`, or `priorities 3, 4`."""
-    return f"{'priority' if len(priorities) == 1 else 'priorities'} {', '.join(map(str, priorities))}"

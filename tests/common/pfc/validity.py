@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
-from .measurement import Measurement
+from .measurement import Measurement, Readings
 from .places import Place, at_port, at_priority, at_tested, flows_of, least_load, needed, priority_of
 from .sonic_text import changed
 from .traffic import Role
@@ -14,11 +14,15 @@ from .verdict import LOSSLESS, Check, Status
 
 def validity(run: Measurement) -> list[Check]:
     """Reasons why the run was no measurement: checks with status ERROR only, best cause first. Empty for a good run."""
-    made = [*_watchdog(run), *_links(run), *_counters_kept(run), *_storm_ran(run), *_load_applied(run)]
+    return unmet([*watchdog_stopped(run), *links_kept(run), *counters_kept(run), *_storm_ran(run), *_load_applied(run)])
+
+
+def unmet(made: Iterable[Check]) -> list[Check]:
+    """Those that are not PASS."""
     return [one for one in made if one.status is not Status.PASS]
 
 
-def _watchdog(run: Measurement) -> Iterator[Check]:
+def watchdog_stopped(run: Readings) -> Iterator[Check]:
     """The watchdog must not have acted: it drops what the pause should hold."""
     storms = run.storms_detected()
     for queue in sorted({*storms, *run.stormed()}):
@@ -33,7 +37,8 @@ def _watchdog(run: Measurement) -> Iterator[Check]:
         yield needed("watchdog-stopped", at_port(run.subject, port), port not in configured, expected, "one")
 
 
-def _links(run: Measurement) -> Iterator[Check]:
+def links_kept(run: Readings) -> Iterator[Check]:
+    """Both links were up before the traffic and while it ran."""
     for port in (run.subject.pair.rx.port, run.subject.pair.tx.port):
         for moment, counters in (("before", run.before), ("in", run.during)):
             state = counters.interfaces.get(port)
@@ -41,7 +46,7 @@ def _links(run: Measurement) -> Iterator[Check]:
             yield needed("link-up", at_port(run.subject, port), seen == "up", f"the link up {moment} the storm", seen)
 
 
-def _counters_kept(run: Measurement) -> Iterator[Check]:
+def counters_kept(run: Readings) -> Iterator[Check]:
     """Counters only grow, from 0; one that fell was cleared in between, and what it gained is unknown."""
     pair, readings = run.subject.pair, (run.before, run.during, run.after)
     ways = (
@@ -77,6 +82,6 @@ def _load_applied(run: Measurement) -> Iterator[Check]:
             priority = priority_of(flow)
             meant_to_be_held = run.scenario.holds and flow.plan.role is Role.TEST
             may_be_held = meant_to_be_held or (stats is run.paused and pfc_sent[priority] > 0)
-            least = 1 if may_be_held else least_load(run, flow)
+            least = 1 if may_be_held else least_load(run.subject, flow.plan)
             place, expected = at_priority(run.subject, priority), f"at least {least} frames sent {phase}"
             yield needed("load-applied", place, flow.frames_tx >= least, expected, flow.frames_tx)

@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.common.devices.sonic import SonicHost
 from tests.common.errors import LabError
-from tests.common.pfc.ports import PortPair, PlayedHost, ConnectedPort, hosts_behind
+from tests.common.pfc.ports import ConnectedPort, PlayedHost, hosts_behind
 from tests.common.snappi_tests.port import PortFacts
 
 
@@ -71,4 +71,4 @@ def _host(port: PortFacts, config_db: Any) -> PlayedHost:
     connected_port = ConnectedPort(
         port["peer_device"], port["peer_port"], port["chassis"], port["location"], int(port["speed"])
     )
-    return hosts_behind(PortPair(connected_port, connected_port), config_db)[0]
+    return hosts_behind([connected_port], config_db)[0]

@@ -4,9 +4,9 @@ import dataclasses
 
 import pytest
 
-from tests.common.pfc.cases import GLOBAL_PAUSE
-from tests.common.pfc.cases import LOSSY as PAUSE_LOSSY
-from tests.common.pfc.cases import SEVERAL_LOSSLESS
+from tests.common.pfc.families.pauses import GLOBAL_PAUSE
+from tests.common.pfc.families.pauses import LOSSY as PAUSE_LOSSY
+from tests.common.pfc.families.pauses import SEVERAL_LOSSLESS
 from tests.common.pfc.dut import Dut
 from tests.common.pfc.plan import plan_port
 from tests.common.pfc.run import Qualifier

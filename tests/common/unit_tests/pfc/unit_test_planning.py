@@ -6,7 +6,8 @@ from fractions import Fraction
 import pytest
 
 from tests.common.pfc import cases
-from tests.common.pfc.cases import GLOBAL_PAUSE, LOSSY, SEVERAL_LOSSLESS, SINGLE_LOSSLESS, make_scenario
+from tests.common.pfc.families import pauses
+from tests.common.pfc.families.pauses import GLOBAL_PAUSE, LOSSY, SEVERAL_LOSSLESS, SINGLE_LOSSLESS, make_scenario
 from tests.common.pfc.dut import Dut
 from tests.common.pfc.errors import QualificationError
 from tests.common.pfc.plan import plan_port, connected_port
@@ -148,18 +149,18 @@ def test_the_buffer_of_other_platforms_is_another_pool():
 def test_hosts_of_a_vlan_and_of_routed_ports():
     """The i-th member's host has the i-th free address; behind a routed port is the other address of its network."""
     pair = PortPair(PORTS[1], PORTS[0])
-    rx, tx = hosts_behind(pair, make_config_db())
+    rx, tx = hosts_behind((pair.rx, pair.tx), make_config_db())
     assert (rx.address, tx.address, rx.gateway) == ("192.168.0.2", "192.168.0.4", "192.168.0.1"), (rx, tx)
     assert rx.segment == tx.segment == "Vlan1000", (rx, tx)
     rows = {"Ethernet0": {}, "Ethernet0|10.0.0.0/31": {}, "Ethernet64|10.0.0.4/31": {}, "Ethernet64|fc00::8/126": {}}
-    rx, tx = hosts_behind(pair, {"INTERFACE": rows})
+    rx, tx = hosts_behind((pair.rx, pair.tx), {"INTERFACE": rows})
     assert (rx.address, rx.gateway, tx.address, tx.prefix_bits) == ("10.0.0.1", "10.0.0.0", "10.0.0.5", 31), (rx, tx)
     assert rx.segment != tx.segment, "routed ports are different segments"
-    rx, tx = hosts_behind(pair, make_config_db(), 6)
+    rx, tx = hosts_behind((pair.rx, pair.tx), make_config_db(), 6)
     assert (rx.address, tx.address, rx.gateway) == ("fc02:1000::2", "fc02:1000::4", "fc02:1000::1"), (rx, tx)
     assert rx.ip_version == tx.ip_version == 6, (rx, tx)
     with pytest.raises(QualificationError, match="gives Ethernet0 no IPv6 address"):
-        hosts_behind(pair, {"INTERFACE": rows}, 6)
+        hosts_behind((pair.rx, pair.tx), {"INTERFACE": rows}, 6)
 
 
 def test_the_scenario_of_case_one():
@@ -215,22 +216,22 @@ def sentence_of(function, *arguments):
 
 def test_what_each_case_is_about():
     """Every lossless priority alone, all together, all lossy ones together, the whole port; or what the user asks."""
-    qos = plan().subject.qos
-    own = {case.plan_id: cases.targets(case, qos) for case in cases.PLAN}
+    subject, qos = plan().subject, plan().subject.qos
+    own = {case.plan_id: cases.targets(case, subject) for case in pauses.CASES}
     assert own == {"PFC-1": [(3,), (4,)], "PFC-2": [(3, 4)], "PFC-3": [(0, 1, 2, 5, 6)], "PFC-4": [()]}, own
-    asked = {case.plan_id: cases.targets(case, qos, [(0, 1), (6,)]) for case in cases.PLAN}
+    asked = {case.plan_id: cases.targets(case, subject, [(0, 1), (6,)]) for case in pauses.CASES}
     assert asked == {**own, "PFC-3": [(0, 1), (6,)]}, asked
     more = dataclasses.replace(qos, lossless=(2, 3, 4))
-    subsets = cases.targets(SEVERAL_LOSSLESS, more, [(2, 4), (3, 4), (0,)])
+    subsets = cases.targets(SEVERAL_LOSSLESS, dataclasses.replace(subject, qos=more), [(2, 4), (3, 4), (0,)])
     assert subsets == [(2, 4), (3, 4)], subsets
     assert make_scenario(SEVERAL_LOSSLESS, (2, 4), more).background == (0, 1, 3, 5, 6), "3 is lossless, and not paused"
-    single = dataclasses.replace(qos, lossless=(3,))
+    single = dataclasses.replace(subject, qos=dataclasses.replace(qos, lossless=(3,)))
     assert cases.targets(SEVERAL_LOSSLESS, single) == [], "one lossless priority is not several"
     for wrong, part in {
         (3,): "vtb-t0-01 Ethernet0: priority 3: one lossless priority alone; a set to be paused at once has several",
         (1, 3): "vtb-t0-01 Ethernet0: priorities 1, 3: lossless and lossy priorities together; a set",
     }.items():
-        sentence = sentence_of(cases.targets, SEVERAL_LOSSLESS, qos, [wrong])
+        sentence = sentence_of(cases.targets, SEVERAL_LOSSLESS, subject, [wrong])
         assert sentence.startswith(part), sentence
 
 

@@ -6,11 +6,12 @@ import dataclasses
 import pytest
 
 from tests.common.pfc import checks
-from tests.common.pfc.cases import SINGLE_LOSSLESS, make_scenario
 from tests.common.pfc.dut import Dut
+from tests.common.pfc.families.pauses import SINGLE_LOSSLESS, make_scenario, measure, scenario_traffic
 from tests.common.pfc.plan import plan_port
 from tests.common.pfc.ports import ConnectedPort
-from tests.common.pfc.run import Qualifier, measure
+from tests.common.pfc.preflight import clean_traffic
+from tests.common.pfc.run import Qualifier
 from tests.common.pfc.validity import validity
 from tests.common.pfc.verdict import LOSSLESS, LOSSY, Status
 from tests.common.unit_tests.pfc.fakes import DEVICE, FakeApi, FakeClock, FakeHost, FakeWorld
@@ -347,8 +348,8 @@ def test_flows_are_named_after_their_port():
         world = FakeWorld()
         plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, port, None)
         lab = plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
-        flows = {*lab.builder.clean(1, 10, 1024).flows}
-        flows |= {*lab.builder.scenario(make_scenario(SINGLE_LOSSLESS, (3,), plan.subject.qos)).flows}
+        flows = {*clean_traffic(lab).flows}
+        flows |= {*scenario_traffic(lab, make_scenario(SINGLE_LOSSLESS, (3,), plan.subject.qos)).flows}
         assert not names & flows, names & flows
         names |= flows
 

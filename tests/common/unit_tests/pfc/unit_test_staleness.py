@@ -9,7 +9,7 @@ from tests.common.pfc.dut import Dut
 from tests.common.pfc.errors import QualificationError
 from tests.common.pfc.plan import plan_port
 from tests.common.pfc.run import Qualifier
-from tests.common.pfc.cases import SINGLE_LOSSLESS
+from tests.common.pfc.families.pauses import SINGLE_LOSSLESS
 from tests.common.pfc.staleness import CounterAges, read_counter_ages
 from tests.common.pfc.verdict import LOSSLESS, Status
 from tests.common.unit_tests.pfc.fakes import DEVICE, FakeApi, FakeClock, FakeHost, FakeWorld

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from tests.common.pfc.cases import check_sets, parse_set, select, targets
+from tests.common.pfc.cases import check_sets, impossible, parse_set, select, targets
 from tests.common.pfc.dut import Dut
 from tests.common.pfc.errors import QualificationError
 from tests.common.pfc.journal import Journal
@@ -78,6 +78,7 @@ def pytest_configure(config):
     session = Session(config.getoption("pfc_run_id"), config.getoption("pfc_results"))
     config.stash[SESSION_KEY] = session
     config.addinivalue_line("markers", "pfc_case(case): the test case of the PFC test plan that a test carries out")
+    config.addinivalue_line("markers", "pfc_cases(case, ...): the test cases that a test carries out, each an item")
     if config.getoption("dist", "no") != "no" or config.getoption("numprocesses", None):
         raise pytest.UsageError("a testbed is measured by one process at a time: start pytest without -n")
     try:
@@ -115,13 +116,28 @@ def pytest_generate_tests(metafunc):
     """One item for each set of priorities that a test case is about."""
     if "pfc_target" not in metafunc.fixturenames:
         return
-    marker = metafunc.definition.get_closest_marker("pfc_case")
-    plan = metafunc.config.stash[SESSION_KEY].plan
-    if plan is None:  # the port is known when the tests run
-        metafunc.parametrize("pfc_target", [None], ids=["-"])
+    ours = metafunc.config.stash[SESSION_KEY]
+    one, family = (metafunc.definition.get_closest_marker(name) for name in ("pfc_case", "pfc_cases"))
+    if one is not None:
+        found = _written_targets(ours, one.args[0])
+        metafunc.parametrize("pfc_target", found, ids=[text or "-" for text in found])
         return
-    found = targets(marker.args[0], plan.subject.qos, metafunc.config.stash[SESSION_KEY].sets)
-    metafunc.parametrize("pfc_target", [write_target(plan.subject.qos.device, target) for target in found])
+    metafunc.parametrize(
+        ("plan_case", "pfc_target"),
+        [
+            pytest.param(case, text, id=f"{case.plan_id}-{text or ''}", marks=pytest.mark.pfc_case(case))
+            for case in family.args
+            for text in _written_targets(ours, case)
+        ],
+    )
+
+
+def _written_targets(ours, case):
+    """What a test case is about on the port under test; None where the port is known when the tests run."""
+    if ours.plan is None:
+        return [None]
+    subject = ours.plan.subject
+    return [write_target(subject.qos.device, target) for target in targets(case, subject, ours.sets)]
 
 
 def pytest_collection_modifyitems(config, items):
@@ -207,7 +223,7 @@ def pfc_qualify(request, pfc_bench):
     def qualify(case, dut_and_target):
         chosen = [read_target(dut_and_target)] if dut_and_target else _targets_now(ours, case)
         if not chosen:
-            reason = f"{case.plan_id} needs several lossless priorities; the port has one"
+            reason = impossible(case, ours.plan.subject)
             ours.impossible(request.node.nodeid, reason)
             pytest.skip(reason)
         messages = {}
@@ -223,12 +239,12 @@ def pfc_qualify(request, pfc_bench):
 
 def _targets_now(ours, case):
     """What a test case is about where the port was not known when tests were collected."""
-    qos = ours.plan.subject.qos
+    subject = ours.plan.subject
     try:
-        check_sets(ours.sets, ours.cases, qos)
+        check_sets(ours.sets, ours.cases, subject.qos)
     except QualificationError as error:
         pytest.fail(str(error), pytrace=False)
-    return targets(case, qos, ours.sets)
+    return targets(case, subject, ours.sets)
 
 
 def _reporting():

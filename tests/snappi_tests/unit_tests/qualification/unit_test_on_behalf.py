@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.common.pfc.cases import SINGLE_LOSSLESS
+from tests.common.pfc.families.pauses import SINGLE_LOSSLESS
 from tests.common.pfc.dut import Dut
 from tests.common.pfc.errors import QualificationError
 from tests.common.pfc.plan import LabFacts, Wish, plan_device

@@ -11,8 +11,8 @@ from tests.common.pfc.plan import plan_port
 from tests.common.pfc.ports import ConnectedPort
 from tests.common.pfc.records import RecordsUnwritable
 from tests.common.pfc.run import Outcome
-from tests.common.pfc.cases import GLOBAL_PAUSE, SEVERAL_LOSSLESS, SINGLE_LOSSLESS
-from tests.common.pfc.cases import LOSSY as LOSSY_CASE
+from tests.common.pfc.families.pauses import GLOBAL_PAUSE, SEVERAL_LOSSLESS, SINGLE_LOSSLESS
+from tests.common.pfc.families.pauses import LOSSY as LOSSY_CASE
 from tests.common.pfc.verdict import LOSSLESS, LOSSY, Check, PortVerdict, Status
 from tests.common.unit_tests.pfc.fakes import DEVICE, FakeHost, FakeWorld
 from tests.snappi_tests.pfc.qualification.files.session import PARAMETERS, Session, read_target, write_target

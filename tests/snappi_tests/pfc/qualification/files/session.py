@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.common.pfc.cases import PLAN, SINGLE_LOSSLESS, Target
-from tests.common.pfc.listener import METRICS, Listener, Planned
+from tests.common.pfc.case import Target
+from tests.common.pfc.cases import PLAN, impossible
+from tests.common.pfc.families.pauses import SINGLE_LOSSLESS
+from tests.common.pfc.listener import Listener, Planned
 from tests.common.pfc.plan import PortPlan
 from tests.common.pfc.records import RecordWriter, RunLabels, new_run_id
 from tests.common.pfc.run import Outcome
-from tests.common.pfc.scenario import PlanCase
+from tests.common.pfc.case import PlanCase
 
 UNKNOWN = "unknown"
 PARAMETERS = ("enum_one_dut_lossless_prio", "pfc_target")
@@ -73,7 +75,7 @@ class Session:
         self._report = listener_class(self.folder, say=self.notes.append)
         self._report.start({"run_id": self.run_id, "testbed": self._testbed, **self._left_out()})
         self._report.expect(
-            sorted({(one.device, one.port, metric) for one in self.listener.planned for metric in METRICS
+            sorted({(one.device, one.port, metric) for one in self.listener.planned for metric in one.case.metrics
                     if UNKNOWN not in (one.device, one.port)})
         )
 
@@ -125,12 +127,18 @@ class Session:
         cases = [case for case in PLAN if case not in {one.case for one in planned}]
         if cases:
             left["plan_ids_not_selected"] = ", ".join(case.plan_id for case in cases)
-            listed = ", ".join(f"{case.plan_id} ({case.name})" for case in cases)
-            self.notes.append(f"the verdicts do not speak for {listed}: not selected, or not possible on this port")
+            self.notes += self._without_a_verdict(cases)
         priorities = self._priorities_left_out(planned)
         if priorities:
             left["lossless_priorities_not_selected"] = priorities
         return left
+
+    def _without_a_verdict(self, cases: Sequence[PlanCase]) -> list[str]:
+        """Why there is no verdict of these test cases."""
+        reasons = {case: impossible(case, self.plan.subject) if self.plan else None for case in cases}
+        left = ", ".join(f"{case.plan_id} ({case.name})" for case, reason in reasons.items() if reason is None)
+        notes = [f"the verdicts do not speak for {left}: not selected"] if left else []
+        return notes + [reason for reason in reasons.values() if reason is not None]
 
     def _priorities_left_out(self, planned: Sequence[Planned]) -> str:
         """Lossless priorities that the first test case, where it was selected, should have been carried out for."""

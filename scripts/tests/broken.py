@@ -1,0 +1,224 @@
+"""A virtual testbed that is broken in another way on each port, judged port by port by the suite's own steps over SSH
+and OTG: what the tests of broken switches share."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import snappi
+
+from tests.common.pfc.case import PlanCase, Target
+from tests.common.pfc.cases import targets
+from tests.common.pfc.dut import Dut, SwitchState
+from tests.common.pfc.families.pauses import SINGLE_LOSSLESS
+from tests.common.pfc.journal import Journal
+from tests.common.pfc.measurement import Subject
+from tests.common.pfc.plan import PortPlan, plan_port
+from tests.common.pfc.polling import EndpointClock
+from tests.common.pfc.ports import ConnectedPort
+from tests.common.pfc.run import Outcome, Qualifier
+from tests.common.pfc.verdict import LOSSLESS, LOSSY, Status, combine
+from virtual_testbed.faults import BUILT_IN
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+BIN = Path(sys.executable).parent
+HANG_S = 400
+SWITCH = "vtb-t0-01"
+HEALTHY_RX, HEALTHY_TX = "Ethernet0", "Ethernet64"
+
+Testbed = Mapping[str, Any]  # what runtime.json says, `environment` of its commands and `folder`
+
+
+@dataclass(frozen=True)
+class Case:
+    """A port pair with one broken port, and what the suite has to make of it.
+
+    Attributes:
+        fault: how it is broken.
+        lossless, lossy: the verdicts; `-`: none is owed.
+        checks: names of all checks that are not PASS; none: the preflight ends the run.
+        message: one of the reasons given, or its beginning; ` ... ` stands for anything.
+        plan: the test case of the plan that notices it.
+    """
+
+    fault: str
+    lossless: str
+    lossy: str
+    checks: frozenset[str]
+    message: str
+    plan: PlanCase = SINGLE_LOSSLESS
+
+    @property
+    def name(self) -> str:
+        """The fault's name."""
+        return re.split("[@:]", self.fault)[0]
+
+    def target(self, subject: Subject) -> Target:
+        """The priorities under test: in the first case the fault's own, else 3; in the others the case's own."""
+        if self.plan is SINGLE_LOSSLESS:
+            return (4,) if "priority=4" in self.fault else (3,)
+        return targets(self.plan, subject)[0]
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """Port under test and tx port: a port of the upper half is broken as the one that data comes in on."""
+        port = re.search(r"Ethernet\d+", self.fault)
+        assert port is not None, self.fault
+        return (HEALTHY_RX, port[0]) if int(port[0][8:]) > 64 else (port[0], HEALTHY_TX)
+
+    def is_said_by(self, text: str) -> bool:
+        """Whether a reason, or what the suite printed, has the message."""
+        return re.search(".*".join(map(re.escape, self.message.split("..."))), text) is not None
+
+
+def case(fault: str, verdicts: str, checks: str, message: str, plan: PlanCase = SINGLE_LOSSLESS) -> Case:
+    """`verdicts`: lossless and lossy."""
+    lossless, lossy = verdicts.split()
+    return Case(fault, lossless, lossy, frozenset(checks.split()), f"{SWITCH} {message}", plan)
+
+
+@contextmanager
+def broken_testbed(folder: Path, faults: Sequence[str], files: Mapping[str, str] = {}) -> Iterator[Testbed]:
+    """vtb-t0 with faults, deployed, on its own clock.
+
+    Args:
+        folder: an empty one, for its state.
+        faults: specifications.
+        files: name -> text of fault classes of one's own, which the specifications name.
+    """
+    environment = {**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible/ansible.cfg"), "ANSIBLE_HOME": str(folder),
+                   "PFC_REPORT_DB": f"sqlite:///{folder / 'pfc.db'}"}
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    command: list[str | Path] = [
+        BIN / "virtual-testbed", "up", "vtb-t0", "--clock", "virtual", "--json", "--state", folder,
+        "--testbed-file", ROOT / "ansible/testbed.yaml", "--owner-pid", str(os.getpid())]
+    for fault in dict.fromkeys(faults):
+        command += ["--fault", fault]
+    up = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert up.returncode == 0, up.stderr
+    try:
+        runtime = json.loads(up.stdout)
+        deployed = subprocess.run(
+            [BIN / "ansible-playbook", "-i", runtime["inventory"], "deploy_testbed.yml", "-e", "testbed_name=vtb-t0",
+             "-e", f"testbed_file={runtime['testbed_file']}"],
+            cwd=ROOT / "ansible", env=environment, capture_output=True, text=True, check=False)
+        assert deployed.returncode == 0, deployed.stdout
+        yield {**runtime, "environment": environment, "folder": folder}
+    finally:
+        subprocess.run([BIN / "virtual-testbed", "down", "--purge", "--state", folder], cwd=ROOT, check=True)
+
+
+class OpenSsh:
+    """The switch over one SSH connection, as the suite's host objects are."""
+
+    hostname = SWITCH
+
+    def __init__(self, switch: dict[str, Any]) -> None:
+        control = Path(switch["redis_socket"]).parent / "ssh"  # a socket's path must be short
+        self._ssh = ["ssh", "-q", "-i", switch["key_file"], "-o", f"UserKnownHostsFile={switch['known_hosts']}",
+                     "-o", f"ControlPath={control}", "-o", "ControlMaster=auto", "-o", "ControlPersist=yes",
+                     "-p", str(switch["ssh_port"]), f"{switch['user']}@{switch['ssh_host']}"]
+
+    def shell(self, command: str, **options: Any) -> dict[str, Any]:
+        """Runs a script as root."""
+        done = subprocess.run([*self._ssh, "sudo", "sh"], input=command, capture_output=True, text=True, check=False,
+                              timeout=HANG_S)
+        return {"stdout": done.stdout, "stderr": done.stderr, "rc": done.returncode}
+
+    def close(self) -> None:
+        """Ends the connection."""
+        subprocess.run([*self._ssh, "-O", "exit"], capture_output=True, check=False)
+
+
+class KnownDut(Dut):
+    """A switch whose configuration is read once: nobody changes it between two ports."""
+
+    _state: SwitchState | None = None
+
+    def state(self) -> SwitchState:
+        """Configuration, ports and version."""
+        self._state = self._state or super().state()
+        return self._state
+
+
+def connected_ports() -> list[ConnectedPort]:
+    """The ports of vtb-t0: 16 on each of two traffic generators."""
+    places = [(n, 1 + n // 16, 1 + n % 16) for n in range(32)]
+    return [ConnectedPort(SWITCH, f"Ethernet{4 * n}", f"snappi-vtb-{chassis}", f"127.1.0.{chassis};1;{port}", 100_000)
+            for n, chassis, port in places]
+
+
+class Bench:
+    """Judges ports of the testbed with the suite's own steps."""
+
+    def __init__(self, dut: Dut, testbed: Testbed) -> None:
+        self.clock = EndpointClock(testbed["clock"]["url"])
+        self.dut, self._api = dut, snappi.api(location=testbed["otg"]["url"])
+        self._plans: dict[tuple[str, str], PortPlan] = {}
+        self._qualifiers: dict[tuple[str, str], Qualifier] = {}
+        self._outcomes: dict[tuple[tuple[str, str], PlanCase, Target], Outcome] = {}
+
+    def judge(self, broken: Case) -> Outcome:
+        """A test case of the plan on a port pair, after the pair's preflight. Faults that one run shows share it."""
+        pair = broken.pair
+        if pair not in self._qualifiers:
+            self._plans[pair] = plan_port(self.dut, connected_ports(), *pair)
+            self._qualifiers[pair] = Qualifier(self._plans[pair].lab(self.dut, self._api, self.clock))
+        key = (pair, broken.plan, broken.target(self._plans[pair].subject))
+        if key not in self._outcomes:
+            self._outcomes[key] = self._qualifiers[pair].qualify(*key[1:])
+        return self._outcomes[key]
+
+
+@contextmanager
+def watchdog_stopped(testbed: Testbed) -> Iterator[Bench]:
+    """A bench; the switch's watchdog is stopped meanwhile."""
+    host = OpenSsh(testbed["switches"][SWITCH])
+    dut = KnownDut(host)
+    try:
+        with Journal(host, "broken").watchdog_stopped() as dut.lease:
+            yield Bench(dut, testbed)
+    finally:
+        host.close()
+
+
+def compare(outcome: Outcome, expected: Case) -> None:
+    """The verdicts, the checks that are not PASS, and one of the reasons."""
+    verdicts = {metric: _together(outcome, metric) for metric in (LOSSLESS, LOSSY)}
+    reasons = [message for verdict in outcome.verdicts for message in verdict.messages]
+    assert verdicts == {LOSSLESS: expected.lossless, LOSSY: expected.lossy}, reasons
+    checks = {check.name for verdict in outcome.verdicts for check in verdict.checks if check.status is not Status.PASS}
+    assert checks == expected.checks, reasons
+    assert any(expected.is_said_by(reason) for reason in reasons), reasons
+
+
+def _together(outcome: Outcome, metric: str) -> str:
+    """The verdict of a metric over all priorities; `-` where the test case owes none."""
+    statuses = [verdict.status for verdict in outcome.verdicts if verdict.metric_name == metric]
+    return combine(statuses).value if statuses else "-"
+
+
+def documented_faults(family: str) -> set[str]:
+    """The built-in faults that docs/faults.md says a family of test cases catches; what names no plan id is PFC-1's."""
+    begins = r"(^|; )(FAIL|ERROR|PFC-\d)" if family == "PFC" else rf"(^|; ){family}-\d"
+    text = (ROOT / "docs/faults.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([a-z0-9-]+)` \|.*\| ([^|]+) \|$", text, re.MULTILINE)
+    return {name for name, caught in rows if name in BUILT_IN and re.search(begins, caught)}
+
+
+def documented_checks(page: Path, plan_id: str) -> set[str]:
+    """The checks that a page of the test plan has for a test case: the rows of its table whose last cell does not speak
+    of other test cases only."""
+    text = page.read_text(encoding="utf-8").split("\n## Checks\n")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| `([a-z-]+)` \|.*\| ([^|]+) \|$", text, re.MULTILINE)
+    return {name for name, last in rows if plan_id in last or not re.search(r"[A-Z0-9]+-\d", last)}

@@ -1,0 +1,1 @@
+"""How the test cases of the plan are carried out, a module for each family of them."""
