@@ -12,7 +12,10 @@ from .measurement import Subject
 from .procedure import Procedure
 from .qos import PRIORITIES, PortQos
 
-PROCEDURES: Mapping[PlanCase, Procedure] = {**pauses.CASES}
+FAMILIES = (pauses,)
+PROCEDURES: Mapping[PlanCase, Procedure] = {
+    case: procedure for family in FAMILIES for case, procedure in family.CASES.items()
+}
 PLAN: tuple[PlanCase, ...] = tuple(PROCEDURES)
 
 

@@ -16,7 +16,14 @@ LARGEST_STEP_NS = 3600 * 10**9
 
 
 class Clock(Protocol):
-    """What the qualification waits on."""
+    """What the qualification waits on.
+
+    Attributes:
+        exact: whether flows start and end at the instant at which they are told to (simulated time), so that what lasts
+            milliseconds can be measured; else in seconds only.
+    """
+
+    exact: bool
 
     def now(self) -> float:
         """Seconds since some fixed moment."""
@@ -27,6 +34,8 @@ class Clock(Protocol):
 
 class WallClock:
     """Real time."""
+
+    exact = False
 
     def now(self) -> float:
         """Seconds of the system's monotonic clock."""
@@ -39,6 +48,8 @@ class WallClock:
 
 class EndpointClock:
     """A virtual testbed's clock: it stands still until `sleep` advances it by exactly the time asked for."""
+
+    exact = True
 
     def __init__(self, url: str, timeout_s: float = 120.0) -> None:
         """`url` is the testbed entry's `clock`; `timeout_s` bounds one request in real time."""

@@ -232,6 +232,8 @@ class FakeWorld:
 class FakeClock:
     """The world's time."""
 
+    exact = True
+
     def __init__(self, world: FakeWorld) -> None:
         """`world` is what ages."""
         self._world = world
