@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
+from virtual_testbed.dataplane.configuration import SchedulerConfig
 from virtual_testbed.dataplane.control import Control
 from virtual_testbed.dataplane.counters import Sample
 
@@ -66,6 +67,10 @@ class Fault:
         """Whether received PFC frames are counted as data too."""
         return counts
 
+    def counts_as_drop(self, counts: bool) -> bool:
+        """Whether received PFC frames are counted as frames dropped on the way in."""
+        return counts
+
     def forwards_control(self, forwards: bool) -> bool:
         """Whether MAC control frames received on the port are flooded to the other generator ports."""
         return forwards
@@ -85,6 +90,14 @@ class Fault:
     def leak_period_ps(self, queue: int, period_ps: int) -> int:
         """How often a shut queue lets one frame out, in picoseconds (0: never)."""
         return period_ps
+
+    def keeps_pause(self, priority: int, keeps: bool) -> bool:
+        """Whether a received pause outlives the link: from then on no timer ends it, the next frame changes it."""
+        return keeps
+
+    def scheduled(self, queue: int, scheduler: SchedulerConfig) -> SchedulerConfig:
+        """How a queue is served; healthy: as configured, DWRR of weight 1 without a scheduler (queue 7: strict)."""
+        return scheduler
 
     # ---- admission
 
@@ -110,6 +123,10 @@ class Fault:
         """Whether an XOFF is repeated while the congestion lasts."""
         return refreshes
 
+    def unasked_period_ps(self, priority: int, period_ps: int) -> int:
+        """How often XOFF is sent although nothing is congested, at multiples of simulated time (0: never)."""
+        return period_ps
+
     def emitted(self, frame: bytes) -> bytes:
         """The pause frame as it is sent (without FCS)."""
         return frame
@@ -123,6 +140,18 @@ class Fault:
     def watchdog_action(self, queue: int, action: str) -> str:
         """What is done to the hardware when a storm is detected: drop, forward, alert (nothing)."""
         return action
+
+    def watchdog_queues(self, queue: int, queues: frozenset[int]) -> frozenset[int]:
+        """Queues that the action on a storm of `queue` hits; healthy: that one."""
+        return queues
+
+    def watchdog_detection_ms(self, queue: int, detection_ms: int) -> int:
+        """How long a storm has to last before it is detected."""
+        return detection_ms
+
+    def watchdog_restores(self, queue: int, restores: bool) -> bool:
+        """Whether the end of a storm is acted upon."""
+        return restores
 
     # ---- configuration and what can be seen (asked by the SONiC agent)
 

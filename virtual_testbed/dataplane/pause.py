@@ -11,8 +11,8 @@ from virtual_testbed.dataplane.line import ControlItem, Line
 from virtual_testbed.dataplane.train import Train
 from virtual_testbed.dataplane.units import PS_PER_SECOND, Schedule, pause_time_ps, refresh_period_ps
 
-DATA_FRAMES, DATA_BYTES = "data frames", "data bytes"
-"""Of `PauseReceiver.kinds`: control frames that are counted as data too, and their bytes."""
+DATA_FRAMES, DATA_BYTES, DROPPED = "data frames", "data bytes", "dropped"
+"""Of `PauseReceiver.kinds`: control frames that are counted as data too, their bytes, and those counted as drops."""
 
 
 class PauseReceiver:
@@ -43,8 +43,8 @@ class PauseReceiver:
         self.since_ps: list[int | None] = [None] * 8
         self.until_ps = [0] * 8
         self.counts, self.on2off, self.paused_ps = [0] * 8, [0] * 8, [0] * 8
-        self.counts_as_data = False
-        self.kinds = {GLOBAL_PAUSE: 0, ERROR: 0, DISCARD: 0, PFC: 0, DATA_FRAMES: 0, DATA_BYTES: 0}
+        self.counts_as_data = self.counts_as_drop = False
+        self.kinds = {GLOBAL_PAUSE: 0, ERROR: 0, DISCARD: 0, PFC: 0, DATA_FRAMES: 0, DATA_BYTES: 0, DROPPED: 0}
         self.responding: deque[tuple[int, Control]] = deque()
         self.alarm_ps = NEVER
         self.act, self.expire = self._act_due, self._expire
@@ -100,6 +100,8 @@ class PauseReceiver:
         if control.kind == DISCARD or (control.kind == PFC and self.counts_as_data):
             self.kinds[DATA_FRAMES] += frames
             self.kinds[DATA_BYTES] += frames * frame.frame_bytes
+        if control.kind == DISCARD or (control.kind == PFC and self.counts_as_drop):
+            self.kinds[DROPPED] += frames
         if control.kind == PFC:
             for priority, _ in control.pauses:
                 for counted in self.counted[priority]:
@@ -134,11 +136,14 @@ class PauseReceiver:
             self.paused_ps[priority] += now_ps - since_ps
             self.since_ps[priority] = None
 
-    def link_went_down(self, now_ps: int) -> None:
-        """Forget every pause."""
+    def link_went_down(self, now_ps: int, kept: frozenset[int] = frozenset()) -> None:
+        """Forget every pause; those of the classes `kept` stay until another frame changes them."""
         self.responding.clear()
         for priority in range(8):
-            self._end(priority, now_ps)
+            if priority not in kept:
+                self._end(priority, now_ps)
+            elif self.since_ps[priority] is not None:
+                self.until_ps[priority] = NEVER
         self._set_gate(self.gate(), now_ps)
 
     def duration_ps(self, priority: int, now_ps: int) -> int:
@@ -188,6 +193,7 @@ class PauseSender:
         sending: mask of the classes that are paused.
         xoff_items, xon_items: the frames by class.
         tells_xon, repeats: masks of the classes that a healthy port ends with XON, and repeats.
+        unasked: XOFF frames by class that a fault sends without congestion, at the multiples of a period.
     """
 
     def __init__(self, line: Line, index: int, loop: EventLoop) -> None:
@@ -199,6 +205,8 @@ class PauseSender:
         self.retired: list[tuple[int, ControlItem]] = []
         rate = Fraction(PS_PER_SECOND, refresh_period_ps(line.speed_mbps))
         self.trains = [Train(idle, Schedule(0, rate), (1 << 30) + 8 * index + priority, loop) for priority in range(8)]
+        self.unasked = [Train(idle, Schedule(0, rate), (1 << 31) + 8 * index + priority, loop) for priority in range(8)]
+        self._unasked_ps = [0] * 8
 
     def set_frames(self, xoff: list[ControlFrame], xon: list[ControlFrame]) -> None:
         """Take the frames to send by class."""
@@ -207,8 +215,8 @@ class PauseSender:
                 if items[priority].frame != frame:
                     self.retired.append((priority, items[priority]))
                     items[priority] = ControlItem(frame, self.line)
-        for priority, train in enumerate(self.trains):
-            train.item = self.xoff_items[priority]
+        for priority in range(8):
+            self.trains[priority].item = self.unasked[priority].item = self.xoff_items[priority]
 
     def set_habits(self, tells_xon: int, repeats: int, now_ps: int) -> None:
         """Take the classes that a healthy port ends with XON, and repeats, as masks."""
@@ -218,6 +226,31 @@ class PauseSender:
                 train.stop()
             elif self.sending >> priority & 1 and not train.is_running:
                 train.start(train.schedule.base_ps, max(1, train.schedule.count(now_ps - 1)), NEVER)
+
+    @property
+    def all_trains(self) -> list[Train]:
+        """Refreshes, and frames that nothing asks for."""
+        return [*self.trains, *self.unasked] if any(self._unasked_ps) else self.trains
+
+    @property
+    def is_quiet(self) -> bool:
+        """True while no class is paused, and none will be without congestion."""
+        return not (self.sending or any(self._unasked_ps))
+
+    def set_unasked(self, periods_ps: list[int], now_ps: int) -> None:
+        """Send XOFF at the multiples of a period by class (0: never), the next one after now."""
+        for priority, period_ps in enumerate(periods_ps):
+            if period_ps != self._unasked_ps[priority]:
+                self._unasked_ps[priority] = period_ps
+                self.unasked[priority].stop()
+        self.start_unasked(now_ps)
+
+    def start_unasked(self, now_ps: int) -> None:
+        """Begin with the frames that nothing asks for, if the link is up."""
+        for train, period_ps in zip(self.unasked, self._unasked_ps):
+            if period_ps and self.line.is_up and not train.is_running:
+                train.schedule = Schedule(0, Fraction(PS_PER_SECOND, period_ps))
+                train.start(0, train.schedule.count(now_ps), NEVER)
 
     def xoff(self, priority: int, now_ps: int) -> None:
         """Start pausing a class."""
@@ -246,6 +279,7 @@ class PauseSender:
         """No class is paused any more, nothing waits."""
         for priority in range(8):
             self.abandon(priority, now_ps)
+            self.unasked[priority].stop()
         self.line.controls.clear()
 
     def count(self, priority: int, now_ps: int) -> int:

@@ -9,17 +9,16 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Protocol, TypeVar
 
-from pfctest.frame import encode, pfc_frame
 from virtual_testbed.dataplane.buffer import EgressQueue, Pool, PriorityGroup
-from virtual_testbed.dataplane.configuration import BufferProfile, SwitchConfig, SwitchPortConfig
+from virtual_testbed.dataplane.configuration import BufferProfile, SchedulerConfig, SwitchConfig, SwitchPortConfig
 from virtual_testbed.dataplane.control import Control, ControlFrame, understand
 from virtual_testbed.dataplane.events import FRAME_SENT, EventLoop
+from virtual_testbed.dataplane.habits import teach
 from virtual_testbed.dataplane.hooks import Fault, Hooks, Place
 from virtual_testbed.dataplane.leaks import Leaks
 from virtual_testbed.dataplane.line import ControlItem, Line
 from virtual_testbed.dataplane.pause import PauseReceiver, PauseSender
-from virtual_testbed.dataplane.scheduler import Scheduler
-from virtual_testbed.dataplane.units import MAX_QUANTA
+from virtual_testbed.dataplane.scheduler import Scheduler, scheduler_of
 
 _Answer = TypeVar("_Answer")
 
@@ -154,7 +153,7 @@ class SwitchPort:
             if profile is not None and profile.xoff:
                 self.pgs[n].headroom_size = self._headroom(n, profile.xoff)
             self.queues[n].set_profile(*self.switch.pool_of(config.queues.get(n), f"{self.name} queue {n}"))
-        self.scheduler.configure(config.schedulers)
+        self.scheduler.configure({n: self._scheduled(n) for n in range(8)})
         self.receiver.speed_mbps = config.speed_mbps
         self.receiver.response_ps = self.ask(None, config.response_ps, lambda fault, ps: fault.response_ps(ps))
         self.apply_priorities(now_ps)
@@ -163,6 +162,10 @@ class SwitchPort:
     def ask(self, priority: int | None, healthy: _Answer, hook: Callable[[Fault, _Answer], _Answer]) -> _Answer:
         """What the faults of this port make of a healthy answer."""
         return self.switch.hooks.ask(self.place, priority, healthy, hook)
+
+    def _scheduled(self, queue: int) -> SchedulerConfig:
+        healthy = scheduler_of(self.config.schedulers, queue)
+        return self.ask(queue, healthy, lambda fault, found: fault.scheduled(queue, found))
 
     def _headroom(self, group: int, size: int) -> int:
         return self.ask(group, size, lambda fault, found: fault.headroom_bytes(group, found))
@@ -178,6 +181,7 @@ class SwitchPort:
             under = self.ask(p, frozenset({p}), lambda fault, found: fault.counted(p, found))
             counted.append(tuple(sorted(under)))
         self.receiver.counts_as_data = self.ask(None, False, lambda fault, does: fault.counts_as_data(does))
+        self.receiver.counts_as_drop = self.ask(None, False, lambda fault, does: fault.counts_as_drop(does))
         self.receiver.configure(shuts, counted, now_ps)
         self._set_frames()
         groups = []
@@ -193,19 +197,11 @@ class SwitchPort:
         self.resend_xoff(now_ps)
 
     def _set_frames(self) -> None:
-        """Work out the pause frames that the port sends."""
-        source = self.switch.config.mac
-
-        def frame(priority: int, quanta: int) -> ControlFrame:
-            data = encode(pfc_frame(source, {priority: quanta}))
-            return ControlFrame(self.ask(priority, data, lambda fault, found: fault.emitted(found)))
-        self.sender.set_frames([frame(p, MAX_QUANTA) for p in range(8)], [frame(p, 0) for p in range(8)])
-        tells_xon = sum(self.ask(p, True, lambda fault, sends: fault.sends_xon(p, sends)) << p for p in range(8))
-        repeats = sum(self.ask(p, True, lambda fault, does: fault.refreshes(p, does)) << p for p in range(8))
-        self.sender.set_habits(tells_xon, repeats, self.loop.now_ps)
+        teach(self.sender, self, self.switch.config.mac, self.loop.now_ps)
 
     def resend_xoff(self, now_ps: int) -> None:
         """Groups that are congested pause their priorities, those that do not do so yet."""
+        self.sender.start_unasked(now_ps)
         for group in self.pgs:
             if group.xoff:
                 for priority in self.pg_priorities[group.number]:
@@ -318,8 +314,8 @@ class SwitchPort:
     @property
     def is_quiet(self) -> bool:
         """True when nothing waits here, is under way, or is paused."""
-        line, is_busy = self.line, self.receiver.is_busy
-        return not (self.backlog or self.current or self.sender.sending or line.flight or line.controls or is_busy)
+        line, is_busy = self.line, self.receiver.is_busy or not self.sender.is_quiet
+        return not (self.backlog or self.current or line.flight or line.controls or is_busy)
 
     def _poke(self, now_ps: int) -> None:
         if self.line.busy_until_ps <= now_ps:
@@ -379,7 +375,8 @@ class SwitchPort:
         line.on_line, line.busy_until_ps = None, min(line.busy_until_ps, now_ps)
         for queue in self.queues:
             self.flush(queue, now_ps)
-        self.receiver.link_went_down(now_ps)
+        kept = frozenset(p for p in range(8) if self.ask(p, False, lambda fault, keeps: fault.keeps_pause(p, keeps)))
+        self.receiver.link_went_down(now_ps, kept)
         self.sender.link_went_down(now_ps)
 
     def in_flight(self, now_ps: int) -> dict[Path, int]:

@@ -3,12 +3,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from virtual_testbed.dataplane.control import DISCARD, ERROR, GLOBAL_PAUSE
+from virtual_testbed.dataplane.control import ERROR, GLOBAL_PAUSE
 from virtual_testbed.dataplane.counters import (FlowCounters, GeneratorCounters, PgCounters, PortCounters,
                                                 QueueCounters, SwitchCounters)
 from virtual_testbed.dataplane.flow import FlowState
 from virtual_testbed.dataplane.generator import GeneratorSide
-from virtual_testbed.dataplane.pause import DATA_BYTES, DATA_FRAMES
+from virtual_testbed.dataplane.pause import DATA_BYTES, DATA_FRAMES, DROPPED
 from virtual_testbed.dataplane.port import Path, SwitchPort
 from virtual_testbed.dataplane.storm import Storm
 from virtual_testbed.dataplane.switch import Switch
@@ -151,10 +151,9 @@ def _port_counters(port: SwitchPort, sums: _Sums, now_ps: int) -> PortCounters:
     receiver = port.receiver
     rx_packets, rx_bytes = sums.get(port, "rx")
     tx_packets, tx_bytes = sums.get(port, "tx")
-    discards = receiver.kinds[DISCARD]
     return PortCounters(
         rx_packets + receiver.kinds[DATA_FRAMES], rx_bytes + receiver.kinds[DATA_BYTES], receiver.kinds[ERROR],
-        sums.get(port, "rx drops")[0] + discards, tx_packets, tx_bytes, 0, sums.get(port, "drops")[0],
+        sums.get(port, "rx drops")[0] + receiver.kinds[DROPPED], tx_packets, tx_bytes, 0, sums.get(port, "drops")[0],
         tuple(receiver.counts),
         tuple(port.sender.count(priority, now_ps) for priority in range(8)),
         receiver.kinds[GLOBAL_PAUSE], port.is_up, tuple(receiver.on2off),

@@ -338,7 +338,7 @@ def _relative(time_ps: int, now_ps: int) -> int:
 def _way_key(way: Way, now_ps: int) -> Any:
     line, receiver = way.line, way.receiver
     trains = [(id(train), train.due_ps - now_ps, train.residue) for train in way.trains]
-    pauses = [(until_ps - now_ps, shuts) for since_ps, until_ps, shuts in zip(
+    pauses = [(_ahead(until_ps, now_ps), shuts) for since_ps, until_ps, shuts in zip(
         receiver.since_ps, receiver.until_ps, receiver.shuts) if since_ps is not None]
     return (_relative(line.busy_until_ps, now_ps), id(line.on_line) if line.busy_until_ps > now_ps else 0,
             [id(item) for item in line.controls], [(time_ps - now_ps, id(frame)) for time_ps, frame in line.flight],
@@ -364,3 +364,8 @@ def _frozen_key(frozen: Segment | None, now_ps: int, bursts: bool) -> Any:
     if frozen.due_ps > now_ps:
         return frozen.due_ps - now_ps, frozen.residue, frozen.place, begun_ps, frozen.left
     return 0, 0, frozen.place, begun_ps, frozen.left
+
+
+def _ahead(until_ps: int, now_ps: int) -> int:
+    """How long a pause still lasts; one that no timer ends lasts as long at any time."""
+    return NEVER if until_ps >= NEVER else until_ps - now_ps

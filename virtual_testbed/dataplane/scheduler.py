@@ -17,6 +17,11 @@ CONTROL_QUEUE = 7
 """Strict when it has no scheduler of its own, as SONiC leaves it."""
 
 
+def scheduler_of(schedulers: Mapping[int, SchedulerConfig], queue: int) -> SchedulerConfig:
+    """The scheduler of a queue; one without is DWRR of weight 1, queue 7 strict."""
+    return schedulers.get(queue, SchedulerConfig("STRICT" if queue == CONTROL_QUEUE else "DWRR"))
+
+
 class Scheduler:
     """The round of one port.
 
@@ -35,12 +40,11 @@ class Scheduler:
         self.fresh = True
 
     def configure(self, schedulers: Mapping[int, SchedulerConfig]) -> None:
-        """Take types and weights; a queue without a scheduler is DWRR of weight 1, queue 7 strict.
+        """Take types and weights.
 
         A change starts the round anew.
         """
-        default = {CONTROL_QUEUE: SchedulerConfig("STRICT")}
-        chosen = [schedulers.get(queue, default.get(queue, SchedulerConfig())) for queue in range(8)]
+        chosen = [scheduler_of(schedulers, queue) for queue in range(8)]
         strict = sum(1 << queue for queue, config in enumerate(chosen) if config.type.upper() == "STRICT")
         quanta = [max(1, config.weight) * BYTES_PER_WEIGHT for config in chosen]
         if (strict, quanta) != (self.strict, self.quanta):

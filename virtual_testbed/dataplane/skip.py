@@ -189,5 +189,5 @@ class Skip(Watcher):
             port.schedule()
             port.line.schedule()
             port.receiver.schedule()
-            for train in port.sender.trains:
+            for train in port.sender.all_trains:
                 train.expect()

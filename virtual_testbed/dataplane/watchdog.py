@@ -58,6 +58,12 @@ class WatchedPort(Protocol):
     def sample(self, number: int, now_ps: int) -> Sample:
         """Read a queue for a poll."""
 
+    def detection_ms(self, number: int, configured_ms: int) -> int:
+        """How long a storm of a queue has to last."""
+
+    def restores(self, number: int) -> bool:
+        """Whether a queue works again after its storm."""
+
     def frames_through(self, number: int) -> FrameCounts:
         """Frames through a queue and its priority group so far."""
 
@@ -89,7 +95,10 @@ class QueueWatch:
         if self.status == STORMED:
             self.clear(now_ps)
         self.config, self.last = config, None
-        self.left_ms = config.detection_ms if config else 0
+        self.left_ms = self._detection_ms()
+
+    def _detection_ms(self) -> int:
+        return self.port.detection_ms(self.queue, self.config.detection_ms) if self.config else 0
 
     def poll(self, sample: Sample, poll_ms: int, positive: Judgement) -> str:
         """Judge one poll: `storm`, `restore` or nothing."""
@@ -109,14 +118,13 @@ class QueueWatch:
         return ""
 
     def _detect(self, positive: bool, poll_ms: int) -> str:
-        detection_ms = self.config.detection_ms if self.config else 0
         if not positive:
-            self.left_ms = detection_ms
+            self.left_ms = self._detection_ms()
             return "restore" if self.status == STORMED else ""
         if self.left_ms > poll_ms:
             self.left_ms -= poll_ms
             return ""
-        self.left_ms = detection_ms
+        self.left_ms = self._detection_ms()
         return "storm" if self.status == OPERATIONAL else ""
 
     def storm(self, action: str, now_ps: int) -> None:
@@ -134,8 +142,7 @@ class QueueWatch:
         self.totals = _add(self.totals, self.latest)
         self.status = OPERATIONAL
         self.restored += 1
-        if self.config is not None:
-            self.left_ms = self.config.detection_ms
+        self.left_ms = self._detection_ms()
         self.port.undo_action(self.queue, now_ps)
 
     def _since_base(self) -> FrameCounts:
@@ -204,5 +211,5 @@ class Watchdog:
                 self.loop.watcher.before_change()
             if verdict == "storm":
                 watch.storm(watch.config.action, now_ps)
-            elif verdict == "restore":
+            elif verdict == "restore" and watch.port.restores(watch.queue):
                 watch.clear(now_ps)

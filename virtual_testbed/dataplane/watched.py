@@ -12,6 +12,7 @@ class WatchedSwitchPort:
 
     def __init__(self, port: SwitchPort) -> None:
         self.port = port
+        self._hit: dict[int, frozenset[int]] = {}
 
     @property
     def config(self) -> SwitchPortConfig:
@@ -26,6 +27,14 @@ class WatchedSwitchPort:
                         packets, queue.reserved + queue.shared, receiver.duration_ps(number, now_ps))
         return self.port.ask(number, sample, lambda fault, seen: fault.watchdog_sees(number, seen))
 
+    def detection_ms(self, number: int, configured_ms: int) -> int:
+        """How long a storm of a queue has to last."""
+        return self.port.ask(number, configured_ms, lambda fault, ms: fault.watchdog_detection_ms(number, ms))
+
+    def restores(self, number: int) -> bool:
+        """Whether a queue works again after its storm."""
+        return self.port.ask(number, True, lambda fault, does: fault.watchdog_restores(number, does))
+
     def frames_through(self, number: int) -> FrameCounts:
         """Frames (sent, dropped) of a queue and (accepted, dropped) of its priority group so far."""
         port = self.port
@@ -39,18 +48,23 @@ class WatchedSwitchPort:
     def act_on_storm(self, number: int, action: str, now_ps: int) -> None:
         """Do what the watchdog's `drop` or `forward` does to a queue and its priority (`alert`: nothing)."""
         done = self.port.ask(number, action, lambda fault, found: fault.watchdog_action(number, found))
-        if done in (DROP, FORWARD):
-            self.port.muted.add(number)
-        if done == DROP:
-            self._set_dropping(number, True)
-            if self.port.switch.config.asic_type == "broadcom":
-                self.port.flush(self.port.queues[number], now_ps)
+        self._hit[number] = self.port.ask(number, frozenset({number}), lambda fault, found: fault.watchdog_queues(
+            number, found))
+        for queue in sorted(self._hit[number]):
+            if done in (DROP, FORWARD):
+                self.port.muted.add(queue)
+            if done == DROP:
+                self._set_dropping(queue, True)
+                if self.port.switch.config.asic_type == "broadcom":
+                    self.port.flush(self.port.queues[queue], now_ps)
         self.port.apply_priorities(now_ps)
 
     def undo_action(self, number: int, now_ps: int) -> None:
         """Undo what the watchdog has done to a queue and its priority."""
-        self.port.muted.discard(number)
-        self._set_dropping(number, False)
+        hit = self._hit.pop(number, frozenset())
+        for queue in sorted(hit.difference(*self._hit.values())):
+            self.port.muted.discard(queue)
+            self._set_dropping(queue, False)
         self.port.apply_priorities(now_ps)
 
     def _set_dropping(self, number: int, dropping: bool) -> None:

@@ -49,7 +49,7 @@ def ways(sides: Iterable[GeneratorSide], ports: Iterable[SwitchPort]) -> list[Wa
     for port in ports:
         peer = port.peer
         if isinstance(peer, (SwitchPort, GeneratorSide)):
-            found.append(Way(port.line, peer.receiver, [train for train in port.sender.trains if train.is_running]))
+            found.append(Way(port.line, peer.receiver, [train for train in port.sender.all_trains if train.is_running]))
     return found
 
 

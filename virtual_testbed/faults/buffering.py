@@ -1,15 +1,19 @@
-"""Faults of dropping and of back-pressure.
+"""Faults of dropping, of scheduling and of back-pressure.
 
-For drops the port named is the one that data leaves by; for headroom, XOFF and XON the one that congested data comes in
-on, because the pause frames go out there.
+For drops and scheduling the port named is the one that data leaves by; for headroom, XOFF and XON the one that
+congested data comes in on, because the pause frames go out there.
 """
 from __future__ import annotations
 
 from pfctest.frame import FrameError, PfcFrame, decode
-from virtual_testbed.dataplane.hooks import Fault
+from virtual_testbed.dataplane.configuration import SchedulerConfig
+from virtual_testbed.dataplane.hooks import Fault, Scope
+from virtual_testbed.dataplane.units import PS_PER_MS
 from virtual_testbed.faults.options import NumberedFault
 
 WRONG_PRIORITY = 0
+UNASKED_PRIORITY = 3
+"""The priority that is paused without congestion unless the scope names one."""
 DROP_ONE_IN = 100
 SEVEN_TIMES_BYTES = 32  # addresses, type, opcode, vector and seven pause times, not padded
 
@@ -36,6 +40,29 @@ class LossyDropped(NumberedFault):
     def drop_one_in(self, queue: int, lossless: bool, frames: int) -> int:
         """`one_in` for lossy queues."""
         return frames if lossless else self.number("one_in")
+
+
+class WeightsIgnored(Fault):
+    """Queues that share a congested port by weight are served evenly, or, with `order=strict`, highest number first.
+
+    Raises:
+        ValueError: `order` is neither `even` nor `strict`.
+    """
+
+    name = "weights-ignored"
+    options = ("order",)
+
+    def __init__(self, scope: Scope = Scope(), **options: str) -> None:
+        super().__init__(scope, **options)
+        self._strict = options.get("order") == "strict"
+        if options.get("order", "even") not in ("even", "strict"):
+            raise ValueError(f"'{options['order']}' is no value for order: expected even or strict")
+
+    def scheduled(self, queue: int, scheduler: SchedulerConfig) -> SchedulerConfig:
+        """All of one weight, or strict."""
+        if scheduler.type.upper() == "STRICT":
+            return scheduler
+        return SchedulerConfig("STRICT" if self._strict else "DWRR")
 
 
 class HeadroomMissing(Fault):
@@ -102,6 +129,21 @@ class RefreshMissing(Fault):
         return False
 
 
+class PfcUnasked(NumberedFault):
+    """The port pauses a priority (that of the scope, else 3) every `period_ms` (1) milliseconds although nothing is
+    congested: with the longest pause time, and without XON.
+    """
+
+    name = "pfc-unasked"
+    options = ("period_ms",)
+    defaults = {"period_ms": 1}
+
+    def unasked_period_ps(self, priority: int, period_ps: int) -> int:
+        """What `period_ms` says, for that priority."""
+        wanted = UNASKED_PRIORITY if self.scope.priority is None else self.scope.priority
+        return self.number("period_ms") * PS_PER_MS if priority == wanted else period_ps
+
+
 class ZeroSourceSent(Fault):
     """The port's PFC frames have the source address 00:00:00:00:00:00 (SONiC#418)."""
 
@@ -136,5 +178,5 @@ def _meant(fault: Fault, frame: bytes) -> bool:
 
 
 FAULTS: tuple[type[Fault], ...] = (
-    LosslessDropped, LossyDropped, HeadroomMissing, XoffNotSent, XoffOnePriorityOnly, XoffWrongPriority, XonNotSent,
-    RefreshMissing, ZeroSourceSent, MalformedPfcSent)
+    LosslessDropped, LossyDropped, WeightsIgnored, HeadroomMissing, XoffNotSent, XoffOnePriorityOnly, XoffWrongPriority,
+    XonNotSent, RefreshMissing, PfcUnasked, ZeroSourceSent, MalformedPfcSent)

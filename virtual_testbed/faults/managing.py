@@ -5,15 +5,20 @@ The port named is the one whose watchdog, PFC or counters are meant.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from virtual_testbed.dataplane.counters import Sample
 from virtual_testbed.dataplane.hooks import Fault, Scope
-from virtual_testbed.faults.options import concerns
+from virtual_testbed.faults.options import NumberedFault, concerns
 
 BELOW = 1000
 _PFC_FIELD = re.compile(r"SAI_PORT_STAT_PFC_(\d)_")
+_DROP_FIELDS = frozenset({
+    "SAI_PORT_STAT_IF_IN_DISCARDS", "SAI_PORT_STAT_IF_OUT_DISCARDS", "SAI_QUEUE_STAT_DROPPED_PACKETS",
+    "SAI_QUEUE_STAT_DROPPED_BYTES", "SAI_INGRESS_PRIORITY_GROUP_STAT_DROPPED_PACKETS"})
+_STORM_FIELDS = "PFC_WD_QUEUE_STATS_DEADLOCK_"
+_STORM_STATISTICS = "PFC_WD_QUEUE_STATS_"
 _PFC_RECEIVED = re.compile(r"SAI_PORT_STAT_PFC_(\d)_RX_PKTS")
 
 
@@ -37,6 +42,51 @@ class WatchdogLeaks(Fault):
         return "forward" if action == "drop" else action
 
 
+class WatchdogFalseAlarm(Fault):
+    """The watchdog takes each data frame that leaves a queue for a pause of it: it detects a storm on a queue that has
+    traffic (Mellanox switches: on an idle one too), and restores the queue once the action has stopped the traffic.
+    """
+
+    name = "watchdog-false-alarm"
+
+    def watchdog_sees(self, queue: int, sample: Sample) -> Sample:
+        """A queue that is paused all the time by as many more frames as it has sent, and holds some."""
+        return replace(sample, pfc_rx=sample.pfc_rx + sample.packets, on2off=0, paused=True, packets=0,
+                       occupancy=max(1, sample.occupancy), paused_ps=sample.time_ps)
+
+
+class WatchdogLate(NumberedFault):
+    """A storm is detected only after `factor` (4) times the detection time (buildimage#3964)."""
+
+    name = "watchdog-late"
+    options = ("factor",)
+    defaults = {"factor": 4}
+
+    def watchdog_detection_ms(self, queue: int, detection_ms: int) -> int:
+        """`factor` times as long."""
+        return self.number("factor") * detection_ms
+
+
+class WatchdogNeverRestores(Fault):
+    """A queue stays stormed when its storm is over (compare swss#4581); stopping the watchdog helps."""
+
+    name = "watchdog-never-restores"
+
+    def watchdog_restores(self, queue: int, restores: bool) -> bool:
+        """Never."""
+        return False
+
+
+class WatchdogWide(Fault):
+    """The action hits all queues of the port, not only the one in storm."""
+
+    name = "watchdog-wide"
+
+    def watchdog_queues(self, queue: int, queues: frozenset[int]) -> frozenset[int]:
+        """All eight."""
+        return frozenset(range(8))
+
+
 class WatchdogStopIgnored(Fault):
     """Removing the watchdog's configuration never reaches the data plane: it keeps running."""
 
@@ -57,30 +107,78 @@ class PfcRemovalIgnored(Fault):
         return False
 
 
-class CountersFrozen(Fault):
+class _Withheld(Fault):
+    """Fields of COUNTERS_DB keep the values that they had when the fault began: from the start, those of the start."""
+
+    def __init__(self, scope: Scope = Scope(), **options: str) -> None:
+        super().__init__(scope, **options)
+        self._written: set[tuple[str, str]] = set()
+
+    def _without(self, key: str, fields: Mapping[str, str], withheld: Callable[[str], bool]) -> Mapping[str, str]:
+        """Without the fields that are withheld, but for values that are not there yet when the switch starts."""
+        return {name: value for name, value in fields.items() if not (withheld(name) and self._is_there(key, name))}
+
+    def _is_there(self, key: str, name: str) -> bool:
+        first = self.scope.from_ps == 0 and (key, name) not in self._written
+        self._written.add((key, name))
+        return not first
+
+
+class CountersFrozen(_Withheld):
     """COUNTERS_DB keeps the values that it had when the fault began: from the start, those of the start. With
     `priority` only its queue, its priority group and the port's PFC counters of it.
     """
 
     name = "counters-frozen"
 
-    def __init__(self, scope: Scope = Scope(), **options: str) -> None:
-        super().__init__(scope, **options)
-        self._written: set[tuple[str, str]] = set()
-
     def published(self, key: str, fields: Mapping[str, str]) -> Mapping[str, str]:
         """Nothing, but for values that are not there yet when the switch starts."""
-        return {name: value for name, value in fields.items() if not self._frozen(key, name)}
+        if self.scope.priority is None or ":" in key:
+            return self._without(key, fields, lambda name: True)
+        return self._without(key, fields, self._is_of_the_priority)
 
-    def _frozen(self, key: str, name: str) -> bool:
+    def _is_of_the_priority(self, name: str) -> bool:
         pfc = _PFC_FIELD.match(name)
-        of_another = self.scope.priority is not None and ":" not in key and (
-            pfc is None or not concerns(self, int(pfc[1])))
-        if of_another:
-            return False
-        first = self.scope.from_ps == 0 and (key, name) not in self._written
-        self._written.add((key, name))
-        return not first
+        return pfc is not None and concerns(self, int(pfc[1]))
+
+
+class DropsUncounted(_Withheld):
+    """Frames are dropped, the counters of drops stay: RX_DRP and TX_DRP of the port, those of its queues and priority
+    groups (buildimage#9193). With `priority` only those of its queue and its group.
+    """
+
+    name = "drops-uncounted"
+
+    def published(self, key: str, fields: Mapping[str, str]) -> Mapping[str, str]:
+        """All but the drops."""
+        of_another = self.scope.priority is not None and ":" not in key
+        return fields if of_another else self._without(key, fields, _DROP_FIELDS.__contains__)
+
+
+class WatchdogUncounted(_Withheld):
+    """The watchdog acts, its statistics stay (buildimage#19067, #5821): all of them, or with `only=storms` those of
+    storms detected and restored, with `only=frames` those of frames sent and dropped.
+
+    Raises:
+        ValueError: `only` is something else.
+    """
+
+    name = "watchdog-uncounted"
+    options = ("only",)
+
+    def __init__(self, scope: Scope = Scope(), **options: str) -> None:
+        super().__init__(scope, **options)
+        self._only = options.get("only", "")
+        if self._only not in ("", "storms", "frames"):
+            raise ValueError(f"'{self._only}' is no value for only: expected storms or frames")
+
+    def published(self, key: str, fields: Mapping[str, str]) -> Mapping[str, str]:
+        """All but these statistics."""
+        return self._without(key, fields, self._is_meant)
+
+    def _is_meant(self, name: str) -> bool:
+        others = "frames" if name.startswith(_STORM_FIELDS) else "storms"
+        return name.startswith(_STORM_STATISTICS) and self._only != others
 
 
 class CountersNegative(Fault):
@@ -100,4 +198,5 @@ class CountersNegative(Fault):
 
 
 FAULTS: tuple[type[Fault], ...] = (
-    WatchdogBlind, WatchdogLeaks, WatchdogStopIgnored, PfcRemovalIgnored, CountersFrozen, CountersNegative)
+    WatchdogBlind, WatchdogFalseAlarm, WatchdogLate, WatchdogLeaks, WatchdogWide, WatchdogNeverRestores,
+    WatchdogUncounted, WatchdogStopIgnored, PfcRemovalIgnored, CountersFrozen, DropsUncounted, CountersNegative)

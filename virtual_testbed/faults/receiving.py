@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pfctest.frame import PauseFrame, PfcFrame, decode
+from pfctest.frame import OPCODE_PFC, FrameError, PauseFrame, PfcFrame, decode
 from virtual_testbed.dataplane.control import DISCARD, GLOBAL_PAUSE, PFC, Control
-from virtual_testbed.dataplane.hooks import Fault
+from virtual_testbed.dataplane.hooks import Fault, Scope
 from virtual_testbed.dataplane.units import PS_PER_SECOND
 from virtual_testbed.faults.options import NumberedFault, concerns
 
@@ -63,6 +63,42 @@ class SlowResponse(NumberedFault):
     def response_ps(self, response_ps: int) -> int:
         """`factor` times as long."""
         return self.number("factor") * response_ps
+
+
+class PauseShort(NumberedFault):
+    """A received pause lasts only `percent` (50) of its quanta, at least one of them.
+
+    Raises:
+        ValueError: `percent` is not below 100.
+    """
+
+    name = "pause-short"
+    options = ("percent",)
+    defaults = {"percent": 50}
+
+    def __init__(self, scope: Scope = Scope(), **options: str) -> None:
+        super().__init__(scope, **options)
+        if self.number("percent") >= 100:
+            raise ValueError(f"{self.number('percent')} is no value for percent: expected 1..99")
+
+    def parse(self, frame: bytes, reading: Control) -> Control:
+        """With fewer quanta; a time of 0 resumes as ever."""
+        percent = self.number("percent")
+        return replace(reading, pauses=tuple(
+            (number, max(1, quanta * percent // 100) if quanta and concerns(self, number) else quanta)
+            for number, quanta in reading.pauses))
+
+
+class PauseOutlivesFlap(Fault):
+    """A received pause is not forgotten when the link goes down: when it comes up again the queue is shut, and stays
+    so until the next pause frame for its class has had its effect.
+    """
+
+    name = "pause-outlives-flap"
+
+    def keeps_pause(self, priority: int, keeps: bool) -> bool:
+        """Always."""
+        return True
 
 
 class ZeroQuantaIgnored(Fault):
@@ -120,6 +156,41 @@ class GlobalPauseHonoured(Fault):
         return Control(PFC, tuple((number, read.quanta) for number in CLASSES if concerns(self, number)))
 
 
+class UnknownOpcodeHonoured(Fault):
+    """A MAC control frame to 01:80:C2:00:00:01 whose operation code is neither that of PFC nor that of 802.3x pause is
+    taken for PFC.
+    """
+
+    name = "unknown-opcode-honoured"
+
+    def parse(self, frame: bytes, reading: Control) -> Control:
+        """As if the operation code were PFC's."""
+        as_pfc = frame[:14] + OPCODE_PFC.to_bytes(2, "big") + frame[16:]
+        return _taken_for_pfc(self, as_pfc, False) or reading if reading.kind == DISCARD else reading
+
+
+class AnyDestinationHonoured(Fault):
+    """A PFC frame acts and counts whatever its destination address is."""
+
+    name = "any-destination-honoured"
+
+    def parse(self, frame: bytes, reading: Control) -> Control:
+        """As if it had come to 01:80:C2:00:00:01."""
+        return _taken_for_pfc(self, frame, True) or reading if reading.kind == DISCARD else reading
+
+
+def _taken_for_pfc(fault: Fault, frame: bytes, any_destination: bool) -> Control | None:
+    """The pauses of the fault's priorities in a frame; None: it is no PFC frame, or has nothing for them."""
+    try:
+        read = decode(frame, any_destination=any_destination)
+    except FrameError:
+        return None
+    if not isinstance(read, PfcFrame):
+        return None
+    pauses = tuple((number, quanta) for number, quanta in sorted(read.pauses.items()) if concerns(fault, number))
+    return Control(PFC, pauses) if pauses else None
+
+
 class PfcNotCounted(Fault):
     """Received PFC frames act but are not counted (buildimage#5540)."""
 
@@ -150,6 +221,16 @@ class PfcCountedAsData(Fault):
         return True
 
 
+class PfcCountedAsDrop(Fault):
+    """Received PFC frames act, and are counted as frames that the port dropped on the way in too (RX_DRP)."""
+
+    name = "pfc-counted-as-drop"
+
+    def counts_as_drop(self, counts: bool) -> bool:
+        """Always."""
+        return True
+
+
 class PfcForwarded(Fault):
     """Received MAC control frames are flooded to the other ports instead of staying on the link."""
 
@@ -161,5 +242,6 @@ class PfcForwarded(Fault):
 
 
 FAULTS: tuple[type[Fault], ...] = (
-    PauseIgnored, LossyQueuePaused, PauseLeaks, SlowResponse, ZeroQuantaIgnored, ZeroSourceIgnored, EmptyVectorHonoured,
-    GlobalPauseHonoured, PfcNotCounted, PfcMiscounted, PfcCountedAsData, PfcForwarded)
+    PauseIgnored, LossyQueuePaused, PauseLeaks, SlowResponse, PauseShort, PauseOutlivesFlap, ZeroQuantaIgnored,
+    ZeroSourceIgnored, EmptyVectorHonoured, GlobalPauseHonoured, UnknownOpcodeHonoured, AnyDestinationHonoured,
+    PfcNotCounted, PfcMiscounted, PfcCountedAsData, PfcCountedAsDrop, PfcForwarded)

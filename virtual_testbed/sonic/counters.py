@@ -122,15 +122,18 @@ def queue_watermark_fields(counters: QueueCounters) -> Hash:
 
 
 def watchdog_fields(state: WatchdogState, config: WatchdogConfig | None) -> Hash:
-    """What the watchdog adds to a queue's hash. Times in microseconds; an empty restoration time: never."""
+    """What the watchdog adds to a queue's hash; only the statistics when it is stopped there (`config` None).
+
+    Times in microseconds; an empty restoration time: never.
+    """
     names = {"DEADLOCK_DETECTED": state.detected, "DEADLOCK_RESTORED": state.restored, "TX_PACKETS": state.tx_packets,
              "TX_DROPPED_PACKETS": state.tx_dropped, "RX_PACKETS": state.rx_packets,
              "RX_DROPPED_PACKETS": state.rx_dropped,
              "TX_PACKETS_LAST": state.tx_packets_last, "TX_DROPPED_PACKETS_LAST": state.tx_dropped_last,
              "RX_PACKETS_LAST": state.rx_packets_last, "RX_DROPPED_PACKETS_LAST": state.rx_dropped_last}
     fields = {f"PFC_WD_QUEUE_STATS_{name}": str(value) for name, value in names.items()}
-    fields["PFC_WD_STATUS"] = state.status
     if config is not None:
+        fields["PFC_WD_STATUS"] = state.status
         fields["PFC_WD_DETECTION_TIME"] = str(config.detection_ms * 1000)
         fields["PFC_WD_RESTORATION_TIME"] = "" if config.restoration_ms is None else str(config.restoration_ms * 1000)
         fields["PFC_WD_ACTION"] = config.action

@@ -38,7 +38,7 @@ class CountersDb:
         """Write what the watchdog, which polls by itself, knows of each queue. Raises DatabaseError."""
         self._publish(watchdog_readings(self._ids, counters, config), config)
         for port, queue in self._ids.queues():
-            if (port, queue) not in counters.watchdog:
+            if config.ports[port].watchdog is None or (port, queue) not in counters.watchdog:
                 self._publisher.drop_fields(f"COUNTERS:{self._ids.queue(port, queue)}", WATCHDOG_FIELDS)
 
     def _publish(self, found: Iterable[Reading], config: SwitchConfig) -> None:

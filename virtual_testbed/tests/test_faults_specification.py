@@ -8,6 +8,7 @@ import pytest
 
 from pfctest.frame import PauseFrame, PfcFrame, decode, encode, pfc_frame
 from pfctest.timing import RESPONSE_QUANTA, response_allowance_ps
+from virtual_testbed.dataplane.configuration import SchedulerConfig
 from virtual_testbed.dataplane.control import DISCARD, ERROR, GLOBAL_PAUSE, PFC, Control, ControlFrame, understand
 from virtual_testbed.dataplane.counters import Sample
 from virtual_testbed.dataplane.hooks import Hooks, Place, Scope
@@ -24,7 +25,9 @@ NAMES = {
     "pfc-forwarded", "lossless-dropped", "lossy-dropped", "headroom-missing", "xoff-not-sent", "xoff-one-priority-only",
     "xoff-wrong-priority", "xon-not-sent", "refresh-missing", "zero-source-sent", "malformed-pfc-sent",
     "watchdog-blind", "watchdog-leaks", "watchdog-stop-ignored", "pfc-removal-ignored", "counters-frozen",
-    "counters-negative"}
+    "counters-negative", "pause-short", "pause-outlives-flap", "unknown-opcode-honoured", "any-destination-honoured",
+    "pfc-counted-as-drop", "weights-ignored", "pfc-unasked", "watchdog-false-alarm", "watchdog-late", "watchdog-wide",
+    "watchdog-never-restores", "watchdog-uncounted", "drops-uncounted"}
 
 
 def of(*numbers):
@@ -82,7 +85,7 @@ def test_scopes(spec, scope):
 
 
 @pytest.mark.parametrize("spec, sentence", [
-    ("pause-ignord@Ethernet0", "fault 'pause-ignord' is unknown: expected one of counters-frozen, counters-negative, "),
+    ("pause-ignord@Ethernet0", "fault 'pause-ignord' is unknown: expected one of any-destination-honoured, "),
     ("pause-ignord", "xon-not-sent, zero-quanta-ignored, zero-source-ignored, zero-source-sent, or "
                      "path/to/file.py:ClassName"),
     ("", "fault '' is unknown"),
@@ -97,6 +100,9 @@ def test_scopes(spec, scope):
     ("pause-ignored@Ethernet0,priority=3,priority=4", "gives 'priority' twice"),
     ("pause-leaks@Ethernet0,period_ms=0", "'0' is no value for period_ms: expected a whole number from 1 on"),
     ("slow-response@Ethernet0,factor=-1", "'-1' is no value for factor: expected a whole number from 1 on"),
+    ("pause-short@Ethernet0,percent=100", "100 is no value for percent: expected 1..99"),
+    ("weights-ignored@Ethernet0,order=odd", "'odd' is no value for order: expected even or strict"),
+    ("watchdog-uncounted@Ethernet0,only=x", "'x' is no value for only: expected storms or frames"),
     ("pause-ignored@*,speed=7G", "'7G' is no value for speed: expected one of 1G, 10G, 25G, 40G, 50G, 100G, 200G, "
                                  "400G, 800G, or the same in Mb/s"),
     ("pause-ignored@*,speed=100M", "'100M' is no value for speed"),
@@ -193,6 +199,19 @@ def test_drops_and_headroom():
     assert parse_fault("headroom-missing").headroom_bytes(3, 165568) == 0
 
 
+def test_scheduling():
+    even, strict = parse_fault("weights-ignored"), parse_fault("weights-ignored@*,order=strict")
+    assert even.scheduled(3, SchedulerConfig("DWRR", 15)) == SchedulerConfig("DWRR", 1)
+    assert strict.scheduled(3, SchedulerConfig("DWRR", 15)).type == "STRICT"
+    assert even.scheduled(7, SchedulerConfig("STRICT")) == SchedulerConfig("STRICT")
+
+
+def test_unasked_pauses():
+    ms = SECOND // 1000
+    assert [parse_fault("pfc-unasked").unasked_period_ps(n, 0) for n in range(8)] == [0, 0, 0, ms, 0, 0, 0, 0]
+    assert parse_fault("pfc-unasked@*,priority=0,period_ms=5").unasked_period_ps(0, 0) == 5 * ms
+
+
 def test_back_pressure():
     assert parse_fault("xoff-not-sent").xoff_priorities(3, of(3)) == of()
     assert parse_fault("xoff-one-priority-only").xoff_priorities(3, of(4, 3)) == of(3)
@@ -226,6 +245,15 @@ def test_watchdog():
     assert actions == {"drop": "forward", "forward": "forward", "alert": "alert"}
 
 
+def test_watchdog_that_is_wrong():
+    sample = Sample(5, pfc_rx=9, on2off=1, paused=False, packets=7, occupancy=0, paused_ps=4)
+    assert parse_fault("watchdog-false-alarm").watchdog_sees(3, sample) == Sample(5, 16, 0, True, 0, 1, 5)
+    assert parse_fault("watchdog-late").watchdog_detection_ms(3, 200) == 800
+    assert parse_fault("watchdog-late@*,factor=3").watchdog_detection_ms(3, 200) == 600
+    assert parse_fault("watchdog-never-restores").watchdog_restores(3, True) is False
+    assert parse_fault("watchdog-wide").watchdog_queues(3, of(3)) == of(*range(8))
+
+
 def test_removals_and_nothing_else_are_swallowed():
     assert parse_fault("watchdog-stop-ignored").watchdog_removal_reaches_hardware(True) is False
     assert parse_fault("watchdog-stop-ignored").pfc_removal_reaches_hardware(True) is True
@@ -244,6 +272,33 @@ def test_counters_frozen_keeps_what_was_there_first():
     assert of_three.published("Ethernet0", fields) == {
         "SAI_PORT_STAT_PFC_4_RX_PKTS": "2", "SAI_PORT_STAT_IF_IN_OCTETS": "3"}
     assert of_three.published("Ethernet0:3", {"SAI_QUEUE_STAT_PACKETS": "1"}) == {}
+
+
+def test_drops_uncounted():
+    port = {"SAI_PORT_STAT_IF_IN_DISCARDS": "1", "SAI_PORT_STAT_IF_OUT_DISCARDS": "2",
+            "SAI_PORT_STAT_PAUSE_RX_PKTS": "3"}
+    queue = {"SAI_QUEUE_STAT_DROPPED_PACKETS": "4", "SAI_QUEUE_STAT_DROPPED_BYTES": "5", "SAI_QUEUE_STAT_PACKETS": "6"}
+    group = {"SAI_INGRESS_PRIORITY_GROUP_STAT_DROPPED_PACKETS": "7", "SAI_INGRESS_PRIORITY_GROUP_STAT_PACKETS": "8"}
+    fault = parse_fault("drops-uncounted")
+    for key, fields, kept in (("Ethernet0", port, "SAI_PORT_STAT_PAUSE_RX_PKTS"),
+                              ("Ethernet0:3", queue, "SAI_QUEUE_STAT_PACKETS"),
+                              ("Ethernet0:3", group, "SAI_INGRESS_PRIORITY_GROUP_STAT_PACKETS")):
+        assert fault.published(key, fields) == fields, "what is there when the switch starts"
+        assert fault.published(key, fields) == {kept: fields[kept]}
+    of_three = parse_fault("drops-uncounted@*,priority=3,from=1s")
+    assert of_three.published("Ethernet0", port) == port
+    assert of_three.published("Ethernet0:3", queue) == {"SAI_QUEUE_STAT_PACKETS": "6"}
+
+
+@pytest.mark.parametrize("options, seen", [
+    ("", set()), (",only=storms", {"TX_DROPPED_PACKETS"}), (",only=frames", {"DEADLOCK_DETECTED"})])
+def test_watchdog_uncounted(options, seen):
+    fields = {"PFC_WD_STATUS": "stormed", "PFC_WD_QUEUE_STATS_DEADLOCK_DETECTED": "1",
+              "PFC_WD_QUEUE_STATS_TX_DROPPED_PACKETS": "9"}
+    fault = parse_fault(f"watchdog-uncounted@Ethernet0{options}")
+    assert fault.published("Ethernet0:3", fields) == fields
+    assert set(fault.published("Ethernet0:3", fields)) == {"PFC_WD_STATUS"} | {
+        f"PFC_WD_QUEUE_STATS_{name}" for name in seen}
 
 
 def test_counters_negative():

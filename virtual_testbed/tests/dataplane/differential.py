@@ -19,7 +19,7 @@ CAPTURING: Mapping[str, Callable[[Network, str], None]] = {
     "capture": Network.start_capture, "end capture": Network.stop_capture}
 NOT_COMPARED = ("speed_mbps", "tx_errors")
 OPTIONS = {"pause-leaks": "period_ms", "slow-response": "factor", "lossless-dropped": "one_in",
-           "lossy-dropped": "one_in"}
+           "lossy-dropped": "one_in", "pause-short": "percent", "pfc-unasked": "period_ms", "watchdog-late": "factor"}
 
 
 def network_fault(fault: OracleFault) -> Fault:

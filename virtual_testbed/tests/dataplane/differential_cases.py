@@ -93,12 +93,17 @@ class Family:
 
 RECEIVING = ("pause-ignored", "lossy-queue-paused", "pause-leaks", "slow-response", "zero-quanta-ignored",
              "zero-source-ignored", "empty-vector-honoured", "global-pause-honoured", "pfc-not-counted",
-             "pfc-miscounted", "pfc-counted-as-data", "pfc-forwarded")
+             "pfc-miscounted", "pfc-counted-as-data", "pause-short", "pause-outlives-flap", "unknown-opcode-honoured",
+             "any-destination-honoured", "pfc-counted-as-drop", "pfc-forwarded")
 BUFFERING = ("lossless-dropped", "lossy-dropped", "headroom-missing", "xoff-not-sent", "xoff-one-priority-only",
-             "xoff-wrong-priority", "xon-not-sent", "refresh-missing", "zero-source-sent", "malformed-pfc-sent")
-MANAGING = ("watchdog-blind", "watchdog-leaks")
+             "xoff-wrong-priority", "xon-not-sent", "refresh-missing", "zero-source-sent", "malformed-pfc-sent",
+             "pfc-unasked", "weights-ignored")
+MANAGING = ("watchdog-blind", "watchdog-leaks", "watchdog-false-alarm", "watchdog-late", "watchdog-never-restores",
+            "watchdog-wide")
 BY_PRIORITY = ("pause-ignored", "lossy-queue-paused", "zero-quanta-ignored", "pfc-not-counted", "pfc-miscounted",
-               "refresh-missing", "xon-not-sent", "lossless-dropped", "watchdog-blind", "pause-leaks")
+               "refresh-missing", "xon-not-sent", "lossless-dropped", "watchdog-blind", "pause-leaks",
+               "pause-short", "pause-outlives-flap", "unknown-opcode-honoured", "any-destination-honoured",
+               "pfc-unasked", "watchdog-late")
 STORM = (0xFFFF,)
 EVERYTHING = ("stop", "start", "stop", "start", "priorities", "hold", "go on", "clear", "down", "up", "admin",
               "response", "buffers", "scheduler")
@@ -293,7 +298,8 @@ def _faults(chooser: Chooser, case: Case, span_ps: int, names: tuple[str, ...]) 
         since = chooser.choice([0, chooser.number(1, span_ps)]) if name != "pfc-forwarded" else 0
         until = chooser.choice([None, since + chooser.number(1, span_ps)]) if name != "pfc-forwarded" else None
         value = {"pause-leaks": 1, "slow-response": chooser.choice([2, 4]), "lossless-dropped": 7,
-                 "lossy-dropped": 5}.get(name, 1)
+                 "lossy-dropped": 5, "pause-short": chooser.choice([50, 1, 99]),
+                 "watchdog-late": chooser.choice([2, 3])}.get(name, 1)
         priority = 3 if name in BY_PRIORITY and chance(chooser, 30) else None
         found[port] = OracleFault(name, switch, port, priority, since, until, value)
     return list(found.values())

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import bisect
 import heapq
-from collections.abc import Callable, Mapping
+from collections.abc import Collection, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -207,11 +207,14 @@ class PauseTimers:
             self.on2off[priority] += 1
             self.since[priority] = None
 
-    def forget(self) -> None:
-        """End all pauses, and those that have not acted yet never will."""
+    def forget(self, kept: Collection[int] = ()) -> None:
+        """End all pauses, and those that have not acted yet never will; those of `kept` no timer ends any more."""
         self._pending += 1
         for priority in range(8):
-            self.end(priority)
+            if priority in kept:
+                self.until[priority] = -1
+            else:
+                self.end(priority)
         self.changed()
 
     def _act(self, pauses: Mapping[int, int], honoured: Callable[[int], bool]) -> None:

@@ -1,7 +1,7 @@
 """MAC control frames in the oracle's own words: what is in the bytes, and the faults it knows."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 GROUP_ADDRESS = b"\x01\x80\xc2\x00\x00\x01"
@@ -56,6 +56,38 @@ def read_control(data: bytes, fcs_error: bool, station: bytes | None) -> Reading
     if opcode == b"\x00\x01":
         return Reading("pause")
     return Reading("pfc", {n: time_of(data, n) for n in range(8) if data[17] >> n & 1})
+
+
+def read_with_faults(data: bytes, reading: Reading, fault: Callable[[str, int | None], int]) -> Reading:
+    """What a port makes of a frame that a healthy one reads so; `fault`: value of a fault for a priority, or 0."""
+    if reading.kind == "pfc" and data[6:12] == bytes(6) and fault("zero-source-ignored", None):
+        return Reading("discard")
+    if reading.kind == "pfc" and not data[17]:
+        times = {n: time_of(data, n) for n in range(8)}
+        reading.pauses = {n: quanta for n, quanta in times.items() if quanta and fault("empty-vector-honoured", n)}
+    if reading.kind == "pause" and fault("global-pause-honoured", None):
+        quanta = data[16] << 8 | data[17]
+        reading = Reading("pfc", {n: quanta for n in range(8) if fault("global-pause-honoured", n)})
+    if reading.kind == "discard" and data[12:14] == b"\x88\x08":
+        found = _disguised(data, fault)
+        reading = Reading("pfc", found) if found else reading
+    for n, quanta in reading.pauses.items():
+        percent = fault("pause-short", n)
+        reading.pauses[n] = (quanta * percent // 100 or 1) if percent and quanta else quanta
+    reading.pauses = {n: quanta for n, quanta in reading.pauses.items()
+                      if quanta or not fault("zero-quanta-ignored", n)}
+    return reading
+
+
+def _disguised(data: bytes, fault: Callable[[str, int | None], int]) -> dict[int, int]:
+    """The pauses of a frame that only a faulty port takes for PFC."""
+    is_pfc, is_pause, is_ours = data[14:16] == b"\x01\x01", data[14:16] == b"\x00\x01", data[:6] == GROUP_ADDRESS
+    enabled = {n: time_of(data, n) for n in range(8) if data[17] >> n & 1}
+    if is_ours and not is_pfc and not is_pause:
+        return {n: quanta for n, quanta in enabled.items() if fault("unknown-opcode-honoured", n)}
+    if is_pfc:
+        return {n: quanta for n, quanta in enabled.items() if fault("any-destination-honoured", n)}
+    return {}
 
 
 def time_of(data: bytes, priority: int) -> int:

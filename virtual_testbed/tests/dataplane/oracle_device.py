@@ -5,9 +5,9 @@ from virtual_testbed.dataplane.configuration import SwitchConfig
 from virtual_testbed.tests.dataplane.oracle_clock import POLL, Cable, Clock
 from virtual_testbed.tests.dataplane.oracle_control import OracleFault
 from virtual_testbed.tests.dataplane.oracle_forwarding import Ways
-from virtual_testbed.tests.dataplane.oracle_scheduler import Round
 from virtual_testbed.tests.dataplane.oracle_switch import Device, SwitchPort
 from virtual_testbed.tests.dataplane.oracle_watchdog import Watch
+from virtual_testbed.tests.dataplane.oracle_watched import WatchedPort
 
 
 class Switch(Device):
@@ -15,22 +15,24 @@ class Switch(Device):
 
     def __init__(self, clock: Clock, config: SwitchConfig, faults: list[OracleFault], ways: Ways) -> None:
         super().__init__(clock, config, faults, ways)
+        self.watched: dict[str, WatchedPort] = {}
         self.watches: dict[tuple[str, int], Watch] = {}
         self.poll_ms, self.big_red_switch, self._polling = 0, False, object()
 
     def plug(self, name: str, cable: Cable, index: int) -> None:
         """Make a port with its cable."""
-        self.ports[name] = SwitchPort(self, name, cable, index)
+        self.ports[name] = port = SwitchPort(self, name, cable, index)
+        self.watched[name] = WatchedPort(port)
+        if any(fault.name == "pfc-unasked" for fault in port.faults.faults):
+            port.send_unasked()
 
     def configure(self, config: SwitchConfig) -> None:
         """Take a configuration."""
-        before, self.config = self.config, config
+        self.config = config
         for name, port in self.ports.items():
             for number in range(8):
                 port.groups[number].profile = config.ports[name].priority_groups.get(number)
                 port.queues[number].profile = config.ports[name].queues.get(number)
-            if before.ports[name].schedulers != config.ports[name].schedulers:
-                port.round = Round()
         self.pools.configure(config.pools)
         for port in self.ports.values():
             port.priorities_changed()
@@ -40,7 +42,7 @@ class Switch(Device):
         """Take the watchdog's part of the configuration."""
         for name, port in self.ports.items():
             for queue in range(8):
-                watch = self.watches.setdefault((name, queue), Watch(port, queue))
+                watch = self.watches.setdefault((name, queue), Watch(self.watched[name], queue))
                 watch.configure(port.config.watchdog if queue in port.config.watchdog_priorities else None)
         poll_ms = self.config.watchdog_poll_ms if any(watch.config for watch in self.watches.values()) else 0
         if poll_ms != self.poll_ms:

@@ -6,15 +6,19 @@ from collections.abc import Mapping
 from virtual_testbed.dataplane.configuration import SchedulerConfig
 
 
+Served = list[tuple[bool, int]]
+"""By queue whether it goes before all others, and its weight."""
+
+
 class Round:
     """The round of a port: whose turn it is, and the bytes each queue may still send."""
 
     def __init__(self) -> None:
         self.turn, self.deficits = 0, [0] * 8
 
-    def choose(self, heads: Mapping[int, int], schedulers: Mapping[int, SchedulerConfig]) -> int | None:
+    def choose(self, heads: Mapping[int, int], ways: Served) -> int | None:
         """The queue to send from; `heads` are the bytes of the first frame of each queue that may send."""
-        strict = [n for n in heads if is_strict(n, schedulers)]
+        strict = [n for n in heads if ways[n][0]]
         if strict:
             return max(strict)
         if len(heads) < 2:
@@ -25,8 +29,7 @@ class Round:
             if self.turn not in heads:
                 self.deficits[self.turn] = 0
             self.turn = (self.turn + 1) % 8
-            weight = schedulers[self.turn].weight if self.turn in schedulers else 1
-            self.deficits[self.turn] += 128 * weight
+            self.deficits[self.turn] += 128 * ways[self.turn][1]
         self.deficits[self.turn] -= heads[self.turn]
         return self.turn
 
@@ -34,3 +37,9 @@ class Round:
 def is_strict(queue: int, schedulers: Mapping[int, SchedulerConfig]) -> bool:
     """Whether a queue goes before all others; queue 7 does when nothing is configured."""
     return schedulers[queue].type.upper() == "STRICT" if queue in schedulers else queue == 7
+
+
+def served(schedulers: Mapping[int, SchedulerConfig]) -> Served:
+    """How the queues of a healthy port are served."""
+    return [(is_strict(queue, schedulers), max(1, schedulers[queue].weight) if queue in schedulers else 1)
+            for queue in range(8)]

@@ -8,11 +8,10 @@ from virtual_testbed.tests.dataplane.oracle_buffer import Group, Pools, Queue
 from virtual_testbed.tests.dataplane.oracle_clock import (CONTROL_DUE, FAULT, FCS_BYTES, TIMER, Cable, Clock,
                                                           ControlItem, LineEnd, PauseTimers)
 from virtual_testbed.tests.dataplane.oracle_control import (FaultsAt, OracleFault, Reading, pfc_bytes,
-                                                            read_control, time_of)
+                                                            read_control, read_with_faults)
 from virtual_testbed.tests.dataplane.oracle_forwarding import PORT_DOWN, Ways
 from virtual_testbed.tests.dataplane.oracle_generator import Frame, GeneratorEnd, Run
-from virtual_testbed.tests.dataplane.oracle_scheduler import Round
-from virtual_testbed.tests.dataplane.oracle_watchdog import Four, Poll
+from virtual_testbed.tests.dataplane.oracle_scheduler import Round, Served, served
 
 FULL_QUANTA = 65535
 MALFORMED_BYTES = 32
@@ -34,6 +33,7 @@ class SwitchPort(LineEnd):
         self.groups, self.queues = [Group() for _ in range(8)], [Queue() for _ in range(8)]
         self.pauses = PauseTimers(switch.clock, cable, self.gate_changed)
         self.round = Round()
+        self.served = served({})
         self.shut: set[int] = set()
         self.leak: set[int] = set()
         self.muted: set[int] = set()
@@ -167,6 +167,14 @@ class SwitchPort(LineEnd):
                 self.plan_refresh(priority, ticket)
         self.clock.at(self.clock.now + FULL_QUANTA * 32 * self.cable.byte, TIMER, CONTROL_DUE, refresh)
 
+    def send_unasked(self) -> None:
+        """A faulty port pauses a priority without congestion; the fault and the link are older than this instant."""
+        for fault in self.faults.faults:
+            if fault.name == "pfc-unasked" and fault.since < self.clock.now and self.clock.now % (
+                    fault.value * 10**9) == 0 and self.fault("pfc-unasked") and self.cable.up:
+                self.emit(3 if fault.priority is None else fault.priority, FULL_QUANTA)
+        self.clock.at(self.clock.now + 10**9, TIMER, CONTROL_DUE, self.send_unasked)
+
     def tell_xon(self, group: int) -> None:
         """End the pause of the other end."""
         for priority in self.priorities(group):
@@ -191,7 +199,7 @@ class SwitchPort(LineEnd):
         queues, shut, leak = self.queues, self.shut, self.leak
         heads = {n: queues[n].frames[0].size for n in range(8)
                  if queues[n].frames and (n not in shut or n in leak)}
-        queue = self.round.choose(heads, self.config.schedulers)
+        queue = self.round.choose(heads, self.served)
         if queue is None:
             return
         if queue in shut:
@@ -239,7 +247,7 @@ class SwitchPort(LineEnd):
             self.rx_errors += 1
         elif reading.kind == "pause":
             self.pause_rx += 1
-        elif reading.kind == "discard":
+        elif reading.kind == "discard" or self.fault("pfc-counted-as-drop"):
             self.rx_drops += 1
         if reading.kind == "discard" or (reading.kind == "pfc" and self.fault("pfc-counted-as-data")):
             self.rx_packets += 1
@@ -252,19 +260,7 @@ class SwitchPort(LineEnd):
 
     def read(self, data: bytes, fcs_error: bool) -> Reading:
         """What the port makes of a control frame, faults included."""
-        reading = read_control(data, fcs_error, self.switch.station)
-        if reading.kind == "pfc" and data[6:12] == bytes(6) and self.fault("zero-source-ignored"):
-            return Reading("discard")
-        if reading.kind == "pfc" and not data[17]:
-            times = {n: time_of(data, n) for n in range(8)}
-            reading.pauses = {n: quanta for n, quanta in times.items()
-                              if quanta and self.fault("empty-vector-honoured", n)}
-        if reading.kind == "pause" and self.fault("global-pause-honoured"):
-            quanta = data[16] << 8 | data[17]
-            reading = Reading("pfc", {n: quanta for n in range(8) if self.fault("global-pause-honoured", n)})
-        reading.pauses = {n: quanta for n, quanta in reading.pauses.items()
-                          if quanta or not self.fault("zero-quanta-ignored", n)}
-        return reading
+        return read_with_faults(data, read_control(data, fcs_error, self.switch.station), self.fault)
 
     def response(self) -> int:
         """Time from a pause frame's last bit to its effect."""
@@ -313,7 +309,7 @@ class SwitchPort(LineEnd):
             self.discard(queue)
         self.waiting_control.clear()
         self.told.clear()
-        self.pauses.forget()
+        self.pauses.forget({p for p in range(8) if self.fault("pause-outlives-flap", p)})
 
     def came_up(self) -> None:
         """Groups that are still congested say so."""
@@ -321,8 +317,16 @@ class SwitchPort(LineEnd):
             if group.xoff:
                 self.tell_xoff(number)
 
+    def serve(self) -> None:
+        """Take how queues are served, by configuration and faults; another way starts the round anew."""
+        now: Served = [(False, 1) if self.fault("weights-ignored", queue) and not strict else (strict, weight)
+                       for queue, (strict, weight) in enumerate(served(self.config.schedulers))]
+        if now != self.served:
+            self.served, self.round = now, Round()
+
     def priorities_changed(self) -> None:
         """PFC of a priority was switched on or off: by the configuration, the watchdog or a fault."""
+        self.serve()
         for priority in range(8):
             if not self.shut_by(priority):
                 self.pauses.end(priority)
@@ -331,44 +335,6 @@ class SwitchPort(LineEnd):
         for priority in set(self.told) - allowed:
             del self.told[priority]
         self.came_up()
-
-    def poll(self, queue: int) -> Poll:
-        """What the watchdog reads."""
-        held = self.queues[queue].reserved + self.queues[queue].shared
-        sent = self.queues[queue].packets
-        if self.fault("watchdog-blind", queue):
-            return Poll(self.clock.now, 0, 0, False, sent, held, 0)
-        return Poll(self.clock.now, self.pfc_rx[queue], self.pauses.on2off[queue], self.pauses.since[queue] is not None,
-                    sent, held, self.pauses.duration(queue))
-
-    def seen(self, queue: int) -> Four:
-        """Frames through a queue and its priority group."""
-        out, into = self.queues[queue], self.groups[self.config.tc_to_pg[queue]]
-        return out.packets, out.dropped, into.passed, into.dropped
-
-    def act(self, queue: int, action: str) -> None:
-        """The watchdog's action on a storm."""
-        if action == "alert":
-            return
-        self.muted.add(queue)
-        if action == "drop" and not self.fault("watchdog-leaks", queue):
-            self.set_dropping(queue, True)
-            if self.switch.config.asic_type == "broadcom":
-                self.discard(self.queues[queue])
-        self.priorities_changed()
-
-    def undo(self, queue: int) -> None:
-        """The end of the watchdog's action."""
-        self.muted.discard(queue)
-        self.set_dropping(queue, False)
-        self.priorities_changed()
-
-    def set_dropping(self, queue: int, dropping: bool) -> None:
-        """Drop for a queue, and into its class's group if no other class shares that."""
-        self.queues[queue].dropping = dropping
-        groups = self.config.tc_to_pg
-        if [tc for tc in groups if groups[tc] == groups[queue]] == [queue]:
-            self.groups[groups[queue]].dropping = dropping
 
 
 class Device:

@@ -28,6 +28,12 @@ class Watched(Protocol):
     def poll(self, queue: int) -> Poll:
         """Read a queue."""
 
+    def detection_ms(self, queue: int, configured_ms: int) -> int:
+        """How long a storm has to last."""
+
+    def restores(self, queue: int) -> bool:
+        """Whether the end of a storm is acted upon."""
+
     def seen(self, queue: int) -> Four:
         """Frames sent by and dropped at the queue, accepted by and dropped at its priority group, so far."""
 
@@ -75,7 +81,11 @@ class Watch:
         if self.stormed:
             self.restore()
         self.config, self.last = config, None
-        self.left_ms = config.detection_ms if config else 0
+        self.wait()
+
+    def wait(self) -> None:
+        """Begin to wait for a storm."""
+        self.left_ms = self.port.detection_ms(self.queue, self.config.detection_ms) if self.config else 0
 
     def poll(self, asic_type: str, poll_ms: int) -> None:
         """One poll."""
@@ -88,13 +98,13 @@ class Watch:
         if self.stormed and self.action != "alert":
             self._poll_in_storm(config, self.last.pfc_rx > old.pfc_rx, poll_ms)
         elif not is_stuck(asic_type, old, self.last):
-            self.left_ms = config.detection_ms
-            if self.stormed:
+            self.wait()
+            if self.stormed and self.port.restores(self.queue):
                 self.restore()
         elif self.left_ms > poll_ms:
             self.left_ms -= poll_ms
         else:
-            self.left_ms = config.detection_ms
+            self.wait()
             if not self.stormed:
                 self.storm(config.action)
 
@@ -104,7 +114,8 @@ class Watch:
         if goes_on:
             self.left_ms = config.restoration_ms
         elif self.left_ms <= poll_ms:
-            self.restore()
+            if self.port.restores(self.queue):
+                self.restore()
         else:
             self.left_ms -= poll_ms
 
@@ -123,8 +134,7 @@ class Watch:
         self.totals = _plus(self.totals, self.latest)
         self.stormed = False
         self.restored += 1
-        if self.config is not None:
-            self.left_ms = self.config.detection_ms
+        self.wait()
         self.port.undo(self.queue)
 
     def counts(self) -> tuple[Four, Four]:

@@ -43,7 +43,7 @@ def changed(healthy, faulty):
     return {name for name in healthy["flows"] if differ(name)}
 
 
-@pytest.mark.parametrize("name", sorted(BUILT_IN))
+@pytest.mark.parametrize("name", sorted({*BUILT_IN} - {"pfc-unasked"}))  # which acts without a cause
 def test_a_fault_elsewhere_changes_nothing(name, healthy):
     assert measure(f"{name}@Ethernet8") == healthy
     assert measure(f"{name}@other:Ethernet0") == healthy

@@ -14,7 +14,7 @@ from virtual_testbed.tests.dataplane import testbeds
 from virtual_testbed.tests.dataplane.oracle import Oracle, OracleFault
 from virtual_testbed.tests.dataplane.oracle_clock import ControlItem
 from virtual_testbed.tests.dataplane.oracle_control import pfc_bytes
-from virtual_testbed.tests.dataplane.oracle_scheduler import Round
+from virtual_testbed.tests.dataplane.oracle_scheduler import Round, served
 from virtual_testbed.tests.dataplane.testbeds import MS, US, data, line_rate, names, storm
 
 FRAME, CONTROL, CABLE = 83520, 6720, 50000
@@ -124,7 +124,7 @@ def test_the_first_plugged_of_equal_ways_is_taken():
 
 def test_deficit_round_robin():
     """Weights 2 and 1 are 256 and 128 bytes a round; frames of 256 bytes."""
-    weights = {1: SchedulerConfig("DWRR", 2), 2: SchedulerConfig("DWRR", 1), 5: SchedulerConfig("STRICT")}
+    weights = served({1: SchedulerConfig("DWRR", 2), 2: SchedulerConfig("DWRR", 1), 5: SchedulerConfig("STRICT")})
     heads, order = {1: 256, 2: 256}, Round()
     assert [order.choose(heads, weights) for _ in range(7)] == [1, 1, 2, 1, 1, 2, 1]
     assert order.choose({**heads, 5: 64}, weights) == 5 and order.choose({0: 64, 7: 64}, weights) == 7

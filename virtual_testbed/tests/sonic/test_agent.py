@@ -195,6 +195,12 @@ def test_watchdog_states_come_and_go(agent, network, redis, config_db):
     assert queue["PFC_WD_STATUS"] == "stormed" and queue["PFC_WD_QUEUE_STATS_TX_DROPPED_PACKETS"] == "300"
     assert queue["PFC_WD_RESTORATION_TIME"] == "400000" and queue["PFC_WD_ACTION"] == "drop"
     assert row(redis, "APPL_DB", "PFC_WD_TABLE_INSTORM:Ethernet0") == {"3": "storm"}
+    databases.change_row(config_db, "PFC_WD", "Ethernet0", None)
+    agent.apply_configuration()
+    network.set_watchdog({("Ethernet0", 3): WatchdogState("operational", detected=1, restored=1, tx_dropped=300)})
+    agent.publish_counters()
+    queue = counters(redis, "QUEUE", "Ethernet0:3")
+    assert "PFC_WD_STATUS" not in queue and queue["PFC_WD_QUEUE_STATS_DEADLOCK_RESTORED"] == "1", "stopped: N/A"
     network.set_watchdog({})
     agent.publish_counters()
     queue = counters(redis, "QUEUE", "Ethernet0:3")

@@ -186,6 +186,8 @@ def test_watchdog_switches(qos):
 
 def test_watchdog_statistics(qos, agent, network):
     assert qos("show pfcwd stats").splitlines()[0].split()[:4] == ["QUEUE", "STATUS", "STORM", "DETECTED/RESTORED"]
+    qos("pfcwd start -r 200 Ethernet0 200")
+    agent.apply_configuration()
     network.set_watchdog({
         ("Ethernet0", 3): WatchdogState("stormed", 1, 0, 100, 300, 100, 300, 0, 200, 0, 200),
         ("Ethernet0", 4): WatchdogState()})
@@ -199,6 +201,10 @@ def test_watchdog_statistics(qos, agent, network):
         "              0/200              0/200\n")
     assert "Ethernet0:4  operational" in qos("pfcwd show stats -e Ethernet0:4")
     qos("pfcwd show stats --check-storm", status=1)
+    qos("pfcwd stop Ethernet0")
+    agent.apply_configuration()
+    agent.publish_counters()
+    assert rows(qos("pfcwd show stats"), "Ethernet0:3")[0][1:4] == ["N/A", "1/0", "100/300"], "the statistics stay"
 
 
 def test_pfc_priorities(qos):

@@ -1,0 +1,104 @@
+"""A watchdog that sees storms where none is, sees them late, acts on too much, or never lets go."""
+from __future__ import annotations
+
+import pytest
+
+from virtual_testbed.dataplane.traffic import Duration
+from virtual_testbed.faults import parse_fault
+from virtual_testbed.tests.dataplane.testbeds import (MS, SECOND, SWITCH, data, line_rate, names, network, storm,
+                                                      switch_config, with_watchdog)
+
+KEY = ("Ethernet0", 3)
+RATE = line_rate(1024) / 4
+
+
+def run(spec, stormy=True, action="drop", asic_type="broadcom"):
+    """Ethernet0 watched, with traffic of classes 3, 4 and 1; a storm on class 3 from 0 to 1 s if `stormy`."""
+    flows = [data("three", 1, 0, [3], 3, rate_fps=RATE), data("four", 1, 0, [4], 4, rate_fps=RATE),
+             data("one", 1, 0, [0], 1, rate_fps=RATE)]
+    flows += [storm("storm", 0, {3: 0xFFFF}, duration=Duration(time_ps=SECOND))] if stormy else []
+    config = with_watchdog(switch_config(2, asic_type=asic_type), "Ethernet0", action)
+    net = network(config, flows, [parse_fault(spec)] if spec else [])
+    net.start_flows(names(flows))
+    return net
+
+
+def state(net, now_ps, queue=3):
+    """Status, storms detected and restored."""
+    net.advance_to(now_ps)
+    watch = net.switch_counters(SWITCH).watchdog["Ethernet0", queue]
+    return watch.status, watch.detected, watch.restored
+
+
+def gained(net, name, now_ps):
+    """Frames of a flow received up to then."""
+    before = net.flow_counters(name).frames_rx
+    net.advance_to(now_ps)
+    return net.flow_counters(name).frames_rx - before
+
+
+def test_healthy():
+    net = run(None)
+    assert state(net, 400 * MS) == ("stormed", 1, 0) and state(net, 2 * SECOND) == ("operational", 1, 1)
+    assert state(run(None, stormy=False), SECOND) == state(net, SECOND * 2, 4) == ("operational", 0, 0)
+
+
+@pytest.mark.parametrize("asic_type", ["broadcom", "vs"])
+def test_watchdog_false_alarm(asic_type):
+    net = run("watchdog-false-alarm@Ethernet0,priority=3", stormy=False, asic_type=asic_type)
+    assert state(net, 400 * MS) == ("stormed", 1, 0) and gained(net, "three", 500 * MS) == 0
+    status, detected, restored = state(net, 3 * SECOND)
+    assert detected > 2 and restored in (detected - 1, detected), "again and again, because the action stops the frames"
+    assert state(net, 3 * SECOND, 4) == ("operational", 0, 0), status
+    assert net.switch_counters(SWITCH).ports["Ethernet0"].pfc_rx == (0,) * 8
+    forwards = run("watchdog-false-alarm@Ethernet0", stormy=False, action="forward", asic_type=asic_type)
+    assert state(forwards, 3 * SECOND) == state(forwards, 3 * SECOND, 4) == ("stormed", 1, 0)
+    assert gained(forwards, "three", 4 * SECOND) > RATE - 3
+    assert state(run("watchdog-false-alarm@Ethernet4", stormy=False), SECOND) == ("operational", 0, 0)
+
+
+@pytest.mark.parametrize("spec, detected_ms", [
+    (None, 300), ("watchdog-late@Ethernet0", 900), ("watchdog-late@Ethernet0,factor=2", 500),
+    ("watchdog-late@Ethernet0,priority=4", 300), ("watchdog-late@Ethernet4", 300)])
+def test_watchdog_late(spec, detected_ms):
+    net = run(spec)
+    assert state(net, detected_ms * MS - 1) == ("operational", 0, 0)
+    assert state(net, detected_ms * MS) == ("stormed", 1, 0)
+    assert state(net, 2 * SECOND) == ("operational", 1, 1)
+
+
+@pytest.mark.parametrize("action", ["drop", "forward", "alert"])
+def test_watchdog_never_restores(action):
+    net = run("watchdog-never-restores@Ethernet0", action=action)
+    assert state(net, 10 * SECOND) == ("stormed", 1, 0)
+    assert (gained(net, "three", 11 * SECOND) == 0) is (action == "drop")
+    net.configure_switch(switch_config(2))
+    assert state(net, 11 * SECOND) == ("operational", 1, 1) and gained(net, "three", 12 * SECOND) > RATE - 3
+    until = run("watchdog-never-restores@Ethernet0,until=5s", action=action)
+    assert state(until, 5 * SECOND - 1) == ("stormed", 1, 0) and state(until, 6 * SECOND) == ("operational", 1, 1)
+    assert state(run("watchdog-never-restores@Ethernet4"), 2 * SECOND) == ("operational", 1, 1)
+
+
+def test_watchdog_wide():
+    healthy, net = run(None), run("watchdog-wide@Ethernet0")
+    for one in (healthy, net):
+        assert state(one, 500 * MS) == ("stormed", 1, 0)
+    for name in ("four", "one"):
+        assert gained(healthy, name, healthy.now_ps + SECOND // 5) > RATE / 5 - 3
+        assert gained(net, name, net.now_ps + SECOND // 5) == 0
+    assert state(net, SECOND, 4) == ("operational", 0, 0), "that queue has no storm"
+    assert state(net, 2 * SECOND) == ("operational", 1, 1)
+    for name in ("three", "four", "one"):
+        assert gained(net, name, net.now_ps + SECOND) > RATE - 3, "all is well again"
+
+
+def test_wide_storms_of_two_queues():
+    """The first one switches PFC off for both, so the second one is seen when that is over."""
+    flows = [storm(f"storm {n}", 0, {n: 0xFFFF}, duration=Duration(time_ps=n * SECOND)) for n in (3, 4)]
+    flows.append(data("one", 1, 0, [0], 1, rate_fps=RATE))
+    net = network(with_watchdog(switch_config(2), "Ethernet0"), flows, [parse_fault("watchdog-wide@Ethernet0")])
+    net.start_flows(names(flows))
+    assert state(net, 3 * SECOND + 3 * SECOND // 4) == ("operational", 1, 1)
+    assert state(net, 3 * SECOND + 3 * SECOND // 4, 4) == ("stormed", 1, 0)
+    assert gained(net, "one", 4 * SECOND) == 0
+    assert state(net, 5 * SECOND, 4) == ("operational", 1, 1) and gained(net, "one", 6 * SECOND) > RATE - 3
