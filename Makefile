@@ -11,6 +11,8 @@ TESTBED_FILE ?=
 SCENARIO ?=
 SET     ?=
 IP      ?= 4
+CHANGE_CONFIG ?=
+SAME_GENERATOR ?=
 SONIC_MGMT ?=
 CASES   ?= 2000
 SEED    ?= 0
@@ -54,10 +56,11 @@ $(VENV)/.docs-installed: $(VENV)/.installed
 	@$(BIN)/pip install -q -c constraints.txt -e '.[docs]'
 	@touch $@
 
-qualify: $(VENV)/.installed  ## qualify a switch: TESTBED=, PORT=, SCENARIO=, SET=, IP=6, FAULT=, DEPLOY=1 on hardware
+qualify: $(VENV)/.installed  ## qualify a switch: TESTBED=, PORT=, SCENARIO=, SET=, IP=6, FAULT=; on hardware also DEPLOY=1, CHANGE_CONFIG=1, SAME_GENERATOR=1
 	@$(BIN)/python scripts/qualify.py --testbed '$(TESTBED)' $(if $(PORT),--port '$(PORT)') \
 	    $(if $(TESTBED_FILE),--testbed-file '$(TESTBED_FILE)') $(if $(FAULT),--fault '$(FAULT)') $(if $(DEPLOY),--deploy) \
-	    $(if $(SCENARIO),--scenario '$(SCENARIO)') $(if $(SET),--set '$(SET)') --ip-version '$(IP)'
+	    $(if $(SCENARIO),--scenario '$(SCENARIO)') $(if $(SET),--set '$(SET)') --ip-version '$(IP)' \
+	    $(if $(CHANGE_CONFIG),--change-config) $(if $(SAME_GENERATOR),--same-generator)
 
 restore: $(VENV)/.installed  ## stop the traffic of a testbed and put its switches back after a run that died: TESTBED=, FORCE=1
 	@$(BIN)/python scripts/restore.py '$(TESTBED)' $(if $(TESTBED_FILE),--testbed-file '$(TESTBED_FILE)') \

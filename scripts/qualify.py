@@ -179,6 +179,10 @@ def run_tests(testbed: Testbed, options: argparse.Namespace, results: Path, run_
         command += ["--pfc-port", options.port]
     command += [f"--pfc-scenario={names}" for names in options.scenario]
     command += [f"--pfc-set={priorities}" for priorities in options.set]
+    if options.change_config:
+        command.append("--pfc-change-config")
+    if options.same_generator:
+        command.append("--pfc-same-generator")
     return run(command, ROOT / "tests")
 
 
@@ -241,6 +245,11 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
                         help="priorities to pause together, for instance 3,4; may be repeated (default: all lossless "
                              "ones, all lossy ones)")
     parser.add_argument("--ip-version", choices=["4", "6"], default="4", help="of the data (default: %(default)s)")
+    parser.add_argument("--change-config", action="store_true",
+                        help="also the test cases that change a hardware switch's configuration and put it back (a "
+                             "virtual one's always run)")
+    parser.add_argument("--same-generator", action="store_true",
+                        help="data may also enter by a port on the port under test's own traffic generator")
     parser.add_argument("--deploy", action="store_true", help="deploy a hardware testbed too (a virtual one always is)")
     return parser.parse_args(arguments)
 

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -87,20 +87,23 @@ def case(fault: str, verdicts: str, checks: str, message: str, plan: PlanCase = 
 
 
 @contextmanager
-def broken_testbed(folder: Path, faults: Sequence[str], files: Mapping[str, str] = {}) -> Iterator[Testbed]:
-    """vtb-t0 with faults, deployed, on its own clock.
+def broken_testbed(
+    folder: Path, faults: Sequence[str], files: Mapping[str, str] = {}, name: str = "vtb-t0"
+) -> Iterator[Testbed]:
+    """A virtual testbed with faults, deployed, on its own clock.
 
     Args:
         folder: an empty one, for its state.
         faults: specifications.
         files: name -> text of fault classes of one's own, which the specifications name.
+        name: of the testbed.
     """
     environment = {**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible/ansible.cfg"), "ANSIBLE_HOME": str(folder),
                    "PFC_REPORT_DB": f"sqlite:///{folder / 'pfc.db'}"}
-    for name, text in files.items():
-        (folder / name).write_text(text, encoding="utf-8")
+    for file, text in files.items():
+        (folder / file).write_text(text, encoding="utf-8")
     command: list[str | Path] = [
-        BIN / "virtual-testbed", "up", "vtb-t0", "--clock", "virtual", "--json", "--state", folder,
+        BIN / "virtual-testbed", "up", name, "--clock", "virtual", "--json", "--state", folder,
         "--testbed-file", ROOT / "ansible/testbed.yaml", "--owner-pid", str(os.getpid())]
     for fault in dict.fromkeys(faults):
         command += ["--fault", fault]
@@ -109,7 +112,7 @@ def broken_testbed(folder: Path, faults: Sequence[str], files: Mapping[str, str]
     try:
         runtime = json.loads(up.stdout)
         deployed = subprocess.run(
-            [BIN / "ansible-playbook", "-i", runtime["inventory"], "deploy_testbed.yml", "-e", "testbed_name=vtb-t0",
+            [BIN / "ansible-playbook", "-i", runtime["inventory"], "deploy_testbed.yml", "-e", f"testbed_name={name}",
              "-e", f"testbed_file={runtime['testbed_file']}"],
             cwd=ROOT / "ansible", env=environment, capture_output=True, text=True, check=False)
         assert deployed.returncode == 0, deployed.stdout
@@ -121,10 +124,9 @@ def broken_testbed(folder: Path, faults: Sequence[str], files: Mapping[str, str]
 class OpenSsh:
     """The switch over one SSH connection, as the suite's host objects are."""
 
-    hostname = SWITCH
-
-    def __init__(self, switch: dict[str, Any]) -> None:
-        control = Path(switch["redis_socket"]).parent / "ssh"  # a socket's path must be short
+    def __init__(self, switch: Mapping[str, Any], hostname: str = SWITCH) -> None:
+        self.hostname = hostname
+        control = Path(switch["redis_socket"]).parent / f"ssh-{hostname}"  # a socket's path must be short
         self._ssh = ["ssh", "-q", "-i", switch["key_file"], "-o", f"UserKnownHostsFile={switch['known_hosts']}",
                      "-o", f"ControlPath={control}", "-o", "ControlMaster=auto", "-o", "ControlPersist=yes",
                      "-p", str(switch["ssh_port"]), f"{switch['user']}@{switch['ssh_host']}"]
@@ -172,7 +174,8 @@ class Bench:
         """A test case of the plan on a port pair, after the pair's preflight. Faults that one run shows share it."""
         pair = broken.pair
         if pair not in self._qualifiers:
-            self._plans[pair] = plan_port(self.dut, connected_ports(), *pair)
+            plan = plan_port(self.dut, connected_ports(), *pair)
+            self._plans[pair] = replace(plan, subject=replace(plan.subject, changeable=True))
             self._qualifiers[pair] = Qualifier(self._plans[pair].lab(self.dut, self._api, self.clock))
         key = (pair, broken.plan, broken.target(self._plans[pair].subject))
         if key not in self._outcomes:

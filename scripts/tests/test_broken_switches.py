@@ -192,7 +192,7 @@ def test_the_whole_suite_on_a_healthy_port(testbed: Testbed) -> None:
                     for plan_id, priorities in (("PFC-1", (3, 4)), ("PFC-3", (0, 5)))
                     for priority in priorities for metric in (LOSSLESS, LOSSY_METRIC)]
     assert {record["evidence"]["ip_version"] for record in records} == {6}
-    assert "do not speak for PFC-2 (pause-lossless-several), PFC-4 (global-pause): not selected" in printed
+    assert "do not speak for PFC-2 (pause-lossless-several), PFC-4 (global-pause), FRAME (all 9), " in printed
 
 
 def test_the_whole_suite_on_a_broken_port(testbed: Testbed) -> None:
@@ -205,7 +205,7 @@ def test_the_whole_suite_on_a_broken_port(testbed: Testbed) -> None:
 
 
 @pytest.mark.parametrize(("option", "sentence"), [
-    ("--pfc-scenario=PFC-1,PFC-77", "scenario 'PFC-77' is not in the plan; it has PFC-1 (pause-lossless-single), "),
+    ("--pfc-scenario=PFC-1,PFC-77", "scenario 'PFC-77' is not in the plan; it has PFC-1 to PFC-4, "),
     ("--pfc-set=3", "vtb-t0-01 Ethernet0: priority 3: one lossless priority alone; a set to be paused at once has "),
 ])
 def test_a_selection_that_is_none_is_refused(testbed: Testbed, option: str, sentence: str) -> None:

@@ -11,8 +11,10 @@ import snappi
 
 from scripts.tests.fake_ixnetwork import VPORT_TYPE, FakeIxNetwork
 from tests.common.pfc.errors import QualificationError
+from tests.common.pfc.measurement import Subject
 from tests.common.pfc.otg import TrafficBuilder
 from tests.common.pfc.ports import ConnectedPort, PlayedHost, PortPair
+from tests.common.pfc.qos import PortQos, SharedBuffer
 from tests.common.pfc.traffic import FlowPlan, Generator, PauseFrame, Role, global_pause_frame, pfc_frame
 
 pytest.importorskip("snappi_ixnetwork", reason="the extra `ixnetwork` (snappi_ixnetwork, 290 MB) is not installed")
@@ -65,7 +67,8 @@ def make_builder(api, speed_mbps=100_000, ip_version=4):
     net, bits = ("192.168.0.{}", 21) if ip_version == 4 else ("fc02:1000::{}", 64)
     hosts = {port: PlayedHost(f"host of {port.port}", f"02:00:00:00:01:0{number}", net.format(number), bits,
                               net.format(1), "Vlan1000") for number, port in enumerate((rx, tx), 2)}
-    return TrafficBuilder(api, PortPair(rx, tx), hosts, ROUTER, DSCPS)
+    qos = PortQos("lab-1", rx.port, (3, 4), DSCPS, "AZURE")
+    return TrafficBuilder(api, Subject(PortPair(rx, tx), qos, SharedBuffer("egress_lossless_pool", 1)), hosts, ROUTER)
 
 
 def push(api, *flows, **options):

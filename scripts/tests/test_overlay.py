@@ -1,6 +1,7 @@
 """The overlay: what travels arrives, nothing else changes, and the suite collects beside others with their fixtures."""
 import hashlib
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -159,7 +160,7 @@ def test_the_suite_finds_the_fixtures_around_it(checkout: Path) -> None:
 def test_other_suites_run_beside_it_as_without_it(checkout: Path) -> None:
     overlay(checkout)
     ended = run_pytest(checkout / "tests", "-c", "pytest.ini", "snappi_tests/pfc", "-k", "theirs")
-    assert ended.returncode == 0 and "1 passed, 5 deselected" in ended.stdout, ended.stdout + ended.stderr
+    assert ended.returncode == 0 and re.search(r"1 passed, \d+ deselected", ended.stdout), ended.stdout + ended.stderr
     assert not (checkout / "tests/results").exists()
 
 

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.common.pfc.cases import plan_ids
+
 SCRIPT = Path(__file__).resolve().parent.parent / "qualify.py"
 
 HARDWARE = """
@@ -32,8 +34,7 @@ def qualify(tmp_path: Path, *arguments: str, testbeds: str | None = HARDWARE) ->
     (["--testbed", "lab-1", "--fault", "pause-ignored"], HARDWARE,
      "testbed 'lab-1' is hardware: FAULT= is for virtual testbeds only"),
     (["--testbed", "virtual-1", "--scenario", "PFC-2,PFC-77"], HARDWARE,
-     "scenario 'PFC-77' is not in the plan; it has PFC-1 (pause-lossless-single), PFC-2 (pause-lossless-several), "
-     "PFC-3 (pause-lossy), PFC-4 (global-pause)"),
+     f"scenario 'PFC-77' is not in the plan; it has {plan_ids()}"),
     (["--testbed", "virtual-1", "--set", "3;4"], HARDWARE,
      "'3;4' is no set of priorities: expected numbers from 0 to 7, as in 3,4"),
     (["--testbed", "lab-1"], "lab-1: {}\n", "testbed file {file} must hold a list of testbed entries"),

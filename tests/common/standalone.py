@@ -80,15 +80,17 @@ class StandaloneLab:
 
     @cached_property
     def port_plan(self) -> PortPlan:
-        """What is measured for the first switch, with the options `--pfc-port`, `--pfc-tx-port` and
-        `--pfc-ip-version` where they exist."""
+        """What is measured for the first switch, with the options `--pfc-port`, `--pfc-tx-port`, `--pfc-ip-version`,
+        `--pfc-change-config` and `--pfc-same-generator` where they exist."""
         ports = [connected_port(port) for port in self.generator_ports]
         rx, tx = (self._config.getoption(option, default=None) for option in ("pfc_port", "pfc_tx_port"))
         ip_version = int(self._config.getoption("pfc_ip_version", default=4))
+        allowed = ("pfc_change_config", "pfc_same_generator")
+        change, same = (bool(self._config.getoption(option, default=False)) for option in allowed)
         links = self.conn_graph_facts["device_conn"]
         facts = LabFacts(self.tbinfo, lambda name: Dut(self.duthosts[name]), ports, links)
         try:
-            return plan_device(facts, self.tbinfo["duts"][0], Wish(rx, tx, ip_version))
+            return plan_device(facts, self.tbinfo["duts"][0], Wish(rx, tx, ip_version, change, same))
         except QualificationError as error:
             raise LabError(str(error)) from error
 

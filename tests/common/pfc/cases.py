@@ -6,13 +6,32 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from .case import PlanCase, Target, named
 from .errors import QualificationError
-from .families import pauses
+from .families import (
+    counting,
+    flap,
+    frames,
+    headroom,
+    hop,
+    load,
+    lossless_set,
+    many_to_one,
+    mixed_speed,
+    pauses,
+    sent,
+    sizes,
+    tagging,
+    timing,
+    watchdog,
+)
 from .families.pauses import LOSSY, SEVERAL_LOSSLESS
 from .measurement import Subject
 from .procedure import Procedure
 from .qos import PRIORITIES, PortQos
 
-FAMILIES = (pauses,)
+FAMILIES = (
+    pauses, frames, sizes, counting, load, many_to_one, mixed_speed, headroom, timing, sent, flap, watchdog, hop,
+    lossless_set, tagging,
+)
 PROCEDURES: Mapping[PlanCase, Procedure] = {
     case: procedure for family in FAMILIES for case, procedure in family.CASES.items()
 }
@@ -35,11 +54,27 @@ def targets(case: PlanCase, subject: Subject, sets: Sequence[Target] = ()) -> li
     return asked or PROCEDURES[case].targets(subject)
 
 
-def impossible(case: PlanCase, subject: Subject) -> str | None:
-    """Why a case cannot be carried out on a port, in one sentence; None: it can."""
-    if PROCEDURES[case].targets(subject):
-        return None
-    return f"{subject.where()}: {case.plan_id} ({case.name}) was not carried out: it needs {PROCEDURES[case].needs}"
+def impossible(cases: Iterable[PlanCase], subject: Subject) -> list[str]:
+    """Why some of these cases cannot be carried out on a port: a sentence for each reason."""
+    lacking: dict[str, list[PlanCase]] = {}
+    for case in cases:
+        if not PROCEDURES[case].targets(subject):
+            lacking.setdefault(PROCEDURES[case].needs, []).append(case)
+    return [
+        f"{subject.where()}: not carried out, for lack of {needs}: {summary(without)}"
+        for needs, without in lacking.items()
+    ]
+
+
+def summary(cases: Iterable[PlanCase]) -> str:
+    """Test cases for a note: whole families by name, others by plan id."""
+    left = list(cases)
+    parts = []
+    for family in dict.fromkeys(case.family for case in left):
+        own = [case for case in left if case.family == family]
+        whole = len(own) > 1 and len(own) == sum(case.family == family for case in PLAN)
+        parts += [f"{family} (all {len(own)})"] if whole else [f"{case.plan_id} ({case.name})" for case in own]
+    return ", ".join(parts)
 
 
 def check_sets(sets: Iterable[Target], chosen: Sequence[PlanCase], qos: PortQos) -> None:
@@ -69,9 +104,15 @@ def select(names: Iterable[str]) -> tuple[PlanCase, ...]:
     known = {case: {case.plan_id.lower(), case.name.lower(), case.family.lower()} for case in PLAN}
     for name in wanted:
         if not any(name.lower() in called for called in known.values()):
-            listed = ", ".join(f"{case.plan_id} ({case.name})" for case in PLAN)
-            raise QualificationError(f"scenario '{name}' is not in the plan; it has {listed}")
+            raise QualificationError(f"scenario '{name}' is not in the plan; it has {plan_ids()}")
     return tuple(case for case in PLAN if not wanted or known[case] & {name.lower() for name in wanted})
+
+
+def plan_ids() -> str:
+    """`PFC-1 to PFC-4, ...`: what there is to select."""
+    names = dict.fromkeys(case.family for case in PLAN)
+    families = [[case.plan_id for case in PLAN if case.family == name] for name in names]
+    return ", ".join(ids[0] if len(ids) == 1 else f"{ids[0]} to {ids[-1]}" for ids in families)
 
 
 def parse_set(text: str) -> Target:

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 from .deviations import counts_several_lossy_pauses
 from .measurement import Measurement
 from .places import (
-    COUNT_TOLERANCE,
     Place,
     at_priority,
     at_tested,
@@ -34,7 +33,7 @@ def judge(run: Measurement) -> list[Check]:
     elif run.scenario.storm is Storm.LOSSY:
         made = [_test_unaffected(run), _background(run), _pause_counted(run), _pause_kept(run), _no_back_pressure(run)]
     else:
-        made = [_test_unaffected(run), _throughput(run), _global_pause_not_counted(run), _pause_kept(run),
+        made = [_test_unaffected(run), _background(run), _throughput(run), _no_pfc_counted(run), _pause_kept(run),
                 _no_back_pressure(run)]
     return [check for checks in made for check in checks]
 
@@ -62,7 +61,7 @@ def _throughput(run: Measurement) -> Iterator[Check]:
     A sender that the switch held back sends less and loses nothing: only this notices. What may be missing is what the
     sender's own start and clock may cost (`LOAD_TOLERANCE`).
     """
-    for flow in flows_of(run.paused.values(), Role.TEST):
+    for flow in flows_of(run.paused.values(), Role.TEST, Role.BACKGROUND):
         place, least = at_priority(run.subject, priority_of(flow)), least_load(run.subject, flow.plan)
         expected = f"at least {least} frames received {run.scenario.moment}"
         yield required("throughput", place, flow.frames_rx >= least, expected, flow.frames_rx)
@@ -70,23 +69,24 @@ def _throughput(run: Measurement) -> Iterator[Check]:
 
 def _pause_counted(run: Measurement) -> Iterator[Check]:
     paused, sent = run.scenario.paused, run.storm_stopped.frames_tx
-    uncounted = run.scenario.storm is Storm.LOSSY and len(paused) > 1
-    if uncounted and not counts_several_lossy_pauses(run.subject.asic):
-        yield from _nothing_counted("pause-counted", run, paused)
-        yield from _nothing_counted("no-other-pause-counted", run, _other_than(paused))
-        return
-    for priority in paused:
+    tolerance = run.subject.conditions.count_tolerance_percent
+    lossy = [priority for priority in paused if priority not in run.subject.qos.lossless]
+    uncounted = lossy if len(lossy) > 1 and not counts_several_lossy_pauses(run.subject.asic) else []
+    yield from _nothing_counted("pause-counted", run, uncounted)
+    for priority in (one for one in paused if one not in uncounted):
         place, frames = at_priority(run.subject, priority), run.pfc_received()[priority]
         yield required("pause-counted", place, frames > 0, f"more than 0 {COUNTER}", frames)
         frames = run.pfc_received_in_all()[priority]
-        expected = f"{sent} {COUNTER} once the storm had stopped (1 % more or less)"
-        yield required("every-pause-counted", place, abs(frames - sent) <= sent * COUNT_TOLERANCE, expected, frames)
+        expected = f"{sent} {COUNTER} once the storm had stopped ({tolerance} % more or less)"
+        met = abs(frames - sent) * 100 <= sent * tolerance
+        yield required("every-pause-counted", place, met, expected, frames)
     yield from _nothing_counted("no-other-pause-counted", run, _other_than(paused))
 
 
-def _global_pause_not_counted(run: Measurement) -> Iterator[Check]:
-    """802.3x pause names no priority, so it is PFC of none."""
-    yield from _nothing_counted("global-pause-not-counted", run, _other_than(()))
+def _no_pfc_counted(run: Measurement) -> Iterator[Check]:
+    """802.3x pause names no priority, so it is PFC of none; nor is a frame that pauses nobody."""
+    name = "global-pause-not-counted" if run.scenario.storm is Storm.GLOBAL else "pause-not-counted"
+    yield from _nothing_counted(name, run, _other_than(()))
 
 
 def _nothing_counted(name: str, run: Measurement, priorities: Iterable[int]) -> Iterator[Check]:

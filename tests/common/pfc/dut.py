@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from . import lease as leases
@@ -57,6 +58,7 @@ class DutCounters:
         watchdog: `Ethernet0:3` -> watchdog statistics; absent: never stormed.
         watchdog_ports: ports that CONFIG_DB's PFC_WD table has.
         interfaces: port -> state.
+        printed: what further commands printed that were run in the same call, by name.
     """
 
     pfc_rx: Mapping[str, tuple[int, ...]]
@@ -65,6 +67,7 @@ class DutCounters:
     watchdog: Mapping[str, WatchdogRow]
     watchdog_ports: tuple[str, ...]
     interfaces: Mapping[str, PortState]
+    printed: Mapping[str, str] = field(default_factory=dict)
 
 
 def run_batch(host: Host, commands: Mapping[str, str]) -> dict[str, Output]:
@@ -151,8 +154,11 @@ class Dut:
             },
         )
         left = outputs["lease"]
-        leases.refuse_if_taken(self.name, leases.find(self.name, left.text, left.status))
+        seen = leases.find(self.name, left.text, left.status)
+        leases.refuse_if_taken(self.name, seen)
         config_db = parse_config_db(self.host, checked(self.host, "config", outputs))
+        if seen is not None:  # a dead run's: what it changed is put back before anything is measured
+            config_db = leases.as_found(config_db, seen.lease.rows)
         version = sonic_text.version_fields(checked(self.host, "version", outputs))
         metadata = config_db.get("DEVICE_METADATA", {}).get("localhost", {})
         return SwitchState(
@@ -183,16 +189,42 @@ class Dut:
             raise leases.LeaseLost(leases.loss(self.name, outputs["lease"].text))
         return {name: checked(self.host, name, outputs) for name in commands}
 
-    def counters(self, queues_of: str | None = None) -> DutCounters:
+    def counters(
+        self, queues_of: str | None = None, also: Mapping[str, str] = MappingProxyType({})
+    ) -> DutCounters:
         """Reads the counters of all ports, and the queues of the port that is named.
+
+        Args:
+            queues_of: the port; None: of none.
+            also: a name -> a further shell command that is run in the same call.
 
         Raises:
             LeaseLost: this run's lease is not on the switch any more.
             QualificationError: a command failed, or a counter is `N/A`.
         """
+        return self._read(queues_of, "pfcwd show stats", also)
+
+    def watched_counters(self, queues: Sequence[str], then: Mapping[str, str] = MappingProxyType({})) -> DutCounters:
+        """Reads the counters of all ports, and the watchdog's statistics of some queues also where there are none yet.
+
+        Args:
+            queues: `Ethernet0:3` and so on, one or more.
+            then: a name -> a shell command that is run in the same call, after the watchdog's statistics were read and
+                before anything else is. Then the statistics are those of all other queues too, so that the next run
+                may begin with them.
+
+        Raises:
+            LeaseLost: this run's lease is not on the switch any more.
+            QualificationError: a command failed, or a counter is `N/A`.
+        """
+        all_that_have_some = "pfcwd show stats && echo && " if then else ""
+        return self._read(None, f"{all_that_have_some}pfcwd show stats -e {' '.join(queues)}", then)
+
+    def _read(self, queues_of: str | None, statistics: str, then: Mapping[str, str]) -> DutCounters:
         commands = {
+            "watchdog": statistics,
+            **then,
             "pfc": "show pfc counters",
-            "watchdog": "pfcwd show stats",
             "rows": "sonic-db-cli CONFIG_DB KEYS 'PFC_WD|*'",
             "ports": "show interfaces status",
         }
@@ -209,6 +241,7 @@ class Dut:
             watchdog=sonic_text.watchdog_rows(text["watchdog"]),
             watchdog_ports=tuple(sorted(row for row in rows if row != "GLOBAL")),
             interfaces=sonic_text.interface_states(text["ports"]),
+            printed={name: text[name] for name in then},
         )
 
 

@@ -4,6 +4,9 @@ The file is `.pfc_qualification/lease.json` in the login's home directory (comma
 or not at all, under a lock of that directory that the kernel drops with the shell that holds it. The state found is in
 it from its first moment on, so a run that is killed at any time leaves a file from which the switch can be healed.
 It runs out `LASTS_S` after it was last touched; both times are the switch's own, so that no other clock matters.
+
+Before a run changes rows of other tables than the watchdog's, it writes the file anew, with these rows as found. Such a
+file has a schema of its own, so that a version that would put back the watchdog alone refuses it.
 """
 
 from __future__ import annotations
@@ -24,12 +27,15 @@ from .sonic_text import first_line
 
 FOLDER = ".pfc_qualification"
 LEASE_FILE = f"{FOLDER}/lease.json"
-SCHEMA = 1
+SCHEMA = 1  # the watchdog's table alone
+SCHEMA_WITH_ROWS = 2  # rows of other tables too; null: there was no such row
 LASTS_S = 600  # a run touches its lease at each reading of the counters, at most about a minute apart on hardware
 LOCK_S = 10  # the lock is held for file operations only; who waits longer meets a switch that hangs
 TAKEN = 3  # exit status: the lease is not what the caller thinks
 PROC = Path("/proc")
+WATCHDOG = "PFC_WD"
 Table = Mapping[str, Mapping[str, Any]]
+Rows = Mapping[str, Mapping[str, Mapping[str, Any] | None]]  # table -> key -> row; None: there is none
 
 
 class LeaseLost(QualificationError):
@@ -80,24 +86,30 @@ class Owner:
         return f"process {self.pid} of {self.user} on {self.host}"
 
 
-@dataclass(frozen=True)
+@dataclass
 class Lease:
-    """What the file says: the owner, its run, and the watchdog's configuration before the first run.
+    """What the file says: the owner, its run, and the state before the first run.
 
-    `token` tells a lease from all others, also of the same process.
+    Attributes:
+        owner, run_id: whose it is.
+        watchdog: the watchdog's configuration.
+        token: tells a lease from all others, also of the same process.
+        rows: rows of other tables that the run changed, as it found them. They stay when they are back: putting them
+            back once more does no harm.
     """
 
     owner: Owner
     run_id: str
     watchdog: Table
     token: str = field(default_factory=lambda: uuid.uuid4().hex)
+    rows: Rows = field(default_factory=dict)
 
     def text(self) -> str:
         """The file's contents, one line."""
-        tables = {"PFC_WD": self.watchdog}
-        owner = asdict(self.owner)
+        tables = {WATCHDOG: self.watchdog, **self.rows}
+        owner, schema = asdict(self.owner), SCHEMA_WITH_ROWS if self.rows else SCHEMA
         return json.dumps(
-            {"schema": SCHEMA, "token": self.token, "run_id": self.run_id, "owner": owner, "tables": tables}
+            {"schema": schema, "token": self.token, "run_id": self.run_id, "owner": owner, "tables": tables}
         )
 
     def held(self) -> str:
@@ -113,11 +125,19 @@ class Lease:
         seen = f"test ! -e {LEASE_FILE}"
         if instead_of is not None:
             seen = f'test "$(sha256sum 2>&1 < {LEASE_FILE} | cut -c -64)" = {shlex.quote(instead_of.digest)}'
+        return _locked(f"{seen} || exit {TAKEN}; {self._write()}")
+
+    def rewrite(self) -> str:
+        """A shell command: writes the file anew, if it is this lease's; else exit status `TAKEN`."""
+        return _locked(f"{{ {self.held()}; }} || exit {TAKEN}; {self._write()}")
+
+    def _write(self) -> str:
+        """A shell command: the file is there whole, or as it was."""
         write = (
             f"umask 077; mkdir -p {FOLDER} && printf '%s\\n' {shlex.quote(self.text())} > {LEASE_FILE}.new && "
             f"sync {LEASE_FILE}.new && mv {LEASE_FILE}.new {LEASE_FILE}"
         )
-        return _locked(f"{seen} || exit {TAKEN}; {{ {write}; }} || {{ rm -f {LEASE_FILE}.new; exit 1; }}")
+        return f"{{ {write}; }} || {{ rm -f {LEASE_FILE}.new; exit 1; }}"
 
     def give_up(self) -> str:
         """A shell command: removes the file; the folder too, if nothing else is in it."""
@@ -182,6 +202,12 @@ def find(hostname: str, text: str, status: int) -> Seen | None:
         ) from error
 
 
+def as_found(config_db: Mapping[str, Table], rows: Rows) -> dict[str, dict[str, Mapping[str, Any]]]:
+    """CONFIG_DB with these rows instead of its own; None: without the row."""
+    tables = {table: {**config_db.get(table, {}), **rows.get(table, {})} for table in {*config_db, *rows}}
+    return {table: {key: row for key, row in keys.items() if row is not None} for table, keys in tables.items()}
+
+
 def refuse_if_taken(hostname: str, seen: Seen | None) -> None:
     """Says in one sentence who has the switch.
 
@@ -212,13 +238,15 @@ def _parse(text: str) -> Seen | None:
         return None
     age, digest, *lines = text.split("\n")
     content = json.loads("\n".join(lines))
-    if content["schema"] != SCHEMA:
-        raise ValueError(f"its schema is {content['schema']!r}, expected {SCHEMA}")
-    rows = content["tables"]["PFC_WD"]
-    if not isinstance(rows, dict) or not all(isinstance(row, dict) for row in rows.values()):
-        raise ValueError("PFC_WD is no table")
-    lease = Lease(_owner(content["owner"]), str(content["run_id"]), rows, str(content["token"]))
-    return Seen(lease, int(age), digest)
+    if content["schema"] not in (SCHEMA, SCHEMA_WITH_ROWS):
+        raise ValueError(f"its schema is {content['schema']!r}, expected {SCHEMA} or {SCHEMA_WITH_ROWS}")
+    tables = dict(content["tables"])
+    for name, rows in tables.items():
+        kinds = dict if name == WATCHDOG else dict | None
+        if not isinstance(rows, dict) or not all(isinstance(row, kinds) for row in rows.values()):
+            raise ValueError(f"{name} is no table")
+    watchdog, owner = tables.pop(WATCHDOG), _owner(content["owner"])
+    return Seen(Lease(owner, str(content["run_id"]), watchdog, str(content["token"]), tables), int(age), digest)
 
 
 def _owner(content: Mapping[str, Any]) -> Owner:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
+from .conditions import EXACT, Conditions
 from .dut import DutCounters
 from .ports import ConnectedPort, PortPair
 from .qos import PortQos, SharedBuffer
@@ -19,8 +20,9 @@ NEVER_STORMED = WatchdogRow("operational", 0, 0)
 @dataclass(frozen=True)
 class Subject:
     """What is measured: the port pair, its priorities and the buffer behind it; what is known of the ASIC
-    (`asic_type switch_type`), for platforms that differ; the IP version of the data; and further ports that data may
-    enter (`ports.find_further`)."""
+    (`asic_type switch_type`), for platforms that differ; the IP version of the data; further ports that data may enter
+    (`ports.find_further`); whether the switch is one of several in a row; what measurements on the testbed have to
+    allow for; and whether the switch's configuration may be changed."""
 
     pair: PortPair
     qos: PortQos
@@ -28,6 +30,9 @@ class Subject:
     asic: str = ""
     ip_version: int = 4
     further: tuple[ConnectedPort, ...] = ()
+    in_a_row: bool = False
+    conditions: Conditions = EXACT
+    changeable: bool = False
 
     @property
     def ports(self) -> dict[str, ConnectedPort]:
@@ -133,8 +138,9 @@ class Measurement(Readings):
             **(self._held() if self.scenario.holds else {}),
             "storm": self.scenario.storm.name.lower(),
             "storm_priorities": list(self.scenario.paused),
+            **({"storm_frame": asdict(self.scenario.frame)} if self.scenario.frame else {}),
             "storm_fps": self.scenario.storm_fps(self.subject.pair.speed_mbps),
-            "frame_bytes": self.scenario.frame_bytes,
+            "frame_bytes": self.scenario.mix or self.scenario.frame_bytes,
             "data_s": self.scenario.data_s,
         }
 

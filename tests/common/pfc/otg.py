@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import ceil
 from typing import Any
 
-from .ports import ConnectedPort, PlayedHost, PortPair
+from .measurement import Subject
+from .ports import ConnectedPort, PlayedHost
 from .traffic import FlowPlan, PauseFrame, Traffic
 
 FIRST_UDP_PORT = 5000
 ECN_BITS = 2
+# Cards with four queues for PFC: sonic-mgmt gives 3 and 4 queues of their own and shares the others (variables.py)
+PFC_QUEUES_OF_FOUR = (0, 1, 0, 3, 2, 0, 1, 0)
 
 
 class TrafficBuilder:
@@ -18,33 +23,43 @@ class TrafficBuilder:
     def __init__(
         self,
         api: Any,
-        pair: PortPair,
+        subject: Subject,
         hosts: Mapping[ConnectedPort, PlayedHost],
         router_mac: str,
-        dscps: Mapping[int, Sequence[int]],
     ) -> None:
         """Takes what every configuration of the port has in common.
 
         Args:
             api: snappi API object, used as a factory only.
-            pair: the port under test and the tx port.
+            subject: what is measured: the port under test and the tx port, the DSCP values of each priority, and what
+                has to be allowed for.
             hosts: the host behind these two, and behind each other port that data may enter.
             router_mac: the switch's MAC, to which frames between different segments go.
-            dscps: priority -> the DSCP values that its flow cycles through.
         """
-        self._api = api
-        self._pair = pair
+        self.api = api
+        self._pair, self._conditions = subject.pair, subject.conditions
         self._hosts = hosts
         self._ports = {port.port: port for port in hosts}
-        self._router_mac = router_mac
-        self.dscps = dscps
+        self.router_mac = router_mac
+        self.dscps = subject.qos.dscps
+        self.vlan_id: int | None = None  # of the tag in which data frames carry their priority; None: there is none
 
     def named(self, name: str) -> str:
         """A flow's name with its port, so that a flow of a run on another port is never taken for it."""
         return f"{name} {self._pair.rx.device} {self._pair.rx.port}"
 
+    def mac(self, port: str) -> str:
+        """The MAC address of the host behind a switch port."""
+        return self._hosts[self._ports[port]].mac
+
+    @property
+    def routes(self) -> bool:
+        """Whether data of the pair goes from one segment to another, through the switch's router."""
+        return self._hosts[self._pair.tx].segment != self._hosts[self._pair.rx].segment
+
     def build(self, flows: Sequence[FlowPlan], captured: Sequence[str] = (), reaction_quanta: int = 0) -> Traffic:
-        """A configuration of these flows, with the ports that they need.
+        """A configuration of these flows, with the ports that they need. Loads are parts of what the testbed has for a
+        full line; the flows of the answer have what is really sent.
 
         Args:
             flows: no two of one name.
@@ -52,7 +67,8 @@ class TrafficBuilder:
             reaction_quanta: how long the generator ports go on sending after a pause reached them, in quanta; the
                 switch port under test has a generator that reacts at once.
         """
-        config = self._api.config()
+        flows = [self._on_this_testbed(flow) for flow in flows]
+        config = self.api.config()
         config.options.port_options.location_preemption = True
         used = {self._pair.rx.port, self._pair.tx.port}
         used |= {port for flow in flows for port in (flow.enters, flow.leaves) if port}
@@ -65,16 +81,28 @@ class TrafficBuilder:
             else:
                 self._add_data(config, flow)
         if captured:
-            names = [self._port_name(port) for port in captured]
-            config.captures.capture(name="captured", port_names=names, format="pcap")
+            names = [self.port_name(port) for port in captured]
+            config.captures.capture(name="captured", port_names=names, format="pcap", overwrite=False)
         return Traffic(config, {flow.name: flow for flow in flows})
 
-    def _port_name(self, port: str) -> str:
+    def _pfc_queue(self, priority: int) -> int:
+        """The queue of a generator port that a pause of `priority` holds."""
+        return priority if self._conditions.pfc_queues == 8 else PFC_QUEUES_OF_FOUR[priority]
+
+    def _on_this_testbed(self, flow: FlowPlan) -> FlowPlan:
+        """A flow with the load that a full line allows, and a duration that the generator takes."""
+        if self._conditions.whole_seconds and flow.seconds is not None:
+            flow = replace(flow, seconds=ceil(flow.seconds))
+        if flow.percent is None or self._conditions.line_percent == 100:
+            return flow
+        return replace(flow, percent=flow.percent * self._conditions.line_percent / 100)
+
+    def port_name(self, port: str) -> str:
         """Name of the generator port at a switch port; what comes out of the port under test is received."""
         return f"{'rx' if port == self._pair.rx.port else 'tx'} {port}"
 
     def _add_port(self, config: Any, port: ConnectedPort, reaction_quanta: int) -> None:
-        name = self._port_name(port.port)
+        name = self.port_name(port.port)
         config.ports.port(name=name, location=port.location)
         layer1 = config.layer1.layer1(name=f"L1 of {name}", port_names=[name])[-1]
         layer1.speed = f"speed_{port.speed_mbps // 1000}_gbps"
@@ -85,13 +113,13 @@ class TrafficBuilder:
         pfc = layer1.flow_control.ieee_802_1qbb
         pfc.pfc_delay = reaction_quanta
         for priority in range(8):
-            setattr(pfc, f"pfc_class_{priority}", priority)
+            setattr(pfc, f"pfc_class_{priority}", self._pfc_queue(priority))
 
     def _add_host(self, config: Any, port: ConnectedPort) -> None:
         host = self._hosts[port]
         device = config.devices.device(name=host.name)[-1]
         ethernet = device.ethernets.ethernet(name=f"Ethernet of {host.name}", mac=host.mac)[-1]
-        ethernet.connection.port_name = self._port_name(port.port)
+        ethernet.connection.port_name = self.port_name(port.port)
         addresses = ethernet.ipv4_addresses if host.ip_version == 4 else ethernet.ipv6_addresses
         addresses.add(
             name=f"IPv{host.ip_version} of {host.name}",
@@ -114,16 +142,22 @@ class TrafficBuilder:
         pause.dst.value = frame.destination
         if frame.operation_code is not None:
             pause.control_op_code.value = frame.operation_code
+        if frame.ether_type is not None:
+            pause.ether_type.value = frame.ether_type
 
     def _add_data(self, config: Any, plan: FlowPlan) -> None:
         assert plan.priority is not None, f"data flow {plan.name} needs a priority"
         flow = self._flow(config, plan)
         sender, receiver = (self._hosts[self._ports[port]] for port in self._ends(plan))
         kind = "ipv4" if sender.ip_version == 4 else "ipv6"
-        ethernet, ip, udp = getattr(flow.packet.ethernet(), kind)().udp()
+        ethernet = flow.packet.ethernet()[-1]
+        if self.vlan_id is not None:
+            tag = flow.packet.vlan()[-1]
+            tag.id.value, tag.priority.value = self.vlan_id, plan.priority
+        ip, udp = getattr(flow.packet, kind)()[-1], flow.packet.udp()[-1]
         ethernet.src.value = sender.mac
-        ethernet.dst.value = receiver.mac if sender.segment == receiver.segment else self._router_mac
-        ethernet.pfc_queue.value = plan.priority
+        ethernet.dst.value = receiver.mac if sender.segment == receiver.segment else self.router_mac
+        ethernet.pfc_queue.value = self._pfc_queue(plan.priority)
         ip.src.value = sender.address
         ip.dst.value = receiver.address
         _mark(ip, sender.ip_version, self.dscps[plan.priority])
@@ -140,8 +174,10 @@ class TrafficBuilder:
     def _flow(self, config: Any, plan: FlowPlan) -> Any:
         flow = config.flows.flow(name=plan.name)[-1]
         enters, leaves = self._ends(plan)
-        flow.tx_rx.port.tx_name = self._port_name(enters)
-        flow.tx_rx.port.rx_names = [self._port_name(leaves)]
+        flow.tx_rx.port.tx_name = self.port_name(enters)
+        flow.tx_rx.port.rx_names = [self.port_name(leaves)]
+        if type(self.api).__module__.startswith("snappi_ixnetwork"):
+            flow.tx_rx.port.rx_name = self.port_name(leaves)  # deprecated, but all that it reads
         for size, weight in plan.mix:
             flow.size.weight_pairs.custom.add(size=size, weight=weight)
         if not plan.mix:
@@ -150,19 +186,19 @@ class TrafficBuilder:
             flow.rate.percentage = plan.percent
         else:
             flow.rate.pps = plan.fps
-        _last(flow, plan)
+        _last(flow, plan, self._conditions.storm_limit_s)
         flow.metrics.enable = True
         flow.metrics.loss = True
         return flow
 
 
-def _last(flow: Any, plan: FlowPlan) -> None:
-    """How long a flow sends."""
+def _last(flow: Any, plan: FlowPlan, limit_s: int) -> None:
+    """How long a flow sends; one that goes on until it is stopped at most `limit_s` (0: for ever)."""
     if plan.frames is not None:
         flow.duration.fixed_packets.packets = plan.frames
         lasting = flow.duration.fixed_packets
-    elif plan.seconds is not None:
-        flow.duration.fixed_seconds.seconds = plan.seconds
+    elif plan.seconds is not None or limit_s:
+        flow.duration.fixed_seconds.seconds = plan.seconds if plan.seconds is not None else limit_s
         lasting = flow.duration.fixed_seconds
     else:
         flow.duration.choice = flow.duration.CONTINUOUS

@@ -10,7 +10,6 @@ from .measurement import Measurement, Subject
 from .traffic import FlowPlan, FlowStats, Role
 from .verdict import LOSSLESS, LOSSY, Check, Status
 
-LOAD_TOLERANCE = 0.01  # for a generator's own clock and start-up; a flow that was held falls short by far more
 COUNT_TOLERANCE = 0.01  # for what a generator itself counts while it starts and stops
 
 
@@ -35,12 +34,12 @@ def at_port(subject: Subject, port: str) -> Place:
 
 def at_tested(run: Measurement) -> Place:
     """What the storm is about: one priority, several together, or the port under test."""
-    subject, paused = run.subject, run.scenario.paused
-    if not paused:
+    subject, tested = run.subject, run.scenario.tested
+    if not run.scenario.paused:
         return at_port(subject, subject.pair.rx.port)
-    if len(paused) == 1:
-        return at_priority(subject, paused[0])
-    return Place(f"{subject.where()} {named(paused)}", _metric(subject, paused[0]))
+    if len(tested) == 1:
+        return at_priority(subject, tested[0])
+    return Place(f"{subject.where()} {named(tested)}", _metric(subject, tested[0]))
 
 
 def required(name: str, place: Place, met: bool, expected: str, seen: int | str) -> Check:
@@ -67,7 +66,7 @@ def priority_of(flow: FlowStats) -> int:
 def least_load(subject: Subject, plan: FlowPlan) -> int:
     """Frames that a data flow sends when nothing holds it, less what the generator's start and clock may cost."""
     speed_mbps = subject.ports[plan.enters or subject.pair.tx.port].speed_mbps
-    return round(plan.due(speed_mbps) * (1 - LOAD_TOLERANCE))
+    return round(plan.due(speed_mbps) * (100 - subject.conditions.load_tolerance_percent) / 100)
 
 
 def everything_received(name: str, subject: Subject, flows: Iterable[FlowStats], when: str) -> Iterator[Check]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
+from .conditions import conditions_of
 from .dut import Dut, SwitchState
 from .errors import QualificationError
 from .measurement import Subject
@@ -16,6 +18,7 @@ from .ports import ConnectedPort, PortPair, choose_pair, find_further, hosts_beh
 from .preflight import Lab
 from .qos import check_same_classes, read_port_qos, read_shared_buffer, remarks
 from .replacement import Links, choose_device
+from .row import Row, find_hops, plan_row
 from .staleness import CounterAges, read_counter_ages
 from .traffic import Generator
 
@@ -23,40 +26,55 @@ from .traffic import Generator
 @dataclass(frozen=True)
 class PortPlan:
     """A port that can be measured: the switch as it was found, what is measured on it, how old its counters are, what
-    is remarkable, and the T1 that the switch stands for (None: for itself)."""
+    is remarkable, the T1 that the switch stands for (None: for itself), and the row of switches behind it, if there is
+    one."""
 
     state: SwitchState
     subject: Subject
     ages: CounterAges
     remarks: tuple[str, ...] = ()
     on_behalf_of: str | None = None
+    row: Row | None = None
 
-    def lab(self, dut: Dut, api: Any, clock: Clock) -> Lab:
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """Every switch that is looked at, the one under test first."""
+        return tuple(hop.device for hop in self.row.hops) if self.row else (self.state.device,)
+
+    def lab(self, dut: Dut, api: Any, clock: Clock, others: Mapping[str, Dut] = MappingProxyType({})) -> Lab:
         """What the port is measured with.
 
         Args:
             dut: the switch.
             api: snappi API object of the traffic generators.
             clock: what to wait on.
+            others: the other switches that `devices` names; without them no row is measured.
 
         Raises:
             QualificationError: the switch's configuration leaves no addresses for hosts behind the ports.
         """
-        pair, config_db = self.subject.pair, self.state.config_db
+        config_db = self.state.config_db
         ports = tuple(self.subject.ports.values())
         hosts = dict(zip(ports, hosts_behind(ports, config_db, self.subject.ip_version), strict=True))
-        builder = TrafficBuilder(api, pair, hosts, _router_mac(self.state), self.subject.qos.dscps)
-        return Lab(self.subject, dut, Generator(api, clock), builder, clock, self.ages)
+        builder = TrafficBuilder(api, self.subject, hosts, _router_mac(self.state))
+        return Lab(
+            self.subject, dut, Generator(api, clock), builder, clock, self.ages, self.row, {dut.name: dut, **others},
+            config_db,
+        )
 
 
 @dataclass(frozen=True)
 class Wish:
     """What the user asks to be measured: the port under test (None: the first), the port that data enters (None: chosen
-    by `choose_pair`), the IP version of the data."""
+    by `choose_pair`), the IP version of the data; whether the switch's configuration may be changed for that (it is
+    put back; a virtual switch's always may); and whether data may enter from the port under test's own traffic
+    generator."""
 
     port_under_test: str | None = None
     tx_port: str | None = None
     ip_version: int = 4
+    change_config: bool = False
+    same_generator: bool = False
 
 
 @dataclass(frozen=True)
@@ -82,12 +100,32 @@ def plan_device(facts: LabFacts, device: str, wish: Wish) -> PortPlan:
     Raises:
         QualificationError: nothing can be measured for it; the sentence says why.
     """
+    if facts.testbed.get("clock"):  # a virtual testbed
+        wish = replace(wish, change_config=True)
     chosen = choose_device(facts.testbed, device, lambda name: facts.dut_of(name).state(), facts.ports, facts.links)
     plan = _plan(chosen.state, facts.ports, wish)
+    subject = replace(plan.subject, conditions=conditions_of(facts.testbed))
+    plan = _with_row(replace(plan, subject=subject), facts)
     if chosen.on_behalf_of is None:
         return plan
     remark = f"{chosen.on_behalf_of} is a T1: {chosen.device} is measured on its behalf, a T0 of its model and build"
     return replace(plan, on_behalf_of=chosen.on_behalf_of, remarks=(remark, *plan.remarks))
+
+
+def _with_row(plan: PortPlan, facts: LabFacts) -> PortPlan:
+    """The plan with the row of switches that begins at the port under test, where one does; a row that cannot be
+    measured is remarked."""
+    duts = {str(dut) for dut in facts.testbed.get("duts", ())}
+    links = {device: ports for device, ports in facts.links.items() if device in duts}
+    hops = find_hops(plan.state.device, plan.subject.pair.rx.port, links)
+    if len(hops) == 1:
+        return plan
+    try:
+        states = {hop.device: facts.dut_of(hop.device).state() for hop in hops[1:]}
+        row = plan_row(plan.subject, {plan.state.device: plan.state, **states}, hops, facts.ports)
+    except QualificationError as error:
+        return replace(plan, remarks=(*plan.remarks, str(error)))
+    return replace(plan, row=row, subject=replace(plan.subject, in_a_row=True))
 
 
 def plan_port(
@@ -111,6 +149,8 @@ def plan_port(
 def _plan(state: SwitchState, ports: Sequence[ConnectedPort], wish: Wish) -> PortPlan:
     device, config_db = state.device, state.config_db
     own = [port for port in ports if port.device == device]
+    if wish.same_generator:  # then each of its ports is one by itself
+        own = [replace(port, generator=port.location) for port in own]
     pair = choose_pair(own, wish.port_under_test, wish.tx_port, state.interfaces)
     qos = read_port_qos(config_db, device, pair.rx.port)
     check_same_classes(qos, read_port_qos(config_db, device, pair.tx.port))
@@ -122,7 +162,7 @@ def _plan(state: SwitchState, ports: Sequence[ConnectedPort], wish: Wish) -> Por
     _router_mac(state)
     buffer = read_shared_buffer(config_db, device, state.asic)
     further = _further(state, pair, own, wish.ip_version)
-    subject = Subject(pair, qos, buffer, state.asic, wish.ip_version, further)
+    subject = Subject(pair, qos, buffer, state.asic, wish.ip_version, further, changeable=wish.change_config)
     return PortPlan(state, subject, read_counter_ages(config_db, device), tuple(remarks(config_db, qos)))
 
 

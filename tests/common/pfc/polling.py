@@ -68,7 +68,7 @@ class EndpointClock:
 
     def sleep(self, seconds: float) -> None:
         """Advances simulated time; returns when the testbed has computed it."""
-        left_ns = round(seconds * 1e9)
+        left_ns = max(round(seconds * 1e9), 1 if seconds > 0 else 0)  # a poller's last step may be less than 1 ns
         while left_ns > 0:
             step_ns = min(left_ns, LARGEST_STEP_NS)
             self._request(f"{self._url}/advance", {"nanoseconds": step_ns})

@@ -129,9 +129,10 @@ def find_further(
 
 
 def hosts_behind(
-    ports: Sequence[ConnectedPort], config_db: ConfigDb, ip_version: int = 4
+    ports: Sequence[ConnectedPort], config_db: ConfigDb, ip_version: int = 4, first: int = 0
 ) -> tuple[PlayedHost, ...]:
-    """The host behind each port, with the addresses that the switch's configuration leaves it.
+    """The host behind each port, with the addresses that the switch's configuration leaves it; their MAC addresses are
+    numbered from `first` on.
 
     Raises:
         QualificationError: a port is in no VLAN with an address of that IP version and has none of its own.
@@ -139,7 +140,7 @@ def hosts_behind(
     segments = [_segment(port, config_db) for port in ports]
     return tuple(
         _host(port, number, segment, _address(config_db, segment, port, ip_version))
-        for number, (port, segment) in enumerate(zip(ports, segments, strict=True))
+        for number, (port, segment) in enumerate(zip(ports, segments, strict=True), first)
     )
 
 

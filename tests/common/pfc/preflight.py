@@ -8,7 +8,7 @@ where those of others arrive are a broken switch: FAIL, and the run goes on.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from .arithmetic import share_percent
 from .dut import Dut, DutCounters
@@ -17,6 +17,8 @@ from .measurement import Subject
 from .otg import TrafficBuilder
 from .places import at_port, everything_received, needed
 from .polling import Clock, wait_for
+from .qos import ConfigDb
+from .row import Row
 from .staleness import CounterAges
 from .traffic import FlowPlan, FlowStats, Generator, Role, Traffic
 from .verdict import Check, Status
@@ -30,7 +32,8 @@ QUEUE_GRACE_S = 5.0  # for a poll of the queue counters that comes later still
 
 @dataclass(frozen=True)
 class Lab:
-    """Everything that one port of one switch is measured with."""
+    """Everything that one port of one switch is measured with; where there is a row of switches behind it, also that
+    and all switches of it; and the switch's CONFIG_DB as it was found."""
 
     subject: Subject
     dut: Dut
@@ -38,6 +41,9 @@ class Lab:
     builder: TrafficBuilder
     clock: Clock
     ages: CounterAges
+    row: Row | None = None
+    duts: Mapping[str, Dut] = field(default_factory=dict)
+    config_db: ConfigDb = field(default_factory=dict)
 
 
 def preflight(lab: Lab) -> tuple[list[Check], DutCounters]:

@@ -104,6 +104,15 @@ def check_same_classes(rx: PortQos, tx: PortQos) -> None:
         )
 
 
+def priority_groups(config_db: ConfigDb, device: str, port: str) -> dict[int, int]:
+    """Priority -> the priority group that its frames take when they enter a port.
+
+    Raises:
+        QualificationError: the port has no such map.
+    """
+    return _map_of(config_db, device, port, ("tc_to_pg_map", "TC_TO_PRIORITY_GROUP_MAP"))[1]
+
+
 def read_shared_buffer(config_db: ConfigDb, device: str, asic: str) -> SharedBuffer:
     """The shared buffer against which held traffic is compared.
 

@@ -35,8 +35,8 @@ class Qualifier:
     """
 
     def __init__(self, lab: Lab) -> None:
-        """`lab`: what to measure with."""
-        self._lab = lab
+        """`lab`: what to measure with; another one of the same port may take its place."""
+        self.lab = lab
         self._preflight: list[Check] | QualificationError | None = None
         self._settled: DutCounters | None = None  # a reading with all in it that came before the next storm
 
@@ -50,13 +50,13 @@ class Qualifier:
         try:
             clean_flow = self._fly()
             before, self._settled = self._settled, None
-            finding = PROCEDURES[case].carry_out(self._lab, case, target, before)
+            finding = PROCEDURES[case].carry_out(self.lab, case, target, before)
         except QualificationError as error:
             return Outcome(case, self._verdicts(case, target, [], str(error)), {})
         except Exception as error:
             logger.exception("the run broke off")
             reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
-            where = self._lab.subject.where() + (f" {named(target)}" if target else "")
+            where = self.lab.subject.where() + (f" {named(target)}" if target else "")
             return Outcome(case, self._verdicts(case, target, [], f"{where}: the run broke off: {reason}"), {})
         self._settled = finding.after
         return self._judged(case, target, finding, clean_flow)
@@ -64,13 +64,14 @@ class Qualifier:
     def _judged(self, case: PlanCase, target: Target, finding: Finding, clean_flow: Sequence[Check]) -> Outcome:
         checks = finding.invalid or [*clean_flow, *finding.checks]
         cause = finding.invalid[0].message if finding.invalid else None
-        return Outcome(case, self._verdicts(case, target, checks, cause), finding.evidence)
+        evidence = {**finding.evidence, "conditions": self.lab.subject.conditions.evidence()}
+        return Outcome(case, self._verdicts(case, target, checks, cause), evidence)
 
     def _fly(self) -> list[Check]:
         """The preflight's checks, made once; a lab that cannot measure stays so for every scenario."""
         if self._preflight is None:
             try:
-                self._preflight, self._settled = preflight(self._lab)
+                self._preflight, self._settled = preflight(self.lab)
             except QualificationError as error:
                 self._preflight = error
         if isinstance(self._preflight, QualificationError):
@@ -82,7 +83,7 @@ class Qualifier:
     ) -> list[PortVerdict]:
         """A verdict for each priority of the target and each metric that the case owes. What is about none of the
         target, or about all of it together, counts for each."""
-        rx = self._lab.subject.pair.rx
+        rx = self.lab.subject.pair.rx
         verdicts = []
         for priority in target or (None,):
             others = [other for other in target if other != priority]

@@ -19,6 +19,7 @@ class Storm(enum.Enum):
     LOSSLESS = "PFC for lossless priorities: it must hold them"
     LOSSY = "PFC for lossy priorities: it must change nothing"
     GLOBAL = "802.3x pause frames: they must change nothing"
+    INVALID = "frames that pause nobody, whatever they look like: they must change nothing"
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,10 @@ class Scenario:
         data_s: data runs this long, each time.
         pause_quanta: pause time in each pause frame.
         storm_refreshes: pause frames sent within one pause time.
+        frame: what the storm's frames say; None: what is due for such a storm, PFC that enables the tested priorities
+            or 802.3x.
+        called: what frames of their own are called in messages, in the plural.
+        mix: sizes of data frames with FCS and their weights, instead of `frame_bytes`.
     """
 
     case: PlanCase
@@ -51,6 +56,9 @@ class Scenario:
     data_s: int = 5
     pause_quanta: int = MAX_QUANTA
     storm_refreshes: int = 2
+    frame: PauseFrame | None = None
+    called: str = ""
+    mix: tuple[tuple[int, int], ...] = ()
 
     def __post_init__(self) -> None:
         """Refuses what cannot be measured.
@@ -80,11 +88,15 @@ class Scenario:
 
     @property
     def paused(self) -> tuple[int, ...]:
-        """The priorities that the storm's frames enable."""
-        return () if self.storm is Storm.GLOBAL else self.tested
+        """The priorities that the storm's frames enable, where these are PFC."""
+        if self.storm in (Storm.GLOBAL, Storm.INVALID):
+            return ()
+        return self.tested if self.frame is None else self.frame.enabled
 
     def pause_frame(self) -> PauseFrame:
         """What the storm consists of."""
+        if self.frame is not None:
+            return self.frame
         if self.storm is Storm.GLOBAL:
             return global_pause_frame(self.pause_quanta)
         return pfc_frame(self.paused, self.pause_quanta)
@@ -94,6 +106,8 @@ class Scenario:
         """When the traffic ran, for messages: `while priority 3 was paused`."""
         if self.storm is Storm.GLOBAL:
             return "in a storm of 802.3x pause frames"
+        if self.storm is Storm.INVALID:
+            return f"in a storm of {self.called}"
         if self.holds:
             return f"while {named(self.tested)} {'was' if len(self.tested) == 1 else 'were'} paused"
         return f"in a pause storm on {named(self.tested)}"

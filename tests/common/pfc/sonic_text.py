@@ -15,11 +15,16 @@ Row = dict[str, str]
 @dataclass(frozen=True)
 class WatchdogRow:
     """One queue in `pfcwd show stats`: status (`operational`, `stormed`), storms detected and restored since the last
-    reset."""
+    reset; frames that left through the queue and that it dropped, and that came in for its priority on the port and
+    were dropped there, while it was in storm."""
 
     status: str
     detected: int
     restored: int
+    tx_ok: int = 0
+    tx_dropped: int = 0
+    rx_ok: int = 0
+    rx_dropped: int = 0
 
 
 def tables(text: str) -> list[list[Row]]:
@@ -82,8 +87,8 @@ def watchdog_rows(text: str) -> dict[str, WatchdogRow]:
     """`pfcwd show stats`: `Ethernet0:3` -> its row. The command prints no row for a queue that never stormed."""
     rows: dict[str, WatchdogRow] = {}
     for row in (row for table in tables(text) for row in table if "QUEUE" in row):
-        detected, restored = row["STORM DETECTED/RESTORED"].split("/")
-        rows[row["QUEUE"]] = WatchdogRow(row["STATUS"], number(detected), number(restored))
+        cells = [row[name].split("/") for name in ("STORM DETECTED/RESTORED", "TX OK/DROP", "RX OK/DROP")]
+        rows[row["QUEUE"]] = WatchdogRow(row["STATUS"], *(number(text) for cell in cells for text in cell))
     return rows
 
 

@@ -40,7 +40,7 @@ class PauseFrame:
         quanta: the eight pause times of a PFC frame, or the one of an 802.3x pause frame.
         enabled: the priorities whose enable bits are set; 802.3x has none.
         source, destination: MAC addresses.
-        operation_code: None: the right one.
+        operation_code, ether_type: None: the right one.
     """
 
     quanta: tuple[int, ...]
@@ -48,6 +48,7 @@ class PauseFrame:
     source: str = PAUSE_SOURCE
     destination: str = PAUSE_ADDRESS
     operation_code: int | None = None
+    ether_type: int | None = None
 
     @property
     def is_global(self) -> bool:
@@ -218,6 +219,31 @@ class Generator:
             )
         return stats
 
+    def capture(self, port_names: Sequence[str]) -> None:
+        """Begins to capture what arrives at generator ports that the configuration names for it."""
+        self._control_capture(port_names, "START")
+
+    def captured(self, port_name: str) -> bytes:
+        """Ends the capture of a generator port and returns it: a pcap or pcapng file."""
+        self._control_capture([port_name], "STOP")
+        request = self._api.capture_request()
+        request.port_name = port_name
+        answer = self._call(self._api.get_capture, request)
+        return bytes(answer.read() if hasattr(answer, "read") else answer)
+
+    def set_links(self, port_names: Sequence[str], up: bool) -> None:
+        """Takes the links of generator ports up or down."""
+        state = self._api.control_state()
+        state.port.link.port_names = list(port_names)
+        state.port.link.state = state.port.link.UP if up else state.port.link.DOWN
+        self._call(self._api.set_control_state, state)
+
+    def _control_capture(self, port_names: Sequence[str], verb: str) -> None:
+        state = self._api.control_state()
+        state.port.capture.port_names = list(port_names)
+        state.port.capture.state = getattr(state.port.capture, verb)
+        self._call(self._api.set_control_state, state)
+
     def _all_stopped(self, names: Sequence[str]) -> bool:
         return not any(flow.transmitting for flow in self.stats(names).values())
 
@@ -254,12 +280,18 @@ def _gateways(config: Any) -> set[tuple[str, str]]:
 
 
 def api_reason(api: Any, error: Exception) -> str:
-    """One sentence from what snappi raised: OTG's own errors where there are some."""
+    """One sentence from what snappi raised: OTG's own errors where there are some; of a call stack (the IxNetwork
+    extension puts one into its errors) what stands at its end."""
     details = None
     if hasattr(api, "from_exception"):
         details = api.from_exception(error)
     if details is not None and details.errors:
-        return "; ".join(details.errors)
-    text = " ".join(str(error).split()) or type(error).__name__
+        return "; ".join(_after_the_stack(one) for one in details.errors)
+    text = _after_the_stack(str(error)) or type(error).__name__
     system_error = re.search(r"\[Errno \d+\] ([\w ]+)", text)  # what a chain of HTTP libraries wrapped
     return system_error[1] if system_error else text
+
+
+def _after_the_stack(text: str) -> str:
+    """On one line, without the call stack that it may begin with: place, source and perhaps a line of carets each."""
+    return " ".join(re.split(r'\n  File "[^\n]*\n[^\n]*(?:\n[ ~^]*\^[ ~^]*)?(?=\n)', text)[-1].split())

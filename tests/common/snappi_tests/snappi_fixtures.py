@@ -68,7 +68,8 @@ def open_api(tbinfo: TestbedEntry, duthost: SonicHost) -> Any:
     if transport == "ixnetwork":
         api = snappi.api(location=f"https://{address}:{port}", ext="ixnetwork", loglevel=LOG_LEVEL)
         account = duthost.inventory_variables().get("snappi_api_server", {})
-        api._username, api._password = account.get("user"), account.get("password")
+        if account.get("user"):  # else the extension's own
+            api._username, api._password = account["user"], account.get("password")
         return api
     if transport == "http":
         return snappi.api(location=f"http://{address}:{port}", loglevel=LOG_LEVEL)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 from ..case import PlanCase, Target, named
 from ..checks import judge
@@ -102,7 +103,12 @@ def make_scenario(case: PlanCase, target: Target, qos: PortQos) -> Scenario:
 
 def carry_out(lab: Lab, case: PlanCase, target: Target, before: DutCounters | None) -> Finding:
     """Runs the scenario of `case` and judges it."""
-    run = measure(lab, make_scenario(case, target, lab.subject.qos), before)
+    return find(lab, make_scenario(case, target, lab.subject.qos), before)
+
+
+def find(lab: Lab, scenario: Scenario, before: DutCounters | None) -> Finding:
+    """Measures a scenario and judges it by what its storm must do."""
+    run = measure(lab, scenario, before)
     invalid = validity(run)
     return Finding([] if invalid else judge(run), invalid, run.evidence(), run.after)
 
@@ -118,22 +124,24 @@ CASES: Mapping[PlanCase, Procedure] = {
 def scenario_traffic(lab: Lab, scenario: Scenario) -> Traffic:
     """Storm, test and background flows of a scenario."""
     fps, size, seconds = scenario.storm_fps(lab.subject.pair.speed_mbps), scenario.frame_bytes, scenario.data_s
-    name, pause = lab.builder.named, scenario.pause_frame()
+    name, pause, mix = lab.builder.named, scenario.pause_frame(), scenario.mix
     storm = FlowPlan(name("Pause Storm"), Role.STORM, None, PAUSE_FRAME_BYTES, fps=fps, pause=pause)
     test = [
         FlowPlan(name(f"Test Flow Prio {priority}"), Role.TEST, priority, size, scenario.test_share(priority),
-                 seconds=seconds)
+                 seconds=seconds, mix=mix)
         for priority in scenario.tested
     ]
     background = [
         FlowPlan(name(f"Background Flow Prio {priority}"), Role.BACKGROUND, priority, size,
-                 scenario.background_share(), seconds=seconds)
+                 scenario.background_share(), seconds=seconds, mix=mix)
         for priority in scenario.background
     ]
     return lab.builder.build([storm, *test, *background])
 
 
-def measure(lab: Lab, scenario: Scenario, before: DutCounters | None = None) -> Measurement:
+def measure(
+    lab: Lab, scenario: Scenario, before: DutCounters | None = None, also: Mapping[str, str] = MappingProxyType({})
+) -> Measurement:
     """The steps of the test plan: storm, 1 s later the data, count while the storm runs, stop it, drain; and where the
     storm held frames, send the same again.
 
@@ -141,6 +149,7 @@ def measure(lab: Lab, scenario: Scenario, before: DutCounters | None = None) -> 
         lab: what to measure with.
         scenario: what to measure.
         before: the switch's counters, read when all earlier traffic was in them; None: waited for and read.
+        also: further commands that are run with each reading of the counters (`Dut.counters`).
 
     Raises:
         QualificationError: a step could not be done. No traffic runs on, however this ends.
@@ -148,22 +157,24 @@ def measure(lab: Lab, scenario: Scenario, before: DutCounters | None = None) -> 
     traffic = scenario_traffic(lab, scenario)
     if before is None:
         lab.clock.sleep(lab.ages.port_s)  # pauses of an earlier scenario must not come into the counters in this one
-        before = lab.dut.counters()
+        before = lab.dut.counters(also=also)
     lab.generator.push(traffic)
     try:
-        paused, during = _in_the_storm(lab, traffic, scenario)
+        paused = _in_the_storm(lab, traffic, scenario)
+        during = lab.dut.counters(also=also)
         logger.info("%s: storm stopped, held frames drain", lab.subject.where())
         lab.generator.stop(traffic.names(Role.STORM))
         lab.clock.sleep(SETTLE_S)
         drained = _drain(lab, traffic)
-        resumed, after = _without_a_storm(lab, traffic, scenario)
+        resumed = _without_a_storm(lab, traffic, scenario)
+        after = lab.dut.counters(also=also)
     finally:
         lab.generator.stop()
     return Measurement(lab.subject, before, during, after, scenario, paused, drained, resumed)
 
 
-def _in_the_storm(lab: Lab, traffic: Traffic, scenario: Scenario) -> tuple[dict[str, FlowStats], DutCounters]:
-    """Storm and data; what was counted while the storm still ran."""
+def _in_the_storm(lab: Lab, traffic: Traffic, scenario: Scenario) -> dict[str, FlowStats]:
+    """Storm and data; what was counted while the storm still ran, and the switch's counters have it too."""
     where, kind = lab.subject.where(), scenario.storm.name.lower()
     logger.info("%s: %s storm on %s", where, kind, named(scenario.paused) if scenario.paused else "the port")
     lab.generator.start(traffic.names(Role.STORM))
@@ -171,18 +182,18 @@ def _in_the_storm(lab: Lab, traffic: Traffic, scenario: Scenario) -> tuple[dict[
     logger.info("%s: test traffic on %s, background on %s", where, list(scenario.tested), list(scenario.background))
     _send(lab, traffic, scenario)
     lab.clock.sleep(lab.ages.port_s)
-    return lab.generator.stats(traffic.flows), lab.dut.counters()
+    return lab.generator.stats(traffic.flows)
 
 
-def _without_a_storm(lab: Lab, traffic: Traffic, scenario: Scenario) -> tuple[dict[str, FlowStats], DutCounters]:
-    """The same data again, if the storm held any; and the counters, which must have everything by then: the next
-    scenario begins with them."""
+def _without_a_storm(lab: Lab, traffic: Traffic, scenario: Scenario) -> dict[str, FlowStats]:
+    """The same data again, if the storm held any. The switch's counters have everything by then: the next scenario
+    begins with them."""
     names = traffic.names(Role.TEST, Role.BACKGROUND) if scenario.holds else []
     if names:
         logger.info("%s: the same traffic without a storm", lab.subject.where())
         _send(lab, traffic, scenario)
     lab.clock.sleep(lab.ages.port_s)
-    return lab.generator.stats(names) if names else {}, lab.dut.counters()
+    return lab.generator.stats(names) if names else {}
 
 
 def _send(lab: Lab, traffic: Traffic, scenario: Scenario) -> None:

@@ -25,7 +25,23 @@ import json, sys
 assert sys.argv[1] == "load" and sys.argv[3] == "-y", sys.argv
 rows = json.load(open("config_db.json"))
 for table, content in json.load(open(sys.argv[2])).items():
-    rows.setdefault(table, {}).update(content)
+    for key, row in content.items():
+        rows.setdefault(table, {}).setdefault(key, {}).update(row)
+json.dump(rows, open("config_db.json", "w"))
+"""
+DB_CLI = """\
+import json, sys
+assert sys.argv[1] == "CONFIG_DB", sys.argv
+rows = json.load(open("config_db.json"))
+for name in sys.argv[3:] if sys.argv[2] == "DEL" else sys.argv[3:4]:
+    table, key = name.split("|", 1)
+    if sys.argv[2] == "DEL":
+        rows.get(table, {}).pop(key, None)
+    else:
+        row = rows.get(table, {}).pop(key, {})
+        left = {name: value for name, value in row.items() if name not in sys.argv[4:]}
+        if left:
+            rows[table][key] = left
 json.dump(rows, open("config_db.json", "w"))
 """
 
@@ -64,6 +80,7 @@ class ShellHost:
         switch.configure(FOUND)
         switch.command("pfcwd", PFCWD)
         switch.command("config", CONFIG)
+        switch.command("sonic-db-cli", DB_CLI)
         switch.command("sonic-cfggen", "print(open('config_db.json').read())")
         return switch
 
@@ -73,9 +90,9 @@ class ShellHost:
         path.write_text(f"#!{sys.executable}\n{program}")
         path.chmod(0o755)
 
-    def configure(self, watchdog: Mapping[str, Any]) -> None:
-        """Sets the watchdog's configuration."""
-        (self.home / "config_db.json").write_text(json.dumps({"PFC_WD": watchdog}))
+    def configure(self, watchdog: Mapping[str, Any], **tables: Mapping[str, Any]) -> None:
+        """Sets the watchdog's configuration, and other tables."""
+        (self.home / "config_db.json").write_text(json.dumps({"PFC_WD": watchdog, **tables}))
 
     def config_db(self) -> dict[str, Any]:
         """The configuration."""

@@ -99,6 +99,17 @@ def test_a_watchdog_found_stopped_stays_so(switch):
     assert switch.config_db()["PFC_WD"] == {}, switch.config_db()
 
 
+def test_a_polling_interval_that_was_not_there_goes(switch):
+    """A run that was killed while it used the watchdog left one."""
+    found = {"Ethernet0": FOUND["Ethernet0"]}
+    switch.configure(found)
+    killed_run(switch, "run-1")
+    switch.configure({"GLOBAL": {"POLL_INTERVAL": "100"}})
+    with stopped(switch, "run-2"):
+        pass
+    assert switch.config_db()["PFC_WD"] == found, switch.config_db()
+
+
 def test_what_killed_runs_left_is_healed_by_the_next(switch, caplog):
     """The state at the end is that before the first run, however many were killed, and whatever was deployed since."""
     for run_id in ("run-1", "run-2"):
@@ -108,7 +119,7 @@ def test_what_killed_runs_left_is_healed_by_the_next(switch, caplog):
         pass
     assert switch.config_db()["PFC_WD"] == FOUND, switch.config_db()
     assert "run run-2 (process " in caplog.text, caplog.text
-    assert "ended without putting the watchdog back" in caplog.text, caplog.text
+    assert "ended without putting back what it changed" in caplog.text, caplog.text
 
 
 def test_nothing_is_changed_when_the_state_cannot_be_kept(switch):

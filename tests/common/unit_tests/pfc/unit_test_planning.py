@@ -10,7 +10,7 @@ from tests.common.pfc.families import pauses
 from tests.common.pfc.families.pauses import GLOBAL_PAUSE, LOSSY, SEVERAL_LOSSLESS, SINGLE_LOSSLESS, make_scenario
 from tests.common.pfc.dut import Dut
 from tests.common.pfc.errors import QualificationError
-from tests.common.pfc.plan import plan_port, connected_port
+from tests.common.pfc.plan import LabFacts, Wish, connected_port, plan_device, plan_port
 from tests.common.pfc.ports import ConnectedPort, PortPair, hosts_behind, natural
 from tests.common.pfc.qos import read_port_qos, read_shared_buffer
 from tests.common.pfc.scenario import Scenario, Storm
@@ -253,10 +253,9 @@ def test_cases_are_selected_by_id_and_by_name():
     """In the plan's order, whatever the user's; a name that no case has is refused with those that there are."""
     assert cases.select([]) == cases.select([""]) == cases.PLAN, "no name is the whole plan"
     assert cases.select(["global-pause", "pfc-1", "PFC-1"]) == (SINGLE_LOSSLESS, GLOBAL_PAUSE), "expected two cases"
-    assert sentence_of(cases.select, ["PFC-9"]) == (
-        "scenario 'PFC-9' is not in the plan; it has PFC-1 (pause-lossless-single), PFC-2 (pause-lossless-several),"
-        " PFC-3 (pause-lossy), PFC-4 (global-pause)"
-    ), sentence_of(cases.select, ["PFC-9"])
+    assert cases.select(["pfc"]) == tuple(pauses.CASES), "a family is all of its cases"
+    sentence = sentence_of(cases.select, ["PFC-9"])
+    assert sentence.startswith("scenario 'PFC-9' is not in the plan; it has PFC-1 to PFC-4, FRAME-1 to "), sentence
 
 
 @pytest.mark.parametrize("text", ["", "3,", "3,8", "3-4", "three"])
@@ -311,3 +310,13 @@ def test_remarks_about_a_port():
     ), plan(world).remarks
     del world.config_db["QUEUE"]
     assert len(plan(world).remarks) == 1, plan(world).remarks
+
+
+def test_data_from_the_same_traffic_generator_if_it_is_allowed():
+    """A lab with one chassis: refused, unless the user says that it may be."""
+    one_chassis = [dataclasses.replace(port, generator="snappi-1") for port in PORTS]
+    facts = LabFacts({"conf-name": "lab", "duts": [DEVICE]}, lambda name: Dut(FakeHost(FakeWorld())), one_chassis, {})
+    sentence = sentence_of(plan_device, facts, DEVICE, Wish())
+    assert "every connected port is on traffic generator snappi-1" in sentence, sentence
+    pair = plan_device(facts, DEVICE, Wish(same_generator=True)).subject.pair
+    assert pair.rx.port != pair.tx.port and pair.rx.location != pair.tx.location, pair

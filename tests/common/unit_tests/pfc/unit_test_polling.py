@@ -67,6 +67,14 @@ def test_a_virtual_clock_advances_by_exactly_the_time_slept(endpoint):
     assert clock.now() == 7201.75, clock.now()
 
 
+def test_a_virtual_clock_never_sleeps_for_nothing(endpoint):
+    """What is left until a deadline may be a rounding error of seconds; a poller that sleeps 0 ns never gets there."""
+    url, state = endpoint
+    EndpointClock(url).sleep(1e-10)
+    EndpointClock(url).sleep(0)
+    assert state["steps"] == [1], f"expected one step of 1 ns, got {state['steps']}"
+
+
 def test_the_wall_clock_is_used_where_no_clock_can_be_advanced(endpoint):
     """Without an endpoint, and where the testbed follows real time."""
     url, state = endpoint

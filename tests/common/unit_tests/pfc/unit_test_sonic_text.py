@@ -86,7 +86,8 @@ def test_interface_states():
 
 def test_watchdog_rows():
     """A queue's storms; a switch that never stormed prints no row."""
-    assert sonic_text.watchdog_rows(WATCHDOG) == {"Ethernet0:3": sonic_text.WatchdogRow("stormed", 12, 11)}, WATCHDOG
+    row = sonic_text.WatchdogRow("stormed", 12, 11, tx_ok=100, tx_dropped=300, rx_ok=100, rx_dropped=300)
+    assert sonic_text.watchdog_rows(WATCHDOG) == {"Ethernet0:3": row}, WATCHDOG
     assert sonic_text.watchdog_rows(NO_STORMS) == {}, NO_STORMS
     assert sonic_text.watchdog_rows("") == {}, "an empty answer has no rows"
 

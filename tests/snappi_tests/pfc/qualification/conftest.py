@@ -10,14 +10,12 @@ from importlib.util import find_spec
 
 import pytest
 
-from tests.common.pfc.cases import check_sets, impossible, parse_set, select, targets
+from tests.common.pfc.cases import PLAN, check_sets, impossible, parse_set, select, targets
 from tests.common.pfc.dut import Dut
 from tests.common.pfc.errors import QualificationError
-from tests.common.pfc.journal import Journal
 from tests.common.pfc.plan import LabFacts, Wish, connected_port, plan_device
 from tests.common.pfc.polling import open_clock
 from tests.common.pfc.records import RecordsUnwritable
-from tests.common.pfc.run import Qualifier
 from tests.snappi_tests.pfc.qualification.files.session import Session, read_target, write_target
 from tests.snappi_tests.pfc.qualification.files.summary import write_summary
 
@@ -48,6 +46,16 @@ def pytest_addoption(parser):
     group.addoption("--pfc-tx-port", default=None, metavar="PORT", help="port that data enters (default: chosen)")
     group.addoption(
         "--pfc-ip-version", default="4", choices=["4", "6"], help="IP version of the data (default: 4)"
+    )
+    group.addoption(
+        "--pfc-same-generator",
+        action="store_true",
+        help="data may also enter by a port on the port under test's own traffic generator (default: on another only)",
+    )
+    group.addoption(
+        "--pfc-change-config",
+        action="store_true",
+        help="also the test cases that change the switch's configuration and put it back (always on a virtual testbed)",
     )
     group.addoption(
         "--pfc-results", default=None, metavar="DIR", help="folder for records (default: results/<run id>)"
@@ -141,12 +149,19 @@ def _written_targets(ours, case):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leaves out the test cases that were not asked for."""
+    """Leaves out the test cases that were not asked for, and carries out the others in the plan's order."""
     chosen = config.stash[SESSION_KEY].cases
     left = [item for item in items if (case := item.get_closest_marker("pfc_case")) and case.args[0] not in chosen]
+    left += [item for item in items if item.get_closest_marker("pfc_cases") and not item.get_closest_marker("pfc_case")]
     if left:
         config.hook.pytest_deselected(items=left)
         items[:] = [item for item in items if item not in left]
+    order = {case: place for place, case in enumerate(PLAN)}
+    places = [place for place, item in enumerate(items) if item.get_closest_marker("pfc_case")]
+    ours = [items[place] for place in places]
+    ours.sort(key=lambda item: order[item.get_closest_marker("pfc_case").args[0]])
+    for place, item in zip(places, ours, strict=True):
+        items[place] = item
 
 
 def pytest_collection_finish(session):
@@ -182,6 +197,11 @@ def pytest_sessionfinish(session, exitstatus):
     ours = session.config.stash[SESSION_KEY]
     if session.config.option.collectonly or not ours.began:
         return
+    try:
+        ours.put_back()  # a session that was interrupted
+    except QualificationError as error:
+        ours.notes.append(f"clean-up: {error}")
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
     if not ours.finish() and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
@@ -194,24 +214,33 @@ def pytest_terminal_summary(terminalreporter, config):
 
 @pytest.fixture(scope="module")
 def pfc_bench(request, duthosts, tbinfo, snappi_api, get_snappi_ports, conn_graph_facts):  # noqa: F811
-    """A qualifier for the port under test. Its watchdog is stopped, and afterwards as it was before the first run."""
+    """A qualifier for the port under test. Its watchdog is stopped, and afterwards as it was before the first run:
+    after the last of our modules, in a sonic-mgmt tree after each, because other fixtures change it in between."""
     ours = request.config.stash[SESSION_KEY]
     cause = ""
     try:
         if ours.plan is None:
             ports = [connected_port(port) for port in get_snappi_ports]
             rx, tx, ip = (request.config.getoption(name) for name in ("pfc_port", "pfc_tx_port", "pfc_ip_version"))
+            change, same = (request.config.getoption(name) for name in ("pfc_change_config", "pfc_same_generator"))
             facts = LabFacts(tbinfo, lambda name: Dut(duthosts[name]), ports, conn_graph_facts["device_conn"])
-            ours.plan = plan_device(facts, duthosts[0].hostname, Wish(rx, tx, int(ip)))
+            ours.plan = plan_device(facts, duthosts[0].hostname, Wish(rx, tx, int(ip), change, same))
             ours.announce()
-        dut = Dut(duthosts[ours.plan.state.device])
-        lab = ours.plan.lab(dut, snappi_api, open_clock(tbinfo.get("clock")))
-        with Journal(dut.host, ours.run_id).watchdog_stopped() as dut.lease:
-            yield Qualifier(lab)
+        duts = ours.take({name: duthosts[name] for name in ours.plan.devices})
+        lab = ours.plan.lab(duts[ours.plan.state.device], snappi_api, open_clock(tbinfo.get("clock")), duts)
+        yield ours.qualifier(lab)
+        if not STANDALONE or _is_last(request):
+            ours.put_back()
     except QualificationError as error:
         cause = str(error)
     if cause:  # outside the handler, or pytest prints every exception behind this one
         pytest.fail(cause, pytrace=False)
+
+
+def _is_last(request):
+    """Whether no other module's items of ours are to come."""
+    ours = [item for item in request.session.items if item.get_closest_marker("pfc_case")]
+    return ours[-1].module is request.node.obj
 
 
 @pytest.fixture
@@ -223,7 +252,7 @@ def pfc_qualify(request, pfc_bench):
     def qualify(case, dut_and_target):
         chosen = [read_target(dut_and_target)] if dut_and_target else _targets_now(ours, case)
         if not chosen:
-            reason = impossible(case, ours.plan.subject)
+            reason = impossible([case], ours.plan.subject)[0]
             ours.impossible(request.node.nodeid, reason)
             pytest.skip(reason)
         messages = {}

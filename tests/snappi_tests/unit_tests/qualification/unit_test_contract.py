@@ -76,7 +76,8 @@ def asked_for():
 def test_every_fixture_that_is_asked_for_is_there_and_lives_long_enough():
     """The suite's own, pytest's, parameters, sonic-mgmt's conftest, and what the suite imports from its modules."""
     own = {name: scope for path in SUITE.glob("*.py") for name, (scope, _) in fixtures_in(path).items()}
-    scopes = {**available(), **own, **dict.fromkeys(CONTRACT["parameters"], "session"), "pfc_target": "session"}
+    parameters = dict.fromkeys([*CONTRACT["parameters"], "plan_case", "pfc_target"], "session")
+    scopes = {**available(), **own, **parameters}
     asked = [one for one in asked_for() if one[2] not in OF_PYTEST]
     assert len(asked) > 8, f"too few were found to trust the search: {asked}"
     for who, scope, name in asked:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from tests.common.pfc.case import Target
-from tests.common.pfc.cases import PLAN, impossible
+from tests.common.pfc.cases import PLAN, impossible, summary
 from tests.common.pfc.families.pauses import SINGLE_LOSSLESS
+from tests.common.pfc.dut import Dut, Host
+from tests.common.pfc.journal import Journal
 from tests.common.pfc.listener import Listener, Planned
 from tests.common.pfc.plan import PortPlan
+from tests.common.pfc.preflight import Lab
 from tests.common.pfc.records import RecordWriter, RunLabels, new_run_id
-from tests.common.pfc.run import Outcome
+from tests.common.pfc.run import Outcome, Qualifier
 from tests.common.pfc.case import PlanCase
 
 UNKNOWN = "unknown"
@@ -46,6 +50,9 @@ class Session:
         self._testbed = ""
         self._report: Any = None
         self._items: dict[str, Planned] = {}
+        self._duts: dict[str, Dut] = {}
+        self._changed = ExitStack()
+        self._qualifier: Qualifier | None = None
 
     def begin(self, items: Sequence[Any], testbed: str) -> None:
         """Tests are about to run on `testbed`: each item is going to end in a verdict."""
@@ -57,6 +64,37 @@ class Session:
             if planned is not None:
                 self._items[item.nodeid] = planned
                 self.listener.plan(planned)
+
+    def take(self, hosts: Mapping[str, Host]) -> dict[str, Dut]:
+        """Makes switches this run's, unless they are already: their watchdogs are stopped.
+
+        Raises:
+            QualificationError: another run has one, or it cannot be changed.
+        """
+        if not self._duts:
+            duts = {name: Dut(host) for name, host in hosts.items()}
+            with ExitStack() as changed:  # one that cannot be had gives the others back
+                for dut in duts.values():
+                    dut.lease = changed.enter_context(Journal(dut.host, self.run_id).watchdog_stopped())
+                self._changed = changed.pop_all()
+            self._duts = duts
+        return self._duts
+
+    def put_back(self) -> None:
+        """The switches are as they were before the first run, and anybody's.
+
+        Raises:
+            QualificationError: one is not.
+        """
+        self._duts = {}
+        self._changed.close()
+
+    def qualifier(self, lab: Lab) -> Qualifier:
+        """Runs test cases; what the first preflight found holds for the whole session."""
+        if self._qualifier is None:
+            self._qualifier = Qualifier(lab)
+        self._qualifier.lab = lab
+        return self._qualifier
 
     def announce(self) -> None:
         """The switch is known: what all its records carry."""
@@ -135,10 +173,10 @@ class Session:
 
     def _without_a_verdict(self, cases: Sequence[PlanCase]) -> list[str]:
         """Why there is no verdict of these test cases."""
-        reasons = {case: impossible(case, self.plan.subject) if self.plan else None for case in cases}
-        left = ", ".join(f"{case.plan_id} ({case.name})" for case, reason in reasons.items() if reason is None)
-        notes = [f"the verdicts do not speak for {left}: not selected"] if left else []
-        return notes + [reason for reason in reasons.values() if reason is not None]
+        subject = self.plan.subject if self.plan else None
+        reasons = impossible([case for case in cases if case in self.cases], subject) if subject else []
+        left = [case for case in cases if not (subject and case in self.cases and impossible([case], subject))]
+        return ([f"the verdicts do not speak for {summary(left)}: not selected"] if left else []) + reasons
 
     def _priorities_left_out(self, planned: Sequence[Planned]) -> str:
         """Lossless priorities that the first test case, where it was selected, should have been carried out for."""

@@ -1,0 +1,202 @@
+"""The cases that change a switch's configuration, on switches that are broken in their way: one virtual testbed for
+all. And a run that is killed while it has the configuration changed."""
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from scripts.tests.broken import (
+    HEALTHY_RX,
+    HEALTHY_TX,
+    ROOT,
+    SWITCH,
+    Bench,
+    Case,
+    OpenSsh,
+    broken_testbed,
+    compare,
+    documented_checks,
+    documented_faults,
+    watchdog_stopped,
+)
+from tests.common.pfc.case import PlanCase
+from tests.common.pfc.configuration import trusting_tags
+from tests.common.pfc.dut import Dut
+from tests.common.pfc.families import lossless_set, tagging
+from tests.common.pfc.families.lossless_set import EIGHT, ONE, PUT_BACK, SEVEN, THREE
+from tests.common.pfc.families.tagging import TAGGED
+from tests.common.pfc.journal import READ_CONFIG, Journal
+from tests.common.pfc.polling import EndpointClock
+from tests.common.pfc.verdict import Status
+
+ONLY_ON_THE_FAKE_SWITCH = {"resumed-rate"}  # no hook slows a switch down after a storm: unit_test_cases.py shows it
+PAGES = {
+    "LSET": ROOT / "docs/testplan/lset-lossless-sets.md", "TAG": ROOT / "docs/testplan/tag-priority-by-vlan-tag.md"}
+PLAN = (*lossless_set.CASES, *tagging.CASES)
+HANG_S = 120
+KILLED = """
+import json, os, signal, sys
+from scripts.tests.broken import HEALTHY_RX, HEALTHY_TX, OpenSsh
+from tests.common.pfc.configuration import lossless_set
+from tests.common.pfc.journal import READ_CONFIG, Journal
+from tests.common.pfc.polling import EndpointClock
+host = OpenSsh(json.loads(sys.argv[1]))
+config_db = json.loads(host.shell(READ_CONFIG)["stdout"])
+rows = lossless_set(config_db, host.hostname, (HEALTHY_RX, HEALTHY_TX), (2,))
+journal = Journal(host, "killed", EndpointClock(sys.argv[2]))
+with journal.watchdog_stopped() as lease, journal.configured(lease, config_db, rows):
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@dataclass(frozen=True)
+class Wreck(Case):
+    """A pair both ports of which are broken in several ways."""
+
+    ports: tuple[str, str] = (HEALTHY_RX, HEALTHY_TX)
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """Port under test and tx port."""
+        return self.ports
+
+
+FILES = {  # ways of being broken that nobody reported; they show that a check can fail
+    "crossed.py": '''
+from virtual_testbed.dataplane.hooks import Fault
+
+
+class Crossed(Fault):
+    """A pause of a priority above 2 shuts queues 2 and 3 as well."""
+
+    name = "crossed"
+
+    def shut_queues(self, priority, queues):
+        return queues | {2, 3} if priority > 2 else queues
+
+
+class AlsoSeven(Fault):
+    """A congested group pauses priority 7 as well."""
+
+    name = "also-seven"
+
+    def xoff_priorities(self, group, priorities):
+        return priorities | {7} if priorities else priorities
+''',
+}
+# Each pair has what can be told apart in one run.
+KEPT, HONOURED, WRECK = ("Ethernet8", HEALTHY_TX), ("Ethernet12", HEALTHY_TX), ("Ethernet4", "Ethernet80")
+FAULTS = (
+    "pfc-removal-ignored@Ethernet8", "crossed.py:Crossed@Ethernet8", "pause-ignored@Ethernet8,priority=2",
+    "global-pause-honoured@Ethernet12", "pfc-forwarded@Ethernet12", "lossless-dropped@Ethernet12,one_in=4",
+    "pause-ignored@Ethernet4,priority=0", "pause-ignored@Ethernet4,priority=3", "pfc-miscounted@Ethernet4",
+    "pfc-forwarded@Ethernet4", "lossless-dropped@Ethernet4,one_in=4", "lossy-dropped@Ethernet4,one_in=4",
+    "crossed.py:AlsoSeven@Ethernet80",
+)
+
+
+def wreck(ports: tuple[str, str], plan: PlanCase, verdicts: str, checks: str, message: str) -> Wreck:
+    """`verdicts`: lossless and lossy."""
+    lossless, lossy = verdicts.split()
+    return Wreck("", lossless, lossy, frozenset(checks.split()), f"{SWITCH} {message}", plan, ports)
+
+
+COUNTED = "pause-counted every-pause-counted no-other-pause-counted"
+LOST = "clean-flow background-unaffected held-frames-drained resumed pause-not-forwarded no-other-back-pressure"
+NOT_HELD = "blocked-while-paused held-within-buffer back-pressure"
+NOT_SPARED = "test-unaffected background-unaffected no-back-pressure"
+CASES = [
+    wreck(KEPT, ONE, "FAIL FAIL", f"{NOT_HELD} {NOT_SPARED}",
+          "Ethernet8 priority 3: expected all ... frames received in a pause storm on priorities 3, 4, got 0"),
+    wreck(KEPT, PUT_BACK, "FAIL FAIL", NOT_SPARED,
+          "Ethernet8 priority 2: expected all ... frames received in a pause storm on priorities 0, 1, 2, 5, 6, got 0"),
+    wreck(WRECK, ONE, "FAIL FAIL", f"{COUNTED} {LOST} test-unaffected",
+          "Ethernet4 priority 3: expected 0 PFC frames in the receive counter, got "),
+    wreck(WRECK, THREE, "FAIL FAIL", f"{COUNTED} {LOST} {NOT_HELD}",
+          "Ethernet4 priority 0: expected 0 frames received while paused, got "),
+    wreck(WRECK, SEVEN, "FAIL FAIL", f"{COUNTED} {LOST} {NOT_HELD}",
+          "Ethernet4 priority 3: expected 0 frames received while paused, got "),
+    wreck(WRECK, PUT_BACK, "FAIL FAIL", f"{COUNTED} {LOST} {NOT_HELD} test-unaffected",
+          "Ethernet4 priority 3: expected 0 frames received while paused, got "),
+    wreck(WRECK, TAGGED, "FAIL FAIL", f"{COUNTED} {LOST} {NOT_HELD}",
+          "Ethernet4 priority 3: expected 0 frames received while paused, got "),
+    wreck(HONOURED, EIGHT, "FAIL -", "clean-flow test-unaffected throughput global-pause-not-counted no-back-pressure"
+          " pause-not-forwarded", "Ethernet12 priority 7: expected all ... frames received in a storm of 802.3x pause"),
+]
+
+SORTED_BY_DSCP = wreck((HEALTHY_TX, HEALTHY_RX), TAGGED, "FAIL PASS", NOT_HELD,
+                       "Ethernet64 priority 3: expected 0 frames received while paused, got ")
+
+
+@pytest.mark.parametrize("plan", PLAN, ids=lambda plan: plan.plan_id)
+def test_every_check_of_every_test_case_is_failed_by_some_switch(plan: PlanCase) -> None:
+    documented = documented_checks(PAGES[plan.family], plan.plan_id)
+    failed = {check for one in CASES if one.plan is plan for check in one.checks}
+    assert failed == documented - ONLY_ON_THE_FAKE_SWITCH
+
+
+def test_every_fault_that_the_documentation_calls_caught_is_here() -> None:
+    assert documented_faults("LSET") <= {fault.split("@")[0] for fault in FAULTS}
+
+
+@pytest.fixture(name="testbed", scope="module")
+def fixture_testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, Any]]:
+    """A testbed with all these faults."""
+    with broken_testbed(tmp_path_factory.mktemp("broken"), FAULTS, FILES) as testbed:
+        yield testbed
+
+
+def config_of(host: OpenSsh) -> dict[str, Any]:
+    """CONFIG_DB."""
+    return dict(json.loads(host.shell(READ_CONFIG)["stdout"]))
+
+
+def test_what_a_killed_run_left_is_put_back_and_never_planned_with(testbed: Mapping[str, Any]) -> None:
+    """A run is killed while another set is lossless; the next one plans with the switch's own, and finds it."""
+    host = OpenSsh(testbed["switches"][SWITCH])
+    try:
+        before = config_of(host)
+        switch, clock = json.dumps(testbed["switches"][SWITCH]), testbed["clock"]["url"]
+        ended = subprocess.run([sys.executable, "-c", KILLED, switch, clock], cwd=ROOT, check=False, timeout=HANG_S)
+        assert ended.returncode == -signal.SIGKILL
+        left = config_of(host)
+        assert left["PORT_QOS_MAP"][HEALTHY_RX]["pfc_enable"] == "2"
+        assert Dut(host).state().config_db == {**before, "PFC_WD": left["PFC_WD"]}
+        with Journal(host, "next", EndpointClock(clock)).watchdog_stopped():
+            assert config_of(host) == {**before, "PFC_WD": left["PFC_WD"]}
+        assert config_of(host) == before
+    finally:
+        host.close()
+
+
+@pytest.fixture(name="bench", scope="module")
+def fixture_bench(testbed: Mapping[str, Any]) -> Iterator[Bench]:
+    """For all ports."""
+    with watchdog_stopped(testbed) as bench:
+        yield bench
+
+
+@pytest.mark.parametrize("broken", CASES, ids=lambda broken: f"{broken.plan.plan_id}-{broken.pair[0]}")
+def test_every_fault_is_caught_and_nothing_else(bench: Bench, broken: Wreck) -> None:
+    compare(bench.judge(broken), broken)
+
+
+@pytest.mark.parametrize("plan", PLAN, ids=lambda plan: plan.plan_id)
+def test_a_healthy_port_passes_every_test_case(bench: Bench, plan: PlanCase) -> None:
+    outcome = bench.judge(Case(f"none@{HEALTHY_RX}", "PASS", "PASS", frozenset(), "", plan))
+    assert [message for verdict in outcome.verdicts for message in verdict.messages] == []
+    assert {verdict.status for verdict in outcome.verdicts} == {Status.PASS}
+    made = {check.name for verdict in outcome.verdicts for check in verdict.checks}
+    assert made == documented_checks(PAGES[plan.family], plan.plan_id)
+
+
+def test_ports_that_go_on_sorting_by_dscp_fail(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The switch has the map of tags, and its ports do not use it."""
+    table = "DOT1P_TO_TC_MAP"
+    monkeypatch.setattr(tagging, "trusting_tags", lambda *found: {table: trusting_tags(*found)[table]})
+    compare(bench.judge(SORTED_BY_DSCP), SORTED_BY_DSCP)

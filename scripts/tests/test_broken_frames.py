@@ -1,0 +1,248 @@
+"""The cases about received frames, frame sizes and counters, on switches that are broken in their way: one virtual
+testbed for all."""
+from collections.abc import Iterator
+
+import pytest
+
+from scripts.tests.broken import (
+    HEALTHY_RX,
+    ROOT,
+    SWITCH,
+    Bench,
+    Case,
+    broken_testbed,
+    case,
+    compare,
+    documented_checks,
+    documented_faults,
+    watchdog_stopped,
+)
+from tests.common.pfc.case import PlanCase
+from tests.common.pfc.families import counting, frames, sizes
+from tests.common.pfc.families.counting import DATA, EMPTY_PAUSES, PAUSES
+from tests.common.pfc.families.frames import (
+    ALL_ENABLED,
+    NONE_ENABLED_SEVERAL,
+    NONE_ENABLED_SINGLE,
+    OTHER_DESTINATION,
+    OTHER_TYPE,
+    RESERVED_ENABLED,
+    UNKNOWN_OPERATION,
+    ZERO_SOURCE_SEVERAL,
+    ZERO_SOURCE_SINGLE,
+)
+from tests.common.pfc.verdict import Status
+
+ONLY_ON_THE_FAKE_SWITCH = {"resumed-rate"}  # no hook slows a switch down after a storm: unit_test_cases.py shows it
+PAGES = {
+    "FRAME": ROOT / "docs/testplan/frame-received-pause-frames.md",
+    "SIZE": ROOT / "docs/testplan/size-frame-sizes.md",
+    "COUNT": ROOT / "docs/testplan/count-data-counters.md",
+}
+FILES = {  # ways of being broken that nobody reported; they show that a check can fail
+    "taken.py": '''
+from dataclasses import replace
+
+from pfctest.frame import decode
+from virtual_testbed.dataplane.control import PFC, Control
+from virtual_testbed.dataplane.hooks import Fault
+
+
+class ReservedHonoured(Fault):
+    """The upper byte of the class-enable vector enables classes too."""
+
+    name = "reserved-honoured"
+
+    def parse(self, frame, reading):
+        if reading.kind != PFC:
+            return reading
+        read = decode(frame, any_destination=True)
+        pauses = replace(read, class_enable=read.class_enable | read.class_enable >> 8).pauses
+        return Control(PFC, tuple(sorted(pauses.items())))
+
+
+class TypeHonoured(Fault):
+    """A frame to the MAC control address is MAC control whatever its ether type."""
+
+    name = "type-honoured"
+
+    def parse(self, frame, reading):
+        if frame[12:14] == bytes.fromhex("8808") or frame[14:16] != bytes.fromhex("0101"):
+            return reading
+        read = decode(frame[:12] + bytes.fromhex("8808") + frame[14:])
+        return Control(PFC, tuple(sorted(read.pauses.items())))
+''',
+    "missing.py": '''
+from virtual_testbed.dataplane.hooks import Fault
+
+
+class Missing(Fault):
+    """Counters of data miss one frame in a million."""
+
+    name = "missing"
+    meant = "SAI_QUEUE_STAT_PACKETS", "SAI_PORT_STAT_IF_IN_UCAST_PKTS", "SAI_PORT_STAT_IF_OUT_UCAST_PKTS"
+
+    def published(self, key, fields):
+        return {name: str(int(value) - int(value) // 10**6) if name in self.meant else value
+                for name, value in fields.items()}
+''',
+}
+
+RESERVED, OTHER = "taken.py:ReservedHonoured@Ethernet8", "taken.py:TypeHonoured@Ethernet4"
+HONOURED = ("test-unaffected throughput pause-not-counted no-back-pressure"
+            " pause-not-forwarded clean-flow background-unaffected")
+
+
+def honoured(fault: str, plan: PlanCase, seen: str) -> Case:
+    """A frame that pauses nobody is obeyed and counted by a port that has further faults."""
+    return case(f"{fault}@Ethernet4" if "@" not in fault else fault, "FAIL FAIL", HONOURED,
+                f"Ethernet4 priority 3: expected {seen}", plan)
+
+
+class BothBroken(Case):
+    """Both ports of the pair are broken, so that one run shows more."""
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """The pair that the fault's port is one of."""
+        return next(pair for pair in (("Ethernet12", "Ethernet76"), ("Ethernet20", "Ethernet80"))
+                    if self.fault.split("@")[1].split(",")[0] in pair)
+
+
+def both(fault: str, checks: str, message: str, plan: PlanCase) -> Case:
+    """A case of two broken ports, which fails both metrics."""
+    return BothBroken(fault, "FAIL", "FAIL", frozenset(checks.split()), f"{SWITCH} {message}", plan)
+
+
+NOT_HELD = "blocked-while-paused held-within-buffer back-pressure pause-counted every-pause-counted"
+LOSES = ("pause-not-forwarded clean-flow held-frames-drained resumed background-unaffected"
+         " no-other-back-pressure")
+MISCOUNTED = "pause-counted every-pause-counted no-other-pause-counted"
+# Ethernet4 takes each kind of frame for PFC that is none; it forwards them all, and loses lossy frames.
+FRAME_CASES = [
+    honoured("empty-vector-honoured", NONE_ENABLED_SINGLE,
+             "all ... frames received in a storm of PFC frames with a time and no enable bit, got "),
+    honoured("empty-vector-honoured", NONE_ENABLED_SEVERAL, "0 PFC frames in the receive counter, got "),
+    honoured("empty-vector-honoured", RESERVED_ENABLED,
+             "all ... frames received in a storm of PFC frames with reserved enable bits only, got "),
+    honoured("unknown-opcode-honoured", UNKNOWN_OPERATION,
+             "at least ... frames received in a storm of MAC control frames of operation code 0x0102, got "),
+    honoured("any-destination-honoured", OTHER_DESTINATION, "0 PFC frames sent out of Ethernet64, got "),
+    honoured(OTHER, OTHER_TYPE, "0 PFC frames in the receive counter, got "),
+    case("pfc-forwarded@Ethernet4", "FAIL FAIL", HONOURED,
+         "Ethernet4: expected 0 pause frames forwarded to Ethernet64, got ", OTHER_DESTINATION),
+    case("lossy-dropped@Ethernet4,one_in=4", "FAIL FAIL", HONOURED,
+         "Ethernet4 priority 0: expected all ... frames received in a storm of PFC frames to another destination, got ",
+         OTHER_DESTINATION),
+    case(RESERVED, "FAIL FAIL", "test-unaffected throughput pause-not-counted no-back-pressure",
+         "Ethernet8 priority 3: expected 0 PFC frames in the receive counter, got ", RESERVED_ENABLED),
+    case("zero-source-ignored@Ethernet8", "FAIL PASS", NOT_HELD,
+         "Ethernet8 priority 3: expected 0 frames received while paused, got ", ZERO_SOURCE_SINGLE),
+    case("zero-source-ignored@Ethernet8", "FAIL PASS", NOT_HELD,
+         "Ethernet8 priority 4: expected more than 0 PFC frames in the receive counter, got 0", ZERO_SOURCE_SEVERAL),
+    both("lossy-queue-paused@Ethernet12,priority=3", f"{LOSES} {MISCOUNTED}",
+         "Ethernet12 priority 1: expected all ... frames received while priority 3 was paused, got 0",
+         ZERO_SOURCE_SINGLE),
+    both("pfc-forwarded@Ethernet12", f"{LOSES} {MISCOUNTED}",
+         "Ethernet12 priority 3: expected 0 pause frames forwarded to Ethernet76, got ", ZERO_SOURCE_SINGLE),
+    both("pfc-miscounted@Ethernet12", f"{LOSES} {MISCOUNTED}",
+         "Ethernet12 priority 4: expected 0 PFC frames in the receive counter, got ", ZERO_SOURCE_SINGLE),
+    both("lossless-dropped@Ethernet12,one_in=4", f"{LOSES} {MISCOUNTED}",
+         "Ethernet12 priority 4: expected all 1000 frames received without any storm, got 750", ZERO_SOURCE_SEVERAL),
+    both("lossy-queue-paused@Ethernet12,priority=3", LOSES,
+         "Ethernet12 priority 1: expected all ... frames received while priorities 3, 4 were paused, got 0",
+         ALL_ENABLED),
+    both("xoff-wrong-priority@Ethernet76", LOSES,
+         "Ethernet12 priority 0: expected 0 PFC frames sent out of Ethernet76, got ", ALL_ENABLED),
+    case("pause-ignored@Ethernet16", "FAIL FAIL", NOT_HELD,
+         "Ethernet16 priorities 3, 4: expected fewer than the 15982720 bytes of egress_lossless_pool sent while paused",
+         ALL_ENABLED),
+    case("pfc-not-counted@Ethernet16", "FAIL FAIL", NOT_HELD,
+         "Ethernet16 priority 7: expected more than 0 PFC frames in the receive counter, got 0",
+         ALL_ENABLED),
+]
+UNPAUSED = f"blocked-while-paused held-within-buffer back-pressure {MISCOUNTED} {LOSES}"
+# Ethernet20 ignores pauses of priority 3; those of 4 it obeys, and then Ethernet80 has no headroom for what comes in.
+SIZE_CASES = [
+    *(both("pause-ignored@Ethernet20,priority=3", UNPAUSED,
+           "Ethernet20 priorities 3, 4: expected fewer than the 15982720 bytes of egress_lossless_pool sent while "
+           "paused, got ", plan) for plan in sizes.CASES),
+    *(both("headroom-missing@Ethernet80", UNPAUSED,
+           "Ethernet20 priority 4: expected all ... frames received once the storm had stopped, got ", plan)
+      for plan in sizes.CASES),
+    both("pfc-miscounted@Ethernet20", UNPAUSED,
+         "Ethernet20 priority 5: expected 0 PFC frames in the receive counter, got ", sizes.SMALLEST),
+    both("pfc-forwarded@Ethernet20", UNPAUSED,
+         "Ethernet20 priorities 3, 4: expected 0 pause frames forwarded to Ethernet80, got ", sizes.MEDIUM),
+    both("lossy-dropped@Ethernet20,one_in=4", UNPAUSED,
+         "Ethernet20 priority 0: expected all ... frames received in traffic without a storm, got ", sizes.LARGEST),
+    both("xoff-wrong-priority@Ethernet80", UNPAUSED,
+         "Ethernet20 priority 0: expected 0 PFC frames sent out of Ethernet80, got ", sizes.MIXED),
+]
+NO_DATA = "clean-flow pauses-are-no-data pauses-are-no-drops"
+COUNT_CASES = [
+    *(case("pfc-counted-as-data@Ethernet24", "FAIL FAIL", NO_DATA,
+           "Ethernet24: expected 0 frames more in RX_OK, as only pauses come in there, got 29800", plan)
+      for plan in (PAUSES, EMPTY_PAUSES)),
+    *(case("pfc-counted-as-drop@Ethernet24", "FAIL FAIL", NO_DATA,
+           "Ethernet24: expected 0 frames more in RX_DRP, as only pauses come in there, got 29800", plan)
+      for plan in (PAUSES, EMPTY_PAUSES)),
+    case("lossy-dropped@Ethernet24,one_in=4", "FAIL FAIL", f"{NO_DATA} no-port-drops no-queue-drops",
+         "Ethernet24 priority 0: expected 0 frames more in Drop/pkts of queue UC0, got ", DATA),
+    case("pfc-not-counted@Ethernet28", "FAIL PASS", "every-pause-counted",
+         "Ethernet28 priority 3: expected 29800 PFC frames in the receive counter once the storm had stopped (1 % more "
+         "or less), got 0", PAUSES),
+    case("pause-leaks@Ethernet28", "FAIL FAIL", "held-queue-stands-still queue-agrees sent-agrees",
+         "Ethernet28 priority 3: expected 0 frames more in Counter/pkts of queue UC3 while it was paused, got ", DATA),
+    case("missing.py:Missing@Ethernet28", "FAIL FAIL", "held-queue-stands-still queue-agrees sent-agrees",
+         "Ethernet28 priority 0: expected the ... frames that the generator received in the storm in Counter/pkts of "
+         "queue UC0, got ", DATA),
+    case("headroom-missing@Ethernet84", "FAIL PASS", "no-port-drops no-group-drops received-agrees",
+         "Ethernet84: expected 0 frames more dropped in PG3, got ", DATA),
+    case("missing.py:Missing@Ethernet84", "FAIL PASS", "no-port-drops no-group-drops received-agrees",
+         "Ethernet84: expected the ... frames that the generator sent in all in RX_OK, got ", DATA),
+]
+ALL: list[Case] = [*FRAME_CASES, *SIZE_CASES, *COUNT_CASES]
+HEALTHY = (*frames.CASES, *sizes.CASES, *counting.CASES)
+
+
+def page(plan: PlanCase) -> set[str]:
+    """The checks that are documented for a test case."""
+    return documented_checks(PAGES[plan.family], plan.plan_id)
+
+
+@pytest.mark.parametrize("family", PAGES)
+def test_every_fault_that_the_documentation_calls_caught_is_here(family: str) -> None:
+    here = {one.name for one in ALL if one.plan.family == family}
+    assert {name for name in here if name not in FILES} == documented_faults(family)
+
+
+@pytest.mark.parametrize("plan", HEALTHY, ids=lambda plan: plan.plan_id)
+def test_every_check_of_every_test_case_is_failed_by_some_switch(plan: PlanCase) -> None:
+    failed = {check for one in ALL if one.plan is plan for check in one.checks}
+    assert failed == page(plan) - ONLY_ON_THE_FAKE_SWITCH
+
+
+@pytest.fixture(name="bench", scope="module")
+def fixture_bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    """A testbed with all these faults, its watchdog stopped."""
+    folder = tmp_path_factory.mktemp("broken")
+    with broken_testbed(folder, [one.fault for one in ALL], FILES) as testbed, watchdog_stopped(testbed) as bench:
+        yield bench
+
+
+PAIRS = list(dict.fromkeys(one.pair for one in ALL))
+
+
+@pytest.mark.parametrize("broken", sorted(ALL, key=lambda broken: PAIRS.index(broken.pair)),
+                         ids=lambda broken: f"{broken.plan.plan_id}-{broken.name}")
+def test_every_fault_is_caught_and_nothing_else(bench: Bench, broken: Case) -> None:
+    compare(bench.judge(broken), broken)
+
+
+@pytest.mark.parametrize("plan", HEALTHY, ids=lambda plan: plan.plan_id)
+def test_a_healthy_port_passes_by_exactly_the_documented_checks(bench: Bench, plan: PlanCase) -> None:
+    outcome = bench.judge(Case(f"none@{HEALTHY_RX}", "PASS", "PASS", frozenset(), "", plan))
+    assert [message for verdict in outcome.verdicts for message in verdict.messages] == []
+    assert {verdict.status for verdict in outcome.verdicts} == {Status.PASS}
+    assert {check.name for verdict in outcome.verdicts for check in verdict.checks} == page(plan)

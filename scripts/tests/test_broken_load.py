@@ -1,0 +1,147 @@
+"""The families LOAD, M2O and HEAD on broken switches: one virtual testbed, every check of every case failed by some
+port, and a healthy port that passes all of them."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from scripts.tests.broken import (
+    HEALTHY_RX,
+    ROOT,
+    Bench,
+    Case,
+    Testbed,
+    broken_testbed,
+    case,
+    compare,
+    documented_checks,
+    documented_faults,
+    watchdog_stopped,
+)
+from tests.common.pfc.case import PlanCase
+from tests.common.pfc.families import headroom, load, many_to_one
+from tests.common.pfc.verdict import Status
+
+FILES = {
+    "roomier.py": '''
+from virtual_testbed.dataplane.hooks import Fault
+
+
+class Roomier(Fault):
+    """Headroom is twice what its profile says."""
+
+    name = "roomier"
+
+    def headroom_bytes(self, group, headroom):
+        return 2 * headroom
+''',
+}
+PAGES = {"LOAD": "load-full-line.md", "M2O": "m2o-many-to-one.md", "HEAD": "head-response.md"}
+PLANS = [*load.CASES, *many_to_one.CASES, *headroom.CASES]
+BY_ID = {plan.plan_id: plan for plan in PLANS}
+
+# What is sent unasked is rare, and not at the full second at which flows start: a full line on which there are control
+# frames too has to be computed frame by frame.
+UNASKED = "pfc-unasked@Ethernet76,priority=0,period_ms=700"
+SOME_LOST, NO_LOSSLESS = "lossless-dropped@Ethernet4,one_in=4", "lossless-dropped@Ethernet12,one_in=1"
+NO_LOSSY = "lossy-dropped@Ethernet8,one_in=1"
+NO_XOFF, WRONG_XOFF = "xoff-not-sent@Ethernet72,priority=3", "xoff-wrong-priority@Ethernet88"
+UNCOUNTED_OUT, UNCOUNTED_IN = "drops-uncounted@Ethernet16", "drops-uncounted@Ethernet88"
+EVEN, NO_HEADROOM = "weights-ignored@Ethernet20", "headroom-missing@Ethernet80"
+ROOMIER = "roomier.py:Roomier@Ethernet84"
+
+# On ports that have one of the faults above.
+ALSO = ["pfc-unasked@Ethernet4,priority=0,period_ms=700", "xoff-wrong-priority@Ethernet72,priority=4"]
+LOST = "Ethernet4 priority 3: expected all ... frames received, got "
+PAUSED = "Ethernet0 priority 0: expected 0 PFC frames sent out of Ethernet76, got "
+NOT_PAUSED = "priority 3: expected more than 0 PFC frames sent out of Ethernet72"
+CASES = [
+    case(fault, verdicts, checks, message, BY_ID[plan_id])
+    for fault, plan_ids, verdicts, checks, message in (
+        (SOME_LOST, "LOAD-1 LOAD-2 LOAD-3 LOAD-4 M2O-5", "FAIL FAIL",
+         "clean-flow nothing-lost throughput no-back-pressure", LOST),
+        (SOME_LOST, "M2O-2", "FAIL FAIL", "clean-flow nothing-lost throughput share-by-weight no-back-pressure", LOST),
+        (UNASKED, "LOAD-1", "PASS FAIL", "no-back-pressure", PAUSED),
+        (UNASKED, "M2O-4", "PASS FAIL", "no-other-back-pressure back-pressure-ends", PAUSED),
+        (NO_LOSSY, "M2O-1", "FAIL FAIL", "clean-flow nothing-lost throughput share-by-weight",
+         "Ethernet8 priority 0: expected all ... frames received, got 0"),
+        (NO_LOSSY, "M2O-2", "FAIL FAIL", "clean-flow share-by-weight line-full",
+         "Ethernet8: expected at least 11879 frames received, a full line, got 3600"),
+        (NO_LOSSY, "M2O-3", "FAIL FAIL", "clean-flow share-by-weight line-full back-pressure",
+         "Ethernet8 priorities 0, 1, 2, 5, 6: expected ... or more of ... frames received by weight (5 % less), got 0"),
+        (NO_LOSSY, "M2O-4", "FAIL FAIL", "clean-flow nothing-lost throughput back-pressure",
+         "Ethernet8 priority 0: expected at least ... frames received, got 0"),
+        (NO_LOSSLESS, "M2O-1", "FAIL PASS", "clean-flow nothing-lost back-pressure share-by-weight line-full",
+         "Ethernet12: expected at least 11879 frames received, a full line, got 2880"),
+        (NO_XOFF, "M2O-1", "FAIL FAIL", "nothing-lost throughput back-pressure no-other-back-pressure",
+         f"Ethernet0 {NOT_PAUSED} to hold the sender, got 0"),
+        (NO_XOFF, "M2O-3 M2O-4", "FAIL FAIL", "nothing-lost back-pressure no-other-back-pressure",
+         f"Ethernet0 {NOT_PAUSED} to hold the sender, got 0"),
+        (NO_XOFF, "HEAD-1", "FAIL -", "nothing-lost back-pressure", f"Ethernet72 {NOT_PAUSED}, got 0"),
+        (NO_XOFF, "HEAD-2", "FAIL -", "nothing-lost back-pressure no-other-back-pressure",
+         "Ethernet72 priority 0: expected 0 PFC frames sent out of Ethernet72, got "),
+        (NO_XOFF, "HEAD-3", "FAIL -", "back-pressure no-other-back-pressure", f"Ethernet72 {NOT_PAUSED}, got 0"),
+        (UNCOUNTED_OUT, "M2O-2", "PASS FAIL", "port-drops-counted queue-drops-counted",
+         "Ethernet16: expected ... frames counted as dropped by ports (TX_DRP, RX_DRP), got 0"),
+        (UNCOUNTED_IN, "M2O-3", "PASS FAIL", "port-drops-counted queue-drops-counted no-other-back-pressure",
+         "Ethernet0: expected ... frames counted as dropped by queues and priority groups, got "),
+        (WRONG_XOFF, "HEAD-1", "FAIL -", "no-other-back-pressure",
+         "Ethernet88 priority 0: expected 0 PFC frames sent out of Ethernet88, got "),
+        (UNCOUNTED_IN, "HEAD-3", "FAIL -", "group-drops-counted no-other-back-pressure",
+         "Ethernet88 priority 3: expected ... frames counted as dropped by priority group PG3, got 0"),
+        (EVEN, "M2O-3", "FAIL PASS", "share-by-weight",
+         "Ethernet20 priority 3: expected 1800 or more of 12000 frames received by weight (1 % more or less), got 17"),
+        (NO_HEADROOM, "M2O-1", "FAIL PASS", "nothing-lost", "Ethernet0 priority 3: expected all ... frames received, "),
+        (NO_HEADROOM, "HEAD-1", "FAIL -", "nothing-lost",
+         "Ethernet0 priority 3: expected all ... frames received, senders going on for 1757 quanta, got "),
+        (NO_HEADROOM, "HEAD-3", "FAIL -", "headroom-full",
+         "Ethernet80 priority 3: expected at least 161088 of the 165568 bytes used before frames are dropped, got 0"),
+        (ROOMIER, "HEAD-3", "FAIL -", "headroom-limit",
+         "Ethernet84 priority 3: expected no more than the 165568 bytes of pg_lossless_100000_5m_profile used, got "),
+    )
+    for plan_id in plan_ids.split()
+]
+CASES.sort(key=lambda broken: broken.pair)  # a case begins with the counters that its pair's last one left
+
+
+@pytest.mark.parametrize("plan", PLANS, ids=lambda plan: plan.plan_id)
+def test_every_check_of_every_case_is_failed_by_some_switch(plan: PlanCase) -> None:
+    failed = {check for broken in CASES if broken.plan is plan for check in broken.checks}
+    assert failed | {"clean-flow"} == documented_checks(ROOT / "docs/testplan" / PAGES[plan.family], plan.plan_id)
+
+
+@pytest.mark.parametrize("family", ["LOAD", "M2O", "HEAD"])
+def test_every_fault_that_the_documentation_calls_caught_is_here(family: str) -> None:
+    here = {broken.name for broken in CASES if broken.plan.family == family and broken.fault != ROOMIER}
+    also = {"xoff-wrong-priority"} if family == "M2O" else set()  # on a port with another fault
+    assert here | also == documented_faults(family)
+
+
+@pytest.fixture(name="testbed", scope="module")
+def fixture_testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
+    """A testbed with all these faults."""
+    faults = [*ALSO, *(broken.fault for broken in CASES)]
+    with broken_testbed(tmp_path_factory.mktemp("load"), faults, FILES) as testbed:
+        yield testbed
+
+
+@pytest.fixture(name="bench", scope="module")
+def fixture_bench(testbed: Testbed) -> Iterator[Bench]:
+    """Judges its ports."""
+    with watchdog_stopped(testbed) as bench:
+        yield bench
+
+
+@pytest.mark.parametrize("plan", PLANS, ids=lambda plan: plan.plan_id)
+def test_a_healthy_port_passes_with_exactly_the_documented_checks(bench: Bench, plan: PlanCase) -> None:
+    outcome = bench.judge(Case(f"none@{HEALTHY_RX}", "PASS", "PASS", frozenset(), "", plan))
+    assert [message for verdict in outcome.verdicts for message in verdict.messages] == []
+    assert {verdict.status for verdict in outcome.verdicts} == {Status.PASS}
+    made = {check.name for verdict in outcome.verdicts for check in verdict.checks}
+    assert made == documented_checks(ROOT / "docs/testplan" / PAGES[plan.family], plan.plan_id)
+
+
+@pytest.mark.parametrize("broken", CASES, ids=lambda broken: f"{broken.plan.plan_id}-{broken.name}")
+def test_every_fault_is_caught_and_nothing_else(bench: Bench, broken: Case) -> None:
+    compare(bench.judge(broken), broken)

@@ -1,0 +1,117 @@
+"""Three switches in a row, of which one after the other is broken for a while of simulated time: what HOP-1 says of
+it."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+import snappi
+
+from scripts.tests.broken import (
+    ROOT,
+    Case,
+    KnownDut,
+    OpenSsh,
+    broken_testbed,
+    compare,
+    documented_checks,
+    documented_faults,
+)
+from tests.common.pfc.cases import targets
+from tests.common.pfc.families.hop import HOP_BY_HOP
+from tests.common.pfc.journal import Journal
+from tests.common.pfc.plan import LabFacts, Wish, plan_device
+from tests.common.pfc.polling import EndpointClock
+from tests.common.pfc.ports import ConnectedPort
+from tests.common.pfc.run import Outcome, Qualifier
+from tests.common.pfc.verdict import Status
+
+ROW = ("vtb-chain-01", "vtb-chain-02", "vtb-chain-03")
+EVERY_S = 100  # each is broken for so long; a run with its waiting takes less
+CABLES = {  # device_conn
+    ROW[0]: {"Ethernet124": {"peerdevice": ROW[1], "peerport": "Ethernet120"}},
+    ROW[1]: {"Ethernet120": {"peerdevice": ROW[0], "peerport": "Ethernet124"},
+             "Ethernet124": {"peerdevice": ROW[2], "peerport": "Ethernet120"}},
+    ROW[2]: {"Ethernet120": {"peerdevice": ROW[1], "peerport": "Ethernet124"}},
+}
+
+
+def broken(number: int, fault: str, verdicts: str, checks: str, message: str) -> Case:
+    """The switch that is broken as the `number`th: it is healthy before and afterwards."""
+    begin = EVERY_S * number
+    lossless, lossy = verdicts.split()
+    return Case(f"{fault},from={begin}s,until={begin + EVERY_S}s", lossless, lossy, frozenset(checks.split()), message,
+                HOP_BY_HOP)
+
+
+CASES = [
+    broken(1, f"xoff-not-sent@{ROW[1]}:Ethernet124", "FAIL PASS",
+           "hop-back-pressure back-pressure held-within-buffer held-frames-drained",
+           f"{ROW[1]} Ethernet124 priority 3: expected more than 0 PFC frames sent out of Ethernet124 to hold "),
+    broken(2, f"headroom-missing@{ROW[1]}:Ethernet124", "FAIL PASS", "held-frames-drained",
+           f"{ROW[0]} Ethernet0 priority 3: expected all ... frames received once the storm had stopped, got "),
+    broken(3, f"xoff-wrong-priority@{ROW[0]}:Ethernet124", "PASS FAIL", "hop-no-other-back-pressure",
+           f"{ROW[0]} Ethernet124 priority 0: expected 0 PFC frames sent out of Ethernet124 to {ROW[1]}, got "),
+    broken(4, f"pfc-not-counted@{ROW[2]}:Ethernet120", "FAIL PASS", "hop-pause-counted",
+           f"{ROW[1]} Ethernet124 priority 3: expected ... PFC frames of {ROW[1]} counted by {ROW[2]} Ethernet120, "),
+]
+
+
+class RowBench:
+    """Carries out HOP-1 with the suite's own steps."""
+
+    def __init__(self, testbed: dict[str, object], changed: ExitStack) -> None:
+        self.clock = EndpointClock(testbed["clock"]["url"])
+        hosts = {name: OpenSsh(testbed["switches"][name], name) for name in ROW}
+        self._duts = {name: KnownDut(host) for name, host in hosts.items()}
+        ports = [ConnectedPort(name, f"Ethernet{4 * port}", f"snappi-vtb-{3 + port // 2}",
+                               f"127.1.0.{3 + port // 2};{1 + number};{1 + port % 2}", 100_000)
+                 for number, name in enumerate(ROW) for port in range(4)]
+        facts = LabFacts({"conf-name": "vtb-chain", "duts": list(ROW)}, self._duts.__getitem__, ports, CABLES)
+        self.plan = plan_device(facts, ROW[0], Wish())
+        self._api = snappi.api(location=testbed["otg"]["url"])
+        for name, host in hosts.items():
+            changed.callback(host.close)
+            self._duts[name].lease = changed.enter_context(Journal(host, "broken").watchdog_stopped())
+
+    def judge(self) -> Outcome:
+        """The row as it is now, after a preflight of its first switch."""
+        others = {name: dut for name, dut in self._duts.items() if name != ROW[0]}
+        lab = self.plan.lab(self._duts[ROW[0]], self._api, self.clock, others)
+        return Qualifier(lab).qualify(HOP_BY_HOP, targets(HOP_BY_HOP, self.plan.subject)[0])
+
+
+@pytest.fixture(name="bench", scope="module")
+def fixture_bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RowBench]:
+    """For vtb-chain with all these faults."""
+    folder = tmp_path_factory.mktemp("row")
+    with broken_testbed(folder, [one.fault for one in CASES], name="vtb-chain") as testbed, ExitStack() as changed:
+        yield RowBench(testbed, changed)
+
+
+def test_a_healthy_row_passes_with_the_documented_checks(bench: RowBench) -> None:
+    assert bench.clock.now() < EVERY_S
+    outcome = bench.judge()
+    assert [message for verdict in outcome.verdicts for message in verdict.messages] == []
+    assert {verdict.status for verdict in outcome.verdicts} == {Status.PASS}
+    made = {check.name for verdict in outcome.verdicts for check in verdict.checks}
+    assert made == documented_checks(ROOT / "docs/testplan/hop-back-pressure.md", "HOP-1")
+    assert outcome.evidence["hops"] == list(ROW)
+
+
+@pytest.mark.parametrize("expected", CASES, ids=lambda one: one.name)
+def test_a_broken_switch_in_the_row_is_told(bench: RowBench, expected: Case) -> None:
+    begin = EVERY_S * (1 + CASES.index(expected))
+    bench.clock.sleep(begin - bench.clock.now())
+    compare(bench.judge(), expected)
+    assert bench.clock.now() < begin + EVERY_S, "the run outlasted the fault"
+
+
+def test_the_faults_are_those_that_the_documentation_names() -> None:
+    assert {one.name for one in CASES} == documented_faults("HOP")
+
+
+def test_the_page_is_there() -> None:
+    assert Path(ROOT / "docs/testplan/hop-back-pressure.md").is_file()

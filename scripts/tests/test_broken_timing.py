@@ -1,0 +1,286 @@
+"""The families TIME, SENT and FLAP on broken switches: one virtual testbed, every check of every case failed by some
+port, and a healthy port that passes all of them."""
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from scripts.tests.broken import (
+    HEALTHY_RX,
+    ROOT,
+    SWITCH,
+    Bench,
+    Case,
+    broken_testbed,
+    compare,
+    documented_checks,
+    documented_faults,
+    watchdog_stopped,
+)
+from tests.common.pfc.capture import Capture, read_capture
+from tests.common.pfc.case import PlanCase, Target
+from tests.common.pfc.families import flap, sent, timing, timing_storms
+from tests.common.pfc.measurement import Subject
+from tests.common.pfc.verdict import Status
+
+FILE = "wrongly.py"
+FILES = {FILE: '''
+from dataclasses import replace
+
+from virtual_testbed.dataplane.hooks import Fault
+
+
+class _Sent(Fault):
+    """Pause frames that enable the priority of the scope are sent with other bytes."""
+
+    changes = {}
+
+    def emitted(self, frame):
+        wrong = bytearray(frame)
+        for at, byte in self.changes.items():
+            wrong[at] = byte
+        return bytes(wrong) if frame[17] >> self.scope.priority & 1 else frame
+
+
+class Odd(_Sent):
+    """From a group address; with a reserved bit, a time for a priority that is not enabled, and a padding of ones."""
+
+    name = "odd"
+    changes = {6: 0x03, 16: 1, 19: 5, 59: 1}
+
+
+class OtherDestination(_Sent):
+    """To 01:80:C2:00:00:02."""
+
+    name = "other-destination"
+    changes = {5: 2}
+
+
+class OtherType(_Sent):
+    """With ether type 0x8809."""
+
+    name = "other-type"
+    changes = {13: 9}
+
+
+class OtherCode(_Sent):
+    """With operation code 0x0102."""
+
+    name = "other-code"
+    changes = {15: 2}
+
+
+class Sluggish(Fault):
+    """Pauses last eight times too long, every other frame is dropped, pauses received are counted by half."""
+
+    name = "sluggish"
+
+    def parse(self, frame, reading):
+        return replace(reading, pauses=tuple((number, min(8 * quanta, 0xFFFF)) for number, quanta in reading.pauses))
+
+    def drop_one_in(self, queue, lossless, frames):
+        return 2
+
+    def published(self, key, fields):
+        return {name: str(int(value) // 2) if "PFC" in name and name.endswith("_RX_PKTS") else value
+                for name, value in fields.items()}
+
+
+class Rising(Fault):
+    """With each poll a drop and a pause are counted that never were; one in four frames is dropped."""
+
+    name = "rising"
+
+    def published(self, key, fields):
+        self.polls = getattr(self, "polls", 0) + 1
+        wrong = ("SAI_PORT_STAT_IF_OUT_DISCARDS", "SAI_PORT_STAT_PFC_0_RX_PKTS")
+        return {name: str(int(value) + self.polls) if name in wrong else value for name, value in fields.items()}
+
+    def drop_one_in(self, queue, lossless, frames):
+        return 4
+'''}
+PAGES = {"TIME": "time-pauses.md", "SENT": "sent-pause-frames.md", "FLAP": "flap-link.md"}
+PLANS = (*timing.CASES, *sent.CASES, *flap.CASES)
+
+
+@dataclass(frozen=True)
+class OneCase(Case):
+    """A case about one priority is carried out for the one that the fault names, and on `ports` (port under test, tx
+    port) where others than usual are given: both broken, or both kept from other cases."""
+
+    ports: tuple[str, str] | None = None
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """Port under test and tx port."""
+        return self.ports or super().pair
+
+    def target(self, subject: Subject) -> Target:
+        """The priorities under test."""
+        own = super().target(subject)
+        return (4,) if len(own) == 1 and "priority=4" in self.fault else own
+
+
+def case(plan: PlanCase, fault: str, verdicts: str, checks: str, message: str) -> OneCase:
+    """`verdicts`: lossless and lossy."""
+    lossless, lossy = verdicts.split()
+    return OneCase(fault, lossless, lossy, frozenset(checks.split()), f"{SWITCH} {message}", plan)
+
+
+def on(ports: tuple[str, str], *cases: OneCase) -> list[OneCase]:
+    """These cases on other ports than usual."""
+    return [replace(one, ports=ports) for one in cases]
+
+
+LENGTH, RATE, ZERO, THROTTLED, STORMS = (
+    timing.PAUSE_LENGTH, timing.PAUSE_RATE, timing.ZERO_RESUMES, timing.THROTTLED, timing_storms.STORMS)
+ONE, ALL = sent.SINGLE, sent.SEVERAL
+RISING = f"{FILE}:Rising@Ethernet28"
+SLUGGISH, UNASKED = f"{FILE}:Sluggish@Ethernet24", "pfc-unasked@Ethernet96,priority=0,period_ms=1000"
+BOTH = "Ethernet24", "Ethernet96"
+LOST = "clean-flow nothing-lost background-unaffected every-pause-counted no-other-back-pressure"
+OUTLIVES, APART = "pause-outlives-flap@Ethernet20", ("Ethernet20", "Ethernet92")  # its tx port is held for ever
+ODD, DESTINATION = f"{FILE}:Odd@Ethernet72,priority=3", f"{FILE}:OtherDestination@Ethernet72,priority=4"
+TYPE, CODE = f"{FILE}:OtherType@Ethernet76,priority=3", f"{FILE}:OtherCode@Ethernet76,priority=4"
+ODD_CHECKS, UNTAKEN = "source source-own enable-vector unused-times padding", "held-frames-drained"
+TIME_CASES = [
+    case(ZERO, "zero-quanta-ignored@Ethernet8", "FAIL PASS", "resumed-in-time every-pause-counted",
+         "Ethernet8 priority 3: expected at least ... frames received in pauses of 65535 quanta ended after 100.0 us "
+         "at 1500 a second, got "),
+    case(STORMS, "slow-response@Ethernet8", "FAIL PASS", "stopped-in-time",
+         "Ethernet8 priority 3: expected at most 21 frames received from the beginning of storm 1 to its end, got "),
+    case(ZERO, "pause-ignored@Ethernet4,priority=3", "FAIL PASS", "paused-long-enough",
+         "Ethernet4 priority 3: expected at most ... frames received in pauses of 65535 quanta ended after "),
+    case(LENGTH, "pause-short@Ethernet4,priority=4", "FAIL PASS", "paused-long-enough",
+         "Ethernet4 priority 4: expected at most ... frames received in pauses of 4096 quanta at 24000 a second, got "),
+    case(RATE, "pause-short@Ethernet4,priority=4", "FAIL PASS", "paused-long-enough",
+         "Ethernet4 priority 4: expected at most ... frames received in pauses of 16384 quanta at 2000 a second, got "),
+    case(STORMS, "xon-not-sent@Ethernet80,priority=3", "FAIL PASS", "sender-resumed nothing-lost",
+         "Ethernet0 priority 3: expected frames sent soon after storm 2, as XON lets the sender go before its pause "
+         "lapses, got 0"),
+    *on(
+        BOTH,
+        *(case(plan, SLUGGISH, "FAIL FAIL", f"{LOST} resumed-in-time", "Ethernet24 priority 3: expected at least ")
+          for plan in (ZERO, LENGTH, RATE)),
+        case(THROTTLED, SLUGGISH, "FAIL FAIL", f"{LOST} throughput", "Ethernet24 priority 0: expected at least "),
+        case(THROTTLED, UNASKED, "FAIL FAIL", f"{LOST} throughput",
+             "Ethernet24 priority 0: expected 0 PFC frames sent out of Ethernet96, got "),
+        case(STORMS, SLUGGISH, "FAIL FAIL", f"{LOST} resumed",
+             "Ethernet24 priority 3: expected at least ... frames received within 0.0020 s after storm 1, got "),
+    ),
+]
+SENT_CASES = [
+    case(ONE, "zero-source-sent@Ethernet68,priority=3", "FAIL PASS", "source source-own",
+         "Ethernet68: expected a unicast source that is not zero in all ... pause frames captured, got ... others, the "
+         "first with 00:00:00:00:00:00"),
+    case(ONE, "malformed-pfc-sent@Ethernet68,priority=4", "FAIL PASS", f"eight-times length {UNTAKEN}",
+         "Ethernet68: expected at least 60 bytes and their FCS in all ... got ... others, the first with 32 bytes"),
+    case(ONE, ODD, "FAIL PASS", ODD_CHECKS, "Ethernet72: expected an enable vector of some priorities, its upper "),
+    case(ONE, DESTINATION, "FAIL PASS", f"destination {UNTAKEN}",
+         "Ethernet72: expected 01:80:C2:00:00:01 as destination in all "),
+    case(ONE, TYPE, "FAIL PASS", f"ether-type {UNTAKEN}", "Ethernet76: expected ether type 0x8808 in all "),
+    case(ONE, CODE, "FAIL PASS", f"operation-code xoff-sent sent-as-counted {UNTAKEN}",
+         "Ethernet76: expected operation code 0x0101 in all "),
+    case(ONE, "xon-not-sent@Ethernet80,priority=3", "FAIL PASS", "xon-sent",
+         "Ethernet0 priority 3: expected XON, a time of 0, as the last pause frame once the storm had stopped, got a "
+         "time of 65535"),
+    case(ONE, "refresh-missing@Ethernet80,priority=4", "FAIL PASS", f"refreshed {UNTAKEN}",
+         "Ethernet0 priority 4: expected each XOFF followed by a pause frame within its time (65535 quanta: 335.54 us"),
+    case(ONE, "xoff-wrong-priority@Ethernet84,priority=3", "PASS FAIL", "no-other-enabled",
+         "Ethernet0 priority 0: expected 0 pause frames captured at Ethernet84 that enable it, got "),
+    case(ONE, "xoff-not-sent@Ethernet84,priority=4", "FAIL PASS", f"xoff-sent {UNTAKEN}",
+         "Ethernet0 priority 4: expected XOFF captured at Ethernet84, got 0"),
+    case(ALL, "zero-source-sent@Ethernet68,priority=3", "FAIL PASS", f"source source-own eight-times length {UNTAKEN}",
+         "Ethernet68: expected eight pause times in all "),
+    case(ALL, ODD, "FAIL PASS", f"{ODD_CHECKS} destination {UNTAKEN}", "Ethernet72: expected nothing but zero behind "),
+    case(ALL, TYPE, "FAIL PASS", f"ether-type operation-code xoff-sent sent-as-counted {UNTAKEN}",
+         "Ethernet76: expected operation code 0x0101 in all "),
+    case(ALL, "xon-not-sent@Ethernet80,priority=3", "FAIL PASS", f"xon-sent refreshed {UNTAKEN}",
+         "Ethernet0 priority 3: expected XON, a time of 0, as the last pause frame once the storm had stopped"),
+    case(ALL, "xoff-wrong-priority@Ethernet84,priority=3", "FAIL FAIL", f"no-other-enabled xoff-sent {UNTAKEN}",
+         "Ethernet0 priority 0: expected 0 pause frames captured at Ethernet84 that enable it, got "),
+]
+RISEN = "clean-flow pause-ended-with-link flows-after-flap tx-drop-while-down no-pause-counted-after"
+FLAP_CASES = [  # the last ones leave a port shut for ever, whose frames fill the switch
+    case(flap.QUIET, "watchdog-false-alarm@Ethernet28", "FAIL FAIL", f"{RISEN} no-storm-detected",
+         "Ethernet28 priority 3: expected 0 storms detected around a flap without a storm, got "),
+    case(flap.QUIET, RISING, "FAIL FAIL", f"{RISEN} no-storm-detected", "Ethernet28: expected TX_DRP of "),
+    *(case(plan, RISING, "FAIL FAIL", RISEN, "Ethernet28: expected TX_DRP of ")
+      for plan in (flap.IN_STORM, flap.SHUTDOWN)),
+    *on(
+        APART,
+        *(case(plan, OUTLIVES, "FAIL PASS", "pause-ended-with-link",
+               "Ethernet20 priority 3: expected all ... frames received once the link was up again, without a storm, "
+               "got 0")
+          for plan in (flap.IN_STORM, flap.SHUTDOWN)),
+    ),
+]
+CASES = [*TIME_CASES, *SENT_CASES, *FLAP_CASES]
+PAIRS = list(dict.fromkeys(one.pair for one in CASES))
+CASES.sort(key=lambda broken: PAIRS.index(broken.pair))  # a case begins with the counters that its pair's last one left
+
+
+@pytest.mark.parametrize(("family", "cases"), [("TIME", TIME_CASES), ("SENT", SENT_CASES), ("FLAP", FLAP_CASES)])
+def test_every_fault_that_the_documentation_calls_caught_is_here(family: str, cases: list[OneCase]) -> None:
+    assert {one.name for one in cases} - {FILE} == documented_faults(family)
+
+
+@pytest.mark.parametrize("plan", PLANS, ids=lambda plan: plan.plan_id)
+def test_every_check_of_every_case_is_failed_by_some_switch(plan: PlanCase) -> None:
+    documented = documented_checks(ROOT / "docs/testplan" / PAGES[plan.family], plan.plan_id)
+    failed = {check for one in CASES if one.plan is plan for check in one.checks}
+    if plan.family != "TIME":  # its own faults drop no frame without a storm; PFC-1's do, and `clean-flow` is the same
+        failed |= {"clean-flow"}
+    assert failed == documented
+
+
+@pytest.fixture(name="bench", scope="module")
+def fixture_bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    """A testbed with all these faults, its watchdog stopped."""
+    folder = tmp_path_factory.mktemp("timing")
+    with broken_testbed(folder, [one.fault for one in CASES], FILES) as testbed, watchdog_stopped(testbed) as bench:
+        yield bench
+
+
+@pytest.mark.parametrize("plan", PLANS, ids=lambda plan: plan.plan_id)
+def test_a_healthy_port_passes(bench: Bench, plan: PlanCase) -> None:
+    outcome = bench.judge(Case(f"none@{HEALTHY_RX}", "PASS", "PASS", frozenset(), "", plan))
+    assert [message for verdict in outcome.verdicts for message in verdict.messages] == []
+    assert {verdict.status for verdict in outcome.verdicts} == {Status.PASS}
+    made = {check.name for verdict in outcome.verdicts for check in verdict.checks}
+    documented = documented_checks(ROOT / "docs/testplan" / PAGES[plan.family], plan.plan_id)
+    if plan.family == "FLAP":
+        documented |= documented_checks(next((ROOT / "docs/testplan").glob("pfc-1-*.md")), "PFC-1")
+    assert made == documented
+
+
+@pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed: only scapy has read the capture")
+def test_tshark_reads_the_same_in_a_capture(bench: Bench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Wireshark's dissector, on the bytes that scapy read."""
+    kept: list[bytes] = []
+
+    def keep(data: bytes) -> Capture:
+        kept.append(data)
+        return read_capture(data)
+
+    monkeypatch.setattr(sent, "read_capture", keep)
+    bench.judge(OneCase("none@Ethernet12", "PASS", "PASS", frozenset(), "", ALL))
+    file, capture = tmp_path / "sent.pcap", read_capture(kept[0])
+    file.write_bytes(kept[0])
+    times = [f"macc.cbfc.pause_time.c{priority}" for priority in range(8)]
+    fields = ["eth.dst", "eth.src", "eth.type", "macc.opcode", "macc.cbfc.enbv", *times]
+    command = ["tshark", "-r", str(file), "-T", "fields", *(word for field in fields for word in ("-e", field))]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    read = [re.split("\t", line) for line in printed.splitlines()]
+    ours = [(frame.destination, frame.source, frame.ether_type, frame.operation_code, frame.enable_vector, *frame.times)
+            for frame in capture.control]
+    assert [(row[0], row[1], *(int(text, 0) for text in row[2:])) for row in read] == ours
+
+
+@pytest.mark.parametrize("broken", CASES, ids=lambda broken: f"{broken.plan.plan_id}-{broken.name}")
+def test_every_fault_is_caught_and_nothing_else(bench: Bench, broken: OneCase) -> None:
+    compare(bench.judge(broken), broken)

@@ -1,0 +1,189 @@
+"""The watchdog's cases on switches whose watchdog is broken: one virtual testbed for all."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from scripts.tests.broken import (
+    HEALTHY_RX,
+    HEALTHY_TX,
+    ROOT,
+    SWITCH,
+    Bench,
+    Case,
+    Testbed,
+    broken_testbed,
+    compare,
+    documented_checks,
+    documented_faults,
+    watchdog_stopped,
+)
+from tests.common.pfc.case import PlanCase
+from tests.common.pfc.dut import parse_config_db
+from tests.common.pfc.families.watchdog import CASES as PLAN
+from tests.common.pfc.families.watchdog_actions import DROP_SEVERAL, DROP_SINGLE, FORWARD_ALL, MIXED_SPEED
+from tests.common.pfc.families.watchdog_buffer import BUFFER_CHANGED
+from tests.common.pfc.families.watchdog_ports import DROP_ALL_TO_ALL, FORWARD_ALL_TO_ALL
+from tests.common.pfc.families.watchdog_quiet import QUIET
+from tests.common.pfc.families.watchdog_timers import ON_TRAFFIC
+from tests.common.pfc.journal import READ_CONFIG
+from tests.common.pfc.verdict import Status
+
+PAGE = ROOT / "docs/testplan/wd-watchdog.md"
+
+
+@dataclass(frozen=True)
+class Wreck(Case):
+    """A pair of ports that are broken in several ways."""
+
+    ports: tuple[str, str] = (HEALTHY_RX, HEALTHY_TX)
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """Port under test and tx port."""
+        return self.ports
+
+
+FILES = {  # ways of being broken that nobody reported; they show that a check can fail
+    "nervous.py": '''
+from dataclasses import replace
+
+from virtual_testbed.dataplane.hooks import Fault
+
+
+class Nervous(Fault):
+    """The watchdog sees a storm on each queue, always."""
+
+    name = "nervous"
+
+    def watchdog_sees(self, queue, sample):
+        return replace(sample, pfc_rx=sample.time_ps, on2off=0, paused=True)
+
+
+class Hasty(Fault):
+    """A storm is detected at once."""
+
+    name = "hasty"
+
+    def watchdog_detection_ms(self, queue, detection_ms):
+        return 1
+''',
+}
+# Each pair has what can be told apart in one run.
+BLIND, NERVOUS = ("Ethernet4", HEALTHY_TX), ("Ethernet8", "Ethernet80")
+FALSE_ALARM, LATE, HASTY = ("Ethernet12", HEALTHY_TX), ("Ethernet16", HEALTHY_TX), ("Ethernet20", HEALTHY_TX)
+LEAKS, WIDE = ("Ethernet24", HEALTHY_TX), ("Ethernet28", HEALTHY_TX)
+FAULTS = (
+    "watchdog-blind@Ethernet4", "pfc-not-counted@Ethernet4", "lossless-dropped@Ethernet4,one_in=4",
+    "lossy-dropped@Ethernet4,one_in=4", "watchdog-never-restores@Ethernet8", "nervous.py:Nervous@Ethernet80",
+    "lossless-dropped@Ethernet80,one_in=4",
+    "watchdog-false-alarm@Ethernet12", "watchdog-late@Ethernet16", "nervous.py:Hasty@Ethernet20",
+    "watchdog-leaks@Ethernet24", "watchdog-uncounted@Ethernet24,only=storms", "watchdog-wide@Ethernet28",
+    "watchdog-uncounted@Ethernet28,only=frames",
+)
+
+
+def wreck(ports: tuple[str, str], plan: PlanCase, verdicts: str, checks: str, message: str) -> Wreck:
+    """`verdicts`: lossless and lossy."""
+    lossless, lossy = verdicts.split()
+    return Wreck("", lossless, lossy, frozenset(checks.split()), f"{SWITCH} {message}", plan, ports)
+
+
+BLIND_ACTION = ("storm-detected storm-counted sender-not-held no-back-pressure frames-counted restoration-counted "
+                "resumed background-unaffected clean-flow")
+BLIND_PORTS = ("stormed-queues stormed-queues-later storms-counted sender-not-held no-back-pressure resumed"
+               " background-unaffected clean-flow")
+NERVOUS_ACTION = "no-other-storm restored restoration-counted frames-counted resumed"
+NERVOUS_PORTS = "stormed-queues stormed-queues-later restored storms-counted other-ports-unaffected"
+TIMES = "detection-time restoration-time storms-counted drops-counted"
+CASES = [
+    wreck(BLIND, DROP_SINGLE, "FAIL FAIL", f"{BLIND_ACTION} dropped-in-storm",
+          "Ethernet4 priority 3: expected the queue stormed in the storm, got operational"),
+    wreck(BLIND, DROP_SEVERAL, "FAIL FAIL", f"{BLIND_ACTION} dropped-in-storm",
+          "Ethernet4 priority 4: expected 0 frames from Ethernet4 to Ethernet64 received in the storm, got "),
+    wreck(BLIND, FORWARD_ALL, "FAIL FAIL", f"{BLIND_ACTION} forwarded-in-storm",
+          "Ethernet4 priority 3: expected all ... frames from Ethernet64 to Ethernet4 received in the storm, got 0"),
+    wreck(BLIND, QUIET, "FAIL FAIL", "every-pause-counted nothing-lost background-unaffected clean-flow",
+          "Ethernet4 priority 3: expected all ... frames from Ethernet64 to Ethernet4 received once all pauses were "),
+    wreck(BLIND, ON_TRAFFIC, "FAIL FAIL", f"{TIMES} background-unaffected clean-flow",
+          "Ethernet4 priority 3: expected 3 storms counted as detected and restored, got 0 and 0"),
+    wreck(BLIND, DROP_ALL_TO_ALL, "FAIL FAIL", f"{BLIND_PORTS} dropped-in-storm",
+          "Ethernet4: expected Ethernet4:3, Ethernet4:4 in storm, all others operational, got none"),
+    wreck(BLIND, FORWARD_ALL_TO_ALL, "FAIL FAIL", f"{BLIND_PORTS} forwarded-in-storm",
+          "Ethernet4 priority 3: expected at least ... frames from Ethernet68 to Ethernet4 sent in the storm, got "),
+    wreck(BLIND, BUFFER_CHANGED, "FAIL FAIL",
+          "detection-time storms-counted drops-counted background-unaffected clean-flow",
+          "Ethernet4 priority 3: expected detection 200 to 401 ms after the storm began (smaller threshold), got "),
+    wreck(NERVOUS, DROP_SINGLE, "FAIL PASS", f"{NERVOUS_ACTION} background-unaffected",
+          "Ethernet8 priority 3: expected the queue operational after the storm, got stormed"),
+    wreck(NERVOUS, FORWARD_ALL, "FAIL PASS", f"{NERVOUS_ACTION} forwarded-in-storm",
+          "Ethernet8 priority 3: expected 1 storm counted as restored, got 0"),
+    wreck(NERVOUS, QUIET, "FAIL PASS", "no-other-storm nothing-lost",
+          "Ethernet8: expected no storm on any other queue, got Ethernet80:3, Ethernet80:4"),
+    wreck(NERVOUS, ON_TRAFFIC, "FAIL PASS", f"{TIMES} no-other-storm",
+          "Ethernet8: expected no storm on any other queue, got Ethernet80:3, Ethernet80:4"),
+    wreck(NERVOUS, DROP_ALL_TO_ALL, "FAIL PASS", f"{NERVOUS_PORTS} resumed",
+          "Ethernet80: expected no queue in storm, all others operational, got Ethernet80:3, Ethernet80:4"),
+    wreck(NERVOUS, FORWARD_ALL_TO_ALL, "FAIL PASS", f"{NERVOUS_PORTS} forwarded-in-storm",
+          "Ethernet8: expected no queue in storm, all others operational, got Ethernet8:3, Ethernet8:4"),
+    wreck(FALSE_ALARM, QUIET, "FAIL PASS", "no-storm-detected nothing-lost",
+          "Ethernet12 priority 3: expected no storm detected in pauses that are shorter than a storm, got "),
+    wreck(LATE, ON_TRAFFIC, "FAIL PASS", "detection-time restoration-time storms-counted",
+          "Ethernet16 priority 3: expected detection 100 to 301 ms after the storm began (detection 100, restoration "
+          "400, polls 100 ms), got "),
+    wreck(HASTY, ON_TRAFFIC, "FAIL PASS", "detection-time",
+          "Ethernet20 priority 3: expected detection 400 to 801 ms after the storm began"),
+    wreck(LEAKS, DROP_SINGLE, "FAIL PASS", "dropped-in-storm frames-counted storm-counted restoration-counted",
+          "Ethernet24 priority 3: expected 0 frames from Ethernet64 to Ethernet24 received in the storm, got "),
+    wreck(WIDE, DROP_SINGLE, "FAIL FAIL", "background-unaffected frames-counted",
+          "Ethernet28 priority 0: expected all ... frames from Ethernet64 to Ethernet28 received in the storm, got 0"),
+]
+# Cases that are judged by the same code as another one, which then shows for both that a check can fail.
+AS = {DROP_SEVERAL: DROP_SINGLE, BUFFER_CHANGED: ON_TRAFFIC, MIXED_SPEED: DROP_SINGLE}
+HERE = [plan for plan in PLAN if plan is not MIXED_SPEED]  # vtb-t0 has ports of one speed only
+
+
+@pytest.mark.parametrize("plan", PLAN, ids=lambda plan: plan.plan_id)
+def test_every_check_of_every_test_case_is_failed_by_some_switch(plan: PlanCase) -> None:
+    alike = (plan, AS.get(plan))
+    failing = [one for one in CASES if one.plan in alike and "FAIL" in (one.lossless, one.lossy)]
+    failed = {check for one in failing for check in one.checks}
+    assert failed == documented_checks(PAGE, plan.plan_id)
+
+
+def test_every_fault_that_the_documentation_calls_caught_is_here() -> None:
+    assert documented_faults("WD") <= {fault.split("@")[0] for fault in FAULTS}
+
+
+@pytest.fixture(name="testbed", scope="module")
+def fixture_testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
+    """A testbed with all these faults."""
+    with broken_testbed(tmp_path_factory.mktemp("broken"), FAULTS, FILES) as testbed:
+        yield testbed
+
+
+@pytest.fixture(name="bench", scope="module")
+def fixture_bench(testbed: Testbed) -> Iterator[Bench]:
+    """For all ports."""
+    with watchdog_stopped(testbed) as bench:
+        yield bench
+
+
+@pytest.mark.parametrize("broken", CASES, ids=lambda broken: f"{broken.plan.plan_id}-{broken.pair[0]}")
+def test_every_fault_is_caught_and_nothing_else(bench: Bench, broken: Wreck) -> None:
+    compare(bench.judge(broken), broken)
+
+
+@pytest.mark.parametrize("plan", HERE, ids=lambda plan: plan.plan_id)
+def test_a_healthy_port_passes_every_test_case(bench: Bench, plan: PlanCase) -> None:
+    """With exactly the documented checks; the watchdog is stopped afterwards and polls as it was found."""
+    outcome = bench.judge(Case(f"none@{HEALTHY_RX}", "PASS", "PASS", frozenset(), "", plan))
+    assert [message for verdict in outcome.verdicts for message in verdict.messages] == []
+    assert {verdict.status for verdict in outcome.verdicts} == {Status.PASS}
+    made = {check.name for verdict in outcome.verdicts for check in verdict.checks}
+    assert made == documented_checks(PAGE, plan.plan_id)
+    assert bench.dut.lease is not None
+    text = bench.dut.ask({"config": READ_CONFIG})["config"]
+    assert parse_config_db(bench.dut.host, text)["PFC_WD"] == {"GLOBAL": bench.dut.lease.watchdog["GLOBAL"]}

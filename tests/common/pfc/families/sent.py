@@ -1,0 +1,91 @@
+"""SENT: the pause frames that the switch sends while a lossless priority is congested, as a traffic generator captured
+them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+from ..arithmetic import MAX_QUANTA, PAUSE_FRAME_BYTES, share_percent, storm_fps
+from ..capture import read_capture
+from ..case import PlanCase, Target
+from ..dut import DutCounters
+from ..preflight import Lab
+from ..procedure import Finding, Procedure, each_lossless, several_lossless
+from ..traffic import FlowPlan, Role, Traffic, pfc_frame
+from .sent_checks import STORM_LEAD_S, SentRun, judge, validity
+
+logger = logging.getLogger(__name__)
+
+SINGLE = PlanCase("sent-pauses-single", "SENT-1")
+SEVERAL = PlanCase("sent-pauses-several", "SENT-2")
+LOAD_PERCENT = 50
+FRAME_BYTES = 1024
+# A capture holds so many frames and no more, and a switch sends thousands of pauses a second: data and capture last no
+# longer than it takes to see XOFF, some refreshes and XON. By an exact clock 5 ms fill the buffer (100 Gb/s: 3 MB a
+# millisecond) and leave ten refreshes; other generators start late by up to a second.
+HOLD_EXACT_S = 0.005
+HOLD_S = 1.0
+REFRESHES = 2
+
+
+def carry_out(lab: Lab, case: PlanCase, target: Target, before: DutCounters | None) -> Finding:
+    """Congests the priorities of `target`, captures what the switch sends, and judges it."""
+    run = measure(lab, target, before)
+    invalid = validity(run)
+    return Finding([] if invalid else judge(run), invalid, run.evidence(), run.after)
+
+
+CASES: Mapping[PlanCase, Procedure] = {
+    SINGLE: Procedure(carry_out, each_lossless),
+    SEVERAL: Procedure(carry_out, several_lossless, "several lossless priorities"),
+}
+
+
+def measure(lab: Lab, target: Target, before: DutCounters | None) -> SentRun:
+    """Storm, capture, data; then the storm ends, held frames drain, and the capture ends.
+
+    Raises:
+        QualificationError: a step could not be done. No traffic runs on, however this ends.
+    """
+    traffic, tx_port = congesting_traffic(lab, target), lab.builder.port_name(lab.subject.pair.tx.port)
+    if before is None:
+        lab.clock.sleep(lab.ages.port_s)
+        before = lab.dut.counters()
+    lab.generator.push(traffic)
+    try:
+        lab.generator.start(traffic.names(Role.STORM))
+        lab.clock.sleep(STORM_LEAD_S)
+        lab.generator.capture([tx_port])
+        lab.generator.start(traffic.names(Role.TEST))
+        lab.generator.run_out(traffic.names(Role.TEST), hold_s(lab))
+        held = lab.generator.stats(traffic.flows)
+        logger.info("%s: storm stopped, held frames drain", lab.subject.where())
+        lab.generator.stop(traffic.names(Role.STORM))
+        lab.clock.sleep(hold_s(lab))
+        capture = read_capture(lab.generator.captured(tx_port))
+        drained = lab.generator.stats(traffic.flows)
+    finally:
+        lab.generator.stop()
+    lab.clock.sleep(lab.ages.port_s)
+    after = lab.dut.counters()
+    return SentRun(lab.subject, before, after, after, target, lab.builder.router_mac, capture, held, drained)
+
+
+def hold_s(lab: Lab) -> float:
+    """How long data runs, and how long it then takes to drain, in seconds of the lab's clock."""
+    return HOLD_EXACT_S if lab.clock.exact else HOLD_S
+
+
+def congesting_traffic(lab: Lab, target: Target) -> Traffic:
+    """A storm that holds the priorities of `target`, and data of these; the tx port's generator captures."""
+    name, fps = lab.builder.named, storm_fps(MAX_QUANTA, lab.subject.pair.speed_mbps, REFRESHES)
+    storm = FlowPlan(
+        name("Pause Storm"), Role.STORM, None, PAUSE_FRAME_BYTES, fps=fps, pause=pfc_frame(target, MAX_QUANTA)
+    )
+    share = share_percent(LOAD_PERCENT, len(target))
+    test = [
+        FlowPlan(name(f"Test Flow Prio {priority}"), Role.TEST, priority, FRAME_BYTES, share, seconds=hold_s(lab))
+        for priority in target
+    ]
+    return lab.builder.build([storm, *test], captured=[lab.subject.pair.tx.port])

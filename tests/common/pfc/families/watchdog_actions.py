@@ -1,0 +1,217 @@
+"""WD-1 to WD-3 and WD-9: what the watchdog's actions do to the traffic of a port in a pause storm."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from ..arithmetic import MAX_QUANTA, PAUSE_FRAME_BYTES, share_percent, storm_fps
+from ..case import PlanCase, Target
+from ..deviations import drops_what_comes_in
+from ..dut import DutCounters
+from ..errors import QualificationError
+from ..measurement import Subject
+from ..places import at_priority, flows_of, least_load, priority_of, required
+from ..ports import PortPair
+from ..preflight import SETTLE_S, Lab
+from ..procedure import Finding, Procedure, all_lossless, each_lossless, several_lossless
+from ..traffic import FlowPlan, FlowStats, Role, Traffic, pfc_frame
+from ..verdict import Check
+from ..watchdog import DROP, FORWARD, Timers, Watchdog, watching
+from .incast import faster_port
+from .watchdog_checks import (
+    Stats,
+    WatchdogRun,
+    all_received,
+    background,
+    detected,
+    invalid,
+    no_back_pressure,
+    restored,
+    way,
+)
+
+DATA_S = 2
+FRAME_BYTES = 1024
+TOWARDS_PERCENT, BACK_PERCENT = 45, 25  # of the line: all test (background) flows of one direction together
+FAST_PERCENT = 60  # of the line of a faster port: test traffic in the storm, more than the port under test could send
+
+DROP_SINGLE = PlanCase("watchdog-drop-single", "WD-1")
+DROP_SEVERAL = PlanCase("watchdog-drop-several", "WD-2")
+FORWARD_ALL = PlanCase("watchdog-forward", "WD-3")
+MIXED_SPEED = PlanCase("watchdog-mixed-speed", "WD-9")
+
+
+def carry_out(lab: Lab, case: PlanCase, target: Target, before: DutCounters | None) -> Finding:
+    """A storm without data; when it must have been detected, data both ways; after restoration the same again."""
+    pair, timers = lab.subject.pair, Timers(FORWARD if case is FORWARD_ALL else DROP)
+    before = settled(lab, target, before)
+    traffic = lab.builder.build([pause_storm(lab, target), *data_flows(lab, target)])
+    lab.generator.push(traffic)
+    with watching(lab.dut, (pair.rx.port, pair.tx.port), lab.subject.qos.lossless) as watchdog:
+        watchdog.start(timers)
+        try:
+            run = _storm(lab, traffic, watchdog, (before, target, timers))
+        finally:
+            lab.generator.stop()
+    wrong = invalid(run)
+    return Finding([] if wrong else list(judge(run)), wrong, run.evidence(), run.last_counters())
+
+
+def carry_out_from_faster(lab: Lab, case: PlanCase, target: Target, before: DutCounters | None) -> Finding:
+    """The same with a faster tx port.
+
+    Raises:
+        QualificationError: there is none.
+    """
+    faster = faster_port(lab.subject)
+    if faster is None:
+        raise QualificationError(f"{lab.subject.where()}: {case.plan_id} needs {NEEDS_FASTER}")
+    subject = replace(lab.subject, pair=PortPair(lab.subject.pair.rx, faster))
+    return carry_out(replace(lab, subject=subject), case, target, before)
+
+
+def _all_from_faster(subject: Subject) -> list[Target]:
+    """All lossless priorities, where data may enter by a faster port."""
+    return [subject.qos.lossless] if faster_port(subject) else []
+
+
+NEEDS_FASTER = "a port for data to enter by that is faster than the port under test, on another traffic generator"
+CASES: Mapping[PlanCase, Procedure] = {
+    DROP_SINGLE: Procedure(carry_out, each_lossless),
+    DROP_SEVERAL: Procedure(carry_out, several_lossless, "several lossless priorities"),
+    FORWARD_ALL: Procedure(carry_out, all_lossless),
+}
+MIXED_CASES: Mapping[PlanCase, Procedure] = {
+    MIXED_SPEED: Procedure(carry_out_from_faster, _all_from_faster, NEEDS_FASTER),
+}
+
+
+def settled(lab: Lab, target: Target, before: DutCounters | None) -> DutCounters:
+    """Counters with everything in them that came before.
+
+    Raises:
+        QualificationError: no DSCP value reaches a priority that is to be tested.
+    """
+    qos = lab.subject.qos
+    for priority in target:
+        if priority not in qos.dscps:
+            raise QualificationError(
+                f"{qos.where(priority)}: no DSCP value reaches it, DSCP_TO_TC_MAP|{qos.dscp_map} leads to"
+                f" {list(qos.reachable)} only"
+            )
+    if before is None:
+        lab.clock.sleep(lab.ages.port_s)
+        before = lab.dut.counters()
+    return before
+
+
+def pause_storm(lab: Lab, target: Target) -> FlowPlan:
+    """Pause frames for these priorities, twice as many as hold them, until they are stopped."""
+    fps = storm_fps(MAX_QUANTA, lab.subject.pair.speed_mbps)
+    frame = pfc_frame(target, MAX_QUANTA)
+    return FlowPlan(lab.builder.named("Pause Storm"), Role.STORM, None, PAUSE_FRAME_BYTES, fps=fps, pause=frame)
+
+
+def data_flows(lab: Lab, target: Target) -> list[FlowPlan]:
+    """Test flows of these priorities and background of every other one, towards the port under test and back. From a
+    faster port more test traffic enters than could leave, none goes back, and there are CLEAN flows of as much as can
+    leave, for after the storm."""
+    others = tuple(other for other in lab.subject.qos.reachable if other not in target)
+    rx, tx = lab.subject.pair.rx, lab.subject.pair.tx
+    fitting = TOWARDS_PERCENT * rx.speed_mbps // tx.speed_mbps
+    towards, back = (tx.port, rx.port), (rx.port, tx.port)
+    kinds = [("Background", Role.BACKGROUND, others, towards, fitting)]
+    if tx.speed_mbps == rx.speed_mbps:
+        kinds += [
+            ("Test", Role.TEST, target, towards, fitting),
+            ("Test Back", Role.TEST, target, back, BACK_PERCENT),
+            ("Background Back", Role.BACKGROUND, others, back, BACK_PERCENT),
+        ]
+    else:
+        kinds += [("Test", Role.TEST, target, towards, FAST_PERCENT), ("Later", Role.CLEAN, target, towards, fitting)]
+    return [
+        FlowPlan(lab.builder.named(f"{kind} Flow Prio {priority}"), role, priority, FRAME_BYTES,
+                 share_percent(percent, len(priorities)), seconds=DATA_S, enters=enters, leaves=leaves)
+        for kind, role, priorities, (enters, leaves), percent in kinds
+        for priority in priorities
+    ]
+
+
+def after_the_storm(traffic: Traffic) -> list[str]:
+    """Names of the data flows that are sent when the queues work again: all that the port under test can send."""
+    later = traffic.names(Role.CLEAN)
+    return traffic.names(Role.BACKGROUND) + (later or traffic.names(Role.TEST))
+
+
+def _storm(
+    lab: Lab, traffic: Traffic, watchdog: Watchdog, run: tuple[DutCounters, Target, Timers]
+) -> WatchdogRun:
+    """The storm, data in it, its end, and the same data again."""
+    before, target, timers = run
+    lab.generator.start(traffic.names(Role.STORM))
+    lab.clock.sleep(timers.latest_detection_s + SETTLE_S)
+    _send(lab, traffic.names(Role.TEST, Role.BACKGROUND))
+    lab.clock.sleep(lab.ages.port_s)
+    stormed, during = lab.generator.stats(traffic.flows), watchdog.counters()
+    lab.generator.stop(traffic.names(Role.STORM))
+    lab.clock.sleep(timers.latest_restoration_s + SETTLE_S)
+    over = lab.generator.stats(traffic.names(Role.STORM))
+    again = after_the_storm(traffic)
+    _send(lab, again)
+    lab.clock.sleep(lab.ages.port_s)
+    resumed = lab.generator.stats(again)
+    phases: dict[str, Stats] = {"stormed": stormed, "over": over, "resumed": resumed}
+    storm_s = timers.latest_detection_s + SETTLE_S + DATA_S
+    return WatchdogRun(
+        lab.subject, before, during, watchdog.stop(), target, timers, watchdog.queues, storm_s, phases
+    )
+
+
+def _send(lab: Lab, names: list[str]) -> None:
+    lab.generator.start(names)
+    lab.generator.run_out(names, DATA_S)
+
+
+def judge(run: WatchdogRun) -> Iterator[Check]:
+    """All checks of a run that was a measurement."""
+    yield from detected(run)
+    yield from _acted(run)
+    yield from background(run)
+    yield from no_back_pressure(run)
+    yield from restored(run)
+    yield from _frames_counted(run)
+    yield from all_received("resumed", run, run.phases["resumed"].values(), "after the storm")
+
+
+def _acted(run: WatchdogRun) -> Iterator[Check]:
+    """`drop`: no frame of a stormed priority gets out by the port or in; `forward`: all do. The sender is not held."""
+    for flow in flows_of(run.phases["stormed"].values(), Role.TEST):
+        place, least = at_priority(run.subject, priority_of(flow)), least_load(run.subject, flow.plan)
+        if _is_dropped(run, flow):
+            expected = f"0 frames {way(run, flow)} received in the storm"
+            yield required("dropped-in-storm", place, flow.frames_rx == 0, expected, flow.frames_rx)
+        else:
+            yield from all_received("forwarded-in-storm", run, [flow], "in the storm")
+        expected = f"at least {least} frames {way(run, flow)} sent in the storm"
+        yield required("sender-not-held", place, flow.frames_tx >= least, expected, flow.frames_tx)
+
+
+def _is_dropped(run: WatchdogRun, flow: FlowStats) -> bool:
+    """Whether the action has to drop a test flow."""
+    comes_in = flow.plan.enters == run.subject.pair.rx.port
+    return run.timers.action == DROP and (not comes_in or drops_what_comes_in(run.subject.asic))
+
+
+def _frames_counted(run: WatchdogRun) -> Iterator[Check]:
+    """Each frame of the stormed priorities in the storm was counted: as sent or dropped by the queue, or as taken or
+    dropped where it came in. No other frame was; so these numbers are exact."""
+    for flow in flows_of(run.phases["stormed"].values(), Role.TEST):
+        priority = priority_of(flow)
+        row = run.gained(run.queue(priority), run.after.watchdog)
+        comes_in = flow.plan.enters == run.subject.pair.rx.port
+        seen = (row.rx_ok, row.rx_dropped) if comes_in else (row.tx_ok, row.tx_dropped)
+        due = (0, flow.frames_tx) if _is_dropped(run, flow) else (flow.frames_tx, 0)
+        expected = f"{due[0]}/{due[1]} in `pfcwd show stats` {'RX' if comes_in else 'TX'} OK/DROP"
+        met = seen == due
+        yield required("frames-counted", at_priority(run.subject, priority), met, expected, f"{seen[0]}/{seen[1]}")

@@ -1,0 +1,141 @@
+"""WD-4: pauses that are shorter than a storm, on running traffic, leave the watchdog quiet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+
+from ..arithmetic import MAX_QUANTA, PAUSE_FRAME_BYTES, holding_fps, share_percent, storm_fps
+from ..case import PlanCase, Target
+from ..dut import DutCounters
+from ..places import COUNT_TOLERANCE, at_priority, flows_of, needed, required
+from ..preflight import SETTLE_S, Lab
+from ..procedure import Finding, Procedure, all_lossless
+from ..traffic import FlowPlan, Role, Traffic, pfc_frame
+from ..validity import counters_kept, links_kept, unmet
+from ..verdict import Check
+from ..watchdog import DROP, STORMED, Timers, Watchdog, watching
+from .watchdog_actions import FRAME_BYTES, settled
+from .watchdog_checks import (
+    WatchdogRun,
+    all_received,
+    background,
+    load_applied,
+    lossy_in_background,
+    no_other_storm,
+)
+
+QUIET = PlanCase("watchdog-quiet", "WD-4")
+LEAD_S = 3.0  # data runs that long before the first pause; within this time the watchdog is started
+LONG_STORMS, LONG_SHARE = 2, 0.95  # each is that share of the shortest time in which a storm may be detected
+LONG_GAP_S = 0.2
+BURSTS, BURST_S, BURST_CYCLE_S = 6, 0.05, 0.15
+SINGLES, SINGLE_CYCLE_S = 30, 0.01  # pause frames one by one, each of which lapses
+LOAD_PERCENT = 1  # of the line, test and background each: what a pause held drains at once, so that each pause is one
+TAIL_S = 1.0  # data goes on after the last pause
+
+
+def carry_out(lab: Lab, case: PlanCase, target: Target, before: DutCounters | None) -> Finding:
+    """Data; the watchdog is started while it runs; short pauses; the data ends and everything must have arrived."""
+    before = settled(lab, target, before)
+    pair, timers = lab.subject.pair, Timers(DROP)
+    storms = _storms(lab, target, timers)
+    ends = max(_end_s(lab, storm) for storm in storms)
+    traffic = lab.builder.build([*storms, *_data(lab, target, LEAD_S + ends + TAIL_S)])
+    lab.generator.push(traffic)
+    with watching(lab.dut, (pair.rx.port, pair.tx.port), lab.subject.qos.lossless) as watchdog:
+        try:
+            run = _pauses(lab, traffic, watchdog, (before, target, timers, ends))
+        finally:
+            lab.generator.stop()
+    wrong = _invalid(run)
+    return Finding([] if wrong else list(judge(run)), wrong, run.evidence(), run.last_counters())
+
+
+CASES: Mapping[PlanCase, Procedure] = {QUIET: Procedure(carry_out, all_lossless)}
+
+
+def _storms(lab: Lab, target: Target, timers: Timers) -> list[FlowPlan]:
+    """The pauses, from the longest to single frames, each at its time."""
+    speed_mbps, frame = lab.subject.pair.speed_mbps, pfc_frame(target, MAX_QUANTA)
+    fps = storm_fps(MAX_QUANTA, speed_mbps)
+    shortest_ms, _ = timers.detection_bounds_ms(lab.subject.asic, Fraction(0))
+    long_s = float(shortest_ms) / 1000 * LONG_SHARE
+    times = [(n * (long_s + LONG_GAP_S), long_s) for n in range(LONG_STORMS)]
+    first_s = LONG_STORMS * (long_s + LONG_GAP_S)
+    times += [(first_s + n * BURST_CYCLE_S, BURST_S) for n in range(BURSTS)]
+    storms = [
+        FlowPlan(lab.builder.named(f"Pause Storm {number}"), Role.STORM, None, PAUSE_FRAME_BYTES, fps=fps,
+                 frames=int(fps * seconds), delay_ns=round(start_s * 1e9), pause=frame)
+        for number, (start_s, seconds) in enumerate(times)
+    ]
+    delay_ns = round((first_s + BURSTS * BURST_CYCLE_S) * 1e9)
+    single = FlowPlan(lab.builder.named("Single Pauses"), Role.STORM, None, PAUSE_FRAME_BYTES,
+                      fps=round(1 / SINGLE_CYCLE_S), frames=SINGLES, delay_ns=delay_ns, pause=frame)
+    return [*storms, single]
+
+
+def _end_s(lab: Lab, storm: FlowPlan) -> float:
+    """When a storm is over, pauses and all, in seconds after the first one's beginning."""
+    lapse_s = float(1 / holding_fps(MAX_QUANTA, lab.subject.pair.speed_mbps))
+    return storm.delay_ns / 1e9 + (storm.frames or 0) / (storm.fps or 1) + lapse_s
+
+
+def _data(lab: Lab, target: Target, seconds: float) -> list[FlowPlan]:
+    """Test flows of the paused priorities and background of all others, towards the port under test."""
+    others = tuple(other for other in lab.subject.qos.reachable if other not in target)
+    return [
+        FlowPlan(lab.builder.named(f"{kind} Flow Prio {priority}"), role, priority, FRAME_BYTES,
+                 share_percent(LOAD_PERCENT, len(priorities)), seconds=seconds)
+        for kind, role, priorities in (("Test", Role.TEST, target), ("Background", Role.BACKGROUND, others))
+        for priority in priorities
+    ]
+
+
+def _pauses(
+    lab: Lab, traffic: Traffic, watchdog: Watchdog, run: tuple[DutCounters, Target, Timers, float]
+) -> WatchdogRun:
+    """Data, the watchdog's start, the pauses, the end of the data."""
+    before, target, timers, ends_s = run
+    data = traffic.names(Role.TEST, Role.BACKGROUND)
+    lab.generator.start(data)
+    began = lab.clock.now()
+    lab.clock.sleep(SETTLE_S)
+    watchdog.start(timers)
+    lab.clock.sleep(max(0.0, LEAD_S - (lab.clock.now() - began)))
+    lab.generator.start(traffic.names(Role.STORM))
+    lab.generator.run_out(data, ends_s + TAIL_S)
+    lab.clock.sleep(lab.ages.port_s)
+    stormed, after = lab.generator.stats(traffic.flows), watchdog.stop()
+    phases = {"stormed": stormed, "over": stormed}
+    return WatchdogRun(lab.subject, before, after, after, target, timers, watchdog.queues, ends_s, phases)
+
+
+def _invalid(run: WatchdogRun) -> list[Check]:
+    """Reasons why the run was no measurement; the watchdog is stopped when its rows are read."""
+    return unmet([*links_kept(run), *counters_kept(run), *_paused(run), *load_applied(run), *lossy_in_background(run)])
+
+
+def _paused(run: WatchdogRun) -> Iterator[Check]:
+    """All pauses were sent, and the switch had them."""
+    storms = flows_of(run.phases["stormed"].values(), Role.STORM)
+    due, sent = sum(flow.plan.frames or 0 for flow in storms), sum(flow.frames_tx for flow in storms)
+    yield needed("storm-ran", run.place(), sent == due, f"{due} pause frames sent", sent)
+
+
+def judge(run: WatchdogRun) -> Iterator[Check]:
+    """All checks of a run that was a measurement."""
+    sent = sum(flow.frames_tx for flow in flows_of(run.phases["stormed"].values(), Role.STORM))
+    for priority in run.tested:
+        place, row = at_priority(run.subject, priority), run.gained(run.queue(priority), run.after.watchdog)
+        quiet = row.detected == 0 and row.status != STORMED
+        expected = "no storm detected in pauses that are shorter than a storm"
+        yield required("no-storm-detected", place, quiet, expected, f"{row.detected} ({row.status})")
+        frames = run.pfc_received_in_all()[priority]
+        expected = f"{sent} PFC frames in the receive counter (1 % more or less)"
+        yield required("every-pause-counted", place, abs(frames - sent) <= sent * COUNT_TOLERANCE, expected, frames)
+    yield from all_received(
+        "nothing-lost", run, flows_of(run.phases["stormed"].values(), Role.TEST), "once all pauses were over"
+    )
+    yield from background(run, "between and in the pauses")
+    yield no_other_storm(run, map(run.queue, run.tested))

@@ -1,0 +1,96 @@
+"""What a testbed's entry says of its measurements, and what comes of it in configurations and verdicts."""
+
+import dataclasses
+
+import pytest
+
+from tests.common.pfc.conditions import EXACT, HARDWARE, conditions_of
+from tests.common.pfc.dut import Dut
+from tests.common.pfc.errors import QualificationError
+from tests.common.pfc.families.pauses import SINGLE_LOSSLESS, make_scenario, scenario_traffic
+from tests.common.pfc.plan import plan_port
+from tests.common.pfc.run import Qualifier
+from tests.common.pfc.verdict import Status
+from tests.common.unit_tests.pfc.fakes import FakeApi, FakeClock, FakeHost, FakeWorld
+from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
+
+WHERE = "testbed rack-1: pfc_conditions"
+
+
+def lab_under(conditions):
+    """The fake lab under other conditions."""
+    world = FakeWorld()
+    plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, "Ethernet0", None)
+    plan = dataclasses.replace(plan, subject=dataclasses.replace(plan.subject, conditions=conditions))
+    return plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
+
+
+def test_what_a_testbed_has_unless_it_says_otherwise():
+    """A virtual testbed on its own clock is exact; anything else is treated as hardware."""
+    assert conditions_of({"conf-name": "vtb-t0", "clock": "http://127.0.0.1:1/clock"}) == EXACT, "not exact"
+    assert conditions_of({"conf-name": "rack-1"}) == HARDWARE, "not hardware's"
+
+
+def test_what_an_entry_says_is_taken():
+    """For the rest the general values hold."""
+    said = {"line_percent": 97.5, "pfc_queues": 4, "reason": "a busy control plane, and a card with four queues"}
+    found = conditions_of({"conf-name": "rack-1", "pfc_conditions": said})
+    assert found == dataclasses.replace(HARDWARE, **said), found
+
+
+@pytest.mark.parametrize("said, sentence", [
+    ([98], f"{WHERE} is [98], it takes a dictionary with line_percent, load_tolerance_percent, "),
+    ({"load": 98, "reason": "x"}, f"{WHERE} is {{'load': 98, 'reason': 'x'}}, it takes a dictionary with "),
+    ({"line_percent": 98}, f"{WHERE} has no reason: every record carries it"),
+    ({"line_percent": 101, "reason": "x"}, f"{WHERE} has line_percent 101, it takes a number from 10 to 100"),
+    ({"line_percent": "98", "reason": "x"}, f"{WHERE} has line_percent '98', it takes a number from 10 to 100"),
+    ({"storm_limit_s": 5, "reason": "x"}, f"{WHERE} has storm_limit_s 5, it takes a number from 30 to 3600"),
+    ({"count_tolerance_percent": True, "reason": "x"}, f"{WHERE} has count_tolerance_percent True, it takes a number"),
+    ({"whole_seconds": 1, "reason": "x"}, f"{WHERE} has whole_seconds 1, it takes true or false"),
+    ({"pfc_queues": 6, "reason": "x"}, f"{WHERE} has pfc_queues 6, it takes 8 or 4"),
+])
+def test_what_an_entry_cannot_say_is_refused(said, sentence):
+    """In one sentence that names the testbed, what was found and what would be right."""
+    with pytest.raises(QualificationError) as error:
+        conditions_of({"conf-name": "rack-1", "pfc_conditions": said})
+    assert str(error.value).startswith(sentence), str(error.value)
+
+
+def test_a_full_line_is_what_the_testbed_has_for_one():
+    """Rates in the configuration, and what a sender owes, go with it; frames a second of the storm do not."""
+    lab = lab_under(HARDWARE)
+    traffic = scenario_traffic(lab, make_scenario(SINGLE_LOSSLESS, (3,), lab.subject.qos))
+    rates = {flow.name: flow.rate.percentage for flow in traffic.config.flows if flow.rate.choice == "percentage"}
+    assert abs(sum(rates.values()) - 99) < 1e-9, rates
+    assert all(traffic.flows[name].percent == rate for name, rate in rates.items()), "what is owed is not what is sent"
+    assert [flow.rate.pps for flow in traffic.config.flows if flow.rate.choice == "pps"] == [5960], "another storm"
+
+
+def test_a_storm_on_hardware_ends_by_itself():
+    """A killed run does not hold a port for ever; the generators of a virtual testbed end with it."""
+    for conditions, choice in ((HARDWARE, "fixed_seconds"), (EXACT, "continuous")):
+        lab = lab_under(conditions)
+        traffic = scenario_traffic(lab, make_scenario(SINGLE_LOSSLESS, (3,), lab.subject.qos))
+        duration = next(flow.duration for flow in traffic.config.flows if flow.rate.choice == "pps")
+        assert duration.choice == choice, duration
+        if choice == "fixed_seconds":
+            assert duration.fixed_seconds.seconds == HARDWARE.storm_limit_s, duration
+
+
+def test_a_card_with_four_pfc_queues_keeps_lossless_priorities_apart():
+    """3 and 4 have queues of their own."""
+    lab = lab_under(dataclasses.replace(HARDWARE, pfc_queues=4, reason="a card with four queues"))
+    traffic = scenario_traffic(lab, make_scenario(SINGLE_LOSSLESS, (3,), lab.subject.qos))
+    queues = {
+        traffic.flows[flow.name].priority: flow.packet[0].pfc_queue.value
+        for flow in traffic.config.flows
+        if traffic.flows[flow.name].priority is not None
+    }
+    assert queues == {0: 0, 1: 1, 2: 0, 3: 3, 4: 2, 5: 0, 6: 1}, queues
+
+
+def test_every_verdict_says_under_which_conditions():
+    """In its evidence."""
+    outcome = Qualifier(lab_under(HARDWARE)).qualify(SINGLE_LOSSLESS, (3,))
+    assert {one.status for one in outcome.verdicts} == {Status.PASS}, [one.messages for one in outcome.verdicts]
+    assert outcome.evidence["conditions"] == HARDWARE.evidence(), outcome.evidence.get("conditions")

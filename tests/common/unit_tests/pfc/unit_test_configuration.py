@@ -1,0 +1,270 @@
+"""Rows of CONFIG_DB that a scenario changes: which they are, and that they come back, whoever has to see to that. The
+scripts run in a real shell, against stand-ins for SONiC's commands."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from tests.common.pfc.configuration import NAME, lossless_set, trusting_tags
+from tests.common.pfc.errors import QualificationError
+from tests.common.pfc.families.lossless_set import wait_for_groups
+from tests.common.pfc.journal import Journal
+from tests.common.pfc.lease import LEASE_FILE, Lease, LeaseLost, Owner, as_found
+from tests.common.pfc.qos import read_port_qos
+from tests.common.unit_tests.pfc.shell_switch import CONFIG, FOUND, Clock, ShellHost
+
+LOSSLESS_QUEUE = {"scheduler": "scheduler.1", "wred_profile": "AZURE_LOSSLESS"}
+LOSSY_QUEUE = {"scheduler": "scheduler.0"}
+IDENTITY = {str(number): str(number) for number in range(8)}
+MAPS = {
+    "dscp_to_tc_map": "AZURE", "tc_to_queue_map": "AZURE", "tc_to_pg_map": "AZURE", "pfc_to_queue_map": "AZURE",
+    "pfc_enable": "3,4",
+}
+ROWS = {  # two rows changed, one added, one removed, and one that loses a field
+    "PORT_QOS_MAP": {"Ethernet0": {"pfc_enable": "2", "dot1p_to_tc_map": "AZURE"}},
+    "BUFFER_QUEUE": {"Ethernet0|0-2": None, "Ethernet0|2": {"profile": "egress_lossless_profile"}},
+}
+
+
+def tables(ports=("Ethernet0", "Ethernet4"), **changes):
+    """CONFIG_DB as SONiC's templates make it."""
+    made = {
+        "DSCP_TO_TC_MAP": {"AZURE": {str(dscp): str({3: 3, 4: 4, 5: 2, 8: 0, 46: 5, 48: 6}.get(dscp, 1))
+                                     for dscp in range(64)}},
+        "TC_TO_QUEUE_MAP": {"AZURE": IDENTITY},
+        "MAP_PFC_PRIORITY_TO_QUEUE": {"AZURE": IDENTITY},
+        "TC_TO_PRIORITY_GROUP_MAP": {"AZURE": {**dict.fromkeys("012567", "0"), "3": "3", "4": "4"}},
+        "PORT_QOS_MAP": {port: dict(MAPS) for port in ports},
+        "BUFFER_PG": {f"{port}|0": {"profile": "ingress_lossy_profile"} for port in ports},
+        "BUFFER_QUEUE": {
+            f"{port}|{queues}": {"profile": f"egress_{kind}_profile"}
+            for port in ports for queues, kind in (("0-2", "lossy"), ("3-4", "lossless"), ("5-6", "lossy"))
+        },
+        "QUEUE": {f"{port}|{queue}": LOSSLESS_QUEUE if queue in (3, 4) else LOSSY_QUEUE
+                  for port in ports for queue in range(7)},
+    }
+    return {**made, **changes}
+
+
+def after(config_db, priorities):
+    """CONFIG_DB of a switch whose lossless set was changed."""
+    return as_found(config_db, lossless_set(config_db, "dut", ("Ethernet0", "Ethernet4"), priorities))
+
+
+@pytest.fixture
+def switch(tmp_path):
+    """A switch with its watchdog running and a few rows of other tables."""
+    host = ShellHost.installed(tmp_path)
+    host.configure(FOUND, **tables())
+    return host
+
+
+def changed(switch, rows=ROWS):
+    """The rows in effect, as a `with` block, on a switch that this run has."""
+    journal = Journal(switch, "run-1", Clock())
+    return journal, (lambda lease: journal.configured(lease, switch.config_db(), rows))
+
+
+@pytest.mark.parametrize("priorities", [(2,), (0, 1, 2), tuple(range(7)), tuple(range(8))])
+def test_what_is_lossless_has_all_that_the_templates_give_it(priorities):
+    """PFC, a priority group of its own, its queue's rows; the lossy ones share a group with the lossy profile."""
+    config_db = after(tables(), priorities)
+    for port in ("Ethernet0", "Ethernet4"):
+        qos = read_port_qos(config_db, "dut", port)
+        assert qos.lossless == priorities and qos.reachable == tuple(range(8)), qos
+        groups = config_db["TC_TO_PRIORITY_GROUP_MAP"][config_db["PORT_QOS_MAP"][port]["tc_to_pg_map"]]
+        queues = {key.split("|")[1]: row for key, row in config_db["QUEUE"].items() if key.startswith(f"{port}|")}
+        lossy = {groups[str(number)] for number in range(8) if number not in priorities}
+        assert {number: groups[str(number)] for number in priorities} == {one: str(one) for one in priorities}, groups
+        assert len(lossy) == (len(priorities) < 8) and not lossy & set(map(str, priorities)), groups
+        assert {int(queue) for queue, row in queues.items() if row == LOSSLESS_QUEUE} == set(priorities), queues
+        owned = {key for key in config_db["BUFFER_PG"] if key.startswith(f"{port}|")}
+        assert owned == {f"{port}|{number}" for number in lossy}, "lossless groups are derived by the switch"
+
+
+def test_neighbouring_queues_of_one_role_stay_one_row():
+    """What keeps its profile is not touched."""
+    rows = lossless_set(tables(), "dut", ("Ethernet0", "Ethernet4"), (2,))["BUFFER_QUEUE"]
+    assert "Ethernet0|5-6" not in rows and rows["Ethernet0|0-2"] is None, rows
+    assert rows["Ethernet0|2"] == {"profile": "egress_lossless_profile"}, rows
+    assert rows["Ethernet0|3-4"] is None and rows["Ethernet0|4"] == {"profile": "egress_lossy_profile"}, rows
+
+
+def test_lossless_groups_that_the_configuration_has_are_moved():
+    """With the profile that the switch has for this speed and cable."""
+    group = {"profile": "pg_lossless_100000_5m_profile"}
+    found = {f"{port}|{key}": row for port in ("Ethernet0", "Ethernet4")
+             for key, row in (("0", {"profile": "ingress_lossy_profile"}), ("3-4", group))}
+    config_db = after(tables(BUFFER_PG=found), (0, 3))
+    owned = {key: row for key, row in config_db["BUFFER_PG"].items() if key.startswith("Ethernet0|")}
+    assert {key for key, row in owned.items() if row == group} == {"Ethernet0|0", "Ethernet0|3"}, owned
+    assert owned["Ethernet0|1"] == {"profile": "ingress_lossy_profile"}, owned
+
+
+def test_a_priority_that_no_dscp_reached_gets_its_class_selector():
+    """The other values keep their priorities."""
+    found, made = tables()["DSCP_TO_TC_MAP"]["AZURE"], after(tables(), (2,))["DSCP_TO_TC_MAP"][NAME]
+    assert {dscp: made[dscp] for dscp in made if made[dscp] != found[dscp]} == {"56": "7"}, made
+
+
+def test_a_row_for_several_ports_is_refused():
+    """It cannot be changed for two of them."""
+    config_db = tables(QUEUE={"Ethernet0,Ethernet4,Ethernet8|3-4": LOSSLESS_QUEUE})
+    with pytest.raises(QualificationError) as error:
+        after(config_db, (2,))
+    assert str(error.value) == (
+        "dut: QUEUE|Ethernet0,Ethernet4,Ethernet8|3-4 in CONFIG_DB cannot be changed for Ethernet0 alone; such a row"
+        " has a key like Ethernet0|3 or Ethernet0|3-4"
+    ), str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("style", "expected"), [("AZURE", NAME), ("[DSCP_TO_TC_MAP|AZURE]", f"[DOT1P_TO_TC_MAP|{NAME}]")]
+)
+def test_a_port_that_trusts_the_tag_has_no_dscp_map(style, expected):
+    """Older images write references with the table."""
+    config_db = tables(PORT_QOS_MAP={"Ethernet0": {**MAPS, "dscp_to_tc_map": style}})
+    rows = trusting_tags(config_db, "dut", ("Ethernet0",))
+    row = rows["PORT_QOS_MAP"]["Ethernet0"]
+    assert "dscp_to_tc_map" not in row and row["dot1p_to_tc_map"] == expected, row
+    assert rows["DOT1P_TO_TC_MAP"] == {NAME: IDENTITY}, rows
+
+
+def test_rows_are_as_wanted_inside_and_as_found_afterwards(switch):
+    """Changed, added, removed rows and fields; the rows found are on the switch before anything changes."""
+    before, (journal, configured) = switch.config_db(), changed(switch)
+    with journal.watchdog_stopped() as lease:
+        with configured(lease):
+            now = switch.config_db()
+            assert now["PORT_QOS_MAP"]["Ethernet0"] == ROWS["PORT_QOS_MAP"]["Ethernet0"], now["PORT_QOS_MAP"]
+            assert "Ethernet0|0-2" not in now["BUFFER_QUEUE"] and "Ethernet0|2" in now["BUFFER_QUEUE"], now
+            kept = json.loads((switch.home / LEASE_FILE).read_text())
+            assert kept["schema"] == 2 and kept["tables"]["BUFFER_QUEUE"]["Ethernet0|2"] is None, kept
+        now = switch.config_db()
+        assert {**now, "PFC_WD": FOUND} == before, now
+    assert switch.config_db() == before, switch.config_db()
+    assert not (switch.home / ".pfc_qualification").exists(), "the file is still there"
+
+
+def test_rows_come_back_when_the_block_breaks(switch):
+    """And the failure is told."""
+    before, (journal, configured) = switch.config_db(), changed(switch)
+    with pytest.raises(RuntimeError, match="broke"), journal.watchdog_stopped() as lease, configured(lease):
+        raise RuntimeError("broke")
+    assert switch.config_db() == before, switch.config_db()
+
+
+def test_nothing_is_changed_when_the_rows_cannot_be_written_down(switch):
+    """The disk is full by then."""
+    before, (journal, configured) = switch.config_db(), changed(switch)
+    with journal.watchdog_stopped() as lease:
+        switch.command("sync", "import sys; sys.exit('sync: No space left on device')")
+        with pytest.raises(QualificationError, match="No space left on device"), configured(lease):
+            pytest.fail("the block must not run")
+        assert {**switch.config_db(), "PFC_WD": FOUND} == before, switch.config_db()
+
+
+def test_a_switch_that_does_not_take_a_row_is_told(switch):
+    """By its key; what did not come back at once does at the run's end."""
+    before, (journal, configured) = switch.config_db(), changed(switch)
+    with journal.watchdog_stopped() as lease:
+        switch.command("config", "")
+        with pytest.raises(QualificationError) as error, configured(lease):
+            pytest.fail("the block must not run")
+        assert "|Ethernet0" in str(error.value) and "in CONFIG_DB is not what was written" in str(error.value), error.value
+        switch.command("config", CONFIG)
+    assert switch.config_db() == before, switch.config_db()
+
+
+KILLED = """
+import os, pathlib, signal, sys
+from tests.common.pfc.journal import Journal
+from tests.common.unit_tests.pfc.shell_switch import Clock, ShellHost
+from tests.common.unit_tests.pfc.unit_test_configuration import ROWS
+switch = ShellHost(pathlib.Path(sys.argv[1]))
+journal = Journal(switch, "run-1", Clock())
+with journal.watchdog_stopped() as lease, journal.configured(lease, switch.config_db(), ROWS):
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def kill_a_run(switch):
+    """A run of its own process that is killed while it has changed rows."""
+    root = Path(__file__).resolve().parents[4]
+    ended = subprocess.run([sys.executable, "-c", KILLED, switch.home], cwd=root, check=False)
+    assert ended.returncode == -signal.SIGKILL, ended
+    assert switch.config_db()["PORT_QOS_MAP"]["Ethernet0"]["pfc_enable"] == "2", "it was too early"
+
+
+def test_the_next_run_measures_the_configuration_before_the_one_that_was_killed(switch):
+    """It plans with it, has it before the first storm, and leaves it."""
+    before = switch.config_db()
+    kill_a_run(switch)
+    seen = leased(switch)
+    assert {**as_found(switch.config_db(), seen.rows), "PFC_WD": FOUND} == before, "what a plan is made from"
+    with Journal(switch, "run-2", Clock()).watchdog_stopped():
+        assert {**switch.config_db(), "PFC_WD": FOUND} == before, "what is measured"
+    assert switch.config_db() == before, switch.config_db()
+
+
+def test_restoring_puts_rows_back(switch):
+    """Without another run."""
+    before = switch.config_db()
+    kill_a_run(switch)
+    with Journal(switch, "restore", Clock()).healed() as seen:
+        assert seen.lease.run_id == "run-1", seen
+    assert switch.config_db() == before, switch.config_db()
+
+
+def test_a_run_that_lost_its_lease_changes_no_row(switch):
+    """Another one has the switch."""
+    before, (journal, configured) = switch.config_db(), changed(switch)
+    with pytest.raises(LeaseLost, match="run run-2"), journal.watchdog_stopped() as lease:
+        other = Lease(Owner("alice", "lab-2", 4711, "boot", 5), "run-2", FOUND)
+        (switch.home / LEASE_FILE).write_text(other.text())
+        with configured(lease):
+            pytest.fail("the block must not run")
+    assert {**switch.config_db(), "PFC_WD": FOUND} == before, switch.config_db()
+
+
+def leased(switch):
+    """What the file on the switch says."""
+    content = json.loads((switch.home / LEASE_FILE).read_text())
+    rows = {table: keys for table, keys in content["tables"].items() if table != "PFC_WD"}
+    return Lease(Owner.of(os.getpid()), content["run_id"], content["tables"]["PFC_WD"], rows=rows)
+
+
+class Asked:
+    """A switch whose APPL_DB has some priority groups."""
+
+    def __init__(self, *keys):
+        """`keys`: `Ethernet0:3-4`."""
+        self.text = "\n".join(f"BUFFER_PG_TABLE:{key}" for key in keys)
+
+    def ask(self, commands):
+        """What the one command prints."""
+        return dict.fromkeys(commands, self.text)
+
+    def where(self, priority, port):
+        """As `Subject` has it."""
+        return f"dut {port} priority {priority}"
+
+
+def test_a_priority_that_gets_no_group_is_told():
+    """A switch that has no headroom for so many."""
+    switch, clock = Asked("Ethernet0:0", "Ethernet0:2-4", "Ethernet4:2"), Clock()
+    lab = SimpleNamespace(dut=switch, clock=clock, subject=switch)
+    wait_for_groups(lab, {("Ethernet0", 3), ("Ethernet4", 2)})
+    assert clock.time == 0, "they were there"
+    with pytest.raises(QualificationError) as error:
+        wait_for_groups(lab, {("Ethernet0", 3), ("Ethernet4", 3)})
+    assert str(error.value) == (
+        "dut Ethernet4 priority 3: PORT_QOS_MAP|Ethernet4 pfc_enable has it, but 20 s later the switch has no priority"
+        " group for it (BUFFER_PG_TABLE in APPL_DB)"
+    ), str(error.value)

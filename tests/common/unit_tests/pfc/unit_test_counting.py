@@ -1,0 +1,135 @@
+"""Data counters: what the switch's commands print, what they gained, and what is let pass on hardware."""
+
+import pytest
+
+from tests.common.pfc.dut import Dut
+from tests.common.pfc.errors import QualificationError
+from tests.common.pfc.families.counting import CASES, DATA, PAUSES
+from tests.common.pfc.families.counting_checks import OWN_FRAMES, Storm, judge_pauses, own_frames
+from tests.common.pfc.families.counting_readings import PortCounts, commands, data_counters, port_counts
+from tests.common.pfc.measurement import Readings
+from tests.common.pfc.plan import plan_port
+from tests.common.pfc.run import Qualifier
+from tests.common.pfc.staleness import read_counter_ages
+from tests.common.pfc.verdict import LOSSLESS, Status
+from tests.common.unit_tests.pfc.fakes import DEVICE, FakeApi, FakeClock, FakeHost, FakeWorld
+from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
+
+PORTS = """\
+     IFACE    STATE      RX_OK    RX_BPS    RX_UTIL    RX_ERR    RX_DRP    RX_OVR    TX_OK    TX_BPS    TX_DRP
+----------  -------  ---------  --------  ---------  --------  --------  --------  -------  --------  --------
+ Ethernet0        U         12  0.00 B/s      0.00%         0       3,4         0       56  0.00 B/s         7
+Ethernet64        U  1,234,567  0.00 B/s      0.00%         0         8         0        9  0.00 B/s        10
+ Ethernet4        U        N/A  0.00 B/s      0.00%         0         0         0        0  0.00 B/s         0
+""".replace("  3,4", "   34")
+QUEUES = """\
+     Port    TxQ    Counter/pkts    Counter/bytes    Drop/pkts    Drop/bytes
+---------  -----  --------------  ---------------  -----------  ------------
+Ethernet0    UC3              30             3000            2           200
+Ethernet0    UC4              40             4000            0             0
+Ethernet0   MC10               1              100            1           100
+"""
+GROUPS = """\
+Ingress PG dropped packets:
+      Port    PG0    PG1    PG2    PG3    PG4    PG5    PG6    PG7
+----------  -----  -----  -----  -----  -----  -----  -----  -----
+Ethernet64      0      1      2      3      4      5      6      7
+"""
+
+
+def reading(ports=PORTS, queues=QUEUES, groups=GROUPS):
+    """A reading of the fake switch, with what these commands print."""
+    host = FakeHost(FakeWorld())
+    subject = plan_port(Dut(host), TESTER_PORTS, "Ethernet0", None).subject
+    asked = commands(subject)
+    host.answers |= {asked[name]: (text, 0) for name, text in (("data", ports), ("queue", queues), ("groups", groups))}
+    return subject, Dut(host).counters(also=asked)
+
+
+def test_a_reading():
+    """Of both ports, unicast queues and priority groups; all in one call."""
+    subject, read = reading()
+    counted = data_counters(subject, read)
+    assert (counted.rx, counted.tx) == (PortCounts(12, 34, 56, 7), PortCounts(1234567, 8, 9, 10)), counted
+    assert (counted.queues, counted.queue_drops) == ({3: 30, 4: 40}, {3: 2, 4: 0}), counted
+    assert counted.group_drops == tuple(range(8)), counted
+
+
+def test_what_a_run_gained():
+    """A counter that fell shows as a negative number."""
+    subject, early = reading()
+    _, late = reading(PORTS.replace("12  0.00", "11  0.00"), QUEUES.replace("  30 ", "  35 "))
+    gained = data_counters(subject, late).since(data_counters(subject, early))
+    assert (gained.rx, gained.queues, gained.least()) == (PortCounts(-1, 0, 0, 0), {3: 5, 4: 0}, -1), gained
+
+
+@pytest.mark.parametrize("port, sentence", [
+    ("Ethernet8", "`show interfaces counters` printed no RX_OK, RX_DRP, TX_OK, TX_DRP for Ethernet8: "),
+    ("Ethernet4", "the switch printed 'N/A' where a counter belongs: its counters are not being polled"),
+])
+def test_a_port_without_counters_is_refused(port, sentence):
+    """One sentence."""
+    with pytest.raises(QualificationError) as refusal:
+        port_counts(PORTS, port)
+    assert str(refusal.value).startswith(sentence), refusal
+
+
+@pytest.mark.parametrize("exact, frames, passes", [
+    (True, 0, True), (True, 1, False), (False, OWN_FRAMES, True), (False, OWN_FRAMES + 1, False),
+])
+def test_frames_of_ones_own_are_let_pass_where_there_are_some(exact, frames, passes):
+    """On hardware, where hosts and the switch speak for themselves."""
+    subject, read = reading()
+    run = Readings(subject, read, read, read)
+    made = judge_pauses(run, PortCounts(frames, 0, 0, 0), Storm((), 1000), own_frames(exact))
+    assert [(check.name, check.status is Status.PASS) for check in made] == [
+        ("pauses-are-no-data", passes), ("pauses-are-no-drops", True)
+    ], made
+
+
+def test_how_old_priority_group_counters_are():
+    """They need not be polled: most measurements do not ask for them."""
+    enabled = {"FLEX_COUNTER_TABLE": {"PG_DROP": {"FLEX_COUNTER_STATUS": "enable"}}}
+    slow = {"FLEX_COUNTER_TABLE": {"PG_DROP": {"FLEX_COUNTER_STATUS": "enable", "POLL_INTERVAL": "30000"}}}
+    ages = [read_counter_ages(config_db, DEVICE).group_s for config_db in ({}, enabled, slow)]
+    assert ages == [None, 11, 31], ages
+
+
+def test_a_switch_that_does_not_poll_priority_groups_is_error():
+    """Drops there would go unseen."""
+    world = FakeWorld()
+    plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, "Ethernet0", None)
+    qualifier = Qualifier(plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world)))
+    outcome = qualifier.qualify(DATA, CASES[DATA].targets(plan.subject)[0])
+    assert {(one.metric_name, one.status) for one in outcome.verdicts} >= {(LOSSLESS, Status.ERROR)}, outcome
+    assert outcome.verdicts[0].cause.startswith(
+        f"{DEVICE}: its priority-group drop counters are not polled, FLEX_COUNTER_TABLE|PG_DROP has no "
+    ), outcome.verdicts[0]
+
+
+class Clearing(FakeHost):
+    """A switch whose port counters somebody clears after the first reading in a case."""
+
+    def shell(self, command, **options):
+        """As ever; the second batch with port counters shows smaller ones."""
+        if sum("show interfaces counters" in call for call in self.calls) == 1:
+            self.answers["show interfaces counters"] = (PORTS.replace("         12 ", "          0 "), 0)
+        return super().shell(command, **options)
+
+
+@pytest.mark.parametrize("kind, world, status, sentence", [
+    (FakeHost, FakeWorld(), Status.PASS, ""),
+    (Clearing, FakeWorld(), Status.ERROR, "data counters that were not cleared in the run, got one that fell by 12"),
+    (FakeHost, FakeWorld(storm_fps_factor=0.1), Status.ERROR, "a storm of at least 14901 pause frames, got 2980"),
+    (FakeHost, FakeWorld(counts_pause=False), Status.FAIL, "29800 PFC frames in the receive counter once the storm"),
+    (FakeHost, FakeWorld(watchdog_storms=1), Status.ERROR, "expected a stopped watchdog, got a watchdog that detected"),
+])
+def test_a_storm_without_data(kind, world, status, sentence):
+    """What keeps the run from being a measurement is ERROR."""
+    host = kind(world)
+    host.answers["show interfaces counters"] = (PORTS, 0)
+    plan = plan_port(Dut(host), TESTER_PORTS, "Ethernet0", None)
+    outcome = Qualifier(plan.lab(Dut(host), FakeApi(world), FakeClock(world))).qualify(PAUSES, (3, 4))
+    verdict = next(one for one in outcome.verdicts if one.metric_name == LOSSLESS)
+    said = " ".join([verdict.cause or "", *verdict.messages])
+    assert verdict.status is status and sentence in said, said

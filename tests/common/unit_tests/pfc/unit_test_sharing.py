@@ -1,0 +1,139 @@
+"""How a congested line is divided, and what headroom is for: from a switch's tables."""
+
+from fractions import Fraction
+
+import pytest
+
+from tests.common.pfc.errors import QualificationError
+from tests.common.pfc.families.drops import Drops, group_drops, headroom_used, port_drops, queue_drops
+from tests.common.pfc.families.headroom_limits import Delays, Headroom, delays, least_used, read_headroom
+from tests.common.pfc.families.sharing import Scheduler, divide, read_schedulers
+from tests.common.pfc.qos import PortQos
+
+QOS = PortQos("sw", "Ethernet0", (3, 4), {0: (8,), 3: (3,), 4: (4,)}, "AZURE")
+TABLES = {
+    "QUEUE": {"Ethernet0,Ethernet4|0-2": {"scheduler": "[SCHEDULER|lossy]"}, "Ethernet0|3": {"scheduler": "lossless"},
+              "Ethernet0|4": {"scheduler": "first"}, "Ethernet4|3": {"scheduler": "nothing"}},
+    "SCHEDULER": {"lossy": {"type": "DWRR", "weight": "14"}, "lossless": {"type": "DWRR", "weight": "15"},
+                  "first": {"type": "STRICT"}},
+    "PORT_QOS_MAP": {"Ethernet0": {"tc_to_pg_map": "AZURE"}},
+    "TC_TO_PRIORITY_GROUP_MAP": {"AZURE": {"0": "0", "3": "3", "4": "4"}},
+    "CABLE_LENGTH": {"AZURE": {"Ethernet0": "5m"}},
+}
+GROUPS = "BUFFER_PG_TABLE:Ethernet0:0 ingress_lossy_profile \nBUFFER_PG_TABLE:Ethernet0:3-4 pg_lossless 165568\n"
+
+
+def percent(parts):
+    return {queue: Fraction(part, 100) for queue, part in parts.items()}
+
+
+def test_a_line_with_room_for_all_is_not_divided():
+    assert divide(percent({0: 60, 3: 40}), {}) == percent({0: 60, 3: 40}), "no scheduler is needed for 100 %"
+
+
+@pytest.mark.parametrize(("wanted", "weights", "got"), [
+    ({3: 80, 4: 80, 0: 80}, {3: 15, 4: 15, 0: 10}, {3: Fraction(3, 8), 4: Fraction(3, 8), 0: Fraction(1, 4)}),
+    ({3: 88, 4: 88, 0: 24}, {3: 15, 4: 15, 0: 14}, {3: Fraction(38, 100), 4: Fraction(38, 100), 0: Fraction(24, 100)}),
+    ({1: 10, 2: 40, 3: 90}, {1: 1, 2: 1, 3: 1}, {1: Fraction(1, 10), 2: Fraction(4, 10), 3: Fraction(5, 10)}),
+    ({1: 70, 2: 70}, {1: 1, 2: 9}, {1: Fraction(3, 10), 2: Fraction(7, 10)}),
+])
+def test_what_one_queue_does_not_want_the_others_share_by_weight(wanted, weights, got):
+    schedulers = {queue: Scheduler(False, weight) for queue, weight in weights.items()}
+    assert divide(percent(wanted), schedulers) == got, "wanted, weights"
+
+
+def test_strict_queues_come_first_the_highest_number_before_others():
+    schedulers = {0: Scheduler(False, 5), 5: Scheduler(True), 6: Scheduler(True)}
+    assert divide(percent({0: 50, 5: 60, 6: 70}), schedulers) == percent({0: 0, 5: 30, 6: 70}), "6 before 5 before 0"
+
+
+def test_schedulers_are_those_of_the_port_s_queues():
+    found = read_schedulers(TABLES, QOS)
+    assert found == {0: Scheduler(False, 14), 3: Scheduler(False, 15), 4: Scheduler(True)}, "ranges, lists"
+
+
+@pytest.mark.parametrize(("change", "said"), [
+    ({"QUEUE": {}}, "Ethernet0 priority 0: QUEUE|Ethernet0|0 has scheduler 'none'"),
+    ({"SCHEDULER": {}}, "QUEUE|Ethernet0|0 has scheduler 'lossy', from which its share"),
+    ({"SCHEDULER": {"lossy": {"type": "WRR", "weight": "14"}}}, "SCHEDULER|lossy with type 'WRR', weight '14'"),
+    ({"SCHEDULER": {"lossy": {"type": "DWRR", "weight": "0"}}}, "SCHEDULER|lossy with type 'DWRR', weight '0'"),
+])
+def test_a_queue_whose_share_does_not_follow_is_refused(change, said):
+    with pytest.raises(QualificationError) as raised:
+        read_schedulers({**TABLES, **change}, QOS)
+    assert said in str(raised.value), "the sentence names the table's row and what it has"
+
+
+def test_headroom_is_that_of_the_priority_s_group():
+    found = read_headroom(GROUPS, TABLES, QOS, "Ethernet0")
+    assert found == {group: Headroom(group, "pg_lossless", 165568, 5) for group in (3, 4)}, "a range of groups"
+
+
+@pytest.mark.parametrize(("printed", "change", "said"), [
+    ("", {}, "Ethernet0 priority 3: APPL_DB has no BUFFER_PG_TABLE row for priority group 3: deploy it first"),
+    ("BUFFER_PG_TABLE:Ethernet0:3-4 lossy\n", {}, "BUFFER_PG_TABLE:Ethernet0:3-4 of APPL_DB has profile lossy: "),
+    (GROUPS, {"CABLE_LENGTH": {}}, "Ethernet0: CONFIG_DB has CABLE_LENGTH 'none' for it: expected metres, as in 5m"),
+    (GROUPS, {"TC_TO_PRIORITY_GROUP_MAP": {"AZURE": {"3": "3", "4": "3"}}}, "priority 4: TC_TO_PRIORITY_GROUP"),
+])
+def test_headroom_that_cannot_be_told_is_refused(printed, change, said):
+    with pytest.raises(QualificationError) as raised:
+        read_headroom(printed, {**TABLES, **change}, QOS, "Ethernet0")
+    assert said in str(raised.value), "the sentence names the row and what it has"
+
+
+def test_the_delay_that_headroom_covers():
+    """36 frames of at most 4479 bytes fit into 165,568; 34 of 4116 bytes on the line come in 139,944 byte times. Beside
+    the quanta these hold 1538 of another frame, 84 for each pause, twice 5 m (625) and 394 quanta (25,216)."""
+    headroom = Headroom(3, "pg_lossless", 165568, 5)
+    one, two = (139944 - 1538 - 84 - 625 - 25216) // 64, (2 * 139944 - 1538 - 168 - 625 - 25216) // 64
+    assert delays(headroom, 100_000, 1) == Delays(one, -(-42 * 4116 // 64)), "40 frames of 4096 bytes and two more"
+    assert delays(headroom, 100_000, 2) == Delays(two, -(-84 * 4116 // 64)), "each gets every other frame"
+    assert delays(Headroom(3, "small", 9000, 300), 100_000, 1).covered == 0, "none at all is covered"
+    with pytest.raises(QualificationError, match="is more than a sender fills in 65535 quanta"):
+        delays(Headroom(3, "large", 10**7, 5), 100_000, 1)
+
+
+def test_what_a_delay_uses_at_least():
+    assert least_used(1757, 1) == 26 * 4096, "27 frames of 4116 bytes come in 1757 quanta, one of them perhaps in part"
+    assert least_used(10, 2) == 0, "less than a frame"
+
+
+QUEUES = """For namespace :
+     Port    TxQ    Counter/pkts    Counter/bytes    Drop/pkts    Drop/bytes
+---------  -----  --------------  ---------------  -----------  ------------
+Ethernet0    UC0             100           102400           58         59392
+Ethernet0    UC9             N/A              N/A          N/A           N/A
+Ethernet0    MC0               7              448            9           576
+"""
+PORTS = """    IFACE    STATE    RX_OK    RX_DRP    TX_OK    TX_DRP
+---------  -------  -------  --------  -------  --------
+Ethernet0        U    1,234     5,678       10     9,012
+"""
+GROUP_TABLE = """Ingress PG dropped packets:
+     Port    PG0    PG1    PG2    PG3    PG4    PG5    PG6    PG7
+---------  -----  -----  -----  -----  -----  -----  -----  -----
+Ethernet0      1      0      0     33     44      0      0      0
+"""
+
+
+def test_what_the_commands_print():
+    assert queue_drops(QUEUES) == {0: 58}, "multicast queues and those that are not counted are left out"
+    assert [port_drops(PORTS, "Ethernet0", way) for way in ("RX_DRP", "TX_DRP")] == [5678, 9012], "commas"
+    assert group_drops(GROUP_TABLE, "Ethernet0") == (1, 0, 0, 33, 44, 0, 0, 0), "eight groups"
+
+
+@pytest.mark.parametrize("read", [
+    lambda: queue_drops(PORTS), lambda: port_drops(PORTS, "Ethernet4", "TX_DRP"),
+    lambda: port_drops(QUEUES, "Ethernet0", "TX_DRP"), lambda: group_drops(GROUP_TABLE, "Ethernet4"),
+    lambda: headroom_used(GROUP_TABLE.replace("33", "N/A"), "Ethernet0"),
+])
+def test_what_is_not_there_is_no_number(read):
+    with pytest.raises(QualificationError):
+        read()
+
+
+def test_drops_are_counted_twice_over():
+    early = Drops({0: 1}, {"Ethernet4": (1, 0, 0, 0, 0, 0, 0, 0)}, 1, {"Ethernet4": 1})
+    late = Drops({0: 11, 1: 5}, {"Ethernet4": (3, 0, 0, 4, 0, 0, 0, 0)}, 16, {"Ethernet4": 7})
+    gained = late.since(early)
+    assert (gained.by_port, gained.by_queue) == (15 + 6, 10 + 5 + 2 + 4), "ports; queues and groups"

@@ -1,0 +1,82 @@
+"""What pauses leave of a line, and what a storm may let pass, against sums made by hand."""
+
+from fractions import Fraction
+from types import SimpleNamespace
+
+import pytest
+
+from tests.common.pfc.arithmetic import RESPONSE_QUANTA, response_seconds
+from tests.common.pfc.families.timing_storms import sender_let_go_s, times
+from tests.common.pfc.families.timing import COURSES
+from tests.common.pfc.families.timing_checks import Pauses, Phase, due_by_window_end
+from tests.common.pfc.traffic import FlowPlan, FlowStats, Role
+
+SPEEDS = sorted(RESPONSE_QUANTA)
+
+
+def test_response_times_are_those_of_the_table():
+    """394 quanta of 5.12 ns at 100 Gb/s; a speed that the table lacks has what the next lower one has."""
+    assert response_seconds(100_000) == Fraction(394 * 512, 10**11), f"got {response_seconds(100_000)}"
+    assert response_seconds(120_000) == Fraction(394 * 512, 12 * 10**10), f"got {response_seconds(120_000)}"
+    assert response_seconds(100) == Fraction(2 * 512, 10**8), f"got {response_seconds(100)}"
+
+
+def test_rates_and_lengths_at_100_gigabits():
+    """6 pauses in 4 ms are 1500 a second, each 335.54 us long: half of the time."""
+    pauses = Pauses(0xFFFF, 6)
+    assert pauses.fps(100_000) == 1500, f"got {pauses.fps(100_000)}"
+    assert float(pauses.lasting_s(100_000)) == pytest.approx(335.5392e-6), f"got {pauses.lasting_s(100_000)}"
+    ended = Pauses(0xFFFF, 6, ended_after=40)
+    assert ended.lasting_s(100_000) == Fraction(1, 10_000), f"got {ended.lasting_s(100_000)}"
+    assert ended.named(100_000) == "pauses of 65535 quanta ended after 100.0 us at 1500 a second", ended.named(100_000)
+
+
+@pytest.mark.parametrize("speed", SPEEDS)
+def test_the_paused_share_is_the_same_at_every_speed(speed):
+    """A window holds whole periods, and no pause reaches into the next."""
+    for case, course in COURSES.items():
+        for pauses in course.pauses:
+            window = Fraction(4, 1000) * 100_000 / speed
+            share, usual = pauses.lasting_s(speed) * pauses.fps(speed), pauses.lasting_s(100_000) * pauses.fps(100_000)
+            assert share == pytest.approx(float(usual), rel=0.01), f"{case.plan_id} at {speed} Mb/s: {float(share)}"
+            assert share < 1, f"{case.plan_id} at {speed} Mb/s: pauses overlap"
+            periods = float(window * pauses.fps(speed))
+            assert abs(periods - pauses.count) < 0.1, f"{case.plan_id} at {speed} Mb/s: {periods} periods in a window"
+
+
+def test_a_sender_is_let_go_before_its_own_pause_could_lapse():
+    """Six pauses of a storm of 3 P at 100 Gb/s: the last comes 2.5 P after the first and lapses half a P after the
+    storm's end; with the response time and a quarter of P that is 253.7 us. Without XON it takes another quarter."""
+    lasting = times(100_000, exact=True)
+    assert sender_let_go_s(100_000, lasting, 6) * 1e6 == pytest.approx(253.7, abs=0.2), "not 0.75 P + R"
+    assert times(100_000, exact=False).storm >= 1, "a generator's start-up takes up to a second"
+
+
+def window(seconds):
+    """A phase with 90 % of test and 10 % of background traffic, none of which was lost, in 6 pauses each 4 ms."""
+    test = FlowPlan("test", Role.TEST, 3, 1024, 90.0, seconds=seconds)
+    background = FlowPlan("background", Role.BACKGROUND, 0, 1024, 10.0, seconds=seconds)
+    frames = int(seconds * 100e9 / 8 / 1044 / 10) + 1
+    stats = {flow.name: FlowStats(flow, False, frames, frames) for flow in (test, background)}
+    return Phase(Pauses(0xFFFF, 6), seconds, stats, stats)
+
+
+def run_on(exact):
+    """What is asked of a run: its port, buffer, tolerance and clock."""
+    buffer, conditions = SimpleNamespace(size_bytes=16 * 1024 * 1000), SimpleNamespace(load_tolerance_percent=1)
+    pair = SimpleNamespace(speed_mbps=100_000)
+    return SimpleNamespace(subject=SimpleNamespace(pair=pair, buffer=buffer, conditions=conditions), exact=exact)
+
+
+def test_what_may_come_in_a_window_by_an_exact_clock():
+    """10,775,862 frames a second when no pause holds them, in 4 ms less 6 x (335.539 + 2.017 + 0.084) us and less
+    6 x (335.539 - 2.017 - 0.084) us; four frames more or less."""
+    assert due_by_window_end(run_on(True), window(0.004)) == (21_270, 21_548), "1974.16 us to 1999.37 us of the line"
+
+
+def test_what_may_come_in_two_seconds_by_another_clock():
+    """3000 pauses; what the buffer holds may come later, and the generator may miss 1 %."""
+    least, most = due_by_window_end(run_on(False), window(2.0))
+    share = 1e12 / 8 / 1044 * 0.9 / 10
+    expected = share * (2 - 3000 * 337.64e-6) * 0.99, share * (2 - 3000 * 333.4384e-6) + 16_000
+    assert (least, most) == pytest.approx(expected, abs=10), f"got {least} to {most}"

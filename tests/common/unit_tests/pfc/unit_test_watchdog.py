@@ -1,0 +1,158 @@
+"""The watchdog's times, starting and stopping it, and what a sender's counts say about it."""
+
+from fractions import Fraction
+
+import pytest
+
+from tests.common.pfc.errors import QualificationError
+from tests.common.pfc.families.watchdog_buffer import covers_any
+from tests.common.pfc.families.watchdog_timers import Outage
+from tests.common.pfc.lease import Lease, Owner
+from tests.common.pfc.measurement import Subject
+from tests.common.pfc.ports import ConnectedPort, PortPair
+from tests.common.pfc.qos import PortQos, SharedBuffer
+from tests.common.pfc.sonic_text import WatchdogRow, watchdog_rows
+from tests.common.pfc.traffic import FlowPlan, FlowStats, Role, pfc_frame
+from tests.common.pfc.watchdog import DROP, Timers, Watchdog, watching
+
+PORTS = ("Ethernet0", "Ethernet64")
+QOS = PortQos("vtb-t0-01", "Ethernet0", (3, 4), {0: (8,), 3: (3,), 4: (4,)}, "AZURE")
+RX, TX = (ConnectedPort("vtb-t0-01", port, f"generator {port}", port, 100_000) for port in PORTS)
+SUBJECT = Subject(PortPair(RX, TX), QOS, SharedBuffer("egress_lossless_pool", 15_000_000), "broadcom")
+
+
+class FakeDut:
+    """A switch that remembers what it was asked, and has the rows that `pfcwd start` leaves."""
+
+    name = "vtb-t0-01"
+
+    def __init__(self, found, rows=PORTS):
+        """`found`: PFC_WD as the lease has it; None: there is no lease."""
+        self.lease = None if found is None else Lease(Owner("alice", "lab", 1, "", 0), "run-1", found)
+        self.rows, self.asked = rows, []
+
+    def ask(self, commands):
+        """Every command prints nothing, but for the rows."""
+        self.asked += commands.values()
+        return {name: "\n".join(f"PFC_WD|{port}" for port in self.rows) for name in commands}
+
+    def watched_counters(self, queues, then):
+        """No counters."""
+        self.asked += then.values()
+        return queues
+
+
+def changes(dut):
+    """What the switch was told to change: each such command begins with a look at the lease."""
+    return [command.split("} && ")[1] for command in dut.asked if command.startswith("{ ")]
+
+
+@pytest.mark.parametrize(
+    ("asic", "detection"), [("broadcom", (400, 801)), ("cisco-8000 voq", (200, 801)), ("vs", (200, 801))]
+)
+def test_bounds(asic, detection):
+    """D to D + 2P, R to R + 2P; where an interval may count that was paused in part, one poll earlier."""
+    timers = Timers(DROP, 400, 300, 200)
+    assert timers.detection_bounds_ms(asic, Fraction(1)) == detection, timers
+    assert timers.restoration_bounds_ms(Fraction(1)) == (300, 701), timers
+    assert (timers.latest_detection_s, timers.latest_restoration_s) == (0.8, 0.7), timers
+
+
+@pytest.mark.parametrize(
+    ("found", "back"),
+    [
+        ({"GLOBAL": {"POLL_INTERVAL": "250"}}, "HSET 'PFC_WD|GLOBAL' POLL_INTERVAL 250"),
+        ({"GLOBAL": {"BIG_RED_SWITCH": "disable"}}, "HDEL 'PFC_WD|GLOBAL' POLL_INTERVAL"),
+        ({}, "HDEL 'PFC_WD|GLOBAL' POLL_INTERVAL"),
+    ],
+)
+def test_it_is_started_and_stopped_whatever_happens(found, back):
+    """On its ports only; the polling interval is the one found afterwards."""
+    dut = FakeDut(found)
+    with pytest.raises(KeyboardInterrupt), watching(dut, PORTS, (3, 4)) as watchdog:
+        watchdog.start(Timers(DROP, 400, 300, 200))
+        raise KeyboardInterrupt
+    assert changes(dut) == [
+        "pfcwd stop Ethernet0 Ethernet64",
+        "pfcwd interval 200",
+        "pfcwd start --action drop Ethernet0 Ethernet64 400 --restoration-time 300",
+        "pfcwd stop Ethernet0 Ethernet64",
+        f"sonic-db-cli CONFIG_DB {back}",
+    ], changes(dut)
+
+
+def test_nothing_is_stopped_twice_or_without_a_start():
+    """A case that stopped it, or never came that far."""
+    dut = FakeDut({})
+    with watching(dut, PORTS, (3, 4)) as watchdog:
+        watchdog.start(Timers(DROP))
+        assert watchdog.stop() == ("Ethernet0:3", "Ethernet0:4", "Ethernet64:3", "Ethernet64:4"), watchdog.queues
+    assert len(changes(dut)) == 5, changes(dut)
+    other = FakeDut({})
+    with watching(other, PORTS, (3, 4)):
+        pass
+    assert not other.asked, other.asked
+
+
+def test_a_start_that_changes_nothing_is_no_start():
+    """SONiC's `pfcwd start` skips a port without PFC and ends with status 0."""
+    with pytest.raises(QualificationError) as error:
+        Watchdog(FakeDut({}, PORTS[:1]), PORTS, (3, 4)).start(Timers(DROP))
+    expected = "vtb-t0-01 Ethernet64: expected a row PFC_WD|Ethernet64 in CONFIG_DB after `pfcwd start`, got none"
+    assert str(error.value).startswith(expected), str(error.value)
+
+
+def test_it_is_not_started_where_nobody_knows_what_was_found():
+    """Without a lease nothing is changed."""
+    dut = FakeDut(None)
+    with pytest.raises(QualificationError, match="under the switch's lease only"):
+        Watchdog(dut, PORTS, (3, 4)).start(Timers(DROP))
+    assert not dut.asked, dut.asked
+
+
+@pytest.mark.parametrize("buffered", [0, 5_000])
+def test_times_from_counts(buffered):
+    """A sender of 50 % that is held 300 ms, and whose frames are dropped until 250 ms after a storm of 800 ms: the
+    buffer leaves the first open by what it takes, and not the second."""
+    fps = Fraction(100_000 * 10**6, 8 * 1044) / 2
+    sent = round(fps * Fraction("2.7")) + buffered  # of 3 s
+    lost = round(fps * Fraction("0.75")) + buffered
+    test = FlowPlan("test", Role.TEST, 3, 1024, 50.0, seconds=3)
+    free = FlowPlan("background", Role.BACKGROUND, 0, 1024, 25.0, seconds=3)
+    storm = FlowPlan("storm", Role.STORM, None, 64, fps=5960, pause=pfc_frame((3,), 65535))
+    flow = FlowStats(test, False, sent, sent - lost)
+    due = round(fps / 2 * 3)
+    stats = {
+        "test": flow,
+        "background": FlowStats(free, False, due, due),
+        "storm": FlowStats(storm, False, round(5960 * 0.8), 0),
+    }
+    outage = Outage(SUBJECT, Timers(DROP), stats, True, "")
+    low, high = outage.detection_ms(flow)
+    assert low <= 300 <= high and high - low < 3, (float(low), float(high))
+    assert abs(outage.restoration_ms(flow) - 250) < Fraction("0.1"), float(outage.restoration_ms(flow))
+    assert Outage(SUBJECT, Timers(DROP), stats, False, "").late_ms == 200, "a poll and 100 ms on hardware"
+
+
+def test_statistics_of_all_queues_and_of_the_watched_ones_in_one_answer():
+    """`pfcwd show stats; echo; pfcwd show stats -e ...`: a queue without any is in the second table only."""
+    head = """\
+      QUEUE       STATUS    STORM DETECTED/RESTORED    TX OK/DROP    RX OK/DROP    TX LAST OK/DROP    RX LAST OK/DROP
+-----------  -----------  -------------------------  ------------  ------------  -----------------  -----------------
+"""
+    cells = ("{}  operational                        {}           {}           0/0                0/0"
+             "                0/0\n")
+    some, none = cells.format("Ethernet8:3", "2/2", "0/9"), cells.format("Ethernet0:3", "0/0", "0/0")
+    rows = watchdog_rows(f"{head}{some}\n{head}{none}")
+    assert rows == {
+        "Ethernet8:3": WatchdogRow("operational", 2, 2, tx_dropped=9),
+        "Ethernet0:3": WatchdogRow("operational", 0, 0),
+    }, rows
+
+
+@pytest.mark.parametrize(
+    ("key", "covers"), [("|3-4", True), ("|4", True), ("|0", False), ("Ethernet64|0-2", False), ("|2-7", True)]
+)
+def test_rows_of_priority_groups(key, covers):
+    """Keys are a number or a range."""
+    assert covers_any(key, (3, 4)) is covers, key

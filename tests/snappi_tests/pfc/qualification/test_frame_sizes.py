@@ -1,0 +1,20 @@
+"""Pauses of lossless priorities that carry frames of other sizes."""
+
+import pytest
+
+from tests.common.pfc.families.sizes import CASES
+
+pytestmark = [pytest.mark.topology("tgen", "multidut-tgen")]
+
+
+@pytest.mark.pfc_cases(*CASES)
+def test_frame_sizes(pfc_qualify, plan_case, pfc_target):
+    """A storm on all lossless priorities holds frames of every size and lets go when it stops (plan ids SIZE-1 to
+    SIZE-5).
+
+    Args:
+        pfc_qualify: carries out a test case on the port under test.
+        plan_case: the test case.
+        pfc_target: switch and priorities, `vtb-t0-01|3,4`.
+    """
+    pfc_qualify(plan_case, pfc_target)

@@ -1,0 +1,19 @@
+"""FLAP: the link of the port under test goes down and comes up again. Its page is docs/testplan/flap-link.md."""
+
+import pytest
+
+from tests.common.pfc.families.flap import CASES
+
+pytestmark = [pytest.mark.topology("tgen", "multidut-tgen")]
+
+
+@pytest.mark.pfc_cases(*CASES)
+def test_link_flap(pfc_qualify, plan_case, pfc_target):
+    """A flap leaves nothing behind: no pause, no drop counted late, no storm; and pauses hold as before it.
+
+    Args:
+        pfc_qualify: carries out a test case on the port under test.
+        plan_case: the test case.
+        pfc_target: switch and priorities, `vtb-t0-01|3,4`.
+    """
+    pfc_qualify(plan_case, pfc_target)

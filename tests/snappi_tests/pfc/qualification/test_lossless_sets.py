@@ -1,0 +1,45 @@
+"""Other lossless sets than the switch's own: one priority to all eight, configured for the time of a test and put
+back."""
+
+import pytest
+
+from tests.common.pfc.families.lossless_set import EIGHT, ONE, PUT_BACK, SEVEN, THREE
+
+pytestmark = [pytest.mark.topology("tgen", "multidut-tgen")]
+
+
+@pytest.mark.pfc_cases(ONE, THREE, SEVEN)
+def test_pauses_of_another_lossless_set(pfc_qualify, plan_case, pfc_target):
+    """What is lossless then is held and nothing else is, whatever was lossless before (plan ids LSET-1 to LSET-3).
+
+    Args:
+        pfc_qualify: carries out a test case on the port under test.
+        plan_case: the test case.
+        pfc_target: switch and the lossless set, `vtb-t0-01|0,1,2`.
+    """
+    pfc_qualify(plan_case, pfc_target)
+
+
+@pytest.mark.pfc_cases(EIGHT)
+def test_global_pause_with_all_priorities_lossless(pfc_qualify, plan_case, pfc_target):
+    """A storm of 802.3x pause frames disturbs nothing where PFC is enabled for all eight priorities (plan id LSET-4).
+
+    Args:
+        pfc_qualify: carries out a test case on the port under test.
+        plan_case: the test case.
+        pfc_target: switch, and the whole port, `vtb-t0-01|all`.
+    """
+    pfc_qualify(plan_case, pfc_target)
+
+
+@pytest.mark.pfc_cases(PUT_BACK)
+def test_the_switch_s_own_lossless_set_again(pfc_qualify, plan_case, pfc_target):
+    """After another set was configured and put back, the switch's own priorities are lossless and no others (plan id
+    LSET-5).
+
+    Args:
+        pfc_qualify: carries out a test case on the port under test.
+        plan_case: the test case.
+        pfc_target: switch, and the whole port, `vtb-t0-01|all`.
+    """
+    pfc_qualify(plan_case, pfc_target)

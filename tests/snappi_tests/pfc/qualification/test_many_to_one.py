@@ -1,0 +1,19 @@
+"""Two ports send into one (plan ids M2O-1 to M2O-5). docs/testplan/m2o-many-to-one.md says what is sent and judged."""
+
+import pytest
+
+from tests.common.pfc.families.many_to_one import CASES
+
+pytestmark = [pytest.mark.topology("tgen", "multidut-tgen")]
+
+
+@pytest.mark.pfc_cases(*CASES)
+def test_many_to_one(pfc_qualify, plan_case, pfc_target):
+    """What is lossless and too much is held back, what is lossy and too much is dropped, and nothing else is either.
+
+    Args:
+        pfc_qualify: carries out a test case on the port under test.
+        plan_case: the test case.
+        pfc_target: switch, and the whole port, `vtb-t0-01|all`.
+    """
+    pfc_qualify(plan_case, pfc_target)
