@@ -116,24 +116,33 @@ def overflow(lab: Lab, case: PlanCase, target: Target, before: DutCounters | Non
 
 def _measure(lab: Lab, target: Target, before: DutCounters | None, beyond: bool) -> HeadroomRun:
     """Reads the headroom behind the tx port, then fills it: a storm at the port under test shuts its queues, and a full
-    line of the paused priorities comes in."""
+    line of the paused priorities comes in. Drops are read where there have to be some."""
     subject, tx = lab.subject, lab.subject.pair.tx
-    lab.clock.sleep(drops_age_s(lab))  # `before` has the ports' counters in it, not necessarily the groups'
-    before = lab.dut.counters(also={"headroom": headroom_command(tx.port), "group_drops": GROUPS})
+    drops, drops_s = ({"group_drops": GROUPS}, drops_age_s(lab)) if beyond else ({}, lab.ages.port_s)
+    if before is None or beyond:
+        lab.clock.sleep(drops_s)
+    before = lab.dut.counters(also={"headroom": headroom_command(tx.port), **drops})
     headroom = read_headroom(before.printed["headroom"], lab.config_db, subject.qos, tx.port)
     limits = {priority: delays(headroom[priority], tx.speed_mbps, len(target)) for priority in target}
     quanta = max(limit.beyond for limit in limits.values()) if beyond else min(one.covered for one in limits.values())
-    age_s = max(watermark_age_s(lab.config_db, subject.qos.device), drops_age_s(lab))
-    hold = Hold(target, (Stream(tx, target, 100, hold_s(lab)),), age_s, quanta, FRAME_BYTES,
-                {"group_drops": GROUPS, "headroom_used": HEADROOM})
-    held = measure(lab, hold, before)
-    used = headroom_used(held.after.printed["headroom_used"], tx.port)
-    early, late = (group_drops(one.printed["group_drops"], tx.port) for one in (held.before, held.after))
+    age_s = max(watermark_age_s(lab.config_db, subject.qos.device), drops_s)
+    stream = Stream(tx, target, 100, hold_s(lab))
+    held = measure(
+        lab, Hold(target, (stream,), age_s, quanta, FRAME_BYTES, {"headroom_used": HEADROOM, **drops}), before
+    )
     groups = {priority: headroom[priority].group for priority in target}
+    used = headroom_used(held.after.printed["headroom_used"], tx.port)
+    dropped = _dropped(held, tx.port) if beyond else ()
     return HeadroomRun(
         held, target, headroom, limits, {priority: used[group] for priority, group in groups.items()},
-        {priority: late[group] - early[group] for priority, group in groups.items()},
+        {priority: dropped[group] for priority, group in groups.items() if dropped},
     )
+
+
+def _dropped(held: HeldRun, port: str) -> tuple[int, ...]:
+    """Frames that each priority group of a port dropped."""
+    early, late = (group_drops(one.printed["group_drops"], port) for one in (held.before, held.after))
+    return tuple(now - before for now, before in zip(late, early, strict=True))
 
 
 def _validity(run: HeadroomRun) -> Iterator[Check]:
