@@ -187,6 +187,10 @@ COUNT_CASES = [
     *(case("pfc-counted-as-drop@Ethernet24", "FAIL FAIL", NO_DATA,
            "Ethernet24: expected 0 frames more in RX_DRP, as only pauses come in there, got 29800", plan)
       for plan in (PAUSES, EMPTY_PAUSES)),
+    case("empty-vector-honoured@Ethernet4", "FAIL FAIL", "clean-flow no-other-pause-counted",
+         "Ethernet4 priority 3: expected 0 PFC frames in the receive counter, as none enabled it, got ", EMPTY_PAUSES),
+    both("pfc-miscounted@Ethernet12", "clean-flow every-pause-counted no-other-pause-counted",
+         "Ethernet12 priority 5: expected 0 PFC frames in the receive counter, as none enabled it, got 29800", PAUSES),
     case("lossy-dropped@Ethernet24,one_in=4", "FAIL FAIL", f"{NO_DATA} no-port-drops no-queue-drops",
          "Ethernet24 priority 0: expected 0 frames more in Drop/pkts of queue UC0, got ", DATA),
     case("pfc-not-counted@Ethernet28", "FAIL PASS", "every-pause-counted",

@@ -91,3 +91,18 @@ def test_the_faults_of_a_page_name_checks_that_it_has(case: PlanCase) -> None:
     rows = set(re.findall(r"^\| `([a-z-]+)` \|", section(case.plan_id, "Checks"), re.MULTILINE))
     named = set(re.findall(r"`([a-z]+(?:-[a-z]+)+)`", section(case.plan_id, "Faults that it catches")))
     assert named <= rows | {"watchdog-stopped", "vtb-t"}, named - rows
+
+
+def test_what_upstream_covers_names_test_cases_that_there_are_and_counts_right() -> None:
+    """Rows of four cells: upstream's test or case, what it checks, plan ids or `open` or `out`, the rest."""
+    text = (ROOT / "docs/upstream-coverage.md").read_text(encoding="utf-8")
+    rows: dict[str, list[str]] = {"tests": [], "cases": []}
+    for part in text.split("\n## ")[1:]:
+        kind = "cases" if part.startswith(("Plans", "The plans", "Gaps")) else "tests"
+        four = re.findall(r"^\| [^|]+ \| [^|]+ \| ([^|]+) \| .*\|$", part.replace("\\|", "/"), re.MULTILINE)
+        rows[kind] += [here for here in four if re.match(r"open$|out$|[A-Z0-9]+-\d", here)]
+    named = {one for kind in rows.values() for here in kind for one in re.findall(r"[A-Z0-9]+-\d+", here)}
+    assert named <= {case.plan_id for case in PLAN}, named - {case.plan_id for case in PLAN}
+    for label, pattern in (("covered by a plan id", r"[A-Z0-9]+-\d"), ("open", "open"), ("out", "out"), ("all", "")):
+        counts = [sum(re.match(pattern, here) is not None for here in kind) for kind in rows.values()]
+        assert f"| {label} | {counts[0]} | {counts[1]} | {sum(counts)} |" in text, (label, counts)
