@@ -69,7 +69,7 @@ def _throughput(run: Measurement) -> Iterator[Check]:
 
 def _pause_counted(run: Measurement) -> Iterator[Check]:
     paused, sent = run.scenario.paused, run.storm_stopped.frames_tx
-    tolerance = run.subject.conditions.count_tolerance_percent
+    conditions = run.subject.conditions
     lossy = [priority for priority in paused if priority not in run.subject.qos.lossless]
     uncounted = lossy if len(lossy) > 1 and not counts_several_lossy_pauses(run.subject.asic) else []
     yield from _nothing_counted("pause-counted", run, uncounted)
@@ -77,9 +77,8 @@ def _pause_counted(run: Measurement) -> Iterator[Check]:
         place, frames = at_priority(run.subject, priority), run.pfc_received()[priority]
         yield required("pause-counted", place, frames > 0, f"more than 0 {COUNTER}", frames)
         frames = run.pfc_received_in_all()[priority]
-        expected = f"{sent} {COUNTER} once the storm had stopped ({tolerance} % more or less)"
-        met = abs(frames - sent) * 100 <= sent * tolerance
-        yield required("every-pause-counted", place, met, expected, frames)
+        expected = f"{sent} {COUNTER} once the storm had stopped ({conditions.more_or_less})"
+        yield required("every-pause-counted", place, conditions.alike(frames, sent), expected, frames)
     yield from _nothing_counted("no-other-pause-counted", run, _other_than(paused))
 
 

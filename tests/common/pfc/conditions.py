@@ -44,6 +44,16 @@ class Conditions:
     pfc_queues: int
     reason: str
 
+    def alike(self, counted: int, due: int) -> bool:
+        """Whether a switch counted as many pause frames as are due, as near as two counts of the same can be asked to
+        be."""
+        return abs(counted - due) * 100 <= due * self.count_tolerance_percent
+
+    @property
+    def more_or_less(self) -> str:
+        """How near that is, for messages: `1 % more or less`."""
+        return f"{self.count_tolerance_percent:g} % more or less"
+
     def evidence(self) -> dict[str, Any]:
         """As every record carries them."""
         return asdict(self)

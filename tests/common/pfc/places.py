@@ -10,8 +10,6 @@ from .measurement import Measurement, Subject
 from .traffic import FlowPlan, FlowStats, Role
 from .verdict import LOSSLESS, LOSSY, Check, Status
 
-COUNT_TOLERANCE = 0.01  # for what a generator itself counts while it starts and stops
-
 
 @dataclass(frozen=True)
 class Place:

@@ -54,6 +54,11 @@ def each_lossless(subject: Subject) -> list[Target]:
     return [(priority,) for priority in subject.qos.lossless]
 
 
+def first_lossless(subject: Subject) -> list[Target]:
+    """The first lossless priority by itself: for what is asked of all of them together in another case."""
+    return [subject.qos.lossless[:1]]
+
+
 def all_lossless(subject: Subject) -> list[Target]:
     """All lossless priorities together, one or more."""
     return [subject.qos.lossless]

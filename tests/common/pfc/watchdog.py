@@ -28,8 +28,9 @@ class Timers:
 
     A poll judges the time since the poll before. It takes D/P polls in a row, rounded up, to detect a storm, and R/P
     without a pause frame to restore (sonic-swss, pfc_detect_*.lua and pfc_restore.lua). The first of them is over one
-    to two intervals after the storm begins (ends), because of the interval in which that happens nothing is known. So
-    a storm is detected D to D + 2P after it began, and the queue restored R to R + 2P after it ended.
+    to two intervals after the storm begins (ends), because of the interval in which that happens nothing is known, and
+    the last one, of N, N - 1 intervals later. So a storm is detected N P to (N + 1) P after it began: D to D + P where
+    D is a multiple of P, before D + 2P in any case; and the queue is restored in the same way after the storm ended.
 
     Attributes:
         action: `drop` or `forward`.
@@ -61,12 +62,17 @@ class Timers:
             asic: `asic_type switch_type`: some judge an interval that was paused in part, and are up to one earlier.
             late_ms: how much later than the polling interval says a poll may be, and what else the measurement adds.
         """
-        early_ms = 0 if judges_whole_intervals(asic) else self.poll_ms
-        return Fraction(self.detection_ms - early_ms), self.detection_ms + 2 * self.poll_ms + late_ms
+        least_ms, early_ms = self._in_polls(self.detection_ms), 0 if judges_whole_intervals(asic) else self.poll_ms
+        return Fraction(least_ms - early_ms), least_ms + self.poll_ms + late_ms
 
     def restoration_bounds_ms(self, late_ms: Fraction) -> tuple[Fraction, Fraction]:
         """Earliest and latest restoration after the end of a storm."""
-        return Fraction(self.restoration_ms), self.restoration_ms + 2 * self.poll_ms + late_ms
+        least_ms = self._in_polls(self.restoration_ms)
+        return Fraction(least_ms), least_ms + self.poll_ms + late_ms
+
+    def _in_polls(self, time_ms: int) -> int:
+        """The polls that a time takes, rounded up, in milliseconds."""
+        return -(-time_ms // self.poll_ms) * self.poll_ms
 
 
 class Watchdog:

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..arithmetic import line_rate_fps
 from ..dut import DutCounters
+from ..errors import QualificationError
 from ..measurement import Readings, flow_numbers
 from ..places import priority_of
 from ..ports import ConnectedPort
@@ -64,15 +65,29 @@ def timing(lab: Lab, percent: int) -> Timing:
 
     Args:
         lab: its clock, the buffer and the line.
-        percent: more than 100.
+        percent: more than 100, where full lines are loaded in full.
+
+    Raises:
+        QualificationError: full lines are loaded so little that nothing is too much.
     """
+    speed_mbps, loaded = lab.subject.pair.speed_mbps, percent * _of_full(lab)
+    if loaded <= 100:
+        raise QualificationError(
+            f"{lab.subject.where()}: the testbed's pfc_conditions have line_percent"
+            f" {lab.subject.conditions.line_percent:g}, which makes {float(loaded):g} % of the line out of {percent} %:"
+            " expected more than 100 %, or nothing is congested"
+        )
     if not lab.clock.exact:
         return WALL
-    speed_mbps = lab.subject.pair.speed_mbps
-    surplus = Fraction(speed_mbps * 10**6 * (percent - 100), 800)
+    surplus = speed_mbps * 10**6 * (loaded - 100) / 800
     return Timing(
         float(lab.subject.buffer.size_bytes / surplus), float(EXACT_FRAMES / line_rate_fps(FRAME_BYTES, speed_mbps))
     )
+
+
+def _of_full(lab: Lab) -> Fraction:
+    """What the testbed has for a full line, as a part of it."""
+    return Fraction(lab.subject.conditions.line_percent) / 100
 
 
 @dataclass(frozen=True)
@@ -158,7 +173,7 @@ def make_load(
     """
     wanted: dict[int, Fraction] = {}
     for stream in streams:
-        share = Fraction(stream.percent * stream.enters.speed_mbps, 100 * lab.subject.pair.speed_mbps)
+        share = Fraction(stream.percent * stream.enters.speed_mbps, 100 * lab.subject.pair.speed_mbps) * _of_full(lab)
         for priority in stream.priorities:
             wanted[priority] = wanted.get(priority, Fraction(0)) + share / len(stream.priorities)
     schedulers: Mapping[int, Scheduler] = {}

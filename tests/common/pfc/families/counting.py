@@ -10,7 +10,6 @@ from typing import Any
 from ..arithmetic import MAX_QUANTA, PAUSE_FRAME_BYTES, holding_fps, storm_fps
 from ..case import PlanCase, Target
 from ..dut import DutCounters
-from ..errors import QualificationError
 from ..measurement import Readings, Subject, flow_numbers
 from ..places import at_port, needed
 from ..preflight import Lab
@@ -22,6 +21,7 @@ from ..validity import counters_kept, links_kept, unmet, validity, watchdog_stop
 from ..verdict import Check
 from .counting_checks import Counted, Storm, judge_data, judge_pauses, own_frames
 from .counting_readings import PORTS_COMMAND, PortCounts, commands, data_counters, port_counts
+from .drops import drops_age_s
 from .pauses import measure, pause_lossless
 
 PAUSES = PlanCase("count-pauses", "COUNT-1")
@@ -126,19 +126,5 @@ def _kept(subject: Subject, least: int) -> Iterator[Check]:
 
 def _patient(lab: Lab) -> Lab:
     """A lab that waits for the slowest counters where it would wait for those of ports."""
-    wait_s = _slowest(lab)
+    wait_s = drops_age_s(lab)
     return replace(lab, ages=CounterAges(wait_s, wait_s, wait_s))
-
-
-def _slowest(lab: Lab) -> float:
-    """Seconds until all counters of this family are fresh.
-
-    Raises:
-        QualificationError: the switch does not poll those of priority groups.
-    """
-    if lab.ages.group_s is None:
-        raise QualificationError(
-            f"{lab.subject.pair.rx.device}: its priority-group drop counters are not polled, FLEX_COUNTER_TABLE|PG_DROP"
-            " has no FLEX_COUNTER_STATUS enable: expected it (`counterpoll pg-drop enable`)"
-        )
-    return max(lab.ages.port_s, lab.ages.queue_s, lab.ages.group_s)

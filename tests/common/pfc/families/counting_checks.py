@@ -12,6 +12,7 @@ from typing import Any
 
 from ..measurement import Measurement, Readings, Subject
 from ..places import Place, at_port, at_priority, flows_of, priority_of, required
+from ..qos import PRIORITIES
 from ..traffic import FlowStats, Role
 from ..verdict import LOSSLESS, LOSSY, Check
 from .counting_readings import DataCounters, PortCounts
@@ -65,7 +66,11 @@ def own_frames(exact: bool) -> int:
 
 def judge_pauses(run: Readings, gained: PortCounts, storm: Storm, allowed: int) -> list[Check]:
     """All checks of a storm without data, after which the port under test has counted `gained`."""
-    return [*_every_pause_counted(run, storm), *_pauses_are_no_data(run.subject, gained, allowed)]
+    return [
+        *_every_pause_counted(run, storm),
+        *_no_other_pause_counted(run, storm),
+        *_pauses_are_no_data(run.subject, gained, allowed),
+    ]
 
 
 def judge_data(run: Measurement, counted: Counted) -> list[Check]:
@@ -81,13 +86,20 @@ def judge_data(run: Measurement, counted: Counted) -> list[Check]:
 
 def _every_pause_counted(run: Readings, storm: Storm) -> Iterator[Check]:
     """That the frames arrived: otherwise nothing would follow from the other counters."""
-    tolerance = run.subject.conditions.count_tolerance_percent
+    conditions = run.subject.conditions
     for priority in storm.enabled:
         place, frames = at_priority(run.subject, priority), run.pfc_received_in_all()[priority]
-        met = abs(frames - storm.sent) * 100 <= storm.sent * tolerance
         expected = f"{storm.sent} PFC frames in the receive counter once the storm had stopped"
-        expected += f" ({tolerance} % more or less)"
-        yield required("every-pause-counted", place, met, expected, frames)
+        expected += f" ({conditions.more_or_less})"
+        yield required("every-pause-counted", place, conditions.alike(frames, storm.sent), expected, frames)
+
+
+def _no_other_pause_counted(run: Readings, storm: Storm) -> Iterator[Check]:
+    """Nor is a pause counted for a priority that no frame enabled."""
+    for priority in (one for one in PRIORITIES if one not in storm.enabled):
+        place, frames = at_priority(run.subject, priority), run.pfc_received_in_all()[priority]
+        expected = "0 PFC frames in the receive counter, as none enabled it"
+        yield required("no-other-pause-counted", place, frames == 0, expected, frames)
 
 
 def _pauses_are_no_data(subject: Subject, gained: PortCounts, allowed: int) -> Iterator[Check]:

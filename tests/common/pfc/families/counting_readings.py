@@ -10,9 +10,9 @@ from ..dut import DutCounters
 from ..errors import QualificationError
 from ..measurement import Subject
 from ..sonic_text import first_line, number, queue_packets, tables
-from .drops import group_drops, queue_drops
+from .drops import GROUPS, PORTS, group_drops, queue_drops
 
-PORTS_COMMAND = "show interfaces counters"
+PORTS_COMMAND = PORTS
 COLUMNS = ("RX_OK", "RX_DRP", "TX_OK", "TX_DRP")
 
 
@@ -79,7 +79,7 @@ def commands(subject: Subject) -> dict[str, str]:
     return {
         "data": PORTS_COMMAND,
         "queue": f"show queue counters {subject.pair.rx.port}",
-        "groups": "show priority-group drop counters",
+        "groups": GROUPS,
     }
 
 
@@ -87,14 +87,21 @@ def data_counters(subject: Subject, reading: DutCounters) -> DataCounters:
     """The data counters of a reading that `commands` were run with.
 
     Raises:
-        QualificationError: a command printed no counts for a port.
+        QualificationError: a command printed no counts for a port, or for the queue of a priority that data reaches.
     """
     text, pair = reading.printed, subject.pair
+    queues, drops = queue_packets(text["queue"]), queue_drops(text["queue"])
+    for priority in subject.qos.reachable:
+        if priority not in queues or priority not in drops:
+            raise QualificationError(
+                f"{subject.where(priority)}: `show queue counters` printed no Counter/pkts and Drop/pkts for queue"
+                f" UC{priority}: its counters are not being polled"
+            )
     return DataCounters(
         port_counts(text["data"], pair.rx.port),
         port_counts(text["data"], pair.tx.port),
-        queue_packets(text["queue"]),
-        queue_drops(text["queue"]),
+        queues,
+        drops,
         group_drops(text["groups"], pair.tx.port),
     )
 

@@ -10,7 +10,7 @@ from ..arithmetic import MAX_QUANTA
 from ..case import PlanCase, Target
 from ..dut import DutCounters
 from ..preflight import Lab
-from ..procedure import Finding, Procedure, all_lossless, each_lossless, several_lossless
+from ..procedure import Finding, Procedure, all_lossless, first_lossless, several_lossless
 from ..qos import PRIORITIES
 from ..scenario import Scenario, Storm
 from ..traffic import PauseFrame, pfc_frame
@@ -108,10 +108,10 @@ def carry_out(lab: Lab, case: PlanCase, target: Target, before: DutCounters | No
 
 
 CASES: Mapping[PlanCase, Procedure] = {
-    ZERO_SOURCE_SINGLE: Procedure(carry_out, each_lossless),
+    ZERO_SOURCE_SINGLE: Procedure(carry_out, first_lossless),
     ZERO_SOURCE_SEVERAL: Procedure(carry_out, several_lossless, "several lossless priorities"),
     ALL_ENABLED: Procedure(carry_out, all_lossless),
-    NONE_ENABLED_SINGLE: Procedure(carry_out, each_lossless),
+    NONE_ENABLED_SINGLE: Procedure(carry_out, first_lossless),
     NONE_ENABLED_SEVERAL: Procedure(carry_out, all_lossless),
     RESERVED_ENABLED: Procedure(carry_out, all_lossless),
     UNKNOWN_OPERATION: Procedure(carry_out, all_lossless),

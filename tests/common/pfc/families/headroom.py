@@ -8,6 +8,7 @@ from typing import Any
 
 from ..case import PlanCase, Target
 from ..dut import DutCounters
+from ..errors import QualificationError
 from ..measurement import Subject
 from ..places import Place, at_priority, needed, priority_of, required
 from ..preflight import Lab
@@ -116,15 +117,22 @@ def overflow(lab: Lab, case: PlanCase, target: Target, before: DutCounters | Non
 
 def _measure(lab: Lab, target: Target, before: DutCounters | None, beyond: bool) -> HeadroomRun:
     """Reads the headroom behind the tx port, then fills it: a storm at the port under test shuts its queues, and a full
-    line of the paused priorities comes in. Drops are read where there have to be some."""
+    line of the paused priorities comes in. Drops are read where there have to be some.
+
+    Raises:
+        QualificationError: a step cannot be done, or the headroom leaves too little time to show anything.
+    """
     subject, tx = lab.subject, lab.subject.pair.tx
     drops, drops_s = ({"group_drops": GROUPS}, drops_age_s(lab)) if beyond else ({}, lab.ages.port_s)
     if before is None or beyond:
         lab.clock.sleep(drops_s)
     before = lab.dut.counters(also={"headroom": headroom_command(tx.port), **drops})
     headroom = read_headroom(before.printed["headroom"], lab.config_db, subject.qos, tx.port)
-    limits = {priority: delays(headroom[priority], tx.speed_mbps, len(target)) for priority in target}
+    line_percent = subject.conditions.line_percent
+    limits = {priority: delays(headroom[priority], tx.speed_mbps, len(target), line_percent) for priority in target}
     quanta = max(limit.beyond for limit in limits.values()) if beyond else min(one.covered for one in limits.values())
+    if not beyond and not least_used(quanta, len(target), line_percent):
+        raise QualificationError(too_little(subject, headroom[target[0]], quanta))
     age_s = max(watermark_age_s(lab.config_db, subject.qos.device), drops_s)
     stream = Stream(tx, target, 100, hold_s(lab))
     held = measure(
@@ -136,6 +144,15 @@ def _measure(lab: Lab, target: Target, before: DutCounters | None, beyond: bool)
     return HeadroomRun(
         held, target, headroom, limits, {priority: used[group] for priority, group in groups.items()},
         {priority: dropped[group] for priority, group in groups.items() if dropped},
+    )
+
+
+def too_little(subject: Subject, headroom: Headroom, quanta: int) -> str:
+    """Why nothing can be shown where headroom leaves senders hardly more time than the standard allows them anyway."""
+    return (
+        f"{subject.where(port=subject.pair.tx.port)}: the headroom of {headroom.profile}, {headroom.xoff_bytes} bytes,"
+        f" lets a sender go on for {quanta} quanta longer than the standard allows: expected enough for two frames of"
+        f" {FRAME_BYTES} bytes of each priority, or nothing shows that it did"
     )
 
 
@@ -155,7 +172,7 @@ def _validity(run: HeadroomRun) -> Iterator[Check]:
 def _used(run: HeadroomRun) -> Iterator[Check]:
     """Where nothing was lost the sender must have gone on as it was told to, or nothing was shown. (The watermark is
     that since the switch started: an earlier run may have raised it.)"""
-    least = least_used(run.held.hold.reaction_quanta, len(run.tested))
+    least = least_used(run.held.hold.reaction_quanta, len(run.tested), run.subject.conditions.line_percent)
     for priority in run.tested:
         if not run.missing(priority):
             expected = f"at least {least} bytes in the headroom after {run.held.hold.reaction_quanta} quanta"

@@ -110,7 +110,7 @@ def _cable_m(config_db: ConfigDb, device: str, port: str) -> int:
     return int(match[1])
 
 
-def delays(headroom: Headroom, speed_mbps: int, priorities: int) -> Delays:
+def delays(headroom: Headroom, speed_mbps: int, priorities: int, line_percent: float = 100) -> Delays:
     """How long a sender may go on, where so many lossless priorities fill its line together, each with a headroom of
     its own.
 
@@ -118,12 +118,14 @@ def delays(headroom: Headroom, speed_mbps: int, priorities: int) -> Delays:
     necessary; what comes while another frame and the pauses of the other priorities leave before it, while it is on the
     line, twice the cable, while the sender takes as long to respond as the standard allows, then for the quanta
     looked for, and the frame that the sender has begun. A frame takes its size in buffer, and at most the rest of a
-    cell. `beyond` has none of these: only what comes in those quanta, and two frames so that it is surely too much.
+    cell. `beyond` has none of these: only what comes in those quanta at the rate at which the sender really sends, and
+    two frames so that it is surely too much.
 
     Args:
         headroom: of one of the priorities.
         speed_mbps: of the port.
         priorities: how many.
+        line_percent: what the sender's full line is loaded with.
 
     Raises:
         QualificationError: no delay that a generator can be told would be too much for it.
@@ -134,7 +136,7 @@ def delays(headroom: Headroom, speed_mbps: int, priorities: int) -> Delays:
     fixed += 2 * headroom.cable_m * NS_PER_M * per_ns + response_seconds(speed_mbps) * 10**9 * per_ns
     held = headroom.xoff_bytes // (FRAME_BYTES + CELL_BYTES - 1) - 2
     covered = floor((held * frame * priorities - fixed) / QUANTUM_BYTES)
-    beyond = ceil(Fraction((headroom.xoff_bytes // FRAME_BYTES + 2) * frame * priorities, QUANTUM_BYTES))
+    beyond = ceil((headroom.xoff_bytes // FRAME_BYTES + 2) * frame * priorities / _quantum_bytes(line_percent))
     if beyond > MAX_QUANTA:
         raise QualificationError(
             f"the headroom of {headroom.profile}, {headroom.xoff_bytes} bytes, is more than a sender fills in"
@@ -143,7 +145,12 @@ def delays(headroom: Headroom, speed_mbps: int, priorities: int) -> Delays:
     return Delays(max(0, covered), beyond)
 
 
-def least_used(quanta: int, priorities: int) -> int:
-    """Bytes that each headroom has at least taken when the sender went on for so long."""
-    frames = quanta * QUANTUM_BYTES // ((FRAME_BYTES + WIRE_OVERHEAD_BYTES) * priorities)
+def least_used(quanta: int, priorities: int, line_percent: float = 100) -> int:
+    """Bytes that each headroom has at least taken when a sender went on for so long that loads its line so much."""
+    frames = floor(quanta * _quantum_bytes(line_percent) / ((FRAME_BYTES + WIRE_OVERHEAD_BYTES) * priorities))
     return max(0, frames - 1) * FRAME_BYTES
+
+
+def _quantum_bytes(line_percent: float) -> Fraction:
+    """Bytes of a line that come in one quantum when so much of it is loaded."""
+    return QUANTUM_BYTES * Fraction(line_percent) / 100

@@ -13,7 +13,7 @@ from typing import Any
 from ..arithmetic import MAX_QUANTA, PAUSE_FRAME_BYTES, holding_fps, storm_fps
 from ..dut import DutCounters
 from ..measurement import Readings, flow_numbers
-from ..places import at_port, at_priority, flows_of, needed, priority_of
+from ..places import at_port, at_priority, flows_of, least_load, needed, priority_of
 from ..preflight import SETTLE_S, Lab
 from ..sonic_text import changed
 from ..traffic import FlowPlan, FlowStats, Role, Traffic, pfc_frame
@@ -146,7 +146,7 @@ def _in_the_storm(lab: Lab, traffic: Traffic, hold: Hold) -> dict[str, FlowStats
 
 def storm_ran(run: HeldRun) -> Iterator[Check]:
     """The storm sent so many pause frames that the pause cannot have lapsed on average, until it was stopped; data came
-    in."""
+    in, and of what the switch had no reason to hold, and did not, all that was due."""
     place = at_port(run.subject, run.subject.pair.rx.port)
     least = floor(holding_fps(MAX_QUANTA, run.subject.pair.speed_mbps) * Fraction(SETTLE_S + run.hold.data_s))
     for flow in flows_of(run.paused.values(), Role.STORM):
@@ -154,6 +154,13 @@ def storm_ran(run: HeldRun) -> Iterator[Check]:
                      flow.frames_tx)
         seen = "running" if flow.transmitting else "stopped"
         yield needed("storm-running", place, flow.transmitting, "the storm running when frames were counted", seen)
+    for flow in flows_of(run.drained.values(), Role.STORM):
+        seen = "running" if flow.transmitting else "stopped"
+        yield needed("storm-stopped", place, not flow.transmitting, "the storm stopped in the end", seen)
     for flow in run.data:
-        place = at_priority(run.subject, priority_of(flow))
-        yield needed("load-applied", place, flow.frames_tx > 0, "at least 1 frame sent in the storm", flow.frames_tx)
+        priority, enters = priority_of(flow), flow.plan.enters
+        held = priority in run.hold.paused or run.pfc_sent_by(enters)[priority] > 0
+        least = 1 if held else least_load(run.subject, flow.plan)
+        expected = f"at least {least} frames sent in the storm"
+        place = at_priority(run.subject, priority)
+        yield needed("load-applied", place, flow.frames_tx >= least, expected, flow.frames_tx)

@@ -12,7 +12,7 @@ from ..dut import DutCounters
 from ..errors import QualificationError
 from ..measurement import Measurement, Subject
 from ..otg import TrafficBuilder
-from ..places import COUNT_TOLERANCE, Place, required
+from ..places import Place, required
 from ..preflight import Lab
 from ..procedure import Finding, Procedure
 from ..row import Hop, RowDut
@@ -54,9 +54,8 @@ def hop_checks(hops: Sequence[Hop], readings: Sequence[Mapping[str, DutCounters]
                 continue
             expected = f"more than 0 PFC frames sent out of {here.enters} to hold {onward.device}"
             yield required("hop-back-pressure", place, sent[priority] > 0, expected, sent[priority])
-            missing = abs(received[priority] - in_all[priority])
             expected = f"{in_all[priority]} PFC frames of {here.device} counted by {onward.device} {onward.leaves}"
-            met = missing <= in_all[priority] * COUNT_TOLERANCE
+            met = run.subject.conditions.alike(received[priority], in_all[priority])
             yield required("hop-pause-counted", place, met, expected, received[priority])
 
 

@@ -14,7 +14,6 @@ from ..preflight import Lab
 from ..traffic import FlowPlan, Role
 
 FRAME_BYTES = 1024
-IMIX = ((64, 7), (570, 4), (1518, 1))  # the common simple mix: sizes with FCS, and how many of each
 
 
 @dataclass(frozen=True)

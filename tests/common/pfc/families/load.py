@@ -11,13 +11,13 @@ from ..procedure import Procedure, whole_port
 from .congestion import Load, make_load, room_s
 from .congestion_checks import LoadMaker, carry_out
 from .incast import (
-    IMIX,
     LOSSLESS_REACHED,
     Stream,
     each_reached_lossless,
     lossless_priorities,
     lossy_priorities,
 )
+from .sizes import imix
 
 MOSTLY_LOSSLESS = PlanCase("load-mostly-lossless", "LOAD-1")
 MOSTLY_LOSSY = PlanCase("load-mostly-lossy", "LOAD-2")
@@ -32,7 +32,7 @@ def both_kinds(lossless_percent: int) -> LoadMaker:
 
 def mixed_sizes(lab: Lab, target: Target) -> Load:
     """A full line of small and large frames."""
-    return make_load(lab, _streams(lab, 60), IMIX)
+    return make_load(lab, _streams(lab, 60), imix(lab))
 
 
 def one_priority(lab: Lab, target: Target) -> Load:

@@ -14,7 +14,6 @@ from ..case import Target
 from ..deviations import sends_own_source, sends_unused_times_as_zero
 from ..measurement import Readings, flow_numbers
 from ..places import (
-    COUNT_TOLERANCE,
     Place,
     at_port,
     at_priority,
@@ -130,9 +129,10 @@ def _sent(run: SentRun) -> Iterator[Check]:
 def _counted(run: SentRun, place: Place, times: list[int], counted: int) -> Check:
     """The switch counted what was captured of a priority; whether a chip counts XON among it differs."""
     xoffs = sum(1 for time in times if time)
-    met = xoffs * (1 - COUNT_TOLERANCE) <= counted <= len(times) * (1 + COUNT_TOLERANCE)
+    conditions = run.subject.conditions
+    met = xoffs <= counted <= len(times) or conditions.alike(counted, xoffs) or conditions.alike(counted, len(times))
     expected = f"{xoffs} to {len(times)} PFC frames counted as sent out of {run.tx_port}, without and with XON, as"
-    return required("sent-as-counted", place, met, f"{expected} captured (1 % more or less)", counted)
+    return required("sent-as-counted", place, met, f"{expected} captured ({conditions.more_or_less})", counted)
 
 
 def _format(run: SentRun) -> Iterator[Check]:

@@ -201,11 +201,11 @@ def pauses_counted(run: Readings, target: Target, sent: int) -> Iterator[Check]:
     priority's sender."""
     tx_port, received = run.subject.pair.tx.port, run.pfc_received_in_all()
     pushed = changed(run.before.pfc_tx, run.after.pfc_tx, tx_port)
-    tolerance = run.subject.conditions.count_tolerance_percent
+    conditions = run.subject.conditions
     for priority in range(8):
         place, due = at_priority(run.subject, priority), sent if priority in target else 0
-        met = abs(received[priority] - due) <= due * tolerance / 100
-        expected = f"{due} PFC frames in the receive counter ({tolerance:g} % more or less)"
+        expected = f"{due} PFC frames in the receive counter ({conditions.more_or_less})"
+        met = conditions.alike(received[priority], due)
         yield required("every-pause-counted", place, met, expected, received[priority])
         if priority not in target:
             expected = f"0 PFC frames sent out of {tx_port}"

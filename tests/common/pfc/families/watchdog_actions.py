@@ -14,7 +14,7 @@ from ..measurement import Subject
 from ..places import at_priority, flows_of, least_load, priority_of, required
 from ..ports import PortPair
 from ..preflight import SETTLE_S, Lab
-from ..procedure import Finding, Procedure, all_lossless, each_lossless, several_lossless
+from ..procedure import Finding, Procedure, all_lossless, first_lossless, several_lossless
 from ..traffic import FlowPlan, FlowStats, Role, Traffic, pfc_frame
 from ..verdict import Check
 from ..watchdog import DROP, FORWARD, Timers, Watchdog, watching
@@ -78,7 +78,7 @@ def _all_from_faster(subject: Subject) -> list[Target]:
 
 NEEDS_FASTER = "a port for data to enter by that is faster than the port under test, on another traffic generator"
 CASES: Mapping[PlanCase, Procedure] = {
-    DROP_SINGLE: Procedure(carry_out, each_lossless),
+    DROP_SINGLE: Procedure(carry_out, first_lossless),
     DROP_SEVERAL: Procedure(carry_out, several_lossless, "several lossless priorities"),
     FORWARD_ALL: Procedure(carry_out, all_lossless),
 }
@@ -151,14 +151,14 @@ def _storm(
     before, target, timers = run
     lab.generator.start(traffic.names(Role.STORM))
     lab.clock.sleep(timers.latest_detection_s + SETTLE_S)
-    _send(lab, traffic.names(Role.TEST, Role.BACKGROUND))
+    send(lab, traffic.names(Role.TEST, Role.BACKGROUND))
     lab.clock.sleep(lab.ages.port_s)
     stormed, during = lab.generator.stats(traffic.flows), watchdog.counters()
     lab.generator.stop(traffic.names(Role.STORM))
     lab.clock.sleep(timers.latest_restoration_s + SETTLE_S)
     over = lab.generator.stats(traffic.names(Role.STORM))
     again = after_the_storm(traffic)
-    _send(lab, again)
+    send(lab, again)
     lab.clock.sleep(lab.ages.port_s)
     resumed = lab.generator.stats(again)
     phases: dict[str, Stats] = {"stormed": stormed, "over": over, "resumed": resumed}
@@ -168,7 +168,8 @@ def _storm(
     )
 
 
-def _send(lab: Lab, names: list[str]) -> None:
+def send(lab: Lab, names: list[str]) -> None:
+    """Data of these names, until it ends."""
     lab.generator.start(names)
     lab.generator.run_out(names, DATA_S)
 
@@ -188,7 +189,7 @@ def _acted(run: WatchdogRun) -> Iterator[Check]:
     """`drop`: no frame of a stormed priority gets out by the port or in; `forward`: all do. The sender is not held."""
     for flow in flows_of(run.phases["stormed"].values(), Role.TEST):
         place, least = at_priority(run.subject, priority_of(flow)), least_load(run.subject, flow.plan)
-        if _is_dropped(run, flow):
+        if is_dropped(run, flow):
             expected = f"0 frames {way(run, flow)} received in the storm"
             yield required("dropped-in-storm", place, flow.frames_rx == 0, expected, flow.frames_rx)
         else:
@@ -197,10 +198,11 @@ def _acted(run: WatchdogRun) -> Iterator[Check]:
         yield required("sender-not-held", place, flow.frames_tx >= least, expected, flow.frames_tx)
 
 
-def _is_dropped(run: WatchdogRun, flow: FlowStats) -> bool:
-    """Whether the action has to drop a test flow."""
-    comes_in = flow.plan.enters == run.subject.pair.rx.port
-    return run.timers.action == DROP and (not comes_in or drops_what_comes_in(run.subject.asic))
+def is_dropped(run: WatchdogRun, flow: FlowStats) -> bool:
+    """Whether the action has to drop a test flow: one that leaves by the port under test, or comes in there."""
+    rx = run.subject.pair.rx.port
+    comes_in = flow.plan.enters == rx and drops_what_comes_in(run.subject.asic)
+    return run.timers.action == DROP and (flow.plan.leaves == rx or comes_in)
 
 
 def _frames_counted(run: WatchdogRun) -> Iterator[Check]:
@@ -211,7 +213,7 @@ def _frames_counted(run: WatchdogRun) -> Iterator[Check]:
         row = run.gained(run.queue(priority), run.after.watchdog)
         comes_in = flow.plan.enters == run.subject.pair.rx.port
         seen = (row.rx_ok, row.rx_dropped) if comes_in else (row.tx_ok, row.tx_dropped)
-        due = (0, flow.frames_tx) if _is_dropped(run, flow) else (flow.frames_tx, 0)
+        due = (0, flow.frames_tx) if is_dropped(run, flow) else (flow.frames_tx, 0)
         expected = f"{due[0]}/{due[1]} in `pfcwd show stats` {'RX' if comes_in else 'TX'} OK/DROP"
         met = seen == due
         yield required("frames-counted", at_priority(run.subject, priority), met, expected, f"{seen[0]}/{seen[1]}")

@@ -8,17 +8,16 @@ from itertools import permutations
 
 from ..arithmetic import MAX_QUANTA, PAUSE_FRAME_BYTES, storm_fps
 from ..case import PlanCase, Target
-from ..deviations import drops_what_comes_in
 from ..dut import DutCounters
 from ..measurement import NEVER_STORMED, Subject
 from ..places import Place, at_port, at_priority, flows_of, least_load, priority_of, required
 from ..preflight import SETTLE_S, Lab
 from ..procedure import Finding, Procedure
-from ..traffic import FlowPlan, FlowStats, Role, Traffic, pfc_frame
+from ..traffic import FlowPlan, Role, Traffic, pfc_frame
 from ..verdict import LOSSLESS, Check
 from ..watchdog import DROP, FORWARD, OPERATIONAL, STORMED, Timers, Watchdog, watching
 from .incast import equal_ports
-from .watchdog_actions import DATA_S, FRAME_BYTES, settled
+from .watchdog_actions import DATA_S, FRAME_BYTES, is_dropped, send, settled
 from .watchdog_checks import Stats, WatchdogRun, all_received, background, invalid, no_back_pressure, way
 
 DROP_ALL_TO_ALL = PlanCase("watchdog-drop-all-to-all", "WD-6")
@@ -122,7 +121,7 @@ def _measure(
     mine, other = traffic.names(Role.STORM)
     lab.generator.start([mine])
     lab.clock.sleep(timers.latest_detection_s + SETTLE_S)
-    _send(lab, traffic.names(Role.TEST, Role.BACKGROUND))
+    send(lab, traffic.names(Role.TEST, Role.BACKGROUND))
     lab.clock.sleep(lab.ages.port_s)
     stormed, during = lab.generator.stats(traffic.flows), watchdog.counters()
     lab.generator.start([other])
@@ -133,7 +132,7 @@ def _measure(
     over = lab.generator.stats([mine, other])
     data = traffic.names(Role.TEST, Role.BACKGROUND)
     again = [name for name in data if traffic.flows[name].enters == lab.subject.pair.tx.port]
-    _send(lab, again)
+    send(lab, again)
     lab.clock.sleep(SETTLE_S)
     phases: dict[str, Stats] = {"stormed": stormed, "over": over, "resumed": lab.generator.stats(again)}
     storm_s = timers.latest_detection_s + SETTLE_S + DATA_S
@@ -142,11 +141,6 @@ def _measure(
         lab.subject, before, during, watchdog.stop(), target, timers, watchdog.queues, storm_s, phases
     )
     return SeveralPorts(first, second, both, phases["resumed"])
-
-
-def _send(lab: Lab, names: list[str]) -> None:
-    lab.generator.start(names)
-    lab.generator.run_out(names, DATA_S)
 
 
 def judge(run: SeveralPorts) -> Iterator[Check]:
@@ -189,7 +183,7 @@ def _acted(run: WatchdogRun) -> Iterator[Check]:
     rx = run.subject.pair.rx.port
     for flow in flows_of(run.phases["stormed"].values(), Role.TEST):
         place, least = at_priority(run.subject, priority_of(flow)), least_load(run.subject, flow.plan)
-        if _is_dropped(run, flow):
+        if is_dropped(run, flow):
             expected = f"0 frames {way(run, flow)} received in the storm"
             yield required("dropped-in-storm", place, flow.frames_rx == 0, expected, flow.frames_rx)
         else:
@@ -198,9 +192,3 @@ def _acted(run: WatchdogRun) -> Iterator[Check]:
             yield from all_received(name, run, [flow], f"in a storm on {rx}")
         expected = f"at least {least} frames {way(run, flow)} sent in the storm"
         yield required("sender-not-held", place, flow.frames_tx >= least, expected, flow.frames_tx)
-
-
-def _is_dropped(run: WatchdogRun, flow: FlowStats) -> bool:
-    rx = run.subject.pair.rx.port
-    comes_in = flow.plan.enters == rx and drops_what_comes_in(run.subject.asic)
-    return run.timers.action == DROP and (flow.plan.leaves == rx or comes_in)

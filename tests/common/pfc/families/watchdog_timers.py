@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from ..arithmetic import MAX_QUANTA, holding_fps, line_rate_fps, share_percent
+from ..arithmetic import line_rate_fps, share_percent
 from ..case import PlanCase, Target
 from ..dut import DutCounters
 from ..measurement import Subject, flow_numbers
@@ -28,9 +28,8 @@ from .watchdog_checks import Stats, WatchdogRun, invalid, no_other_storm
 ON_TRAFFIC = PlanCase("watchdog-on-traffic", "WD-5")
 TIMES = (Timers(DROP, 100, 400, 100), Timers(DROP, 400, 200, 200), Timers(DROP, 1000, 600, 200))
 TEST_PERCENT, BACKGROUND_PERCENT = 40, 40
-LEAD_S = 0.5  # data before the storm
+SPARE_S, WALL_SPARE_S = 0.5, 2.0  # on hardware a flow starts (and stops) up to a second after it is told to
 EDGE_TOLERANCE = 0.01  # the action and what counts its frames do not begin and end at quite the same instant
-STAY_S = 0.5  # of the storm after the latest detection, and of the data after the latest restoration
 EXACT_MS = Fraction(1)  # a storm's first pause, and the last one's end: some hundred microseconds at 100 Gb/s
 LATE_MS = Fraction(100)  # on hardware a poll may be one late (as Timers.poll_ms says), and a flow starts when it does
 
@@ -114,28 +113,34 @@ def finding(
     """What came of these storms; `around` them the counters were read."""
     (before, after), last = around, outages[-1]
     phases = {"stormed": last.stats, "over": last.stats}
-    storm_s = _storm_s(last.timers)
+    storm_s = _storm_s(last.timers, _spare_s(last.exact))
     run = WatchdogRun(lab.subject, before, after, after, target, last.timers, queues, storm_s, phases)
-    wrong = [*invalid(run), *_storms_lasted(run, outages)]
+    wrong = [*invalid(run), *storms_lasted(run, outages)]
     return Finding([] if wrong else list(judge(run, outages)), wrong, _evidence(run, outages), run.last_counters())
 
 
-def _storm_s(timers: Timers) -> float:
-    return timers.latest_detection_s + STAY_S
+def _spare_s(exact: bool) -> float:
+    """Data before the storm, storm after the latest detection, and data after the latest restoration, each so long."""
+    return SPARE_S if exact else WALL_SPARE_S
+
+
+def _storm_s(timers: Timers, spare_s: float) -> float:
+    return timers.latest_detection_s + spare_s
 
 
 def outage(lab: Lab, target: Target, watchdog: Watchdog, timers: Timers, label: str = "") -> Outage:
     """One storm; the data runs from before it until after the restoration. The watchdog is started with these times
     first, unless it has them already."""
-    storm_s, after_s = _storm_s(timers), timers.latest_restoration_s + STAY_S
-    traffic = lab.builder.build([pause_storm(lab, target), *_data(lab, target, LEAD_S + storm_s + after_s)])
+    spare_s = _spare_s(lab.clock.exact)
+    storm_s, after_s = _storm_s(timers, spare_s), timers.latest_restoration_s + spare_s
+    traffic = lab.builder.build([pause_storm(lab, target), *_data(lab, target, spare_s + storm_s + after_s)])
     lab.generator.push(traffic)
     data = traffic.names(Role.TEST, Role.BACKGROUND)
     if watchdog.timers != timers:
         watchdog.start(timers)
     lab.clock.sleep(SETTLE_S)
     lab.generator.start(data)
-    lab.clock.sleep(LEAD_S)
+    lab.clock.sleep(spare_s)
     lab.generator.start(traffic.names(Role.STORM))
     lab.clock.sleep(storm_s)
     lab.generator.stop(traffic.names(Role.STORM))
@@ -155,12 +160,13 @@ def _data(lab: Lab, target: Target, seconds: float) -> list[FlowPlan]:
     ]
 
 
-def _storms_lasted(run: WatchdogRun, outages: Sequence[Outage]) -> list[Check]:
-    """Each storm was sent whole, within the data."""
+def storms_lasted(run: WatchdogRun, outages: Sequence[Outage]) -> list[Check]:
+    """Each storm lasted, by its frames and their rate, until it had to be detected at the latest: a shorter one says
+    nothing about a watchdog that does not see it."""
     made = []
     for outage in outages:
-        least = int(holding_fps(MAX_QUANTA, run.subject.pair.speed_mbps) * Fraction(_storm_s(outage.timers)))
-        sent = outage.storm.frames_tx
+        sent, rate = outage.storm.frames_tx, outage.storm.plan.fps or 0
+        least = int(rate * outage.timers.latest_detection_s)
         made.append(needed("storm-ran", run.place(), sent >= least, f"a storm of at least {least} pause frames", sent))
     return unmet(made)
 

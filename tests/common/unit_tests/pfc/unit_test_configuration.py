@@ -177,7 +177,8 @@ def test_a_switch_that_does_not_take_a_row_is_told(switch):
         switch.command("config", "")
         with pytest.raises(QualificationError) as error, configured(lease):
             pytest.fail("the block must not run")
-        assert "|Ethernet0" in str(error.value) and "in CONFIG_DB is not what was written" in str(error.value), error.value
+        said = str(error.value)
+        assert "|Ethernet0" in said and "in CONFIG_DB is not what was written" in said, said
         switch.command("config", CONFIG)
     assert switch.config_db() == before, switch.config_db()
 

@@ -1,5 +1,7 @@
 """Data counters: what the switch's commands print, what they gained, and what is let pass on hardware."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.common.pfc.dut import Dut
@@ -11,7 +13,7 @@ from tests.common.pfc.measurement import Readings
 from tests.common.pfc.plan import plan_port
 from tests.common.pfc.run import Qualifier
 from tests.common.pfc.staleness import read_counter_ages
-from tests.common.pfc.verdict import LOSSLESS, Status
+from tests.common.pfc.verdict import LOSSLESS, LOSSY, Status
 from tests.common.unit_tests.pfc.fakes import DEVICE, FakeApi, FakeClock, FakeHost, FakeWorld
 from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
 
@@ -25,8 +27,13 @@ Ethernet64        U  1,234,567  0.00 B/s      0.00%         0         8         
 QUEUES = """\
      Port    TxQ    Counter/pkts    Counter/bytes    Drop/pkts    Drop/bytes
 ---------  -----  --------------  ---------------  -----------  ------------
+Ethernet0    UC0               0                0            0             0
+Ethernet0    UC1               0                0            0             0
+Ethernet0    UC2               0                0            0             0
 Ethernet0    UC3              30             3000            2           200
 Ethernet0    UC4              40             4000            0             0
+Ethernet0    UC5               0                0            0             0
+Ethernet0    UC6               0                0            0             0
 Ethernet0   MC10               1              100            1           100
 """
 GROUPS = """\
@@ -51,7 +58,8 @@ def test_a_reading():
     subject, read = reading()
     counted = data_counters(subject, read)
     assert (counted.rx, counted.tx) == (PortCounts(12, 34, 56, 7), PortCounts(1234567, 8, 9, 10)), counted
-    assert (counted.queues, counted.queue_drops) == ({3: 30, 4: 40}, {3: 2, 4: 0}), counted
+    idle = dict.fromkeys(range(7), 0)
+    assert (counted.queues, counted.queue_drops) == ({**idle, 3: 30, 4: 40}, {**idle, 3: 2}), counted
     assert counted.group_drops == tuple(range(8)), counted
 
 
@@ -60,7 +68,21 @@ def test_what_a_run_gained():
     subject, early = reading()
     _, late = reading(PORTS.replace("12  0.00", "11  0.00"), QUEUES.replace("  30 ", "  35 "))
     gained = data_counters(subject, late).since(data_counters(subject, early))
-    assert (gained.rx, gained.queues, gained.least()) == (PortCounts(-1, 0, 0, 0), {3: 5, 4: 0}, -1), gained
+    idle = dict.fromkeys(range(7), 0)
+    assert (gained.rx, gained.queues, gained.least()) == (PortCounts(-1, 0, 0, 0), {**idle, 3: 5}, -1), gained
+
+
+@pytest.mark.parametrize("lacking", [
+    QUEUES.replace("            2           200", "          N/A           N/A"),
+    QUEUES.replace("              30             3000", "             N/A              N/A"),
+    "\n".join(line for line in QUEUES.splitlines() if "UC3" not in line),
+])
+def test_a_queue_without_counters_is_no_queue_that_drops_nothing(lacking):
+    """A drop counter that is not there must not be taken for one that stands at 0."""
+    with pytest.raises(QualificationError) as refusal:
+        data_counters(*reading(queues=lacking))
+    expected = f"{DEVICE} Ethernet0 priority 3: `show queue counters` printed no Counter/pkts and Drop/pkts for queue"
+    assert str(refusal.value).startswith(expected), refusal
 
 
 @pytest.mark.parametrize("port, sentence", [
@@ -82,9 +104,20 @@ def test_frames_of_ones_own_are_let_pass_where_there_are_some(exact, frames, pas
     subject, read = reading()
     run = Readings(subject, read, read, read)
     made = judge_pauses(run, PortCounts(frames, 0, 0, 0), Storm((), 1000), own_frames(exact))
-    assert [(check.name, check.status is Status.PASS) for check in made] == [
+    assert [(check.name, check.status is Status.PASS) for check in made[-2:]] == [
         ("pauses-are-no-data", passes), ("pauses-are-no-drops", True)
     ], made
+
+
+def test_pauses_of_a_storm_without_data_say_something_of_both_metrics():
+    """Nothing may be counted for a priority that no frame enables, lossless or lossy."""
+    subject, read = reading()
+    wrong = replace(read, pfc_rx={"Ethernet0": tuple(count + 1 for count in read.pfc_rx["Ethernet0"])})
+    for late, passes in ((read, True), (wrong, False)):
+        made = judge_pauses(Readings(subject, read, late, late), PortCounts(0, 0, 0, 0), Storm((), 1000), 0)[:-2]
+        assert [check.name for check in made] == ["no-other-pause-counted"] * 8, made
+        assert {check.metric_name for check in made} == {LOSSLESS, LOSSY}, made
+        assert {check.status is Status.PASS for check in made} == {passes}, made
 
 
 def test_how_old_priority_group_counters_are():
@@ -103,7 +136,7 @@ def test_a_switch_that_does_not_poll_priority_groups_is_error():
     outcome = qualifier.qualify(DATA, CASES[DATA].targets(plan.subject)[0])
     assert {(one.metric_name, one.status) for one in outcome.verdicts} >= {(LOSSLESS, Status.ERROR)}, outcome
     assert outcome.verdicts[0].cause.startswith(
-        f"{DEVICE}: its priority-group drop counters are not polled, FLEX_COUNTER_TABLE|PG_DROP has no "
+        f"{DEVICE}: its drops of priority groups are not polled, FLEX_COUNTER_TABLE|PG_DROP is not enabled"
     ), outcome.verdicts[0]
 
 

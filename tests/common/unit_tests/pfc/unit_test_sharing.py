@@ -93,6 +93,16 @@ def test_the_delay_that_headroom_covers():
         delays(Headroom(3, "large", 10**7, 5), 100_000, 1)
 
 
+def test_a_sender_that_loads_less_of_its_line_has_to_go_on_longer():
+    """At 50 % half as much comes in a quantum. 395 frames of 4096 bytes fit into 1,621,536, and at 99 % the 397 of a
+    full line would be 393: too few to be too much."""
+    headroom, large = Headroom(3, "pg_lossless", 165568, 5), Headroom(3, "large", 1621536, 5)
+    assert delays(headroom, 100_000, 1, 50).beyond == -(-42 * 4116 // 32), "twice as long"
+    came = delays(large, 800_000, 1, 99).beyond * 64 * 99 // 100 // 4116
+    assert came * 4096 > large.xoff_bytes, f"{came} frames"
+    assert least_used(1757, 1, 50) == 12 * 4096, "13 frames come in 1757 quanta, one of them perhaps in part"
+
+
 def test_what_a_delay_uses_at_least():
     assert least_used(1757, 1) == 26 * 4096, "27 frames of 4116 bytes come in 1757 quanta, one of them perhaps in part"
     assert least_used(10, 2) == 0, "less than a frame"

@@ -1,0 +1,100 @@
+"""What loads come to where a testbed's full line is loaded less."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from tests.common.pfc.conditions import HARDWARE
+from tests.common.pfc.dut import Dut
+from tests.common.pfc.errors import QualificationError
+from tests.common.pfc.families.congestion import WALL, LoadRun, Timing, make_load, timing
+from tests.common.pfc.families.congestion_checks import judge
+from tests.common.pfc.families.counting_checks import OWN_FRAMES
+from tests.common.pfc.families.drops import Drops
+from tests.common.pfc.families.incast import Stream
+from tests.common.pfc.families.load import mixed_sizes
+from tests.common.pfc.plan import plan_port
+from tests.common.pfc.polling import WallClock
+from tests.common.pfc.traffic import FlowPlan, FlowStats, Role
+from tests.common.pfc.verdict import Status
+from tests.common.unit_tests.pfc.fakes import FakeApi, FakeClock, FakeHost, FakeWorld
+from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
+
+
+def lab(line_percent):
+    """A lab whose full lines are loaded so much."""
+    world = FakeWorld()
+    plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, "Ethernet0", None)
+    made = plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
+    subject = replace(made.subject, conditions=replace(HARDWARE, line_percent=line_percent))
+    schedulers = {f"scheduler.{n}": {"type": "DWRR", "weight": str(14 + n)} for n in range(2)}
+    return replace(made, subject=subject, config_db={**made.config_db, "SCHEDULER": schedulers})
+
+
+@pytest.mark.parametrize("line_percent", [100, 99, 98.5])
+def test_what_is_wanted_is_what_is_sent(line_percent):
+    """Of what the line has room for each priority gets what is really sent, and others get the rest."""
+    bench = lab(line_percent)
+    load = make_load(bench, [Stream(bench.subject.pair.tx, (3, 4), 100, 1.0)])
+    assert load.wanted == dict.fromkeys((3, 4), Fraction(line_percent) / 200), load
+    assert load.given == load.wanted and not load.congested, load
+
+
+def test_a_queue_that_wants_less_leaves_more_to_the_others():
+    """Twice 88 + 12 % at 90 %: 21.6 % for a priority that wants no more, the rest for the other one."""
+    bench = lab(90)
+    tx = bench.subject.pair.tx
+    load = make_load(bench, [Stream(tx, (3,), 176, 1.0), Stream(tx, (0,), 24, 1.0)])
+    assert load.given == {3: Fraction(784, 1000), 0: Fraction(216, 1000)}, load
+
+
+def test_loads_that_are_not_too_much_are_refused():
+    """Two lines of 50 % fill one and congest nothing, which would show nothing."""
+    with pytest.raises(QualificationError, match="line_percent 50, which makes 100 % of the line out of 200"):
+        timing(lab(50), 200)
+
+
+def test_congestion_takes_longer_to_fill_the_buffer_with_less_of_it():
+    """Twice 75 % of the line at 80 % are 20 % too much instead of 50 %."""
+    full, less = (timing(lab(line_percent), 150).settled_s for line_percent in (100, 80))
+    assert less == pytest.approx(full * 50 / 20), (full, less)
+    assert timing(replace(lab(99), clock=WallClock()), 150) == WALL, "in seconds on hardware"
+
+
+@pytest.mark.parametrize(("ip_version", "smallest"), [(4, 64), (6, 66)])
+def test_a_mix_of_sizes_has_frames_that_its_ip_version_fits_into(ip_version, smallest):
+    """Ethernet, IPv6 and UDP headers with FCS are 66 bytes."""
+    bench = lab(100)
+    bench = replace(bench, subject=replace(bench.subject, ip_version=ip_version))
+    assert mixed_sizes(bench, ()).mix == ((smallest, 7), (570, 4), (1518, 1)), ip_version
+
+
+def failed(times, more_dropped, got):
+    """The checks that are not PASS when of 1.5 lines of priority 0 so much is received in 15 s (and in the window), and
+    so many more frames are counted as dropped than were lost."""
+    bench = lab(100)
+    tx, read = bench.subject.pair.tx, bench.dut.counters()
+    load = make_load(bench, [Stream(tx, (0,), 150, times.data_s)], times=times)
+    flow = FlowStats(FlowPlan("data", Role.TEST, 0, 1024, 150.0, seconds=15, enters=tx.port), False, 3 * 10**8, got)
+    dropped = flow.frames_tx - got + more_dropped
+    drops = Drops({0: dropped}, {tx.port: (0,) * 8}, dropped, {tx.port: 0})
+    run = LoadRun(bench.subject, read, read, read, load, {"data": flow}, {0: got}, drops)
+    return {check.name for check in judge(run) if check.status is not Status.PASS}
+
+
+@pytest.mark.parametrize(("times", "more", "lacking"), [
+    (Timing(0.1, 0.1), 0, False), (Timing(0.1, 0.1), 1, True), (WALL, OWN_FRAMES, False), (WALL, OWN_FRAMES + 1, True),
+    (WALL, -1, True),
+])
+def test_drops_that_are_counted(times, more, lacking):
+    """To the frame; on hardware some of the switch's own may be dropped with the others, but none may be forgotten."""
+    names = {"port-drops-counted", "queue-drops-counted"}
+    assert failed(times, more, 2 * 10**8) & names == (names if lacking else set()), (times, more)
+
+
+@pytest.mark.parametrize(("part", "lacking"), [(1, False), (0.98, True)])
+def test_a_line_that_stands_still_for_a_while(part, lacking):
+    """Seconds are rounded up on hardware: a full line is one for as long as data was really sent."""
+    full = 100_000 * 10**6 * 15 // (8 * 1044)
+    assert ("line-full" in failed(WALL, 0, int(full * part))) is lacking, part

@@ -1,0 +1,58 @@
+"""What has to hold before a storm on held senders is judged: storm, load, headroom that leaves senders some time."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.common.pfc.dut import Dut
+from tests.common.pfc.errors import QualificationError
+from tests.common.pfc.families.headroom import SINGLE, covered
+from tests.common.pfc.families.headroom_limits import headroom_command
+from tests.common.pfc.families.held import HeldRun, Hold, storm_ran
+from tests.common.pfc.families.incast import Stream
+from tests.common.pfc.plan import plan_port
+from tests.common.pfc.traffic import FlowPlan, FlowStats, Role, pfc_frame
+from tests.common.pfc.validity import unmet
+from tests.common.unit_tests.pfc.fakes import FakeApi, FakeClock, FakeHost, FakeWorld
+from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
+
+STORM = FlowPlan("storm", Role.STORM, None, 64, fps=5960, pause=pfc_frame((3,), 65535))
+
+
+def held_run(sent, stops=True):
+    """A storm of 2 s on priority 3; priority 0 sent so many frames of the 1,197,318 due in a second at 10 %."""
+    host = FakeHost(FakeWorld())
+    subject, read = plan_port(Dut(host), TESTER_PORTS, "Ethernet0", None).subject, Dut(host).counters()
+    tx = subject.pair.tx
+    data = [FlowPlan(f"data {n}", Role.TEST, n, 1024, 10.0, seconds=1, enters=tx.port) for n in (0, 3)]
+    over = [FlowStats(data[0], False, sent, sent), FlowStats(data[1], False, 1, 1)]
+    late = {flow.plan.name: flow for flow in (*over, FlowStats(STORM, not stops, 5960 * 2, 0))}
+    in_storm = {**late, "storm": FlowStats(STORM, True, 5960 * 2, 0)}
+    hold = Hold((3,), (Stream(tx, (0, 3), 20, 1.0),), 1.0)
+    return HeldRun(subject, read, read, read, hold, in_storm, late)
+
+
+@pytest.mark.parametrize(("sent", "stops", "lacking"), [
+    (1_197_318, True, []), (1, True, ["load-applied"]), (1_197_318, False, ["storm-stopped"]),
+])
+def test_a_storm_that_goes_on_and_a_load_that_nobody_held_are_no_measurement(sent, stops, lacking):
+    """A single frame of background would arrive whole whatever the switch does."""
+    assert [check.name for check in unmet(storm_ran(held_run(sent, stops)))] == lacking, (sent, stops)
+
+
+def test_headroom_that_leaves_no_time_shows_nothing():
+    """30,720 bytes at 100 Gb/s are what the standard's response takes: senders would go on for 0 quanta."""
+    world = FakeWorld()
+    host = FakeHost(world)
+    lab = plan_port(Dut(host), TESTER_PORTS, "Ethernet0", None).lab(Dut(host), FakeApi(world), FakeClock(world))
+    tables = {
+        "PORT_QOS_MAP": {"Ethernet64": {"tc_to_pg_map": "AZURE"}},
+        "TC_TO_PRIORITY_GROUP_MAP": {"AZURE": {"3": "3", "4": "4"}},
+        "CABLE_LENGTH": {"AZURE": {"Ethernet64": "5m"}},
+    }
+    host.answers[headroom_command("Ethernet64")] = ("BUFFER_PG_TABLE:Ethernet64:3-4 small 30720", 0)
+    before, lab = lab.dut.counters(), replace(lab, config_db={**lab.config_db, **tables})
+    with pytest.raises(QualificationError) as raised:
+        covered(lab, SINGLE, (3,), before)
+    expected = "Ethernet64: the headroom of small, 30720 bytes, lets a sender go on for 0 quanta longer than"
+    assert expected in str(raised.value), str(raised.value)
