@@ -75,13 +75,19 @@ def restore(lab: StandaloneLab, force: bool) -> bool:
     run_id = new_run_id()
     with contextlib.ExitStack() as stack:
         found = {host.hostname: stack.enter_context(Journal(host, run_id).healed(force)) for host in lab.duthosts}
-        stopped = attempt(lambda: Generator(open_api(lab.tbinfo, lab.duthosts[0]), WallClock()).stop())
+        stopped = attempt(lambda: quiet(Generator(open_api(lab.tbinfo, lab.duthosts[0]), WallClock())))
     for hostname, seen in found.items():
         done = "nothing to put back" if seen is None else f"what {seen} changed is put back"
         print(f"{hostname}: {done}", flush=True)
     if stopped:
         print(f"testbed {lab.tbinfo['conf-name']}: traffic is stopped", flush=True)
     return stopped
+
+
+def quiet(generator: Generator) -> None:
+    """Nothing is sent any more, and every link that a run had taken down is up."""
+    generator.stop()
+    generator.set_links([], True)
 
 
 def attempt(action: Callable[[], None]) -> bool:

@@ -1,6 +1,7 @@
 """Writes what a switch's shell finds: the commands (its bin folder) and the files of its image.
 
-A command is a three-line sh wrapper around `python -m`, so that it is a real program to everything that starts it.
+A command is a three-line sh wrapper, so that it is a real program to everything that starts it. What runs it is the
+switch's command server (`command_server`), else a Python of its own.
 """
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ import compileall
 import json
 import shlex
 import sys
+import sysconfig
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from virtual_testbed.sonic import root_view
 from virtual_testbed.sonic.profile import Profile
 
 PACKAGE_ROOT = Path(__file__).resolve().parents[2]
+LIBRARIES = sysconfig.get_path("purelib")
 MODULES = {"pfcwd": "pfcwd", "pfc": "pfc", "show": "show", "pfcstat": "pfcstat", "queuestat": "queuestat",
            "portstat": "portstat", "sonic-clear": "clear", "sonic-cfggen": "cfggen", "sonic-db-cli": "db_cli",
            "config": "config", "counterpoll": "counterpoll"}
@@ -26,6 +29,11 @@ VERSION = {"sonic_os_version": "12", "debian_version": "12.11",
 _FILE_PROGRAMS = ("cat", "ls", "cp", "mv", "rm", "mkdir", "touch", "stat", "grep", "sed", "head", "tail", "test",
                   "jq", "diff")
 _SWITCH_PATHS = ("/etc/sonic", "/usr/share/sonic", "/sys/class/net", "/var/core", "/home/admin")
+
+
+def command_folder(root: str) -> Path:
+    """Where the socket of the switch's command server is. `root` is empty where the switch has its own root view."""
+    return Path(f"{root}/run")
 
 
 def write_programs(folder: Path, context: Mapping[str, str], view: str) -> None:
@@ -44,9 +52,10 @@ def write_programs(folder: Path, context: Mapping[str, str], view: str) -> None:
     python = shlex.quote(sys.executable)
     settings = (f"export SONIC_CONTEXT={shlex.quote(str(folder / '.context.json'))} SONIC_VIEW={view}"
                 f" SONIC_ROOT={shlex.quote(root)}\n")
-    package = f"PYTHONPATH={shlex.quote(str(PACKAGE_ROOT))} PYTHONDONTWRITEBYTECODE=1"
+    package = f"PYTHONPATH={shlex.quote(f'{PACKAGE_ROOT}:{LIBRARIES}')} PYTHONDONTWRITEBYTECODE=1"
+    client = shlex.quote(str(Path(__file__).parent / "command_client.py"))
     for name, module in MODULES.items():
-        start = f"exec {python} -P -s -m virtual_testbed.sonic.commands.{module}"
+        start = f"exec {python} -I -S {client} {shlex.quote(str(command_folder(root)))} {module}"
         _write(folder / name, f"{settings}{package} {start} \"$@\"\n")
     sudo = shlex.quote(str(Path(__file__).parent / "commands" / "sudo.py"))
     _write(folder / "sudo", f"{settings}exec {python} -I -S {sudo} \"$@\"\n")

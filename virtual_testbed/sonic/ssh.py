@@ -20,7 +20,7 @@ from typing import Any
 import asyncssh
 
 from virtual_testbed.process import RUN_VARIABLE, die_with_parent
-from virtual_testbed.sonic import databases, processes, programs, root_view
+from virtual_testbed.sonic import command_server, databases, processes, programs, root_view
 from virtual_testbed.sonic.files import SwitchFiles
 from virtual_testbed.sonic.logins import Account, Login
 from virtual_testbed.sonic.profile import ProfileError, load_profile
@@ -107,11 +107,15 @@ def prepare(settings: Settings) -> root_view.Outcome:
     settings.bin.mkdir(parents=True, exist_ok=True)
     layout = _layout(settings)
     outcome = root_view.decide(layout, settings.root_view)
-    root = "" if outcome.kind == root_view.NAMESPACE else str(settings.root)
     programs.write_programs(settings.bin, {
-        "name": settings.name, "hwsku": settings.hwsku, "redis_socket": settings.redis_socket, "root": root,
-        "mac": settings.mac}, outcome.kind)
+        "name": settings.name, "hwsku": settings.hwsku, "redis_socket": settings.redis_socket,
+        "root": _root(settings, outcome), "mac": settings.mac}, outcome.kind)
     return root_view.enter(layout, outcome)
+
+
+def _root(settings: Settings, outcome: root_view.Outcome) -> str:
+    """What stands before the switch's paths: nothing where it has its own view."""
+    return "" if outcome.kind == root_view.NAMESPACE else str(settings.root)
 
 
 class Shell:
@@ -125,7 +129,7 @@ class Shell:
         self.environment = {
             "PATH": f"{settings.bin}:{_SYSTEM_PATH}", "HOME": str(self.home), "USER": settings.user,
             "LOGNAME": settings.user, "SHELL": "/bin/sh", "LANG": "C.UTF-8", "SONIC_VIEW": outcome.kind,
-            "SONIC_ROOT": "" if inside else str(settings.root),
+            "SONIC_ROOT": _root(settings, outcome),
             "PS1": f"{settings.user}@{settings.hostname}:\\w$ " if _shell().endswith("bash") else
                    f"{settings.user}@{settings.hostname}:$ "}
         if not inside:
@@ -235,7 +239,8 @@ def main(arguments: list[str]) -> int:
         settings = Settings.read(Path(arguments[0]))
         keys = _read_keys(settings)
         outcome = prepare(settings)
-        asyncio.run(run_server(settings, keys, outcome))
+        with command_server.serving(programs.command_folder(_root(settings, outcome))):
+            asyncio.run(run_server(settings, keys, outcome))
     except (SettingsError, ProfileError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

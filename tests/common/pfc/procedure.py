@@ -50,7 +50,7 @@ class Procedure:
 
 
 def each_lossless(subject: Subject) -> list[Target]:
-    """Every lossless priority that some DSCP value reaches, by itself."""
+    """Every lossless priority by itself; one that no DSCP value reaches is refused when it is carried out."""
     return [(priority,) for priority in subject.qos.lossless]
 
 

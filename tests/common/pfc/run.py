@@ -62,8 +62,12 @@ class Qualifier:
         return self._judged(case, target, finding, clean_flow)
 
     def _judged(self, case: PlanCase, target: Target, finding: Finding, clean_flow: Sequence[Check]) -> Outcome:
+        judged = {check.metric_name for check in finding.checks}
+        unjudged = [metric for metric in case.metrics if metric not in judged]
         checks = finding.invalid or [*clean_flow, *finding.checks]
         cause = finding.invalid[0].message if finding.invalid else None
+        if cause is None and unjudged:  # the clean flow alone says nothing of what the case is about
+            cause = f"{self.lab.subject.where()}: {case.plan_id} judged nothing for {', '.join(unjudged)}"
         evidence = {**finding.evidence, "conditions": self.lab.subject.conditions.evidence()}
         return Outcome(case, self._verdicts(case, target, checks, cause), evidence)
 

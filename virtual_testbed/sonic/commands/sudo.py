@@ -5,7 +5,6 @@ environment says root, which is what this switch's own commands look at.
 """
 from __future__ import annotations
 
-import ctypes
 import os
 import sys
 
@@ -54,8 +53,9 @@ def _next(words: list[str], option: str) -> str:
     return words.pop(0)
 
 
-def _become_root() -> None:
+def become_root() -> None:
     """Uid 0 of a new user namespace; where the kernel refuses the account stays."""
+    import ctypes
     uid, gid = os.geteuid(), os.getegid()
     if uid == 0 or ctypes.CDLL(None).unshare(_CLONE_NEWUSER) != 0:
         return
@@ -84,7 +84,7 @@ def main() -> None:
     os.environ.update({"SUDO_USER": "admin", "SUDO_UID": "1000", "SUDO_GID": "1000", "USER": name, "LOGNAME": name,
                        "HOME": home, "SUDO_COMMAND": " ".join(command), **values})
     if root and os.environ.get("SONIC_VIEW") != "environment":
-        _become_root()
+        become_root()
     if "i" in flags:
         os.chdir(home)
     if shell:

@@ -187,7 +187,8 @@ class SshSwitch:
         (self.folder / "switch.json").write_text(json.dumps(self.settings))
         self.process = subprocess.Popen(
             [sys.executable, "-P", "-m", "virtual_testbed.sonic.ssh", str(self.folder / "switch.json")],
-            stdout=subprocess.PIPE, text=True, cwd="/", env={**os.environ, "PYTHONPATH": str(CHECKOUT)})
+            stdout=subprocess.PIPE, text=True, cwd="/",
+            env={**os.environ, "PYTHONPATH": str(CHECKOUT), "COLUMNS": "33"})  # the server's own: no command may see it
         self.ready = json.loads(self.process.stdout.readline())
         self.settings["port"] = self.ready["ssh_port"]
 
