@@ -48,6 +48,7 @@ class Case:
         checks: names of all checks that are not PASS; none: the preflight ends the run.
         message: one of the reasons given, or its beginning; ` ... ` stands for anything.
         plan: the test case of the plan that notices it.
+        ports: port under test and tx port; None: the fault says.
     """
 
     fault: str
@@ -56,6 +57,7 @@ class Case:
     checks: frozenset[str]
     message: str
     plan: PlanCase = SINGLE_LOSSLESS
+    ports: tuple[str, str] | None = None
 
     @property
     def name(self) -> str:
@@ -71,6 +73,8 @@ class Case:
     @property
     def pair(self) -> tuple[str, str]:
         """Port under test and tx port: a port of the upper half is broken as the one that data comes in on."""
+        if self.ports is not None:
+            return self.ports
         port = re.search(r"Ethernet\d+", self.fault)
         assert port is not None, self.fault
         return (HEALTHY_RX, port[0]) if int(port[0][8:]) > 64 else (port[0], HEALTHY_TX)
@@ -84,6 +88,12 @@ def case(fault: str, verdicts: str, checks: str, message: str, plan: PlanCase = 
     """`verdicts`: lossless and lossy."""
     lossless, lossy = verdicts.split()
     return Case(fault, lossless, lossy, frozenset(checks.split()), f"{SWITCH} {message}", plan)
+
+
+def wreck(ports: tuple[str, str], plan: PlanCase, verdicts: str, checks: str, message: str) -> Case:
+    """A pair of ports that are broken in several ways. `verdicts`: lossless and lossy."""
+    lossless, lossy = verdicts.split()
+    return Case("", lossless, lossy, frozenset(checks.split()), f"{SWITCH} {message}", plan, ports)
 
 
 @contextmanager
@@ -203,6 +213,19 @@ def compare(outcome: Outcome, expected: Case) -> None:
     checks = {check.name for verdict in outcome.verdicts for check in verdict.checks if check.status is not Status.PASS}
     assert checks == expected.checks, reasons
     assert any(expected.is_said_by(reason) for reason in reasons), reasons
+
+
+def passed_as_documented(outcome: Outcome, documented: set[str]) -> None:
+    """Every verdict is PASS, by exactly the checks that the test plan's page has for the case."""
+    assert [message for verdict in outcome.verdicts for message in verdict.messages] == []
+    assert {verdict.status for verdict in outcome.verdicts} == {Status.PASS}
+    made = {check.name for verdict in outcome.verdicts for check in verdict.checks}
+    assert made == documented, outcome.case
+
+
+def healthy(plan: PlanCase) -> Case:
+    """A test case on a pair of ports without a fault."""
+    return Case(f"none@{HEALTHY_RX}", "PASS", "PASS", frozenset(), "", plan)
 
 
 def _together(outcome: Outcome, metric: str) -> str:

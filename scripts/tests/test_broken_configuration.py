@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -22,7 +21,10 @@ from scripts.tests.broken import (
     compare,
     documented_checks,
     documented_faults,
+    healthy,
+    passed_as_documented,
     watchdog_stopped,
+    wreck,
 )
 from tests.common.pfc.case import PlanCase
 from tests.common.pfc.configuration import trusting_tags
@@ -32,7 +34,6 @@ from tests.common.pfc.families.lossless_set import EIGHT, ONE, PUT_BACK, SEVEN, 
 from tests.common.pfc.families.tagging import TAGGED
 from tests.common.pfc.journal import READ_CONFIG, Journal
 from tests.common.pfc.polling import EndpointClock
-from tests.common.pfc.verdict import Status
 
 ONLY_ON_THE_FAKE_SWITCH = {"resumed-rate"}  # no hook slows a switch down after a storm: unit_test_cases.py shows it
 PAGES = {
@@ -52,18 +53,6 @@ journal = Journal(host, "killed", EndpointClock(sys.argv[2]))
 with journal.watchdog_stopped() as lease, journal.configured(lease, config_db, rows):
     os.kill(os.getpid(), signal.SIGKILL)
 """
-
-
-@dataclass(frozen=True)
-class Wreck(Case):
-    """A pair both ports of which are broken in several ways."""
-
-    ports: tuple[str, str] = (HEALTHY_RX, HEALTHY_TX)
-
-    @property
-    def pair(self) -> tuple[str, str]:
-        """Port under test and tx port."""
-        return self.ports
 
 
 FILES = {  # ways of being broken that nobody reported; they show that a check can fail
@@ -98,12 +87,6 @@ FAULTS = (
     "pfc-forwarded@Ethernet4", "lossless-dropped@Ethernet4,one_in=4", "lossy-dropped@Ethernet4,one_in=4",
     "crossed.py:AlsoSeven@Ethernet80",
 )
-
-
-def wreck(ports: tuple[str, str], plan: PlanCase, verdicts: str, checks: str, message: str) -> Wreck:
-    """`verdicts`: lossless and lossy."""
-    lossless, lossy = verdicts.split()
-    return Wreck("", lossless, lossy, frozenset(checks.split()), f"{SWITCH} {message}", plan, ports)
 
 
 COUNTED = "pause-counted every-pause-counted no-other-pause-counted"
@@ -182,17 +165,14 @@ def fixture_bench(testbed: Mapping[str, Any]) -> Iterator[Bench]:
 
 
 @pytest.mark.parametrize("broken", CASES, ids=lambda broken: f"{broken.plan.plan_id}-{broken.pair[0]}")
-def test_every_fault_is_caught_and_nothing_else(bench: Bench, broken: Wreck) -> None:
+def test_every_fault_is_caught_and_nothing_else(bench: Bench, broken: Case) -> None:
     compare(bench.judge(broken), broken)
 
 
 @pytest.mark.parametrize("plan", PLAN, ids=lambda plan: plan.plan_id)
 def test_a_healthy_port_passes_every_test_case(bench: Bench, plan: PlanCase) -> None:
-    outcome = bench.judge(Case(f"none@{HEALTHY_RX}", "PASS", "PASS", frozenset(), "", plan))
-    assert [message for verdict in outcome.verdicts for message in verdict.messages] == []
-    assert {verdict.status for verdict in outcome.verdicts} == {Status.PASS}
-    made = {check.name for verdict in outcome.verdicts for check in verdict.checks}
-    assert made == documented_checks(PAGES[plan.family], plan.plan_id)
+    documented = documented_checks(PAGES[plan.family], plan.plan_id)
+    passed_as_documented(bench.judge(healthy(plan)), documented)
 
 
 def test_ports_that_go_on_sorting_by_dscp_fail(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 import pytest
 
 from scripts.tests.broken import (
-    HEALTHY_RX,
     ROOT,
     SWITCH,
     Bench,
@@ -15,6 +14,8 @@ from scripts.tests.broken import (
     compare,
     documented_checks,
     documented_faults,
+    healthy,
+    passed_as_documented,
     watchdog_stopped,
 )
 from tests.common.pfc.case import PlanCase
@@ -31,7 +32,6 @@ from tests.common.pfc.families.frames import (
     ZERO_SOURCE_SEVERAL,
     ZERO_SOURCE_SINGLE,
 )
-from tests.common.pfc.verdict import Status
 
 ONLY_ON_THE_FAKE_SWITCH = {"resumed-rate"}  # no hook slows a switch down after a storm: unit_test_cases.py shows it
 PAGES = {
@@ -246,7 +246,4 @@ def test_every_fault_is_caught_and_nothing_else(bench: Bench, broken: Case) -> N
 
 @pytest.mark.parametrize("plan", HEALTHY, ids=lambda plan: plan.plan_id)
 def test_a_healthy_port_passes_by_exactly_the_documented_checks(bench: Bench, plan: PlanCase) -> None:
-    outcome = bench.judge(Case(f"none@{HEALTHY_RX}", "PASS", "PASS", frozenset(), "", plan))
-    assert [message for verdict in outcome.verdicts for message in verdict.messages] == []
-    assert {verdict.status for verdict in outcome.verdicts} == {Status.PASS}
-    assert {check.name for verdict in outcome.verdicts for check in verdict.checks} == page(plan)
+    passed_as_documented(bench.judge(healthy(plan)), page(plan))

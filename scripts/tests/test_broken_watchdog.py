@@ -2,15 +2,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import pytest
 
 from scripts.tests.broken import (
-    HEALTHY_RX,
     HEALTHY_TX,
     ROOT,
-    SWITCH,
     Bench,
     Case,
     Testbed,
@@ -18,7 +15,10 @@ from scripts.tests.broken import (
     compare,
     documented_checks,
     documented_faults,
+    healthy,
+    passed_as_documented,
     watchdog_stopped,
+    wreck,
 )
 from tests.common.pfc.case import PlanCase
 from tests.common.pfc.dut import parse_config_db
@@ -29,21 +29,8 @@ from tests.common.pfc.families.watchdog_ports import DROP_ALL_TO_ALL, FORWARD_AL
 from tests.common.pfc.families.watchdog_quiet import QUIET
 from tests.common.pfc.families.watchdog_timers import ON_TRAFFIC
 from tests.common.pfc.journal import READ_CONFIG
-from tests.common.pfc.verdict import Status
 
 PAGE = ROOT / "docs/testplan/wd-watchdog.md"
-
-
-@dataclass(frozen=True)
-class Wreck(Case):
-    """A pair of ports that are broken in several ways."""
-
-    ports: tuple[str, str] = (HEALTHY_RX, HEALTHY_TX)
-
-    @property
-    def pair(self) -> tuple[str, str]:
-        """Port under test and tx port."""
-        return self.ports
 
 
 FILES = {  # ways of being broken that nobody reported; they show that a check can fail
@@ -83,12 +70,6 @@ FAULTS = (
     "watchdog-leaks@Ethernet24", "watchdog-uncounted@Ethernet24,only=storms", "watchdog-wide@Ethernet28",
     "watchdog-uncounted@Ethernet28,only=frames",
 )
-
-
-def wreck(ports: tuple[str, str], plan: PlanCase, verdicts: str, checks: str, message: str) -> Wreck:
-    """`verdicts`: lossless and lossy."""
-    lossless, lossy = verdicts.split()
-    return Wreck("", lossless, lossy, frozenset(checks.split()), f"{SWITCH} {message}", plan, ports)
 
 
 BLIND_ACTION = ("storm-detected storm-counted sender-not-held no-back-pressure frames-counted restoration-counted "
@@ -172,18 +153,14 @@ def fixture_bench(testbed: Testbed) -> Iterator[Bench]:
 
 
 @pytest.mark.parametrize("broken", CASES, ids=lambda broken: f"{broken.plan.plan_id}-{broken.pair[0]}")
-def test_every_fault_is_caught_and_nothing_else(bench: Bench, broken: Wreck) -> None:
+def test_every_fault_is_caught_and_nothing_else(bench: Bench, broken: Case) -> None:
     compare(bench.judge(broken), broken)
 
 
 @pytest.mark.parametrize("plan", HERE, ids=lambda plan: plan.plan_id)
 def test_a_healthy_port_passes_every_test_case(bench: Bench, plan: PlanCase) -> None:
     """With exactly the documented checks; the watchdog is stopped afterwards and polls as it was found."""
-    outcome = bench.judge(Case(f"none@{HEALTHY_RX}", "PASS", "PASS", frozenset(), "", plan))
-    assert [message for verdict in outcome.verdicts for message in verdict.messages] == []
-    assert {verdict.status for verdict in outcome.verdicts} == {Status.PASS}
-    made = {check.name for verdict in outcome.verdicts for check in verdict.checks}
-    assert made == documented_checks(PAGE, plan.plan_id)
+    passed_as_documented(bench.judge(healthy(plan)), documented_checks(PAGE, plan.plan_id))
     assert bench.dut.lease is not None
     text = bench.dut.ask({"config": READ_CONFIG})["config"]
     assert parse_config_db(bench.dut.host, text)["PFC_WD"] == {"GLOBAL": bench.dut.lease.watchdog["GLOBAL"]}
