@@ -24,7 +24,7 @@ FRAME_BYTES = 1024
 # A capture holds so many frames and no more, and a switch sends thousands of pauses a second: data and capture last no
 # longer than it takes to see XOFF, some refreshes and XON. By an exact clock 5 ms fill the buffer (100 Gb/s: 3 MB a
 # millisecond) and leave ten refreshes; other generators start late by up to a second.
-HOLD_EXACT_S = 0.005
+REFRESHES_EXACT_S = 0.005
 HOLD_S = 1.0
 REFRESHES = 2
 
@@ -73,8 +73,12 @@ def measure(lab: Lab, target: Target, before: DutCounters | None) -> SentRun:
 
 
 def hold_s(lab: Lab) -> float:
-    """How long data runs, and how long it then takes to drain, in seconds of the lab's clock."""
-    return HOLD_EXACT_S if lab.clock.exact else HOLD_S
+    """How long data runs, and how long it then takes to drain, in seconds of the lab's clock: on an exact one until it
+    could have filled the shared buffer, when a switch must have sent XOFF, and some refreshes longer."""
+    if not lab.clock.exact:
+        return HOLD_S
+    bytes_a_second = lab.subject.pair.speed_mbps * 10**6 * LOAD_PERCENT / 800
+    return lab.subject.buffer.size_bytes / bytes_a_second + REFRESHES_EXACT_S
 
 
 def congesting_traffic(lab: Lab, target: Target) -> Traffic:
