@@ -205,6 +205,13 @@ def watchdog_stopped(testbed: Testbed) -> Iterator[Bench]:
         host.close()
 
 
+@contextmanager
+def broken_bench(folder: Path, faults: Sequence[str], files: Mapping[str, str] = {}) -> Iterator[Bench]:
+    """A bench for vtb-t0 with faults; see `broken_testbed`."""
+    with broken_testbed(folder, faults, files) as testbed, watchdog_stopped(testbed) as bench:
+        yield bench
+
+
 def compare(outcome: Outcome, expected: Case) -> None:
     """The verdicts, the checks that are not PASS, and one of the reasons."""
     verdicts = {metric: _together(outcome, metric) for metric in (LOSSLESS, LOSSY)}

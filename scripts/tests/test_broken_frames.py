@@ -9,14 +9,13 @@ from scripts.tests.broken import (
     SWITCH,
     Bench,
     Case,
-    broken_testbed,
+    broken_bench,
     case,
     compare,
     documented_checks,
     documented_faults,
     healthy,
     passed_as_documented,
-    watchdog_stopped,
 )
 from tests.common.pfc.case import PlanCase
 from tests.common.pfc.families import counting, frames, sizes
@@ -229,9 +228,8 @@ def test_every_check_of_every_test_case_is_failed_by_some_switch(plan: PlanCase)
 
 @pytest.fixture(name="bench", scope="module")
 def fixture_bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    """A testbed with all these faults, its watchdog stopped."""
-    folder = tmp_path_factory.mktemp("broken")
-    with broken_testbed(folder, [one.fault for one in ALL], FILES) as testbed, watchdog_stopped(testbed) as bench:
+    """For a testbed with all these faults."""
+    with broken_bench(tmp_path_factory.mktemp("broken"), [one.fault for one in ALL], FILES) as bench:
         yield bench
 
 

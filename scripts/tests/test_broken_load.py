@@ -10,15 +10,13 @@ from scripts.tests.broken import (
     ROOT,
     Bench,
     Case,
-    Testbed,
-    broken_testbed,
+    broken_bench,
     case,
     compare,
     documented_checks,
     documented_faults,
     healthy,
     passed_as_documented,
-    watchdog_stopped,
 )
 from tests.common.pfc.case import PlanCase
 from tests.common.pfc.families import headroom, load, many_to_one
@@ -118,18 +116,10 @@ def test_every_fault_that_the_documentation_calls_caught_is_here(family: str) ->
     assert here | also == documented_faults(family)
 
 
-@pytest.fixture(name="testbed", scope="module")
-def fixture_testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
-    """A testbed with all these faults."""
-    faults = [*ALSO, *(broken.fault for broken in CASES)]
-    with broken_testbed(tmp_path_factory.mktemp("load"), faults, FILES) as testbed:
-        yield testbed
-
-
 @pytest.fixture(name="bench", scope="module")
-def fixture_bench(testbed: Testbed) -> Iterator[Bench]:
-    """Judges its ports."""
-    with watchdog_stopped(testbed) as bench:
+def fixture_bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    """For a testbed with all these faults."""
+    with broken_bench(tmp_path_factory.mktemp("broken"), [*ALSO, *(one.fault for one in CASES)], FILES) as bench:
         yield bench
 
 

@@ -14,13 +14,12 @@ from scripts.tests.broken import (
     SWITCH,
     Bench,
     Case,
-    broken_testbed,
+    broken_bench,
     compare,
     documented_checks,
     documented_faults,
     healthy,
     passed_as_documented,
-    watchdog_stopped,
 )
 from tests.common.pfc.capture import Capture, read_capture
 from tests.common.pfc.case import PlanCase, Target
@@ -240,9 +239,8 @@ def test_every_check_of_every_case_is_failed_by_some_switch(plan: PlanCase) -> N
 
 @pytest.fixture(name="bench", scope="module")
 def fixture_bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    """A testbed with all these faults, its watchdog stopped."""
-    folder = tmp_path_factory.mktemp("timing")
-    with broken_testbed(folder, [one.fault for one in CASES], FILES) as testbed, watchdog_stopped(testbed) as bench:
+    """For a testbed with all these faults."""
+    with broken_bench(tmp_path_factory.mktemp("broken"), [one.fault for one in CASES], FILES) as bench:
         yield bench
 
 

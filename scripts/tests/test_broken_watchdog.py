@@ -10,14 +10,12 @@ from scripts.tests.broken import (
     ROOT,
     Bench,
     Case,
-    Testbed,
-    broken_testbed,
+    broken_bench,
     compare,
     documented_checks,
     documented_faults,
     healthy,
     passed_as_documented,
-    watchdog_stopped,
     wreck,
 )
 from tests.common.pfc.case import PlanCase
@@ -138,17 +136,10 @@ def test_every_fault_that_the_documentation_calls_caught_is_here() -> None:
     assert documented_faults("WD") <= {fault.split("@")[0] for fault in FAULTS}
 
 
-@pytest.fixture(name="testbed", scope="module")
-def fixture_testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
-    """A testbed with all these faults."""
-    with broken_testbed(tmp_path_factory.mktemp("broken"), FAULTS, FILES) as testbed:
-        yield testbed
-
-
 @pytest.fixture(name="bench", scope="module")
-def fixture_bench(testbed: Testbed) -> Iterator[Bench]:
-    """For all ports."""
-    with watchdog_stopped(testbed) as bench:
+def fixture_bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    """For a testbed with all these faults."""
+    with broken_bench(tmp_path_factory.mktemp("broken"), FAULTS, FILES) as bench:
         yield bench
 
 

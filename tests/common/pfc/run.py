@@ -13,7 +13,7 @@ from .dut import DutCounters
 from .errors import QualificationError
 from .preflight import Lab, preflight
 from .procedure import Finding
-from .verdict import Check, PortVerdict
+from .verdict import Check, PortVerdict, Status
 
 logger = logging.getLogger(__name__)
 
@@ -63,11 +63,10 @@ class Qualifier:
 
     def _judged(self, case: PlanCase, target: Target, finding: Finding, clean_flow: Sequence[Check]) -> Outcome:
         judged = {check.metric_name for check in finding.checks}
-        unjudged = [metric for metric in case.metrics if metric not in judged]
-        checks = finding.invalid or [*clean_flow, *finding.checks]
+        # of a metric that the case did not judge, a clean flow alone says nothing: then it has no check, which is ERROR
+        clean = [one for one in clean_flow if one.metric_name in judged or one.status is not Status.PASS]
+        checks = finding.invalid or [*clean, *finding.checks]
         cause = finding.invalid[0].message if finding.invalid else None
-        if cause is None and unjudged:  # the clean flow alone says nothing of what the case is about
-            cause = f"{self.lab.subject.where()}: {case.plan_id} judged nothing for {', '.join(unjudged)}"
         evidence = {**finding.evidence, "conditions": self.lab.subject.conditions.evidence()}
         return Outcome(case, self._verdicts(case, target, checks, cause), evidence)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from ..arithmetic import MAX_QUANTA, PAUSE_FRAME_BYTES, holding_fps, storm_fps
+from ..arithmetic import MAX_QUANTA, holding_fps
 from ..case import PlanCase, Target
 from ..dut import DutCounters
 from ..measurement import Readings, Subject, flow_numbers
@@ -16,13 +16,13 @@ from ..preflight import Lab
 from ..procedure import Finding, Procedure, all_lossless
 from ..qos import PRIORITIES
 from ..staleness import CounterAges
-from ..traffic import FlowPlan, FlowStats, PauseFrame, Role, pfc_frame
+from ..traffic import FlowStats, PauseFrame, pfc_frame
 from ..validity import counters_kept, links_kept, unmet, validity, watchdog_stopped
 from ..verdict import Check
 from .counting_checks import Counted, Storm, judge_data, judge_pauses, own_frames
 from .counting_readings import PORTS_COMMAND, PortCounts, commands, data_counters, port_counts
 from .drops import drops_age_s
-from .pauses import measure, pause_lossless
+from .pauses import measure, pause_lossless, pause_storm
 
 PAUSES = PlanCase("count-pauses", "COUNT-1")
 EMPTY_PAUSES = PlanCase("count-empty-pauses", "COUNT-2")
@@ -90,11 +90,8 @@ CASES: Mapping[PlanCase, Procedure] = {
 
 def _storm_alone(lab: Lab, frame: PauseFrame) -> PausesOnly:
     """The hosts ask for their gateways before the first reading, so that this is not counted as data of the storm."""
-    subject, pair = lab.subject, lab.subject.pair
-    fps = storm_fps(MAX_QUANTA, pair.speed_mbps)
-    storm = FlowPlan(
-        lab.builder.named("Pause Storm"), Role.STORM, None, PAUSE_FRAME_BYTES, fps=fps, seconds=STORM_S, pause=frame
-    )
+    subject = lab.subject
+    storm = replace(pause_storm(lab, frame.enabled), seconds=STORM_S, pause=frame)
     wait_s, also = lab.ages.port_s, {"data": PORTS_COMMAND}
     try:
         lab.generator.push(lab.builder.build([storm]))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from ..arithmetic import MAX_QUANTA, PAUSE_FRAME_BYTES, share_percent, storm_fps
+from ..arithmetic import share_percent
 from ..case import PlanCase, Target
 from ..checks import judge as judge_pauses
 from ..configuration import read_config
@@ -17,12 +17,12 @@ from ..polling import wait_for
 from ..preflight import SETTLE_S, Lab
 from ..procedure import Finding, Procedure, all_lossless
 from ..scenario import Scenario, Storm
-from ..traffic import FlowPlan, FlowStats, Role, Traffic, pfc_frame
+from ..traffic import FlowPlan, FlowStats, Role, Traffic
 from ..validity import validity as pauses_validity
 from ..verdict import Status
 from ..watchdog import DROP, Timers, Watchdog, watching
 from . import pauses
-from .counting_readings import PORTS_COMMAND
+from .drops import PORTS as PORTS_COMMAND
 from .flap_checks import FlapRun, judge, validity
 
 logger = logging.getLogger(__name__)
@@ -32,7 +32,6 @@ IN_STORM = PlanCase("flap-in-storm", "FLAP-2")
 SHUTDOWN = PlanCase("shutdown-in-storm", "FLAP-3")
 TEST_PERCENT = BACKGROUND_PERCENT = 25
 FRAME_BYTES = 1024
-REFRESHES = 2
 LEAD_S = 1.0  # storm before data, data before the link goes down
 AFTER_S = 1  # data after the flap
 LINK_DEADLINE_S = 60.0  # optics that train; a virtual link is there at once
@@ -190,12 +189,9 @@ def _guarded(lab: Lab, command: str) -> str:
 def flap_traffic(lab: Lab, way: Way, target: Target) -> Traffic:
     """The storm, data that runs while the link goes down (role CLEAN, until it is stopped), and the same data for
     later."""
-    name, fps = lab.builder.named, storm_fps(MAX_QUANTA, lab.subject.pair.speed_mbps, REFRESHES)
+    name = lab.builder.named
     others = tuple(priority for priority in lab.subject.qos.reachable if priority not in target)
-    storm = FlowPlan(
-        name("Pause Storm"), Role.STORM, None, PAUSE_FRAME_BYTES, fps=fps, pause=pfc_frame(target, MAX_QUANTA)
-    )
-    flows = [storm] if way.in_storm else []
+    flows = [pauses.pause_storm(lab, target)] if way.in_storm else []
     for role, percent, priorities in (
         (Role.TEST, TEST_PERCENT, target), (Role.BACKGROUND, BACKGROUND_PERCENT, others)
     ):

@@ -10,15 +10,16 @@ from fractions import Fraction
 from math import floor
 from typing import Any
 
-from ..arithmetic import MAX_QUANTA, PAUSE_FRAME_BYTES, holding_fps, storm_fps
+from ..arithmetic import MAX_QUANTA, holding_fps
 from ..dut import DutCounters
 from ..measurement import Readings, flow_numbers
 from ..places import at_port, at_priority, flows_of, least_load, needed, priority_of
 from ..preflight import SETTLE_S, Lab
 from ..sonic_text import changed
-from ..traffic import FlowPlan, FlowStats, Role, Traffic, pfc_frame
+from ..traffic import FlowStats, Role, Traffic
 from ..verdict import Check
 from .incast import FRAME_BYTES, Stream, data_flows
+from .pauses import pause_storm
 
 logger = logging.getLogger(__name__)
 
@@ -126,10 +127,8 @@ def measure(lab: Lab, hold: Hold, before: DutCounters | None) -> HeldRun:
 
 def hold_traffic(lab: Lab, hold: Hold) -> Traffic:
     """The storm and the data."""
-    fps, pause = storm_fps(MAX_QUANTA, lab.subject.pair.speed_mbps), pfc_frame(hold.paused, MAX_QUANTA)
-    storm = FlowPlan(lab.builder.named("Pause Storm"), Role.STORM, None, PAUSE_FRAME_BYTES, fps=fps, pause=pause)
     data = data_flows(lab, hold.streams, ((hold.frame_bytes, 1),))
-    return lab.builder.build([storm, *data], reaction_quanta=hold.reaction_quanta)
+    return lab.builder.build([pause_storm(lab, hold.paused), *data], reaction_quanta=hold.reaction_quanta)
 
 
 def _in_the_storm(lab: Lab, traffic: Traffic, hold: Hold) -> dict[str, FlowStats]:

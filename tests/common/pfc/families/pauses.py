@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
+from ..arithmetic import MAX_QUANTA, PAUSE_FRAME_BYTES, storm_fps
 from ..case import PlanCase, Target, named
 from ..checks import judge
 from ..dut import DutCounters
@@ -16,9 +18,8 @@ from ..preflight import SETTLE_S, Lab
 from ..procedure import Finding, Procedure, all_lossy, each_lossless, several_lossless, whole_port
 from ..qos import DSCP_VALUES, PortQos
 from ..scenario import Scenario, Storm
-from ..traffic import FlowPlan, FlowStats, Role, Traffic
+from ..traffic import FlowPlan, FlowStats, Role, Traffic, pfc_frame
 from ..validity import validity
-from ..arithmetic import PAUSE_FRAME_BYTES
 
 logger = logging.getLogger(__name__)
 
@@ -121,11 +122,17 @@ CASES: Mapping[PlanCase, Procedure] = {
 }
 
 
+def pause_storm(lab: Lab, priorities: Target) -> FlowPlan:
+    """PFC frames for these priorities, twice as many as hold them, until they are stopped."""
+    fps, frame = storm_fps(MAX_QUANTA, lab.subject.pair.speed_mbps), pfc_frame(priorities, MAX_QUANTA)
+    return FlowPlan(lab.builder.named("Pause Storm"), Role.STORM, None, PAUSE_FRAME_BYTES, fps=fps, pause=frame)
+
+
 def scenario_traffic(lab: Lab, scenario: Scenario) -> Traffic:
     """Storm, test and background flows of a scenario."""
-    fps, size, seconds = scenario.storm_fps(lab.subject.pair.speed_mbps), scenario.frame_bytes, scenario.data_s
-    name, pause, mix = lab.builder.named, scenario.pause_frame(), scenario.mix
-    storm = FlowPlan(name("Pause Storm"), Role.STORM, None, PAUSE_FRAME_BYTES, fps=fps, pause=pause)
+    name, size, seconds, mix = lab.builder.named, scenario.frame_bytes, scenario.data_s, scenario.mix
+    fps = scenario.storm_fps(lab.subject.pair.speed_mbps)
+    storm = replace(pause_storm(lab, scenario.paused), fps=fps, pause=scenario.pause_frame())
     test = [
         FlowPlan(name(f"Test Flow Prio {priority}"), Role.TEST, priority, size, scenario.test_share(priority),
                  seconds=seconds, mix=mix)

@@ -6,13 +6,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
-from ..arithmetic import MAX_QUANTA, PAUSE_FRAME_BYTES, share_percent, storm_fps
+from ..arithmetic import share_percent
 from ..capture import read_capture
 from ..case import PlanCase, Target
 from ..dut import DutCounters
 from ..preflight import Lab
 from ..procedure import Finding, Procedure, first_lossless, several_lossless
-from ..traffic import FlowPlan, Role, Traffic, pfc_frame
+from ..traffic import FlowPlan, Role, Traffic
+from .pauses import pause_storm
 from .sent_checks import STORM_LEAD_S, SentRun, judge, validity
 
 logger = logging.getLogger(__name__)
@@ -26,7 +27,6 @@ FRAME_BYTES = 1024
 # millisecond) and leave ten refreshes; other generators start late by up to a second.
 REFRESHES_EXACT_S = 0.005
 HOLD_S = 1.0
-REFRESHES = 2
 
 
 def carry_out(lab: Lab, case: PlanCase, target: Target, before: DutCounters | None) -> Finding:
@@ -83,13 +83,10 @@ def hold_s(lab: Lab) -> float:
 
 def congesting_traffic(lab: Lab, target: Target) -> Traffic:
     """A storm that holds the priorities of `target`, and data of these; the tx port's generator captures."""
-    name, fps = lab.builder.named, storm_fps(MAX_QUANTA, lab.subject.pair.speed_mbps, REFRESHES)
-    storm = FlowPlan(
-        name("Pause Storm"), Role.STORM, None, PAUSE_FRAME_BYTES, fps=fps, pause=pfc_frame(target, MAX_QUANTA)
-    )
+    name = lab.builder.named
     share = share_percent(LOAD_PERCENT, len(target))
     test = [
         FlowPlan(name(f"Test Flow Prio {priority}"), Role.TEST, priority, FRAME_BYTES, share, seconds=hold_s(lab))
         for priority in target
     ]
-    return lab.builder.build([storm, *test], captured=[lab.subject.pair.tx.port])
+    return lab.builder.build([pause_storm(lab, target), *test], captured=[lab.subject.pair.tx.port])

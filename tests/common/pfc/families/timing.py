@@ -110,12 +110,8 @@ def _phase(lab: Lab, traffic: Traffic, pauses: Pauses) -> Phase:
     at_end = lab.generator.stats(names)
     lab.generator.stop(storm)
     lab.generator.run_out(data, scaled_s(lab.subject, DRAIN_EXACT_S) if exact else DRAIN_S)
-    wait_for(lambda: _is_empty(lab, data), DRAIN_DEADLINE_S, lab.clock)
+    wait_for(lambda: timing_storms.is_empty(lab, data), DRAIN_DEADLINE_S, lab.clock)
     return Phase(pauses, window_s(lab), at_end, lab.generator.stats(names))
-
-
-def _is_empty(lab: Lab, data: list[str]) -> bool:
-    return all(flow.frames_rx >= flow.frames_tx for flow in lab.generator.stats(data).values())
 
 
 def timed_traffic(lab: Lab, course: Course, target: Target) -> Traffic:

@@ -212,10 +212,18 @@ def pauses_counted(run: Readings, target: Target, sent: int) -> Iterator[Check]:
             yield required("no-other-back-pressure", place, not pushed[priority], expected, pushed[priority])
 
 
-def _applied(run: TimingRun) -> Iterator[Check]:
-    """The storms must have come at their rate and stopped, and the load must have been there; where the switch may have
-    held it, anything is enough: the rest is judged."""
+def load_applied(run: Readings, flows: Iterable[FlowStats]) -> Iterator[Check]:
+    """The data of these flows was sent; where the switch may have held it, anything is enough: the rest is judged."""
     pushed = run.pfc_sent()
+    for flow in flows_of(flows, Role.TEST, Role.BACKGROUND):
+        priority = priority_of(flow)
+        least = 1 if pushed[priority] else least_load(run.subject, flow.plan)
+        place, expected = at_priority(run.subject, priority), f"at least {least} frames sent"
+        yield needed("load-applied", place, flow.frames_tx >= least, expected, flow.frames_tx)
+
+
+def _applied(run: TimingRun) -> Iterator[Check]:
+    """The storms must have come at their rate and stopped, and the load must have been there."""
     for phase in run.phases:
         place = at_port(run.subject, run.subject.pair.rx.port)
         for flow in flows_of(phase.at_end.values(), Role.STORM):
@@ -224,10 +232,4 @@ def _applied(run: TimingRun) -> Iterator[Check]:
         for flow in flows_of(phase.drained.values(), Role.STORM):
             seen = "running" if flow.transmitting else "stopped"
             yield needed("storm-stopped", place, seen == "stopped", "the storm stopped when all had drained", seen)
-        for flow in flows_of(phase.at_end.values(), Role.TEST, Role.BACKGROUND):
-            priority = priority_of(flow)
-            least = 1 if pushed[priority] else least_load(run.subject, flow.plan)
-            expected = f"at least {least} frames sent"
-            yield needed(
-                "load-applied", at_priority(run.subject, priority), flow.frames_tx >= least, expected, flow.frames_tx
-            )
+        yield from load_applied(run, phase.at_end.values())

@@ -26,7 +26,6 @@ from ..places import (
     at_priority,
     everything_received,
     flows_of,
-    least_load,
     needed,
     priority_of,
     required,
@@ -34,10 +33,11 @@ from ..places import (
 from ..polling import wait_for
 from ..preflight import Lab
 from ..procedure import Finding, Procedure, all_lossless
-from ..traffic import FlowPlan, FlowStats, Role, Traffic, pfc_frame
+from ..traffic import FlowPlan, FlowStats, Role, Traffic
 from ..validity import counters_kept, links_kept, unmet, watchdog_stopped
 from ..verdict import Check
-from .timing_checks import EDGE_FRAMES, pauses_counted
+from .pauses import pause_storm
+from .timing_checks import EDGE_FRAMES, load_applied, pauses_counted
 
 STORMS = PlanCase("pause-storms-repeated", "TIME-5")
 TIMES = 3
@@ -163,7 +163,7 @@ def measure(lab: Lab, target: Target, before: DutCounters | None) -> StormsRun:
         lab.clock.sleep(lasting.lead)
         bursts = [_burst(lab, traffic, lasting) for _ in range(TIMES)]
         lab.generator.run_out(data, float(START_LAG_S))
-        wait_for(lambda: _is_empty(lab, data), DRAIN_DEADLINE_S, lab.clock)
+        wait_for(lambda: is_empty(lab, data), DRAIN_DEADLINE_S, lab.clock)
         drained = lab.generator.stats(data)
     finally:
         lab.generator.stop()
@@ -175,11 +175,8 @@ def measure(lab: Lab, target: Target, before: DutCounters | None) -> StormsRun:
 
 def storm_traffic(lab: Lab, target: Target, lasting: Times) -> Traffic:
     """The storm, and data that fills the line."""
-    fps, name = storm_fps(MAX_QUANTA, lab.subject.pair.speed_mbps, REFRESHES), lab.builder.named
+    name = lab.builder.named
     others = tuple(priority for priority in lab.subject.qos.reachable if priority not in target)
-    storm = FlowPlan(
-        name("Pause Storm"), Role.STORM, None, PAUSE_FRAME_BYTES, fps=fps, pause=pfc_frame(target, MAX_QUANTA)
-    )
     data = [
         FlowPlan(
             name(f"{role.value} prio {priority}"), role, priority, FRAME_BYTES,
@@ -188,7 +185,7 @@ def storm_traffic(lab: Lab, target: Target, lasting: Times) -> Traffic:
         for role, priorities in ((Role.TEST, target), (Role.BACKGROUND, others))
         for priority in priorities
     ]
-    return lab.builder.build([storm, *data])
+    return lab.builder.build([pause_storm(lab, target), *data])
 
 
 def _burst(lab: Lab, traffic: Traffic, lasting: Times) -> Burst:
@@ -210,7 +207,8 @@ def _burst(lab: Lab, traffic: Traffic, lasting: Times) -> Burst:
     return Burst(begun, stopped, let_go, lab.generator.stats(traffic.flows))
 
 
-def _is_empty(lab: Lab, data: list[str]) -> bool:
+def is_empty(lab: Lab, data: list[str]) -> bool:
+    """Whether every frame of these flows has arrived."""
     return all(flow.frames_rx >= flow.frames_tx for flow in lab.generator.stats(data).values())
 
 
@@ -277,11 +275,4 @@ def _applied(run: StormsRun) -> Iterator[Check]:
         for flow in flows_of(burst.over.values(), Role.STORM):
             seen = "running" if flow.transmitting else "stopped"
             yield needed("storm-stopped", place, seen == "stopped", "the storm stopped after its time", seen)
-    pushed = run.pfc_sent()
-    for flow in flows_of(run.drained.values(), Role.TEST, Role.BACKGROUND):
-        priority = priority_of(flow)
-        least = 1 if pushed[priority] else least_load(run.subject, flow.plan)
-        expected = f"at least {least} frames sent"
-        yield needed(
-            "load-applied", at_priority(run.subject, priority), flow.frames_tx >= least, expected, flow.frames_tx
-        )
+    yield from load_applied(run, run.drained.values())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from ..arithmetic import MAX_QUANTA, PAUSE_FRAME_BYTES, share_percent, storm_fps
+from ..arithmetic import share_percent
 from ..case import PlanCase, Target
 from ..deviations import drops_what_comes_in
 from ..dut import DutCounters
@@ -15,10 +15,11 @@ from ..places import at_priority, flows_of, least_load, priority_of, required
 from ..ports import PortPair
 from ..preflight import SETTLE_S, Lab
 from ..procedure import Finding, Procedure, all_lossless, first_lossless, several_lossless
-from ..traffic import FlowPlan, FlowStats, Role, Traffic, pfc_frame
+from ..traffic import FlowPlan, FlowStats, Role, Traffic
 from ..verdict import Check
 from ..watchdog import DROP, FORWARD, Timers, Watchdog, watching
 from .incast import faster_port
+from .pauses import pause_storm
 from .watchdog_checks import (
     Stats,
     WatchdogRun,
@@ -104,13 +105,6 @@ def settled(lab: Lab, target: Target, before: DutCounters | None) -> DutCounters
         lab.clock.sleep(lab.ages.port_s)
         before = lab.dut.counters()
     return before
-
-
-def pause_storm(lab: Lab, target: Target) -> FlowPlan:
-    """Pause frames for these priorities, twice as many as hold them, until they are stopped."""
-    fps = storm_fps(MAX_QUANTA, lab.subject.pair.speed_mbps)
-    frame = pfc_frame(target, MAX_QUANTA)
-    return FlowPlan(lab.builder.named("Pause Storm"), Role.STORM, None, PAUSE_FRAME_BYTES, fps=fps, pause=frame)
 
 
 def data_flows(lab: Lab, target: Target) -> list[FlowPlan]:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations
 
-from ..arithmetic import MAX_QUANTA, PAUSE_FRAME_BYTES, storm_fps
 from ..case import PlanCase, Target
 from ..dut import DutCounters
 from ..measurement import NEVER_STORMED, Subject
 from ..places import Place, at_port, at_priority, flows_of, least_load, priority_of, required
 from ..preflight import SETTLE_S, Lab
 from ..procedure import Finding, Procedure
-from ..traffic import FlowPlan, Role, Traffic, pfc_frame
+from ..traffic import FlowPlan, Role, Traffic
 from ..verdict import LOSSLESS, Check
 from ..watchdog import DROP, FORWARD, OPERATIONAL, STORMED, Timers, Watchdog, watching
 from .incast import equal_ports
+from .pauses import pause_storm
 from .watchdog_actions import DATA_S, FRAME_BYTES, is_dropped, send, settled
 from .watchdog_checks import Stats, WatchdogRun, all_received, background, invalid, no_back_pressure, way
 
@@ -89,10 +89,9 @@ CASES: Mapping[PlanCase, Procedure] = {
 
 def _storms(lab: Lab, target: Target, ports: tuple[str, ...]) -> list[FlowPlan]:
     """A storm into the port under test, and one into the last port."""
-    fps, frame = storm_fps(MAX_QUANTA, lab.subject.pair.speed_mbps), pfc_frame(target, MAX_QUANTA)
+    storm, name = pause_storm(lab, target), lab.builder.named
     return [
-        FlowPlan(lab.builder.named(f"Pause Storm {enters}"), Role.STORM, None, PAUSE_FRAME_BYTES, fps=fps, pause=frame,
-                 enters=enters, leaves=ports[1])
+        replace(storm, name=name(f"Pause Storm {enters}"), enters=enters, leaves=ports[1])
         for enters in (ports[0], ports[-1])
     ]
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
-from ..arithmetic import MAX_QUANTA, PAUSE_FRAME_BYTES, holding_fps, share_percent, storm_fps
+from ..arithmetic import MAX_QUANTA, holding_fps, share_percent
 from ..case import PlanCase, Target
 from ..dut import DutCounters
 from ..places import at_priority, flows_of, needed, required
 from ..preflight import SETTLE_S, Lab
 from ..procedure import Finding, Procedure, all_lossless
-from ..traffic import FlowPlan, Role, Traffic, pfc_frame
+from ..traffic import FlowPlan, Role, Traffic
 from ..validity import counters_kept, links_kept, unmet
 from ..verdict import Check
 from ..watchdog import DROP, STORMED, Timers, Watchdog, watching
+from .pauses import pause_storm
 from .watchdog_actions import FRAME_BYTES, settled
 from .watchdog_checks import (
     WatchdogRun,
@@ -60,19 +62,19 @@ CASES: Mapping[PlanCase, Procedure] = {QUIET: Procedure(carry_out, all_lossless)
 
 def _storms(lab: Lab, target: Target, timers: Timers) -> list[Timed]:
     """The pauses, from the longest to single frames, each at its time: on an exact clock they are started together."""
-    speed_mbps, frame = lab.subject.pair.speed_mbps, pfc_frame(target, MAX_QUANTA)
-    fps = storm_fps(MAX_QUANTA, speed_mbps)
+    storm = pause_storm(lab, target)
     shortest_ms, _ = timers.detection_bounds_ms(lab.subject.asic, Fraction(0))
     long_s = float(shortest_ms) / 1000 * LONG_SHARE
     gap_s, cycle_s = (LONG_GAP_S, BURST_CYCLE_S) if lab.clock.exact else (WALL_GAP_S, BURST_S + WALL_GAP_S)
     times = [(n * (long_s + gap_s), long_s) for n in range(LONG_STORMS)]
     first_s = LONG_STORMS * (long_s + gap_s)
     times += [(first_s + n * cycle_s, BURST_S) for n in range(BURSTS)]
+    fps = storm.fps or 0
     kinds = [(f"Pause Storm {n}", start_s, fps, int(fps * seconds)) for n, (start_s, seconds) in enumerate(times)]
     kinds.append(("Single Pauses", first_s + BURSTS * cycle_s, round(1 / SINGLE_CYCLE_S), SINGLES))
     return [
-        (start_s, FlowPlan(lab.builder.named(name), Role.STORM, None, PAUSE_FRAME_BYTES, fps=rate, frames=frames,
-                           delay_ns=round(start_s * 1e9) if lab.clock.exact else 0, pause=frame))
+        (start_s, replace(storm, name=lab.builder.named(name), fps=rate, frames=frames,
+                          delay_ns=round(start_s * 1e9) if lab.clock.exact else 0))
         for name, start_s, rate, frames in kinds
     ]
 

@@ -22,7 +22,8 @@ from ..traffic import FlowPlan, FlowStats, Role
 from ..validity import unmet
 from ..verdict import Check
 from ..watchdog import DROP, MS_PER_S, Timers, Watchdog, watching
-from .watchdog_actions import FRAME_BYTES, pause_storm, settled
+from .pauses import pause_storm
+from .watchdog_actions import FRAME_BYTES, settled
 from .watchdog_checks import Stats, WatchdogRun, invalid, no_other_storm
 
 ON_TRAFFIC = PlanCase("watchdog-on-traffic", "WD-5")

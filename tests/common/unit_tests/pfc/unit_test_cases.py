@@ -4,10 +4,11 @@ import dataclasses
 
 import pytest
 
-from tests.common.pfc.families.pauses import GLOBAL_PAUSE
-from tests.common.pfc.families.pauses import LOSSY as PAUSE_LOSSY
-from tests.common.pfc.families.pauses import SEVERAL_LOSSLESS
+from tests.common.pfc.checks import judge
 from tests.common.pfc.dut import Dut
+from tests.common.pfc.families import pauses
+from tests.common.pfc.families.pauses import GLOBAL_PAUSE, SEVERAL_LOSSLESS
+from tests.common.pfc.families.pauses import LOSSY as PAUSE_LOSSY
 from tests.common.pfc.plan import plan_port
 from tests.common.pfc.run import Qualifier
 from tests.common.pfc.verdict import LOSSLESS, LOSSY, Status
@@ -159,6 +160,18 @@ def test_a_host_that_does_not_find_its_ipv6_gateway_is_error():
     plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, "Ethernet0", None, 6)
     outcome = Qualifier(plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world))).qualify(GLOBAL_PAUSE, ())
     assert outcome.verdicts[0].cause.endswith("resolved its gateway's address (resolved: none)"), outcome.verdicts[0]
+
+
+def test_a_metric_that_a_case_does_not_judge_is_error(monkeypatch):
+    """A clean flow alone says nothing of what the case is about; what the case found of the other metric stands."""
+    world = FakeWorld(leaked={3: 12})
+    plan = plan_port(Dut(FakeHost(FakeWorld())), TESTER_PORTS, "Ethernet0", None)
+    lab = plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
+    monkeypatch.setattr(pauses, "judge", lambda run: [one for one in judge(run) if one.metric_name == LOSSLESS])
+    lossless, lossy = Qualifier(lab).qualify(pauses.SINGLE_LOSSLESS, (3,)).verdicts
+    assert lossless.status is Status.FAIL, lossless.messages
+    expected = "vtb-t0-01 Ethernet0 priority 3: nothing was measured for pfc.lossy"
+    assert (lossy.status, lossy.cause) == (Status.ERROR, expected), lossy
 
 
 def carry_out(world, case, target, configured=None):

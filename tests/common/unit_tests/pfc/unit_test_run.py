@@ -1,5 +1,4 @@
-"""A whole run on the fake switch: a good one passes, and each way of being broken is told by its own check or its own
-cause."""
+"""A whole run on the fake switch: a good one passes, each way of being broken is told by its own check or cause."""
 
 import dataclasses
 
@@ -393,7 +392,7 @@ def test_a_storm_that_does_not_stop_is_error():
     world = FakeWorld()
     plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, "Ethernet0", None)
     lab = plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
-    good = measure(lab, make_scenario(SINGLE_LOSSLESS, (3,), plan.subject.qos))
+    good = measure(lab, make_scenario(SINGLE_LOSSLESS, (3,), lab.subject.qos))
     running = dataclasses.replace(good.storm_stopped, transmitting=True)
     run = dataclasses.replace(good, drained={**good.drained, good.storm.plan.name: running})
     assert [check.message for check in validity(run)] == [
