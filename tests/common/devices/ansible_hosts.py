@@ -13,14 +13,12 @@ from typing import Any
 
 import ansible.constants
 import pytest
+from ansible.cli.adhoc import AdHocCLI
 from ansible.errors import AnsibleError
-from ansible.plugins.loader import (
-    action_loader,
-    become_loader,
-    connection_loader,
-    module_utils_loader,
-    shell_loader,
-)
+from ansible.executor.task_executor import TaskExecutor
+from ansible.playbook.play import Play
+from ansible.playbook.play_context import PlayContext
+from ansible.plugins import loader as plugin_loader
 from pytest_ansible.errors import AnsibleConnectionFailure
 
 from tests.common.errors import HostUnreachable, LabError
@@ -31,12 +29,12 @@ ANSIBLE_DIR = Path(__file__).resolve().parents[3] / "ansible"
 # Each module call runs in a process that is forked from this one: what is loaded here is not loaded by each of them,
 # which halves the time of a call.
 PLUGINS_OF_EACH_CALL = (
-    (action_loader, "normal"),
-    (action_loader, "raw"),
-    (become_loader, "sudo"),
-    (connection_loader, "ssh"),
-    (shell_loader, "sh"),
+    (plugin_loader.action_loader, "normal"),
+    (plugin_loader.become_loader, "sudo"),
+    (plugin_loader.connection_loader, "ssh"),
+    (plugin_loader.shell_loader, "sh"),
 )
+RAW_RESULT = ("changed", "failed", "msg", "rc", "stdout", "stdout_lines", "stderr", "stderr_lines")
 
 
 class AnsibleHost:
@@ -74,9 +72,35 @@ class AnsibleHost:
             try:
                 answer = getattr(self._dispatcher, module)(*args, **options)
             except AnsibleConnectionFailure as error:
-                reason = " ".join(str(error.dark.get(self._hostname, {}).get("msg", error)).split())
-                raise HostUnreachable(f"{self._hostname} cannot be reached over SSH: {reason}") from error
+                raise self._unreachable(error.dark.get(self._hostname, {}).get("msg", error)) from error
         return dict(answer.contacted[self._hostname])
+
+    def run_raw(self, command: str) -> dict[str, Any]:
+        """Runs Ansible's module `raw` as root, in this process: to fork one takes longer than most commands do.
+
+        Returns:
+            Its result: `rc`, `stdout`, `stderr`, `stdout_lines` and `stderr_lines`; without `rc` and with a `msg` if
+            Ansible could not run it.
+
+        Raises:
+            HostUnreachable: the host does not answer over SSH.
+        """
+        options = self._dispatcher.options
+        inventory, variables, loader = (options[one] for one in ("inventory_manager", "variable_manager", "loader"))
+        with _quiet():
+            AdHocCLI(["ansible", self._hostname]).parse()  # the options that a play context begins with
+            play = Play.load({"name": "raw", "hosts": self._hostname, "gather_facts": False, "become": True,
+                              "tasks": [{"ansible.builtin.raw": command}]}, variable_manager=variables, loader=loader)
+            host, task = inventory.get_host(self._hostname), play.get_tasks()[0][0]
+            known = variables.get_vars(play=play, host=host, task=task)
+            answer = TaskExecutor(
+                host, task, known, PlayContext(play=play), loader, plugin_loader, None, variables).run()
+        if answer.get("unreachable"):
+            raise self._unreachable(answer.get("msg", "it gave no reason"))
+        return {key: answer[key] for key in RAW_RESULT if key in answer}
+
+    def _unreachable(self, reason: object) -> HostUnreachable:
+        return HostUnreachable(f"{self._hostname} cannot be reached over SSH: {' '.join(str(reason).split())}")
 
 
 class AnsibleHosts:
@@ -96,7 +120,9 @@ class AnsibleHosts:
         for source in self._inventory:
             if not Path(source).exists():
                 raise LabError(f"inventory {source} does not exist: --inventory takes the file of the testbed's hosts")
-        module_utils_loader.add_directory(str(ANSIBLE_DIR / "module_utils"))
+        with _quiet():  # done already by another object of this class
+            plugin_loader.init_plugin_loader()
+        plugin_loader.module_utils_loader.add_directory(str(ANSIBLE_DIR / "module_utils"))
         for loader, plugin in PLUGINS_OF_EACH_CALL:
             loader.get(plugin, class_only=True)
 

@@ -31,14 +31,20 @@ class AnsibleHostBase:
 
         def run(*args: Any, module_ignore_errors: bool = False, **options: Any) -> dict[str, Any]:
             result = self._host.run(module, args, options)
-            if not module_ignore_errors and (result.get("failed") or result.get("rc", 0) != 0):
-                said = str(result.get("stderr") or result.get("msg") or result.get("stdout") or "it gave no reason")
-                raise RunAnsibleModuleFail(
-                    f"Ansible module {module} failed on {self.hostname}: {' '.join(said.split())}"
-                )
-            return result
+            return result if module_ignore_errors else self._succeeded(module, result)
 
         return run
+
+    def _succeeded(self, module: str, result: dict[str, Any]) -> dict[str, Any]:
+        """The result of a module.
+
+        Raises:
+            RunAnsibleModuleFail: the module failed.
+        """
+        if result.get("failed") or result.get("rc", 0) != 0:
+            said = str(result.get("stderr") or result.get("msg") or result.get("stdout") or "it gave no reason")
+            raise RunAnsibleModuleFail(f"Ansible module {module} failed on {self.hostname}: {' '.join(said.split())}")
+        return result
 
     def __str__(self) -> str:
         return self.hostname
