@@ -22,7 +22,7 @@ export ANSIBLE_HOME := $(CURDIR)/.ansible
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help qualify restore overlay test differential lint bench docs-images clean
+.PHONY: help pfctest qualify restore overlay test differential lint bench docs-images clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -84,6 +84,9 @@ lint: $(VENV)/.test-installed  ## flake8, mypy and ansible-lint
 
 bench: $(VENV)/.bench-installed  ## print the benchmarks and write them to results/bench.json
 	@$(BIN)/python scripts/bench.py
+
+pfctest:  ## build the pause frame generator as one file for a switch: build/pfctest.pyz
+	@$(PYTHON) scripts/build_pfctest.py
 
 docs-images: $(VENV)/.docs-installed  ## draw the pictures of the documentation anew
 	@$(BIN)/python scripts/plot_chain.py

@@ -15,6 +15,8 @@ OPCODE_PAUSE = 0x0001
 OPCODE_PFC = 0x0101
 MIN_FRAME_BYTES = 60
 CLASSES = 8
+VLAN_ETHERTYPE = 0x8100
+VLANS = range(4096)
 _MAC = re.compile(r"[0-9a-f]{2}([:-][0-9a-f]{2}){5}", re.IGNORECASE)
 
 
@@ -104,6 +106,9 @@ def decode(data: bytes, *, any_destination: bool = False) -> PfcFrame | PauseFra
         raise FrameError("short", f"frame of {len(data)} bytes before the FCS is too short: "
                                   f"expected {MIN_FRAME_BYTES} or more")
     ethertype, opcode = int.from_bytes(data[12:14], "big"), int.from_bytes(data[14:16], "big")
+    if ethertype == VLAN_ETHERTYPE:
+        raise FrameError("ethertype", f"the frame has a tag of VLAN {int.from_bytes(data[14:16], 'big') & 0xfff}: "
+                                      "expected ethertype 0x8808, MAC control frames are never tagged")
     if ethertype != CONTROL_ETHERTYPE:
         raise FrameError("ethertype", f"ethertype 0x{ethertype:04x} is not MAC control: expected 0x8808")
     if opcode not in (OPCODE_PAUSE, OPCODE_PFC):
@@ -116,6 +121,55 @@ def decode(data: bytes, *, any_destination: bool = False) -> PfcFrame | PauseFra
     if opcode == OPCODE_PAUSE:
         return PauseFrame(source, words[0], destination)
     return PfcFrame(source, words[0], words[1:], destination)
+
+
+def problems(data: bytes) -> list[str]:
+    """Every rule of IEEE 802.1Qbb and 802.3 that a frame (without FCS) breaks, one sentence each; none: it is good.
+
+    `decode` accepts what a receiver accepts; this also names what only a correct sender would not do.
+    """
+    found = []
+    try:
+        read: PfcFrame | PauseFrame | None = decode(data, any_destination=True)
+    except FrameError as wrong:
+        found.append(str(wrong))
+        read = None
+    destination, source = data[0:6], data[6:12]
+    if len(destination) == 6 and _mac_text(destination) != CONTROL_ADDRESS:
+        found.append(f"destination {_mac_text(destination)} is not the MAC control address: expected {CONTROL_ADDRESS}")
+    if len(source) == 6 and not any(source):
+        found.append("source 00:00:00:00:00:00 is no station's address: expected the sender's own")
+    elif len(source) == 6 and is_group(_mac_text(source)):
+        found.append(f"source {_mac_text(source)} is a group address: expected the sender's own")
+    if isinstance(read, PfcFrame) and read.class_enable >> CLASSES:
+        found.append(f"class-enable vector 0x{read.class_enable:04x} has bits in its high byte, which is reserved: "
+                     "expected 0x00..0xff")
+    padding = data[18 if isinstance(read, PauseFrame) else 34:]
+    if read is not None and any(padding):
+        found.append(f"padding of {len(padding)} bytes is not all zero")
+    return found
+
+
+def tagged(data: bytes, vlan_id: int, priority: int = 0) -> bytes:
+    """A frame with a VLAN tag (IEEE 802.1Q) behind its addresses; it becomes 4 bytes longer.
+
+    Raises:
+        FrameError: the VLAN is not 0..4095, or the priority not 0..7.
+    """
+    if vlan_id not in VLANS:
+        raise FrameError("value", f"VLAN {vlan_id} does not exist: expected 0..{VLANS[-1]}")
+    if priority not in range(8):
+        raise FrameError("value", f"VLAN priority {priority} does not exist: expected 0..7")
+    return data[:12] + VLAN_ETHERTYPE.to_bytes(2, "big") + (priority << 13 | vlan_id).to_bytes(2, "big") + data[12:]
+
+
+def is_group(mac: str) -> bool:
+    """Whether a MAC address is a group address, which no frame can come from.
+
+    Raises:
+        FrameError: it is no MAC address.
+    """
+    return bool(_mac_bytes(mac)[0] & 1)
 
 
 def with_fcs(data: bytes) -> bytes:

@@ -76,6 +76,20 @@ def frames_per_second_to_block(speed_mbps: int, quanta: int = MAX_QUANTA, per_pa
     return per_pause * PS_PER_SECOND // pause_ps
 
 
+def frames_per_second_needed(speed_mbps: int, quanta: int = MAX_QUANTA, links: int = 1) -> int:
+    """Fewest whole frames a second that can keep a class of `links` links paused (64 links of 100 Gb/s: 190738).
+
+    Raises:
+        TimingError: as `frames_per_second_to_block`, or fewer than one link.
+    """
+    if links < 1:
+        raise TimingError(f"{links} links need no frames: expected 1 or more")
+    pause_ps = pause_time_ps(quanta, speed_mbps)
+    if not pause_ps:
+        raise TimingError("a pause of 0 quanta resumes at once and cannot block: expected 1..65535")
+    return -(-links * PS_PER_SECOND // pause_ps)
+
+
 def response_allowance_ps(speed_mbps: int) -> int:
     """Time a receiver has to stop after the last bit of a pause frame, in picoseconds (100 Gb/s: 2017280).
 

@@ -20,6 +20,7 @@ from pathlib import Path
 
 import simpy
 
+from pfctest.tests import bench as generator
 from pfctest.timing import frames_per_second_to_block, response_allowance_ps
 from virtual_testbed.dataplane.network import Network
 from virtual_testbed.dataplane.traffic import DataFlow, Duration, Flow, PauseFlow
@@ -46,7 +47,8 @@ PEER_RUNS = 3
 
 @dataclass(frozen=True)
 class Figure:
-    """One result; `unit` is `s` of CPU, `1/s` a CPU second, or `ratio`."""
+    """One result; `unit` is `s` of CPU, `1/s` a CPU second, or `ratio`. Those of `pfctest`, which keeps times, are of
+    the wall clock."""
 
     name: str
     value: float
@@ -87,6 +89,8 @@ BOUNDS = {
     "dataplane.32x100g.sweep_port.cpu_s": Bound(0.2),
     "dataplane.over_oracle": Bound(1e4, 1e5, at_least=True),
     "dataplane.over_simpy": Bound(1e4, 1e5, at_least=True),
+    "pfctest.max_fps_over_trafgen": Bound(0.5, 1, at_least=True),
+    **{f"pfctest.open_share.{what}": Bound(0.01, 0.001) for what in ("100g", "400g", "800g", "32x100g")},
 }
 
 
@@ -242,7 +246,12 @@ def figures_of_many_ports() -> list[Figure]:
     ]
 
 
-GROUPS = {"many-ports": figures_of_many_ports, "one-port": figures_of_one_port}
+def figures_of_generator() -> list[Figure]:
+    """The pause frame generator on a veth pair; none where no network namespace can be made."""
+    return [Figure(*figure) for figure in generator.figures()]
+
+
+GROUPS = {"pfctest": figures_of_generator, "many-ports": figures_of_many_ports, "one-port": figures_of_one_port}
 
 
 def versions() -> str:

@@ -45,3 +45,21 @@ def test_response_allowance(speed_mbps, bit_times):
 def test_errors_are_one_sentence(call, text):
     with pytest.raises(timing.TimingError, match=text):
         call()
+
+
+@pytest.mark.parametrize("speed_mbps, links, pps", [(100_000, 64, 190_738), (100_000, 1, 2_981), (10_000, 1, 299)])
+def test_fewest_frames_that_keep_links_paused(speed_mbps, links, pps):
+    assert timing.frames_per_second_needed(speed_mbps, links=links) == pps
+    assert pps * timing.pause_time_ps(0xFFFF, speed_mbps) >= links * 10**12
+
+
+@pytest.mark.parametrize("speed_mbps, microseconds", [(100_000, 335.54), (40_000, 838.84), (10_000, 3355.39)])
+def test_how_long_65535_quanta_last(speed_mbps, microseconds):
+    assert timing.pause_time_ps(0xFFFF, speed_mbps) / 1e6 == pytest.approx(microseconds, abs=0.01)
+
+
+def test_no_links_and_no_quanta_need_no_frames():
+    with pytest.raises(timing.TimingError, match="0 links need no frames"):
+        timing.frames_per_second_needed(100_000, links=0)
+    with pytest.raises(timing.TimingError, match="0 quanta resumes at once"):
+        timing.frames_per_second_needed(100_000, 0)

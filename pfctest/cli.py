@@ -1,0 +1,61 @@
+"""The command `pfctest`."""
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from pfctest import options, report, storm, workers
+from pfctest.frame import FrameError
+from pfctest.interface import InterfaceError
+from pfctest.options import EXIT_REFUSED, OptionError, Request
+from pfctest.pcap import write
+from pfctest.sender import SendError
+from pfctest.timing import TimingError
+
+EXIT_OPEN = 1
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; its exit status: 0, 1 when a storm was open for too long, 2 when nothing or not all was sent."""
+    try:
+        return _run(options.read(arguments))
+    except (OptionError, FrameError, InterfaceError, SendError, TimingError) as error:
+        return _end_with(str(error))
+    except OSError as error:
+        return _end_with(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+
+
+def _run(request: Request) -> int:
+    plan = storm.plan(request)
+    if request.pcap is not None:
+        kinds = [*plan.frames, *(plan.releases if request.is_timed else ())]
+        write(request.pcap, dict.fromkeys(kinds), time.time_ns())
+    if request.dry_run:
+        found = report.planned(request, plan)
+        _print(request, found, report.text_of_plan(found))
+        return 0
+    outcome = workers.run(request, plan)
+    found = report.achieved(request, plan, outcome)
+    _print(request, found, report.text_of_outcome(found))
+    return _judge(request, outcome)
+
+
+def _judge(request: Request, outcome: storm.Outcome) -> int:
+    """0, or 1 when a storm did not keep the queue shut; one that was not measured did not."""
+    if not request.is_timed or not request.content.shortest_quanta:
+        return 0
+    if outcome.gaps.sends < 2 or outcome.gaps.open_share is None:
+        return _end_with("the storm is too short to be judged: fewer than two frames were sent")
+    return EXIT_OPEN if outcome.gaps.open_share > request.max_open else 0
+
+
+def _print(request: Request, found: dict[str, Any], text: str) -> None:
+    print(json.dumps(found) if request.as_json else text)
+
+
+def _end_with(sentence: str) -> int:
+    print(f"error: {sentence}", file=sys.stderr)
+    return EXIT_REFUSED

@@ -1,0 +1,78 @@
+"""What a sender achieved: the gaps between its frames, and how long a queue that they pause would have been open."""
+from __future__ import annotations
+
+from array import array
+
+_BIN_NS = 250
+_BINS = 1 << 16
+"""Gaps up to 16 ms are sorted into bins of 250 ns; of longer ones only the longest is known."""
+
+
+class Gaps:
+    """Instants at which frames of one class were sent on one interface, reduced to what can be said of them.
+
+    The instants are those of this process: frame `n` left between `begin[n]` and `end[n]`, the times just before and
+    after the call that sent it. A pause that frame `n` starts or renews ends no earlier than `begin[n] + pause`, and
+    the next frame renewed it no later than `end[n + 1]`; the queue is taken to be open in between. So a queue at the
+    other end of a wire without delay variation was open for that long at most.
+
+    Args:
+        pause_ns: how long a frame pauses the queue; None: not known.
+
+    Attributes:
+        sends: how often frames were sent; `open_ns` how long the queue was open since the first.
+        first_ns, last_ns: begin of the first call and of the last; `longest_ns` the longest time between two.
+    """
+
+    def __init__(self, pause_ns: int | None) -> None:
+        self.pause_ns = pause_ns
+        self.sends = self.open_ns = self.longest_ns = 0
+        self.first_ns = self.last_ns = 0
+        self._bins = array("Q", bytes(8 * (_BINS + 1)))
+        self._limit_ns = pause_ns if pause_ns is not None else 1 << 62
+
+    def add(self, begin_ns: int, end_ns: int) -> None:
+        """Frames were sent between these instants."""
+        if self.sends:
+            gap_ns = begin_ns - self.last_ns
+            place = gap_ns // _BIN_NS
+            self._bins[place if place < _BINS else _BINS] += 1
+            if gap_ns > self.longest_ns:
+                self.longest_ns = gap_ns
+            uncovered_ns = end_ns - self.last_ns - self._limit_ns
+            if uncovered_ns > 0:
+                self.open_ns += uncovered_ns
+        else:
+            self.first_ns = begin_ns
+        self.sends += 1
+        self.last_ns = begin_ns
+
+    def finish(self, now_ns: int) -> None:
+        """The storm ends now: what the last frame paused may have run out before."""
+        if self.sends:
+            self.open_ns += max(0, now_ns - self.last_ns - self._limit_ns)
+            self.last_ns = max(now_ns, self.last_ns)
+
+    @property
+    def elapsed_ns(self) -> int:
+        """From the first frame to the last, or to the end of the storm."""
+        return self.last_ns - self.first_ns
+
+    @property
+    def open_share(self) -> float | None:
+        """Share of the time since the first frame in which the queue was open, 0..1; None: not known."""
+        if self.pause_ns is None or not self.elapsed_ns:
+            return None
+        return self.open_ns / self.elapsed_ns
+
+    def quantile_ns(self, share: float) -> int | None:
+        """The gap that `share` (0..1) of all gaps do not exceed, to 250 ns; None without gaps."""
+        gaps = self.sends - 1
+        if gaps < 1:
+            return None
+        wanted, seen = share * gaps, 0
+        for place, count in enumerate(self._bins):
+            seen += count
+            if seen >= wanted and seen:
+                return min((place + 1) * _BIN_NS, self.longest_ns) if place < _BINS else self.longest_ns
+        return self.longest_ns

@@ -1,0 +1,116 @@
+"""What Linux knows of a network interface: index, address, state, speed, and whether the default route leaves there.
+
+All of it is asked for by ioctl, because /sys shows the interfaces of the network namespace that it was mounted in,
+which need not be this process's.
+"""
+from __future__ import annotations
+
+import array
+import ctypes
+import fcntl
+import socket
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+
+ROUTES, ROUTES_6 = Path("/proc/self/net/route"), Path("/proc/self/net/ipv6_route")
+_SIOCGIFFLAGS, _SIOCGIFHWADDR, _SIOCETHTOOL = 0x8913, 0x8927, 0x8946
+_ETHTOOL_GSET = 1
+_IFF_UP, _IFF_RUNNING = 0x1, 0x40
+_ARPHRD_ETHER = 1
+_RTF_REJECT = 0x0200
+_IFREQ = struct.Struct("16s24x")
+_NAME_BYTES = 15
+_SPEED_UNKNOWN = (0, 0xFFFF, 0xFFFFFFFF)
+
+
+class InterfaceError(Exception):
+    """An interface that cannot be used; `str()` is one sentence."""
+
+
+@dataclass(frozen=True)
+class Interface:
+    """An Ethernet interface of this machine.
+
+    Attributes:
+        name, index: as Linux has them.
+        mac: its address, lower case with colons.
+        speed_mbps: in Mb/s, None where its driver does not say.
+    """
+
+    name: str
+    index: int
+    mac: str
+    speed_mbps: int | None
+
+
+def find(name: str) -> Interface:
+    """The interface of this name, which must be an Ethernet interface that is up and has a carrier.
+
+    Raises:
+        InterfaceError: there is none, it is no Ethernet interface, or it is down.
+    """
+    if not 0 < len(name.encode()) <= _NAME_BYTES:
+        raise InterfaceError(f"'{name}' is no interface name: expected 1 to {_NAME_BYTES} characters")
+    try:
+        index = socket.if_nametoindex(name)
+    except OSError:
+        known = ", ".join(sorted(known for _, known in socket.if_nameindex()))
+        raise InterfaceError(f"interface {name} does not exist: this machine has {known or 'none'}") from None
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+        family, address = struct.unpack_from("H6s", _ask(asking, name, _SIOCGIFHWADDR), 16)
+        if family != _ARPHRD_ETHER:
+            raise InterfaceError(f"interface {name} is no Ethernet interface (its hardware type is {family}): "
+                                 "pause frames exist on Ethernet only")
+        _check_state(name, struct.unpack_from("H", _ask(asking, name, _SIOCGIFFLAGS), 16)[0])
+        return Interface(name, index, address.hex(":"), _speed_mbps(asking, name))
+
+
+def has_default_route(name: str) -> bool:
+    """Whether a default route (IPv4 or IPv6) leaves through this interface: a storm there may cut off this machine."""
+    old = any(fields[0] == name and fields[1] == fields[7] == "00000000" and _leads_on(fields[3])
+              for fields in _rows(ROUTES, 8))
+    return old or any(fields[9] == name and fields[0] == "0" * 32 and fields[1] == "00" and _leads_on(fields[8])
+                      for fields in _rows(ROUTES_6, 10))
+
+
+def _leads_on(flags: str) -> bool:
+    """Whether a route with these flags (hexadecimal) is one that refuses nothing."""
+    return not int(flags, 16) & _RTF_REJECT
+
+
+def _rows(path: Path, columns: int) -> list[list[str]]:
+    """The lines of a routing table, in fields; a kernel without that protocol has none."""
+    try:
+        lines = path.read_text(encoding="ascii").splitlines()
+    except FileNotFoundError:
+        return []
+    return [fields for fields in map(str.split, lines) if len(fields) >= columns]
+
+
+def _check_state(name: str, flags: int) -> None:
+    if not flags & _IFF_UP:
+        raise InterfaceError(f"interface {name} is down: bring it up first (ip link set dev {name} up)")
+    if not flags & _IFF_RUNNING:
+        raise InterfaceError(f"interface {name} is up but has no link: what is plugged in must be up too")
+
+
+def _ask(asking: socket.socket, name: str, request: int) -> bytes:
+    """The answer of an ioctl, as a struct ifreq."""
+    try:
+        return fcntl.ioctl(asking, request, _IFREQ.pack(name.encode()))
+    except OSError as error:
+        raise InterfaceError(f"interface {name} cannot be asked: {error.strerror}") from error
+
+
+def _speed_mbps(asking: socket.socket, name: str) -> int | None:
+    """The speed by struct ethtool_cmd; None where the driver does not say."""
+    answer = array.array("B", struct.pack("I40x", _ETHTOOL_GSET))
+    place, _ = answer.buffer_info()
+    try:
+        fcntl.ioctl(asking, _SIOCETHTOOL, struct.pack("16sP16x", name.encode(), place))
+    except OSError:
+        return None
+    low, high = struct.unpack_from("H14xH", answer, 12)
+    speed = ctypes.c_uint32(high << 16 | low).value
+    return None if speed in _SPEED_UNKNOWN else speed

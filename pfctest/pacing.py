@@ -1,0 +1,198 @@
+"""Sends at absolute deadlines: sleeps until shortly before a deadline, then spins.
+
+When several deadlines have passed, one frame leaves at once and the others are not made up for: a burst would pause
+nothing for longer.
+"""
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from pfctest.gaps import Gaps
+from pfctest.realtime import Scheduling
+
+SECOND_NS = 10**9
+SLICE_NS = SECOND_NS // 5
+"""How often the pacer looks at itself."""
+LONGEST_SLEEP_NS = SECOND_NS // 20
+"""A request to stop is heeded after this time at the latest."""
+PATIENCE_NS = SECOND_NS
+"""How long a driver may refuse a frame of a fixed number of frames."""
+BUSIEST = 0.94
+"""Share of CPU time above which a real-time pacer rests more often; the kernel stops it above 0.95 of a second."""
+SHORT_NS = 100_000
+"""Deadlines that are nearer to one another than this are spun for; waking up costs up to a few tens of microseconds."""
+REST_EVERY, REST_NS, REST_SHARE = 2, 9_000, 0.4
+"""In one short period of so many a real-time pacer sleeps for that long, or that share of the period: falling asleep
+and waking up take their part of it, and what is left to others is more than the 5 % that the kernel demands. Short
+rests are best: what delays waking up may then take longer before the queue opens."""
+REAL_TIME_SPIN_NS, ORDINARY_SPIN_NS = 10_000, 80_000
+NEVER_NS = 1 << 62
+
+
+class Sender(Protocol):
+    """Sends the frames of one tick."""
+
+    frames: int
+
+    def send(self, first: int = 0) -> int:
+        """Send from frame `first` on; how many were accepted."""
+
+
+@dataclass
+class Stop:
+    """Whether the storm is to end now, and what asked for it."""
+
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How to send.
+
+    Attributes:
+        period_ns: between two deadlines; 0: as fast as it goes.
+        ticks: how often in all; None: until the time is over. `duration_ns`: for how long; None: until all are sent.
+    """
+
+    period_ns: int
+    ticks: int | None = None
+    duration_ns: int | None = None
+
+
+@dataclass(frozen=True)
+class Rhythm:
+    """When to sleep: before each `every`-th deadline, until `spin_ns` before it, but for no longer than `most_ns`."""
+
+    every: int
+    spin_ns: int
+    most_ns: int = NEVER_NS
+
+
+def rhythm_of(period_ns: int, real_time: bool, rest_every: int = REST_EVERY) -> Rhythm:
+    """How to wait for deadlines that far apart.
+
+    With real-time scheduling waking up is precise enough to sleep before each deadline of a long period; in short ones
+    the pacer spins, and sleeps just enough for the kernel not to stop it. Without, waking up may take long, so it
+    sleeps less.
+    """
+    if not real_time:
+        return Rhythm(1, ORDINARY_SPIN_NS)
+    if period_ns >= SHORT_NS:
+        return Rhythm(1, REAL_TIME_SPIN_NS)
+    return Rhythm(rest_every, 0, min(REST_NS, int(REST_SHARE * period_ns)))
+
+
+@dataclass
+class Progress:
+    """What a pacer did: `frames` sent in all, `refused` ticks that the driver did not take whole, `missed` deadlines
+    that passed while it was kept from running.
+    """
+
+    frames: int = 0
+    refused: int = 0
+    missed: int = 0
+
+
+class Pacer:
+    """See the module.
+
+    Args:
+        sender: what each tick sends.
+        gaps: told of every tick that was sent whole.
+        stop: looked at all the time.
+        scheduling: given back when the pacer turns out to spin.
+    """
+
+    def __init__(self, sender: Sender, gaps: Gaps, stop: Stop, scheduling: Scheduling | None = None) -> None:
+        self._sender, self._gaps, self._stop = sender, gaps, stop
+        self._scheduling = scheduling
+        self._rest_every = REST_EVERY
+        self.progress = Progress()
+        self.clock: Callable[[], int] = time.monotonic_ns
+        self.sleep: Callable[[float], None] = time.sleep
+
+    def run(self, pace: Pace) -> str:
+        """Send; why it ended: `duration`, `count`, or what asked for it."""
+        now_ns = self.clock()
+        end_ns = now_ns + pace.duration_ns if pace.duration_ns is not None else NEVER_NS
+        deadline_ns, left = now_ns, pace.ticks if pace.ticks is not None else NEVER_NS
+        while not self._stop.why and left > 0 and now_ns < end_ns:
+            until_ns, used_ns = min(end_ns, now_ns + SLICE_NS), time.process_time_ns()
+            deadline_ns, left = self._slice(pace, deadline_ns, left, until_ns)
+            before_ns, now_ns = now_ns, self.clock()
+            self._look(time.process_time_ns() - used_ns, now_ns - before_ns)
+        return self._stop.why or ("duration" if left > 0 else "count")
+
+    def _slice(self, pace: Pace, deadline_ns: int, left: int, until_ns: int) -> tuple[int, int]:
+        """Send what is due before `until_ns`; the next deadline, and the ticks left."""
+        clock, sender, gaps, stop, period_ns = self.clock, self._sender, self._gaps, self._stop, pace.period_ns
+        rhythm = rhythm_of(period_ns, self._is_real_time, self._rest_every)
+        turn = 0
+        while left > 0 and deadline_ns < until_ns:
+            turn += 1
+            now_ns = clock()
+            if turn == rhythm.every:
+                turn = 0
+                if deadline_ns - now_ns > rhythm.spin_ns:
+                    self._sleep(min(deadline_ns - now_ns - rhythm.spin_ns, rhythm.most_ns))
+                    now_ns = clock()
+            while now_ns < deadline_ns and not stop.why:
+                now_ns = clock()
+            if stop.why or now_ns >= until_ns:
+                break
+            sent = sender.send()
+            if sent < sender.frames:
+                sent += self._rest(sent, pace.ticks is not None)
+            self.progress.frames += sent
+            if sent == sender.frames:
+                gaps.add(now_ns, clock())
+                left -= 1
+            else:
+                self.progress.refused += 1
+            deadline_ns = self._next(deadline_ns, period_ns)
+        if left > 0 and not stop.why:
+            self._sleep(min(until_ns, deadline_ns) - clock())
+        return deadline_ns, left
+
+    def _rest(self, sent: int, insist: bool) -> int:
+        """Try again to send what the driver did not take: once, or (`insist`) for a while; how many frames it took."""
+        patience_ns, more = self.clock() + (PATIENCE_NS if insist else 0), 0
+        while sent + more < self._sender.frames and not self._stop.why:
+            more += self._sender.send(sent + more)
+            if self.clock() >= patience_ns:
+                break
+        return more
+
+    def _next(self, deadline_ns: int, period_ns: int) -> int:
+        """The deadline after this one, or of those that have passed meanwhile the last."""
+        if not period_ns:
+            return deadline_ns
+        deadline_ns += period_ns
+        missed = (self.clock() - deadline_ns) // period_ns
+        if missed > 0:
+            self.progress.missed += missed
+            deadline_ns += missed * period_ns
+        return deadline_ns
+
+    def _sleep(self, length_ns: int) -> None:
+        """Sleep for that long, or until asked to stop."""
+        while length_ns > 0 and not self._stop.why:
+            now_ns = min(length_ns, LONGEST_SLEEP_NS)
+            self.sleep(now_ns / SECOND_NS)
+            length_ns -= now_ns
+
+    @property
+    def _is_real_time(self) -> bool:
+        return self._scheduling is not None and self._scheduling.is_real_time
+
+    def _look(self, used_ns: int, passed_ns: int) -> None:
+        """Rest more often when the CPU was hardly left; when that is not enough, give real-time scheduling back."""
+        if self._scheduling is None or not self._is_real_time or used_ns <= BUSIEST * passed_ns:
+            return
+        if self._rest_every > 1:
+            self._rest_every -= 1
+        else:
+            self._scheduling.leave_real_time()

@@ -1,0 +1,89 @@
+"""What the command prints: what it would send, and what it has sent."""
+from __future__ import annotations
+
+from typing import Any
+
+from pfctest.frame import problems
+from pfctest.options import Request
+from pfctest.pacing import SECOND_NS
+from pfctest.storm import Outcome, Plan
+
+SEEN_AT = "sender"
+"""Where the figures come from: this process's clock around its calls. What a switch saw, only the switch can say."""
+
+
+def planned(request: Request, plan: Plan) -> dict[str, Any]:
+    """What will be sent, for programs; times in seconds, rates in frames a second."""
+    return {
+        "content": request.content.title,
+        "interfaces": [{"name": interface.name, "speed_mbps": interface.speed_mbps, "frame": data.hex(),
+                        "frame_bytes": len(data), "problems": problems(data)}
+                       for interface, data in zip(plan.interfaces, plan.frames)],
+        "pause_s": None if plan.pause_ns is None else plan.pause_ns / SECOND_NS,
+        "asked": {"rate_fps": SECOND_NS / plan.period_ns if plan.period_ns else None, "frames": request.count,
+                  "duration_s": request.duration_s},
+    }
+
+
+def achieved(request: Request, plan: Plan, outcome: Outcome) -> dict[str, Any]:
+    """What was sent, for programs, besides what was planned; gaps are seconds, shares of 1 (None: not measured)."""
+    gaps, interfaces = outcome.gaps, len(plan.interfaces)
+    elapsed_s = gaps.elapsed_ns / SECOND_NS
+    frames = outcome.progress.frames
+    return {
+        **planned(request, plan), "seen_at": SEEN_AT, "ended_by": outcome.ended_by, "released": outcome.released,
+        "scheduling": outcome.scheduling, "frames": frames, "elapsed_s": elapsed_s,
+        "rate_fps": frames / interfaces / elapsed_s if elapsed_s else None,
+        "gap_s": {"p50": _seconds(gaps.quantile_ns(0.5)), "p99": _seconds(gaps.quantile_ns(0.99)),
+                  "max": _seconds(gaps.longest_ns if gaps.sends > 1 else None)},
+        "open_share": gaps.open_share if request.is_timed else None,
+        "max_open_share": request.max_open if request.is_timed else None,
+        "missed_deadlines": outcome.progress.missed, "refused": outcome.progress.refused,
+    }
+
+
+def text_of_plan(found: dict[str, Any]) -> str:
+    """`planned`, for people."""
+    lines = [found["content"]]
+    for interface in found["interfaces"]:
+        speed = f", {interface['speed_mbps'] / 1000:g}G" if interface["speed_mbps"] else ""
+        lines.append(f"{interface['name']}{speed}: {interface['frame_bytes']} bytes before the FCS")
+        lines += [f"  {interface['frame'][place:place + 32]}" for place in range(0, len(interface["frame"]), 32)]
+        lines += [f"  wrong: {problem}" for problem in interface["problems"]]
+    if found["pause_s"] is not None:
+        lines.append(f"each frame pauses for {found['pause_s'] * 1e6:.2f} us")
+    asked = found["asked"]
+    how = f"{asked['rate_fps']:.1f} frames/s" if asked["rate_fps"] else "as fast as it goes"
+    until = [f"{asked['frames']} of them" if asked["frames"] else "",
+             f"{asked['duration_s']} s" if asked["duration_s"] else ""]
+    lines.append(f"on each interface {how}, {', '.join(filter(None, until))}")
+    return "\n".join(lines)
+
+
+def text_of_outcome(found: dict[str, Any]) -> str:
+    """`achieved`, for people."""
+    names = ", ".join(interface["name"] for interface in found["interfaces"])
+    lines = [f"{found['content']}: {found['frames']} frames sent from {names}"]
+    if found["rate_fps"] is not None and found["gap_s"]["max"] is not None:
+        gap = found["gap_s"]
+        lines.append(f"as seen at the sender: {found['rate_fps']:.1f} frames/s on each interface for "
+                     f"{found['elapsed_s']:.3f} s, gaps p50 {_us(gap['p50'])}, p99 {_us(gap['p99'])}, "
+                     f"longest {_us(gap['max'])}")
+    if found["open_share"] is not None:
+        lines.append("as seen at the sender: a queue that obeys was open for at most "
+                     f"{found['open_share'] * 100:.4f} % of that time "
+                     f"({found['max_open_share'] * 100:g} % are accepted)")
+    if found["refused"] or found["missed_deadlines"]:
+        lines.append(f"{found['missed_deadlines']} deadlines were missed, "
+                     f"{found['refused']} times the driver did not take every frame")
+    ended = "with quanta-0 frames, " if found["released"] else ""
+    lines.append(f"ended {ended}by {found['ended_by']}")
+    return "\n".join(lines)
+
+
+def _seconds(nanoseconds: int | None) -> float | None:
+    return None if nanoseconds is None else nanoseconds / SECOND_NS
+
+
+def _us(seconds: float) -> str:
+    return f"{seconds * 1e6:.1f} us"

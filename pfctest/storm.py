@@ -1,0 +1,195 @@
+"""One run of the generator: from what is asked for to what was achieved, on all interfaces together."""
+from __future__ import annotations
+
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from pfctest.gaps import Gaps
+from pfctest.interface import Interface, InterfaceError, find, has_default_route
+from pfctest.options import Request
+from pfctest.pacing import SECOND_NS, Pace, Pacer, Progress, Stop
+from pfctest.realtime import Scheduling, scheduled
+from pfctest.sender import BATCH, Batch, Outgoing, SendError, open_socket, sender_of
+from pfctest.timing import pause_time_ps
+
+RELEASES = 3
+"""Quanta-0 frames that end a storm: one may be lost."""
+_STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What will be sent.
+
+    Attributes:
+        interfaces: where; `frames` and `releases` what leaves there, and what ends it.
+        pause_ns: how long a frame pauses a queue, on the fastest of the interfaces; None: it pauses none, or no speed
+            is known.
+        period_ns: between two frames on an interface; 0: as fast as it goes.
+    """
+
+    interfaces: tuple[Interface, ...]
+    frames: tuple[bytes, ...]
+    releases: tuple[bytes, ...]
+    pause_ns: int | None
+    period_ns: int
+
+    @property
+    def outgoing(self) -> list[Outgoing]:
+        """The frames by interface."""
+        return list(zip(self.interfaces, self.frames))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What was sent.
+
+    Attributes:
+        progress, gaps: of the pacer; `ended_by` why it ended.
+        released: whether quanta-0 frames followed.
+        scheduling: how the process ran.
+    """
+
+    progress: Progress
+    gaps: Gaps
+    ended_by: str
+    released: bool
+    scheduling: str
+
+
+class Asked(NamedTuple):
+    """What may change while frames are sent: that they are to end, and how this process runs."""
+
+    stop: Stop
+    scheduling: Scheduling
+
+
+def plan(request: Request) -> Plan:
+    """What a request comes to on this machine's interfaces.
+
+    Raises:
+        InterfaceError: an interface cannot be used, or its speed is needed and not known.
+        FrameError: a frame cannot be built.
+    """
+    interfaces = tuple(_interface(name, request) for name in request.devices)
+    sources = [request.source or interface.mac for interface in interfaces]
+    pause_ns = _pause_ns(interfaces, request)
+    if request.rate_fps is not None:
+        period_ns = int(SECOND_NS / request.rate_fps) if request.rate_fps else 0
+    else:
+        period_ns = int(pause_ns / request.oversample) if request.is_timed and pause_ns is not None else 0
+    return Plan(interfaces, tuple(request.content.build(source) for source in sources),
+                tuple(request.content.released.build(source) for source in sources), pause_ns, period_ns)
+
+
+def _interface(name: str, request: Request) -> Interface:
+    """The interface of this name, as far as the request needs it."""
+    if request.dry_run and request.source is not None and request.speed_mbps is not None:
+        return Interface(name, 0, request.source, request.speed_mbps)
+    found = find(name)
+    if not (request.force or request.dry_run) and has_default_route(name):
+        raise InterfaceError(f"interface {name} has a default route, and pausing its peer may cut this machine off: "
+                             "expected another one, or --force")
+    return Interface(name, found.index, found.mac, request.speed_mbps or found.speed_mbps)
+
+
+def _pause_ns(interfaces: Sequence[Interface], request: Request) -> int | None:
+    """How long a frame pauses a queue on the fastest interface, rounded down."""
+    unknown = [interface.name for interface in interfaces if interface.speed_mbps is None]
+    if unknown and request.is_timed:
+        raise InterfaceError(f"the speed of interface {unknown[0]} is not known, so neither is how long a pause lasts: "
+                             "give it with --speed, for example --speed 100G")
+    if unknown or not request.content.shortest_quanta:
+        return None
+    fastest = max(interface.speed_mbps or 0 for interface in interfaces)
+    return pause_time_ps(request.content.shortest_quanta, fastest) // 1000
+
+
+def run(request: Request, planned: Plan) -> Outcome:
+    """Send what is planned; a storm, and whatever is interrupted, ends with quanta-0 frames.
+
+    Raises:
+        SendError: this process may not send, or an interface does not take the frames. What was begun on the others has
+            been ended.
+    """
+    stop = Stop()
+    with open_socket() as opened, heeding(stop), scheduled(request.real_time and planned.period_ns > 0) as scheduling:
+        try:
+            progress, gaps, ended_by = _send(opened, request, planned, Asked(stop, scheduling))
+        except SendError:
+            _release(opened, planned)
+            raise
+        released = (request.is_timed or bool(stop.why)) and request.content.shortest_quanta > 0
+        failures = []
+        if released:
+            gaps.finish(time.monotonic_ns())
+            failures = _release(opened, planned)
+    if failures:
+        raise failures[0]
+    return Outcome(progress, gaps, ended_by, released, scheduling.name)
+
+
+def _send(opened: socket.socket, request: Request, planned: Plan, asked: Asked) -> tuple[Progress, Gaps, str]:
+    """Send until it is over; what was done, when, and why it ended."""
+    gaps = Gaps(planned.pause_ns)
+    duration_ns = int(request.duration_s * SECOND_NS) if request.duration_s is not None else None
+    pace = Pace(planned.period_ns, request.count, duration_ns)
+    if not planned.period_ns:
+        progress, ended_by = _flat_out(opened, planned, gaps, asked.stop, pace)
+        return progress, gaps, ended_by
+    pacer = Pacer(sender_of(opened, planned.outgoing), gaps, asked.stop, asked.scheduling)
+    ended_by = pacer.run(pace)
+    return pacer.progress, gaps, ended_by
+
+
+def _flat_out(opened: socket.socket, planned: Plan, gaps: Gaps, stop: Stop, pace: Pace) -> tuple[Progress, str]:
+    """As fast as it goes, many frames in a call; a number of frames is sent to the last one."""
+    rounds = max(1, BATCH // len(planned.interfaces))
+    if pace.ticks is not None:
+        rounds = min(rounds, pace.ticks)
+    calls, rest = (None, 0) if pace.ticks is None else divmod(pace.ticks, rounds)
+    pacer = Pacer(Batch(opened, planned.outgoing * rounds), gaps, stop)
+    ended_by = pacer.run(Pace(0, calls, pace.duration_ns))
+    if rest and ended_by == "count":
+        last = Pacer(Batch(opened, planned.outgoing * rest), gaps, stop)
+        ended_by = last.run(Pace(0, 1, pace.duration_ns))
+        pacer.progress.frames += last.progress.frames
+        pacer.progress.refused += last.progress.refused
+    return pacer.progress, ended_by
+
+
+def _release(opened: socket.socket, planned: Plan) -> list[SendError]:
+    """Open on every interface what was shut; what went wrong, interface by interface."""
+    failures = []
+    for interface, data in zip(planned.interfaces, planned.releases):
+        try:
+            batch, patience_ns, sent = Batch(opened, [(interface, data)] * RELEASES), time.monotonic_ns() + SECOND_NS, 0
+            while sent < RELEASES and time.monotonic_ns() < patience_ns:
+                sent += batch.send(sent)
+            if not sent:
+                failures.append(SendError(f"interface {interface.name} took no quanta-0 frame for a second: what was "
+                                          "paused opens when its pause runs out"))
+        except SendError as error:
+            failures.append(error)
+    return failures
+
+
+@contextmanager
+def heeding(stop: Stop, also: Callable[[int], None] = lambda number: None) -> Iterator[None]:
+    """Let signals that would end this process end what it sends, and do something else as well."""
+    def ask(number: int, _: Any) -> None:
+        stop.why = signal.Signals(number).name
+        also(number)
+
+    heeded = [number for number in _STOPPING if signal.getsignal(number) is not signal.SIG_IGN]  # as under nohup
+    before = {number: signal.signal(number, ask) for number in heeded}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
