@@ -22,6 +22,7 @@ import simpy
 
 from pfctest.tests import bench as generator
 from pfctest.timing import frames_per_second_to_block, response_allowance_ps
+from test_reporting.tests import benchmarks as reporting
 from virtual_testbed.dataplane.network import Network
 from virtual_testbed.dataplane.traffic import DataFlow, Duration, Flow, PauseFlow
 from virtual_testbed.tests.dataplane import testbeds
@@ -89,6 +90,8 @@ BOUNDS = {
     "dataplane.32x100g.sweep_port.cpu_s": Bound(0.2),
     "dataplane.over_oracle": Bound(1e4, 1e5, at_least=True),
     "dataplane.over_simpy": Bound(1e4, 1e5, at_least=True),
+    "reporting.sqlite.last_over_first": Bound(1.3),
+    "reporting.postgresql.last_over_first": Bound(1.5),
     "pfctest.max_fps_over_trafgen": Bound(0.5, 1, at_least=True),
     **{f"pfctest.open_share.{what}": Bound(0.01, 0.001) for what in ("100g", "400g", "800g", "32x100g")},
 }
@@ -251,7 +254,15 @@ def figures_of_generator() -> list[Figure]:
     return [Figure(*figure) for figure in generator.figures()]
 
 
-GROUPS = {"pfctest": figures_of_generator, "many-ports": figures_of_many_ports, "one-port": figures_of_one_port}
+def figures_of_reporting() -> list[Figure]:
+    """What the reporting databases cost, PostgreSQL's server included."""
+    return [Figure(*one) for one in reporting.figures()]
+
+
+GROUPS = {
+    "reporting": figures_of_reporting, "pfctest": figures_of_generator, "many-ports": figures_of_many_ports,
+    "one-port": figures_of_one_port,
+}
 
 
 def versions() -> str:

@@ -1,5 +1,6 @@
 """The console scripts of the clone."""
 import runpy
+import sys
 from pathlib import Path
 
 import pytest
@@ -7,11 +8,16 @@ import pytest
 from sonic_mgmt_pfc import console
 
 
-def test_the_restoring_command_is_the_script_of_the_clone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_are_the_scripts_of_the_clone(monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[tuple[str, str]] = []
+    monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setattr(runpy, "run_path", lambda path, run_name: ran.append((path, run_name)))
+    monkeypatch.setattr(runpy, "run_module", lambda name, run_name, alter_sys: ran.append((name, run_name)))
     console.restore()
-    assert ran == [(str(console.CLONE / "scripts/restore.py"), "__main__")]
+    console.sweep()
+    console.report()
+    paths = [str(console.CLONE / "scripts" / name) for name in ("restore.py", "sweep.py")]
+    assert ran == [(what, "__main__") for what in (*paths, "test_reporting.pfc")]
 
 
 def test_without_a_clone_there_is_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -8,24 +8,22 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from .database import database_url, open_store
-from .errors import RecordError, ReportingError, SpoolError, StoreError
-from .record import VERDICT, Record, encode_line, parse_line
-from .run import Key, Run, check_run, run_of, write_run
+from .database import Urls
+from .errors import RecordError, ReportingError, SpoolError
+from .judging import Outline, judge
+from .record import VERDICT, Record, encode_line, format_moment, parse_line
+from .run import Key, Run, check_run, read_run, run_of, software_version, write_run
 from .spool import Spool
+from .storable import series_id, storable_key
+from .targets import Say, Targets
 from .verdict import Status, Verdict, aggregate
-
-if TYPE_CHECKING:
-    from .store import Store
-
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -45,8 +43,8 @@ class Outcome:
 
     Attributes:
         metrics: one verdict of each device, port and metric.
-        stored: whether the database has everything; if not, `sync` delivers it later.
-        lost: records that are neither in the file nor in the database, as JSON lines. With any, nothing is PASS.
+        stored: whether every database has everything; if not, `sync` delivers it later.
+        lost: records that are neither in the file nor in every database, as JSON lines. With any, nothing is PASS.
     """
 
     status: Status
@@ -59,39 +57,43 @@ class Outcome:
 class Listener:
     """The reporting end of one run. Its methods raise only for records that are wrong in themselves."""
 
-    def __init__(self, directory: Path | str, database: str | None = None, say: Say | None = None) -> None:
+    def __init__(self, directory: Path | str, database: Urls = None,
+                 say: Say | None = None) -> None:
         """Nothing is written yet.
 
         Args:
             directory: the run's own folder, for instance `results/<run_id>`.
-            database: a database URL; None for $PFC_REPORT_DB, else `results/pfc.db`.
+            database: URLs of databases, one or several; None for $PFC_REPORT_DB, else `results/pfc.db`.
             say: takes a sentence for the user; by default it goes to this module's logger as a warning.
         """
         self.directory = Path(directory).absolute()
-        self._url = database_url(database)
         self._say = say or logging.getLogger(__name__).warning
+        self._targets = Targets(database, self.directory, self._say)
         self._spool = Spool(self.directory)
         self._run: Run | None = None
         self._seen: set[str] = set()
-        self._verdicts: dict[Key, list[Verdict]] = {}
+        self._outlines: dict[Key, list[Outline]] = {}
         self._homeless: list[tuple[bytes, Record]] = []  # records that the file did not take
         self._bad: list[RecordError] = []  # lines of the file that are no records
-        self._store: Store | None = None
-        self._behind = False  # the database lacks something that the file has; it is asked again at the end only
 
     def start(self, run: Mapping[str, Any]) -> None:
-        """Begin a run.
+        """Begin a run, or go on with one whose folder is there: its records count, what it expected stays expected.
 
         Args:
-            run: `run_id`, `testbed` and, optionally, `started`, `job_id`, `software_version`,
-                `expected` (a list of [device, port, metric]); anything else is kept with the run.
+            run: `run_id`, `testbed` and, optionally, `started`, `job_id`, `software_version` (this project's unless
+                given), `expected` (a list of [device, port, metric]); anything else is kept with the run.
 
         Raises:
             RecordError: the run info is wrong.
         """
-        self._run = run_of(run)
+        self._run = self._resumed(run_of({"software_version": software_version(), **run}), "started" in run)
         self._write_run()
-        self._deliver([])
+        with suppress(SpoolError):  # the first record fails too, and says so
+            self._spool.mend()
+        if sum(1 for _ in self._new_lines()):
+            self._targets.catch_up()
+        else:
+            self._targets.deliver(self._run, [])
 
     def expect(self, keys: Iterable[Key]) -> None:
         """Announce (device, port, metric) that will be measured: each is an ERROR unless a record comes.
@@ -101,18 +103,21 @@ class Listener:
         """
         self._run = self._started().expecting(keys)
         self._write_run()
-        self._deliver([])
+        self._targets.deliver(self._run, [])
 
-    def record(self, record: Mapping[str, Any]) -> None:
-        """Keep one verdict record.
+    def record(self, record: Mapping[str, Any]) -> str:
+        """Keep one verdict record; returns its id, which a later one may say to replace.
 
         Raises:
             RecordError: it is not what the schema says, or of another run.
         """
-        self.record_all([record])
+        return self.record_all([record])[0]
 
-    def record_all(self, records: Sequence[Mapping[str, Any]]) -> None:
+    def record_all(self, records: Sequence[Mapping[str, Any]]) -> list[str]:
         """Keep several records, which is faster than one at a time. All of them are checked before any is kept.
+
+        Returns:
+            Their ids.
 
         Raises:
             RecordError: one of them is not what the schema says, or of another run.
@@ -121,10 +126,19 @@ class Listener:
         pairs = [(line, parse_line(line)) for line in map(encode_line, records)]
         for _, record in pairs:
             check_run(record, run, "record")
-        self._take_in_lines()
+        taken_in = list(self._new_lines())
         new = [(line, record) for line, record in pairs if self._is_new(record)]
         self._keep(new)
-        self._deliver([record for _, record in pairs])
+        self._targets.deliver(run, [*taken_in, *(record for _, record in pairs)])
+        return [record.record_id for _, record in pairs]
+
+    def take_in(self) -> None:
+        """Bring what the suite itself appended to `records.jsonl` to the databases, now and not only at the end.
+
+        Raises:
+            RecordError: the run was not started.
+        """
+        self._targets.deliver(self._started(), list(self._new_lines()))
 
     def finish(self) -> Outcome:
         """End the run: judge it, and bring what is still missing to the file and to the database.
@@ -133,11 +147,12 @@ class Listener:
             RecordError: the run was not started.
         """
         run = self._started()
-        self._take_in_lines()
+        if sum(1 for _ in self._new_lines()):
+            self._targets.fall_behind()
         homeless, self._homeless = self._homeless, []
         self._keep(homeless)
         ended = run if self._bad else replace(run, finished=datetime.now(timezone.utc))
-        stored = self._deliver_all(ended)
+        stored = self._targets.finish(run, ended, [record for _, record in self._homeless])
         lost = () if stored else tuple(line for line, _ in self._homeless)
         self._run = run if lost else ended
         self._write_run()
@@ -148,20 +163,38 @@ class Listener:
             raise RecordError("the listener was not started: start() comes before everything else")
         return self._run
 
+    def _resumed(self, run: Run, has_started: bool) -> Run:
+        """The run, with what its folder says that it began with."""
+        try:
+            earlier = read_run(self.directory, [])
+        except ReportingError as error:
+            self._say(f"{error}; it is written anew")
+            return run
+        if earlier is None or earlier.run_id != run.run_id:
+            return run
+        return replace(run if has_started else replace(run, started=earlier.started),
+                       expected=earlier.expected).expecting(run.expected)
+
     def _outcome(self, stored: bool, lost: tuple[bytes, ...]) -> Outcome:
         run = self._started()
         problems = [str(error) for error in self._bad]
         if lost:
-            problems.append(f"{len(lost)} records of run {run.run_id} are neither in a file nor in a database")
+            problems.append(f"{len(lost)} records of run {run.run_id} are neither in a file nor in every database")
         for problem in problems:
             self._say(problem)
         for key in run.expected:
-            self._verdicts.setdefault(key, [])
-        judged = ((key, aggregate(verdicts, not problems)) for key, verdicts in self._verdicts.items())
+            self._outlines.setdefault(key, [])
+        judged = ((key, judge(outlines, not problems)) for key, outlines in self._outlines.items())
         metrics = tuple(MetricVerdict(*key, verdict.status, verdict.cause) for key, verdict in judged)
-        verdict = aggregate(Verdict(metric.status, metric.cause) for metric in metrics)
+        verdict = aggregate(Verdict(metric.status, metric.cause) for metric in sorted(metrics, key=self._order))
         cause = problems[0] if problems and verdict.status is not Status.FAIL else verdict.cause
         return Outcome(verdict.status, cause, metrics, stored, lost)
+
+    def _order(self, metric: MetricVerdict) -> tuple[str, str]:
+        """The database's order of metrics, so that both name the same cause: by time, those never measured last."""
+        key = metric.device_id, metric.port_id, metric.metric_name
+        last = max((outline.timestamp for outline in self._outlines[key]), default=None)
+        return (format_moment(last) if last else "~"), series_id(*storable_key(key))
 
     def _is_new(self, record: Record) -> bool:
         """Count a record that was not seen before; returns whether it is one."""
@@ -169,19 +202,21 @@ class Listener:
             return False
         self._seen.add(record.record_id)
         if record.kind == VERDICT:
-            self._verdicts.setdefault(record.key, []).append(record.verdict)
+            self._outlines.setdefault(record.key, []).append(Outline.of(record))
         return True
 
-    def _take_in_lines(self) -> None:
-        """Count the lines that someone else appended to the file: they are brought to the database at the end."""
+    def _new_lines(self) -> Iterator[Record]:
+        """Count the lines that someone else appended to the file, and yield their records."""
         with suppress(SpoolError):  # appending to the same file fails too, and says so
             for line in self._spool.new_lines():
                 try:
                     record = parse_line(line, str(self._spool.path))
                     check_run(record, self._started(), str(self._spool.path))
-                    self._behind |= self._is_new(record)
                 except RecordError as error:
                     self._bad.append(error)
+                else:
+                    if self._is_new(record):
+                        yield record
 
     def _keep(self, pairs: Sequence[tuple[bytes, Record]]) -> None:
         if not pairs:
@@ -198,28 +233,3 @@ class Listener:
             write_run(self.directory, self._started())
         except SpoolError as error:
             self._say(f"{error}; the run goes on")
-
-    def _deliver(self, records: Sequence[Record]) -> None:
-        if self._behind:
-            return
-        try:
-            self._store = self._store or open_store(self._url)
-            self._store.deliver(self._started(), records)
-        except StoreError as error:
-            self._behind, self._store = True, None
-            self._say(f"{error}; the run goes on, its records are in {self._spool.path} and tried again at the end")
-
-    def _deliver_all(self, run: Run) -> bool:
-        """Bring everything to the database, and the end of the run last; returns whether it is there."""
-        try:
-            store = self._store or open_store(self._url)
-            store.deliver(self._started(), [record for _, record in self._homeless])
-            if self._behind:
-                from .sync import deliver_folder
-                deliver_folder(self.directory, store)
-            store.deliver(run, [])
-        except ReportingError as error:
-            self._say(f"{error}; deliver the records later with: python -m test_reporting.pfc sync "
-                      f"--results {self.directory.parent}")
-            return False
-        return True

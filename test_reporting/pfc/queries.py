@@ -3,20 +3,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, func, select
+from sqlalchemy import ColumnElement, Connection, and_, case, func, literal, or_, select
 
 from . import schema
 from .errors import StoreError
 from .record import VERDICT, format_moment
 from .run import QUALIFICATION
-from .store import storable
+from .storable import storable
 from .verdict import Status, Verdict, aggregate
 
 Rows = list[dict[str, Any]]
-JSON_COLUMNS = frozenset({"labels", "evidence", "extra", "expected", "seen", "info"})
+JSON_COLUMNS = frozenset({"labels", "evidence", "extra", "expected", "seen", "info", "deviations"})
 
 
 def list_runs(connection: Connection, limit: int) -> Rows:
@@ -24,7 +25,7 @@ def list_runs(connection: Connection, limit: int) -> Rows:
     table = schema.runs.c
     newest = connection.execute(select(schema.runs).order_by(table.started.desc(), table.run_id)
                                 .limit(limit)).mappings().all()
-    return [{**run, **_counts(connection, run["run_id"])} for run in reversed(newest)]
+    return [{**run, **_metric_counts(connection, run["run_id"])} for run in reversed(newest)]
 
 
 def find_run(connection: Connection, run_id: str | None = None) -> dict[str, Any]:
@@ -45,6 +46,23 @@ def find_run(connection: Connection, run_id: str | None = None) -> dict[str, Any
     raise StoreError(f"the database has {asked}{there}")
 
 
+def runs_of(connection: Connection, name: str | None = None) -> Rows:
+    """The runs that a user names: one by its id, all of a job by the job's id, or the latest qualification.
+
+    Raises:
+        StoreError: there is none.
+    """
+    table = schema.runs.c
+    if name is not None:
+        found = connection.execute(
+            select(schema.runs).where(or_(table.job_id == storable(name), table.run_id == storable(name)))
+            .order_by(table.started, table.run_id)).mappings().all()
+        own = [dict(run) for run in found if run["run_id"] == storable(name)]
+        if found:
+            return own or [dict(run) for run in found]
+    return [find_run(connection, name)]
+
+
 def run_verdict(connection: Connection, run: Mapping[str, Any]) -> Verdict:
     """The verdict of a run; of one that has not finished, of what there is so far (never PASS)."""
     if run["status"] is not None:
@@ -57,19 +75,35 @@ def metric_rows(connection: Connection, run_id: str | None = None) -> Rows:
     """The rows of `metrics`, of one run or of all."""
     found = connection.execute(select(schema.metrics).where(*_of_run(schema.metrics.c.run_id, run_id))
                                .order_by(schema.metrics.c.timestamp)).mappings()
-    return sorted(map(_plain, found), key=lambda row: [
+    return sorted(map(plain, found), key=lambda row: [
         row["run_id"], *(natural(row[name]) for name in ("device_id", "port_id", "metric_name"))])
 
 
 def record_rows(connection: Connection, run_id: str) -> Rows:
-    """The records of a run in the order of their time, each with its `checks`."""
+    """The records of a run in the order of their time, each with its `checks`.
+
+    `counts`: it is a verdict, and no ERROR that was tried again.
+    """
+    return _records(connection, [schema.records.c.run_id == storable(run_id)])
+
+
+def port_records(connection: Connection, run_id: str, device_id: str, port_id: str) -> Rows:
+    """As `record_rows`, of one port: a run may have more records than fit into memory, a port has some hundred."""
+    metrics, records = schema.metrics.c, schema.records.c
+    series = select(metrics.series_id).where(metrics.run_id == storable(run_id), metrics.port_id == storable(port_id),
+                                             metrics.device_id == storable(device_id))
+    return _records(connection, [records.run_id == storable(run_id), records.series_id.in_(series)])
+
+
+def _records(connection: Connection, wanted: Sequence[ColumnElement[bool]]) -> Rows:
+    records = schema.records.c
     checks: dict[str, Rows] = {}
-    for row in connection.execute(select(schema.checks).where(schema.checks.c.run_id == run_id)
+    for row in connection.execute(select(schema.checks).join_from(schema.checks, schema.records).where(*wanted)
                                   .order_by(schema.checks.c.record_id, schema.checks.c.position)).mappings():
-        checks.setdefault(row["record_id"], []).append(_plain(row))
-    found = connection.execute(select(schema.records).where(schema.records.c.run_id == run_id)
-                               .order_by(schema.records.c.timestamp, schema.records.c.record_id)).mappings()
-    return [{**_plain(row), "checks": checks.get(row["record_id"], [])} for row in found]
+        checks.setdefault(row["record_id"], []).append(plain(row))
+    found = connection.execute(select(schema.records, counting().label("counts")).where(*wanted)
+                               .order_by(records.timestamp, records.record_id)).mappings()
+    return [{**plain(row), "checks": checks.get(row["record_id"], [])} for row in found]
 
 
 def failed_checks(connection: Connection, run_id: str) -> Rows:
@@ -78,9 +112,9 @@ def failed_checks(connection: Connection, run_id: str) -> Rows:
     found = connection.execute(
         select(schema.checks, records.device_id, records.port_id, records.priority, records.scenario)
         .join_from(schema.checks, schema.records)
-        .where(checks.run_id == run_id, checks.status != Status.PASS.value, checks.required == 1)
+        .where(checks.run_id == run_id, checks.status != Status.PASS.value, checks.required == 1, counting())
         .order_by(records.timestamp, records.record_id, checks.position)).mappings()
-    return [_plain(row) for row in found]
+    return [plain(row) for row in found]
 
 
 def unexplained_records(connection: Connection, run_id: str) -> Rows:
@@ -90,17 +124,39 @@ def unexplained_records(connection: Connection, run_id: str) -> Rows:
                                                checks.required == 1)
     found = connection.execute(
         select(schema.records)
-        .where(records.run_id == run_id, records.kind == VERDICT, records.status != Status.PASS.value,
+        .where(records.run_id == run_id, counting(), records.status != Status.PASS.value,
                records.record_id.not_in(explained))
         .order_by(records.timestamp, records.record_id)).mappings()
-    return [_plain(row) for row in found]
+    return [plain(row) for row in found]
+
+
+def matrix(connection: Connection, run_id: str) -> Rows:
+    """The verdicts of a run by device, port and priority (None: of all together), in the order of ports.
+
+    Each row has `status` (FAIL if any record is, else ERROR if any, else PASS) and how many are PASS, FAIL, ERROR. A
+    metric that was expected and not measured is in no row; a run that has not finished is not PASS whatever they say.
+    """
+    table = schema.records.c
+    place = [table.device_id, table.on_behalf_of, table.port_id, table.priority]
+    numbers = [func.sum(case((table.status == status.value, 1), else_=0)).label(status.value) for status in Status]
+    found = connection.execute(select(*place, *numbers).where(table.run_id == storable(run_id), counting())
+                               .group_by(table.series_id, *place)).mappings()
+    cells: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in found:
+        cell = cells.setdefault(tuple(row[column.name] for column in place), {**row, **counted([])})
+        for status in Status:
+            cell[status.value] += row[status.value]
+    worst = ({**cell, "status": next((status for status in (Status.FAIL, Status.ERROR) if cell[status]), Status.PASS)}
+             for cell in cells.values())
+    return sorted(worst, key=lambda cell: [*(natural(cell[name]) for name in ("device_id", "port_id")),
+                                           -1 if cell["priority"] is None else cell["priority"]])
 
 
 def run_rows(connection: Connection, run_id: str | None = None) -> Rows:
     """The rows of `runs`, of one run or of all."""
     found = connection.execute(select(schema.runs).where(*_of_run(schema.runs.c.run_id, run_id))
                                .order_by(schema.runs.c.started, schema.runs.c.run_id)).mappings()
-    return [_plain(row) for row in found]
+    return [plain(row) for row in found]
 
 
 def natural(text: str) -> list[tuple[int, str]]:
@@ -112,14 +168,35 @@ def _of_run(column: ColumnElement[Any], run_id: str | None) -> list[ColumnElemen
     return [] if run_id is None else [column == run_id]
 
 
-def _counts(connection: Connection, run_id: str) -> dict[str, int]:
+def counted(found: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """How many are PASS, FAIL and ERROR."""
+    return {str(status): 0 for status in Status} | dict(found)
+
+
+def counting() -> ColumnElement[bool]:
+    """SQL of `judging.standing`: a verdict, and no ERROR that was tried again later."""
+    record, again = schema.records.c, schema.records.alias("again").c
+    tried_again = (select(literal(1)).where(again.run_id == record.run_id, again.replaces == record.record_id,
+                                            again.series_id == record.series_id, again.timestamp > record.timestamp)
+                   .exists())
+    return and_(record.kind == VERDICT, or_(record.status != Status.ERROR.value, ~tried_again))
+
+
+def plain(row: Mapping[Any, Any]) -> dict[str, Any]:
+    """A row with its JSON columns read, its times written, and whole numbers as such (PostgreSQL has doubles)."""
+    return {name: _plain_value(name, value) for name, value in row.items()}
+
+
+def _metric_counts(connection: Connection, run_id: str) -> dict[str, int]:
     table = schema.metrics.c
     found = connection.execute(select(table.status, func.count())
                                .where(table.run_id == run_id, table.status.is_not(None)).group_by(table.status)).all()
-    return {str(status): 0 for status in Status} | {row[0]: row[1] for row in found}
+    return counted((row[0], row[1]) for row in found)
 
 
-def _plain(row: Mapping[Any, Any]) -> dict[str, Any]:
-    """A row with its JSON columns read and its times written."""
-    return {name: json.loads(value) if name in JSON_COLUMNS else
-            format_moment(value) if hasattr(value, "utcoffset") else value for name, value in row.items()}
+def _plain_value(name: str, value: Any) -> Any:
+    if name in JSON_COLUMNS:
+        return json.loads(value)
+    if isinstance(value, datetime):
+        return format_moment(value)
+    return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from typing import Any, NoReturn
@@ -18,9 +18,19 @@ from typing import Any, NoReturn
 from .errors import RecordError
 from .verdict import NO_CAUSE, Status, Verdict
 
-SCHEMA = 1
+SCHEMA = 2
+READABLE = (1, 2)
+"""Versions of records that are read; what came with 2 is empty in one of 1."""
 VERDICT, FINAL, PERIODIC = KINDS = ("verdict", "final", "periodic")
+STATUSES = tuple(status.value for status in Status)
 HIGHEST_PRIORITY = 7
+LONGEST_RUN_ID = 200
+LONGEST_RECORD_ID = 64
+"""Characters. Ids are keys in the databases, where PostgreSQL takes 2700 bytes at the most."""
+LARGEST_NUMBER = sys.float_info.max
+"""Databases keep values as doubles."""
+ON_BEHALF_OF = "device.on_behalf_of"
+"""The label that names the switch (a T1) in whose place the device was measured; schema 1 has it there alone."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +49,11 @@ class Check:
 
 @dataclass(frozen=True)
 class Record:
-    """One line of `records.jsonl`; `extra` holds the fields that this version does not know."""
+    """One line of `records.jsonl`; `extra` holds the fields that this version does not know.
+
+    `replaces` is the id of a record of the same run, device, port and metric that could not be measured and was tried
+    again: where that is an ERROR it no longer counts. A FAIL or PASS is never replaced.
+    """
 
     record_id: str
     run_id: str
@@ -58,9 +72,14 @@ class Record:
     cause: str | None = None
     os_version: str = ""
     hwsku: str = ""
+    job_id: str = ""
+    on_behalf_of: str = ""
+    software_version: str = ""
+    replaces: str | None = None
     checks: tuple[Check, ...] = ()
     evidence: Mapping[str, Any] = field(default_factory=dict)
     labels: Mapping[str, Any] = field(default_factory=dict)
+    deviations: tuple[Any, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -115,13 +134,28 @@ class _Fields:
         return value
 
     def status(self) -> Status:
-        return Status(self.choice("status", tuple(Status)))
+        return Status(self.choice("status", STATUSES))
 
     def mapping(self, name: str) -> Mapping[str, Any]:
         value = self.rest.pop(name, None) or {}
         if not isinstance(value, dict):
             self.refuse(name, value, "a JSON object")
         return value
+
+    def identity(self, name: str, longest: int, default: str | None = None) -> str:
+        value = self.text(name, default, may_be_empty=False)
+        if len(value) > longest:
+            self.refuse(name, value, f"a text of at most {longest} characters")
+        return value
+
+    def optional_identity(self, name: str, longest: int) -> str | None:
+        return self.identity(name, longest) if self.rest.get(name) is not None else self.rest.pop(name, None)
+
+    def items(self, name: str) -> tuple[Any, ...]:
+        value = self.rest.pop(name, None)
+        if value is not None and not isinstance(value, list):
+            self.refuse(name, value, "a list")
+        return tuple(value or ())
 
     def moment(self, name: str) -> datetime:
         text = self.text(name)
@@ -138,7 +172,7 @@ class _Fields:
 
     def number(self, name: str) -> float:
         value = self.take(name)
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) <= LARGEST_NUMBER:
             self.refuse(name, value, "a finite number")
         return value
 
@@ -188,18 +222,19 @@ def parse_line(line: bytes, where: str = "record") -> Record:
         raise RecordError(f"{where}: it is not JSON: {error}") from error
     fields = _Fields(document, where)
     schema = fields.take("schema")
-    if type(schema) is not int or schema != SCHEMA:
-        fields.refuse("schema", schema, f"{SCHEMA}, the version that this software knows")
+    if type(schema) is not int or schema not in READABLE:
+        fields.refuse("schema", schema, f"one of {', '.join(map(str, READABLE))}, the versions that this software "
+                                        "knows")
     return _record(fields, _identity(document))
 
 
-def parse_lines(text: bytes, name: str) -> Iterator[Record | RecordError]:
-    """Read all complete lines; a bad one is yielded as its error, so that it does not hide the others.
+def parse_lines(lines: Iterable[bytes], name: str) -> Iterator[Record | RecordError]:
+    """Read all complete lines (with their line ends); a bad one is yielded as its error, so that it hides no other.
 
     A last line without line end is one that its writer was killed in, or is still writing: it is not a record.
     """
-    for number, line in enumerate(text.split(b"\n")[:-1], start=1):
-        if not line.strip():
+    for number, line in enumerate(lines, start=1):
+        if not line.endswith(b"\n") or not line.strip():
             continue
         try:
             yield parse_line(line, f"{name} line {number}")
@@ -209,18 +244,24 @@ def parse_lines(text: bytes, name: str) -> Iterator[Record | RecordError]:
 
 def _record(fields: _Fields, identity: str) -> Record:
     kind = fields.choice("kind", KINDS, default=VERDICT)
-    record_id = fields.text("record_id", default=identity, may_be_empty=False)
+    metric_name = fields.text("metric_name", may_be_empty=False)
+    labels = fields.mapping("labels")
     common: dict[str, Any] = {
-        "record_id": record_id, "kind": kind,
-        "run_id": fields.text("run_id", may_be_empty=False), "timestamp": fields.moment("timestamp"),
+        "record_id": fields.identity("record_id", LONGEST_RECORD_ID, identity), "kind": kind,
+        "run_id": fields.identity("run_id", LONGEST_RUN_ID), "timestamp": fields.moment("timestamp"),
         "testbed": fields.text("testbed"), "device_id": fields.text("device_id", may_be_empty=False),
-        "port_id": fields.text("port_id"), "metric_name": fields.text("metric_name", may_be_empty=False),
-        "priority": fields.priority(), "scenario": fields.text("scenario", ""), "plan_id": fields.text("plan_id", ""),
-        "os_version": fields.text("os_version", ""), "hwsku": fields.text("hwsku", ""),
-        "unit": fields.text("unit", ""), "evidence": fields.mapping("evidence"), "labels": fields.mapping("labels"),
-    }
-    decided = _judged(fields, common["metric_name"]) if kind == VERDICT else {"value": fields.number("value")}
+        "port_id": fields.text("port_id"), "metric_name": metric_name, "priority": fields.priority(),
+        **{name: fields.text(name, "") for name in
+           ("scenario", "plan_id", "os_version", "hwsku", "unit", "job_id", "software_version")},
+        "on_behalf_of": fields.text("on_behalf_of", "") or _text_of(labels.get(ON_BEHALF_OF)),
+        "replaces": fields.optional_identity("replaces", LONGEST_RECORD_ID),
+        "evidence": fields.mapping("evidence"), "labels": labels, "deviations": fields.items("deviations")}
+    decided = _judged(fields, metric_name) if kind == VERDICT else {"value": fields.number("value")}
     return Record(**common, **decided, extra=fields.rest)
+
+
+def _text_of(value: Any) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def _judged(fields: _Fields, metric_name: str) -> dict[str, Any]:

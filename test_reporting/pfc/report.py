@@ -4,6 +4,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -48,6 +49,34 @@ def reasons_table(reasons: Rows) -> str:
     return table(headers, [[row["device_id"], row["port_id"], row["priority"], row.get("name", row["scenario"]),
                             row["status"], _cell(row.get("expected")), _cell(row.get("seen")),
                             row.get("message") or row.get("cause")] for row in reasons])
+
+
+def comparison(before: Mapping[str, Any], after: Mapping[str, Any], differences: Rows) -> str:
+    """Where two runs differ, one line a place; then how many of each kind."""
+    titles = [f"{printable(run['run_id'])} on {printable(run['testbed'])}, started {_time(run['started'])}"
+              for run in (before, after)]
+    headers = ["change", "device", "port", "priority", "plan id", "metric", "before", "after", "flaky"]
+    rows = [[row["change"], row["device_id"], row["port_id"], row["priority"], row["plan_id"] or row["scenario"],
+             row["metric_name"], row["before"] or "-", row["after"] or "-", "flaky" if row["flaky"] else ""]
+            for row in differences]
+    kinds = Counter(row["change"] for row in differences)
+    summary = ", ".join(f"{number} {kind}" for kind, number in kinds.items()) or "no difference"
+    return "\n".join([f"before: {titles[0]}", f"after:  {titles[1]}", *([table(headers, rows)] if rows else []),
+                      summary])
+
+
+def trend_table(runs: Rows) -> str:
+    """One line a run: its build, and how many metrics are PASS, FAIL and ERROR."""
+    return table(["run", "testbed", "started (UTC)", "build", "status", *Status],
+                 [[run["run_id"], run["testbed"], run["started"][:19].replace("T", " "), run["os_version"],
+                   _run_status(run), *(run[status] for status in Status)] for run in runs])
+
+
+def values_table(values: Rows) -> str:
+    """One line a value of a metric that is a number."""
+    return table(["run", "device", "port", "metric", "time (UTC)", "value"],
+                 [[row["run_id"], row["device_id"], row["port_id"], row["metric_name"],
+                   row["timestamp"][:19].replace("T", " "), _value(row)] for row in values])
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:

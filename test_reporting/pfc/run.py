@@ -9,12 +9,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from hashlib import sha256
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from .errors import RecordError, SpoolError
-from .record import SCHEMA, Record, format_moment, parse_moment
+from .record import LONGEST_RUN_ID, SCHEMA, Record, format_moment, parse_moment
 
+DISTRIBUTION = "sonic-mgmt-pfc"
 RUN_FILE = "run.json"
 QUALIFICATION, TELEMETRY = ORIGINS = ("qualification", "telemetry")
 Key = tuple[str, str, str]
@@ -63,6 +65,9 @@ def run_of(document: Mapping[str, Any], where: str = "run") -> Run:
             raise RecordError(f"{where}: field '{name}' is {text!r}; it must be a text")
     if not texts["run_id"]:
         raise RecordError(f"{where}: field 'run_id' is missing or empty")
+    if len(texts["run_id"]) > LONGEST_RUN_ID:
+        raise RecordError(f"{where}: field 'run_id' has {len(texts['run_id'])} characters; it must have at most "
+                          f"{LONGEST_RUN_ID}")
     if texts["origin"] not in ORIGINS:
         raise RecordError(f"{where}: field 'origin' is {texts['origin']!r}; it must be one of {', '.join(ORIGINS)}")
     times = {name: _moment(rest.pop(name, None), where, name) for name in ("started", "finished")}
@@ -126,10 +131,27 @@ def write_run(directory: Path, run: Run) -> None:
         raise SpoolError(f"{path} cannot be written: {error.strerror}") from error
 
 
+def software_version() -> str:
+    """The version of this project as it is installed; empty in a tree that only has its files."""
+    try:
+        return f"{DISTRIBUTION} {metadata.version(DISTRIBUTION)}"
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def short_id(text: str) -> str:
+    """A run id for any text: itself where it is not too long, else the beginning of it and a digest."""
+    return text if len(text) <= LONGEST_RUN_ID else f"{text[:LONGEST_RUN_ID // 2]}-{_digest(text)}"
+
+
 def folder_name(run_id: str) -> str:
     """A file name for any run id: itself where it is plain and short, else a readable part of it and a digest."""
     plain = re.sub(r"[^A-Za-z0-9._:+-]", "_", run_id)[:LONGEST_FOLDER_NAME].lstrip(".")
-    return plain if plain == run_id else f"{plain}-{sha256(run_id.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
+    return plain if plain == run_id else f"{plain}-{_digest(run_id)}"
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
 def _moment(value: Any, where: str, name: str) -> datetime | None:

@@ -2,19 +2,23 @@
 
 A status and its number must agree, in whatever way a row gets in: PASS is 0, FAIL is 1, ERROR has no number and a
 cause. A row without status is a plain number. SQL accepts a check whose answer is NULL: hence the `IS NOT NULL`s.
+
+Keys begin with the run, so that what is written together lies together, however large a table is. Texts that may have
+any length (ports, metrics, jobs) are in no B-tree, which holds 2700 bytes in PostgreSQL; a digest is there in their
+place: `series_id`, of device, port and metric.
 """
 from __future__ import annotations
 
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import (CheckConstraint, Column, DateTime, Dialect, Double, ForeignKey, Index, Integer, MetaData,
-                        Numeric, String, Table, Text, text)
+from sqlalchemy import (CheckConstraint, Column, DateTime, Dialect, Double, ForeignKey, ForeignKeyConstraint, Index,
+                        Integer, MetaData, Numeric, String, Table, Text, text)
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from .record import format_moment, parse_moment
 
-VERSION = "0001"
+VERSION = "0002"
 AGREEMENT = """
 (status IS NOT NULL AND value IS NOT NULL AND status = 'PASS' AND value = 0 AND cause IS NULL)
 OR (status IS NOT NULL AND value IS NOT NULL AND status = 'FAIL' AND value = 1 AND cause IS NOT NULL)
@@ -42,9 +46,13 @@ class Moment(TypeDecorator[datetime]):
         return parse_moment(value) if isinstance(value, str) else value
 
 
-def _number() -> Double[float]:
-    # SQLite's NUMERIC keeps 0 and 1 as they are written in queries, instead of 0.0 and 1.0
+def number_type() -> Double[float]:
+    """A column's type for values; SQLite's NUMERIC keeps 0 and 1 as queries write them, instead of 0.0 and 1.0."""
     return Double(asdecimal=False).with_variant(Numeric(asdecimal=False), "sqlite")
+
+
+def _run_id(**options: Any) -> Column[str]:
+    return Column("run_id", Text, ForeignKey("runs.run_id"), nullable=False, **options)
 
 
 metadata = MetaData()
@@ -68,39 +76,48 @@ runs = Table(
     CheckConstraint("status IS NULL OR status IN ('PASS', 'FAIL', 'ERROR')", name="runs_status"),
     CheckConstraint("status IS NULL OR status <> 'PASS' OR finished IS NOT NULL", name="runs_pass_is_finished"),
     Index("runs_by_start", "started"),
+    Index("runs_by_job", "job_id", postgresql_using="hash"),
 )
 
 records = Table(
     "records", metadata,
+    _run_id(primary_key=True),
     Column("record_id", String(64), primary_key=True),
-    Column("run_id", Text, ForeignKey("runs.run_id"), nullable=False),
+    Column("series_id", String(32), nullable=False),
     Column("kind", String(8), nullable=False),
     Column("timestamp", Moment, nullable=False),
+    Column("job_id", Text, nullable=False),
     Column("testbed", Text, nullable=False),
     Column("device_id", Text, nullable=False),
+    Column("on_behalf_of", Text, nullable=False),
     Column("port_id", Text, nullable=False),
     Column("priority", Integer),
     Column("scenario", Text, nullable=False),
     Column("plan_id", Text, nullable=False),
     Column("metric_name", Text, nullable=False),
-    Column("value", _number()),
+    Column("value", number_type()),
     Column("unit", Text, nullable=False),
     Column("status", String(5)),
     Column("cause", Text),
+    Column("replaces", String(64)),
     Column("os_version", Text, nullable=False),
     Column("hwsku", Text, nullable=False),
+    Column("software_version", Text, nullable=False),
     Column("evidence", Text, nullable=False),
+    Column("deviations", Text, nullable=False),
     Column("labels", Text, nullable=False),
     Column("extra", Text, nullable=False),
     CheckConstraint(AGREEMENT, name="records_status_and_value"),
-    Index("records_by_metric", "run_id", "device_id", "port_id", "metric_name"),
+    Index("records_by_series", "series_id", "run_id"),  # run_id first would rival the key until there are statistics
+    Index("records_tried_again", "run_id", "replaces", sqlite_where=text("replaces IS NOT NULL"),
+          postgresql_where=text("replaces IS NOT NULL")),
 )
 
 checks = Table(
     "checks", metadata,
-    Column("record_id", String(64), ForeignKey("records.record_id"), primary_key=True),
+    Column("run_id", Text, primary_key=True),
+    Column("record_id", String(64), primary_key=True),
     Column("position", Integer, primary_key=True, autoincrement=False),
-    Column("run_id", Text, ForeignKey("runs.run_id"), nullable=False),
     Column("name", Text, nullable=False),
     Column("metric_name", Text, nullable=False),
     Column("required", Integer, nullable=False),
@@ -109,6 +126,7 @@ checks = Table(
     Column("seen", Text, nullable=False),
     Column("place", Text, nullable=False),
     Column("message", Text, nullable=False),
+    ForeignKeyConstraint(["run_id", "record_id"], ["records.run_id", "records.record_id"], name="checks_of_record"),
     CheckConstraint("status IN ('PASS', 'FAIL', 'ERROR')", name="checks_status"),
     Index("checks_by_run", "run_id", "status"),
 )
@@ -116,12 +134,14 @@ checks = Table(
 metrics = Table(
     "metrics", metadata,
     Column("metric_id", String(64), primary_key=True),
-    Column("run_id", Text, ForeignKey("runs.run_id"), nullable=False),
+    _run_id(),
+    Column("series_id", String(32), nullable=False),
     Column("testbed", Text, nullable=False),
     Column("device_id", Text, nullable=False),
+    Column("on_behalf_of", Text, nullable=False),
     Column("port_id", Text, nullable=False),
     Column("metric_name", Text, nullable=False),
-    Column("value", _number()),
+    Column("value", number_type()),
     Column("unit", Text, nullable=False),
     Column("status", String(5)),
     Column("cause", Text),
@@ -130,7 +150,8 @@ metrics = Table(
     Column("hwsku", Text, nullable=False),
     Column("labels", Text, nullable=False),
     CheckConstraint(AGREEMENT, name="metrics_status_and_value"),
-    Index("metrics_one_verdict", "run_id", "device_id", "port_id", "metric_name", unique=True,
+    Index("metrics_one_verdict", "run_id", "series_id", unique=True,
           sqlite_where=text("status IS NOT NULL"), postgresql_where=text("status IS NOT NULL")),
-    Index("metrics_by_port", "device_id", "port_id", "metric_name", "timestamp"),
+    Index("metrics_by_series", "series_id", "timestamp"),
+    Index("metrics_by_run", "run_id"),
 )

@@ -1,15 +1,19 @@
-"""Delivering what lies in folders of runs to a database, exactly once, however often it is tried."""
+"""Delivering what lies in folders of runs, exactly once, however often it is tried."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain, islice
 from pathlib import Path
 
+from .database import Sink
 from .errors import RecordError, ReportingError, SpoolError
 from .record import Record, parse_lines
-from .run import RUN_FILE, check_run, read_run
+from .run import RUN_FILE, Run, check_run, read_run
 from .spool import RECORDS_FILE
-from .store import Store
+
+BATCH = 1000
+"""Records that are delivered together; a run of a week does not fit into memory."""
 
 
 @dataclass(frozen=True)
@@ -28,40 +32,57 @@ def run_folders(results: Path) -> Iterator[Path]:
     yield from sorted(found)
 
 
-def deliver_folder(directory: Path, store: Store) -> Delivery:
+def deliver_folder(directory: Path, sink: Sink) -> Delivery:
     """Deliver one run. Bad lines are reported and do not keep the good ones back.
 
     Raises:
-        StoreError: the database took nothing of this run.
+        StoreError: the database took not all of this run.
         SpoolError: the folder's files cannot be read.
         RecordError: `run.json` is not what it should be.
     """
-    records: list[Record] = []
     problems: list[ReportingError] = []
-    for found in _lines(directory):
-        if isinstance(found, RecordError):
-            problems.append(found)
-        else:
-            records.append(found)
-    run = read_run(directory, records)
+    records = _good(_lines(directory), problems)
+    first = list(islice(records, 1))
+    run = read_run(directory, first)
     if run is None:
         return Delivery(directory.name, 0, tuple(problems))
-    own: list[Record] = []
+    own = _own(chain(first, records), run, directory, problems)
+    return Delivery(run.run_id, _deliver(sink, run, own), tuple(problems))
+
+
+def _deliver(sink: Sink, run: Run, records: Iterator[Record]) -> int:
+    """In batches; the end of the run comes with the last one, so that half a delivery is no finished run."""
+    delivered, batch = 0, list(islice(records, BATCH))
+    while following := list(islice(records, BATCH)):
+        delivered += sink.deliver(replace(run, finished=None), batch)
+        batch = following
+    return delivered + sink.deliver(run, batch)
+
+
+def _good(found: Iterator[Record | RecordError], problems: list[ReportingError]) -> Iterator[Record]:
+    for one in found:
+        if isinstance(one, RecordError):
+            problems.append(one)
+        else:
+            yield one
+
+
+def _own(records: Iterator[Record], run: Run, directory: Path, problems: list[ReportingError]) -> Iterator[Record]:
     for record in records:
         try:
             check_run(record, run, str(directory / RECORDS_FILE))
-            own.append(record)
         except RecordError as error:
             problems.append(error)
-    return Delivery(run.run_id, store.deliver(run, own), tuple(problems))
+        else:
+            yield record
 
 
 def _lines(directory: Path) -> Iterator[Record | RecordError]:
     path = directory / RECORDS_FILE
     try:
-        text = path.read_bytes()
+        with path.open("rb") as file:
+            yield from parse_lines(file, str(path))
     except FileNotFoundError:
         return
     except OSError as error:
         raise SpoolError(f"{path} cannot be read: {error.strerror}") from error
-    yield from parse_lines(text, str(path))

@@ -6,21 +6,27 @@ A metric with a `FINAL_STATUS` becomes a verdict record, any other value a numbe
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta, timezone
+from enum import Enum
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
-from .database import database_url, open_store, results_folder
-from .errors import ReportingError, SpoolError, StoreError
+from .database import Urls, results_folder
+from .errors import RecordError, ReportingError, SpoolError
 from .record import FINAL, PERIODIC, SCHEMA, encode_line, format_moment, parse_line
-from .run import RUN_FILE, TELEMETRY, Run, folder_name, write_run
+from .run import RUN_FILE, TELEMETRY, Run, folder_name, short_id, write_run
 from .spool import Spool
+from .targets import deliver_once, sync_command
 from .verdict import Status
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 FOLDER = "telemetry"
 UNKNOWN_DEVICE = "unknown"
+STATUS_METRICS = frozenset({"pfc.lossless", "pfc.lossy"})
+"""Metrics whose numbers are `FINAL_STATUS` values."""
 STATUS_OF_NUMBER: Mapping[float | None, Status] = {status.number: status for status in Status}
 
 
@@ -38,24 +44,56 @@ def deliver(run_id: str, common_labels: Mapping[str, Any], metrics: Sequence[Map
     Raises:
         ReportingError: neither a file nor the database took them.
     """
-    kind = PERIODIC if periodic else FINAL
-    pairs = []
-    for metric in metrics:
-        line = encode_line(_document(run_id, {**common_labels, **metric["labels"]}, metric, timestamp, kind))
-        pairs.append((line, parse_line(line, f"metric '{metric['name']}'")))
-    moment = _moment(timestamp)
-    run = Run(run_id, _text(common_labels.get("test.testbed", "")), moment, moment, TELEMETRY,
-              job_id=_text(common_labels.get("test.job.id", "")))
-    url = database_url()
-    problems = _spool(results_folder(url) / FOLDER / folder_name(run_id), run, [line for line, _ in pairs])
-    try:
-        open_store(url).deliver(run, [record for _, record in pairs])
-    except StoreError as error:
-        if problems:
-            raise ReportingError(f"{len(pairs)} metrics were not stored: {problems[0]}; {error}") from error
-        problems.append(f"{error}; the metrics are kept in files until: python -m test_reporting.pfc sync")
-    for problem in problems:
+    kind, run_id = PERIODIC if periodic else FINAL, short_id(run_id)
+    documents = [metric_document(run_id, {**common_labels, **metric["labels"]}, metric, timestamp, kind)
+                 for metric in metrics]
+    for problem in keep(run_id, common_labels, documents):
         logging.getLogger(__name__).warning(problem)
+
+
+def store_reporter(reporter: Any, timestamp: int | None = None) -> None:
+    """Store what a reporter of sonic-mgmt's own telemetry stub holds, and clear it: its `report()` stores nothing.
+
+    Args:
+        reporter: a `FinalMetricsReporter` or `PeriodicMetricsReporter` of the stub (`common_labels`, `metrics`).
+        timestamp: nanoseconds since 1970 UTC; now by default.
+
+    Raises:
+        ReportingError: neither a file nor the database took them; the reporter keeps them.
+    """
+    common = reporter.common_labels
+    run_id = _text(common.get("test.job.id", "")) or uuid4().hex
+    metrics = [stub_metric(one["name"], one["value"], one["labels"], uuid4().hex) for one in reporter.metrics]
+    if metrics:
+        deliver(run_id, common, metrics, time.time_ns() if timestamp is None else timestamp,
+                type(reporter).__name__.startswith("Periodic"))
+    reporter.metrics = []
+
+
+def stub_metric(name: str, value: Any, labels: Mapping[str, Any], record_id: str) -> dict[str, Any]:
+    """A metric as `deliver` takes it; one with a `FINAL_STATUS` is a verdict."""
+    return {"name": name, "value": value.value if isinstance(value, Enum) else value, "labels": labels, "unit": "",
+            "record_id": record_id, "is_verdict": name in STATUS_METRICS or type(value).__name__ == "FINAL_STATUS"}
+
+
+def keep(run_id: str, common_labels: Mapping[str, Any], documents: Sequence[Mapping[str, Any]],
+         urls: Urls = None) -> list[str]:
+    """Store records in the run's files and in the databases; returns what was in trouble, as sentences.
+
+    Raises:
+        RecordError: a document is no record; none of them was stored.
+        ReportingError: neither the files nor all databases took them.
+    """
+    lines = [encode_line(one) for one in documents]
+    records = [parse_line(line, f"metric '{one['metric_name']}'") for line, one in zip(lines, documents)]
+    moments = [record.timestamp for record in records]
+    run = Run(run_id, _text(common_labels.get("test.testbed", "")), min(moments), max(moments), TELEMETRY,
+              job_id=_text(common_labels.get("test.job.id", "")))
+    problems = _spool(results_folder(urls) / FOLDER / folder_name(run_id), run, lines)
+    refused = deliver_once(run, records, urls)
+    if problems and refused:
+        raise ReportingError(f"{len(lines)} metrics were not stored: {problems[0]}; {refused[0]}") from refused[0]
+    return problems + [f"{error}; the metrics are kept in files until: {sync_command()}" for error in refused]
 
 
 def _spool(directory: Path, run: Run, lines: Sequence[bytes]) -> list[str]:
@@ -69,9 +107,9 @@ def _spool(directory: Path, run: Run, lines: Sequence[bytes]) -> list[str]:
     return []
 
 
-def _document(run_id: str, labels: Mapping[str, Any], metric: Mapping[str, Any], timestamp: int,
-              kind: str) -> dict[str, Any]:
-    """One record, as a line of `records.jsonl` holds it."""
+def metric_document(run_id: str, labels: Mapping[str, Any], metric: Mapping[str, Any], timestamp: int,
+                    kind: str) -> dict[str, Any]:
+    """One record of a metric, as a line of `records.jsonl` holds it; arguments as `deliver` has them."""
     texts = {_text(name): value if isinstance(value, (int, float, bool, type(None))) else _text(value)
              for name, value in labels.items()}
     document: dict[str, Any] = {
@@ -80,14 +118,18 @@ def _document(run_id: str, labels: Mapping[str, Any], metric: Mapping[str, Any],
         "device_id": _text(labels.get("device.id", "")) or UNKNOWN_DEVICE,
         "port_id": _text(labels.get("device.port.id", "")), "metric_name": metric["name"],
         "scenario": _text(labels.get("test.testcase", "")), "os_version": _text(labels.get("test.os.version", "")),
-        "unit": metric["unit"], "labels": texts}
+        "job_id": _text(labels.get("test.job.id", "")), "unit": metric["unit"], "labels": texts,
+        "evidence": metric.get("evidence", {}), "description": metric.get("description", "")}
     if metric["is_verdict"]:
-        return document | _verdict(metric["value"])
+        return document | _verdict(metric["name"], metric["value"])
     return document | {"kind": kind, "value": metric["value"]}
 
 
-def _verdict(value: float | None) -> dict[str, Any]:
+def _verdict(name: str, value: float | None) -> dict[str, Any]:
     """Status and check of a metric that takes a FINAL_STATUS; no value means that it could not be measured."""
+    if value not in STATUS_OF_NUMBER:
+        raise RecordError(f"metric '{name}': {value!r} was recorded; it must be 0 (PASS), 1 (FAIL), or none when it "
+                          "could not be measured")
     status = STATUS_OF_NUMBER[value]
     cause = {Status.PASS: None, Status.FAIL: "FAIL was reported", Status.ERROR: "no value was reported"}[status]
     check = {"name": "reported", "status": status, "expected": "PASS", "seen": status, "message": cause or ""}

@@ -49,7 +49,8 @@ class _MetricsReporter:
         """
         is_verdict = not self.periodic and (name in STATUS_METRICS or type(value).__name__ == FINAL_STATUS.__name__)
         self.metrics.append({"labels": deepcopy(labels), "name": name, "value": _number(name, value, is_verdict),
-                             "unit": new_metric.unit, "is_verdict": is_verdict, "record_id": uuid4().hex})
+                             "unit": new_metric.unit, "description": new_metric.description, "is_verdict": is_verdict,
+                             "record_id": uuid4().hex})
 
     def report(self, timestamp: int | None = None) -> None:
         """Store all that was recorded since the last call. Records that could not be stored anywhere are kept.

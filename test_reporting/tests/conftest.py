@@ -21,7 +21,8 @@ def tmp_path():
 def processes():
     """Start processes that have everything imported, so that starting one is cheap."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["test_reporting.tests.samples", "test_reporting.pfc.store"])
+    context.set_forkserver_preload(["test_reporting.tests.samples", "test_reporting.pfc.store", "psycopg",
+                                    "sqlalchemy.dialects.postgresql.psycopg", "sqlalchemy.dialects.sqlite"])
     return context
 
 
@@ -36,3 +37,15 @@ def database(tmp_path, monkeypatch):
 @pytest.fixture
 def url(database):
     return f"sqlite:///{database}"
+
+
+@pytest.fixture(scope="session")
+def postgresql():
+    """A PostgreSQL server for all tests that need one."""
+    from test_reporting.tests.postgresql import PostgreSQL, Unavailable
+    try:
+        server = PostgreSQL()
+    except Unavailable as error:
+        pytest.skip(str(error))
+    yield server
+    server.remove()

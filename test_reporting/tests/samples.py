@@ -25,7 +25,7 @@ def verdict(number: int = 0, status: str = "PASS", **fields: Any) -> dict[str, A
     check = {"name": "blocked-while-paused", "metric_name": metric, "status": status, "expected": "0 frames",
              "seen": 12, "where": "vtb-t0-01 Ethernet0 priority 3", "message": f"expected 0 frames, got 12 ({status})"}
     record = {
-        "schema": 1, "run_id": RUN_ID, "timestamp": f"2026-01-31T13:00:00.{number:06d}Z", "testbed": "vtb-t0",
+        "schema": 2, "run_id": RUN_ID, "timestamp": f"2026-01-31T13:00:00.{number:06d}Z", "testbed": "vtb-t0",
         "device_id": "vtb-t0-01", "port_id": "Ethernet0", "priority": 3, "scenario": "pause-lossless-single",
         "plan_id": "PFC-1", "metric_name": metric, "status": status, "cause": None if status == "PASS" else "the cause",
         "os_version": "SONiC.20260101", "hwsku": "Arista-7060CX-32S-C32", "checks": [check],
@@ -53,9 +53,9 @@ def lines(path: Path) -> list[dict[str, Any]]:
     return found
 
 
-def write_for_ever(results: str, run_id: str, acknowledged: str) -> None:
+def write_for_ever(results: str, run_id: str, acknowledged: str, url: str) -> None:
     """Process: record as fast as possible, noting the number of each record only when `record` has returned."""
-    listener = Listener(Path(results) / run_id, f"sqlite:///{results}/pfc.db")
+    listener = Listener(Path(results) / run_id, url)
     listener.start({**RUN, "run_id": run_id})
     with open(acknowledged, "a", encoding="ascii") as file:
         first = time.time_ns()
@@ -65,12 +65,12 @@ def write_for_ever(results: str, run_id: str, acknowledged: str) -> None:
             file.flush()
 
 
-def write_some(results: str, run_id: str, count: int) -> None:
-    """Process: one whole run."""
-    listener = Listener(Path(results) / run_id, f"sqlite:///{results}/pfc.db")
+def write_some(folder: str, run_id: str, count: int, url: str) -> None:
+    """Process: one whole run, or a part of one: `folder` makes the difference."""
+    listener = Listener(folder, url)
     listener.start({**RUN, "run_id": run_id})
     for number in range(count):
-        listener.record(verdict(number, run_id=run_id))
+        listener.record(verdict(number, run_id=run_id, port_id=f"{Path(folder).name} {number % 4}"))
     assert listener.finish().stored
 
 
@@ -87,14 +87,14 @@ def deliver_some(folders: Sequence[str], url: str) -> None:
         assert not deliver_folder(Path(folder), store).problems
 
 
-def fill_the_disk(results: str) -> None:
-    """Process: no file may grow beyond 100 kB; the database gets there first. Then there is room again."""
+def fill_the_disk(results: str, url: str, largest: int, count: int) -> None:
+    """Process: no file may grow beyond `largest` bytes while `count` records are made. Then there is room again."""
     said: list[str] = []
-    listener = Listener(Path(results) / RUN_ID, f"sqlite:///{results}/pfc.db", said.append)
+    listener = Listener(Path(results) / RUN_ID, url, said.append)
     listener.start(RUN)
     _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
-    for number in range(110):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (largest, hard))
+    for number in range(count):
         listener.record(verdict(number))
     resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
     outcome = listener.finish()

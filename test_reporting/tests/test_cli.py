@@ -130,7 +130,7 @@ def test_sync_delivers_a_folder_that_a_killed_run_left(database, capsys):
 
 
 @pytest.mark.parametrize("arguments, sentence", [
-    ([], "the following arguments are required: COMMAND; see python -m test_reporting.pfc --help"),
+    ([], "the following arguments are required: COMMAND; see pfc-report --help"),
     (["shew"], "argument COMMAND: invalid choice: 'shew'"),
     (["list", "--limit", "0"], "argument --limit: '0' is not a positive whole number"),
     (["export"], "the following arguments are required: --format"),

@@ -28,8 +28,11 @@ def test_a_record_is_read_whole():
 
 
 @pytest.mark.parametrize("change, sentence", [
-    ({"schema": 2}, "field 'schema' is 2; it must be 1, the version that this software knows"),
-    ({"schema": True}, "field 'schema' is True; it must be 1, the version that this software knows"),
+    ({"schema": 3}, "field 'schema' is 3; it must be one of 1, 2, the versions that this software knows"),
+    ({"schema": True}, "field 'schema' is True; it must be one of 1, 2, the versions that this software knows"),
+    ({"run_id": "x" * 201}, f"field 'run_id' is '{'x' * 76}...; it must be a text of at most 200 characters"),
+    ({"record_id": "x" * 65}, f"field 'record_id' is '{'x' * 65}'; it must be a text of at most 64 characters"),
+    ({"deviations": {}}, "field 'deviations' is {}; it must be a list"),
     ({"run_id": ""}, "field 'run_id' is ''; it must be a text that is not empty"),
     ({"run_id": 5}, "field 'run_id' is 5; it must be a text that is not empty"),
     ({"device_id": None}, "field 'device_id' is None; it must be a text that is not empty"),
@@ -116,7 +119,7 @@ def test_a_line_that_is_no_record_is_refused_by_its_place(line):
 
 
 def test_a_bad_line_does_not_hide_the_others_and_a_torn_one_is_none():
-    text = b"".join([encode_line(verdict(1)), b"{torn\n", b"\n", encode_line(verdict(2)), b'{"schema": 1, "run'])
+    text = [encode_line(verdict(1)), b"{torn\n", b"\n", encode_line(verdict(2)), b'{"schema": 1, "run']
     first, bad, second = parse_lines(text, "f")
     assert (first.timestamp.microsecond, second.timestamp.microsecond) == (1, 2)
     assert str(bad).startswith("f line 2: it is not JSON")

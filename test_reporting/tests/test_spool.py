@@ -16,22 +16,35 @@ def spool(tmp_path):
 
 
 def test_lines_are_appended_and_read_once(spool):
-    assert spool.new_lines() == []
+    assert list(spool.new_lines()) == []
     spool.append([b"one\n", b"two\n"])
     Spool(spool.path.parent).append([b"three\n"])
-    assert spool.new_lines() == [b"one", b"two", b"three"]
-    assert spool.new_lines() == []
+    assert list(spool.new_lines()) == [b"one", b"two", b"three"]
+    assert list(spool.new_lines()) == []
     spool.append([b"four\n"])
-    assert spool.new_lines() == [b"four"]
+    assert list(spool.new_lines()) == [b"four"]
 
 
 def test_a_torn_line_does_not_swallow_the_next(spool):
     spool.append([b"one\n"])
     with spool.path.open("ab") as file:
         file.write(b"to")
-    assert spool.new_lines() == [b"one"]
+    assert list(spool.new_lines()) == [b"one"]
     spool.append([b"three\n"])
-    assert spool.new_lines() == [b"to", b"three"]
+    assert list(spool.new_lines()) == [b"three"]
+    assert spool.path.read_bytes() == b"one\nthree\n"
+
+
+@pytest.mark.parametrize("whole, torn", [
+    (b"", b"x"), (b"one\n", b""), (b"one\n", b"x" * 200_000), (b"\n" * 70_000, b"x"),
+    (b"y" * 70_000 + b"\n", b"x" * 70_000)])
+def test_a_torn_line_is_cut_off(spool, whole, torn):
+    spool.mend()
+    assert not spool.path.exists()
+    spool.path.parent.mkdir(parents=True)
+    spool.path.write_bytes(whole + torn)
+    spool.mend()
+    assert spool.path.read_bytes() == whole
 
 
 @pytest.mark.parametrize("failing", ["write", "fsync"])

@@ -8,7 +8,7 @@ from test_reporting.pfc.database import open_store
 from test_reporting.pfc.errors import StoreError
 from test_reporting.pfc.record import encode_line, parse_line
 from test_reporting.pfc.run import run_of
-from test_reporting.pfc.store import storable, storable_json
+from test_reporting.pfc.storable import storable, storable_json
 
 from test_reporting.tests.samples import RUN, RUN_ID, ask, verdict
 
@@ -151,16 +151,20 @@ def test_only_what_no_database_takes_is_escaped():
     assert storable(RIGHT_TO_LEFT) == RIGHT_TO_LEFT
 
 
+FORMS = ("it must be a file, sqlite:///PATH, for instance sqlite:///results/pfc.db, a server, "
+         "postgresql://USER@HOST/DATABASE, or a folder of files for Kusto, kusto:///PATH")
+
+
 @pytest.mark.parametrize("url, sentence", [
-    ("postgresql://user:secret@host/db", "database scheme 'postgresql' is not supported; it must be a file, "
-                                         "sqlite:///PATH, for instance sqlite:///results/pfc.db"),
-    ("results/pfc.db", "database scheme 'results/pfc.db' is not supported; it must be a file, sqlite:///PATH, for "
-                       "instance sqlite:///results/pfc.db"),
+    ("oracle://user:secret@host/db", f"database scheme 'oracle' is not supported; {FORMS}"),
+    ("results/pfc.db", f"database scheme 'results/pfc.db' is not supported; {FORMS}"),
+    ("postgresql://user:secret@host:port/db", f"the URL of a postgresql database cannot be read; {FORMS}"),
     ("sqlite://", "database 'sqlite://' names no file; it must be sqlite:///PATH, for instance "
                   "sqlite:///results/pfc.db"),
     ("sqlite:///:memory:", "database 'sqlite:///:memory:' names no file; it must be sqlite:///PATH, for instance "
                            "sqlite:///results/pfc.db"),
-])
+    ("kusto:///results/kusto", "a folder of files for Kusto cannot be queried; PFC_REPORT_DB or --db must name "
+     + FORMS.removeprefix("it must be "))])
 def test_a_wrong_url_is_refused(url, sentence):
     with pytest.raises(StoreError) as refused:
         open_store(url)
@@ -182,7 +186,7 @@ def test_a_database_of_another_version_is_refused(store, database, url):
     connection.close()
     with pytest.raises(StoreError) as refused:
         open_store(url)
-    assert str(refused.value) == f"database {url} has schema version 0099; this software knows 0001"
+    assert str(refused.value) == f"database {url} has schema version 0099; this software knows 0002 and older ones"
 
 
 def test_a_database_that_has_to_exist_is_not_created(database, url):

@@ -13,7 +13,7 @@ import pytest
 
 from test_reporting.pfc.cli import main
 from test_reporting.pfc.errors import ReportingError
-from test_reporting.pfc.store import storable
+from test_reporting.pfc.storable import storable
 from test_reporting.telemetry import metric_definitions as definitions
 from test_reporting.telemetry.metric_definitions import (FINAL_STATUS, METRIC_LABEL_DEVICE_ID,
                                                          METRIC_LABEL_DEVICE_PORT_ID, METRIC_LABEL_TEST_BUILD,
@@ -172,7 +172,9 @@ def test_verdicts_and_numbers(reporter, database):
         ("Ethernet8", "qos.dwrr", 0, "", "PASS")]
     assert ask(database, "select run_id, testbed, job_id, status from runs") == [
         (COMMON[METRIC_LABEL_TEST_JOBID], "TB-XYZ", COMMON[METRIC_LABEL_TEST_JOBID], "FAIL")]
-    assert ask(database, "select distinct os_version, scenario from records") == [("2024.1103", "mock-case")]
+    assert ask(database, "select distinct os_version, scenario, job_id, json_extract(extra, '$.description') "
+                         "from records") == [
+        ("2024.1103", "mock-case", COMMON[METRIC_LABEL_TEST_JOBID], "a description")]
 
 
 def test_one_fail_among_the_verdicts_of_a_port_is_fail(reporter, database):

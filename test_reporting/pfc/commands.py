@@ -1,0 +1,143 @@
+"""What each command of `pfc-report` does; the exit status is what a function returns."""
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from .database import Sink, database_urls, open_sink, open_store, results_folder
+from .errors import ReportingError
+from .verdict import Status, Verdict, aggregate
+
+REFUSED = 3
+EXIT_STATUS = {Status.PASS: 0, Status.FAIL: 1, Status.ERROR: 2}
+
+
+def list_command(options: argparse.Namespace) -> int:
+    """Print the latest runs."""
+    from . import queries, report
+    with open_store(options.db, must_exist=True).reading() as connection:
+        runs = queries.list_runs(connection, options.limit)
+    print(report.runs_table(runs))
+    return 0
+
+
+def show_command(options: argparse.Namespace) -> int:
+    """Print one run, or all runs of a job; the exit status says the verdict."""
+    from . import queries, report
+    verdicts: list[Verdict] = []
+    with open_store(options.db, must_exist=True).reading() as connection:
+        for run in queries.runs_of(connection, options.run):
+            verdict = queries.run_verdict(connection, run)
+            metrics = queries.metric_rows(connection, run["run_id"])
+            reasons = queries.failed_checks(connection, run["run_id"])
+            reasons += queries.unexplained_records(connection, run["run_id"])
+            print(report.run_report(run, verdict, metrics, reasons))
+            verdicts.append(verdict)
+    return EXIT_STATUS[aggregate(verdicts).status]
+
+
+def compare_command(options: argparse.Namespace) -> int:
+    """Print where two runs differ; 0 when nothing became worse."""
+    from . import history, queries, report
+    with open_store(options.db, must_exist=True).reading() as connection:
+        before, after = (queries.find_run(connection, name) for name in (options.before, options.after))
+        rows = history.differences(connection, before["run_id"], after["run_id"])
+    print(report.comparison(before, after, rows))
+    found = {row["after"] for row in rows}
+    return EXIT_STATUS[next((status for status in (Status.FAIL, Status.ERROR) if status in found),
+                            Status.ERROR if None in found else Status.PASS)]
+
+
+def trend_command(options: argparse.Namespace) -> int:
+    """Print how the latest qualifications did."""
+    from . import history, report
+    selection = history.Selection(options.testbed, options.device, options.port, options.metric)
+    with open_store(options.db, must_exist=True).reading() as connection:
+        runs = history.trend(connection, selection, options.limit)
+        values = history.numbers(connection, selection, options.limit) if options.metric else []
+    print(report.trend_table(runs))
+    if values:
+        print(report.values_table(values))
+    return 0
+
+
+def sync_command(options: argparse.Namespace) -> int:
+    """Deliver all folders of runs; what cannot be delivered is said and does not keep the rest back."""
+    results = options.results or results_folder(options.db)
+    if not results.is_dir():
+        raise ReportingError(f"{results} is not a folder; --results must name the one that holds the runs' folders")
+    problems = 0
+    for url in database_urls(options.db):
+        try:
+            problems += _sync(results, open_sink(url))
+        except ReportingError as error:
+            problems += _say([error])
+    return REFUSED if problems else 0
+
+
+def _sync(results: Path, sink: Sink) -> int:
+    """Deliver to one database; returns how much was in trouble."""
+    from .sync import deliver_folder, run_folders
+    delivered, problems = 0, 0
+    for folder in run_folders(results):
+        try:
+            delivery = deliver_folder(folder, sink)
+            delivered += delivery.delivered
+            problems += _say(delivery.problems)
+        except ReportingError as error:
+            problems += _say([error])
+    print(f"{delivered} records delivered to {sink.url}")
+    return problems
+
+
+def ingest_command(options: argparse.Namespace) -> int:
+    """Store what sonic-mgmt's `tests/common/telemetry` wrote; what is no record does not keep the rest back."""
+    from .ingest import ingest, metrics_files
+    problems = 0
+    for path in [file for given in options.paths for file in metrics_files(given)]:
+        try:
+            found, said = ingest(path, options.db)
+            print(f"{path}: {found} records")
+            problems += _say(said)
+        except ReportingError as error:
+            problems += _say([error])
+    return REFUSED if problems else 0
+
+
+def export_command(options: argparse.Namespace) -> int:
+    """Write rows for other programs."""
+    text = _exported(options)
+    if options.output is None:
+        sys.stdout.write(text)
+        return 0
+    try:
+        options.output.write_text(text, encoding="utf-8", newline="")
+    except OSError as error:
+        raise ReportingError(f"{options.output} cannot be written: {error.strerror}") from error
+    return 0
+
+
+def _exported(options: argparse.Namespace) -> str:
+    from . import junit, queries, report
+    with open_store(options.db, must_exist=True).reading() as connection:
+        names = [run["run_id"] for run in queries.runs_of(connection, options.run)] if options.run else [None]
+        metrics = [row for name in names for row in queries.metric_rows(connection, name)]
+        if options.format == "csv":
+            return report.as_csv(metrics)
+        runs = [run for name in names for run in queries.run_rows(connection, name)]
+        records = {run["run_id"]: queries.record_rows(connection, run["run_id"]) for run in runs}
+    if options.format == "json":
+        return report.as_json(runs, metrics, [record for run in runs for record in records[run["run_id"]]])
+    return junit.as_junit((run, [row for row in metrics if row["run_id"] == run["run_id"]], records[run["run_id"]])
+                          for run in runs)
+
+
+def _say(problems: Iterable[Any]) -> int:
+    """Print problems; returns how many."""
+    said: Sequence[Any] = list(problems)
+    for problem in said:
+        print(f"error: {problem}", file=sys.stderr)
+    return len(said)

@@ -1,0 +1,75 @@
+"""Which records of a metric count, and what they come to: the listener and the database decide by the same rule."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol, TypeVar
+
+from .verdict import Status, Verdict, aggregate
+
+
+class Judged(Protocol):
+    """A verdict record, or the row that keeps one."""
+
+    @property
+    def record_id(self) -> str:
+        """Its identity."""
+
+    @property
+    def timestamp(self) -> datetime:
+        """When it was measured, UTC."""
+
+    @property
+    def status(self) -> str | None:
+        """PASS, FAIL or ERROR."""
+
+    @property
+    def cause(self) -> str | None:
+        """Why it is not PASS."""
+
+    @property
+    def replaces(self) -> str | None:
+        """The id of the record that it was made in place of."""
+
+
+@dataclass(frozen=True)
+class Outline:
+    """What decides of a record, without the evidence, of which a long run has more than fits into memory."""
+
+    record_id: str
+    timestamp: datetime
+    status: str | None
+    cause: str | None
+    replaces: str | None
+
+    @classmethod
+    def of(cls, record: Judged) -> Outline:
+        """The outline of a record."""
+        return cls(record.record_id, record.timestamp, record.status, record.cause, record.replaces)
+
+
+One = TypeVar("One", bound=Judged)
+
+
+def standing(records: Sequence[One]) -> list[One]:
+    """Those that count: an ERROR that was tried again later does not. A FAIL does, whatever came after it.
+
+    Args:
+        records: all verdict records of one metric of a port in one run, in any order.
+    """
+    again: dict[str, datetime] = {}
+    for record in records:
+        if record.replaces:
+            again[record.replaces] = max(record.timestamp, again.get(record.replaces, record.timestamp))
+    return [record for record in records
+            if record.status != Status.ERROR or again.get(record.record_id, record.timestamp) <= record.timestamp]
+
+
+def judge(records: Iterable[Judged], finished: bool) -> Verdict:
+    """The verdict of one metric of a port: of the records that count, in the order of their time.
+
+    Before the run has finished it is never PASS.
+    """
+    in_order = sorted(standing(list(records)), key=lambda record: (record.timestamp, record.record_id))
+    return aggregate((Verdict(Status(str(record.status)), record.cause) for record in in_order), finished)
