@@ -51,7 +51,7 @@ def test_a_time_without_its_class_is_sent_as_given(bench):
      lambda mac: encode(PfcFrame(mac, 0xFF08, (0, 0, 0, 0xFFFF, 0, 0, 0, 0)))),
     (["--priority", "3", "--raw-length", "34"], lambda mac: encode(pfc_frame(mac, {3: 0xFFFF}))[:34]),
     (["--priority", "3", "--raw-length", "100"], lambda mac: encode(pfc_frame(mac, {3: 0xFFFF})).ljust(100, b"\0")),
-], ids=str)
+], ids=lambda value: " ".join(value) if isinstance(value, list) else "frame")
 def test_further_frames(bench, options, expected):
     status, _, errors, frames = bench.run("-d", "near", *options)
     assert (status, errors, frames) == (0, "", [expected(bench.mac())])
