@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 import click
 from tabulate import tabulate
 
+from virtual_testbed.cables import WireError, wire_link
 from virtual_testbed.child import tail
 from virtual_testbed.description import DescriptionError, Testbed, load_testbed
 from virtual_testbed.faults import FaultError, absolute, parse_fault
@@ -38,7 +39,7 @@ def _sentences(command: Callable[..., None]) -> Callable[..., None]:
     def run(*args: Any, **kwargs: Any) -> None:
         try:
             command(*args, **kwargs)
-        except (DescriptionError, FaultError, LifecycleError, StateError) as error:
+        except (DescriptionError, FaultError, LifecycleError, StateError, WireError) as error:
             _refuse(str(error))
         except OSError as error:
             _refuse(f"{error.filename}: {error.strerror}" if error.filename else str(error))
@@ -62,14 +63,18 @@ def main() -> None:
                    "May be repeated.")
 @click.option("--root-view", type=click.Choice(["auto", "environment"]), default="auto", show_default=True,
               help="Give each switch its own view of the root folder where the kernel allows it, or never.")
+@click.option("--wire", "wires", multiple=True, metavar="[SWITCH:]PORT=INTERFACE",
+              help="Let pause frames pass between a switch port and an interface of this machine (a veth). "
+                   "May be repeated.")
 @click.option("--owner-pid", type=click.IntRange(min=1), metavar="PID",
               help="Take the testbed down when this process ends, however it ends.")
 @_JSON
 @_sentences
 def up(name: str, testbed_file: Path, state: Path, *, as_json: bool, **asked: Any) -> None:
     """Start the virtual testbed NAME and wait until all of it is up."""
-    options = Options(**{**asked, "faults": tuple(absolute(spec) for spec in asked["faults"])})
     testbed = load_testbed(name, testbed_file)
+    options = Options(**{**asked, "faults": tuple(absolute(spec) for spec in asked["faults"]),
+                         "wires": tuple(wire_link(spec, testbed.generator_links) for spec in asked["wires"])})
     for spec in options.faults:
         _check_fault(spec, testbed)
     folder = TestbedFolder(state.resolve() / name)

@@ -87,6 +87,10 @@ class RealtimeClock:
         self._offset_ns = monotonic_ns() - world.now_ps // PS_PER_NS
         self._lagging = False
 
+    def simulated_ps(self, monotonic_ns: int) -> int:
+        """Simulated time that belongs to a reading of the wall clock."""
+        return (monotonic_ns - self._offset_ns) * PS_PER_NS
+
     @property
     def lag_ns(self) -> int:
         """How far simulated time is behind the wall clock."""

@@ -6,8 +6,6 @@ import secrets
 from collections.abc import Mapping
 from pathlib import Path
 
-import asyncssh
-
 from virtual_testbed.state import write_text
 
 
@@ -17,6 +15,8 @@ def ensure_key(path: Path, comment: str) -> str:
     Returns:
         The public key as one line `ssh-ed25519 AAAA... comment`.
     """
+    import asyncssh  # takes half a second, which commands that make no keys do without
+
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         key = asyncssh.generate_private_key("ssh-ed25519", comment=comment)

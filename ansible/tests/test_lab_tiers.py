@@ -24,7 +24,7 @@ def describe_own(name):
     return testbed.describe(name, str(ANSIBLE / "testbed.yaml"), "/nowhere")
 
 
-@pytest.mark.parametrize("name", ["vtb-t0", "vtb-chain", "vtb-t1", "vtb-t1-mismatch", "vtb-mixed"])
+@pytest.mark.parametrize("name", ["vtb-t0", "vtb-chain", "vtb-t1", "vtb-t1-mismatch", "vtb-mixed", "vtb-t0-64x400g"])
 def test_every_testbed_of_the_project_can_be_laid_out(name):
     found = describe_own(name)
     tables = {name: lay_out_one(found, name) for name in found["dut_names"]}
@@ -101,6 +101,19 @@ def test_ports_of_three_speeds():
         (["100000"] * 4 + ["400000"] * 4) * 2 + ["800000"])
     assert len(tables["VLAN_MEMBER"]) == 9 and len(tables["INTERFACE"]) == 24
     assert {"Ethernet120|10.0.0.30/31", "Ethernet120|fc00::3d/126"} < set(tables["INTERFACE"])
+
+
+def test_64_ports_of_400g():
+    """All in one VLAN with four traffic generators; the two SFP ports of the HwSKU stay as they are."""
+    found = describe_own("vtb-t0-64x400g")
+    tables = lay_out_one(found, "vtb-t0-64x400g-01")
+    ports = [f"Ethernet{4 * number}" for number in range(64)]
+    assert {port: row["speed"] for port, row in tables["PORT"].items()} == dict.fromkeys(ports, "400000")
+    assert set(tables["VLAN_MEMBER"]) == {f"Vlan1000|{port}" for port in ports} and not tables.get("INTERFACE")
+    assert [row["name"] for row in tables["DEVICE_NEIGHBOR"].values()] == [
+        f"snappi-vtb-{generator}" for generator in (9, 10, 11, 12) for _ in range(16)]
+    assert set(tables["CABLE_LENGTH"]["AZURE"]) == {*ports, "Ethernet256", "Ethernet257"}
+    assert len(tables["PORT_QOS_MAP"]) == 65 and len(tables["QUEUE"]) == 64 * 7 and len(tables["BUFFER_PG"]) == 64
 
 
 @pytest.mark.parametrize("own, words", [

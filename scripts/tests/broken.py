@@ -6,9 +6,10 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,13 +21,17 @@ from tests.common.pfc.case import PlanCase, Target
 from tests.common.pfc.cases import targets
 from tests.common.pfc.dut import Dut, SwitchState
 from tests.common.pfc.families.pauses import SINGLE_LOSSLESS
+from tests.common.pfc.full_load import make_full_load
 from tests.common.pfc.journal import Journal
 from tests.common.pfc.measurement import Subject
-from tests.common.pfc.plan import PortPlan, plan_port
-from tests.common.pfc.polling import EndpointClock
+from tests.common.pfc.plan import LabFacts, PortPlan, Wish, plan_port
+from tests.common.pfc.polling import Clock, EndpointClock
 from tests.common.pfc.ports import ConnectedPort
 from tests.common.pfc.run import Outcome, Qualifier
+from tests.common.pfc.sweep import Sweeper, with_one_generator
+from tests.common.pfc.sweep_plan import SweepPlan, plan_sweep
 from tests.common.pfc.verdict import LOSSLESS, LOSSY, Status, combine
+from tests.common.snappi_tests.answers import read_answers_as_json
 from virtual_testbed.faults import BUILT_IN
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -35,7 +40,10 @@ HANG_S = 400
 SWITCH = "vtb-t0-01"
 HEALTHY_RX, HEALTHY_TX = "Ethernet0", "Ethernet64"
 
+KEPT = ("redis", "root/etc")  # of a switch's folder: its databases and saved files, which it starts with again
+
 Testbed = Mapping[str, Any]  # what runtime.json says, `environment` of its commands and `folder`
+_deployed: dict[str, Path] = {}  # name of a testbed -> what its switches kept once Ansible had deployed them
 
 
 @dataclass(frozen=True)
@@ -100,7 +108,8 @@ def wreck(ports: tuple[str, str], plan: PlanCase, verdicts: str, checks: str, me
 def broken_testbed(
     folder: Path, faults: Sequence[str], files: Mapping[str, str] = {}, name: str = "vtb-t0"
 ) -> Iterator[Testbed]:
-    """A virtual testbed with faults, deployed, on its own clock.
+    """A virtual testbed with faults, deployed, on its own clock. The first of a name is deployed by Ansible; the others
+    come up as a testbed does that was deployed before it was taken down.
 
     Args:
         folder: an empty one, for its state.
@@ -112,6 +121,21 @@ def broken_testbed(
                    "PFC_REPORT_DB": f"sqlite:///{folder / 'pfc.db'}"}
     for file, text in files.items():
         (folder / file).write_text(text, encoding="utf-8")
+    if name in _deployed:
+        shutil.copytree(_deployed[name], folder / name / "switches")
+    try:
+        runtime = {**bring_up(folder, faults, name), "environment": environment, "folder": folder}
+        if name not in _deployed:
+            _deploy(runtime, name)
+            _deployed[name] = _keep(runtime, name)
+        read_answers_as_json()
+        yield runtime
+    finally:
+        subprocess.run([BIN / "virtual-testbed", "down", "--purge", "--state", folder], cwd=ROOT, check=True)
+
+
+def bring_up(folder: Path, faults: Sequence[str], name: str) -> dict[str, Any]:
+    """What runtime.json says of the testbed."""
     command: list[str | Path] = [
         BIN / "virtual-testbed", "up", name, "--clock", "virtual", "--json", "--state", folder,
         "--testbed-file", ROOT / "ansible/testbed.yaml", "--owner-pid", str(os.getpid())]
@@ -119,16 +143,25 @@ def broken_testbed(
         command += ["--fault", fault]
     up = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert up.returncode == 0, up.stderr
-    try:
-        runtime = json.loads(up.stdout)
-        deployed = subprocess.run(
-            [BIN / "ansible-playbook", "-i", runtime["inventory"], "deploy_testbed.yml", "-e", f"testbed_name={name}",
-             "-e", f"testbed_file={runtime['testbed_file']}"],
-            cwd=ROOT / "ansible", env=environment, capture_output=True, text=True, check=False)
-        assert deployed.returncode == 0, deployed.stdout
-        yield {**runtime, "environment": environment, "folder": folder}
-    finally:
-        subprocess.run([BIN / "virtual-testbed", "down", "--purge", "--state", folder], cwd=ROOT, check=True)
+    return dict(json.loads(up.stdout))
+
+
+def _deploy(runtime: Testbed, name: str) -> None:
+    """Runs the playbook."""
+    deployed = subprocess.run(
+        [BIN / "ansible-playbook", "-i", runtime["inventory"], "deploy_testbed.yml", "-e", f"testbed_name={name}",
+         "-e", f"testbed_file={runtime['testbed_file']}"],
+        cwd=ROOT / "ansible", env=runtime["environment"], capture_output=True, text=True, check=False)
+    assert deployed.returncode == 0, deployed.stdout
+
+
+def _keep(runtime: Testbed, name: str) -> Path:
+    """A copy of what the switches keep from one run to the next."""
+    kept: Path = runtime["folder"] / "kept"
+    for switch in runtime["switches"]:
+        for part in KEPT:
+            shutil.copytree(runtime["folder"] / name / "switches" / switch / part, kept / switch / part)
+    return kept
 
 
 class OpenSsh:
@@ -174,8 +207,8 @@ class Bench:
     """Judges ports of the testbed with the suite's own steps."""
 
     def __init__(self, dut: Dut, testbed: Testbed) -> None:
-        self.clock = EndpointClock(testbed["clock"]["url"])
-        self.dut, self._api = dut, snappi.api(location=testbed["otg"]["url"])
+        self.clock: Clock = EndpointClock(testbed["clock"]["url"])
+        self.dut, self.api = dut, snappi.api(location=testbed["otg"]["url"])
         self._plans: dict[tuple[str, str], PortPlan] = {}
         self._qualifiers: dict[tuple[str, str], Qualifier] = {}
         self._outcomes: dict[tuple[tuple[str, str], PlanCase, Target], Outcome] = {}
@@ -186,11 +219,38 @@ class Bench:
         if pair not in self._qualifiers:
             plan = plan_port(self.dut, connected_ports(), *pair)
             self._plans[pair] = replace(plan, subject=replace(plan.subject, changeable=True))
-            self._qualifiers[pair] = Qualifier(self._plans[pair].lab(self.dut, self._api, self.clock))
+            self._qualifiers[pair] = Qualifier(self._plans[pair].lab(self.dut, self.api, self.clock))
         key = (pair, broken.plan, broken.target(self._plans[pair].subject))
         if key not in self._outcomes:
             self._outcomes[key] = self._qualifiers[pair].qualify(*key[1:])
         return self._outcomes[key]
+
+    def plan_sweep(self) -> SweepPlan:
+        """What there is to sweep."""
+        testbed = {"conf-name": "vtb-t0", "duts": [SWITCH], "clock": "virtual"}
+        return plan_sweep(LabFacts(testbed, lambda _: self.dut.state(), connected_ports(), {}), SWITCH, Wish())
+
+    def sweep(self, at_once: int | None, only: Collection[str] | None = None) -> dict[str, Outcome]:
+        """Port under test -> what came of it in a sweep.
+
+        Args:
+            at_once: so many ports at most; None: as many as there can be.
+            only: ports under test; None: all.
+        """
+        plan = self.plan_sweep()
+        ports = [port for port in plan.plans if only is None or port in only]
+        labs = with_one_generator((port, plan.plans[port].lab(self.dut, self.api, self.clock)) for port in ports)
+        flights, waves = ([[pair.rx.port for pair in wave] for wave in plan.waves(limit, ports)]
+                          for limit in (None, at_once))
+        sweeper = Sweeper(labs, flights, waves)
+        return {port: sweeper.outcome(port) for port in ports}
+
+    def full_load(self) -> dict[str, Outcome]:
+        """Port -> what came of it when all ports were loaded at once."""
+        plan = self.plan_sweep()
+        flights = [[pair.rx.port for pair in wave] for wave in plan.waves(None)]
+        load = make_full_load(plan.plans, flights, self.dut, self.api, self.clock)
+        return {port: load.outcome(port) for port in plan.plans}
 
 
 @contextmanager

@@ -22,6 +22,8 @@ SHORTEST_PS = 10_000_000
 """A shorter stretch is not worth the proof."""
 SHORTER = (0, 4, 8)
 """If what is wanted cannot be proven, try it for a stretch that is shorter by two to the power of these."""
+LONGER = 4
+"""A stretch is first tried so much longer than the one before: most are alike."""
 BUDGETS = range(1, 5)
 """The budget is the free bytes of a pool divided by two to the power of one of these, the largest that fits."""
 
@@ -50,6 +52,8 @@ class Session:
     def __init__(self, loop: EventLoop, terms: Terms) -> None:
         self.loop, self.regular, self.others, self.end_ps = loop, terms.regular, terms.others, terms.end_ps
         self._rises, self._most = terms.rises, terms.most
+        self._longest_tried_ps = NEVER
+        self._has_begun = False
         leaks = [port.leaks.period_ps(queue) for component in self.others for port in component.ports
                  for queue in range(8)]
         self._longest_ps = min([NEVER, *(period_ps - 1 for period_ps in leaks if period_ps)])
@@ -63,6 +67,7 @@ class Session:
         for component in self.others:
             component.skip.recurrence.reset()
             self._begin(component)
+        self._has_begun = True
         while until_ps is not None:
             for component in self.others:
                 self.loop.run_apart(component.strand, until_ps)
@@ -85,10 +90,11 @@ class Session:
 
     def _next(self, now_ps: int) -> int | None:
         """How far the others can be advanced from now; None: not far enough to be worth it."""
-        span_ps = min(self.end_ps - now_ps, self._longest_ps)
+        span_ps = min(self.end_ps - now_ps, self._longest_ps, self._longest_tried_ps)
         shortest_ps = min(SHORTEST_PS, span_ps)
         while span_ps >= shortest_ps:
             if self._allows(now_ps, now_ps + span_ps):
+                self._longest_tried_ps = span_ps * LONGER
                 return now_ps + span_ps
             span_ps //= 2
         return None
@@ -98,12 +104,13 @@ class Session:
 
         Sets the pools' ceilings for that stretch: what is proven while it is stepped allows for them too.
         """
-        found = [component.rises(self._most, now_ps, until_ps) for component in self.others]
+        busy = [component for component in self.others if not (self._has_begun and component.is_quiet(until_ps))]
+        found = [component.rises(self._most, now_ps, until_ps) for component in busy]
         for pool, most in self._most.items():
             pool.ceiling = pool.used + self._rises[pool] + sum(rises[pool] for rises in found)
             if pool.ceiling > most:
                 return False
-        return all(component.is_free(self._most, now_ps, until_ps) for component in self.others)
+        return all(component.is_free(self._most, now_ps, until_ps) for component in busy)
 
 
 class Apart:

@@ -59,6 +59,10 @@ class Component:
         found = rises(regime.uses, until_ps)
         return {pool: min(most[pool], found.get(pool, 0)) for pool in pools}
 
+    def is_quiet(self, until_ps: int) -> bool:
+        """Whether nothing happens on its strand, which is being advanced, up to then."""
+        return not self.strand.awake and not (self.strand.heap and self.strand.heap[0][0] <= until_ps)
+
     def fits(self, until_ps: int) -> bool:
         """Whether it is regular and stays so up to then when pools are as full as `Pool.ceiling` says."""
         regime = self.skip.regime
@@ -81,7 +85,14 @@ class Component:
 
     def _inflow(self, ports: Iterable[SwitchPort], span_ps: int) -> int:
         """Bytes, in whole cells, that may come in by some of its ports in a time, whatever is sent."""
-        return sum(_most_bytes(self._paths[port], port, span_ps) for port in ports)
+        return sum(_most_bytes(self._frames[port], span_ps) for port in ports)
+
+    @cached_property
+    def _frames(self) -> dict[SwitchPort, list[tuple[int, int]]]:
+        """The frames that come in by each port: bytes that one is charged with, and the time that it takes; each kind
+        once."""
+        return {port: sorted({(path.size, (path.frame_bytes + WIRE_OVERHEAD_BYTES) * port.line.ps_per_byte)
+                              for path in paths}) for port, paths in self._paths.items()}
 
     def marks(self) -> object:
         """What changes when a threshold is reached that a regime says is not."""
@@ -106,12 +117,10 @@ def _stays_below(share: Share, shared: int) -> bool:
     return shared <= share.limit_with(0)
 
 
-def _most_bytes(paths: Sequence[Path], port: SwitchPort, span_ps: int) -> int:
-    found = 0
-    for path in paths:
-        tx_ps = (path.frame_bytes + WIRE_OVERHEAD_BYTES) * port.line.ps_per_byte
-        found = max(found, span_ps * path.size // tx_ps + 1)
-    return found + max((path.size for path in paths), default=0)
+def _most_bytes(frames: Sequence[tuple[int, int]], span_ps: int) -> int:
+    if not frames:
+        return 0
+    return max(span_ps * size // tx_ps + 1 for size, tx_ps in frames) + max(size for size, _ in frames)
 
 
 def _is_held(path: Path, until_ps: int) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from virtual_testbed.dataplane.configuration import SchedulerConfig
 from virtual_testbed.dataplane.control import Control
@@ -180,6 +180,7 @@ class Hooks:
     def __init__(self, faults: Sequence[Fault] = ()) -> None:
         self.faults = tuple(faults)
         self.now_ps = 0
+        self._at: dict[tuple[Place, int | None], tuple[Fault, ...]] = {}
 
     @property
     def changes_ps(self) -> list[int]:
@@ -190,17 +191,24 @@ class Hooks:
     def ask(self, place: Place, priority: int | None, healthy: _Answer,
             hook: Callable[[Fault, _Answer], _Answer]) -> _Answer:
         """The answer of all faults that cover the place, the priority (None: any) and the present instant."""
+        here = self._at.get((place, priority))
+        if here is None:  # where a fault applies never changes, and is asked for every port at every poll
+            here = self._at[place, priority] = tuple(
+                fault for fault in self.faults if covers(fault.scope, place, priority))
         answer = healthy
-        for fault in self.faults:
-            if covers(fault.scope, place, priority, self.now_ps):
+        for fault in here:
+            if lasts(fault.scope, self.now_ps):
                 answer = hook(fault, answer)
         return answer
 
 
-def covers(scope: Scope, place: Sequence[Any], priority: int | None, now_ps: int = 0) -> bool:
-    """True when `place` (a `Place`), `priority` (None: any) and the instant lie in the scope."""
-    where = Place(*place)
-    return (scope.switch in (None, where.switch) and scope.port in (None, where.port)
+def covers(scope: Scope, place: Place, priority: int | None) -> bool:
+    """True when `place` and `priority` (None: any) lie in the scope."""
+    return (scope.switch in (None, place.switch) and scope.port in (None, place.port)
             and (priority is None or scope.priority in (None, priority))
-            and scope.speed_mbps in (None, where.speed_mbps)
-            and scope.from_ps <= now_ps and (scope.until_ps is None or now_ps < scope.until_ps))
+            and scope.speed_mbps in (None, place.speed_mbps))
+
+
+def lasts(scope: Scope, now_ps: int) -> bool:
+    """True when the instant lies in the scope."""
+    return scope.from_ps <= now_ps and (scope.until_ps is None or now_ps < scope.until_ps)

@@ -1,4 +1,8 @@
-"""How full priority groups, queues and pools may get while a regime lasts."""
+"""How full priority groups, queues and pools may get while a regime lasts.
+
+What moves through a group or queue is bounded twice: each flow by itself, and all that waits for a line together
+(`waiting`), whatever groups and queues it is in.
+"""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -6,7 +10,7 @@ from dataclasses import dataclass, field
 
 from virtual_testbed.dataplane.bounds import frames_within
 from virtual_testbed.dataplane.buffer import Pool, PriorityGroup, Share
-from virtual_testbed.dataplane.delivery import Tally, passes, shares
+from virtual_testbed.dataplane.delivery import Tally, leaving, passes, shares
 from virtual_testbed.dataplane.flow import FlowState, Segment
 from virtual_testbed.dataplane.port import Path
 
@@ -29,18 +33,28 @@ class Use:
 
     Attributes:
         held: bytes that it may hold at once, without what fills it; `fills` flows whose frames all stay, with a path.
+        stays: those of the bytes that do not leave.
+        lines: by line that the others leave by, most bytes that wait for it at once, of this and of all others.
         largest: longest frame that it may have to admit (0: none comes).
     """
 
     share: Share
     held: int = 0
+    stays: int = 0
+    lines: dict[int, int] = field(default_factory=dict)
     largest: int = 0
     fills: list[tuple[Schedule, Path]] = field(default_factory=list)
 
     def most(self, until_ps: int) -> int:
         """Most bytes that it holds up to then."""
-        return self.held + sum(schedule.flow.due_by(schedule.segment, until_ps) * path.size
-                               for schedule, path in self.fills)
+        return min(self.held, self.stays + sum(self.lines.values())) + self._filled(until_ps)
+
+    def most_staying(self, until_ps: int) -> int:
+        """Most bytes of it that do not leave up to then."""
+        return self.stays + self._filled(until_ps)
+
+    def _filled(self, until_ps: int) -> int:
+        return sum(schedule.flow.due_by(schedule.segment, until_ps) * path.size for schedule, path in self.fills)
 
     def note_bound(self, until_ps: int) -> None:
         """Up to then frames are not stepped: the peak may have been as high as this."""
@@ -56,11 +70,13 @@ class Coming:
     Attributes:
         paths: paths that flows send on, with the flow; `arriving` frames of each path that are due or under way now.
         stay_ps: by line, longest time from a frame's due instant until it has left it.
+        waiting: by line, most bytes that wait for it at once, in whole cells.
     """
 
     paths: Mapping[Path, Schedule]
     arriving: Mapping[Path, int]
     stay_ps: Mapping[int, int]
+    waiting: Mapping[int, int]
 
 
 def uses(tallies: Iterable[Tally], coming: Coming) -> list[Use]:
@@ -76,13 +92,18 @@ def uses(tallies: Iterable[Tally], coming: Coming) -> list[Use]:
 def _add(use: Use, tally: Tally, coming: Coming) -> None:
     path = tally.path
     use.held += path.inside * path.size
+    use.stays += (path.inside - leaving(path)) * path.size
     schedule, arriving = coming.paths.get(path), coming.arriving.get(path, 0)
-    if (schedule is None and not arriving) or not (tally.fills or passes(path)):
+    comes = (schedule is not None or arriving > 0) and (tally.fills or passes(path))
+    if path.out is not None and (leaving(path) or (comes and not tally.fills)):
+        use.lines[id(path.out.line)] = coming.waiting[id(path.out.line)]
+    if not comes:
         return
     use.largest = max(use.largest, path.size)
     use.held += arriving * path.size
-    if schedule is not None and tally.fills:
-        use.fills.append((schedule, path))
+    if tally.fills:
+        use.stays += arriving * path.size
+        use.fills += [(schedule, path)] if schedule is not None else []
     elif schedule is not None and path.out is not None:
         use.held += frames_within(schedule.flow.step, coming.stay_ps[id(path.out.line)]) * path.size
 
@@ -94,19 +115,30 @@ def is_congested(share: Share) -> bool:
 
 def rises(found: Iterable[Use], until_ps: int) -> dict[Pool, int]:
     """Most bytes of each pool that are used up to then beyond those that are used now."""
-    return _more((use.share, use.most(until_ps)) for use in found)
+    return _more([(use, use.most(until_ps)) for use in found], until_ps)
 
 
-def _more(levels: Iterable[tuple[Share, int]]) -> dict[Pool, int]:
-    more: dict[Pool, int] = {}
-    for share, held in levels:
-        more[share.pool] = more.get(share.pool, 0) + max(0, held - share.size - share.shared)
-    return more
+def _more(levels: Sequence[tuple[Use, int]], until_ps: int) -> dict[Pool, int]:
+    """`levels`: the most that each holds. Of the two sums, of what each may hold more and of what stays with what waits
+    for the lines, the smaller: a frame takes at most its bytes from a pool, in one group and in one queue."""
+    each: dict[Pool, int] = {}
+    all_in_all: dict[Pool, int] = {}
+    waiting: dict[tuple[Pool, bool, int], int] = {}
+    for use, held in levels:
+        share, pool = use.share, use.share.pool
+        each[pool] = each.get(pool, 0) + max(0, held - share.size - share.shared)
+        stays = max(0, use.most_staying(until_ps) - share.size)
+        all_in_all[pool] = all_in_all.get(pool, 0) + stays - share.shared
+        is_group = isinstance(share, PriorityGroup)
+        waiting |= {(pool, is_group, line): most for line, most in use.lines.items()}
+    for (pool, _, _), most in waiting.items():
+        all_in_all[pool] += most
+    return {pool: min(more, max(0, all_in_all[pool])) for pool, more in each.items()}
 
 
 def fits(found: Sequence[Use], until_ps: int) -> bool:
     """No limit is reached up to then, whatever the order in which frames come and go."""
     most = [use.most(until_ps) for use in found]
-    more = _more((use.share, held) for use, held in zip(found, most))
+    more = _more([*zip(found, most)], until_ps)
     return not any(use.largest and held + use.largest > use.share.limit_with(more[use.share.pool])
                    for use, held in zip(found, most))

@@ -93,6 +93,19 @@ class PauseReceiver:
         if self.responding[0][0] == acts_ps:
             self.loop.push_traffic((acts_ps, PAUSE_ACTS, self.index, self.act))
 
+    def hear(self, frame: ControlFrame, frames: int, span_ps: int, now_ps: int) -> None:
+        """Equal frames from outside the model, of which the first acts now and the last after `span_ps`: count all of
+        them, and pause for as long as they do together.
+        """
+        control = self.reading(frame)
+        self.count(frame, frames)
+        if control.kind != PFC:
+            return
+        self._act(control, now_ps)
+        for priority, quanta in control.pauses:
+            if quanta and self.shuts[priority]:
+                self.until_ps[priority] += span_ps
+
     def count(self, frame: ControlFrame, frames: int) -> None:
         """Count received control frames."""
         control = self.reading(frame)

@@ -14,6 +14,7 @@ from virtual_testbed.dataplane.generator import GeneratorSide
 from virtual_testbed.dataplane.levels import Coming, Schedule, fits, is_congested, uses
 from virtual_testbed.dataplane.line import Line
 from virtual_testbed.dataplane.port import Path, SwitchPort, paths_through
+from virtual_testbed.dataplane.waiting import Lines, most_waiting
 from virtual_testbed.dataplane.ways import steadiness, ways
 
 
@@ -77,6 +78,7 @@ class Survey:
         self._check_queues()
         self._check_accounts()
         self._carried = self._collect()
+        self._jitters: dict[int, int] = {}
         self.anchors = self._survey_ways()
         self._trains = {id(way.line): [Stream(train.schedule.step, train.item.tx_time_ps, 0) for train in way.trains]
                         for way in self.ways}
@@ -166,6 +168,7 @@ class Survey:
                 raise NotRegular("control frames fill a line")
             if steady.disturbs:
                 raise NotRegular("a pause frame is under way")
+            self._jitters[id(way.line)] = steady.jitter_ps
             self.end_ps = min(self.end_ps, steady.changes_ps)
             self.longest_gap_ps = max([self.longest_gap_ps, *steady.keeps.values()])
             for priority, since_ps in enumerate(way.receiver.since_ps):
@@ -262,7 +265,10 @@ class Survey:
 
     def _certify(self) -> None:
         """No limit may be reached: shorten the regime until that is certain for the queues that fill."""
-        coming = Coming(self.paths, self._arriving, {line: stay.first_delay_ps for line, stay in self._stays.items()})
+        delays_ps = {line: stay.first_delay_ps for line, stay in self._stays.items()}
+        lines = Lines(delays_ps, self._trains, self._jitters)
+        waiting = most_waiting(self.ports, self.paths, self._arriving, lines, self.now_ps)
+        coming = Coming(self.paths, self._arriving, delays_ps, waiting)
         self.uses = uses(self.tallies.values(), coming)
         if fits(self.uses, self.end_ps):
             return

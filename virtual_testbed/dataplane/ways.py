@@ -65,6 +65,8 @@ def steadiness(way: Way, longest_frame_ps: int, now_ps: int) -> Steadiness | Non
         None when they may fill the line.
     """
     trains = way.trains
+    if not (trains or way.line.controls or way.line.flight or way.receiver.responding):
+        return Steadiness({}, NEVER, False, longest_frame_ps)  # what comes of the below where there is no such frame
     waiting_ps = sum(item.tx_time_ps for item in way.line.controls)
     streams = [Stream(train.schedule.step, train.item.tx_time_ps, 0) for train in trains]
     jitter_ps = busy_period_ps(streams, longest_frame_ps + waiting_ps)

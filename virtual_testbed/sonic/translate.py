@@ -8,7 +8,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from virtual_testbed.dataplane.configuration import (
     BufferProfile, PoolConfig, SchedulerConfig, SwitchConfig, SwitchPortConfig, VlanConfig, WatchdogConfig)
@@ -45,7 +45,7 @@ def translate(config: Config, profile: Profile, switch_name: str, mac: str) -> T
         mac: its address when DEVICE_METADATA has none.
     """
     reader = Reader(config)
-    pools = reader.rows("BUFFER_POOL", lambda key, row: PoolConfig(number_of(row, "size"), number_of(row, "xoff", 0)))
+    pools = _pools(reader)
     profiles = reader.rows("BUFFER_PROFILE", lambda key, row: _buffer_profile(row, pools))
     derived = _lossless_groups(reader, profile, pools)
     groups = _port_objects(reader, "BUFFER_PG", profiles, profile)
@@ -76,6 +76,17 @@ def translate(config: Config, profile: Profile, switch_name: str, mac: str) -> T
         vlans=_vlans(reader, profile),
         port_addresses=_port_addresses(reader, profile), watchdog_poll_ms=poll_ms, big_red_switch=big_red_switch)
     return Translation(switch, tuple(reader.problems), _appl_groups(config, derived), derived.rows)
+
+
+def _pools(reader: Reader) -> dict[str, PoolConfig]:
+    """The pools. The ingress and the egress ones account for the same memory, so where an ingress pool and its shared
+    headroom together are more than any egress pool has, the headroom is a part of the pool's size.
+    """
+    types = reader.rows("BUFFER_POOL", lambda key, row: row.get("type", ""))
+    pools = reader.rows("BUFFER_POOL", lambda key, row: PoolConfig(number_of(row, "size"), number_of(row, "xoff", 0)))
+    memory = max((pool.size for name, pool in pools.items() if types.get(name) == "egress"), default=0)
+    return {name: replace(pool, size=pool.size - pool.xoff) if 0 < memory < pool.size + pool.xoff else pool
+            for name, pool in pools.items()}
 
 
 def _buffer_profile(row: Row, pools: Mapping[str, PoolConfig]) -> BufferProfile:

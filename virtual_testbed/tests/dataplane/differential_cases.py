@@ -116,6 +116,10 @@ PAIRS = replace(LONG, pairs=True, lapse=True, quanta=(2000, 3000, 500), load=Fra
 LARGE = (8_000_000, 1_000_000, 300_000), (4_000_000, 1_000_000, 200_000)
 TIGHT = replace(PAIRS, load=Fraction(1), quanta=(300, 1000, 2000), storms=1, ends=False, shares=tuple(
     Fraction(text) for text in ("1", "3/4", "1/2", "1/3")))
+FULL = Style(Fraction(99, 100), ends=False, storms=1, quanta=STORM, lapse=False, full=True, unit_ps=4 * US,
+             shares=tuple(Fraction(text) for text in ("24/25", "9/10", "3/4", "1/2")),
+             sizes=((1024,), (1024,), (1518,), (300,)))
+FULL_POOLS = (60_000, 100_000, 150_000, 200_000, 300_000), (100_000, 400_000, 4_000_000)
 ALL_SIZES = (8_000_000, 1_000_000, 300_000, 150_000, 60_000), (4_000_000, 200_000, 60_000)
 FAMILIES = {
     "general": Family(responses=True, changes=("stop", "start", "priorities", "hold", "go on", "clear")),
@@ -166,6 +170,8 @@ FAMILIES = {
     "leaking pairs": Family(replace(TIGHT, quanta=(0xFFFF, 20_000), load=Fraction(1, 2)), (10_000,), ports=(4, 6),
                             frames=6000, span=(4 * MS, 30 * MS), changes=("stop",), reads=3, pools=LARGE,
                             faults=("pause-leaks", "pause-leaks")),
+    "full": Family(FULL, (100_000,), ports=(4, 4, 6, 8), frames=12000, changes=(), reads=3, pools=FULL_POOLS,
+                   honouring=98, responses=True, own_speeds=(100_000,)),
     "round rows": Family(replace(ROUND, exactly=True), SLOW, switches=(2,), ports=(1, 2), frames=8000, changes=(),
                          reads=8),
 }
@@ -256,6 +262,10 @@ def _configuration(chooser: Chooser, kind: Family) -> Callable[[str, int, list[s
     kinds = [*(SchedulerConfig("DWRR", weight) for weight in (14, 1, 5)), SchedulerConfig("STRICT")]
     schedulers = {q: chooser.choice(kinds) for q in range(8) if not chance(chooser, 10)}
     ingress, lossy = kind.pools
+    lossy_group = BufferProfile("ingress", 0, None, 1 << 40)
+    if kind.style.full:
+        lossy_group = replace(lossy_group, dynamic_th=chooser.choice([3, 1, 0]), static_th=None)
+        lossless = replace(lossless, dynamic_th=chooser.choice([0, -1, -2, -3]), static_th=None)
     pools = {"ingress": PoolConfig(chooser.choice([40_000, 100_000] if kind.small_buffers else ingress),
                                    chooser.choice([0, 0, 30_000])),
              "egress_lossless": PoolConfig(1 << 40), "egress_lossy": PoolConfig(chooser.choice(lossy))}
@@ -263,7 +273,7 @@ def _configuration(chooser: Chooser, kind: Family) -> Callable[[str, int, list[s
     groups = {**testbeds.TC_TO_PG, 4: chooser.choice([4, 4, 3])}
     port = SwitchPortConfig("", 100_000, True, frozenset({3, 4}), frozenset({3, 4}), testbeds.DSCP_TO_TC,
                             testbeds.IDENTITY, groups, testbeds.IDENTITY,
-                            {0: BufferProfile("ingress", 0, None, 1 << 40), 3: lossless, 4: lossless},
+                            {0: lossy_group, 3: lossless, 4: lossless},
                             {q: lossless_queue if q in (3, 4) else lossy_queue for q in range(8)}, schedulers,
                             dot1p_to_tc=dot1p)
     cell, asic = chooser.choice([208, 1, 80, 254]), chooser.choice(["broadcom", "mellanox", "vs"])

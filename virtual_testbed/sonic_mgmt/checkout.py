@@ -1,0 +1,93 @@
+"""Makes a running virtual testbed a lab of a sonic-mgmt checkout: `python -m virtual_testbed.sonic_mgmt.checkout`.
+
+sonic-mgmt reads its labs from files of the checkout. All of these are new files, but for the list of labs, which gets
+one line more, as for every lab. Facts that sonic-mgmt keeps of an earlier run (`tests/_cache`) are removed: ports and
+addresses are new each time.
+"""
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from virtual_testbed.endpoints import Endpoints, read_endpoints
+
+LOSSLESS, LOSSY = ("3", "4"), ("0", "1", "2", "5", "6")
+"""The priorities that the deployment configures, for which sonic-mgmt's test_pretest.py would ask the switch."""
+
+
+def write_lab(checkout: Path, folder: Path) -> list[Path]:
+    """Writes the lab files of a running testbed; those of an earlier run are replaced.
+
+    Args:
+        checkout: a sonic-mgmt checkout; folder: the testbed's, `<state>/<testbed>`.
+    Returns:
+        The files, relative to the checkout.
+    """
+    found = read_endpoints(folder)
+    entry = yaml.safe_load(found.testbed_file.read_text(encoding="utf-8"))[0]
+    lab, group = Path(entry["lab_folder"]), entry["inv_name"]
+    copies = {found.inventory: f"ansible/{group}",
+              lab / f"files/sonic_{group}_devices.csv": f"ansible/files/sonic_{group}_devices.csv",
+              lab / f"files/sonic_{group}_links.csv": f"ansible/files/sonic_{group}_links.csv",
+              lab / f"vars/topo_{entry['topo']}.yml": f"ansible/vars/topo_{entry['topo']}.yml"}
+    for source, target in copies.items():
+        shutil.copyfile(source, checkout / target)
+    add_group(checkout / "ansible/files/graph_groups.yml", group)
+    texts = {f"ansible/{found.name}.yaml": yaml.safe_dump([over_grpc(entry, found)], sort_keys=False),
+             f"tests/priority/{found.name}-lossless.json": priorities(found, LOSSLESS),
+             f"tests/priority/{found.name}-lossy.json": priorities(found, LOSSY),
+             f"tests/metadata/snappi_tests/{found.name}.json": interfaces(found)}
+    for name, text in texts.items():
+        (checkout / name).parent.mkdir(parents=True, exist_ok=True)
+        (checkout / name).write_text(text, encoding="utf-8")
+    for name in (found.name, *found.switches):
+        shutil.rmtree(checkout / "tests/_cache" / name, ignore_errors=True)
+    return [Path(name) for name in (*copies.values(), *texts)]
+
+
+def add_group(file: Path, group: str) -> None:
+    """One more lab in sonic-mgmt's list."""
+    text = file.read_text(encoding="utf-8")
+    if group not in yaml.safe_load(text):
+        indent = " " * (len(text.splitlines()[-1]) - len(text.splitlines()[-1].lstrip()))
+        file.write_text(text.rstrip("\n") + f"\n{indent}- {group}\n", encoding="utf-8")
+
+
+def over_grpc(entry: dict[str, Any], found: Endpoints) -> dict[str, Any]:
+    """The testbed's entry, with the image name at which sonic-mgmt takes plain OTG over gRPC, not IxNetwork."""
+    return {**entry, "ptf_image_name": "docker-stc-api-server", "tg_api_server": found.otg_grpc}
+
+
+def priorities(found: Endpoints, numbers: tuple[str, ...]) -> str:
+    """What test_pretest.py writes of the priorities of the first switch."""
+    return json.dumps({found.name: {next(iter(found.switches)): list(numbers)}}, indent=4)
+
+
+def interfaces(found: Endpoints) -> str:
+    """What test_pretest.py writes of the ports that a generator is connected to."""
+    switches: dict[str, Any] = {}
+    for port in found.otg_ports:
+        switch = switches.setdefault(port.switch, {"asic_to_interface": {"null": []}, "intf_status": {}})
+        switch["asic_to_interface"]["null"].append(port.switch_port)
+        switch["intf_status"][port.switch_port] = {"name": port.switch_port, "admin_state": "up",
+                                                   "speed": f"{port.speed_mbps // 1000}G"}
+    return json.dumps({found.name: switches}, indent=4)
+
+
+def main() -> None:
+    """Entry point."""
+    parser = argparse.ArgumentParser(prog="checkout", description=__doc__.split("\n\n")[0] if __doc__ else None)
+    parser.add_argument("checkout", type=Path, help="a checkout of sonic-mgmt")
+    parser.add_argument("folder", type=Path, help="the running testbed's folder, .virtual_testbed/NAME")
+    arguments = parser.parse_args()
+    for file in write_lab(arguments.checkout, arguments.folder):
+        print(file)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,138 @@
+"""sonic-mgmt's own tests on a virtual testbed: the lab files, the stand-ins for its modules, and, where a checkout and
+a Python for it are given, one of its PFC tests, on a good switch and on a broken one."""
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import yaml
+
+from virtual_testbed.endpoints import Endpoints, OtgPort
+from virtual_testbed.sonic_mgmt import checkout as lab
+from virtual_testbed.sonic_mgmt import plain_otg
+from virtual_testbed.sonic_mgmt.library import minigraph_facts, sonic_basic_facts
+
+ROOT = Path(__file__).resolve().parents[2]
+GROUPS = "---\n  - lab\n  - snappi-sonic\n"
+TABLES = {
+    "DEVICE_METADATA": {"localhost": {"platform": "x86_64-p", "hwsku": "sku", "mac": "00:11:22:33:44:55",
+                                      "type": "ToRRouter"}},
+    "MGMT_INTERFACE": {"eth0": {}, "eth0|192.0.2.9/24": {}}, "FEATURE": {"swss": {"state": "enabled"}},
+    "PORT": {"Ethernet8": {"alias": "Eth3", "speed": "100000"}, "Ethernet12": {"alias": "Eth4", "speed": "100000"}},
+    "VLAN": {"Vlan1000": {"vlanid": "1000"}}, "VLAN_MEMBER": {"Vlan1000|Ethernet8": {"tagging_mode": "untagged"}},
+    "VLAN_INTERFACE": {"Vlan1000": {}, "Vlan1000|192.168.0.1/21": {}, "Vlan1000|fc02:1000::1/64": {}},
+    "INTERFACE": {"Ethernet12": {}, "Ethernet12|10.0.0.0/31": {}}}
+
+
+@pytest.fixture(name="endpoints")
+def fixture_endpoints(tmp_path: Path) -> Endpoints:
+    """A testbed of one switch with two generator ports, and its files."""
+    entry = {"conf-name": "vtb-x", "inv_name": "vtb", "topo": "tgen-x", "lab_folder": str(tmp_path / "lab"),
+             "ptf_image_name": "docker-ptf-snappi", "tg_api_server": "127.0.0.1:1"}
+    files = {"lab/files/sonic_vtb_devices.csv": "devices\n", "lab/files/sonic_vtb_links.csv": "links\n",
+             "lab/vars/topo_tgen-x.yml": "topology: {}\n", "state/vtb": "[sonic]\n",
+             "state/testbed.yaml": yaml.safe_dump([entry]), "sm/ansible/files/graph_groups.yml": GROUPS,
+             "sm/ansible/vars/none": "", "sm/tests/conftest.py": ""}
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    ports = tuple(OtgPort(f"127.1.0.1;1;{number}", "dut", f"Ethernet{4 * number}", 100_000) for number in (1, 2))
+    return Endpoints("vtb-x", "http://127.0.0.1:1", "127.0.0.1:2", "realtime", "http://127.0.0.1:1/clock",
+                     tmp_path / "state/testbed.yaml", tmp_path / "state/vtb", tmp_path / "none",
+                     {"dut": SimpleNamespace()}, ports)
+
+
+def test_a_testbed_becomes_a_lab_of_the_checkout(endpoints: Endpoints, tmp_path: Path,
+                                                 monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lab, "read_endpoints", lambda folder: endpoints)
+    kept = [tmp_path / "sm/tests/_cache" / zone for zone in ("vtb-x", "dut", "other")]
+    for zone in kept:
+        zone.mkdir(parents=True)
+    for _ in range(2):  # the second time replaces
+        written = lab.write_lab(tmp_path / "sm", tmp_path / "state")
+    assert all((tmp_path / "sm" / name).is_file() for name in written) and len(written) == 8
+    assert [zone.exists() for zone in kept] == [False, False, True]
+    assert (tmp_path / "sm/ansible/files/graph_groups.yml").read_text() == GROUPS + "  - vtb\n"
+    entry = yaml.safe_load((tmp_path / "sm/ansible/vtb-x.yaml").read_text())[0]
+    assert (entry["ptf_image_name"], entry["tg_api_server"]) == ("docker-stc-api-server", "127.0.0.1:2")
+    lossless = json.loads((tmp_path / "sm/tests/priority/vtb-x-lossless.json").read_text())
+    assert lossless == {"vtb-x": {"dut": ["3", "4"]}}
+    metadata = json.loads((tmp_path / "sm/tests/metadata/snappi_tests/vtb-x.json").read_text())["vtb-x"]["dut"]
+    assert metadata["asic_to_interface"] == {"null": ["Ethernet4", "Ethernet8"]}
+    assert metadata["intf_status"]["Ethernet8"] == {"name": "Ethernet8", "admin_state": "up", "speed": "100G"}
+
+
+def test_minigraph_facts_are_those_of_config_db() -> None:
+    found = minigraph_facts.facts(TABLES, "dut")
+    assert found["minigraph_vlans"] == {"Vlan1000": {"name": "Vlan1000", "vlanid": "1000", "members": ["Ethernet8"]}}
+    assert [(row["addr"], row["prefixlen"]) for row in found["minigraph_vlan_interfaces"]] == [
+        ("192.168.0.1", 21), ("fc02:1000::1", 64)]
+    assert found["minigraph_interfaces"] == [{"attachto": "Ethernet12", "addr": "10.0.0.0", "prefixlen": 31,
+                                              "mask": "255.255.255.254", "subnet": "10.0.0.0/31",
+                                              "peer_addr": "10.0.0.1"}]
+    assert found["minigraph_port_indices"] == {"Ethernet8": 0, "Ethernet12": 1}
+    assert found["minigraph_port_alias_to_name_map"]["Eth3"] == "Ethernet8"
+    assert found["minigraph_mgmt_interface"]["addr"] == "192.0.2.9"
+
+
+def test_basic_facts_are_those_of_config_db_and_the_image() -> None:
+    found = sonic_basic_facts.facts(TABLES, {"asic_type": "broadcom", "build_version": "b"}, "broadcom")
+    assert found["basic_facts"]["hwsku"] == "sku" and found["basic_facts"]["num_asic"] == 1
+    assert found["basic_facts"]["mgmt_interface"] == ["192.0.2.9/24"]
+    assert found["features"] == {"swss": {"state": "enabled"}} and found["versions"]["build_version"] == "b"
+
+
+def test_rates_are_those_of_otg_and_other_views_are_empty() -> None:
+    flow = SimpleNamespace(name="f", frames_tx_rate=1e6, frames_rx_rate=0.5e6, bytes_tx=1024, frames_tx=1,
+                           bytes_rx=10240, frames_rx=10)
+    request = SimpleNamespace(flow=SimpleNamespace())
+    api = SimpleNamespace(metrics_request=lambda: request,
+                          get_metrics=lambda asked: SimpleNamespace(flow_metrics=[flow] if asked is request else []))
+    rows = plain_otg.FlowView(api, plain_otg.FLOWS).Rows
+    assert [(row["Traffic Item"], row["Tx Rate (Mbps)"], row["Rx Rate (Mbps)"]) for row in rows] == [
+        ("f", "8192", "4096")]
+    assert plain_otg.FlowView(api, "Port Statistics").Rows == []
+    assert plain_otg.rate_mbps(1.0, 0, 0) == 0
+
+
+SONIC_MGMT, PYTHON = os.environ.get("SONIC_MGMT"), os.environ.get("SONIC_MGMT_PYTHON")
+THEIRS = "snappi_tests/pfc/test_pfc_pause_lossless_with_snappi.py"
+
+
+@pytest.mark.skipif(not (SONIC_MGMT and PYTHON), reason="SONIC_MGMT (a checkout that may be written to) and "
+                    "SONIC_MGMT_PYTHON (a Python 3.12 that has what its conftest imports) are not set")
+@pytest.mark.parametrize("faults, outcome", [((), "1 passed"), (("pause-ignored",), "1 failed")])
+def test_sonic_mgmt_s_own_test_judges_a_virtual_switch(tmp_path: Path, faults: tuple[str, ...], outcome: str) -> None:
+    environment = {name: text for name, text in os.environ.items() if not name.startswith(("PYTHON", "PYTEST"))}
+    cli = [sys.executable, "-m", "virtual_testbed.cli"]
+    state = ["--state", str(tmp_path)]
+    chosen = [text for fault in faults for text in ("--fault", fault)]
+    subprocess.run([*cli, "up", "vtb-t0", "--clock", "realtime", *state, *chosen], cwd=ROOT, check=True)
+    try:
+        folder = tmp_path / "vtb-t0"
+        subprocess.run([sys.executable, "-m", "ansible", "playbook", "-i", str(folder / "vtb"),
+                        "ansible/deploy_testbed.yml", "-e", "testbed_name=vtb-t0",
+                        "-e", f"testbed_file={folder / 'testbed.yaml'}"], cwd=ROOT, check=True,
+                       env={**environment, "ANSIBLE_CONFIG": "ansible/ansible.cfg"})
+        lab.write_lab(Path(SONIC_MGMT or ""), folder)
+        ended = run_theirs(Path(SONIC_MGMT or ""), environment)
+    finally:
+        subprocess.run([*cli, "down", "vtb-t0", "--purge", *state], cwd=ROOT, check=True)
+    assert outcome in ended, ended[-8000:]
+
+
+def run_theirs(tree: Path, environment: dict[str, str]) -> str:
+    """What pytest printed of one test, as docs/other-suites.md starts it."""
+    stand_ins = ROOT / "virtual_testbed/sonic_mgmt"
+    command = [str(PYTHON), "-m", "pytest", "-p", "plain_otg", "-c", "pytest.ini", "--inventory", "../ansible/vtb",
+               "--host-pattern", "all", "--testbed_file", "../ansible/vtb-t0.yaml", "--testbed", "vtb-t0",
+               "--topology", "tgen", "--assert", "plain", "--ignore-conditional-mark", "--skip_sanity",
+               "--disable_loganalyzer", "--disable_memory_utilization", THEIRS, "-k",
+               "test_pfc_pause_single_lossless_prio and 3-100 and not reboot"]
+    ended = subprocess.run(command, cwd=tree / "tests", capture_output=True, text=True, check=False, env={
+        **environment, "PYTHONPATH": f"..:{stand_ins}", "ANSIBLE_CONFIG": "../ansible",
+        "ANSIBLE_LIBRARY": f"{stand_ins / 'library'}:../ansible/library"})
+    return ended.stdout + ended.stderr
