@@ -22,7 +22,7 @@ from tests.common.snappi_tests.snappi_fixtures import (
     snappi_api_serv_port,
     snappi_testbed_config,
 )
-from tests.common.priorities import lossless_parameters, lossy_parameters
+from tests.common.priorities import lossless_parameters, lossy_parameters, port_parameters
 from tests.common.standalone import lab_of
 
 __all__ = [
@@ -42,7 +42,11 @@ __all__ = [
     "snappi_testbed_config",
 ]
 
-PARAMETERS = {"enum_one_dut_lossless_prio": lossless_parameters, "enum_one_dut_lossy_prio": lossy_parameters}
+PARAMETERS = {
+    "enum_one_dut_lossless_prio": lossless_parameters,
+    "enum_one_dut_lossy_prio": lossy_parameters,
+    "enum_dut_portname": port_parameters,
+}
 
 
 def pytest_addoption(parser):
@@ -55,7 +59,7 @@ def pytest_addoption(parser):
 
 
 def pytest_generate_tests(metafunc):
-    """One item for each priority, as the switch's CONFIG_DB has them: `vtb-t0-01|3`."""
+    """One item for each priority, as the switch's CONFIG_DB has them: `vtb-t0-01|3`, or for each port."""
     for name, parameters in PARAMETERS.items():
         if name in metafunc.fixturenames:
             try:

@@ -68,7 +68,8 @@ class RowBench:
         ports = [ConnectedPort(name, f"Ethernet{4 * port}", f"snappi-vtb-{3 + port // 2}",
                                f"127.1.0.{3 + port // 2};{1 + number};{1 + port % 2}", 100_000)
                  for number, name in enumerate(ROW) for port in range(4)]
-        facts = LabFacts({"conf-name": "vtb-chain", "duts": list(ROW)}, self._duts.__getitem__, ports, CABLES)
+        entry = {"conf-name": "vtb-chain", "duts": list(ROW)}
+        facts = LabFacts(entry, lambda name: self._duts[name].state(), ports, CABLES)
         self.plan = plan_device(facts, ROW[0], Wish())
         self._api = snappi.api(location=testbed["otg"]["url"])
         for name, host in hosts.items():

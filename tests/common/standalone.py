@@ -3,7 +3,7 @@ fixtures."""
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,10 @@ from tests.common.devices.duthosts import DutHosts
 from tests.common.devices.local import Localhost
 from tests.common.devices.sonic import SonicHost
 from tests.common.errors import LabError, RunAnsibleModuleFail
-from tests.common.pfc.dut import Dut
+from tests.common.pfc.dut import Dut, SwitchState
 from tests.common.pfc.errors import QualificationError
 from tests.common.pfc.plan import LabFacts, PortPlan, Wish, connected_port, plan_device
+from tests.common.pfc.sweep_plan import SweepPlan, plan_sweep
 from tests.common.snappi_tests.port import PortFacts, generator_ports
 from tests.common.testbed import TestbedEntry, TestbedInfo
 
@@ -80,19 +81,38 @@ class StandaloneLab:
 
     @cached_property
     def port_plan(self) -> PortPlan:
-        """What is measured for the first switch, with the options `--pfc-port`, `--pfc-tx-port`, `--pfc-ip-version`,
-        `--pfc-change-config` and `--pfc-same-generator` where they exist."""
+        """What is measured on one port of the first switch, as the options say (`wish`)."""
+        try:
+            return plan_device(self.facts, self.tbinfo["duts"][0], self.wish)
+        except QualificationError as error:
+            raise LabError(str(error)) from error
+
+    @cached_property
+    def sweep_plan(self) -> SweepPlan:
+        """What is measured on every port of the first switch, as the options say (`wish`)."""
+        try:
+            return plan_sweep(self.facts, self.tbinfo["duts"][0], self.wish)
+        except QualificationError as error:
+            raise LabError(str(error)) from error
+
+    @cached_property
+    def facts(self) -> LabFacts:
+        """What is known of the testbed; each switch is read once."""
         ports = [connected_port(port) for port in self.generator_ports]
+        return LabFacts(self.tbinfo, cache(self._state), ports, self.conn_graph_facts["device_conn"])
+
+    @property
+    def wish(self) -> Wish:
+        """What the options `--pfc-port`, `--pfc-tx-port`, `--pfc-ip-version`, `--pfc-change-config` and
+        `--pfc-same-generator` ask for, where they exist."""
         rx, tx = (self._config.getoption(option, default=None) for option in ("pfc_port", "pfc_tx_port"))
         ip_version = int(self._config.getoption("pfc_ip_version", default=4))
         allowed = ("pfc_change_config", "pfc_same_generator")
         change, same = (bool(self._config.getoption(option, default=False)) for option in allowed)
-        links = self.conn_graph_facts["device_conn"]
-        facts = LabFacts(self.tbinfo, lambda name: Dut(self.duthosts[name]), ports, links)
-        try:
-            return plan_device(facts, self.tbinfo["duts"][0], Wish(rx, tx, ip_version, change, same))
-        except QualificationError as error:
-            raise LabError(str(error)) from error
+        return Wish(rx, tx, ip_version, change, same)
+
+    def _state(self, name: str) -> SwitchState:
+        return Dut(self.duthosts[name]).state()
 
     @cached_property
     def _hosts(self) -> AnsibleHosts:

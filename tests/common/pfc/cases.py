@@ -10,6 +10,7 @@ from .families import (
     counting,
     flap,
     frames,
+    full_load,
     headroom,
     hop,
     load,
@@ -19,6 +20,7 @@ from .families import (
     pauses,
     sent,
     sizes,
+    sweep,
     tagging,
     timing,
     watchdog,
@@ -36,6 +38,9 @@ PROCEDURES: Mapping[PlanCase, Procedure] = {
     case: procedure for family in FAMILIES for case, procedure in family.CASES.items()
 }
 PLAN: tuple[PlanCase, ...] = tuple(PROCEDURES)
+"""The cases of one port."""
+SWEEPS: tuple[PlanCase, ...] = (*sweep.CASES, full_load.ALL_PORTS)
+"""The cases of all ports of a switch: carried out when they are asked for."""
 
 
 def targets(case: PlanCase, subject: Subject, sets: Sequence[Target] = ()) -> list[Target]:
@@ -95,23 +100,24 @@ def check_sets(sets: Iterable[Target], chosen: Sequence[PlanCase], qos: PortQos)
 
 def select(names: Iterable[str]) -> tuple[PlanCase, ...]:
     """The cases that have one of these plan ids, names or families (`PFC`), in the plan's order; no name: the whole
-    plan.
+    plan of one port.
 
     Raises:
         QualificationError: a name that no case has; the sentence lists those that there are.
     """
     wanted = [name for name in names if name]
-    known = {case: {case.plan_id.lower(), case.name.lower(), case.family.lower()} for case in PLAN}
+    known = {case: {case.plan_id.lower(), case.name.lower(), case.family.lower()} for case in (*PLAN, *SWEEPS)}
     for name in wanted:
         if not any(name.lower() in called for called in known.values()):
             raise QualificationError(f"scenario '{name}' is not in the plan; it has {plan_ids()}")
-    return tuple(case for case in PLAN if not wanted or known[case] & {name.lower() for name in wanted})
+    asked = {name.lower() for name in wanted}
+    return tuple(case for case, called in known.items() if called & asked) if wanted else PLAN
 
 
 def plan_ids() -> str:
     """`PFC-1 to PFC-4, ...`: what there is to select."""
-    names = dict.fromkeys(case.family for case in PLAN)
-    families = [[case.plan_id for case in PLAN if case.family == name] for name in names]
+    names = dict.fromkeys(case.family for case in (*PLAN, *SWEEPS))
+    families = [[case.plan_id for case in (*PLAN, *SWEEPS) if case.family == name] for name in names]
     return ", ".join(ids[0] if len(ids) == 1 else f"{ids[0]} to {ids[-1]}" for ids in families)
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from .errors import QualificationError
 
 KEY = "pfc_conditions"
-LEAST_STORM_S = 30  # a storm has to outlast its lead, the data, the age of counters and a generator's slow answers
+LEAST_STORM_S = 30  # three overlaps (`storm_chain`): most of a storm of several flows is sent at its own rate
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,9 @@ class Conditions:
         load_tolerance_percent: what a sender may miss of its due, for its start and its clock; one that was held misses
             far more.
         count_tolerance_percent: what may lie between the counts of a generator and a switch for the same pause frames.
-        storm_limit_s: after so many seconds a pause storm ends by itself, so that a killed run does not hold a port for
-            ever; 0: it goes on until it is stopped, because the generators end with the run.
+        storm_limit_s: after so many seconds each flow of a pause storm ends by itself, so that a killed run does not
+            hold a port for longer; a storm that is needed longer is a chain of such flows (`storm_chain`). 0: it goes
+            on until it is stopped, because the generators end with the run.
         whole_seconds: flows last whole seconds: the longer ones of fractions (IxNetwork refuses fractions).
         pfc_queues: queues of a generator port that PFC can hold: 8, or 4 on some cards.
         reason: why.

@@ -54,7 +54,7 @@ class DutCounters:
 
     Attributes:
         pfc_rx, pfc_tx: port -> PFC frames counted for priorities 0 to 7.
-        queues: unicast queue of the port asked for -> packets that left; empty where none was.
+        queues: each port asked for -> unicast queue -> packets that left.
         watchdog: `Ethernet0:3` -> watchdog statistics; absent: never stormed.
         watchdog_ports: ports that CONFIG_DB's PFC_WD table has.
         interfaces: port -> state.
@@ -63,7 +63,7 @@ class DutCounters:
 
     pfc_rx: Mapping[str, tuple[int, ...]]
     pfc_tx: Mapping[str, tuple[int, ...]]
-    queues: Mapping[int, int]
+    queues: Mapping[str, Mapping[int, int]]
     watchdog: Mapping[str, WatchdogRow]
     watchdog_ports: tuple[str, ...]
     interfaces: Mapping[str, PortState]
@@ -190,12 +190,12 @@ class Dut:
         return {name: checked(self.host, name, outputs) for name in commands}
 
     def counters(
-        self, queues_of: str | None = None, also: Mapping[str, str] = MappingProxyType({})
+        self, queues_of: Sequence[str] = (), also: Mapping[str, str] = MappingProxyType({})
     ) -> DutCounters:
-        """Reads the counters of all ports, and the queues of the port that is named.
+        """Reads the counters of all ports, and the queues of the ports that are named.
 
         Args:
-            queues_of: the port; None: of none.
+            queues_of: the ports.
             also: a name -> a further shell command that is run in the same call.
 
         Raises:
@@ -218,9 +218,9 @@ class Dut:
             QualificationError: a command failed, or a counter is `N/A`.
         """
         all_that_have_some = "pfcwd show stats && echo && " if then else ""
-        return self._read(None, f"{all_that_have_some}pfcwd show stats -e {' '.join(queues)}", then)
+        return self._read((), f"{all_that_have_some}pfcwd show stats -e {' '.join(queues)}", then)
 
-    def _read(self, queues_of: str | None, statistics: str, then: Mapping[str, str]) -> DutCounters:
+    def _read(self, queues_of: Sequence[str], statistics: str, then: Mapping[str, str]) -> DutCounters:
         commands = {
             "watchdog": statistics,
             **then,
@@ -228,8 +228,8 @@ class Dut:
             "rows": "sonic-db-cli CONFIG_DB KEYS 'PFC_WD|*'",
             "ports": "show interfaces status",
         }
-        if queues_of is not None:
-            commands["queues"] = f"show queue counters {queues_of}"
+        if queues_of:  # of several ports it is faster to ask for all
+            commands["queues"] = f"show queue counters {queues_of[0] if len(queues_of) == 1 else ''}".strip()
         text = self.ask(commands)
         rows = (
             line.strip().split("|")[-1] for line in text["rows"].splitlines() if line.strip().startswith("PFC_WD|")
@@ -237,7 +237,7 @@ class Dut:
         return DutCounters(
             pfc_rx=sonic_text.pfc_counters(text["pfc"], "Rx"),
             pfc_tx=sonic_text.pfc_counters(text["pfc"], "Tx"),
-            queues=sonic_text.queue_packets(text["queues"]) if queues_of is not None else {},
+            queues={port: sonic_text.queue_packets(text["queues"], port) for port in queues_of},
             watchdog=sonic_text.watchdog_rows(text["watchdog"]),
             watchdog_ports=tuple(sorted(row for row in rows if row != "GLOBAL")),
             interfaces=sonic_text.interface_states(text["ports"]),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +10,8 @@ from .case import PlanCase, named
 from .records import RecordsUnwritable, RecordWriter, RunLabels, make_record
 from .run import Outcome
 from .verdict import PortVerdict, Status, combine
+
+VerdictKey = tuple[str, str, str, int | None, str]  # device, port, plan id, priority (None: the whole port), metric
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,11 @@ class Planned:
     port: str
     target: tuple[int, ...]
     case: PlanCase
+
+    def keys(self) -> list[VerdictKey]:
+        """What it has one verdict each of."""
+        return [(self.device, self.port, self.case.plan_id, priority, metric)
+                for priority in self.target or (None,) for metric in self.case.metrics]
 
     @property
     def where(self) -> str:
@@ -52,6 +59,7 @@ class Listener:
         self._labels: dict[str, RunLabels] = {}
         self._planned: list[Planned] = []
         self._verdicts: dict[Planned, list[PortVerdict]] = {}
+        self._replaced: dict[VerdictKey, str] = {}
         self.records: list[dict[str, Any]] = []
         self.lost: list[str] = []
 
@@ -70,11 +78,25 @@ class Listener:
     def hear(self, planned: Planned, outcome: Outcome) -> None:
         """An item has verdicts: their records are on the disk when this returns, or `lost` says why not."""
         self._verdicts.setdefault(planned, []).extend(outcome.verdicts)
-        for verdict in outcome.verdicts:
-            self._write(outcome.case, verdict, outcome.evidence)
+        self._write(outcome)
 
-    def miss(self, planned: Planned, cause: str) -> None:
-        """An item ended without a verdict of its own, because something around it broke. Later causes add nothing."""
+    def recall(self, planned: Planned, verdicts: Sequence[PortVerdict]) -> None:
+        """An item had its verdicts in an earlier part of the run, which keeps their records."""
+        self._planned.append(planned)
+        self._verdicts[planned] = list(verdicts)
+
+    def replace(self, earlier: Mapping[VerdictKey, str]) -> None:
+        """Records of an earlier part of the run that were ERROR: those of the next try take their places."""
+        self._replaced = dict(earlier)
+
+    def miss(self, planned: Planned, cause: str, keep: bool = True) -> None:
+        """An item ended without a verdict of its own, because something around it broke. Later causes add nothing.
+
+        Args:
+            planned: the item.
+            cause: what broke.
+            keep: whether that is recorded; else the item is left for a run that goes on with this one.
+        """
         if planned in self._verdicts:
             return
         verdicts = [
@@ -82,7 +104,10 @@ class Listener:
             for priority in planned.target or (None,)
             for metric in planned.case.metrics
         ]
-        self.hear(planned, Outcome(planned.case, verdicts, {}))
+        if keep:
+            self.hear(planned, Outcome(planned.case, verdicts, {}))
+        else:
+            self._verdicts[planned] = verdicts
 
     @property
     def planned(self) -> list[Planned]:
@@ -110,16 +135,24 @@ class Listener:
         complete = bool(results) and not self.unheard and not self.lost
         return complete and all(result.status is Status.PASS for result in results)
 
-    def _write(self, case: PlanCase, verdict: PortVerdict, evidence: Mapping[str, Any]) -> None:
-        labels = self._labels.get(verdict.device, self._run)
-        record = make_record(labels, case, verdict, evidence)
-        self.records.append(record)
+    def _write(self, outcome: Outcome) -> None:
+        records = [
+            make_record(self._labels.get(verdict.device, self._run), outcome.case, verdict, outcome.evidence,
+                        self._replaced.get(verdict_key(outcome.case, verdict)))
+            for verdict in outcome.verdicts
+        ]
+        self.records += records
         if self._writer is None:
             return
         try:
-            self._writer.write(record)
+            self._writer.write(records)
         except RecordsUnwritable as error:
             self.lost.append(str(error))
+
+
+def verdict_key(case: PlanCase, verdict: PortVerdict) -> VerdictKey:
+    """What an item has one verdict of."""
+    return verdict.device, verdict.port, case.plan_id, verdict.priority, verdict.metric_name
 
 
 def _unique(verdicts: list[PortVerdict]) -> list[str]:

@@ -113,22 +113,33 @@ class Measurement(Readings):
         paused: flow name -> statistics after the data ended and while the storm ran on.
         drained: flow name -> statistics of storm and test flows after the storm had stopped and held frames had left.
         resumed: flow name -> statistics of the data flows sent again without a storm; empty: they were not.
+        held_elsewhere: bytes that the switch held at the same time on other ports under test.
     """
 
     scenario: Scenario
     paused: Mapping[str, FlowStats]
     drained: Mapping[str, FlowStats]
     resumed: Mapping[str, FlowStats]
+    held_elsewhere: int = 0
 
     @property
-    def storm(self) -> FlowStats:
-        """The pause storm's statistics while it ran."""
-        return next(flow for flow in self.paused.values() if flow.plan.role is Role.STORM)
+    def storms(self) -> list[tuple[FlowStats, FlowStats]]:
+        """The statistics of each storm flow while it ran and after it had stopped: of one flow, or of one for each
+        paused priority (`Scenario.apart`)."""
+        running = [flow for flow in self.paused.values() if flow.plan.role is Role.STORM]
+        return [(flow, self.drained[flow.plan.name]) for flow in running]
 
     @property
     def storm_stopped(self) -> FlowStats:
-        """The pause storm's statistics after it had stopped."""
-        return self.drained[self.storm.plan.name]
+        """The first storm flow's statistics after it had stopped."""
+        return self.storms[0][1]
+
+    def pauses_sent(self, priority: int) -> int:
+        """Pause frames for a priority that were sent in all."""
+        return sum(
+            stopped.frames_tx for flow, stopped in self.storms
+            if flow.plan.pause is not None and priority in flow.plan.pause.enabled
+        )
 
     def evidence(self) -> dict[str, Any]:
         """The numbers, for the record."""
@@ -147,14 +158,16 @@ class Measurement(Readings):
     def _held(self) -> dict[str, Any]:
         return {
             "held_bytes": sum(flow.bytes_tx for flow in self.paused.values() if flow.plan.role is Role.TEST),
+            "held_bytes_on_other_ports": self.held_elsewhere,
             "shared_buffer_bytes": self.subject.buffer.size_bytes,
             "shared_buffer_pool": self.subject.buffer.pool,
         }
 
 
 def flow_numbers(phases: Mapping[str, Mapping[str, FlowStats]]) -> dict[str, Any]:
-    """Phase -> flow name -> frames sent and received; of data of fixed duration also the mean receive rate (frames a
-    second) and of all data the loss (percent). Phases without flows are left out."""
+    """Phase -> flow name -> frames sent and received; of a storm of several flows also what each of them sent; of data
+    of fixed duration the mean receive rate (frames a second) and of all data the loss (percent). Phases without flows
+    are left out."""
     return {
         phase: {name: _numbers(flow) for name, flow in stats.items()} for phase, stats in phases.items() if stats
     }
@@ -162,6 +175,8 @@ def flow_numbers(phases: Mapping[str, Mapping[str, FlowStats]]) -> dict[str, Any
 
 def _numbers(flow: FlowStats) -> dict[str, Any]:
     numbers: dict[str, Any] = {"frames_tx": flow.frames_tx, "frames_rx": flow.frames_rx}
+    if len(flow.parts) > 1:
+        numbers["frames_tx_of_each"] = list(flow.parts)
     if flow.plan.role is not Role.STORM:
         lost = flow.frames_tx - flow.frames_rx
         numbers |= {"rx_fps": flow.frames_rx / flow.plan.seconds} if flow.plan.seconds else {}

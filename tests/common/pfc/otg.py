@@ -9,6 +9,7 @@ from typing import Any
 
 from .measurement import Subject
 from .ports import ConnectedPort, PlayedHost
+from .storm_chain import Chain, chain_of
 from .traffic import FlowPlan, PauseFrame, Traffic
 
 FIRST_UDP_PORT = 5000
@@ -67,23 +68,39 @@ class TrafficBuilder:
             reaction_quanta: how long the generator ports go on sending after a pause reached them, in quanta; the
                 switch port under test has a generator that reacts at once.
         """
-        flows = [self._on_this_testbed(flow) for flow in flows]
         config = self.api.config()
         config.options.port_options.location_preemption = True
+        return self.build_into(config, flows, captured, reaction_quanta)
+
+    def build_into(
+        self, config: Any, flows: Sequence[FlowPlan], captured: Sequence[str] = (), reaction_quanta: int = 0
+    ) -> Traffic:
+        """The same as a part of a configuration that has other ports' flows too."""
+        flows = [self._on_this_testbed(flow) for flow in flows]
         used = {self._pair.rx.port, self._pair.tx.port}
         used |= {port for flow in flows for port in (flow.enters, flow.leaves) if port}
         for port in (self._ports[name] for name in self._ports if name in used):
             self._add_port(config, port, 0 if port == self._pair.rx else reaction_quanta)
             self._add_host(config, port)
+        chains = {flow.name: self._chain(flow) for flow in flows if self._ends_by_itself(flow)}
         for flow in flows:
             if flow.pause is not None:
-                self._add_pause(config, flow, flow.pause)
+                for name in chains[flow.name].flows if flow.name in chains else (flow.name,):
+                    self._add_pause(config, replace(flow, name=name), flow.pause)
             else:
                 self._add_data(config, flow)
         if captured:
             names = [self.port_name(port) for port in captured]
             config.captures.capture(name="captured", port_names=names, format="pcap", overwrite=False)
-        return Traffic(config, {flow.name: flow for flow in flows})
+        return Traffic(config, {flow.name: flow for flow in flows}, chains)
+
+    def _ends_by_itself(self, flow: FlowPlan) -> bool:
+        """Whether a flow is a storm that is needed until it is stopped and does not last for ever."""
+        until_stopped = flow.frames is None and flow.seconds is None
+        return flow.pause is not None and until_stopped and flow.needed_s > 0 and self._conditions.storm_limit_s > 0
+
+    def _chain(self, flow: FlowPlan) -> Chain:
+        return chain_of(flow.name, flow.needed_s, self._conditions.storm_limit_s)
 
     def _pfc_queue(self, priority: int) -> int:
         """The queue of a generator port that a pause of `priority` holds."""
@@ -190,6 +207,18 @@ class TrafficBuilder:
         flow.metrics.enable = True
         flow.metrics.loss = True
         return flow
+
+
+def build_together(parts: Sequence[tuple[TrafficBuilder, Sequence[FlowPlan]]]) -> Traffic:
+    """One configuration of the flows of several ports under test; no port is used by two of them.
+
+    Args:
+        parts: a port's builder and its flows.
+    """
+    whole = parts[0][0].build(parts[0][1])
+    built = [whole, *(builder.build_into(whole.config, flows) for builder, flows in parts[1:])]
+    flows = {name: flow for one in built for name, flow in one.flows.items()}
+    return Traffic(whole.config, flows, {name: chain for one in built for name, chain in one.chains.items()})
 
 
 def _last(flow: Any, plan: FlowPlan, limit_s: int) -> None:

@@ -3,7 +3,7 @@ cannot be."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -17,7 +17,7 @@ from .polling import Clock
 from .ports import ConnectedPort, PortPair, choose_pair, find_further, hosts_behind
 from .preflight import Lab
 from .qos import check_same_classes, read_port_qos, read_shared_buffer, remarks
-from .replacement import Links, choose_device
+from .replacement import Links, StateOf, choose_device
 from .row import Row, find_hops, plan_row
 from .staleness import CounterAges, read_counter_ages
 from .traffic import Generator
@@ -26,8 +26,8 @@ from .traffic import Generator
 @dataclass(frozen=True)
 class PortPlan:
     """A port that can be measured: the switch as it was found, what is measured on it, how old its counters are, what
-    is remarkable, the T1 that the switch stands for (None: for itself), and the row of switches behind it, if there is
-    one."""
+    is remarkable, the T1 that the switch stands for (None: for itself), the row of switches behind it, if there is
+    one, and the number of the first host behind its ports where several ports are measured at once."""
 
     state: SwitchState
     subject: Subject
@@ -35,6 +35,7 @@ class PortPlan:
     remarks: tuple[str, ...] = ()
     on_behalf_of: str | None = None
     row: Row | None = None
+    first_host: int = 0
 
     @property
     def devices(self) -> tuple[str, ...]:
@@ -55,10 +56,11 @@ class PortPlan:
         """
         config_db = self.state.config_db
         ports = tuple(self.subject.ports.values())
-        hosts = dict(zip(ports, hosts_behind(ports, config_db, self.subject.ip_version), strict=True))
+        hosts = dict(zip(ports, hosts_behind(ports, config_db, self.subject.ip_version, self.first_host), strict=True))
         builder = TrafficBuilder(api, self.subject, hosts, _router_mac(self.state))
+        generator = Generator(api, clock)
         return Lab(
-            self.subject, dut, Generator(api, clock), builder, clock, self.ages, self.row, {dut.name: dut, **others},
+            self.subject, dut, generator, builder, generator.clock, self.ages, self.row, {dut.name: dut, **others},
             config_db,
         )
 
@@ -83,13 +85,13 @@ class LabFacts:
 
     Attributes:
         testbed: its entry (`tbinfo`).
-        dut_of: its switches by name.
+        state_of: reads a switch of it, by name.
         ports: its switches' ports with a traffic generator behind them.
         links: `device_conn` of `conn_graph_facts`.
     """
 
     testbed: Mapping[str, Any]
-    dut_of: Callable[[str], Dut]
+    state_of: StateOf
     ports: Sequence[ConnectedPort]
     links: Links
 
@@ -102,8 +104,8 @@ def plan_device(facts: LabFacts, device: str, wish: Wish) -> PortPlan:
     """
     if facts.testbed.get("clock"):  # a virtual testbed
         wish = replace(wish, change_config=True)
-    chosen = choose_device(facts.testbed, device, lambda name: facts.dut_of(name).state(), facts.ports, facts.links)
-    plan = _plan(chosen.state, facts.ports, wish)
+    chosen = choose_device(facts.testbed, device, facts.state_of, facts.ports, facts.links)
+    plan = plan_measured(chosen.state, facts.ports, wish)
     subject = replace(plan.subject, conditions=conditions_of(facts.testbed))
     plan = _with_row(replace(plan, subject=subject), facts)
     if chosen.on_behalf_of is None:
@@ -121,7 +123,7 @@ def _with_row(plan: PortPlan, facts: LabFacts) -> PortPlan:
     if len(hops) == 1:
         return plan
     try:
-        states = {hop.device: facts.dut_of(hop.device).state() for hop in hops[1:]}
+        states = {hop.device: facts.state_of(hop.device) for hop in hops[1:]}
         row = plan_row(plan.subject, {plan.state.device: plan.state, **states}, hops, facts.ports)
     except QualificationError as error:
         return replace(plan, remarks=(*plan.remarks, str(error)))
@@ -143,10 +145,15 @@ def plan_port(
     Raises:
         QualificationError: the port cannot be measured; the sentence says why.
     """
-    return _plan(dut.state(), ports, Wish(port_under_test, tx_port, ip_version))
+    return plan_measured(dut.state(), ports, Wish(port_under_test, tx_port, ip_version))
 
 
-def _plan(state: SwitchState, ports: Sequence[ConnectedPort], wish: Wish) -> PortPlan:
+def plan_measured(state: SwitchState, ports: Sequence[ConnectedPort], wish: Wish) -> PortPlan:
+    """Plans a port of the switch that is measured.
+
+    Raises:
+        QualificationError: the port cannot be measured; the sentence says why.
+    """
     device, config_db = state.device, state.config_db
     own = [port for port in ports if port.device == device]
     if wish.same_generator:  # then each of its ports is one by itself

@@ -16,14 +16,12 @@ LARGEST_STEP_NS = 3600 * 10**9
 
 
 class Clock(Protocol):
-    """What the qualification waits on.
+    """What the qualification waits on."""
 
-    Attributes:
-        exact: whether flows start and end at the instant at which they are told to (simulated time), so that what lasts
-            milliseconds can be measured; else in seconds only.
-    """
-
-    exact: bool
+    @property
+    def exact(self) -> bool:
+        """Whether flows start and end at the instant at which they are told to (simulated time), so that what lasts
+        milliseconds can be measured; else in seconds only."""
 
     def now(self) -> float:
         """Seconds since some fixed moment."""

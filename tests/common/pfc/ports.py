@@ -99,11 +99,7 @@ def choose_pair(
     by_name = {port.port: port for port in sorted(ports, key=lambda port: natural(port.port))}
     device = ports[0].device
     for port in by_name.values():
-        if port.port not in states:
-            raise QualificationError(
-                f"{device}: the links file connects {port.generator} to {port.port}, a port that the switch does not "
-                f"have (it has {_summary(list(states))})"
-            )
+        _check_known(port, states)
     rx = _named(by_name, port_under_test or next(iter(by_name)), device)
     _check_port(rx, states[rx.port])
     if tx_port is not None:
@@ -137,7 +133,8 @@ def hosts_behind(
     Raises:
         QualificationError: a port is in no VLAN with an address of that IP version and has none of its own.
     """
-    segments = [_segment(port, config_db) for port in ports]
+    members = _members(config_db)
+    segments = [members.get(port.port) or _Segment("INTERFACE", port.port, 0) for port in ports]
     return tuple(
         _host(port, number, segment, _address(config_db, segment, port, ip_version))
         for number, (port, segment) in enumerate(zip(ports, segments, strict=True), first)
@@ -147,7 +144,7 @@ def hosts_behind(
 def _named(by_name: Mapping[str, ConnectedPort], port: str, device: str) -> ConnectedPort:
     if port not in by_name:
         raise QualificationError(
-            f"{device} has no port {port} behind a traffic generator; connected are {_summary(list(by_name))}"
+            f"{device} has no port {port} behind a traffic generator; connected are {summary(list(by_name))}"
         )
     return by_name[port]
 
@@ -162,6 +159,24 @@ def _check_port(port: ConnectedPort, state: PortState) -> None:
     if state.speed_mbps != port.speed_mbps:
         raise QualificationError(
             f"{port.device} {port.port} runs at {state.speed_mbps} Mb/s but the links file says {port.speed_mbps} Mb/s"
+        )
+
+
+def check_usable(port: ConnectedPort, states: Mapping[str, PortState]) -> None:
+    """Whether a port can be measured: the switch has it, and it is up at the speed that the links file gives.
+
+    Raises:
+        QualificationError: it cannot.
+    """
+    _check_known(port, states)
+    _check_port(port, states[port.port])
+
+
+def _check_known(port: ConnectedPort, states: Mapping[str, PortState]) -> None:
+    if port.port not in states:
+        raise QualificationError(
+            f"{port.device}: the links file connects {port.generator} to {port.port}, a port that the switch does not "
+            f"have (it has {summary(list(states))})"
         )
 
 
@@ -202,7 +217,7 @@ def _find_tx(rx: ConnectedPort, ports: Sequence[ConnectedPort], states: Mapping[
             return port
     raise QualificationError(
         f"{rx.device}: of the ports on another traffic generator than {rx.port}'s with {rx.speed_mbps} Mb/s none is up"
-        f" at that speed ({_summary([port.port for port in equal])})"
+        f" at that speed ({summary([port.port for port in equal])})"
     )
 
 
@@ -215,21 +230,35 @@ class _Segment:
     index: int
 
 
-def _segment(port: ConnectedPort, config_db: ConfigDb) -> _Segment:
-    for vlan in sorted(config_db.get("VLAN", {}), key=natural):
-        members = sorted(
-            (key.split("|")[1] for key in config_db.get("VLAN_MEMBER", {}) if key.startswith(f"{vlan}|")), key=natural
-        )
-        if port.port in members:
-            return _Segment("VLAN_INTERFACE", vlan, members.index(port.port))
-    return _Segment("INTERFACE", port.port, 0)
+def _members(config_db: ConfigDb) -> dict[str, _Segment]:
+    """The port of every VLAN member -> its place in the first VLAN that has it."""
+    members: dict[str, list[str]] = {vlan: [] for vlan in sorted(config_db.get("VLAN", {}), key=natural)}
+    for key in sorted(config_db.get("VLAN_MEMBER", {}), key=natural):
+        vlan, _, port = key.partition("|")
+        if vlan in members:
+            members[vlan].append(port)
+    places: dict[str, _Segment] = {}
+    for vlan, ports in members.items():
+        for index, port in enumerate(ports):
+            places.setdefault(port, _Segment("VLAN_INTERFACE", vlan, index))
+    return places
+
+
+def host_mac(number: int) -> str:
+    """The MAC address of played host `number`: a unicast one, and another for each number from 0 to 65279.
+
+    Raises:
+        QualificationError: any other number.
+    """
+    if not 0 <= number < 256 * 255:
+        raise QualificationError(f"played host {number} has no MAC address: expected a number from 0 to 65279")
+    return f"00:{number % 256:02x}:22:33:44:{1 + number // 256:02x}"
 
 
 def _host(port: ConnectedPort, number: int, segment: _Segment, gateway: Interface) -> PlayedHost:
     address = _free_address(gateway, segment.index, port)
-    mac = f"00:{number:02d}:22:33:44:01"
     prefix_bits = gateway.network.prefixlen
-    return PlayedHost(f"Host {port.port}", mac, address, prefix_bits, str(gateway.ip), segment.name)
+    return PlayedHost(f"Host {port.port}", host_mac(number), address, prefix_bits, str(gateway.ip), segment.name)
 
 
 def _address(config_db: ConfigDb, segment: _Segment, port: ConnectedPort, ip_version: int) -> Interface:
@@ -261,7 +290,8 @@ def _free_address(gateway: Interface, index: int, port: ConnectedPort) -> str:
     return str(free[index])
 
 
-def _summary(names: Sequence[str]) -> str:
+def summary(names: Sequence[str]) -> str:
+    """Ports for a message; of many the first ones, the last one and how many there are."""
     ordered = sorted(names, key=natural)
     return (
         ", ".join(ordered)

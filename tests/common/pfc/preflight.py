@@ -7,20 +7,21 @@ where those of others arrive are a broken switch: FAIL, and the run goes on.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from .arithmetic import share_percent
 from .dut import Dut, DutCounters
 from .errors import QualificationError
 from .measurement import Subject
-from .otg import TrafficBuilder
+from .otg import TrafficBuilder, build_together
 from .places import at_port, everything_received, needed
 from .polling import Clock, wait_for
 from .qos import ConfigDb
 from .row import Row
 from .staleness import CounterAges
-from .traffic import FlowPlan, FlowStats, Generator, Role, Traffic
+from .traffic import FlowPlan, FlowStats, Generator, Role
 from .verdict import Check, Status
 
 CLEAN_FRAMES = 1000
@@ -45,44 +46,113 @@ class Lab:
     duts: Mapping[str, Dut] = field(default_factory=dict)
     config_db: ConfigDb = field(default_factory=dict)
 
+    @property
+    def port(self) -> str:
+        """Name of the port under test."""
+        return self.subject.pair.rx.port
+
+
+Flown = list[Check] | QualificationError
+"""Checks of the clean flow: PASS, or FAIL for a priority whose frames the switch loses without any storm. Or why the
+port cannot be measured."""
+
 
 def preflight(lab: Lab) -> tuple[list[Check], DutCounters]:
     """Runs the preflight on one port pair.
 
     Returns:
-        The checks of the clean flow: PASS, or FAIL for a priority whose frames the switch loses without any storm; and
-        the counters after it, which have everything in them that came before.
+        The checks of the clean flow; and the counters after it, which have everything in them that came before.
 
     Raises:
         QualificationError: the lab cannot measure this port; the sentence says why.
     """
+    flown, after = preflight_together([[lab]])
+    found = flown[lab.port]
+    if isinstance(found, QualificationError):
+        raise found
+    return found, after
+
+
+def preflight_together(flights: Sequence[Sequence[Lab]]) -> tuple[dict[str, Flown], DutCounters]:
+    """Runs the preflight on port pairs of one switch.
+
+    Args:
+        flights: pairs that are looked at at once, no port in two of them; one flight after the other. The counters are
+            waited for once.
+
+    Returns:
+        Port under test -> what came of it; and the switch's counters after it, which have everything in them that came
+        before.
+
+    Raises:
+        QualificationError: nothing can be measured at all.
+    """
+    labs = [lab for flight in flights for lab in flight]
+    first, ports = labs[0], [lab.port for lab in labs]
     # What was sent earlier, data or pauses, must not come into the counters later.
-    lab.clock.sleep(max(lab.ages.queue_s, lab.ages.port_s))
-    before = lab.dut.counters(lab.subject.pair.rx.port)
-    _check_ports(lab.subject, before)
-    clean = clean_traffic(lab)
-    lab.generator.push(clean)
-    lab.generator.start(list(clean.flows))
-    lab.generator.run_out(list(clean.flows), SETTLE_S)
-    lab.clock.sleep(SETTLE_S)
-    stats = lab.generator.stats(clean.flows)
-    _check_path(lab.subject, stats)
-    after = _check_queues(lab, before, stats)
-    return list(everything_received("clean-flow", lab.subject, stats.values(), "without any storm")), after
+    first.clock.sleep(max(first.ages.queue_s, first.ages.port_s))
+    before = first.dut.counters(ports)
+    errors = {lab.port: error for lab in labs if (error := _error(_check_ports, lab.subject, before))}
+    stats = dict[str, dict[str, FlowStats]]()
+    for flight in flights:
+        flown = _fly_all([lab for lab in flight if lab.port not in errors])
+        errors |= {port: found for port, found in flown.items() if isinstance(found, QualificationError)}
+        stats |= {port: found for port, found in flown.items() if not isinstance(found, QualificationError)}
+    flying = [lab for lab in labs if lab.port in stats]
+    errors |= {lab.port: error for lab in flying if (error := _error(_check_path, lab.subject, stats[lab.port]))}
+    after = _settled(first, before, stats, ports)
+    for lab in flying:
+        error = _error(_check_queues, lab, (before, after), stats[lab.port])
+        errors |= {lab.port: error} if error and lab.port not in errors else {}
+    clean: dict[str, Flown] = {
+        lab.port: list(everything_received("clean-flow", lab.subject, stats[lab.port].values(), "without any storm"))
+        for lab in flying
+    }
+    return clean | errors, after
 
 
-def clean_traffic(lab: Lab) -> Traffic:
+def _fly_all(labs: Sequence[Lab]) -> dict[str, dict[str, FlowStats] | QualificationError]:
+    """Sends the clean flows of these ports at once; where that cannot be done, each port's alone, so that one that
+    cannot fly grounds no other. Port under test -> flow -> statistics; or why it could not be done."""
+    try:
+        return dict(_fly(labs)) if labs else {}
+    except QualificationError as error:
+        if len(labs) == 1:
+            return {labs[0].port: error}
+    return {lab.port: _fly_all([lab])[lab.port] for lab in labs}
+
+
+def _error(look: Callable[..., None], *arguments: Any) -> QualificationError | None:
+    """What a look at one port raises; others are looked at too."""
+    try:
+        look(*arguments)
+    except QualificationError as error:
+        return error
+    return None
+
+
+def _fly(labs: Sequence[Lab]) -> dict[str, dict[str, FlowStats]]:
+    """Sends the clean flows of these ports; port under test -> flow -> statistics."""
+    generator, flows = labs[0].generator, {lab.port: clean_flows(lab) for lab in labs}
+    traffic = build_together([(lab.builder, flows[lab.port]) for lab in labs])
+    generator.push(traffic)
+    generator.start(list(traffic.flows))
+    generator.run_out(list(traffic.flows), SETTLE_S)
+    labs[0].clock.sleep(SETTLE_S)
+    stats = generator.stats(traffic.flows)
+    return {port: {flow.name: stats[flow.name] for flow in own} for port, own in flows.items()}
+
+
+def clean_flows(lab: Lab) -> list[FlowPlan]:
     """One short flow for every priority that a DSCP value reaches, and no storm."""
     share = share_percent(CLEAN_LOAD_PERCENT, len(lab.subject.qos.dscps))
-    return lab.builder.build(
-        [
-            FlowPlan(
-                lab.builder.named(f"Clean Flow Prio {priority}"), Role.CLEAN, priority, CLEAN_FRAME_BYTES, share,
-                frames=CLEAN_FRAMES,
-            )
-            for priority in lab.subject.qos.reachable
-        ]
-    )
+    return [
+        FlowPlan(
+            lab.builder.named(f"Clean Flow Prio {priority}"), Role.CLEAN, priority, CLEAN_FRAME_BYTES, share,
+            frames=CLEAN_FRAMES,
+        )
+        for priority in lab.subject.qos.reachable
+    ]
 
 
 def port_checks(subject: Subject, counters: DutCounters) -> Iterator[Check]:
@@ -120,28 +190,36 @@ def _check_path(subject: Subject, stats: Mapping[str, FlowStats]) -> None:
         )
 
 
-def _check_queues(lab: Lab, before: DutCounters, stats: Mapping[str, FlowStats]) -> DutCounters:
-    """Frames of a priority must leave through its queue, or the DSCP map in effect is not the configured one.
-
-    Returns the last reading."""
-    arrived = {flow.plan.priority: flow.frames_rx for flow in stats.values() if flow.plan.priority is not None}
+def _settled(
+    lab: Lab, before: DutCounters, stats: Mapping[str, Mapping[str, FlowStats]], ports: Sequence[str]
+) -> DutCounters:
+    """The counters of these ports when everything that arrived is in those of the queues, or will not be."""
     readings = [before]
 
     def counted() -> bool:
-        readings.append(lab.dut.counters(lab.subject.pair.rx.port))
-        return not _short_queues(before, readings[-1], arrived)
+        readings.append(lab.dut.counters(ports))
+        return not any(_short_queues(port, before, readings[-1], own) for port, own in stats.items())
 
     lab.clock.sleep(lab.ages.queue_s)
-    if not wait_for(counted, QUEUE_GRACE_S, lab.clock, QUEUE_GRACE_S):
-        priority, seen = next(iter(_short_queues(before, readings[-1], arrived).items()))
-        raise QualificationError(
-            f"preflight: {lab.subject.where(priority)}: expected {arrived[priority]} frames with DSCP"
-            f" {list(lab.subject.qos.dscps[priority])[:4]} to leave through queue UC{priority}, got {seen}: the DSCP"
-            f" map in effect is not DSCP_TO_TC_MAP|{lab.subject.qos.dscp_map}, or queue counters are not polled"
-        )
+    wait_for(counted, QUEUE_GRACE_S, lab.clock, QUEUE_GRACE_S)
     return readings[-1]
 
 
-def _short_queues(before: DutCounters, now: DutCounters, arrived: Mapping[int, int]) -> dict[int, int]:
-    gained = {priority: now.queues.get(priority, 0) - before.queues.get(priority, 0) for priority in arrived}
-    return {priority: seen for priority, seen in gained.items() if seen < arrived[priority]}
+def _check_queues(lab: Lab, readings: tuple[DutCounters, DutCounters], stats: Mapping[str, FlowStats]) -> None:
+    """Frames of a priority must leave through its queue, or the DSCP map in effect is not the configured one."""
+    for priority, (arrived, seen) in _short_queues(lab.port, *readings, stats).items():
+        raise QualificationError(
+            f"preflight: {lab.subject.where(priority)}: expected {arrived} frames with DSCP"
+            f" {list(lab.subject.qos.dscps[priority])[:4]} to leave through queue UC{priority}, got {seen}: the DSCP"
+            f" map in effect is not DSCP_TO_TC_MAP|{lab.subject.qos.dscp_map}, or queue counters are not polled"
+        )
+
+
+def _short_queues(
+    port: str, before: DutCounters, now: DutCounters, stats: Mapping[str, FlowStats]
+) -> dict[int, tuple[int, int]]:
+    """Priority -> frames that arrived, and fewer that its queue counted."""
+    arrived = {flow.plan.priority: flow.frames_rx for flow in stats.values() if flow.plan.priority is not None}
+    earlier, later = before.queues.get(port, {}), now.queues.get(port, {})
+    gained = {priority: later.get(priority, 0) - earlier.get(priority, 0) for priority in arrived}
+    return {priority: (arrived[priority], seen) for priority, seen in gained.items() if seen < arrived[priority]}

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from .case import PlanCase
 from .errors import QualificationError
@@ -38,7 +39,9 @@ def new_run_id(now: datetime | None = None) -> str:
     return f"{now or datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}-{os.getpid()}"
 
 
-def make_record(run: RunLabels, case: PlanCase, verdict: PortVerdict, evidence: Mapping[str, Any]) -> dict[str, Any]:
+def make_record(
+    run: RunLabels, case: PlanCase, verdict: PortVerdict, evidence: Mapping[str, Any], replaces: str | None = None
+) -> dict[str, Any]:
     """A verdict as one record.
 
     Args:
@@ -46,9 +49,12 @@ def make_record(run: RunLabels, case: PlanCase, verdict: PortVerdict, evidence: 
         case: the test case of the plan.
         verdict: of one metric of one port and priority.
         evidence: the numbers behind it.
+        replaces: the record of an earlier try that was ERROR.
     """
     return {
         "schema": SCHEMA,
+        "record_id": uuid4().hex,
+        "replaces": replaces,
         "run_id": run.run_id,
         "timestamp": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
         "testbed": run.testbed,
@@ -85,15 +91,16 @@ class RecordWriter:
         except OSError as error:
             raise RecordsUnwritable(f"the records {self.path} cannot be written: {error.strerror}") from error
 
-    def write(self, record: Mapping[str, Any]) -> None:
-        """Appends one line.
+    def write(self, records: Sequence[Mapping[str, Any]]) -> None:
+        """Appends a line for each, all of them in one write.
 
         Raises:
-            RecordsUnwritable: it is not on the disk.
+            RecordsUnwritable: they are not on the disk.
         """
+        lines = "".join(json.dumps(record, sort_keys=False) + "\n" for record in records)
         try:
             with self.path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(record, sort_keys=False) + "\n")
+                file.write(lines)
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:

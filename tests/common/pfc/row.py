@@ -64,7 +64,7 @@ class RowDut(Dut):
         self.readings: list[dict[str, DutCounters]] = []
 
     def counters(
-        self, queues_of: str | None = None, also: Mapping[str, str] = MappingProxyType({})
+        self, queues_of: Sequence[str] = (), also: Mapping[str, str] = MappingProxyType({})
     ) -> DutCounters:
         """Reads all switches; what is received is counted at the first, what is sent at the last. No further commands
         are run."""

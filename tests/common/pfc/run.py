@@ -11,6 +11,7 @@ from .case import PlanCase, Target, named
 from .cases import PROCEDURES
 from .dut import DutCounters
 from .errors import QualificationError
+from .measurement import Subject
 from .preflight import Lab, preflight
 from .procedure import Finding
 from .verdict import Check, PortVerdict, Status
@@ -47,28 +48,15 @@ class Qualifier:
             case: the test case of the plan.
             target: the priorities under test; none: the whole port.
         """
+        subject = self.lab.subject
         try:
             clean_flow = self._fly()
             before, self._settled = self._settled, None
             finding = PROCEDURES[case].carry_out(self.lab, case, target, before)
-        except QualificationError as error:
-            return Outcome(case, self._verdicts(case, target, [], str(error)), {})
         except Exception as error:
-            logger.exception("the run broke off")
-            reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
-            where = self.lab.subject.where() + (f" {named(target)}" if target else "")
-            return Outcome(case, self._verdicts(case, target, [], f"{where}: the run broke off: {reason}"), {})
+            return broken_off(subject, case, target, error)
         self._settled = finding.after
-        return self._judged(case, target, finding, clean_flow)
-
-    def _judged(self, case: PlanCase, target: Target, finding: Finding, clean_flow: Sequence[Check]) -> Outcome:
-        judged = {check.metric_name for check in finding.checks}
-        # of a metric that the case did not judge, a clean flow alone says nothing: then it has no check, which is ERROR
-        clean = [one for one in clean_flow if one.metric_name in judged or one.status is not Status.PASS]
-        checks = finding.invalid or [*clean, *finding.checks]
-        cause = finding.invalid[0].message if finding.invalid else None
-        evidence = {**finding.evidence, "conditions": self.lab.subject.conditions.evidence()}
-        return Outcome(case, self._verdicts(case, target, checks, cause), evidence)
+        return judged(subject, case, target, finding, clean_flow)
 
     def _fly(self) -> list[Check]:
         """The preflight's checks, made once; a lab that cannot measure stays so for every scenario."""
@@ -81,16 +69,48 @@ class Qualifier:
             raise self._preflight
         return self._preflight
 
-    def _verdicts(
-        self, case: PlanCase, target: Target, checks: Sequence[Check], error: str | None
-    ) -> list[PortVerdict]:
-        """A verdict for each priority of the target and each metric that the case owes. What is about none of the
-        target, or about all of it together, counts for each."""
-        rx = self.lab.subject.pair.rx
-        verdicts = []
-        for priority in target or (None,):
-            others = [other for other in target if other != priority]
-            for metric in case.metrics:
-                own = [check for check in checks if check.metric_name == metric and check.priority not in others]
-                verdicts.append(PortVerdict(rx.device, rx.port, priority, metric, own, error))
-        return verdicts
+
+def judged(
+    subject: Subject, case: PlanCase, target: Target, finding: Finding, clean_flow: Sequence[Check]
+) -> Outcome:
+    """What a test case that was carried out comes to.
+
+    Args:
+        subject: what was measured.
+        case: the test case.
+        target: the priorities under test; none: the whole port.
+        finding: what came of it.
+        clean_flow: the checks of the port's preflight.
+    """
+    judged_metrics = {check.metric_name for check in finding.checks}
+    # of a metric that the case did not judge, a clean flow alone says nothing: then it has no check, which is ERROR
+    clean = [one for one in clean_flow if one.metric_name in judged_metrics or one.status is not Status.PASS]
+    checks = finding.invalid or [*clean, *finding.checks]
+    cause = finding.invalid[0].message if finding.invalid else None
+    evidence = {**finding.evidence, "conditions": subject.conditions.evidence()}
+    return Outcome(case, _verdicts(subject, case, target, checks, cause), evidence)
+
+
+def broken_off(subject: Subject, case: PlanCase, target: Target, error: Exception) -> Outcome:
+    """What a test case comes to that could not be carried out: ERROR, with the cause. What is no QualificationError is
+    a defect of this program, and logged."""
+    if isinstance(error, QualificationError):
+        return Outcome(case, _verdicts(subject, case, target, [], str(error)), {})
+    logger.error("the run broke off", exc_info=error)
+    reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
+    where = subject.where() + (f" {named(target)}" if target else "")
+    return Outcome(case, _verdicts(subject, case, target, [], f"{where}: the run broke off: {reason}"), {})
+
+
+def _verdicts(
+    subject: Subject, case: PlanCase, target: Target, checks: Sequence[Check], error: str | None
+) -> list[PortVerdict]:
+    """A verdict for each priority of the target and each metric that the case owes. What is about none of the target,
+    or about all of it together, counts for each."""
+    rx, verdicts = subject.pair.rx, []
+    for priority in target or (None,):
+        others = [other for other in target if other != priority]
+        for metric in case.metrics:
+            own = [check for check in checks if check.metric_name == metric and check.priority not in others]
+            verdicts.append(PortVerdict(rx.device, rx.port, priority, metric, own, error))
+    return verdicts

@@ -42,6 +42,8 @@ class Scenario:
             or 802.3x.
         called: what frames of their own are called in messages, in the plural.
         mix: sizes of data frames with FCS and their weights, instead of `frame_bytes`.
+        even: every data flow has the same part of the line, instead of the two loads.
+        apart: each tested priority is paused by a flow of its own, instead of one whose frames pause all of them.
     """
 
     case: PlanCase
@@ -59,6 +61,8 @@ class Scenario:
     frame: PauseFrame | None = None
     called: str = ""
     mix: tuple[tuple[int, int], ...] = ()
+    even: bool = False
+    apart: bool = False
 
     def __post_init__(self) -> None:
         """Refuses what cannot be measured.
@@ -114,11 +118,15 @@ class Scenario:
 
     def test_share(self, priority: int) -> float:
         """Rate of the test flow of `priority`, percent of the line rate."""
+        if self.even:
+            return share_percent(100, len(self.tested) + len(self.background))
         parts = self.parts or dict.fromkeys(self.tested, 1)
         return share_percent(self.test_percent, sum(parts.values()), parts[priority])
 
     def background_share(self) -> float:
         """Rate of each background flow, percent of the line rate."""
+        if self.even:
+            return share_percent(100, len(self.tested) + len(self.background))
         return share_percent(self.background_percent, len(self.background))
 
     def storm_fps(self, speed_mbps: int) -> int:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from .measurement import Measurement, Readings
 from .places import Place, at_port, at_priority, at_tested, flows_of, least_load, needed, priority_of
 from .sonic_text import changed
-from .traffic import Role
+from .traffic import FlowStats, Role
 from .verdict import LOSSLESS, Check, Status
 
 
@@ -64,13 +64,24 @@ def counters_kept(run: Readings) -> Iterator[Check]:
 def _storm_ran(run: Measurement) -> Iterator[Check]:
     """The storm must have lasted: so many pause frames that the pause cannot have lapsed on average. And it must have
     stopped when it was told to."""
-    place = at_tested(run)
-    least, sent = run.scenario.least_storm_frames(run.subject.pair.speed_mbps), run.storm.frames_tx
-    yield needed("storm-ran", place, sent >= least, f"a storm of at least {least} pause frames", sent)
-    seen = "running" if run.storm.transmitting else "stopped"
-    yield needed("storm-running", place, seen == "running", "the storm running when frames were counted", seen)
-    seen = "running" if run.storm_stopped.transmitting else "stopped"
-    yield needed("storm-stopped", place, seen == "stopped", "the storm stopped before held frames were counted", seen)
+    place, least = at_tested(run), run.scenario.least_storm_frames(run.subject.pair.speed_mbps)
+    for running, stopped in run.storms:
+        sent, expected = running.frames_tx, f"a storm of at least {least} pause frames"
+        yield needed("storm-ran", place, sent >= least, expected, sent)
+        yield storm_running(place, running, stopped)
+        seen, expected = ("running" if stopped.transmitting else "stopped"), "the storm stopped before held frames were"
+        yield needed("storm-stopped", place, seen == "stopped", f"{expected} counted", seen)
+
+
+def storm_running(place: Place, counted: FlowStats, stopped: FlowStats) -> Check:
+    """The storm ran when frames were counted, and, where it was a chain of flows, until it was stopped, without a gap.
+
+    Args:
+        place: where.
+        counted, stopped: its statistics then, and after it was stopped.
+    """
+    seen = stopped.gap or ("running" if counted.transmitting else "stopped")
+    return needed("storm-running", place, seen == "running", "the storm running when frames were counted", seen)
 
 
 def _load_applied(run: Measurement) -> Iterator[Check]:

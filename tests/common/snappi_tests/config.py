@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.common.devices.sonic import SonicHost
 from tests.common.errors import LabError
-from tests.common.pfc.ports import ConnectedPort, PlayedHost, hosts_behind
+from tests.common.pfc.ports import ConnectedPort, hosts_behind
 from tests.common.snappi_tests.port import PortFacts
 
 
@@ -49,26 +49,24 @@ def whole_config(api: Any, ports: Sequence[PortFacts], duthost: SonicHost) -> tu
     config_db = duthost.get_config_db()
     router_mac = str(config_db["DEVICE_METADATA"]["localhost"]["mac"])
     described = []
-    for index, port in enumerate(ports):
+    hosts = hosts_behind([_connected(port) for port in ports], config_db)
+    for index, (port, host) in enumerate(zip(ports, hosts, strict=True)):
         config.ports.port(name=f"Port {index}", location=port["location"])
-        host = _host(port, config_db)
-        mac = f"00:{index:02d}:22:33:44:01"
         device = config.devices.device(name=f"Device Port {index}")[-1]
-        ethernet = device.ethernets.ethernet(name=f"Ethernet Port {index}", mac=mac)[-1]
+        ethernet = device.ethernets.ethernet(name=f"Ethernet Port {index}", mac=host.mac)[-1]
         ethernet.connection.port_name = f"Port {index}"
         ethernet.ipv4_addresses.ipv4(
             name=f"Ipv4 Port {index}", address=host.address, gateway=host.gateway, prefix=host.prefix_bits
         )
         described.append(
             SnappiPortConfig(
-                index, host.address, mac, host.gateway, router_mac, str(host.prefix_bits), port["peer_port"]
+                index, host.address, host.mac, host.gateway, router_mac, str(host.prefix_bits), port["peer_port"]
             )
         )
     return config, described
 
 
-def _host(port: PortFacts, config_db: Any) -> PlayedHost:
-    connected_port = ConnectedPort(
+def _connected(port: PortFacts) -> ConnectedPort:
+    return ConnectedPort(
         port["peer_device"], port["peer_port"], port["chassis"], port["location"], int(port["speed"])
     )
-    return hosts_behind([connected_port], config_db)[0]

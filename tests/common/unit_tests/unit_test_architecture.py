@@ -46,11 +46,16 @@ RULES = [
         ("pfctest", "virtual_testbed.dataplane"),
         never=("socket", "time", "asyncio", "threading"),
     ),
-    Rule("virtual_testbed", ("virtual_testbed", "pfctest"), None),
+    Rule(
+        "virtual_testbed",
+        ("virtual_testbed", "pfctest"),
+        None,
+        only=(("minigraph_facts.py", ("ansible",)), ("sonic_basic_facts.py", ("ansible",))),  # Ansible modules
+    ),
     Rule(
         "test_reporting",
         ("test_reporting",),
-        ("tabulate", "sqlalchemy", "jinja2", "duckdb", "psycopg", "azure", "jsonschema"),
+        ("alembic", "tabulate", "sqlalchemy", "jinja2", "duckdb", "psycopg", "azure", "jsonschema"),
         only=(
             ("metrics.py", ("metric_definitions",)),
             ("reporter_factory.py", ("metrics",)),

@@ -22,7 +22,8 @@ from ..verdict import Check
 from .counting_checks import Counted, Storm, judge_data, judge_pauses, own_frames
 from .counting_readings import PORTS_COMMAND, PortCounts, commands, data_counters, port_counts
 from .drops import drops_age_s
-from .pauses import measure, pause_lossless, pause_storm
+from .pauses import pause_lossless
+from .steps import measure, pause_storm
 
 PAUSES = PlanCase("count-pauses", "COUNT-1")
 EMPTY_PAUSES = PlanCase("count-empty-pauses", "COUNT-2")

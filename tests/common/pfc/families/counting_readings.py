@@ -90,7 +90,7 @@ def data_counters(subject: Subject, reading: DutCounters) -> DataCounters:
         QualificationError: a command printed no counts for a port, or for the queue of a priority that data reaches.
     """
     text, pair = reading.printed, subject.pair
-    queues, drops = queue_packets(text["queue"]), queue_drops(text["queue"])
+    queues, drops = queue_packets(text["queue"], pair.rx.port), queue_drops(text["queue"])
     for priority in subject.qos.reachable:
         if priority not in queues or priority not in drops:
             raise QualificationError(

@@ -21,7 +21,7 @@ from ..traffic import FlowPlan, FlowStats, Role, Traffic
 from ..validity import validity as pauses_validity
 from ..verdict import Status
 from ..watchdog import DROP, Timers, Watchdog, watching
-from . import pauses
+from . import steps
 from .drops import PORTS as PORTS_COMMAND
 from .flap_checks import FlapRun, judge, validity
 
@@ -58,7 +58,7 @@ def carry_out(lab: Lab, case: PlanCase, target: Target, before: DutCounters | No
     found = [] if invalid else judge(flap)
     if invalid or any(check.status is not Status.PASS for check in found):
         return Finding(found, invalid, flap.evidence())
-    later = pauses.measure(lab, _afterwards(lab, case, target), flap.after)
+    later = steps.measure(lab, _afterwards(lab, case, target), flap.after)
     invalid = pauses_validity(later)
     evidence = {**flap.evidence(), "afterwards": later.evidence()}
     return Finding([] if invalid else [*found, *judge_pauses(later)], invalid, evidence, later.after)
@@ -191,7 +191,7 @@ def flap_traffic(lab: Lab, way: Way, target: Target) -> Traffic:
     later."""
     name = lab.builder.named
     others = tuple(priority for priority in lab.subject.qos.reachable if priority not in target)
-    flows = [pauses.pause_storm(lab, target)] if way.in_storm else []
+    flows = [steps.pause_storm(lab, target)] if way.in_storm else []
     for role, percent, priorities in (
         (Role.TEST, TEST_PERCENT, target), (Role.BACKGROUND, BACKGROUND_PERCENT, others)
     ):

@@ -17,9 +17,10 @@ from ..places import at_port, at_priority, flows_of, least_load, needed, priorit
 from ..preflight import SETTLE_S, Lab
 from ..sonic_text import changed
 from ..traffic import FlowStats, Role, Traffic
+from ..validity import storm_running
 from ..verdict import Check
 from .incast import FRAME_BYTES, Stream, data_flows
-from .pauses import pause_storm
+from .steps import pause_storm
 
 logger = logging.getLogger(__name__)
 
@@ -128,7 +129,8 @@ def measure(lab: Lab, hold: Hold, before: DutCounters | None) -> HeldRun:
 def hold_traffic(lab: Lab, hold: Hold) -> Traffic:
     """The storm and the data."""
     data = data_flows(lab, hold.streams, ((hold.frame_bytes, 1),))
-    return lab.builder.build([pause_storm(lab, hold.paused), *data], reaction_quanta=hold.reaction_quanta)
+    storm = pause_storm(lab, hold.paused, SETTLE_S + hold.data_s + SETTLE_S)
+    return lab.builder.build([storm, *data], reaction_quanta=hold.reaction_quanta)
 
 
 def _in_the_storm(lab: Lab, traffic: Traffic, hold: Hold) -> dict[str, FlowStats]:
@@ -151,8 +153,7 @@ def storm_ran(run: HeldRun) -> Iterator[Check]:
     for flow in flows_of(run.paused.values(), Role.STORM):
         yield needed("storm-ran", place, flow.frames_tx >= least, f"a storm of at least {least} pause frames",
                      flow.frames_tx)
-        seen = "running" if flow.transmitting else "stopped"
-        yield needed("storm-running", place, flow.transmitting, "the storm running when frames were counted", seen)
+        yield storm_running(place, flow, run.drained[flow.plan.name])
     for flow in flows_of(run.drained.values(), Role.STORM):
         seen = "running" if flow.transmitting else "stopped"
         yield needed("storm-stopped", place, not flow.transmitting, "the storm stopped in the end", seen)

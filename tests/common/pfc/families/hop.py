@@ -19,7 +19,8 @@ from ..row import Hop, RowDut
 from ..sonic_text import changed
 from ..validity import validity
 from ..verdict import LOSSLESS, LOSSY, Check
-from .pauses import measure, pause_lossless
+from .pauses import pause_lossless
+from .steps import measure
 
 HOP_BY_HOP = PlanCase("pause-hop-by-hop", "HOP-1")
 

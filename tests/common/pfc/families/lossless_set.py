@@ -23,7 +23,8 @@ from ..qos import PRIORITIES
 from ..scenario import Scenario
 from ..validity import validity
 from ..verdict import LOSSLESS
-from .pauses import global_pause, measure, pause_lossless, pause_lossy
+from .pauses import global_pause, pause_lossless, pause_lossy
+from .steps import measure
 
 ONE = PlanCase("lossless-set-one", "LSET-1")
 THREE = PlanCase("lossless-set-three", "LSET-2")

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
-from dataclasses import replace
-from types import MappingProxyType
 
-from ..arithmetic import MAX_QUANTA, PAUSE_FRAME_BYTES, storm_fps
-from ..case import PlanCase, Target, named
+from ..case import PlanCase, Target
 from ..checks import judge
 from ..dut import DutCounters
 from ..errors import QualificationError
 from ..measurement import Measurement
-from ..polling import wait_for
-from ..preflight import SETTLE_S, Lab
+from ..preflight import Lab
 from ..procedure import Finding, Procedure, all_lossy, each_lossless, several_lossless, whole_port
 from ..qos import DSCP_VALUES, PortQos
 from ..scenario import Scenario, Storm
-from ..traffic import FlowPlan, FlowStats, Role, Traffic, pfc_frame
 from ..validity import validity
+from .steps import measure
 
-logger = logging.getLogger(__name__)
-
-DRAIN_DEADLINE_S = 10.0
 SINGLE_LOSSLESS = PlanCase("pause-lossless-single", "PFC-1")
 SEVERAL_LOSSLESS = PlanCase("pause-lossless-several", "PFC-2")
 LOSSY = PlanCase("pause-lossy", "PFC-3")
@@ -45,7 +37,7 @@ def pause_lossless(case: PlanCase, target: Target, qos: PortQos) -> Scenario:
                 f"{qos.where(priority)}: it is not lossless, PORT_QOS_MAP|{qos.port} pfc_enable has"
                 f" {list(qos.lossless)}"
             )
-    return Scenario(case, Storm.LOSSLESS, _reached(target, qos), _others(target, qos))
+    return Scenario(case, Storm.LOSSLESS, reached(target, qos), others_reached(target, qos))
 
 
 def pause_lossy(case: PlanCase, target: Target, qos: PortQos) -> Scenario:
@@ -65,7 +57,7 @@ def pause_lossy(case: PlanCase, target: Target, qos: PortQos) -> Scenario:
             raise QualificationError(
                 f"{qos.where(priority)}: it is lossless, PORT_QOS_MAP|{qos.port} pfc_enable has {list(qos.lossless)}"
             )
-    return Scenario(case, Storm.LOSSY, _reached(target, qos), _others(target, qos))
+    return Scenario(case, Storm.LOSSY, reached(target, qos), others_reached(target, qos))
 
 
 def global_pause(case: PlanCase, target: Target, qos: PortQos) -> Scenario:
@@ -109,7 +101,11 @@ def carry_out(lab: Lab, case: PlanCase, target: Target, before: DutCounters | No
 
 def find(lab: Lab, scenario: Scenario, before: DutCounters | None) -> Finding:
     """Measures a scenario and judges it by what its storm must do."""
-    run = measure(lab, scenario, before)
+    return judge_storm(measure(lab, scenario, before))
+
+
+def judge_storm(run: Measurement) -> Finding:
+    """Judges a scenario by what its storm must do."""
     invalid = validity(run)
     return Finding([] if invalid else judge(run), invalid, run.evidence(), run.after)
 
@@ -122,115 +118,12 @@ CASES: Mapping[PlanCase, Procedure] = {
 }
 
 
-def pause_storm(lab: Lab, priorities: Target) -> FlowPlan:
-    """PFC frames for these priorities, twice as many as hold them, until they are stopped."""
-    fps, frame = storm_fps(MAX_QUANTA, lab.subject.pair.speed_mbps), pfc_frame(priorities, MAX_QUANTA)
-    return FlowPlan(lab.builder.named("Pause Storm"), Role.STORM, None, PAUSE_FRAME_BYTES, fps=fps, pause=frame)
-
-
-def scenario_traffic(lab: Lab, scenario: Scenario) -> Traffic:
-    """Storm, test and background flows of a scenario."""
-    name, size, seconds, mix = lab.builder.named, scenario.frame_bytes, scenario.data_s, scenario.mix
-    fps = scenario.storm_fps(lab.subject.pair.speed_mbps)
-    storm = replace(pause_storm(lab, scenario.paused), fps=fps, pause=scenario.pause_frame())
-    test = [
-        FlowPlan(name(f"Test Flow Prio {priority}"), Role.TEST, priority, size, scenario.test_share(priority),
-                 seconds=seconds, mix=mix)
-        for priority in scenario.tested
-    ]
-    background = [
-        FlowPlan(name(f"Background Flow Prio {priority}"), Role.BACKGROUND, priority, size,
-                 scenario.background_share(), seconds=seconds, mix=mix)
-        for priority in scenario.background
-    ]
-    return lab.builder.build([storm, *test, *background])
-
-
-def measure(
-    lab: Lab, scenario: Scenario, before: DutCounters | None = None, also: Mapping[str, str] = MappingProxyType({})
-) -> Measurement:
-    """The steps of the test plan: storm, 1 s later the data, count while the storm runs, stop it, drain; and where the
-    storm held frames, send the same again.
-
-    Args:
-        lab: what to measure with.
-        scenario: what to measure.
-        before: the switch's counters, read when all earlier traffic was in them; None: waited for and read.
-        also: further commands that are run with each reading of the counters (`Dut.counters`).
+def reached(target: Target, qos: PortQos) -> Target:
+    """`target`, each of which some DSCP value must reach.
 
     Raises:
-        QualificationError: a step could not be done. No traffic runs on, however this ends.
+        QualificationError: none reaches one.
     """
-    traffic = scenario_traffic(lab, scenario)
-    if before is None:
-        lab.clock.sleep(lab.ages.port_s)  # pauses of an earlier scenario must not come into the counters in this one
-        before = lab.dut.counters(also=also)
-    lab.generator.push(traffic)
-    try:
-        paused = _in_the_storm(lab, traffic, scenario)
-        during = lab.dut.counters(also=also)
-        logger.info("%s: storm stopped, held frames drain", lab.subject.where())
-        lab.generator.stop(traffic.names(Role.STORM))
-        lab.clock.sleep(SETTLE_S)
-        drained = _drain(lab, traffic)
-        resumed = _without_a_storm(lab, traffic, scenario)
-        after = lab.dut.counters(also=also)
-    finally:
-        lab.generator.stop()
-    return Measurement(lab.subject, before, during, after, scenario, paused, drained, resumed)
-
-
-def _in_the_storm(lab: Lab, traffic: Traffic, scenario: Scenario) -> dict[str, FlowStats]:
-    """Storm and data; what was counted while the storm still ran, and the switch's counters have it too."""
-    where, kind = lab.subject.where(), scenario.storm.name.lower()
-    logger.info("%s: %s storm on %s", where, kind, named(scenario.paused) if scenario.paused else "the port")
-    lab.generator.start(traffic.names(Role.STORM))
-    lab.clock.sleep(scenario.storm_lead_s)
-    logger.info("%s: test traffic on %s, background on %s", where, list(scenario.tested), list(scenario.background))
-    _send(lab, traffic, scenario)
-    lab.clock.sleep(lab.ages.port_s)
-    return lab.generator.stats(traffic.flows)
-
-
-def _without_a_storm(lab: Lab, traffic: Traffic, scenario: Scenario) -> dict[str, FlowStats]:
-    """The same data again, if the storm held any. The switch's counters have everything by then: the next scenario
-    begins with them."""
-    names = traffic.names(Role.TEST, Role.BACKGROUND) if scenario.holds else []
-    if names:
-        logger.info("%s: the same traffic without a storm", lab.subject.where())
-        _send(lab, traffic, scenario)
-    lab.clock.sleep(lab.ages.port_s)
-    return lab.generator.stats(names) if names else {}
-
-
-def _send(lab: Lab, traffic: Traffic, scenario: Scenario) -> None:
-    names = traffic.names(Role.TEST, Role.BACKGROUND)
-    lab.generator.start(names)
-    lab.generator.run_out(names, scenario.data_s)
-
-
-def _drain(lab: Lab, traffic: Traffic) -> dict[str, FlowStats]:
-    """Waits until the storm has stopped and every held frame has arrived, or will not. They are counted apart from what
-    is sent afterwards."""
-    names = traffic.names(Role.STORM, Role.TEST)
-    latest = [lab.generator.stats(names)]
-
-    def empty() -> bool:
-        latest.append(lab.generator.stats(names))
-        return all(
-            not flow.transmitting if flow.plan.role is Role.STORM else flow.frames_rx >= flow.frames_tx
-            for flow in latest[-1].values()
-        )
-
-    if not wait_for(empty, DRAIN_DEADLINE_S, lab.clock, 0.5):
-        logger.warning(
-            "%s: frames that were held did not all arrive within %.0f s", lab.subject.where(), DRAIN_DEADLINE_S
-        )
-    return latest[-1]
-
-
-def _reached(target: Target, qos: PortQos) -> Target:
-    """`target`, each of which some DSCP value must reach."""
     for priority in target:
         if priority not in qos.dscps:
             raise QualificationError(
@@ -240,5 +133,6 @@ def _reached(target: Target, qos: PortQos) -> Target:
     return target
 
 
-def _others(target: Target, qos: PortQos) -> Target:
+def others_reached(target: Target, qos: PortQos) -> Target:
+    """The priorities beside `target` that some DSCP value reaches."""
     return tuple(other for other in qos.reachable if other not in target)

@@ -13,7 +13,7 @@ from ..dut import DutCounters
 from ..preflight import Lab
 from ..procedure import Finding, Procedure, first_lossless, several_lossless
 from ..traffic import FlowPlan, Role, Traffic
-from .pauses import pause_storm
+from .steps import pause_storm
 from .sent_checks import STORM_LEAD_S, SentRun, judge, validity
 
 logger = logging.getLogger(__name__)

@@ -11,7 +11,8 @@ from ..measurement import Measurement, Subject
 from ..preflight import Lab
 from ..procedure import Finding, Procedure
 from .lossless_set import finding
-from .pauses import measure, pause_lossless
+from .pauses import pause_lossless
+from .steps import measure
 
 TAGGED = PlanCase("tagged-lossless", "TAG-1")
 PRIORITY_TAG = 0  # IEEE 802.1Q: a tag without a VLAN; the frame is in the port's own, whichever that is

@@ -36,7 +36,7 @@ from ..procedure import Finding, Procedure, all_lossless
 from ..traffic import FlowPlan, FlowStats, Role, Traffic
 from ..validity import counters_kept, links_kept, unmet, watchdog_stopped
 from ..verdict import Check
-from .pauses import pause_storm
+from .steps import pause_storm
 from .timing_checks import EDGE_FRAMES, load_applied, pauses_counted
 
 STORMS = PlanCase("pause-storms-repeated", "TIME-5")

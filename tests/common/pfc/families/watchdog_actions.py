@@ -19,7 +19,7 @@ from ..traffic import FlowPlan, FlowStats, Role, Traffic
 from ..verdict import Check
 from ..watchdog import DROP, FORWARD, Timers, Watchdog, watching
 from .incast import faster_port
-from .pauses import pause_storm
+from .steps import pause_storm
 from .watchdog_checks import (
     Stats,
     WatchdogRun,
@@ -47,7 +47,8 @@ def carry_out(lab: Lab, case: PlanCase, target: Target, before: DutCounters | No
     """A storm without data; when it must have been detected, data both ways; after restoration the same again."""
     pair, timers = lab.subject.pair, Timers(FORWARD if case is FORWARD_ALL else DROP)
     before = settled(lab, target, before)
-    traffic = lab.builder.build([pause_storm(lab, target), *data_flows(lab, target)])
+    storm = pause_storm(lab, target, timers.latest_detection_s + SETTLE_S + DATA_S + lab.ages.port_s)
+    traffic = lab.builder.build([storm, *data_flows(lab, target)])
     lab.generator.push(traffic)
     with watching(lab.dut, (pair.rx.port, pair.tx.port), lab.subject.qos.lossless) as watchdog:
         watchdog.start(timers)

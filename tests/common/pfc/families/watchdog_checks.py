@@ -96,6 +96,8 @@ def storm_ran(run: WatchdogRun) -> Iterator[Check]:
     for flow in flows_of(run.phases["over"].values(), Role.STORM):
         seen = "running" if flow.transmitting else "stopped"
         yield needed("storm-stopped", run.place(), seen == "stopped", "the storm stopped in the end", seen)
+        seen, expected = flow.gap or "running", "the storm running until it was stopped"
+        yield needed("storm-running", run.place(), not flow.gap, expected, seen)
 
 
 def load_applied(run: WatchdogRun) -> Iterator[Check]:

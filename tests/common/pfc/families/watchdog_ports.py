@@ -16,7 +16,7 @@ from ..traffic import FlowPlan, Role, Traffic
 from ..verdict import LOSSLESS, Check
 from ..watchdog import DROP, FORWARD, OPERATIONAL, STORMED, Timers, Watchdog, watching
 from .incast import equal_ports
-from .pauses import pause_storm
+from .steps import pause_storm
 from .watchdog_actions import DATA_S, FRAME_BYTES, is_dropped, send, settled
 from .watchdog_checks import Stats, WatchdogRun, all_received, background, invalid, no_back_pressure, way
 
@@ -62,7 +62,9 @@ def carry_out(lab: Lab, case: PlanCase, target: Target, before: DutCounters | No
     before = settled(lab, target, before)
     action, loads = PLANS[case]
     ports = (lab.subject.pair.rx.port, *(port.port for port in equal_ports(lab.subject)))
-    traffic = lab.builder.build([*_storms(lab, target, ports), *_data(lab, target, ports, loads)])
+    waits_s = 2 * (Timers(action).latest_detection_s + SETTLE_S) + DATA_S + lab.ages.port_s
+    storms = _storms(lab, pause_storm(lab, target, waits_s), ports)
+    traffic = lab.builder.build([*storms, *_data(lab, target, ports, loads)])
     lab.generator.push(traffic)
     with watching(lab.dut, ports, lab.subject.qos.lossless) as watchdog:
         watchdog.start(Timers(action))
@@ -87,9 +89,9 @@ CASES: Mapping[PlanCase, Procedure] = {
 }
 
 
-def _storms(lab: Lab, target: Target, ports: tuple[str, ...]) -> list[FlowPlan]:
+def _storms(lab: Lab, storm: FlowPlan, ports: tuple[str, ...]) -> list[FlowPlan]:
     """A storm into the port under test, and one into the last port."""
-    storm, name = pause_storm(lab, target), lab.builder.named
+    name = lab.builder.named
     return [
         replace(storm, name=name(f"Pause Storm {enters}"), enters=enters, leaves=ports[1])
         for enters in (ports[0], ports[-1])

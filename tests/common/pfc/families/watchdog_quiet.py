@@ -16,7 +16,7 @@ from ..traffic import FlowPlan, Role, Traffic
 from ..validity import counters_kept, links_kept, unmet
 from ..verdict import Check
 from ..watchdog import DROP, STORMED, Timers, Watchdog, watching
-from .pauses import pause_storm
+from .steps import pause_storm
 from .watchdog_actions import FRAME_BYTES, settled
 from .watchdog_checks import (
     WatchdogRun,

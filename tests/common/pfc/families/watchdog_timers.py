@@ -22,7 +22,7 @@ from ..traffic import FlowPlan, FlowStats, Role
 from ..validity import unmet
 from ..verdict import Check
 from ..watchdog import DROP, MS_PER_S, Timers, Watchdog, watching
-from .pauses import pause_storm
+from .steps import pause_storm
 from .watchdog_actions import FRAME_BYTES, settled
 from .watchdog_checks import Stats, WatchdogRun, invalid, no_other_storm
 

@@ -64,6 +64,7 @@ class FakeFlow:
     started: float | None = None
     stopped: float | None = None
     held: bool = False
+    pauses: tuple[int, ...] = ()
 
 
 @dataclass
@@ -128,7 +129,6 @@ class FakeWorld:
     pfc_rx: list[int] = field(default_factory=list)
     pfc_tx: list[int] = field(default_factory=lambda: [9] * 8)
     storms_seen: int = 0
-    storm_classes: tuple[int, ...] = ()
     port_poll_s: float = 1.0
     queue_poll_s: float = 10.0
 
@@ -141,6 +141,9 @@ class FakeWorld:
     def pass_time(self, seconds: float) -> None:
         """Time passes; nothing is counted meanwhile, so a poll on the way sees what is counted now."""
         before, self.now = self.now, self.now + seconds
+        for name in self._storms():
+            if self.now >= (self.flows[name].started or 0.0) + (self.flows[name].seconds or 1e9):
+                self.stop(name)
         if self.now // self.port_poll_s > before // self.port_poll_s:
             self._poll_ports()
         if self.now // self.queue_poll_s > before // self.queue_poll_s:
@@ -154,15 +157,18 @@ class FakeWorld:
 
     def storm_on(self) -> bool:
         """Whether the storm runs."""
-        storm = next((flow for flow in self.flows.values() if flow.priority is None), None)
-        return storm is not None and storm.started is not None and storm.stopped is None
+        return bool(self._storms())
+
+    def _storms(self) -> list[str]:
+        running = [name for name, flow in self.flows.items() if flow.started is not None and flow.stopped is None]
+        return [name for name in running if self.flows[name].priority is None]
 
     def start(self, name: str) -> None:
         """A flow starts."""
         flow = self.flows[name]
         flow.started, flow.stopped = self.now, None
         if flow.priority is None:
-            self._storm_begins()
+            self._storm_begins(flow.pauses)
         else:
             flow.held = self.storm_on() and flow.priority in self._held() and not self.ignores_pause
             if not flow.held and not self.dead_path:
@@ -175,7 +181,7 @@ class FakeWorld:
         if flow.stopped is None:
             flow.stopped = self.now
             if flow.priority is None and flow.started is not None:
-                self._storm_ends(self.counts(name)[0])
+                self._storm_ends(flow.pauses, self.counts(name)[0])
 
     def counts(self, name: str) -> tuple[int, int, bool]:
         """Frames sent, frames received, whether it still transmits."""
@@ -210,11 +216,12 @@ class FakeWorld:
         return sent, max(0, sent - self.lost.get(priority, 0) - storm_loss)
 
     def _held(self) -> list[int]:
-        """The storm's priorities that a pause holds."""
-        return [one for one in self.storm_classes if one in (*LOSSLESS_PRIORITIES, *self.shut_by_lossy_pause)]
+        """The storms' priorities that a pause holds."""
+        paused = {priority for name in self._storms() for priority in self.flows[name].pauses}
+        return [one for one in sorted(paused) if one in (*LOSSLESS_PRIORITIES, *self.shut_by_lossy_pause)]
 
-    def _storm_begins(self) -> None:
-        for priority in self.storm_classes:
+    def _storm_begins(self, priorities: tuple[int, ...]) -> None:
+        for priority in priorities:
             self.pfc_rx[priority] += COUNTED_EARLY if self.counts_pause else 0
             self.pfc_tx[priority] += 50 if self.pushes_back and priority in LOSSLESS_PRIORITIES else 0
         for priority in self.pushes_back_also:
@@ -223,8 +230,8 @@ class FakeWorld:
             self.pfc_rx[priority] += 1
         self.storms_seen += self.watchdog_storms
 
-    def _storm_ends(self, frames: int) -> None:
-        for priority in self.storm_classes:
+    def _storm_ends(self, priorities: tuple[int, ...], frames: int) -> None:
+        for priority in priorities:
             later = max(0, round(frames * self.counted_share) - COUNTED_EARLY)
             self.pfc_rx[priority] += later if self.counts_pause else 0
 
@@ -262,12 +269,6 @@ class FakeApi(snappi.Api):  # type: ignore[misc]  # snappi has no types
             raise RuntimeError(self._world.refuses)
         self.configs.append(payload)
         self._world.flows = {flow.name: self._flow(flow) for flow in payload.flows}
-        for flow in payload.flows:
-            if isinstance(flow.packet[0], snappi.FlowPfcPause):
-                vector = flow.packet[0].class_enable_vector.value
-                self._world.storm_classes = tuple(bit for bit in range(8) if vector >> bit & 1)
-            if isinstance(flow.packet[0], snappi.FlowEthernetPause):
-                self._world.storm_classes = self._world.global_pause_classes
 
     def set_control_state(self, payload: Any) -> Any:
         """Starts and stops flows."""
@@ -311,7 +312,14 @@ class FakeApi(snappi.Api):  # type: ignore[misc]  # snappi has no types
             seconds = int(flow.duration.fixed_seconds.seconds)
         if flow.duration.choice == "fixed_packets":
             frames = int(flow.duration.fixed_packets.packets)
-        return FakeFlow(fps, priority, seconds, frames)
+        return FakeFlow(fps, priority, seconds, frames, pauses=self._pauses(flow.packet[0]))
+
+    def _pauses(self, header: Any) -> tuple[int, ...]:
+        """The classes that the switch takes a frame to pause."""
+        if isinstance(header, snappi.FlowPfcPause):
+            vector = header.class_enable_vector.value
+            return tuple(bit for bit in range(8) if vector >> bit & 1)
+        return self._world.global_pause_classes if isinstance(header, snappi.FlowEthernetPause) else ()
 
 
 class FakeHost:
@@ -345,23 +353,10 @@ class FakeHost:
             ]
             return _table(rows, ["Port", "TxQ", "Counter/pkts", "Counter/bytes", "Drop/pkts", "Drop/bytes"])
         if command == "pfcwd show stats":
-            rows = (
-                [[f"{world.rx}:3", "operational", f"{world.storms_seen}/0", "0/0", "0/0", "0/0", "0/0"]]
-                if world.storms_seen
-                else []
-            )
-            return _table(
-                rows,
-                [
-                    "QUEUE",
-                    "STATUS",
-                    "STORM DETECTED/RESTORED",
-                    "TX OK/DROP",
-                    "RX OK/DROP",
-                    "TX LAST OK/DROP",
-                    "RX LAST OK/DROP",
-                ],
-            )
+            row: list[Any] = [f"{world.rx}:3", "operational", f"{world.storms_seen}/0", *["0/0"] * 4]
+            stormed = [row] if world.storms_seen else []
+            counted = ("TX OK/DROP", "RX OK/DROP", "TX LAST OK/DROP", "RX LAST OK/DROP")
+            return _table(stormed, ["QUEUE", "STATUS", "STORM DETECTED/RESTORED", *counted])
         if command.startswith("sonic-db-cli CONFIG_DB KEYS"):
             return "\n".join(f"PFC_WD|{port}" for port in ("GLOBAL", *world.watchdog_rows))
         if command == "show interfaces status":

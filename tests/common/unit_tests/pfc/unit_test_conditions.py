@@ -7,7 +7,8 @@ import pytest
 from tests.common.pfc.conditions import EXACT, HARDWARE, conditions_of
 from tests.common.pfc.dut import Dut
 from tests.common.pfc.errors import QualificationError
-from tests.common.pfc.families.pauses import SINGLE_LOSSLESS, make_scenario, scenario_traffic
+from tests.common.pfc.families.pauses import SINGLE_LOSSLESS, make_scenario
+from tests.common.pfc.families.steps import scenario_traffic
 from tests.common.pfc.plan import plan_port
 from tests.common.pfc.run import Qualifier
 from tests.common.pfc.verdict import Status

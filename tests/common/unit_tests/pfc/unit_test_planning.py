@@ -1,6 +1,7 @@
 """Which ports and priorities are measured, and what is refused in one sentence."""
 
 import dataclasses
+import re
 from fractions import Fraction
 
 import pytest
@@ -11,7 +12,7 @@ from tests.common.pfc.families.pauses import GLOBAL_PAUSE, LOSSY, SEVERAL_LOSSLE
 from tests.common.pfc.dut import Dut
 from tests.common.pfc.errors import QualificationError
 from tests.common.pfc.plan import LabFacts, Wish, connected_port, plan_device, plan_port
-from tests.common.pfc.ports import ConnectedPort, PortPair, hosts_behind, natural
+from tests.common.pfc.ports import ConnectedPort, PortPair, host_mac, hosts_behind, natural
 from tests.common.pfc.qos import read_port_qos, read_shared_buffer
 from tests.common.pfc.scenario import Scenario, Storm
 from tests.common.unit_tests.pfc.fakes import DEVICE, FakeHost, FakeWorld, make_config_db
@@ -161,6 +162,28 @@ def test_hosts_of_a_vlan_and_of_routed_ports():
     assert rx.ip_version == tx.ip_version == 6, (rx, tx)
     with pytest.raises(QualificationError, match="gives Ethernet0 no IPv6 address"):
         hosts_behind((pair.rx, pair.tx), {"INTERFACE": rows}, 6)
+
+
+def test_the_hosts_of_a_large_switch():
+    """128 hosts: the first two have the MAC addresses that sonic-mgmt gives them, all are unicast and none is twice."""
+    names = [f"Ethernet{4 * number}" for number in range(128)]
+    config_db = {"VLAN": {"Vlan9": {}, "Vlan1000": {}}, "VLAN_INTERFACE": {"Vlan1000|192.168.0.1/21": {}},
+                 "VLAN_MEMBER": {f"Vlan1000|{name}": {} for name in reversed(names)}}
+    hosts = hosts_behind([ConnectedPort(DEVICE, name, "g", name, 400_000) for name in names], config_db)
+    macs = [host.mac for host in hosts]
+    assert macs[:2] == ["00:00:22:33:44:01", "00:01:22:33:44:01"], macs
+    assert (macs[99], macs[100], macs[127]) == ("00:63:22:33:44:01", "00:64:22:33:44:01", "00:7f:22:33:44:01"), macs
+    assert (hosts[127].address, len({host.address for host in hosts})) == ("192.168.0.129", 128), hosts
+
+
+def test_mac_addresses_of_hosts():
+    """Six bytes in hexadecimal, unicast and none twice, for every number that there is an address for."""
+    macs = {host_mac(number) for number in range(256 * 255)}
+    assert len(macs) == 256 * 255, "a MAC address is there twice"
+    assert all(re.fullmatch("00(:[0-9a-f]{2}){5}", mac) for mac in macs), "expected six bytes, the first of them 00"
+    for number in (-1, 256 * 255):
+        with pytest.raises(QualificationError, match=f"played host {number} has no MAC address"):
+            host_mac(number)
 
 
 def test_the_scenario_of_case_one():
@@ -315,7 +338,8 @@ def test_remarks_about_a_port():
 def test_data_from_the_same_traffic_generator_if_it_is_allowed():
     """A lab with one chassis: refused, unless the user says that it may be."""
     one_chassis = [dataclasses.replace(port, generator="snappi-1") for port in PORTS]
-    facts = LabFacts({"conf-name": "lab", "duts": [DEVICE]}, lambda name: Dut(FakeHost(FakeWorld())), one_chassis, {})
+    state = Dut(FakeHost(FakeWorld())).state()
+    facts = LabFacts({"conf-name": "lab", "duts": [DEVICE]}, lambda name: state, one_chassis, {})
     sentence = sentence_of(plan_device, facts, DEVICE, Wish())
     assert "every connected port is on traffic generator snappi-1" in sentence, sentence
     pair = plan_device(facts, DEVICE, Wish(same_generator=True)).subject.pair

@@ -6,10 +6,11 @@ import pytest
 
 from tests.common.pfc import checks
 from tests.common.pfc.dut import Dut
-from tests.common.pfc.families.pauses import SINGLE_LOSSLESS, make_scenario, measure, scenario_traffic
+from tests.common.pfc.families.pauses import SINGLE_LOSSLESS, make_scenario
+from tests.common.pfc.families.steps import measure, scenario_traffic
 from tests.common.pfc.plan import plan_port
 from tests.common.pfc.ports import ConnectedPort
-from tests.common.pfc.preflight import clean_traffic
+from tests.common.pfc.preflight import clean_flows
 from tests.common.pfc.run import Qualifier
 from tests.common.pfc.validity import validity
 from tests.common.pfc.verdict import LOSSLESS, LOSSY, Status
@@ -347,7 +348,7 @@ def test_flows_are_named_after_their_port():
         world = FakeWorld()
         plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, port, None)
         lab = plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
-        flows = {*clean_traffic(lab).flows}
+        flows = {flow.name for flow in clean_flows(lab)}
         flows |= {*scenario_traffic(lab, make_scenario(SINGLE_LOSSLESS, (3,), plan.subject.qos)).flows}
         assert not names & flows, names & flows
         names |= flows
@@ -394,7 +395,7 @@ def test_a_storm_that_does_not_stop_is_error():
     lab = plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
     good = measure(lab, make_scenario(SINGLE_LOSSLESS, (3,), lab.subject.qos))
     running = dataclasses.replace(good.storm_stopped, transmitting=True)
-    run = dataclasses.replace(good, drained={**good.drained, good.storm.plan.name: running})
+    run = dataclasses.replace(good, drained={**good.drained, good.storm_stopped.plan.name: running})
     assert [check.message for check in validity(run)] == [
         "vtb-t0-01 Ethernet0 priority 3: expected the storm stopped before held frames were counted, got running"
     ], validity(run)

@@ -69,9 +69,10 @@ def test_unreadable_pfc_counters_are_refused(text, sentence):
 
 def test_queue_packets():
     """Unicast queues only; a queue that is not counted is absent."""
-    assert sonic_text.queue_packets(QUEUES) == {0: 0, 3: 12345}, sonic_text.queue_packets(QUEUES)
+    found = sonic_text.queue_packets(QUEUES, "Ethernet0")
+    assert found == {0: 0, 3: 12345}, found
     with pytest.raises(QualificationError, match="no counted unicast queue"):
-        sonic_text.queue_packets("")
+        sonic_text.queue_packets(QUEUES, "Ethernet4")
 
 
 def test_interface_states():

@@ -73,8 +73,11 @@ def test_records_are_lines_as_agreed(tmp_path):
     assert [record["metric_name"] for record in records] == [LOSSLESS, LOSSY], records
     first = records[0]
     assert first.pop("timestamp").endswith("Z"), "the timestamp is not UTC"
+    ids = {record.pop("record_id") for record in records}
+    assert len(ids) == len(records), f"an id is not of one record: {ids}"
     assert first == {
         "schema": 1,
+        "replaces": None,
         "run_id": "run-1",
         "testbed": "vtb-t0",
         "device_id": "vtb-t0-01",

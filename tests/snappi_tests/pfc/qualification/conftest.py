@@ -6,18 +6,33 @@ sonic-mgmt where this folder is in such a tree, and from this project's `tests/c
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from importlib.util import find_spec
 
 import pytest
 
-from tests.common.pfc.cases import PLAN, check_sets, impossible, parse_set, select, targets
+from tests.common.pfc.cases import PLAN, SWEEPS, check_sets, impossible, parse_set, select, targets
 from tests.common.pfc.dut import Dut
 from tests.common.pfc.errors import QualificationError
 from tests.common.pfc.plan import LabFacts, Wish, connected_port, plan_device
 from tests.common.pfc.polling import open_clock
 from tests.common.pfc.records import RecordsUnwritable
+from tests.common.pfc.sweep import LabGone
+from tests.common.pfc.sweep_plan import plan_sweep
+from tests.snappi_tests.pfc.qualification.files.options import add_options
 from tests.snappi_tests.pfc.qualification.files.session import Session, read_target, write_target
 from tests.snappi_tests.pfc.qualification.files.summary import write_summary
+from tests.snappi_tests.pfc.qualification.files.sweeping import (
+    is_sweep,
+    load_lines,
+    make_load,
+    make_sweeper,
+    note_items,
+    only_sweeps,
+    other_ports,
+    parse_concurrency,
+    sweep_lines,
+)
 
 SESSION_KEY = pytest.StashKey[Session]()
 STANDALONE = find_spec("tests.common.standalone") is not None
@@ -36,62 +51,25 @@ if not STANDALONE:  # sonic-mgmt's conftest leaves these to each test module, wi
 
 def pytest_addoption(parser):
     """Options of the qualification."""
-    group = parser.getgroup("pfc", "PFC qualification")
-    group.addoption(
-        "--pfc-port",
-        default=None,
-        metavar="PORT",
-        help="port under test (default: the first with a generator behind it)",
-    )
-    group.addoption("--pfc-tx-port", default=None, metavar="PORT", help="port that data enters (default: chosen)")
-    group.addoption(
-        "--pfc-ip-version", default="4", choices=["4", "6"], help="IP version of the data (default: 4)"
-    )
-    group.addoption(
-        "--pfc-same-generator",
-        action="store_true",
-        help="data may also enter by a port on the port under test's own traffic generator (default: on another only)",
-    )
-    group.addoption(
-        "--pfc-change-config",
-        action="store_true",
-        help="also the test cases that change the switch's configuration and put it back (always on a virtual testbed)",
-    )
-    group.addoption(
-        "--pfc-results", default=None, metavar="DIR", help="folder for records (default: results/<run id>)"
-    )
-    group.addoption(
-        "--pfc-run-id", default=None, metavar="ID", help="joins the parts of one run (default: from time and process)"
-    )
-    group.addoption(
-        "--pfc-scenario",
-        action="append",
-        default=[],
-        metavar="CASE",
-        help="plan ids or names of the test cases to run, e.g. PFC-1,global-pause; may be repeated (default: all)",
-    )
-    group.addoption(
-        "--pfc-set",
-        action="append",
-        default=[],
-        metavar="PRIORITIES",
-        help="priorities to pause together, e.g. 3,4: lossless ones in PFC-2, lossy ones in PFC-3; may be repeated "
-        "(default: all lossless ones, all lossy ones)",
-    )
+    add_options(parser)
 
 
 def pytest_configure(config):
     """One session object for a pytest session. It is there before anything is refused: where pytest was given a folder
     above this one, a refusal is one error among other suites' tests, and the hooks below go on."""
-    session = Session(config.getoption("pfc_run_id"), config.getoption("pfc_results"))
+    session = Session(*(config.getoption(name) for name in ("pfc_run_id", "pfc_results", "pfc_job_id")))
     config.stash[SESSION_KEY] = session
     config.addinivalue_line("markers", "pfc_case(case): the test case of the PFC test plan that a test carries out")
     config.addinivalue_line("markers", "pfc_cases(case, ...): the test cases that a test carries out, each an item")
     if config.getoption("dist", "no") != "no" or config.getoption("numprocesses", None):
         raise pytest.UsageError("a testbed is measured by one process at a time: start pytest without -n")
     try:
-        session.cases = select(",".join(config.getoption("pfc_scenario")).replace(" ", "").split(","))
+        asked = config.getoption("pfc_scenario") or (["SWEEP"] if only_sweeps(config.args) else [])
+        session.cases = select(",".join(asked).replace(" ", "").split(","))
         session.sets = [parse_set(text) for text in config.getoption("pfc_set")]
+        session.at_once = parse_concurrency(config.getoption("pfc_concurrency"))
+        if config.getoption("pfc_resume"):
+            session.resume(config.getoption("pfc_resume"))
     except QualificationError as error:
         raise pytest.UsageError(str(error)) from None
 
@@ -104,16 +82,22 @@ def pytest_collection(session):
 
 
 def _plan(session):
-    """Looks at the lab, and plans the port."""
+    """Looks at the lab, and plans the port under test. Where it cannot be measured, that is refused once it is known
+    that it has to be: a sweep measures the others."""
     from tests.common.errors import LabError
     from tests.common.snappi_tests.snappi_fixtures import check_api
     from tests.common.standalone import lab_of
 
-    lab = lab_of(session.config)
+    lab, ours = lab_of(session.config), session.config.stash[SESSION_KEY]
     try:
         if not session.config.option.collectonly:
             check_api(lab.tbinfo, lab.duthosts[0])
-        ours = session.config.stash[SESSION_KEY]
+        lab.facts
+    except (LabError, QualificationError) as error:
+        raise pytest.UsageError(str(error)) from None
+    if is_sweep(ours.cases):
+        return
+    try:
         ours.plan = lab.port_plan
         check_sets(ours.sets, ours.cases, ours.plan.subject.qos)
     except (LabError, QualificationError) as error:
@@ -149,37 +133,73 @@ def _written_targets(ours, case):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leaves out the test cases that were not asked for, and carries out the others in the plan's order."""
-    chosen = config.stash[SESSION_KEY].cases
-    left = [item for item in items if (case := item.get_closest_marker("pfc_case")) and case.args[0] not in chosen]
-    left += [item for item in items if item.get_closest_marker("pfc_cases") and not item.get_closest_marker("pfc_case")]
+    """Leaves out the test cases that were not asked for or are measured already, and carries out the others in the
+    plan's order."""
+    ours = config.stash[SESSION_KEY]
+    left = [item for item in items if (case := _case_of(item)) and case not in ours.cases]
+    left += [item for item in items if item.get_closest_marker("pfc_cases") and not _case_of(item)]
+    try:
+        left += other_ports([item for item in items if item not in left], config.getoption("pfc_ports"))
+        left += ours.leave_out_finished([item for item in items if item not in left], config.getoption("testbed"))
+    except QualificationError as error:
+        raise pytest.UsageError(str(error)) from None
     if left:
         config.hook.pytest_deselected(items=left)
         items[:] = [item for item in items if item not in left]
-    order = {case: place for place, case in enumerate(PLAN)}
-    places = [place for place, item in enumerate(items) if item.get_closest_marker("pfc_case")]
-    ours = [items[place] for place in places]
-    ours.sort(key=lambda item: order[item.get_closest_marker("pfc_case").args[0]])
-    for place, item in zip(places, ours, strict=True):
+    order = {case: place for place, case in enumerate((*PLAN, *SWEEPS))}
+    places = [place for place, item in enumerate(items) if _case_of(item)]
+    mine = [items[place] for place in places]
+    mine.sort(key=lambda item: order[_case_of(item)])
+    for place, item in zip(places, mine, strict=True):
         items[place] = item
 
 
+def _case_of(item):
+    """The test case that an item carries out; None: it is none of ours."""
+    marker = item.get_closest_marker("pfc_case")
+    return marker.args[0] if marker else None
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_finish(session):
     """Every item of ours that is going to run must end in a verdict. A session of other suites' tests is let alone."""
-    items = [item for item in session.items if item.get_closest_marker("pfc_case")]
-    if session.config.option.collectonly or not items:
-        return
+    items = [item for item in session.items if _case_of(item)]
     ours = session.config.stash[SESSION_KEY]
-    if STANDALONE and ours.plan is None:  # pytest was given a folder above this one and found this file too late
-        _plan(session)
+    if session.config.option.collectonly or not (items or ours.earlier.records):
+        return
+    if STANDALONE and ours.plan is None and not is_sweep(ours.cases):
+        _plan(session)  # pytest was given a folder above this one and found this file too late
+    if STANDALONE and any(_case_of(item) in SWEEPS for item in items):
+        from tests.common.standalone import lab_of
+
+        ours.sweep = lab_of(session.config).sweep_plan
+        note_items(ours, session.items)
+    if session.config.getoption("pfc_plan_only"):
+        return
     try:
         ours.begin(items, session.config.getoption("testbed"))
         if ours.plan is not None:
             ours.announce()
+        if ours.sweep is not None:
+            ours.announce_sweep()
         ours.open_report(_reporting())
     except RecordsUnwritable as error:
         ours.began = False
         raise pytest.UsageError(str(error)) from None
+
+
+def pytest_report_collectionfinish(config):
+    """What a sweep is going to measure."""
+    ours = config.stash[SESSION_KEY]
+    if ours.sweep is None:
+        return []
+    lines = sweep_lines(ours.sweep, ours.at_once, ours.sweep_of) if ours.sweep_of else []
+    return lines + (load_lines(ours.sweep, ours.load_of) if ours.load_of else [])
+
+
+def pytest_runtestloop(session):
+    """With `--pfc-plan-only` nothing is run."""
+    return True if session.config.getoption("pfc_plan_only") else None
 
 
 @pytest.hookimpl(wrapper=True)
@@ -202,8 +222,11 @@ def pytest_sessionfinish(session, exitstatus):
     except QualificationError as error:
         ours.notes.append(f"clean-up: {error}")
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
-    if not ours.finish() and session.exitstatus == pytest.ExitCode.OK:
-        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+    nothing = pytest.ExitCode.NO_TESTS_COLLECTED  # where a run goes on that had measured everything, that is no failure
+    if session.exitstatus in (pytest.ExitCode.OK, nothing):
+        session.exitstatus = pytest.ExitCode.OK if ours.finish() else pytest.ExitCode.TESTS_FAILED
+    else:
+        ours.finish()
 
 
 def pytest_terminal_summary(terminalreporter, config):
@@ -213,33 +236,79 @@ def pytest_terminal_summary(terminalreporter, config):
 
 
 @pytest.fixture(scope="module")
-def pfc_bench(request, duthosts, tbinfo, snappi_api, get_snappi_ports, conn_graph_facts):  # noqa: F811
+def pfc_lab_facts(request, duthosts, tbinfo, get_snappi_ports, conn_graph_facts):  # noqa: F811
+    """The testbed, and what the user wishes to be measured on it."""
+    ports = [connected_port(port) for port in get_snappi_ports]
+    rx, tx, ip = (request.config.getoption(name) for name in ("pfc_port", "pfc_tx_port", "pfc_ip_version"))
+    change, same = (request.config.getoption(name) for name in ("pfc_change_config", "pfc_same_generator"))
+    facts = LabFacts(tbinfo, lambda name: Dut(duthosts[name]).state(), ports, conn_graph_facts["device_conn"])
+    return facts, Wish(rx, tx, int(ip), change, same)
+
+
+@pytest.fixture(scope="module")
+def pfc_bench(request, duthosts, tbinfo, snappi_api, pfc_lab_facts):  # noqa: F811
     """A qualifier for the port under test. Its watchdog is stopped, and afterwards as it was before the first run:
     after the last of our modules, in a sonic-mgmt tree after each, because other fixtures change it in between."""
     ours = request.config.stash[SESSION_KEY]
-    cause = ""
-    try:
+    with _one_sentence():
         if ours.plan is None:
-            ports = [connected_port(port) for port in get_snappi_ports]
-            rx, tx, ip = (request.config.getoption(name) for name in ("pfc_port", "pfc_tx_port", "pfc_ip_version"))
-            change, same = (request.config.getoption(name) for name in ("pfc_change_config", "pfc_same_generator"))
-            facts = LabFacts(tbinfo, lambda name: Dut(duthosts[name]), ports, conn_graph_facts["device_conn"])
-            ours.plan = plan_device(facts, duthosts[0].hostname, Wish(rx, tx, int(ip), change, same))
+            ours.plan = plan_device(pfc_lab_facts[0], duthosts[0].hostname, pfc_lab_facts[1])
             ours.announce()
         duts = ours.take({name: duthosts[name] for name in ours.plan.devices})
         lab = ours.plan.lab(duts[ours.plan.state.device], snappi_api, open_clock(tbinfo.get("clock")), duts)
         yield ours.qualifier(lab)
-        if not STANDALONE or _is_last(request):
-            ours.put_back()
+        _end_of_module(request)
+
+
+@pytest.fixture(scope="module")
+def pfc_sweeper(request, duthosts, tbinfo, snappi_api, pfc_lab_facts):  # noqa: F811
+    """Measures the ports of a switch. Its watchdog is stopped, and afterwards as it was."""
+    with _one_sentence():
+        ours, dut = _switch_of_the_sweep(request, duthosts, pfc_lab_facts)
+        yield make_sweeper(ours, dut, snappi_api, open_clock(tbinfo.get("clock")))
+        _end_of_module(request)
+
+
+@pytest.fixture(scope="module")
+def pfc_loader(request, duthosts, tbinfo, snappi_api, pfc_lab_facts):  # noqa: F811
+    """Measures all ports of a switch at once. Its watchdog is stopped, and afterwards as it was."""
+    with _one_sentence():
+        ours, dut = _switch_of_the_sweep(request, duthosts, pfc_lab_facts)
+        yield make_load(ours, dut, snappi_api, open_clock(tbinfo.get("clock")))
+        _end_of_module(request)
+
+
+def _switch_of_the_sweep(request, duthosts, pfc_lab_facts):
+    """The session with the sweep planned, and the switch, which is this run's from now on."""
+    ours = request.config.stash[SESSION_KEY]
+    if ours.sweep is None:
+        ours.sweep = plan_sweep(pfc_lab_facts[0], duthosts[0].hostname, pfc_lab_facts[1])
+        note_items(ours, request.session.items)
+        ours.announce_sweep()
+    device = ours.sweep.device
+    return ours, ours.take({device: duthosts[device]})[device]
+
+
+@contextmanager
+def _one_sentence():
+    """A refusal fails the test with its sentence."""
+    cause = ""
+    try:
+        yield
     except QualificationError as error:
         cause = str(error)
     if cause:  # outside the handler, or pytest prints every exception behind this one
         pytest.fail(cause, pytrace=False)
 
 
+def _end_of_module(request):
+    if not STANDALONE or _is_last(request):
+        request.config.stash[SESSION_KEY].put_back()
+
+
 def _is_last(request):
     """Whether no other module's items of ours are to come."""
-    ours = [item for item in request.session.items if item.get_closest_marker("pfc_case")]
+    ours = [item for item in request.session.items if _case_of(item)]
     return ours[-1].module is request.node.obj
 
 
@@ -264,6 +333,45 @@ def pfc_qualify(request, pfc_bench):
             pytest.fail("\n".join(messages), pytrace=False)
 
     return qualify
+
+
+@pytest.fixture
+def pfc_sweep(request, pfc_sweeper):
+    """`pfc_sweep("vtb-t0-01|Ethernet8")` measures a port of the switch and fails the test unless every verdict is
+    PASS."""
+    return _port_by_port(request, pfc_sweeper)
+
+
+@pytest.fixture
+def pfc_full_load(request, pfc_loader):
+    """`pfc_full_load("vtb-t0-01|Ethernet8")` loads all ports of the switch, the first time, and fails the test unless
+    every verdict of this port is PASS."""
+    return _port_by_port(request, pfc_loader)
+
+
+def _port_by_port(request, sweeper):
+    ours = request.config.stash[SESSION_KEY]
+
+    def sweep(dut_and_port):
+        device, port = dut_and_port.split("|")
+        if device != ours.sweep.device or port not in ours.sweep.ports:
+            reason = f"{device} {port}: not measured, no traffic generator is behind it"
+            ours.impossible(request.node.nodeid, reason)
+            pytest.skip(reason)
+        if port in ours.sweep.refused:
+            pytest.fail(ours.sweep.refused[port], pytrace=False)
+        try:
+            outcome = sweeper.outcome(port)
+        except LabGone as error:
+            ours.gone(str(error))
+            request.session.shouldstop = str(error)
+            pytest.skip(f"{device} {port}: not measured: {error}")
+        ours.heard(request.node.nodeid, outcome)
+        messages = dict.fromkeys(message for verdict in outcome.verdicts for message in verdict.messages)
+        if messages:
+            pytest.fail("\n".join(messages), pytrace=False)
+
+    return sweep
 
 
 def _targets_now(ours, case):

@@ -36,7 +36,7 @@ def lab(**entry):
         for place, port in enumerate(names)
     ]
     testbed = {"conf-name": "lab", "duts": [T1, DEVICE], **entry}
-    return LabFacts(testbed, lambda name: Dut(hosts[name]), ports, {})
+    return LabFacts(testbed, lambda name: Dut(hosts[name]).state(), ports, {})
 
 
 def test_a_t1_is_measured_on_its_replacement(tmp_path):

@@ -75,6 +75,9 @@ class Report:
         """What is going to be measured."""
         self.expected = keys
 
+    def take_in(self):
+        """Records were written."""
+
     def finish(self):
         """The run ends."""
         return self.outcome

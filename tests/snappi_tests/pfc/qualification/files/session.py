@@ -7,20 +7,24 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from tests.common.pfc.case import Target
-from tests.common.pfc.cases import PLAN, impossible, summary
+from tests.common.pfc.case import PlanCase, Target
+from tests.common.pfc.cases import PLAN, SWEEPS, impossible, summary
 from tests.common.pfc.families.pauses import SINGLE_LOSSLESS
 from tests.common.pfc.dut import Dut, Host
+from tests.common.pfc.errors import QualificationError
 from tests.common.pfc.journal import Journal
 from tests.common.pfc.listener import Listener, Planned
 from tests.common.pfc.plan import PortPlan
 from tests.common.pfc.preflight import Lab
 from tests.common.pfc.records import RecordWriter, RunLabels, new_run_id
+from tests.common.pfc.resume import Earlier, read_earlier
 from tests.common.pfc.run import Outcome, Qualifier
-from tests.common.pfc.case import PlanCase
+from tests.common.pfc.sweep_plan import SweepPlan
+from tests.common.pfc.verdict import PortVerdict
 
 UNKNOWN = "unknown"
 PARAMETERS = ("enum_one_dut_lossless_prio", "pfc_target")
+PORT_PARAMETER = "enum_dut_portname"
 WHOLE_PORT = "all"
 
 
@@ -37,11 +41,17 @@ def read_target(text: str) -> Target:
 class Session:
     """The state of a session."""
 
-    def __init__(self, run_id: str | None, folder: str | None) -> None:
-        """`run_id` and `folder` are the options `--pfc-run-id` and `--pfc-results`."""
+    def __init__(self, run_id: str | None, folder: str | None, job_id: str | None = None) -> None:
+        """`run_id`, `folder` and `job_id` are the options `--pfc-run-id`, `--pfc-results` and `--pfc-job-id`."""
         self.run_id = run_id or new_run_id()
         self.folder = Path(folder or Path("results") / self.run_id).absolute()
+        self.job_id = job_id
         self.plan: PortPlan | None = None
+        self.sweep: SweepPlan | None = None
+        self.sweep_of: list[str] = []
+        self.load_of: list[str] = []
+        self.at_once: int | None = 1
+        self.earlier = Earlier()
         self.cases: tuple[PlanCase, ...] = PLAN
         self.sets: list[Target] = []
         self.began = False
@@ -53,12 +63,49 @@ class Session:
         self._duts: dict[str, Dut] = {}
         self._changed = ExitStack()
         self._qualifier: Qualifier | None = None
+        self._finished: dict[Planned, list[PortVerdict]] = {}
+        self._gone = ""
+
+    def resume(self, folder: str) -> None:
+        """Goes on with the run that left this folder.
+
+        Raises:
+            QualificationError: it is no folder of a run.
+        """
+        self.folder = Path(folder).absolute()
+        self.earlier = read_earlier(self.folder)
+        self.run_id = self.earlier.run_id or self.run_id
+
+    def leave_out_finished(self, items: Sequence[Any], testbed: str) -> list[Any]:
+        """The items that an earlier part of the run has measured.
+
+        Raises:
+            QualificationError: it was a run on another testbed.
+        """
+        if self.earlier.testbed not in ("", testbed):
+            raise QualificationError(
+                f"--pfc-resume: {self.folder} is of a run on testbed {self.earlier.testbed}, not on {testbed}"
+            )
+        finished = []
+        for item in items:
+            planned = self._planned(item)
+            verdicts = self.earlier.verdicts(planned) if planned is not None else None
+            if planned is not None and verdicts is not None:
+                self._finished[planned] = verdicts
+                finished.append(item)
+        if finished:
+            places = ", ".join(dict.fromkeys(planned.port for planned in self._finished))
+            self.notes.append(f"{len(finished)} items were measured before, not again: {places}")
+        return finished
 
     def begin(self, items: Sequence[Any], testbed: str) -> None:
         """Tests are about to run on `testbed`: each item is going to end in a verdict."""
         self.began = True
         self._testbed = testbed
         self.listener = Listener(RecordWriter(self.folder), RunLabels(self.run_id, testbed, UNKNOWN, UNKNOWN))
+        for measured, verdicts in self._finished.items():
+            self.listener.recall(measured, verdicts)
+        self.listener.replace(self.earlier.unmeasured())
         for item in items:
             planned = self._planned(item)
             if planned is not None:
@@ -105,13 +152,28 @@ class Session:
         self.listener.announce(state.device, labels)
         self.notes += self.plan.remarks
 
+    def announce_sweep(self) -> None:
+        """The switch whose ports are swept is known: what all its records carry."""
+        assert self.sweep is not None, "a sweep has to be planned before its records are announced"
+        state, behalf = self.sweep.state, self.sweep.on_behalf_of
+        labels = {"device.on_behalf_of": behalf} if behalf else {}
+        self.listener.announce(
+            state.device, RunLabels(self.run_id, self._testbed, state.os_version, state.hwsku, labels))
+        self.notes += dict.fromkeys(self.sweep.remarks)
+
+    def gone(self, cause: str) -> None:
+        """Nothing can be measured any more: what is left is for a run that goes on with this one."""
+        self._gone = cause
+        self.notes.append(f"the run ends here, --pfc-resume={self.folder} goes on with it: {cause}")
+
     def open_report(self, listener_class: Any) -> None:
         """Opens the reporting end of the run: `test_reporting.pfc.listener.Listener`, or None where it is not there."""
         if listener_class is None:
             self.notes.append("verdicts are in the records only: test_reporting is not installed here")
             return
         self._report = listener_class(self.folder, say=self.notes.append)
-        self._report.start({"run_id": self.run_id, "testbed": self._testbed, **self._left_out()})
+        job = {"job_id": self.job_id} if self.job_id else {}
+        self._report.start({"run_id": self.run_id, "testbed": self._testbed, **job, **self._left_out()})
         self._report.expect(
             sorted({(one.device, one.port, metric) for one in self.listener.planned for metric in one.case.metrics
                     if UNKNOWN not in (one.device, one.port)})
@@ -120,6 +182,8 @@ class Session:
     def heard(self, nodeid: str, outcome: Outcome) -> None:
         """An item ended with verdicts."""
         self.listener.hear(self._items[nodeid], outcome)
+        if self._report is not None:
+            self._report.take_in()
 
     def impossible(self, nodeid: str, reason: str) -> None:
         """An item turned out to be about nothing on this port: it owes no verdict, and the user is told."""
@@ -143,7 +207,8 @@ class Session:
             Whether every planned item was measured and is PASS, and its verdict kept.
         """
         for planned in self.listener.unheard:
-            self.listener.miss(planned, f"{planned.where}: the run ended before it was measured")
+            cause = f"{planned.where}: the run ended before it was measured"
+            self.listener.miss(planned, f"{cause}: {self._gone}" if self._gone else cause, planned.case not in SWEEPS)
         self.notes += dict.fromkeys(self.listener.lost)
         if self._report is not None:
             outcome = self._report.finish()
@@ -163,7 +228,7 @@ class Session:
             left |= {"on_behalf_of": self.plan.on_behalf_of} if self.plan.on_behalf_of else {}
             left |= {"remarks": "; ".join(self.plan.remarks)} if self.plan.remarks else {}
         cases = [case for case in PLAN if case not in {one.case for one in planned}]
-        if cases:
+        if cases and not all(one.case in SWEEPS for one in planned):
             left["plan_ids_not_selected"] = ", ".join(case.plan_id for case in cases)
             self.notes += self._without_a_verdict(cases)
         priorities = self._priorities_left_out(planned)
@@ -196,6 +261,9 @@ class Session:
         target. Nothing, if there is no target on this port."""
         marker = item.get_closest_marker("pfc_case")
         parameters = getattr(getattr(item, "callspec", None), "params", {})
+        if marker is not None and PORT_PARAMETER in parameters:
+            device, port = str(parameters[PORT_PARAMETER]).split("|")
+            return Planned(device, port, (), marker.args[0])
         texts = [parameters[name] for name in PARAMETERS if name in parameters]
         if marker is None or not texts or not isinstance(texts[0], str | None):
             return None

@@ -1,0 +1,148 @@
+"""All ports under load at once, on the fake switch: which flows there are, what is read, what comes of a port that
+cannot be measured."""
+
+from collections import Counter
+
+import pytest
+from tabulate import tabulate
+
+from tests.common.pfc.dut import Dut
+from tests.common.pfc.errors import QualificationError
+from tests.common.pfc.families.full_load import data_percent, scenario
+from tests.common.pfc.families.watermarks import Watermarks, ingress_pool, rows, together
+from tests.common.pfc.full_load import make_full_load
+from tests.common.pfc.verdict import Status
+from tests.common.unit_tests.pfc.fakes import PORTS, FakeWorld
+from tests.common.unit_tests.pfc.sweep_fakes import TX_OF, SweptHost, SweptLab
+
+POOL = {"ingress_lossless_pool": {"mode": "dynamic", "size": "10875072", "type": "ingress", "xoff": "4194112"}}
+GROUPS = {str(number): str(number if number in (3, 4) else 0) for number in range(8)}
+MEGABYTE = 1_000_000
+
+
+class LoadedHost(SweptHost):
+    """The command line, with watermarks."""
+
+    shown: str | int = MEGABYTE
+
+    def _answer(self, command):
+        if " watermark " in command:
+            kind, shown = "UC" if "queue" in command else "PG", self.shown
+            if "headroom" in command and isinstance(shown, int):
+                shown = min(shown, 2080)
+            headers = ["Port", *(f"{kind}{number}" for number in range(8))]
+            table = tabulate([[port, *[shown] * 8] for port in PORTS], headers, tablefmt="simple")
+            return f"Ingress shared pool occupancy per PG:\n{table}"
+        return super()._answer(command)
+
+
+class LoadedLab(SweptLab):
+    """A switch with four ports that are loaded at once."""
+
+    def __init__(self, **broken):
+        super().__init__(**broken)
+        self.host = LoadedHost(self)
+        for world in self.worlds.values():
+            world.held_frames //= 2
+            config = world.config_db
+            config["BUFFER_POOL"] |= POOL
+            config["TC_TO_PRIORITY_GROUP_MAP"] = {"AZURE": GROUPS}
+            config["FLEX_COUNTER_TABLE"] = {"PG_WATERMARK": {"FLEX_COUNTER_STATUS": "enable"}}
+            for row in config["PORT_QOS_MAP"].values():
+                row["tc_to_pg_map"] = "AZURE"
+
+    def load(self):
+        """Port -> what came of it."""
+        plan = self.plan()
+        flights = [[pair.rx.port for pair in wave] for wave in plan.waves(None)]
+        load = make_full_load(plan.plans, flights, Dut(self.host), self.api, self.clock)
+        load._patience = self.clock
+        return {port: load.outcome(port) for port in plan.plans}
+
+
+def causes(outcomes):
+    """Every reason, once."""
+    return list(dict.fromkeys(
+        message for outcome in outcomes.values() for verdict in outcome.verdicts for message in verdict.messages))
+
+
+def statuses(outcomes):
+    """Port -> the statuses of its verdicts."""
+    return {port: {verdict.status for verdict in outcome.verdicts} for port, outcome in outcomes.items()}
+
+
+def test_every_port_sends_and_receives_in_one_configuration():
+    lab = LoadedLab()
+    outcomes = lab.load()
+    assert set(statuses(outcomes)) == set(PORTS) and causes(outcomes) == [], causes(outcomes)
+    assert lab.pushes[-1] == list(PORTS) and len(lab.pushes) == 3, f"configurations: {lab.pushes}"
+    config = lab.api.configs[-1]
+    ends = Counter((flow.tx_rx.port.tx_name.split()[1], flow.tx_rx.port.rx_names[0].split()[1],
+                    type(flow.packet[0]).__name__) for flow in config.flows)
+    expected = {(tx, rx, "FlowEthernet"): 7 for rx, tx in TX_OF.items()}
+    assert ends == expected | {(rx, tx, "FlowPfcPause"): 2 for rx, tx in TX_OF.items()}, f"flows: {ends}"
+    for tx in PORTS:
+        loads = [flow.rate.percentage for flow in config.flows
+                 if flow.tx_rx.port.tx_name.split()[1] == tx and flow.rate.choice == "percentage"]
+        assert 98.99 < sum(loads) <= 99, f"{tx}: {sum(loads)} %"
+    assert len({device.ethernets[0].mac for device in config.devices}) == len(PORTS), "a MAC address twice"
+
+
+def test_whole_percent_are_left_for_pause_frames():
+    lab = LoadedLab()
+    plan = scenario(next(iter(lab.plan().plans.values())).subject.qos)
+    for speed_mbps in (10_000, 100_000, 400_000, 800_000):
+        assert data_percent(plan, speed_mbps) == 99, f"{speed_mbps} Mb/s"
+        assert data_percent(plan, speed_mbps, 99) == 100, "a full line of 99 % has room for them"
+
+
+def test_a_port_that_cannot_be_measured_is_tried_again_with_all_and_stops_none():
+    lab = LoadedLab(Ethernet64=FakeWorld(dead_path=True))
+    outcomes = lab.load()
+    bad = {port for port, found in statuses(outcomes).items() if found != {Status.PASS}}
+    assert bad == {"Ethernet64"}, causes(outcomes)
+    assert statuses(outcomes)["Ethernet64"] == {Status.ERROR}, causes(outcomes)
+    loaded = [ports for ports in lab.pushes if len(ports) == 3]
+    assert len(loaded) == 2 and "first_try" in outcomes["Ethernet64"].evidence, f"configurations: {lab.pushes}"
+
+
+def test_a_load_that_cannot_be_applied_is_an_error_of_every_port_after_two_tries():
+    lab = LoadedLab()
+    lab.on_push = lambda ports: setattr(lab, "refused", "Ethernet4" if len(ports) == 4 else "")
+    outcomes = lab.load()
+    assert set(map(frozenset, statuses(outcomes).values())) == {frozenset({Status.ERROR})}, causes(outcomes)
+    assert sum(len(ports) == 4 for ports in lab.pushes) == 2, f"configurations: {lab.pushes}"
+
+
+@pytest.mark.parametrize(("shown", "status", "reason"), [
+    ("N/A", Status.ERROR, "expected watermarks of shared bytes and headroom, got none"),
+    (0, Status.FAIL, "half of what was held there, got 0"),
+    (11_000_000, Status.FAIL, "of shared bytes within the 10875072 bytes of ingress_lossless_pool, got 11000000"),
+])
+def test_watermarks_are_judged(shown, status, reason):
+    lab = LoadedLab()
+    lab.host.shown = shown
+    outcomes = lab.load()
+    assert all(status in found for found in statuses(outcomes).values()), causes(outcomes)
+    assert any(reason in cause for cause in causes(outcomes)), causes(outcomes)
+
+
+def test_what_the_switch_prints_is_read_or_refused():
+    text = tabulate([["Ethernet0", 5, "N/A"]], ["Port", "PG0", "PG1"], tablefmt="simple")
+    found = rows(text, "show priority-group watermark shared")
+    assert found == {"Ethernet0": (5, None)}, f"rows: {found}"
+    marks = Watermarks(found, {"Ethernet0": (2, 1)}, {})
+    assert marks.used("Ethernet0", 0) == 7 and marks.used("Ethernet0", 1) is None, "of two kinds one is not counted"
+    assert marks.used("Ethernet4", 0) is None and marks.used("Ethernet0", 7) is None, "what was not printed"
+    assert together(found, [("Ethernet0", 0), ("Ethernet0", 1), ("Ethernet4", 0)]) == 5, "what is counted"
+    assert marks.counted("Ethernet0") == {"group_shared": {0: 5}, "group_headroom": {0: 2, 1: 1}, "queue": {}}, "0s"
+    with pytest.raises(QualificationError, match="`show queue watermark unicast` printed no port: 'nothing'"):
+        rows("nothing\n", "show queue watermark unicast")
+
+
+def test_the_ingress_pool_is_the_largest_with_a_size():
+    pools = {**POOL, "ingress_lossy_pool": {"size": "5", "type": "ingress"}, "odd": {"type": "ingress"}}
+    found = ingress_pool({"BUFFER_POOL": pools}, "sw")
+    assert (found.name, found.size_bytes, found.headroom_bytes) == ("ingress_lossless_pool", 10875072, 4194112), found
+    with pytest.raises(QualificationError, match="sw: CONFIG_DB has no BUFFER_POOL of type ingress with a size"):
+        ingress_pool({"BUFFER_POOL": {"odd": {"type": "ingress"}}}, "sw")

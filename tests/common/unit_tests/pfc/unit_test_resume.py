@@ -1,0 +1,121 @@
+"""A run that was killed goes on: what it measured is kept, what it could not measure is tried again, nothing twice."""
+
+import json
+
+import pytest
+
+from tests.common.pfc.errors import QualificationError
+from tests.common.pfc.families.pauses import SINGLE_LOSSLESS
+from tests.common.pfc.families.sweep import PORT
+from tests.common.pfc.listener import Listener, Planned
+from tests.common.pfc.records import RecordWriter, RunLabels, make_record
+from tests.common.pfc.resume import Earlier, read_earlier
+from tests.common.pfc.run import Outcome
+from tests.common.pfc.verdict import LOSSLESS, LOSSY, Check, PortVerdict, Status
+from tests.common.unit_tests.pfc.fakes import DEVICE
+
+RUN = RunLabels("run-1", "vtb-t0", "build", "sku")
+FIRST, SECOND = (Planned(DEVICE, port, (), PORT) for port in ("Ethernet0", "Ethernet4"))
+
+
+def verdicts(port, lossless=Status.PASS, lossy=Status.PASS):
+    """The two verdicts of a port."""
+    made = []
+    for metric, status in ((LOSSLESS, lossless), (LOSSY, lossy)):
+        error = "the switch went away" if status is Status.ERROR else None
+        checks = [] if error else [Check("resumed", metric, status, "all frames", 7, f"{DEVICE} {port}", 3)]
+        made.append(PortVerdict(DEVICE, port, None, metric, checks, error))
+    return made
+
+
+def leave(folder, *found):
+    """A run that measured these ports."""
+    writer = RecordWriter(folder)
+    for one in found:
+        writer.write([make_record(RUN, PORT, verdict, {}) for verdict in one])
+    return writer.path
+
+
+def records(path):
+    """What is in the file."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def statuses(found):
+    """Status of each verdict; None: it is measured again."""
+    return None if found is None else [verdict.status.value for verdict in found]
+
+
+def test_what_was_measured_is_kept(tmp_path):
+    """PASS and FAIL alike; the run's id and testbed are known."""
+    leave(tmp_path, verdicts("Ethernet0"), verdicts("Ethernet4", lossy=Status.FAIL))
+    earlier = read_earlier(tmp_path)
+    assert (earlier.run_id, earlier.testbed) == ("run-1", "vtb-t0"), earlier
+    assert statuses(earlier.verdicts(FIRST)) == ["PASS", "PASS"], earlier.verdicts(FIRST)
+    assert statuses(earlier.verdicts(SECOND)) == ["PASS", "FAIL"], earlier.verdicts(SECOND)
+    assert earlier.verdicts(SECOND)[1].messages == [f"{DEVICE} Ethernet4: expected all frames, got 7"], "its reason"
+    assert earlier.verdicts(Planned(DEVICE, "Ethernet8", (), PORT)) is None, "a port that was not measured"
+    assert earlier.verdicts(Planned(DEVICE, "Ethernet0", (3,), SINGLE_LOSSLESS)) is None, "another test case"
+
+
+@pytest.mark.parametrize(
+    ("lossless", "lossy", "kept"),
+    [(Status.ERROR, Status.ERROR, None), (Status.PASS, Status.ERROR, None),
+     (Status.FAIL, Status.ERROR, ["FAIL", "ERROR"]), (Status.FAIL, Status.FAIL, ["FAIL", "FAIL"])],
+)
+def test_what_could_not_be_measured_is_tried_again(tmp_path, lossless, lossy, kept):
+    """A FAIL was measured: nothing takes its place."""
+    leave(tmp_path, verdicts("Ethernet0", lossless, lossy))
+    assert statuses(read_earlier(tmp_path).verdicts(FIRST)) == kept, f"expected {kept}"
+
+
+def test_the_next_try_replaces_the_record_of_the_error(tmp_path):
+    """Each by its id; a third try replaces the second."""
+    path = leave(tmp_path, verdicts("Ethernet0", Status.ERROR, Status.ERROR), verdicts("Ethernet4"))
+    for expected in (Status.ERROR, Status.PASS):
+        listener, earlier = Listener(RecordWriter(tmp_path), RUN), read_earlier(tmp_path)
+        listener.replace(earlier.unmeasured())
+        listener.recall(SECOND, earlier.verdicts(SECOND))
+        listener.plan(FIRST)
+        listener.hear(FIRST, Outcome(PORT, verdicts("Ethernet0", expected, expected), {}))
+    found = records(path)
+    ids = [record["record_id"] for record in found]
+    assert len(set(ids)) == len(ids) == 8, f"records: {found}"
+    assert [record["replaces"] for record in found] == [None] * 4 + [ids[0], ids[1], ids[4], ids[5]], found
+    assert listener.all_passed(), listener.results()
+
+
+def test_a_line_that_was_cut_off_is_cut_from_the_file(tmp_path):
+    """The port that it was about is measured again, the file is whole afterwards."""
+    path = leave(tmp_path, verdicts("Ethernet0"), verdicts("Ethernet4"))
+    whole = path.read_bytes()
+    lines = whole.splitlines(keepends=True)
+    for cut in (1, len(lines[-1]) // 2, len(lines[-1]) - 1):
+        path.write_bytes(whole[:-cut])
+        earlier = read_earlier(tmp_path)
+        assert earlier.verdicts(SECOND) is None, f"{cut} bytes cut off: measured"
+        assert statuses(earlier.verdicts(FIRST)) == ["PASS", "PASS"], f"{cut} bytes cut off: {earlier}"
+        assert path.read_bytes() == b"".join(lines[:-1]), f"{cut} bytes cut off: the rest is not as it was"
+
+
+def test_a_run_that_measured_nothing_goes_on(tmp_path):
+    """All is missing; its id is not known."""
+    RecordWriter(tmp_path)
+    assert read_earlier(tmp_path) == Earlier(), read_earlier(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [(None, "--pfc-resume takes the folder of a run, with its records.jsonl: {}: No such file or directory"),
+     ("rubbish\n", "{} line 1 is no record of this version: "),
+     ('{"schema": 0}\n', "{} line 1 is no record of this version: ValueError('schema 0, expected 1')"),
+     ('{"schema": 1}\n', "{} line 1 is no record of this version: KeyError('device_id')")],
+)
+def test_what_is_no_run_is_refused(tmp_path, text, sentence):
+    """In one sentence."""
+    path = tmp_path / "records.jsonl"
+    if text is not None:
+        path.write_text(text, encoding="utf-8")
+    with pytest.raises(QualificationError) as caught:
+        read_earlier(tmp_path)
+    assert str(caught.value).startswith(sentence.format(path)), f"got {caught.value}"

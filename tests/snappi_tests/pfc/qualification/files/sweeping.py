@@ -1,0 +1,132 @@
+"""Sweeps in a pytest session: what the user asked for, what is going to be measured."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+from tests.common.pfc.case import PlanCase
+from tests.common.pfc.cases import SWEEPS
+from tests.common.pfc.dut import Dut
+from tests.common.pfc.errors import QualificationError
+from tests.common.pfc.families.full_load import ALL_PORTS
+from tests.common.pfc.families.sweep import PORT
+from tests.common.pfc.full_load import FullLoad, make_full_load
+from tests.common.pfc.polling import Clock
+from tests.common.pfc.ports import PortPair
+from tests.common.pfc.staleness import watermark_age_s
+from tests.common.pfc.sweep import Sweeper, with_one_generator
+from tests.common.pfc.sweep_plan import SweepPlan
+from tests.snappi_tests.pfc.qualification.files.session import PORT_PARAMETER, Session
+
+ALL_AT_ONCE = "max"
+MODULES = ("test_port_sweep.py", "test_full_load.py")
+
+
+def is_sweep(cases: Collection[PlanCase]) -> bool:
+    """Whether no single port is under test."""
+    return set(cases) <= set(SWEEPS)
+
+
+def only_sweeps(arguments: Sequence[str]) -> bool:
+    """Whether pytest was given the modules of sweeps alone: then they are asked for. Among others they are left out
+    unless `--pfc-scenario` names them."""
+    return bool(arguments) and all(Path(one.split("::")[0]).name in MODULES for one in arguments)
+
+
+def ports_of(items: Sequence[Any], case: PlanCase | None = None) -> list[str]:
+    """The ports that the items of sweeps are about, each once; of one test case, or of all."""
+    own = [item for item in items if case is None or _case_of(item) is case]
+    return list(dict.fromkeys(port for item in own if (port := _port_of(item)) is not None))
+
+
+def note_items(session: Session, items: Sequence[Any]) -> None:
+    """The ports that are going to be swept, and those whose verdicts the full load gives."""
+    session.sweep_of, session.load_of = ports_of(items, PORT), ports_of(items, ALL_PORTS)
+
+
+def other_ports(items: Sequence[Any], option: str | None) -> list[Any]:
+    """The items of a sweep that are about none of the ports of `--pfc-ports`; None: it was not given.
+
+    Raises:
+        QualificationError: a port of the option is none that is swept.
+    """
+    if option is None:
+        return []
+    wanted, known = option.replace(" ", "").split(","), ports_of(items)
+    for name in wanted:
+        if name not in known:
+            raise QualificationError(
+                f"--pfc-ports: {name!r} is no port of the sweep; it has {', '.join(known) or 'none'}"
+            )
+    return [item for item in items if (port := _port_of(item)) is not None and port not in wanted]
+
+
+def _port_of(item: Any) -> str | None:
+    """The port that an item of a sweep is about; None: it is none, or is about no single port."""
+    parameters = getattr(getattr(item, "callspec", None), "params", {})
+    if _case_of(item) not in SWEEPS or PORT_PARAMETER not in parameters:
+        return None
+    return str(parameters[PORT_PARAMETER]).split("|")[1]
+
+
+def _case_of(item: Any) -> PlanCase | None:
+    marker = item.get_closest_marker("pfc_case")
+    return marker.args[0] if marker is not None else None
+
+
+def parse_concurrency(text: str) -> int | None:
+    """How many ports are measured at once; None: as many as there can be.
+
+    Raises:
+        QualificationError: the option says neither a number from 1 on nor `max`.
+    """
+    if text == ALL_AT_ONCE:
+        return None
+    if not (text.isascii() and text.isdigit() and int(text)):
+        raise QualificationError(f"--pfc-concurrency is {text!r}, it takes a number from 1 on, or max")
+    return int(text)
+
+
+def make_sweeper(session: Session, dut: Dut, api: Any, clock: Clock) -> Sweeper:
+    """What measures the ports that the session is about."""
+    plan = session.sweep
+    assert plan is not None, "a sweep has to be planned before it is measured"
+    ports = [port for port in session.sweep_of if port in plan.plans]
+    labs = with_one_generator((port, plan.plans[port].lab(dut, api, clock)) for port in ports)
+    flights, waves = (_ports(plan.waves(at_once, ports)) for at_once in (None, session.at_once))
+    return Sweeper(labs, flights, waves)
+
+
+def make_load(session: Session, dut: Dut, api: Any, clock: Clock) -> FullLoad:
+    """What measures all ports of the switch at once, whichever of them the session is about."""
+    plan = session.sweep
+    assert plan is not None, "a sweep has to be planned before it is measured"
+    return make_full_load(plan.plans, _ports(plan.waves(None)), dut, api, clock)
+
+
+def sweep_lines(plan: SweepPlan, at_once: int | None, ports: Sequence[str]) -> list[str]:
+    """What a sweep measures, when, how long that takes, and what cannot be measured."""
+    waves = plan.waves(at_once, ports)
+    number = sum(map(len, waves))
+    lines = [f"sweep of {plan.device}: {number} ports in {len(waves)} waves, {plan.seconds(waves):.0f} s of traffic and"
+             " waiting on the testbed's clock (port under test <- tx port):"]
+    lines += [f"  wave {place}: {', '.join(f'{pair.rx.port} <- {pair.tx.port}' for pair in wave)}"
+              for place, wave in enumerate(waves, 1)]
+    return lines + [f"  not measured: {plan.refused[port]}" for port in ports if port in plan.refused]
+
+
+def load_lines(plan: SweepPlan, ports: Sequence[str]) -> list[str]:
+    """The same of the full load: all ports, whichever of them (`ports`) a verdict is asked for."""
+    pairs = [pair for wave in plan.waves(None) for pair in wave]
+    try:
+        seconds = plan.seconds([pairs]) + watermark_age_s(plan.state.config_db, plan.device)
+    except QualificationError as error:
+        return [f"full load of {plan.device}: cannot be measured: {error}"]
+    return [f"full load of {plan.device}: {len(pairs)} ports at once, {seconds:.0f} s of traffic and waiting on the"
+            f" testbed's clock, verdicts of {len(ports)}"]
+
+
+def _ports(waves: Sequence[Sequence[PortPair]]) -> list[list[str]]:
+    return [[pair.rx.port for pair in wave] for wave in waves]

@@ -1,0 +1,104 @@
+"""Sweeps in a session: what is owed, what a run that goes on leaves out, what is left for the next one."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+
+from tests.common.pfc.dut import Dut
+from tests.common.pfc.errors import QualificationError
+from tests.common.pfc.families.sweep import PORT
+from tests.common.pfc.run import Outcome
+from tests.common.pfc.verdict import LOSSLESS, LOSSY, Check, PortVerdict, Status
+from tests.common.unit_tests.pfc.fakes import DEVICE, PORTS
+from tests.common.unit_tests.pfc.sweep_fakes import SweptLab
+from tests.snappi_tests.pfc.qualification.files.session import PORT_PARAMETER, Session
+from tests.snappi_tests.pfc.qualification.files.sweeping import make_sweeper, sweep_lines
+
+
+class Item:
+    """A collected pytest item."""
+
+    def __init__(self, port):
+        self.nodeid = f"test_port_sweep.py::test_port[{DEVICE}|{port}]"
+        self.callspec = SimpleNamespace(params={PORT_PARAMETER: f"{DEVICE}|{port}"})
+
+    def get_closest_marker(self, name):
+        """The marker with the test case."""
+        return SimpleNamespace(args=(PORT,)) if name == "pfc_case" else None
+
+
+ITEMS = [Item(port) for port in PORTS]
+
+
+def begin(folder, resume=False, testbed="lab"):
+    """A session that sweeps the fake switch, or goes on with that; and the items that it runs."""
+    ours = Session("run-1", None if resume else str(folder))
+    if resume:
+        ours.resume(str(folder))
+    left = ours.leave_out_finished(ITEMS, testbed)
+    ours.sweep, ours.sweep_of = SweptLab().plan(), list(PORTS)
+    ours.begin([item for item in ITEMS if item not in left], testbed)
+    return ours, [item for item in ITEMS if item not in left]
+
+
+def hear(session, item, status=Status.PASS):
+    """An item ends with a verdict in each metric."""
+    port = item.nodeid.split("|")[1].rstrip("]")
+    error = "the switch went away" if status is Status.ERROR else None
+    checks = [] if error else [Check("resumed", LOSSLESS, status, "all frames", 7, f"{DEVICE} {port}")]
+    made = [PortVerdict(DEVICE, port, None, metric, checks, error) for metric in (LOSSLESS, LOSSY)]
+    session.heard(item.nodeid, Outcome(PORT, made, {}))
+
+
+def test_what_was_not_measured_is_left_for_the_next_part_of_the_run(tmp_path):
+    """It has no record, and the run is no PASS; the next part measures it, and replaces what was ERROR."""
+    first, items = begin(tmp_path)
+    hear(first, items[0])
+    hear(first, items[1], Status.ERROR)
+    first.gone("no route to host")
+    assert not first.finish(), "a run with ports that were not measured passed"
+    second, items = begin(tmp_path, resume=True)
+    assert [item.nodeid for item in items] == [item.nodeid for item in ITEMS[1:]], "items of the second part"
+    assert second.run_id == "run-1" and any("not again: Ethernet0" in note for note in second.notes), second.notes
+    for item in items:
+        hear(second, item)
+    assert second.finish(), second.listener.results()
+    records = [json.loads(line) for line in (tmp_path / "records.jsonl").read_text().splitlines()]
+    replaced = {record["replaces"] for record in records}
+    counting = [(record["port_id"], record["metric_name"]) for record in records if record["record_id"] not in replaced]
+    assert sorted(counting) == [(port, metric) for port in sorted(PORTS) for metric in (LOSSLESS, LOSSY)], counting
+    third, items = begin(tmp_path, resume=True)
+    assert not items and third.finish(), "everything was measured"
+
+
+def test_a_run_on_another_testbed_is_refused(tmp_path):
+    """In one sentence."""
+    first, items = begin(tmp_path)
+    hear(first, items[0])
+    with pytest.raises(QualificationError, match="is of a run on testbed lab, not on other"):
+        begin(tmp_path, resume=True, testbed="other")
+
+
+def test_ports_that_cannot_be_measured_are_refused_each_with_its_reason():
+    """Down, at another speed, without QoS: the others are planned, with each other."""
+    lab = SweptLab()
+    world = next(iter(lab.worlds.values()))
+    world.down = ("Ethernet4",)
+    del world.config_db["PORT_QOS_MAP"]["Ethernet68"]
+    plan = lab.plan()
+    assert {"Ethernet4", "Ethernet68"} <= set(plan.refused), plan.refused
+    assert "Ethernet4 is down (admin up, oper down)" in plan.refused["Ethernet4"], plan.refused
+    assert all(reason.count("\n") == 0 for reason in plan.refused.values()), plan.refused
+    assert {*plan.plans, *plan.refused} == set(PORTS), "a port is lost"
+    lines = sweep_lines(plan, None, plan.ports)
+    assert sum(line.startswith("  not measured: ") for line in lines) == len(plan.refused), lines
+
+
+def test_a_sweep_of_refused_ports_alone_measures_nothing():
+    """The items have their reasons; nothing breaks."""
+    lab, ours = SweptLab(), Session("run-1", None)
+    next(iter(lab.worlds.values())).down = PORTS
+    ours.sweep, ours.sweep_of = lab.plan(), list(PORTS)
+    assert not ours.sweep.plans and set(ours.sweep.refused) == set(PORTS), ours.sweep.refused
+    assert make_sweeper(ours, Dut(lab.host), lab.api, lab.clock) is not None, "no sweeper"
