@@ -14,6 +14,12 @@ IP      ?= 4
 CHANGE_CONFIG ?=
 SAME_GENERATOR ?=
 SONIC_MGMT ?=
+CONCURRENCY ?=
+RESUME  ?=
+SHARD   ?=
+PORTS   ?=
+PORTS_ONLY ?=
+JOB     ?=
 CASES   ?= 2000
 SEED    ?= 0
 
@@ -22,7 +28,7 @@ export ANSIBLE_HOME := $(CURDIR)/.ansible
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help pfctest qualify restore overlay test differential lint bench docs-images clean
+.PHONY: help pfctest qualify sweep restore overlay test differential lint bench docs-images clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -61,6 +67,13 @@ qualify: $(VENV)/.installed  ## qualify a switch: TESTBED=, PORT=, SCENARIO=, SE
 	    $(if $(TESTBED_FILE),--testbed-file '$(TESTBED_FILE)') $(if $(FAULT),--fault '$(FAULT)') $(if $(DEPLOY),--deploy) \
 	    $(if $(SCENARIO),--scenario '$(SCENARIO)') $(if $(SET),--set '$(SET)') --ip-version '$(IP)' \
 	    $(if $(CHANGE_CONFIG),--change-config) $(if $(SAME_GENERATOR),--same-generator)
+
+sweep: $(VENV)/.installed  ## sweep every port: TESTBED=a,b, CONCURRENCY=max, PORTS=, FAULT=, SHARD=1/2, JOB=, DEPLOY=1; RESUME=JOB goes on
+	@$(BIN)/python scripts/sweep.py $(if $(SHARD),--shard '$(SHARD)') $(if $(RESUME),--resume '$(RESUME)',\
+	    --testbed '$(TESTBED)' --ip-version '$(IP)' $(if $(TESTBED_FILE),--testbed-file '$(TESTBED_FILE)') \
+	    $(if $(CONCURRENCY),--concurrency '$(CONCURRENCY)') $(if $(PORTS),--ports '$(PORTS)') \
+	    $(if $(PORTS_ONLY),--ports-only) $(if $(FAULT),--fault '$(FAULT)') $(if $(JOB),--job '$(JOB)') \
+	    $(if $(DEPLOY),--deploy) $(if $(SAME_GENERATOR),--same-generator))
 
 restore: $(VENV)/.installed  ## stop the traffic of a testbed and put its switches back after a run that died: TESTBED=, FORCE=1
 	@$(BIN)/python scripts/restore.py '$(TESTBED)' $(if $(TESTBED_FILE),--testbed-file '$(TESTBED_FILE)') \

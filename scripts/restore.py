@@ -20,8 +20,8 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from scripts.qualify import (  # noqa: E402  (the path has to be there first)
-    ANSIBLE, BIN, NOT_PASS, PASS, REFUSED, Refusal, Testbed, environment, hardware_testbed, read_entry)
+from scripts.testbeds import (  # noqa: E402  (the path has to be there first)
+    BIN, TESTBED_FILE, Refusal, Testbed, environment, hardware_testbed, read_entry)
 from tests.common.errors import LabError  # noqa: E402
 from tests.common.pfc.errors import QualificationError  # noqa: E402
 from tests.common.pfc.journal import Journal  # noqa: E402
@@ -32,6 +32,7 @@ from tests.common.pfc.traffic import Generator  # noqa: E402
 from tests.common.snappi_tests.snappi_fixtures import open_api  # noqa: E402
 from tests.common.standalone import StandaloneLab, lab_of  # noqa: E402
 
+PASS, NOT_PASS, REFUSED = 0, 1, 2
 QUIETLY = ("-qq", "-s", "--no-header", "--no-summary", "--assert", "plain", "-p", "no:cacheprovider", "-o",
            "log_cli=false")
 
@@ -139,7 +140,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="pfc-restore", description=__doc__.split("\n\n")[0] if __doc__ else None)
     parser.add_argument("testbed", metavar="TESTBED", help="testbed to restore")
-    parser.add_argument("--testbed-file", default=str(ANSIBLE / "testbed.yaml"), metavar="FILE",
+    parser.add_argument("--testbed-file", default=str(TESTBED_FILE), metavar="FILE",
                         help="testbed file (default: ansible/testbed.yaml)")
     parser.add_argument("--inventory", metavar="FILE",
                         help="inventory (default: the entry's own; that of a virtual testbed as it is running)")

@@ -48,13 +48,11 @@ def test_refusals(tmp_path: Path, arguments: list[str], testbeds: str | None, se
 
 
 def test_what_outlives_its_step_is_ended() -> None:
-    body = (f"import importlib.util, subprocess, sys\n"
-            f"spec = importlib.util.spec_from_file_location('qualify', {str(SCRIPT)!r})\n"
-            f"qualify = importlib.util.module_from_spec(spec)\n"
-            f"sys.modules['qualify'] = qualify\n"
-            f"spec.loader.exec_module(qualify)\n"
-            f"qualify.adopt_orphans()\n"
-            f"subprocess.run(['sh', '-c', 'sleep 600 & echo $!'], check=True)\n"
-            f"qualify.end_orphans()\n")
-    ended = subprocess.run([sys.executable, "-c", body], stdout=subprocess.PIPE, text=True, check=True, timeout=60)
+    body = ("import subprocess\n"
+            "from scripts.testbeds import adopt_orphans, end_orphans\n"
+            "adopt_orphans()\n"
+            "subprocess.run(['sh', '-c', 'sleep 600 & echo $!'], check=True)\n"
+            "end_orphans()\n")
+    ended = subprocess.run([sys.executable, "-c", body], cwd=SCRIPT.parent.parent, stdout=subprocess.PIPE, text=True,
+                           check=True, timeout=60)
     assert not Path("/proc", ended.stdout.strip()).exists()

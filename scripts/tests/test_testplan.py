@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from tests.common.pfc.case import PlanCase
-from tests.common.pfc.cases import PLAN, PROCEDURES, targets
+from tests.common.pfc.cases import PLAN, PROCEDURES, SWEEPS, targets
 from tests.common.pfc.dut import Dut
-from tests.common.pfc.families import pauses
+from tests.common.pfc.families import full_load, pauses, sweep
 from tests.common.pfc.plan import plan_port
 from tests.common.pfc.run import Qualifier
 from tests.common.pfc.verdict import Status
@@ -18,6 +18,9 @@ from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAGES = ROOT / "docs/testplan"
 SUITE = ROOT / "tests/snappi_tests/pfc/qualification"
+ALL = (*PLAN, *SWEEPS)
+SWEPT_BY = {case: next(family.__name__ for family in (sweep, full_load) if case in vars(family).values())
+            for case in SWEEPS}
 PAUSES = [case for case in PLAN if case.family == "PFC"]  # other families' checks are compared on a virtual testbed
 ROW = re.compile(r"^\| \[([A-Z0-9-]+)\]\(([a-z0-9-]+\.md)\) \| [^|]+ \| `([a-z_]+\.py)::([a-z_]+)` \|$", re.MULTILINE)
 
@@ -49,17 +52,17 @@ def written() -> dict[str, tuple[str, str]]:
 
 
 def test_every_test_case_has_a_page_and_a_test() -> None:
-    assert list(documented()) == [case.plan_id for case in PLAN]
+    assert list(documented()) == [case.plan_id for case in ALL]
     assert {plan_id: row[1:] for plan_id, row in documented().items()} == written()
     pages = {path.name for path in PAGES.glob("*.md")} - {"README.md"}
     assert pages == {row[0] for row in documented().values()}
 
 
-@pytest.mark.parametrize("case", PLAN, ids=lambda case: case.plan_id)
+@pytest.mark.parametrize("case", ALL, ids=lambda case: case.plan_id)
 def test_a_page_names_its_case_and_where_it_is(case: PlanCase) -> None:
     """A page is about one case, `# PFC-1: ...`, or about a family of them with a table, `# TIME: ...`."""
     text = (PAGES / documented()[case.plan_id][0]).read_text(encoding="utf-8")
-    module = importlib.import_module(PROCEDURES[case].carry_out.__module__)
+    module = importlib.import_module(PROCEDURES[case].carry_out.__module__ if case in PROCEDURES else SWEPT_BY[case])
     file = Path(str(module.__file__)).relative_to(ROOT)
     assert text.startswith((f"# {case.plan_id}: ", f"# {case.family}: ")), text[:40]
     assert f"`{file}`" in text and f"`{case.name}`" in text
@@ -102,7 +105,7 @@ def test_what_upstream_covers_names_test_cases_that_there_are_and_counts_right()
         four = re.findall(r"^\| [^|]+ \| [^|]+ \| ([^|]+) \| .*\|$", part.replace("\\|", "/"), re.MULTILINE)
         rows[kind] += [here for here in four if re.match(r"open$|out$|[A-Z0-9]+-\d", here)]
     named = {one for kind in rows.values() for here in kind for one in re.findall(r"[A-Z0-9]+-\d+", here)}
-    assert named <= {case.plan_id for case in PLAN}, named - {case.plan_id for case in PLAN}
+    assert named <= {case.plan_id for case in ALL}, named - {case.plan_id for case in ALL}
     for label, pattern in (("covered by a plan id", r"[A-Z0-9]+-\d"), ("open", "open"), ("out", "out"), ("all", "")):
         counts = [sum(re.match(pattern, here) is not None for here in kind) for kind in rows.values()]
         assert f"| {label} | {counts[0]} | {counts[1]} | {sum(counts)} |" in text, (label, counts)

@@ -1,0 +1,134 @@
+"""Sweeps the ports of one or several testbeds: each by a process of its own, several at the same time.
+
+A virtual testbed is brought up, deployed and taken down; hardware is used as it stands and deployed only with
+--deploy. A job that was ended, or whose machine went down, goes on with --resume. docs/sweep.md
+Exit status: 0 every port PASS, 1 some FAIL, 2 no FAIL but some ERROR (a port without a verdict is), 3 refused.
+"""
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from scripts.sweeping.job import Job, create, held, load  # noqa: E402  (the path has to be there first)
+from scripts.sweeping.orders import new_job  # noqa: E402
+from scripts.sweeping.progress import Progress  # noqa: E402
+from scripts.sweeping.summary import REFUSED, exit_status, summary  # noqa: E402
+from scripts.sweeping.watch import Part, Stop, watch  # noqa: E402
+from scripts.testbeds import ROOT, TESTBED_FILE, Refusal, adopt_orphans, end_orphans, environment, shown  # noqa: E402
+from tests.common.pfc.ports import summary as some  # noqa: E402
+from virtual_testbed.faults import absolute  # noqa: E402
+
+
+class Parser(argparse.ArgumentParser):
+    """Ends with this command's own status for what it refuses."""
+
+    def error(self, message: str) -> NoReturn:
+        """One sentence."""
+        raise Refusal(message)
+
+
+def parser() -> Parser:
+    """The command line."""
+    made = Parser(prog="pfc-sweep", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
+                  allow_abbrev=False)
+    made.add_argument("--testbed", action="append", metavar="NAMES",
+                      help="testbeds, with commas between them; may be repeated (default: vtb-t0)")
+    made.add_argument("--testbed-file", metavar="FILE", help=f"testbed file (default: {shown(TESTBED_FILE)})")
+    made.add_argument("--shard", default="", metavar="I/N",
+                      help="only the i-th of n parts of the testbeds, for several machines")
+    made.add_argument("--concurrency", metavar="N",
+                      help="ports of a testbed that are measured at once, or max (default: 1)")
+    made.add_argument("--ports", metavar="PORTS",
+                      help="only these ports, with commas between them; no stress after them (default: all)")
+    made.add_argument("--ports-only", action="store_true", help="leave out the stress after the sweep")
+    made.add_argument("--fault", action="append", metavar="FAULT", type=absolute,
+                      help="break the virtual switches, for instance pause-ignored@Ethernet8; may be repeated")
+    made.add_argument("--ip-version", choices=["4", "6"], help="of the data (default: 4)")
+    made.add_argument("--same-generator", action="store_true",
+                      help="data may also enter by a port on the port under test's own traffic generator")
+    made.add_argument("--deploy", action="store_true", help="deploy hardware testbeds too (virtual ones always are)")
+    made.add_argument("--job", metavar="ID", help="id of a new job (default: from time and process)")
+    made.add_argument("--resume", metavar="JOB", help="go on with what is left of a job, as it was told to be done")
+    made.add_argument("--at-once", type=int, metavar="N", help="testbeds at the same time (default: all)")
+    made.add_argument("--results", default=str(ROOT / "results"), metavar="DIR",
+                      help="folder of results (default: results)")
+    return made
+
+
+WITH_RESUME = ("resume", "results", "shard", "at_once")
+
+
+def job_of(options: argparse.Namespace) -> Job:
+    """The job that is meant, a new one or an earlier one.
+
+    Raises:
+        Refusal: it cannot be carried out.
+    """
+    if options.at_once is not None and options.at_once < 1:
+        raise Refusal(f"--at-once is {options.at_once}, it takes a number from 1 on")
+    if options.resume is None:
+        job = new_job(options)
+        create(job)
+        return job
+    others = [f"--{name.replace('_', '-')}" for name, value in vars(options).items() if value and
+              name not in WITH_RESUME]
+    if others:
+        raise Refusal(f"--resume goes on with a job as it was told to be done: leave out {', '.join(others)}")
+    return load(Path(options.results).resolve(), options.resume, options.shard)
+
+
+def carry_out(job: Job, at_once: int | None, stop: Stop) -> int:
+    """Sweeps what is left of a job; returns the exit status."""
+    with held(job):
+        parts = [Part(job, testbed) for testbed in job.testbeds]
+        for part in parts:
+            announce(part)
+        left = [part for part in parts if not part.is_finished]
+        if not left:
+            raise Refusal(f"nothing to do: job '{job.job_id}' has a verdict of each port of {', '.join(job.testbeds)}")
+        print(f"job {job.job_id}: {', '.join(part.testbed for part in left)}; {shown(job.folder)}", flush=True)
+        columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+        watch(left, at_once or len(left), stop, Progress(left, sys.stdout, columns).tell)
+    status = exit_status(parts)
+    print(summary(parts))
+    print(f"verdicts, evidence and logs: {shown(job.folder)}")
+    if any(not part.is_finished for part in parts):
+        shard = f" --shard {job.shard}" if job.shard else ""
+        print(f"what has no verdict, or is ERROR, can be measured again: --resume {job.job_id}{shard}")
+    sys.stdout.flush()
+    return status
+
+
+def announce(part: Part) -> None:
+    """What was measured before, and is not again."""
+    if part.before:
+        ports = some([port for _, port in part.before])
+        print(f"{part.testbed}: {len(part.before)} of {len(part.tally.places)} ports were measured before, not again:"
+              f" {ports}", flush=True)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Entry point: one sentence and status 3 for a refusal, no traceback."""
+    stop = Stop()
+    stop.catch()
+    adopt_orphans()
+    try:
+        options = parser().parse_args(arguments)
+        job = job_of(options)
+        environment(Path(job.results))
+        return carry_out(job, options.at_once, stop)
+    except (Refusal, OSError) as refusal:
+        print(f"error: {refusal}", file=sys.stderr)
+        return REFUSED
+    finally:
+        end_orphans()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,183 @@
+"""A job: the testbeds that one command sweeps and what it was told, kept in the job's folder so that it can go on."""
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from scripts.testbeds import Refusal, shown
+
+SCHEMA = 1
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+LONGEST_NAME = 80  # of a job: with a testbed's name it still is a run id that the report takes, and a folder's name
+SHARD = re.compile(r"([1-9]\d*)/([1-9]\d*)", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a command was told.
+
+    Attributes:
+        job_id: joins the runs of all its testbeds.
+        results: folder of results; the job's own is in it.
+        testbeds: names, sorted; those of this shard.
+        testbed_file: where their entries are.
+        shard: `1/3`, or empty.
+        concurrency: ports measured at once, a number or `max`.
+        ports: ports to sweep, with commas between them; empty: all.
+        faults: of the virtual testbeds.
+        ip_version: of the data.
+        deploy: whether hardware is deployed too.
+        same_generator: whether data may enter by a port on the port under test's own traffic generator.
+        ports_only: whether the stress after the sweep is left out.
+    """
+
+    job_id: str
+    results: str
+    testbeds: tuple[str, ...]
+    testbed_file: str
+    shard: str = ""
+    concurrency: str = "1"
+    ports: str = ""
+    faults: tuple[str, ...] = ()
+    ip_version: str = "4"
+    deploy: bool = False
+    same_generator: bool = False
+    ports_only: bool = False
+
+    @property
+    def folder(self) -> Path:
+        """The job's folder: one in it for each testbed."""
+        return Path(self.results) / self.job_id
+
+    @property
+    def path(self) -> Path:
+        """The file that says what the job is."""
+        return job_path(Path(self.results), self.job_id, self.shard)
+
+    def folder_of(self, testbed: str) -> Path:
+        """Records and logs of a testbed."""
+        return self.folder / testbed
+
+    def run_id_of(self, testbed: str) -> str:
+        """The run on a testbed."""
+        return f"{self.job_id}-{testbed}"
+
+
+def job_path(results: Path, job_id: str, shard: str) -> Path:
+    """The file of a job; each shard has its own, for machines that share the folder."""
+    return results / job_id / (f"job-{shard.replace('/', '-of-')}.json" if shard else "job.json")
+
+
+def check_name(name: str, what: str) -> str:
+    """Returns a name that becomes part of a path.
+
+    Raises:
+        Refusal: it cannot.
+    """
+    if not NAME.fullmatch(name) or len(name) > LONGEST_NAME:
+        raise Refusal(f"{what} {name!r} cannot be a folder's name: expected up to {LONGEST_NAME} letters, digits and"
+                      " any of _.- after the first")
+    return name
+
+
+def parse_shard(text: str) -> tuple[int, int]:
+    """`2/3` is the second of three.
+
+    Raises:
+        Refusal: it is no such thing.
+    """
+    found = SHARD.fullmatch(text)
+    if found is None or int(found[1]) > int(found[2]):
+        raise Refusal(f"--shard is {text!r}, it takes i/n, the i-th of n parts, i from 1 to n")
+    return int(found[1]), int(found[2])
+
+
+def shard_of(testbeds: Sequence[str], shard: str) -> tuple[str, ...]:
+    """Every n-th testbed of the sorted list, each once; all of them without a shard.
+
+    Raises:
+        Refusal: none is left, or the shard is none.
+    """
+    ordered = sorted(set(testbeds))
+    if not shard:
+        return tuple(ordered)
+    place, number = parse_shard(shard)
+    mine = tuple(ordered[place - 1::number])
+    if not mine:
+        raise Refusal(f"nothing to do: --shard {shard} of {len(ordered)} testbeds ({', '.join(ordered)}) has none")
+    return mine
+
+
+def create(job: Job) -> None:
+    """Makes the job's folder and writes what it is, durably.
+
+    Raises:
+        Refusal: there is such a job already.
+    """
+    job.folder.mkdir(parents=True, exist_ok=True)
+    document = {"schema": SCHEMA, **asdict(job)}
+    del document["results"]  # the folder may be moved
+    try:
+        with job.path.open("x", encoding="utf-8") as file:
+            file.write(json.dumps(document, indent=1) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+    except FileExistsError:
+        raise Refusal(f"job '{job.job_id}' is there already ({shown(job.path)}): --resume {job.job_id} goes on with"
+                      " it, another --job begins anew") from None
+
+
+def load(results: Path, job_id: str, shard: str) -> Job:
+    """The job that an earlier command began.
+
+    Raises:
+        Refusal: there is none, or its file is not one of this version.
+    """
+    path = job_path(results, check_name(job_id, "job"), shard)
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        return _job(document, results)
+    except FileNotFoundError:
+        raise Refusal(f"nothing to resume: {shown(path)} is not there; {_there_are(results, job_id)}") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise Refusal(f"{shown(path)} says of no job of this version what it is: {error!r}") from error
+
+
+@contextlib.contextmanager
+def held(job: Job) -> Iterator[None]:
+    """No other command runs the same job on this machine meanwhile.
+
+    Raises:
+        Refusal: one does.
+    """
+    with job.path.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Refusal(f"job '{job.job_id}' is being run by another pfc-sweep; wait for its end") from None
+        yield
+
+
+def _job(document: Any, results: Path) -> Job:
+    if document["schema"] != SCHEMA:
+        raise ValueError(f"schema {document['schema']!r}, expected {SCHEMA}")
+    known = {field.name: document[field.name] for field in fields(Job) if field.name != "results"}
+    known["testbeds"], known["faults"] = tuple(document["testbeds"]), tuple(document["faults"])
+    return Job(results=str(results), **known)
+
+
+def _there_are(results: Path, job_id: str) -> str:
+    """Which jobs, or shards of the job, can be resumed."""
+    files = results.glob(f"{job_id}/job-*.json")
+    shards = sorted(path.stem.removeprefix("job-").replace("-of-", "/") for path in files)
+    if shards:
+        return f"that job has --shard {', '.join(shards)}"
+    jobs = sorted({path.parent.name for path in results.glob("*/job*.json")})
+    return f"{shown(results)} has {'the jobs ' + ', '.join(jobs[-5:]) if jobs else 'no job'}"

@@ -1,0 +1,180 @@
+"""One testbed of a job, in a process of its own: brought up where it is virtual, deployed, swept, taken down.
+
+`part.json` in its folder says how that ended; it is not there while it lasts, nor if the process was killed.
+"""
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import re
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from scripts.sweeping.job import Job, load
+from scripts.sweeping.orders import faults_of
+from scripts.testbeds import (
+    ROOT,
+    Refusal,
+    Testbed,
+    adopt_orphans,
+    catch_signals,
+    deploy,
+    end_orphans,
+    environment,
+    hardware_testbed,
+    read_entry,
+    run,
+    shown,
+    step,
+    virtual_testbed,
+)
+
+SUITE = "snappi_tests/pfc/qualification"
+SWEEP, STRESS = "test_port_sweep.py", "test_full_load.py"
+PART_FILE, LOG, PYTEST_LOG, DEPLOY_LOG = "part.json", "part.log", "pytest.log", "deploy.log"
+MEASURING = "sweep"
+TRIES = 3  # processes that are killed, one after another: then something is wrong that another one does not mend
+ALL_RAN = (0, 1)  # pytest: each item was run
+USAGE = 4  # pytest: refused
+REASON = re.compile(r"^(?:ERROR: |!+ .*Exit: error: |error: )(.+?)(?: !+)?$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a part ended.
+
+    Attributes:
+        pytest: exit status of pytest, negative where a signal killed it; None: it was not started.
+        cause: why not everything was measured, in one sentence; empty: everything was.
+        refused: whether what it was told cannot be done.
+    """
+
+    pytest: int | None
+    cause: str = ""
+    refused: bool = False
+
+
+def read_ended(folder: Path) -> Ended | None:
+    """How the part of a folder ended; None: it did not, or nobody knows."""
+    try:
+        return Ended(**json.loads((folder / PART_FILE).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def carry_out(job: Job, testbed: str) -> Ended:
+    """Sweeps a testbed, from bringing it up to taking it down.
+
+    Raises:
+        KeyboardInterrupt: a signal asked for the end; everything is taken down.
+    """
+    folder = job.folder_of(testbed)
+    try:
+        entry = read_entry(testbed, Path(job.testbed_file))
+        with contextlib.ExitStack() as stack:
+            found = _found(stack, job, testbed, entry)
+            ended = _swept(job, found, bool(entry.get("virtual") or job.deploy))
+            step("clean-up")
+        return ended
+    except (Refusal, OSError) as refusal:
+        said = REASON.findall((folder / LOG).read_text(encoding="utf-8", errors="replace"))
+        return Ended(None, "; ".join([str(refusal), *said[-1:]]), refused=True)
+
+
+def _swept(job: Job, testbed: Testbed, is_deployed: bool) -> Ended:
+    """Deploys a testbed that is up, where that is asked for, and sweeps it."""
+    folder = job.folder_of(testbed.name)
+    try:
+        if is_deployed:
+            step("deployment")
+            deploy(testbed, folder / DEPLOY_LOG)
+    except Refusal as refusal:
+        return Ended(None, str(refusal))
+    step(MEASURING)
+    return how_it_ended(measure(job, testbed), folder)
+
+
+def _found(stack: contextlib.ExitStack, job: Job, name: str, entry: Mapping[str, Any]) -> Testbed:
+    """The testbed with its endpoints; a virtual one is there until the stack ends."""
+    if not entry.get("virtual"):
+        return hardware_testbed(name, entry, Path(job.testbed_file))
+    step("bring-up")
+    return stack.enter_context(virtual_testbed(name, Path(job.testbed_file), faults_of(job.faults, entry)))
+
+
+def measure(job: Job, testbed: Testbed) -> int:
+    """Runs the suite, and goes on with it where a signal killed it; returns pytest's exit status."""
+    folder, status = job.folder_of(testbed.name), 0
+    for _ in range(TRIES):
+        with (folder / PYTEST_LOG).open("a", encoding="utf-8") as log:
+            status = run(command(job, testbed), ROOT / "tests", log)
+        if status >= 0:
+            break
+        print(f"pytest was killed by {signal.Signals(-status).name}", flush=True)
+    return status
+
+
+def command(job: Job, testbed: Testbed) -> list[str]:
+    """pytest, for the sweep of a testbed, or for what an earlier one left of it."""
+    folder = job.folder_of(testbed.name)
+    parts = [SWEEP] if job.ports or job.ports_only else [SWEEP, STRESS]
+    modules = [f"{SUITE}/{part}" for part in parts if (ROOT / "tests" / SUITE / part).is_file()]
+    earlier = (folder / "records.jsonl").is_file()
+    return [
+        sys.executable, "-m", "pytest", "-c", "pytest.ini", *modules, "--testbed", testbed.name,
+        "--testbed_file", str(testbed.testbed_file), "--inventory", str(testbed.inventory), "--host-pattern", "all",
+        "--pfc-resume" if earlier else "--pfc-results", str(folder), "--pfc-run-id", job.run_id_of(testbed.name),
+        "--pfc-job-id", job.job_id, "--pfc-concurrency", job.concurrency, "--pfc-ip-version", job.ip_version,
+        *([f"--pfc-ports={job.ports}"] if job.ports else []), *(["--pfc-same-generator"] if job.same_generator else []),
+        f"--junit-xml={folder / 'junit.xml'}", "--log-cli-level=WARNING"]
+
+
+def how_it_ended(status: int, folder: Path) -> Ended:
+    """What an exit status of pytest means; what was printed says why it refused."""
+    log = folder / PYTEST_LOG
+    if status in ALL_RAN:
+        return Ended(status)
+    if status < 0:
+        return Ended(status, f"pytest was killed by {signal.Signals(-status).name}, {TRIES} times ({shown(log)})")
+    text = log.read_text(encoding="utf-8", errors="replace").rpartition("test session starts")[2]
+    reasons = REASON.findall(text)
+    notes = re.findall(r"^note: the run ends here, .+ goes on with it: (.+)$", text, re.MULTILINE)
+    why = (reasons or notes or [f"pytest ended with status {status} ({shown(log)})"])[-1]
+    return Ended(status, why, refused=status == USAGE)
+
+
+def write_ended(ended: Ended, folder: Path) -> None:
+    """Keeps how it ended: the old text or the new one, whole."""
+    new = folder / f".{PART_FILE}"
+    new.write_text(json.dumps(asdict(ended)) + "\n", encoding="utf-8")
+    new.replace(folder / PART_FILE)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The process of a part; its exit status says nothing, `part.json` does."""
+    parser = argparse.ArgumentParser(prog="sweep part")
+    for name in ("results", "job", "shard", "testbed"):
+        parser.add_argument(name)
+    options = parser.parse_args(arguments)
+    catch_signals()
+    adopt_orphans()
+    job = load(Path(options.results), options.job, options.shard)
+    environment(Path(options.results))
+    folder = job.folder_of(options.testbed)
+    try:
+        ended = carry_out(job, options.testbed)
+    except KeyboardInterrupt:
+        ended = Ended(None, "interrupted")
+    finally:
+        end_orphans()
+    write_ended(ended, folder)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,169 @@
+"""Starts the parts of a job, several at the same time, watches what they write, and ends them."""
+from __future__ import annotations
+
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from scripts.sweeping.job import Job
+from scripts.sweeping.part import LOG, MEASURING, PART_FILE, Ended, read_ended
+from scripts.sweeping.tally import Place, Tally
+from scripts.testbeds import CLEAN_UP_SECONDS, ROOT, interrupt_with_parent
+from tests.common.pfc.verdict import Status, combine
+
+POLL_S = 1.0
+ENDING_S = 2 * CLEAN_UP_SECONDS  # pytest puts the switch back, then the testbed is taken down
+
+
+class Part:
+    """One testbed of a job, and what is known of it."""
+
+    def __init__(self, job: Job, testbed: str) -> None:
+        """Not started; what an earlier command left in its folder is read."""
+        self.testbed = testbed
+        self.folder = job.folder_of(testbed)
+        self.tally = Tally(self.folder)
+        self.tally.read()
+        self.ended = read_ended(self.folder)
+        if not self.is_finished:
+            self.tally.forget_errors()
+        self.before: list[Place] = self.tally.done
+        self.began: float | None = None
+        self.measuring_since: float | None = None
+        self.seconds = 0.0
+        self._job = job
+        self._child: subprocess.Popen[bytes] | None = None
+        self._asked_to_end: float | None = None
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether nothing is left to measure."""
+        said = self.ended is not None and not self.ended.cause
+        known = said and not self.tally.problem and bool(self.tally.places)
+        statuses = [self.tally.verdict(place) for place in self.tally.places]
+        passed = self.ended is not None and self.ended.pytest == 0
+        return known and Status.ERROR not in statuses and (passed or Status.FAIL in statuses)
+
+    def start(self) -> int:
+        """Starts its process; returns a file descriptor that is readable when that ends."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / PART_FILE).unlink(missing_ok=True)
+        self.ended, self.began = None, time.monotonic()
+        arguments = [str(Path(self._job.results)), self._job.job_id, self._job.shard, self.testbed]
+        with (self.folder / LOG).open("wb") as log:
+            self._child = subprocess.Popen(
+                [sys.executable, "-m", "scripts.sweeping.part", *arguments], cwd=ROOT, stdin=subprocess.DEVNULL,
+                stdout=log, stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=interrupt_with_parent)
+        return os.pidfd_open(self._child.pid)
+
+    def look(self) -> list[Place]:
+        """Takes in what its process wrote and whether it ended; returns ports with a new verdict."""
+        assert self._child is not None and self.began is not None, f"{self.testbed} was not started"
+        has_ended = self._child.poll() is not None
+        self.seconds = time.monotonic() - self.began
+        if self.measuring_since is None and self.step == MEASURING:
+            self.measuring_since = time.monotonic()
+        if has_ended:
+            self.ended = read_ended(self.folder) or Ended(None, f"its process ended early: {self._last_words()}")
+        return self.tally.read()
+
+    def end(self) -> None:
+        """Asks its process to end, once: the switch is put back. One that does not within a while is killed."""
+        assert self._child is not None, f"{self.testbed} was not started"
+        if self._asked_to_end is None:
+            self._asked_to_end = time.monotonic()
+            self._child.send_signal(signal.SIGINT)
+        elif time.monotonic() - self._asked_to_end > ENDING_S:
+            self._child.kill()
+
+    @property
+    def step(self) -> str:
+        """What it is doing."""
+        steps = [line[3:] for line in self._log() if line.startswith("== ")]
+        return steps[-1] if steps else "start"
+
+    @property
+    def status(self) -> Status:
+        """Its verdict: of all ports together; ERROR if it did not come to its end."""
+        statuses = [self.tally.verdict(place) for place in self.tally.places]
+        return combine([*statuses, Status.ERROR] if self.cause else statuses)
+
+    @property
+    def cause(self) -> str:
+        """Why it says less than it should; empty: it does not."""
+        if self.ended is None:
+            return "not started"
+        statuses = {self.tally.verdict(place) for place in self.tally.places}
+        if self.ended.cause or self.tally.problem:
+            return self.ended.cause or self.tally.problem
+        if not statuses:
+            return f"no port was measured ({self.folder / 'pytest.log'})"
+        if statuses == {Status.PASS} and self.ended.pytest != 0:
+            return f"every port is PASS, but not the session: {self.folder / 'pytest.log'} says why"
+        return ""
+
+    def _log(self) -> list[str]:
+        try:
+            return (self.folder / LOG).read_text(encoding="utf-8", errors="replace").splitlines()
+        except OSError:
+            return []
+
+    def _last_words(self) -> str:
+        return (self._log() or ["it said nothing"])[-1]
+
+
+class Stop:
+    """Whether a signal asked for the end."""
+
+    def __init__(self) -> None:
+        """No signal is caught yet."""
+        self.asked = False
+        self._woken, self._wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+
+    def fileno(self) -> int:
+        """Is readable once a signal came, so that nobody who waits for a part sleeps over it."""
+        return self._woken
+
+    def catch(self) -> None:
+        """Ctrl-C and the like ask for the end; a terminal that is closed too, unless `nohup` was said."""
+        for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if signum != signal.SIGHUP or signal.getsignal(signum) != signal.SIG_IGN:
+                signal.signal(signum, self._ask)
+
+    def _ask(self, signum: int, frame: object) -> None:
+        if not self.asked:
+            os.write(self._wake, b"!")
+        self.asked = True
+
+
+def watch(parts: Sequence[Part], at_once: int, stop: Stop, tell: Callable[[Part, list[Place]], None]) -> None:
+    """Carries out parts, so many at the same time; returns when all have ended.
+
+    Args:
+        parts: none is started yet.
+        at_once: the limit.
+        stop: when that is asked for, those that run are ended and the others are not started.
+        tell: is called for each part that runs, about once a second, with the ports that have a new verdict.
+    """
+    waiting, running = list(parts), dict[Part, int]()
+    with selectors.DefaultSelector() as selector:
+        selector.register(stop, selectors.EVENT_READ)
+        while running or (waiting and not stop.asked):
+            while waiting and len(running) < at_once and not stop.asked:
+                part = waiting.pop(0)
+                running[part] = part.start()
+                selector.register(running[part], selectors.EVENT_READ)
+            if stop in [key.fileobj for key, _ in selector.select(POLL_S)]:
+                selector.unregister(stop)
+            for part in list(running):
+                if stop.asked:
+                    part.end()
+                tell(part, part.look())
+                if part.ended is not None:
+                    selector.unregister(running[part])
+                    os.close(running.pop(part))

@@ -1,0 +1,185 @@
+"""What commands that measure a testbed share: which testbed is meant, a virtual one up and down, Ansible's deployment,
+child processes that are ended cleanly."""
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import yaml
+
+ROOT = Path(__file__).resolve().parent.parent
+BIN = Path(sys.executable).parent
+ANSIBLE = ROOT / "ansible"
+TESTBED_FILE = ANSIBLE / "testbed.yaml"
+ANSIBLE_REASON = re.compile(r"^\[ERROR\]: (?:Task failed: )?(?:(?:Module|Action) failed: )?(.+)$", re.MULTILINE)
+CLEAN_UP_SECONDS = 120
+ORPHANS_SECONDS = 2
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36  # linux/prctl.h
+
+
+class Refusal(Exception):
+    """The command cannot start; the text is one sentence for the user."""
+
+
+@dataclass(frozen=True)
+class Testbed:
+    """What the later steps need to know of a testbed: its name and the files that describe it with real endpoints."""
+
+    name: str
+    testbed_file: Path
+    inventory: Path
+
+
+def run(command: Sequence[str], cwd: Path, out: IO[str] | None = None) -> int:
+    """Run a child to its end and return its exit status.
+
+    The child has a session of its own, so that Ctrl-C reaches it once, through here: it is then given time to put back
+    what it changed on a switch. It is interrupted in the same way when this process is killed.
+    """
+    with subprocess.Popen(command, cwd=cwd, stdout=out, stderr=subprocess.STDOUT if out else None,
+                          start_new_session=True, preexec_fn=interrupt_with_parent) as child:
+        try:
+            return child.wait()
+        except KeyboardInterrupt:
+            child.send_signal(signal.SIGINT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(timeout=CLEAN_UP_SECONDS)
+            child.kill()
+            raise
+
+
+def interrupt_with_parent() -> None:
+    """Ask the kernel to interrupt this (child) process when its parent dies (`prctl(2)`)."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGINT)
+
+
+def adopt_orphans() -> None:
+    """Daemons that the steps start become children of this process, so that none outlives it unseen (`prctl(2)`)."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+
+def end_orphans() -> None:
+    """Wait for a short while until all that the steps started has ended, then end what has not."""
+    for signum in (0, signal.SIGTERM, signal.SIGKILL):
+        for pid in Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text(encoding="ascii").split():
+            os.kill(int(pid), signum)
+        deadline = time.monotonic() + ORPHANS_SECONDS
+        while time.monotonic() < deadline:
+            try:
+                if os.waitpid(-1, os.WNOHANG) == (0, 0):
+                    time.sleep(0.02)
+            except ChildProcessError:
+                return
+
+
+def read_entries(testbed_file: Path) -> dict[str, Mapping[str, Any]]:
+    """Return the entries of a testbed file by their names.
+
+    Raises:
+        Refusal: the file cannot be read, or is none.
+    """
+    try:
+        entries = yaml.safe_load(testbed_file.read_text(encoding="utf-8"))
+    except (OSError, yaml.YAMLError) as error:
+        raise Refusal(f"testbed file {testbed_file} cannot be read: {error}") from error
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise Refusal(f"testbed file {testbed_file} must hold a list of testbed entries")
+    return {str(entry.get("conf-name") or entry.get("name")): entry for entry in entries}
+
+
+def read_entry(name: str, testbed_file: Path) -> Mapping[str, Any]:
+    """Return the entry of `name` in a testbed file.
+
+    Raises:
+        Refusal: the file cannot be read, or has no such entry; the sentence lists the names that it has.
+    """
+    by_name = read_entries(testbed_file)
+    if name not in by_name:
+        raise Refusal(f"testbed '{name}' is not in {testbed_file}; it has {', '.join(sorted(by_name))}")
+    return by_name[name]
+
+
+def hardware_testbed(name: str, entry: Mapping[str, Any], testbed_file: Path) -> Testbed:
+    """The testbed of real switches: its inventory is the file `inv_name` beside the testbed file."""
+    inventory = testbed_file.parent / str(entry.get("inv_name", ""))
+    if not inventory.is_file():
+        raise Refusal(f"testbed '{name}': inv_name names the inventory {inventory}, which is not a file")
+    return Testbed(name, testbed_file, inventory)
+
+
+@contextlib.contextmanager
+def virtual_testbed(name: str, testbed_file: Path, faults: Sequence[str]) -> Iterator[Testbed]:
+    """Bring a virtual testbed up on the virtual clock, and take it down again whatever happens.
+
+    The supervisor watches this process and takes the testbed down by itself when it is killed.
+    """
+    command = [str(BIN / "virtual-testbed"), "up", name, "--clock", "virtual", "--json",
+               "--testbed-file", str(testbed_file), "--owner-pid", str(os.getpid())]
+    for fault in faults:
+        command += ["--fault", fault]
+    up = subprocess.run(command, stdout=subprocess.PIPE, text=True, cwd=ROOT, check=False)
+    if up.returncode:
+        raise Refusal(f"the virtual testbed '{name}' did not come up")
+    try:
+        runtime = json.loads(up.stdout)
+        yield Testbed(name, Path(runtime["testbed_file"]), Path(runtime["inventory"]))
+    finally:
+        subprocess.run([str(BIN / "virtual-testbed"), "down", name], stdout=subprocess.DEVNULL, cwd=ROOT, check=False)
+
+
+def deploy(testbed: Testbed, log: Path) -> None:
+    """Run the deploy playbook; its output goes to `log`.
+
+    Raises:
+        Refusal: it failed; the sentence has Ansible's reason.
+    """
+    command = [str(BIN / "ansible-playbook"), "-i", str(testbed.inventory), str(ANSIBLE / "deploy_testbed.yml"),
+               "-e", f"testbed_name={testbed.name}", "-e", f"testbed_file={testbed.testbed_file}"]
+    with log.open("w", encoding="utf-8") as out:
+        code = run(command, ANSIBLE, out)
+    if code:
+        text = log.read_text(encoding="utf-8")
+        reasons = list(dict.fromkeys(ANSIBLE_REASON.findall(text))) or text.strip().splitlines()[-1:]
+        raise Refusal(f"testbed '{testbed.name}' could not be deployed: {'; '.join(reasons)} "
+                      f"(Ansible's whole output: {shown(log)})")
+
+
+def environment(results_root: Path) -> None:
+    """What every step inherits: Ansible's configuration, and the reporting database unless the user named one."""
+    os.environ["PATH"] = f"{BIN}{os.pathsep}{os.environ.get('PATH', '')}"
+    os.environ["ANSIBLE_CONFIG"] = str(ANSIBLE / "ansible.cfg")
+    os.environ.setdefault("ANSIBLE_HOME", str(ROOT / ".ansible"))
+    os.environ.setdefault("PFC_REPORT_DB", f"sqlite:///{results_root / 'pfc.db'}")
+
+
+def step(text: str) -> None:
+    """Announce a step."""
+    print(f"== {text}", flush=True)
+
+
+def catch_signals() -> None:
+    """Every signal that ends a run ends it like Ctrl-C, so that everything is taken down."""
+    for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signum != signal.SIGHUP or signal.getsignal(signum) != signal.SIG_IGN:  # nohup means it
+            signal.signal(signum, end_by_exception)
+
+
+def end_by_exception(signum: int, frame: object) -> None:
+    """Ends a run like Ctrl-C."""
+    raise KeyboardInterrupt
+
+
+def shown(path: Path) -> str:
+    """A path for the user: short where it is in the clone."""
+    return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)

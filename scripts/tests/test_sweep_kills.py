@@ -1,0 +1,167 @@
+"""A sweep of which something is killed at a random moment goes on: its verdicts are those of an undisturbed one,
+nothing is there twice, nothing is missing, the watchdog is as before. `SWEEP_KILLS=10` kills ten times, not three."""
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scripts.tests.broken import HANG_S, ROOT, SWITCH, OpenSsh, Testbed, bring_up, broken_testbed
+
+PORTS = ("Ethernet0", "Ethernet4", "Ethernet64", "Ethernet68")
+FAULT = "pause-leaks@Ethernet4"  # one port fails, so that not every verdict is the same
+VICTIMS = ("pytest", "engine", f"{SWITCH}.ssh", "supervisor")
+SEED, TRIES = 5, 4
+OPTIONS = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest", "--log-cli-level=INFO")
+
+Verdict = tuple[str, str, str, str, tuple[tuple[str, str, str], ...]]
+
+
+@dataclass(frozen=True)
+class Kill:
+    """What is killed when the sweep has printed this part of all that it prints."""
+
+    victim: str
+    moment: float
+
+    @property
+    def name(self) -> str:
+        """For the test's id."""
+        return f"{self.victim}-at-{self.moment:.2f}"
+
+
+def kills(number: int) -> list[Kill]:
+    """So many, the same every time. Of fewer than ten none waits for a testbed that is gone."""
+    chance = random.Random(SEED)
+    victims = VICTIMS if number >= 10 else VICTIMS[:3]
+    return [Kill(victims[place % len(victims)], chance.random()) for place in range(number)]
+
+
+class Sweep:
+    """A sweep of some ports of a virtual testbed, in a folder for its records."""
+
+    def __init__(self, testbed: Testbed, folder: Path) -> None:
+        self._testbed, self._folder = testbed, folder
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """All records."""
+        path = self._folder / "records.jsonl"
+        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        return [json.loads(line) for line in lines]
+
+    def run(self, victim: str = "", after: int = 0) -> tuple[int, list[str]]:
+        """Begins, or goes on; something is killed when so many lines were printed.
+
+        Returns:
+            Exit status and what was printed.
+        """
+        kept = (self._folder / "records.jsonl").exists()
+        command = [
+            sys.executable, "-u", "-m", "pytest", "-c", "pytest.ini", *OPTIONS,
+            "snappi_tests/pfc/qualification/test_port_sweep.py", "--testbed", "vtb-t0",
+            "--testbed_file", self._testbed["testbed_file"], "--inventory", self._testbed["inventory"],
+            "--host-pattern", "all", "--pfc-ports", ",".join(PORTS),
+            "--pfc-resume" if kept else "--pfc-results", str(self._folder)]
+        printed: list[str] = []
+        with subprocess.Popen(command, cwd=ROOT / "tests", env=self._testbed["environment"], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+            assert process.stdout is not None
+            for line in process.stdout:
+                printed.append(line)
+                if len(printed) == after:
+                    os.kill(self._pid(victim, process.pid), signal.SIGKILL)
+            return process.wait(HANG_S), printed
+
+    def _pid(self, victim: str, pytest_pid: int) -> int:
+        """The process that is meant, as the testbed's state says now."""
+        if victim == "pytest":
+            return pytest_pid
+        runtime = json.loads((self._testbed["folder"] / "vtb-t0/runtime.json").read_text(encoding="utf-8"))
+        found = runtime["supervisor"] if victim == "supervisor" else runtime["children"][victim]
+        return int(found["pid"])
+
+
+def verdicts(records: list[dict[str, Any]]) -> list[Verdict]:
+    """What the records that count say: an ERROR whose place another one took does not."""
+    replaced = {record["replaces"] for record in records}
+    return sorted(
+        (record["port_id"], record["metric_name"], record["plan_id"], record["status"],
+         tuple(sorted((check["name"], check["where"], check["status"]) for check in record["checks"])))
+        for record in records if record["status"] != "ERROR" or record["record_id"] not in replaced)
+
+
+def watchdog(testbed: Testbed) -> dict[str, Any]:
+    """PFC_WD of the switch's CONFIG_DB."""
+    runtime = json.loads((testbed["folder"] / "vtb-t0/runtime.json").read_text(encoding="utf-8"))
+    host = OpenSsh(runtime["switches"][SWITCH])
+    try:
+        return dict(json.loads(host.shell("sonic-cfggen -d --print-data")["stdout"])["PFC_WD"])
+    finally:
+        host.close()
+
+
+@dataclass(frozen=True)
+class Undisturbed:
+    """A testbed, and what a sweep of it comes to when nothing is killed: verdicts, how many lines it prints."""
+
+    testbed: Testbed
+    verdicts: list[Verdict]
+    lines: int
+    watchdog: dict[str, Any]
+
+
+@pytest.fixture(name="undisturbed", scope="module")
+def fixture_undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Undisturbed]:
+    """One sweep, port by port."""
+    folder = tmp_path_factory.mktemp("kills")
+    with broken_testbed(folder, [FAULT]) as testbed:
+        before = watchdog(testbed)
+        assert {"GLOBAL", *PORTS} <= set(before)
+        sweep = Sweep(testbed, folder / "undisturbed")
+        status, printed = sweep.run()
+        found = verdicts(sweep.records)
+        assert status == 1 and len(found) == 2 * len(PORTS), "".join(printed)
+        assert watchdog(testbed) == before
+        yield Undisturbed(testbed, found, len(printed), before)
+
+
+def test_an_undisturbed_sweep_fails_one_port(undisturbed: Undisturbed) -> None:
+    assert [one[:4] for one in undisturbed.verdicts if one[3] != "PASS"] == [
+        ("Ethernet4", "pfc.lossless", "SWEEP-1", "FAIL")]
+
+
+@pytest.mark.parametrize("kill", kills(int(os.environ.get("SWEEP_KILLS", "3"))), ids=lambda kill: kill.name)
+def test_a_sweep_goes_on_after_a_kill(undisturbed: Undisturbed, kill: Kill, tmp_path: Path) -> None:
+    testbed = undisturbed.testbed
+    sweep = Sweep(testbed, tmp_path / "run")
+    after = 1 + int(kill.moment * (undisturbed.lines - 1))
+    status, printed = sweep.run(kill.victim, after)
+    story = printed
+    for _ in range(TRIES):
+        if verdicts(sweep.records) == undisturbed.verdicts and status == 1:
+            break
+        if kill.victim == "supervisor":
+            bring_up(testbed["folder"], [FAULT], "vtb-t0")
+        status, printed = sweep.run()
+        story = [*story, "== once more\n", *printed]
+    assert verdicts(sweep.records) == undisturbed.verdicts and status == 1, "".join(story)
+    assert watchdog(testbed) == undisturbed.watchdog, "".join(story)
+    print(f"{kill.name}: killed after line {after}, {story.count('== once more' + chr(10))} further runs")
+
+
+def test_a_sweep_of_which_everything_is_measured_measures_nothing(undisturbed: Undisturbed) -> None:
+    sweep = Sweep(undisturbed.testbed, undisturbed.testbed["folder"] / "undisturbed")
+    before = sweep.records
+    status, printed = sweep.run()
+    assert status == 1 and "4 items were measured before, not again: Ethernet0, Ethernet4, " in "".join(printed)
+    assert sweep.records == before

@@ -1,0 +1,211 @@
+"""Parts of the sweeping command: shards, what is read of a run while it grows, progress, exit status."""
+import io
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scripts.sweeping.job import Job, create, held, load, shard_of
+from scripts.sweeping.orders import faults_of
+from scripts.sweeping.part import PART_FILE, PYTEST_LOG, Ended, how_it_ended
+from scripts.sweeping.progress import Progress, time_left
+from scripts.sweeping.summary import exit_status, summary
+from scripts.sweeping.tally import NO_VERDICT, Tally
+from scripts.sweeping.watch import Part
+from scripts.testbeds import Refusal
+from tests.common.pfc.verdict import Status
+
+DEVICE = "vtb-t0-01"
+LOSSLESS, LOSSY = METRICS = ("pfc.lossless", "pfc.lossy")
+PORTS = ("Ethernet0", "Ethernet4")
+
+
+def record(port: str, metric: str, status: str = "PASS", cause: str | None = None) -> str:
+    """A line of `records.jsonl`."""
+    return json.dumps({"device_id": DEVICE, "port_id": port, "plan_id": "SWEEP-1", "priority": None,
+                       "metric_name": metric, "status": status, "cause": cause}) + "\n"
+
+
+def write(folder: Path, *lines: str) -> None:
+    """Appends to the records of a run on two ports."""
+    folder.mkdir(parents=True, exist_ok=True)
+    expected = [[DEVICE, port, metric] for port in PORTS for metric in METRICS]
+    (folder / "run.json").write_text(json.dumps({"expected": expected}), encoding="utf-8")
+    with (folder / "records.jsonl").open("a", encoding="utf-8") as file:
+        file.write("".join(lines))
+
+
+def both(port: str, status: str = "PASS", cause: str | None = None) -> str:
+    """The records of a port's two metrics."""
+    return "".join(record(port, metric, status, cause) for metric in METRICS)
+
+
+def job_in(folder: Path, **told: Any) -> Job:
+    """A job on vtb-a and vtb-b."""
+    return Job("night", str(folder), ("vtb-a", "vtb-b"), "/lab/testbed.yaml", **told)
+
+
+def part_of(folder: Path, *lines: str, ended: Mapping[str, Any] | None = None, testbed: str = "vtb-a") -> Part:
+    """A part that left records, and (`part.json`) how it ended."""
+    job = job_in(folder)
+    write(job.folder_of(testbed), *lines)
+    if ended is not None:
+        (job.folder_of(testbed) / PART_FILE).write_text(json.dumps(ended), encoding="utf-8")
+    return Part(job, testbed)
+
+
+def test_every_nth_testbed_of_the_sorted_list_is_in_a_shard() -> None:
+    names = ["c", "a", "e", "b", "d", "a"]
+    assert shard_of(names, "") == ("a", "b", "c", "d", "e")
+    assert [shard_of(names, f"{place}/3") for place in (1, 2, 3)] == [("a", "d"), ("b", "e"), ("c",)]
+
+
+@pytest.mark.parametrize("shard", ["0/2", "3/2", "1", "1/0", "a/b", "-1/2", "1/2/3", "١/2"])
+def test_a_shard_that_is_none_is_refused(shard: str) -> None:
+    with pytest.raises(Refusal, match="takes i/n, the i-th of n parts"):
+        shard_of(["a", "b"], shard)
+
+
+def test_a_fault_is_for_the_testbed_that_has_its_switch() -> None:
+    faults = ["pause-ignored", "deaf@Ethernet0", "deaf@sw-1:Ethernet4,priority=3", "lab.py:Mine@sw-2:Ethernet8"]
+    assert faults_of(faults, {"dut": ["sw-1"]}) == faults[:3]
+    assert faults_of(faults, {"duts": ["sw-2", "sw-3"]}) == [*faults[:2], faults[3]]
+
+
+def test_a_job_is_kept_and_loaded(tmp_path: Path) -> None:
+    job = job_in(tmp_path, shard="1/2", concurrency="max", faults=("deaf@Ethernet0",), ports_only=True)
+    create(job)
+    assert load(tmp_path, "night", "1/2") == job
+    with pytest.raises(Refusal, match="^job 'night' is there already"):
+        create(job)
+    with pytest.raises(Refusal, match=r"^nothing to resume: .*job\.json is not there; that job has --shard 1/2$"):
+        load(tmp_path, "night", "")
+    with held(job), pytest.raises(Refusal, match="^job 'night' is being run by another pfc-sweep"), held(job):
+        pass
+    job.path.write_text('{"schema": 9}', encoding="utf-8")
+    with pytest.raises(Refusal, match="says of no job of this version"):
+        load(tmp_path, "night", "1/2")
+
+
+def test_a_port_is_done_when_all_its_metrics_have_a_verdict(tmp_path: Path) -> None:
+    tally = Tally(tmp_path)
+    assert tally.read() == [] and tally.places == []
+    write(tmp_path, record("Ethernet4", LOSSLESS), record("Ethernet4", LOSSY, "FAIL", "12 frames")[:-9])
+    assert tally.read() == [] and len(tally.places) == 2
+    with (tmp_path / "records.jsonl").open("r+b") as file:  # what a run that goes on does with a line that was cut off
+        file.truncate(len(record("Ethernet4", LOSSLESS)))
+    write(tmp_path, record("Ethernet4", LOSSY, "FAIL", "12 frames"))
+    assert tally.read() == [(DEVICE, "Ethernet4")]
+    assert tally.verdict((DEVICE, "Ethernet4")) is Status.FAIL and tally.cause((DEVICE, "Ethernet4")) == "12 frames"
+    assert tally.verdict((DEVICE, "Ethernet0")) is Status.ERROR and tally.cause((DEVICE, "Ethernet0")) == NO_VERDICT
+    assert tally.read() == []
+
+
+def test_the_last_verdict_holds(tmp_path: Path) -> None:
+    write(tmp_path, both("Ethernet0", "ERROR", "gone"), both("Ethernet4"))
+    tally, place = Tally(tmp_path), (DEVICE, "Ethernet0")
+    tally.read()
+    tally.forget_errors()
+    assert tally.done == [(DEVICE, "Ethernet4")] and tally.cause(place) == "gone"
+    write(tmp_path, both("Ethernet0"))
+    assert tally.read() == [place] and tally.verdict(place) is Status.PASS and not tally.cause(place)
+
+
+@pytest.mark.parametrize("line", ["{\n", "[]\n", '{"device_id": "a"}\n'])
+def test_what_cannot_be_read_is_no_pass(tmp_path: Path, line: str) -> None:
+    part = part_of(tmp_path, both("Ethernet0"), both("Ethernet4"), line, ended={"pytest": 0})
+    assert "cannot be read" in part.tally.problem and not part.is_finished
+    assert exit_status([part]) == 2
+
+
+OVER: Mapping[str, Any] = {"pytest": 0}
+FAILED: Mapping[str, Any] = {"pytest": 1}
+REFUSED: Mapping[str, Any] = {"pytest": 4, "cause": "no such port", "refused": True}
+
+
+@pytest.mark.parametrize(("statuses", "ended", "status", "finished"), [
+    (("PASS", "PASS"), OVER, 0, True),
+    (("PASS", "FAIL"), FAILED, 1, True),
+    (("FAIL", "ERROR"), FAILED, 1, False),
+    (("PASS", "ERROR"), FAILED, 2, False),
+    (("PASS", None), OVER, 2, False),
+    ((None, None), OVER, 2, False),
+    (("FAIL", None), {"pytest": None, "cause": "interrupted"}, 1, False),
+    (("PASS", "PASS"), {"pytest": None, "cause": "interrupted"}, 2, False),
+    (("PASS", "PASS"), FAILED, 2, False),
+    (("PASS", "PASS"), None, 2, False),
+    ((None, None), REFUSED, 3, False),
+    (("PASS", None), REFUSED, 2, False),
+])
+def test_exit_status(tmp_path: Path, statuses: tuple[str | None, ...], ended: Mapping[str, Any] | None, status: int,
+                     finished: bool) -> None:
+    lines = [both(port, one, "why") for port, one in zip(PORTS, statuses, strict=True) if one]
+    part = part_of(tmp_path, *lines, ended=ended)
+    healthy = part_of(tmp_path, both("Ethernet0"), both("Ethernet4"), ended=OVER, testbed="vtb-b")
+    assert exit_status([part]) == status and part.is_finished is finished
+    assert exit_status([part, healthy]) == (2 if status == 3 else status)
+
+
+def test_the_summary_has_each_reason_once(tmp_path: Path) -> None:
+    part = part_of(tmp_path, both("Ethernet0", "FAIL", "12 frames"), ended={"pytest": None, "cause": "interrupted"})
+    assert summary([part]).splitlines()[2].split() == ["vtb-a", "2", "0", "1", "1", "1", "0", "FAIL"]
+    assert summary([part]).splitlines()[3:] == [
+        f"FAIL {DEVICE} Ethernet0: 12 frames", f"ERROR {DEVICE} Ethernet4: {NO_VERDICT}",
+        f"ERROR vtb-a: interrupted ({part.folder})"]
+
+
+@pytest.mark.parametrize(("text", "status", "ended"), [
+    ("ERROR: no such port\n", 4, Ended(4, "no such port", True)),
+    ("!!! _pytest.outcomes.Exit: error: the switch is away !!!\n", 4, Ended(4, "the switch is away", True)),
+    ("note: the run ends here, --pfc-resume=/r goes on with it: SSH is gone\n", 2, Ended(2, "SSH is gone")),
+    ("", 1, Ended(1)),
+    ("", 0, Ended(0)),
+])
+def test_how_pytest_ended(tmp_path: Path, text: str, status: int, ended: Ended) -> None:
+    log = tmp_path / PYTEST_LOG
+    log.write_text(f"ERROR: of an earlier one\n= test session starts =\n{text}", encoding="utf-8")
+    assert how_it_ended(status, tmp_path) == ended
+    log.write_text("", encoding="utf-8")
+    assert how_it_ended(3, tmp_path) == Ended(3, f"pytest ended with status 3 ({log})")
+    assert how_it_ended(-9, tmp_path) == Ended(-9, f"pytest was killed by SIGKILL, 3 times ({log})")
+
+
+@pytest.mark.parametrize(("done", "left", "elapsed", "text"), [
+    (8, 24, 10.0, "about 30 s left"), (1, 10, 60.0, "about 10 min left"), (1, 63, 600.0, "about 10.5 h left"),
+    (0, 24, 10.0, ""), (8, 0, 10.0, ""), (8, 24, None, ""),
+])
+def test_the_time_left_goes_by_the_rate_so_far(done: int, left: int, elapsed: float | None, text: str) -> None:
+    assert time_left(done, left, elapsed) == text
+
+
+def progress_of(folder: Path, columns: int | None) -> tuple[Progress, Part, io.StringIO]:
+    """One port was measured before."""
+    part = part_of(folder, both("Ethernet0"))
+    part.measuring_since, part.began = 100.0, 90.0
+    (part.folder / "part.log").write_text("== bring-up\n== sweep\n", encoding="utf-8")
+    out = io.StringIO()
+    return Progress([part], out, columns, clock=lambda: 120.0), part, out
+
+
+def test_a_log_has_a_line_for_each_port(tmp_path: Path) -> None:
+    progress, part, out = progress_of(tmp_path, None)
+    progress.tell(part, [])
+    assert out.getvalue().split(" ", 1)[1] == "vtb-a sweep\n"
+    write(part.folder, both("Ethernet4", "FAIL", "12 frames"))
+    progress.tell(part, part.tally.read())
+    progress.tell(part, [])
+    assert [line.split(" ", 1)[1] for line in out.getvalue().splitlines()] == [
+        "vtb-a sweep", f"vtb-a {DEVICE} Ethernet4 FAIL: 12 frames (2 of 2 ports, 1 PASS, 1 FAIL, 0 ERROR)"]
+
+
+def test_a_terminal_has_a_line_for_each_testbed(tmp_path: Path) -> None:
+    progress, part, out = progress_of(tmp_path, 40)
+    progress.tell(part, [])
+    assert out.getvalue() == "vtb-a  1 of 2 ports, 1 PASS, 0 FAIL, 0 \n"
+    out.truncate(out.seek(0))
+    write(part.folder, both("Ethernet4", "ERROR", "gone"))
+    progress.tell(part, part.tally.read())
+    assert out.getvalue() == ("\x1b[A\x1b[K" f"{DEVICE} Ethernet4 ERROR: gone\n"
+                              "vtb-a  2 of 2 ports, 1 PASS, 0 FAIL, 1 \n")
