@@ -20,14 +20,17 @@ from pathlib import Path
 
 import simpy
 
-from pfctest.tests import bench as generator
-from pfctest.timing import frames_per_second_to_block, response_allowance_ps
-from test_reporting.tests import benchmarks as reporting
-from virtual_testbed.dataplane.network import Network
-from virtual_testbed.dataplane.traffic import DataFlow, Duration, Flow, PauseFlow
-from virtual_testbed.tests.dataplane import testbeds
-from virtual_testbed.tests.dataplane.oracle import Oracle
-from virtual_testbed.tests.dataplane.simpy_queue import SimpyQueue
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from pfctest.tests import bench as generator  # noqa: E402
+from pfctest.timing import frames_per_second_to_block, response_allowance_ps  # noqa: E402
+from scripts import bench_sweep  # noqa: E402
+from test_reporting.tests import benchmarks as reporting  # noqa: E402
+from virtual_testbed.dataplane.network import Network  # noqa: E402
+from virtual_testbed.dataplane.traffic import DataFlow, Duration, Flow, PauseFlow  # noqa: E402
+from virtual_testbed.tests.dataplane import testbeds  # noqa: E402
+from virtual_testbed.tests.dataplane.oracle import Oracle  # noqa: E402
+from virtual_testbed.tests.dataplane.simpy_queue import SimpyQueue  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 MANY_PORTS = 64
@@ -90,6 +93,8 @@ BOUNDS = {
     "dataplane.32x100g.sweep_port.cpu_s": Bound(0.2),
     "dataplane.over_oracle": Bound(1e4, 1e5, at_least=True),
     "dataplane.over_simpy": Bound(1e4, 1e5, at_least=True),
+    "sweep.overhead_over_upstream": Bound(1.0),
+    "sweep.waves_traffic_saved": Bound(10, at_least=True),
     "reporting.sqlite.last_over_first": Bound(1.3),
     "reporting.postgresql.last_over_first": Bound(1.5),
     "pfctest.max_fps_over_trafgen": Bound(0.5, 1, at_least=True),
@@ -259,8 +264,16 @@ def figures_of_reporting() -> list[Figure]:
     return [Figure(*one) for one in reporting.figures()]
 
 
+def figures_of_sweep() -> list[Figure]:
+    """A sweep's time per port outside traffic against the sequence of upstream's test, and what waves save."""
+    return [Figure(*one) for one in bench_sweep.figures()]
+
+
 GROUPS = {
-    "reporting": figures_of_reporting, "pfctest": figures_of_generator, "many-ports": figures_of_many_ports,
+    "sweep": figures_of_sweep,
+    "reporting": figures_of_reporting,
+    "pfctest": figures_of_generator,
+    "many-ports": figures_of_many_ports,
     "one-port": figures_of_one_port,
 }
 

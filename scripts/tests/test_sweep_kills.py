@@ -147,11 +147,11 @@ def test_a_sweep_goes_on_after_a_kill(undisturbed: Undisturbed, kill: Kill, tmp_
     after = 1 + int(kill.moment * (undisturbed.lines - 1))
     status, printed = sweep.run(kill.victim, after)
     story = printed
+    if kill.victim == "supervisor":
+        bring_up(testbed["folder"], [FAULT], "vtb-t0")
     for _ in range(TRIES):
         if verdicts(sweep.records) == undisturbed.verdicts and status == 1:
             break
-        if kill.victim == "supervisor":
-            bring_up(testbed["folder"], [FAULT], "vtb-t0")
         status, printed = sweep.run()
         story = [*story, "== once more\n", *printed]
     assert verdicts(sweep.records) == undisturbed.verdicts and status == 1, "".join(story)
