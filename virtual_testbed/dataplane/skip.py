@@ -15,6 +15,8 @@ from virtual_testbed.dataplane.survey import NotRegular, Survey
 FIRST_CHECK = 256
 """Instants to step after a change before looking again whether the rest can be skipped; doubled at each failure."""
 LONGEST_CHECK = 1 << 16
+LONGEST_WAIT_PS = 10_000_000_000
+"""Where a regime can be used only after longer than this, cycles are looked for beside it: one may be seen sooner."""
 
 
 class Skip(Watcher):
@@ -134,6 +136,8 @@ class Skip(Watcher):
         try:
             survey = Survey(self.sides, self.ports, self.loop.now_ps, self.loop.next_change_ps)
             self.regime = Regime(survey, self.loop.now_ps)
+            waits_ps = self.regime.valid_ps + self.regime.window_ps - self.loop.now_ps
+            self.recurrence.is_wanted = waits_ps > LONGEST_WAIT_PS and not self._is_tapped
         except NotRegular as reason:
             self._count(str(reason))
             self.recurrence.is_wanted = not self._is_tapped

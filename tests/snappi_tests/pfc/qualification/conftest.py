@@ -24,14 +24,13 @@ from tests.snappi_tests.pfc.qualification.files.session import Session, read_tar
 from tests.snappi_tests.pfc.qualification.files.summary import write_summary
 from tests.snappi_tests.pfc.qualification.files.sweeping import (
     is_sweep,
-    load_lines,
     make_load,
     make_sweeper,
     note_items,
     only_sweeps,
     other_ports,
     parse_concurrency,
-    sweep_lines,
+    plan_lines,
 )
 
 SESSION_KEY = pytest.StashKey[Session]()
@@ -190,11 +189,7 @@ def pytest_collection_finish(session):
 
 def pytest_report_collectionfinish(config):
     """What a sweep is going to measure."""
-    ours = config.stash[SESSION_KEY]
-    if ours.sweep is None:
-        return []
-    lines = sweep_lines(ours.sweep, ours.at_once, ours.sweep_of) if ours.sweep_of else []
-    return lines + (load_lines(ours.sweep, ours.load_of) if ours.load_of else [])
+    return plan_lines(config.stash[SESSION_KEY])
 
 
 def pytest_runtestloop(session):
@@ -218,6 +213,8 @@ def pytest_sessionfinish(session, exitstatus):
     if session.config.option.collectonly or not ours.began:
         return
     try:
+        if STANDALONE and ours.earlier.records and not session.items:
+            _take_over(ours, session.config)
         ours.put_back()  # a session that was interrupted
     except QualificationError as error:
         ours.notes.append(f"clean-up: {error}")
@@ -227,6 +224,14 @@ def pytest_sessionfinish(session, exitstatus):
         session.exitstatus = pytest.ExitCode.OK if ours.finish() else pytest.ExitCode.TESTS_FAILED
     else:
         ours.finish()
+
+
+def _take_over(ours, config):
+    """Nothing is left to measure, but what the killed run changed has to be put back."""
+    from tests.common.standalone import lab_of
+
+    lab = lab_of(config)
+    ours.take({lab.sweep_plan.device: lab.duthosts[lab.sweep_plan.device]})
 
 
 def pytest_terminal_summary(terminalreporter, config):

@@ -106,6 +106,14 @@ def make_load(session: Session, dut: Dut, api: Any, clock: Clock) -> FullLoad:
     return make_full_load(plan.plans, _ports(plan.waves(None)), dut, api, clock)
 
 
+def plan_lines(session: Session) -> list[str]:
+    """What the sweeps of a session are going to measure."""
+    if session.sweep is None:
+        return []
+    lines = sweep_lines(session.sweep, session.at_once, session.sweep_of) if session.sweep_of else []
+    return lines + (load_lines(session.sweep, session.load_of) if session.load_of else [])
+
+
 def sweep_lines(plan: SweepPlan, at_once: int | None, ports: Sequence[str]) -> list[str]:
     """What a sweep measures, when, how long that takes, and what cannot be measured."""
     waves = plan.waves(at_once, ports)
