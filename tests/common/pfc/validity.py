@@ -69,8 +69,9 @@ def _storm_ran(run: Measurement) -> Iterator[Check]:
         sent, expected = running.frames_tx, f"a storm of at least {least} pause frames"
         yield needed("storm-ran", place, sent >= least, expected, sent)
         yield storm_running(place, running, stopped)
-        seen, expected = ("running" if stopped.transmitting else "stopped"), "the storm stopped before held frames were"
-        yield needed("storm-stopped", place, seen == "stopped", f"{expected} counted", seen)
+        seen = "running" if stopped.transmitting else "stopped"
+        expected = "the storm stopped before held frames were counted"
+        yield needed("storm-stopped", place, seen == "stopped", expected, seen)
 
 
 def storm_running(place: Place, counted: FlowStats, stopped: FlowStats) -> Check:
