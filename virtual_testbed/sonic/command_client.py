@@ -1,4 +1,4 @@
-"""Has the switch's command server (`command_server`) run a command: `command_client.py FOLDER MODULE WORD...`.
+"""Has the switch's command server (`command_server`) run a command: `command_client FOLDER MODULE WORD...`.
 
 Starts by path with `-I -S` for every command, so it imports nothing that is not built into Python. It hands over what a
 process is born with, waits, and ends as the command did. Where no server takes the command it becomes the command.

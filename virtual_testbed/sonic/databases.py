@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from virtual_testbed.sonic.resp import Connection
@@ -29,9 +30,10 @@ def connect(path: str, database: str) -> Connection:
     return Connection(path, NUMBERS[database])
 
 
-def natural(text: str) -> list[tuple[int, Any]]:
+@lru_cache(maxsize=4096)  # the rows of a table have the same fields
+def natural(text: str) -> tuple[tuple[int, Any], ...]:
     """Sort key of natural order: Ethernet4 before Ethernet40 before Ethernet100."""
-    return [(0, int(part)) if part.isdigit() else (1, part) for part in re.split(r"(\d+)", text) if part]
+    return tuple((0, int(part)) if part.isdigit() else (1, part) for part in re.split(r"(\d+)", text) if part)
 
 
 def row_from_hash(values: Mapping[str, str]) -> Row:
@@ -66,6 +68,15 @@ def pairs(flat: list[str]) -> dict[str, str]:
 def read_hashes(connection: Connection, keys: list[str]) -> dict[str, dict[str, str]]:
     """Several hashes in one round trip."""
     return dict(zip(keys, map(pairs, connection.batch([("HGETALL", key) for key in keys]))))
+
+
+def read_fields(connection: Connection, keys: Sequence[str], fields: Sequence[str]) -> list[dict[str, str]]:
+    """Some fields of several hashes in one round trip, a dictionary a key; those that a hash does not have are missing.
+
+    A port's hash of counters has a hundred fields, which takes long to read for a command that shows eight.
+    """
+    replies = connection.batch([("HMGET", key, *fields) for key in keys])
+    return [{field: value for field, value in zip(fields, values) if value is not None} for values in replies]
 
 
 def read_config(connection: Connection, table: str | None = None) -> Config:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import compileall
 import json
+import py_compile
 import shlex
 import sys
 import sysconfig
@@ -53,11 +54,11 @@ def write_programs(folder: Path, context: Mapping[str, str], view: str) -> None:
     settings = (f"export SONIC_CONTEXT={shlex.quote(str(folder / '.context.json'))} SONIC_VIEW={view}"
                 f" SONIC_ROOT={shlex.quote(root)}\n")
     package = f"PYTHONPATH={shlex.quote(f'{PACKAGE_ROOT}:{LIBRARIES}')} PYTHONDONTWRITEBYTECODE=1"
-    client = shlex.quote(str(Path(__file__).parent / "command_client.py"))
+    client = shlex.quote(_compiled(Path(__file__).parent / "command_client.py", folder))
     for name, module in MODULES.items():
         start = f"exec {python} -I -S {client} {shlex.quote(str(command_folder(root)))} {module}"
         _write(folder / name, f"{settings}{package} {start} \"$@\"\n")
-    sudo = shlex.quote(str(Path(__file__).parent / "commands" / "sudo.py"))
+    sudo = shlex.quote(_compiled(Path(__file__).parent / "commands" / "sudo.py", folder))
     _write(folder / "sudo", f"{settings}exec {python} -I -S {sudo} \"$@\"\n")
     elsewhere = f"PYTHONPATH={shlex.quote(str(Path(__file__).parent / 'elsewhere'))} PYTHONDONTWRITEBYTECODE=1 "
     for name in ("python3", "python"):
@@ -66,6 +67,13 @@ def write_programs(folder: Path, context: Mapping[str, str], view: str) -> None:
         (folder / name).unlink(missing_ok=True)
         if view == root_view.ENVIRONMENT:
             _write(folder / name, _file_program(name, root, folder))
+
+
+def _compiled(source: Path, folder: Path) -> str:
+    """A program that Python need not compile each time that it starts by path."""
+    compiled = str(folder / f".{source.stem}.pyc")
+    py_compile.compile(str(source), cfile=compiled, doraise=True)
+    return compiled
 
 
 def _write(path: Path, body: str) -> None:

@@ -13,7 +13,7 @@ from tests.common.devices.duthosts import DutHosts
 from tests.common.devices.sonic import SonicHost
 from tests.common.errors import LabError
 from tests.common.pfc.api_reason import api_reason
-from tests.common.snappi_tests.answers import read_answers_as_json
+from tests.common.snappi_tests.client import make_snappi_fast
 from tests.common.snappi_tests.config import whole_config
 from tests.common.snappi_tests.port import PortFacts
 from tests.common.standalone import lab_of
@@ -65,7 +65,7 @@ def api_server(tbinfo: TestbedEntry, duthost: SonicHost) -> tuple[str, str]:
 
 def open_api(tbinfo: TestbedEntry, duthost: SonicHost) -> Any:
     """The snappi API object of a testbed; nothing is sent yet."""
-    read_answers_as_json()
+    make_snappi_fast()
     (address, port), transport = api_server(tbinfo, duthost), api_transport(tbinfo)
     if transport == "ixnetwork":
         api = snappi.api(location=f"https://{address}:{port}", ext="ixnetwork", loglevel=LOG_LEVEL)

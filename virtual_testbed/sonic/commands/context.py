@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NoReturn
 
-from virtual_testbed.sonic.databases import Config, connect, read_config
+from virtual_testbed.sonic.databases import Config, connect, natural, read_config, read_hash
 from virtual_testbed.sonic.profile import Profile, load_profile
 from virtual_testbed.sonic.resp import Connection, DatabaseError
 
@@ -62,10 +62,15 @@ class Switch:
         """The whole CONFIG_DB."""
         return read_config(self.config)
 
+    @cached_property
+    def port_oids(self) -> dict[str, str]:
+        """Object ids of the ports that have counters, in natural order of their names."""
+        oids = read_hash(self.counters, "COUNTERS_PORT_NAME_MAP")
+        return {port: oids[port] for port in sorted(oids, key=natural)}
+
     def ports(self) -> list[str]:
         """Ports that have counters, in natural order."""
-        from virtual_testbed.sonic.databases import natural, read_hash
-        return sorted(read_hash(self.counters, "COUNTERS_PORT_NAME_MAP"), key=natural)
+        return list(self.port_oids)
 
 
 def this_switch() -> Switch:

@@ -6,7 +6,7 @@ import datetime
 
 from virtual_testbed.sonic.commands.context import Switch, run, this_switch
 from virtual_testbed.sonic.commands.snapshots import NOT_AVAILABLE, Snapshots, difference, table, with_commas
-from virtual_testbed.sonic.databases import read_hash, read_hashes
+from virtual_testbed.sonic.databases import read_fields
 
 _HISTORY_HEADER = ["Port", "Priority", "RX Pause Transitions", "Total RX Pause Time US", "Recent RX Pause Time US",
                    "Recent RX Pause Timestamp"]
@@ -16,22 +16,23 @@ _HISTORY = (("SAI_PORT_STAT_PFC_{}_ON2OFF_RX_PKTS", "EST_PORT_STAT_PFC_{}_ON2OFF
 Rows = dict[str, list[str]]
 
 
-def _hashes(switch: Switch) -> dict[str, dict[str, str]]:
-    oids = read_hash(switch.counters, "COUNTERS_PORT_NAME_MAP")
-    found = read_hashes(switch.counters, [f"COUNTERS:{oids[port]}" for port in switch.ports()])
-    return dict(zip(switch.ports(), found.values()))
+def _counters(switch: Switch, fields: list[str]) -> dict[str, dict[str, str]]:
+    found = read_fields(switch.counters, [f"COUNTERS:{oid}" for oid in switch.port_oids.values()], fields)
+    return dict(zip(switch.ports(), found))
 
 
 def collect(switch: Switch, direction: str) -> Rows:
     """Port -> eight counts (text) of one direction, `RX` or `TX`."""
-    return {port: [values.get(f"SAI_PORT_STAT_PFC_{priority}_{direction}_PKTS", NOT_AVAILABLE) for priority in range(8)]
-            for port, values in _hashes(switch).items()}
+    fields = [f"SAI_PORT_STAT_PFC_{priority}_{direction}_PKTS" for priority in range(8)]
+    return {port: [values.get(field, NOT_AVAILABLE) for field in fields]
+            for port, values in _counters(switch, fields).items()}
 
 
 def history(switch: Switch) -> Rows:
     """`port:priority` -> transitions, total time, recent time, recent timestamp."""
+    fields = [name.format(priority) for names in _HISTORY for name in names for priority in range(8)]
     return {f"{port}:{priority}": [_first(values, [name.format(priority) for name in names]) for names in _HISTORY]
-            for port, values in _hashes(switch).items() for priority in range(8)}
+            for port, values in _counters(switch, fields).items() for priority in range(8)}
 
 
 def _first(values: dict[str, str], names: list[str]) -> str:

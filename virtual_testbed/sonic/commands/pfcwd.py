@@ -8,7 +8,7 @@ import click
 
 from virtual_testbed.sonic.commands.context import Switch, require_root, run, this_switch
 from virtual_testbed.sonic.commands.snapshots import table
-from virtual_testbed.sonic.databases import Row, change_row, natural, read_config, read_hash, read_hashes, read_row
+from virtual_testbed.sonic.databases import Row, change_row, natural, read_config, read_fields, read_hash, read_row
 
 _MAX_POLL_MS = 1000
 _DEFAULT_MS = 200
@@ -18,6 +18,7 @@ _STATISTICS = {
     "TX OK/DROP": ("TX_PACKETS", "TX_DROPPED_PACKETS"), "RX OK/DROP": ("RX_PACKETS", "RX_DROPPED_PACKETS"),
     "TX LAST OK/DROP": ("TX_PACKETS_LAST", "TX_DROPPED_PACKETS_LAST"),
     "RX LAST OK/DROP": ("RX_PACKETS_LAST", "RX_DROPPED_PACKETS_LAST")}
+_FIELD = "PFC_WD_QUEUE_STATS_"
 _SETTINGS = {"ACTION": ("action", "drop"), "DETECTION TIME": ("detection_time", "N/A"),
              "RESTORATION TIME": ("restoration_time", "infinite"), "HISTORY": ("pfc_stat_history", "disable")}
 
@@ -28,12 +29,11 @@ def show_stats(switch: Switch, queues: Iterable[str], empty: bool = False, check
     """
     names = read_hash(switch.counters, "COUNTERS_QUEUE_NAME_MAP")
     wanted = [queue for queue in (queues or sorted(names, key=natural)) if queue in names]
-    hashes = read_hashes(switch.counters, [f"COUNTERS:{names[queue]}" for queue in wanted])
+    fields = ["PFC_WD_STATUS", *(_FIELD + name for pair in _STATISTICS.values() for name in pair)]
+    found = read_fields(switch.counters, [f"COUNTERS:{names[queue]}" for queue in wanted], fields)
     rows = []
-    for queue, values in zip(wanted, hashes.values()):
-        numbers = {name: values.get(f"PFC_WD_QUEUE_STATS_{name}", "0") for pair in _STATISTICS.values()
-                   for name in pair}
-        cells = [f"{numbers[first]}/{numbers[second]}" for first, second in _STATISTICS.values()]
+    for queue, values in zip(wanted, found):
+        cells = ["/".join(values.get(_FIELD + name, "0") for name in pair) for pair in _STATISTICS.values()]
         if empty or set(cells) != {"0/0"}:
             rows.append([queue, values.get("PFC_WD_STATUS", "N/A"), *cells])
     if check_storm:

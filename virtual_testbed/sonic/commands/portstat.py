@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from virtual_testbed.sonic.commands.context import Switch, run, this_switch
 from virtual_testbed.sonic.commands.snapshots import NOT_AVAILABLE, Snapshots, difference, table
-from virtual_testbed.sonic.databases import read_hash, read_hashes
+from virtual_testbed.sonic.databases import read_fields, read_hashes
 
 _COUNTERS = {
     "RX_OK": ("SAI_PORT_STAT_IF_IN_UCAST_PKTS", "SAI_PORT_STAT_IF_IN_NON_UCAST_PKTS"),
@@ -37,10 +37,10 @@ Counts = dict[str, dict[str, str]]
 
 def collect(switch: Switch) -> Counts:
     """Port -> counter -> value (text, N/A where the hardware has none)."""
-    oids = read_hash(switch.counters, "COUNTERS_PORT_NAME_MAP")
-    hashes = read_hashes(switch.counters, [f"COUNTERS:{oids[port]}" for port in switch.ports()])
+    wanted_fields = [field for fields in _COUNTERS.values() for field in fields]
+    found = read_fields(switch.counters, [f"COUNTERS:{oid}" for oid in switch.port_oids.values()], wanted_fields)
     return {port: {name: _total(values, fields) for name, fields in _COUNTERS.items()}
-            for port, values in zip(switch.ports(), hashes.values())}
+            for port, values in zip(switch.ports(), found)}
 
 
 def _total(values: dict[str, str], fields: tuple[str, ...]) -> str:
@@ -51,8 +51,7 @@ def _total(values: dict[str, str], fields: tuple[str, ...]) -> str:
 
 def _rates(switch: Switch) -> Counts:
     """Port -> state and rates, ready to print."""
-    oids = read_hash(switch.counters, "COUNTERS_PORT_NAME_MAP")
-    hashes = read_hashes(switch.counters, [f"RATES:{oids[port]}" for port in switch.ports()])
+    hashes = read_hashes(switch.counters, [f"RATES:{oid}" for oid in switch.port_oids.values()])
     with switch.connect("APPL_DB") as appl:
         states = read_hashes(appl, [f"PORT_TABLE:{port}" for port in switch.ports()])
     rates: Counts = {}

@@ -7,7 +7,7 @@ import sys
 
 from virtual_testbed.sonic.commands.context import Switch, run, this_switch
 from virtual_testbed.sonic.commands.snapshots import NOT_AVAILABLE, Snapshots, difference, table
-from virtual_testbed.sonic.databases import natural, read_hash, read_hashes
+from virtual_testbed.sonic.databases import natural, read_fields, read_hash
 
 _HEADER = ["Port", "TxQ", "Counter/pkts", "Counter/bytes", "Drop/pkts", "Drop/bytes"]
 _FIELDS = ("SAI_QUEUE_STAT_PACKETS", "SAI_QUEUE_STAT_BYTES", "SAI_QUEUE_STAT_DROPPED_PACKETS",
@@ -22,9 +22,9 @@ def collect(switch: Switch, ports: list[str]) -> dict[str, Counts]:
     names = read_hash(switch.counters, "COUNTERS_QUEUE_NAME_MAP")
     types = read_hash(switch.counters, "COUNTERS_QUEUE_TYPE_MAP")
     wanted = sorted((name for name in names if name.split(":")[0] in ports), key=natural)
-    hashes = read_hashes(switch.counters, [f"COUNTERS:{names[name]}" for name in wanted])
+    counters = read_fields(switch.counters, [f"COUNTERS:{names[name]}" for name in wanted], _FIELDS)
     found: dict[str, Counts] = {port: {} for port in ports}
-    for name, values in zip(wanted, hashes.values()):
+    for name, values in zip(wanted, counters):
         port, queue = name.split(":")
         found[port][_TYPES[types[names[name]]] + queue] = [values.get(field, NOT_AVAILABLE) for field in _FIELDS]
     return found

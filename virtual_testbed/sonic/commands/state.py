@@ -7,14 +7,16 @@ import sys
 
 from virtual_testbed.sonic.commands.context import Switch
 from virtual_testbed.sonic.commands.snapshots import table
-from virtual_testbed.sonic.databases import Config, natural, read_hashes
+from virtual_testbed.sonic.databases import Config, natural, read_config, read_fields
 
 _STATUS = ["Interface", "Lanes", "Speed", "MTU", "FEC", "Alias", "Vlan", "Oper", "Admin", "Type", "Asym PFC"]
 
 
 def interface_status(switch: Switch, interface: str | None) -> None:
     """Print ports; exit status 1 for an unknown one."""
-    config = switch.running()
+    config: Config = {}
+    for name in ("PORT", "PORTCHANNEL_MEMBER", "VLAN_MEMBER"):
+        config |= read_config(switch.config, name)
     ports = sorted(config.get("PORT", {}), key=natural)
     if interface is not None:
         if interface not in ports:
@@ -22,9 +24,9 @@ def interface_status(switch: Switch, interface: str | None) -> None:
             sys.exit(1)
         ports = [interface]
     with switch.connect("APPL_DB") as appl:
-        states = read_hashes(appl, [f"PORT_TABLE:{port}" for port in ports])
+        states = read_fields(appl, [f"PORT_TABLE:{port}" for port in ports], ["oper_status"])
     rows = []
-    for port, state in zip(ports, states.values()):
+    for port, state in zip(ports, states):
         row = config["PORT"][port]
         rows.append([port, row.get("lanes", "N/A"), _speed(str(row.get("speed", "N/A"))), row.get("mtu", "N/A"),
                      row.get("fec", "N/A"), row.get("alias", "N/A"), _mode(config, port),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from virtual_testbed.sonic.commands.context import Switch
 from virtual_testbed.sonic.commands.snapshots import NOT_AVAILABLE, Snapshots, table
-from virtual_testbed.sonic.databases import natural, read_hash, read_hashes
+from virtual_testbed.sonic.databases import natural, read_fields, read_hash
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,8 @@ def _collect(switch: Switch, what: Watermark) -> dict[str, str]:
     names = read_hash(switch.counters, what.map)
     count = switch.profile.unicast_queues
     wanted = sorted((name for name in names if int(name.split(":")[1]) < count), key=natural)
-    hashes = read_hashes(switch.counters, [f"{what.table}:{names[name]}" for name in wanted])
-    return {name: values.get(what.field, NOT_AVAILABLE) for name, values in zip(wanted, hashes.values())}
+    found = read_fields(switch.counters, [f"{what.table}:{names[name]}" for name in wanted], [what.field])
+    return {name: values.get(what.field, NOT_AVAILABLE) for name, values in zip(wanted, found)}
 
 
 def show(switch: Switch, what: Watermark) -> None:
