@@ -15,24 +15,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from scripts import testbeds
 from scripts.sweeping.job import Job, load
 from scripts.sweeping.orders import faults_of
-from scripts.testbeds import (
-    ROOT,
-    Refusal,
-    Testbed,
-    adopt_orphans,
-    catch_signals,
-    deploy,
-    end_orphans,
-    environment,
-    hardware_testbed,
-    read_entry,
-    run,
-    shown,
-    step,
-    virtual_testbed,
-)
 
 SUITE = "snappi_tests/pfc/qualification"
 SWEEP, STRESS = "test_port_sweep.py", "test_full_load.py"
@@ -75,55 +60,55 @@ def carry_out(job: Job, testbed: str) -> Ended:
     """
     folder = job.folder_of(testbed)
     try:
-        entry = read_entry(testbed, Path(job.testbed_file))
+        entry = testbeds.read_entry(testbed, Path(job.testbed_file))
         with contextlib.ExitStack() as stack:
             found = _found(stack, job, testbed, entry)
             ended = _swept(job, found, bool(entry.get("virtual") or job.deploy))
-            step("clean-up")
+            testbeds.step("clean-up")
         return ended
-    except (Refusal, OSError) as refusal:
+    except (testbeds.Refusal, OSError) as refusal:
         said = REASON.findall((folder / LOG).read_text(encoding="utf-8", errors="replace"))
         return Ended(None, "; ".join([str(refusal), *said[-1:]]), refused=True)
 
 
-def _swept(job: Job, testbed: Testbed, is_deployed: bool) -> Ended:
+def _swept(job: Job, testbed: testbeds.Testbed, is_deployed: bool) -> Ended:
     """Deploys a testbed that is up, where that is asked for, and sweeps it."""
     folder = job.folder_of(testbed.name)
     try:
         if is_deployed:
-            step("deployment")
-            deploy(testbed, folder / DEPLOY_LOG)
-    except Refusal as refusal:
+            testbeds.step("deployment")
+            testbeds.deploy(testbed, folder / DEPLOY_LOG)
+    except testbeds.Refusal as refusal:
         return Ended(None, str(refusal))
-    step(MEASURING)
+    testbeds.step(MEASURING)
     return how_it_ended(measure(job, testbed), folder)
 
 
-def _found(stack: contextlib.ExitStack, job: Job, name: str, entry: Mapping[str, Any]) -> Testbed:
+def _found(stack: contextlib.ExitStack, job: Job, name: str, entry: Mapping[str, Any]) -> testbeds.Testbed:
     """The testbed with its endpoints; a virtual one is there until the stack ends."""
     if not entry.get("virtual"):
-        return hardware_testbed(name, entry, Path(job.testbed_file))
-    step("bring-up")
-    return stack.enter_context(virtual_testbed(name, Path(job.testbed_file), faults_of(job.faults, entry)))
+        return testbeds.hardware_testbed(name, entry, Path(job.testbed_file))
+    testbeds.step("bring-up")
+    return stack.enter_context(testbeds.virtual_testbed(name, Path(job.testbed_file), faults_of(job.faults, entry)))
 
 
-def measure(job: Job, testbed: Testbed) -> int:
+def measure(job: Job, testbed: testbeds.Testbed) -> int:
     """Runs the suite, and goes on with it where a signal killed it; returns pytest's exit status."""
     folder, status = job.folder_of(testbed.name), 0
     for _ in range(TRIES):
         with (folder / PYTEST_LOG).open("a", encoding="utf-8") as log:
-            status = run(command(job, testbed), ROOT / "tests", log)
+            status = testbeds.run(command(job, testbed), testbeds.ROOT / "tests", log)
         if status >= 0:
             break
         print(f"pytest was killed by {signal.Signals(-status).name}", flush=True)
     return status
 
 
-def command(job: Job, testbed: Testbed) -> list[str]:
+def command(job: Job, testbed: testbeds.Testbed) -> list[str]:
     """pytest, for the sweep of a testbed, or for what an earlier one left of it."""
     folder = job.folder_of(testbed.name)
     parts = [SWEEP] if job.ports or job.ports_only else [SWEEP, STRESS]
-    modules = [f"{SUITE}/{part}" for part in parts if (ROOT / "tests" / SUITE / part).is_file()]
+    modules = [f"{SUITE}/{part}" for part in parts if (testbeds.ROOT / "tests" / SUITE / part).is_file()]
     earlier = (folder / "records.jsonl").is_file()
     return [
         sys.executable, "-m", "pytest", "-c", "pytest.ini", *modules, "--testbed", testbed.name,
@@ -140,11 +125,12 @@ def how_it_ended(status: int, folder: Path) -> Ended:
     if status in ALL_RAN:
         return Ended(status)
     if status < 0:
-        return Ended(status, f"pytest was killed by {signal.Signals(-status).name}, {TRIES} times ({shown(log)})")
+        killed = f"pytest was killed by {signal.Signals(-status).name}, {TRIES} times"
+        return Ended(status, f"{killed} ({testbeds.shown(log)})")
     text = log.read_text(encoding="utf-8", errors="replace").rpartition("test session starts")[2]
     reasons = REASON.findall(text)
     notes = re.findall(r"^note: the run ends here, .+ goes on with it: (.+)$", text, re.MULTILINE)
-    why = (reasons or notes or [f"pytest ended with status {status} ({shown(log)})"])[-1]
+    why = (reasons or notes or [f"pytest ended with status {status} ({testbeds.shown(log)})"])[-1]
     return Ended(status, why, refused=status == USAGE)
 
 
@@ -161,17 +147,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name in ("results", "job", "shard", "testbed"):
         parser.add_argument(name)
     options = parser.parse_args(arguments)
-    catch_signals()
-    adopt_orphans()
+    testbeds.catch_signals()
+    testbeds.adopt_orphans()
     job = load(Path(options.results), options.job, options.shard)
-    environment(Path(options.results))
+    testbeds.environment(Path(options.results))
     folder = job.folder_of(options.testbed)
     try:
         ended = carry_out(job, options.testbed)
     except KeyboardInterrupt:
         ended = Ended(None, "interrupted")
     finally:
-        end_orphans()
+        testbeds.end_orphans()
     write_ended(ended, folder)
     return 0
 

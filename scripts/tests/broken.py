@@ -21,15 +21,15 @@ from tests.common.pfc.case import PlanCase, Target
 from tests.common.pfc.cases import targets
 from tests.common.pfc.dut import Dut, SwitchState
 from tests.common.pfc.families.pauses import SINGLE_LOSSLESS
-from tests.common.pfc.full_load import make_full_load
 from tests.common.pfc.journal import Journal
 from tests.common.pfc.measurement import Subject
 from tests.common.pfc.plan import LabFacts, PortPlan, Wish, plan_port
 from tests.common.pfc.polling import Clock, EndpointClock
 from tests.common.pfc.ports import ConnectedPort
 from tests.common.pfc.run import Outcome, Qualifier
-from tests.common.pfc.sweep import Sweeper, with_one_generator
+from tests.common.pfc.sweep_plan import Bench as SweepBench
 from tests.common.pfc.sweep_plan import SweepPlan, plan_sweep
+from tests.common.pfc.sweepers import make_full_load, make_sweeper
 from tests.common.pfc.verdict import LOSSLESS, LOSSY, Status, combine
 from tests.common.snappi_tests.client import make_snappi_fast
 from virtual_testbed.faults import BUILT_IN
@@ -239,17 +239,13 @@ class Bench:
         """
         plan = self.plan_sweep()
         ports = [port for port in plan.plans if only is None or port in only]
-        labs = with_one_generator((port, plan.plans[port].lab(self.dut, self.api, self.clock)) for port in ports)
-        flights, waves = ([[pair.rx.port for pair in wave] for wave in plan.waves(limit, ports)]
-                          for limit in (None, at_once))
-        sweeper = Sweeper(labs, flights, waves)
+        sweeper = make_sweeper(plan, SweepBench(self.dut, self.api, self.clock), at_once, ports)
         return {port: sweeper.outcome(port) for port in ports}
 
     def full_load(self) -> dict[str, Outcome]:
         """Port -> what came of it when all ports were loaded at once."""
         plan = self.plan_sweep()
-        flights = [[pair.rx.port for pair in wave] for wave in plan.waves(None)]
-        load = make_full_load(plan.plans, flights, self.dut, self.api, self.clock)
+        load = make_full_load(plan, SweepBench(self.dut, self.api, self.clock))
         return {port: load.outcome(port) for port in plan.plans}
 
 

@@ -6,17 +6,8 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-from scripts.tests.broken import (
-    ROOT,
-    Bench,
-    Case,
-    broken_bench,
-    case,
-    compare,
-    documented_checks,
-    documented_faults,
-    passed_as_documented,
-)
+from scripts.tests import broken as switches
+from scripts.tests.broken import ROOT, Bench, Case, case
 from tests.common.pfc.families.sweep import PORT
 from tests.common.pfc.run import Outcome
 from tests.common.pfc.verdict import Status
@@ -65,17 +56,17 @@ def under_test(broken: Case) -> str:
 
 def test_every_check_is_failed_by_some_switch() -> None:
     failed = {check for broken in (*THREE, *LATER) for check in broken.checks}
-    assert failed | ONLY_ON_THE_FAKE_SWITCH == documented_checks(PAGE, PORT.plan_id)
+    assert failed | ONLY_ON_THE_FAKE_SWITCH == switches.documented_checks(PAGE, PORT.plan_id)
 
 
 def test_every_fault_that_the_documentation_calls_caught_is_here() -> None:
-    assert {broken.name for broken in THREE} == documented_faults("SWEEP")
+    assert {broken.name for broken in THREE} == switches.documented_faults("SWEEP")
 
 
 @pytest.fixture(name="bench", scope="module")
 def fixture_bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     """For a testbed with all these faults, of which three are there from the start."""
-    with broken_bench(tmp_path_factory.mktemp("sweep"), [one.fault for one in (*THREE, *LATER)]) as bench:
+    with switches.broken_bench(tmp_path_factory.mktemp("sweep"), [one.fault for one in (*THREE, *LATER)]) as bench:
         yield bench
 
 
@@ -108,19 +99,19 @@ def failed(outcomes: Mapping[str, Outcome]) -> set[str]:
 def test_a_broken_port_fails_in_both_modes(
     broken: Case, one_by_one: Mapping[str, Outcome], in_waves: Mapping[str, Outcome]
 ) -> None:
-    compare(one_by_one[under_test(broken)], broken)
-    compare(in_waves[under_test(broken)], broken)
+    switches.compare(one_by_one[under_test(broken)], broken)
+    switches.compare(in_waves[under_test(broken)], broken)
 
 
 def test_the_other_ports_pass_in_both_modes(
     one_by_one: Mapping[str, Outcome], in_waves: Mapping[str, Outcome]
 ) -> None:
     ports = {f"Ethernet{4 * number}" for number in range(32)}
-    broken, documented = set(map(under_test, THREE)), documented_checks(PAGE, PORT.plan_id)
+    broken, documented = set(map(under_test, THREE)), switches.documented_checks(PAGE, PORT.plan_id)
     assert set(in_waves) == ports and failed(in_waves) == broken == failed(one_by_one)
     for outcomes in (one_by_one, in_waves):
         for port in {*outcomes} - broken:
-            passed_as_documented(outcomes[port], documented)
+            switches.passed_as_documented(outcomes[port], documented)
 
 
 def told(outcome: Outcome) -> dict[tuple[str, str], tuple[Status, int | str]]:
@@ -148,4 +139,4 @@ def test_what_a_wave_holds_together_stays_below_the_pool(in_waves: Mapping[str, 
 
 @pytest.mark.parametrize("broken", LATER, ids=lambda broken: broken.name)
 def test_every_other_fault_is_caught_and_nothing_else(broken: Case, later: Mapping[str, Outcome]) -> None:
-    compare(later[under_test(broken)], broken)
+    switches.compare(later[under_test(broken)], broken)

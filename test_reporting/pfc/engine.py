@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,35 +55,29 @@ class Database:
         self._process = os.getpid()
         weakref.finalize(self, _close, self._engine, self._process)
 
-    @contextmanager
-    def reading(self, doing: str = "read") -> Iterator[Connection]:
+    def reading(self, doing: str = "read") -> AbstractContextManager[Connection]:
         """A connection whose answers are all of the same moment.
 
         Raises:
             StoreError: the database cannot be `doing`.
         """
-        with self._transaction(doing, self._begin.read) as connection:
-            yield connection
+        return self._transaction(doing, self._begin.read)
 
-    @contextmanager
-    def writing(self) -> Iterator[Connection]:
+    def writing(self) -> AbstractContextManager[Connection]:
         """A connection all whose changes are made together, or none of them.
 
         Raises:
             StoreError: nothing of it was stored.
         """
-        with self._transaction("written", self._begin.write) as connection:
-            yield connection
+        return self._transaction("written", self._begin.write)
 
-    @contextmanager
-    def changing(self) -> Iterator[Connection]:
+    def changing(self) -> AbstractContextManager[Connection]:
         """A connection that creates tables or changes them, while nobody else does.
 
         Raises:
             StoreError: nothing of it was done.
         """
-        with self._transaction("opened", self._begin.change) as connection:
-            yield connection
+        return self._transaction("opened", self._begin.change)
 
     @contextmanager
     def _transaction(self, doing: str, begin: str) -> Iterator[Connection]:

@@ -2,7 +2,9 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
+import signal
 import sqlite3
 import time
 from collections.abc import Sequence
@@ -63,6 +65,29 @@ def write_for_ever(results: str, run_id: str, acknowledged: str, url: str) -> No
             listener.record(verdict(run_id=run_id, evidence={"number": first + number}))
             file.write(f"{first + number}\n")
             file.flush()
+
+
+def write_killed(processes: Any, results: Path, url: str, kills: int = 20) -> set[int]:
+    """Kill so many writers while they record; returns the numbers of the records that they were told are kept.
+
+    Args:
+        processes: the `multiprocessing` context that starts them.
+        results: folder of results.
+        url: of the database.
+        kills: writers, one after another.
+    """
+    acknowledged = results / "acknowledged"
+    acknowledged.touch()
+    for kill in range(kills):
+        before = acknowledged.stat().st_size
+        process = processes.Process(target=write_for_ever, args=(str(results), RUN_ID, str(acknowledged), url))
+        process.start()
+        while acknowledged.stat().st_size == before and process.is_alive():
+            process.join(0.003 * (kill % 5 + 1))
+        assert process.is_alive()
+        os.kill(process.pid, signal.SIGKILL)
+        process.join()
+    return {int(line) for line in acknowledged.read_text(encoding="ascii").splitlines()}
 
 
 def write_some(folder: str, run_id: str, count: int, url: str) -> None:

@@ -5,7 +5,6 @@ import gc
 import json
 import os
 import random
-import signal
 import socket
 import subprocess
 import sys
@@ -297,19 +296,7 @@ def test_with_the_disk_of_the_files_full_the_server_has_it(server_url, query, tm
 
 
 def test_twenty_kills_during_writes_lose_and_double_nothing(server_url, query, tmp_path, processes, capsys):
-    acknowledged = tmp_path / "acknowledged"
-    acknowledged.touch()
-    for kill in range(20):
-        before = acknowledged.stat().st_size
-        process = processes.Process(target=samples.write_for_ever,
-                                    args=(str(tmp_path), RUN_ID, str(acknowledged), server_url))
-        process.start()
-        while acknowledged.stat().st_size == before and process.is_alive():
-            process.join(0.003 * (kill % 5 + 1))
-        assert process.is_alive()
-        os.kill(process.pid, signal.SIGKILL)
-        process.join()
-    promised = {int(line) for line in acknowledged.read_text().splitlines()}
+    promised = samples.write_killed(processes, tmp_path, server_url)
     assert sync(server_url, capsys)[0] == 0
     stored = [int(row[0]) for row in query("select evidence::jsonb ->> 'number' from records")]
     assert len(stored) == len(set(stored)) and len(promised) >= 20 and promised <= set(stored)

@@ -95,6 +95,14 @@ class StandaloneLab:
         except QualificationError as error:
             raise LabError(str(error)) from error
 
+    def look(self) -> None:
+        """Reads the testbed's files and finds out what is connected.
+
+        Raises:
+            LabError, QualificationError: it cannot be measured.
+        """
+        _ = self.facts
+
     @cached_property
     def facts(self) -> LabFacts:
         """What is known of the testbed; each switch is read once."""

@@ -4,15 +4,19 @@ several at once."""
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
+from .case import PlanCase
 from .dut import DutCounters
 from .errors import QualificationError
 from .families import sweep as family
 from .polling import Clock, WallClock, wait_for
 from .preflight import Flown, Lab, preflight_together
+from .procedure import Finding
+from .qos import PortQos
 from .run import Outcome, broken_off, judged
+from .scenario import Scenario
 from .verdict import Status
 
 logger = logging.getLogger(__name__)
@@ -24,12 +28,33 @@ class LabGone(QualificationError):
     """The switch or the traffic generators do not answer any more: no port can be measured."""
 
 
+@dataclass(frozen=True)
+class Together:
+    """A test case that is carried out on several ports at once.
+
+    Attributes:
+        case: the test case.
+        scenario: what it is on a port with these priorities; refuses a port that it cannot be carried out on.
+        measure: a finding for each port, from what they are measured with and counters that have everything in them
+            that came before (None: it waits and reads them itself). It leaves no traffic running, however it ends.
+        all_or_none: a port's verdict is about all of them, so none is measured without the others.
+    """
+
+    case: PlanCase
+    scenario: Callable[[PortQos], Scenario]
+    measure: Callable[[Sequence[Lab], DutCounters | None], list[Finding]]
+    all_or_none: bool = False
+
+
+PORT_BY_PORT = Together(family.PORT, family.scenario, family.measure)
+
+
 class Sweeper:
     """Measures ports of one switch. All of them are looked at by a preflight before the first is measured."""
 
     def __init__(
         self, labs: Mapping[str, Lab], flights: Sequence[Sequence[str]], waves: Sequence[Sequence[str]],
-        patience: Clock | None = None,
+        how: Together = PORT_BY_PORT, patience: Clock | None = None,
     ) -> None:
         """Nothing is measured yet.
 
@@ -37,11 +62,13 @@ class Sweeper:
             labs: port under test -> what it is measured with; all have one traffic generator and one switch.
             flights: the same ports, in groups that a preflight takes at once.
             waves: the same ports, in groups that are measured at once.
+            how: what is carried out.
             patience: the clock on which a lab is waited for that does not answer; None: real time.
         """
         self._labs = labs
         self._flights = flights
         self._waves = waves
+        self._how = how
         self._patience = patience or WallClock()
         self._flown: dict[str, Flown] = {}
         self._settled: DutCounters | None = None  # a reading with all in it that came before the next storm
@@ -61,19 +88,20 @@ class Sweeper:
         if port not in self._outcomes:
             self._outcomes |= self._try(wave)
         if _cause(self._outcomes[port]) and port not in self._tried_again:
-            self._try_again([other for other in wave if _cause(self._outcomes[other])])
+            self._try_again(wave, [other for other in wave if _cause(self._outcomes[other])])
         return self._outcomes[port]
 
-    def _try_again(self, failed: Sequence[str]) -> None:
+    def _try_again(self, wave: Sequence[str], failed: Sequence[str]) -> None:
         """Ports of a wave that could not be measured, once more: together, and where that cannot be done, each alone,
-        so that one that stops the wave stops no other."""
+        so that one that stops the wave stops no other. Where none is measured without the others, all are."""
         causes = {port: _cause(self._outcomes[port]) for port in failed}
         for cause in dict.fromkeys(causes.values()):
             logger.warning("tried once more, because: %s", cause)
         self._wait_for_the_lab()
         self._fly([[port for port in flight if port in failed] for flight in self._flights])
-        again = self._try(failed)
-        if len(failed) > 1 and all(map(_cause, again.values())):
+        found = self._try(wave if self._how.all_or_none else failed)
+        again = {port: found[port] for port in failed}
+        if len(failed) > 1 and not self._how.all_or_none and all(map(_cause, again.values())):
             self._wait_for_the_lab()
             for port in failed:
                 again |= self._try([port])
@@ -102,23 +130,21 @@ class Sweeper:
             try:
                 if isinstance(flown, QualificationError):
                     raise flown
-                family.scenario(lab.subject.qos)
+                self._how.scenario(lab.subject.qos)
                 labs.append(lab)
             except QualificationError as error:
-                outcomes[port] = broken_off(lab.subject, family.PORT, (), error)
+                outcomes[port] = broken_off(lab.subject, self._how.case, (), error)
         if not labs:
             return outcomes
         self._settled = None
         try:
-            findings = family.measure(labs, before)
+            findings = self._how.measure(labs, before)
         except Exception as error:
-            return outcomes | {lab.port: broken_off(lab.subject, family.PORT, (), error) for lab in labs}
+            return outcomes | {lab.port: broken_off(lab.subject, self._how.case, (), error) for lab in labs}
         for lab, finding in zip(labs, findings, strict=True):
             clean = self._flown[lab.port]
             assert not isinstance(clean, QualificationError), f"{lab.port} was measured without a preflight"
-            outcome = judged(lab.subject, family.PORT, (), finding, clean)
-            at_once = {"ports_at_once": [other.port for other in labs]}
-            outcomes[lab.port] = replace(outcome, evidence={**outcome.evidence, **at_once})
+            outcomes[lab.port] = judged(lab.subject, self._how.case, (), finding, clean)
             self._settled = finding.after
         return outcomes
 
@@ -151,14 +177,3 @@ def _cause(outcome: Outcome) -> str | None:
         return None
     errors = (verdict for verdict in outcome.verdicts if verdict.status is Status.ERROR)
     return next((verdict.cause for verdict in errors), None)
-
-
-def with_one_generator(labs: Iterable[tuple[str, Lab]]) -> dict[str, Lab]:
-    """Labs of one switch that are used together: the traffic generators are told what to send by one object, which
-    knows all flows."""
-    known = dict(labs)
-    first = next(iter(known.values()), None)
-    if first is None:
-        return known
-    return {port: replace(lab, generator=first.generator, clock=first.clock, dut=first.dut)
-            for port, lab in known.items()}

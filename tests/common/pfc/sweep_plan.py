@@ -4,18 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from .conditions import conditions_of
-from .dut import SwitchState
+from .dut import Dut, SwitchState
 from .errors import QualificationError
 from .plan import LabFacts, PortPlan, Wish, plan_measured
+from .polling import Clock
 from .ports import PortPair, natural, summary
-from .preflight import SETTLE_S
+from .preflight import SETTLE_S, Lab
 from .replacement import choose_device
 from .staleness import CounterAges
 from .waves import Pairing, pair_ports, plan_waves
 
 STORM_LEAD_S, DATA_S = 1, 5
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What all ports of a sweep are measured with.
+
+    Attributes:
+        dut: the switch.
+        api: snappi API object of the traffic generators.
+        clock: what to wait on.
+    """
+
+    dut: Dut
+    api: Any
+    clock: Clock
 
 
 @dataclass(frozen=True)
@@ -64,6 +81,25 @@ class SweepPlan:
         """
         wanted = {port for port in self.plans if only is None or port in only}
         return plan_waves(self.pairing, at_once, wanted)
+
+    def port_waves(self, at_once: int | None, only: Collection[str] | None = None) -> list[list[str]]:
+        """The same waves as the names of their ports under test."""
+        return [[pair.rx.port for pair in wave] for wave in self.waves(at_once, only)]
+
+    def labs(self, bench: Bench, only: Collection[str] | None = None) -> dict[str, Lab]:
+        """What each port under test is measured with. They are used together, so the traffic generators are told what
+        to send by one object, which knows all flows.
+
+        Args:
+            bench: the switch and the traffic generators.
+            only: ports under test; None: all that can be measured.
+
+        Raises:
+            QualificationError: the switch's configuration leaves no addresses for hosts behind a port.
+        """
+        labs = {port: plan.lab(bench.dut, bench.api, bench.clock) for port, plan in self.plans.items()
+                if only is None or port in only}
+        return {port: replace(lab, generator=next(iter(labs.values())).generator) for port, lab in labs.items()}
 
     def seconds(self, waves: Sequence[Sequence[PortPair]]) -> float:
         """How long the waves take on the testbed's clock, the preflight before them included: what is waited for,

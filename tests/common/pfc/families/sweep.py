@@ -4,6 +4,7 @@ of it at line rate. The port's own configuration says which those are."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from ..case import PlanCase, Target
 from ..dut import DutCounters
@@ -36,7 +37,9 @@ def measure(labs: Sequence[Lab], before: DutCounters | None) -> list[Finding]:
         QualificationError: a step could not be done. No traffic runs on, however this ends.
     """
     parts = [Part(lab, scenario(lab.subject.qos)) for lab in labs]
-    return [judge_storm(run) for run in measure_together(parts, before)]
+    findings = [judge_storm(run) for run in measure_together(parts, before)]
+    at_once = {"ports_at_once": [lab.port for lab in labs]}
+    return [replace(finding, evidence={**finding.evidence, **at_once}) for finding in findings]
 
 
 def carry_out(lab: Lab, case: PlanCase, target: Target, before: DutCounters | None) -> Finding:

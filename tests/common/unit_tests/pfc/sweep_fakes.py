@@ -13,8 +13,9 @@ from tests.common.pfc.dut import Dut
 from tests.common.pfc.plan import LabFacts, Wish
 from tests.common.pfc.ports import ConnectedPort
 from tests.common.pfc.run import Outcome
-from tests.common.pfc.sweep import Sweeper, with_one_generator
-from tests.common.pfc.sweep_plan import SweepPlan, plan_sweep
+from tests.common.pfc.sweep import Sweeper
+from tests.common.pfc.sweep_plan import Bench, SweepPlan, plan_sweep
+from tests.common.pfc.sweepers import make_sweeper
 from tests.common.unit_tests.pfc.fakes import DEVICE, HELD_FRAMES, PORTS, FakeApi, FakeClock, FakeHost, FakeWorld
 
 TX_OF = {"Ethernet0": "Ethernet64", "Ethernet4": "Ethernet68", "Ethernet64": "Ethernet0", "Ethernet68": "Ethernet4"}
@@ -59,11 +60,9 @@ class SweptLab:
 
     def sweeper(self, at_once: int | None, plan: SweepPlan | None = None) -> Sweeper:
         """What measures the ports that can be."""
-        plan = plan or self.plan()
-        dut = Dut(self.host)
-        labs = with_one_generator((port, found.lab(dut, self.api, self.clock)) for port, found in plan.plans.items())
-        flights, waves = ([[pair.rx.port for pair in wave] for wave in plan.waves(limit)] for limit in (None, at_once))
-        return Sweeper(labs, flights, waves, self.clock)
+        sweeper = make_sweeper(plan or self.plan(), Bench(Dut(self.host), self.api, self.clock), at_once)
+        sweeper._patience = self.clock
+        return sweeper
 
     def sweep(self, at_once: int | None = None) -> dict[str, Outcome]:
         """Port -> what came of it, of all that can be measured."""

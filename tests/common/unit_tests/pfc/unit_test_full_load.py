@@ -10,7 +10,8 @@ from tests.common.pfc.dut import Dut
 from tests.common.pfc.errors import QualificationError
 from tests.common.pfc.families.full_load import data_percent, scenario
 from tests.common.pfc.families.watermarks import Watermarks, ingress_pool, rows, together
-from tests.common.pfc.full_load import make_full_load
+from tests.common.pfc.sweep_plan import Bench
+from tests.common.pfc.sweepers import make_full_load
 from tests.common.pfc.verdict import Status
 from tests.common.unit_tests.pfc.fakes import PORTS, FakeWorld
 from tests.common.unit_tests.pfc.sweep_fakes import TX_OF, SweptHost, SweptLab
@@ -54,8 +55,7 @@ class LoadedLab(SweptLab):
     def load(self):
         """Port -> what came of it."""
         plan = self.plan()
-        flights = [[pair.rx.port for pair in wave] for wave in plan.waves(None)]
-        load = make_full_load(plan.plans, flights, Dut(self.host), self.api, self.clock)
+        load = make_full_load(plan, Bench(Dut(self.host), self.api, self.clock))
         load._patience = self.clock
         return {port: load.outcome(port) for port in plan.plans}
 

@@ -7,6 +7,7 @@ sonic-mgmt where this folder is in such a tree, and from this project's `tests/c
 from __future__ import annotations
 
 from contextlib import contextmanager
+from functools import cache
 from importlib.util import find_spec
 
 import pytest
@@ -18,19 +19,19 @@ from tests.common.pfc.plan import LabFacts, Wish, connected_port, plan_device
 from tests.common.pfc.polling import open_clock
 from tests.common.pfc.records import RecordsUnwritable
 from tests.common.pfc.sweep import LabGone
-from tests.common.pfc.sweep_plan import plan_sweep
+from tests.common.pfc.sweep_plan import Bench, plan_sweep
 from tests.snappi_tests.pfc.qualification.files.options import add_options
 from tests.snappi_tests.pfc.qualification.files.session import Session, read_target, write_target
 from tests.snappi_tests.pfc.qualification.files.summary import write_summary
 from tests.snappi_tests.pfc.qualification.files.sweeping import (
+    case_of,
     is_sweep,
-    make_load,
-    make_sweeper,
     note_items,
     only_sweeps,
     other_ports,
     parse_concurrency,
     plan_lines,
+    sweeper_of,
 )
 
 SESSION_KEY = pytest.StashKey[Session]()
@@ -91,7 +92,7 @@ def _plan(session):
     try:
         if not session.config.option.collectonly:
             check_api(lab.tbinfo, lab.duthosts[0])
-        lab.facts
+        lab.look()
     except (LabError, QualificationError) as error:
         raise pytest.UsageError(str(error)) from None
     if is_sweep(ours.cases):
@@ -135,8 +136,8 @@ def pytest_collection_modifyitems(config, items):
     """Leaves out the test cases that were not asked for or are measured already, and carries out the others in the
     plan's order."""
     ours = config.stash[SESSION_KEY]
-    left = [item for item in items if (case := _case_of(item)) and case not in ours.cases]
-    left += [item for item in items if item.get_closest_marker("pfc_cases") and not _case_of(item)]
+    left = [item for item in items if (case := case_of(item)) and case not in ours.cases]
+    left += [item for item in items if item.get_closest_marker("pfc_cases") and not case_of(item)]
     try:
         left += other_ports([item for item in items if item not in left], config.getoption("pfc_ports"))
         left += ours.leave_out_finished([item for item in items if item not in left], config.getoption("testbed"))
@@ -146,29 +147,23 @@ def pytest_collection_modifyitems(config, items):
         config.hook.pytest_deselected(items=left)
         items[:] = [item for item in items if item not in left]
     order = {case: place for place, case in enumerate((*PLAN, *SWEEPS))}
-    places = [place for place, item in enumerate(items) if _case_of(item)]
+    places = [place for place, item in enumerate(items) if case_of(item)]
     mine = [items[place] for place in places]
-    mine.sort(key=lambda item: order[_case_of(item)])
+    mine.sort(key=lambda item: order[case_of(item)])
     for place, item in zip(places, mine, strict=True):
         items[place] = item
-
-
-def _case_of(item):
-    """The test case that an item carries out; None: it is none of ours."""
-    marker = item.get_closest_marker("pfc_case")
-    return marker.args[0] if marker else None
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_finish(session):
     """Every item of ours that is going to run must end in a verdict. A session of other suites' tests is let alone."""
-    items = [item for item in session.items if _case_of(item)]
+    items = [item for item in session.items if case_of(item)]
     ours = session.config.stash[SESSION_KEY]
     if session.config.option.collectonly or not (items or ours.earlier.records):
         return
     if STANDALONE and ours.plan is None and not is_sweep(ours.cases):
         _plan(session)  # pytest was given a folder above this one and found this file too late
-    if STANDALONE and any(_case_of(item) in SWEEPS for item in items):
+    if STANDALONE and any(case_of(item) in SWEEPS for item in items):
         from tests.common.standalone import lab_of
 
         ours.sweep = lab_of(session.config).sweep_plan
@@ -266,32 +261,19 @@ def pfc_bench(request, duthosts, tbinfo, snappi_api, pfc_lab_facts):  # noqa: F8
 
 
 @pytest.fixture(scope="module")
-def pfc_sweeper(request, duthosts, tbinfo, snappi_api, pfc_lab_facts):  # noqa: F811
-    """Measures the ports of a switch. Its watchdog is stopped, and afterwards as it was."""
-    with _one_sentence():
-        ours, dut = _switch_of_the_sweep(request, duthosts, pfc_lab_facts)
-        yield make_sweeper(ours, dut, snappi_api, open_clock(tbinfo.get("clock")))
-        _end_of_module(request)
-
-
-@pytest.fixture(scope="module")
-def pfc_loader(request, duthosts, tbinfo, snappi_api, pfc_lab_facts):  # noqa: F811
-    """Measures all ports of a switch at once. Its watchdog is stopped, and afterwards as it was."""
-    with _one_sentence():
-        ours, dut = _switch_of_the_sweep(request, duthosts, pfc_lab_facts)
-        yield make_load(ours, dut, snappi_api, open_clock(tbinfo.get("clock")))
-        _end_of_module(request)
-
-
-def _switch_of_the_sweep(request, duthosts, pfc_lab_facts):
-    """The session with the sweep planned, and the switch, which is this run's from now on."""
+def pfc_sweepers(request, duthosts, tbinfo, snappi_api, pfc_lab_facts):  # noqa: F811
+    """What measures the ports of a switch, by test case. Its watchdog is stopped, and afterwards as it was."""
     ours = request.config.stash[SESSION_KEY]
-    if ours.sweep is None:
-        ours.sweep = plan_sweep(pfc_lab_facts[0], duthosts[0].hostname, pfc_lab_facts[1])
-        note_items(ours, request.session.items)
-        ours.announce_sweep()
-    device = ours.sweep.device
-    return ours, ours.take({device: duthosts[device]})[device]
+    with _one_sentence():
+        if ours.sweep is None:
+            ours.sweep = plan_sweep(pfc_lab_facts[0], duthosts[0].hostname, pfc_lab_facts[1])
+            note_items(ours, request.session.items)
+            ours.announce_sweep()
+        device = ours.sweep.device
+        dut = ours.take({device: duthosts[device]})[device]
+        bench = Bench(dut, snappi_api, open_clock(tbinfo.get("clock")))
+        yield cache(lambda case: sweeper_of(ours, case, bench))
+        _end_of_module(request)
 
 
 @contextmanager
@@ -313,7 +295,7 @@ def _end_of_module(request):
 
 def _is_last(request):
     """Whether no other module's items of ours are to come."""
-    ours = [item for item in request.session.items if _case_of(item)]
+    ours = [item for item in request.session.items if case_of(item)]
     return ours[-1].module is request.node.obj
 
 
@@ -331,30 +313,16 @@ def pfc_qualify(request, pfc_bench):
             pytest.skip(reason)
         messages = {}
         for target in chosen:
-            outcome = pfc_bench.qualify(case, target)
-            ours.heard(request.node.nodeid, outcome)
-            messages |= dict.fromkeys(message for verdict in outcome.verdicts for message in verdict.messages)
-        if messages:
-            pytest.fail("\n".join(messages), pytrace=False)
+            messages |= _hear(request, pfc_bench.qualify(case, target))
+        _fail_for(messages)
 
     return qualify
 
 
 @pytest.fixture
-def pfc_sweep(request, pfc_sweeper):
-    """`pfc_sweep("vtb-t0-01|Ethernet8")` measures a port of the switch and fails the test unless every verdict is
-    PASS."""
-    return _port_by_port(request, pfc_sweeper)
-
-
-@pytest.fixture
-def pfc_full_load(request, pfc_loader):
-    """`pfc_full_load("vtb-t0-01|Ethernet8")` loads all ports of the switch, the first time, and fails the test unless
-    every verdict of this port is PASS."""
-    return _port_by_port(request, pfc_loader)
-
-
-def _port_by_port(request, sweeper):
+def pfc_sweep(request, pfc_sweepers):
+    """`pfc_sweep("vtb-t0-01|Ethernet8")` carries out the test's case on a port of the switch, with others where the
+    case or the user has it so, and fails the test unless every verdict of this port is PASS."""
     ours = request.config.stash[SESSION_KEY]
 
     def sweep(dut_and_port):
@@ -365,18 +333,29 @@ def _port_by_port(request, sweeper):
             pytest.skip(reason)
         if port in ours.sweep.refused:
             pytest.fail(ours.sweep.refused[port], pytrace=False)
+        with _one_sentence():
+            sweeper = pfc_sweepers(case_of(request.node))
         try:
             outcome = sweeper.outcome(port)
         except LabGone as error:
             ours.gone(str(error))
             request.session.shouldstop = str(error)
             pytest.skip(f"{device} {port}: not measured: {error}")
-        ours.heard(request.node.nodeid, outcome)
-        messages = dict.fromkeys(message for verdict in outcome.verdicts for message in verdict.messages)
-        if messages:
-            pytest.fail("\n".join(messages), pytrace=False)
+        _fail_for(_hear(request, outcome))
 
     return sweep
+
+
+def _hear(request, outcome):
+    """Keeps what came of a test case; returns what speaks against PASS, each message once."""
+    request.config.stash[SESSION_KEY].heard(request.node.nodeid, outcome)
+    return dict.fromkeys(message for verdict in outcome.verdicts for message in verdict.messages)
+
+
+def _fail_for(messages):
+    """A test with a reason against PASS fails."""
+    if messages:
+        pytest.fail("\n".join(messages), pytrace=False)
 
 
 def _targets_now(ours, case):

@@ -8,12 +8,12 @@ pytestmark = [pytest.mark.topology("tgen", "multidut-tgen")]
 
 
 @pytest.mark.pfc_case(ALL_PORTS)
-def test_full_load(pfc_full_load, enum_dut_portname):
+def test_full_load(pfc_sweep, enum_dut_portname):
     """Storms on all ports, then all data on all ports: what the port received, held and let go (plan id SWEEP-2). All
     ports are loaded when the first of them is asked for; each has its own verdict.
 
     Args:
-        pfc_full_load: loads all ports, once, and gives the outcome of one.
+        pfc_sweep: loads all ports, once, and judges one.
         enum_dut_portname: switch and port, `vtb-t0-01|Ethernet8`.
     """
-    pfc_full_load(enum_dut_portname)
+    pfc_sweep(enum_dut_portname)

@@ -9,11 +9,12 @@ from tests.common.pfc.dut import Dut
 from tests.common.pfc.errors import QualificationError
 from tests.common.pfc.families.sweep import PORT
 from tests.common.pfc.run import Outcome
+from tests.common.pfc.sweep_plan import Bench
 from tests.common.pfc.verdict import LOSSLESS, LOSSY, Check, PortVerdict, Status
 from tests.common.unit_tests.pfc.fakes import DEVICE, PORTS
 from tests.common.unit_tests.pfc.sweep_fakes import SweptLab
 from tests.snappi_tests.pfc.qualification.files.session import PORT_PARAMETER, Session
-from tests.snappi_tests.pfc.qualification.files.sweeping import make_sweeper, sweep_lines
+from tests.snappi_tests.pfc.qualification.files.sweeping import sweep_lines, sweeper_of
 
 
 class Item:
@@ -101,4 +102,4 @@ def test_a_sweep_of_refused_ports_alone_measures_nothing():
     next(iter(lab.worlds.values())).down = PORTS
     ours.sweep, ours.sweep_of = lab.plan(), list(PORTS)
     assert not ours.sweep.plans and set(ours.sweep.refused) == set(PORTS), ours.sweep.refused
-    assert make_sweeper(ours, Dut(lab.host), lab.api, lab.clock) is not None, "no sweeper"
+    assert sweeper_of(ours, PORT, Bench(Dut(lab.host), lab.api, lab.clock)) is not None, "no sweeper"

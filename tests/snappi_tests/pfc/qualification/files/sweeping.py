@@ -8,16 +8,13 @@ from typing import Any
 
 from tests.common.pfc.case import PlanCase
 from tests.common.pfc.cases import SWEEPS
-from tests.common.pfc.dut import Dut
 from tests.common.pfc.errors import QualificationError
 from tests.common.pfc.families.full_load import ALL_PORTS
 from tests.common.pfc.families.sweep import PORT
-from tests.common.pfc.full_load import FullLoad, make_full_load
-from tests.common.pfc.polling import Clock
-from tests.common.pfc.ports import PortPair
 from tests.common.pfc.staleness import watermark_age_s
-from tests.common.pfc.sweep import Sweeper, with_one_generator
-from tests.common.pfc.sweep_plan import SweepPlan
+from tests.common.pfc.sweep import Sweeper
+from tests.common.pfc.sweep_plan import Bench, SweepPlan
+from tests.common.pfc.sweepers import make_full_load, make_sweeper
 from tests.snappi_tests.pfc.qualification.files.session import PORT_PARAMETER, Session
 
 ALL_AT_ONCE = "max"
@@ -37,7 +34,7 @@ def only_sweeps(arguments: Sequence[str]) -> bool:
 
 def ports_of(items: Sequence[Any], case: PlanCase | None = None) -> list[str]:
     """The ports that the items of sweeps are about, each once; of one test case, or of all."""
-    own = [item for item in items if case is None or _case_of(item) is case]
+    own = [item for item in items if case is None or case_of(item) is case]
     return list(dict.fromkeys(port for item in own if (port := _port_of(item)) is not None))
 
 
@@ -66,12 +63,13 @@ def other_ports(items: Sequence[Any], option: str | None) -> list[Any]:
 def _port_of(item: Any) -> str | None:
     """The port that an item of a sweep is about; None: it is none, or is about no single port."""
     parameters = getattr(getattr(item, "callspec", None), "params", {})
-    if _case_of(item) not in SWEEPS or PORT_PARAMETER not in parameters:
+    if case_of(item) not in SWEEPS or PORT_PARAMETER not in parameters:
         return None
     return str(parameters[PORT_PARAMETER]).split("|")[1]
 
 
-def _case_of(item: Any) -> PlanCase | None:
+def case_of(item: Any) -> PlanCase | None:
+    """The test case that an item carries out; None: it is none of ours."""
     marker = item.get_closest_marker("pfc_case")
     return marker.args[0] if marker is not None else None
 
@@ -89,21 +87,12 @@ def parse_concurrency(text: str) -> int | None:
     return int(text)
 
 
-def make_sweeper(session: Session, dut: Dut, api: Any, clock: Clock) -> Sweeper:
-    """What measures the ports that the session is about."""
-    plan = session.sweep
-    assert plan is not None, "a sweep has to be planned before it is measured"
-    ports = [port for port in session.sweep_of if port in plan.plans]
-    labs = with_one_generator((port, plan.plans[port].lab(dut, api, clock)) for port in ports)
-    flights, waves = (_ports(plan.waves(at_once, ports)) for at_once in (None, session.at_once))
-    return Sweeper(labs, flights, waves)
-
-
-def make_load(session: Session, dut: Dut, api: Any, clock: Clock) -> FullLoad:
-    """What measures all ports of the switch at once, whichever of them the session is about."""
-    plan = session.sweep
-    assert plan is not None, "a sweep has to be planned before it is measured"
-    return make_full_load(plan.plans, _ports(plan.waves(None)), dut, api, clock)
+def sweeper_of(session: Session, case: PlanCase, bench: Bench) -> Sweeper:
+    """What measures the ports that the session is about; under the load of all ports, whichever of them it is about."""
+    assert session.sweep is not None, "a sweep has to be planned before it is measured"
+    if case is ALL_PORTS:
+        return make_full_load(session.sweep, bench)
+    return make_sweeper(session.sweep, bench, session.at_once, session.sweep_of)
 
 
 def plan_lines(session: Session) -> list[str]:
@@ -134,7 +123,3 @@ def load_lines(plan: SweepPlan, ports: Sequence[str]) -> list[str]:
         return [f"full load of {plan.device}: cannot be measured: {error}"]
     return [f"full load of {plan.device}: {len(pairs)} ports at once, {seconds:.0f} s of traffic and waiting on the"
             f" testbed's clock, verdicts of {len(ports)}"]
-
-
-def _ports(waves: Sequence[Sequence[PortPair]]) -> list[list[str]]:
-    return [[pair.rx.port for pair in wave] for wave in waves]
