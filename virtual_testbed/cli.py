@@ -115,9 +115,15 @@ def _summary(runtime: dict[str, Any], folder: TestbedFolder) -> str:
         ("inventory", _short(Path(runtime["inventory"]))),
         ("root view", runtime["root_view"]),
         ("faults", ", ".join(runtime["faults"]) or "none"),
+        ("wires", _wires(runtime)),
         ("stop it with", down_command(folder)),
     ]
     return f"testbed {runtime['testbed']} is up\n" + tabulate(rows, tablefmt="plain")
+
+
+def _wires(runtime: dict[str, Any]) -> str:
+    """The ports that are bound to interfaces of this machine."""
+    return ", ".join(f"{port}={interface}" for port, interface in runtime["wires"].items()) or "none"
 
 
 def _short(path: Path) -> str:
@@ -183,6 +189,7 @@ def _table(found: Status, folder: TestbedFolder) -> str:
         reason = switch.get("root_view_reason")
         lines.append(f"root view of {name}: {switch['root_view']}" + (f" ({reason})" if reason else ""))
     lines.append("faults: " + (", ".join(found.runtime["faults"]) or "none"))
+    lines.append("wires: " + _wires(found.runtime))
     rows = [(child.name, child.state, child.pid, child.restarts, child.last_death) for child in found.children]
     lines.append(tabulate(rows, headers=["child", "state", "pid", "restarts", "last death"]))
     return "\n".join(lines)

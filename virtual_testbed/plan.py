@@ -100,7 +100,8 @@ class SwitchAccess:
 
 @dataclass(frozen=True)
 class Plan:
-    """All that the supervisor of one testbed is told. Paths are absolute."""
+    """All that the supervisor of one testbed is told. Paths are absolute. `wires` are interfaces of this machine by
+    `SWITCH:PORT`."""
 
     testbed: str
     folder: str
@@ -114,6 +115,7 @@ class Plan:
     children: tuple[ChildSpec, ...]
     policy: Policy = field(default_factory=Policy)
     owner_pid: int | None = None
+    wires: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """As JSON; `from_json` reads it."""
@@ -167,7 +169,14 @@ def make_plan(testbed: Testbed, folder: TestbedFolder, run_folder: Path, options
     ssh = [ChildSpec(f"{access.name}.ssh", "ssh", SSH_STAGE, options.commands.ssh,
                      str(folder.path / f"{access.name}.json")) for access in accesses]
     return Plan(testbed.name, str(folder.path), str(run_folder), testbed.inv_name, options.clock, options.faults,
-                testbed.entry, testbed.generators, accesses, (*redis, engine, *ssh), options.policy, options.owner_pid)
+                testbed.entry, testbed.generators, accesses, (*redis, engine, *ssh), options.policy, options.owner_pid,
+                _wires(testbed, options))
+
+
+def _wires(testbed: Testbed, options: Options) -> dict[str, str]:
+    """The interfaces of wire ports by `SWITCH:PORT`."""
+    ports = {link.location: f"{link.switch}:{link.switch_port}" for link in testbed.generator_links}
+    return {ports[wire.location]: wire.interface for wire in options.wires}
 
 
 def _prepare_switch(switch: Switch, folder: TestbedFolder, run_folder: Path) -> SwitchAccess:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Protocol, TypeVar
 
 from virtual_testbed.clock import Clock
-from virtual_testbed.dataplane.network import NetworkError
+from virtual_testbed.dataplane.network import NetworkError, Overrun
 from virtual_testbed.otg.errors import OtgError, internal_error
 from virtual_testbed.otg.metrics import WINDOW_PS
 
@@ -84,7 +84,7 @@ class World:
 
         Raises:
             WorldError: a switch could not be asked (time stands still then) or polled, or the data plane failed (for
-                good).
+                good), or takes too long (time stands still at an earlier instant then).
         """
         self.refresh()
         polls = {switch: self._with_agent(switch, lambda agent: agent.due_polls(time_ps)) for switch in self._factories}
@@ -114,6 +114,8 @@ class World:
         try:
             self._network.advance_to(time_ps)
             self._sample()
+        except Overrun as error:
+            raise WorldError(str(error)) from error
         except Exception as error:  # whatever it is, the state is not to be trusted any more: say so from now on
             LOG.exception("the data plane failed")
             self._broken = (f"the data plane failed at {self.now_ps / 1e12:.9f} s of simulated time "

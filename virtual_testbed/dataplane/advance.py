@@ -6,13 +6,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from virtual_testbed.dataplane.apart import Apart
 from virtual_testbed.dataplane.components import Component, components
 from virtual_testbed.dataplane.counters import Statistics
-from virtual_testbed.dataplane.events import EventLoop
+from virtual_testbed.dataplane.events import NEVER, EventLoop, Exhausted
 from virtual_testbed.dataplane.flow import Lane
 from virtual_testbed.dataplane.generator import GeneratorSide
 from virtual_testbed.dataplane.paths import fold
 from virtual_testbed.dataplane.port import Path, SwitchPort
 from virtual_testbed.dataplane.skip import Skip
 from virtual_testbed.dataplane.switch import Switch
+
+MOST_EVENTS = 8_000_000
+"""Events that are stepped in one go, half a minute of computing or more: of traffic that can only be stepped nobody
+waits for more."""
 
 
 class Advance:
@@ -29,6 +33,25 @@ class Advance:
         self.apart = Apart(loop, self.whole, self._count)
         self.whole.otherwise, self.whole.at_reset = self.apart.advance, self.apart.reset
         loop.watcher = self.whole
+
+    def run(self, until_ps: int) -> str:
+        """Compute up to then, or as far as `MOST_EVENTS` lead.
+
+        Returns:
+            Why it had to end before, if it had to.
+        """
+        begin_ps, before = self.loop.now_ps, dict(self._reasons)
+        self.whole.last_event = self.loop.events + MOST_EVENTS
+        try:
+            self.loop.run(until_ps)
+        except Exhausted:
+            why = max(self._reasons, key=lambda reason: self._reasons[reason] - before.get(reason, 0), default="")
+            return (f"computing {_seconds(begin_ps)} to {_seconds(until_ps)} of simulated time takes too long: frames "
+                    f"can only be looked at one by one{f' ({why})' if why else ''}, and after {MOST_EVENTS} events "
+                    f"{_seconds(self.loop.now_ps)} is reached, where time stands now")
+        finally:
+            self.whole.last_event = NEVER
+        return ""
 
     def rebuild(self) -> None:
         """Cables, ports or flows have changed."""
@@ -77,6 +100,10 @@ class Advance:
         skip, recurrence, apart = self.whole, self.whole.recurrence, self.apart
         return Statistics(self.loop.instants, skip.regenerations, recurrence.jumps, recurrence.cycles,
                           skip.skipped_ps + recurrence.skipped_ps, apart.sessions, apart.apart_ps, dict(self._reasons))
+
+
+def _seconds(time_ps: int) -> str:
+    return f"{time_ps / 1e12:.6f} s"
 
 
 def _onward(starts: Iterable[Path]) -> Iterator[Path]:

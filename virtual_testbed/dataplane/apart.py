@@ -26,6 +26,11 @@ LONGER = 4
 """A stretch is first tried so much longer than the one before: most are alike."""
 BUDGETS = range(1, 5)
 """The budget is the free bytes of a pool divided by two to the power of one of these, the largest that fits."""
+FIRST_TURN, LONGEST_TURN = 1 << 14, 1 << 20
+"""Instants that a session may step; doubled whenever one has used them up."""
+TURN_OF_ALL = 8
+"""Then all are stepped together for that fraction of them: they may recur, in one jump instead of one each stretch.
+Where all have to be stepped, that turn comes first."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,8 @@ class Terms:
 class Session:
     """A stretch of time in which regular components wait while the others are advanced."""
 
-    def __init__(self, loop: EventLoop, terms: Terms) -> None:
+    def __init__(self, loop: EventLoop, terms: Terms, turn: int) -> None:
+        self.last_instant = loop.instants + turn
         self.loop, self.regular, self.others, self.end_ps = loop, terms.regular, terms.others, terms.end_ps
         self._rises, self._most = terms.rises, terms.most
         self._longest_tried_ps = NEVER
@@ -72,7 +78,8 @@ class Session:
             for component in self.others:
                 self.loop.run_apart(component.strand, until_ps)
             now_ps, self.end_ps = until_ps, min(self.end_ps, self.loop.next_timer_ps - 1)  # a leak may have begun
-            until_ps = self._next(now_ps) if now_ps < self.end_ps else None
+            goes_on = now_ps < self.end_ps and self.loop.instants < self.last_instant
+            until_ps = self._next(now_ps) if goes_on else None
         for component in self.regular:
             self._begin(component)
             self.loop.run_apart(component.strand, now_ps)
@@ -129,6 +136,7 @@ class Apart:
         self.components: list[Component] = []
         self.sessions = self.apart_ps = 0
         self._marks: dict[Component, object] = {}
+        self._turn, self._turn_of_all_ends = FIRST_TURN, 0
 
     def watch(self, components: list[Component]) -> None:
         """Take the components that there are."""
@@ -138,20 +146,23 @@ class Apart:
     def reset(self) -> None:
         """Something from outside has changed."""
         self._marks.clear()
+        self._turn, self._turn_of_all_ends = FIRST_TURN, 0
         for component in self.components:
             component.skip.reset()
 
     def advance(self, last_ps: int) -> bool:
         """Advance everything towards `last_ps`, as far as the components can be advanced apart; False: not at all."""
         begin_ps = self.loop.now_ps
-        if len(self.components) < 2 or last_ps - begin_ps < SHORTEST_PS:
+        if len(self.components) < 2 or last_ps - begin_ps < SHORTEST_PS or self.loop.instants < self._turn_of_all_ends:
             return False
         try:
             terms = self._agree(last_ps)
-            end_ps = Session(self.loop, terms).run() if terms is not None else begin_ps
+            end_ps = self._run(terms) if terms is not None else begin_ps
         finally:
             for pool in _shared(self.components):
                 pool.ceiling = 0
+        if end_ps is None:
+            return False
         if terms is None or end_ps == begin_ps:
             self._count("components that share a pool are near a threshold")
             return False
@@ -163,6 +174,18 @@ class Apart:
         self._whole.listen()
         self._whole.recurrence.reset()
         return True
+
+    def _run(self, terms: Terms) -> int | None:
+        """Have a session, and return when it has ended; None: it is the turn of all together."""
+        if not terms.regular and not self._turn_of_all_ends:
+            self._turn_of_all_ends = self.loop.instants + self._turn // TURN_OF_ALL
+            return None
+        session = Session(self.loop, terms, self._turn)
+        end_ps = session.run()
+        if self.loop.instants >= session.last_instant:
+            self._turn_of_all_ends = self.loop.instants + self._turn // TURN_OF_ALL
+            self._turn = min(2 * self._turn, LONGEST_TURN)
+        return end_ps
 
     def _agree(self, last_ps: int) -> Terms | None:
         """Terms with the largest budget that leaves every regular component as it is."""

@@ -22,6 +22,10 @@ Event = tuple[int, int, int, Action]
 NEVER = 1 << 200
 
 
+class Exhausted(Exception):
+    """A watcher ends a run between two instants: what was allowed for it has been stepped."""
+
+
 class Chooser(Protocol):
     """A line's sender, which picks its next frame when woken."""
 
@@ -68,7 +72,7 @@ class EventLoop:
         now_ps: all events at or before this instant are processed (while an event runs: its instant).
         watcher: who is told of what comes; `check_in` instants until it is asked to check.
         section: set by events that the watcher wants to be told of.
-        instants: how many instants were stepped.
+        instants: how many instants were stepped, `further` traffic events beside the first of each.
     """
 
     def __init__(self) -> None:
@@ -79,7 +83,7 @@ class EventLoop:
         self.section = False
         self.watcher = Watcher()
         self.check_in = 0
-        self.instants = 0
+        self.instants = self.further = 0
         self._last_ps = 0
         self._sequence = 0
 
@@ -106,6 +110,11 @@ class EventLoop:
         if not chooser.awake:
             chooser.awake = True
             self.awake.append(chooser)
+
+    @property
+    def events(self) -> int:
+        """How many events of traffic were stepped."""
+        return self.instants + self.further
 
     @property
     def next_timer_ps(self) -> int:
@@ -178,6 +187,7 @@ class EventLoop:
             self.instants += 1
             pop(heap)[3](now_ps)
             while heap and heap[0][0] == now_ps:
+                self.further += 1
                 pop(heap)[3](now_ps)
             if awake:
                 for chooser in awake:

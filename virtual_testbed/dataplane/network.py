@@ -32,6 +32,11 @@ class NetworkError(ValueError):
     """A request that the data plane refuses; `str()` is one sentence."""
 
 
+class Overrun(NetworkError):
+    """Time stands before the instant that was asked for: computing up to there takes too long. Everything else is as it
+    is then, and goes on."""
+
+
 class Network:
     """See the module; `faults` apply to every switch in their scope.
 
@@ -256,9 +261,15 @@ class Network:
         return self._advance.statistics()
 
     def _catch_up(self) -> None:
-        """Compute up to now; every command has settled its own instant."""
-        if self._loop.now_ps < self._target_ps:
-            self._loop.run(self._target_ps)
+        """Compute up to now; every command has settled its own instant.
+
+        Raises:
+            Overrun: that takes too long; now is an earlier instant.
+        """
+        stopped = self._advance.run(self._target_ps) if self._loop.now_ps < self._target_ps else ""
+        if stopped:
+            self._target_ps = self._loop.now_ps
+            raise Overrun(stopped)
 
     def _change(self) -> None:
         """Compute up to now, before something is changed."""

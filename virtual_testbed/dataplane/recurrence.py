@@ -21,6 +21,7 @@ from virtual_testbed.dataplane.growth import Growth
 from virtual_testbed.dataplane.line import Line
 from virtual_testbed.dataplane.pause import PauseReceiver
 from virtual_testbed.dataplane.port import Path, SwitchPort, paths_through
+from virtual_testbed.dataplane.rotation import is_in_turn, length, likeness, rotate
 from virtual_testbed.dataplane.train import Train
 from virtual_testbed.dataplane.units import refresh_period_ps
 from virtual_testbed.dataplane.ways import Way, carry, carry_begin_ps, steadiness, ways
@@ -38,12 +39,14 @@ QUIET_REFRESHES = 8
 
 @dataclass(frozen=True)
 class Cycle:
-    """The start of a cycle that is being measured: state, instant, length, counters, and what may move on its own."""
+    """The start of a cycle that is being measured: state, instant, length, counters, and what may move on its own;
+    `sent` of each flow."""
 
     key: Any
     start_ps: int
     period_ps: int
     counts: list[int]
+    sent: dict[FlowState, int]
     trains: list[tuple[int, int]]
     begins: list[int | None]
     left: list[int]
@@ -72,10 +75,12 @@ class Recurrence:
         self._still: list[Way] = []
         self._changes_ps = NEVER
         self._loud: set[int] = set()
+        self._turns: dict[FlowState, int] = {}
 
     def watch(self, sides: Sequence[GeneratorSide], ports: Sequence[SwitchPort]) -> None:
-        """Take the ports that take part."""
+        """Take the ports that take part; flows lead where they lead until this is called again."""
         self.sides, self.ports = sides, ports
+        self._turns = {flow: length(flow) for side in sides for flow in side.flows}
 
     def reset(self) -> None:
         """What was seen before says nothing about what comes."""
@@ -125,7 +130,8 @@ class Recurrence:
         self._seen[key] = now_ps
         if before_ps is not None and now_ps > before_ps:
             if now_ps + MIN_CYCLES * (now_ps - before_ps) <= last_ps:
-                self._measure = Cycle(key, now_ps, now_ps - before_ps, self._counts(), self._train_states(),
+                sent = {flow: flow.sent for flow in self._turns}
+                self._measure = Cycle(key, now_ps, now_ps - before_ps, self._counts(), sent, self._train_states(),
                                       self._begins(), [segment.left or 0 for segment in self._limited()],
                                       Growth(self.ports))
         elif len(self._seen) > MEMORY:
@@ -143,8 +149,8 @@ class Recurrence:
         for way in self._still:
             parts.append(_way_key(way, now_ps))
         for side in self.sides:
-            parts.append((side.gate, id(side.current) if side.line.busy_until_ps > now_ps else 0))
-            parts.append([_flow_key(flow, now_ps) for flow in side.flows])
+            parts.append((side.gate, likeness(side.current) if side.line.busy_until_ps > now_ps else 0))
+            parts.append([(flow.position % self._turns[flow], _flow_key(flow, now_ps)) for flow in side.flows])
         for port in self.ports:
             scheduler = port.scheduler
             parts.append((id(port.current), port.gate, port.leak, scheduler.turn, scheduler.deficits[:],
@@ -178,7 +184,7 @@ class Recurrence:
         found: list[tuple[Any, str]] = [(path, name) for path in paths_through(self.ports) for name in Path.COUNTED]
         for side in self.sides:
             for flow in side.flows:
-                found += [(flow, "sent"), (flow, "lost"), *((lane, "launched") for lane in flow.kinds)]
+                found += [(flow, "sent"), (flow, "lost")]
         for line in self._still_lines():
             found += [(item, name) for item in line.items for name in ("launched", "arrived")]
         return found
@@ -237,6 +243,9 @@ class Recurrence:
         for left, before in zip(limited, cycle.left):
             if before > left:
                 cycles = min(cycles, (left - 1) // (before - left))
+        if not all(is_in_turn(side) for side in self.sides):
+            self._count("frames under way from before a flow began anew")
+            return
         if any(train.limit < NEVER for train in self._trains()):
             self._count("a pause flow of fixed frames on a line with data")
             return
@@ -251,6 +260,7 @@ class Recurrence:
             return
         for riding in self._riding:
             carry(*riding, end_ps)
+        self._rotate(cycle, cycles)
         self._add_counts(cycle.counts, counts, cycles)
         cycle.growth.apply(cycles)
         self._shift(now_ps, shift_ps)
@@ -261,6 +271,12 @@ class Recurrence:
         self.jumps += 1
         self.cycles += cycles
         self.skipped_ps += shift_ps
+
+    def _rotate(self, cycle: Cycle, cycles: int) -> None:
+        """Let flows take as many turns as they have in so many cycles."""
+        for side in self.sides:
+            for flow in side.flows:
+                rotate(side, flow, cycles * (flow.sent - cycle.sent[flow]))
 
     def _add_counts(self, before: list[int], now: list[int], cycles: int) -> None:
         added = iter([value + cycles * (value - old) for value, old in zip(now, before)])
@@ -341,7 +357,8 @@ def _way_key(way: Way, now_ps: int) -> Any:
     pauses = [(_ahead(until_ps, now_ps), shuts) for since_ps, until_ps, shuts in zip(
         receiver.since_ps, receiver.until_ps, receiver.shuts) if since_ps is not None]
     return (_relative(line.busy_until_ps, now_ps), id(line.on_line) if line.busy_until_ps > now_ps else 0,
-            [id(item) for item in line.controls], [(time_ps - now_ps, id(frame)) for time_ps, frame in line.flight],
+            [id(item) for item in line.controls],
+            [(time_ps - now_ps, likeness(frame)) for time_ps, frame in line.flight],
             [(time_ps - now_ps, control.pauses) for time_ps, control in receiver.responding],
             [since_ps is not None for since_ps in receiver.since_ps], trains, pauses)
 
@@ -349,12 +366,12 @@ def _way_key(way: Way, now_ps: int) -> Any:
 def _flow_key(flow: FlowState, now_ps: int) -> Any:
     if flow.is_shut or flow.segment is None:
         waiting = [segment.left if segment else None for segment in (flow.segment, *flow.later)]
-        return flow.state, flow.position, waiting, _frozen_key(flow.frozen, now_ps, flow.burst > 0)
+        return flow.state, waiting, _frozen_key(flow.frozen, now_ps, flow.burst > 0)
     segments = [(segment.due_ps - now_ps, segment.residue, segment.place,
                  segment.burst_ps - now_ps if flow.burst else 0,
                  segment.left if place < len(flow.later) else None)
                 for place, segment in enumerate((flow.segment, *flow.later))]
-    return flow.state, flow.position, segments, _frozen_key(flow.frozen, now_ps, flow.burst > 0)
+    return flow.state, segments, _frozen_key(flow.frozen, now_ps, flow.burst > 0)
 
 
 def _frozen_key(frozen: Segment | None, now_ps: int, bursts: bool) -> Any:

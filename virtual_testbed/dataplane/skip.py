@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from virtual_testbed.dataplane.events import NEVER, EventLoop, Watcher
+from virtual_testbed.dataplane.events import NEVER, EventLoop, Exhausted, Watcher
 from virtual_testbed.dataplane.generator import GeneratorSide
 from virtual_testbed.dataplane.port import SwitchPort
 from virtual_testbed.dataplane.recurrence import Recurrence
@@ -31,6 +31,7 @@ class Skip(Watcher):
         otherwise: what to try, with the last instant of the span, where the traffic is not regular up to there; True
             when it has led on.
         at_reset: what else must forget what it has found.
+        last_event: how many events may have been stepped when it looks; beyond, the run ends.
         regime: what holds now, if anything does.
         regenerations, skipped_ps: what was skipped, `recurrence` apart.
     """
@@ -43,6 +44,7 @@ class Skip(Watcher):
         self.refusal: str | None = None
         self.otherwise: Callable[[int], bool] = lambda last_ps: False
         self.at_reset: Callable[[], None] = lambda: None
+        self.last_event = NEVER
         self.regime: Regime | None = None
         self.regenerations = self.skipped_ps = 0
         self._is_short = False
@@ -105,6 +107,8 @@ class Skip(Watcher):
     def at_check(self, last_ps: int) -> None:
         """Look for a regime, and skip if there is one."""
         self.loop.check_in = self._wait
+        if self.loop.events > self.last_event:
+            raise Exhausted
         if self.regime is not None and self.loop.now_ps <= self.regime.end_ps:
             self._try(last_ps)
             return

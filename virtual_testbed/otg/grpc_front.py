@@ -58,7 +58,8 @@ class GrpcFront:
         """
         server = grpc.server(ThreadPoolExecutor(WAITING_REQUESTS, "grpc"), options=[
             ("grpc.so_reuseport", 0), ("grpc.max_receive_message_length", LARGEST_REQUEST),
-            ("grpc.max_send_message_length", -1)])
+            ("grpc.max_send_message_length", -1),
+            ("grpc.http2.bdp_probe", 0)])  # its pings end the connection of a client that is silent for a minute
         handlers = {method.name: self._handler(method) for method in self._methods.methods}
         server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(self._methods.full_name, handlers),))
         try:

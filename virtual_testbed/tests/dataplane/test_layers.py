@@ -10,7 +10,7 @@ import pytest
 PACKAGE = Path(__file__).parents[2]
 DATA_PLANE = "virtual_testbed.dataplane."
 FLOORS = ("outside", "network readout", "advance", "apart", "components", "skip recurrence regime", "survey",
-          "levels waiting anchor", "ways paths capture cabling growth", "generator", "switch flow delivery",
+          "levels waiting anchor", "ways paths capture cabling growth rotation", "generator", "switch flow delivery",
           "watched", "port", "habits", "storm pause leaks", "train", "line buffer scheduler watchdog forwarding",
           "hooks control counters events bounds units configuration traffic")
 """The data plane's modules, from the top floor down; a module may use its own floor and those below."""

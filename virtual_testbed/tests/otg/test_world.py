@@ -6,6 +6,7 @@ import logging
 import pytest
 
 from virtual_testbed.clock import ClockError, RealtimeClock, VirtualClock
+from virtual_testbed.dataplane.network import Overrun
 from virtual_testbed.world import Machine, World, WorldError
 from virtual_testbed.otg.errors import OtgError
 
@@ -19,8 +20,11 @@ class Network:
         self.now_ps = 0
         self.log = log
         self.fails_at = None
+        self.is_slow = False
 
     def advance_to(self, time_ps):
+        if self.is_slow:
+            raise Overrun("computing that takes too long")
         if self.fails_at is not None and time_ps >= self.fails_at:
             raise ZeroDivisionError("bug")
         self.now_ps = time_ps
@@ -177,6 +181,16 @@ def test_a_switch_that_is_configured_shows_it_while_time_stands_still(parts):
     parts.agents[0].changed = True
     machine.pace(publish=False)
     assert parts.log == ["apply", "apply", "publish"]
+
+
+def test_what_takes_too_long_to_compute_is_refused_and_time_goes_on_afterwards(parts):
+    machine, clock = Machine(parts.world, VirtualClock(parts.world)), VirtualClock(parts.world)
+    parts.network.is_slow = True
+    with pytest.raises(OtgError, match="^computing that takes too long$") as caught:
+        machine.perform(lambda: clock.advance({"nanoseconds": 10**9}), changes=False)
+    assert caught.value.code == 500
+    parts.network.is_slow = False
+    assert machine.perform(lambda: clock.advance({"nanoseconds": 10**9}), changes=False)["now_ns"] == 10**9
 
 
 def test_a_failed_data_plane_is_never_trusted_again(parts):
