@@ -73,6 +73,12 @@ def _add_looking(add: Callable[..., argparse.ArgumentParser]) -> None:
     compare.add_argument("before", metavar="RUN", help="run id of the baseline")
     compare.add_argument("after", metavar="RUN", help="run id of the run that is compared with it")
     compare.set_defaults(command=commands.compare_command)
+    html = add("html", help="write a report to look at in a browser, one file")
+    html.add_argument("runs", nargs="*", metavar="RUN", help="run id, or job id (default: the latest qualification)")
+    html.add_argument("--baseline", metavar="RUN", help="run id, or job id, to show the differences to")
+    html.add_argument("--output", type=Path, metavar="FILE", help="file to write (default: report.html in the first "
+                      "run's folder, or, if there is none, pfc-report-RUN.html)")
+    html.set_defaults(command=commands.html_command)
     trend = add("trend", help="show how the latest qualifications did")
     for name in ("testbed", "device", "port", "metric"):
         trend.add_argument(f"--{name}", default="", metavar=name.upper(), help=f"of this {name} only")
@@ -93,6 +99,15 @@ def _add_moving(add: Callable[..., argparse.ArgumentParser]) -> None:
     export.add_argument("--run", metavar="RUN", help="of one run, or of all runs of one job (default: all runs)")
     export.add_argument("--output", type=Path, metavar="FILE", help="file to write (default: standard output)")
     export.set_defaults(command=commands.export_command)
+    bundle = add("bundle", help="pack a run, its evidence and checksums into one zip file, or check such a file")
+    bundle.add_argument("run", nargs="?", metavar="RUN", help="run id, or job id (default: the latest qualification)")
+    bundle.add_argument("--output", type=Path, metavar="FILE", help="file to write (default: pfc-RUN.zip, here)")
+    bundle.add_argument("--overwrite", action="store_true", help="also where there is a file of that name")
+    bundle.add_argument("--results", type=Path, metavar="DIR",
+                        help="folder that holds the runs' folders (default: the database's)")
+    bundle.add_argument("--check", type=Path, metavar="FILE",
+                        help="say which files of this bundle are changed, missing or extra; exit status 1 if any are")
+    bundle.set_defaults(command=commands.bundle_command)
 
 
 def _positive(text: str) -> int:

@@ -12,6 +12,8 @@ from .errors import ReportingError
 from .verdict import Status, Verdict, aggregate
 
 REFUSED = 3
+DIFFERENT = 1
+"""A bundle is not as it was packed."""
 EXIT_STATUS = {Status.PASS: 0, Status.FAIL: 1, Status.ERROR: 2}
 
 
@@ -61,6 +63,19 @@ def trend_command(options: argparse.Namespace) -> int:
     print(report.trend_table(runs))
     if values:
         print(report.values_table(values))
+    return 0
+
+
+def html_command(options: argparse.Namespace) -> int:
+    """Write the HTML report; says where, and how large it is."""
+    with open_store(options.db, must_exist=True).reading() as connection:
+        try:
+            from .html_report import write_report
+        except ImportError as error:
+            raise ReportingError(f"no HTML report can be written: Jinja2 is not installed ({error})") from error
+        written = write_report(connection, options.runs, options.baseline, options.output,
+                               results_folder(options.db))
+    print(f"{written.path}: {written.verdict.status}, {written.size} bytes")
     return 0
 
 
@@ -133,6 +148,40 @@ def _exported(options: argparse.Namespace) -> str:
         return report.as_json(runs, metrics, [record for run in runs for record in records[run["run_id"]]])
     return junit.as_junit((run, [row for row in metrics if row["run_id"] == run["run_id"]], records[run["run_id"]])
                           for run in runs)
+
+
+def bundle_command(options: argparse.Namespace) -> int:
+    """Pack a run with all its evidence into one file, or look whether such a file is as it was packed."""
+    from . import bundle
+    if options.check is not None:
+        if options.run or options.output or options.results or options.overwrite:
+            raise ReportingError("bundle --check takes the name of a bundle and nothing else; without --check a run is "
+                                 "packed")
+        problems = bundle.check(options.check)
+        if not problems:
+            print(f"{options.check}: every file is as it was packed")
+        return DIFFERENT if _say(f"{options.check}: {problem}" for problem in problems) else 0
+    folder = _folder_of(options.run, options.results or results_folder(options.db), options.db)
+    made = bundle.make(folder, options.output or Path(f"pfc-{folder.absolute().name}.zip"), options.overwrite)
+    print(f"{made.path}: {made.files} files, {made.path.stat().st_size} bytes, SHA-256 {made.sha256}")
+    return REFUSED if _say(f"{made.path}: {problem}" for problem in made.problems) else 0
+
+
+def _folder_of(name: str | None, results: Path, urls: Any) -> Path:
+    """The folder of the run that the user names; of the latest qualification unless one is named."""
+    from . import bundle, queries
+    folder = bundle.run_folder(results, name) if name else None
+    if folder is not None:
+        return folder
+    with open_store(urls, must_exist=True).reading() as connection:
+        runs = [run["run_id"] for run in queries.runs_of(connection, name)]
+    if len(runs) > 1:
+        raise ReportingError(f"'{name}' is a job of {len(runs)} runs, a bundle is of one: {', '.join(runs)}")
+    folder = bundle.run_folder(results, runs[0])
+    if folder is None:
+        raise ReportingError(f"the database has run '{runs[0]}', but its folder is not below {results}, and a bundle "
+                             "is made of its files; --results names the folder that holds the runs' folders")
+    return folder
 
 
 def _say(problems: Iterable[Any]) -> int:

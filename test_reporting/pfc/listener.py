@@ -173,7 +173,7 @@ class Listener:
         if earlier is None or earlier.run_id != run.run_id:
             return run
         return replace(run if has_started else replace(run, started=earlier.started),
-                       expected=earlier.expected).expecting(run.expected)
+                       job_id=run.job_id or earlier.job_id, expected=earlier.expected).expecting(run.expected)
 
     def _outcome(self, stored: bool, lost: tuple[bytes, ...]) -> Outcome:
         run = self._started()

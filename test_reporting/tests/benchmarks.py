@@ -17,6 +17,7 @@ from pathlib import Path
 
 from test_reporting.pfc import history, queries
 from test_reporting.pfc.database import open_store
+from test_reporting.pfc.html_report import write_report
 from test_reporting.pfc.listener import Listener
 from test_reporting.pfc.record import encode_line, parse_line
 from test_reporting.pfc.run import run_of
@@ -34,6 +35,10 @@ FAILING = 97
 ONE_BY_ONE = 200
 SIZES = (100_000,)
 ASKED = 3
+Shape = tuple[int, int, int]
+"""Devices, ports of each, scenarios of a run."""
+LARGE: Shape = (10, 64, 50)
+"""The run whose HTML report is measured: with 8 priorities 256,000 records."""
 
 
 def run_id(number: int) -> str:
@@ -41,12 +46,13 @@ def run_id(number: int) -> str:
     return f"run-{number:04}"
 
 
-def documents(number: int) -> Iterator[dict[str, object]]:
-    """The records of a run: four switches with 32 ports, 8 priorities, 10 scenarios."""
-    for place in range(RUN_RECORDS):
-        rest, scenario = divmod(place, SCENARIOS)
+def documents(number: int, shape: Shape | None = None) -> Iterator[dict[str, object]]:
+    """The records of a run, unless said otherwise: four switches with 32 ports, 8 priorities, 10 scenarios."""
+    devices, ports, scenarios = shape or (DEVICES, PORTS, SCENARIOS)
+    for place in range(devices * ports * PRIORITIES * scenarios):
+        rest, scenario = divmod(place, scenarios)
         rest, priority = divmod(rest, PRIORITIES)
-        device, port = divmod(rest, PORTS)
+        device, port = divmod(rest, ports)
         yield document(number, place, (f"switch-{device}", f"Ethernet{port * 4}", priority, scenario))
 
 
@@ -64,9 +70,9 @@ def document(number: int, place: int, where: tuple[str, str, int, int]) -> dict[
             "checks": [{**check, "name": name} for name in ("blocked-while-paused", "received-after-pause")]}
 
 
-def ingest(store: Store, number: int, cpu: Cpu) -> float:
+def ingest(store: Store, number: int, cpu: Cpu, shape: Shape | None = None) -> float:
     """Deliver one run from its lines, as `sync` does; returns the CPU seconds that it took."""
-    lines = [encode_line(one) for one in documents(number)]
+    lines = [encode_line(one) for one in documents(number, shape)]
     info = {"run_id": run_id(number), "testbed": "vtb-t0", "started": f"2026-01-{number // 24 % 28 + 1:02}T"
             f"{number % 24:02}:00:00Z"}
     before = cpu()
@@ -124,14 +130,29 @@ def figures_of(url: str, sizes: Sequence[int], folder: Path, cpu: Cpu = time.pro
     yield f"reporting.{name}.last_over_first", last / first, "ratio"
 
 
+def figures_of_html(folder: Path, shape: Shape = LARGE) -> Iterator[Figure]:
+    """What the HTML report of one large run costs, and how large it is."""
+    store = open_store(f"sqlite:///{folder / 'html.db'}")
+    ingest(store, 0, time.process_time, shape)
+    before = time.process_time()
+    with store.reading() as connection:
+        written = write_report(connection, [run_id(0)], None, folder / "report.html", folder)
+    devices, ports, scenarios = shape
+    label = f"reporting.html.{devices * ports * PRIORITIES * scenarios // 1000}k"
+    yield f"{label}.write_s", time.process_time() - before, "s"
+    yield f"{label}.size_mb", written.size / 1e6, "MB"
+
+
 def figures(sizes: Sequence[int] = SIZES) -> Iterator[Figure]:
-    """All figures (name, value, unit): of SQLite, and of a PostgreSQL server that is started and removed again.
+    """All figures (name, value, unit): of the HTML report, of SQLite, and of a PostgreSQL server, which is started and
+    removed again.
 
     Args:
         sizes: records in the database when it is asked.
     """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
+        yield from figures_of_html(folder)
         yield from figures_of(f"sqlite:///{folder / 'pfc.db'}", sizes, folder / "sqlite")
         try:
             server = PostgreSQL(Path(tempfile.gettempdir()), waits_for_disk=True)

@@ -93,6 +93,15 @@ def test_a_record_is_in_the_file_before_it_is_in_the_database(listener, folder, 
     assert seen == [1]
 
 
+def test_a_part_that_does_not_name_the_job_leaves_the_run_in_it(folder, url, said):
+    Listener(folder, url, said.append).start({**RUN, "job_id": "night"})
+    Listener(folder, url, said.append).start(RUN)
+    assert json.loads((folder / "run.json").read_text(encoding="utf-8"))["job_id"] == "night"
+    Listener(folder, url, said.append).start({**RUN, "job_id": "morning"})
+    assert json.loads((folder / "run.json").read_text(encoding="utf-8"))["job_id"] == "morning"
+    assert not said
+
+
 def test_lines_that_the_suite_wrote_itself_are_counted_once(listener, folder, database):
     with (folder / "records.jsonl").open("a", encoding="utf-8") as file:
         for number, status in ((1, "PASS"), (2, "FAIL")):

@@ -1,0 +1,211 @@
+"""One file with all that a run's verdicts rest on, to be given away: what is in it, and whether it still is.
+
+A bundle is a zip file with one folder: the run's files as they are, a summary, versions, and `SHA256SUMS` over all of
+it, in the form that `sha256sum --check` reads. The same run gives the same bytes.
+"""
+from __future__ import annotations
+
+import os
+import re
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+from .bundle_texts import Contents, read_contents, read_lines, summary, versions
+from .errors import ReportingError, SpoolError
+from .record import Record
+from .run import folder_name, read_run
+from .sync import run_folders
+
+SUMS, SUMMARY, VERSIONS = "SHA256SUMS", "SUMMARY.txt", "VERSIONS.txt"
+BEGINNING = (1980, 1, 1, 0, 0, 0)
+"""The time of every file in a bundle, the earliest that zip files know: when it was packed says nothing."""
+BLOCK = 2**20
+SUMS_LINE = re.compile(r"([0-9a-f]{64})  (.+)")
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A bundle that was made.
+
+    Attributes:
+        path: where it is.
+        files: how many it has, `SHA256SUMS` not among them.
+        sha256: of the whole file. Whoever gets that in another way knows that nobody else made the bundle.
+        problems: what is not in it that should be.
+    """
+
+    path: Path
+    files: int
+    sha256: str
+    problems: tuple[str, ...]
+
+
+def run_folder(results: Path, run_id: str) -> Path | None:
+    """The folder of a run below `results`; None: there is none."""
+    likely = results / folder_name(run_id)
+    for folder in (likely, *run_folders(results)):
+        if _run_of(folder) == run_id:
+            return folder
+    return likely if likely.is_dir() and _run_of(likely) is None else None
+
+
+def make(folder: Path, path: Path, overwrite: bool = False) -> Bundle:
+    """Pack the folder of a run.
+
+    Args:
+        folder: the run's.
+        path: the bundle.
+        overwrite: also where there is something of that name.
+
+    Raises:
+        SpoolError: it is there already, or cannot be written.
+    """
+    if path.exists() and not overwrite:
+        raise SpoolError(f"{path} is there already; --overwrite replaces it, --output names another one")
+    contents = read_contents(folder)
+    files, left_out = _files(folder, path)
+    missing = [f"{name} is not in {folder}, though records name it" for name in contents.evidence if name not in files]
+    problems = (*contents.problems, *left_out, *missing)
+    new = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with zipfile.ZipFile(new, "w", zipfile.ZIP_DEFLATED) as archive:
+            _pack(archive, folder, files, contents, problems)
+        digest = _digest(new.open("rb"))
+        new.replace(path)
+    except OSError as error:
+        raise SpoolError(f"{path} cannot be written from {folder}: {error.strerror or error}") from error
+    finally:
+        with suppress(OSError):
+            new.unlink()
+    return Bundle(path, len(files) + 2, digest, problems)
+
+
+def check(path: Path) -> list[str]:
+    """Compare a bundle with its `SHA256SUMS`.
+
+    Returns:
+        Each file that is changed, missing, not listed, there twice, or of a name that leads elsewhere; none: all is as
+        it was packed.
+
+    Raises:
+        SpoolError: it is no bundle, or cannot be read.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return _compare(path, archive)
+    except (zipfile.BadZipFile, NotImplementedError) as error:
+        raise SpoolError(f"{path} is no bundle: {error}") from error
+    except OSError as error:
+        raise SpoolError(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+def _run_of(folder: Path) -> str | None:
+    """The id of the run whose folder it is; None: nothing there says."""
+    try:
+        run = read_run(folder, (one for one in read_lines(folder) if isinstance(one, Record)))
+    except (ReportingError, OSError):
+        return None
+    return run.run_id if run is not None else None
+
+
+def _files(folder: Path, output: Path) -> tuple[list[str], list[str]]:
+    """The names of the run's files, in their order, and why others are left out: what is no file of its own, what has a
+    name that the list of digests cannot hold. Files that begin with a dot are on their way to another name."""
+    names, left_out = [], []
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if path.name.startswith(".") or path == output.absolute() or (path.is_dir() and not path.is_symlink()):
+            continue
+        if path.is_symlink() or not path.is_file():
+            left_out.append(f"{name} is left out: it is a link, or no file")
+        elif not name.isprintable() or "\\" in name or name in (SUMS, SUMMARY, VERSIONS):
+            left_out.append(f"{name!r} is left out: a bundle has no place for that name")
+        else:
+            names.append(name)
+    return names, left_out
+
+
+def _pack(
+    archive: zipfile.ZipFile, folder: Path, names: list[str], contents: Contents, problems: tuple[str, ...]
+) -> None:
+    top = folder_name(folder.absolute().name)
+    texts = {SUMMARY: summary(contents, problems), VERSIONS: versions(contents, names)}
+    sums = []
+    for name, text in texts.items():
+        archive.writestr(_entry(f"{top}/{name}"), text)
+        sums.append(f"{sha256(text.encode()).hexdigest()}  {name}\n")
+    for name in names:
+        with (folder / name).open("rb") as file, archive.open(_entry(f"{top}/{name}"), "w", force_zip64=True) as packed:
+            sums.append(f"{_digest(file, packed)}  {name}\n")
+    archive.writestr(_entry(f"{top}/{SUMS}"), "".join(sums))
+
+
+def _entry(name: str) -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(name, BEGINNING)
+    entry.compress_type, entry.create_system, entry.external_attr = zipfile.ZIP_DEFLATED, 3, 0o644 << 16
+    return entry
+
+
+def _digest(file: IO[bytes], copy: IO[bytes] | None = None) -> str:
+    """Of a file, which is copied meanwhile, so that both are of the same bytes; it is closed."""
+    digest = sha256()
+    with file:
+        while block := file.read(BLOCK):
+            digest.update(block)
+            if copy is not None:
+                copy.write(block)
+    return digest.hexdigest()
+
+
+def _compare(path: Path, archive: zipfile.ZipFile) -> list[str]:
+    lists = [name for name in archive.namelist() if name.count("/") == 1 and name.endswith(f"/{SUMS}")]
+    if len(lists) != 1:
+        raise SpoolError(f"{path} is no bundle: it has {len(lists) or 'no'} {SUMS} in a folder, expected one")
+    top = lists[0].removesuffix(SUMS)
+    times = Counter(archive.namelist())
+    problems = [f"{name} is there {number} times" for name, number in times.items() if number > 1]
+    problems += [f"{name} has a name that leads elsewhere" for name in times if not _is_safe(name, top)]
+    try:
+        listed = dict(_listed(archive.read(lists[0])))
+    except (zipfile.BadZipFile, zlib.error, ValueError) as error:
+        raise SpoolError(f"{path}: {SUMS} cannot be read, so nothing can be compared: {error}") from error
+    for name, digest in listed.items():
+        if top + name not in times:
+            problems.append(f"{name} is missing")
+        elif _digest_in(archive, top + name) != digest:
+            problems.append(f"{name} is changed")
+    known = {top + name for name in (*listed, SUMS)}
+    return problems + [f"{name} is not listed in {SUMS}" for name in times if name not in known]
+
+
+def _is_safe(name: str, top: str) -> bool:
+    parts = PurePosixPath(name).parts
+    return name.startswith(top) and "\\" not in name and not any(part in ("..", "/") for part in parts)
+
+
+def _listed(text: bytes) -> Iterator[tuple[str, str]]:
+    """Name and digest of each line.
+
+    Raises:
+        ValueError: a line is none of that form.
+    """
+    for number, line in enumerate(text.decode("utf-8").splitlines(), 1):
+        found = SUMS_LINE.fullmatch(line)
+        if found is None:
+            raise ValueError(f"line {number} is no digest and name")
+        yield found[2], found[1]
+
+
+def _digest_in(archive: zipfile.ZipFile, name: str) -> str:
+    """Of a file in a bundle; empty where it cannot be read, which no digest is."""
+    try:
+        return _digest(archive.open(name))
+    except (zipfile.BadZipFile, zlib.error, RuntimeError, EOFError):
+        return ""

@@ -1,0 +1,67 @@
+"""What differs from a baseline run, and which metrics are flaky."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection
+
+from .. import history
+from ..queries import Rows
+from .ports import Port
+
+CHANGES = ("new failure", "could not be measured", "gone", "new", "fixed", "measured again")
+"""The kinds of differences, what a reader must know first at the beginning."""
+WORSE = 3
+"""How many of these kinds, from the beginning, are for the worse."""
+MOST_ROWS = 100
+
+
+@dataclass(frozen=True)
+class Change:
+    """The differences of one kind; `rows` are the first of them, each with its `port` in the page (None: gone)."""
+
+    title: str
+    count: int
+    rows: Rows
+
+    @property
+    def is_bad(self) -> bool:
+        """Whether it is worse than the baseline."""
+        return self.title in CHANGES[:WORSE]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A run, the baseline that it is compared with (None: there is none of its testbed), and what differs."""
+
+    baseline: Mapping[str, Any] | None
+    changes: list[Change]
+
+
+def compare(connection: Connection, run: Mapping[str, Any], baseline: Sequence[Mapping[str, Any]],
+            ports: Sequence[Port], alone: bool) -> Comparison:
+    """Compare a run with the baseline.
+
+    Args:
+        connection: to the database.
+        run: the run.
+        baseline: the runs that the user named as the baseline.
+        ports: the run's ports.
+        alone: one run is compared with one, whatever their testbeds; else each with the one of its testbed.
+    """
+    before = next((one for one in baseline if alone or one["testbed"] == run["testbed"]), None)
+    if before is None:
+        return Comparison(None, [])
+    by_place = {(port.device_id, port.port_id): port for port in ports}
+    rows = [{**row, "port": by_place.get((row["device_id"], row["port_id"]))}
+            for row in history.differences(connection, before["run_id"], run["run_id"])]
+    kinds = {kind: [row for row in rows if row["change"] == kind] for kind in CHANGES}
+    return Comparison(before, [Change(kind, len(found), found[:MOST_ROWS]) for kind, found in kinds.items() if found])
+
+
+def flaky(connection: Connection, run_id: str, ports: Sequence[Port]) -> Rows:
+    """The rows of `metrics` that were both PASS and FAIL with one build in the testbed's latest runs."""
+    unsteady = history.flaky_series(connection, run_id)
+    return [{**row, "port": port} for port in ports for row in port.metrics if row["series_id"] in unsteady]

@@ -1,0 +1,164 @@
+"""The verdicts of a run as its matrix shows them: devices, their ports, and a cell for each priority."""
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from sqlalchemy import Connection, select
+
+from .. import schema
+from ..queries import Rows, counting, natural
+from ..verdict import Status
+
+STATUSES = (Status.PASS, Status.FAIL, Status.ERROR)
+NO_PRIORITY = -1
+"""How the page's data write the priority of a verdict of all priorities together (None)."""
+Key = TypeVar("Key", bound=Hashable)
+
+
+class Numbered(Generic[Key]):
+    """Things that the page's data name by a number: the first one met is 0."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Key, int] = {}
+
+    def number(self, key: Key) -> int:
+        """The number of a thing, which gets one now when it has none."""
+        return self._numbers.setdefault(key, len(self._numbers))
+
+    def all(self) -> list[Key]:
+        """All of them, in the order of their numbers."""
+        return list(self._numbers)
+
+
+@dataclass
+class Names:
+    """What the page's data name by numbers: test cases (plan id, scenario) and metrics."""
+
+    cases: Numbered[tuple[str, str]] = field(default_factory=Numbered)
+    metrics: Numbered[str] = field(default_factory=Numbered)
+
+
+@dataclass
+class Port:
+    """A port with its metrics (rows of `metrics`) and how many verdicts of each status each priority has.
+
+    `codes` has four numbers for each verdict that counts: priority, test case, metric, status; `number` names the port
+    in the page.
+    """
+
+    number: int
+    run_id: str
+    device_id: str
+    port_id: str
+    metrics: Rows = field(default_factory=list)
+    cells: dict[int | None, Counter[str]] = field(default_factory=dict)
+    codes: list[int] = field(default_factory=list)
+
+    def metric(self, name: str) -> dict[str, Any] | None:
+        """Its row of a metric."""
+        return next((row for row in self.metrics if row["metric_name"] == name), None)
+
+    def cell(self, priority: int | None) -> Counter[str]:
+        """How many verdicts of a priority have which status."""
+        return self.cells.get(priority, Counter())
+
+    @property
+    def series(self) -> list[str]:
+        """The `series_id` of each of its metrics."""
+        return [row["series_id"] for row in self.metrics]
+
+    @property
+    def status(self) -> Status:
+        """The worst of its metrics."""
+        return worst(Counter(row["status"] for row in self.metrics))
+
+
+@dataclass
+class Device:
+    """A device with its ports, and the values that its metrics name: build, HwSKU, on whose behalf."""
+
+    device_id: str
+    ports: list[Port] = field(default_factory=list)
+
+    def values(self, column: str) -> list[str]:
+        """The different values of a column of `metrics`, empty ones left out."""
+        return sorted({row[column] for port in self.ports for row in port.metrics} - {""})
+
+    @property
+    def counts(self) -> Counter[str]:
+        """How many of its ports are PASS, FAIL, ERROR."""
+        return Counter(port.status.value for port in self.ports)
+
+    @property
+    def status(self) -> Status:
+        """The worst of its ports."""
+        return worst(self.counts)
+
+
+def worst(counts: Mapping[str, int]) -> Status:
+    """FAIL if any is, else ERROR if any is or there is none, else PASS."""
+    return next((status for status in (Status.FAIL, Status.ERROR) if counts.get(status)),
+                Status.PASS if counts.get(Status.PASS) else Status.ERROR)
+
+
+def read_ports(connection: Connection, run_id: str, metrics: Rows, first: int, names: Names) -> list[Port]:
+    """The ports of a run, those that were not measured too.
+
+    Args:
+        connection: to the database.
+        run_id: the run.
+        metrics: its rows of `metrics` that are verdicts, in the order that the ports are to have.
+        first: the number of the first port; the others follow.
+        names: numbers of test cases and metrics.
+    """
+    ports: dict[tuple[str, str], Port] = {}
+    for row in metrics:
+        place = row["device_id"], row["port_id"]
+        if place not in ports:
+            ports[place] = Port(first + len(ports), run_id, *place)
+        ports[place].metrics.append(row)
+    _count(connection, run_id, list(ports.values()), names)
+    return list(ports.values())
+
+
+def devices_of(ports: list[Port]) -> list[Device]:
+    """The devices of these ports."""
+    devices: dict[str, Device] = {}
+    for port in ports:
+        devices.setdefault(port.device_id, Device(port.device_id)).ports.append(port)
+    return list(devices.values())
+
+
+def tally(ports: list[Port], names: Names) -> list[dict[str, Any]]:
+    """The test cases in natural order: plan id, scenario, and how many verdicts of each metric have which status."""
+    counts: dict[int, Counter[tuple[int, int]]] = {}
+    for port in ports:
+        codes = port.codes
+        for case, metric, status in zip(codes[1::4], codes[2::4], codes[3::4], strict=True):
+            counts.setdefault(case, Counter())[metric, status] += 1
+    cases, metrics = names.cases.all(), names.metrics.all()
+    found = [{"number": case, "plan_id": cases[case][0], "scenario": cases[case][1], "metrics": {
+        metric: Counter({status.value: counted[number, place] for place, status in enumerate(STATUSES)})
+        for number, metric in enumerate(metrics)}} for case, counted in counts.items()]
+    return sorted(found, key=lambda row: (natural(str(row["plan_id"])), natural(str(row["scenario"]))))
+
+
+def _count(connection: Connection, run_id: str, ports: list[Port], names: Names) -> None:
+    """One pass over the verdicts of a run that count."""
+    table = schema.records.c
+    metrics = {row["series_id"]: (port, names.metrics.number(row["metric_name"]))
+               for port in ports for row in port.metrics}
+    numbers = {status.value: number for number, status in enumerate(STATUSES)}
+    for series, priority, plan_id, scenario, status in connection.execute(
+            select(table.series_id, table.priority, table.plan_id, table.scenario, table.status)
+            .where(table.run_id == run_id, counting()).order_by(table.timestamp)):
+        port, metric = metrics[series]
+        cell = port.cells.get(priority)
+        if cell is None:
+            cell = port.cells[priority] = Counter()
+        cell[status] += 1
+        port.codes += (NO_PRIORITY if priority is None else priority, names.cases.number((plan_id, scenario)), metric,
+                       numbers[status])

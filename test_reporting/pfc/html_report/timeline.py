@@ -1,0 +1,132 @@
+"""What the page draws of `evidence["timeline"]`: rates of cumulative counts, queue depths, pauses, storms.
+
+A timeline is an object: `readings_s` (seconds since the first reading, ascending), `frames_rx` and `frames_tx`
+(cumulative counts by label, as long as the readings), `storms` (`label`, `begin_s`, `end_s`), and where known
+`queue_bytes` (by label, as long as the readings) and `paused` (by label: pairs of begin and end, seconds).
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+TIMELINE = "timeline"
+TEST = "(test)"
+"""In the labels of the classes that a measurement is about; they are drawn first."""
+DEEPEST = 3
+"""Levels of evidence in which a timeline is looked for: a record may hold the evidence of several measurements."""
+Numbers = Sequence[float]
+
+
+class _Unusable(Exception):
+    """A timeline is not what it should be; the text is the sentence that the page shows in its place."""
+
+
+def plots(evidence: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What to draw of each timeline in the evidence of a record.
+
+    Returns:
+        `title`, and either `problem` (why it cannot be drawn) or `times`, `storms` and `rows`. A row has `label` and
+        `kind`: "rate" (`rx` and `tx`, frames per second between two readings, None where there is none, `most`, and
+        `in_storm`, the highest receive rate between readings that lie in a storm), "queue" (`bytes`, at each reading,
+        `most`) or "paused" (`spans`).
+    """
+    return [{"title": title, **_plot(found)} for title, found in _timelines(evidence, "", DEEPEST)]
+
+
+def rates(times: Numbers, counts: Numbers) -> list[float | None]:
+    """Frames per second between two readings each; None where a counter went back or no time has passed."""
+    return [round((after - before) / (end - begin), 3) if end > begin and after >= before else None
+            for (begin, end), (before, after) in zip(pairwise(times), pairwise(counts), strict=True)]
+
+
+def _timelines(evidence: Mapping[str, Any], path: str, depth: int) -> Iterator[tuple[str, Any]]:
+    for name, value in evidence.items():
+        if name == TIMELINE:
+            yield path, value
+        elif isinstance(value, Mapping) and depth > 1:
+            yield from _timelines(value, f"{path} {name}".strip(), depth - 1)
+
+
+def _plot(timeline: Any) -> dict[str, Any]:
+    try:
+        if not isinstance(timeline, Mapping):
+            raise _Unusable("it is no JSON object")
+        times = _numbers(timeline.get("readings_s"), "readings_s")
+        if len(times) < 2 or any(after < before for before, after in pairwise(times)):
+            raise _Unusable("readings_s must be two or more times in ascending order")
+        storms = [_storm(storm) for storm in _list(timeline.get("storms"), "storms")]
+        return {"times": times, "storms": storms, "rows": [
+            *_rate_rows(timeline, times, storms), *_queue_rows(timeline, times), *_paused_rows(timeline)]}
+    except _Unusable as error:
+        return {"problem": f"the timeline cannot be drawn: {error}"}
+
+
+def _rate_rows(timeline: Mapping[str, Any], times: Numbers, storms: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    received, sent = (_series(timeline, name, len(times)) for name in ("frames_rx", "frames_tx"))
+    return [_rate_row(label, times, [rates(times, counts[label]) if label in counts else None
+                                     for counts in (received, sent)], storms)
+            for label in sorted({**received, **sent}, key=lambda label: TEST not in label)]
+
+
+def _rate_row(label: str, times: Numbers, found: list[list[float | None] | None],
+              storms: list[dict[str, Any]]) -> dict[str, Any]:
+    within = [rate for rate, (begin, end) in zip(found[0] or [], pairwise(times), strict=False)
+              if rate is not None and any(storm["begin"] <= begin and end <= storm["end"] for storm in storms)]
+    every = [rate for series in found for rate in series or [] if rate is not None]
+    return {"label": label, "kind": "rate", "rx": found[0], "tx": found[1], "most": max(every, default=0),
+            "in_storm": max(within, default=None)}
+
+
+def _queue_rows(timeline: Mapping[str, Any], times: Numbers) -> list[dict[str, Any]]:
+    return [{"label": label, "kind": "queue", "bytes": values, "most": max(values)}
+            for label, values in _series(timeline, "queue_bytes", len(times)).items()]
+
+
+def _paused_rows(timeline: Mapping[str, Any]) -> list[dict[str, Any]]:
+    rows = []
+    for label, spans in _mapping(timeline, "paused").items():
+        pairs = [_numbers(span, f"paused['{label}']") for span in _list(spans, f"paused['{label}']")]
+        if any(len(pair) != 2 or pair[1] < pair[0] for pair in pairs):
+            raise _Unusable(f"paused['{label}'] must hold pairs of begin and end")
+        rows.append({"label": label, "kind": "paused", "spans": pairs})
+    return rows
+
+
+def _series(timeline: Mapping[str, Any], name: str, length: int) -> dict[str, list[float]]:
+    """Counts by label, each as long as the readings."""
+    found = {}
+    for label, values in _mapping(timeline, name).items():
+        found[label] = _numbers(values, f"{name}['{label}']")
+        if len(found[label]) != length:
+            raise _Unusable(f"{name}['{label}'] has {len(found[label])} entries, the readings are {length}")
+    return found
+
+
+def _storm(storm: Any) -> dict[str, Any]:
+    if not isinstance(storm, Mapping):
+        raise _Unusable("storms must hold objects")
+    begin, end = _numbers([storm.get("begin_s"), storm.get("end_s")], "begin_s and end_s of a storm")
+    if end < begin:
+        raise _Unusable("a storm ends before it begins")
+    return {"label": str(storm.get("label", "")), "begin": begin, "end": end}
+
+
+def _mapping(timeline: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    value = timeline.get(name) or {}
+    if not isinstance(value, Mapping):
+        raise _Unusable(f"{name} must be an object with a list for each label")
+    return value
+
+
+def _list(value: Any, name: str) -> list[Any]:
+    if not isinstance(value or [], list):
+        raise _Unusable(f"{name} must be a list")
+    return value or []
+
+
+def _numbers(values: Any, name: str) -> list[float]:
+    if not isinstance(values, list) or any(isinstance(value, bool) or not isinstance(value, (int, float))
+                                           for value in values):
+        raise _Unusable(f"{name} must be a list of numbers")
+    return values

@@ -1,0 +1,248 @@
+"""The HTML report as it is written; `test_html_in_browser.py` looks at it in a browser."""
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+
+import pytest
+
+from test_reporting.pfc.cli import main
+from test_reporting.pfc.html_report import extent
+from test_reporting.pfc.listener import Listener
+from test_reporting.tests import benchmarks
+from test_reporting.tests.html_samples import HOSTILE, Page, hostile_run, timeline
+from test_reporting.tests.samples import RUN, RUN_ID, verdict
+
+
+@pytest.fixture
+def run(database):
+    """Store a run of these records."""
+
+    def store(*records, run_id=RUN_ID, finish=True, **fields):
+        listener = Listener(database.parent / run_id)
+        listener.start({**RUN, "run_id": run_id, **fields})
+        listener.record_all([{**record, "run_id": run_id} for record in records])
+        if finish:
+            listener.finish()
+
+    return store
+
+
+@pytest.fixture
+def page(database, tmp_path):
+    """Write the report, and take it apart."""
+
+    def written(*arguments):
+        path = tmp_path / "report.html"
+        assert main(["html", *arguments, "--output", str(path)]) == 0
+        return Page(path)
+
+    return written
+
+
+def test_it_is_in_the_folder_of_the_run_unless_said_otherwise(run, database, capsys):
+    run(verdict(1), verdict(2, "FAIL", port_id="Ethernet8"))
+    assert main(["html"]) == 0
+    path = database.parent / RUN_ID / "report.html"
+    assert capsys.readouterr().out == f"{path}: FAIL, {path.stat().st_size} bytes\n"
+    assert Page(path).root.all("h1")[0].words == f"FAIL {RUN_ID}"
+    assert [one.name for one in path.parent.glob("*report*")] == ["report.html"], "nothing else is left behind"
+
+
+def test_without_such_a_folder_it_is_here(run, database, tmp_path, monkeypatch):
+    run(verdict(1))
+    (database.parent / RUN_ID).rename(tmp_path / "elsewhere")
+    monkeypatch.chdir(tmp_path)
+    assert main(["html"]) == 0
+    assert (tmp_path / f"pfc-report-{RUN_ID}.html").is_file()
+
+
+def test_the_matrix_has_each_port_with_its_metrics_and_priorities(run, page):
+    run(verdict(1), verdict(2, "FAIL", scenario="other"), verdict(3, "ERROR", priority=4), verdict(4, priority=None),
+        verdict(5, port_id="Ethernet16", metric_name="pfc.lossy", priority=0),
+        verdict(6, port_id="Ethernet8", priority=7),
+        verdict(7, "ERROR", port_id="Ethernet8", priority=5, record_id="e"),
+        verdict(8, port_id="Ethernet8", priority=5, replaces="e"),
+        expected=[["vtb-t0-01", "Ethernet99", "pfc.lossless"]])
+    made = page()
+    heads = [cell.words for cell in made.root.all("table")[-3].all("thead")[0].all("th")]
+    priorities = [f"priority {number}" for number in range(8)]
+    assert heads == ["port", "pfc.lossless", "pfc.lossy", "all together", *priorities]
+    none = "–"
+    assert made.matrix() == [
+        ["Ethernet0", "FAIL", none, "PASS 1", none, none, none, "FAIL 1/2", "ERROR 1/1", none, none, none],
+        ["Ethernet8", "PASS", none, none, none, none, none, none, none, "PASS 1", none, "PASS 1"],
+        ["Ethernet16", none, "PASS", none, "PASS 1", none, none, none, none, none, none, none],
+        ["Ethernet99", "ERROR: not measured", *[none] * 10]]
+    assert "nothing was measured 1 verdict, 1 port" in made.section("failures")
+    assert "tried again 1 ERROR that a later measurement replaced" in made.section("environment")
+    assert [(record["status"], record["counts"]) for record in made.records(1)] == [
+        ("PASS", 1), ("ERROR", 0), ("PASS", 1)]
+
+
+def test_a_cell_opens_to_all_that_was_recorded(run, page):
+    run(verdict(1, "FAIL", evidence={"timeline": timeline(50), "files": ["evidence/a.pcap"]}, deviations=["d"]))
+    (record,) = page().records()
+    (check,) = record["checks"]
+    assert [check[name] for name in ("name", "status", "expected", "seen", "where")] == [
+        "blocked-while-paused", "FAIL", "0 frames", 12, "vtb-t0-01 Ethernet0 priority 3"]
+    assert check["message"] == "expected 0 frames, got 12 (FAIL)"
+    assert record["evidence"]["files"] == ["evidence/a.pcap"] and record["deviations"] == ["d"]
+    assert record["labels"] == {"tg.traffic_rate": "50"} and record["cause"] == "the cause"
+    assert record["case"] == ["PFC-1", "pause-lossless-single"] and record["metric"] == "pfc.lossless"
+    assert [row["label"] for row in record["plots"][0]["rows"]] == [
+        "priority 3 (test)", "priority 0", "queue 3", "priority 3"]
+
+
+def test_a_message_that_says_no_more_is_stored_once(run, page):
+    check = {**verdict()["checks"][0], "message": "vtb-t0-01 Ethernet0 priority 3: expected 0 frames, got 12"}
+    run(*(verdict(number, checks=[check]) for number in range(3)))
+    made = page()
+    assert [record["checks"][0]["message"] for record in made.records()] == ["", "", ""]
+    assert len(made.unpacked("d0")["checks"]) == 1
+
+
+def test_what_failed_is_grouped_by_what_went_wrong(run, page):
+    run(*(verdict(number, "FAIL", port_id=f"Ethernet{number}") for number in range(15)),
+        *(verdict(20 + number, "ERROR", port_id=f"Ethernet{number}", priority=4, checks=[],
+                  cause=f"Ethernet{number} is down after {number} s") for number in range(3)))
+    words = page().section("failures")
+    assert "FAIL blocked-while-paused 15 verdicts, 1 test case, 15 ports, priority 3" in words
+    assert "The first 12 of 15; all of them are in the matrix" in words
+    assert "ERROR Ethernet0 is down after 0 s 3 verdicts, 1 test case, 3 ports, priority 4" in words
+    assert words.index("FAIL blocked") < words.index("ERROR Ethernet0")
+
+
+def test_a_run_that_has_not_finished_says_so(run, page):
+    run(verdict(1), finish=False)
+    made = page()
+    assert made.root.all("h1")[0].words.startswith("ERROR") and "the run has not finished" in made.root.words
+    assert "ended it has not" in made.section("environment")
+
+
+def test_a_run_without_any_verdict_says_so(run, page):
+    run()
+    made = page()
+    assert made.root.all("h1")[0].words.startswith("ERROR") and made.matrix() == []
+    assert "No port has a verdict: nothing was measured" in made.section("matrix")
+
+
+def test_environment_and_build(run, page):
+    run(verdict(1, on_behalf_of="t1-7"), job_id="job-1", software_version="sonic-mgmt-pfc 9",
+        plan_ids_not_selected="HOP-1")
+    facts = {row.children[0].words: row.children[1].words for row in page().by_id["environment"].all("tr")}
+    assert facts | {"ended": "", "took": ""} == {
+        "run": RUN_ID, "job": "job-1", "testbed": "vtb-t0", "device": "vtb-t0-01", "on behalf of": "t1-7",
+        "HwSKU": "Arista-7060CX-32S-C32", "OS version": "SONiC.20260101", "started": "2026-01-31 13:00:00 UTC",
+        "ended": "", "took": "", "software": "sonic-mgmt-pfc 9", "origin": "qualification",
+        "plan ids not selected": "HOP-1"}
+
+
+def test_differences_to_a_baseline_and_flaky_metrics(run, page):
+    run(verdict(1), verdict(2, "FAIL", port_id="Ethernet8"), verdict(3, port_id="Ethernet16"), run_id="a",
+        started="2026-01-31T12:00:00Z")
+    run(verdict(4, "FAIL"), verdict(5, port_id="Ethernet8"), run_id="b")
+    made = page("b", "--baseline", "a")
+    words = made.section("differences")
+    assert "b compared with a on vtb-t0, started 2026-01-31 12:00:00 UTC: 1 new failure, 1 gone, 1 fixed." in words
+    assert "Flaky 2 metrics of ports both PASS and FAIL with one build" in made.section("failures")
+    assert "differences" not in page("b").by_id
+
+
+def test_the_runs_of_a_job_are_compared_by_testbed(run, page):
+    for number, job in enumerate(("j", "k")):
+        for testbed in ("t0", "t1") if job == "j" else ("t0",):
+            run(verdict(number, "FAIL" if job == "j" else "PASS", testbed=testbed), run_id=f"{job}-{testbed}",
+                job_id=job, testbed=testbed, started=f"2026-01-31T1{number}:00:00Z")
+    made = page("j", "--baseline", "k")
+    assert len(made.matrix()) == 2
+    assert "j-t0 compared with k-t0 on t0" in made.section("differences")
+    assert "j-t1 on t1: the baseline has no run of this testbed" in made.section("differences")
+
+
+@pytest.mark.parametrize("name, largest, says, kept", [
+    ("MOST_EVIDENCE", 400, "and no evidence", {"checks": 1, "evidence": None}),
+    ("MOST_CHECKS", 1, "no checks, which", {"checks": None, "evidence": {"frames": {"sent": 1000, "received": 12}}})])
+def test_what_does_not_fit_is_named(run, page, monkeypatch, name, largest, says, kept):
+    monkeypatch.setattr(extent, name, largest)
+    run(*(verdict(number) for number in range(10)), verdict(20, "FAIL"))
+    made = page()
+    passed, failed = made.records()[0], made.records()[-1]
+    assert says in made.section("about")
+    assert (passed["checks"] and len(passed["checks"])) == kept["checks"] and passed["evidence"] == kept["evidence"]
+    assert failed["evidence"] and failed["checks"], "what is not PASS keeps what it has"
+
+
+def test_evidence_of_failures_is_bounded_too(run, page, monkeypatch):
+    monkeypatch.setattr(extent, "MOST_EVIDENCE", 300)
+    run(*(verdict(number, "FAIL", evidence={"text": "x" * 100}) for number in range(5)))
+    made = page()
+    assert [record["evidence"] is None for record in made.records()] == [False, False, True, True, True]
+    assert "a record whose evidence is not here says so" in made.section("about")
+
+
+def test_it_is_one_file_that_runs_nothing_but_its_own_script(run, page):
+    run(verdict(1, "FAIL"))
+    made = page()
+    policy = next(one.attributes["content"] for one in made.root.all("meta")
+                  if one.attributes.get("http-equiv") == "Content-Security-Policy")
+    script = [one for one in made.root.all("script") if "type" not in one.attributes]
+    digests = [f"'sha256-{base64.b64encode(hashlib.sha256(one.text.encode()).digest()).decode()}'"
+               for one in [*script, *made.root.all("style")]]
+    assert policy == (f"default-src 'none'; script-src {digests[0]}; style-src {digests[1]}; base-uri 'none'; "
+                      "form-action 'none'") and len(digests) == 2
+    for names in ([one.attributes for one in made.root.all(name)] for name in ("a", "script", "link", "img", "button")):
+        assert all((each.get("href") or "#").startswith("#") and not {"src", "style", "onclick"} & set(each)
+                   for each in names)
+
+
+def test_hostile_texts_are_text(database, url, page):
+    hostile_run(database.parent / "h", url)
+    made = page("h")
+    assert "harmed" not in "".join(one.text for one in made.root.all("script") if "type" not in one.attributes)
+    assert [one.attributes.get("type") for one in made.root.all("script")][-2:] == ["application/json", None]
+    assert {one.attributes.get("type") for one in made.root.all("script")[:-2]} == {"application/octet-stream"}
+    assert not made.root.all("img") and "\u202e" not in made.source and "\0" not in made.source
+    ports = [row[0] for row in made.matrix()]
+    assert len(ports) == len(HOSTILE)
+    assert {HOSTILE[0], HOSTILE[5], "\\u202e\u05e9\u05dc\u05d5\u05dd", HOSTILE[8]} <= set(ports)
+    number = ports.index(HOSTILE[2])
+    assert made.records(number)[0]["checks"][0]["expected"] == HOSTILE[2]
+    assert json.loads(made.by_id["index"].text)["ports"][number][2] == HOSTILE[2]
+
+
+def test_the_benchmark_measures_a_whole_page(tmp_path):
+    figures = {name: value for name, value, _ in benchmarks.figures_of_html(tmp_path, (2, 8, 8))}
+    made = Page(tmp_path / "report.html")
+    assert set(figures) == {"reporting.html.1k.write_s", "reporting.html.1k.size_mb"}
+    assert len(made.matrix()) == 16 and "1,013 PASS, 11 FAIL" in made.root.words
+    assert sum(len(made.records(port)) for port in range(16)) == 1024
+
+
+def test_numbers_are_listed(run, page):
+    number = verdict(1, kind="final", value=12.5, unit="us", metric_name="head.response")
+    del number["checks"], number["status"]
+    run(number, verdict(2))
+    assert "head.response 12.5 us" in page().root.words
+
+
+def test_what_cannot_be_done_is_said(run, database, tmp_path, capsys):
+    run(verdict(1))
+    assert main(["html", "nothing"]) == 3
+    assert "no run 'nothing'" in capsys.readouterr().err
+    assert main(["html", "--baseline", "nothing"]) == 3
+    assert main(["html", "--output", str(tmp_path / "no" / "report.html")]) == 3
+    assert "cannot be written: No such file or directory" in capsys.readouterr().err
+    assert main(["html", "--output", str(tmp_path)]) == 3 and not list(tmp_path.parent.glob(f".{tmp_path.name}.*"))
+
+
+def test_postgresql_says_the_same(run, database, page, postgresql, monkeypatch):
+    records = [verdict(1), verdict(2, "FAIL", scenario="other"), verdict(3, "ERROR", priority=4, checks=[])]
+    run(*records)
+    first = page()
+    monkeypatch.setenv("PFC_REPORT_DB", postgresql.url(postgresql.new_database()))
+    assert main(["sync", "--results", str(database.parent)]) == 0
+    second = page()
+    assert second.matrix() == first.matrix() and second.records() == first.records()
+    assert second.section("failures") == first.section("failures")

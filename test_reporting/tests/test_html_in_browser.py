@@ -1,0 +1,224 @@
+"""The HTML report in Chromium: it opens, obeys the keyboard, fits a phone, prints what failed, runs nothing else."""
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from test_reporting.pfc.cli import main
+from test_reporting.pfc.listener import Listener
+from test_reporting.tests.html_samples import HOSTILE, hostile_run, timeline
+from test_reporting.tests.samples import RUN, verdict
+
+webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+DRIVER = shutil.which("chromedriver")
+pytestmark = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="Chromium and chromedriver are not both installed")
+OPTIONS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+           "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
+           "--window-size=1280,900")
+PATIENCE = 60
+"""Seconds, of which a machine with nothing else to do needs one."""
+PHONE = {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True}
+
+
+class Browser:
+    """Chromium, one tab."""
+
+    def __init__(self, profile: str) -> None:
+        options = webdriver.ChromeOptions()
+        options.binary_location = CHROMIUM
+        for option in (*OPTIONS, f"--user-data-dir={profile}"):
+            options.add_argument(option)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        self.driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+        self.driver.set_script_timeout(PATIENCE)
+
+    def ask(self, script, *arguments):
+        """What a JavaScript expression is."""
+        return self.driver.execute_script(f"return ({script})", *arguments)
+
+    def wait(self, script, *arguments):
+        """Wait until an expression is true; the browser itself looks, at each of its frames."""
+        done = self.driver.execute_async_script(
+            "const [given, end, done] = [arguments, Date.now() + 50000, arguments[arguments.length - 1]];"
+            f"const look = () => (function () {{ return {script}; }}).apply(null, given) ? done(true)"
+            " : Date.now() > end ? done(false) : setTimeout(look, 20); look();", *arguments)
+        assert done, f"{script} did not become true"
+
+    def open(self, path, phone=False):
+        """Show a page, and wait until it has drawn all that it draws by itself."""
+        change = "set" if phone else "clear"
+        self.driver.execute_cdp_cmd(f"Emulation.{change}DeviceMetricsOverride", PHONE if phone else {})
+        self.driver.get("about:blank")
+        self.driver.get(path.as_uri())
+        self.wait("document.documentElement.dataset.ready === 'yes'")
+
+    def press(self, *keys):
+        """Press keys, one after the other, wherever the focus is."""
+        self.driver.switch_to.active_element.send_keys(*keys)
+
+    def open_cell(self, place):
+        """Open a cell by its id; returns the text that it opens to."""
+        self.driver.execute_script("location.hash = arguments[0]", place)
+        self.wait("document.querySelector(`#o${arguments[0]} .pane[data-ready]`)", place)
+        return self.ask("document.querySelector(`#o${arguments[0]}`).innerText", place)
+
+    def problems(self):
+        """What the console says: errors of the script, and all that the page's policy has refused."""
+        return [entry["message"] for entry in self.driver.get_log("browser")]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with tempfile.TemporaryDirectory() as profile:
+        found = Browser(profile)
+        yield found
+        found.driver.quit()
+
+
+@pytest.fixture(scope="module")
+def pages():
+    """The report of a run with verdicts of all kinds, and of one with hostile texts."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        url = f"sqlite:///{folder / 'pfc.db'}"
+        listener = Listener(folder / "run", url)
+        listener.start({**RUN, "run_id": "run", "expected": [["vtb-t0-01", "Ethernet99", "pfc.lossless"]]})
+        listener.record_all([
+            verdict(1, run_id="run"),
+            verdict(2, "FAIL", run_id="run", plan_id="PFC-2", evidence={"timeline": timeline(50)}),
+            verdict(3, "ERROR", run_id="run", priority=4, checks=[], cause="the link is down"),
+            *(verdict(10 + number, run_id="run", port_id=f"Ethernet{4 + number}", priority=number % 8)
+              for number in range(40)),
+            *(verdict(100 + number, run_id="run", metric_name="pfc.lossy", priority=0, plan_id=f"PFC-{number}")
+              for number in range(120))])
+        listener.finish()
+        hostile_run(folder / "hostile", url)
+        assert [main(["--db", url, "html", run]) for run in ("run", "hostile")] == [0, 0]
+        yield {run: folder / run / "report.html" for run in ("run", "hostile")}
+
+
+def test_it_opens_and_the_matrix_is_right(browser, pages):
+    browser.open(pages["run"])
+    rows = browser.ask("[...document.querySelectorAll('.matrix tr[data-port]')].map("
+                       "row => [...row.children].map(one => one.innerText))")
+    none = "–"
+    assert rows[0] == ["Ethernet0", "FAIL", "PASS", "PASS 120", none, none, "FAIL 1/2", "ERROR 1/1", none, none, none]
+    assert rows[1][:4] == ["Ethernet4", "PASS", none, "PASS 1"] and len(rows) == 42
+    assert rows[-1] == ["Ethernet99", "ERROR: not measured", *[none] * 9]
+    assert browser.ask("document.querySelector('h1').innerText").startswith("FAIL")
+    assert browser.problems() == []
+
+
+def test_the_keyboard_is_enough(browser, pages):
+    keys = webdriver.Keys
+    browser.open(pages["run"])
+    browser.ask("document.querySelector('.device > summary').focus()")
+    browser.press(keys.TAB)
+    focus = "document.activeElement.id"
+    assert browser.ask(focus) == "c0-m0"
+    seen = []
+    for key in (keys.ARROW_DOWN, keys.END, keys.ARROW_UP, keys.HOME, "n", "n", "N", keys.PAGE_DOWN, keys.PAGE_UP):
+        browser.press(key)
+        seen.append(browser.ask(focus))
+    assert seen == ["c1-m0", "c1-p7", "c0-p7", "c0-m0", "c0-p3", "c0-p4", "c0-p3", "c10-p3", "c0-p3"]
+    browser.press(keys.ENTER)
+    browser.wait("document.querySelector('#oc0-p3 .pane[data-ready]')")
+    text = browser.ask("document.querySelector('#oc0-p3').innerText")
+    assert "blocked-while-paused" in text and "0 frames" in text and "2 records" in text
+    assert browser.ask("document.getElementById('c0-p3').getAttribute('aria-expanded')") == "true"
+    browser.press(keys.ESCAPE)
+    assert browser.ask("document.getElementById('oc0-p3')") is None and browser.ask(focus) == "c0-p3"
+    assert browser.problems() == []
+
+
+def test_a_plot_shows_rates_storms_queue_and_pause(browser, pages):
+    browser.open(pages["run"])
+    drawn = browser.ask("document.querySelector('.example svg').getAttribute('aria-label')")
+    assert "priority 3 (test): at most 1,000 frames/s, received in the storm at most 100" in drawn
+    assert "queue 3: queue, at most 18,000 bytes" in drawn and "PFC on priority 3 from 0.5 to 1.5 s" in drawn
+    assert browser.ask("['rx', 'tx', 'storm', 'span'].map("
+                       "name => document.querySelectorAll(`.example svg .${name}`).length)") == [3, 1, 1, 1]
+    left, right = browser.ask("['storm', 'axis'].map(name => document.querySelector(`.example .${name}`).getBBox())")
+    assert left["width"] == pytest.approx(right["width"] / 2)
+
+
+def test_a_link_opens_its_cell_and_many_records_are_paged(browser, pages):
+    browser.open(pages["run"])
+    browser.ask("document.querySelector('#failures a').click()")
+    browser.wait("document.querySelector('#oc0-p3 .pane[data-ready]')")
+    assert "120 records" in browser.open_cell("c0-p0")
+    count = "document.querySelectorAll('#oc0-p0 .rec').length"
+    assert browser.ask(count) == 100
+    browser.ask("document.querySelector('#oc0-p0 .more').click()")
+    assert browser.ask(count) == 120
+    assert "nothing was measured" in browser.open_cell("c41-m0")
+    assert "No verdict" in browser.open_cell("c41-p3")
+
+
+def test_filters(browser, pages):
+    browser.open(pages["run"])
+    browser.driver.execute_script(
+        "const choice = document.getElementById('case'); choice.value = [...choice.options].find("
+        "one => one.text.startsWith('PFC-2 ')).value; choice.dispatchEvent(new Event('change'))")
+    browser.wait("document.getElementById('filtered').textContent === 'verdicts: 1 PASS, 1 FAIL, 0 ERROR'")
+    assert browser.ask("['c0-p0', 'c0-p3', 'c0-p4'].map(id => document.getElementById(id).innerText)") == [
+        "PASS 1", "FAIL 1/1", "–"]
+    browser.ask("document.getElementById('bad').click()")
+    browser.wait("[...document.querySelectorAll('.matrix tr[data-port]')].filter(row => row.offsetParent).length === 1")
+
+
+@pytest.mark.parametrize("name", ["run", "hostile"])
+def test_a_phone_needs_no_sideways_scroll(browser, pages, name):
+    browser.open(pages[name], phone=True)
+    for place in ("c0-p3", "c5-p3", "c0-m0"):
+        browser.open_cell(place)
+    browser.driver.execute_script("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+    assert browser.ask("[document.documentElement.scrollWidth, innerWidth]") == [360, 360]
+
+
+@pytest.mark.parametrize("width", [360, 900, 1100, 1600])
+def test_every_column_can_be_reached(browser, pages, width):
+    browser.open(pages["hostile"])
+    browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {**PHONE, "width": width, "mobile": False})
+    browser.wait("innerWidth === arguments[0]", width)
+    browser.wait("[...document.querySelectorAll('.box.wide')].every(one => one.scrollWidth <= one.clientWidth"
+                 " || getComputedStyle(one).overflowX === 'auto')")
+    assert browser.ask("document.documentElement.scrollWidth") <= width
+
+
+def test_in_print_what_failed_is_open(browser, pages):
+    browser.open(pages["run"])
+    browser.driver.execute_script("document.querySelectorAll('details').forEach(one => { one.open = false; })")
+    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    browser.driver.execute_script("window.dispatchEvent(new Event('beforeprint'))")
+    shown = browser.ask("document.body.innerText")
+    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    assert "vtb-t0-01 Ethernet0 priority 3" in shown and "FAIL 1/2" in shown
+    assert "only ports that are not PASS" not in shown
+
+
+def test_hostile_texts_run_nothing(browser, pages):
+    browser.open(pages["hostile"])
+    for number in range(len(HOSTILE) - 1):
+        browser.open_cell(f"c{number}-p3")
+    browser.driver.execute_script("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+    browser.wait("document.querySelectorAll('.rec pre').length >= arguments[0]", len(HOSTILE) - 1)
+    assert browser.ask("typeof window.harmed") == "undefined"
+    shown = browser.ask("document.body.innerText")
+    assert all(text in shown for text in HOSTILE if text.isascii() and text.isprintable())
+    assert "\\u202e\u05e9\u05dc\u05d5\u05dd" in shown and "\u202e" not in shown
+    assert browser.ask("document.querySelectorAll('img, main script').length") == 0 and browser.problems() == []
+
+
+def test_a_script_that_got_in_would_not_run(browser, pages):
+    browser.open(pages["run"])
+    browser.driver.execute_script("const added = document.createElement('script');"
+                                  "added.textContent = 'window.harmed = 1'; document.body.append(added)")
+    browser.driver.execute_script("const added = document.createElement('div'); document.body.append(added);"
+                                  "added.innerHTML = '<img src=x onerror=\"window.harmed = 1\">'")
+    assert browser.ask("typeof window.harmed") == "undefined"
+    assert any("Content Security Policy" in message for message in browser.problems())
