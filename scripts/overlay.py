@@ -18,6 +18,7 @@ TRAVELS = (
     "tests/common/unit_tests/pfc",
     "tests/snappi_tests/pfc/qualification",
     "tests/snappi_tests/unit_tests/qualification",
+    "test_reporting/pfc",
 )
 """The folders that are copied, relative to both roots."""
 LANDMARKS = (
@@ -28,7 +29,7 @@ LANDMARKS = (
     "tests/snappi_tests/pfc",
 )
 """What a sonic-mgmt checkout has."""
-SUFFIXES = (".py", ".json", ".md")
+SUFFIXES = (".py", ".json", ".md", ".kql", ".j2", ".css", ".js")
 COPIED, REFUSED = 0, 2
 
 

@@ -43,10 +43,12 @@ class Namespace:
         """A command line that runs another one inside."""
         return [*self._enter, *map(str, words)]
 
-    def run(self, *words: str | Path, check: bool = True) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, *words: str | Path, check: bool = True, patience_s: float = _PATIENCE_S
+    ) -> subprocess.CompletedProcess[str]:
         """Run a command inside, in the project's folder."""
         return subprocess.run(self.command(*words), capture_output=True, text=True, check=check, cwd=ROOT,
-                              timeout=_PATIENCE_S)
+                              timeout=patience_s)
 
     def start(self, *words: str | Path) -> subprocess.Popen[str]:
         """Start a command inside, with pipes."""

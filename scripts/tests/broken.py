@@ -20,6 +20,7 @@ import snappi
 from tests.common.pfc.case import PlanCase, Target
 from tests.common.pfc.cases import targets
 from tests.common.pfc.dut import Dut, SwitchState
+from tests.common.pfc.families.full_load import ALL_PORTS
 from tests.common.pfc.families.pauses import SINGLE_LOSSLESS
 from tests.common.pfc.journal import Journal
 from tests.common.pfc.measurement import Subject
@@ -242,10 +243,10 @@ class Bench:
         sweeper = make_sweeper(plan, SweepBench(self.dut, self.api, self.clock), at_once, ports)
         return {port: sweeper.outcome(port) for port in ports}
 
-    def full_load(self) -> dict[str, Outcome]:
-        """Port -> what came of it when all ports were loaded at once."""
+    def full_load(self, case: PlanCase = ALL_PORTS) -> dict[str, Outcome]:
+        """Port -> what came of it when all ports were loaded at once, as a test case has it."""
         plan = self.plan_sweep()
-        load = make_full_load(plan, SweepBench(self.dut, self.api, self.clock))
+        load = make_full_load(plan, SweepBench(self.dut, self.api, self.clock), case)
         return {port: load.outcome(port) for port in plan.plans}
 
 

@@ -8,20 +8,24 @@ import random
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
+import snappi
 
 from scripts.tests.broken import HANG_S, ROOT, SWITCH, OpenSsh, Testbed, bring_up, broken_testbed
+from tests.common.pfc.polling import EndpointClock
 
 PORTS = ("Ethernet0", "Ethernet4", "Ethernet64", "Ethernet68")
 FAULT = "pause-leaks@Ethernet4"  # one port fails, so that not every verdict is the same
 VICTIMS = ("pytest", "engine", f"{SWITCH}.ssh", "supervisor")
 SEED, TRIES = 5, 4
-OPTIONS = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest", "--log-cli-level=INFO")
+CACHE = "cache"
+OPTIONS = ("-p", "no:hypothesispytest", "--log-cli-level=INFO")
 
 Verdict = tuple[str, str, str, str, tuple[tuple[str, str, str], ...]]
 
@@ -59,19 +63,20 @@ class Sweep:
         lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
         return [json.loads(line) for line in lines]
 
-    def run(self, victim: str = "", after: int = 0) -> tuple[int, list[str]]:
-        """Begins, or goes on; something is killed when so many lines were printed.
+    def run(self, victim: str = "", after: int = 0, options: Sequence[str] = (), stop_at: str = ""
+            ) -> tuple[int, list[str]]:
+        """Begins, or goes on; something is killed when so many lines were printed, and Ctrl-C pressed when this was.
 
         Returns:
             Exit status and what was printed.
         """
         kept = (self._folder / "records.jsonl").exists()
         command = [
-            sys.executable, "-u", "-m", "pytest", "-c", "pytest.ini", *OPTIONS,
+            sys.executable, "-u", "-m", "pytest", "-c", "pytest.ini", *OPTIONS, f"-o=cache_dir={self._folder / CACHE}",
             "snappi_tests/pfc/qualification/test_port_sweep.py", "--testbed", "vtb-t0",
             "--testbed_file", self._testbed["testbed_file"], "--inventory", self._testbed["inventory"],
             "--host-pattern", "all", "--pfc-ports", ",".join(PORTS),
-            "--pfc-resume" if kept else "--pfc-results", str(self._folder)]
+            "--pfc-resume" if kept else "--pfc-results", str(self._folder), *options]
         printed: list[str] = []
         with subprocess.Popen(command, cwd=ROOT / "tests", env=self._testbed["environment"], text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
@@ -80,6 +85,8 @@ class Sweep:
                 printed.append(line)
                 if len(printed) == after:
                     os.kill(self._pid(victim, process.pid), signal.SIGKILL)
+                if stop_at and stop_at in line:
+                    process.send_signal(signal.SIGINT)
             return process.wait(HANG_S), printed
 
     def _pid(self, victim: str, pytest_pid: int) -> int:
@@ -98,6 +105,17 @@ def verdicts(records: list[dict[str, Any]]) -> list[Verdict]:
         (record["port_id"], record["metric_name"], record["plan_id"], record["status"],
          tuple(sorted((check["name"], check["where"], check["status"]) for check in record["checks"])))
         for record in records if record["status"] != "ERROR" or record["record_id"] not in replaced)
+
+
+def flow_states(testbed: Testbed) -> set[str]:
+    """What the flows of the generators do, 0.1 s from now: a frame that is on the line is sent, and one that the
+    switch's pauses hold back."""
+    runtime = json.loads((testbed["folder"] / "vtb-t0/runtime.json").read_text(encoding="utf-8"))
+    EndpointClock(runtime["clock"]["url"]).sleep(0.1)
+    api = snappi.api(location=runtime["otg"]["url"])
+    request = api.metrics_request()
+    request.flow.flow_names = []
+    return {metric.transmit for metric in api.get_metrics(request).flow_metrics}
 
 
 def watchdog(testbed: Testbed) -> dict[str, Any]:
@@ -157,6 +175,36 @@ def test_a_sweep_goes_on_after_a_kill(undisturbed: Undisturbed, kill: Kill, tmp_
     assert verdicts(sweep.records) == undisturbed.verdicts and status == 1, "".join(story)
     assert watchdog(testbed) == undisturbed.watchdog, "".join(story)
     print(f"{kill.name}: killed after line {after}, {story.count('== once more' + chr(10))} further runs")
+
+
+def test_ctrl_c_stops_the_traffic_and_puts_the_switch_back(undisturbed: Undisturbed, tmp_path: Path) -> None:
+    sweep = Sweep(undisturbed.testbed, tmp_path / "run")
+    status, printed = sweep.run(stop_at=f"{SWITCH} {PORTS[1]}: test traffic on ")
+    text = "".join(printed)
+    assert status == 2 and "KeyboardInterrupt" in text, text
+    assert [(one["port_id"], one["status"]) for one in sweep.records] == 2 * [(PORTS[0], "PASS")], text
+    for port in PORTS[1:]:
+        assert f"ERROR pfc.lossless, pfc.lossy: {SWITCH} {port}: the run ended before it was measured\n" in text, text
+    assert flow_states(undisturbed.testbed) == {"stopped"}, text
+    assert watchdog(undisturbed.testbed) == undisturbed.watchdog, text
+    status, printed = sweep.run(options=[f"--junit-xml={tmp_path / 'junit.xml'}"])
+    assert status == 1 and verdicts(sweep.records) == undisturbed.verdicts, "".join(printed)
+    cases = ElementTree.parse(tmp_path / "junit.xml").iter("testcase")
+    assert [case.get("name") for case in cases] == [f"test_port[{SWITCH}|{port}]" for port in PORTS[1:]]
+
+
+def test_a_port_is_an_item_that_pytest_chooses_by_name_or_because_it_failed(undisturbed: Undisturbed, tmp_path: Path
+                                                                            ) -> None:
+    item = "snappi_tests/pfc/qualification/test_port_sweep.py::test_port[{}|{}]"
+    status, printed = Sweep(undisturbed.testbed, tmp_path).run(options=["--collect-only", "-q", "-k", f"{PORTS[2]}]"])
+    chosen = [line.strip() for line in printed if "::" in line]
+    assert status == 0 and chosen == [item.format(SWITCH, PORTS[2])], "".join(printed)
+    last = tmp_path / CACHE / "v/cache/lastfailed"
+    last.parent.mkdir(parents=True, exist_ok=True)
+    last.write_text(json.dumps({item.format(SWITCH, PORTS[1]): True}), encoding="utf-8")
+    status, printed = Sweep(undisturbed.testbed, tmp_path).run(options=["--collect-only", "-q", "--lf"])
+    chosen = [line.strip() for line in printed if "::" in line]
+    assert status == 0 and chosen == [item.format(SWITCH, PORTS[1])], "".join(printed)
 
 
 def test_a_sweep_of_which_everything_is_measured_measures_nothing(undisturbed: Undisturbed) -> None:

@@ -8,7 +8,7 @@ import pytest
 from tests.common.pfc.case import PlanCase
 from tests.common.pfc.cases import PLAN, PROCEDURES, SWEEPS, targets
 from tests.common.pfc.dut import Dut
-from tests.common.pfc.families import full_load, pauses, sweep
+from tests.common.pfc.families import full_load, pauses, sweep, watchdog_all_ports
 from tests.common.pfc.plan import plan_port
 from tests.common.pfc.run import Qualifier
 from tests.common.pfc.verdict import Status
@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 PAGES = ROOT / "docs/testplan"
 SUITE = ROOT / "tests/snappi_tests/pfc/qualification"
 ALL = (*PLAN, *SWEEPS)
-SWEPT_BY = {case: next(family.__name__ for family in (sweep, full_load) if case in vars(family).values())
+SWEPT_BY = {case: next(one.__name__ for one in (sweep, full_load, watchdog_all_ports) if case in vars(one).values())
             for case in SWEEPS}
 PAUSES = [case for case in PLAN if case.family == "PFC"]  # other families' checks are compared on a virtual testbed
 ROW = re.compile(r"^\| \[([A-Z0-9-]+)\]\(([a-z0-9-]+\.md)\) \| [^|]+ \| `([a-z_]+\.py)::([a-z_]+)` \|$", re.MULTILINE)

@@ -16,6 +16,7 @@ from tests.common.devices.sonic import SonicHost
 from tests.common.errors import LabError, RunAnsibleModuleFail
 from tests.common.pfc.dut import Dut, SwitchState
 from tests.common.pfc.errors import QualificationError
+from tests.common.pfc.pause_entry import pause_entry_of
 from tests.common.pfc.plan import LabFacts, PortPlan, Wish, connected_port, plan_device
 from tests.common.pfc.sweep_plan import SweepPlan, plan_sweep
 from tests.common.snappi_tests.port import PortFacts, generator_ports
@@ -47,6 +48,16 @@ class StandaloneLab:
     def duthosts(self) -> DutHosts:
         """The switches. Nothing is sent to them yet."""
         return DutHosts([SonicHost(self._hosts, name) for name in self.tbinfo["duts"]])
+
+    @cached_property
+    def pause_host(self) -> SonicHost | None:
+        """The host that pauses come from, a switch or another Linux host; None: they come from the traffic generators.
+
+        Raises:
+            QualificationError: the testbed's entry says it wrongly.
+        """
+        entry = pause_entry_of(self.tbinfo)
+        return None if entry is None else SonicHost(self._hosts, entry.host)
 
     @cached_property
     def conn_graph_facts(self) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from .by_host import lacking as lacking_by_host
 from .case import PlanCase, Target, named
 from .errors import QualificationError
 from .families import (
@@ -24,6 +25,7 @@ from .families import (
     tagging,
     timing,
     watchdog,
+    watchdog_all_ports,
 )
 from .families.pauses import LOSSY, SEVERAL_LOSSLESS
 from .measurement import Subject
@@ -39,7 +41,7 @@ PROCEDURES: Mapping[PlanCase, Procedure] = {
 }
 PLAN: tuple[PlanCase, ...] = tuple(PROCEDURES)
 """The cases of one port."""
-SWEEPS: tuple[PlanCase, ...] = (*sweep.CASES, full_load.ALL_PORTS)
+SWEEPS: tuple[PlanCase, ...] = (*sweep.CASES, full_load.ALL_PORTS, watchdog_all_ports.WATCHDOG_ALL_PORTS)
 """The cases of all ports of a switch: carried out when they are asked for."""
 
 
@@ -55,6 +57,8 @@ def targets(case: PlanCase, subject: Subject, sets: Sequence[Target] = ()) -> li
     Raises:
         QualificationError: a set is for neither.
     """
+    if lacking_by_host(case, subject):
+        return []
     asked = [one for one in sets if _meant(one, subject.qos) is case]
     return asked or PROCEDURES[case].targets(subject)
 
@@ -63,8 +67,9 @@ def impossible(cases: Iterable[PlanCase], subject: Subject) -> list[str]:
     """Why some of these cases cannot be carried out on a port: a sentence for each reason."""
     lacking: dict[str, list[PlanCase]] = {}
     for case in cases:
-        if not PROCEDURES[case].targets(subject):
-            lacking.setdefault(PROCEDURES[case].needs, []).append(case)
+        by_host = lacking_by_host(case, subject)
+        if by_host or not PROCEDURES[case].targets(subject):
+            lacking.setdefault(by_host or PROCEDURES[case].needs, []).append(case)
     return [
         f"{subject.where()}: not carried out, for lack of {needs}: {summary(without)}"
         for needs, without in lacking.items()

@@ -3,8 +3,11 @@ skips a check."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import date
+from typing import Any
+
+from .conditions import EXACT, Conditions
 
 
 @dataclass(frozen=True)
@@ -123,6 +126,23 @@ def deviation(name: str, asic: str) -> Deviation:
         entry for entry in DEVIATIONS if entry.name == name and any(part in asic for part in entry.asics or ("",))
     )
     return next(matching)
+
+
+def allowed_for(asic: str, conditions: Conditions) -> list[dict[str, Any]]:
+    """The differences that verdicts of a switch rest on, for its records: what is special to its ASIC, and the
+    loads, tolerances and limits of its testbed that are others than where everything is exact.
+
+    Args:
+        asic: `asic_type switch_type`.
+        conditions: the testbed's.
+    """
+    special = [entry for entry in (deviation(name, asic) for name in {one.name: None for one in DEVIATIONS})
+               if entry.asics]
+    exact = EXACT.evidence()
+    return [{**asdict(entry), "asics": list(entry.asics), "since": entry.since.isoformat()} for entry in special] + [
+        {"name": name, "value": value, "instead_of": exact[name], "reason": conditions.reason}
+        for name, value in conditions.evidence().items() if name != "reason" and value != exact[name]
+    ]
 
 
 def shared_buffer_pool(asic: str) -> str:

@@ -14,6 +14,7 @@ from .errors import QualificationError, SwitchUnreachable
 from .ports import PortState
 from .qos import ConfigDb
 from .sonic_text import WatchdogRow
+from .witness import Witness
 
 MARK = "@@pfc-qualification@@"
 
@@ -33,6 +34,11 @@ class Output:
 
     text: str
     status: int
+
+    @property
+    def shown(self) -> str:
+        """What it printed, and its exit status where that is not 0."""
+        return f"{self.text}\nexit status {self.status}" if self.status else self.text
 
 
 @dataclass(frozen=True)
@@ -136,6 +142,7 @@ class Dut:
         self.host = host
         self.name = host.hostname
         self.lease: leases.Lease | None = None  # that each reading of the counters makes last
+        self.witness = Witness()  # is told what commands print
 
     def state(self) -> SwitchState:
         """Reads configuration, ports and version.
@@ -185,6 +192,7 @@ class Dut:
         """
         held = {} if self.lease is None else {"lease": self.lease.check()}
         outputs = run_batch(self.host, held | dict(commands))
+        self.witness.printed(self.name, commands, {name: outputs[name].shown for name in commands})
         if held and outputs["lease"].status:
             raise leases.LeaseLost(leases.loss(self.name, outputs["lease"].text))
         return {name: checked(self.host, name, outputs) for name in commands}

@@ -23,6 +23,7 @@ from .lease import FOLDER, LEASE_FILE, WATCHDOG, Lease, LeaseLost, Owner, Rows, 
 from .polling import Clock, WallClock, wait_for
 from .qos import ConfigDb
 from .sonic_text import first_line
+from .witness import Witness
 
 logger = logging.getLogger(__name__)
 
@@ -35,11 +36,21 @@ ATTEMPTS = 3  # each one lost means that another run took or gave up the lease w
 class Journal:
     """Stops the watchdog of one switch, changes its configuration, and puts both back as before the first run."""
 
-    def __init__(self, host: Host, run_id: str, clock: Clock | None = None) -> None:
-        """`run_id` names this run in the lease; `clock` is waited on for a switch that went away (None: real time)."""
+    def __init__(
+        self, host: Host, run_id: str, clock: Clock | None = None, witness: Witness | None = None
+    ) -> None:
+        """Nothing is changed yet.
+
+        Args:
+            host: the switch.
+            run_id: names this run in the lease.
+            clock: what is waited on for a switch that went away; None: real time.
+            witness: is told the configuration before the run and after it.
+        """
         self._host = host
         self._run_id = run_id
         self._clock = clock or WallClock()
+        self._witness = witness or Witness()
         self._is_back = False
 
     @contextmanager
@@ -170,7 +181,7 @@ class Journal:
         if "POLL_INTERVAL" not in found.get("GLOBAL", {}):  # a run that was killed may have left its own
             stop += " && sonic-db-cli CONFIG_DB HDEL 'PFC_WD|GLOBAL' POLL_INTERVAL"
         outputs = self._held(lease, {"stop": stop, "load": load, "config": READ_CONFIG})
-        now = parse_config_db(self._host, outputs["config"]).get(WATCHDOG, {})
+        now = self._read_config("after", outputs["config"]).get(WATCHDOG, {})
         if dict(now) != dict(found):
             differing = sorted(key for key in {*now, *found} if now.get(key) != found.get(key))
             raise QualificationError(
@@ -239,8 +250,14 @@ class Journal:
         outputs = run_batch(self._host, {"left": leases.LOOK, "config": READ_CONFIG})
         left = outputs["left"]
         seen = leases.find(self._host.hostname, left.text, left.status)
-        config_db = parse_config_db(self._host, checked(self._host, "config", outputs))
+        config_db = self._read_config("before", checked(self._host, "config", outputs))
         return seen, config_db.get(WATCHDOG, {})
+
+    def _read_config(self, moment: str, text: str) -> ConfigDb:
+        """CONFIG_DB before or after the run, which is evidence."""
+        config_db = parse_config_db(self._host, text)
+        self._witness.configuration(self._host.hostname, moment, config_db)
+        return config_db
 
 
 def _differing(config_db: ConfigDb, wanted: Rows) -> dict[str, dict[str, Mapping[str, Any] | None]]:

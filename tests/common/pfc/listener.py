@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .case import PlanCase, named
@@ -60,6 +60,7 @@ class Listener:
         self._planned: list[Planned] = []
         self._verdicts: dict[Planned, list[PortVerdict]] = {}
         self._replaced: dict[VerdictKey, str] = {}
+        self._standing: dict[VerdictKey, PortVerdict] = {}
         self.records: list[dict[str, Any]] = []
         self.lost: list[str] = []
 
@@ -76,9 +77,17 @@ class Listener:
         self._planned.remove(planned)
 
     def hear(self, planned: Planned, outcome: Outcome) -> None:
-        """An item has verdicts: their records are on the disk when this returns, or `lost` says why not."""
-        self._verdicts.setdefault(planned, []).extend(outcome.verdicts)
-        self._write(outcome)
+        """An item has verdicts: their records are on the disk when this returns, or `lost` says why not. One that an
+        earlier part of the run has a measured verdict of is kept as that says it, unless only now it is FAIL."""
+        heard, new = self._verdicts.setdefault(planned, []), []
+        for verdict in outcome.verdicts:
+            earlier = self._standing.get(verdict_key(outcome.case, verdict))
+            if earlier is not None and (earlier.status is Status.FAIL or verdict.status is not Status.FAIL):
+                heard.append(earlier)
+            else:
+                heard.append(verdict)
+                new.append(verdict)
+        self._write(replace(outcome, verdicts=new))
 
     def recall(self, planned: Planned, verdicts: Sequence[PortVerdict]) -> None:
         """An item had its verdicts in an earlier part of the run, which keeps their records."""
@@ -88,6 +97,11 @@ class Listener:
     def replace(self, earlier: Mapping[VerdictKey, str]) -> None:
         """Records of an earlier part of the run that were ERROR: those of the next try take their places."""
         self._replaced = dict(earlier)
+
+    def stand_by(self, earlier: Mapping[VerdictKey, PortVerdict]) -> None:
+        """Verdicts of an earlier part of the run that were measured, also those of items that are measured again for
+        the sake of another verdict: they have their records."""
+        self._standing = dict(earlier)
 
     def miss(self, planned: Planned, cause: str, keep: bool = True) -> None:
         """An item ended without a verdict of its own, because something around it broke. Later causes add nothing.

@@ -8,6 +8,8 @@ from typing import Any
 
 from .conditions import EXACT, Conditions
 from .dut import DutCounters
+from .pause_entry import HostPort
+from .pause_source import HostStorm
 from .ports import ConnectedPort, PortPair
 from .qos import PortQos, SharedBuffer
 from .scenario import Scenario
@@ -22,7 +24,8 @@ class Subject:
     """What is measured: the port pair, its priorities and the buffer behind it; what is known of the ASIC
     (`asic_type switch_type`), for platforms that differ; the IP version of the data; further ports that data may enter
     (`ports.find_further`); whether the switch is one of several in a row; what measurements on the testbed have to
-    allow for; and whether the switch's configuration may be changed."""
+    allow for; whether the switch's configuration may be changed; and the host that pauses come from (None: the traffic
+    generator)."""
 
     pair: PortPair
     qos: PortQos
@@ -33,6 +36,7 @@ class Subject:
     in_a_row: bool = False
     conditions: Conditions = EXACT
     changeable: bool = False
+    pauses_from: HostPort | None = None
 
     @property
     def ports(self) -> dict[str, ConnectedPort]:
@@ -141,6 +145,19 @@ class Measurement(Readings):
             if flow.plan.pause is not None and priority in flow.plan.pause.enabled
         )
 
+    @property
+    def host_storms(self) -> list[HostStorm]:
+        """The storms after they had stopped, where they came from a host."""
+        return [stopped for _, stopped in self.storms if isinstance(stopped, HostStorm)]
+
+    def pauses_meant(self, priority: int) -> tuple[int, int]:
+        """Pause frames for a priority from a host, the fewest and the most that can have arrived of a storm that held:
+        as many as hold a queue from the storm's start to the data's end, and as many as its rate makes in its
+        time."""
+        storms = [storm for storm in self.host_storms if storm.plan.pause and priority in storm.plan.pause.enabled]
+        least = self.scenario.least_storm_frames(self.subject.pair.speed_mbps)
+        return least, sum(storm.most_frames for storm in storms)
+
     def evidence(self) -> dict[str, Any]:
         """The numbers, for the record."""
         return {
@@ -174,6 +191,8 @@ def flow_numbers(phases: Mapping[str, Mapping[str, FlowStats]]) -> dict[str, Any
 
 
 def _numbers(flow: FlowStats) -> dict[str, Any]:
+    if isinstance(flow, HostStorm):
+        return flow.evidence()
     numbers: dict[str, Any] = {"frames_tx": flow.frames_tx, "frames_rx": flow.frames_rx}
     if len(flow.parts) > 1:
         numbers["frames_tx_of_each"] = list(flow.parts)

@@ -39,6 +39,7 @@ class TrafficBuilder:
         """
         self.api = api
         self._pair, self._conditions = subject.pair, subject.conditions
+        self._sends_pauses = subject.pauses_from is None  # else a host does (`hosted`)
         self._hosts = hosts
         self._ports = {port.port: port for port in hosts}
         self.router_mac = router_mac
@@ -84,6 +85,8 @@ class TrafficBuilder:
             self._add_host(config, port)
         chains = {flow.name: self._chain(flow) for flow in flows if self._ends_by_itself(flow)}
         for flow in flows:
+            if flow.pause is not None and not self._sends_pauses:
+                continue
             if flow.pause is not None:
                 for name in chains[flow.name].flows if flow.name in chains else (flow.name,):
                     self._add_pause(config, replace(flow, name=name), flow.pause)
@@ -96,7 +99,7 @@ class TrafficBuilder:
 
     def _ends_by_itself(self, flow: FlowPlan) -> bool:
         """Whether a flow is a storm that is needed until it is stopped and does not last for ever."""
-        until_stopped = flow.frames is None and flow.seconds is None
+        until_stopped = self._sends_pauses and flow.frames is None and flow.seconds is None
         return flow.pause is not None and until_stopped and flow.needed_s > 0 and self._conditions.storm_limit_s > 0
 
     def _chain(self, flow: FlowPlan) -> Chain:

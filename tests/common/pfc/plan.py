@@ -9,10 +9,12 @@ from types import MappingProxyType
 from typing import Any
 
 from .conditions import conditions_of
-from .dut import Dut, SwitchState
+from .dut import Dut, Host, SwitchState
 from .errors import QualificationError
 from .measurement import Subject
 from .otg import TrafficBuilder
+from .pause_entry import pause_entry_of
+from .pause_source import HostSource
 from .polling import Clock
 from .ports import ConnectedPort, PortPair, choose_pair, find_further, hosts_behind
 from .preflight import Lab
@@ -20,7 +22,7 @@ from .qos import check_same_classes, read_port_qos, read_shared_buffer, remarks
 from .replacement import Links, StateOf, choose_device
 from .row import Row, find_hops, plan_row
 from .staleness import CounterAges, read_counter_ages
-from .traffic import Generator
+from .witnessed import Stopwatch, WitnessedGenerator, WitnessedHostedGenerator
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,10 @@ class PortPlan:
         """Every switch that is looked at, the one under test first."""
         return tuple(hop.device for hop in self.row.hops) if self.row else (self.state.device,)
 
-    def lab(self, dut: Dut, api: Any, clock: Clock, others: Mapping[str, Dut] = MappingProxyType({})) -> Lab:
+    def lab(
+        self, dut: Dut, api: Any, clock: Clock, others: Mapping[str, Dut] = MappingProxyType({}),
+        pause_host: Host | None = None,
+    ) -> Lab:
         """What the port is measured with.
 
         Args:
@@ -50,6 +55,7 @@ class PortPlan:
             api: snappi API object of the traffic generators.
             clock: what to wait on.
             others: the other switches that `devices` names; without them no row is measured.
+            pause_host: the host that pauses come from, where the testbed names one.
 
         Raises:
             QualificationError: the switch's configuration leaves no addresses for hosts behind the ports.
@@ -58,11 +64,39 @@ class PortPlan:
         ports = tuple(self.subject.ports.values())
         hosts = dict(zip(ports, hosts_behind(ports, config_db, self.subject.ip_version, self.first_host), strict=True))
         builder = TrafficBuilder(api, self.subject, hosts, _router_mac(self.state))
-        generator = Generator(api, clock)
+        watch = Stopwatch(clock)
+        generator = self._generator(api, watch, pause_host)
+        generator.witness, generator.watch = dut.witness, watch
         return Lab(
             self.subject, dut, generator, builder, generator.clock, self.ages, self.row, {dut.name: dut, **others},
             config_db,
         )
+
+    def _generator(self, api: Any, clock: Clock, pause_host: Host | None) -> WitnessedGenerator:
+        """What sends data, and what sends pauses: the traffic generators, or a host that can.
+
+        Raises:
+            QualificationError: the host cannot.
+        """
+        source = self.pause_source(clock, pause_host)
+        return WitnessedGenerator(api, clock) if source is None else WitnessedHostedGenerator(api, clock, source)
+
+    def pause_source(self, clock: Clock, pause_host: Host | None) -> HostSource | None:
+        """The host that pauses come from, once it is known that it can send them; None: the traffic generators do.
+
+        Raises:
+            QualificationError: it cannot.
+        """
+        port = self.subject.pauses_from
+        if port is None:
+            return None
+        if pause_host is None:
+            raise QualificationError(
+                f"{self.subject.where()}: pauses are to come from {port.where}, and no way to reach it was given"
+            )
+        source = HostSource(pause_host, port, self.subject.pair.speed_mbps, clock)
+        source.check()
+        return source
 
 
 @dataclass(frozen=True)
@@ -104,14 +138,30 @@ def plan_device(facts: LabFacts, device: str, wish: Wish) -> PortPlan:
     """
     if facts.testbed.get("clock"):  # a virtual testbed
         wish = replace(wish, change_config=True)
+    pauses = pause_entry_of(facts.testbed)
+    if pauses is not None and wish.port_under_test is None:
+        wish = replace(wish, port_under_test=next(iter(pauses.ports)))
     chosen = choose_device(facts.testbed, device, facts.state_of, facts.ports, facts.links)
     plan = plan_measured(chosen.state, facts.ports, wish)
-    subject = replace(plan.subject, conditions=conditions_of(facts.testbed))
-    plan = _with_row(replace(plan, subject=subject), facts)
+    subject = replace(
+        plan.subject, conditions=conditions_of(facts.testbed),
+        pauses_from=pauses.of(plan.subject.pair.rx.port) if pauses is not None else None,
+    )
+    plan = _with_row(replace(plan, subject=subject, remarks=(*plan.remarks, *_from_a_host(subject))), facts)
     if chosen.on_behalf_of is None:
         return plan
     remark = f"{chosen.on_behalf_of} is a T1: {chosen.device} is measured on its behalf, a T0 of its model and build"
     return replace(plan, on_behalf_of=chosen.on_behalf_of, remarks=(remark, *plan.remarks))
+
+
+def _from_a_host(subject: Subject) -> tuple[str, ...]:
+    """What the verdicts do not say where pauses come from a host."""
+    if subject.pauses_from is None:
+        return ()
+    return (
+        f"{subject.where()}: pauses come from {subject.pauses_from.where}: how many there were is not compared, only"
+        " bounded, and whether the switch forwards them is not looked at",
+    )
 
 
 def _with_row(plan: PortPlan, facts: LabFacts) -> PortPlan:

@@ -1,22 +1,25 @@
 """Verdict records: one JSON object a line, durable as soon as it is written. Their schema is described in
-docs/qualification.md."""
+docs/reporting.md."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from . import SOFTWARE
 from .case import PlanCase
 from .errors import QualificationError
 from .verdict import PortVerdict
 
-SCHEMA = 1
+SCHEMA = 2
+READABLE = (1, SCHEMA)
+"""Versions of records that a run can go on with; what came with 2 is missing in one of 1."""
 
 
 class RecordsUnwritable(QualificationError):
@@ -25,13 +28,27 @@ class RecordsUnwritable(QualificationError):
 
 @dataclass(frozen=True)
 class RunLabels:
-    """What all records of one run on one switch have in common."""
+    """What all records of one run on one switch have in common.
+
+    Attributes:
+        run_id, testbed, os_version, hwsku: as records have them.
+        job_id: what the run belongs to; empty: nothing.
+        on_behalf_of: the T1 that the switch stands for; empty: itself.
+        deviations: differences of switch and testbed that are allowed for (`deviations.allowed_for`).
+    """
 
     run_id: str
     testbed: str
     os_version: str
     hwsku: str
-    labels: Mapping[str, str] = field(default_factory=dict)
+    job_id: str = ""
+    on_behalf_of: str = ""
+    deviations: Sequence[Mapping[str, Any]] = ()
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """sonic-mgmt's label keys, for whoever looks for the T1 there."""
+        return {"device.on_behalf_of": self.on_behalf_of} if self.on_behalf_of else {}
 
 
 def new_run_id(now: datetime | None = None) -> str:
@@ -56,9 +73,11 @@ def make_record(
         "record_id": uuid4().hex,
         "replaces": replaces,
         "run_id": run.run_id,
+        "job_id": run.job_id,
         "timestamp": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
         "testbed": run.testbed,
         "device_id": verdict.device,
+        "on_behalf_of": run.on_behalf_of,
         "port_id": verdict.port,
         "priority": verdict.priority,
         "scenario": case.name,
@@ -68,9 +87,11 @@ def make_record(
         "cause": verdict.cause,
         "os_version": run.os_version,
         "hwsku": run.hwsku,
+        "software_version": SOFTWARE,
+        "deviations": [dict(one) for one in run.deviations],
         "checks": [check.as_record() for check in verdict.checks],
         "evidence": dict(evidence),
-        "labels": dict(run.labels),
+        "labels": run.labels,
     }
 
 

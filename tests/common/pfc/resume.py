@@ -11,8 +11,10 @@ from typing import Any
 
 from .errors import QualificationError
 from .listener import Planned, VerdictKey
-from .records import SCHEMA
+from .records import READABLE, RecordsUnwritable
 from .verdict import Check, PortVerdict, Status
+
+OPTIONS_FILE = "options.json"
 
 
 @dataclass(frozen=True)
@@ -20,13 +22,14 @@ class Earlier:
     """An earlier part of a run.
 
     Attributes:
-        run_id, testbed: the run; empty: no record says.
+        run_id, testbed, job_id: the run, and what it belongs to; empty: no record says.
         records: the last record of each verdict.
     """
 
     run_id: str = ""
     testbed: str = ""
     records: Mapping[VerdictKey, Mapping[str, Any]] = field(default_factory=dict)
+    job_id: str = ""
 
     def verdicts(self, planned: Planned) -> list[PortVerdict] | None:
         """The verdicts of an item; None: it has not all of them, or could not be measured. One that failed was: what
@@ -40,6 +43,57 @@ class Earlier:
         """Verdict -> id of its record, of those that were ERROR: the next try takes its place."""
         return {key: str(record.get("record_id")) for key, record in self.records.items()
                 if record["status"] == Status.ERROR.value}
+
+    def measured(self) -> dict[VerdictKey, PortVerdict]:
+        """Those that were PASS or FAIL. They stand, also where their item is measured again for the sake of another."""
+        return {key: _verdict(record) for key, record in self.records.items()
+                if record["status"] in (Status.PASS.value, Status.FAIL.value)}
+
+
+def check_options(folder: Path, options: Mapping[str, str]) -> None:
+    """Nothing that changes what a verdict means may differ between the parts of a run.
+
+    Args:
+        folder: of the run.
+        options: of this part, as `keep_options` kept those of the first one.
+
+    Raises:
+        QualificationError: one does.
+    """
+    path = folder / OPTIONS_FILE
+    try:
+        earlier = {str(name): str(value) for name, value in json.loads(path.read_text(encoding="utf-8")).items()}
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError, AttributeError) as error:
+        raise QualificationError(f"--pfc-resume: {path} cannot be read: {error}") from error
+    for name, value in options.items():
+        if earlier.get(name, value) != value:
+            raise QualificationError(
+                f"--pfc-resume: {folder} is of a run with {name} {earlier[name]}, this one has {value}: their verdicts"
+                " do not belong together"
+            )
+
+
+def keep_options(folder: Path, options: Mapping[str, str]) -> None:
+    """Keeps what the verdicts of a run are about, once.
+
+    Args:
+        folder: of the run.
+        options: name -> value.
+
+    Raises:
+        RecordsUnwritable: it cannot be kept.
+    """
+    path = folder / OPTIONS_FILE
+    if path.exists():
+        return
+    new = folder / f".{OPTIONS_FILE}"
+    try:
+        new.write_text(json.dumps(dict(options), indent=1) + "\n", encoding="utf-8")
+        new.replace(path)
+    except OSError as error:
+        raise RecordsUnwritable(f"{path} cannot be written: {error.strerror}") from error
 
 
 def read_earlier(folder: Path) -> Earlier:
@@ -61,15 +115,16 @@ def read_earlier(folder: Path) -> Earlier:
     if len(whole) < len(data):
         _cut(path, len(whole))
     run = records[-1] if records else {}
-    return Earlier(str(run.get("run_id", "")), str(run.get("testbed", "")), {_key(one): one for one in records})
+    run_id, testbed, job_id = (str(run.get(name, "")) for name in ("run_id", "testbed", "job_id"))
+    return Earlier(run_id, testbed, {_key(one): one for one in records}, job_id)
 
 
 def _records(path: Path, data: bytes) -> Iterator[Mapping[str, Any]]:
     for number, line in enumerate(data.splitlines(), 1):
         try:
             record = json.loads(line)
-            if record["schema"] != SCHEMA:
-                raise ValueError(f"schema {record['schema']!r}, expected {SCHEMA}")
+            if record["schema"] not in READABLE:
+                raise ValueError(f"schema {record['schema']!r}, expected one of {', '.join(map(str, READABLE))}")
             _key(record)
             _verdict(record)
         except (ValueError, KeyError, TypeError) as error:

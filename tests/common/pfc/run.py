@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from .arrival import arrived
 from .case import PlanCase, Target, named
 from .cases import PROCEDURES
 from .dut import DutCounters
@@ -26,6 +27,10 @@ class Outcome:
     case: PlanCase
     verdicts: Sequence[PortVerdict]
     evidence: Mapping[str, Any]
+
+    def with_evidence(self, further: Mapping[str, Any]) -> Outcome:
+        """The same with further evidence."""
+        return replace(self, evidence={**self.evidence, **further})
 
 
 class Qualifier:
@@ -48,21 +53,24 @@ class Qualifier:
             case: the test case of the plan.
             target: the priorities under test; none: the whole port.
         """
-        subject = self.lab.subject
+        subject, witness = self.lab.subject, self.lab.dut.witness
         try:
             clean_flow = self._fly()
             before, self._settled = self._settled, None
+            witness.begin(f"{case.plan_id} {self.lab.port} {','.join(map(str, target))}")
             finding = PROCEDURES[case].carry_out(self.lab, case, target, before)
         except Exception as error:
-            return broken_off(subject, case, target, error)
+            return broken_off(subject, case, target, error).with_evidence(witness.evidence())
         self._settled = finding.after
-        return judged(subject, case, target, finding, clean_flow)
+        return judged(subject, case, target, finding, clean_flow).with_evidence(witness.evidence())
 
     def _fly(self) -> list[Check]:
         """The preflight's checks, made once; a lab that cannot measure stays so for every scenario."""
         if self._preflight is None:
+            self.lab.dut.witness.begin(f"preflight {self.lab.port}", for_all=True)
             try:
-                self._preflight, self._settled = preflight(self.lab)
+                self._preflight, settled = preflight(self.lab)
+                self._settled = arrived(self.lab, settled) if self.lab.subject.pauses_from else settled
             except QualificationError as error:
                 self._preflight = error
         if isinstance(self._preflight, QualificationError):

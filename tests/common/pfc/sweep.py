@@ -18,6 +18,7 @@ from .qos import PortQos
 from .run import Outcome, broken_off, judged
 from .scenario import Scenario
 from .verdict import Status
+from .witness import Witness
 
 logger = logging.getLogger(__name__)
 
@@ -116,6 +117,7 @@ class Sweeper:
     def _fly(self, flights: Sequence[Sequence[str]]) -> None:
         """The preflight of some ports."""
         flying = [flight for flight in flights if flight]
+        self._witness.begin("preflight", for_all=True)
         try:
             flown, self._settled = preflight_together([[self._labs[port] for port in flight] for flight in flying])
         except QualificationError as error:
@@ -137,16 +139,29 @@ class Sweeper:
         if not labs:
             return outcomes
         self._settled = None
+        self._witness.begin(f"{self._how.case.plan_id} {' '.join(lab.port for lab in labs)}")
+        for lab, outcome in zip(labs, self._carry_out(labs, before), strict=True):
+            outcomes[lab.port] = outcome.with_evidence(self._witness.evidence(lab.builder.named("")))
+        return outcomes
+
+    def _carry_out(self, labs: Sequence[Lab], before: DutCounters | None) -> list[Outcome]:
+        """What comes of ports that can be measured, at once."""
         try:
             findings = self._how.measure(labs, before)
         except Exception as error:
-            return outcomes | {lab.port: broken_off(lab.subject, self._how.case, (), error) for lab in labs}
+            return [broken_off(lab.subject, self._how.case, (), error) for lab in labs]
+        outcomes = []
         for lab, finding in zip(labs, findings, strict=True):
             clean = self._flown[lab.port]
             assert not isinstance(clean, QualificationError), f"{lab.port} was measured without a preflight"
-            outcomes[lab.port] = judged(lab.subject, self._how.case, (), finding, clean)
+            outcomes.append(judged(lab.subject, self._how.case, (), finding, clean))
             self._settled = finding.after
         return outcomes
+
+    @property
+    def _witness(self) -> Witness:
+        """Is told what all of the ports are measured with does: that is one generator and one switch."""
+        return next(iter(self._labs.values())).dut.witness
 
     def _wait_for_the_lab(self) -> None:
         """Returns when switch and traffic generators answer.

@@ -9,9 +9,10 @@ from typing import Any
 from .conditions import conditions_of
 from .dut import Dut, SwitchState
 from .errors import QualificationError
+from .pause_entry import KEY, PauseEntry, pause_entry_of
 from .plan import LabFacts, PortPlan, Wish, plan_measured
 from .polling import Clock
-from .ports import PortPair, natural, summary
+from .ports import ConnectedPort, PortPair, natural, summary
 from .preflight import SETTLE_S, Lab
 from .replacement import choose_device
 from .staleness import CounterAges
@@ -99,7 +100,11 @@ class SweepPlan:
         """
         labs = {port: plan.lab(bench.dut, bench.api, bench.clock) for port, plan in self.plans.items()
                 if only is None or port in only}
-        return {port: replace(lab, generator=next(iter(labs.values())).generator) for port, lab in labs.items()}
+        first = next(iter(labs.values()), None)
+        if first is None:
+            return {}
+        # whoever waits keeps the storms going that this generator started, so the clock is its own, too
+        return {port: replace(lab, generator=first.generator, clock=first.clock) for port, lab in labs.items()}
 
     def seconds(self, waves: Sequence[Sequence[PortPair]]) -> float:
         """How long the waves take on the testbed's clock, the preflight before them included: what is waited for,
@@ -132,6 +137,8 @@ def plan_sweep(facts: LabFacts, device: str, wish: Wish) -> SweepPlan:
         raise QualificationError(f"{chosen.device}: the links file connects no port of it to a traffic generator")
     apart = [replace(port, generator=port.location) for port in own] if wish.same_generator else own
     pairing = pair_ports(apart, state.interfaces)
+    if (pauses := pause_entry_of(facts.testbed)) is not None:
+        return SweepPlan(state, pairing, {}, {port.port: _paused_by_host(port, pauses) for port in own})
     plans, refused = dict[str, PortPlan](), dict(pairing.unpaired)
     for number, pair in enumerate(pairing.pairs):
         try:
@@ -143,3 +150,10 @@ def plan_sweep(facts: LabFacts, device: str, wish: Wish) -> SweepPlan:
         plans[pair.rx.port] = replace(
             plan, subject=subject, first_host=2 * number, on_behalf_of=chosen.on_behalf_of)
     return SweepPlan(state, pairing, plans, refused, chosen.on_behalf_of)
+
+
+def _paused_by_host(port: ConnectedPort, pauses: PauseEntry) -> str:
+    return (
+        f"{port.device} {port.port}: a sweep needs a traffic generator as the source of pauses on every port, and the"
+        f" testbed's {KEY} names {pauses.host}"
+    )

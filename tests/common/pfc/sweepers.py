@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from .case import PlanCase
 from .dut import DutCounters
-from .families import full_load
+from .families import full_load, watchdog_all_ports
 from .otg import TrafficBuilder
 from .plan import PortPlan
 from .preflight import Lab
 from .procedure import Finding
+from .qos import PortQos
+from .scenario import Scenario
 from .sweep import Sweeper, Together
 from .sweep_plan import Bench, SweepPlan
+
+MeasureAll = Callable[[Sequence[Lab], TrafficBuilder, DutCounters | None], list[Finding]]
+OF_ALL_PORTS: Mapping[PlanCase, tuple[Callable[[PortQos], Scenario], MeasureAll]] = {
+    full_load.ALL_PORTS: (full_load.scenario, full_load.measure),
+    watchdog_all_ports.WATCHDOG_ALL_PORTS: (watchdog_all_ports.scenario, watchdog_all_ports.measure),
+}
 
 
 def make_sweeper(plan: SweepPlan, bench: Bench, at_once: int | None, ports: Sequence[str] | None = None) -> Sweeper:
@@ -30,19 +39,25 @@ def make_sweeper(plan: SweepPlan, bench: Bench, at_once: int | None, ports: Sequ
     return Sweeper(plan.labs(bench, ports), plan.port_waves(None, ports), plan.port_waves(at_once, ports))
 
 
-def make_full_load(plan: SweepPlan, bench: Bench) -> Sweeper:
+def make_full_load(plan: SweepPlan, bench: Bench, case: PlanCase = full_load.ALL_PORTS) -> Sweeper:
     """What measures all ports at once, after a preflight of each: the outcomes of all are there when the first is asked
     for. Where some could not be measured, all are loaded once more, for their sake.
+
+    Args:
+        plan: the plan.
+        bench: the switch and the traffic generators.
+        case: one of `OF_ALL_PORTS`.
 
     Raises:
         QualificationError: the switch's configuration leaves no addresses for hosts behind the ports.
     """
     labs, whole = plan.labs(bench), _between_any_two(plan.plans.values(), bench)
+    scenario, measure_all = OF_ALL_PORTS[case]
 
     def measure(labs: Sequence[Lab], before: DutCounters | None) -> list[Finding]:
-        return full_load.measure(labs, whole, before)
+        return measure_all(labs, whole, before)
 
-    how = Together(full_load.ALL_PORTS, full_load.scenario, measure, all_or_none=True)
+    how = Together(case, scenario, measure, all_or_none=True)
     return Sweeper(labs, plan.port_waves(None), [list(labs)], how)
 
 

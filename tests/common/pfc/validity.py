@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
+from math import ceil
 
+from .arithmetic import line_rate_fps
 from .measurement import Measurement, Readings
 from .places import Place, at_port, at_priority, at_tested, flows_of, least_load, needed, priority_of
 from .sonic_text import changed
@@ -65,13 +67,52 @@ def _storm_ran(run: Measurement) -> Iterator[Check]:
     """The storm must have lasted: so many pause frames that the pause cannot have lapsed on average. And it must have
     stopped when it was told to."""
     place, least = at_tested(run), run.scenario.least_storm_frames(run.subject.pair.speed_mbps)
+    if run.subject.pauses_from is not None:
+        yield from _storm_arrived(run, least)
     for running, stopped in run.storms:
-        sent, expected = running.frames_tx, f"a storm of at least {least} pause frames"
-        yield needed("storm-ran", place, sent >= least, expected, sent)
+        if run.subject.pauses_from is None:
+            sent, expected = running.frames_tx, f"a storm of at least {least} pause frames"
+            yield needed("storm-ran", place, sent >= least, expected, sent)
         yield storm_running(place, running, stopped)
         seen = "running" if stopped.transmitting else "stopped"
         expected = "the storm stopped before held frames were counted"
         yield needed("storm-stopped", place, seen == "stopped", expected, seen)
+
+
+def shown(run: Measurement) -> bool:
+    """Whether the switch or the traffic shows that a storm arrived, and lasted: as many pause frames were counted as
+    hold it, or the test traffic was held. A storm of the traffic generator is known from the frames that it sent."""
+    test = flows_of(run.paused.values(), Role.TEST)
+    held = run.scenario.holds and all(flow.frames_rx == 0 for flow in test)
+    least = run.scenario.least_storm_frames(run.subject.pair.speed_mbps)
+    return run.subject.pauses_from is None or held or _most_counted(run) >= least
+
+
+def _most_counted(run: Measurement) -> int:
+    """Of the paused priorities, the frames of the one that most were counted for until the storm's end neared."""
+    received = run.pfc_received()
+    return max((received[priority] for priority in run.scenario.paused), default=0)
+
+
+def _storm_arrived(run: Measurement, least: int) -> Iterator[Check]:
+    """Of a storm from a host, as the switch and the traffic show it. Where both show nothing, frames after the run
+    decide whether anything arrived (`arrival`)."""
+    place, counted = at_tested(run), _most_counted(run)
+    expected = f"a storm of which the switch counts at least {least} pause frames, or that holds the test traffic"
+    yield needed("storm-ran", place, shown(run) or counted == 0, expected, counted)
+    yield from _storm_unbroken(run, place)
+
+
+def _storm_unbroken(run: Measurement, place: Place) -> Iterator[Check]:
+    """No switch is blamed for frames that came through while the host, by its own report, let the queue open: as many
+    as fit on the line in that time. That is all that is asked of a host's report; it never makes a PASS."""
+    test = flows_of(run.paused.values(), Role.TEST)
+    leaked, open_s = sum(flow.frames_rx for flow in test), sum(storm.open_s for storm in run.host_storms)
+    smallest = min(flow.plan.mean_bytes for flow in test)
+    room = ceil(open_s * line_rate_fps(smallest, run.subject.pair.speed_mbps))
+    seen = f"{1000 * open_s:.3f} ms in which the host sent none, and {leaked} frames that came through"
+    expected = "a storm without a gap that explains the frames that came through"
+    yield needed("storm-unbroken", place, not run.scenario.holds or leaked == 0 or leaked > room, expected, seen)
 
 
 def storm_running(place: Place, counted: FlowStats, stopped: FlowStats) -> Check:

@@ -1,12 +1,15 @@
 """Who may import whom: the house's rules, checked on the source text of every module."""
 
 import ast
+import configparser
 import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from tests.common.pfc import SOFTWARE
 
 ROOT = Path(__file__).resolve().parents[3]
 STDLIB = frozenset(sys.stdlib_module_names)
@@ -33,6 +36,7 @@ class Rule:
 
 
 SEAM = (
+    "tests.common.devices.base",
     "tests.common.errors",
     "tests.common.fixtures.conn_graph_facts",
     "tests.common.snappi_tests.snappi_fixtures",
@@ -55,7 +59,7 @@ RULES = [
     Rule(
         "test_reporting",
         ("test_reporting",),
-        ("alembic", "tabulate", "sqlalchemy", "jinja2", "duckdb", "psycopg", "azure", "jsonschema"),
+        ("alembic", "tabulate", "sqlalchemy", "jinja2", "markupsafe", "duckdb", "psycopg", "azure", "jsonschema"),
         only=(
             ("metrics.py", ("metric_definitions",)),
             ("reporter_factory.py", ("metrics",)),
@@ -140,6 +144,14 @@ def test_relative_imports_stay_inside_the_qualification_logic():
             if isinstance(node, ast.ImportFrom):
                 depth = len(path.relative_to(ROOT / "tests/common/pfc").parts)
                 assert node.level <= depth, f"{path.relative_to(ROOT)}:{node.lineno} imports from above the folder"
+
+
+def test_records_name_the_version_of_the_package():
+    """The suite keeps it as a text of its own, because it also runs where the package is not installed."""
+    setup = configparser.ConfigParser()
+    setup.read(ROOT / "setup.cfg", encoding="utf-8")
+    package = setup["metadata"]
+    assert SOFTWARE == f"{package['name']} {package['version']}", f"tests/common/pfc/__init__.py has {SOFTWARE}"
 
 
 def test_every_test_file_names_its_topologies():

@@ -4,7 +4,7 @@ receiving; and then the storms stop and everything drains."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import floor
 from typing import Any
@@ -116,7 +116,7 @@ def measure(labs: Sequence[Lab], whole: TrafficBuilder, before: DutCounters | No
     lab = labs[0]
     pool = watermarks.ingress_pool(lab.config_db, lab.dut.name)
     age_s = watermark_age_s(lab.config_db, lab.dut.name)
-    parts = _parts(labs)
+    parts = full_parts(labs, scenario)
 
     def build(parts: Sequence[Part]) -> Traffic:
         return whole.build([flow for part in parts for flow in part.flows()])
@@ -127,14 +127,22 @@ def measure(labs: Sequence[Lab], whole: TrafficBuilder, before: DutCounters | No
     return [find(one) for one in _full_runs(labs, runs, marks, pool)]
 
 
-def _parts(labs: Sequence[Lab]) -> list[FullPart]:
-    """A port that serves several others as tx port divides its line among them."""
+def full_parts(
+    labs: Sequence[Lab], scenario: Callable[[PortQos], Scenario], percent: int | None = None
+) -> list[FullPart]:
+    """Each port's part. A port that serves several others as tx port divides its line among them.
+
+    Args:
+        labs: the ports.
+        scenario: what each has a part in.
+        percent: what all data that enters by a port fills of its line; None: as much as there is room for.
+    """
     served = Counter(lab.subject.pair.tx.port for lab in labs)
     parts = []
     for lab in labs:
         pair, plan = lab.subject.pair, scenario(lab.subject.qos)
-        percent = data_percent(plan, pair.speed_mbps, lab.subject.conditions.line_percent)
-        parts.append(FullPart(lab, plan, percent // served[pair.tx.port]))
+        fills = percent or data_percent(plan, pair.speed_mbps, lab.subject.conditions.line_percent)
+        parts.append(FullPart(lab, plan, fills // served[pair.tx.port]))
     return parts
 
 

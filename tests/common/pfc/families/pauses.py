@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
+from ..arrival import arrived
 from ..case import PlanCase, Target
 from ..checks import judge
 from ..dut import DutCounters
@@ -13,7 +15,7 @@ from ..preflight import Lab
 from ..procedure import Finding, Procedure, all_lossy, each_lossless, several_lossless, whole_port
 from ..qos import DSCP_VALUES, PortQos
 from ..scenario import Scenario, Storm
-from ..validity import validity
+from ..validity import shown, validity
 from .steps import measure
 
 SINGLE_LOSSLESS = PlanCase("pause-lossless-single", "PFC-1")
@@ -101,7 +103,9 @@ def carry_out(lab: Lab, case: PlanCase, target: Target, before: DutCounters | No
 
 def find(lab: Lab, scenario: Scenario, before: DutCounters | None) -> Finding:
     """Measures a scenario and judges it by what its storm must do."""
-    return judge_storm(measure(lab, scenario, before))
+    run = measure(lab, scenario, before)
+    finding = judge_storm(run)
+    return finding if shown(run) else replace(finding, after=arrived(lab, run.after))
 
 
 def judge_storm(run: Measurement) -> Finding:

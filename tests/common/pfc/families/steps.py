@@ -22,6 +22,8 @@ from ..traffic import STOP_GRACE_S, FlowPlan, FlowStats, Role, Traffic, pfc_fram
 logger = logging.getLogger(__name__)
 
 DRAIN_DEADLINE_S = 10.0
+LOOKS = 2
+"""Readings of flow statistics while data is sent in a storm, for the timeline: one after each quarter of its time."""
 
 
 def pause_storm(lab: Lab, priorities: Target, waits_s: float = 0.0) -> FlowPlan:
@@ -161,7 +163,7 @@ def _in_the_storm(parts: Sequence[Part], traffic: Traffic) -> dict[str, FlowStat
     for part in parts:
         where, tested, background = part.lab.subject.where(), part.scenario.tested, part.scenario.background
         logger.info("%s: test traffic on %s, background on %s", where, list(tested), list(background))
-    _send(parts[0], traffic)
+    _send(parts[0], traffic, LOOKS)
     lab.clock.sleep(lab.ages.port_s)
     return lab.generator.stats(traffic.flows)
 
@@ -178,10 +180,14 @@ def _without_a_storm(parts: Sequence[Part], traffic: Traffic) -> dict[str, FlowS
     return lab.generator.stats(names) if names else {}
 
 
-def _send(part: Part, traffic: Traffic) -> None:
-    names = traffic.names(Role.TEST, Role.BACKGROUND)
+def _send(part: Part, traffic: Traffic, looks: int = 0) -> None:
+    """Sends the data of a scenario, and reads the statistics of all flows so many times meanwhile."""
+    names, step_s = traffic.names(Role.TEST, Role.BACKGROUND), part.scenario.data_s / 4
     part.lab.generator.start(names)
-    part.lab.generator.run_out(names, part.scenario.data_s)
+    for _ in range(looks):
+        part.lab.clock.sleep(step_s)
+        part.lab.generator.stats(traffic.flows)
+    part.lab.generator.run_out(names, part.scenario.data_s - looks * step_s)
 
 
 def _drain(lab: Lab, traffic: Traffic) -> dict[str, FlowStats]:

@@ -1,10 +1,12 @@
 """What a testbed's entry says of its measurements, and what comes of it in configurations and verdicts."""
 
 import dataclasses
+import json
 
 import pytest
 
 from tests.common.pfc.conditions import EXACT, HARDWARE, conditions_of
+from tests.common.pfc.deviations import allowed_for
 from tests.common.pfc.dut import Dut
 from tests.common.pfc.errors import QualificationError
 from tests.common.pfc.families.pauses import SINGLE_LOSSLESS, make_scenario
@@ -55,6 +57,22 @@ def test_what_an_entry_cannot_say_is_refused(said, sentence):
     with pytest.raises(QualificationError) as error:
         conditions_of({"conf-name": "rack-1", "pfc_conditions": said})
     assert str(error.value).startswith(sentence), str(error.value)
+
+
+@pytest.mark.parametrize("asic, conditions, expected", [
+    ("vs", EXACT, {}),
+    ("broadcom", EXACT, {"watchdog-judges": "intervals"}),
+    ("cisco-8000 voq", EXACT, {"shared-buffer-pool": "ingress_lossless_pool", "several-lossy-pauses-counted": "no",
+                               "sent-pause-unused-times": "any", "watchdog-drops-what-comes-in": "no"}),
+    ("vs", HARDWARE, {"line_percent": 99, "storm_limit_s": 60, "whole_seconds": True}),
+    ("vs", dataclasses.replace(EXACT, count_tolerance_percent=2, reason="slow counters"),
+     {"count_tolerance_percent": 2}),
+])
+def test_records_say_what_is_allowed_for(asic, conditions, expected):
+    """What is special to the ASIC, and what of the testbed is not exact: each with its reason, as JSON has it."""
+    found = allowed_for(asic, conditions)
+    assert {one["name"]: one["value"] for one in found} == expected, found
+    assert all(one["reason"] for one in found) and json.loads(json.dumps(found)) == found, found
 
 
 def test_a_full_line_is_what_the_testbed_has_for_one():

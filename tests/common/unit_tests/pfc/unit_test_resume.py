@@ -9,12 +9,12 @@ from tests.common.pfc.families.pauses import SINGLE_LOSSLESS
 from tests.common.pfc.families.sweep import PORT
 from tests.common.pfc.listener import Listener, Planned
 from tests.common.pfc.records import RecordWriter, RunLabels, make_record
-from tests.common.pfc.resume import Earlier, read_earlier
+from tests.common.pfc.resume import OPTIONS_FILE, Earlier, check_options, keep_options, read_earlier
 from tests.common.pfc.run import Outcome
 from tests.common.pfc.verdict import LOSSLESS, LOSSY, Check, PortVerdict, Status
 from tests.common.unit_tests.pfc.fakes import DEVICE
 
-RUN = RunLabels("run-1", "vtb-t0", "build", "sku")
+RUN = RunLabels("run-1", "vtb-t0", "build", "sku", "job-1")
 FIRST, SECOND = (Planned(DEVICE, port, (), PORT) for port in ("Ethernet0", "Ethernet4"))
 
 
@@ -85,6 +85,48 @@ def test_the_next_try_replaces_the_record_of_the_error(tmp_path):
     assert listener.all_passed(), listener.results()
 
 
+@pytest.mark.parametrize(
+    ("first", "again", "recorded", "said"),
+    [("PASS ERROR", "PASS PASS", [("pfc.lossy", "PASS")], "PASS PASS"),
+     ("PASS ERROR", "ERROR ERROR", [("pfc.lossy", "ERROR")], "PASS ERROR"),
+     ("PASS ERROR", "FAIL PASS", [("pfc.lossless", "FAIL"), ("pfc.lossy", "PASS")], "FAIL PASS"),
+     ("FAIL", "PASS PASS", [("pfc.lossy", "PASS")], "FAIL PASS"),
+     ("FAIL", "FAIL FAIL", [("pfc.lossy", "FAIL")], "FAIL FAIL")],
+)
+def test_a_verdict_beside_one_that_is_missing_is_recorded_once(tmp_path, first, again, recorded, said):
+    """Its item is measured again; that may make it worse, never better, and is not recorded where it says nothing
+    new."""
+    path = leave(tmp_path, verdicts("Ethernet0", *map(Status, first.split()))[:len(first.split())])
+    before, earlier = records(path), read_earlier(tmp_path)
+    assert earlier.verdicts(FIRST) is None, f"{earlier.verdicts(FIRST)} would not be measured again"
+    listener = Listener(RecordWriter(tmp_path), RUN)
+    listener.replace(earlier.unmeasured())
+    listener.stand_by(earlier.measured())
+    listener.plan(FIRST)
+    listener.hear(FIRST, Outcome(PORT, verdicts("Ethernet0", *map(Status, again.split())), {}))
+    new = records(path)[len(before):]
+    assert [(one["metric_name"], one["status"]) for one in new] == recorded, new
+    assert " ".join(one.status.value for one in listener.results()) == said, listener.results()
+
+
+def test_the_parts_of_a_run_are_of_one_kind(tmp_path):
+    """What changes the meaning of a verdict is kept when the first part begins; another value is refused."""
+    options = {"--pfc-ip-version": "4", "--pfc-scenario": "SWEEP-1"}
+    check_options(tmp_path, options)
+    keep_options(tmp_path, options)
+    keep_options(tmp_path, options | {"--pfc-ip-version": "6"})
+    check_options(tmp_path, options | {"--pfc-of-a-later-version": "1"})
+    with pytest.raises(QualificationError) as caught:
+        check_options(tmp_path, options | {"--pfc-ip-version": "6"})
+    assert str(caught.value) == (
+        f"--pfc-resume: {tmp_path} is of a run with --pfc-ip-version 4, this one has 6: their verdicts do not belong "
+        "together"
+    ), caught.value
+    (tmp_path / OPTIONS_FILE).write_text("[", encoding="utf-8")
+    with pytest.raises(QualificationError, match="options.json cannot be read: "):
+        check_options(tmp_path, options)
+
+
 def test_a_line_that_was_cut_off_is_cut_from_the_file(tmp_path):
     """The port that it was about is measured again, the file is whole afterwards."""
     path = leave(tmp_path, verdicts("Ethernet0"), verdicts("Ethernet4"))
@@ -98,6 +140,20 @@ def test_a_line_that_was_cut_off_is_cut_from_the_file(tmp_path):
         assert path.read_bytes() == b"".join(lines[:-1]), f"{cut} bytes cut off: the rest is not as it was"
 
 
+def test_a_run_of_schema_1_goes_on(tmp_path):
+    """What came with schema 2 is missing in its records; its verdicts hold, and the next part writes schema 2 beside
+    them."""
+    path = leave(tmp_path, verdicts("Ethernet0"))
+    new = ("job_id", "on_behalf_of", "software_version", "deviations")
+    old = [{name: value for name, value in one.items() if name not in new} | {"schema": 1} for one in records(path)]
+    path.write_text("".join(json.dumps(one) + "\n" for one in old), encoding="utf-8")
+    leave(tmp_path, verdicts("Ethernet4"))
+    earlier = read_earlier(tmp_path)
+    assert [one["schema"] for one in records(path)] == [1, 1, 2, 2], records(path)
+    assert statuses(earlier.verdicts(FIRST)) == statuses(earlier.verdicts(SECOND)) == ["PASS", "PASS"], earlier
+    assert earlier.job_id == RUN.job_id == "job-1", earlier
+
+
 def test_a_run_that_measured_nothing_goes_on(tmp_path):
     """All is missing; its id is not known."""
     RecordWriter(tmp_path)
@@ -108,8 +164,9 @@ def test_a_run_that_measured_nothing_goes_on(tmp_path):
     ("text", "sentence"),
     [(None, "--pfc-resume takes the folder of a run, with its records.jsonl: {}: No such file or directory"),
      ("rubbish\n", "{} line 1 is no record of this version: "),
-     ('{"schema": 0}\n', "{} line 1 is no record of this version: ValueError('schema 0, expected 1')"),
-     ('{"schema": 1}\n', "{} line 1 is no record of this version: KeyError('device_id')")],
+     ('{"schema": 0}\n', "{} line 1 is no record of this version: ValueError('schema 0, expected one of 1, 2')"),
+     ('{"schema": 1}\n', "{} line 1 is no record of this version: KeyError('device_id')"),
+     ('{"schema": 2}\n', "{} line 1 is no record of this version: KeyError('device_id')")],
 )
 def test_what_is_no_run_is_refused(tmp_path, text, sentence):
     """In one sentence."""

@@ -45,6 +45,21 @@ def test_every_port_is_measured_with_its_own_priorities(at_once, waves):
     assert verdicts == [(DEVICE, port, None, metric) for port in PORTS for metric in (LOSSLESS, LOSSY)], verdicts
 
 
+@pytest.mark.parametrize("at_once", [1, None])
+def test_every_port_has_the_evidence_of_its_own_flows(at_once):
+    """Of all ports the readings are of the same moments of their measurement, and the data of the others is not its
+    own."""
+    outcomes = SweptLab(Ethernet4=FakeWorld(leaked={4: 12})).sweep(at_once)
+    times = {port: outcome.evidence["timeline"]["readings_s"] for port, outcome in outcomes.items()}
+    assert all(found == times["Ethernet0"] and len(found) > 8 for found in times.values()), times
+    for port, outcome in outcomes.items():
+        found = outcome.evidence["timeline"]
+        assert [storm["label"] for storm in found["storms"]] == ["PFC on priority 3", "PFC on priority 4"], found
+        in_the_storm = [counted[3] for counted in found["frames_rx"].values()]
+        leaked = 12 if port == "Ethernet4" else 0
+        assert in_the_storm[:2] == [0, leaked] and min(in_the_storm[2:]) > 0, f"{port}: {found}"
+
+
 BROKEN = {
     "blocked-while-paused": (dict(leaked={4: 12}), ("FAIL", "PASS")),
     "background-unaffected": (dict(lost_in_storm={1: 9}), ("PASS", "FAIL")),

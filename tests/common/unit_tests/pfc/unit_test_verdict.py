@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tests.common.pfc import SOFTWARE
 from tests.common.pfc.listener import Listener, Planned
 from tests.common.pfc.records import RecordWriter, RunLabels, new_run_id
 from tests.common.pfc.run import Outcome
@@ -67,7 +68,9 @@ def test_a_verdict_without_checks_or_with_an_error_is_error():
 def test_records_are_lines_as_agreed(tmp_path):
     """One JSON object a line, with what the reporting part reads."""
     listener = Listener(RecordWriter(tmp_path / "run"), RUN)
-    listener.announce("vtb-t0-01", RunLabels("run-1", "vtb-t0", "SONiC.1", "Arista-7060CX-32S-C32"))
+    allowed = [{"name": "line_percent", "value": 99, "reason": "clocks"}]
+    labels = RunLabels("run-1", "vtb-t0", "SONiC.1", "Arista-7060CX-32S-C32", "job-1", "t1-01", allowed)
+    listener.announce("vtb-t0-01", labels)
     listener.hear(PLANNED, outcome(FAIL))
     records = [json.loads(line) for line in (tmp_path / "run" / "records.jsonl").read_text().splitlines()]
     assert [record["metric_name"] for record in records] == [LOSSLESS, LOSSY], records
@@ -76,11 +79,13 @@ def test_records_are_lines_as_agreed(tmp_path):
     ids = {record.pop("record_id") for record in records}
     assert len(ids) == len(records), f"an id is not of one record: {ids}"
     assert first == {
-        "schema": 1,
+        "schema": 2,
         "replaces": None,
         "run_id": "run-1",
+        "job_id": "job-1",
         "testbed": "vtb-t0",
         "device_id": "vtb-t0-01",
+        "on_behalf_of": "t1-01",
         "port_id": "Ethernet8",
         "priority": 3,
         "scenario": "pause-lossless-single",
@@ -90,6 +95,8 @@ def test_records_are_lines_as_agreed(tmp_path):
         "cause": check(FAIL).message,
         "os_version": "SONiC.1",
         "hwsku": "Arista-7060CX-32S-C32",
+        "software_version": SOFTWARE,
+        "deviations": allowed,
         "checks": [
             {
                 "name": "blocked-while-paused",
@@ -102,7 +109,7 @@ def test_records_are_lines_as_agreed(tmp_path):
             }
         ],
         "evidence": {"held_bytes": 1},
-        "labels": {},
+        "labels": {"device.on_behalf_of": "t1-01"},
     }, first
 
 

@@ -16,11 +16,12 @@ from tests.common.pfc.cases import PLAN, SWEEPS, check_sets, impossible, parse_s
 from tests.common.pfc.dut import Dut
 from tests.common.pfc.errors import QualificationError
 from tests.common.pfc.plan import LabFacts, Wish, connected_port, plan_device
-from tests.common.pfc.polling import open_clock
+from tests.common.pfc.pause_entry import pause_entry_of
+from tests.common.pfc.polling import WallClock, open_clock
 from tests.common.pfc.records import RecordsUnwritable
 from tests.common.pfc.sweep import LabGone
 from tests.common.pfc.sweep_plan import Bench, plan_sweep
-from tests.snappi_tests.pfc.qualification.files.options import add_options
+from tests.snappi_tests.pfc.qualification.files.options import add_options, meaning
 from tests.snappi_tests.pfc.qualification.files.session import Session, read_target, write_target
 from tests.snappi_tests.pfc.qualification.files.summary import write_summary
 from tests.snappi_tests.pfc.qualification.files.sweeping import (
@@ -68,6 +69,7 @@ def pytest_configure(config):
         session.cases = select(",".join(asked).replace(" ", "").split(","))
         session.sets = [parse_set(text) for text in config.getoption("pfc_set")]
         session.at_once = parse_concurrency(config.getoption("pfc_concurrency"))
+        session.options = meaning(config.getoption, session.cases if asked else (), session.sets)
         if config.getoption("pfc_resume"):
             session.resume(config.getoption("pfc_resume"))
     except QualificationError as error:
@@ -100,6 +102,8 @@ def _plan(session):
     try:
         ours.plan = lab.port_plan
         check_sets(ours.sets, ours.cases, ours.plan.subject.qos)
+        if not session.config.option.collectonly:
+            ours.plan.pause_source(WallClock(), lab.pause_host)
     except (LabError, QualificationError) as error:
         raise pytest.UsageError(str(error)) from None
 
@@ -176,7 +180,7 @@ def pytest_collection_finish(session):
             ours.announce()
         if ours.sweep is not None:
             ours.announce_sweep()
-        ours.open_report(_reporting())
+        ours.open_report(*_reporting())
     except RecordsUnwritable as error:
         ours.began = False
         raise pytest.UsageError(str(error)) from None
@@ -246,7 +250,20 @@ def pfc_lab_facts(request, duthosts, tbinfo, get_snappi_ports, conn_graph_facts)
 
 
 @pytest.fixture(scope="module")
-def pfc_bench(request, duthosts, tbinfo, snappi_api, pfc_lab_facts):  # noqa: F811
+def pfc_pause_host(request, tbinfo):
+    """The host that pauses come from, if the testbed names one."""
+    if STANDALONE:
+        from tests.common.standalone import lab_of
+
+        return lab_of(request.config).pause_host
+    from tests.common.devices.base import AnsibleHostBase
+
+    entry = pause_entry_of(tbinfo)
+    return None if entry is None else AnsibleHostBase(request.getfixturevalue("ansible_adhoc"), entry.host)
+
+
+@pytest.fixture(scope="module")
+def pfc_bench(request, duthosts, tbinfo, snappi_api, pfc_lab_facts, pfc_pause_host):  # noqa: F811
     """A qualifier for the port under test. Its watchdog is stopped, and afterwards as it was before the first run:
     after the last of our modules, in a sonic-mgmt tree after each, because other fixtures change it in between."""
     ours = request.config.stash[SESSION_KEY]
@@ -255,8 +272,8 @@ def pfc_bench(request, duthosts, tbinfo, snappi_api, pfc_lab_facts):  # noqa: F8
             ours.plan = plan_device(pfc_lab_facts[0], duthosts[0].hostname, pfc_lab_facts[1])
             ours.announce()
         duts = ours.take({name: duthosts[name] for name in ours.plan.devices})
-        lab = ours.plan.lab(duts[ours.plan.state.device], snappi_api, open_clock(tbinfo.get("clock")), duts)
-        yield ours.qualifier(lab)
+        clock, dut = open_clock(tbinfo.get("clock")), duts[ours.plan.state.device]
+        yield ours.qualifier(ours.plan.lab(dut, snappi_api, clock, duts, pfc_pause_host))
         _end_of_module(request)
 
 
@@ -348,8 +365,8 @@ def pfc_sweep(request, pfc_sweepers):
 
 def _hear(request, outcome):
     """Keeps what came of a test case; returns what speaks against PASS, each message once."""
-    request.config.stash[SESSION_KEY].heard(request.node.nodeid, outcome)
-    return dict.fromkeys(message for verdict in outcome.verdicts for message in verdict.messages)
+    kept = request.config.stash[SESSION_KEY].heard(request.node.nodeid, outcome)
+    return dict.fromkeys(message for verdict in kept.verdicts for message in verdict.messages)
 
 
 def _fail_for(messages):
@@ -369,9 +386,9 @@ def _targets_now(ours, case):
 
 
 def _reporting():
-    """The reporting part of the project, or None where it is not."""
+    """The reporting part of the project, or None and the package that it lacks."""
     try:
         from test_reporting.pfc.listener import Listener
-    except ImportError:
-        return None
-    return Listener
+    except ImportError as error:
+        return None, error.name
+    return Listener, ""

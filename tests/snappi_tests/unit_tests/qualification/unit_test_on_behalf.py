@@ -44,7 +44,7 @@ def test_a_t1_is_measured_on_its_replacement(tmp_path):
     plan = plan_device(lab(replacements={T1: [DEVICE]}), T1, Wish("Ethernet0"))
     assert (plan.state.device, plan.on_behalf_of) == (DEVICE, T1), plan
     assert plan.subject.pair.rx.device == DEVICE, plan.subject.pair
-    session = Session("run-1", str(tmp_path))
+    session = Session("run-1", str(tmp_path), "job-1")
     session.plan = plan
     session.begin([Item(3)], "lab")
     session.announce()
@@ -53,6 +53,9 @@ def test_a_t1_is_measured_on_its_replacement(tmp_path):
     session.heard(Item(3).nodeid, Outcome(SINGLE_LOSSLESS, [verdict], {}))
     record = json.loads((tmp_path / "records.jsonl").read_text().splitlines()[0])
     assert record["device_id"] == DEVICE and record["labels"] == {"device.on_behalf_of": T1}, record
+    assert (record["on_behalf_of"], record["job_id"]) == (T1, "job-1"), record
+    assert [one["name"] for one in record["deviations"]] == ["watchdog-judges", "line_percent", "storm_limit_s",
+                                                             "whole_seconds"], record["deviations"]
     assert any(f"{T1} is a T1: {DEVICE} is measured on its behalf" in note for note in session.notes), session.notes
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from tests.common.pfc.cases import PLAN
 from tests.common.pfc.dut import Dut
+from tests.common.pfc.evidence_files import EvidenceFiles
 from tests.common.pfc.plan import plan_port
 from tests.common.pfc.ports import ConnectedPort
 from tests.common.pfc.records import RecordsUnwritable
@@ -83,6 +84,20 @@ class Report:
         return self.outcome
 
 
+class SwitchOfOne(FakeHost):
+    """A switch that a session can take and put back."""
+
+    def __init__(self):
+        super().__init__(FakeWorld())
+
+    def _answer(self, command):
+        """Commands that change something succeed, and print nothing."""
+        try:
+            return super()._answer(command)
+        except AssertionError:
+            return ""
+
+
 @pytest.fixture
 def session(tmp_path):
     """A session with two items."""
@@ -94,14 +109,14 @@ def session(tmp_path):
     return ours
 
 
-def hear(session, priority, status=Status.PASS):
+def hear(session, priority, status=Status.PASS, evidence=None):
     """An item ends with a verdict in each metric."""
     where = f"{DEVICE} Ethernet0 priority {priority}"
     verdicts = [
         PortVerdict(DEVICE, "Ethernet0", priority, metric, [Check("resumed", metric, status, "all frames", 7, where)])
         for metric in (LOSSLESS, LOSSY)
     ]
-    session.heard(Item(priority).nodeid, Outcome(SINGLE_LOSSLESS, verdicts, {}))
+    session.heard(Item(priority).nodeid, Outcome(SINGLE_LOSSLESS, verdicts, evidence or {}))
 
 
 def summary(session):
@@ -212,6 +227,43 @@ def test_a_full_disk_is_not_pass(session):
     assert summary(session).count("records.jsonl cannot be written: Is a directory") == 1, summary(session)
 
 
+def test_evidence_that_is_lost_is_not_pass(session):
+    """As records that are; the user is told once."""
+    hear(session, 3)
+    (session.folder / "evidence").write_text("a file where the folder belongs")
+    session.take({DEVICE: SwitchOfOne()})
+    session.put_back()
+    hear(session, 4)
+    assert session.listener.all_passed(), session.listener.results()
+    assert not session.finish(), "a run whose evidence is lost is not PASS"
+    sentence = f"note: the evidence {session.folder}/evidence cannot be written: File exists\n"
+    assert summary(session).count(sentence) == 1, summary(session)
+
+
+@pytest.mark.parametrize(("status", "expected"), [(Status.PASS, Status.ERROR), (Status.FAIL, Status.FAIL)])
+def test_a_verdict_whose_evidence_is_lost_is_not_pass(session, status, expected):
+    """Nobody could defend it. What failed has failed; where other evidence is too large, nothing changes."""
+    session._files.lost.append("the evidence cannot be written: No space left on device")
+    hear(session, 3, evidence={"files_missing": ["too large", *session._files.lost]}, status=status)
+    hear(session, 4, evidence={"files_missing": ["too large"]})
+    records = [json.loads(line) for line in (session.folder / "records.jsonl").read_text().splitlines()]
+    assert [record["status"] for record in records] == [expected.value] * 2 + ["PASS"] * 2, records
+    if expected is Status.ERROR:
+        assert records[0]["cause"] == session._files.lost[0] and records[0]["checks"], records[0]
+    assert not session.finish(), "a run whose evidence is lost is not PASS"
+
+
+def test_evidence_that_is_too_large_is_noted(session, monkeypatch):
+    """It is left out, which takes nothing from the verdicts."""
+    monkeypatch.setattr(session, "_files", EvidenceFiles(session.folder, most_bytes_of_a_file=10))
+    session._files.section("SENT-2").keep("capture", ".pcap", b"x" * 11)
+    hear(session, 3)
+    hear(session, 4)
+    assert session.finish(), session.listener.results()
+    assert "note: evidence: SENT-2 capture is not kept: it has 11 bytes, a file may have 10\n" in summary(session), \
+        summary(session)
+
+
 def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path):
     """Before anything runs."""
     (tmp_path / "results").write_text("a file where the folder belongs")
@@ -222,8 +274,8 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path):
 def test_without_a_reporting_part(tmp_path):
     """The records are there, and the user is told."""
     ours = Session("run-1", str(tmp_path))
-    ours.open_report(None)
-    assert ours.notes == ["verdicts are in the records only: test_reporting is not installed here"], ours.notes
+    ours.open_report(None, "sqlalchemy")
+    assert ours.notes == ["verdicts are in the records only: sqlalchemy is not installed here"], ours.notes
     ours.began = True
     assert "nothing was measured" in summary(ours), summary(ours)
     assert not ours.finish(), "nothing measured is not PASS"

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tests.common.pfc.case import PlanCase, Target
 from tests.common.pfc.cases import PLAN, SWEEPS, impossible, summary
-from tests.common.pfc.families.pauses import SINGLE_LOSSLESS
-from tests.common.pfc.dut import Dut, Host
+from tests.common.pfc.conditions import EXACT, Conditions
+from tests.common.pfc.deviations import allowed_for
+from tests.common.pfc.dut import Dut, Host, SwitchState
 from tests.common.pfc.errors import QualificationError
+from tests.common.pfc.evidence_files import EvidenceFiles
+from tests.common.pfc.families.pauses import SINGLE_LOSSLESS
 from tests.common.pfc.journal import Journal
 from tests.common.pfc.listener import Listener, Planned
 from tests.common.pfc.plan import PortPlan
 from tests.common.pfc.preflight import Lab
 from tests.common.pfc.records import RecordWriter, RunLabels, new_run_id
-from tests.common.pfc.resume import Earlier, read_earlier
+from tests.common.pfc.resume import Earlier, check_options, keep_options, read_earlier
 from tests.common.pfc.run import Outcome, Qualifier
 from tests.common.pfc.sweep_plan import SweepPlan
-from tests.common.pfc.verdict import PortVerdict
+from tests.common.pfc.verdict import PortVerdict, Status
+from tests.common.pfc.witness import Witness
 
 UNKNOWN = "unknown"
 PARAMETERS = ("enum_one_dut_lossless_prio", "pfc_target")
@@ -49,15 +54,15 @@ class Session:
         self.plan: PortPlan | None = None
         self.sweep: SweepPlan | None = None
         self.sweep_of: list[str] = []
-        self.load_of: list[str] = []
+        self.load_of: dict[PlanCase, list[str]] = {}
         self.at_once: int | None = 1
         self.earlier = Earlier()
         self.cases: tuple[PlanCase, ...] = PLAN
         self.sets: list[Target] = []
         self.began = False
-        self.listener = Listener(None, RunLabels(self.run_id, "", UNKNOWN, UNKNOWN))
-        self.notes: list[str] = []
         self._testbed = ""
+        self.listener = Listener(None, self._labels())
+        self.notes: list[str] = []
         self._report: Any = None
         self._items: dict[str, Planned] = {}
         self._duts: dict[str, Dut] = {}
@@ -65,16 +70,21 @@ class Session:
         self._qualifier: Qualifier | None = None
         self._finished: dict[Planned, list[PortVerdict]] = {}
         self._gone = ""
+        self._files = EvidenceFiles(self.folder)
+        self._witness = Witness()
+        self.options: dict[str, str] = {}
 
     def resume(self, folder: str) -> None:
         """Goes on with the run that left this folder.
 
         Raises:
-            QualificationError: it is no folder of a run.
+            QualificationError: it is no folder of a run, or of one with other options.
         """
         self.folder = Path(folder).absolute()
+        check_options(self.folder, self.options)
         self.earlier = read_earlier(self.folder)
         self.run_id = self.earlier.run_id or self.run_id
+        self.job_id = self.job_id or self.earlier.job_id
 
     def leave_out_finished(self, items: Sequence[Any], testbed: str) -> list[Any]:
         """The items that an earlier part of the run has measured.
@@ -102,10 +112,14 @@ class Session:
         """Tests are about to run on `testbed`: each item is going to end in a verdict."""
         self.began = True
         self._testbed = testbed
-        self.listener = Listener(RecordWriter(self.folder), RunLabels(self.run_id, testbed, UNKNOWN, UNKNOWN))
+        self.listener = Listener(RecordWriter(self.folder), self._labels())
+        keep_options(self.folder, self.options)
+        self._files = EvidenceFiles(self.folder)
+        self._witness = Witness(self._files)
         for measured, verdicts in self._finished.items():
             self.listener.recall(measured, verdicts)
         self.listener.replace(self.earlier.unmeasured())
+        self.listener.stand_by(self.earlier.measured())
         for item in items:
             planned = self._planned(item)
             if planned is not None:
@@ -119,10 +133,12 @@ class Session:
             QualificationError: another run has one, or it cannot be changed.
         """
         if not self._duts:
+            self._witness.environment()
             duts = {name: Dut(host) for name, host in hosts.items()}
             with ExitStack() as changed:  # one that cannot be had gives the others back
                 for dut in duts.values():
-                    dut.lease = changed.enter_context(Journal(dut.host, self.run_id).watchdog_stopped())
+                    journal = Journal(dut.host, self.run_id, witness=self._witness)
+                    dut.lease, dut.witness = changed.enter_context(journal.watchdog_stopped()), self._witness
                 self._changed = changed.pop_all()
             self._duts = duts
         return self._duts
@@ -146,30 +162,36 @@ class Session:
     def announce(self) -> None:
         """The switch is known: what all its records carry."""
         assert self.plan is not None, "a port has to be planned before its records are announced"
-        state = self.plan.state
-        behalf = {"device.on_behalf_of": self.plan.on_behalf_of} if self.plan.on_behalf_of else {}
-        labels = RunLabels(self.run_id, self._testbed, state.os_version, state.hwsku, behalf)
-        self.listener.announce(state.device, labels)
+        self._announce(self.plan.state, self.plan.on_behalf_of, self.plan.subject.conditions)
         self.notes += self.plan.remarks
 
     def announce_sweep(self) -> None:
         """The switch whose ports are swept is known: what all its records carry."""
         assert self.sweep is not None, "a sweep has to be planned before its records are announced"
-        state, behalf = self.sweep.state, self.sweep.on_behalf_of
-        labels = {"device.on_behalf_of": behalf} if behalf else {}
-        self.listener.announce(
-            state.device, RunLabels(self.run_id, self._testbed, state.os_version, state.hwsku, labels))
+        plans = iter(self.sweep.plans.values())  # all on one testbed; without any nothing is measured
+        conditions = next((plan.subject.conditions for plan in plans), EXACT)
+        self._announce(self.sweep.state, self.sweep.on_behalf_of, conditions)
         self.notes += dict.fromkeys(self.sweep.remarks)
+
+    def _announce(self, state: SwitchState, on_behalf_of: str | None, conditions: Conditions) -> None:
+        allowed = allowed_for(state.asic, conditions)
+        labels = replace(self._labels(), os_version=state.os_version, hwsku=state.hwsku,
+                         on_behalf_of=on_behalf_of or "", deviations=allowed)
+        self.listener.announce(state.device, labels)
+
+    def _labels(self) -> RunLabels:
+        """What all records of the run carry of a switch of which nothing is known."""
+        return RunLabels(self.run_id, self._testbed, UNKNOWN, UNKNOWN, self.job_id or "")
 
     def gone(self, cause: str) -> None:
         """Nothing can be measured any more: what is left is for a run that goes on with this one."""
         self._gone = cause
         self.notes.append(f"the run ends here, --pfc-resume={self.folder} goes on with it: {cause}")
 
-    def open_report(self, listener_class: Any) -> None:
-        """Opens the reporting end of the run: `test_reporting.pfc.listener.Listener`, or None where it is not there."""
+    def open_report(self, listener_class: Any, missing: str = "") -> None:
+        """Opens the reporting end of the run: `test_reporting.pfc.listener.Listener`; None: a package is `missing`."""
         if listener_class is None:
-            self.notes.append("verdicts are in the records only: test_reporting is not installed here")
+            self.notes.append(f"verdicts are in the records only: {missing} is not installed here")
             return
         self._report = listener_class(self.folder, say=self.notes.append)
         job = {"job_id": self.job_id} if self.job_id else {}
@@ -179,11 +201,18 @@ class Session:
                     if UNKNOWN not in (one.device, one.port)})
         )
 
-    def heard(self, nodeid: str, outcome: Outcome) -> None:
-        """An item ended with verdicts."""
+    def heard(self, nodeid: str, outcome: Outcome) -> Outcome:
+        """An item ended with verdicts; returns what is kept of them. One whose evidence is lost cannot be defended: it
+        is no PASS, and measured again by a run that goes on with this one."""
+        missing = outcome.evidence.get("files_missing", ())
+        lost = next((sentence for sentence in self._files.lost if sentence in missing), None)
+        if lost is not None:
+            verdicts = [replace(one, error=lost) if one.status is Status.PASS else one for one in outcome.verdicts]
+            outcome = replace(outcome, verdicts=verdicts)
         self.listener.hear(self._items[nodeid], outcome)
         if self._report is not None:
             self._report.take_in()
+        return outcome
 
     def impossible(self, nodeid: str, reason: str) -> None:
         """An item turned out to be about nothing on this port: it owes no verdict, and the user is told."""
@@ -209,7 +238,8 @@ class Session:
         for planned in self.listener.unheard:
             cause = f"{planned.where}: the run ended before it was measured"
             self.listener.miss(planned, f"{cause}: {self._gone}" if self._gone else cause, planned.case not in SWEEPS)
-        self.notes += dict.fromkeys(self.listener.lost)
+        self.listener.lost += self._files.lost
+        self.notes += dict.fromkeys([*self._files.notes, *self.listener.lost])
         if self._report is not None:
             outcome = self._report.finish()
             if not outcome.stored or outcome.lost:

@@ -14,11 +14,11 @@ from tests.common.pfc.families.sweep import PORT
 from tests.common.pfc.staleness import watermark_age_s
 from tests.common.pfc.sweep import Sweeper
 from tests.common.pfc.sweep_plan import Bench, SweepPlan
-from tests.common.pfc.sweepers import make_full_load, make_sweeper
+from tests.common.pfc.sweepers import OF_ALL_PORTS, make_full_load, make_sweeper
 from tests.snappi_tests.pfc.qualification.files.session import PORT_PARAMETER, Session
 
 ALL_AT_ONCE = "max"
-MODULES = ("test_port_sweep.py", "test_full_load.py")
+MODULES = ("test_port_sweep.py", "test_full_load.py", "test_watchdog_all_ports.py")
 
 
 def is_sweep(cases: Collection[PlanCase]) -> bool:
@@ -39,8 +39,9 @@ def ports_of(items: Sequence[Any], case: PlanCase | None = None) -> list[str]:
 
 
 def note_items(session: Session, items: Sequence[Any]) -> None:
-    """The ports that are going to be swept, and those whose verdicts the full load gives."""
-    session.sweep_of, session.load_of = ports_of(items, PORT), ports_of(items, ALL_PORTS)
+    """The ports that are going to be swept, and those whose verdicts a load of all ports gives."""
+    session.sweep_of = ports_of(items, PORT)
+    session.load_of = {case: ports for case in OF_ALL_PORTS if (ports := ports_of(items, case))}
 
 
 def other_ports(items: Sequence[Any], option: str | None) -> list[Any]:
@@ -90,8 +91,8 @@ def parse_concurrency(text: str) -> int | None:
 def sweeper_of(session: Session, case: PlanCase, bench: Bench) -> Sweeper:
     """What measures the ports that the session is about; under the load of all ports, whichever of them it is about."""
     assert session.sweep is not None, "a sweep has to be planned before it is measured"
-    if case is ALL_PORTS:
-        return make_full_load(session.sweep, bench)
+    if case in OF_ALL_PORTS:
+        return make_full_load(session.sweep, bench, case)
     return make_sweeper(session.sweep, bench, session.at_once, session.sweep_of)
 
 
@@ -100,7 +101,7 @@ def plan_lines(session: Session) -> list[str]:
     if session.sweep is None:
         return []
     lines = sweep_lines(session.sweep, session.at_once, session.sweep_of) if session.sweep_of else []
-    return lines + (load_lines(session.sweep, session.load_of) if session.load_of else [])
+    return lines + [line for case, ports in session.load_of.items() for line in load_lines(session.sweep, case, ports)]
 
 
 def sweep_lines(plan: SweepPlan, at_once: int | None, ports: Sequence[str]) -> list[str]:
@@ -114,12 +115,12 @@ def sweep_lines(plan: SweepPlan, at_once: int | None, ports: Sequence[str]) -> l
     return lines + [f"  not measured: {plan.refused[port]}" for port in ports if port in plan.refused]
 
 
-def load_lines(plan: SweepPlan, ports: Sequence[str]) -> list[str]:
-    """The same of the full load: all ports, whichever of them (`ports`) a verdict is asked for."""
-    pairs = [pair for wave in plan.waves(None) for pair in wave]
+def load_lines(plan: SweepPlan, case: PlanCase, ports: Sequence[str]) -> list[str]:
+    """The same of a case of all ports, whichever of them (`ports`) a verdict is asked for."""
+    pairs, what = [pair for wave in plan.waves(None) for pair in wave], f"{case.name} of {plan.device}"
     try:
-        seconds = plan.seconds([pairs]) + watermark_age_s(plan.state.config_db, plan.device)
+        age_s = watermark_age_s(plan.state.config_db, plan.device) if case is ALL_PORTS else 0
     except QualificationError as error:
-        return [f"full load of {plan.device}: cannot be measured: {error}"]
-    return [f"full load of {plan.device}: {len(pairs)} ports at once, {seconds:.0f} s of traffic and waiting on the"
+        return [f"{what}: cannot be measured: {error}"]
+    return [f"{what}: {len(pairs)} ports at once, {plan.seconds([pairs]) + age_s:.0f} s of traffic and waiting on the"
             f" testbed's clock, verdicts of {len(ports)}"]

@@ -1,0 +1,119 @@
+"""Pause storms from this machine on ports of a virtual switch, judged by the suite's own steps with data of 1 s:
+`python -m scripts.tests.paused_by_host RUNTIME FOLDER`, inside the network namespace of both. Prints JSON: what came of
+each of `RUNS`.
+
+RUNTIME is what `virtual-testbed up --json` printed, FOLDER has `pfctest.pyz`.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import snappi
+
+from scripts.tests.broken import KnownDut, OpenSsh
+from scripts.tests.pause_lab import HOST, INTERFACES, SWITCH, connected_ports
+from tests.common.pfc.arrival import arrived
+from tests.common.pfc.case import PlanCase
+from tests.common.pfc.cases import targets
+from tests.common.pfc.dut import DutCounters
+from tests.common.pfc.errors import QualificationError
+from tests.common.pfc.families.pauses import GLOBAL_PAUSE, SEVERAL_LOSSLESS, SINGLE_LOSSLESS, find, make_scenario
+from tests.common.pfc.journal import Journal
+from tests.common.pfc.plan import LabFacts, Wish, plan_device
+from tests.common.pfc.polling import WallClock
+from tests.common.pfc.preflight import Lab
+from tests.common.pfc.verdict import Status
+
+TRIES = 5  # of a storm that this machine, busy with other work, did not keep up without a gap
+
+
+@dataclass(frozen=True)
+class Run:
+    """A test case on a port whose pauses come from an interface."""
+
+    name: str
+    port: str
+    case: PlanCase
+    interface: str = ""
+
+
+RUNS = (
+    Run("PFC-1", "Ethernet0", SINGLE_LOSSLESS),
+    Run("PFC-4", "Ethernet0", GLOBAL_PAUSE),
+    Run("PFC-2 on a broken port", "Ethernet4", SEVERAL_LOSSLESS),
+    Run("PFC-1 by another port's cable", "Ethernet0", SINGLE_LOSSLESS, INTERFACES["Ethernet4"]),
+)
+
+
+class ThisMachine:
+    """The host that pauses come from."""
+
+    hostname = HOST
+
+    def shell(self, command: str, **options: Any) -> dict[str, Any]:
+        """Runs a script."""
+        done = subprocess.run(["sh"], input=command, capture_output=True, text=True, check=False)
+        return {"stdout": done.stdout, "stderr": done.stderr, "rc": done.returncode}
+
+
+class Bench:
+    """Judges ports of the switch."""
+
+    def __init__(self, dut: KnownDut, runtime: Mapping[str, Any], folder: str) -> None:
+        self._dut, self._folder = dut, folder
+        self._api = snappi.api(location=runtime["otg"]["url"])
+        self._settled: dict[tuple[str, str], DutCounters | None] = {}  # a reading with all in it that came before
+
+    def judge(self, run: Run) -> dict[str, Any]:
+        """What came of a run: why it was no measurement, and whether that was gaps in the storm alone, each time; names
+        of all checks, and what is not PASS by priority and name."""
+        lab = self._lab(run)
+        assert lab.subject.pauses_from is not None, "the testbed names this machine"
+        target, cable = targets(run.case, lab.subject)[0], (run.port, lab.subject.pauses_from.interface)
+        scenario = replace(make_scenario(run.case, target, lab.subject.qos), data_s=1)
+        try:
+            self._settled[cable] = self._settled.get(cable) or arrived(lab, lab.dut.counters())
+            for _ in range(TRIES):
+                found = find(lab, scenario, self._settled[cable])
+                self._settled[cable] = found.after
+                if {check.name for check in found.invalid} != {"storm-unbroken"}:
+                    break
+        except QualificationError as error:
+            return {"invalid": [str(error)], "checks": [], "bad": {}, "gaps": False}
+        bad = {f"{check.priority} {check.name}": check.message for check in found.checks
+               if check.status is not Status.PASS}
+        return {"invalid": [check.message for check in found.invalid], "bad": bad,
+                "gaps": {check.name for check in found.invalid} == {"storm-unbroken"},
+                "checks": sorted({check.name for check in found.checks})}
+
+    def _lab(self, run: Run) -> Lab:
+        ports = {run.port: run.interface or INTERFACES[run.port]}
+        source = {"host": HOST, "ports": ports, "python": sys.executable, "folder": self._folder}
+        testbed = {"conf-name": "small-1", "duts": [SWITCH], "pfc_pause_source": source}
+        facts = LabFacts(testbed, lambda _: self._dut.state(), connected_ports(), {})
+        plan = plan_device(facts, SWITCH, Wish())
+        return plan.lab(self._dut, self._api, WallClock(), pause_host=ThisMachine())
+
+
+def main(runtime_file: str, folder: str) -> None:
+    """See the module."""
+    runtime = json.loads(Path(runtime_file).read_text(encoding="utf-8"))
+    host = OpenSsh(runtime["switches"][SWITCH], SWITCH)
+    dut = KnownDut(host)
+    try:
+        with Journal(host, "paused-by-host").watchdog_stopped() as dut.lease:
+            bench = Bench(dut, runtime, folder)
+            print(json.dumps({run.name: bench.judge(run) for run in RUNS}))
+    finally:
+        host.close()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,107 @@
+"""What a testbed's entry says of where pauses come from, what pfctest is told, and which test cases are left out."""
+
+import pytest
+
+from tests.common.pfc.by_host import lacking
+from tests.common.pfc.cases import PLAN, impossible, targets
+from tests.common.pfc.errors import QualificationError
+from tests.common.pfc.families import frames, pauses
+from tests.common.pfc.pause_entry import HostPort, pause_entry_of
+from tests.common.pfc.pause_options import frame_options, probe_options
+from tests.common.pfc.plan import LabFacts, Wish, plan_device
+from tests.common.pfc.dut import Dut
+from tests.common.pfc.sweep_plan import plan_sweep
+from tests.common.pfc.traffic import PauseFrame, global_pause_frame, pfc_frame
+from tests.common.unit_tests.pfc.fakes import DEVICE, FakeHost, FakeWorld
+from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
+
+WHERE = "testbed rack-1: pfc_pause_source"
+SAID = {"host": "fanout-01", "ports": {"Ethernet4": "Ethernet52", "Ethernet0": "Ethernet48"}}
+
+
+def entry(said):
+    """A testbed's."""
+    return {"conf-name": "rack-1", "duts": [DEVICE], "pfc_pause_source": said}
+
+
+def plan(said, **wish):
+    """What is measured on the fake switch."""
+    facts = LabFacts(entry(said), lambda name: Dut(FakeHost(FakeWorld())).state(), TESTER_PORTS, {})
+    return plan_device(facts, DEVICE, Wish(**wish))
+
+
+def test_an_entry_names_an_interface_for_each_port():
+    """Python and the folder have defaults; without an entry pauses come from the traffic generator."""
+    assert pause_entry_of(entry(None)) is None, "no entry"
+    found = pause_entry_of(entry(SAID)).of("Ethernet0")
+    assert found == HostPort("fanout-01", "Ethernet48", "python3", "/run/pfc_generator"), found
+    own = pause_entry_of(entry(SAID | {"python": "/opt/py/bin/python3", "folder": "/tmp/g"})).of("Ethernet4")
+    assert own == HostPort("fanout-01", "Ethernet52", "/opt/py/bin/python3", "/tmp/g"), own
+
+
+@pytest.mark.parametrize("said, sentence", [
+    ("fanout-01", f"{WHERE} is 'fanout-01', it takes a dictionary with host, ports, python, folder"),
+    (SAID | {"port": 1}, f"{WHERE} is {SAID | {'port': 1}!r}, it takes a dictionary with host, ports, python, folder"),
+    ({"ports": SAID["ports"]}, f"{WHERE} has host None, it takes a name of the inventory"),
+    (SAID | {"python": 3}, f"{WHERE} has python 3, it takes a Python 3"),
+    (SAID | {"folder": ""}, f"{WHERE} has folder '', it takes a path"),
+    ({"host": "h"}, f"{WHERE} has ports None, it takes a dictionary from ports under test to interfaces of h"),
+    ({"host": "h", "ports": {"Ethernet0": 1}}, f"{WHERE} has ports {{'Ethernet0': 1}}, it takes a dictionary from"),
+    ({"host": "h", "ports": {"Ethernet0": "a", "Ethernet4": "a"}}, f"{WHERE} has interface a for several ports: its"),
+])
+def test_what_an_entry_cannot_say_is_refused(said, sentence):
+    """In one sentence that names the testbed, what was found and what would be right."""
+    with pytest.raises(QualificationError) as error:
+        pause_entry_of(entry(said))
+    assert str(error.value).startswith(sentence), str(error.value)
+
+
+def test_the_first_port_that_is_named_is_the_port_under_test():
+    """One that is not named is refused."""
+    found = plan(SAID)
+    assert found.subject.pair.rx.port == "Ethernet4" and found.subject.pauses_from.interface == "Ethernet52", found
+    assert any("pauses come from fanout-01 Ethernet52" in remark for remark in found.remarks), found.remarks
+    with pytest.raises(QualificationError, match="the port under test is Ethernet64: expected the one whose cable"):
+        plan(SAID, port_under_test="Ethernet64")
+
+
+def test_no_port_is_swept():
+    """Storms on all of them are the traffic generator's."""
+    facts = LabFacts(entry(SAID), lambda name: Dut(FakeHost(FakeWorld())).state(), TESTER_PORTS, {})
+    found = plan_sweep(facts, DEVICE, Wish())
+    assert not found.plans and set(found.refused) == {port.port for port in TESTER_PORTS}, found
+    assert found.refused["Ethernet0"] == (
+        f"{DEVICE} Ethernet0: a sweep needs a traffic generator as the source of pauses on every port, and the"
+        " testbed's pfc_pause_source names fanout-01"), found.refused
+
+
+def test_cases_that_a_host_cannot_carry_out_are_named_with_a_reason():
+    """Those with storms that are started and stopped, and those without pauses, are carried out."""
+    subject = plan(SAID).subject
+    done = {case.family for case in PLAN if not lacking(case, subject)}
+    assert done == {"PFC", "FRAME", "SIZE", "LOAD", "M2O", "SPEED"}, done
+    assert targets(frames.OTHER_TYPE, subject) == [] and targets(pauses.LOSSY, subject) != [], "targets"
+    found = "\n".join(impossible(PLAN, subject))
+    for lack in ("a sender of pauses at exact times", "a sender that counts its pause frames"):
+        assert f"for lack of {lack} (here pauses come from fanout-01 Ethernet52): " in found, found
+
+
+@pytest.mark.parametrize("frame, options", [
+    (pfc_frame((3, 4), 65535), "--q3=65535 --q4=65535 --p3 --p4"),
+    (global_pause_frame(100), "--global --quanta=100"),
+    (PauseFrame((0, 0, 0, 7, 0, 0, 0, 0)), "--q3=7 --raw-vector=0x0000"),
+    (PauseFrame((0,) * 8, (8, 15)), "--raw-vector=0x8100"),
+    (PauseFrame((0,) * 8, (1,), source="00:00:00:00:00:00"), "--p1 --raw-source=00:00:00:00:00:00"),
+    (PauseFrame((0,) * 8, (1,), destination="02:00:00:00:00:09"), "--p1 --raw-destination=02:00:00:00:00:09"),
+    (PauseFrame((0,) * 8, (1,), operation_code=0x0102), "--p1 --raw-opcode=0x0102"),
+])
+def test_what_pfctest_is_told(frame, options):
+    """Enabled classes by name where there are such, so that pfctest releases them."""
+    assert " ".join(frame_options(frame)) == options, frame_options(frame)
+
+
+def test_what_pfctest_does_not_send():
+    """It sends MAC control frames."""
+    with pytest.raises(QualificationError, match="a frame of ether type 0x88b5 is asked for"):
+        frame_options(PauseFrame((0,) * 8, ether_type=0x88B5))
+    assert probe_options((3, 4)) == ["--priority=3,4", "--quanta=1", "--iteration=100", "--rate=1000"], "the probe"

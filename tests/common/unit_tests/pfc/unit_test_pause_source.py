@@ -1,0 +1,266 @@
+"""Storms of a host: its processes, on this machine with a stand-in for pfctest; and what verdicts make of them, on the
+fake switch."""
+
+import dataclasses
+import os
+import re
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from tests.common.pfc import pause_source
+from tests.common.pfc.dut import MARK, Dut
+from tests.common.pfc.errors import QualificationError
+from tests.common.pfc.families.pauses import GLOBAL_PAUSE, LOSSY, SINGLE_LOSSLESS
+from tests.common.pfc.pause_entry import HostPort
+from tests.common.pfc.pause_source import HostSource, HostStorm
+from tests.common.pfc.plan import plan_port
+from tests.common.pfc.polling import WallClock
+from tests.common.pfc.run import Qualifier
+from tests.common.pfc.traffic import FlowPlan, Role, pfc_frame
+from tests.common.pfc.verdict import LOSSLESS, Status
+from tests.common.pfc.verdict import LOSSY as LOSSY_METRIC
+from tests.common.pfc.witnessed import WitnessedHostedGenerator
+from tests.common.unit_tests.pfc import fakes
+from tests.common.unit_tests.pfc.fakes import FakeApi, FakeClock, FakeFlow, FakeHost, FakeWorld
+from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
+
+STORM = FlowPlan("Pause Storm", Role.STORM, None, 64, fps=5960, pause=pfc_frame((3,), 65535), needed_s=90)
+NOWHERE = (
+    "vtb-t0-01 Ethernet0: expected PFC frames from linux-01 eth1 in its receive counters, got them nowhere: check the"
+    " cable, and pfc_pause_source"
+)
+STAND_IN = """
+import json, signal, socket, sys, time
+if "--iteration=100" in sys.argv:
+    sys.exit(0)
+if "--p7" in sys.argv:
+    sys.exit("error: interface lo is down")
+ended = []
+signal.signal(signal.SIGTERM, lambda *_: ended.append(1) if "--p6" not in sys.argv else None)
+socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"-", ("127.0.0.1", 9))
+while not ended:
+    time.sleep(0.01)
+print(json.dumps({"open_share": 0.25, "elapsed_s": 8.0, "asked": sys.argv[1:]}))
+"""
+
+
+class ThisMachine:
+    """A host on which commands are run."""
+
+    hostname = "linux-01"
+
+    def shell(self, command, **options):
+        """Runs a script."""
+        done = subprocess.run(["sh"], input=command, capture_output=True, text=True, check=False)
+        return {"stdout": done.stdout, "stderr": done.stderr, "rc": done.returncode}
+
+
+class Answers:
+    """A host whose commands end as they are told, by name; the others well."""
+
+    hostname = "linux-01"
+
+    def __init__(self, **answers):
+        """`answers`: text and exit status."""
+        self._answers = answers
+
+    def shell(self, command, **options):
+        """Answers a batch."""
+        names = re.findall(rf"'{MARK}' '(\w+)'", command)
+        ends = [(name, *self._answers.get(name, ("", 0))) for name in names]
+        return {"stdout": "".join(f"{text}\n{MARK} {name} {status}\n" for name, text, status in ends), "rc": 0}
+
+
+@pytest.fixture
+def source(tmp_path):
+    """This machine, with the stand-in; what is left of it is ended."""
+    (tmp_path / "pfctest.pyz").write_text(STAND_IN)
+    made = HostSource(ThisMachine(), HostPort("linux-01", "lo", sys.executable, str(tmp_path)), 100_000, WallClock())
+    yield made
+    for storm in made._storms.values():
+        if storm.pid and made._runs(storm):
+            os.kill(int(storm.pid), signal.SIGKILL)
+
+
+def test_a_storm_is_started_asked_for_and_stopped(source):
+    """It has an end of its own, and its report is kept as evidence that nothing is judged by."""
+    source.start(STORM)
+    running = source.ask(STORM)
+    assert running.transmitting and running.frames_tx == 0 and running.source == "linux-01 lo", running
+    source.stop([STORM.name])
+    stopped = source.ask(STORM)
+    assert not stopped.transmitting and stopped.open_s == 2.0, stopped
+    assert stopped.report["asked"] == [
+        "--device=lo", "--speed=100000M", "--q3=65535", "--p3", "--rate=5960", "--duration=90", "--json"], stopped
+    assert stopped.evidence()["not_judged"] == {"elapsed_s": 8.0, "open_share": 0.25}, stopped.evidence()
+    assert stopped.most_frames >= 5960 * stopped.lasted_s, stopped
+    source.stop([STORM.name])
+    source.probe((3, 4))
+
+
+def test_a_storm_that_died_is_not_running(source):
+    """Its report is missing, and no other process is stopped in its place."""
+    source.start(STORM)
+    os.kill(int(source._storms[STORM.name].pid), signal.SIGKILL)
+    gone = any(not source._runs(source._storms[STORM.name]) for _ in range(200))
+    assert gone and not source.ask(STORM).transmitting, "it is dead"
+    source.stop([STORM.name])
+    assert source.ask(STORM).report == {}, "nobody reported"
+
+
+def test_a_storm_that_does_not_begin_is_told_with_its_reason(source):
+    """pfctest's own sentence."""
+    with pytest.raises(QualificationError) as error:
+        source.start(dataclasses.replace(STORM, pause=pfc_frame((7,), 65535)))
+    assert str(error.value) == "pause source linux-01 lo: no storm: interface lo is down", str(error.value)
+    source.stop([STORM.name])
+    assert not source.ask(dataclasses.replace(STORM, name="another")).transmitting, "never started"
+
+
+def test_a_storm_that_does_not_end_is_killed(source, monkeypatch):
+    """And the others are stopped all the same."""
+    deaf = dataclasses.replace(STORM, name="deaf", pause=pfc_frame((6,), 65535))
+    source.start(deaf)
+    source.start(STORM)
+    monkeypatch.setattr(pause_source, "POLLS", 3)
+    with pytest.raises(QualificationError, match=r"linux-01 lo: the storm \(process \d+\) did not end within 0.15 s"):
+        source.stop(["deaf", STORM.name])
+    assert not source.ask(STORM).transmitting and not source.ask(deaf).transmitting, "both have ended"
+
+
+@pytest.mark.parametrize("answers, sentence", [
+    ({"python": ("sh: python3: not found", 127)}, "python3 is no Python 3.8 or newer there"),
+    ({"archive": ("", 1)}, "it has no /run/pfc_generator/pfctest.pyz: copy it there with ansible/pfc_generator.yml"
+                           " (pfc_generator_state=copied)"),
+    ({"packets": ("PermissionError", 1)}, "its login may not send frames: expected root, or a Python with CAP_NET_RAW"),
+    ({"interface": ("error: interface eth9 does not exist: this machine has lo", 2)},
+     "interface eth9 does not exist: this machine has lo"),
+    ({"interface": ("", 9)}, "it ended with status 9"),
+])
+def test_what_a_host_lacks_is_one_sentence(answers, sentence):
+    """Before anything is sent."""
+    with pytest.raises(QualificationError) as error:
+        HostSource(Answers(**answers), HostPort("linux-01", "eth9"), 100_000, WallClock()).check()
+    assert str(error.value) == f"pause source linux-01: {sentence}", str(error.value)
+    HostSource(Answers(), HostPort("linux-01", "eth9"), 100_000, WallClock()).check()
+
+
+class FakeSource:
+    """A host on the fake switch's cable.
+
+    Attributes:
+        probes: so many of them arrive. `storms_arrive`: whether those do.
+        dies: whether its process has ended when it is asked for.
+        open_s: for how long it says that it left the queue open.
+    """
+
+    def __init__(self, world, probes=9, dies=False, open_s=0.0, storms_arrive=True):
+        self._world, self._probes, self._dies, self._open_s = world, probes, dies, open_s
+        self._storms_arrive = storms_arrive
+        self._began = {}
+
+    def start(self, plan):
+        """The storm begins, as far as the switch is concerned."""
+        pauses = self._world.global_pause_classes if plan.pause.is_global else plan.pause.enabled
+        self._began[plan.name] = self._world.now
+        flow = FakeFlow(plan.fps, None, None, None, pauses=pauses if self._storms_arrive else ())
+        self._world.flows[plan.name] = flow
+        self._world.start(plan.name)
+
+    def stop(self, names):
+        """It ends."""
+        for name in names:
+            if name in self._began:
+                self._world.stop(name)
+
+    def ask(self, plan):
+        """What is known of it."""
+        running = self._world.counts(plan.name)[2] and not self._dies
+        report = {"open_share": self._open_s, "elapsed_s": 1.0}
+        return HostStorm(plan, running, 0, 0, source="linux-01 eth1", report=report,
+                         lasted_s=self._world.now - self._began[plan.name])
+
+    def probe(self, priorities):
+        """A few frames."""
+        for priority in priorities if self._probes > 0 else ():
+            self._world.pfc_rx[priority] += 100
+        self._probes -= 1
+
+
+def qualify(world, case=SINGLE_LOSSLESS, target=(3,), **source):
+    """The outcome's verdicts by metric; of several priorities the first's."""
+    plan = plan_port(Dut(FakeHost(FakeWorld())), TESTER_PORTS, "Ethernet0", None)
+    subject = dataclasses.replace(plan.subject, pauses_from=HostPort("linux-01", "eth1"))
+    plan = dataclasses.replace(plan, subject=subject)
+    lab = plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world), pause_host=Answers())
+    assert isinstance(lab.generator, WitnessedHostedGenerator), "the lab's pauses come from the host"
+    lab.generator.source = FakeSource(world, **source)
+    outcome = Qualifier(lab).qualify(case, target)
+    return outcome, {verdict.metric_name: verdict for verdict in reversed(outcome.verdicts)}
+
+
+@pytest.fixture(autouse=True)
+def counted_in_the_storm(monkeypatch):
+    """The fake switch has counted most of a storm before its end."""
+    monkeypatch.setattr(fakes, "COUNTED_EARLY", 20_000)
+
+
+@pytest.mark.parametrize("case, target", [
+    (SINGLE_LOSSLESS, (3,)), (LOSSY, (0, 1, 2, 5, 6)), (GLOBAL_PAUSE, ()),
+], ids=lambda one: getattr(one, "plan_id", ""))
+def test_a_good_switch_passes(case, target):
+    """Every metric, and nothing of the verdict is a number of frames that the host sent."""
+    outcome, verdicts = qualify(FakeWorld(), case, target)
+    assert {one.status for one in verdicts.values()} == {Status.PASS}, [one.messages for one in verdicts.values()]
+    storm = outcome.evidence["flows"]["paused"]["Pause Storm vtb-t0-01 Ethernet0"]
+    assert set(storm) == {"source", "lasted_s", "not_judged"}, storm
+    names = {check.name for verdict in verdicts.values() for check in verdict.checks}
+    assert "pause-not-forwarded" not in names, "the traffic generator knows no frames of the host"
+
+
+@pytest.mark.parametrize("world, metric, name, said", [
+    (dict(ignores_pause=True), LOSSLESS, "blocked-while-paused", "expected 0 frames received while paused, got 2993"),
+    (dict(leaked={3: 12}), LOSSLESS, "blocked-while-paused", "expected 0 frames received while paused, got 12"),
+    (dict(counts_pause=False), LOSSLESS, "pause-counted", "expected more than 0 PFC frames in the receive counter"),
+    (dict(counted_share=0.1), LOSSLESS, "every-pause-counted", "PFC frames in the receive counter once the storm had"),
+    (dict(counted_share=3.0), LOSSLESS, "every-pause-counted", "PFC frames in the receive counter once the storm had"),
+    (dict(pushes_back=False), LOSSLESS, "back-pressure", "expected more than 0 PFC frames sent out of Ethernet64"),
+    (dict(lost_in_storm={0: 5}), LOSSY_METRIC, "background-unaffected", "frames received while priority 3 was paused"),
+])
+def test_a_bad_switch_fails(world, metric, name, said, monkeypatch):
+    """By its own check."""
+    if world.get("counted_share", 1) < 1:
+        monkeypatch.setattr(fakes, "COUNTED_EARLY", 1_000)
+    _, verdicts = qualify(FakeWorld(**world))
+    bad = {check.name: check.message for check in verdicts[metric].checks if check.status is Status.FAIL}
+    assert verdicts[metric].status is Status.FAIL and said in bad[name], verdicts[metric].messages
+
+
+@pytest.mark.parametrize("case, target, source, sentence", [
+    (SINGLE_LOSSLESS, (3,), dict(probes=0), NOWHERE),
+    (SINGLE_LOSSLESS, (3,), dict(probes=1, storms_arrive=False), NOWHERE),
+    (GLOBAL_PAUSE, (), dict(probes=1, storms_arrive=False), NOWHERE),
+    (GLOBAL_PAUSE, (), dict(dies=True),
+     "vtb-t0-01 Ethernet0: expected the storm running when frames were counted, got stopped"),
+    (SINGLE_LOSSLESS, (3,), dict(dies=True),
+     "vtb-t0-01 Ethernet0 priority 3: expected the storm running when frames were counted, got stopped"),
+])
+def test_what_was_no_storm_is_an_error(case, target, source, sentence):
+    """Whatever the traffic looked like. Without the probe after it a global storm that never arrived would pass."""
+    _, verdicts = qualify(FakeWorld(), case, target, **source)
+    assert {one.status for one in verdicts.values()} == {Status.ERROR}, verdicts
+    assert verdicts[LOSSLESS].cause == sentence, verdicts[LOSSLESS].cause
+
+
+@pytest.mark.parametrize("leaked, status", [(12, Status.ERROR), (200_000, Status.FAIL)])
+def test_a_switch_is_blamed_for_more_than_fits_into_the_gaps_of_the_host(leaked, status):
+    """10 ms of a line of 1024-byte frames have room for 119,732."""
+    _, verdicts = qualify(FakeWorld(leaked={3: leaked}), open_s=0.01)
+    assert verdicts[LOSSLESS].status is status, verdicts[LOSSLESS].messages
+    if status is Status.ERROR:
+        assert verdicts[LOSSLESS].cause == (
+            "vtb-t0-01 Ethernet0 priority 3: expected a storm without a gap that explains the frames that came through,"
+            " got 10.000 ms in which the host sent none, and 12 frames that came through"), verdicts[LOSSLESS].cause
