@@ -76,18 +76,24 @@ class Listener:
         """A collected item is not going to be run after all."""
         self._planned.remove(planned)
 
-    def hear(self, planned: Planned, outcome: Outcome) -> None:
+    def hear(self, planned: Planned, outcome: Outcome) -> list[PortVerdict]:
         """An item has verdicts: their records are on the disk when this returns, or `lost` says why not. One that an
-        earlier part of the run has a measured verdict of is kept as that says it, unless only now it is FAIL."""
-        heard, new = self._verdicts.setdefault(planned, []), []
+        earlier part of the run has a measured verdict of is kept as that says it, unless only now it is FAIL.
+
+        Returns:
+            The verdicts as they are kept.
+        """
+        kept, new = list[PortVerdict](), list[PortVerdict]()
         for verdict in outcome.verdicts:
             earlier = self._standing.get(verdict_key(outcome.case, verdict))
             if earlier is not None and (earlier.status is Status.FAIL or verdict.status is not Status.FAIL):
-                heard.append(earlier)
+                kept.append(earlier)
             else:
-                heard.append(verdict)
+                kept.append(verdict)
                 new.append(verdict)
+        self._verdicts.setdefault(planned, []).extend(kept)
         self._write(replace(outcome, verdicts=new))
+        return kept
 
     def recall(self, planned: Planned, verdicts: Sequence[PortVerdict]) -> None:
         """An item had its verdicts in an earlier part of the run, which keeps their records."""

@@ -75,18 +75,32 @@ def check_options(folder: Path, options: Mapping[str, str]) -> None:
             )
 
 
-def keep_options(folder: Path, options: Mapping[str, str]) -> None:
+def refuse_records(folder: Path) -> None:
+    """A new run has a folder of its own: its verdicts may mean something else.
+
+    Raises:
+        RecordsUnwritable: the folder has a run's records.
+    """
+    path = folder / "records.jsonl"
+    if path.is_file() and path.stat().st_size:
+        raise RecordsUnwritable(
+            f"{path} has the records of a run: go on with it by --pfc-resume={folder}, or name another folder"
+        )
+
+
+def keep_options(folder: Path, options: Mapping[str, str], goes_on: bool) -> None:
     """Keeps what the verdicts of a run are about, once.
 
     Args:
         folder: of the run.
         options: name -> value.
+        goes_on: whether an earlier part of the run may have kept them.
 
     Raises:
         RecordsUnwritable: it cannot be kept.
     """
     path = folder / OPTIONS_FILE
-    if path.exists():
+    if goes_on and path.exists():
         return
     new = folder / f".{OPTIONS_FILE}"
     try:

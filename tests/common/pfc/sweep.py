@@ -88,20 +88,23 @@ class Sweeper:
             self._fly(self._flights)
         if port not in self._outcomes:
             self._outcomes |= self._try(wave)
-        if _cause(self._outcomes[port]) and port not in self._tried_again:
-            self._try_again(wave, [other for other in wave if _cause(self._outcomes[other])])
+        failed = [other for other in wave if _cause(self._outcomes[other]) and other not in self._tried_again]
+        if port in failed or failed and self._how.all_or_none:  # before a verdict that it may change is given away
+            self._try_again(wave, failed)
         return self._outcomes[port]
 
     def _try_again(self, wave: Sequence[str], failed: Sequence[str]) -> None:
         """Ports of a wave that could not be measured, once more: together, and where that cannot be done, each alone,
-        so that one that stops the wave stops no other. Where none is measured without the others, all are."""
+        so that one that stops the wave stops no other. Where none is measured without the others, all are, and one that
+        only now failed has failed."""
         causes = {port: _cause(self._outcomes[port]) for port in failed}
         for cause in dict.fromkeys(causes.values()):
             logger.warning("tried once more, because: %s", cause)
         self._wait_for_the_lab()
         self._fly([[port for port in flight if port in failed] for flight in self._flights])
         found = self._try(wave if self._how.all_or_none else failed)
-        again = {port: found[port] for port in failed}
+        again = {port: outcome for port, outcome in found.items()
+                 if port in failed or _failed(outcome) and not _failed(self._outcomes[port])}
         if len(failed) > 1 and not self._how.all_or_none and all(map(_cause, again.values())):
             self._wait_for_the_lab()
             for port in failed:
@@ -110,7 +113,7 @@ class Sweeper:
             self._wait_for_the_lab()
         self._tried_again |= set(failed)
         self._outcomes |= {
-            port: replace(outcome, evidence={**outcome.evidence, "first_try": causes[port]})
+            port: replace(outcome, evidence={**outcome.evidence, "first_try": causes.get(port, "PASS")})
             for port, outcome in again.items()
         }
 
@@ -188,7 +191,11 @@ class Sweeper:
 
 def _cause(outcome: Outcome) -> str | None:
     """Why a port could not be measured; None: it was. One that failed was: no second try may pass it."""
-    if any(verdict.status is Status.FAIL for verdict in outcome.verdicts):
+    if _failed(outcome):
         return None
     errors = (verdict for verdict in outcome.verdicts if verdict.status is Status.ERROR)
     return next((verdict.cause for verdict in errors), None)
+
+
+def _failed(outcome: Outcome) -> bool:
+    return any(verdict.status is Status.FAIL for verdict in outcome.verdicts)

@@ -106,7 +106,9 @@ class SweepPlan:
         # whoever waits keeps the storms going that this generator started, so the clock is its own, too
         return {port: replace(lab, generator=first.generator, clock=first.clock) for port, lab in labs.items()}
 
-    def seconds(self, waves: Sequence[Sequence[PortPair]]) -> float:
+    def seconds(
+        self, waves: Sequence[Sequence[PortPair]], lead_s: float = STORM_LEAD_S, data_s: float = DATA_S
+    ) -> float:
         """How long the waves take on the testbed's clock, the preflight before them included: what is waited for,
         without what commands and the traffic generators' API take."""
         ages: list[CounterAges] = [plan.ages for plan in self.plans.values()]
@@ -114,7 +116,7 @@ class SweepPlan:
             return 0.0
         flights = self.waves(None, [pair.rx.port for wave in waves for pair in wave])
         preflight_s = max(ages[0].queue_s, ages[0].port_s) + len(flights) * 2 * SETTLE_S + ages[0].queue_s
-        return preflight_s + len(waves) * (STORM_LEAD_S + 2 * DATA_S + 2 * ages[0].port_s + SETTLE_S)
+        return preflight_s + len(waves) * (lead_s + 2 * data_s + 2 * ages[0].port_s + SETTLE_S)
 
 
 def plan_sweep(facts: LabFacts, device: str, wish: Wish) -> SweepPlan:

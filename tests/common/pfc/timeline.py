@@ -17,7 +17,7 @@ from .traffic import PAUSE_ADDRESS, FlowPlan, FlowStats, PauseFrame, Role
 MOST_READINGS = 64
 """Of one measurement. Where there are more, every other one is left out: a plot has no room for more, and each record
 of the measurement carries them."""
-PRIORITIES = 8
+CLASSES = 8
 DATA = (Role.TEST, Role.BACKGROUND)
 
 
@@ -177,4 +177,4 @@ def storm_label(frame: PauseFrame) -> str:
 
 def paused(frame: PauseFrame) -> list[int]:
     """The priorities that a frame enables; the other bits of its vector mean none."""
-    return [priority for priority in frame.enabled if priority < PRIORITIES]
+    return [priority for priority in frame.enabled if priority < CLASSES]

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from ..arithmetic import MAX_QUANTA, PAUSE_FRAME_BYTES, storm_fps
 from ..case import Target, named
 from ..dut import DutCounters
+from ..errors import QualificationError
 from ..measurement import Measurement
 from ..otg import build_together
 from ..polling import wait_for
@@ -23,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 DRAIN_DEADLINE_S = 10.0
 LOOKS = 2
-"""Readings of flow statistics while data is sent in a storm, for the timeline: one after each quarter of its time."""
+"""Readings of flow statistics while data is sent in a storm, for the timeline: after its first and second quarter."""
 
 
 def pause_storm(lab: Lab, priorities: Target, waits_s: float = 0.0) -> FlowPlan:
@@ -181,13 +183,16 @@ def _without_a_storm(parts: Sequence[Part], traffic: Traffic) -> dict[str, FlowS
 
 
 def _send(part: Part, traffic: Traffic, looks: int = 0) -> None:
-    """Sends the data of a scenario, and reads the statistics of all flows so many times meanwhile."""
-    names, step_s = traffic.names(Role.TEST, Role.BACKGROUND), part.scenario.data_s / 4
-    part.lab.generator.start(names)
+    """Sends the data of a scenario, and reads the statistics of all flows so many times meanwhile. These readings are
+    for a picture: one that fails, or takes long, changes nothing."""
+    lab, names, data_s = part.lab, traffic.names(Role.TEST, Role.BACKGROUND), part.scenario.data_s
+    end_s = lab.clock.now() + data_s if looks else 0.0
+    lab.generator.start(names)
     for _ in range(looks):
-        part.lab.clock.sleep(step_s)
-        part.lab.generator.stats(traffic.flows)
-    part.lab.generator.run_out(names, part.scenario.data_s - looks * step_s)
+        lab.clock.sleep(data_s / 4)
+        with suppress(QualificationError):
+            lab.generator.stats(traffic.flows)
+    lab.generator.run_out(names, max(0.0, end_s - lab.clock.now()) if looks else data_s)
 
 
 def _drain(lab: Lab, traffic: Traffic) -> dict[str, FlowStats]:

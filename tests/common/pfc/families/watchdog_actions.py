@@ -53,9 +53,12 @@ def carry_out(lab: Lab, case: PlanCase, target: Target, before: DutCounters | No
     with watching(lab.dut, (pair.rx.port, pair.tx.port), lab.subject.qos.lossless) as watchdog:
         watchdog.start(timers)
         try:
-            run = _storm(lab, traffic, watchdog, (before, target, timers))
+            phases, during, after = storm_and_again(lab, traffic, watchdog, timers)
         finally:
             lab.generator.stop()
+    run = WatchdogRun(
+        lab.subject, before, during, after, target, timers, watchdog.queues, storm_s(timers), phases
+    )
     wrong = invalid(run)
     return Finding([] if wrong else list(judge(run)), wrong, run.evidence(), run.last_counters())
 
@@ -139,28 +142,31 @@ def after_the_storm(traffic: Traffic) -> list[str]:
     return traffic.names(Role.BACKGROUND) + (later or traffic.names(Role.TEST))
 
 
-def _storm(
-    lab: Lab, traffic: Traffic, watchdog: Watchdog, run: tuple[DutCounters, Target, Timers]
-) -> WatchdogRun:
-    """The storm, data in it, its end, and the same data again."""
-    before, target, timers = run
-    lab.generator.start(traffic.names(Role.STORM))
+def storm_s(timers: Timers) -> float:
+    """Seconds that a storm lasts at least when frames are counted in it."""
+    return timers.latest_detection_s + SETTLE_S + DATA_S
+
+
+def storm_and_again(
+    lab: Lab, traffic: Traffic, watchdog: Watchdog, timers: Timers
+) -> tuple[dict[str, Stats], DutCounters, DutCounters]:
+    """The storms of a configuration, data in them, their end, and data again.
+
+    Returns:
+        The statistics by phase; the counters in the storms, and in the end, when the watchdog has been stopped.
+    """
+    storms, again = traffic.names(Role.STORM), after_the_storm(traffic)
+    lab.generator.start(storms)
     lab.clock.sleep(timers.latest_detection_s + SETTLE_S)
     send(lab, traffic.names(Role.TEST, Role.BACKGROUND))
     lab.clock.sleep(lab.ages.port_s)
     stormed, during = lab.generator.stats(traffic.flows), watchdog.counters()
-    lab.generator.stop(traffic.names(Role.STORM))
+    lab.generator.stop(storms)
     lab.clock.sleep(timers.latest_restoration_s + SETTLE_S)
-    over = lab.generator.stats(traffic.names(Role.STORM))
-    again = after_the_storm(traffic)
+    over = lab.generator.stats(storms)
     send(lab, again)
     lab.clock.sleep(lab.ages.port_s)
-    resumed = lab.generator.stats(again)
-    phases: dict[str, Stats] = {"stormed": stormed, "over": over, "resumed": resumed}
-    storm_s = timers.latest_detection_s + SETTLE_S + DATA_S
-    return WatchdogRun(
-        lab.subject, before, during, watchdog.stop(), target, timers, watchdog.queues, storm_s, phases
-    )
+    return {"stormed": stormed, "over": over, "resumed": lab.generator.stats(again)}, during, watchdog.stop()
 
 
 def send(lab: Lab, names: list[str]) -> None:

@@ -15,12 +15,12 @@ from ..preflight import SETTLE_S, Lab
 from ..procedure import Finding
 from ..qos import PortQos
 from ..scenario import Scenario
-from ..traffic import Role, Traffic
+from ..traffic import Role
 from ..verdict import Check
-from ..watchdog import DROP, Timers, Watchdog, watching
+from ..watchdog import DROP, Timers, watching
 from . import sweep
 from .full_load import FullPart, full_parts
-from .watchdog_actions import DATA_S, send
+from .watchdog_actions import DATA_S, storm_and_again, storm_s
 from .watchdog_checks import (
     Stats,
     WatchdogRun,
@@ -79,29 +79,10 @@ def measure(labs: Sequence[Lab], whole: TrafficBuilder, before: DutCounters | No
     with watching(lab.dut, [part.lab.port for part in parts], lossless) as watchdog:
         watchdog.start(TIMERS)
         try:
-            phases, during, after = _storms(lab, traffic, watchdog, parts[0].scenario)
+            phases, during, after = storm_and_again(lab, traffic, watchdog, TIMERS)
         finally:
             lab.generator.stop()
     return [_find(_of(part, phases, (before, during, after))) for part in parts]
-
-
-def _storms(
-    lab: Lab, traffic: Traffic, watchdog: Watchdog, plan: Scenario
-) -> tuple[dict[str, Stats], DutCounters, DutCounters]:
-    """Storms, data in them, their end, and the same data again."""
-    storms, data = traffic.names(Role.STORM), traffic.names(Role.TEST, Role.BACKGROUND)
-    lab.generator.start(storms)
-    lab.clock.sleep(plan.storm_lead_s)
-    send(lab, data)
-    lab.clock.sleep(lab.ages.port_s)
-    stormed, during = lab.generator.stats(traffic.flows), watchdog.counters()
-    lab.generator.stop(storms)
-    lab.clock.sleep(TIMERS.latest_restoration_s + SETTLE_S)
-    over = lab.generator.stats(storms)
-    send(lab, data)
-    lab.clock.sleep(lab.ages.port_s)
-    phases: dict[str, Stats] = {"stormed": stormed, "over": over, "resumed": lab.generator.stats(data)}
-    return phases, during, watchdog.stop()
 
 
 def _of(part: FullPart, phases: Mapping[str, Stats], counters: tuple[DutCounters, DutCounters, DutCounters]) -> PortRun:
@@ -109,8 +90,7 @@ def _of(part: FullPart, phases: Mapping[str, Stats], counters: tuple[DutCounters
     subject, tested = part.lab.subject, part.scenario.tested
     queues = tuple(f"{subject.pair.rx.port}:{priority}" for priority in tested)
     own = {phase: part.own(stats) for phase, stats in phases.items()}
-    storm_s = TIMERS.latest_detection_s + SETTLE_S + DATA_S
-    return PortRun(subject, *counters, tested, TIMERS, queues, storm_s, own)
+    return PortRun(subject, *counters, tested, TIMERS, queues, storm_s(TIMERS), own)
 
 
 def _find(run: PortRun) -> Finding:

@@ -90,6 +90,18 @@ def test_a_full_disk_is_one_sentence(tmp_path, monkeypatch):
     assert section.keep("traffic", ".json", b"c") is not None, "there is room again"
 
 
+def test_counters_that_were_lost_are_missing_to_the_next_case_too(tmp_path, monkeypatch):
+    """They are the ones before it."""
+    witness = Witness(EvidenceFiles(tmp_path))
+    witness.begin("PFC-1")
+    with monkeypatch.context() as full:
+        full.setattr(os, "fsync", lambda file: (_ for _ in ()).throw(OSError(errno.ENOSPC, "No space left on device")))
+        witness.printed(DEVICE, {"pfc": "show pfc counters"}, {"pfc": "Port Rx"})
+    witness.begin("PFC-2")
+    missing = witness.evidence()["files_missing"]
+    assert len(missing) == 1 and missing[0].endswith("No space left on device"), missing
+
+
 def test_a_name_that_is_taken_is_one_sentence(tmp_path):
     """Something else is called `evidence`."""
     (tmp_path / "evidence").write_text("a file", encoding="utf-8")

@@ -106,6 +106,22 @@ def test_a_port_that_cannot_be_measured_is_tried_again_with_all_and_stops_none()
     assert len(loaded) == 2 and "first_try" in outcomes["Ethernet64"].evidence, f"configurations: {lab.pushes}"
 
 
+def test_a_port_that_fails_only_when_all_are_loaded_again_has_failed():
+    """Before its verdict is given away, though it was measured the first time."""
+    lab = LoadedLab(Ethernet64=FakeWorld(dead_path=True))
+
+    def leak_later(ports):
+        """From the second load on."""
+        if sum(len(pushed) == 3 for pushed in lab.pushes) == 2:
+            lab.worlds["Ethernet0"].leaked = {3: 12}
+
+    lab.on_push = leak_later
+    outcomes = lab.load()
+    assert Status.FAIL in statuses(outcomes)["Ethernet0"], statuses(outcomes)
+    assert outcomes["Ethernet0"].evidence["first_try"] == "PASS", outcomes["Ethernet0"].evidence
+    assert statuses(outcomes)["Ethernet4"] == {Status.PASS}, causes(outcomes)
+
+
 def test_a_load_that_cannot_be_applied_is_an_error_of_every_port_after_two_tries():
     lab = LoadedLab()
     lab.on_push = lambda ports: setattr(lab, "refused", "Ethernet4" if len(ports) == 4 else "")

@@ -113,8 +113,8 @@ def test_the_parts_of_a_run_are_of_one_kind(tmp_path):
     """What changes the meaning of a verdict is kept when the first part begins; another value is refused."""
     options = {"--pfc-ip-version": "4", "--pfc-scenario": "SWEEP-1"}
     check_options(tmp_path, options)
-    keep_options(tmp_path, options)
-    keep_options(tmp_path, options | {"--pfc-ip-version": "6"})
+    keep_options(tmp_path, options, goes_on=False)
+    keep_options(tmp_path, options | {"--pfc-ip-version": "6"}, goes_on=True)
     check_options(tmp_path, options | {"--pfc-of-a-later-version": "1"})
     with pytest.raises(QualificationError) as caught:
         check_options(tmp_path, options | {"--pfc-ip-version": "6"})

@@ -95,6 +95,7 @@ def _plan(session):
         if not session.config.option.collectonly:
             check_api(lab.tbinfo, lab.duthosts[0])
         lab.look()
+        ours.on_testbed(lab.tbinfo)
     except (LabError, QualificationError) as error:
         raise pytest.UsageError(str(error)) from None
     if is_sweep(ours.cases):
@@ -389,6 +390,6 @@ def _reporting():
     """The reporting part of the project, or None and the package that it lacks."""
     try:
         from test_reporting.pfc.listener import Listener
-    except ImportError as error:
+    except ModuleNotFoundError as error:
         return None, error.name
     return Listener, ""

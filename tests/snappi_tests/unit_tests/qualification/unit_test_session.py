@@ -8,6 +8,7 @@ import pytest
 
 from tests.common.pfc.cases import PLAN
 from tests.common.pfc.dut import Dut
+from tests.common.pfc.errors import QualificationError
 from tests.common.pfc.evidence_files import EvidenceFiles
 from tests.common.pfc.plan import plan_port
 from tests.common.pfc.ports import ConnectedPort
@@ -116,7 +117,7 @@ def hear(session, priority, status=Status.PASS, evidence=None):
         PortVerdict(DEVICE, "Ethernet0", priority, metric, [Check("resumed", metric, status, "all frames", 7, where)])
         for metric in (LOSSLESS, LOSSY)
     ]
-    session.heard(Item(priority).nodeid, Outcome(SINGLE_LOSSLESS, verdicts, evidence or {}))
+    return session.heard(Item(priority).nodeid, Outcome(SINGLE_LOSSLESS, verdicts, evidence or {}))
 
 
 def summary(session):
@@ -124,6 +125,32 @@ def summary(session):
     terminal = Terminal()
     write_summary(terminal, session)
     return terminal.getvalue()
+
+
+def test_an_earlier_verdict_is_what_the_item_has_too(session, tmp_path):
+    """A port that failed in the first part of a run has failed, whatever is measured later; a new run asks for a folder
+    of its own."""
+    hear(session, 3, Status.FAIL)
+    with pytest.raises(RecordsUnwritable, match="has the records of a run: go on with it by --pfc-resume="):
+        Session("run-2", str(tmp_path)).begin([Item(3)], "vtb-t0")
+    ours = Session(None, None)
+    ours.resume(str(tmp_path))
+    ours.begin([Item(3)], "vtb-t0")
+    outcome = hear(ours, 3)
+    assert {verdict.status for verdict in outcome.verdicts} == {Status.FAIL}, outcome
+
+
+def test_a_run_goes_on_with_the_conditions_that_it_was_begun_with(tmp_path):
+    """They are in the testbed's entry."""
+    entry = {"conf-name": "vtb-t0", "pfc_conditions": {"line_percent": 98, "reason": "LLDP"}}
+    first = Session("run-1", str(tmp_path))
+    first.on_testbed(entry)
+    first.begin([Item(3)], "vtb-t0")
+    ours = Session(None, None)
+    ours.resume(str(tmp_path))
+    ours.on_testbed(entry)
+    with pytest.raises(QualificationError, match="is of a run with pfc_conditions of the testbed's entry .*98"):
+        ours.on_testbed({"conf-name": "vtb-t0"})
 
 
 def test_everything_passed(session):

@@ -32,6 +32,7 @@ def meaning(option: Any, cases: Iterable[PlanCase], sets: Iterable[Target]) -> d
     return {
         "--pfc-ip-version": str(option("pfc_ip_version")),
         "--pfc-tx-port": option("pfc_tx_port") or "as chosen",
+        "--pfc-change-config": "given" if option("pfc_change_config") else "not given",
         "--pfc-same-generator": "given" if option("pfc_same_generator") else "not given",
         "--pfc-scenario": ",".join(case.plan_id for case in cases) or "not given",
         "--pfc-set": " ".join(",".join(map(str, one)) for one in sets) or "not given",

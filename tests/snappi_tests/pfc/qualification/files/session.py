@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from tests.common.pfc import conditions, pause_entry
 from tests.common.pfc.case import PlanCase, Target
 from tests.common.pfc.cases import PLAN, SWEEPS, impossible, summary
 from tests.common.pfc.conditions import EXACT, Conditions
@@ -21,7 +22,7 @@ from tests.common.pfc.listener import Listener, Planned
 from tests.common.pfc.plan import PortPlan
 from tests.common.pfc.preflight import Lab
 from tests.common.pfc.records import RecordWriter, RunLabels, new_run_id
-from tests.common.pfc.resume import Earlier, check_options, keep_options, read_earlier
+from tests.common.pfc.resume import Earlier, check_options, keep_options, read_earlier, refuse_records
 from tests.common.pfc.run import Outcome, Qualifier
 from tests.common.pfc.sweep_plan import SweepPlan
 from tests.common.pfc.verdict import PortVerdict, Status
@@ -73,6 +74,7 @@ class Session:
         self._files = EvidenceFiles(self.folder)
         self._witness = Witness()
         self.options: dict[str, str] = {}
+        self._goes_on = False
 
     def resume(self, folder: str) -> None:
         """Goes on with the run that left this folder.
@@ -82,9 +84,21 @@ class Session:
         """
         self.folder = Path(folder).absolute()
         check_options(self.folder, self.options)
+        self._goes_on = True
         self.earlier = read_earlier(self.folder)
         self.run_id = self.earlier.run_id or self.run_id
         self.job_id = self.job_id or self.earlier.job_id
+
+    def on_testbed(self, entry: Mapping[str, Any]) -> None:
+        """What the testbed's entry says that changes what verdicts mean; a run goes on as it was begun.
+
+        Raises:
+            QualificationError: with another entry.
+        """
+        keys = (conditions.KEY, pause_entry.KEY)
+        self.options |= {f"{key} of the testbed's entry": repr(entry.get(key)) for key in keys}
+        if self._goes_on:
+            check_options(self.folder, self.options)
 
     def leave_out_finished(self, items: Sequence[Any], testbed: str) -> list[Any]:
         """The items that an earlier part of the run has measured.
@@ -109,11 +123,17 @@ class Session:
         return finished
 
     def begin(self, items: Sequence[Any], testbed: str) -> None:
-        """Tests are about to run on `testbed`: each item is going to end in a verdict."""
+        """Tests are about to run on `testbed`: each item is going to end in a verdict.
+
+        Raises:
+            RecordsUnwritable: the folder cannot be written, or is another run's.
+        """
+        if not self._goes_on:
+            refuse_records(self.folder)
         self.began = True
         self._testbed = testbed
         self.listener = Listener(RecordWriter(self.folder), self._labels())
-        keep_options(self.folder, self.options)
+        keep_options(self.folder, self.options, self._goes_on)
         self._files = EvidenceFiles(self.folder)
         self._witness = Witness(self._files)
         for measured, verdicts in self._finished.items():
@@ -209,10 +229,10 @@ class Session:
         if lost is not None:
             verdicts = [replace(one, error=lost) if one.status is Status.PASS else one for one in outcome.verdicts]
             outcome = replace(outcome, verdicts=verdicts)
-        self.listener.hear(self._items[nodeid], outcome)
+        kept = self.listener.hear(self._items[nodeid], outcome)
         if self._report is not None:
             self._report.take_in()
-        return outcome
+        return replace(outcome, verdicts=kept)
 
     def impossible(self, nodeid: str, reason: str) -> None:
         """An item turned out to be about nothing on this port: it owes no verdict, and the user is told."""

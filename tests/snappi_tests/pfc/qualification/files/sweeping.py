@@ -118,9 +118,13 @@ def sweep_lines(plan: SweepPlan, at_once: int | None, ports: Sequence[str]) -> l
 def load_lines(plan: SweepPlan, case: PlanCase, ports: Sequence[str]) -> list[str]:
     """The same of a case of all ports, whichever of them (`ports`) a verdict is asked for."""
     pairs, what = [pair for wave in plan.waves(None) for pair in wave], f"{case.name} of {plan.device}"
+    if not pairs:
+        return [f"{what}: cannot be measured: no port can"]
     try:
-        age_s = watermark_age_s(plan.state.config_db, plan.device) if case is ALL_PORTS else 0
+        scenario = OF_ALL_PORTS[case][0](next(iter(plan.plans.values())).subject.qos)
+        seconds = plan.seconds([pairs], scenario.storm_lead_s, scenario.data_s)
+        seconds += watermark_age_s(plan.state.config_db, plan.device) if case is ALL_PORTS else 0
     except QualificationError as error:
         return [f"{what}: cannot be measured: {error}"]
-    return [f"{what}: {len(pairs)} ports at once, {plan.seconds([pairs]) + age_s:.0f} s of traffic and waiting on the"
-            f" testbed's clock, verdicts of {len(ports)}"]
+    return [f"{what}: {len(pairs)} ports at once, {seconds:.0f} s of traffic and waiting on the testbed's clock,"
+            f" verdicts of {len(ports)}"]
