@@ -24,7 +24,7 @@ from tests.common.pfc.case import PlanCase
 from tests.common.pfc.cases import targets
 from tests.common.pfc.dut import DutCounters
 from tests.common.pfc.errors import QualificationError
-from tests.common.pfc.families.pauses import GLOBAL_PAUSE, SEVERAL_LOSSLESS, SINGLE_LOSSLESS, find, make_scenario
+from tests.common.pfc.families.pauses import SEVERAL_LOSSLESS, SINGLE_LOSSLESS, find, make_scenario
 from tests.common.pfc.journal import Journal
 from tests.common.pfc.plan import LabFacts, Wish, plan_device
 from tests.common.pfc.polling import WallClock
@@ -46,7 +46,6 @@ class Run:
 
 RUNS = (
     Run("PFC-1", "Ethernet0", SINGLE_LOSSLESS),
-    Run("PFC-4", "Ethernet0", GLOBAL_PAUSE),
     Run("PFC-2 on a broken port", "Ethernet4", SEVERAL_LOSSLESS),
     Run("PFC-1 by another port's cable", "Ethernet0", SINGLE_LOSSLESS, INTERFACES["Ethernet4"]),
 )

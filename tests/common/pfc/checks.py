@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from .deviations import counts_several_lossy_pauses
 from .measurement import Measurement
 from .places import (
     Place,
@@ -69,9 +68,7 @@ def _throughput(run: Measurement) -> Iterator[Check]:
 
 
 def _pause_counted(run: Measurement) -> Iterator[Check]:
-    paused = run.scenario.paused
-    lossy = [priority for priority in paused if priority not in run.subject.qos.lossless]
-    uncounted = lossy if len(lossy) > 1 and not counts_several_lossy_pauses(run.subject.asic) else []
+    paused, uncounted = run.scenario.paused, run.uncounted
     yield from _nothing_counted("pause-counted", run, uncounted)
     for priority in (one for one in paused if one not in uncounted):
         place, frames = at_priority(run.subject, priority), run.pfc_received()[priority]

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from . import lease as leases
 from . import sonic_text
-from .errors import QualificationError, SwitchUnreachable
+from .errors import BatchBroken, QualificationError, SwitchUnreachable
 from .ports import PortState
 from .qos import ConfigDb
 from .sonic_text import WatchdogRow
@@ -88,7 +88,7 @@ def run_batch(host: Host, commands: Mapping[str, str]) -> dict[str, Output]:
 
     Raises:
         SwitchUnreachable: the switch cannot be reached.
-        QualificationError: the shell did not get through all of them.
+        BatchBroken: the shell did not get through all of them.
     """
     script = "\n".join(
         f"( {command}\n) 2>&1; printf '\\n%s %s %d\\n' '{MARK}' '{name}' $?" for name, command in commands.items()
@@ -108,7 +108,7 @@ def run_batch(host: Host, commands: Mapping[str, str]) -> dict[str, Output]:
         said = sonic_text.first_line(
             str(answer.get("stderr") or answer.get("msg") or answer.get("stdout") or "no output")
         )
-        raise QualificationError(f"{host.hostname}: the command `{commands[missing[0]].strip()}` did not end: {said}")
+        raise BatchBroken(host.hostname, missing[0], commands[missing[0]].strip(), said)
     return outputs
 
 

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from .conditions import EXACT, Conditions
+from .deviations import counts_several_lossy_pauses
 from .dut import DutCounters
 from .pause_entry import HostPort
 from .pause_source import HostStorm
@@ -157,6 +158,12 @@ class Measurement(Readings):
         storms = [storm for storm in self.host_storms if storm.plan.pause and priority in storm.plan.pause.enabled]
         least = self.scenario.least_storm_frames(self.subject.pair.speed_mbps)
         return least, sum(storm.most_frames for storm in storms)
+
+    @property
+    def uncounted(self) -> list[int]:
+        """The paused priorities whose pauses this ASIC does not count: several lossy ones, on some."""
+        lossy = [priority for priority in self.scenario.paused if priority not in self.subject.qos.lossless]
+        return lossy if len(lossy) > 1 and not counts_several_lossy_pauses(self.subject.asic) else []
 
     def evidence(self) -> dict[str, Any]:
         """The numbers, for the record."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from ..arrival import arrived
+from ..arrival import NotArrived, arrived
 from ..case import PlanCase, Target
 from ..checks import judge
 from ..dut import DutCounters
@@ -102,10 +102,20 @@ def carry_out(lab: Lab, case: PlanCase, target: Target, before: DutCounters | No
 
 
 def find(lab: Lab, scenario: Scenario, before: DutCounters | None) -> Finding:
-    """Measures a scenario and judges it by what its storm must do."""
+    """Measures a scenario and judges it by what its storm must do. After a storm from a host of which nothing was seen
+    it sends a few PFC frames, which the port under test has to count: else this was no measurement.
+
+    Raises:
+        QualificationError: a step could not be done.
+    """
     run = measure(lab, scenario, before)
     finding = judge_storm(run)
-    return finding if shown(run) else replace(finding, after=arrived(lab, run.after))
+    if shown(run):
+        return finding
+    try:
+        return replace(finding, after=arrived(lab, run.after))
+    except NotArrived as error:
+        return replace(finding, checks=[], invalid=[error.check, *finding.invalid], after=None)
 
 
 def judge_storm(run: Measurement) -> Finding:

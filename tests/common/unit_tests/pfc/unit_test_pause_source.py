@@ -7,12 +7,14 @@ import re
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from tests.common.pfc import pause_source
 from tests.common.pfc.dut import MARK, Dut
 from tests.common.pfc.errors import QualificationError
+from tests.common.pfc.families import frames
 from tests.common.pfc.families.pauses import GLOBAL_PAUSE, LOSSY, SINGLE_LOSSLESS
 from tests.common.pfc.pause_entry import HostPort
 from tests.common.pfc.pause_source import HostSource, HostStorm
@@ -32,15 +34,21 @@ NOWHERE = (
     "vtb-t0-01 Ethernet0: expected PFC frames from linux-01 eth1 in its receive counters, got them nowhere: check the"
     " cable, and pfc_pause_source"
 )
+UNSEEN = (
+    "expected a storm of which the switch counts at least 17881 pause frames, or that holds the test traffic, got 0"
+)
 STAND_IN = """
 import json, signal, socket, sys, time
 if "--iteration=100" in sys.argv:
     sys.exit(0)
 if "--p7" in sys.argv:
     sys.exit("error: interface lo is down")
+if "--p5" in sys.argv:
+    sys.exit(0)
 ended = []
 signal.signal(signal.SIGTERM, lambda *_: ended.append(1) if "--p6" not in sys.argv else None)
-socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"-", ("127.0.0.1", 9))
+if "--p2" not in sys.argv:
+    socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"-", ("127.0.0.1", 9))
 while not ended:
     time.sleep(0.01)
 print(json.dumps({"open_share": 0.25, "elapsed_s": 8.0, "asked": sys.argv[1:]}))
@@ -56,6 +64,19 @@ class ThisMachine:
         """Runs a script."""
         done = subprocess.run(["sh"], input=command, capture_output=True, text=True, check=False)
         return {"stdout": done.stdout, "stderr": done.stderr, "rc": done.returncode}
+
+
+class CutHost(ThisMachine):
+    """The same, and while `cut` what it answers is lost."""
+
+    cut = False
+
+    def shell(self, command, **options):
+        """Runs a script."""
+        answer = super().shell(command, **options)
+        if self.cut:
+            raise OSError("the connection is gone")
+        return answer
 
 
 class Answers:
@@ -78,10 +99,11 @@ class Answers:
 def source(tmp_path):
     """This machine, with the stand-in; what is left of it is ended."""
     (tmp_path / "pfctest.pyz").write_text(STAND_IN)
-    made = HostSource(ThisMachine(), HostPort("linux-01", "lo", sys.executable, str(tmp_path)), 100_000, WallClock())
+    made = HostSource(CutHost(), HostPort("linux-01", "lo", sys.executable, str(tmp_path)), 100_000, WallClock())
     yield made
-    for storm in made._storms.values():
-        if storm.pid and made._runs(storm):
+    for noted in tmp_path.glob("*.pid"):
+        storm = pause_source._Storm(0, 0.0, *noted.read_text().split())
+        if made._runs(storm):
             os.kill(int(storm.pid), signal.SIGKILL)
 
 
@@ -97,6 +119,7 @@ def test_a_storm_is_started_asked_for_and_stopped(source):
         "--device=lo", "--speed=100000M", "--q3=65535", "--p3", "--rate=5960", "--duration=90", "--json"], stopped
     assert stopped.evidence()["not_judged"] == {"elapsed_s": 8.0, "open_share": 0.25}, stopped.evidence()
     assert stopped.most_frames >= 5960 * stopped.lasted_s, stopped
+    assert os.listdir(source._port.folder) == ["pfctest.pyz"], "what was written there is removed"
     source.stop([STORM.name])
     source.probe((3, 4))
 
@@ -120,6 +143,72 @@ def test_a_storm_that_does_not_begin_is_told_with_its_reason(source):
     assert not source.ask(dataclasses.replace(STORM, name="another")).transmitting, "never started"
 
 
+@pytest.mark.parametrize("priority, sentence", [
+    (5, "no storm: pfctest ended without a word"), (2, "no storm: it has sent no frame within 0.15 s"),
+])
+def test_what_sends_nothing_is_no_storm(source, monkeypatch, priority, sentence):
+    """And what was started is ended."""
+    silent = dataclasses.replace(STORM, pause=pfc_frame((priority,), 65535))
+    port, folder = source._port.interface, source._port.folder
+    monkeypatch.setattr(pause_source, "POLLS", 3 if priority == 2 else pause_source.POLLS)
+    monkeypatch.setattr(pause_source, "SENT", "sent() { cat " + folder + "/pfctest.pyz; }")  # lo sends all the time
+    with pytest.raises(QualificationError) as error:
+        source.start(silent)
+    assert str(error.value) == f"pause source linux-01 {port}: {sentence}", str(error.value)
+    assert source._runs(source._storms[STORM.name]) == (priority == 2), "its process is known"
+    monkeypatch.setattr(pause_source, "POLLS", 200)
+    source.stop([STORM.name])
+    assert not source._runs(source._storms[STORM.name]), "it has ended"
+
+
+def process_of(source, number):
+    """The process that the host noted for a storm, as a storm of its own to look at."""
+    pid, born = Path(source._port.folder, f"lo-{number}.pid").read_text().split()
+    return pause_source._Storm(number, 0.0, pid, born)
+
+
+@pytest.mark.parametrize("how", ["stop", "start"])
+def test_a_storm_whose_start_was_cut_is_ended_all_the_same(source, how):
+    """By the next storm too: nobody has to know its id."""
+    source._host.cut = True
+    with pytest.raises(QualificationError, match="the connection is gone"):
+        source.start(STORM)
+    source._host.cut = False
+    left = process_of(source, 1)
+    assert source._runs(left) and not source._storms[STORM.name].pid, "it runs, and was never told of"
+    if how == "stop":
+        source.stop([STORM.name])
+    else:
+        source.start(dataclasses.replace(STORM, name="another"))
+    assert not source._runs(left) and not source.ask(STORM).transmitting, "it has ended"
+    source.stop([STORM.name, "another"])
+
+
+def test_a_storm_that_could_not_be_stopped_is_not_forgotten(source):
+    """The next one does not start beside it, whatever its name."""
+    source.start(STORM)
+    left, shell = process_of(source, 1), source._host.shell
+    source._host.shell = lambda command, **options: {"stdout": "", "stderr": "no route", "rc": 255}
+    for call in (lambda: source.stop([STORM.name]), lambda: source.start(STORM)):
+        with pytest.raises(QualificationError) as error:
+            call()
+        assert str(error.value) == "pause source linux-01 lo: the storm's stop did not end: no route", str(error.value)
+    source._host.shell = shell
+    assert source._runs(left), "nobody has reached it"
+    another = dataclasses.replace(STORM, name="another")
+    source.start(another)
+    assert not source._runs(left) and source.ask(another).transmitting, "one has taken the other's place"
+    source.stop(["another"])
+
+
+def test_a_script_that_did_not_end_is_told_in_one_sentence(source):
+    """Without the script."""
+    source._host.shell = lambda command, **options: {"stdout": "", "stderr": "killed\nfor good", "rc": 137}
+    with pytest.raises(QualificationError) as error:
+        source.start(STORM)
+    assert str(error.value) == "pause source linux-01 lo: the storm's start did not end: killed", str(error.value)
+
+
 def test_a_storm_that_does_not_end_is_killed(source, monkeypatch):
     """And the others are stopped all the same."""
     deaf = dataclasses.replace(STORM, name="deaf", pause=pfc_frame((6,), 65535))
@@ -139,6 +228,8 @@ def test_a_storm_that_does_not_end_is_killed(source, monkeypatch):
     ({"interface": ("error: interface eth9 does not exist: this machine has lo", 2)},
      "interface eth9 does not exist: this machine has lo"),
     ({"interface": ("", 9)}, "it ended with status 9"),
+    ({"route": ("interface eth9 has a default route, and pausing its peer may cut it off: expected another one", 1)},
+     "interface eth9 has a default route, and pausing its peer may cut it off: expected another one"),
 ])
 def test_what_a_host_lacks_is_one_sentence(answers, sentence):
     """Before anything is sent."""
@@ -154,10 +245,12 @@ class FakeSource:
     Attributes:
         probes: so many of them arrive. `storms_arrive`: whether those do.
         dies: whether its process has ended when it is asked for.
-        open_s: for how long it says that it left the queue open.
+        open_s: for how long it says that it left the queue open; None: it says nothing.
+        probed: frames of each probe that are counted. `cleared`: whether counters are cleared meanwhile.
     """
 
-    def __init__(self, world, probes=9, dies=False, open_s=0.0, storms_arrive=True):
+    def __init__(self, world, probes=9, dies=False, open_s=0.0, storms_arrive=True, probed=100, cleared=False):
+        self._probed, self._cleared = probed, cleared
         self._world, self._probes, self._dies, self._open_s = world, probes, dies, open_s
         self._storms_arrive = storms_arrive
         self._began = {}
@@ -179,21 +272,23 @@ class FakeSource:
     def ask(self, plan):
         """What is known of it."""
         running = self._world.counts(plan.name)[2] and not self._dies
-        report = {"open_share": self._open_s, "elapsed_s": 1.0}
+        report = {} if self._open_s is None else {"open_share": self._open_s, "elapsed_s": 1.0}
         return HostStorm(plan, running, 0, 0, source="linux-01 eth1", report=report,
                          lasted_s=self._world.now - self._began[plan.name])
 
     def probe(self, priorities):
         """A few frames."""
         for priority in priorities if self._probes > 0 else ():
-            self._world.pfc_rx[priority] += 100
+            self._world.pfc_rx[priority] += self._probed
+        if self._cleared:
+            self._world.pfc_rx = [0] * 8
         self._probes -= 1
 
 
-def qualify(world, case=SINGLE_LOSSLESS, target=(3,), **source):
+def qualify(world, case=SINGLE_LOSSLESS, target=(3,), asic="", **source):
     """The outcome's verdicts by metric; of several priorities the first's."""
     plan = plan_port(Dut(FakeHost(FakeWorld())), TESTER_PORTS, "Ethernet0", None)
-    subject = dataclasses.replace(plan.subject, pauses_from=HostPort("linux-01", "eth1"))
+    subject = dataclasses.replace(plan.subject, pauses_from=HostPort("linux-01", "eth1"), asic=asic)
     plan = dataclasses.replace(plan, subject=subject)
     lab = plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world), pause_host=Answers())
     assert isinstance(lab.generator, WitnessedHostedGenerator), "the lab's pauses come from the host"
@@ -209,7 +304,7 @@ def counted_in_the_storm(monkeypatch):
 
 
 @pytest.mark.parametrize("case, target", [
-    (SINGLE_LOSSLESS, (3,)), (LOSSY, (0, 1, 2, 5, 6)), (GLOBAL_PAUSE, ()),
+    (SINGLE_LOSSLESS, (3,)), (LOSSY, (0, 1, 2, 5, 6)),
 ], ids=lambda one: getattr(one, "plan_id", ""))
 def test_a_good_switch_passes(case, target):
     """Every metric, and nothing of the verdict is a number of frames that the host sent."""
@@ -243,16 +338,37 @@ def test_a_bad_switch_fails(world, metric, name, said, monkeypatch):
     (SINGLE_LOSSLESS, (3,), dict(probes=0), NOWHERE),
     (SINGLE_LOSSLESS, (3,), dict(probes=1, storms_arrive=False), NOWHERE),
     (GLOBAL_PAUSE, (), dict(probes=1, storms_arrive=False), NOWHERE),
-    (GLOBAL_PAUSE, (), dict(dies=True),
-     "vtb-t0-01 Ethernet0: expected the storm running when frames were counted, got stopped"),
+    (GLOBAL_PAUSE, (), dict(storms_arrive=False), f"vtb-t0-01 Ethernet0: {UNSEEN}"),
+    (GLOBAL_PAUSE, (), {}, f"vtb-t0-01 Ethernet0: {UNSEEN}"),
+    (frames.UNKNOWN_OPERATION, (3, 4), dict(storms_arrive=False), f"vtb-t0-01 Ethernet0: {UNSEEN}"),
+    (LOSSY, (0, 1), dict(storms_arrive=False, asic="cisco-8000"), f"vtb-t0-01 Ethernet0 priorities 0, 1: {UNSEEN}"),
+    (SINGLE_LOSSLESS, (3,), dict(probed=12), NOWHERE.replace("nowhere", "12 times of 100")),
+    (SINGLE_LOSSLESS, (3,), dict(cleared=True),
+     "vtb-t0-01 Ethernet0: expected PFC receive counters that only grow while linux-01 eth1 sends 100 frames, got one"
+     " that fell by 7: leave the switch's counters alone"),
     (SINGLE_LOSSLESS, (3,), dict(dies=True),
      "vtb-t0-01 Ethernet0 priority 3: expected the storm running when frames were counted, got stopped"),
 ])
 def test_what_was_no_storm_is_an_error(case, target, source, sentence):
-    """Whatever the traffic looked like. Without the probe after it a global storm that never arrived would pass."""
+    """Whatever the traffic looked like: of a storm that changes nothing and is not counted nobody knows that it was."""
     _, verdicts = qualify(FakeWorld(), case, target, **source)
     assert {one.status for one in verdicts.values()} == {Status.ERROR}, verdicts
     assert verdicts[LOSSLESS].cause == sentence, verdicts[LOSSLESS].cause
+
+
+def test_a_switch_is_not_blamed_where_the_host_says_nothing():
+    """Nor does a storm without a report fail where no frame came through."""
+    _, verdicts = qualify(FakeWorld(leaked={3: 200_000}), open_s=None)
+    assert verdicts[LOSSLESS].status is Status.ERROR, verdicts[LOSSLESS].messages
+    assert verdicts[LOSSLESS].cause.endswith("got no report of it, and 200000 frames that came through"), verdicts
+    _, verdicts = qualify(FakeWorld(), open_s=None)
+    assert verdicts[LOSSLESS].status is Status.PASS, verdicts[LOSSLESS].messages
+
+
+def test_the_numbers_of_a_storm_that_was_not_seen_are_kept():
+    """As evidence, with the sentence."""
+    outcome, _ = qualify(FakeWorld(), probes=1, storms_arrive=False)
+    assert outcome.evidence["dut_pfc_rx"] == [0] * 8, outcome.evidence
 
 
 @pytest.mark.parametrize("leaked, status", [(12, Status.ERROR), (200_000, Status.FAIL)])
