@@ -20,6 +20,10 @@ class ClockError(Exception):
     """A clock was asked for what it cannot do; `str()` is one sentence."""
 
 
+class Late(Exception):
+    """What was to be advanced takes too long to compute and stands at an earlier instant; `str()` is one sentence."""
+
+
 class World(Protocol):
     """What is advanced."""
 
@@ -28,7 +32,7 @@ class World(Protocol):
         """Simulated time."""
 
     def advance_to(self, time_ps: int) -> None:
-        """Applies configuration changes made so far, then computes up to that instant."""
+        """Applies configuration changes made so far, then computes up to that instant. Raises Late."""
 
     def publish(self) -> None:
         """Writes the switches' databases as of now."""
@@ -106,9 +110,16 @@ class RealtimeClock:
                          "bring the testbed up with --clock virtual for that")
 
     def settle(self) -> None:
-        """Advances to the wall clock's time, at most by one second; logs falling behind and catching up."""
+        """Advances to the wall clock's time, at most by one second; logs falling behind and catching up.
+
+        What takes too long to compute is lag like any other: operations go on at the instant that was reached, so that
+        the traffic that is the reason can be stopped.
+        """
         behind = self.lag_ns
-        self._world.advance_to(self._world.now_ps + min(behind, LONGEST_STEP_NS) * PS_PER_NS)
+        try:
+            self._world.advance_to(self._world.now_ps + min(behind, LONGEST_STEP_NS) * PS_PER_NS)
+        except Late as error:
+            LOG.warning("%s", error)
         lag = self.lag_ns
         if (lag > NOTABLE_LAG_NS) != self._lagging:
             self._lagging = not self._lagging

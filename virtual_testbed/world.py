@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable, Collection, Mapping
 from typing import Protocol, TypeVar
 
-from virtual_testbed.clock import Clock
+from virtual_testbed.clock import Clock, Late
 from virtual_testbed.dataplane.network import NetworkError, Overrun
 from virtual_testbed.otg.errors import OtgError, internal_error
 from virtual_testbed.otg.metrics import WINDOW_PS
@@ -16,6 +16,10 @@ LOG = logging.getLogger(__name__)
 
 class WorldError(Exception):
     """A part of the testbed failed; `str()` is one sentence."""
+
+
+class WorldLate(WorldError, Late):
+    """The data plane takes too long; all parts stand at an earlier instant and go on from there."""
 
 
 class Steppable(Protocol):
@@ -38,8 +42,10 @@ class Agent(Protocol):
     def publish_states(self) -> None:
         """Writes what shows at once, as of now."""
 
-    def due_polls(self, until_ps: int) -> Mapping[int, Collection[str]]:
-        """Instants after now, up to and including `until_ps`, at which counters must be polled -> which ones."""
+    def due_polls(self, until_ps: int, after_ps: int | None = None) -> Mapping[int, Collection[str]]:
+        """Instants after now (or `after_ps`), up to and including `until_ps`, at which counters must be polled -> which
+        ones.
+        """
 
     def poll(self, groups: Collection[str]) -> None:
         """Writes these counters as of now."""
@@ -83,19 +89,35 @@ class World:
         On the way it stops where a switch polls counters, and polls them.
 
         Raises:
+            WorldLate: the data plane takes too long; time stands still at an earlier instant, which the switches show.
             WorldError: a switch could not be asked (time stands still then) or polled, or the data plane failed (for
-                good), or takes too long (time stands still at an earlier instant then).
+                good).
         """
         self.refresh()
-        polls = {switch: self._with_agent(switch, lambda agent: agent.due_polls(time_ps)) for switch in self._factories}
+        begin_ps = self.now_ps
+        polls = {switch: dict(self._with_agent(switch, lambda agent: agent.due_polls(time_ps)))
+                 for switch in self._factories}
         stops = {time_ps}.union(*polls.values())
         if time_ps - self.now_ps > WINDOW_PS:
             stops.add(time_ps - WINDOW_PS)
-        for instant in sorted(stops):
-            self._step_to(instant)
-            for switch, due in polls.items():
-                if instant in due:
-                    self._poll(switch, due[instant])
+        try:
+            for instant in sorted(stops):
+                self._step_to(instant)
+                for switch, due in polls.items():
+                    if instant in due:
+                        self._poll(switch, due.pop(instant))
+        except WorldLate:
+            self._poll_late(begin_ps, polls)
+            raise
+
+    def _poll_late(self, begin_ps: int, waiting: Mapping[str, Mapping[int, Collection[str]]]) -> None:
+        """Makes up for polls before now that were left out since later ones were to come, and shows all states."""
+        for switch, later in waiting.items():
+            due = self._with_agent(switch, lambda agent: agent.due_polls(self.now_ps, begin_ps))
+            groups = set().union(*later.values()) & set().union(*due.values())
+            if groups:
+                self._poll(switch, groups)
+        self.publish()
 
     def _poll(self, switch: str, groups: Collection[str]) -> None:
         self._with_agent(switch, lambda agent: agent.poll(groups))
@@ -115,7 +137,7 @@ class World:
             self._network.advance_to(time_ps)
             self._sample()
         except Overrun as error:
-            raise WorldError(str(error)) from error
+            raise WorldLate(str(error)) from error
         except Exception as error:  # whatever it is, the state is not to be trusted any more: say so from now on
             LOG.exception("the data plane failed")
             self._broken = (f"the data plane failed at {self.now_ps / 1e12:.9f} s of simulated time "
@@ -132,6 +154,8 @@ class World:
             if switch not in self._agents:
                 self._agents[switch] = self._factories[switch]()
             return action(self._agents[switch])
+        except Overrun as error:  # the data plane's, not the agent's
+            raise WorldLate(str(error)) from error
         except Exception as error:  # whatever it is: reported now, and the next call makes a new agent
             self._agents.pop(switch, None)
             LOG.debug("agent of %s", switch, exc_info=True)

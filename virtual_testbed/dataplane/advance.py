@@ -35,20 +35,21 @@ class Advance:
         loop.watcher = self.whole
 
     def run(self, until_ps: int) -> str:
-        """Compute up to then, or as far as `MOST_EVENTS` lead.
+        """Compute up to then, or until more than `MOST_EVENTS` were stepped.
 
         Returns:
             Why it had to end before, if it had to.
         """
-        begin_ps, before = self.loop.now_ps, dict(self._reasons)
-        self.whole.last_event = self.loop.events + MOST_EVENTS
+        begin_ps, before, first = self.loop.now_ps, dict(self._reasons), self.loop.events
+        self.whole.last_event = first + MOST_EVENTS
         try:
             self.loop.run(until_ps)
         except Exhausted:
-            why = max(self._reasons, key=lambda reason: self._reasons[reason] - before.get(reason, 0), default="")
+            new = {reason: number - before.get(reason, 0) for reason, number in self._reasons.items()}
+            why = max((reason for reason in new if new[reason] > 0), key=new.__getitem__, default="")
             return (f"computing {_seconds(begin_ps)} to {_seconds(until_ps)} of simulated time takes too long: frames "
-                    f"can only be looked at one by one{f' ({why})' if why else ''}, and after {MOST_EVENTS} events "
-                    f"{_seconds(self.loop.now_ps)} is reached, where time stands now")
+                    f"can only be looked at one by one{f' ({why})' if why else ''}, and after "
+                    f"{self.loop.events - first} events {_seconds(self.loop.now_ps)} is reached, where time stands now")
         finally:
             self.whole.last_event = NEVER
         return ""

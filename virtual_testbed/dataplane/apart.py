@@ -24,6 +24,8 @@ SHORTER = (0, 4, 8)
 """If what is wanted cannot be proven, try it for a stretch that is shorter by two to the power of these."""
 LONGER = 4
 """A stretch is first tried so much longer than the one before: most are alike."""
+FIRST_STRETCH_PS = 1_000_000_000
+"""The first stretch of a session is no longer: the events that it costs tell how long the next one may be."""
 BUDGETS = range(1, 5)
 """The budget is the free bytes of a pool divided by two to the power of one of these, the largest that fits."""
 FIRST_TURN, LONGEST_TURN = 1 << 14, 1 << 20
@@ -54,11 +56,11 @@ class Terms:
 class Session:
     """A stretch of time in which regular components wait while the others are advanced."""
 
-    def __init__(self, loop: EventLoop, terms: Terms, turn: int) -> None:
-        self.last_instant = loop.instants + turn
+    def __init__(self, loop: EventLoop, terms: Terms, turn: int, last_event: int = NEVER) -> None:
+        self.last_instant, self.last_event = loop.instants + turn, last_event
         self.loop, self.regular, self.others, self.end_ps = loop, terms.regular, terms.others, terms.end_ps
         self._rises, self._most = terms.rises, terms.most
-        self._longest_tried_ps = NEVER
+        self._longest_tried_ps = FIRST_STRETCH_PS
         self._has_begun = False
         leaks = [port.leaks.period_ps(queue) for component in self.others for port in component.ports
                  for queue in range(8)]
@@ -75,10 +77,10 @@ class Session:
             self._begin(component)
         self._has_begun = True
         while until_ps is not None:
-            for component in self.others:
-                self.loop.run_apart(component.strand, until_ps)
+            self._step(now_ps, until_ps)
             now_ps, self.end_ps = until_ps, min(self.end_ps, self.loop.next_timer_ps - 1)  # a leak may have begun
-            goes_on = now_ps < self.end_ps and self.loop.instants < self.last_instant
+            goes_on = (now_ps < self.end_ps and self.loop.instants < self.last_instant
+                       and self.loop.events <= self.last_event)
             until_ps = self._next(now_ps) if goes_on else None
         for component in self.regular:
             self._begin(component)
@@ -88,6 +90,16 @@ class Session:
                 component.skip.settle()
         self.loop.now_ps = now_ps
         return now_ps
+
+    def _step(self, now_ps: int, until_ps: int) -> None:
+        """Advance the others from now on. The next stretch is to cost no more events than are left by then."""
+        before = self.loop.events
+        for component in self.others:
+            self.loop.run_apart(component.strand, until_ps)
+        stepped, left = self.loop.events - before, self.last_event - self.loop.events
+        if stepped:
+            affordable_ps = max(SHORTEST_PS, (until_ps - now_ps) * left // stepped)
+            self._longest_tried_ps = min(self._longest_tried_ps, affordable_ps)
 
     def _begin(self, component: Component) -> None:
         component.strand.now_ps, component.strand.check_in = self.loop.now_ps, skip.FIRST_CHECK
@@ -180,7 +192,7 @@ class Apart:
         if not terms.regular and not self._turn_of_all_ends:
             self._turn_of_all_ends = self.loop.instants + self._turn // TURN_OF_ALL
             return None
-        session = Session(self.loop, terms, self._turn)
+        session = Session(self.loop, terms, self._turn, self._whole.last_event)
         end_ps = session.run()
         if self.loop.instants >= session.last_instant:
             self._turn_of_all_ends = self.loop.instants + self._turn // TURN_OF_ALL

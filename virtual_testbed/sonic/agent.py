@@ -118,13 +118,13 @@ class SonicAgent:
             self._lose(error)
             return False
 
-    def due_polls(self, until_ps: int) -> Mapping[int, Collection[str]]:
-        """The last poll of each counter group after the present instant, up to and including `until_ps`: instant ->
-        groups to poll then. Earlier ones would be overwritten before anybody can read them.
+    def due_polls(self, until_ps: int, after_ps: int | None = None) -> Mapping[int, Collection[str]]:
+        """The last poll of each counter group after the present instant (or `after_ps`), up to and including
+        `until_ps`: instant -> groups to poll then. Earlier ones would be overwritten before anybody can read them.
         """
         if self._lost or self._applied is None:
             return {}
-        return self._intervals.last_polls(self._network.now_ps, until_ps)
+        return self._intervals.last_polls(self._network.now_ps if after_ps is None else after_ps, until_ps)
 
     def poll(self, groups: Collection[str]) -> None:
         """Write the counters of these groups (`polling.DEFAULT_MS`) as of the present instant."""

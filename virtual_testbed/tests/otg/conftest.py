@@ -62,7 +62,7 @@ class Agent:
         self.apply_configuration()
         self.published += 1
 
-    def due_polls(self, until_ps):
+    def due_polls(self, until_ps, after_ps=None):
         return {}
 
     def poll(self, groups):

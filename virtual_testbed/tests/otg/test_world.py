@@ -7,7 +7,7 @@ import pytest
 
 from virtual_testbed.clock import ClockError, RealtimeClock, VirtualClock
 from virtual_testbed.dataplane.network import Overrun
-from virtual_testbed.world import Machine, World, WorldError
+from virtual_testbed.world import Machine, World, WorldError, WorldLate
 from virtual_testbed.otg.errors import OtgError
 
 SECOND = 10**12
@@ -21,9 +21,11 @@ class Network:
         self.log = log
         self.fails_at = None
         self.is_slow = False
+        self.reaches = 0
 
     def advance_to(self, time_ps):
         if self.is_slow:
+            self.now_ps = max(self.now_ps, self.reaches)
             raise Overrun("computing that takes too long")
         if self.fails_at is not None and time_ps >= self.fails_at:
             raise ZeroDivisionError("bug")
@@ -37,6 +39,7 @@ class Agent:
         self.failure = None
         self.changed = False
         self.polls = {}
+        self.late_polls = {}
 
     def apply_configuration(self):
         if self.failure:
@@ -49,7 +52,10 @@ class Agent:
             raise self.failure
         self.log.append("publish")
 
-    def due_polls(self, until_ps):
+    def due_polls(self, until_ps, after_ps=None):
+        if after_ps is not None:
+            self.log.append(("missed", after_ps, until_ps))
+            return self.late_polls
         return {instant: groups for instant, groups in self.polls.items() if instant <= until_ps}
 
     def poll(self, groups):
@@ -191,6 +197,63 @@ def test_what_takes_too_long_to_compute_is_refused_and_time_goes_on_afterwards(p
     assert caught.value.code == 500
     parts.network.is_slow = False
     assert machine.perform(lambda: clock.advance({"nanoseconds": 10**9}), changes=False)["now_ns"] == 10**9
+
+
+def test_what_takes_too_long_is_lag_of_a_realtime_clock_and_operations_go_on(parts, caplog):
+    machine = Machine(parts.world, parts.realtime())
+    parts.network.is_slow = True
+    parts.wall_ns = 10**9
+    with caplog.at_level(logging.WARNING):
+        assert machine.perform(lambda: parts.log.append("flows stop") or 7, changes=True) == 7
+        machine.pace(publish=True)
+        assert machine.perform(lambda: 8, changes=False) == 8
+    assert parts.log.count("flows stop") == 1 and parts.world.now_ps == 0
+    told = [record.getMessage() for record in caplog.records]
+    assert told[:2] == ["computing that takes too long", "simulated time falls behind the wall clock (1.000 s behind)"]
+    parts.network.is_slow = False
+    machine.perform(lambda: None, changes=False)
+    assert parts.world.now_ps == SECOND
+
+
+def test_any_other_failure_of_the_data_plane_is_no_lag(parts):
+    machine = Machine(parts.world, parts.realtime())
+    parts.network.fails_at = 0
+    with pytest.raises(OtgError, match="the data plane failed"):
+        machine.perform(lambda: None, changes=False)
+
+
+def test_what_takes_too_long_leaves_no_switch_with_counters_of_before(parts):
+    parts.world.refresh()
+    agent = parts.agents[0]
+    agent.polls = {SECOND: {"QUEUE"}, 5 * SECOND: {"PORT", "PG_DROP"}}
+    agent.late_polls = {2 * SECOND: {"PORT"}, SECOND: {"QUEUE"}}
+    parts.log.clear()
+    step = parts.network.advance_to
+
+    def slow_after_the_first(time_ps):
+        parts.network.is_slow, parts.network.reaches = time_ps > SECOND, 3 * SECOND
+        step(time_ps)
+
+    parts.network.advance_to = slow_after_the_first
+    with pytest.raises(WorldLate, match="^computing that takes too long$"):
+        parts.world.advance_to(5 * SECOND)
+    assert parts.log == ["apply", ("advance", SECOND), "sample", ("poll", "QUEUE"), ("missed", 0, 3 * SECOND),
+                         ("poll", "PORT"), "publish"]
+
+
+def test_an_agent_that_finds_the_data_plane_late_has_not_failed(parts):
+    parts.world.refresh()
+    agent = parts.agents[0]
+    agent.polls = {SECOND: {"PORT"}}
+
+    def late(groups):
+        raise Overrun("computing that takes too long")
+
+    agent.poll = late
+    with pytest.raises(WorldLate, match="^computing that takes too long$"):
+        parts.world.advance_to(SECOND)
+    parts.world.refresh()
+    assert parts.agents == [agent]
 
 
 def test_a_failed_data_plane_is_never_trusted_again(parts):

@@ -227,6 +227,12 @@ def test_derived_buffers_are_in_appl_db(agent, redis, config_db):
     assert row(redis, "APPL_DB", "BUFFER_PG_TABLE:Ethernet0:3-4") == {}
 
 
+def test_polls_that_were_due_since_an_earlier_instant_can_be_asked_for(agent, network):
+    network.now_ps = 3 * 10**12
+    assert agent.due_polls(3 * 10**12) == {}
+    assert "PORT" in agent.due_polls(3 * 10**12, 2 * 10**12)[3 * 10**12]
+
+
 def test_a_redis_that_was_away_is_taken_up_again(redis_server, network, caplog):
     redis_server.flush()
     agent = SonicAgent(NAME, redis_server.socket, HWSKU, network, [])
