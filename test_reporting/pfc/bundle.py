@@ -5,14 +5,17 @@ it, in the form that `sha256sum --check` reads. The same run gives the same byte
 """
 from __future__ import annotations
 
+import lzma
 import os
 import re
+import stat
+import struct
 import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import IO
@@ -20,13 +23,18 @@ from typing import IO
 from .bundle_texts import Contents, read_contents, read_lines, summary, versions
 from .errors import ReportingError, SpoolError
 from .record import Record
-from .run import folder_name, read_run
+from .run import RUN_FILE, folder_name, read_run
+from .spool import RECORDS_FILE
 from .sync import run_folders
 
 SUMS, SUMMARY, VERSIONS = "SHA256SUMS", "SUMMARY.txt", "VERSIONS.txt"
 BEGINNING = (1980, 1, 1, 0, 0, 0)
 """The time of every file in a bundle, the earliest that zip files know: when it was packed says nothing."""
 BLOCK = 2**20
+MOST_SUMS = 64 * 2**20
+"""Bytes of a `SHA256SUMS` that is read: half a million files, where a run has some thousand."""
+DAMAGED = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, RuntimeError, ValueError)
+"""What `zipfile` raises for files that are no zip files, not whole, encrypted, or packed in ways it does not know."""
 SUMS_LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 
 
@@ -71,12 +79,12 @@ def make(folder: Path, path: Path, overwrite: bool = False) -> Bundle:
         raise SpoolError(f"{path} is there already; --overwrite replaces it, --output names another one")
     contents = read_contents(folder)
     files, left_out = _files(folder, path)
-    missing = [f"{name} is not in {folder}, though records name it" for name in contents.evidence if name not in files]
-    problems = (*contents.problems, *left_out, *missing)
+    missing = [f"{name} is not in the run's folder, though records name it"
+               for name in contents.evidence if name not in files]
     new = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with zipfile.ZipFile(new, "w", zipfile.ZIP_DEFLATED) as archive:
-            _pack(archive, folder, files, contents, problems)
+            problems = _pack(archive, folder, files, contents, (*left_out, *missing))
         digest = _digest(new.open("rb"))
         new.replace(path)
     except OSError as error:
@@ -91,8 +99,8 @@ def check(path: Path) -> list[str]:
     """Compare a bundle with its `SHA256SUMS`.
 
     Returns:
-        Each file that is changed, missing, not listed, there twice, or of a name that leads elsewhere; none: all is as
-        it was packed.
+        Each file that is changed, missing, not listed, there or listed twice, a link, or of a name that leads
+        elsewhere; none: all is as it was packed.
 
     Raises:
         SpoolError: it is no bundle, or cannot be read.
@@ -100,7 +108,7 @@ def check(path: Path) -> list[str]:
     try:
         with zipfile.ZipFile(path) as archive:
             return _compare(path, archive)
-    except (zipfile.BadZipFile, NotImplementedError) as error:
+    except DAMAGED as error:
         raise SpoolError(f"{path} is no bundle: {error}") from error
     except OSError as error:
         raise SpoolError(f"{path} cannot be read: {error.strerror or error}") from error
@@ -121,7 +129,7 @@ def _files(folder: Path, output: Path) -> tuple[list[str], list[str]]:
     names, left_out = [], []
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
-        if path.name.startswith(".") or path == output.absolute() or (path.is_dir() and not path.is_symlink()):
+        if path.name.startswith(".") or (path.is_dir() and not path.is_symlink()) or _is_same(path, output):
             continue
         if path.is_symlink() or not path.is_file():
             left_out.append(f"{name} is left out: it is a link, or no file")
@@ -132,19 +140,31 @@ def _files(folder: Path, output: Path) -> tuple[list[str], list[str]]:
     return names, left_out
 
 
+def _is_same(path: Path, output: Path) -> bool:
+    """Whether a file in the folder is the bundle, however either is named: an older one, which is to be replaced."""
+    return not path.is_symlink() and output.exists() and path.samefile(output)
+
+
 def _pack(
-    archive: zipfile.ZipFile, folder: Path, names: list[str], contents: Contents, problems: tuple[str, ...]
-) -> None:
+    archive: zipfile.ZipFile, folder: Path, names: list[str], contents: Contents, lacks: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Pack the files, then what they say, so that the summary knows what changed meanwhile; returns all problems."""
     top = folder_name(folder.absolute().name)
-    texts = {SUMMARY: summary(contents, problems), VERSIONS: versions(contents, names)}
-    sums = []
-    for name, text in texts.items():
+    sums, sizes = [], dict[str, int]()
+    for name in names:
+        entry = _entry(f"{top}/{name}")
+        with (folder / name).open("rb") as file, archive.open(entry, "w", force_zip64=True) as packed:
+            sums.append(f"{_digest(file, packed)}  {name}\n")
+        sizes[name] = entry.file_size
+    grown = [f"{name} is another one than the summary is of: the run was still being written"
+             for name in (RUN_FILE, RECORDS_FILE) if name in sizes and sizes[name] != contents.sizes.get(name)]
+    contents = replace(contents, problems=(*contents.problems, *grown))
+    problems = (*contents.problems, *lacks)
+    for name, text in {SUMMARY: summary(contents, problems), VERSIONS: versions(contents, names)}.items():
         archive.writestr(_entry(f"{top}/{name}"), text)
         sums.append(f"{sha256(text.encode()).hexdigest()}  {name}\n")
-    for name in names:
-        with (folder / name).open("rb") as file, archive.open(_entry(f"{top}/{name}"), "w", force_zip64=True) as packed:
-            sums.append(f"{_digest(file, packed)}  {name}\n")
     archive.writestr(_entry(f"{top}/{SUMS}"), "".join(sums))
+    return problems
 
 
 def _entry(name: str) -> zipfile.ZipInfo:
@@ -172,10 +192,11 @@ def _compare(path: Path, archive: zipfile.ZipFile) -> list[str]:
     times = Counter(archive.namelist())
     problems = [f"{name} is there {number} times" for name, number in times.items() if number > 1]
     problems += [f"{name} has a name that leads elsewhere" for name in times if not _is_safe(name, top)]
-    try:
-        listed = dict(_listed(archive.read(lists[0])))
-    except (zipfile.BadZipFile, zlib.error, ValueError) as error:
-        raise SpoolError(f"{path}: {SUMS} cannot be read, so nothing can be compared: {error}") from error
+    problems += [f"{entry.filename} is a link, or no file" for entry in archive.infolist() if not _is_file(entry)]
+    pairs = _sums(path, archive, lists[0])
+    problems += [f"{name} is listed twice in {SUMS}" for name, number in Counter(name for name, _ in pairs).items()
+                 if number > 1]
+    listed = dict(pairs)
     for name, digest in listed.items():
         if top + name not in times:
             problems.append(f"{name} is missing")
@@ -188,6 +209,27 @@ def _compare(path: Path, archive: zipfile.ZipFile) -> list[str]:
 def _is_safe(name: str, top: str) -> bool:
     parts = PurePosixPath(name).parts
     return name.startswith(top) and "\\" not in name and not any(part in ("..", "/") for part in parts)
+
+
+def _is_file(entry: zipfile.ZipInfo) -> bool:
+    """Whether it would be a file after unpacking: some programs make links of entries that say that they are one."""
+    return stat.S_IFMT(entry.external_attr >> 16) in (0, stat.S_IFREG)
+
+
+def _sums(path: Path, archive: zipfile.ZipFile, name: str) -> list[tuple[str, str]]:
+    """Name and digest of each file that a bundle lists.
+
+    Raises:
+        SpoolError: the list cannot be read, or is larger than any run needs.
+    """
+    try:
+        with archive.open(name) as file:
+            text = file.read(MOST_SUMS + 1)
+        if len(text) > MOST_SUMS:
+            raise SpoolError(f"{path}: {SUMS} is larger than {MOST_SUMS} bytes, so nothing is compared")
+        return list(_listed(text))
+    except DAMAGED as error:
+        raise SpoolError(f"{path}: {SUMS} cannot be read, so nothing can be compared: {error}") from error
 
 
 def _listed(text: bytes) -> Iterator[tuple[str, str]]:
@@ -207,5 +249,5 @@ def _digest_in(archive: zipfile.ZipFile, name: str) -> str:
     """Of a file in a bundle; empty where it cannot be read, which no digest is."""
     try:
         return _digest(archive.open(name))
-    except (zipfile.BadZipFile, zlib.error, RuntimeError, EOFError):
+    except DAMAGED:
         return ""

@@ -2,8 +2,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from pathlib import Path
 
 from .errors import RecordError, ReportingError
@@ -11,12 +12,14 @@ from .judging import Outline, judge, standing
 from .queries import natural
 from .record import VERDICT, Record, parse_lines
 from .report import printable, table
-from .run import Run, read_run, software_version
+from .run import RUN_FILE, Key, Run, check_run, read_run, software_version
 from .spool import RECORDS_FILE
 from .verdict import Status, Verdict, aggregate
 
 MOST_ROWS = 2000
 """Verdicts in a summary: a port has some hundred."""
+NO_START = datetime.min.replace(tzinfo=timezone.utc)
+"""The start of a run that does not say when it began: the time of the packing would be another one each time."""
 FILES, FILES_MISSING = "files", "files_missing"
 """Fields of a record's evidence: names of files relative to the run's folder, and why others are not there."""
 
@@ -27,18 +30,24 @@ class Contents:
 
     Attributes:
         run: the run; None: nothing says which it was.
-        records: its records that can be read.
-        problems: what cannot be.
+        records: its records that can be read, those of another run left out.
+        problems: what cannot be, and what is of another run.
+        sizes: bytes of `run.json` and `records.jsonl` just before they were read, of those that are there.
     """
 
     run: Run | None
     records: tuple[Record, ...]
     problems: tuple[str, ...]
+    sizes: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def verdicts(self) -> list[Record]:
         """The verdict records that count, in the order of ports."""
-        counting = standing([record for record in self.records if record.kind == VERDICT])
+        keys: dict[Key, list[Record]] = {}
+        for record in self.records:
+            if record.kind == VERDICT:
+                keys.setdefault(record.key, []).append(record)
+        counting = [record for records in keys.values() for record in standing(records)]
         return sorted(counting, key=lambda one: (natural(one.device_id), natural(one.port_id), one.plan_id,
                                                  -1 if one.priority is None else one.priority, one.metric_name))
 
@@ -64,21 +73,26 @@ def read_lines(folder: Path) -> Iterator[Record | RecordError]:
 
 
 def read_contents(folder: Path) -> Contents:
-    """Read the folder of a run; what cannot be read is said, and keeps nothing else back."""
+    """Read the folder of a run; what cannot be read is said, and keeps nothing else back.
+
+    `run.json` comes first: what it says has ended has all its records then.
+    """
+    run: Run | None = None
     found: list[Record | RecordError] = []
     problems: list[str] = []
+    sizes = {name: (folder / name).stat().st_size for name in (RUN_FILE, RECORDS_FILE) if (folder / name).is_file()}
+    try:
+        run = read_run(folder, (one for one in _lines(folder) if isinstance(one, Record)), NO_START)
+    except ReportingError as error:
+        problems.append(str(error).replace(f"{folder}/", ""))
     try:
         found += read_lines(folder)
     except OSError as error:
         problems.append(f"{RECORDS_FILE} cannot be read: {error.strerror}")
-    records = tuple(one for one in found if isinstance(one, Record))
+    records = [one for one in found if isinstance(one, Record)]
     problems += [str(one) for one in found if not isinstance(one, Record)]
-    try:
-        run = read_run(folder, records)
-    except ReportingError as error:
-        run = None
-        problems.append(str(error).replace(f"{folder}/", ""))
-    return Contents(run, records, tuple(problems))
+    own = [record for record in records if run is None or _is_own(record, run, problems)]
+    return Contents(run, tuple(own), tuple(dict.fromkeys(problems)), sizes)
 
 
 def summary(contents: Contents, problems: Sequence[str]) -> str:
@@ -86,7 +100,7 @@ def summary(contents: Contents, problems: Sequence[str]) -> str:
     run, verdict = contents.run, _verdict(contents)
     lines = ["no run is known" if run is None else f"run {printable(run.run_id)} on {printable(run.testbed)}"]
     if run is not None:
-        lines += [f"started {run.started:%Y-%m-%d %H:%M:%S} UTC",
+        lines += [*([f"started {run.started:%Y-%m-%d %H:%M:%S} UTC"] if run.started != NO_START else []),
                   f"finished {run.finished:%Y-%m-%d %H:%M:%S} UTC" if run.finished else "not finished"]
         lines += [f"{name}: {printable(str(value))}" for name, value in sorted(run.info.items())]
     lines.append(f"verdict: {verdict.status}" + (f": {printable(verdict.cause)}" if verdict.cause else ""))
@@ -129,7 +143,7 @@ def _table(verdicts: Sequence[Record]) -> list[str]:
 
 def _verdict(contents: Contents) -> Verdict:
     """The verdict of the run, by the rule of the database."""
-    keys: dict[tuple[str, str, str], list[Outline]] = {}
+    keys: dict[Key, list[Outline]] = {}
     for key in contents.run.expected if contents.run else ():
         keys[key] = []
     for record in contents.records:
@@ -137,6 +151,24 @@ def _verdict(contents: Contents) -> Verdict:
             keys.setdefault(record.key, []).append(Outline.of(record))
     finished = contents.run is not None and contents.run.finished is not None and not contents.problems
     return aggregate((judge(outlines, finished) for outlines in keys.values()), finished)
+
+
+def _lines(folder: Path) -> Iterator[Record | RecordError]:
+    """As `read_lines`; none where they cannot be read."""
+    try:
+        yield from read_lines(folder)
+    except OSError:
+        return
+
+
+def _is_own(record: Record, run: Run, problems: list[str]) -> bool:
+    """Whether a record is one of the run; why not is a problem."""
+    try:
+        check_run(record, run, RECORDS_FILE)
+    except RecordError as error:
+        problems.append(str(error))
+        return False
+    return True
 
 
 def _texts(record: Record, name: str) -> list[str]:

@@ -12,6 +12,8 @@ from .errors import ReportingError
 from .verdict import Status, Verdict, aggregate
 
 REFUSED = 3
+LONGEST_SENTENCE = 4000
+"""Characters of a problem that is said: the longest path there is (PATH_MAX is 4096), or nearly."""
 DIFFERENT = 1
 """A bundle is not as it was packed."""
 EXIT_STATUS = {Status.PASS: 0, Status.FAIL: 1, Status.ERROR: 2}
@@ -89,7 +91,7 @@ def sync_command(options: argparse.Namespace) -> int:
         try:
             problems += _sync(results, open_sink(url))
         except ReportingError as error:
-            problems += _say([error])
+            problems += say([error])
     return REFUSED if problems else 0
 
 
@@ -101,9 +103,9 @@ def _sync(results: Path, sink: Sink) -> int:
         try:
             delivery = deliver_folder(folder, sink)
             delivered += delivery.delivered
-            problems += _say(delivery.problems)
+            problems += say(delivery.problems)
         except ReportingError as error:
-            problems += _say([error])
+            problems += say([error])
     print(f"{delivered} records delivered to {sink.url}")
     return problems
 
@@ -116,9 +118,9 @@ def ingest_command(options: argparse.Namespace) -> int:
         try:
             found, said = ingest(path, options.db)
             print(f"{path}: {found} records")
-            problems += _say(said)
+            problems += say(said)
         except ReportingError as error:
-            problems += _say([error])
+            problems += say([error])
     return REFUSED if problems else 0
 
 
@@ -160,11 +162,11 @@ def bundle_command(options: argparse.Namespace) -> int:
         problems = bundle.check(options.check)
         if not problems:
             print(f"{options.check}: every file is as it was packed")
-        return DIFFERENT if _say(f"{options.check}: {problem}" for problem in problems) else 0
+        return DIFFERENT if say(f"{options.check}: {problem}" for problem in problems) else 0
     folder = _folder_of(options.run, options.results or results_folder(options.db), options.db)
     made = bundle.make(folder, options.output or Path(f"pfc-{folder.absolute().name}.zip"), options.overwrite)
     print(f"{made.path}: {made.files} files, {made.path.stat().st_size} bytes, SHA-256 {made.sha256}")
-    return REFUSED if _say(f"{made.path}: {problem}" for problem in made.problems) else 0
+    return REFUSED if say(f"{made.path}: {problem}" for problem in made.problems) else 0
 
 
 def _folder_of(name: str | None, results: Path, urls: Any) -> Path:
@@ -184,9 +186,10 @@ def _folder_of(name: str | None, results: Path, urls: Any) -> Path:
     return folder
 
 
-def _say(problems: Iterable[Any]) -> int:
+def say(problems: Iterable[Any]) -> int:
     """Print problems; returns how many."""
+    from .report import printable
     said: Sequence[Any] = list(problems)
     for problem in said:
-        print(f"error: {problem}", file=sys.stderr)
+        print(f"error: {printable(str(problem), LONGEST_SENTENCE)}", file=sys.stderr)
     return len(said)

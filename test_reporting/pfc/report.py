@@ -86,10 +86,10 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     return tabulate(texts, headers=list(headers), tablefmt="simple_outline", disable_numparse=True, maxcolwidths=widths)
 
 
-def printable(text: str) -> str:
+def printable(text: str, longest: int = LONGEST_CELL) -> str:
     """A text that is safe on a terminal: control characters and changes of direction are written as escapes."""
     shown = "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode("ascii") for sign in text)
-    return shown if len(shown) <= LONGEST_CELL else f"{shown[:LONGEST_CELL]}... ({len(text)} characters)"
+    return shown if len(shown) <= longest else f"{shown[:longest]}... ({len(text)} characters)"
 
 
 def as_csv(metrics: Rows) -> str:

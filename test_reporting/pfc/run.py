@@ -49,8 +49,13 @@ class Run:
         return replace(self, expected=tuple(dict.fromkeys([*self.expected, *keys])))
 
 
-def run_of(document: Mapping[str, Any], where: str = "run") -> Run:
+def run_of(document: Mapping[str, Any], where: str = "run", no_start: datetime | None = None) -> Run:
     """Make a run of what is said about it; keys that are not fields of a run go to `info`.
+
+    Args:
+        document: what is said.
+        where: what a refusal begins with.
+        no_start: the start of a run that says none; None: now.
 
     Raises:
         RecordError: one sentence that names `where` and the field.
@@ -73,8 +78,8 @@ def run_of(document: Mapping[str, Any], where: str = "run") -> Run:
     times = {name: _moment(rest.pop(name, None), where, name) for name in ("started", "finished")}
     expected = tuple(_key(entry, where) for entry in rest.pop("expected", None) or ())
     info = {**(rest.pop("info", None) or {}), **rest}
-    return Run(texts["run_id"], texts["testbed"], times["started"] or datetime.now(timezone.utc), times["finished"],
-               texts["origin"], texts["job_id"], texts["software_version"], expected, info)
+    return Run(texts["run_id"], texts["testbed"], times["started"] or no_start or datetime.now(timezone.utc),
+               times["finished"], texts["origin"], texts["job_id"], texts["software_version"], expected, info)
 
 
 def check_run(record: Record, run: Run, where: str) -> None:
@@ -87,8 +92,10 @@ def check_run(record: Record, run: Run, where: str) -> None:
         raise RecordError(f"{where}: field 'run_id' is '{record.run_id}'; it must be '{run.run_id}'")
 
 
-def read_run(directory: Path, records: Iterable[Record]) -> Run | None:
+def read_run(directory: Path, records: Iterable[Record], no_start: datetime | None = None) -> Run | None:
     """Read the run of a folder; without `run.json` it is what the first record says; None if there is none either.
+
+    `run.json` is read before the first record is asked for. `no_start` is the start of a run that says none; None: now.
 
     Raises:
         RecordError: the file is not what it should be.
@@ -96,7 +103,7 @@ def read_run(directory: Path, records: Iterable[Record]) -> Run | None:
     """
     path = directory / RUN_FILE
     try:
-        return run_of(json.loads(path.read_text(encoding="utf-8")), str(path))
+        return run_of(json.loads(path.read_text(encoding="utf-8")), str(path), no_start)
     except FileNotFoundError:
         first = next(iter(records), None)
         return Run(first.run_id, first.testbed, started=first.timestamp) if first else None

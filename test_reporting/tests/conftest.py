@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from test_reporting.pfc.cli import main
+from test_reporting.tests.bundle_samples import CAPTURE, VERSIONS, make_run
+from test_reporting.tests.samples import RUN_ID, verdict
+
 MEMORY = "/dev/shm"
 
 
@@ -49,3 +53,18 @@ def postgresql():
         pytest.skip(str(error))
     yield server
     server.remove()
+
+
+@pytest.fixture
+def folder(database):
+    """The folder of a finished run with evidence."""
+    return make_run(database.parent / RUN_ID, verdict(1, evidence={"files": [VERSIONS, CAPTURE]}),
+                    verdict(2, "FAIL", port_id="Ethernet8", cause="12 frames leaked", on_behalf_of="t1-01"))
+
+
+@pytest.fixture
+def packed(folder, tmp_path, capsys):
+    """A bundle of that run."""
+    path = tmp_path / "out.zip"
+    assert main(["bundle", RUN_ID, "--output", str(path)]) == 0
+    return path

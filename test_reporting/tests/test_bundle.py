@@ -2,6 +2,7 @@
 is found."""
 from __future__ import annotations
 
+import json
 import os
 import resource
 import shutil
@@ -14,59 +15,14 @@ import pytest
 from test_reporting.pfc import bundle, bundle_texts
 from test_reporting.pfc.cli import main
 from test_reporting.pfc.errors import SpoolError
-from test_reporting.pfc.listener import Listener
+from test_reporting.tests.bundle_samples import CAPTURE, VERSIONS, contents, make_run
 from test_reporting.tests.samples import RUN, RUN_ID, verdict
-
-CAPTURE = "evidence/0002-SENT-1/capture-1.pcap"
-VERSIONS = "evidence/0001-session/versions-1.txt"
-
-
-@pytest.fixture
-def folder(database):
-    """The folder of a finished run with evidence."""
-    return make_run(database.parent / RUN_ID, verdict(1, evidence={"files": [VERSIONS, CAPTURE]}),
-                    verdict(2, "FAIL", port_id="Ethernet8", cause="12 frames leaked", on_behalf_of="t1-01"))
-
-
-def make_run(folder: Path, *records, finish=True, **fields):
-    for name, content in ((VERSIONS, b"snappi==1.62.0\n"), (CAPTURE, b"\xd4\xc3\xb2\xa1" + bytes(100_000))):
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(content)
-    (folder / "junit.xml").write_text("<testsuites/>", encoding="utf-8")
-    (folder / "deploy.log").write_text("PLAY RECAP\n", encoding="utf-8")
-    listener = Listener(folder)
-    listener.start({**RUN, "software_version": "sonic-mgmt-pfc 0.1.0", **fields})
-    listener.record_all([{**record, "run_id": fields.get("run_id", RUN_ID)} for record in records])
-    if finish:
-        listener.finish()
-    return folder
-
-
-@pytest.fixture
-def packed(folder, tmp_path, capsys):
-    """A bundle of that run."""
-    path = tmp_path / "out.zip"
-    assert main(["bundle", RUN_ID, "--output", str(path)]) == 0
-    return path
-
-
-def contents(path):
-    with zipfile.ZipFile(path) as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
-
-
-def rewrite(path, change):
-    """The same zip file after `change` of its contents, a list of names and contents."""
-    found = change(list(contents(path).items()))
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, content in found:
-            archive.writestr(name, content)
 
 
 def test_a_bundle_has_every_file_and_what_they_say(packed, folder, capsys):
     found = contents(packed)
     assert list(found) == [f"{RUN_ID}/{name}" for name in (
-        "SUMMARY.txt", "VERSIONS.txt", "deploy.log", VERSIONS, CAPTURE, "junit.xml", "records.jsonl", "run.json",
+        "deploy.log", VERSIONS, CAPTURE, "junit.xml", "records.jsonl", "run.json", "SUMMARY.txt", "VERSIONS.txt",
         "SHA256SUMS")]
     for name in ("records.jsonl", "run.json", "junit.xml", "deploy.log", CAPTURE):
         assert found[f"{RUN_ID}/{name}"] == (folder / name).read_bytes()
@@ -102,69 +58,6 @@ def test_nothing_is_overwritten_unless_asked(packed, folder, capsys):
                                        "another one\n")
     assert main(["bundle", RUN_ID, "--output", str(packed), "--overwrite"]) == 0
     assert main(["bundle", "--check", str(packed)]) == 0
-
-
-@pytest.mark.parametrize("change, sentence", [
-    (lambda found: [(name, content.replace(b"PASS", b"FAIL")) for name, content in found], "records.jsonl is changed"),
-    (lambda found: [one for one in found if not one[0].endswith(".pcap")], f"{CAPTURE} is missing"),
-    (lambda found: [*found, (f"{RUN_ID}/evidence/more.txt", b"")], f"{RUN_ID}/evidence/more.txt is not listed in "),
-    (lambda found: [*found, ("../../etc/cron.d/x", b"")], "../../etc/cron.d/x has a name that leads elsewhere"),
-    (lambda found: [*found, ("/etc/cron.d/x", b"")], "/etc/cron.d/x has a name that leads elsewhere"),
-    (lambda found: [*found, (f"{RUN_ID}/../x", b"")], f"{RUN_ID}/../x has a name that leads elsewhere"),
-    (lambda found: [(name, content.replace(b"0", b"1", 1) if name.endswith("SUMS") else content)
-                    for name, content in found], " is changed"),
-])
-def test_what_is_changed_missing_or_extra_is_named(packed, capsys, change, sentence):
-    rewrite(packed, change)
-    assert main(["bundle", "--check", str(packed)]) == 1
-    said = capsys.readouterr().err
-    assert f"error: {packed}: " in said and sentence in said
-
-
-def test_a_file_that_is_there_twice_is_named(packed, capsys):
-    with pytest.warns(UserWarning, match="Duplicate name"):
-        rewrite(packed, lambda found: [*found, (f"{RUN_ID}/run.json", b"{}")])
-    assert main(["bundle", "--check", str(packed)]) == 1
-    assert f"{RUN_ID}/run.json is there 2 times" in capsys.readouterr().err
-
-
-def test_every_byte_counts(packed, capsys):
-    """A bit of the data of a file is another: it is named, or the whole is no bundle any more."""
-    whole = packed.read_bytes()
-    with zipfile.ZipFile(packed) as archive:
-        places = [info.header_offset + 30 + len(info.filename) + len(info.extra or b"") + 25
-                  for info in archive.infolist() if info.compress_size > 40]
-    assert len(places) > 4
-    for place in places:
-        packed.write_bytes(whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1:])
-        assert main(["bundle", "--check", str(packed)]) in (1, 3)
-    packed.write_bytes(whole)
-    assert main(["bundle", "--check", str(packed)]) == 0
-
-
-@pytest.mark.parametrize("content, sentence", [
-    (b"not a zip file", "is no bundle: File is not a zip file"),
-    (None, "cannot be read: No such file or directory"),
-    ({"a/b.txt": b""}, "is no bundle: it has no SHA256SUMS in a folder, expected one"),
-    ({"a/SHA256SUMS": b"", "b/SHA256SUMS": b""}, "is no bundle: it has 2 SHA256SUMS in a folder, expected one"),
-    ({"a/SHA256SUMS": b"rubbish"}, "SHA256SUMS cannot be read, so nothing can be compared: line 1 is no digest"),
-])
-def test_what_is_no_bundle_is_refused(tmp_path, capsys, content, sentence):
-    path = tmp_path / "x.zip"
-    if isinstance(content, bytes):
-        path.write_bytes(content)
-    elif content is not None:
-        with zipfile.ZipFile(path, "w") as archive:
-            for name, data in content.items():
-                archive.writestr(name, data)
-    assert main(["bundle", "--check", str(path)]) == 3
-    assert f"{path}{':' if 'nothing can' in sentence else ''} {sentence}" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("also", [[RUN_ID], ["--output", "y.zip"], ["--results", "results"], ["--overwrite"]])
-def test_a_bundle_is_checked_and_nothing_else(packed, capsys, also):
-    assert main(["bundle", "--check", str(packed), *also]) == 3
-    assert "error: bundle --check takes the name of a bundle and nothing else" in capsys.readouterr().err
 
 
 def test_a_run_whose_folder_is_gone_is_refused(folder, tmp_path, capsys):
@@ -208,7 +101,8 @@ def test_what_is_missing_is_said(folder, tmp_path, capsys):
     path = tmp_path / "x.zip"
     assert main(["bundle", RUN_ID, "--output", str(path)]) == 3
     said = capsys.readouterr().err
-    sentences = (f"{CAPTURE} is not in {folder}, though records name it", "evidence/passwd is left out: it is a link",
+    sentences = (f"{CAPTURE} is not in the run's folder, though records name it",
+                 "evidence/passwd is left out: it is a link",
                  "'evidence/back\\\\slash' is left out: a bundle has no place for that name",
                  "records.jsonl line 3: it is not JSON")
     summary = contents(path)[f"{RUN_ID}/SUMMARY.txt"].decode()
@@ -292,3 +186,81 @@ def test_a_bundle_in_the_run_s_folder_is_not_packed_into_the_next(folder):
     for overwrite in (False, True):
         made = bundle.make(folder, path, overwrite)
         assert made.files == 8 and not made.problems
+
+
+def summary_of(folder, tmp_path):
+    made = bundle.make(folder, tmp_path / "x.zip", overwrite=True)
+    return contents(made.path)[f"{folder.name}/SUMMARY.txt"].decode(), made.problems
+
+
+def test_records_of_another_run_do_not_count(database, tmp_path):
+    """As in the database, which does not take them: the one that could not be measured was not tried again."""
+    folder = make_run(database.parent / RUN_ID, verdict(1, "ERROR", record_id="first"))
+    with (folder / "records.jsonl").open("a", encoding="utf-8") as file:
+        file.write(json.dumps(verdict(2, replaces="first", run_id="other")) + "\n")
+    text, problems = summary_of(folder, tmp_path)
+    sentence = f"records.jsonl: field 'run_id' is 'other'; it must be '{RUN_ID}'"
+    assert problems == (sentence,) and f"not in this bundle: {sentence}" in text
+    assert "\nverdict: ERROR" in text and "\n0 PASS, 0 FAIL, 1 ERROR\n" in text
+
+
+def test_only_a_record_of_the_same_place_replaces_an_error(database, tmp_path):
+    folder = make_run(database.parent / RUN_ID, verdict(1, "ERROR", record_id="first"),
+                      verdict(2, replaces="first", port_id="Ethernet8"))
+    assert "\n1 PASS, 0 FAIL, 1 ERROR\n" in summary_of(folder, tmp_path)[0]
+
+
+@pytest.mark.parametrize("name", ["records.jsonl", "run.json"])
+def test_a_run_that_is_being_written_is_no_pass(folder, tmp_path, monkeypatch, name):
+    (folder / CAPTURE).write_bytes(b"")
+    (folder / "records.jsonl").write_text(json.dumps(verdict(1)) + "\n", encoding="utf-8")
+    files = bundle._files
+
+    def written_meanwhile(*arguments):
+        with (folder / name).open("a", encoding="utf-8") as file:
+            file.write("\n")
+        return files(*arguments)
+
+    assert "verdict: PASS\n" in summary_of(folder, tmp_path)[0]
+    monkeypatch.setattr(bundle, "_files", written_meanwhile)
+    text, problems = summary_of(folder, tmp_path)
+    assert problems == (f"{name} is another one than the summary is of: the run was still being written",)
+    assert problems[0] in text and "verdict: ERROR" in text
+
+
+def test_run_json_is_read_before_the_records(folder, monkeypatch):
+    """A run that ends meanwhile has not finished: its last records may not have been read."""
+    read = bundle_texts.read_lines
+    unfinished = {**RUN, "finished": None}
+    finished = (folder / "run.json").read_text(encoding="utf-8")
+    (folder / "run.json").write_text(json.dumps(unfinished), encoding="utf-8")
+
+    def ends_meanwhile(folder):
+        yield from read(folder)
+        (folder / "run.json").write_text(finished, encoding="utf-8")
+
+    monkeypatch.setattr(bundle_texts, "read_lines", ends_meanwhile)
+    assert bundle_texts.read_contents(folder).run.finished is None
+
+
+def test_a_summary_says_nothing_of_the_machine_or_the_day(folder, tmp_path):
+    run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    del run["started"]
+    (folder / "run.json").write_text(json.dumps(run), encoding="utf-8")
+    (folder / CAPTURE).unlink()
+    text, problems = summary_of(folder, tmp_path)
+    assert "started" not in text and "finished" in text
+    assert problems == (f"{CAPTURE} is not in the run's folder, though records name it",)
+    assert str(folder.parent) not in text
+
+
+def test_a_bundle_is_called_as_the_folder_is(folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder.rename(folder.with_name("renamed"))
+    assert main(["bundle", RUN_ID]) == 0 and (tmp_path / "pfc-renamed.zip").is_file()
+
+
+def test_a_bundle_in_a_folder_that_is_named_otherwise_is_not_packed_into_the_next(folder, monkeypatch):
+    monkeypatch.chdir(folder.parent)
+    for overwrite in (False, True):
+        assert bundle.make(Path(folder.name), folder / "x.zip", overwrite).files == 8

@@ -4,11 +4,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import shlex
 
 import pytest
 
 from test_reporting.pfc.cli import main
-from test_reporting.pfc.html_report import extent
+from test_reporting.pfc.html_report import chunk, extent
 from test_reporting.pfc.listener import Listener
 from test_reporting.tests import benchmarks
 from test_reporting.tests.html_samples import HOSTILE, Page, hostile_run, timeline
@@ -159,6 +160,56 @@ def test_the_runs_of_a_job_are_compared_by_testbed(run, page):
     assert len(made.matrix()) == 2
     assert "j-t0 compared with k-t0 on t0" in made.section("differences")
     assert "j-t1 on t1: the baseline has no run of this testbed" in made.section("differences")
+
+
+def test_runs_of_the_baseline_that_nothing_is_compared_with_are_named(run, page):
+    run(verdict(1), run_id="a")
+    for number, testbed in enumerate(("vtb-t0", "vtb-t0", "t9")):
+        run(verdict(number, testbed=testbed), run_id=f"k-{number}", job_id="k", testbed=testbed,
+            started=f"2026-01-31T1{number}:00:00Z")
+    words = page("a", "--baseline", "k").section("differences")
+    assert "a compared with k-0 on vtb-t0" in words and words.count("compared with nothing") == 2
+    assert "k-1 on vtb-t0, of the baseline, is compared with nothing: another run of the baseline on this " in words
+    assert "k-2 on t9, of the baseline, is compared with nothing: no run here is of this testbed" in words
+
+
+def test_every_link_leads_to_a_cell(run, page):
+    """A place that is gone may have had a column that this run has not."""
+    run(verdict(1), verdict(2, priority=None), verdict(3, priority=None, metric_name="pfc.other"), run_id="a",
+        started="2026-01-31T12:00:00Z")
+    run(verdict(4, "FAIL"), verdict(5, "ERROR", port_id="Ethernet8", checks=[]), run_id="b")
+    made = page("b", "--baseline", "a")
+    links = [one.attributes["href"] for one in made.root.all("a")]
+    assert "2 gone" in made.section("differences") and len(links) > 8
+    assert not [link for link in links if link[1:] not in made.by_id]
+
+
+def test_commands_can_be_pasted(run, page):
+    name = "b'; rm -r x #"
+    run(*(verdict(number, port_id=f"Ethernet{number}") for number in range(101)), run_id="a")
+    run(verdict(1, port_id="x"), run_id=name)
+    words = page(name, "--baseline", "a").section("differences")
+    assert f"pfc-report compare a {shlex.quote(name)}" in words
+
+
+def test_info_does_not_stand_for_a_fact(run, page):
+    run(verdict(1), **{"OS version": "another"})
+    made = page()
+    assert "build SONiC.20260101 measured" in " ".join(made.root.words.split())
+    assert "OS version another" in made.section("environment")
+
+
+def test_numbers_that_scripts_have_not_are_texts(run, page):
+    """And what PostgreSQL and SQLite hold as JSON text that is none does not hide a port."""
+    large, small = 2**53 + 1, 2**53 - 1
+    check = {**verdict(status="FAIL")["checks"][0], "expected": small, "seen": -large}
+    run(verdict(1, "FAIL", checks=[check], evidence={"bytes": [large, small, 0.12345678901234567]},
+                labels={"x": large}, deviations=[large]))
+    (record,) = page().records()
+    assert record["evidence"] == {"bytes": [str(large), small, 0.12345678901234567]}
+    assert record["checks"][0]["expected"] == small and record["checks"][0]["seen"] == str(-large)
+    assert record["labels"] == {"x": str(large)} and record["deviations"] == [str(large)]
+    assert chunk.for_script('{"x": Infinity, "y": [NaN, 1]}') == '{"x": "Infinity", "y": ["NaN", 1]}'
 
 
 @pytest.mark.parametrize("name, largest, says, kept", [

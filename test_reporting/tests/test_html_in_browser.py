@@ -168,7 +168,32 @@ def test_filters(browser, pages):
     assert browser.ask("['c0-p0', 'c0-p3', 'c0-p4'].map(id => document.getElementById(id).innerText)") == [
         "PASS 1", "FAIL 1/1", "–"]
     browser.ask("document.getElementById('bad').click()")
-    browser.wait("[...document.querySelectorAll('.matrix tr[data-port]')].filter(row => row.offsetParent).length === 1")
+    assert shown_ports(browser) == 42, "no other port has a verdict of that test case"
+
+
+def shown_ports(browser):
+    """How many ports the filters let through, after they were applied."""
+    browser.driver.execute_async_script(
+        "const done = arguments[0], said = document.getElementById('filtered'); said.textContent = '';"
+        "new MutationObserver((_, one) => { one.disconnect(); done(); }).observe(said, { childList: true });"
+        "document.getElementById('case').dispatchEvent(new Event('change'))")
+    return browser.ask("[...document.querySelectorAll('.matrix tr[data-port]')].filter(row => row.offsetParent).length")
+
+
+@pytest.mark.parametrize("choice, metric, shown", [
+    ("PFC-1 ", "-1", 2),  # Ethernet0 has an ERROR, Ethernet99 no verdict
+    ("PFC-1 ", "pfc.lossless", 2),
+    ("all", "pfc.lossless", 2),
+    ("all", "pfc.lossy", 41),  # all but Ethernet0 were never measured
+])
+def test_what_was_not_measured_is_not_pass_whatever_the_filter(browser, pages, choice, metric, shown):
+    browser.open(pages["run"])
+    browser.driver.execute_script(
+        "['case', 'metric'].forEach((id, place) => { const choice = document.getElementById(id); choice.value = "
+        "([...choice.options].find(one => one.text.startsWith(arguments[place])) || choice.options[0]).value; });"
+        "document.getElementById('bad').checked = true", choice, metric)
+    assert shown_ports(browser) == shown
+    assert browser.ask("document.querySelector('tr[data-port=\"41\"]').offsetParent !== null"), "Ethernet99"
 
 
 @pytest.mark.parametrize("name", ["run", "hostile"])

@@ -42,7 +42,10 @@ def test_each_measurement_of_a_record_has_its_plot():
     ({"frames_rx": [1]}, "frames_rx must be an object"), ({"frames_tx": {"a": ["x"] * 5}}, "must be a list of numbers"),
     ({"storms": [{"begin_s": 1}]}, "begin_s and end_s"), ({"storms": [{"begin_s": 2, "end_s": 1}]}, "ends before"),
     ({"storms": {"a": 1}}, "storms must be a list"), ({"storms": [1]}, "storms must hold objects"),
-    ({"paused": {"a": [[1]]}}, "pairs of begin and end"), ({"queue_bytes": {"a": [1, 2]}}, "queue_bytes['a']")])
+    ({"paused": {"a": [[1]]}}, "pairs of begin and end"), ({"queue_bytes": {"a": [1, 2]}}, "queue_bytes['a']"),
+    ({"readings_s": [0, 5e-324, 1, 2, 3]}, "too close to each other"),
+    ({"frames_rx": {"a": [0, 0, 0, 0, 10**400]}}, "frames_rx['a'] has a number beyond 2**64"),
+    ({"readings_s": [0, 1, 2, 3, float("inf")]}, "readings_s has a number beyond 2**64")])
 def test_one_that_cannot_be_drawn_says_why(change, says):
     (plot,) = plots({"timeline": {**timeline(), **change}})
     assert plot["problem"].startswith("the timeline cannot be drawn: ") and says in plot["problem"]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -33,6 +34,10 @@ RECORD_FIELDS = ("record_id", "priority", "case", "metric", "status", "counts", 
 BUILD_FIELDS = ("os_version", "hwsku", "software_version", "on_behalf_of")
 LEVEL = 6
 NOTHING, EMPTY = "null", '""'
+EXACT = 2**53
+"""Scripts hold numbers as doubles: beyond it a whole number is another one there."""
+BEYOND = re.compile(r"(?<![\d.])\d{16}|Infinity|NaN")
+"""What in a JSON text may be a number that scripts have not, or no JSON: rare, and looked at closely then."""
 DRAWN = f'"{timeline.TIMELINE}"'
 
 
@@ -88,6 +93,7 @@ def _record(row: Row[Any], checks: dict[str, list[int]], parts: tuple[Extent, Na
     extent, names, contents = parts
     is_pass = row.status == Status.PASS
     evidence = NOTHING if row.evidence is None or not extent.takes(row.evidence) else row.evidence
+    deviations, extra, kept = (for_script(text) for text in (row.deviations, row.extra, evidence))
     drawn = json.dumps(timeline.plots(json.loads(evidence))) if DRAWN in evidence else "[]"
     fields = (
         '""' if is_pass else quoted(row.record_id), str(NO_PRIORITY if row.priority is None else row.priority),
@@ -95,9 +101,9 @@ def _record(row: Row[Any], checks: dict[str, list[int]], parts: tuple[Extent, Na
         quoted(row.status), str(int(row.counts)), str(round((row.timestamp - started).total_seconds() * 1000)),
         *(NOTHING if text is None else quoted(text) for text in (row.cause, row.replaces)),
         str(contents.builds.number((row.os_version, row.hwsku, row.software_version, row.on_behalf_of))),
-        str(contents.labels.number(row.labels)),
+        str(contents.labels.number(for_script(row.labels))),
         f"[{','.join(map(str, checks.get(row.record_id, ())))}]" if extent.pass_checks or not is_pass else NOTHING,
-        row.deviations, row.extra, evidence, drawn)
+        deviations, extra, kept, drawn)
     return "[" + ",".join(fields) + "]"
 
 
@@ -125,8 +131,21 @@ def _check(columns: Sequence[Any]) -> str:
     """A check as JSON text; `expected` and `seen` are JSON already."""
     name, required, status, expected, seen, place, message = columns
     said = message == f"{place}: expected {_plain(expected)}, got {_plain(seen)}"
-    return (f"[{quoted(name)},{required},{quoted(status)},{expected},{seen},{quoted(place)},"
+    return (f"[{quoted(name)},{required},{quoted(status)},{for_script(expected)},{for_script(seen)},{quoted(place)},"
             f"{EMPTY if said else quoted(message)}]")
+
+
+def for_script(text: str) -> str:
+    """A JSON text as a script reads it without changing a number: whole numbers beyond 2**53 are texts, and what is
+    no JSON (`Infinity`) too."""
+    if BEYOND.search(text) is None:
+        return text
+    return json.dumps(json.loads(text, parse_int=_exact, parse_constant=str))
+
+
+def _exact(digits: str) -> int | str:
+    number = int(digits)
+    return number if abs(number) <= EXACT else digits
 
 
 def _plain(text: str) -> str:

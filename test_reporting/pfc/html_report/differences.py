@@ -61,6 +61,15 @@ def compare(connection: Connection, run: Mapping[str, Any], baseline: Sequence[M
     return Comparison(before, [Change(kind, len(found), found[:MOST_ROWS]) for kind, found in kinds.items() if found])
 
 
+def left_out(baseline: Sequence[Mapping[str, Any]], comparisons: Sequence[Comparison],
+             runs: Sequence[Mapping[str, Any]]) -> list[tuple[Mapping[str, Any], str]]:
+    """The runs of the baseline that no run of the page is compared with, and why."""
+    used = {one.baseline["run_id"] for one in comparisons if one.baseline is not None}
+    here = {run["testbed"] for run in runs}
+    return [(run, "another run of the baseline on this testbed is compared" if run["testbed"] in here
+             else "no run here is of this testbed") for run in baseline if run["run_id"] not in used]
+
+
 def flaky(connection: Connection, run_id: str, ports: Sequence[Port]) -> Rows:
     """The rows of `metrics` that were both PASS and FAIL with one build in the testbed's latest runs."""
     unsteady = history.flaky_series(connection, run_id)

@@ -298,10 +298,11 @@
         total[list[place + 3]] += 1;
       }
     }
-    let good = true;
+    let good = filter.case < 0 || found.size > 0;  /* what was not measured is not PASS */
     cellsOf(row).forEach((button) => {
       if (button.classList.contains("metric")) {
-        good = good && (filter.case >= 0 || filter.metric >= 0 || button.classList.contains("PASS"));
+        const other = filter.metric >= 0 && parts(button.id).column !== `m${filter.metric}`, is = (name) => button.classList.contains(name);
+        good = good && (other || (filter.case < 0 ? is("PASS") : !is("unmeasured")));  /* a metric says nothing of one test case */
       } else {
         good = label(button, found.get(parts(button.id).column)) && good;
       }

@@ -5,6 +5,7 @@ import base64
 import hashlib
 import json
 import os
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from ..history import FLAKY_RUNS
 from ..run import folder_name
 from ..verdict import NOTHING_MEASURED, Status, Verdict, aggregate
 from . import chunk, texts
-from .differences import MOST_ROWS
+from .differences import MOST_ROWS, left_out
 from .extent import MOST_EVIDENCE, Extent, extent_of
 from .failures import MOST_GROUPS
 from .ports import STATUSES, Names, tally, worst
@@ -58,27 +59,30 @@ def write_report(connection: Connection, names: Sequence[str], baseline: str | N
     Raises:
         ReportingError: there is no such run, or the file cannot be written.
     """
-    views, extent, cases = _read(connection, names, baseline)
+    before = queries.runs_of(connection, baseline) if baseline else []
+    views, extent, cases = _read(connection, names, before)
     first = names[0] if names else views[0].run["run_id"]
     path = output or _default_output(results, first)
     verdict = aggregate(view.verdict for view in views)
     page = _environment().get_template(TEMPLATE).generate(
         views=views, verdict=verdict, tally=tally([port for view in views for port in view.ports], cases),
         packed=_packed(connection, views, extent, cases), index=lambda: _index(views, cases), extent=extent,
+        uncompared=left_out(before, [view.comparison for view in views if view.comparison],
+                            [view.run for view in views]),
         names=cases, metric_number=cases.metrics.number,
         script=Markup(_text(SCRIPT)), style=Markup(_text(STYLE)), policy=_policy())
     return Written(path, _write(path, page), verdict)
 
 
-def _read(connection: Connection, names: Sequence[str], baseline: str | None) -> tuple[list[RunView], Extent, Names]:
+def _read(connection: Connection, names: Sequence[str],
+          before: queries.Rows) -> tuple[list[RunView], Extent, Names]:
     found = [run for name in names or (None,) for run in queries.runs_of(connection, name)]
     runs = list({run["run_id"]: run for run in found}.values())
-    before = queries.runs_of(connection, baseline) if baseline else []
     cases, views = Names(), list[RunView]()
     for run in runs:
         first = sum(len(view.ports) for view in views)
         views.append(read_view(connection, run, first, cases,
-                               (before, len(before) == len(runs) == 1) if baseline else None))
+                               (before, len(before) == len(runs) == 1) if before else None))
     return views, extent_of(connection, [run["run_id"] for run in runs]), cases
 
 
@@ -105,7 +109,7 @@ def _index(views: Sequence[RunView], names: Names) -> Markup:
 def _environment() -> Environment:
     environment = Environment(loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined,
                               finalize=texts.finalized, trim_blocks=True, lstrip_blocks=True)
-    environment.filters.update(moment=texts.moment, ranges=texts.ranges)
+    environment.filters.update(moment=texts.moment, ranges=texts.ranges, shell=shlex.quote)
     environment.globals.update(
         counted=texts.counted, long=texts.long, column=column, worst=worst, priorities=PRIORITIES, statuses=STATUSES,
         PASS=Status.PASS, most_numbers=MOST_NUMBERS, most_groups=MOST_GROUPS, most_examples=MOST_EXAMPLES,

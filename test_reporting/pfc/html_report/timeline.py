@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
+from math import inf
 from typing import Any
 
 TIMELINE = "timeline"
@@ -15,6 +16,8 @@ TEST = "(test)"
 """In the labels of the classes that a measurement is about; they are drawn first."""
 DEEPEST = 3
 """Levels of evidence in which a timeline is looked for: a record may hold the evidence of several measurements."""
+LARGEST = 2**64
+"""No counter and no time is beyond it; numbers that are make rates that no number can hold."""
 Numbers = Sequence[float]
 
 
@@ -71,6 +74,8 @@ def _rate_rows(timeline: Mapping[str, Any], times: Numbers, storms: list[dict[st
 
 def _rate_row(label: str, times: Numbers, found: list[list[float | None] | None],
               storms: list[dict[str, Any]]) -> dict[str, Any]:
+    if any(rate == inf for series in found for rate in series or []):
+        raise _Unusable("two of readings_s are too close to each other for a rate between them")
     within = [rate for rate, (begin, end) in zip(found[0] or [], pairwise(times), strict=False)
               if rate is not None and any(storm["begin"] <= begin and end <= storm["end"] for storm in storms)]
     every = [rate for series in found for rate in series or [] if rate is not None]
@@ -129,4 +134,6 @@ def _numbers(values: Any, name: str) -> list[float]:
     if not isinstance(values, list) or any(isinstance(value, bool) or not isinstance(value, (int, float))
                                            for value in values):
         raise _Unusable(f"{name} must be a list of numbers")
+    if not all(abs(value) <= LARGEST for value in values):
+        raise _Unusable(f"{name} has a number beyond 2**64")
     return values

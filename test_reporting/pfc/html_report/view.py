@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 from sqlalchemy import Connection, func, select
@@ -48,7 +49,7 @@ class RunView:
         """Its devices."""
         return devices_of(self.ports)
 
-    @property
+    @cached_property
     def metrics(self) -> list[str]:
         """The metrics that its ports have verdicts of."""
         return sorted({row["metric_name"] for port in self.ports for row in port.metrics})
@@ -65,10 +66,10 @@ class RunView:
         return Counter(row["status"] for port in self.ports for row in port.metrics)
 
     def fact(self, name: str) -> str:
-        """One of the facts; empty when it is not known."""
-        return dict(self.facts).get(name, "")
+        """One of the facts; empty when it is not known. What the run's info calls the same comes after it."""
+        return next((value for one, value in self.facts if one == name), "")
 
-    @property
+    @cached_property
     def has_port_cells(self) -> bool:
         """Whether there are verdicts of no single priority."""
         return any(None in port.cells for port in self.ports)

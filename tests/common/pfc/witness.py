@@ -16,7 +16,9 @@ from .traffic import FlowPlan, FlowStats, Traffic
 
 SECRET_TABLES = ("SNMP_COMMUNITY", "SNMP_USER", "NTP_KEY", "MACSEC_PROFILE", "USER")
 """Tables of CONFIG_DB with credentials in their keys or in fields of any name."""
-SECRET_FIELD = re.compile(r"pass(key|wd|word|phrase)|secret|community|auth_?key|_cak$", re.IGNORECASE)
+SECRET_FIELD = re.compile(
+    r"pass(key|wd|word|phrase)|secret|community|token|hmac|_cak$"
+    r"|((auth|md5|sha|private|shared)[a-z0-9_-]*key|key[_-]?string)(?![_-]?id)", re.IGNORECASE)
 CONFIGURATION = "sonic-cfggen"
 COUNTERS = "show pfc counters"
 LEFT_OUT = "left out: a credential"
@@ -32,8 +34,8 @@ class Witness:
         self._session = files.section("session") if files else None
         self._standing: list[Section] = []
         self._section: Section | None = None
-        self._latest: dict[str, str | None] = {}
-        self._before: list[str] = []
+        self._latest: dict[str, tuple[str | None, str]] = {}  # switch -> the file of its counters, or why there is none
+        self._before: list[tuple[str | None, str]] = []
         self._timeline = Timeline()
 
     def begin(self, name: str, for_all: bool = False) -> None:
@@ -44,7 +46,7 @@ class Witness:
             for_all: what is kept from here on is evidence of all measurements that follow, too.
         """
         self._timeline = Timeline()
-        self._before = [name for name in self._latest.values() if name is not None]
+        self._before = list(self._latest.values())
         self._section = self._files.section(name) if self._files else None
         if for_all and self._section is not None:
             self._standing.append(self._section)
@@ -59,10 +61,12 @@ class Witness:
         sections = [one for one in (self._session, *self._standing, self._section) if one is not None]
         own = {id(section): section for section in sections}.values()
         names = [name for section in own if section is not self._section for name in section.names]
-        names += [*self._before, *(self._section.names if self._section else ())]
+        names += [name for name, _ in self._before if name is not None]
+        names += self._section.names if self._section else ()
+        lacks = [lack for name, lack in self._before if name is None]
         found = {
             "files": list(dict.fromkeys(names)),
-            "files_missing": list(dict.fromkeys(lack for section in own for lack in section.lacks)),
+            "files_missing": list(dict.fromkeys([*lacks, *(lack for section in own for lack in section.lacks)])),
             "timeline": self._timeline.evidence(flows_of),
         }
         return {name: value for name, value in found.items() if value}
@@ -97,7 +101,7 @@ class Witness:
         what = f"{device}-{'counters' if counters else 'commands'}"
         kept = self._section.keep(what, ".txt", "\n".join(parts).encode())
         if counters:
-            self._latest[device] = kept
+            self._latest[device] = (kept, "" if kept else self._section.lacks[-1])
 
     def captured(self, data: bytes) -> None:
         """A traffic generator port's capture has ended."""

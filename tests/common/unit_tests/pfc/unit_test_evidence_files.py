@@ -15,7 +15,7 @@ from tests.common.pfc.journal import Journal
 from tests.common.pfc.plan import plan_port
 from tests.common.pfc.run import Qualifier
 from tests.common.pfc.verdict import Status
-from tests.common.pfc.witness import LEFT_OUT, Witness
+from tests.common.pfc.witness import LEFT_OUT, Witness, without_credentials
 from tests.common.unit_tests.pfc.fakes import DEVICE, FakeApi, FakeClock, FakeHost, FakeWorld
 from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
 
@@ -206,6 +206,23 @@ def test_configurations_have_no_credentials(tmp_path):
         found = json.loads(text)
         assert found["PORT"] == config_db["PORT"] and found["TACPLUS"]["global"]["auth_type"] == "pap", found
         assert found["BGP_NEIGHBOR"]["10.0.0.2"]["name"] == "T1", found
+
+
+@pytest.mark.parametrize("field", [
+    "authentication-key", "authentication-md5-key", "authentication_key", "auth_key", "md5key", "key-string",
+    "key_string", "token", "hmac-sha-256", "private_key", "pre_shared_key", "passphrase", "primary_cak",
+])
+def test_fields_with_credentials_are_left_out(field):
+    """However their table is called."""
+    assert without_credentials({"T": {"a": {field: "hunter2"}}}) == {"T": {"a": {field: LEFT_OUT}}}, field
+
+
+@pytest.mark.parametrize("field", [
+    "key_id", "key-id", "authentication-key-id", "auth_type", "authentication", "primary_ckn", "speed",
+])
+def test_other_fields_are_kept(field):
+    """What names a credential is none."""
+    assert without_credentials({"T": {"a": {field: "7"}}}) == {"T": {"a": {field: "7"}}}, field
 
 
 @pytest.mark.parametrize(("printed", "kept_of_it"), [
