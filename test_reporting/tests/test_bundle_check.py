@@ -8,7 +8,7 @@ import pytest
 
 from test_reporting.pfc import bundle
 from test_reporting.pfc.cli import main
-from test_reporting.tests.bundle_samples import CAPTURE, contents, rewrite
+from test_reporting.tests.bundle_samples import CAPTURE, rewrite
 from test_reporting.tests.samples import RUN_ID
 
 
