@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from test_reporting.pfc.cli import main
+from test_reporting.pfc.listener import Listener
 from test_reporting.tests.bundle_samples import CAPTURE, VERSIONS, make_run
-from test_reporting.tests.samples import RUN_ID, verdict
+from test_reporting.tests.samples import RUN, RUN_ID, verdict
 
 MEMORY = "/dev/shm"
 
@@ -36,6 +37,19 @@ def database(tmp_path, monkeypatch):
     path = tmp_path / "results" / "pfc.db"
     monkeypatch.setenv("PFC_REPORT_DB", f"sqlite:///{path}")
     return path
+
+
+@pytest.fixture
+def run(database):
+    """Store a run of these records."""
+
+    def store(*records, run_id=RUN_ID, finish=True, **fields):
+        listener = Listener(database.parent / run_id)
+        listener.start({**RUN, "run_id": run_id, **fields})
+        listener.record_all([{**record, "run_id": run_id} for record in records])
+        return listener.finish() if finish else None
+
+    return store
 
 
 @pytest.fixture

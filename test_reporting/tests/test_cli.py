@@ -10,23 +10,9 @@ import sys
 import pytest
 
 from test_reporting.pfc.cli import main
-from test_reporting.pfc.listener import Listener
 from test_reporting.pfc.queries import natural
 from test_reporting.pfc.report import printable
-from test_reporting.tests.samples import RUN, RUN_ID, verdict
-
-
-@pytest.fixture
-def run(database):
-    """Store a run of these records."""
-
-    def store(*records, run_id=RUN_ID, finish=True, **fields):
-        listener = Listener(database.parent / run_id)
-        listener.start({**RUN, "run_id": run_id, **fields})
-        listener.record_all([{**record, "run_id": run_id} for record in records])
-        return listener.finish() if finish else None
-
-    return store
+from test_reporting.tests.samples import RUN_ID, verdict
 
 
 @pytest.mark.parametrize("statuses, exit_status", [

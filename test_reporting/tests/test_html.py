@@ -10,24 +10,9 @@ import pytest
 
 from test_reporting.pfc.cli import main
 from test_reporting.pfc.html_report import chunk, extent
-from test_reporting.pfc.listener import Listener
 from test_reporting.tests import benchmarks
 from test_reporting.tests.html_samples import HOSTILE, Page, hostile_run, timeline
-from test_reporting.tests.samples import RUN, RUN_ID, verdict
-
-
-@pytest.fixture
-def run(database):
-    """Store a run of these records."""
-
-    def store(*records, run_id=RUN_ID, finish=True, **fields):
-        listener = Listener(database.parent / run_id)
-        listener.start({**RUN, "run_id": run_id, **fields})
-        listener.record_all([{**record, "run_id": run_id} for record in records])
-        if finish:
-            listener.finish()
-
-    return store
+from test_reporting.tests.samples import RUN_ID, verdict
 
 
 @pytest.fixture

@@ -59,12 +59,7 @@ class PortRun(WatchdogRun):
 
 
 def measure(labs: Sequence[Lab], whole: TrafficBuilder, before: DutCounters | None) -> list[Finding]:
-    """Measures all of these ports at once; a finding for each.
-
-    Args:
-        labs: the ports, each of them the tx port of another one.
-        whole: builds flows between any two of them.
-        before: the switch's counters, with everything in them that came before; None: waited for and read.
+    """Measures all of these ports at once; a finding for each. Arguments as of `full_load.measure`.
 
     Raises:
         QualificationError: a step could not be done. No traffic and no watchdog runs on, however this ends.
