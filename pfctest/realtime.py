@@ -3,6 +3,10 @@
 A sender that sleeps between frames is given real-time scheduling (SCHED_FIFO), so that nothing delays its waking. One
 that never sleeps is not: the kernel stops such a real-time process for 50 ms in every second (sched_rt_runtime_us),
 which is worse than any neighbour, and it would starve the rest of its CPU. It gets the best ordinary priority instead.
+
+A CPU that idles until the next deadline must not fall asleep over it: while frames are sent, the kernel is asked to let
+idle CPUs poll (the power management quality of service, `/dev/cpu_dma_latency`). That matters most in a virtual
+machine, whose idle CPUs are given to others.
 """
 from __future__ import annotations
 
@@ -10,11 +14,14 @@ import ctypes
 import gc
 import os
 import signal
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 
 PR_SET_PDEATHSIG, PR_SET_TIMERSLACK = 1, 29
 _BEST_NICE = -20
+_WAKE_LATENCY = "/dev/cpu_dma_latency"
+"""Holds for as long as it is open: a 32 bit number, the microseconds within which a CPU must be awake."""
 
 
 class Scheduling:
@@ -51,16 +58,24 @@ class Scheduling:
 
 
 @contextmanager
-def scheduled(real_time: bool) -> Iterator[Scheduling]:
-    """Precise timers, no pauses of the garbage collector, and the scheduling asked for, while the context lasts."""
+def scheduled(real_time: bool, leave: bool = False) -> Iterator[Scheduling]:
+    """Precise timers, no pauses of the garbage collector, and the scheduling asked for, while the context lasts.
+
+    Args:
+        real_time: it sleeps between frames. `leave`: scheduling and CPUs stay as they are.
+    """
     policy, parameters, nice = os.sched_getscheduler(0), os.sched_getparam(0), os.getpriority(os.PRIO_PROCESS, 0)
     collects = gc.isenabled()
     gc.disable()
     _prctl(PR_SET_TIMERSLACK, 1)
     scheduling = Scheduling()
-    scheduling.ask(real_time)
     try:
-        yield scheduling
+        if leave:
+            yield scheduling
+        else:
+            scheduling.ask(real_time)
+            with _awake():
+                yield scheduling
     finally:
         os.sched_setscheduler(0, policy, parameters)
         with suppress(PermissionError):
@@ -68,6 +83,15 @@ def scheduled(real_time: bool) -> Iterator[Scheduling]:
         _prctl(PR_SET_TIMERSLACK, 0)
         if collects:
             gc.enable()
+
+
+@contextmanager
+def _awake() -> Iterator[None]:
+    """No CPU falls asleep while the context lasts, where this process may ask for that."""
+    with ExitStack() as held:
+        with suppress(OSError):
+            held.enter_context(open(_WAKE_LATENCY, "wb", buffering=0)).write((0).to_bytes(4, sys.byteorder))
+        yield
 
 
 def die_with_parent(parent: int) -> None:

@@ -118,7 +118,7 @@ def run(request: Request, planned: Plan) -> Outcome:
             been ended.
     """
     stop = Stop()
-    with open_socket() as opened, heeding(stop), scheduled(request.real_time and planned.period_ns > 0) as scheduling:
+    with open_socket() as opened, heeding(stop), scheduled(planned.period_ns > 0, not request.real_time) as scheduling:
         try:
             progress, gaps, ended_by = _send(opened, request, planned, Asked(stop, scheduling))
         except SendError:

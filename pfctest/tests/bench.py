@@ -24,7 +24,7 @@ from pfctest.gaps import Gaps
 from pfctest.tests.namespace import WHY_NOT, Namespace, namespace, way
 from pfctest.timing import pause_time_ps
 
-RUNS, WARM_S, COUNT_S, STORM_S = 3, 0.5, 1.0, 2
+RUNS, WARM_S, COUNT_S, STORM_S = 5, 0.5, 1.0, 2
 SPEEDS = {"100g": 100_000, "400g": 400_000, "800g": 800_000}
 MANY = 32
 FRAME = encode(pfc_frame("02:00:00:00:00:01", {3: 0xFFFF}))
@@ -46,6 +46,21 @@ while time.monotonic() < end:
     opened.send(frame)
     calls.append((begin, time.monotonic_ns()))
     time.sleep(interval)
+print(json.dumps(calls))
+"""
+SPIN_AND_SEND_NOTHING = """
+import json, os, sys, time
+period, end, calls = int(sys.argv[1]), time.monotonic_ns() + int(float(sys.argv[2]) * 1e9), []
+try:
+    os.setpriority(os.PRIO_PROCESS, 0, -20)
+except PermissionError:
+    pass
+now = deadline = time.monotonic_ns()
+while now < end:
+    while now < deadline:
+        now = time.monotonic_ns()
+    calls.append((now, now))
+    deadline += period * max(1, (now - deadline) // period)
 print(json.dumps(calls))
 """
 
@@ -81,17 +96,18 @@ def figures() -> Iterator[Figure]:
 
 
 def _rates(place: Namespace, folder: Path) -> Iterator[Figure]:
-    """Frames in a second that arrive from the generator and from its peers, the best of several runs each, in turn.
+    """Frames in a second that arrive from the generator, the best of several runs, and how they compare with its peers.
 
-    They are compared by CPU seconds, so that other work on the machine disturbs them little: each keeps one CPU busy.
+    The peers run in turn with it and are compared by CPU seconds, so that other work on the machine disturbs them
+    little (each keeps one CPU busy); the median of the comparisons, so that a CPU that slows down does too.
     """
     senders = _senders(folder)
     runs = [{name: _rate(place, words) for name, words in senders.items()} for _ in range(RUNS)]
-    best = {name: max(run[name].per_cpu_s for run in runs) for name in senders}
     yield Figure("pfctest.max_fps", max(run["pfctest"].per_s for run in runs), "1/s")
     for name in senders:
         if name != "pfctest":
-            yield Figure(f"pfctest.max_fps_over_{name}", best["pfctest"] / best[name], "ratio")
+            quotients = [run["pfctest"].per_cpu_s / run[name].per_cpu_s for run in runs]
+            yield Figure(f"pfctest.max_fps_over_{name}", statistics.median(quotients), "ratio")
 
 
 def _senders(folder: Path) -> dict[str, list[str]]:
@@ -113,7 +129,7 @@ def _rate(place: Namespace, words: Sequence[str]) -> Rate:
     """Frames that arrive while a command sends.
 
     Raises:
-        RuntimeError: it ended by itself.
+        RuntimeError: it ended by itself, or did nothing.
     """
     process = subprocess.Popen(place.command(*words), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                stderr=subprocess.PIPE, start_new_session=True)
@@ -127,7 +143,9 @@ def _rate(place: Namespace, words: Sequence[str]) -> Rate:
     finally:
         _end(process)
     frames, passed_s, used_s = (later - earlier for later, earlier in zip(end, begin))
-    return Rate(frames / passed_s, frames / used_s if used_s else 0.0)
+    if not used_s:
+        raise RuntimeError(f"{words[0]} used no CPU time")
+    return Rate(frames / passed_s, frames / used_s)
 
 
 def _cpu_s(group: int) -> float:
@@ -153,9 +171,14 @@ def received(interface: str, place: Namespace) -> int:
 
 
 def _open_shares(place: Namespace, name: str, speed_mbps: int) -> Iterator[Figure]:
-    """Shares of open time at twice the minimum rate, medians: the generator's, and those of a loop that sleeps."""
-    own, seen = [], []
+    """Shares of open time at twice the minimum rate, medians: the generator's, and of loops that spin and that sleep.
+
+    The loop that spins sends nothing and does nothing else: what it misses, the machine did not let it have.
+    """
+    own, seen, machine = [], [], []
+    interval_ns = pause_time_ps(0xFFFF, speed_mbps) // 2000
     for _ in range(RUNS):
+        machine.append(_loop(place, speed_mbps, SPIN_AND_SEND_NOTHING, str(interval_ns), str(STORM_S)))
         with place.receiving("far") as receiver:
             own.append(_storm(place, ["near"], speed_mbps))
             if not is_root():
@@ -165,10 +188,9 @@ def _open_shares(place: Namespace, name: str, speed_mbps: int) -> Iterator[Figur
     yield Figure(f"pfctest.open_share.{name}", statistics.median(own), "ratio")
     if seen:
         yield Figure(f"pfctest.open_share.{name}.at_receiver", statistics.median(seen), "ratio")
-    interval_s = pause_time_ps(0xFFFF, speed_mbps) / 2e12
-    words = [sys.executable, "-c", SEND_AND_SLEEP, FRAME.hex(), str(interval_s), str(STORM_S)]
-    calls = json.loads(place.run(*words).stdout)
-    yield Figure(f"pfctest.open_share.{name}.send_and_sleep", _share(calls, speed_mbps), "ratio")
+    yield Figure(f"pfctest.open_share.{name}.machine", statistics.median(machine), "ratio")
+    slept = _loop(place, speed_mbps, SEND_AND_SLEEP, FRAME.hex(), str(interval_ns / 1e9), str(STORM_S))
+    yield Figure(f"pfctest.open_share.{name}.send_and_sleep", slept, "ratio")
 
 
 def is_root() -> bool:
@@ -188,6 +210,11 @@ def _storm(place: Namespace, interfaces: Sequence[str], speed_mbps: int) -> floa
                          f"--duration={STORM_S}", "--max-open=100", "--json")
     found: dict[str, Any] = json.loads(place.run(*words).stdout)
     return float(found["open_share"])
+
+
+def _loop(place: Namespace, speed_mbps: int, program: str, *words: str) -> float:
+    """Share of open time of a loop that prints when it sent, or would have."""
+    return _share(json.loads(place.run(sys.executable, "-c", program, *words).stdout), speed_mbps)
 
 
 def _share(calls: Sequence[Sequence[int]], speed_mbps: int) -> float:

@@ -16,7 +16,8 @@ def test_every_figure_is_there(monkeypatch):
         monkeypatch.setattr(bench, name, value)
     found = {figure.name: figure for figure in bench.figures()}
     peers = ["python_loop", *filter(shutil.which, ("trafgen", "mausezahn", "tcpreplay"))]
-    shares = ["100g", *(["100g.at_receiver"] if bench.is_root() else []), "100g.send_and_sleep", "3x100g"]
+    shares = ["100g", *(["100g.at_receiver"] if bench.is_root() else []), "100g.machine",
+              "100g.send_and_sleep", "3x100g"]
     assert list(found) == ["pfctest.max_fps", *(f"pfctest.max_fps_over_{peer}" for peer in peers),
                            *(f"pfctest.open_share.{share}" for share in shares), "pfctest.load_average"]
     assert found["pfctest.max_fps"].value > 1000
