@@ -56,7 +56,6 @@ class PortCounters:
     pfc_rx: tuple[int, ...]
     pfc_tx: tuple[int, ...]
     pause_rx: int
-    oper_up: bool
     pfc_on2off: tuple[int, ...] = EIGHT_ZEROS
     pause_duration_us: tuple[int, ...] = EIGHT_ZEROS
 
@@ -125,15 +124,28 @@ class WatchdogState:
     rx_dropped_last: int = 0
 
 
+PORTS, QUEUES, PRIORITY_GROUPS = "ports", "queues", "priority_groups"
+ALL_PARTS = frozenset({PORTS, QUEUES, PRIORITY_GROUPS})
+
+
 @dataclass(frozen=True)
 class SwitchCounters:
-    """All of one switch. `drops` counts dropped frames by (port, reason)."""
+    """What of one switch was asked for (`ALL_PARTS`); the other parts are empty. `drops`, which come with the ports,
+    counts dropped frames by (port, reason).
+    """
 
     ports: Mapping[str, PortCounters]
     queues: Mapping[tuple[str, int], QueueCounters]
     priority_groups: Mapping[tuple[str, int], PgCounters]
-    watchdog: Mapping[tuple[str, int], WatchdogState]
     drops: Mapping[tuple[str, str], int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class SwitchStates:
+    """What of one switch shows at once: which ports have a link, and the watchdog's queues."""
+
+    oper_up: Mapping[str, bool]
+    watchdog: Mapping[tuple[str, int], WatchdogState]
 
 
 @dataclass(frozen=True)

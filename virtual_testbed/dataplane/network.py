@@ -6,15 +6,15 @@ can be read is the state with every event at or before `now_ps` processed; it is
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from virtual_testbed.dataplane import readout
 from virtual_testbed.dataplane.advance import Advance
 from virtual_testbed.dataplane.cabling import Cabling, CablingError
 from virtual_testbed.dataplane.capture import Capture, tap
 from virtual_testbed.dataplane.configuration import SwitchConfig
-from virtual_testbed.dataplane.counters import (STARTED, CapturedFrame, FlowCounters, GeneratorCounters, Statistics,
-                                                SwitchCounters)
+from virtual_testbed.dataplane.counters import (ALL_PARTS, STARTED, CapturedFrame, FlowCounters, GeneratorCounters,
+                                                Statistics, SwitchCounters, SwitchStates)
 from virtual_testbed.dataplane.events import ONSET, EventLoop
 from virtual_testbed.dataplane.flow import FlowState
 from virtual_testbed.dataplane.generator import GeneratorSide
@@ -248,12 +248,17 @@ class Network:
         self._catch_up()
         return readout.generator_counters(side, self._flows.values(), self._ports, self.now_ps)
 
-    def switch_counters(self, switch: str) -> SwitchCounters:
-        """Counters of a switch now, since it was added."""
-        if switch not in self._switches:
-            raise NetworkError(f"switch '{switch}' is unknown: expected one of {_list(self._switches)}")
+    def switch_counters(self, switch: str, parts: Collection[str] = ALL_PARTS) -> SwitchCounters:
+        """Counters of a switch now, since it was added; of a large switch only the `parts` that are needed."""
+        found = self._switch(switch)
         self._catch_up()
-        return readout.switch_counters(self._switches[switch], self.now_ps)
+        return readout.switch_counters(found, parts, self.now_ps)
+
+    def switch_states(self, switch: str) -> SwitchStates:
+        """States of a switch now."""
+        found = self._switch(switch)
+        self._catch_up()
+        return readout.switch_states(found)
 
     def statistics(self) -> Statistics:
         """How the result was computed so far."""
@@ -373,6 +378,11 @@ class Network:
                 raise NetworkError(f"generator port {side.spec.name if side.spec else side.location}: flows "
                                    f"{_list(flow.spec.name for flow in running)} need {float(load) * 100:.6g} % "
                                    "of the line: expected at most 100 %")
+
+    def _switch(self, name: str) -> Switch:
+        if name not in self._switches:
+            raise NetworkError(f"switch '{name}' is unknown: expected one of {_list(self._switches)}")
+        return self._switches[name]
 
     def _flow(self, name: str) -> FlowState | Storm:
         if name not in self._flows:

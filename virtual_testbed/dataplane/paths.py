@@ -80,6 +80,8 @@ class Paths:
             path.pg, path.out, path.queue, path.number, path.cycle = group, out, queue, first, len(flow.lanes)
             flow.paths.append(path)
             path.in_port.paths.append(path)
+            if out is not None:
+                out.leaving.append(path)
         path.macs = hop.source_mac, hop.destination_mac
         cell = switch.config.cell_bytes
         path.size = -(-lane.frame_bytes // cell) * cell
@@ -104,4 +106,8 @@ def fold(ports: Iterable[SwitchPort], used: Set[Path]) -> None:
                 continue
             for name in (*Path.COUNTED, "flushed"):
                 setattr(kept[key], name, getattr(kept[key], name) + getattr(path, name))
-        port.paths[:] = paths
+        if len(paths) < len(port.paths):
+            for path in set(port.paths).difference(paths):
+                if path.out is not None:
+                    path.out.leaving.remove(path)
+            port.paths[:] = paths

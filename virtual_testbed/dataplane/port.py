@@ -31,10 +31,6 @@ class Owner(Protocol):
     loop: EventLoop
     hooks: Hooks
 
-    @property
-    def paths(self) -> list[Path]:
-        """All kinds of frames that have come through it."""
-
     def pool_of(self, profile: BufferProfile | None, user: str) -> tuple[BufferProfile | None, Pool]:
         """The pool that a profile names, for a user named in an error."""
 
@@ -108,7 +104,7 @@ class SwitchPort:
         tap: told of each data frame put on the line to a generator port: when it will have reached it, and its path.
         current: the data frame on the line; `flight` the last frames sent to a generator as (arrival, path).
         muted: priorities whose PFC the watchdog has switched off.
-        paths: all kinds of frames that have come in here.
+        paths: all kinds of frames that have come in here; `leaving` those meant to leave here.
     """
 
     def __init__(self, switch: Owner, config: SwitchPortConfig, index: int) -> None:
@@ -131,6 +127,7 @@ class SwitchPort:
         self.muted: set[int] = set()
         self.pg_priorities: list[list[int]] = [[] for _ in range(8)]
         self.paths: list[Path] = []
+        self.leaving: list[Path] = []
         self.finish = self._finish
         self.tap: Callable[[int, Path], None] | None = None
         self.leaks = Leaks(self._leak_period_ps, self._let_out, switch.loop)

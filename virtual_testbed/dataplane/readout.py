@@ -1,11 +1,11 @@
 """Counters as of an instant, from what the parts of the data plane hold."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from virtual_testbed.dataplane.control import ERROR, GLOBAL_PAUSE
-from virtual_testbed.dataplane.counters import (FlowCounters, GeneratorCounters, PgCounters, PortCounters,
-                                                QueueCounters, SwitchCounters)
+from virtual_testbed.dataplane.counters import (PORTS, PRIORITY_GROUPS, QUEUES, FlowCounters, GeneratorCounters,
+                                                PgCounters, PortCounters, QueueCounters, SwitchCounters, SwitchStates)
 from virtual_testbed.dataplane.flow import FlowState
 from virtual_testbed.dataplane.generator import GeneratorSide
 from virtual_testbed.dataplane.pause import DATA_BYTES, DATA_FRAMES, DROPPED
@@ -91,70 +91,88 @@ def clear_generator(side: GeneratorSide, now_ps: int) -> None:
     side.received_cleared = list(side.receiver.counts)
 
 
-class _Sums:
-    """Frame and byte sums by place."""
-
-    def __init__(self) -> None:
-        self.frames: dict[tuple[object, str], int] = {}
-        self.bytes: dict[tuple[object, str], int] = {}
-
-    def add(self, place: object, what: str, frames: int, frame_bytes: int) -> None:
-        if frames:
-            key = place, what
-            self.frames[key] = self.frames.get(key, 0) + frames
-            self.bytes[key] = self.bytes.get(key, 0) + frames * frame_bytes
-
-    def get(self, place: object, what: str) -> tuple[int, int]:
-        return self.frames.get((place, what), 0), self.bytes.get((place, what), 0)
-
-
-def switch_counters(switch: Switch, now_ps: int) -> SwitchCounters:
-    """Counters of a switch."""
-    sums = _Sums()
-    drops: dict[tuple[str, str], int] = {}
-    for path in switch.paths:
-        _add_path(sums, drops, path)
-    ports = {name: _port_counters(port, sums, now_ps) for name, port in switch.ports.items()}
-    queues = {(name, queue.number): QueueCounters(
-        *sums.get(queue, "tx"), *sums.get(queue, "drops"), queue.reserved + queue.shared, queue.peak,
-        max(queue.peak, queue.bound))
-        for name, port in switch.ports.items() for queue in port.queues}
-    groups = {(name, group.number): PgCounters(
-        *sums.get(group, "rx"), sums.get(group, "drops")[0], group.held, group.peak, group.headroom_peak,
-        max(group.peak, group.bound))
-        for name, port in switch.ports.items() for group in port.pgs}
+def switch_states(switch: Switch) -> SwitchStates:
+    """States of a switch."""
     watched = {key: watch.state() for key, watch in switch.watchdog.watches.items() if watch.config or watch.detected}
-    return SwitchCounters(ports, queues, groups, watched, drops)
+    return SwitchStates({name: port.is_up for name, port in switch.ports.items()}, watched)
 
 
-def _add_path(sums: _Sums, drops: dict[tuple[str, str], int], path: Path) -> None:
-    size, in_port = path.frame_bytes, path.in_port
-    sums.add(in_port, "rx", path.rx, size)
-    sums.add(in_port, "rx drops", path.rx_side_drops, size)
-    sums.add(path.pg, "rx", path.rx - path.rx_side_drops - path.tx_side_drops + path.flushed, size)
-    sums.add(path.pg, "drops", path.pg_drops + path.watchdog_rx_drops, size)
-    if path.out is not None and path.queue is not None:
-        for place in (path.out, path.queue):
-            sums.add(place, "tx", path.tx, size)
-            sums.add(place, "drops", path.tx_side_drops, size)
-    reasons = {path.blocked or "": path.blocked_drops, "queue full": path.tail_drops,
-               "priority group full": path.pg_drops,
-               "watchdog, egress": path.watchdog_tx_drops, "watchdog, ingress": path.watchdog_rx_drops,
-               "fault": path.fault_drops, "queue discarded": path.flushed}
-    for reason, frames in reasons.items():
-        if frames:
-            key = in_port.name, reason
-            drops[key] = drops.get(key, 0) + frames
+def switch_counters(switch: Switch, parts: Collection[str], now_ps: int) -> SwitchCounters:
+    """Counters of a switch."""
+    drops: dict[tuple[str, str], int] = {}
+    ports: dict[str, PortCounters] = {}
+    queues: dict[tuple[str, int], QueueCounters] = {}
+    groups: dict[tuple[str, int], PgCounters] = {}
+    for name, port in switch.ports.items():
+        if PORTS in parts:
+            ports[name] = _port_counters(port, now_ps)
+            _add_drops(drops, port)
+        if QUEUES in parts:
+            queues |= {(name, number): found for number, found in enumerate(_queue_counters(port))}
+        if PRIORITY_GROUPS in parts:
+            groups |= {(name, number): found for number, found in enumerate(_group_counters(port))}
+    return SwitchCounters(ports, queues, groups, drops)
 
 
-def _port_counters(port: SwitchPort, sums: _Sums, now_ps: int) -> PortCounters:
+def _add_drops(drops: dict[tuple[str, str], int], port: SwitchPort) -> None:
+    for path in port.paths:
+        if not (path.rx_side_drops or path.tx_side_drops):
+            continue
+        reasons = {path.blocked or "": path.blocked_drops, "queue full": path.tail_drops,
+                   "priority group full": path.pg_drops,
+                   "watchdog, egress": path.watchdog_tx_drops, "watchdog, ingress": path.watchdog_rx_drops,
+                   "fault": path.fault_drops, "queue discarded": path.flushed}
+        for reason, frames in reasons.items():
+            if frames:
+                key = port.name, reason
+                drops[key] = drops.get(key, 0) + frames
+
+
+def _port_counters(port: SwitchPort, now_ps: int) -> PortCounters:
     receiver = port.receiver
-    rx_packets, rx_bytes = sums.get(port, "rx")
-    tx_packets, tx_bytes = sums.get(port, "tx")
+    rx_packets, rx_bytes, rx_drops = receiver.kinds[DATA_FRAMES], receiver.kinds[DATA_BYTES], receiver.kinds[DROPPED]
+    tx_packets = tx_bytes = tx_drops = 0
+    for path in port.paths:
+        rx_packets += path.rx
+        rx_bytes += path.rx * path.frame_bytes
+        rx_drops += path.rx_side_drops
+    for path in port.leaving:
+        tx_packets += path.tx
+        tx_bytes += path.tx * path.frame_bytes
+        tx_drops += path.tx_side_drops
     return PortCounters(
-        rx_packets + receiver.kinds[DATA_FRAMES], rx_bytes + receiver.kinds[DATA_BYTES], receiver.kinds[ERROR],
-        sums.get(port, "rx drops")[0] + receiver.kinds[DROPPED], tx_packets, tx_bytes, 0, sums.get(port, "drops")[0],
+        rx_packets, rx_bytes, receiver.kinds[ERROR], rx_drops, tx_packets, tx_bytes, 0, tx_drops,
         tuple(receiver.counts),
         tuple(port.sender.count(priority, now_ps) for priority in range(8)),
-        receiver.kinds[GLOBAL_PAUSE], port.is_up, tuple(receiver.on2off),
+        receiver.kinds[GLOBAL_PAUSE], tuple(receiver.on2off),
         tuple(receiver.duration_ps(priority, now_ps) // PS_PER_US for priority in range(8)))
+
+
+def _queue_counters(port: SwitchPort) -> list[QueueCounters]:
+    """By queue."""
+    sums = [[0, 0, 0, 0] for _ in port.queues]
+    for path in port.leaving:
+        if path.queue is not None:
+            _add(sums[path.queue.number], path.frame_bytes, path.tx, path.tx_side_drops)
+    return [QueueCounters(sent, sent_bytes, drops, drop_bytes, queue.reserved + queue.shared, queue.peak,
+                          max(queue.peak, queue.bound))
+            for (sent, sent_bytes, drops, drop_bytes), queue in zip(sums, port.queues)]
+
+
+def _group_counters(port: SwitchPort) -> list[PgCounters]:
+    """By priority group."""
+    sums = [[0, 0, 0, 0] for _ in port.pgs]
+    for path in port.paths:
+        accepted = path.rx - path.rx_side_drops - path.tx_side_drops + path.flushed
+        _add(sums[path.pg.number], path.frame_bytes, accepted, path.pg_drops + path.watchdog_rx_drops)
+    return [PgCounters(accepted, accepted_bytes, drops, group.held, group.peak, group.headroom_peak,
+                       max(group.peak, group.bound))
+            for (accepted, accepted_bytes, drops, _), group in zip(sums, port.pgs)]
+
+
+def _add(sums: list[int], frame_bytes: int, frames: int, drops: int) -> None:
+    """To frames, their bytes, drops, their bytes."""
+    sums[0] += frames
+    sums[1] += frames * frame_bytes
+    sums[2] += drops
+    sums[3] += drops * frame_bytes

@@ -14,11 +14,11 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from virtual_testbed.dataplane.configuration import SwitchConfig
-from virtual_testbed.dataplane.counters import SwitchCounters
+from virtual_testbed.dataplane.counters import SwitchCounters, SwitchStates
 from virtual_testbed.dataplane.hooks import Fault, Hooks
 from virtual_testbed.sonic import databases
 from virtual_testbed.sonic.agent_keys import BOOT_KEY
-from virtual_testbed.sonic.counters import Hash, ObjectIds
+from virtual_testbed.sonic.counters import Hash, ObjectIds, parts_of
 from virtual_testbed.sonic.counters_db import CountersDb
 from virtual_testbed.sonic.databases import Config
 from virtual_testbed.sonic.factory import factory_config, switch_mac
@@ -44,8 +44,11 @@ class Network(Protocol):
     def configure_switch(self, config: SwitchConfig) -> None:
         """Add a switch or change its configuration now."""
 
-    def switch_counters(self, switch: str) -> SwitchCounters:
-        """Everything that can be read of a switch now."""
+    def switch_counters(self, switch: str, parts: Collection[str]) -> SwitchCounters:
+        """Counters of a switch now, these parts of them."""
+
+    def switch_states(self, switch: str) -> SwitchStates:
+        """States of a switch now."""
 
 
 class ChangeWatch:
@@ -94,6 +97,7 @@ class SonicAgent:
         self._profile = load_profile(hwsku)
         self._ids = ObjectIds(self._profile)
         self._applied: Translation | None = None
+        self._shown: tuple[SwitchStates, SwitchConfig] | None = None
         self._intervals = Intervals({})
         self._lost = False
         self._connect()
@@ -161,7 +165,7 @@ class SonicAgent:
             self._open = stack.pop_all()
         self._hooks = Hooks(copy.deepcopy(self._faults))  # what a fault remembers is one start of one switch
         self._counters = CountersDb(self._switch, counters, self._ids, self._hooks)
-        self._applied, self._lost = None, False
+        self._applied, self._lost, self._shown = None, False, None
 
     def _lose(self, error: DatabaseError) -> None:
         if not self._lost:
@@ -201,30 +205,37 @@ class SonicAgent:
         """Poll these groups and publish the states, unless the databases are away."""
         if self._lost or self._applied is None:
             return
-        counters, config = self._network.switch_counters(self._switch), self._applied.config
+        config = self._applied.config
+        counters = self._network.switch_counters(self._switch, parts_of(groups)) if groups else None
         self._hooks.now_ps = self._network.now_ps
         try:
-            self._counters.poll(groups, counters, config)
+            if counters is not None:
+                self._counters.poll(groups, counters, config)
             if states:
-                self._counters.publish_watchdog(counters, config)
-                self._publish_ports(counters, config)
-                self._publish_storms(counters)
+                self._publish_states(self._network.switch_states(self._switch), config)
         except DatabaseError as error:
             self._lose(error)
 
-    def _publish_storms(self, counters: SwitchCounters) -> None:
+    def _publish_states(self, states: SwitchStates, config: SwitchConfig) -> None:
+        """Nothing is written twice: a command that changes nothing there is the rule."""
+        if self._hooks.faults or self._shown != (states, config):
+            self._counters.publish_watchdog(states, config)
+            self._publish_ports(states, config)
+            self._publish_storms(states)
+            self._shown = states, config
+
+    def _publish_storms(self, states: SwitchStates) -> None:
         storms: dict[str, Hash] = {}
-        for (port, queue), state in counters.watchdog.items():
+        for (port, queue), state in states.watchdog.items():
             if state.status == "stormed":
                 storms.setdefault(f"PFC_WD_TABLE_INSTORM:{port}", {})[str(queue)] = "storm"
         self._appl.replace("PFC_WD_TABLE_INSTORM:", storms)
 
-    def _publish_ports(self, counters: SwitchCounters, config: SwitchConfig) -> None:
+    def _publish_ports(self, states: SwitchStates, config: SwitchConfig) -> None:
         appl: dict[str, Hash] = {"PORT_TABLE:PortInitDone": {"lanes": "0"}}
         state: dict[str, Hash] = {}
         for name, port in config.ports.items():
-            found = counters.ports.get(name)
-            oper = "up" if found is not None and found.oper_up else "down"
+            oper = "up" if states.oper_up.get(name) else "down"
             admin = "up" if port.admin_up else "down"
             hardware = self._profile.ports[name]
             appl[f"PORT_TABLE:{name}"] = {

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from virtual_testbed.dataplane.configuration import SwitchConfig, WatchdogConfig
-from virtual_testbed.dataplane.counters import PgCounters, PortCounters, QueueCounters, SwitchCounters, WatchdogState
+from virtual_testbed.dataplane.counters import (PORTS, PRIORITY_GROUPS, QUEUES, PgCounters, PortCounters, QueueCounters,
+                                                SwitchCounters, SwitchStates, WatchdogState)
 from virtual_testbed.sonic.databases import natural
 from virtual_testbed.sonic.profile import Profile
 
@@ -158,9 +159,14 @@ def group_watermark_fields(counters: PgCounters) -> Hash:
     }
 
 
+def parts_of(groups: Iterable[str]) -> frozenset[str]:
+    """Parts of the data plane's counters that a poll of these groups needs."""
+    return frozenset(_READERS[group][0] for group in groups)
+
+
 def readings(group: str, ids: ObjectIds, counters: SwitchCounters) -> Iterator[Reading]:
     """What a poll of a group of counters (a key of `polling.DEFAULT_MS`) reads, object by object."""
-    return _READERS[group](ids, counters)
+    return _READERS[group][1](ids, counters)
 
 
 def _ports(ids: ObjectIds, counters: SwitchCounters) -> Iterator[Reading]:
@@ -193,14 +199,14 @@ def _group_watermarks(ids: ObjectIds, counters: SwitchCounters) -> Iterator[Read
         yield Reading(port, group, ids.priority_group(port, group), group_watermark_fields(found), _WATERMARKS)
 
 
-_READERS: Mapping[str, Callable[[ObjectIds, SwitchCounters], Iterator[Reading]]] = {
-    "PORT": _ports, "QUEUE": _queues, "PG_DROP": _groups, "QUEUE_WATERMARK": _queue_watermarks,
-    "PG_WATERMARK": _group_watermarks}
+_READERS: Mapping[str, tuple[str, Callable[[ObjectIds, SwitchCounters], Iterator[Reading]]]] = {
+    "PORT": (PORTS, _ports), "QUEUE": (QUEUES, _queues), "PG_DROP": (PRIORITY_GROUPS, _groups),
+    "QUEUE_WATERMARK": (QUEUES, _queue_watermarks), "PG_WATERMARK": (PRIORITY_GROUPS, _group_watermarks)}
 
 
-def watchdog_readings(ids: ObjectIds, counters: SwitchCounters, config: SwitchConfig) -> Iterator[Reading]:
+def watchdog_readings(ids: ObjectIds, states: SwitchStates, config: SwitchConfig) -> Iterator[Reading]:
     """What the watchdog says of each queue that it watches."""
-    for (port, queue), state in counters.watchdog.items():
+    for (port, queue), state in states.watchdog.items():
         yield Reading(port, queue, ids.queue(port, queue), watchdog_fields(state, config.ports[port].watchdog))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 
 from virtual_testbed.dataplane.configuration import SwitchConfig
-from virtual_testbed.dataplane.counters import PortCounters, SwitchCounters
+from virtual_testbed.dataplane.counters import PortCounters, SwitchCounters, SwitchStates
 from virtual_testbed.dataplane.hooks import Hooks, Place
 from virtual_testbed.sonic.counters import (
     WATCHDOG_FIELDS, Hash, ObjectIds, Reading, rate_readings, readings, watchdog_readings)
@@ -34,11 +34,11 @@ class CountersDb:
             found += self._rates(counters)
         self._publish(found, config)
 
-    def publish_watchdog(self, counters: SwitchCounters, config: SwitchConfig) -> None:
+    def publish_watchdog(self, states: SwitchStates, config: SwitchConfig) -> None:
         """Write what the watchdog, which polls by itself, knows of each queue. Raises DatabaseError."""
-        self._publish(watchdog_readings(self._ids, counters, config), config)
+        self._publish(watchdog_readings(self._ids, states, config), config)
         for port, queue in self._ids.queues():
-            if config.ports[port].watchdog is None or (port, queue) not in counters.watchdog:
+            if config.ports[port].watchdog is None or (port, queue) not in states.watchdog:
                 self._publisher.drop_fields(f"COUNTERS:{self._ids.queue(port, queue)}", WATCHDOG_FIELDS)
 
     def _publish(self, found: Iterable[Reading], config: SwitchConfig) -> None:

@@ -101,13 +101,14 @@ def read_network(net: Network, case: Case) -> Counts:
     for port in case.ports:
         _add(found, ("generator", port.name), net.generator_counters(port.name))
     for config in case.configs:
-        counters = net.switch_counters(config.name)
+        counters, states = net.switch_counters(config.name), net.switch_states(config.name)
         parts: list[tuple[str, Mapping[Any, Any]]] = [
             ("port", {(name,): values for name, values in counters.ports.items()}), ("queue", counters.queues),
-            ("group", counters.priority_groups), ("watchdog", counters.watchdog)]
+            ("group", counters.priority_groups), ("watchdog", states.watchdog)]
         for what, values in parts:
             for place, value in values.items():
                 _add(found, (what, config.name, *place), value)
+        found |= {("port", config.name, name, "oper_up"): is_up for name, is_up in states.oper_up.items()}
         found |= {("drops", config.name, *place): number for place, number in counters.drops.items()}
     return found
 

@@ -26,7 +26,7 @@ def run(spec, stormy=True, action="drop", asic_type="broadcom"):
 def state(net, now_ps, queue=3):
     """Status, storms detected and restored."""
     net.advance_to(now_ps)
-    watch = net.switch_counters(SWITCH).watchdog["Ethernet0", queue]
+    watch = net.switch_states(SWITCH).watchdog["Ethernet0", queue]
     return watch.status, watch.detected, watch.restored
 
 

@@ -244,7 +244,7 @@ def test_a_storm_is_detected_after_as_many_positive_polls_as_its_time_takes(dete
     detected_ms = 2 + -(-detection_ms // 2) * 2
     for time_ps, detected in ((detected_ms * MS - 1, 0), (detected_ms * MS, 1)):
         net.advance_to(time_ps)
-        assert net.switch_counters(testbeds.SWITCH).watchdog["Ethernet0", 3].detected == detected
+        assert net.switch_states(testbeds.SWITCH).watchdog["Ethernet0", 3].detected == detected
 
 
 def test_one_pause_lowers_no_other_class():

@@ -35,7 +35,7 @@ def counters(net, flows):
     switch = net.switch_counters(SWITCH)
     return ([net.flow_counters(name) for name in flows],
             [net.generator_counters(port.name) for port in generator_ports(PORTS)],
-            switch.ports, switch.drops, switch.watchdog,
+            switch.ports, switch.drops, net.switch_states(SWITCH),
             [(q.packets, q.bytes, q.dropped_packets, q.occupancy_bytes) for q in switch.queues.values()],
             [(g.packets, g.bytes, g.dropped_packets, g.occupancy_bytes) for g in switch.priority_groups.values()])
 

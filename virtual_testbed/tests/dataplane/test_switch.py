@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from virtual_testbed.dataplane.configuration import BufferProfile, PoolConfig, SchedulerConfig
+from virtual_testbed.dataplane.counters import ALL_PARTS
 from virtual_testbed.dataplane.switch import ConfigurationError
 from virtual_testbed.dataplane.traffic import Duration
 from virtual_testbed.tests.dataplane.testbeds import (MS, SECOND, SWITCH, SWITCH_MAC, US, change_port, data, line_rate,
@@ -187,7 +188,7 @@ def test_counters_can_be_cleared():
 def test_link_down_loses_frames_and_counts_them():
     net = run([data("flow", 1, 0, [3], 3)], until_ps=SECOND)
     net.set_link("p0", False)
-    assert not net.switch_counters(SWITCH).ports["Ethernet0"].oper_up and not net.generator_counters("p0").link_up
+    assert not net.switch_states(SWITCH).oper_up["Ethernet0"] and not net.generator_counters("p0").link_up
     net.advance_to(2 * SECOND)
     net.set_link("p0", True)
     net.advance_to(3 * SECOND)
@@ -197,7 +198,17 @@ def test_link_down_loses_frames_and_counts_them():
     dropped = sum(switch.drops.values())
     assert switch.drops["Ethernet4", "egress port is down"] > 5_000_000
     assert 0 <= flow.frames_tx - flow.frames_rx - dropped <= 2  # those that were on the cable
-    assert switch.ports["Ethernet0"].oper_up and switch.ports["Ethernet4"].rx_packets == flow.frames_tx
+    assert net.switch_states(SWITCH).oper_up["Ethernet0"] and switch.ports["Ethernet4"].rx_packets == flow.frames_tx
+
+
+def test_parts_of_the_counters_are_those_of_all():
+    net = run([data("flow", 1, 0, [3], 3)], until_ps=SECOND)
+    every = net.switch_counters(SWITCH)
+    assert every.ports["Ethernet0"].tx_packets > 1000
+    for part in ALL_PARTS:
+        found = net.switch_counters(SWITCH, {part})
+        assert getattr(found, part) == getattr(every, part)
+        assert not any(getattr(found, other) for other in ALL_PARTS - {part})
 
 
 def test_admin_down_and_speed_mismatch_take_the_link_down():
@@ -206,12 +217,12 @@ def test_admin_down_and_speed_mismatch_take_the_link_down():
     net.configure_switch(change_port(config, "Ethernet4", admin_up=False))
     net.advance_to(2 * MS)
     switch = net.switch_counters(SWITCH)
-    assert not switch.ports["Ethernet4"].oper_up and not net.generator_counters("p1").link_up
+    assert not net.switch_states(SWITCH).oper_up["Ethernet4"] and not net.generator_counters("p1").link_up
     assert net.flow_counters("flow").frames_tx > switch.ports["Ethernet4"].rx_packets + 5000
     net.configure_switch(change_port(config, "Ethernet4", speed_mbps=40_000))
-    assert not net.switch_counters(SWITCH).ports["Ethernet4"].oper_up
+    assert not net.switch_states(SWITCH).oper_up["Ethernet4"]
     net.configure_switch(config)
-    assert net.switch_counters(SWITCH).ports["Ethernet4"].oper_up
+    assert net.switch_states(SWITCH).oper_up["Ethernet4"]
 
 
 def test_a_flapping_link_ends_a_storm_that_does_not_come_back():

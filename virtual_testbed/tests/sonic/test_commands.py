@@ -97,8 +97,8 @@ def test_clears_that_suites_do(run, command):
 
 
 def test_portstat(run, agent, network):
-    network.set_port("Ethernet0", tx_packets=1234, tx_drops=5, rx_bytes=10, oper_up=True)
-    network.set_port("Ethernet4", oper_up=False)
+    network.set_port("Ethernet0", tx_packets=1234, tx_drops=5, rx_bytes=10)
+    network.set_link("Ethernet4", False)
     network.now_ps = 10 ** 12
     agent.publish_counters()
     found = json.loads(run("portstat -ji Ethernet0"))["Ethernet0"]

@@ -92,11 +92,11 @@ def test_commands_reach_the_agent(switch):
 
 
 def test_sys_class_net_follows_the_databases(switch):
-    switch.network.set_port("Ethernet4", oper_up=False)
+    switch.network.set_link("Ethernet4", False)
     switch.agent.publish_counters()
     command = "cat /sys/class/net/Ethernet4/operstate /sys/class/net/Ethernet4/carrier /sys/class/net/Ethernet4/speed"
     assert switch.output(command).split() == ["down", "0", "100000"]
-    switch.network.set_port("Ethernet4", oper_up=True)
+    switch.network.set_link("Ethernet4", True)
     switch.agent.publish_counters()
     assert switch.output(command).split() == ["up", "1", "100000"]
 
