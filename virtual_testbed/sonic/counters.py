@@ -164,42 +164,57 @@ def parts_of(groups: Iterable[str]) -> frozenset[str]:
     return frozenset(_READERS[group][0] for group in groups)
 
 
-def readings(group: str, ids: ObjectIds, counters: SwitchCounters) -> Iterator[Reading]:
-    """What a poll of a group of counters (a key of `polling.DEFAULT_MS`) reads, object by object."""
-    return _READERS[group][1](ids, counters)
+def readings(group: str, ids: ObjectIds, now: SwitchCounters, before: SwitchCounters | None) -> Iterator[Reading]:
+    """What a poll of a group of counters (a key of `polling.DEFAULT_MS`) reads, object by object: those only that have
+    changed since the poll of this group `before`.
+    """
+    return _READERS[group][1](ids, now, before)
 
 
-def _ports(ids: ObjectIds, counters: SwitchCounters) -> Iterator[Reading]:
-    for name, port in counters.ports.items():
-        yield Reading(name, None, ids.port(name), port_fields(port))
+def _ports(ids: ObjectIds, now: SwitchCounters, before: SwitchCounters | None) -> Iterator[Reading]:
+    for name, port in now.ports.items():
+        if before is None or before.ports.get(name) != port:
+            yield Reading(name, None, ids.port(name), port_fields(port))
 
 
-def _queues(ids: ObjectIds, counters: SwitchCounters) -> Iterator[Reading]:
-    idle = queue_fields(QueueCounters())
+def _queues(ids: ObjectIds, now: SwitchCounters, before: SwitchCounters | None) -> Iterator[Reading]:
+    for port, queue, found in _changed_queues(ids, now, before):
+        yield Reading(port, queue, ids.queue(port, queue), queue_fields(found))
+
+
+def _queue_watermarks(ids: ObjectIds, now: SwitchCounters, before: SwitchCounters | None) -> Iterator[Reading]:
+    for port, queue, found in _changed_queues(ids, now, before):
+        yield Reading(port, queue, ids.queue(port, queue), queue_watermark_fields(found), _WATERMARKS)
+
+
+def _changed_queues(ids: ObjectIds, now: SwitchCounters, before: SwitchCounters | None
+                    ) -> Iterator[tuple[str, int, QueueCounters]]:
+    """Of all queues of the hardware: the data plane has no multicast."""
+    idle = QueueCounters()
     for port, queue in ids.queues():
-        found = counters.queues.get((port, queue))
-        yield Reading(port, queue, ids.queue(port, queue), idle if found is None else queue_fields(found))
+        found = now.queues.get((port, queue), idle)
+        if before is None or before.queues.get((port, queue), idle) != found:
+            yield port, queue, found
 
 
-def _queue_watermarks(ids: ObjectIds, counters: SwitchCounters) -> Iterator[Reading]:
-    idle = queue_watermark_fields(QueueCounters())
-    for port, queue in ids.queues():
-        found = counters.queues.get((port, queue))
-        fields = idle if found is None else queue_watermark_fields(found)
-        yield Reading(port, queue, ids.queue(port, queue), fields, _WATERMARKS)
-
-
-def _groups(ids: ObjectIds, counters: SwitchCounters) -> Iterator[Reading]:
-    for (port, group), found in counters.priority_groups.items():
+def _groups(ids: ObjectIds, now: SwitchCounters, before: SwitchCounters | None) -> Iterator[Reading]:
+    for port, group, found in _changed_groups(now, before):
         yield Reading(port, group, ids.priority_group(port, group), group_fields(found))
 
 
-def _group_watermarks(ids: ObjectIds, counters: SwitchCounters) -> Iterator[Reading]:
-    for (port, group), found in counters.priority_groups.items():
+def _group_watermarks(ids: ObjectIds, now: SwitchCounters, before: SwitchCounters | None) -> Iterator[Reading]:
+    for port, group, found in _changed_groups(now, before):
         yield Reading(port, group, ids.priority_group(port, group), group_watermark_fields(found), _WATERMARKS)
 
 
-_READERS: Mapping[str, tuple[str, Callable[[ObjectIds, SwitchCounters], Iterator[Reading]]]] = {
+def _changed_groups(now: SwitchCounters, before: SwitchCounters | None) -> Iterator[tuple[str, int, PgCounters]]:
+    for (port, group), found in now.priority_groups.items():
+        if before is None or before.priority_groups.get((port, group)) != found:
+            yield port, group, found
+
+
+_Reader = Callable[[ObjectIds, SwitchCounters, SwitchCounters | None], Iterator[Reading]]
+_READERS: Mapping[str, tuple[str, _Reader]] = {
     "PORT": (PORTS, _ports), "QUEUE": (QUEUES, _queues), "PG_DROP": (PRIORITY_GROUPS, _groups),
     "QUEUE_WATERMARK": (QUEUES, _queue_watermarks), "PG_WATERMARK": (PRIORITY_GROUPS, _group_watermarks)}
 

@@ -25,14 +25,18 @@ class CountersDb:
 
     def __init__(self, switch: str, publisher: Publisher, ids: ObjectIds, hooks: Hooks) -> None:
         self._switch, self._publisher, self._ids, self._hooks = switch, publisher, ids, hooks
+        self._polled: dict[str, SwitchCounters] = {}
         self._rated: tuple[int, Mapping[str, PortCounters]] | None = None
+        self._moving: set[str] = set()
 
     def poll(self, groups: Collection[str], counters: SwitchCounters, config: SwitchConfig) -> None:
-        """Write the counters of these groups. Raises DatabaseError."""
-        found = [reading for group in groups for reading in readings(group, self._ids, counters)]
+        """Write the counters of these groups, what has changed of them. Raises DatabaseError."""
+        before = {} if self._hooks.faults else self._polled  # what a fault shows may change by itself
+        found = [reading for group in groups for reading in readings(group, self._ids, counters, before.get(group))]
         if "PORT" in groups:
             found += self._rates(counters)
         self._publish(found, config)
+        self._polled.update(dict.fromkeys(groups, counters))
 
     def publish_watchdog(self, states: SwitchStates, config: SwitchConfig) -> None:
         """Write what the watchdog, which polls by itself, knows of each queue. Raises DatabaseError."""
@@ -59,9 +63,15 @@ class CountersDb:
             reading.name, fields))
 
     def _rates(self, counters: SwitchCounters) -> list[Reading]:
-        """Since the last poll of the ports; none at the first one."""
+        """Since the last poll of the ports, of those whose rate is not 0, or was not then; none at the first one."""
         then, now = self._rated, self._hooks.now_ps
-        self._rated = (now, counters.ports) if then is None or now != then[0] else then
+        if then is None:
+            self._rated, self._moving = (now, counters.ports), set(counters.ports)
         if then is None or now <= then[0]:
             return []
-        return list(rate_readings(self._ids, then[1], counters.ports, (now - then[0]) / _PS_PER_SECOND))
+        self._rated = now, counters.ports
+        moved = {name for name, port in counters.ports.items() if port != then[1].get(name)}
+        shown = counters.ports if self._hooks.faults else {
+            name: counters.ports[name] for name in sorted(moved | self._moving)}
+        self._moving = moved
+        return list(rate_readings(self._ids, then[1], shown, (now - then[0]) / _PS_PER_SECOND))

@@ -209,12 +209,24 @@ def test_watchdog_states_come_and_go(agent, network, redis, config_db):
 
 
 def test_rates_over_simulated_time(agent, network, redis):
+    oids = row(redis, "COUNTERS_DB", "COUNTERS_PORT_NAME_MAP")
+
+    def rates(port):
+        return {name: float(rate) for name, rate in row(redis, "COUNTERS_DB", f"RATES:{oids[port]}").items()}
+
     network.set_port("Ethernet0", tx_bytes=5_000_000, tx_packets=5000)
     network.now_ps = 2 * 10 ** 12
     agent.publish_counters()
-    oid = row(redis, "COUNTERS_DB", "COUNTERS_PORT_NAME_MAP")["Ethernet0"]
-    rates = row(redis, "COUNTERS_DB", f"RATES:{oid}")
-    assert float(rates["TX_BPS"]) == 2_500_000 and float(rates["TX_PPS"]) == 2500 and float(rates["RX_BPS"]) == 0
+    still = dict.fromkeys(("TX_BPS", "TX_PPS", "RX_BPS", "RX_PPS"), 0)
+    assert rates("Ethernet0") == {**still, "TX_BPS": 2_500_000, "TX_PPS": 2500} and rates("Ethernet4") == still
+    for seconds in (3, 4):
+        network.now_ps = seconds * 10 ** 12
+        agent.publish_counters()
+        assert rates("Ethernet0") == still, "nothing was sent since"
+    network.set_port("Ethernet4", rx_bytes=100, rx_packets=1)
+    network.now_ps = 5 * 10 ** 12
+    agent.publish_counters()
+    assert rates("Ethernet4") == {**still, "RX_BPS": 100, "RX_PPS": 1} and rates("Ethernet0") == still
 
 
 def test_derived_buffers_are_in_appl_db(agent, redis, config_db):
