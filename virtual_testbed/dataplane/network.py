@@ -55,6 +55,7 @@ class Network:
         self._ports: dict[str, GeneratorSide] = {}
         self._hosts: tuple[Host, ...] = ()
         self._flows: dict[str, FlowState | Storm] = {}
+        self._data: set[int] = set()
         self._captures: dict[str, Capture] = {}
         self._flow_numbers = itertools.count()  # never used twice: events at one instant are ordered by them
         for time_ps in self.hooks.changes_ps:
@@ -143,6 +144,7 @@ class Network:
             else:
                 side = self._ports[flow.spec.tx_port]
                 flow.forget()
+                self._data.remove(flow.index)
                 side.flows.remove(flow)
                 side.queue_flows()
         self._refresh()
@@ -246,7 +248,7 @@ class Network:
         """Counters of a generator port (by name) now, since `set_traffic`."""
         side = self._port(port)
         self._catch_up()
-        return readout.generator_counters(side, self._flows.values(), self._ports, self.now_ps)
+        return readout.generator_counters(side, self._data, self._ports.values(), self.now_ps)
 
     def switch_counters(self, switch: str, parts: Collection[str] = ALL_PARTS) -> SwitchCounters:
         """Counters of a switch now, since it was added; of a large switch only the `parts` that are needed."""
@@ -316,6 +318,7 @@ class Network:
                 state = FlowState(spec, next(self._flow_numbers), side, self._loop)
                 side.flows.append(state)
                 self._flows[spec.name] = state
+                self._data.add(state.index)
             else:
                 storm = Storm(spec, next(self._flow_numbers), side.line, self._loop)
                 side.storms.append(storm)
@@ -327,7 +330,7 @@ class Network:
             flow.stop(self.now_ps)
             if isinstance(flow, FlowState):
                 flow.forget()
-        self._flows, self._captures = {}, {}
+        self._flows, self._data, self._captures = {}, set(), {}
         for side in self._cabling.sides.values():
             side.spec, side.flows, side.storms = None, [], []
             side.admin_up = True

@@ -1,7 +1,7 @@
 """Counters as of an instant, from what the parts of the data plane hold."""
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping, Set
 
 from virtual_testbed.dataplane.control import ERROR, GLOBAL_PAUSE
 from virtual_testbed.dataplane.counters import (PORTS, PRIORITY_GROUPS, QUEUES, FlowCounters, GeneratorCounters,
@@ -69,18 +69,23 @@ def _holders(flow: FlowState, side: GeneratorSide) -> frozenset[int]:
                      if queue == flow.spec.queue and side.receiver.is_paused(priority))
 
 
-def generator_counters(side: GeneratorSide, flows: Iterable[FlowState | Storm], ports: Mapping[str, GeneratorSide],
+def generator_counters(side: GeneratorSide, data: Set[int], ports: Collection[GeneratorSide],
                        now_ps: int) -> GeneratorCounters:
-    """Counters of a generator port; `ports` are all of them by name."""
-    everything = list(flows)
-    storms = [flow for flow in everything if isinstance(flow, Storm)]
-    data = [flow for flow in everything if not isinstance(flow, Storm)]
-    sent = [(flow.frames_sent(now_ps), flow.bytes_sent(now_ps)) for flow in data if flow.side is side]
-    sent += [(storm.sent(now_ps), storm.sent(now_ps) * storm.frame_bytes)
-             for storm in storms if storm.line is side.line]
-    received = [(delivered(path, now_ps), path.frame_bytes) for flow in data for path in flow.paths
-                if path.out is not None and path.out is side.switch_port]
-    received += [(flooded(storm, ports[storm.spec.tx_port], side), storm.frame_bytes) for storm in storms]
+    """Counters of a generator port.
+
+    Args:
+        data: numbers of all flows of data there are now; frames of others are not counted.
+        ports: all generator ports.
+    """
+    sent = [(flow.frames_sent(now_ps), flow.bytes_sent(now_ps)) for flow in side.flows]
+    sent += [(storm.sent(now_ps), storm.sent(now_ps) * storm.frame_bytes) for storm in side.storms]
+    received = []
+    if side.switch_port is not None:
+        received = [(delivered(path, now_ps), path.frame_bytes) for path in side.switch_port.leaving
+                    if path.flow in data]
+        if side.switch_port.switch.hooks.faults:
+            received += [(flooded(storm, source, side), storm.frame_bytes)
+                         for source in ports for storm in source.storms]
     pfc = tuple(count - cleared for count, cleared in zip(side.receiver.counts, side.received_cleared))
     return GeneratorCounters(sum(n for n, _ in sent), sum(n for n, _ in received), sum(size for _, size in sent),
                              sum(n * size for n, size in received), side.is_up, side.speed_mbps, pfc)
