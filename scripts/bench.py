@@ -90,6 +90,7 @@ BOUNDS = {
     "dataplane.64x400g.60s.cpu_s": Bound(10, 2),
     "dataplane.64x400g.frames_per_cpu_s": Bound(1e10, 5e10, at_least=True),
     "dataplane.64x400g.3600s_over_60s": Bound(1.5),
+    "dataplane.64x400g_over_32x400g": Bound(2.6, 2.2),
     "dataplane.32x100g.sweep_port.cpu_s": Bound(0.2),
     "dataplane.over_oracle": Bound(1e4, 1e5, at_least=True),
     "dataplane.over_simpy": Bound(1e4, 1e5, at_least=True),
@@ -246,11 +247,13 @@ def figures_of_many_ports() -> list[Figure]:
     """All ports of a large switch, for a minute and for an hour."""
     minute = many_ports(SPAN_SECONDS * 1000)
     hour = many_ports(LONG_SPAN_SECONDS * 1000)
+    half = many_ports(SPAN_SECONDS * 1000, MANY_PORTS // 2)
     return [
         Figure("dataplane.64x400g.setup.cpu_s", minute.setup_s, "s"),
         Figure("dataplane.64x400g.60s.cpu_s", minute.cpu_s, "s"),
         Figure("dataplane.64x400g.frames_per_cpu_s", minute.frames_per_cpu_s, "1/s"),
         Figure("dataplane.64x400g.3600s_over_60s", hour.cpu_s / minute.cpu_s, "ratio"),
+        Figure("dataplane.64x400g_over_32x400g", minute.cpu_s / half.cpu_s, "ratio"),
     ]
 
 

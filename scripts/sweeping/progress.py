@@ -26,7 +26,7 @@ class Progress:
             parts: those that are going to be carried out.
             out: where to.
             columns: the width of the terminal; None: it is a log.
-            clock: seconds; it has the origin of `Part.measuring_since`.
+            clock: seconds; it has the origin of `Part.first_done`.
         """
         self._parts, self._out, self._columns, self._clock = parts, out, columns, clock
         self._drawn = 0
@@ -50,8 +50,8 @@ class Progress:
         """`12 of 32 ports, 11 PASS, 1 FAIL, 0 ERROR, about 2 min left`."""
         done, total = len(part.tally.done), len(part.tally.places)
         counts = ", ".join(f"{part.tally.count(status)} {status.value}" for status in Status)
-        elapsed = None if part.measuring_since is None else self._clock() - part.measuring_since
-        left = time_left(done - len(part.before), total - done, elapsed)
+        since_s, before = part.first_done or (self._clock(), done)
+        left = time_left(done - before, total - done, self._clock() - since_s)
         return ", ".join([f"{done} of {total} ports", counts, *([left] if left and part.ended is None else [])])
 
     def _of(self, part: Part, place: Place) -> str:
@@ -85,18 +85,17 @@ class Progress:
         self._drawn = 0
 
 
-def time_left(done: int, left: int, elapsed: float | None) -> str:
-    """The time that ports take which are left, from what those took that this command measured.
+def time_left(done: int, left: int, elapsed: float) -> str:
+    """The time that ports take which are left, from what those took that this command measured after the first.
 
     Args:
         done: ports measured in `elapsed` seconds.
         left: ports to measure.
-        elapsed: seconds; None: measuring has not begun.
 
     Returns:
         `about 40 s left`; empty where there is no rate yet, or nothing left.
     """
-    if done <= 0 or left <= 0 or elapsed is None:
+    if done <= 0 or left <= 0:
         return ""
     seconds = elapsed / done * left
     if seconds < 120:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from scripts.sweeping.job import Job
-from scripts.sweeping.part import LOG, MEASURING, PART_FILE, Ended, read_ended
+from scripts.sweeping.part import LOG, PART_FILE, Ended, read_ended
 from scripts.sweeping.tally import Place, Tally
 from scripts.testbeds import CLEAN_UP_SECONDS, ROOT, interrupt_with_parent
 from tests.common.pfc.verdict import Status, combine
@@ -34,7 +34,9 @@ class Part:
             self.tally.forget_errors()
         self.before: list[Place] = self.tally.done
         self.began: float | None = None
-        self.measuring_since: float | None = None
+        self.first_done: tuple[float, int] | None = None
+        """When the first verdicts came since it was started, and how many ports had one then. What comes before them
+        (the preflight of all ports) does not come again."""
         self.seconds = 0.0
         self._job = job
         self._child: subprocess.Popen[bytes] | None = None
@@ -66,11 +68,12 @@ class Part:
         assert self._child is not None and self.began is not None, f"{self.testbed} was not started"
         has_ended = self._child.poll() is not None
         self.seconds = time.monotonic() - self.began
-        if self.measuring_since is None and self.step == MEASURING:
-            self.measuring_since = time.monotonic()
         if has_ended:
             self.ended = read_ended(self.folder) or Ended(None, f"its process ended early: {self._last_words()}")
-        return self.tally.read()
+        news = self.tally.read()
+        if news and self.first_done is None:
+            self.first_done = time.monotonic(), len(self.tally.done)
+        return news
 
     def end(self) -> None:
         """Asks its process to end, once: the switch is put back. One that does not within a while is killed."""

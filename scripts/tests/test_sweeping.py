@@ -174,16 +174,16 @@ def test_how_pytest_ended(tmp_path: Path, text: str, status: int, ended: Ended) 
 
 @pytest.mark.parametrize(("done", "left", "elapsed", "text"), [
     (8, 24, 10.0, "about 30 s left"), (1, 10, 60.0, "about 10 min left"), (1, 63, 600.0, "about 10.5 h left"),
-    (0, 24, 10.0, ""), (8, 0, 10.0, ""), (8, 24, None, ""),
+    (0, 24, 10.0, ""), (8, 0, 10.0, ""),
 ])
-def test_the_time_left_goes_by_the_rate_so_far(done: int, left: int, elapsed: float | None, text: str) -> None:
+def test_the_time_left_goes_by_the_rate_so_far(done: int, left: int, elapsed: float, text: str) -> None:
     assert time_left(done, left, elapsed) == text
 
 
 def progress_of(folder: Path, columns: int | None) -> tuple[Progress, Part, io.StringIO]:
     """One port was measured before."""
     part = part_of(folder, both("Ethernet0"))
-    part.measuring_since, part.began = 100.0, 90.0
+    part.began = 90.0
     (part.folder / "part.log").write_text("== bring-up\n== sweep\n", encoding="utf-8")
     out = io.StringIO()
     return Progress([part], out, columns, clock=lambda: 120.0), part, out
@@ -198,6 +198,18 @@ def test_a_log_has_a_line_for_each_port(tmp_path: Path) -> None:
     progress.tell(part, [])
     assert [line.split(" ", 1)[1] for line in out.getvalue().splitlines()] == [
         "vtb-a sweep", f"vtb-a {DEVICE} Ethernet4 FAIL: 12 frames (2 of 2 ports, 1 PASS, 1 FAIL, 0 ERROR)"]
+
+
+def test_the_first_port_says_nothing_of_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has waited for the preflight of all ports."""
+    monkeypatch.setattr("scripts.tests.test_sweeping.PORTS", [f"Ethernet{number}" for number in range(0, 24, 4)])
+    progress, part, _ = progress_of(tmp_path, None)
+    assert "left" not in progress.standing(part)
+    part.first_done = 110.0, 1
+    assert "left" not in progress.standing(part)
+    write(part.folder, both("Ethernet4"))
+    part.tally.read()
+    assert progress.standing(part).endswith("about 40 s left"), "four, 10 s each"
 
 
 def test_a_terminal_has_a_line_for_each_testbed(tmp_path: Path) -> None:

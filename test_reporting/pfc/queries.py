@@ -98,7 +98,8 @@ def port_records(connection: Connection, run_id: str, device_id: str, port_id: s
 def _records(connection: Connection, wanted: Sequence[ColumnElement[bool]]) -> Rows:
     records = schema.records.c
     checks: dict[str, Rows] = {}
-    for row in connection.execute(select(schema.checks).join_from(schema.checks, schema.records).where(*wanted)
+    those = select(records.record_id).where(*wanted)  # not a join: that would read every check of the run
+    for row in connection.execute(select(schema.checks).where(schema.checks.c.record_id.in_(those))
                                   .order_by(schema.checks.c.record_id, schema.checks.c.position)).mappings():
         checks.setdefault(row["record_id"], []).append(plain(row))
     found = connection.execute(select(schema.records, counting().label("counts")).where(*wanted)
