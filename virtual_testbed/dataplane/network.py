@@ -6,7 +6,7 @@ can be read is the state with every event at or before `now_ps` processed; it is
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from virtual_testbed.dataplane import readout
 from virtual_testbed.dataplane.advance import Advance
@@ -164,26 +164,21 @@ class Network:
 
     def stop_flows(self, names: Sequence[str]) -> None:
         """STOP: no further frames; frames that PFC holds are not sent any more."""
-        flows = [self._flow(name) for name in names]
-        self._change()
-        for flow in flows:
-            flow.stop(self.now_ps)
-        self._settle()
+        self._tell(names, lambda flow: flow.stop(self.now_ps))
 
     def pause_flows(self, names: Sequence[str]) -> None:
         """Hold flows (a command, not PFC); a fixed duration goes on meanwhile."""
-        flows = [self._flow(name) for name in names]
-        self._change()
-        for flow in flows:
-            flow.pause(self.now_ps)
-        self._settle()
+        self._tell(names, lambda flow: flow.pause(self.now_ps))
 
     def resume_flows(self, names: Sequence[str]) -> None:
         """Let held flows go on: a frame that came due meanwhile is due now, what was missed is not made up."""
+        self._tell(names, lambda flow: flow.resume(self.now_ps))
+
+    def _tell(self, names: Sequence[str], command: Callable[[FlowState | Storm], None]) -> None:
         flows = [self._flow(name) for name in names]
         self._change()
         for flow in flows:
-            flow.resume(self.now_ps)
+            command(flow)
         self._settle()
 
     def clear_flow_counters(self, names: Sequence[str]) -> None:
