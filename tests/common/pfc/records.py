@@ -3,6 +3,7 @@ docs/reporting.md."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -105,6 +106,7 @@ class RecordWriter:
             RecordsUnwritable: the file cannot be written.
         """
         self.path = folder / "records.jsonl"
+        self._torn_at: int | None = None
         try:
             folder.mkdir(parents=True, exist_ok=True)
             with self.path.open("a", encoding="utf-8"):
@@ -115,14 +117,27 @@ class RecordWriter:
     def write(self, records: Sequence[Mapping[str, Any]]) -> None:
         """Appends a line for each, all of them in one write.
 
+        What a write leaves that fails in the middle (a full disk) is cut off again, at once or before the next one: a
+        line in two pieces would make all the others unreadable.
+
         Raises:
             RecordsUnwritable: they are not on the disk.
         """
         lines = "".join(json.dumps(record, sort_keys=False) + "\n" for record in records)
         try:
+            self._mend()
+            self._torn_at = self.path.stat().st_size
             with self.path.open("a", encoding="utf-8") as file:
                 file.write(lines)
                 file.flush()
                 os.fsync(file.fileno())
+            self._torn_at = None
         except OSError as error:
+            with contextlib.suppress(OSError):
+                self._mend()
             raise RecordsUnwritable(f"the records {self.path} cannot be written: {error.strerror}") from error
+
+    def _mend(self) -> None:
+        if self._torn_at is not None:
+            os.truncate(self.path, self._torn_at)
+            self._torn_at = None
