@@ -207,6 +207,15 @@ def test_a_port_is_an_item_that_pytest_chooses_by_name_or_because_it_failed(undi
     assert status == 0 and chosen == [item.format(SWITCH, PORTS[1])], "".join(printed)
 
 
+def test_only_the_plan_is_printed_and_nothing_begins(undisturbed: Undisturbed, tmp_path: Path) -> None:
+    folder = tmp_path / "plan"
+    status, printed = Sweep(undisturbed.testbed, folder).run(options=["--pfc-plan-only"])
+    text = "".join(printed)
+    assert status == 0 and {path.name for path in folder.iterdir()} <= {CACHE}, text
+    assert all(f": {port} <- " in text for port in PORTS) and "4 ports in 4 waves" in text, text
+    assert watchdog(undisturbed.testbed) == undisturbed.watchdog, "a lease was taken, or the watchdog stopped"
+
+
 def test_a_sweep_of_which_everything_is_measured_measures_nothing(undisturbed: Undisturbed) -> None:
     sweep = Sweep(undisturbed.testbed, undisturbed.testbed["folder"] / "undisturbed")
     before = sweep.records
