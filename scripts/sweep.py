@@ -17,10 +17,20 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from scripts.sweeping.job import Job, create, held, load  # noqa: E402  (the path has to be there first)
 from scripts.sweeping.orders import new_job  # noqa: E402
+from scripts.sweeping.output import put, settle  # noqa: E402
 from scripts.sweeping.progress import Progress  # noqa: E402
 from scripts.sweeping.summary import REFUSED, exit_status, summary  # noqa: E402
 from scripts.sweeping.watch import Part, Stop, watch  # noqa: E402
-from scripts.testbeds import ROOT, TESTBED_FILE, Refusal, adopt_orphans, end_orphans, environment, shown  # noqa: E402
+from scripts.testbeds import (  # noqa: E402
+    ROOT,
+    TESTBED_FILE,
+    Refusal,
+    adopt_orphans,
+    end_orphans,
+    environment,
+    reason,
+    shown,
+)
 from tests.common.pfc.ports import summary as some  # noqa: E402
 from virtual_testbed.faults import absolute  # noqa: E402
 
@@ -92,25 +102,31 @@ def carry_out(job: Job, at_once: int | None, stop: Stop) -> int:
         left = [part for part in parts if not part.is_finished]
         if not left:
             raise Refusal(f"nothing to do: job '{job.job_id}' has a verdict of each port of {', '.join(job.testbeds)}")
-        print(f"job {job.job_id}: {', '.join(part.testbed for part in left)}; {shown(job.folder)}", flush=True)
-        columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-        watch(left, at_once or len(left), stop, Progress(left, sys.stdout, columns).tell)
-    status = exit_status(parts)
-    print(summary(parts))
-    print(f"verdicts, evidence and logs: {shown(job.folder)}")
+        say(f"job {job.job_id}: {', '.join(part.testbed for part in left)}; {shown(job.folder)}")
+        columns = shutil.get_terminal_size().columns if sys.stdout is not None and sys.stdout.isatty() else None
+        try:
+            watch(left, at_once or len(left), stop, Progress(left, sys.stdout, columns).tell)
+        except Exception as error:  # all parts have ended: what they measured decides, whatever it is
+            put(f"error: the job was ended by {error!r}\n", sys.stderr)
+    say(summary(parts))
+    say(f"verdicts, evidence and logs: {shown(job.folder)}")
     if any(not part.is_finished for part in parts):
         shard = f" --shard {job.shard}" if job.shard else ""
-        print(f"what has no verdict, or is ERROR, can be measured again: --resume {job.job_id}{shard}")
-    sys.stdout.flush()
-    return status
+        say(f"what has no verdict, or is ERROR, can be measured again: --resume {job.job_id}{shard}")
+    return exit_status(parts)
+
+
+def say(text: str) -> None:
+    """Lines for the user, if there is still one."""
+    put(f"{text}\n", sys.stdout)
 
 
 def announce(part: Part) -> None:
     """What was measured before, and is not again."""
     if part.before:
         ports = some([port for _, port in part.before])
-        print(f"{part.testbed}: {len(part.before)} of {len(part.tally.places)} ports were measured before, not again:"
-              f" {ports}", flush=True)
+        say(f"{part.testbed}: {len(part.before)} of {len(part.tally.places)} ports were measured before, not again:"
+            f" {ports}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -123,11 +139,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         job = job_of(options)
         environment(Path(job.results))
         return carry_out(job, options.at_once, stop)
-    except (Refusal, OSError) as refusal:
-        print(f"error: {refusal}", file=sys.stderr)
+    except (Refusal, OSError) as error:  # before a part has begun: after that none comes here
+        put(f"error: {reason(error) if isinstance(error, OSError) else error}\n", sys.stderr)
         return REFUSED
     finally:
         end_orphans()
+        for out in (sys.stdout, sys.stderr):
+            settle(out)
 
 
 if __name__ == "__main__":

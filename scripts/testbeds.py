@@ -32,6 +32,10 @@ class Refusal(Exception):
     """The command cannot start; the text is one sentence for the user."""
 
 
+class Failure(Refusal):
+    """What was asked for can be done, but a step of it failed; the text is one sentence for the user."""
+
+
 @dataclass(frozen=True)
 class Testbed:
     """What the later steps need to know of a testbed: its name and the files that describe it with real endpoints."""
@@ -91,11 +95,22 @@ def read_entries(testbed_file: Path) -> dict[str, Mapping[str, Any]]:
     """
     try:
         entries = yaml.safe_load(testbed_file.read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError) as error:
+    except OSError as error:
         raise Refusal(f"testbed file {testbed_file} cannot be read: {error}") from error
+    except UnicodeDecodeError as error:
+        raise Refusal(f"testbed file {testbed_file} is not UTF-8 text: {error.reason} at byte {error.start}") from error
+    except (yaml.YAMLError, ValueError) as error:
+        raise Refusal(f"testbed file {testbed_file} is not YAML: {_yaml_reason(error)}") from error
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise Refusal(f"testbed file {testbed_file} must hold a list of testbed entries")
     return {str(entry.get("conf-name") or entry.get("name")): entry for entry in entries}
+
+
+def _yaml_reason(error: Exception) -> str:
+    """`mapping values are not allowed here, line 3`."""
+    if isinstance(error, yaml.MarkedYAMLError) and error.problem and error.problem_mark:
+        return f"{error.problem}, line {error.problem_mark.line + 1}"
+    return " ".join(str(error).split())
 
 
 def read_entry(name: str, testbed_file: Path) -> Mapping[str, Any]:
@@ -123,6 +138,9 @@ def virtual_testbed(name: str, testbed_file: Path, faults: Sequence[str]) -> Ite
     """Bring a virtual testbed up on the virtual clock, and take it down again whatever happens.
 
     The supervisor watches this process and takes the testbed down by itself when it is killed.
+
+    Raises:
+        Failure: it did not come up.
     """
     command = [str(BIN / "virtual-testbed"), "up", name, "--clock", "virtual", "--json",
                "--testbed-file", str(testbed_file), "--owner-pid", str(os.getpid())]
@@ -130,7 +148,7 @@ def virtual_testbed(name: str, testbed_file: Path, faults: Sequence[str]) -> Ite
         command += ["--fault", fault]
     up = subprocess.run(command, stdout=subprocess.PIPE, text=True, cwd=ROOT, check=False)
     if up.returncode:
-        raise Refusal(f"the virtual testbed '{name}' did not come up")
+        raise Failure(f"the virtual testbed '{name}' did not come up")
     try:
         runtime = json.loads(up.stdout)
         yield Testbed(name, Path(runtime["testbed_file"]), Path(runtime["inventory"]))
@@ -142,7 +160,7 @@ def deploy(testbed: Testbed, log: Path) -> None:
     """Run the deploy playbook; its output goes to `log`.
 
     Raises:
-        Refusal: it failed; the sentence has Ansible's reason.
+        Failure: it failed; the sentence has Ansible's reason.
     """
     command = [str(BIN / "ansible-playbook"), "-i", str(testbed.inventory), str(ANSIBLE / "deploy_testbed.yml"),
                "-e", f"testbed_name={testbed.name}", "-e", f"testbed_file={testbed.testbed_file}"]
@@ -151,7 +169,7 @@ def deploy(testbed: Testbed, log: Path) -> None:
     if code:
         text = log.read_text(encoding="utf-8")
         reasons = list(dict.fromkeys(ANSIBLE_REASON.findall(text))) or text.strip().splitlines()[-1:]
-        raise Refusal(f"testbed '{testbed.name}' could not be deployed: {'; '.join(reasons)} "
+        raise Failure(f"testbed '{testbed.name}' could not be deployed: {'; '.join(reasons)} "
                       f"(Ansible's whole output: {shown(log)})")
 
 
@@ -178,6 +196,12 @@ def catch_signals() -> None:
 def end_by_exception(signum: int, frame: object) -> None:
     """Ends a run like Ctrl-C."""
     raise KeyboardInterrupt
+
+
+def reason(error: OSError) -> str:
+    """`/disk/part.log: No space left on device`."""
+    said = error.strerror or str(error) or type(error).__name__
+    return f"{shown(Path(os.fsdecode(error.filename)))}: {said}" if isinstance(error.filename, str | bytes) else said
 
 
 def shown(path: Path) -> str:

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from scripts.testbeds import Refusal, shown
+from scripts.testbeds import Refusal, reason, shown
 
 SCHEMA = 1
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
@@ -119,19 +119,32 @@ def create(job: Job) -> None:
     """Makes the job's folder and writes what it is, durably.
 
     Raises:
-        Refusal: there is such a job already.
+        Refusal: there is such a job already, or the folder cannot be written.
     """
-    job.folder.mkdir(parents=True, exist_ok=True)
     document = {"schema": SCHEMA, **asdict(job)}
     del document["results"]  # the folder may be moved
     try:
-        with job.path.open("x", encoding="utf-8") as file:
+        job.folder.mkdir(parents=True, exist_ok=True)
+        file = job.path.open("x", encoding="utf-8")
+    except OSError as error:
+        if job.path.is_file():
+            raise Refusal(f"job '{job.job_id}' is there already ({shown(job.path)}): --resume {job.job_id} goes on"
+                          " with it, another --job begins anew") from None
+        raise _unwritable(job, error) from error
+    try:
+        with file:
             file.write(json.dumps(document, indent=1) + "\n")
             file.flush()
             os.fsync(file.fileno())
-    except FileExistsError:
-        raise Refusal(f"job '{job.job_id}' is there already ({shown(job.path)}): --resume {job.job_id} goes on with"
-                      " it, another --job begins anew") from None
+    except OSError as error:
+        with contextlib.suppress(OSError):  # half a file would be in the way of the next try
+            job.path.unlink()
+        raise _unwritable(job, error) from error
+
+
+def _unwritable(job: Job, error: OSError) -> Refusal:
+    where = shown(Path(error.filename or job.folder))
+    return Refusal(f"results folder {where} cannot be written: {error.strerror or error}")
 
 
 def load(results: Path, job_id: str, shard: str) -> Job:
@@ -146,6 +159,8 @@ def load(results: Path, job_id: str, shard: str) -> Job:
         return _job(document, results)
     except FileNotFoundError:
         raise Refusal(f"nothing to resume: {shown(path)} is not there; {_there_are(results, job_id)}") from None
+    except OSError as error:
+        raise Refusal(f"job '{job_id}' cannot be read: {reason(error)}") from error
     except (ValueError, KeyError, TypeError) as error:
         raise Refusal(f"{shown(path)} says of no job of this version what it is: {error!r}") from error
 
@@ -155,13 +170,15 @@ def held(job: Job) -> Iterator[None]:
     """No other command runs the same job on this machine meanwhile.
 
     Raises:
-        Refusal: one does.
+        Refusal: one does, or its file cannot be read.
     """
-    with job.path.open("rb") as file:
+    with contextlib.ExitStack() as stack:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(stack.enter_context(job.path.open("rb")), fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise Refusal(f"job '{job.job_id}' is being run by another pfc-sweep; wait for its end") from None
+        except OSError as error:
+            raise Refusal(f"job '{job.job_id}' cannot be held: {reason(error)}") from error
         yield
 
 

@@ -10,8 +10,11 @@ from typing import Any
 from scripts.sweeping.job import Job, check_name, shard_of
 from scripts.testbeds import TESTBED_FILE, Refusal, hardware_testbed, read_entry
 from tests.common.pfc.errors import QualificationError
+from tests.common.pfc.ports import summary as some
 from tests.common.pfc.records import new_run_id
 from tests.snappi_tests.pfc.qualification.files.sweeping import parse_concurrency
+from virtual_testbed.description import DescriptionError, load_testbed
+from virtual_testbed.faults import FaultError, parse_fault
 
 Entries = Mapping[str, Mapping[str, Any]]
 FAULTY_SWITCH = re.compile(r"@([^:,@=]+):")
@@ -38,10 +41,14 @@ def new_job(options: argparse.Namespace) -> Job:
         raise Refusal(str(error).replace("--pfc-", "--")) from error
     if options.ports is not None and not all(options.ports.replace(" ", "").split(",")):
         raise Refusal(f"--ports is {options.ports!r}, it takes names of ports with commas between them")
-    return Job(check_name(options.job if options.job is not None else new_run_id(), "job"),
-               str(Path(options.results).resolve()), names, str(testbed_file), options.shard, concurrency,
-               options.ports or "", tuple(options.fault or ()), options.ip_version or "4", options.deploy,
-               options.same_generator, options.ports_only)
+    job = Job(check_name(options.job if options.job is not None else new_run_id(), "job"),
+              str(Path(options.results).resolve()), names, str(testbed_file), options.shard, concurrency,
+              options.ports or "", tuple(options.fault or ()), options.ip_version or "4", options.deploy,
+              options.same_generator, options.ports_only)
+    for name, entry in entries.items():
+        if entry.get("virtual"):
+            check_virtual(name, testbed_file, faults_of(job.faults, entry))
+    return job
 
 
 def _names(texts: Sequence[str] | None) -> list[str]:
@@ -83,7 +90,7 @@ def check_faults(faults: Sequence[str], entries: Entries) -> None:
     """Refuses faults that no testbed can have.
 
     Raises:
-        Refusal: a testbed is hardware, or a fault names a switch that is in none.
+        Refusal: a testbed is hardware, a fault means nothing, or it names a switch that is in none.
     """
     for name, entry in entries.items():
         if faults and not entry.get("virtual"):
@@ -94,6 +101,27 @@ def check_faults(faults: Sequence[str], entries: Entries) -> None:
         if named is not None and named[1] not in known:
             there = ", ".join(sorted(known))
             raise Refusal(f"--fault {fault}: no testbed has the switch {named[1]}; there are {there}")
+        try:
+            parse_fault(fault)
+        except FaultError as error:
+            raise Refusal(f"--fault: {error}") from error
+
+
+def check_virtual(name: str, testbed_file: Path, faults: Sequence[str]) -> None:
+    """Refuses a virtual testbed that cannot be brought up as it is described.
+
+    Raises:
+        Refusal: the description is wrong, or a fault is on a port that the testbed does not have.
+    """
+    try:
+        testbed = load_testbed(name, testbed_file)
+    except DescriptionError as error:
+        raise Refusal(str(error)) from error
+    ports = {port for switch in testbed.switches for port in switch.hwsku.ports}
+    for fault in faults:
+        port = parse_fault(fault).scope.port
+        if port is not None and port not in ports:
+            raise Refusal(f"--fault {fault}: testbed '{name}' has no port {port}, it takes one of {some([*ports])}")
 
 
 def faults_of(faults: Sequence[str], entry: Mapping[str, Any]) -> list[str]:

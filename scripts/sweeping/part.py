@@ -66,9 +66,19 @@ def carry_out(job: Job, testbed: str) -> Ended:
             ended = _swept(job, found, bool(entry.get("virtual") or job.deploy))
             testbeds.step("clean-up")
         return ended
-    except (testbeds.Refusal, OSError) as refusal:
-        said = REASON.findall((folder / LOG).read_text(encoding="utf-8", errors="replace"))
-        return Ended(None, "; ".join([str(refusal), *said[-1:]]), refused=True)
+    except testbeds.Refusal as refusal:
+        why = "; ".join([str(refusal), *_last_reason(folder / LOG)])
+        return Ended(None, why, refused=not isinstance(refusal, testbeds.Failure))
+    except OSError as error:
+        return Ended(None, f"testbed '{testbed}' was not swept to its end: {testbeds.reason(error)}")
+
+
+def _last_reason(log: Path) -> list[str]:
+    """What a step said before it failed; nothing where that is not known."""
+    try:
+        return [str(reason) for reason in REASON.findall(log.read_text(encoding="utf-8", errors="replace"))[-1:]]
+    except OSError:
+        return []
 
 
 def _swept(job: Job, testbed: testbeds.Testbed, is_deployed: bool) -> Ended:

@@ -1,6 +1,7 @@
 """Starts the parts of a job, several at the same time, watches what they write, and ends them."""
 from __future__ import annotations
 
+import contextlib
 import os
 import selectors
 import signal
@@ -11,9 +12,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from scripts.sweeping.job import Job
-from scripts.sweeping.part import LOG, PART_FILE, Ended, read_ended
+from scripts.sweeping.pace import News, Pace
+from scripts.sweeping.part import LOG, MEASURING, PART_FILE, Ended, read_ended
 from scripts.sweeping.tally import Place, Tally
-from scripts.testbeds import CLEAN_UP_SECONDS, ROOT, interrupt_with_parent
+from scripts.testbeds import CLEAN_UP_SECONDS, ROOT, interrupt_with_parent, reason
 from tests.common.pfc.verdict import Status, combine
 
 POLL_S = 1.0
@@ -34,9 +36,7 @@ class Part:
             self.tally.forget_errors()
         self.before: list[Place] = self.tally.done
         self.began: float | None = None
-        self.first_done: tuple[float, int] | None = None
-        """When the first verdicts came since it was started, and how many ports had one then. What comes before them
-        (the preflight of all ports) does not come again."""
+        self.pace = Pace(one_by_one=job.concurrency == "1")
         self.seconds = 0.0
         self._job = job
         self._child: subprocess.Popen[bytes] | None = None
@@ -51,28 +51,45 @@ class Part:
         passed = self.ended is not None and self.ended.pytest == 0
         return known and Status.ERROR not in statuses and (passed or Status.FAIL in statuses)
 
-    def start(self) -> int:
-        """Starts its process; returns a file descriptor that is readable when that ends."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        (self.folder / PART_FILE).unlink(missing_ok=True)
+    def start(self) -> None:
+        """Starts its process; if that cannot be done, it has ended, and `cause` says why."""
         self.ended, self.began = None, time.monotonic()
-        arguments = [str(Path(self._job.results)), self._job.job_id, self._job.shard, self.testbed]
-        with (self.folder / LOG).open("wb") as log:
-            self._child = subprocess.Popen(
-                [sys.executable, "-m", "scripts.sweeping.part", *arguments], cwd=ROOT, stdin=subprocess.DEVNULL,
-                stdout=log, stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=interrupt_with_parent)
-        return os.pidfd_open(self._child.pid)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            (self.folder / PART_FILE).unlink(missing_ok=True)
+            with (self.folder / LOG).open("wb") as log:
+                self._child = subprocess.Popen(
+                    self.command(), cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+                    start_new_session=True, preexec_fn=interrupt_with_parent)
+        except OSError as error:
+            self.ended = Ended(None, f"it could not be started: {reason(error)}")
+
+    def command(self) -> list[str]:
+        """Its process."""
+        return [sys.executable, "-m", "scripts.sweeping.part", str(Path(self._job.results)), self._job.job_id,
+                self._job.shard, self.testbed]
+
+    def process(self) -> int | None:
+        """A file descriptor that is readable when its process ends; None: there are too many open files for one."""
+        assert self._child is not None, f"{self.testbed} was not started"
+        try:
+            return os.pidfd_open(self._child.pid)
+        except OSError:
+            return None
 
     def look(self) -> list[Place]:
         """Takes in what its process wrote and whether it ended; returns ports with a new verdict."""
         assert self._child is not None and self.began is not None, f"{self.testbed} was not started"
         has_ended = self._child.poll() is not None
-        self.seconds = time.monotonic() - self.began
+        before, now = self.began + self.seconds, time.monotonic()
+        self.seconds = now - self.began
         if has_ended:
             self.ended = read_ended(self.folder) or Ended(None, f"its process ended early: {self._last_words()}")
         news = self.tally.read()
-        if news and self.first_done is None:
-            self.first_done = time.monotonic(), len(self.tally.done)
+        if self.pace.measuring is None and MEASURING in self._steps():
+            self.pace.measuring = before if news else now  # ports were not measured in no time
+        if news:
+            self.pace.take(News(now, len(self.tally.done) - len(self.before)))
         return news
 
     def end(self) -> None:
@@ -84,11 +101,18 @@ class Part:
         elif time.monotonic() - self._asked_to_end > ENDING_S:
             self._child.kill()
 
+    def wait(self) -> None:
+        """Returns when its process, which was asked to end, has."""
+        assert self._child is not None, f"{self.testbed} was not started"
+        while self._child.poll() is None:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._child.wait(POLL_S)
+            self.end()
+
     @property
     def step(self) -> str:
         """What it is doing."""
-        steps = [line[3:] for line in self._log() if line.startswith("== ")]
-        return steps[-1] if steps else "start"
+        return (self._steps() or ["start"])[-1]
 
     @property
     def status(self) -> Status:
@@ -109,6 +133,9 @@ class Part:
         if statuses == {Status.PASS} and self.ended.pytest != 0:
             return f"every port is PASS, but not the session: {self.folder / 'pytest.log'} says why"
         return ""
+
+    def _steps(self) -> list[str]:
+        return [line[3:] for line in self._log() if line.startswith("== ")]
 
     def _log(self) -> list[str]:
         try:
@@ -144,8 +171,57 @@ class Stop:
         self.asked = True
 
 
+class Running:
+    """The parts whose processes run. Whoever waits for one of them, or for a signal, is woken by any."""
+
+    def __init__(self, stop: Stop) -> None:
+        """None runs yet."""
+        self.parts: list[Part] = []
+        self._stop = stop
+        self._processes: dict[Part, int | None] = {}
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(stop, selectors.EVENT_READ)
+
+    def start(self, part: Part) -> None:
+        """One more, if it can be started."""
+        part.start()
+        if part.ended is not None:
+            return
+        self.parts.append(part)
+        process = self._processes[part] = part.process()
+        if process is not None:
+            self._selector.register(process, selectors.EVENT_READ)
+
+    def sleep(self) -> None:
+        """Returns after a while, or as soon as a process ended or a signal came."""
+        if self.parts and self._stop in [key.fileobj for key, _ in self._selector.select(POLL_S)]:
+            self._selector.unregister(self._stop)
+
+    def drop(self, part: Part) -> None:
+        """Its process has ended."""
+        self.parts.remove(part)
+        process = self._processes.pop(part)
+        if process is not None:
+            self._selector.unregister(process)
+            os.close(process)
+
+    def end(self) -> None:
+        """Ends all that run, at the same time, and waits for them."""
+        for part in self.parts:
+            part.end()
+        for part in self.parts:
+            part.wait()
+        for part in self.parts[:]:
+            part.look()
+            self.drop(part)
+
+    def close(self) -> None:
+        """Nobody waits any more."""
+        self._selector.close()
+
+
 def watch(parts: Sequence[Part], at_once: int, stop: Stop, tell: Callable[[Part, list[Place]], None]) -> None:
-    """Carries out parts, so many at the same time; returns when all have ended.
+    """Carries out parts, so many at the same time; returns, or raises, when all have ended.
 
     Args:
         parts: none is started yet.
@@ -153,20 +229,18 @@ def watch(parts: Sequence[Part], at_once: int, stop: Stop, tell: Callable[[Part,
         stop: when that is asked for, those that run are ended and the others are not started.
         tell: is called for each part that runs, about once a second, with the ports that have a new verdict.
     """
-    waiting, running = list(parts), dict[Part, int]()
-    with selectors.DefaultSelector() as selector:
-        selector.register(stop, selectors.EVENT_READ)
-        while running or (waiting and not stop.asked):
-            while waiting and len(running) < at_once and not stop.asked:
-                part = waiting.pop(0)
-                running[part] = part.start()
-                selector.register(running[part], selectors.EVENT_READ)
-            if stop in [key.fileobj for key, _ in selector.select(POLL_S)]:
-                selector.unregister(stop)
-            for part in list(running):
+    waiting, running = list(parts), Running(stop)
+    try:
+        while running.parts or (waiting and not stop.asked):
+            while waiting and len(running.parts) < at_once and not stop.asked:
+                running.start(waiting.pop(0))
+            running.sleep()
+            for part in running.parts[:]:
                 if stop.asked:
                     part.end()
                 tell(part, part.look())
                 if part.ended is not None:
-                    selector.unregister(running[part])
-                    os.close(running.pop(part))
+                    running.drop(part)
+    finally:
+        running.end()  # after an exception: what is on a switch is put back whatever went wrong here
+        running.close()

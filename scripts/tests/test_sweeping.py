@@ -10,7 +10,7 @@ import pytest
 from scripts.sweeping.job import Job, create, held, load, shard_of
 from scripts.sweeping.orders import faults_of
 from scripts.sweeping.part import PART_FILE, PYTEST_LOG, Ended, how_it_ended
-from scripts.sweeping.progress import Progress, time_left
+from scripts.sweeping.progress import Progress
 from scripts.sweeping.summary import exit_status, summary
 from scripts.sweeping.tally import NO_VERDICT, Tally
 from scripts.sweeping.watch import Part
@@ -120,6 +120,25 @@ def test_what_cannot_be_read_is_no_pass(tmp_path: Path, line: str) -> None:
     assert exit_status([part]) == 2
 
 
+def test_what_can_be_read_again_is_no_problem_any_more(tmp_path: Path) -> None:
+    write(tmp_path, both("Ethernet0"))
+    tally = Tally(tmp_path)
+    tally.read()
+    (tmp_path / "run.json").rename(tmp_path / "away")
+    (tmp_path / "run.json").mkdir()
+    assert tally.read() == [] and "cannot be read" in tally.problem
+    (tmp_path / "run.json").rmdir()
+    write(tmp_path, both("Ethernet4"))
+    assert tally.read() == [(DEVICE, "Ethernet4")] and not tally.problem
+
+
+def test_a_broken_line_stays_a_problem_and_hides_none_before_it(tmp_path: Path) -> None:
+    write(tmp_path, both("Ethernet0"), "{\n", both("Ethernet4"))
+    tally = Tally(tmp_path)
+    assert tally.read() == [(DEVICE, "Ethernet0")] and "cannot be read" in tally.problem
+    assert tally.read() == [] and "cannot be read" in tally.problem
+
+
 OVER: Mapping[str, Any] = {"pytest": 0}
 FAILED: Mapping[str, Any] = {"pytest": 1}
 REFUSED: Mapping[str, Any] = {"pytest": 4, "cause": "no such port", "refused": True}
@@ -172,14 +191,6 @@ def test_how_pytest_ended(tmp_path: Path, text: str, status: int, ended: Ended) 
     assert how_it_ended(-9, tmp_path) == Ended(-9, f"pytest was killed by SIGKILL, 3 times ({log})")
 
 
-@pytest.mark.parametrize(("done", "left", "elapsed", "text"), [
-    (8, 24, 10.0, "about 30 s left"), (1, 10, 60.0, "about 10 min left"), (1, 63, 600.0, "about 10.5 h left"),
-    (0, 24, 10.0, ""), (8, 0, 10.0, ""),
-])
-def test_the_time_left_goes_by_the_rate_so_far(done: int, left: int, elapsed: float, text: str) -> None:
-    assert time_left(done, left, elapsed) == text
-
-
 def progress_of(folder: Path, columns: int | None) -> tuple[Progress, Part, io.StringIO]:
     """One port was measured before."""
     part = part_of(folder, both("Ethernet0"))
@@ -198,18 +209,6 @@ def test_a_log_has_a_line_for_each_port(tmp_path: Path) -> None:
     progress.tell(part, [])
     assert [line.split(" ", 1)[1] for line in out.getvalue().splitlines()] == [
         "vtb-a sweep", f"vtb-a {DEVICE} Ethernet4 FAIL: 12 frames (2 of 2 ports, 1 PASS, 1 FAIL, 0 ERROR)"]
-
-
-def test_the_first_port_says_nothing_of_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It has waited for the preflight of all ports."""
-    monkeypatch.setattr("scripts.tests.test_sweeping.PORTS", [f"Ethernet{number}" for number in range(0, 24, 4)])
-    progress, part, _ = progress_of(tmp_path, None)
-    assert "left" not in progress.standing(part)
-    part.first_done = 110.0, 1
-    assert "left" not in progress.standing(part)
-    write(part.folder, both("Ethernet4"))
-    part.tally.read()
-    assert progress.standing(part).endswith("about 40 s left"), "four, 10 s each"
 
 
 def test_a_terminal_has_a_line_for_each_testbed(tmp_path: Path) -> None:

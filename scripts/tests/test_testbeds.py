@@ -1,0 +1,33 @@
+"""Testbed files that cannot be used: one sentence for each."""
+from pathlib import Path
+
+import pytest
+
+from scripts.testbeds import Refusal, read_entries, reason
+
+
+@pytest.mark.parametrize(("content", "sentence"), [
+    (b"- {conf-name: lab-\xff}\n", "testbed file {file} is not UTF-8 text: invalid start byte at byte 18"),
+    (b"- a: 1\n  b: c: d\n", "testbed file {file} is not YAML: mapping values are not allowed here, line 2"),
+    (b"- {a: 1\n", "testbed file {file} is not YAML: expected ',' or '}}', but got '<stream end>', line 2"),
+    (b"- \x01\n", "testbed file {file} is not YAML: unacceptable character #x0001: special characters are not allowed"
+                  ' in "<unicode string>", position 2'),
+    (b"- 2026-13-41\n", "testbed file {file} is not YAML: month must be in 1..12"),
+    (b"a: 1\n", "testbed file {file} must hold a list of testbed entries"),
+])
+def test_a_wrong_testbed_file_is_refused(tmp_path: Path, content: bytes, sentence: str) -> None:
+    file = tmp_path / "testbed.yaml"
+    file.write_bytes(content)
+    with pytest.raises(Refusal) as refused:
+        read_entries(file)
+    assert str(refused.value) == sentence.format(file=file)
+
+
+@pytest.mark.parametrize(("error", "text"), [
+    (FileNotFoundError(2, "No such file or directory", "/nowhere/a"), "/nowhere/a: No such file or directory"),
+    (OSError(28, "No space left on device"), "No space left on device"),
+    (OSError("gone"), "gone"),
+    (OSError(), "OSError"),
+])
+def test_the_reason_of_an_error_has_no_number(error: OSError, text: str) -> None:
+    assert reason(error) == text
