@@ -1,7 +1,7 @@
-"""What Linux knows of a network interface: index, address, state, speed, and whether the default route leaves there.
+"""What Linux knows of a network interface: index, address, state, speed, and whether a default route leaves there.
 
-All of it is asked for by ioctl, because /sys shows the interfaces of the network namespace that it was mounted in,
-which need not be this process's.
+All but the routes is asked for by ioctl, because /sys shows the interfaces of the network namespace that it was mounted
+in, which need not be this process's.
 """
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ import socket
 import struct
 from dataclasses import dataclass
 from pathlib import Path
+
+from pfctest.routes import LONGEST_PREFIX, default_interfaces
 
 ROUTES, ROUTES_6 = Path("/proc/self/net/route"), Path("/proc/self/net/ipv6_route")
 _SIOCGIFFLAGS, _SIOCGIFHWADDR, _SIOCETHTOOL = 0x8913, 0x8927, 0x8946
@@ -67,10 +69,20 @@ def find(name: str) -> Interface:
 
 
 def has_default_route(name: str) -> bool:
-    """Whether a default route (IPv4 or IPv6) leaves through this interface: a storm there may cut off this machine."""
-    old = any(fields[0] == name and fields[1] == fields[7] == "00000000" and _leads_on(fields[3])
-              for fields in _rows(ROUTES, 8))
-    return old or any(fields[9] == name and fields[0] == "0" * 32 and fields[1] == "00" and _leads_on(fields[8])
+    """Whether a default route (IPv4 or IPv6, of any table) leaves through this interface, or a route for half of all
+    addresses: a storm there may cut off this machine.
+
+    The tables in /proc are looked at too. They show less, but are there where rtnetlink is not, and have the interface
+    where rtnetlink may name no more than a next hop object (net.ipv4.nexthop_compat_mode 0).
+    """
+    return name in default_interfaces() or _is_in_proc(name)
+
+
+def _is_in_proc(name: str) -> bool:
+    """Whether /proc shows such a route; of IPv4 it has the main table only, and of a multipath route the first hop."""
+    old = any(fields[0] == name and bin(int(fields[7], 16)).count("1") <= LONGEST_PREFIX and _leads_on(fields[3])
+              for fields in _rows(ROUTES, 8)[1:])
+    return old or any(fields[9] == name and int(fields[1], 16) <= LONGEST_PREFIX and _leads_on(fields[8])
                       for fields in _rows(ROUTES_6, 10))
 
 

@@ -28,7 +28,9 @@ options:
     description:
       - C(started), the storm runs.
       - C(stopped), no storm runs.
-      - C(checked), fails unless the storm runs, or has ended and kept the queue shut as far as the sender saw.
+      - C(checked), fails unless the storm asked for last runs, or has ended and kept the queue shut as far as the
+        sender saw; a storm of quanta 0, which is to keep nothing shut, must only have ended well.
+      - A start that was refused fails each check until another one is accepted, whatever storm there was before.
     type: str
     choices: [started, stopped, checked]
     required: true
@@ -63,7 +65,8 @@ report:
   type: dict
 """
 
-ARCHIVE, RUN, REPORT, ERRORS = "pfctest.pyz", "run.json", "report.json", "errors.txt"
+ARCHIVE, RUN, REPORT, ERRORS, REFUSAL = "pfctest.pyz", "run.json", "report.json", "errors.txt", "refusal.txt"
+ERROR = "error: "  # what the generator's own sentences begin with
 START_S, STOP_S, PROBE_S = 0.5, 15.0, 0.05
 
 
@@ -107,6 +110,33 @@ class Generator:
             return ""
         return lines[-1] if lines else ""
 
+    def refusal(self) -> str:
+        """Why the last start was refused; empty when it was not."""
+        try:
+            return (self.folder / REFUSAL).read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return ""
+
+    def note(self, refusal: str) -> None:
+        """Remember why a start was refused, so that no check takes the storm before for this one; empty: it was not."""
+        if not refusal:
+            (self.folder / REFUSAL).unlink(missing_ok=True)
+        elif self.folder.is_dir():
+            (self.folder / REFUSAL).write_text(refusal, encoding="utf-8")
+
+    def replace(self, options: list[str]) -> None:
+        """Start a storm after ending one that runs, unless the options are wrong. Raises GeneratorError."""
+        self.try_options(options)
+        stopped = self.is_running()
+        if stopped:
+            self.stop()
+        try:
+            self.start(options)
+        except GeneratorError as error:
+            if stopped:
+                raise GeneratorError(f"{error}; the storm before was stopped") from error
+            raise
+
     def try_options(self, options: list[str]) -> None:
         """Let the generator read the options without sending. Raises GeneratorError."""
         if not (self.folder / ARCHIVE).is_file():
@@ -134,11 +164,10 @@ class Generator:
     def stop(self) -> None:
         """End the storm, so that it opens what it shut. Raises GeneratorError."""
         pid = self.run["pid"]
-        os.kill(pid, signal.SIGTERM)
+        _signal(pid, signal.SIGTERM)
         deadline = time.monotonic() + STOP_S
         while self.is_running():
-            if time.monotonic() > deadline:
-                os.kill(pid, signal.SIGKILL)
+            if time.monotonic() > deadline and _signal(pid, signal.SIGKILL):
                 raise GeneratorError(f"the storm (process {pid}) did not end within {STOP_S:g} s and was killed: what "
                                      "it paused opens when the last quanta have run out")
             time.sleep(PROBE_S)
@@ -156,6 +185,15 @@ def _started(pid: int) -> str | None:
     return None if fields[0] == "Z" else fields[19]
 
 
+def _signal(pid: int, number: int) -> bool:
+    """Send a signal; False when the process has just ended by itself."""
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        return False
+    return True
+
+
 def run_module(params: Mapping[str, Any], check_mode: bool) -> dict[str, Any]:
     """Do what the arguments ask for; the module's result. Raises GeneratorError."""
     generator = Generator(params["folder"])
@@ -167,28 +205,44 @@ def run_module(params: Mapping[str, Any], check_mode: bool) -> dict[str, Any]:
         changed = was_running
         if changed and not check_mode:
             generator.stop()
-    elif not (was_running and generator.run["options"] == params["options"]):
-        changed = True
+    else:
+        changed = not (was_running and generator.run["options"] == params["options"])
         if not check_mode:
-            generator.try_options(params["options"])
-            if was_running:
-                generator.stop()
-            generator.start(params["options"])
+            _start(generator, params["options"] if changed else None)
     running = generator.is_running()
     return {"changed": changed, "running": running, "report": None if running else generator.report()}
 
 
+def _start(generator: Generator, options: list[str] | None) -> None:
+    """Start a storm, None: it runs already; a later check knows what became of it. Raises GeneratorError."""
+    try:
+        if options is not None:
+            generator.replace(options)
+    except GeneratorError as error:
+        generator.note(_sentence(error))
+        raise
+    generator.note("")
+
+
 def _check(generator: Generator, running: bool) -> None:
+    """Raises GeneratorError unless the storm asked for last runs, or did what it was asked for."""
+    refusal = generator.refusal()
+    if refusal:
+        before = " (the storm before it still runs)" if running else ""
+        raise GeneratorError(f"the last start was refused{before}: {refusal}")
     if running:
         return
-    report = generator.report()
-    if report is None:
-        raise GeneratorError(generator.errors() or "no storm runs, and none has reported")
+    report, errors = generator.report(), generator.errors()
+    if report is None or errors.startswith(ERROR):
+        raise GeneratorError(errors or "no storm runs, and none has reported")
     share, limit = report["open_share"], report["max_open_share"]
-    if share is None or share > limit:
-        seen = "an unknown share" if share is None else f"{share * 100:.4f} %"
-        raise GeneratorError(f"the storm left the queue open for {seen} of its time, as seen at the sender: "
-                             f"expected at most {limit * 100:g} %")
+    if share is not None and share > limit:
+        raise GeneratorError(f"the storm left the queue open for {share * 100:.4f} % of its time, as seen at the "
+                             f"sender: expected at most {limit * 100:g} %")
+
+
+def _sentence(error: GeneratorError) -> str:
+    return str(error).replace(ERROR, "", 1)
 
 
 def main() -> None:
@@ -204,7 +258,7 @@ def main() -> None:
     try:
         module.exit_json(**run_module(module.params, module.check_mode))
     except GeneratorError as error:
-        module.fail_json(msg=str(error).replace("error: ", "", 1))
+        module.fail_json(msg=_sentence(error))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,145 @@
+"""Which interfaces default routes leave through."""
+from __future__ import annotations
+
+import json
+import struct
+import sys
+
+import pytest
+
+from pfctest import interface, routes
+from pfctest.interface import has_default_route
+from pfctest.tests.namespace import WHY_NOT, namespace, way
+
+ZEROS = "0" * 32
+ROUTES = """
+addr add 10.9.0.1/24 dev first
+addr add 10.7.0.1/24 dev second
+route add default nexthop via 10.9.0.2 dev first nexthop via 10.7.0.2 dev second
+route add default dev vrf table 1001
+route add 0.0.0.0/1 dev low
+route add 128.0.0.0/1 dev high table 1002
+route add 10.0.0.0/8 dev near
+route add unreachable default metric 4278198272 table 1003
+"""
+ROUTES_6 = """
+addr add fd00:9::1/64 dev first6 nodad
+addr add fd00:7::1/64 dev second6 nodad
+route add default nexthop via fd00:9::2 dev first6 nexthop via fd00:7::2 dev second6
+route add default dev vrf6 table 1001
+route add 8000::/1 dev high6
+route add fd00::/8 dev near6
+route add unreachable default table 1003
+"""
+LEAVING = ["first", "first6", "high", "high6", "low", "second", "second6", "vrf", "vrf6"]
+ASK = """import json, socket, sys
+from pfctest.interface import has_default_route
+print(json.dumps(sorted(name for _, name in socket.if_nameindex() if has_default_route(name))))"""
+
+
+@pytest.mark.skipif(way() is None, reason=WHY_NOT)
+def test_default_routes_of_every_table_and_every_next_hop():
+    with namespace() as place:
+        place.add_cable(*((name, f"{name}-far") for name in [*LEAVING, "near", "near6"]))
+        for family, lines in (("-4", ROUTES), ("-6", ROUTES_6)):
+            for line in lines.strip().splitlines():
+                place.run("ip", family, *line.split())
+        assert json.loads(place.run(sys.executable, "-c", ASK).stdout) == LEAVING
+
+
+@pytest.mark.skipif(way() is None, reason=WHY_NOT)
+def test_a_storm_is_refused_on_the_second_next_hop_of_the_default_route():
+    with namespace() as place:
+        place.add_cable(("first", "far"), ("second", "far2"))
+        for line in ROUTES.strip().splitlines()[:3]:
+            place.run("ip", *line.split())
+        storm = place.python("pfctest", "-d", "second", "--priority=3", "--speed=100G")
+        done = place.run(*storm, check=False)
+        assert (done.returncode, done.stderr) == (2, (
+            "error: interface second has a default route, and pausing its peer may cut this machine off: expected "
+            "another one, or --force\n"))
+        assert place.run(*storm, "--force").returncode == 0
+
+
+@pytest.mark.skipif(way() is None, reason=WHY_NOT)
+def test_a_next_hop_object_that_only_proc_resolves():
+    with namespace() as place:
+        place.add_cable(("up", "far"), ("near", "far2"))
+        made = [place.run("sh", "-c", line, check=False).returncode for line in (
+            "ip nexthop add id 5 dev up", "ip route add default nhid 5",
+            "echo 0 >/proc/sys/net/ipv4/nexthop_compat_mode")]
+        if any(made):
+            pytest.skip("no route here can name a next hop object and nothing else")
+        assert json.loads(place.run(sys.executable, "-c", ASK).stdout) == ["up"]
+
+
+@pytest.fixture
+def in_proc(tmp_path, monkeypatch):
+    """Two tables as /proc has them."""
+    old, new = tmp_path / "route", tmp_path / "ipv6_route"
+    old.write_text("Iface Destination Gateway Flags RefCnt Use Metric Mask\nup4 00000000 010200C0 0003 0 0 0 00000000\n"
+                   "low 00000000 00000000 0001 0 0 0 00000080\nhigh 00000080 00000000 0001 0 0 0 00000080\n"
+                   "near 0000000A 00000000 0001 0 0 0 000000FF\n*dead 00000000 00000000 0200 0 0 0 00000000\n")
+    new.write_text(f"{ZEROS} 00 {ZEROS} 00 {'1' * 32} 00000400 00000001 00000000 00000003     up6\n"
+                   f"8{ZEROS[1:]} 01 {ZEROS} 00 {ZEROS} 00000400 00000001 00000000 00000001     high6\n"
+                   f"{ZEROS} 00 {ZEROS} 00 {ZEROS} ffffffff 00000001 00000000 00200200       lo\n")
+    monkeypatch.setattr(interface, "ROUTES", old)
+    monkeypatch.setattr(interface, "ROUTES_6", new)
+
+
+def test_without_the_socket_the_tables_in_proc_are_asked(in_proc, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(routes.socket, "socket", refuse)
+    assert routes.default_interfaces() == set()
+    names = ("up4", "low", "high", "near", "*dead", "up6", "high6", "lo")
+    assert [name for name in names if has_default_route(name)] == ["up4", "low", "high", "up6", "high6"]
+
+
+class Kernel:
+    """A netlink socket that gives this answer."""
+
+    def __init__(self, *messages):
+        self._answer = b"".join(struct.pack("IHHII", 16 + len(body), kind, 0, 1, 0) + body for kind, body in messages)
+
+    def __call__(self, *_):
+        return self
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        return None
+
+    def settimeout(self, _):
+        """The answer is there at once."""
+
+    def sendto(self, *_):
+        """The question does not matter."""
+
+    def recv(self, _):
+        """All of it."""
+        return self._answer
+
+
+def route(bits, kind, index):
+    """A route of one interface."""
+    return struct.pack("8BI", 2, bits, 0, 0, 254, 4, 0, kind, 0) + struct.pack("HHi", 8, 4, index)
+
+
+@pytest.mark.parametrize("bits, kind, index, leaves", [(0, 1, 5, {"eth5"}), (1, 1, 5, {"eth5"}), (2, 1, 5, set()),
+                                                       (0, 7, 5, set()), (0, 1, 6, set())])
+def test_what_is_a_default_route(monkeypatch, bits, kind, index, leaves):
+    monkeypatch.setattr(routes.socket, "socket", Kernel((24, route(bits, kind, index)), (3, bytes(4))))
+    monkeypatch.setattr(routes.socket, "if_nameindex", lambda: [(1, "lo"), (5, "eth5")])
+    assert routes.default_interfaces() == leaves
+
+
+def test_an_answer_that_is_an_error_leaves_it_to_proc(in_proc, monkeypatch):
+    monkeypatch.setattr(routes.socket, "socket", Kernel((2, struct.pack("i", -95) + bytes(16))))
+    assert has_default_route("up4") and not has_default_route("near")
+
+
+def test_a_piece_without_a_length_does_not_hold_it_up(monkeypatch):
+    assert routes.leaves_by(route(0, 1, 5) + bytes(16)) == {5}
