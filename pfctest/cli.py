@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -16,16 +17,24 @@ from pfctest.sender import SendError
 from pfctest.timing import TimingError
 
 EXIT_OPEN = 1
+EXIT_INTERRUPTED = 128 + signal.SIGINT
+"""As a shell says it."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; its exit status: 0, 1 when a storm was open for too long, 2 when nothing or not all was sent."""
+    """Run the command; its exit status: 0, 1 when a storm was open for too long, 2 when nothing or not all was sent.
+
+    SIGINT while nothing is sent gives 130; it ends what is being sent in good order, and the status is another one.
+    """
     try:
         return _run(options.read(arguments))
     except (OptionError, FrameError, InterfaceError, SendError, TimingError) as error:
         return _end_with(str(error))
     except OSError as error:
         return _end_with(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except KeyboardInterrupt:
+        _end_with("interrupted by SIGINT")
+        return EXIT_INTERRUPTED
 
 
 def _run(request: Request) -> int:
@@ -40,14 +49,16 @@ def _run(request: Request) -> int:
     outcome = workers.run(request, plan)
     found = report.achieved(request, plan, outcome)
     _print(request, found, report.text_of_outcome(found))
-    return _judge(request, outcome)
+    return _end_with(outcome.failure) if outcome.failure else _judge(request, outcome)
 
 
 def _judge(request: Request, outcome: storm.Outcome) -> int:
-    """0, or 1 when a storm did not keep the queue shut; one that was not measured did not."""
+    """0, or 1 when a storm did not keep the queue shut; one that was not measured did not, unless it was cut short."""
     if not request.is_timed or not request.content.shortest_quanta:
         return 0
     if outcome.gaps.sends < 2 or outcome.gaps.open_share is None:
+        if outcome.ended_by in signal.Signals.__members__ and not outcome.progress.refused:
+            return 0
         return _end_with("the storm is too short to be judged: fewer than two frames were sent")
     return EXIT_OPEN if outcome.gaps.open_share > request.max_open else 0
 

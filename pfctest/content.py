@@ -3,9 +3,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from pfctest.frame import CLASSES, CONTROL_ADDRESS, PauseFrame, PfcFrame, encode, tagged
+from pfctest.frame import CLASSES, CONTROL_ADDRESS, FrameError, PauseFrame, PfcFrame, decode, encode, tagged
 
 NO_PAUSES = (0,) * CLASSES
+_ANY_STATION = "02:00:00:00:00:00"
 LENGTHS = range(14, 1515)
 """Frame lengths before the FCS that Linux sends: an Ethernet header at least."""
 
@@ -48,8 +49,17 @@ class Content:
 
     @property
     def shortest_quanta(self) -> int:
-        """The shortest pause that it asks for, in quanta; 0: it pauses nothing."""
-        asked = self.quanta[:1] if self.classes is None else [self.quanta[number] for number in self.classes]
+        """The shortest pause that a receiver reads in it, in quanta; 0: it pauses nothing.
+
+        Raises:
+            FrameError: a field does not take its value.
+        """
+        data = self.build(_ANY_STATION)
+        try:
+            read = decode(data)
+        except FrameError:  # wrong on purpose: no receiver acts on it
+            return 0
+        asked = [read.quanta] if isinstance(read, PauseFrame) else read.pauses.values()
         return min((quanta for quanta in asked if quanta), default=0)
 
     @property
@@ -57,6 +67,8 @@ class Content:
         """Classes and quanta in words."""
         if self.classes is None:
             return f"802.3x pause of {self.quanta[0]} quanta"
+        if self.raw.vector is not None:
+            return f"PFC of class-enable vector 0x{self.raw.vector:04x}, {' / '.join(map(str, self.quanta))} quanta"
         times = {self.quanta[number] for number in self.classes}
         quanta = f"{times.pop()} quanta" if len(times) == 1 else " / ".join(
             str(self.quanta[number]) for number in self.classes) + " quanta"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 CONTROL_ADDRESS = "01:80:c2:00:00:01"
@@ -102,38 +103,51 @@ def decode(data: bytes, *, any_destination: bool = False) -> PfcFrame | PauseFra
     Raises:
         FrameError: it is no valid MAC control frame; `reason` names the first check that failed.
     """
-    if len(data) < MIN_FRAME_BYTES:
-        raise FrameError("short", f"frame of {len(data)} bytes before the FCS is too short: "
-                                  f"expected {MIN_FRAME_BYTES} or more")
-    ethertype, opcode = int.from_bytes(data[12:14], "big"), int.from_bytes(data[14:16], "big")
-    if ethertype == VLAN_ETHERTYPE:
-        raise FrameError("ethertype", f"the frame has a tag of VLAN {int.from_bytes(data[14:16], 'big') & 0xfff}: "
-                                      "expected ethertype 0x8808, MAC control frames are never tagged")
-    if ethertype != CONTROL_ETHERTYPE:
-        raise FrameError("ethertype", f"ethertype 0x{ethertype:04x} is not MAC control: expected 0x8808")
-    if opcode not in (OPCODE_PAUSE, OPCODE_PFC):
-        raise FrameError("opcode", f"MAC control opcode 0x{opcode:04x} is neither PFC (0x0101) nor PAUSE (0x0001)")
+    for wrong in _no_control_frame(data):
+        raise wrong
     destination, source = _mac_text(data[0:6]), _mac_text(data[6:12])
     if destination != CONTROL_ADDRESS and not any_destination:
         raise FrameError("destination", f"destination {destination} is not the MAC control address: "
                                         f"expected {CONTROL_ADDRESS}")
     words = tuple(int.from_bytes(data[at:at + 2], "big") for at in range(16, 34, 2))
-    if opcode == OPCODE_PAUSE:
+    if _opcode(data) == OPCODE_PAUSE:
         return PauseFrame(source, words[0], destination)
     return PfcFrame(source, words[0], words[1:], destination)
+
+
+def _no_control_frame(data: bytes) -> Iterator[FrameError]:
+    """All that keeps bytes from being a MAC control frame; the destination apart."""
+    if len(data) < MIN_FRAME_BYTES:
+        yield FrameError("short", f"frame of {len(data)} bytes before the FCS is too short: "
+                                  f"expected {MIN_FRAME_BYTES} or more")
+    bare = _bare(data)
+    if bare is not data:
+        yield FrameError("ethertype", f"the frame has a tag of VLAN {int.from_bytes(data[14:16], 'big') & 0xfff}: "
+                                      "expected ethertype 0x8808, MAC control frames are never tagged")
+    ethertype = int.from_bytes(bare[12:14], "big")
+    if len(bare) >= 14 and ethertype != CONTROL_ETHERTYPE:
+        yield FrameError("ethertype", f"ethertype 0x{ethertype:04x} is not MAC control: expected 0x8808")
+    elif len(bare) >= 16 and _opcode(bare) not in (OPCODE_PAUSE, OPCODE_PFC):
+        yield FrameError("opcode", f"MAC control opcode 0x{_opcode(bare):04x} is neither PFC (0x0101) nor PAUSE "
+                                   "(0x0001)")
+
+
+def _bare(data: bytes) -> bytes:
+    """A frame without its VLAN tag; the same object when it has none."""
+    return data[:12] + data[16:] if int.from_bytes(data[12:14], "big") == VLAN_ETHERTYPE else data
+
+
+def _opcode(data: bytes) -> int:
+    return int.from_bytes(data[14:16], "big")
 
 
 def problems(data: bytes) -> list[str]:
     """Every rule of IEEE 802.1Qbb and 802.3 that a frame (without FCS) breaks, one sentence each; none: it is good.
 
-    `decode` accepts what a receiver accepts; this also names what only a correct sender would not do.
+    `decode` accepts what a receiver accepts; this also names what only a correct sender would not do. In a runt only
+    the fields that are there are looked at, in a tagged frame those behind the tag.
     """
-    found = []
-    try:
-        read: PfcFrame | PauseFrame | None = decode(data, any_destination=True)
-    except FrameError as wrong:
-        found.append(str(wrong))
-        read = None
+    found = [str(wrong) for wrong in _no_control_frame(data)]
     destination, source = data[0:6], data[6:12]
     if len(destination) == 6 and _mac_text(destination) != CONTROL_ADDRESS:
         found.append(f"destination {_mac_text(destination)} is not the MAC control address: expected {CONTROL_ADDRESS}")
@@ -141,11 +155,19 @@ def problems(data: bytes) -> list[str]:
         found.append("source 00:00:00:00:00:00 is no station's address: expected the sender's own")
     elif len(source) == 6 and is_group(_mac_text(source)):
         found.append(f"source {_mac_text(source)} is a group address: expected the sender's own")
-    if isinstance(read, PfcFrame) and read.class_enable >> CLASSES:
-        found.append(f"class-enable vector 0x{read.class_enable:04x} has bits in its high byte, which is reserved: "
+    return found + _body_problems(_bare(data))
+
+
+def _body_problems(bare: bytes) -> list[str]:
+    """What is wrong behind the opcode of a frame without tag; nothing is known of another kind than these two."""
+    if int.from_bytes(bare[12:14], "big") != CONTROL_ETHERTYPE or _opcode(bare) not in (OPCODE_PAUSE, OPCODE_PFC):
+        return []
+    found, is_pfc = [], _opcode(bare) == OPCODE_PFC
+    if is_pfc and any(bare[16:17]):
+        found.append(f"class-enable vector 0x{bare[16:18].hex()} has bits in its high byte, which is reserved: "
                      "expected 0x00..0xff")
-    padding = data[18 if isinstance(read, PauseFrame) else 34:]
-    if read is not None and any(padding):
+    padding = bare[34 if is_pfc else 18:]
+    if any(padding):
         found.append(f"padding of {len(padding)} bytes is not all zero")
     return found
 

@@ -131,7 +131,8 @@ def _add_pace(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--force", action="store_true", help="send from the interface of the default route too")
     group.add_argument("--workers", type=_within(1, os.cpu_count() or 1, "number of workers"), default=1, metavar="N",
                        help="processes that share the interfaces, at most one for each CPU (1)")
-    group.add_argument("--no-real-time", action="store_true", help="leave the scheduling of this process as it is")
+    group.add_argument("--no-real-time", action="store_true",
+                       help="leave the scheduling of this process, and the sleep of idle CPUs, as they are")
     group.add_argument("--dry-run", action="store_true", help="print what would be sent, and send nothing")
     group.add_argument("--pcap", type=Path, metavar="FILE", help="also write each kind of frame once to a capture file")
     group.add_argument("--json", action="store_true", help="print JSON")
@@ -149,7 +150,8 @@ def _request(given: argparse.Namespace) -> Request:
     _refuse(given.rate is None and not timed and given.oversample is not None,
             "--oversample needs --duration: a number of frames is sent as fast as it goes")
     _refuse(timed and given.rate is None and not content.shortest_quanta,
-            "a storm of quanta 0 keeps nothing shut: give the classes quanta (--q3=65535, --quanta 65535), or a --rate")
+            "a storm of frames that pause nothing keeps nothing shut: expected quanta for the classes (--q3=65535, "
+            "--quanta 65535) in frames that receivers act on, or a --rate")
     if given.source_mac is not None and is_group(given.source_mac):
         raise OptionError(f"--source-mac {given.source_mac} is a group address, which no frame comes from: expected a "
                           "station's own, or --raw-source to send it all the same")

@@ -88,12 +88,14 @@ def rhythm_of(period_ns: int, real_time: bool, rest_every: int = REST_EVERY) -> 
 @dataclass
 class Progress:
     """What a pacer did: `frames` sent in all, `refused` ticks that the driver did not take whole, `missed` deadlines
-    that passed while it was kept from running.
+    that passed while it was kept from running; `last_frames` sent in the last tick, which began at `last_ns`.
     """
 
     frames: int = 0
     refused: int = 0
     missed: int = 0
+    last_frames: int = 0
+    last_ns: int = 0
 
 
 class Pacer:
@@ -124,6 +126,8 @@ class Pacer:
             deadline_ns, left = self._slice(pace, deadline_ns, left, until_ns)
             before_ns, now_ns = now_ns, self.clock()
             self._look(time.process_time_ns() - used_ns, now_ns - before_ns)
+        if self._gaps.sends and self._gaps.last_ns > self.progress.last_ns:
+            self.progress.last_frames, self.progress.last_ns = self._sender.frames, self._gaps.last_ns
         return self._stop.why or ("duration" if left > 0 else "count")
 
     def _slice(self, pace: Pace, deadline_ns: int, left: int, until_ns: int) -> tuple[int, int]:
@@ -152,6 +156,8 @@ class Pacer:
                 left -= 1
             else:
                 self.progress.refused += 1
+                if sent:
+                    self.progress.last_frames, self.progress.last_ns = sent, now_ns
             deadline_ns = self._next(deadline_ns, period_ns)
         if left > 0 and not stop.why:
             self._sleep(min(until_ns, deadline_ns) - clock())
@@ -159,11 +165,25 @@ class Pacer:
 
     def _rest(self, sent: int, insist: bool) -> int:
         """Try again to send what the driver did not take: once, or (`insist`) for a while; how many frames it took."""
-        patience_ns, more = self.clock() + (PATIENCE_NS if insist else 0), 0
+        if not insist:
+            return self._others(sent)
+        patience_ns, more = self.clock() + PATIENCE_NS, 0
         while sent + more < self._sender.frames and not self._stop.why:
             more += self._sender.send(sent + more)
             if self.clock() >= patience_ns:
                 break
+        return more
+
+    def _others(self, first: int) -> int:
+        """Send from frame `first` on, without the frames that are refused twice; how many were taken.
+
+        A call ends at the first frame that is refused: one interface without a link would silence all those after it.
+        """
+        more = 0
+        while first < self._sender.frames and not self._stop.why:
+            taken = self._sender.send(first)
+            more += taken
+            first += taken or 1
         return more
 
     def _next(self, deadline_ns: int, period_ns: int) -> int:

@@ -4,7 +4,7 @@ A sender that sleeps between frames is given real-time scheduling (SCHED_FIFO), 
 that never sleeps is not: the kernel stops such a real-time process for 50 ms in every second (sched_rt_runtime_us),
 which is worse than any neighbour, and it would starve the rest of its CPU. It gets the best ordinary priority instead.
 
-A CPU that idles until the next deadline must not fall asleep over it: while frames are sent, the kernel is asked to let
+A CPU that idles until the next deadline must not fall asleep over it: while a pace is kept, the kernel is asked to let
 idle CPUs poll (the power management quality of service, `/dev/cpu_dma_latency`). That matters most in a virtual
 machine, whose idle CPUs are given to others.
 """
@@ -16,7 +16,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 
 PR_SET_PDEATHSIG, PR_SET_TIMERSLACK = 1, 29
 _BEST_NICE = -20
@@ -62,7 +62,8 @@ def scheduled(real_time: bool, leave: bool = False) -> Iterator[Scheduling]:
     """Precise timers, no pauses of the garbage collector, and the scheduling asked for, while the context lasts.
 
     Args:
-        real_time: it sleeps between frames. `leave`: scheduling and CPUs stay as they are.
+        real_time: it sleeps between frames, over which no CPU is to fall asleep.
+        leave: scheduling and CPUs stay as they are.
     """
     policy, parameters, nice = os.sched_getscheduler(0), os.sched_getparam(0), os.getpriority(os.PRIO_PROCESS, 0)
     collects = gc.isenabled()
@@ -74,10 +75,11 @@ def scheduled(real_time: bool, leave: bool = False) -> Iterator[Scheduling]:
             yield scheduling
         else:
             scheduling.ask(real_time)
-            with _awake():
+            with _awake() if real_time else nullcontext():
                 yield scheduling
     finally:
-        os.sched_setscheduler(0, policy, parameters)
+        with suppress(PermissionError):  # a higher real-time priority than this process may take
+            os.sched_setscheduler(0, policy, parameters)
         with suppress(PermissionError):
             os.setpriority(os.PRIO_PROCESS, 0, nice)
         _prctl(PR_SET_TIMERSLACK, 0)
@@ -90,7 +92,9 @@ def _awake() -> Iterator[None]:
     """No CPU falls asleep while the context lasts, where this process may ask for that."""
     with ExitStack() as held:
         with suppress(OSError):
-            held.enter_context(open(_WAKE_LATENCY, "wb", buffering=0)).write((0).to_bytes(4, sys.byteorder))
+            descriptor = os.open(_WAKE_LATENCY, os.O_WRONLY)  # `open` would create what is not there
+            held.callback(os.close, descriptor)
+            os.write(descriptor, (0).to_bytes(4, sys.byteorder))
         yield
 
 

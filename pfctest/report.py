@@ -4,8 +4,9 @@ from __future__ import annotations
 from typing import Any
 
 from pfctest.frame import problems
+from pfctest.gaps import Gaps
 from pfctest.options import Request
-from pfctest.pacing import SECOND_NS
+from pfctest.pacing import SECOND_NS, Progress
 from pfctest.storm import Outcome, Plan
 
 SEEN_AT = "sender"
@@ -27,18 +28,17 @@ def planned(request: Request, plan: Plan) -> dict[str, Any]:
 
 def achieved(request: Request, plan: Plan, outcome: Outcome) -> dict[str, Any]:
     """What was sent, for programs, besides what was planned; gaps are seconds, shares of 1 (None: not measured)."""
-    gaps, interfaces = outcome.gaps, len(plan.interfaces)
-    elapsed_s = gaps.elapsed_ns / SECOND_NS
-    frames = outcome.progress.frames
+    gaps, progress = outcome.gaps, outcome.progress
     return {
         **planned(request, plan), "seen_at": SEEN_AT, "ended_by": outcome.ended_by, "released": outcome.released,
-        "scheduling": outcome.scheduling, "frames": frames, "elapsed_s": elapsed_s,
-        "rate_fps": frames / interfaces / elapsed_s if elapsed_s else None,
+        "scheduling": outcome.scheduling, "frames": progress.frames,
+        "elapsed_s": gaps.elapsed_ns / SECOND_NS,
+        "rate_fps": _rate_fps(progress, gaps, len(plan.interfaces)),
         "gap_s": {"p50": _seconds(gaps.quantile_ns(0.5)), "p99": _seconds(gaps.quantile_ns(0.99)),
                   "max": _seconds(gaps.longest_ns if gaps.sends > 1 else None)},
         "open_share": gaps.open_share if request.is_timed else None,
         "max_open_share": request.max_open if request.is_timed else None,
-        "missed_deadlines": outcome.progress.missed, "refused": outcome.progress.refused,
+        "missed_deadlines": progress.missed, "refused": progress.refused,
     }
 
 
@@ -73,12 +73,20 @@ def text_of_outcome(found: dict[str, Any]) -> str:
         lines.append("as seen at the sender: a queue that obeys was open for at most "
                      f"{found['open_share'] * 100:.4f} % of that time "
                      f"({found['max_open_share'] * 100:g} % are accepted)")
+    elif found["asked"]["duration_s"] is not None and found["pause_s"] is None:
+        lines.append("the open time is not judged: no receiver reads a pause in these frames")
     if found["refused"] or found["missed_deadlines"]:
         lines.append(f"{found['missed_deadlines']} deadlines were missed, "
                      f"{found['refused']} times the driver did not take every frame")
     ended = "with quanta-0 frames, " if found["released"] else ""
     lines.append(f"ended {ended}by {found['ended_by']}")
     return "\n".join(lines)
+
+
+def _rate_fps(progress: Progress, gaps: Gaps, interfaces: int) -> float | None:
+    """Frames a second on each interface, from the first send to the last, which is not counted; None: only one."""
+    passed_ns = progress.last_ns - gaps.first_ns if gaps.sends else 0
+    return (progress.frames - progress.last_frames) / interfaces * SECOND_NS / passed_ns if passed_ns > 0 else None
 
 
 def _seconds(nanoseconds: int | None) -> float | None:

@@ -54,6 +54,9 @@ class Batch:
     Args:
         opened: of `open_socket`; what else sends with it must not be bound to another interface.
         frames: what leaves where.
+
+    Raises:
+        SendError: there is no such interface any more.
     """
 
     def __init__(self, opened: socket.socket, frames: Sequence[Outgoing]) -> None:
@@ -66,7 +69,7 @@ class Batch:
         self._addresses = (_LinkAddress * len(indexes))(*(
             _LinkAddress(socket.AF_PACKET, 0, index, 0, 0, 6) for index in indexes))
         if len(indexes) == 1:
-            opened.bind((frames[0][0].name, 0))  # cheaper than an address in each message
+            _bind(opened, frames[0][0].name)  # cheaper than an address in each message
         self._messages = (_BatchMessage * self.frames)(*(
             _BatchMessage(self._message(None if len(indexes) == 1 else indexes[interface.index], kinds[data]), 0)
             for interface, data in frames))
@@ -105,7 +108,7 @@ class Single:
 
     def __init__(self, opened: socket.socket, outgoing: Outgoing) -> None:
         self._name, self._data = outgoing[0].name, outgoing[1]
-        opened.bind((self._name, 0))
+        _bind(opened, self._name)
         self._send = opened.send
 
     def send(self, first: int = 0) -> int:
@@ -139,7 +142,17 @@ def sender_of(opened: socket.socket, frames: Sequence[Outgoing]) -> Batch | Sing
     return Single(opened, frames[0]) if len(frames) == 1 else Batch(opened, frames)
 
 
+def _bind(opened: socket.socket, name: str) -> None:
+    opened.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)  # of the interface before, else the first frame is refused
+    try:
+        opened.bind((name, 0))
+    except OSError as error:
+        raise _refusal(name, error.errno or 0) from error
+
+
 def _refusal(name: str, number: int) -> SendError:
     if number == errno.ENETDOWN:
         return SendError(f"interface {name} went down while frames were sent")
+    if number in (errno.ENODEV, errno.ENXIO):
+        return SendError(f"interface {name} was removed while frames were sent")
     return SendError(f"interface {name} refuses the frame: {os.strerror(number)}")

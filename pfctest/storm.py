@@ -6,7 +6,7 @@ import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from pfctest.gaps import Gaps
@@ -19,7 +19,8 @@ from pfctest.timing import pause_time_ps
 
 RELEASES = 3
 """Quanta-0 frames that end a storm: one may be lost."""
-_STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Signals that end what is being sent."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Outcome:
 
     Attributes:
         progress, gaps: of the pacer; `ended_by` why it ended.
-        released: whether quanta-0 frames followed.
+        released: whether quanta-0 frames followed on every interface; `failure` why not, if they should have.
         scheduling: how the process ran.
     """
 
@@ -60,6 +61,7 @@ class Outcome:
     ended_by: str
     released: bool
     scheduling: str
+    failure: str = ""
 
 
 class Asked(NamedTuple):
@@ -100,38 +102,39 @@ def _interface(name: str, request: Request) -> Interface:
 
 def _pause_ns(interfaces: Sequence[Interface], request: Request) -> int | None:
     """How long a frame pauses a queue on the fastest interface, rounded down."""
+    quanta = request.content.shortest_quanta
     unknown = [interface.name for interface in interfaces if interface.speed_mbps is None]
-    if unknown and request.is_timed:
+    if quanta and unknown and request.is_timed:
         raise InterfaceError(f"the speed of interface {unknown[0]} is not known, so neither is how long a pause lasts: "
                              "give it with --speed, for example --speed 100G")
-    if unknown or not request.content.shortest_quanta:
+    if unknown or not quanta:
         return None
     fastest = max(interface.speed_mbps or 0 for interface in interfaces)
-    return pause_time_ps(request.content.shortest_quanta, fastest) // 1000
+    return pause_time_ps(quanta, fastest) // 1000
 
 
 def run(request: Request, planned: Plan) -> Outcome:
     """Send what is planned; a storm, and whatever is interrupted, ends with quanta-0 frames.
 
     Raises:
-        SendError: this process may not send, or an interface does not take the frames. What was begun on the others has
-            been ended.
+        SendError: this process may not send, or an interface has failed. What was begun on the others has been ended.
     """
-    stop = Stop()
+    stop, failures = Stop(), []
     with open_socket() as opened, heeding(stop), scheduled(planned.period_ns > 0, not request.real_time) as scheduling:
         try:
             progress, gaps, ended_by = _send(opened, request, planned, Asked(stop, scheduling))
         except SendError:
             _release(opened, planned)
             raise
-        released = (request.is_timed or bool(stop.why)) and request.content.shortest_quanta > 0
-        failures = []
-        if released:
+        ends = request.is_timed or bool(stop.why)
+        if ends:
             gaps.finish(time.monotonic_ns())
+        if ends and planned.releases != planned.frames:
             failures = _release(opened, planned)
-    if failures:
-        raise failures[0]
-    return Outcome(progress, gaps, ended_by, released, scheduling.name)
+            released = not failures
+        else:
+            released = False
+    return Outcome(progress, gaps, ended_by, released, scheduling.name, "; ".join(map(str, failures)))
 
 
 def _send(opened: socket.socket, request: Request, planned: Plan, asked: Asked) -> tuple[Progress, Gaps, str]:
@@ -153,43 +156,56 @@ def _flat_out(opened: socket.socket, planned: Plan, gaps: Gaps, stop: Stop, pace
     if pace.ticks is not None:
         rounds = min(rounds, pace.ticks)
     calls, rest = (None, 0) if pace.ticks is None else divmod(pace.ticks, rounds)
+    gaps.rounds = rounds
     pacer = Pacer(Batch(opened, planned.outgoing * rounds), gaps, stop)
     ended_by = pacer.run(Pace(0, calls, pace.duration_ns))
     if rest and ended_by == "count":
+        gaps.rounds = rest
         last = Pacer(Batch(opened, planned.outgoing * rest), gaps, stop)
         ended_by = last.run(Pace(0, 1, pace.duration_ns))
-        pacer.progress.frames += last.progress.frames
-        pacer.progress.refused += last.progress.refused
+        pacer.progress = replace(last.progress, frames=pacer.progress.frames + last.progress.frames,
+                                 refused=pacer.progress.refused + last.progress.refused)
     return pacer.progress, ended_by
 
 
 def _release(opened: socket.socket, planned: Plan) -> list[SendError]:
-    """Open on every interface what was shut; what went wrong, interface by interface."""
-    failures = []
-    for interface, data in zip(planned.interfaces, planned.releases):
-        try:
-            batch, patience_ns, sent = Batch(opened, [(interface, data)] * RELEASES), time.monotonic_ns() + SECOND_NS, 0
-            while sent < RELEASES and time.monotonic_ns() < patience_ns:
-                sent += batch.send(sent)
-            if not sent:
-                failures.append(SendError(f"interface {interface.name} took no quanta-0 frame for a second: what was "
-                                          "paused opens when its pause runs out"))
-        except SendError as error:
-            failures.append(error)
-    return failures
+    """Open on every interface what was shut; what went wrong, interface by interface.
+
+    They take turns, so that one which takes no frames does not keep the others shut.
+    """
+    owed: dict[Outgoing, int] = dict.fromkeys(zip(planned.interfaces, planned.releases), RELEASES)
+    failures, patience_ns = [], time.monotonic_ns() + SECOND_NS
+    while owed:
+        for outgoing, count in list(owed.items()):
+            try:
+                owed[outgoing] -= Batch(opened, [outgoing] * count).send()
+            except SendError as error:
+                failures.append(error)
+                owed[outgoing] = 0
+        owed = {outgoing: count for outgoing, count in owed.items() if count}
+        if time.monotonic_ns() >= patience_ns:
+            break
+    return failures + [
+        SendError(f"interface {interface.name} took no quanta-0 frame for a second: what was paused opens when its "
+                  "pause runs out") for (interface, _), count in owed.items() if count == RELEASES]
 
 
 @contextmanager
 def heeding(stop: Stop, also: Callable[[int], None] = lambda number: None) -> Iterator[None]:
-    """Let signals that would end this process end what it sends, and do something else as well."""
+    """Let signals that would end this process end what it sends, and do something else as well.
+
+    Signals that were held back until now (in a new worker) are heeded first, and held back again afterwards.
+    """
     def ask(number: int, _: Any) -> None:
         stop.why = signal.Signals(number).name
         also(number)
 
-    heeded = [number for number in _STOPPING if signal.getsignal(number) is not signal.SIG_IGN]  # as under nohup
+    heeded = [number for number in STOPPING if signal.getsignal(number) is not signal.SIG_IGN]  # as under nohup
     before = {number: signal.signal(number, ask) for number in heeded}
+    held = signal.pthread_sigmask(signal.SIG_UNBLOCK, heeded)
     try:
         yield
     finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -39,8 +40,9 @@ def run(request: Request, planned: Plan) -> Outcome:
     stop = Stop()
     workers: list[_Worker] = []
     with storm.heeding(stop, lambda number: _tell([pid for pid, _ in workers], number)):
-        for share in shares:
-            workers.append(_start(request, share, [here for _, here in workers]))
+        with _held():
+            for share in shares:
+                workers.append(_start(request, share, [here for _, here in workers]))
         if stop.why:  # asked before the last one was there
             _tell([pid for pid, _ in workers], signal.SIGTERM)
         answers = [_answer(worker, workers) for worker in workers]
@@ -48,6 +50,19 @@ def run(request: Request, planned: Plan) -> Outcome:
     if failures:
         raise failures[0]
     return _together([answer for answer in answers if isinstance(answer, Outcome)])
+
+
+@contextmanager
+def _held() -> Iterator[None]:
+    """Keep back signals that would end a storm: a worker that has just been forked would lose them.
+
+    It has its parent's handlers, and begins with signals held back until it heeds them itself (`storm.heeding`).
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, storm.STOPPING)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _share(planned: Plan, number: int, workers: int) -> Plan:
@@ -104,7 +119,8 @@ def _tell(processes: Sequence[int], number: int) -> None:
 
 def _together(outcomes: Sequence[Outcome]) -> Outcome:
     worst = max(outcomes, key=lambda outcome: (outcome.gaps.open_share or 0.0, outcome.gaps.longest_ns))
-    progress = Progress(*(sum(getattr(outcome.progress, name) for outcome in outcomes)
-                          for name in ("frames", "refused", "missed")))
-    released = all(outcome.released for outcome in outcomes)
-    return replace(worst, progress=progress, released=released)
+    totals = {name: sum(getattr(outcome.progress, name) for outcome in outcomes)
+              for name in ("frames", "refused", "missed", "last_frames")}
+    progress = Progress(**totals, last_ns=worst.progress.last_ns)
+    return replace(worst, progress=progress, released=all(outcome.released for outcome in outcomes),
+                   failure="; ".join(outcome.failure for outcome in outcomes if outcome.failure))

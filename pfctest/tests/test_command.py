@@ -135,7 +135,8 @@ def test_a_number_of_frames_as_fast_as_it_goes_is_exact(bench):
 
 def test_rate_max(bench):
     bench.place.add_cable(("fast", "fastx"))
-    _, said, _ = bench.storm("-d", "fast", "--priority=3", "--duration=0.05", "--rate=max")
+    _, said, _ = bench.storm("-d", "fast", "--priority=3", "--duration=0.05", "--rate=max", "--speed=800G")
+    assert 0 <= said["open_share"] <= 1
     assert received("fastx", bench.place) == said["frames"] + 3 > 1000
     assert said["scheduling"] != "SCHED_FIFO"
 
@@ -199,6 +200,51 @@ def test_an_interface_that_goes_down_ends_the_storm_and_the_others_are_released(
         _, errors = process.communicate(timeout=30)
     assert process.returncode == 2 and errors == "error: interface fails went down while frames were sent\n"
     assert bench.receiver.data()[-3:] == [encode(pfc_frame(bench.mac(), {3: 0}))] * 3
+
+
+@pytest.mark.parametrize("names", ["near,gone", "gone,near"])
+def test_an_interface_that_is_removed_ends_the_storm_and_the_others_are_released(bench, names):
+    bench.place.add_cable(("gone", "gonex"))
+    with bench.start("-d", names, "--priority", "3", "--duration", "60") as process:
+        bench.place.run("ip", "link", "del", "dev", "gone")
+        _, errors = process.communicate(timeout=30)
+    assert process.returncode == 2 and errors.startswith("error: interface gone w") and errors.count("\n") == 1, errors
+    assert bench.receiver.data()[-3:] == [encode(pfc_frame(bench.mac(), {3: 0}))] * 3
+
+
+def test_an_interface_without_a_link_does_not_silence_the_others(bench):
+    bench.place.add_cable(("quiet", "quietx"))
+    with bench.start("-d", "quiet,near", "--priority", "3", "--duration", "60", "--max-open=100") as process:
+        bench.place.run("ip", "link", "set", "dev", "quietx", "down")
+        bench.receiver.frames()
+        storm = [data for _, data in bench.receiver.take(50)]
+        process.terminate()
+        output, errors = process.communicate(timeout=30)
+    assert storm == [encode(pfc_frame(bench.mac(), {3: 0xFFFF}))] * len(storm)
+    assert bench.receiver.data()[-3:] == [encode(pfc_frame(bench.mac(), {3: 0}))] * 3
+    assert "times the driver did not take every frame" in output and "ended by SIGTERM" in output
+    assert process.returncode == 2 and errors == (
+        "error: interface quiet took no quanta-0 frame for a second: what was paused opens when its pause runs out\n")
+
+
+def test_frames_that_pause_nothing_are_not_judged(bench):
+    status, said, frames = bench.storm("-d", "near", "--priority=3", "--raw-vector=0", "--duration=0.1", "--rate=100")
+    assert (status, said["open_share"], said["pause_s"]) == (0, None, None) and len(frames) > 1
+    words = ("--raw-opcode=0x0102", "--raw-destination=02:00:00:00:00:01")
+    status, output, _, _ = bench.run("-d", "near", "--priority=3", *words, "--duration=0.1", "--rate=100")
+    assert status == 0 and "the open time is not judged: no receiver reads a pause in these frames" in output
+
+
+def test_a_vector_alone_makes_a_storm(bench):
+    status, said, frames = bench.storm("-d", "near", "--raw-vector=8", "--q3=65535", "--duration=0.1", "--max-open=100")
+    assert status == 0 and said["released"] and said["open_share"] is not None
+    assert decode(frames[0]) == decode(encode(pfc_frame(bench.mac(), {3: 0xFFFF})))
+
+
+def test_the_rate_of_a_number_of_frames_is_that_between_them(bench):
+    said = bench.storm("-d", "near", "--p3", "--q3=9", "-i", "3", "--rate", "20")[1]
+    assert said["frames"] == 3 and said["rate_fps"] == pytest.approx(2 / said["elapsed_s"]) and said["rate_fps"] < 25
+    assert bench.storm("-d", "near", "--p3", "--q3=9", "-i", "200")[1]["rate_fps"] is None, "all in one call"
 
 
 def test_the_original_options_may_be_shortened_as_there(bench):

@@ -69,6 +69,21 @@ def test_bad_values(make, text):
         make()
 
 
+@pytest.mark.parametrize("data, wrong", [
+    (PFC_3[:16] + b"\xff" + PFC_3[17:40], ["frame of 40 bytes", "class-enable vector 0xff08"]),
+    (frame.tagged(PFC_3[:16] + b"\xff" + PFC_3[17:-1] + b"x", 5),
+     ["the frame has a tag of VLAN 5", "class-enable vector 0xff08", "padding of 26 bytes"]),
+    (PFC_3[:14] + b"\x01\x02" + PFC_3[16:40], ["frame of 40 bytes", "MAC control opcode 0x0102"]),
+    (frame.tagged(encode(PauseFrame("00:11:22:33:44:55", 9))[:-1] + b"x", 5)[:-4] + b"x",
+     ["the frame has a tag of VLAN 5", "padding of 39 bytes"]),
+    (PFC_3[:14], ["frame of 14 bytes"]), (PFC_3[:15], ["frame of 15 bytes"]), (PFC_3[:17], ["frame of 17 bytes"]),
+    (PFC_3[:12] + bytes(2) + PFC_3[14:50], ["frame of 50 bytes", "ethertype 0x0000"]), (PFC_3, []),
+], ids=len)
+def test_every_rule_that_is_broken_is_named(data, wrong):
+    found = frame.problems(data)
+    assert len(found) == len(wrong) and all(map(str.startswith, found, wrong)), found
+
+
 def test_fcs():
     whole = frame.with_fcs(PFC_3)
     assert len(whole) == 64 and frame.fcs_is_good(whole)

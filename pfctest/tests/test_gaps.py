@@ -50,3 +50,63 @@ def test_gaps_longer_than_the_bins():
     for begin in (0, 10**9, 3 * 10**9):
         found.add(begin, begin)
     assert found.quantile_ns(0.99) == 2 * 10**9
+
+
+@given(st.lists(st.tuples(st.integers(0, 3000), st.integers(0, 9000)), min_size=1, max_size=40), st.integers(0, 9000),
+       st.integers(1, 5))
+def test_no_time_counts_twice(calls, wait, rounds):
+    found, sent = Gaps(PAUSE_NS), list(instants(calls))
+    found.rounds = rounds
+    for begin, end in sent:
+        found.add(begin, end)
+        assert found.open_share is None or 0 <= found.open_share <= 1
+    now = sent[-1][1] + wait
+    found.finish(now)
+    assert found.open_ns <= found.elapsed_ns == now - sent[0][0]
+    if rounds == 1:
+        ends = [end for _, end in sent[1:]] + [now]
+        covered = {time for (begin, _), end in zip(sent, ends) for time in range(begin + PAUSE_NS, end)}
+        assert found.open_ns == len(covered)
+
+
+def batches(rounds, round_ns, interrupted):
+    """(begin, end, instants of the frames) of calls without a rest; call n stops after frame k for as long as it says:
+    {n: (k, ns)}.
+    """
+    now = 0
+    for number in range(6):
+        begin, frames = now, []
+        frame, length = interrupted.get(number, (0, 0))
+        for place in range(rounds):
+            frames.append(now + round_ns // 2)
+            now += round_ns + (length if place == frame else 0)
+        yield begin, now, frames
+
+
+def test_frames_of_a_batch_leave_throughout_the_call():
+    found = Gaps(PAUSE_NS)
+    found.rounds = 256
+    for begin, end, _ in batches(256, 20, {}):
+        found.add(begin, end)
+    assert found.open_ns == 0 and end > 6 * PAUSE_NS, "calls that last longer than a pause, of frames that come in time"
+
+
+@given(st.integers(2, 50), st.integers(1, 400), st.integers(1, 5), st.integers(0, 49), st.integers(0, 9000))
+def test_a_batch_that_was_interrupted_left_the_queue_open(rounds, round_ns, number, place, length):
+    found, left = Gaps(PAUSE_NS), []
+    found.rounds = rounds
+    for begin, end, frames in batches(rounds, round_ns, {number: (place % rounds, length)}):
+        found.add(begin, end)
+        left += frames
+    found.finish(end)
+    assert found.open_ns >= sum(max(0, later - earlier - PAUSE_NS) for earlier, later in zip(left, [*left[1:], end]))
+    assert found.open_ns <= 2 * max(0, length + 3 * round_ns - PAUSE_NS)
+
+
+def test_a_batch_of_pauses_shorter_than_its_rounds_keeps_nothing_shut():
+    found = Gaps(5)
+    found.rounds = 100
+    for begin, end, _ in batches(100, 1000, {}):
+        found.add(begin, end)
+    found.finish(end)
+    assert found.open_share > 0.99

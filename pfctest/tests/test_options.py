@@ -25,6 +25,24 @@ def test_classes_and_times():
     assert asked("--p3", "--q3=5", "--release").content.quanta == (0,) * 8
 
 
+@pytest.mark.parametrize("words, quanta", [
+    ([], 0xFFFF), (["--q3=7", "--p4", "--q4=5", "--p5"], 5), (["--release"], 0), (["--q5=9"], 0xFFFF),
+    (["--raw-vector=0"], 0), (["--raw-vector=0x10"], 0), (["--raw-vector=0xff08"], 0xFFFF),
+    (["--raw-opcode=0x0102"], 0), (["--raw-opcode=1", "--raw-vector=9"], 9),
+    (["--raw-destination=02:00:00:00:00:01"], 0),
+    (["--raw-length=59"], 0), (["--raw-length=61"], 0xFFFF), (["--vlan=5"], 0),
+    (["--raw-source=00:00:00:00:00:00"], 0xFFFF),
+], ids=str)
+def test_a_frame_pauses_what_a_receiver_reads_in_it(words, quanta):
+    assert asked("--priority=3", *words).content.shortest_quanta == quanta
+
+
+def test_a_vector_alone_enables_classes():
+    request = asked("--raw-vector=0x08", "--q3=65535", "--duration=1")
+    assert request.content.shortest_quanta == 0xFFFF
+    assert request.content.title == "PFC of class-enable vector 0x0008, 0 / 0 / 0 / 65535 / 0 / 0 / 0 / 0 quanta"
+
+
 def test_a_storm_needs_two_frames_in_each_pause_time():
     planned = storm.plan(asked("--priority=3", "--duration=1", "--dry-run", "--source-mac=02:00:00:00:00:01",
                                "--speed=100G"))
@@ -64,8 +82,10 @@ def test_a_frame_that_is_wrong_in_every_way_is_described_in_every_way():
     (["--global", "--p3"], "--global pauses the whole link: it takes --quanta, but no class"),
     (["--global", "--raw-vector=1"], "--raw-vector belongs to PFC frames, and --global sends another kind"),
     (["--p3", "-i", "0"], "argument -i/--iteration: number of frames 0 is out of range: expected 1 to 1000000000000"),
-    (["--p3", "--duration=1"], "a storm of quanta 0 keeps nothing shut"),
-    (["--priority=3", "--release", "--duration=1"], "a storm of quanta 0 keeps nothing shut"),
+    (["--p3", "--duration=1"], "a storm of frames that pause nothing keeps nothing shut"),
+    (["--priority=3", "--release", "--duration=1"], "a storm of frames that pause nothing keeps nothing shut"),
+    (["--priority=3", "--raw-vector=0", "--duration=1"], "a storm of frames that pause nothing keeps nothing shut"),
+    (["--priority=3", "--vlan=5", "--duration=1"], "a storm of frames that pause nothing keeps nothing shut"),
     (["--priority=3", "--duration=0"], "argument --duration: 0 is out of range: expected more than 0"),
     (["--priority=3", "--duration=nan"], "argument --duration: nan is out of range: expected more than 0"),
     (["--priority=3", "--duration=1", "--rate=9", "--oversample=2"], "--rate and --oversample exclude each other"),
@@ -90,7 +110,8 @@ def test_bad_options_are_one_sentence(words, sentence, capsys):
 
 
 @pytest.mark.parametrize("words, refused", [(["--duration=1"], True), (["--duration=1", "--speed=25G"], False),
-                                            (["--duration=1", "--rate=9"], True), (["-i", "9"], False)])
+                                            (["--duration=1", "--rate=9"], True), (["-i", "9"], False),
+                                            (["--duration=1", "--rate=9", "--raw-vector=0"], False)])
 def test_a_timed_storm_needs_the_speed(monkeypatch, words, refused):
     monkeypatch.setattr(storm, "find", lambda name: OWN)
     monkeypatch.setattr(storm, "has_default_route", lambda name: False)

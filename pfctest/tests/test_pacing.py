@@ -101,6 +101,47 @@ def test_a_fixed_number_of_frames_insists():
     assert made.run(Pace(50_000, 40)) == "count" and len(world.sent) == 40
 
 
+class Silent:
+    """Of the three frames of a tick some are never taken; a call ends at the first of them, as the kernel's."""
+
+    frames = 3
+
+    def __init__(self, world, silent):
+        self.sent, self._world, self._silent = [], world, silent
+
+    def send(self, first=0):
+        """Sends."""
+        self._world.now += 1000
+        taken = 0
+        for frame in range(first, self.frames):
+            if frame in self._silent:
+                break
+            self.sent.append(frame)
+            taken += 1
+        return taken
+
+
+@pytest.mark.parametrize("silent", [{0}, {1}, {2}, {0, 1}, {0, 2}])
+@pytest.mark.parametrize("period_ns", [0, 50_000])
+def test_an_interface_that_takes_nothing_does_not_silence_the_others(silent, period_ns):
+    world = World()
+    sender = Silent(world, silent)
+    made = Pacer(sender, Gaps(100_000), Stop())
+    made.clock, made.sleep = world.clock, world.sleep
+    assert made.run(Pace(period_ns, None, 1_000_000)) == "duration"
+    ticks = made.progress.refused
+    assert ticks >= 20 and sorted(sender.sent) == sorted(list({0, 1, 2} - silent) * ticks)
+    assert made.progress.frames == len(sender.sent) and made.progress.last_frames == 3 - len(silent)
+
+
+def test_the_last_tick_is_known():
+    world = World()
+    made = pacer(world)
+    made.run(Pace(50_000, 3))
+    assert (made.progress.frames, made.progress.last_frames) == (3, 1)
+    assert made.progress.last_ns - made._gaps.first_ns == pytest.approx(100_000, abs=3 * LOOK_NS)
+
+
 def test_it_heeds_a_request_to_stop():
     stop = Stop()
     world = World(takes=lambda sent: sent < 4 or bool(setattr(stop, "why", "SIGTERM")) or True)

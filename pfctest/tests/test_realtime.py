@@ -21,11 +21,15 @@ def is_open(file):
     return str(file) in {os.path.realpath(f"/proc/self/fd/{number}") for number in os.listdir("/proc/self/fd")}
 
 
-@pytest.mark.parametrize("real_time", [False, True])
-def test_no_cpu_sleeps_while_frames_are_sent(latency, real_time):
-    with realtime.scheduled(real_time):
+def test_no_cpu_sleeps_while_a_pace_is_kept(latency):
+    with realtime.scheduled(True):
         assert latency.read_bytes() == bytes(4) and is_open(latency), "the kernel heeds it while the file is open"
     assert not is_open(latency)
+
+
+def test_without_a_pace_cpus_may_sleep(latency):
+    with realtime.scheduled(False):
+        assert not is_open(latency)
 
 
 def test_all_is_left_as_it_is_when_told_so(latency):
@@ -43,6 +47,17 @@ def test_scheduling_is_given_back(latency):
 
 
 def test_where_the_kernel_has_no_such_file_frames_are_sent_all_the_same(tmp_path, monkeypatch):
-    monkeypatch.setattr(realtime, "_WAKE_LATENCY", str(tmp_path))
-    with realtime.scheduled(False):
-        assert not is_open(tmp_path)
+    for path in (tmp_path, tmp_path / "missing"):
+        monkeypatch.setattr(realtime, "_WAKE_LATENCY", str(path))
+        with realtime.scheduled(True):
+            assert not is_open(path)
+    assert list(tmp_path.iterdir()) == [], "no file is made in its place"
+
+
+def test_a_priority_that_may_not_be_taken_again_is_no_error(latency, monkeypatch):
+    def refuse(*_):
+        raise PermissionError
+
+    monkeypatch.setattr(os, "sched_setscheduler", refuse)
+    with realtime.scheduled(True) as scheduling:
+        assert not scheduling.is_real_time

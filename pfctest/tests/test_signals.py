@@ -1,0 +1,105 @@
+"""Signals that come before, while and after frames are sent."""
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+import pfctest
+from pfctest import cli, options, storm, workers
+from pfctest.gaps import Gaps
+from pfctest.interface import Interface
+from pfctest.pacing import Progress, Stop
+from pfctest.storm import Outcome, Plan
+
+REQUEST = options.read(["-d", "a,b", "--priority=3", "--duration=1", "--workers=1"])
+PLAN = Plan(tuple(Interface(name, 1, "02:00:00:00:00:01", 100_000) for name in "ab"), (b"frame",) * 2, (b"end",) * 2,
+            335_539, 167_769)
+
+
+def sends_nothing(request, share):
+    """Stands for a storm: how it would end."""
+    stop = Stop()
+    with storm.heeding(stop):
+        return Outcome(Progress(), Gaps(None), stop.why or "duration", False, "ordinary")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_worker_heeds_a_signal_that_comes_as_soon_as_it_is_there(monkeypatch, number):
+    monkeypatch.setattr(storm, "run", sends_nothing)
+    monkeypatch.setattr(workers, "die_with_parent", lambda parent: os.kill(os.getpid(), number))
+    request = types.SimpleNamespace(workers=2)
+    assert workers.run(request, PLAN).ended_by == number.name
+
+
+def test_a_signal_that_comes_while_workers_start_is_passed_on_to_all(monkeypatch):
+    told = []
+    start = workers._start
+
+    def interrupted(*words):
+        os.kill(os.getpid(), signal.SIGTERM)
+        return start(*words)
+
+    monkeypatch.setattr(storm, "run", sends_nothing)
+    monkeypatch.setattr(workers, "_start", interrupted)
+    monkeypatch.setattr(workers, "_tell", lambda processes, number: told.append((len(processes), number)))
+    workers.run(types.SimpleNamespace(workers=2), PLAN)
+    assert set(told) == {(2, signal.SIGTERM)}, "never to those alone that were there first"
+
+
+def test_what_was_held_back_is_held_back_again():
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+    try:
+        with storm.heeding(Stop()):
+            assert signal.SIGTERM not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+        assert signal.SIGTERM in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@pytest.mark.parametrize("ended_by, refused, status", [
+    ("SIGTERM", 0, 0), ("SIGINT", 0, 0), ("duration", 0, 2), ("count", 0, 2), ("SIGTERM", 1, 2)])
+def test_a_storm_that_is_ended_before_its_second_frame_is_not_judged(ended_by, refused, status):
+    gaps = Gaps(335_539)
+    gaps.add(0, 10)
+    gaps.finish(100)
+    assert cli._judge(REQUEST, Outcome(Progress(1, refused), gaps, ended_by, True, "ordinary")) == status
+
+
+def test_an_interface_that_is_not_released_fails_after_the_report(monkeypatch, capsys):
+    gaps = Gaps(335_539)
+    gaps.add(0, 10)
+    gaps.add(100, 110)
+    monkeypatch.setattr(storm, "plan", lambda request: PLAN)
+    monkeypatch.setattr(workers, "run", lambda *_: Outcome(Progress(4), gaps, "duration", False, "ordinary", "why"))
+    assert cli.main(["-d", "a,b", "--priority=3", "--duration=1"]) == 2
+    said = capsys.readouterr()
+    assert "4 frames sent from a, b" in said.out and said.err == "error: why\n"
+
+
+def interrupt(*_):
+    raise KeyboardInterrupt
+
+
+def test_an_interrupt_before_anything_is_sent_is_one_sentence(monkeypatch, capsys):
+    monkeypatch.setattr(options, "read", interrupt)
+    with contextlib.suppress(KeyboardInterrupt):  # would end the tests
+        assert cli.main([]) == 130
+    assert capsys.readouterr().err == "error: interrupted by SIGINT\n"
+
+
+def test_so_is_one_while_modules_are_read(monkeypatch, capsys):
+    class Interrupted(types.ModuleType):
+        __getattr__ = interrupt
+
+    monkeypatch.setitem(sys.modules, "pfctest.cli", Interrupted("pfctest.cli"))
+    monkeypatch.setattr(os, "_exit", sys.exit)
+    code = compile((Path(pfctest.__file__).parent / "__main__.py").read_text(), "main", "exec")
+    with contextlib.suppress(KeyboardInterrupt), pytest.raises(SystemExit) as ended:
+        exec(code, {"__name__": "__main__"})
+    assert ended.value.code == 130 and capsys.readouterr().err == "error: interrupted by SIGINT\n"
