@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -51,9 +52,10 @@ class Namespace:
                               timeout=patience_s)
 
     def start(self, *words: str | Path) -> subprocess.Popen[str]:
-        """Start a command inside, with pipes."""
+        """Start a command inside, with pipes; it heeds SIGINT even where the tests run in a shell's background."""
         return subprocess.Popen(self.command(*words), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, text=True, cwd=ROOT)
+                                stderr=subprocess.PIPE, text=True, cwd=ROOT,
+                                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
 
     def python(self, module: str, *words: str | Path) -> list[str]:
         """The words that run a module of this project."""
