@@ -22,6 +22,14 @@ PLAN = Plan(tuple(Interface(name, 1, "02:00:00:00:00:01", 100_000) for name in "
             335_539, 167_769)
 
 
+@pytest.fixture(autouse=True)
+def heeded():
+    """Also where the tests run in a shell's background, which ignores SIGINT."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def sends_nothing(request, share):
     """Stands for a storm: how it would end."""
     stop = Stop()
