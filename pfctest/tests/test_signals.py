@@ -5,6 +5,7 @@ import contextlib
 import os
 import signal
 import sys
+import threading
 import types
 from pathlib import Path
 
@@ -50,7 +51,7 @@ def test_a_signal_that_comes_while_workers_start_is_passed_on_to_all(monkeypatch
     start = workers._start
 
     def interrupted(*words):
-        os.kill(os.getpid(), signal.SIGTERM)
+        signal.pthread_kill(threading.get_ident(), signal.SIGTERM)  # another thread would not hold it back
         return start(*words)
 
     monkeypatch.setattr(storm, "run", sends_nothing)

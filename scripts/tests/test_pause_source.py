@@ -8,8 +8,13 @@ import sys
 import pytest
 import yaml
 
-from pfctest.tests.namespace import WHY_NOT, way
+from pfctest.tests.namespace import WHY_NOT, namespace, way
+from scripts.build_pfctest import build
 from scripts.tests.pause_lab import BIN, HOST, INTERFACES, NAME, ROOT, SWITCH, environment, pause_lab
+from tests.common.pfc.errors import QualificationError
+from tests.common.pfc.pause_entry import HostPort
+from tests.common.pfc.pause_source import HostSource
+from tests.common.pfc.polling import WallClock
 
 pytestmark = pytest.mark.skipif(way() is None, reason=WHY_NOT)
 HANG_S = 300
@@ -97,3 +102,35 @@ def test_a_host_that_is_not_in_the_inventory_is_refused_in_one_sentence(lab, tmp
 def test_the_testbed_says_which_ports_have_wires(lab):
     status = lab.place.run(BIN / "virtual-testbed", "status", "--state", lab.folder / "state").stdout
     assert f"wires: {SWITCH}:Ethernet0=sw0, {SWITCH}:Ethernet4=sw4" in status, status
+
+
+class Inside:
+    """A host, commands on which are run in a namespace."""
+
+    hostname = "linux-01"
+
+    def __init__(self, place):
+        """`place`: the namespace."""
+        self._place = place
+
+    def shell(self, command, **options):
+        """Runs a script."""
+        done = self._place.run("sh", "-c", command, check=False)
+        return {"stdout": done.stdout, "stderr": done.stderr, "rc": done.returncode}
+
+
+def test_an_interface_of_any_default_route_is_refused(tmp_path):
+    """The second next hop's, and another table's; by pfctest that is on the host."""
+    build(tmp_path / "pfctest.pyz")
+    with namespace() as place:
+        place.add_cable(*((name, f"{name}-far") for name in ("first", "second", "vrf", "near")))
+        for line in ("addr add 10.9.0.1/24 dev first", "addr add 10.7.0.1/24 dev second",
+                     "route add default nexthop via 10.9.0.2 dev first nexthop via 10.7.0.2 dev second",
+                     "route add default dev vrf table 1001"):
+            place.run("ip", *line.split())
+        host = Inside(place)
+        for name in ("first", "second", "vrf"):
+            with pytest.raises(QualificationError, match=f"linux-01: interface {name} has a default route, and"):
+                HostSource(host, HostPort("linux-01", name, sys.executable, str(tmp_path)), 100_000,
+                           WallClock()).check()
+        HostSource(host, HostPort("linux-01", "near", sys.executable, str(tmp_path)), 100_000, WallClock()).check()
