@@ -88,7 +88,8 @@ def rhythm_of(period_ns: int, real_time: bool, rest_every: int = REST_EVERY) -> 
 @dataclass
 class Progress:
     """What a pacer did: `frames` sent in all, `refused` ticks that the driver did not take whole, `missed` deadlines
-    that passed while it was kept from running; `last_frames` sent in the last tick, which began at `last_ns`.
+    that passed while it was kept from running; `last_frames` sent in the last tick of which any was, begun at
+    `last_ns`.
     """
 
     frames: int = 0
@@ -126,8 +127,6 @@ class Pacer:
             deadline_ns, left = self._slice(pace, deadline_ns, left, until_ns)
             before_ns, now_ns = now_ns, self.clock()
             self._look(time.process_time_ns() - used_ns, now_ns - before_ns)
-        if self._gaps.sends and self._gaps.last_ns > self.progress.last_ns:
-            self.progress.last_frames, self.progress.last_ns = self._sender.frames, self._gaps.last_ns
         return self._stop.why or ("duration" if left > 0 else "count")
 
     def _slice(self, pace: Pace, deadline_ns: int, left: int, until_ns: int) -> tuple[int, int]:
@@ -151,13 +150,13 @@ class Pacer:
             if sent < sender.frames:
                 sent += self._rest(sent, pace.ticks is not None)
             self.progress.frames += sent
+            if sent:
+                self.progress.last_frames, self.progress.last_ns = sent, now_ns
             if sent == sender.frames:
                 gaps.add(now_ns, clock())
                 left -= 1
             else:
                 self.progress.refused += 1
-                if sent:
-                    self.progress.last_frames, self.progress.last_ns = sent, now_ns
             deadline_ns = self._next(deadline_ns, period_ns)
         if left > 0 and not stop.why:
             self._sleep(min(until_ns, deadline_ns) - clock())

@@ -7,7 +7,8 @@ like SAI's.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from virtual_testbed.dataplane.configuration import SwitchConfig, WatchdogConfig
 from virtual_testbed.dataplane.counters import (PORTS, PRIORITY_GROUPS, QUEUES, PgCounters, PortCounters, QueueCounters,
@@ -16,6 +17,8 @@ from virtual_testbed.sonic.databases import natural
 from virtual_testbed.sonic.profile import Profile
 
 Hash = dict[str, str]
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
 _COUNTERS = ("COUNTERS",)
 _WATERMARKS = ("COUNTERS", "USER_WATERMARKS", "PERSISTENT_WATERMARKS")
 WATCHDOG_FIELDS = ("PFC_WD_STATUS", "PFC_WD_DETECTION_TIME", "PFC_WD_RESTORATION_TIME", "PFC_WD_ACTION")
@@ -164,57 +167,50 @@ def parts_of(groups: Iterable[str]) -> frozenset[str]:
     return frozenset(_READERS[group][0] for group in groups)
 
 
-def readings(group: str, ids: ObjectIds, now: SwitchCounters, before: SwitchCounters | None) -> Iterator[Reading]:
-    """What a poll of a group of counters (a key of `polling.DEFAULT_MS`) reads, object by object: those only that have
-    changed since the poll of this group `before`.
-    """
-    return _READERS[group][1](ids, now, before)
+def changes(ids: ObjectIds, now: SwitchCounters, before: SwitchCounters | None) -> SwitchCounters:
+    """What of the counters has changed; all of them, those of multicast queues too, where there are none `before`."""
+    if before is None:  # the data plane has no multicast: its queues never change
+        idle = dict.fromkeys(ids.queues(), QueueCounters()) if now.queues else {}
+        return replace(now, queues={**idle, **now.queues})
+    return SwitchCounters(_changed(now.ports, before.ports), _changed(now.queues, before.queues),
+                          _changed(now.priority_groups, before.priority_groups))
 
 
-def _ports(ids: ObjectIds, now: SwitchCounters, before: SwitchCounters | None) -> Iterator[Reading]:
-    for name, port in now.ports.items():
-        if before is None or before.ports.get(name) != port:
-            yield Reading(name, None, ids.port(name), port_fields(port))
+def _changed(now: Mapping[_Key, _Value], before: Mapping[_Key, _Value]) -> dict[_Key, _Value]:
+    return {key: value for key, value in now.items() if before.get(key) != value}
 
 
-def _queues(ids: ObjectIds, now: SwitchCounters, before: SwitchCounters | None) -> Iterator[Reading]:
-    for port, queue, found in _changed_queues(ids, now, before):
+def readings(group: str, ids: ObjectIds, counters: SwitchCounters) -> Iterator[Reading]:
+    """What a poll of a group of counters (a key of `polling.DEFAULT_MS`) reads, object by object."""
+    return _READERS[group][1](ids, counters)
+
+
+def _ports(ids: ObjectIds, counters: SwitchCounters) -> Iterator[Reading]:
+    for name, port in counters.ports.items():
+        yield Reading(name, None, ids.port(name), port_fields(port))
+
+
+def _queues(ids: ObjectIds, counters: SwitchCounters) -> Iterator[Reading]:
+    for (port, queue), found in counters.queues.items():
         yield Reading(port, queue, ids.queue(port, queue), queue_fields(found))
 
 
-def _queue_watermarks(ids: ObjectIds, now: SwitchCounters, before: SwitchCounters | None) -> Iterator[Reading]:
-    for port, queue, found in _changed_queues(ids, now, before):
+def _queue_watermarks(ids: ObjectIds, counters: SwitchCounters) -> Iterator[Reading]:
+    for (port, queue), found in counters.queues.items():
         yield Reading(port, queue, ids.queue(port, queue), queue_watermark_fields(found), _WATERMARKS)
 
 
-def _changed_queues(ids: ObjectIds, now: SwitchCounters, before: SwitchCounters | None
-                    ) -> Iterator[tuple[str, int, QueueCounters]]:
-    """Of all queues of the hardware: the data plane has no multicast."""
-    idle = QueueCounters()
-    for port, queue in ids.queues():
-        found = now.queues.get((port, queue), idle)
-        if before is None or before.queues.get((port, queue), idle) != found:
-            yield port, queue, found
-
-
-def _groups(ids: ObjectIds, now: SwitchCounters, before: SwitchCounters | None) -> Iterator[Reading]:
-    for port, group, found in _changed_groups(now, before):
+def _groups(ids: ObjectIds, counters: SwitchCounters) -> Iterator[Reading]:
+    for (port, group), found in counters.priority_groups.items():
         yield Reading(port, group, ids.priority_group(port, group), group_fields(found))
 
 
-def _group_watermarks(ids: ObjectIds, now: SwitchCounters, before: SwitchCounters | None) -> Iterator[Reading]:
-    for port, group, found in _changed_groups(now, before):
+def _group_watermarks(ids: ObjectIds, counters: SwitchCounters) -> Iterator[Reading]:
+    for (port, group), found in counters.priority_groups.items():
         yield Reading(port, group, ids.priority_group(port, group), group_watermark_fields(found), _WATERMARKS)
 
 
-def _changed_groups(now: SwitchCounters, before: SwitchCounters | None) -> Iterator[tuple[str, int, PgCounters]]:
-    for (port, group), found in now.priority_groups.items():
-        if before is None or before.priority_groups.get((port, group)) != found:
-            yield port, group, found
-
-
-_Reader = Callable[[ObjectIds, SwitchCounters, SwitchCounters | None], Iterator[Reading]]
-_READERS: Mapping[str, tuple[str, _Reader]] = {
+_READERS: Mapping[str, tuple[str, Callable[[ObjectIds, SwitchCounters], Iterator[Reading]]]] = {
     "PORT": (PORTS, _ports), "QUEUE": (QUEUES, _queues), "PG_DROP": (PRIORITY_GROUPS, _groups),
     "QUEUE_WATERMARK": (QUEUES, _queue_watermarks), "PG_WATERMARK": (PRIORITY_GROUPS, _group_watermarks)}
 

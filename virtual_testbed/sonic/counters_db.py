@@ -7,7 +7,7 @@ from virtual_testbed.dataplane.configuration import SwitchConfig
 from virtual_testbed.dataplane.counters import PortCounters, SwitchCounters, SwitchStates
 from virtual_testbed.dataplane.hooks import Hooks, Place
 from virtual_testbed.sonic.counters import (
-    WATCHDOG_FIELDS, Hash, ObjectIds, Reading, rate_readings, readings, watchdog_readings)
+    WATCHDOG_FIELDS, Hash, ObjectIds, Reading, changes, rate_readings, readings, watchdog_readings)
 from virtual_testbed.sonic.publisher import Publisher
 
 _PS_PER_SECOND = 10**12
@@ -32,7 +32,8 @@ class CountersDb:
     def poll(self, groups: Collection[str], counters: SwitchCounters, config: SwitchConfig) -> None:
         """Write the counters of these groups, what has changed of them. Raises DatabaseError."""
         before = {} if self._hooks.faults else self._polled  # what a fault shows may change by itself
-        found = [reading for group in groups for reading in readings(group, self._ids, counters, before.get(group))]
+        found = [reading for group in groups
+                 for reading in readings(group, self._ids, changes(self._ids, counters, before.get(group)))]
         if "PORT" in groups:
             found += self._rates(counters)
         self._publish(found, config)
