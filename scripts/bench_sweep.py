@@ -19,9 +19,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from scripts.tests.broken import Bench, broken_testbed, watchdog_stopped
-from tests.common.pfc.families.steps import scenario_traffic
-from tests.common.pfc.families.sweep import scenario
-from tests.common.pfc.polling import Clock
+from tests.common.pfc.cases.storm_sequence import scenario_traffic
+from tests.common.pfc.lab.clock import Clock
+from tests.common.pfc.sweep.port_sweep import scenario
 
 PORTS = ("Ethernet0", "Ethernet4", "Ethernet64", "Ethernet68")
 POLLS = 10

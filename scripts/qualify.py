@@ -34,8 +34,8 @@ from scripts.testbeds import (  # noqa: E402  (the path has to be there first)
     step,
     virtual_testbed,
 )
-from tests.common.pfc.cases import parse_set, select  # noqa: E402
-from tests.common.pfc.errors import QualificationError  # noqa: E402
+from tests.common.pfc.cases.plan import parse_set, select  # noqa: E402
+from tests.common.pfc.model.errors import QualificationError  # noqa: E402
 from virtual_testbed.faults import absolute  # noqa: E402
 
 PASS, NOT_PASS, REFUSED = 0, 1, 2

@@ -23,12 +23,12 @@ sys.path.insert(0, str(ROOT))
 from scripts.testbeds import (  # noqa: E402  (the path has to be there first)
     BIN, TESTBED_FILE, Refusal, Testbed, environment, hardware_testbed, read_entry)
 from tests.common.errors import LabError  # noqa: E402
-from tests.common.pfc.errors import QualificationError  # noqa: E402
-from tests.common.pfc.journal import Journal  # noqa: E402
-from tests.common.pfc.lease import LeaseLost  # noqa: E402
-from tests.common.pfc.polling import WallClock  # noqa: E402
-from tests.common.pfc.records import new_run_id  # noqa: E402
-from tests.common.pfc.traffic import Generator  # noqa: E402
+from tests.common.pfc.model.errors import QualificationError  # noqa: E402
+from tests.common.pfc.lab.restore import Journal  # noqa: E402
+from tests.common.pfc.lab.lease import LeaseLost  # noqa: E402
+from tests.common.pfc.lab.clock import WallClock  # noqa: E402
+from tests.common.pfc.record.records import new_run_id  # noqa: E402
+from tests.common.pfc.lab.generator import Generator  # noqa: E402
 from tests.common.snappi_tests.snappi_fixtures import open_api  # noqa: E402
 from tests.common.standalone import StandaloneLab, lab_of  # noqa: E402
 

@@ -31,7 +31,7 @@ from scripts.testbeds import (  # noqa: E402
     reason,
     shown,
 )
-from tests.common.pfc.ports import summary as some  # noqa: E402
+from tests.common.pfc.model.ports import summary as some  # noqa: E402
 from virtual_testbed.faults import absolute  # noqa: E402
 
 

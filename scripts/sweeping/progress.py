@@ -11,7 +11,7 @@ from scripts.sweeping.output import put
 from scripts.sweeping.part import MEASURING
 from scripts.sweeping.tally import Place
 from scripts.sweeping.watch import Part
-from tests.common.pfc.verdict import Status
+from tests.common.pfc.record.verdict import Status
 
 UP, CLEAR = "\x1b[A", "\x1b[K"
 

@@ -7,7 +7,7 @@ from tabulate import tabulate
 
 from scripts.sweeping.watch import Part
 from scripts.testbeds import shown
-from tests.common.pfc.verdict import Status
+from tests.common.pfc.record.verdict import Status
 
 PASS, FAIL, ERROR, REFUSED = 0, 1, 2, 3
 HEADERS = ["testbed", "ports", "PASS", "FAIL", "ERROR", "before", "seconds", "verdict"]

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.common.pfc.ports import natural
-from tests.common.pfc.verdict import Status, combine
+from tests.common.pfc.model.ports import natural
+from tests.common.pfc.record.verdict import Status, combine
 
 Place = tuple[str, str]  # device, port
 NO_VERDICT = "no verdict: the run ended before it was measured"

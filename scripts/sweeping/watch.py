@@ -16,7 +16,7 @@ from scripts.sweeping.pace import News, Pace
 from scripts.sweeping.part import LOG, MEASURING, PART_FILE, Ended, read_ended
 from scripts.sweeping.tally import Place, Tally
 from scripts.testbeds import CLEAN_UP_SECONDS, ROOT, interrupt_with_parent, reason
-from tests.common.pfc.verdict import Status, combine
+from tests.common.pfc.record.verdict import Status, combine
 
 POLL_S = 1.0
 ENDING_S = 2 * CLEAN_UP_SECONDS  # pytest puts the switch back, then the testbed is taken down

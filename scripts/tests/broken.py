@@ -17,21 +17,21 @@ from typing import Any
 
 import snappi
 
-from tests.common.pfc.case import PlanCase, Target
-from tests.common.pfc.cases import targets
-from tests.common.pfc.dut import Dut, SwitchState
-from tests.common.pfc.families.full_load import ALL_PORTS
-from tests.common.pfc.families.pauses import SINGLE_LOSSLESS
-from tests.common.pfc.journal import Journal
-from tests.common.pfc.measurement import Subject
-from tests.common.pfc.plan import LabFacts, PortPlan, Wish, plan_port
-from tests.common.pfc.polling import Clock, EndpointClock
-from tests.common.pfc.ports import ConnectedPort
-from tests.common.pfc.run import Outcome, Qualifier
-from tests.common.pfc.sweep_plan import Bench as SweepBench
-from tests.common.pfc.sweep_plan import SweepPlan, plan_sweep
-from tests.common.pfc.sweepers import make_full_load, make_sweeper
-from tests.common.pfc.verdict import LOSSLESS, LOSSY, Status, combine
+from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
+from tests.common.pfc.cases.plan import targets
+from tests.common.pfc.cases.qualifier import Qualifier
+from tests.common.pfc.lab.clock import Clock, EndpointClock
+from tests.common.pfc.lab.dut import Dut, SwitchState
+from tests.common.pfc.lab.port_plan import LabFacts, PortPlan, Wish, plan_port
+from tests.common.pfc.lab.restore import Journal
+from tests.common.pfc.model.measurement import Subject
+from tests.common.pfc.model.ports import ConnectedPort
+from tests.common.pfc.record.case import PlanCase, Target
+from tests.common.pfc.record.outcome import Outcome
+from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Status, combine
+from tests.common.pfc.sweep.full_load import ALL_PORTS
+from tests.common.pfc.sweep.plan import Bench as SweepBench, SweepPlan, plan_sweep
+from tests.common.pfc.sweep.sweep_cases import make_full_load, make_sweeper
 from tests.common.snappi_tests.client import make_snappi_fast
 from virtual_testbed.faults import BUILT_IN
 

@@ -17,7 +17,7 @@ import yaml
 from pfctest.tests.namespace import Namespace, namespace
 from scripts.build_pfctest import build
 from scripts.tests.small_lab import ROOT, describe
-from tests.common.pfc.ports import ConnectedPort
+from tests.common.pfc.model.ports import ConnectedPort
 
 BIN = Path(sys.executable).parent
 NAME, SWITCH, HOST = "small-1", "small-1-01", "linux-01"

@@ -19,17 +19,17 @@ import snappi
 
 from scripts.tests.broken import KnownDut, OpenSsh
 from scripts.tests.pause_lab import HOST, INTERFACES, SWITCH, connected_ports
-from tests.common.pfc.arrival import arrived
-from tests.common.pfc.case import PlanCase
-from tests.common.pfc.cases import targets
-from tests.common.pfc.dut import DutCounters
-from tests.common.pfc.errors import QualificationError
-from tests.common.pfc.families.pauses import SEVERAL_LOSSLESS, SINGLE_LOSSLESS, find, make_scenario
-from tests.common.pfc.journal import Journal
-from tests.common.pfc.plan import LabFacts, Wish, plan_device
-from tests.common.pfc.polling import WallClock
-from tests.common.pfc.preflight import Lab
-from tests.common.pfc.verdict import Status
+from tests.common.pfc.cases.pauses import SEVERAL_LOSSLESS, SINGLE_LOSSLESS, find, make_scenario
+from tests.common.pfc.cases.plan import targets
+from tests.common.pfc.host_pauses.probe import arrived
+from tests.common.pfc.lab.clock import WallClock
+from tests.common.pfc.lab.lab import Lab
+from tests.common.pfc.lab.port_plan import LabFacts, Wish, plan_device
+from tests.common.pfc.lab.restore import Journal
+from tests.common.pfc.model.counters import DutCounters
+from tests.common.pfc.model.errors import QualificationError
+from tests.common.pfc.record.case import PlanCase
+from tests.common.pfc.record.verdict import Status
 
 TRIES = 5  # of a storm that this machine, busy with other work, did not keep up without a gap
 

@@ -26,14 +26,14 @@ from scripts.tests.broken import (
     watchdog_stopped,
     wreck,
 )
-from tests.common.pfc.case import PlanCase
-from tests.common.pfc.configuration import trusting_tags
-from tests.common.pfc.dut import Dut
-from tests.common.pfc.families import lossless_set, tagging
-from tests.common.pfc.families.lossless_set import EIGHT, ONE, PUT_BACK, SEVEN, THREE
-from tests.common.pfc.families.tagging import TAGGED
-from tests.common.pfc.journal import READ_CONFIG, Journal
-from tests.common.pfc.polling import EndpointClock
+from tests.common.pfc.cases import lossless_set, tagging
+from tests.common.pfc.cases.lossless_set import EIGHT, ONE, PUT_BACK, SEVEN, THREE
+from tests.common.pfc.cases.tagging import TAGGED
+from tests.common.pfc.lab.clock import EndpointClock
+from tests.common.pfc.lab.configuration import trusting_tags
+from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.lab.restore import READ_CONFIG, Journal
+from tests.common.pfc.record.case import PlanCase
 
 ONLY_ON_THE_FAKE_SWITCH = {"resumed-rate"}  # no hook slows a switch down after a storm: unit_test_cases.py shows it
 PAGES = {
@@ -43,9 +43,9 @@ HANG_S = 120
 KILLED = """
 import json, os, signal, sys
 from scripts.tests.broken import HEALTHY_RX, HEALTHY_TX, OpenSsh
-from tests.common.pfc.configuration import lossless_set
-from tests.common.pfc.journal import READ_CONFIG, Journal
-from tests.common.pfc.polling import EndpointClock
+from tests.common.pfc.lab.configuration import lossless_set
+from tests.common.pfc.lab.restore import READ_CONFIG, Journal
+from tests.common.pfc.lab.clock import EndpointClock
 host = OpenSsh(json.loads(sys.argv[1]))
 config_db = json.loads(host.shell(READ_CONFIG)["stdout"])
 rows = lossless_set(config_db, host.hostname, (HEALTHY_RX, HEALTHY_TX), (2,))

@@ -17,20 +17,13 @@ from scripts.tests.broken import (
     healthy,
     passed_as_documented,
 )
-from tests.common.pfc.case import PlanCase
-from tests.common.pfc.families import counting, frames, sizes
-from tests.common.pfc.families.counting import DATA, EMPTY_PAUSES, PAUSES
-from tests.common.pfc.families.frames import (
-    ALL_ENABLED,
-    NONE_ENABLED_SEVERAL,
-    NONE_ENABLED_SINGLE,
-    OTHER_DESTINATION,
-    OTHER_TYPE,
-    RESERVED_ENABLED,
-    UNKNOWN_OPERATION,
-    ZERO_SOURCE_SEVERAL,
-    ZERO_SOURCE_SINGLE,
+from tests.common.pfc.cases import counting, frames, sizes
+from tests.common.pfc.cases.counting import DATA, EMPTY_PAUSES, PAUSES
+from tests.common.pfc.cases.frames import (
+    ALL_ENABLED, NONE_ENABLED_SEVERAL, NONE_ENABLED_SINGLE, OTHER_DESTINATION, OTHER_TYPE, RESERVED_ENABLED,
+    UNKNOWN_OPERATION, ZERO_SOURCE_SEVERAL, ZERO_SOURCE_SINGLE,
 )
+from tests.common.pfc.record.case import PlanCase
 
 ONLY_ON_THE_FAKE_SWITCH = {"resumed-rate"}  # no hook slows a switch down after a storm: unit_test_cases.py shows it
 PAGES = {

@@ -17,11 +17,11 @@ from scripts.tests.broken import (
     documented_checks,
     passed_as_documented,
 )
-from tests.common.pfc.families import full_load
-from tests.common.pfc.families.full_load import ALL_PORTS, FullRun
-from tests.common.pfc.procedure import Finding
-from tests.common.pfc.run import Outcome
-from tests.common.pfc.verdict import Status
+from tests.common.pfc.cases.engine import Finding
+from tests.common.pfc.record.outcome import Outcome
+from tests.common.pfc.record.verdict import Status
+from tests.common.pfc.sweep import full_load
+from tests.common.pfc.sweep.full_load import ALL_PORTS, FullRun
 
 PAGE = ROOT / "docs/testplan/sweep-all-ports.md"
 HEALTHY = "Ethernet48"

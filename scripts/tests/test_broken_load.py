@@ -18,8 +18,8 @@ from scripts.tests.broken import (
     healthy,
     passed_as_documented,
 )
-from tests.common.pfc.case import PlanCase
-from tests.common.pfc.families import headroom, load, many_to_one
+from tests.common.pfc.cases import headroom, load, many_to_one
+from tests.common.pfc.record.case import PlanCase
 
 FILES = {
     "roomier.py": '''

@@ -18,12 +18,13 @@ from scripts.tests.broken import (
     documented_faults,
     passed_as_documented,
 )
-from tests.common.pfc.families.mixed_speed import CASES as PROCEDURES
-from tests.common.pfc.journal import Journal
-from tests.common.pfc.plan import plan_port
-from tests.common.pfc.polling import EndpointClock
-from tests.common.pfc.ports import ConnectedPort
-from tests.common.pfc.run import Outcome, Qualifier
+from tests.common.pfc.cases.mixed_speed import CASES as PROCEDURES
+from tests.common.pfc.cases.qualifier import Qualifier
+from tests.common.pfc.lab.clock import EndpointClock
+from tests.common.pfc.lab.port_plan import plan_port
+from tests.common.pfc.lab.restore import Journal
+from tests.common.pfc.model.ports import ConnectedPort
+from tests.common.pfc.record.outcome import Outcome
 from virtual_testbed.faults import BUILT_IN
 
 SWITCH = "vtb-mixed-01"

@@ -19,13 +19,14 @@ from scripts.tests.broken import (
     documented_faults,
     passed_as_documented,
 )
-from tests.common.pfc.cases import targets
-from tests.common.pfc.families.hop import HOP_BY_HOP
-from tests.common.pfc.journal import Journal
-from tests.common.pfc.plan import LabFacts, Wish, plan_device
-from tests.common.pfc.polling import EndpointClock
-from tests.common.pfc.ports import ConnectedPort
-from tests.common.pfc.run import Outcome, Qualifier
+from tests.common.pfc.cases.plan import targets
+from tests.common.pfc.cases.qualifier import Qualifier
+from tests.common.pfc.lab.clock import EndpointClock
+from tests.common.pfc.lab.port_plan import LabFacts, Wish, plan_device
+from tests.common.pfc.lab.restore import Journal
+from tests.common.pfc.model.ports import ConnectedPort
+from tests.common.pfc.record.outcome import Outcome
+from tests.common.pfc.switch_chain.hop import HOP_BY_HOP
 
 ROW = ("vtb-chain-01", "vtb-chain-02", "vtb-chain-03")
 EVERY_S = 100  # each is broken for so long; a run with its waiting takes less

@@ -8,9 +8,9 @@ import pytest
 
 from scripts.tests import broken as switches
 from scripts.tests.broken import ROOT, Bench, Case, case
-from tests.common.pfc.families.sweep import PORT
-from tests.common.pfc.run import Outcome
-from tests.common.pfc.verdict import Status
+from tests.common.pfc.record.outcome import Outcome
+from tests.common.pfc.record.verdict import Status
+from tests.common.pfc.sweep.port_sweep import PORT
 
 PAGE = ROOT / "docs/testplan/sweep-all-ports.md"
 ONLY_ON_THE_FAKE_SWITCH = {"resumed-rate"}  # no hook slows a switch down after a storm: unit_test_sweep.py shows it

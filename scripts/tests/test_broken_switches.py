@@ -27,10 +27,9 @@ from scripts.tests.broken import (
     passed_as_documented,
     watchdog_stopped,
 )
-from tests.common.pfc.case import PlanCase
-from tests.common.pfc.families.pauses import GLOBAL_PAUSE, LOSSY, SEVERAL_LOSSLESS, SINGLE_LOSSLESS
-from tests.common.pfc.verdict import LOSSLESS
-from tests.common.pfc.verdict import LOSSY as LOSSY_METRIC
+from tests.common.pfc.cases.pauses import GLOBAL_PAUSE, LOSSY, SEVERAL_LOSSLESS, SINGLE_LOSSLESS
+from tests.common.pfc.record.case import PlanCase
+from tests.common.pfc.record.verdict import LOSSLESS, LOSSY as LOSSY_METRIC
 
 FAULTS_MD = ROOT / "docs/faults.md"
 SUITE = "snappi_tests/pfc/qualification"

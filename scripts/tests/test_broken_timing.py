@@ -21,10 +21,10 @@ from scripts.tests.broken import (
     healthy,
     passed_as_documented,
 )
-from tests.common.pfc.capture import Capture, read_capture
-from tests.common.pfc.case import PlanCase, Target
-from tests.common.pfc.families import flap, sent, timing, timing_storms
-from tests.common.pfc.measurement import Subject
+from tests.common.pfc.cases import flap, sent_pauses as sent, timing, timing_storms
+from tests.common.pfc.lab.capture import Capture, read_capture
+from tests.common.pfc.model.measurement import Subject
+from tests.common.pfc.record.case import PlanCase, Target
 
 FILE = "wrongly.py"
 FILES = {FILE: '''

@@ -18,15 +18,15 @@ from scripts.tests.broken import (
     passed_as_documented,
     wreck,
 )
-from tests.common.pfc.case import PlanCase
-from tests.common.pfc.dut import parse_config_db
-from tests.common.pfc.families.watchdog import CASES as PLAN
-from tests.common.pfc.families.watchdog_actions import DROP_SEVERAL, DROP_SINGLE, FORWARD_ALL, MIXED_SPEED
-from tests.common.pfc.families.watchdog_buffer import BUFFER_CHANGED
-from tests.common.pfc.families.watchdog_ports import DROP_ALL_TO_ALL, FORWARD_ALL_TO_ALL
-from tests.common.pfc.families.watchdog_quiet import QUIET
-from tests.common.pfc.families.watchdog_timers import ON_TRAFFIC
-from tests.common.pfc.journal import READ_CONFIG
+from tests.common.pfc.cases.watchdog.actions import DROP_SEVERAL, DROP_SINGLE, FORWARD_ALL, MIXED_SPEED
+from tests.common.pfc.cases.watchdog.buffer import BUFFER_CHANGED
+from tests.common.pfc.cases.watchdog.family import CASES as PLAN
+from tests.common.pfc.cases.watchdog.ports import DROP_ALL_TO_ALL, FORWARD_ALL_TO_ALL
+from tests.common.pfc.cases.watchdog.quiet import QUIET
+from tests.common.pfc.cases.watchdog.timers import ON_TRAFFIC
+from tests.common.pfc.lab.dut import parse_config_db
+from tests.common.pfc.lab.restore import READ_CONFIG
+from tests.common.pfc.record.case import PlanCase
 
 PAGE = ROOT / "docs/testplan/wd-watchdog.md"
 

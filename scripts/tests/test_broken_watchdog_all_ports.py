@@ -7,9 +7,9 @@ import pytest
 
 from scripts.tests import broken as switches
 from scripts.tests.broken import ROOT, Case, case
-from tests.common.pfc.families.watchdog_all_ports import WATCHDOG_ALL_PORTS
-from tests.common.pfc.run import Outcome
-from tests.common.pfc.verdict import Status
+from tests.common.pfc.record.outcome import Outcome
+from tests.common.pfc.record.verdict import Status
+from tests.common.pfc.sweep.watchdog_all_ports import WATCHDOG_ALL_PORTS
 
 PAGE = ROOT / "docs/testplan/sweep-all-ports.md"
 DETECTED = "storm-detected storm-counted restoration-counted"

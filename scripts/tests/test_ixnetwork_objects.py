@@ -10,12 +10,13 @@ import pytest
 import snappi
 
 from scripts.tests.fake_ixnetwork import VPORT_TYPE, FakeIxNetwork
-from tests.common.pfc.errors import QualificationError
-from tests.common.pfc.measurement import Subject
-from tests.common.pfc.otg import TrafficBuilder
-from tests.common.pfc.ports import ConnectedPort, PlayedHost, PortPair
-from tests.common.pfc.qos import PortQos, SharedBuffer
-from tests.common.pfc.traffic import FlowPlan, Generator, PauseFrame, Role, global_pause_frame, pfc_frame
+from tests.common.pfc.lab.generator import Generator
+from tests.common.pfc.lab.otg_config import TrafficBuilder
+from tests.common.pfc.model.errors import QualificationError
+from tests.common.pfc.model.measurement import Subject
+from tests.common.pfc.model.ports import ConnectedPort, PlayedHost, PortPair
+from tests.common.pfc.model.qos import PortQos, SharedBuffer
+from tests.common.pfc.model.traffic import FlowPlan, PauseFrame, Role, global_pause_frame, pfc_frame
 
 pytest.importorskip("snappi_ixnetwork", reason="the extra `ixnetwork` (snappi_ixnetwork, 290 MB) is not installed")
 

@@ -11,10 +11,10 @@ import yaml
 from pfctest.tests.namespace import WHY_NOT, namespace, way
 from scripts.build_pfctest import build
 from scripts.tests.pause_lab import BIN, HOST, INTERFACES, NAME, ROOT, SWITCH, environment, pause_lab
-from tests.common.pfc.errors import QualificationError
-from tests.common.pfc.pause_entry import HostPort
-from tests.common.pfc.pause_source import HostSource
-from tests.common.pfc.polling import WallClock
+from tests.common.pfc.host_pauses.entry import HostPort
+from tests.common.pfc.host_pauses.source import HostSource
+from tests.common.pfc.lab.clock import WallClock
+from tests.common.pfc.model.errors import QualificationError
 
 pytestmark = pytest.mark.skipif(way() is None, reason=WHY_NOT)
 HANG_S = 300

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.common.pfc.cases import plan_ids
+from tests.common.pfc.cases.plan import plan_ids
 
 SCRIPT = Path(__file__).resolve().parent.parent / "qualify.py"
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import snappi
 
-from tests.common.pfc.journal import Journal
-from tests.common.pfc.polling import EndpointClock
+from tests.common.pfc.lab.clock import EndpointClock
+from tests.common.pfc.lab.restore import Journal
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BIN = Path(sys.executable).parent
@@ -25,7 +25,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from scripts.tests.test_restore import Ssh
-from tests.common.pfc.journal import Journal
+from tests.common.pfc.lab.restore import Journal
 with Journal(Ssh(Path(sys.argv[1])), "killed").watchdog_stopped():
     os.kill(os.getpid(), signal.SIGKILL)
 """

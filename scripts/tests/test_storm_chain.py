@@ -24,15 +24,16 @@ from scripts.tests.broken import (
     broken_testbed,
     connected_ports,
 )
-from tests.common.pfc.families.pauses import SINGLE_LOSSLESS, make_scenario
-from tests.common.pfc.families.steps import scenario_traffic
-from tests.common.pfc.journal import Journal
-from tests.common.pfc.plan import LabFacts, Wish, plan_device
-from tests.common.pfc.polling import EndpointClock
-from tests.common.pfc.preflight import Lab
-from tests.common.pfc.run import Outcome, Qualifier
-from tests.common.pfc.traffic import Role
-from tests.common.pfc.verdict import Status
+from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS, make_scenario
+from tests.common.pfc.cases.qualifier import Qualifier
+from tests.common.pfc.cases.storm_sequence import scenario_traffic
+from tests.common.pfc.lab.clock import EndpointClock
+from tests.common.pfc.lab.lab import Lab
+from tests.common.pfc.lab.port_plan import LabFacts, Wish, plan_device
+from tests.common.pfc.lab.restore import Journal
+from tests.common.pfc.model.traffic import Role
+from tests.common.pfc.record.outcome import Outcome
+from tests.common.pfc.record.verdict import Status
 
 FLOW_S, POLL_S = 30, 44
 STORM_S = 1 + 5 + 0.5 + POLL_S + 1  # before the data; the data, and to see that it has ended; until counters have it

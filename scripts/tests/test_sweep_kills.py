@@ -18,7 +18,7 @@ import pytest
 import snappi
 
 from scripts.tests.broken import HANG_S, ROOT, SWITCH, OpenSsh, Testbed, bring_up, broken_testbed
-from tests.common.pfc.polling import EndpointClock
+from tests.common.pfc.lab.clock import EndpointClock
 
 PORTS = ("Ethernet0", "Ethernet4", "Ethernet64", "Ethernet68")
 FAULT = "pause-leaks@Ethernet4"  # one port fails, so that not every verdict is the same

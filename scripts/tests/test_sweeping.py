@@ -15,7 +15,7 @@ from scripts.sweeping.summary import exit_status, summary
 from scripts.sweeping.tally import NO_VERDICT, Tally
 from scripts.sweeping.watch import Part
 from scripts.testbeds import Refusal
-from tests.common.pfc.verdict import Status
+from tests.common.pfc.record.verdict import Status
 
 DEVICE = "vtb-t0-01"
 LOSSLESS, LOSSY = METRICS = ("pfc.lossless", "pfc.lossy")

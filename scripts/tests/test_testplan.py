@@ -5,13 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.common.pfc.case import PlanCase
-from tests.common.pfc.cases import PLAN, PROCEDURES, SWEEPS, targets
-from tests.common.pfc.dut import Dut
-from tests.common.pfc.families import full_load, pauses, sweep, watchdog_all_ports
-from tests.common.pfc.plan import plan_port
-from tests.common.pfc.run import Qualifier
-from tests.common.pfc.verdict import Status
+from tests.common.pfc.cases import pauses
+from tests.common.pfc.cases.plan import PLAN, PROCEDURES, SWEEPS, targets
+from tests.common.pfc.cases.qualifier import Qualifier
+from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.lab.port_plan import plan_port
+from tests.common.pfc.record.case import PlanCase
+from tests.common.pfc.record.verdict import Status
+from tests.common.pfc.sweep import full_load, port_sweep as sweep, watchdog_all_ports
 from tests.common.unit_tests.pfc.fakes import FakeApi, FakeClock, FakeHost, FakeWorld
 from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
 
@@ -72,7 +73,7 @@ def test_a_page_names_its_case_and_where_it_is(case: PlanCase) -> None:
 def test_a_page_names_its_case_and_exactly_the_checks_that_are_made(case: PlanCase) -> None:
     text = (PAGES / documented()[case.plan_id][0]).read_text(encoding="utf-8")
     constant = next(name for name, value in vars(pauses).items() if value is case)
-    assert f"`{constant}` in `tests/common/pfc/families/pauses.py`; scenario `{case.name}`;" in text
+    assert f"`{constant}` in `tests/common/pfc/cases/pauses.py`; scenario `{case.name}`;" in text
     rows = re.findall(r"^\| `([a-z-]+)` \|", section(case.plan_id, "Checks"), re.MULTILINE)
     assert len(rows) == len(set(rows)), "a check is documented twice"
     assert set(rows) == checks_made(case)

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from test_reporting.pfc.record import ON_BEHALF_OF, SCHEMA, encode_line, parse_line
 from test_reporting.pfc.run import software_version
-from tests.common.pfc.cases import PLAN
-from tests.common.pfc.conditions import HARDWARE
-from tests.common.pfc.deviations import allowed_for
-from tests.common.pfc.records import RunLabels, make_record
-from tests.common.pfc.verdict import LOSSLESS, Check, PortVerdict, Status
+from tests.common.pfc.cases.plan import PLAN
+from tests.common.pfc.model.deviations import allowed_for
+from tests.common.pfc.model.tolerances import HARDWARE
+from tests.common.pfc.record.records import RunLabels, make_record
+from tests.common.pfc.record.verdict import LOSSLESS, Check, PortVerdict, Status
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reporting.md"
 ALLOWED = allowed_for("cisco-8000", HARDWARE)

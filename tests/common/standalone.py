@@ -14,11 +14,11 @@ from tests.common.devices.duthosts import DutHosts
 from tests.common.devices.local import Localhost
 from tests.common.devices.sonic import SonicHost
 from tests.common.errors import LabError, RunAnsibleModuleFail
-from tests.common.pfc.dut import Dut, SwitchState
-from tests.common.pfc.errors import QualificationError
-from tests.common.pfc.pause_entry import pause_entry_of
-from tests.common.pfc.plan import LabFacts, PortPlan, Wish, connected_port, plan_device
-from tests.common.pfc.sweep_plan import SweepPlan, plan_sweep
+from tests.common.pfc.host_pauses.entry import pause_entry_of
+from tests.common.pfc.lab.dut import Dut, SwitchState
+from tests.common.pfc.lab.port_plan import LabFacts, PortPlan, Wish, connected_port, plan_device
+from tests.common.pfc.model.errors import QualificationError
+from tests.common.pfc.sweep.plan import SweepPlan, plan_sweep
 from tests.common.snappi_tests.port import PortFacts, generator_ports
 from tests.common.testbed import TestbedEntry, TestbedInfo
 

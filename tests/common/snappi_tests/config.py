@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.common.devices.sonic import SonicHost
 from tests.common.errors import LabError
-from tests.common.pfc.ports import ConnectedPort, hosts_behind
+from tests.common.pfc.model.ports import ConnectedPort, hosts_behind
 from tests.common.snappi_tests.port import PortFacts
 
 

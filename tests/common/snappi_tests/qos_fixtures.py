@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tests.common.devices.duthosts import DutHosts
-from tests.common.pfc.journal import Journal
-from tests.common.pfc.records import new_run_id
+from tests.common.pfc.lab.restore import Journal
+from tests.common.pfc.record.records import new_run_id
 
 
 @pytest.fixture(scope="module")

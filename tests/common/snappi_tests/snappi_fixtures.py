@@ -12,7 +12,7 @@ import snappi
 from tests.common.devices.duthosts import DutHosts
 from tests.common.devices.sonic import SonicHost
 from tests.common.errors import LabError
-from tests.common.pfc.api_reason import api_reason
+from tests.common.pfc.lab.api_reason import api_reason
 from tests.common.snappi_tests.client import make_snappi_fast
 from tests.common.snappi_tests.config import whole_config
 from tests.common.snappi_tests.port import PortFacts

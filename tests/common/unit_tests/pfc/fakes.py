@@ -16,8 +16,8 @@ from typing import Any
 import snappi
 from tabulate import tabulate
 
-from tests.common.pfc.dut import MARK
-from tests.common.pfc.lease import LOOK
+from tests.common.pfc.lab.dut import MARK
+from tests.common.pfc.lab.lease import LOOK
 
 DEVICE = "vtb-t0-01"
 PORTS = ("Ethernet0", "Ethernet4", "Ethernet64", "Ethernet68")

@@ -9,13 +9,13 @@ from typing import Any
 import snappi
 from tabulate import tabulate
 
-from tests.common.pfc.dut import Dut
-from tests.common.pfc.plan import LabFacts, Wish
-from tests.common.pfc.ports import ConnectedPort
-from tests.common.pfc.run import Outcome
-from tests.common.pfc.sweep import Sweeper
-from tests.common.pfc.sweep_plan import Bench, SweepPlan, plan_sweep
-from tests.common.pfc.sweepers import make_sweeper
+from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.lab.port_plan import LabFacts, Wish
+from tests.common.pfc.model.ports import ConnectedPort
+from tests.common.pfc.record.outcome import Outcome
+from tests.common.pfc.sweep.plan import Bench, SweepPlan, plan_sweep
+from tests.common.pfc.sweep.sweep_cases import make_sweeper
+from tests.common.pfc.sweep.sweeper import Sweeper
 from tests.common.unit_tests.pfc.fakes import DEVICE, HELD_FRAMES, PORTS, FakeApi, FakeClock, FakeHost, FakeWorld
 
 TX_OF = {"Ethernet0": "Ethernet64", "Ethernet4": "Ethernet68", "Ethernet64": "Ethernet0", "Ethernet68": "Ethernet4"}

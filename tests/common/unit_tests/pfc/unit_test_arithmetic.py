@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from tests.common.pfc import arithmetic
+from tests.common.pfc.model import arithmetic
 
 
 @pytest.mark.parametrize(

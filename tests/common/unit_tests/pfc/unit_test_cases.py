@@ -4,14 +4,13 @@ import dataclasses
 
 import pytest
 
-from tests.common.pfc.checks import judge
-from tests.common.pfc.dut import Dut
-from tests.common.pfc.families import pauses
-from tests.common.pfc.families.pauses import GLOBAL_PAUSE, SEVERAL_LOSSLESS
-from tests.common.pfc.families.pauses import LOSSY as PAUSE_LOSSY
-from tests.common.pfc.plan import plan_port
-from tests.common.pfc.run import Qualifier
-from tests.common.pfc.verdict import LOSSLESS, LOSSY, Status
+from tests.common.pfc.cases import pauses
+from tests.common.pfc.cases.checks import judge
+from tests.common.pfc.cases.pauses import GLOBAL_PAUSE, LOSSY as PAUSE_LOSSY, SEVERAL_LOSSLESS
+from tests.common.pfc.cases.qualifier import Qualifier
+from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.lab.port_plan import plan_port
+from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Status
 from tests.common.unit_tests.pfc.fakes import DEVICE, FakeApi, FakeClock, FakeHost, FakeWorld
 from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
 

@@ -5,15 +5,15 @@ import json
 
 import pytest
 
-from tests.common.pfc.conditions import EXACT, HARDWARE, conditions_of
-from tests.common.pfc.deviations import allowed_for
-from tests.common.pfc.dut import Dut
-from tests.common.pfc.errors import QualificationError
-from tests.common.pfc.families.pauses import SINGLE_LOSSLESS, make_scenario
-from tests.common.pfc.families.steps import scenario_traffic
-from tests.common.pfc.plan import plan_port
-from tests.common.pfc.run import Qualifier
-from tests.common.pfc.verdict import Status
+from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS, make_scenario
+from tests.common.pfc.cases.qualifier import Qualifier
+from tests.common.pfc.cases.storm_sequence import scenario_traffic
+from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.lab.port_plan import plan_port
+from tests.common.pfc.model.deviations import allowed_for
+from tests.common.pfc.model.errors import QualificationError
+from tests.common.pfc.model.tolerances import EXACT, HARDWARE, conditions_of
+from tests.common.pfc.record.verdict import Status
 from tests.common.unit_tests.pfc.fakes import FakeApi, FakeClock, FakeHost, FakeWorld
 from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
 

@@ -11,12 +11,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.common.pfc.configuration import NAME, lossless_set, trusting_tags
-from tests.common.pfc.errors import QualificationError
-from tests.common.pfc.families.lossless_set import wait_for_groups
-from tests.common.pfc.journal import Journal
-from tests.common.pfc.lease import LEASE_FILE, Lease, LeaseLost, Owner, as_found
-from tests.common.pfc.qos import read_port_qos
+from tests.common.pfc.cases.lossless_set import wait_for_groups
+from tests.common.pfc.lab.configuration import NAME, lossless_set, trusting_tags
+from tests.common.pfc.lab.lease import LEASE_FILE, Lease, LeaseLost, Owner, as_found
+from tests.common.pfc.lab.restore import Journal
+from tests.common.pfc.model.errors import QualificationError
+from tests.common.pfc.model.qos import read_port_qos
 from tests.common.unit_tests.pfc.shell_switch import CONFIG, FOUND, Clock, ShellHost
 
 LOSSLESS_QUEUE = {"scheduler": "scheduler.1", "wred_profile": "AZURE_LOSSLESS"}
@@ -185,7 +185,7 @@ def test_a_switch_that_does_not_take_a_row_is_told(switch):
 
 KILLED = """
 import os, pathlib, signal, sys
-from tests.common.pfc.journal import Journal
+from tests.common.pfc.lab.restore import Journal
 from tests.common.unit_tests.pfc.shell_switch import Clock, ShellHost
 from tests.common.unit_tests.pfc.unit_test_configuration import ROWS
 switch = ShellHost(pathlib.Path(sys.argv[1]))

@@ -5,19 +5,19 @@ from fractions import Fraction
 
 import pytest
 
-from tests.common.pfc.conditions import HARDWARE
-from tests.common.pfc.dut import Dut
-from tests.common.pfc.errors import QualificationError
-from tests.common.pfc.families.congestion import WALL, LoadRun, Timing, make_load, timing
-from tests.common.pfc.families.congestion_checks import judge
-from tests.common.pfc.families.counting_checks import OWN_FRAMES
-from tests.common.pfc.families.drops import Drops
-from tests.common.pfc.families.incast import Stream
-from tests.common.pfc.families.load import mixed_sizes
-from tests.common.pfc.plan import plan_port
-from tests.common.pfc.polling import WallClock
-from tests.common.pfc.traffic import FlowPlan, FlowStats, Role
-from tests.common.pfc.verdict import Status
+from tests.common.pfc.cases.congestion import WALL, LoadRun, Timing, make_load, timing
+from tests.common.pfc.cases.congestion_checks import judge
+from tests.common.pfc.cases.counting_checks import OWN_FRAMES
+from tests.common.pfc.cases.drops import Drops
+from tests.common.pfc.cases.ingress_load import Stream
+from tests.common.pfc.cases.load import mixed_sizes
+from tests.common.pfc.lab.clock import WallClock
+from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.lab.port_plan import plan_port
+from tests.common.pfc.model.errors import QualificationError
+from tests.common.pfc.model.tolerances import HARDWARE
+from tests.common.pfc.model.traffic import FlowPlan, FlowStats, Role
+from tests.common.pfc.record.verdict import Status
 from tests.common.unit_tests.pfc.fakes import FakeApi, FakeClock, FakeHost, FakeWorld
 from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
 

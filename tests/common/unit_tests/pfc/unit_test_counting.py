@@ -4,16 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from tests.common.pfc.dut import Dut
-from tests.common.pfc.errors import QualificationError
-from tests.common.pfc.families.counting import CASES, DATA, PAUSES
-from tests.common.pfc.families.counting_checks import OWN_FRAMES, Storm, judge_pauses, own_frames
-from tests.common.pfc.families.counting_readings import PortCounts, commands, data_counters, port_counts
-from tests.common.pfc.measurement import Readings
-from tests.common.pfc.plan import plan_port
-from tests.common.pfc.run import Qualifier
-from tests.common.pfc.staleness import read_counter_ages
-from tests.common.pfc.verdict import LOSSLESS, LOSSY, Status
+from tests.common.pfc.cases.counting import CASES, DATA, PAUSES
+from tests.common.pfc.cases.counting_checks import OWN_FRAMES, Storm, judge_pauses, own_frames
+from tests.common.pfc.cases.counting_readings import PortCounts, commands, data_counters, port_counts
+from tests.common.pfc.cases.qualifier import Qualifier
+from tests.common.pfc.lab.counter_polling import read_counter_ages
+from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.lab.port_plan import plan_port
+from tests.common.pfc.model.errors import QualificationError
+from tests.common.pfc.model.measurement import Readings
+from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Status
 from tests.common.unit_tests.pfc.fakes import DEVICE, FakeApi, FakeClock, FakeHost, FakeWorld
 from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
 

@@ -7,15 +7,15 @@ import sys
 
 import pytest
 
-from tests.common.pfc.dut import Dut
-from tests.common.pfc.errors import QualificationError
-from tests.common.pfc.evidence_files import EvidenceFiles, plain
-from tests.common.pfc.families.pauses import SEVERAL_LOSSLESS, SINGLE_LOSSLESS
-from tests.common.pfc.journal import Journal
-from tests.common.pfc.plan import plan_port
-from tests.common.pfc.run import Qualifier
-from tests.common.pfc.verdict import Status
-from tests.common.pfc.witness import LEFT_OUT, Witness, without_credentials
+from tests.common.pfc.cases.pauses import SEVERAL_LOSSLESS, SINGLE_LOSSLESS
+from tests.common.pfc.cases.qualifier import Qualifier
+from tests.common.pfc.evidence.files import EvidenceFiles, plain
+from tests.common.pfc.evidence.recorder import LEFT_OUT, Witness, without_credentials
+from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.lab.port_plan import plan_port
+from tests.common.pfc.lab.restore import Journal
+from tests.common.pfc.model.errors import QualificationError
+from tests.common.pfc.record.verdict import Status
 from tests.common.unit_tests.pfc.fakes import DEVICE, FakeApi, FakeClock, FakeHost, FakeWorld
 from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
 

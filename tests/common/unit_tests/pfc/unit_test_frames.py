@@ -4,12 +4,12 @@ import dataclasses
 
 import pytest
 
-from tests.common.pfc.dut import Dut
-from tests.common.pfc.errors import QualificationError
-from tests.common.pfc.families import frames, sizes
-from tests.common.pfc.plan import plan_port
-from tests.common.pfc.run import Qualifier
-from tests.common.pfc.verdict import LOSSLESS, LOSSY, Status
+from tests.common.pfc.cases import frames, sizes
+from tests.common.pfc.cases.qualifier import Qualifier
+from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.lab.port_plan import plan_port
+from tests.common.pfc.model.errors import QualificationError
+from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Status
 from tests.common.unit_tests.pfc.fakes import DEVICE, FakeApi, FakeClock, FakeHost, FakeWorld
 from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
 

@@ -6,13 +6,13 @@ from collections import Counter
 import pytest
 from tabulate import tabulate
 
-from tests.common.pfc.dut import Dut
-from tests.common.pfc.errors import QualificationError
-from tests.common.pfc.families.full_load import data_percent, scenario
-from tests.common.pfc.families.watermarks import Watermarks, ingress_pool, rows, together
-from tests.common.pfc.sweep_plan import Bench
-from tests.common.pfc.sweepers import make_full_load
-from tests.common.pfc.verdict import Status
+from tests.common.pfc.cases.watermarks import Watermarks, ingress_pool, rows, together
+from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.model.errors import QualificationError
+from tests.common.pfc.record.verdict import Status
+from tests.common.pfc.sweep.full_load import data_percent, scenario
+from tests.common.pfc.sweep.plan import Bench
+from tests.common.pfc.sweep.sweep_cases import make_full_load
 from tests.common.unit_tests.pfc.fakes import PORTS, FakeWorld
 from tests.common.unit_tests.pfc.sweep_fakes import TX_OF, SweptHost, SweptLab
 

@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from tests.common.pfc.dut import Dut
-from tests.common.pfc.errors import QualificationError
-from tests.common.pfc.families.headroom import SINGLE, covered
-from tests.common.pfc.families.headroom_limits import headroom_command
-from tests.common.pfc.families.held import HeldRun, Hold, storm_ran
-from tests.common.pfc.families.incast import Stream
-from tests.common.pfc.plan import plan_port
-from tests.common.pfc.traffic import FlowPlan, FlowStats, Role, pfc_frame
-from tests.common.pfc.validity import unmet
+from tests.common.pfc.cases.headroom import SINGLE, covered
+from tests.common.pfc.cases.headroom_limits import headroom_command
+from tests.common.pfc.cases.hold_in_storm import HeldRun, Hold, storm_ran
+from tests.common.pfc.cases.ingress_load import Stream
+from tests.common.pfc.cases.validity import unmet
+from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.lab.port_plan import plan_port
+from tests.common.pfc.model.errors import QualificationError
+from tests.common.pfc.model.traffic import FlowPlan, FlowStats, Role, pfc_frame
 from tests.common.unit_tests.pfc.fakes import FakeApi, FakeClock, FakeHost, FakeWorld
 from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
 

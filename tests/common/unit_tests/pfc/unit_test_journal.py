@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.common.pfc.dut import Dut
-from tests.common.pfc.errors import QualificationError
-from tests.common.pfc.journal import Journal
-from tests.common.pfc.lease import LASTS_S, LEASE_FILE, Lease, LeaseLost, Owner
+from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.lab.lease import LASTS_S, LEASE_FILE, Lease, LeaseLost, Owner
+from tests.common.pfc.lab.restore import Journal
+from tests.common.pfc.model.errors import QualificationError
 from tests.common.unit_tests.pfc.shell_switch import FOUND, PFCWD, Clock, ShellHost
 
 ELSEWHERE = Owner("alice", "lab-2", 4711, "another boot", 5)
@@ -48,7 +48,7 @@ def killed_run(switch, run_id="run-1"):
     """A run of its own process that is killed while it has the switch."""
     program = (
         "import os, signal, sys, pathlib\n"
-        "from tests.common.pfc.journal import Journal\n"
+        "from tests.common.pfc.lab.restore import Journal\n"
         "from tests.common.unit_tests.pfc.shell_switch import ShellHost\n"
         "with Journal(ShellHost(pathlib.Path(sys.argv[1])), sys.argv[2]).watchdog_stopped():\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"

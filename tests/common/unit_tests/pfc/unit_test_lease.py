@@ -7,9 +7,9 @@ import subprocess
 
 import pytest
 
-from tests.common.pfc import lease as leases
-from tests.common.pfc.errors import QualificationError
-from tests.common.pfc.lease import LASTS_S, Lease, LeaseLost, Owner, Seen, find, refuse_if_taken
+from tests.common.pfc.lab import lease as leases
+from tests.common.pfc.lab.lease import LASTS_S, Lease, LeaseLost, Owner, Seen, find, refuse_if_taken
+from tests.common.pfc.model.errors import QualificationError
 
 WATCHDOG = {"Ethernet0": {"action": "drop"}}
 

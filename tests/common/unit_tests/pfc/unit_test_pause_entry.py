@@ -2,16 +2,16 @@
 
 import pytest
 
-from tests.common.pfc.by_host import lacking
-from tests.common.pfc.cases import PLAN, impossible, targets
-from tests.common.pfc.errors import QualificationError
-from tests.common.pfc.families import frames, pauses
-from tests.common.pfc.pause_entry import HostPort, pause_entry_of
-from tests.common.pfc.pause_options import frame_options, probe_options
-from tests.common.pfc.plan import LabFacts, Wish, plan_device
-from tests.common.pfc.dut import Dut
-from tests.common.pfc.sweep_plan import plan_sweep
-from tests.common.pfc.traffic import PauseFrame, global_pause_frame, pfc_frame
+from tests.common.pfc.cases import frames, pauses
+from tests.common.pfc.cases.plan import PLAN, impossible, targets
+from tests.common.pfc.host_pauses.applicability import lacking
+from tests.common.pfc.host_pauses.entry import HostPort, pause_entry_of
+from tests.common.pfc.host_pauses.options import frame_options, probe_options
+from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.lab.port_plan import LabFacts, Wish, plan_device
+from tests.common.pfc.model.errors import QualificationError
+from tests.common.pfc.model.traffic import PauseFrame, global_pause_frame, pfc_frame
+from tests.common.pfc.sweep.plan import plan_sweep
 from tests.common.unit_tests.pfc.fakes import DEVICE, FakeHost, FakeWorld
 from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
 

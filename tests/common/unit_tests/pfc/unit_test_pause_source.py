@@ -11,20 +11,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.common.pfc import pause_source
-from tests.common.pfc.dut import MARK, Dut
-from tests.common.pfc.errors import QualificationError
-from tests.common.pfc.families import frames
-from tests.common.pfc.families.pauses import GLOBAL_PAUSE, LOSSY, SINGLE_LOSSLESS
-from tests.common.pfc.pause_entry import HostPort
-from tests.common.pfc.pause_source import HostSource, HostStorm
-from tests.common.pfc.plan import plan_port
-from tests.common.pfc.polling import WallClock
-from tests.common.pfc.run import Qualifier
-from tests.common.pfc.traffic import FlowPlan, Role, pfc_frame
-from tests.common.pfc.verdict import LOSSLESS, Status
-from tests.common.pfc.verdict import LOSSY as LOSSY_METRIC
-from tests.common.pfc.witnessed import WitnessedHostedGenerator
+from tests.common.pfc.cases import frames
+from tests.common.pfc.cases.pauses import GLOBAL_PAUSE, LOSSY, SINGLE_LOSSLESS
+from tests.common.pfc.cases.qualifier import Qualifier
+from tests.common.pfc.evidence.recording_generator import WitnessedHostedGenerator
+from tests.common.pfc.host_pauses import source as pause_source
+from tests.common.pfc.host_pauses.entry import HostPort
+from tests.common.pfc.host_pauses.source import HostSource, HostStorm
+from tests.common.pfc.lab.clock import WallClock
+from tests.common.pfc.lab.dut import MARK, Dut
+from tests.common.pfc.lab.port_plan import plan_port
+from tests.common.pfc.model.errors import QualificationError
+from tests.common.pfc.model.traffic import FlowPlan, Role, pfc_frame
+from tests.common.pfc.record.verdict import LOSSLESS, LOSSY as LOSSY_METRIC, Status
 from tests.common.unit_tests.pfc import fakes
 from tests.common.unit_tests.pfc.fakes import FakeApi, FakeClock, FakeFlow, FakeHost, FakeWorld
 from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS

@@ -6,15 +6,14 @@ from fractions import Fraction
 
 import pytest
 
-from tests.common.pfc import cases
-from tests.common.pfc.families import pauses
-from tests.common.pfc.families.pauses import GLOBAL_PAUSE, LOSSY, SEVERAL_LOSSLESS, SINGLE_LOSSLESS, make_scenario
-from tests.common.pfc.dut import Dut
-from tests.common.pfc.errors import QualificationError
-from tests.common.pfc.plan import LabFacts, Wish, connected_port, plan_device, plan_port
-from tests.common.pfc.ports import ConnectedPort, PortPair, host_mac, hosts_behind, natural
-from tests.common.pfc.qos import read_port_qos, read_shared_buffer
-from tests.common.pfc.scenario import Scenario, Storm
+from tests.common.pfc.cases import pauses, plan as cases
+from tests.common.pfc.cases.pauses import GLOBAL_PAUSE, LOSSY, SEVERAL_LOSSLESS, SINGLE_LOSSLESS, make_scenario
+from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.lab.port_plan import LabFacts, Wish, connected_port, plan_device, plan_port
+from tests.common.pfc.model.errors import QualificationError
+from tests.common.pfc.model.ports import ConnectedPort, PortPair, host_mac, hosts_behind, natural
+from tests.common.pfc.model.qos import read_port_qos, read_shared_buffer
+from tests.common.pfc.model.scenario import Scenario, Storm
 from tests.common.unit_tests.pfc.fakes import DEVICE, FakeHost, FakeWorld, make_config_db
 
 PORTS = [

@@ -6,8 +6,8 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from tests.common.pfc.errors import QualificationError
-from tests.common.pfc.polling import EndpointClock, WallClock, open_clock, wait_for
+from tests.common.pfc.lab.clock import EndpointClock, WallClock, open_clock, wait_for
+from tests.common.pfc.model.errors import QualificationError
 from tests.common.unit_tests.pfc.fakes import FakeClock, FakeWorld
 
 

@@ -6,10 +6,10 @@ import resource
 
 import pytest
 
-from tests.common.pfc.families.sweep import PORT
-from tests.common.pfc.records import RecordsUnwritable, RecordWriter, RunLabels, make_record
-from tests.common.pfc.resume import read_earlier
-from tests.common.pfc.verdict import LOSSLESS, LOSSY, Check, PortVerdict, Status
+from tests.common.pfc.record.records import RecordsUnwritable, RecordWriter, RunLabels, make_record
+from tests.common.pfc.record.resume import read_earlier
+from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Check, PortVerdict, Status
+from tests.common.pfc.sweep.port_sweep import PORT
 from tests.common.unit_tests.pfc.fakes import DEVICE
 
 RUN = RunLabels("run-1", "vtb-t0", "build", "sku", "job-1")

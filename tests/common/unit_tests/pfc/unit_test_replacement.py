@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from tests.common.pfc.dut import SwitchState
-from tests.common.pfc.errors import QualificationError, SwitchUnreachable
-from tests.common.pfc.ports import ConnectedPort
-from tests.common.pfc.replacement import choose_device, device_facts, replacements_of
+from tests.common.pfc.lab.dut import SwitchState
+from tests.common.pfc.lab.replacement import choose_device, device_facts, replacements_of
+from tests.common.pfc.model.errors import QualificationError, SwitchUnreachable
+from tests.common.pfc.model.ports import ConnectedPort
 
 T1, T0, OTHER = "lab-t1", "lab-t0", "lab-t0-b"
 HWSKU, PLATFORM, BUILD = "Arista-7060CX-32S-C32", "x86_64-arista_7060_cx32s", "SONiC.20260831.01"

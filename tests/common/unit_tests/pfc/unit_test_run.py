@@ -4,16 +4,16 @@ import dataclasses
 
 import pytest
 
-from tests.common.pfc import checks
-from tests.common.pfc.dut import Dut
-from tests.common.pfc.families.pauses import SINGLE_LOSSLESS, make_scenario
-from tests.common.pfc.families.steps import measure, scenario_traffic
-from tests.common.pfc.plan import plan_port
-from tests.common.pfc.ports import ConnectedPort
-from tests.common.pfc.preflight import clean_flows
-from tests.common.pfc.run import Qualifier
-from tests.common.pfc.validity import validity
-from tests.common.pfc.verdict import LOSSLESS, LOSSY, Status
+from tests.common.pfc.cases import checks
+from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS, make_scenario
+from tests.common.pfc.cases.qualifier import Qualifier
+from tests.common.pfc.cases.storm_sequence import measure, scenario_traffic
+from tests.common.pfc.cases.validity import validity
+from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.lab.port_plan import plan_port
+from tests.common.pfc.lab.preflight import clean_flows
+from tests.common.pfc.model.ports import ConnectedPort
+from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Status
 from tests.common.unit_tests.pfc.fakes import DEVICE, FakeApi, FakeClock, FakeHost, FakeWorld
 
 TESTER_PORTS = [

@@ -4,11 +4,11 @@ from fractions import Fraction
 
 import pytest
 
-from tests.common.pfc.errors import QualificationError
-from tests.common.pfc.families.drops import Drops, group_drops, headroom_used, port_drops, queue_drops
-from tests.common.pfc.families.headroom_limits import Delays, Headroom, delays, least_used, read_headroom
-from tests.common.pfc.families.sharing import Scheduler, divide, read_schedulers
-from tests.common.pfc.qos import PortQos
+from tests.common.pfc.cases.drops import Drops, group_drops, headroom_used, port_drops, queue_drops
+from tests.common.pfc.cases.headroom_limits import Delays, Headroom, delays, least_used, read_headroom
+from tests.common.pfc.cases.scheduler_shares import Scheduler, divide, read_schedulers
+from tests.common.pfc.model.errors import QualificationError
+from tests.common.pfc.model.qos import PortQos
 
 QOS = PortQos("sw", "Ethernet0", (3, 4), {0: (8,), 3: (3,), 4: (4,)}, "AZURE")
 TABLES = {

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.common.pfc import sonic_text
-from tests.common.pfc.errors import QualificationError
-from tests.common.pfc.ports import PortState
+from tests.common.pfc.lab import cli_text as sonic_text
+from tests.common.pfc.model.errors import QualificationError
+from tests.common.pfc.model.ports import PortState
 
 PFC = """\
 Last cached time was 2026-11-20 13:00:00

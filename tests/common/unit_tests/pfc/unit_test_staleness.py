@@ -5,13 +5,13 @@ import dataclasses
 
 import pytest
 
-from tests.common.pfc.dut import Dut
-from tests.common.pfc.errors import QualificationError
-from tests.common.pfc.plan import plan_port
-from tests.common.pfc.run import Qualifier
-from tests.common.pfc.families.pauses import SINGLE_LOSSLESS
-from tests.common.pfc.staleness import CounterAges, read_counter_ages
-from tests.common.pfc.verdict import LOSSLESS, Status
+from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
+from tests.common.pfc.cases.qualifier import Qualifier
+from tests.common.pfc.lab.counter_polling import CounterAges, read_counter_ages
+from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.lab.port_plan import plan_port
+from tests.common.pfc.model.errors import QualificationError
+from tests.common.pfc.record.verdict import LOSSLESS, Status
 from tests.common.unit_tests.pfc.fakes import DEVICE, FakeApi, FakeClock, FakeHost, FakeWorld
 from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
 

@@ -4,25 +4,24 @@ import dataclasses
 
 import pytest
 
-from tests.common.pfc.conditions import HARDWARE, LEAST_STORM_S
-from tests.common.pfc.dut import Dut
-from tests.common.pfc.errors import QualificationError
-from tests.common.pfc.families.counting import DATA, _patient
-from tests.common.pfc.families.held import Hold, hold_traffic, storm_ran
-from tests.common.pfc.families.incast import Stream
-from tests.common.pfc.families.pauses import CASES, SINGLE_LOSSLESS, make_scenario
-from tests.common.pfc.families.steps import pause_storm, scenario_traffic
-from tests.common.pfc.families.watchdog_checks import WatchdogRun
-from tests.common.pfc.families.watchdog_checks import storm_ran as watchdog_storm_ran
-from tests.common.pfc.plan import plan_port
-from tests.common.pfc.polling import WallClock
-from tests.common.pfc.run import Qualifier
-from tests.common.pfc.staleness import CounterAges
-from tests.common.pfc.storm_chain import MOST_FLOWS, OVERLAP_S, RunningStorm, StormClock, chain_of
-from tests.common.pfc.traffic import Role
-from tests.common.pfc.validity import unmet
-from tests.common.pfc.verdict import Status
-from tests.common.pfc.watchdog import DROP, Timers
+from tests.common.pfc.cases.counting import DATA, _patient
+from tests.common.pfc.cases.hold_in_storm import Hold, hold_traffic, storm_ran
+from tests.common.pfc.cases.ingress_load import Stream
+from tests.common.pfc.cases.pauses import CASES, SINGLE_LOSSLESS, make_scenario
+from tests.common.pfc.cases.qualifier import Qualifier
+from tests.common.pfc.cases.storm_sequence import pause_storm, scenario_traffic
+from tests.common.pfc.cases.validity import unmet
+from tests.common.pfc.cases.watchdog.checks import WatchdogRun, storm_ran as watchdog_storm_ran
+from tests.common.pfc.lab.clock import WallClock
+from tests.common.pfc.lab.counter_polling import CounterAges
+from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.lab.port_plan import plan_port
+from tests.common.pfc.lab.storm_chain import MOST_FLOWS, OVERLAP_S, RunningStorm, StormClock, chain_of
+from tests.common.pfc.lab.watchdog import DROP, Timers
+from tests.common.pfc.model.errors import QualificationError
+from tests.common.pfc.model.tolerances import HARDWARE, LEAST_STORM_S
+from tests.common.pfc.model.traffic import Role
+from tests.common.pfc.record.verdict import Status
 from tests.common.unit_tests.pfc.fakes import FakeApi, FakeClock, FakeHost, FakeWorld
 from tests.common.unit_tests.pfc.unit_test_held import held_run
 from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS

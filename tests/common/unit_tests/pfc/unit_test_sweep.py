@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.common.pfc.sweep import LAB_DEADLINE_S, LabGone
-from tests.common.pfc.verdict import LOSSLESS, LOSSY, Status
+from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Status
+from tests.common.pfc.sweep.sweeper import LAB_DEADLINE_S, LabGone
 from tests.common.unit_tests.pfc.fakes import DEVICE, PORTS, FakeWorld
 from tests.common.unit_tests.pfc.sweep_fakes import SweptLab
 

@@ -4,25 +4,18 @@ import dataclasses
 
 import pytest
 
-from tests.common.pfc.arithmetic import MAX_QUANTA
-from tests.common.pfc.case import named
-from tests.common.pfc.families.pauses import GLOBAL_PAUSE, SINGLE_LOSSLESS
-from tests.common.pfc.families.steps import LOOKS
-from tests.common.pfc.dut import Dut
-from tests.common.pfc.plan import plan_port
-from tests.common.pfc.run import Qualifier
-from tests.common.pfc.timeline import MOST_READINGS, Timeline, storm_label
-from tests.common.pfc.traffic import (
-    FlowPlan,
-    FlowStats,
-    PauseFrame,
-    Role,
-    Traffic,
-    global_pause_frame,
-    pfc_frame,
-)
-from tests.common.pfc.witness import Witness
-from tests.common.pfc.witnessed import Stopwatch, WitnessedHostedGenerator
+from tests.common.pfc.cases.pauses import GLOBAL_PAUSE, SINGLE_LOSSLESS
+from tests.common.pfc.cases.qualifier import Qualifier
+from tests.common.pfc.cases.storm_sequence import LOOKS
+from tests.common.pfc.evidence.recorder import Witness
+from tests.common.pfc.evidence.recording_generator import Stopwatch, WitnessedHostedGenerator
+from tests.common.pfc.evidence.timeline import MOST_READINGS, Timeline, storm_label
+from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.lab.generator import Traffic
+from tests.common.pfc.lab.port_plan import plan_port
+from tests.common.pfc.model.arithmetic import MAX_QUANTA
+from tests.common.pfc.model.traffic import FlowPlan, FlowStats, PauseFrame, Role, global_pause_frame, pfc_frame
+from tests.common.pfc.record.case import named
 from tests.common.unit_tests.pfc.fakes import DEVICE, HELD_FRAMES, FakeApi, FakeClock, FakeHost, FakeWorld
 from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
 

@@ -5,11 +5,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.common.pfc.arithmetic import RESPONSE_QUANTA, response_seconds
-from tests.common.pfc.families.timing_storms import sender_let_go_s, times
-from tests.common.pfc.families.timing import COURSES
-from tests.common.pfc.families.timing_checks import Pauses, Phase, due_by_window_end
-from tests.common.pfc.traffic import FlowPlan, FlowStats, Role
+from tests.common.pfc.cases.timing import COURSES
+from tests.common.pfc.cases.timing_checks import Pauses, Phase, due_by_window_end
+from tests.common.pfc.cases.timing_storms import sender_let_go_s, times
+from tests.common.pfc.model.arithmetic import RESPONSE_QUANTA, response_seconds
+from tests.common.pfc.model.traffic import FlowPlan, FlowStats, Role
 
 SPEEDS = sorted(RESPONSE_QUANTA)
 

@@ -5,11 +5,11 @@ import json
 import pytest
 
 from tests.common.pfc import SOFTWARE
-from tests.common.pfc.listener import Listener, Planned
-from tests.common.pfc.records import RecordWriter, RunLabels, new_run_id
-from tests.common.pfc.run import Outcome
-from tests.common.pfc.families.pauses import SINGLE_LOSSLESS
-from tests.common.pfc.verdict import LOSSLESS, LOSSY, Check, DeviceVerdict, PortVerdict, Status, combine
+from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
+from tests.common.pfc.record.listener import Listener, Planned
+from tests.common.pfc.record.outcome import Outcome
+from tests.common.pfc.record.records import RecordWriter, RunLabels, new_run_id
+from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Check, DeviceVerdict, PortVerdict, Status, combine
 
 RUN = RunLabels("run-1", "vtb-t0", "unknown", "unknown")
 PASS, FAIL, ERROR = Status.PASS, Status.FAIL, Status.ERROR

@@ -5,19 +5,19 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.common.pfc.dut import DutCounters
-from tests.common.pfc.errors import QualificationError
-from tests.common.pfc.families.watchdog_buffer import covers_any
-from tests.common.pfc.families.watchdog_checks import WatchdogRun
-from tests.common.pfc.families.watchdog_quiet import start_storms
-from tests.common.pfc.families.watchdog_timers import Outage, storms_lasted
-from tests.common.pfc.lease import Lease, Owner
-from tests.common.pfc.measurement import Subject
-from tests.common.pfc.ports import ConnectedPort, PortPair
-from tests.common.pfc.qos import PortQos, SharedBuffer
-from tests.common.pfc.sonic_text import WatchdogRow, watchdog_rows
-from tests.common.pfc.traffic import FlowPlan, FlowStats, Role, pfc_frame
-from tests.common.pfc.watchdog import DROP, Timers, Watchdog, watching
+from tests.common.pfc.cases.watchdog.buffer import covers_any
+from tests.common.pfc.cases.watchdog.checks import WatchdogRun
+from tests.common.pfc.cases.watchdog.quiet import start_storms
+from tests.common.pfc.cases.watchdog.timers import Outage, storms_lasted
+from tests.common.pfc.lab.cli_text import watchdog_rows
+from tests.common.pfc.lab.lease import Lease, Owner
+from tests.common.pfc.lab.watchdog import DROP, Timers, Watchdog, watching
+from tests.common.pfc.model.counters import DutCounters, WatchdogRow
+from tests.common.pfc.model.errors import QualificationError
+from tests.common.pfc.model.measurement import Subject
+from tests.common.pfc.model.ports import ConnectedPort, PortPair
+from tests.common.pfc.model.qos import PortQos, SharedBuffer
+from tests.common.pfc.model.traffic import FlowPlan, FlowStats, Role, pfc_frame
 
 PORTS = ("Ethernet0", "Ethernet64")
 QOS = PortQos("vtb-t0-01", "Ethernet0", (3, 4), {0: (8,), 3: (3,), 4: (4,)}, "AZURE")

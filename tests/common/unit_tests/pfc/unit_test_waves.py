@@ -5,8 +5,8 @@ from math import ceil
 
 import pytest
 
-from tests.common.pfc.ports import ConnectedPort, PortState
-from tests.common.pfc.waves import pair_ports, plan_waves
+from tests.common.pfc.model.ports import ConnectedPort, PortState
+from tests.common.pfc.sweep.waves import pair_ports, plan_waves
 from tests.common.unit_tests.pfc.fakes import DEVICE
 
 SIZES = [sizes for count in (2, 3, 4) for sizes in product(range(1, 6), repeat=count)]

@@ -12,15 +12,15 @@ from importlib.util import find_spec
 
 import pytest
 
-from tests.common.pfc.cases import PLAN, SWEEPS, check_sets, impossible, parse_set, select, targets
-from tests.common.pfc.dut import Dut
-from tests.common.pfc.errors import QualificationError
-from tests.common.pfc.plan import LabFacts, Wish, connected_port, plan_device
-from tests.common.pfc.pause_entry import pause_entry_of
-from tests.common.pfc.polling import WallClock, open_clock
-from tests.common.pfc.records import RecordsUnwritable
-from tests.common.pfc.sweep import LabGone
-from tests.common.pfc.sweep_plan import Bench, plan_sweep
+from tests.common.pfc.cases.plan import PLAN, SWEEPS, check_sets, impossible, parse_set, select, targets
+from tests.common.pfc.host_pauses.entry import pause_entry_of
+from tests.common.pfc.lab.clock import WallClock, open_clock
+from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.lab.port_plan import LabFacts, Wish, connected_port, plan_device
+from tests.common.pfc.model.errors import QualificationError
+from tests.common.pfc.record.records import RecordsUnwritable
+from tests.common.pfc.sweep.plan import Bench, plan_sweep
+from tests.common.pfc.sweep.sweeper import LabGone
 from tests.snappi_tests.pfc.qualification.files.options import add_options, meaning
 from tests.snappi_tests.pfc.qualification.files.session import Session, read_target, write_target
 from tests.snappi_tests.pfc.qualification.files.summary import write_summary

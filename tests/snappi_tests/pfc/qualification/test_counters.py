@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.common.pfc.families.counting import CASES
+from tests.common.pfc.cases.counting import CASES
 
 pytestmark = [pytest.mark.topology("tgen", "multidut-tgen")]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.common.pfc.families.sizes import CASES
+from tests.common.pfc.cases.sizes import CASES
 
 pytestmark = [pytest.mark.topology("tgen", "multidut-tgen")]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.common.pfc.families.full_load import ALL_PORTS
+from tests.common.pfc.sweep.full_load import ALL_PORTS
 
 pytestmark = [pytest.mark.topology("tgen", "multidut-tgen")]
 

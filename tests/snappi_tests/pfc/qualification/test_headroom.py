@@ -3,7 +3,7 @@ judged."""
 
 import pytest
 
-from tests.common.pfc.families.headroom import CASES
+from tests.common.pfc.cases.headroom import CASES
 
 pytestmark = [pytest.mark.topology("tgen", "multidut-tgen")]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.common.pfc.families.load import CASES
+from tests.common.pfc.cases.load import CASES
 
 pytestmark = [pytest.mark.topology("tgen", "multidut-tgen")]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.common.pfc.families.flap import CASES
+from tests.common.pfc.cases.flap import CASES
 
 pytestmark = [pytest.mark.topology("tgen", "multidut-tgen")]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.common.pfc.families.many_to_one import CASES
+from tests.common.pfc.cases.many_to_one import CASES
 
 pytestmark = [pytest.mark.topology("tgen", "multidut-tgen")]
 

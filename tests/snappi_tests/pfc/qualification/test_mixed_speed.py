@@ -3,7 +3,7 @@ and judged."""
 
 import pytest
 
-from tests.common.pfc.families.mixed_speed import CASES
+from tests.common.pfc.cases.mixed_speed import CASES
 
 pytestmark = [pytest.mark.topology("tgen", "multidut-tgen")]
 

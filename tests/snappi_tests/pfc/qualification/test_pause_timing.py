@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.common.pfc.families.timing import CASES
+from tests.common.pfc.cases.timing import CASES
 
 pytestmark = [pytest.mark.topology("tgen", "multidut-tgen")]
 

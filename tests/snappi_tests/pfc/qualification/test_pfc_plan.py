@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.common.pfc.families.pauses import GLOBAL_PAUSE, LOSSY, SEVERAL_LOSSLESS, SINGLE_LOSSLESS
+from tests.common.pfc.cases.pauses import GLOBAL_PAUSE, LOSSY, SEVERAL_LOSSLESS, SINGLE_LOSSLESS
 
 pytestmark = [pytest.mark.topology("tgen", "multidut-tgen")]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.common.pfc.families.sweep import PORT
+from tests.common.pfc.sweep.port_sweep import PORT
 
 pytestmark = [pytest.mark.topology("tgen", "multidut-tgen")]
 

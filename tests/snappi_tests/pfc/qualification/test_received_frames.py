@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.common.pfc.families.frames import CASES
+from tests.common.pfc.cases.frames import CASES
 
 pytestmark = [pytest.mark.topology("tgen", "multidut-tgen")]
 

@@ -3,7 +3,7 @@ docs/testplan/sent-pause-frames.md."""
 
 import pytest
 
-from tests.common.pfc.families.sent import CASES
+from tests.common.pfc.cases.sent_pauses import CASES
 
 pytestmark = [pytest.mark.topology("tgen", "multidut-tgen")]
 

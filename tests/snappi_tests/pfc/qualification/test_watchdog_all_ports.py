@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.common.pfc.families.watchdog_all_ports import WATCHDOG_ALL_PORTS
+from tests.common.pfc.sweep.watchdog_all_ports import WATCHDOG_ALL_PORTS
 
 pytestmark = [pytest.mark.topology("tgen", "multidut-tgen")]
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.common.pfc.cases import PLAN, impossible, targets
-from tests.common.pfc.plan import Wish, plan_device
+from tests.common.pfc.cases.plan import PLAN, impossible, targets
+from tests.common.pfc.lab.port_plan import Wish, plan_device
 from tests.common.unit_tests.pfc.fakes import DEVICE
 from tests.snappi_tests.unit_tests.qualification.unit_test_on_behalf import lab
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.common.pfc.plan import connected_port
-from tests.common.pfc.ports import ConnectedPort
+from tests.common.pfc.lab.port_plan import connected_port
+from tests.common.pfc.model.ports import ConnectedPort
 
 HERE = Path(__file__).resolve().parent
 TESTS = HERE.parents[2]

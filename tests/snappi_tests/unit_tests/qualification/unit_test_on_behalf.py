@@ -4,13 +4,13 @@ import json
 
 import pytest
 
-from tests.common.pfc.families.pauses import SINGLE_LOSSLESS
-from tests.common.pfc.dut import Dut
-from tests.common.pfc.errors import QualificationError
-from tests.common.pfc.plan import LabFacts, Wish, plan_device
-from tests.common.pfc.ports import ConnectedPort
-from tests.common.pfc.run import Outcome
-from tests.common.pfc.verdict import LOSSLESS, Check, PortVerdict, Status
+from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
+from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.lab.port_plan import LabFacts, Wish, plan_device
+from tests.common.pfc.model.errors import QualificationError
+from tests.common.pfc.model.ports import ConnectedPort
+from tests.common.pfc.record.outcome import Outcome
+from tests.common.pfc.record.verdict import LOSSLESS, Check, PortVerdict, Status
 from tests.common.unit_tests.pfc.fakes import DEVICE, FakeHost, FakeWorld
 from tests.snappi_tests.unit_tests.qualification.unit_test_session import Item
 from tests.snappi_tests.pfc.qualification.files.session import Session

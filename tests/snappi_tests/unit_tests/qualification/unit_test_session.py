@@ -6,17 +6,16 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.common.pfc.cases import PLAN
-from tests.common.pfc.dut import Dut
-from tests.common.pfc.errors import QualificationError
-from tests.common.pfc.evidence_files import EvidenceFiles
-from tests.common.pfc.plan import plan_port
-from tests.common.pfc.ports import ConnectedPort
-from tests.common.pfc.records import RecordsUnwritable
-from tests.common.pfc.run import Outcome
-from tests.common.pfc.families.pauses import GLOBAL_PAUSE, SEVERAL_LOSSLESS, SINGLE_LOSSLESS
-from tests.common.pfc.families.pauses import LOSSY as LOSSY_CASE
-from tests.common.pfc.verdict import LOSSLESS, LOSSY, Check, PortVerdict, Status
+from tests.common.pfc.cases.pauses import GLOBAL_PAUSE, LOSSY as LOSSY_CASE, SEVERAL_LOSSLESS, SINGLE_LOSSLESS
+from tests.common.pfc.cases.plan import PLAN
+from tests.common.pfc.evidence.files import EvidenceFiles
+from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.lab.port_plan import plan_port
+from tests.common.pfc.model.errors import QualificationError
+from tests.common.pfc.model.ports import ConnectedPort
+from tests.common.pfc.record.outcome import Outcome
+from tests.common.pfc.record.records import RecordsUnwritable
+from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Check, PortVerdict, Status
 from tests.common.unit_tests.pfc.fakes import DEVICE, FakeHost, FakeWorld
 from tests.snappi_tests.pfc.qualification.files.session import PARAMETERS, Session, read_target, write_target
 from tests.snappi_tests.pfc.qualification.files.summary import write_summary

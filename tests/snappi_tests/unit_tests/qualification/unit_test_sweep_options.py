@@ -4,9 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.common.pfc.errors import QualificationError
-from tests.common.pfc.families.pauses import SINGLE_LOSSLESS
-from tests.common.pfc.families.sweep import PORT
+from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
+from tests.common.pfc.model.errors import QualificationError
+from tests.common.pfc.sweep.port_sweep import PORT
 from tests.common.unit_tests.pfc.fakes import DEVICE
 from tests.snappi_tests.pfc.qualification.files.session import PORT_PARAMETER, Session
 from tests.snappi_tests.pfc.qualification.files.sweeping import other_ports, ports_of

@@ -5,12 +5,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.common.pfc.dut import Dut
-from tests.common.pfc.errors import QualificationError
-from tests.common.pfc.families.sweep import PORT
-from tests.common.pfc.run import Outcome
-from tests.common.pfc.sweep_plan import Bench
-from tests.common.pfc.verdict import LOSSLESS, LOSSY, Check, PortVerdict, Status
+from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.model.errors import QualificationError
+from tests.common.pfc.record.outcome import Outcome
+from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Check, PortVerdict, Status
+from tests.common.pfc.sweep.plan import Bench
+from tests.common.pfc.sweep.port_sweep import PORT
 from tests.common.unit_tests.pfc.fakes import DEVICE, PORTS
 from tests.common.unit_tests.pfc.sweep_fakes import SweptLab
 from tests.snappi_tests.pfc.qualification.files.session import PORT_PARAMETER, Session

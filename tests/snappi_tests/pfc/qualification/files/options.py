@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from tests.common.pfc.case import PlanCase, Target
+from tests.common.pfc.record.case import PlanCase, Target
 
 
 def add_options(parser: Any) -> None:

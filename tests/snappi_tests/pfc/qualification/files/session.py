@@ -8,25 +8,27 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tests.common.pfc import conditions, pause_entry
-from tests.common.pfc.case import PlanCase, Target
-from tests.common.pfc.cases import PLAN, SWEEPS, impossible, summary
-from tests.common.pfc.conditions import EXACT, Conditions
-from tests.common.pfc.deviations import allowed_for
-from tests.common.pfc.dut import Dut, Host, SwitchState
-from tests.common.pfc.errors import QualificationError
-from tests.common.pfc.evidence_files import EvidenceFiles
-from tests.common.pfc.families.pauses import SINGLE_LOSSLESS
-from tests.common.pfc.journal import Journal
-from tests.common.pfc.listener import Listener, Planned
-from tests.common.pfc.plan import PortPlan
-from tests.common.pfc.preflight import Lab
-from tests.common.pfc.records import RecordWriter, RunLabels, new_run_id
-from tests.common.pfc.resume import Earlier, check_options, keep_options, read_earlier, refuse_records
-from tests.common.pfc.run import Outcome, Qualifier
-from tests.common.pfc.sweep_plan import SweepPlan
-from tests.common.pfc.verdict import PortVerdict, Status
-from tests.common.pfc.witness import Witness
+from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
+from tests.common.pfc.cases.plan import PLAN, SWEEPS, impossible, summary
+from tests.common.pfc.cases.qualifier import Qualifier
+from tests.common.pfc.evidence.files import EvidenceFiles
+from tests.common.pfc.evidence.recorder import Witness
+from tests.common.pfc.host_pauses import entry as pause_entry
+from tests.common.pfc.lab.dut import Dut, Host, SwitchState
+from tests.common.pfc.lab.lab import Lab
+from tests.common.pfc.lab.port_plan import PortPlan
+from tests.common.pfc.lab.restore import Journal
+from tests.common.pfc.model import tolerances as conditions
+from tests.common.pfc.model.deviations import allowed_for
+from tests.common.pfc.model.errors import QualificationError
+from tests.common.pfc.model.tolerances import EXACT, Conditions
+from tests.common.pfc.record.case import PlanCase, Target
+from tests.common.pfc.record.listener import Listener, Planned
+from tests.common.pfc.record.outcome import Outcome
+from tests.common.pfc.record.records import RecordWriter, RunLabels, new_run_id
+from tests.common.pfc.record.resume import Earlier, check_options, keep_options, read_earlier, refuse_records
+from tests.common.pfc.record.verdict import PortVerdict, Status
+from tests.common.pfc.sweep.plan import SweepPlan
 
 UNKNOWN = "unknown"
 PARAMETERS = ("enum_one_dut_lossless_prio", "pfc_target")

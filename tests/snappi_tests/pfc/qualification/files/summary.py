@@ -6,8 +6,8 @@ from typing import Any
 
 from tabulate import tabulate
 
-from tests.common.pfc.listener import MetricResult
-from tests.common.pfc.verdict import Status
+from tests.common.pfc.record.listener import MetricResult
+from tests.common.pfc.record.verdict import Status
 from tests.snappi_tests.pfc.qualification.files.session import Session
 
 MARKUP = {Status.PASS: {"green": True}, Status.FAIL: {"red": True}, Status.ERROR: {"yellow": True}}

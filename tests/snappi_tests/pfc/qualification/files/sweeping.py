@@ -6,15 +6,15 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.common.pfc.case import PlanCase
-from tests.common.pfc.cases import SWEEPS
-from tests.common.pfc.errors import QualificationError
-from tests.common.pfc.families.full_load import ALL_PORTS
-from tests.common.pfc.families.sweep import PORT
-from tests.common.pfc.staleness import watermark_age_s
-from tests.common.pfc.sweep import Sweeper
-from tests.common.pfc.sweep_plan import Bench, SweepPlan
-from tests.common.pfc.sweepers import OF_ALL_PORTS, make_full_load, make_sweeper
+from tests.common.pfc.cases.plan import SWEEPS
+from tests.common.pfc.lab.counter_polling import watermark_age_s
+from tests.common.pfc.model.errors import QualificationError
+from tests.common.pfc.record.case import PlanCase
+from tests.common.pfc.sweep.full_load import ALL_PORTS
+from tests.common.pfc.sweep.plan import Bench, SweepPlan
+from tests.common.pfc.sweep.port_sweep import PORT
+from tests.common.pfc.sweep.sweep_cases import OF_ALL_PORTS, make_full_load, make_sweeper
+from tests.common.pfc.sweep.sweeper import Sweeper
 from tests.snappi_tests.pfc.qualification.files.session import PORT_PARAMETER, Session
 
 ALL_AT_ONCE = "max"

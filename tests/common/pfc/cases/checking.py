@@ -1,0 +1,83 @@
+"""What every check is made of: where it looked, the metric that it counts for, what a flow owes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from ..model.measurement import Measurement, Subject
+from ..model.traffic import FlowPlan, FlowStats, Role
+from ..record.case import named
+from ..record.verdict import LOSSLESS, LOSSY, Check, Status
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a check looked, the metric that it counts for, and the one priority that it is about, if there is one."""
+
+    where: str
+    metric_name: str
+    priority: int | None = None
+
+
+def at_priority(subject: Subject, priority: int) -> Place:
+    """A priority of the port under test."""
+    return Place(subject.where(priority), _metric(subject, priority), priority)
+
+
+def at_port(subject: Subject, port: str) -> Place:
+    """A whole port: what is wrong with it concerns the lossless metric, and through its ERROR the other one."""
+    return Place(subject.where(port=port), LOSSLESS)
+
+
+def at_tested(run: Measurement) -> Place:
+    """What the storm is about: one priority, several together, or the port under test."""
+    subject, tested = run.subject, run.scenario.tested
+    if not run.scenario.paused:
+        return at_port(subject, subject.pair.rx.port)
+    if len(tested) == 1:
+        return at_priority(subject, tested[0])
+    return Place(f"{subject.where()} {named(tested)}", _metric(subject, tested[0]))
+
+
+def required(name: str, place: Place, met: bool, expected: str, seen: int | str) -> Check:
+    """A check of the switch: FAIL when it is not met."""
+    return _check(name, place, Status.PASS if met else Status.FAIL, expected, seen)
+
+
+def needed(name: str, place: Place, met: bool, expected: str, seen: int | str) -> Check:
+    """A check of the measurement itself: ERROR when it is not met."""
+    return _check(name, place, Status.PASS if met else Status.ERROR, expected, seen)
+
+
+def flows_of(flows: Iterable[FlowStats], *roles: Role) -> list[FlowStats]:
+    """Those flows that have one of `roles`."""
+    return [flow for flow in flows if flow.plan.role in roles]
+
+
+def priority_of(flow: FlowStats) -> int:
+    """The priority of a data flow."""
+    assert flow.plan.priority is not None, f"flow {flow.plan.name} carries no priority"
+    return flow.plan.priority
+
+
+def least_load(subject: Subject, plan: FlowPlan) -> int:
+    """Frames that a data flow sends when nothing holds it, less what the generator's start and clock may cost."""
+    speed_mbps = subject.ports[plan.enters or subject.pair.tx.port].speed_mbps
+    return round(plan.due(speed_mbps) * (100 - subject.conditions.load_tolerance_percent) / 100)
+
+
+def everything_received(name: str, subject: Subject, flows: Iterable[FlowStats], when: str) -> Iterator[Check]:
+    """Every frame that these flows sent was received."""
+    for flow in flows:
+        place = at_priority(subject, priority_of(flow))
+        expected = f"all {flow.frames_tx} frames received {when}"
+        yield required(name, place, flow.frames_rx == flow.frames_tx, expected, flow.frames_rx)
+
+
+def _metric(subject: Subject, priority: int) -> str:
+    return LOSSLESS if priority in subject.qos.lossless else LOSSY
+
+
+def _check(name: str, place: Place, status: Status, expected: str, seen: int | str) -> Check:
+    return Check(name, place.metric_name, status, expected, seen, place.where, place.priority)

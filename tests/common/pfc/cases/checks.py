@@ -1,0 +1,150 @@
+"""Measurement -> the verdict's checks. What the standard makes exact is exact: no frame of a paused priority, every
+frame of all others. Whether the run was a measurement at all is `validity`'s."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ..model.measurement import Measurement
+from ..model.scenario import Storm
+from ..model.traffic import Role
+from ..record.verdict import LOSSY, Check
+from .checking import (
+    Place, at_priority, at_tested, everything_received, flows_of, least_load, needed, priority_of, required,
+)
+
+COUNTER = "PFC frames in the receive counter"
+
+
+def judge(run: Measurement) -> list[Check]:
+    """All checks of a run that was a measurement."""
+    if run.scenario.storm is Storm.LOSSLESS:
+        made = [_pause_obeyed(run), _pause_counted(run), _pause_kept(run), _back_pressure(run), _background(run),
+                _lossy_in_background(run), _after_the_storm(run)]
+    elif run.scenario.storm is Storm.LOSSY:
+        made = [_test_unaffected(run), _background(run), _pause_counted(run), _pause_kept(run), _no_back_pressure(run)]
+    else:
+        made = [_test_unaffected(run), _background(run), _throughput(run), _no_pfc_counted(run), _pause_kept(run),
+                _no_back_pressure(run)]
+    return [check for checks in made for check in checks]
+
+
+def _pause_obeyed(run: Measurement) -> Iterator[Check]:
+    test = flows_of(run.paused.values(), Role.TEST)
+    for flow in test:
+        place = at_priority(run.subject, priority_of(flow))
+        expected = "0 frames received while paused"
+        yield required("blocked-while-paused", place, flow.frames_rx == 0, expected, flow.frames_rx)
+    held_bytes, buffer = sum(flow.bytes_tx for flow in test) + run.held_elsewhere, run.subject.buffer
+    expected = f"fewer than the {buffer.size_bytes} bytes of {buffer.pool} sent while paused"
+    expected += f", those held for other ports ({run.held_elsewhere}) among them" if run.held_elsewhere else ""
+    yield required("held-within-buffer", at_tested(run), held_bytes < buffer.size_bytes, expected, held_bytes)
+
+
+def _test_unaffected(run: Measurement) -> Iterator[Check]:
+    """The storm changes nothing, and the switch has room: as much goes out as comes in."""
+    test = flows_of(run.paused.values(), Role.TEST)
+    yield from everything_received("test-unaffected", run.subject, test, run.scenario.moment)
+
+
+def _throughput(run: Measurement) -> Iterator[Check]:
+    """The line was full: each priority came through at its part of the line rate, so all together at the line rate.
+
+    A sender that the switch held back sends less and loses nothing: only this notices. What may be missing is what the
+    sender's own start and clock may cost (`LOAD_TOLERANCE`).
+    """
+    for flow in flows_of(run.paused.values(), Role.TEST, Role.BACKGROUND):
+        place, least = at_priority(run.subject, priority_of(flow)), least_load(run.subject, flow.plan)
+        expected = f"at least {least} frames received {run.scenario.moment}"
+        yield required("throughput", place, flow.frames_rx >= least, expected, flow.frames_rx)
+
+
+def _pause_counted(run: Measurement) -> Iterator[Check]:
+    paused, uncounted = run.scenario.paused, run.uncounted
+    yield from _nothing_counted("pause-counted", run, uncounted)
+    for priority in (one for one in paused if one not in uncounted):
+        place, frames = at_priority(run.subject, priority), run.pfc_received()[priority]
+        yield required("pause-counted", place, frames > 0, f"more than 0 {COUNTER}", frames)
+        yield _every_pause_counted(run, priority)
+    yield from _nothing_counted("no-other-pause-counted", run, _other_than(paused))
+
+
+def _every_pause_counted(run: Measurement, priority: int) -> Check:
+    """As many as the traffic generator sent; of a host's storm as many as a storm that holds has."""
+    place, frames = at_priority(run.subject, priority), run.pfc_received_in_all()[priority]
+    conditions, expected = run.subject.conditions, f"{COUNTER} once the storm had stopped"
+    if run.subject.pauses_from is None:
+        sent = run.pauses_sent(priority)
+        expected = f"{sent} {expected} ({conditions.more_or_less})"
+        return required("every-pause-counted", place, conditions.alike(frames, sent), expected, frames)
+    least, most = run.pauses_meant(priority)
+    met = frames >= least and (frames <= most or conditions.alike(frames, most))
+    return required("every-pause-counted", place, met, f"{least} to {most} {expected}", frames)
+
+
+def _no_pfc_counted(run: Measurement) -> Iterator[Check]:
+    """802.3x pause names no priority, so it is PFC of none; nor is a frame that pauses nobody."""
+    name = "global-pause-not-counted" if run.scenario.storm is Storm.GLOBAL else "pause-not-counted"
+    yield from _nothing_counted(name, run, _other_than(()))
+
+
+def _nothing_counted(name: str, run: Measurement, priorities: Iterable[int]) -> Iterator[Check]:
+    for priority in priorities:
+        place, frames = at_priority(run.subject, priority), run.pfc_received_in_all()[priority]
+        yield required(name, place, frames == 0, f"0 {COUNTER}", frames)
+
+
+def _pause_kept(run: Measurement) -> Iterator[Check]:
+    """A host's pause frames are no flow that the traffic generator would know when they came out: not looked at."""
+    if run.subject.pauses_from is not None:
+        return
+    forwarded = sum(running.frames_rx for running, _ in run.storms)
+    expected = f"0 pause frames forwarded to {run.subject.pair.tx.port}"
+    yield required("pause-not-forwarded", at_tested(run), forwarded == 0, expected, forwarded)
+
+
+def _back_pressure(run: Measurement) -> Iterator[Check]:
+    for priority in run.scenario.tested:
+        place, frames = at_priority(run.subject, priority), run.pfc_sent()[priority]
+        expected = f"more than 0 PFC frames sent out of {run.subject.pair.tx.port} to hold the sender"
+        yield required("back-pressure", place, frames > 0, expected, frames)
+    yield from _nothing_sent("no-other-back-pressure", run, _other_than(run.scenario.tested))
+
+
+def _no_back_pressure(run: Measurement) -> Iterator[Check]:
+    """Nothing is held and no link is overloaded, so nothing is congested."""
+    yield from _nothing_sent("no-back-pressure", run, _other_than(()))
+
+
+def _nothing_sent(name: str, run: Measurement, priorities: Iterable[int]) -> Iterator[Check]:
+    for priority in priorities:
+        place, frames = at_priority(run.subject, priority), run.pfc_sent()[priority]
+        yield required(name, place, frames == 0, f"0 PFC frames sent out of {run.subject.pair.tx.port}", frames)
+
+
+def _background(run: Measurement) -> Iterator[Check]:
+    background = flows_of(run.paused.values(), Role.BACKGROUND)
+    yield from everything_received("background-unaffected", run.subject, background, run.scenario.moment)
+
+
+def _lossy_in_background(run: Measurement) -> Iterator[Check]:
+    """Without lossy traffic nothing says that it is spared."""
+    background = flows_of(run.paused.values(), Role.BACKGROUND)
+    if all(priority_of(flow) in run.subject.qos.lossless for flow in background):
+        place = Place(run.subject.where(), LOSSY)
+        seen = f"none: DSCP_TO_TC_MAP|{run.subject.qos.dscp_map} leads to lossless priorities only"
+        yield needed("lossy-background", place, False, "background traffic on a lossy priority", seen)
+
+
+def _after_the_storm(run: Measurement) -> Iterator[Check]:
+    when, test = "once the storm had stopped", flows_of(run.drained.values(), Role.TEST)
+    yield from everything_received("held-frames-drained", run.subject, test, when)
+    for flow in flows_of(run.resumed.values(), Role.TEST):
+        place, least = at_priority(run.subject, priority_of(flow)), least_load(run.subject, flow.plan)
+        expected = f"at least {least} frames taken by the switch after the storm"
+        yield required("resumed-rate", place, flow.frames_tx >= least, expected, flow.frames_tx)
+    yield from everything_received("resumed", run.subject, run.resumed.values(), "in traffic without a storm")
+
+
+def _other_than(priorities: tuple[int, ...]) -> list[int]:
+    return [priority for priority in range(8) if priority not in priorities]

@@ -1,0 +1,96 @@
+"""Data of several priorities that comes in by one port or more and leaves by the port under test: the flows, and the
+ports that they may enter by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ..lab.lab import Lab
+from ..model.arithmetic import share_percent
+from ..model.measurement import Subject
+from ..model.ports import ConnectedPort
+from ..model.traffic import FlowPlan, Role
+from ..record.case import Target
+
+FRAME_BYTES = 1024
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Data that enters by one port: of each of these priorities the same, `percent` of the port's line together.
+
+    Attributes:
+        enters: the switch port.
+        priorities: one flow for each.
+        percent: of the line of that port.
+        seconds: how long it is sent.
+        delay_s: from the start of all data to its first frame.
+    """
+
+    enters: ConnectedPort
+    priorities: tuple[int, ...]
+    percent: int
+    seconds: float
+    delay_s: float = 0.0
+
+
+def data_flows(lab: Lab, streams: Sequence[Stream], mix: tuple[tuple[int, int], ...] = ()) -> list[FlowPlan]:
+    """The flows of these streams, all of role TEST.
+
+    Args:
+        lab: names the flows.
+        streams: where they enter, and how much.
+        mix: sizes of frames and their weights; empty: `FRAME_BYTES` each.
+    """
+    return [flow for number, stream in enumerate(streams) for flow in _flows(lab, stream, number, mix)]
+
+
+def _flows(lab: Lab, stream: Stream, number: int, mix: tuple[tuple[int, int], ...]) -> Iterator[FlowPlan]:
+    share = share_percent(stream.percent, len(stream.priorities))
+    for priority in stream.priorities:
+        name = lab.builder.named(f"Data {number} {stream.enters.port} Prio {priority}")
+        yield FlowPlan(
+            name, Role.TEST, priority, FRAME_BYTES, share, seconds=stream.seconds,
+            delay_ns=round(stream.delay_s * 1e9), enters=stream.enters.port, mix=mix,
+        )
+
+
+def equal_ports(subject: Subject) -> tuple[ConnectedPort, ...]:
+    """The tx port, and a second one of the same speed; empty where there is none."""
+    second = [port for port in subject.further if port.speed_mbps == subject.pair.speed_mbps]
+    return (subject.pair.tx, second[0]) if second else ()
+
+
+def faster_port(subject: Subject) -> ConnectedPort | None:
+    """The fastest port that data may enter by, if it is faster than the port under test."""
+    fastest = max(subject.further, key=lambda port: port.speed_mbps, default=subject.pair.tx)
+    return fastest if fastest.speed_mbps > subject.pair.speed_mbps else None
+
+
+def lossy_priorities(subject: Subject) -> tuple[int, ...]:
+    """The lossy priorities that some DSCP value reaches, ascending."""
+    return tuple(priority for priority in subject.qos.reachable if priority not in subject.qos.lossless)
+
+
+def lossless_priorities(subject: Subject) -> tuple[int, ...]:
+    """The lossless priorities that some DSCP value reaches, ascending."""
+    return tuple(priority for priority in subject.qos.reachable if priority in subject.qos.lossless)
+
+
+def each_reached_lossless(subject: Subject) -> list[Target]:
+    """Every lossless priority that some DSCP value reaches, by itself."""
+    return [(priority,) for priority in lossless_priorities(subject)]
+
+
+def all_reached_lossless(subject: Subject) -> list[Target]:
+    """All lossless priorities that some DSCP value reaches together, one or more."""
+    return [lossless_priorities(subject)] if lossless_priorities(subject) else []
+
+
+def several_reached_lossless(subject: Subject) -> list[Target]:
+    """The same, where there are several."""
+    return all_reached_lossless(subject) if len(lossless_priorities(subject)) > 1 else []
+
+
+LOSSLESS_REACHED = "a lossless priority that some DSCP value leads to"

@@ -1,0 +1,139 @@
+"""The test cases of the plan: which there are, how each is carried out, which of them the user wants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from ..host_pauses.applicability import lacking as lacking_by_host
+from ..model.errors import QualificationError
+from ..model.measurement import Subject
+from ..model.qos import PRIORITIES, PortQos
+from ..record.case import PlanCase, Target, named
+from ..sweep import full_load, port_sweep as sweep, watchdog_all_ports
+from ..switch_chain import hop
+from . import (
+    counting, flap, frames, headroom, load, lossless_set, many_to_one, mixed_speed, pauses, sent_pauses as sent, sizes,
+    tagging, timing,
+)
+from .engine import Procedure
+from .pauses import LOSSY, SEVERAL_LOSSLESS
+from .watchdog import family as watchdog
+
+FAMILIES = (
+    pauses, frames, sizes, counting, load, many_to_one, mixed_speed, headroom, timing, sent, flap, watchdog, hop,
+    lossless_set, tagging,
+)
+PROCEDURES: Mapping[PlanCase, Procedure] = {
+    case: procedure for family in FAMILIES for case, procedure in family.CASES.items()
+}
+PLAN: tuple[PlanCase, ...] = tuple(PROCEDURES)
+"""The cases of one port."""
+SWEEPS: tuple[PlanCase, ...] = (*sweep.CASES, full_load.ALL_PORTS, watchdog_all_ports.WATCHDOG_ALL_PORTS)
+"""The cases of all ports of a switch: carried out when they are asked for."""
+
+
+def targets(case: PlanCase, subject: Subject, sets: Sequence[Target] = ()) -> list[Target]:
+    """What `case` is about on a port: once for each target. None: it cannot be carried out there (`needs`).
+
+    Args:
+        case: the case.
+        subject: the port.
+        sets: sets of priorities that the user wants paused together: those of lossless priorities are for PFC-2, those
+            of lossy ones for PFC-3. A case that gets none of them has its own targets.
+
+    Raises:
+        QualificationError: a set is for neither.
+    """
+    if lacking_by_host(case, subject):
+        return []
+    asked = [one for one in sets if _meant(one, subject.qos) is case]
+    return asked or PROCEDURES[case].targets(subject)
+
+
+def impossible(cases: Iterable[PlanCase], subject: Subject) -> list[str]:
+    """Why some of these cases cannot be carried out on a port: a sentence for each reason."""
+    lacking: dict[str, list[PlanCase]] = {}
+    for case in cases:
+        by_host = lacking_by_host(case, subject)
+        if by_host or not PROCEDURES[case].targets(subject):
+            lacking.setdefault(by_host or PROCEDURES[case].needs, []).append(case)
+    return [
+        f"{subject.where()}: not carried out, for lack of {needs}: {summary(without)}"
+        for needs, without in lacking.items()
+    ]
+
+
+def summary(cases: Iterable[PlanCase]) -> str:
+    """Test cases for a note: whole families by name, others by plan id."""
+    left = list(cases)
+    parts = []
+    for family in dict.fromkeys(case.family for case in left):
+        own = [case for case in left if case.family == family]
+        whole = len(own) > 1 and len(own) == sum(case.family == family for case in PLAN)
+        parts += [f"{family} (all {len(own)})"] if whole else [f"{case.plan_id} ({case.name})" for case in own]
+    return ", ".join(parts)
+
+
+def check_sets(sets: Iterable[Target], chosen: Sequence[PlanCase], qos: PortQos) -> None:
+    """Whether each set that the user wants paused together can be, by a case that was selected.
+
+    Raises:
+        QualificationError: it cannot; the sentence says why.
+    """
+    for one in sets:
+        case = _meant(one, qos)
+        if case not in chosen:
+            raise QualificationError(
+                f"{qos.device} {qos.port}: pausing {named(one)} together is {case.plan_id} ({case.name}), which is not"
+                f" among the selected test cases ({', '.join(other.plan_id for other in chosen)})"
+            )
+        pauses.make_scenario(case, one, qos)
+
+
+def select(names: Iterable[str]) -> tuple[PlanCase, ...]:
+    """The cases that have one of these plan ids, names or families (`PFC`), in the plan's order; no name: the whole
+    plan of one port.
+
+    Raises:
+        QualificationError: a name that no case has; the sentence lists those that there are.
+    """
+    wanted = [name for name in names if name]
+    known = {case: {case.plan_id.lower(), case.name.lower(), case.family.lower()} for case in (*PLAN, *SWEEPS)}
+    for name in wanted:
+        if not any(name.lower() in called for called in known.values()):
+            raise QualificationError(f"scenario '{name}' is not in the plan; it has {plan_ids()}")
+    asked = {name.lower() for name in wanted}
+    return tuple(case for case, called in known.items() if called & asked) if wanted else PLAN
+
+
+def plan_ids() -> str:
+    """`PFC-1 to PFC-4, ...`: what there is to select."""
+    names = dict.fromkeys(case.family for case in (*PLAN, *SWEEPS))
+    families = [[case.plan_id for case in (*PLAN, *SWEEPS) if case.family == name] for name in names]
+    return ", ".join(ids[0] if len(ids) == 1 else f"{ids[0]} to {ids[-1]}" for ids in families)
+
+
+def parse_set(text: str) -> Target:
+    """A set of priorities as the user writes it, `3,4`.
+
+    Raises:
+        QualificationError: it is no list of priorities.
+    """
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part in map(str, PRIORITIES) for part in parts):
+        raise QualificationError(f"'{text}' is no set of priorities: expected numbers from 0 to 7, as in 3,4")
+    return tuple(sorted({int(part) for part in parts}))
+
+
+def _meant(priorities: Target, qos: PortQos) -> PlanCase:
+    """The case that pauses such a set at once."""
+    lossless = [priority for priority in priorities if priority in qos.lossless]
+    if not lossless:
+        return LOSSY
+    if len(lossless) == len(priorities) > 1:
+        return SEVERAL_LOSSLESS
+    found = "one lossless priority alone" if len(priorities) == 1 else "lossless and lossy priorities together"
+    raise QualificationError(
+        f"{qos.device} {qos.port}: {named(priorities)}: {found}; a set to be paused at once has several lossless"
+        f" priorities (of {list(qos.lossless)}) or lossy ones only"
+    )

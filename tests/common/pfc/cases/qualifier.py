@@ -1,0 +1,111 @@
+"""Carries out test cases on one port, and says what came of them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from ..host_pauses.probe import arrived
+from ..lab.lab import Lab
+from ..lab.preflight import preflight
+from ..model.counters import DutCounters
+from ..model.errors import QualificationError
+from ..model.measurement import Subject
+from ..record.case import PlanCase, Target, named
+from ..record.outcome import Outcome
+from ..record.verdict import Check, PortVerdict, Status
+from .engine import Finding
+from .plan import PROCEDURES
+
+logger = logging.getLogger(__name__)
+
+
+class Qualifier:
+    """Runs scenarios on one port pair, with one preflight for all of them.
+
+    A scenario begins with the counters that the one before left, so nothing else may be measured on these two ports in
+    between.
+    """
+
+    def __init__(self, lab: Lab) -> None:
+        """`lab`: what to measure with; another one of the same port may take its place."""
+        self.lab = lab
+        self._preflight: list[Check] | QualificationError | None = None
+        self._settled: DutCounters | None = None  # a reading with all in it that came before the next storm
+
+    def qualify(self, case: PlanCase, target: Target) -> Outcome:
+        """Runs one scenario; whatever goes wrong becomes an ERROR verdict with its cause, and no traffic goes on.
+
+        Args:
+            case: the test case of the plan.
+            target: the priorities under test; none: the whole port.
+        """
+        subject, witness = self.lab.subject, self.lab.dut.witness
+        try:
+            clean_flow = self._fly()
+            before, self._settled = self._settled, None
+            witness.begin(f"{case.plan_id} {self.lab.port} {','.join(map(str, target))}")
+            finding = PROCEDURES[case].carry_out(self.lab, case, target, before)
+        except Exception as error:
+            return broken_off(subject, case, target, error).with_evidence(witness.evidence())
+        self._settled = finding.after
+        return judged(subject, case, target, finding, clean_flow).with_evidence(witness.evidence())
+
+    def _fly(self) -> list[Check]:
+        """The preflight's checks, made once; a lab that cannot measure stays so for every scenario."""
+        if self._preflight is None:
+            self.lab.dut.witness.begin(f"preflight {self.lab.port}", for_all=True)
+            try:
+                self._preflight, settled = preflight(self.lab)
+                self._settled = arrived(self.lab, settled) if self.lab.subject.pauses_from else settled
+            except QualificationError as error:
+                self._preflight = error
+        if isinstance(self._preflight, QualificationError):
+            raise self._preflight
+        return self._preflight
+
+
+def judged(
+    subject: Subject, case: PlanCase, target: Target, finding: Finding, clean_flow: Sequence[Check]
+) -> Outcome:
+    """What a test case that was carried out comes to.
+
+    Args:
+        subject: what was measured.
+        case: the test case.
+        target: the priorities under test; none: the whole port.
+        finding: what came of it.
+        clean_flow: the checks of the port's preflight.
+    """
+    judged_metrics = {check.metric_name for check in finding.checks}
+    # of a metric that the case did not judge, a clean flow alone says nothing: then it has no check, which is ERROR
+    clean = [one for one in clean_flow if one.metric_name in judged_metrics or one.status is not Status.PASS]
+    checks = finding.invalid or [*clean, *finding.checks]
+    cause = finding.invalid[0].message if finding.invalid else None
+    evidence = {**finding.evidence, "conditions": subject.conditions.evidence()}
+    return Outcome(case, _verdicts(subject, case, target, checks, cause), evidence)
+
+
+def broken_off(subject: Subject, case: PlanCase, target: Target, error: Exception) -> Outcome:
+    """What a test case comes to that could not be carried out: ERROR, with the cause. What is no QualificationError is
+    a defect of this program, and logged."""
+    if isinstance(error, QualificationError):
+        return Outcome(case, _verdicts(subject, case, target, [], str(error)), {})
+    logger.error("the run broke off", exc_info=error)
+    reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
+    where = subject.where() + (f" {named(target)}" if target else "")
+    return Outcome(case, _verdicts(subject, case, target, [], f"{where}: the run broke off: {reason}"), {})
+
+
+def _verdicts(
+    subject: Subject, case: PlanCase, target: Target, checks: Sequence[Check], error: str | None
+) -> list[PortVerdict]:
+    """A verdict for each priority of the target and each metric that the case owes. What is about none of the target,
+    or about all of it together, counts for each."""
+    rx, verdicts = subject.pair.rx, []
+    for priority in target or (None,):
+        others = [other for other in target if other != priority]
+        for metric in case.metrics:
+            own = [check for check in checks if check.metric_name == metric and check.priority not in others]
+            verdicts.append(PortVerdict(rx.device, rx.port, priority, metric, own, error))
+    return verdicts

@@ -1,0 +1,92 @@
+"""How a port divides its line among queues that want more than it has: the switch's QUEUE and SCHEDULER tables, and
+what follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from ..model.errors import QualificationError
+from ..model.qos import ConfigDb, PortQos
+
+WEIGHTED = "DWRR"
+
+
+@dataclass(frozen=True)
+class Scheduler:
+    """A queue's scheduler: strict queues come before all weighted ones, the highest number first.
+
+    Attributes:
+        strict: whether it is a strict one.
+        weight: of a weighted one.
+    """
+
+    strict: bool
+    weight: int = 1
+
+
+def read_schedulers(config_db: ConfigDb, qos: PortQos) -> dict[int, Scheduler]:
+    """The scheduler of each queue that some DSCP value reaches.
+
+    `read_port_qos` has seen to it that a lossless priority's traffic uses the queue that it pauses; the queue of a
+    priority has its number in all of SONiC's maps, and the preflight has seen each leave through it.
+
+    Raises:
+        QualificationError: a queue has none, or one of which its share of the line does not follow.
+    """
+    return {priority: _scheduler(config_db, qos, priority) for priority in qos.reachable}
+
+
+def _scheduler(config_db: ConfigDb, qos: PortQos, queue: int) -> Scheduler:
+    row = next((row for key, row in config_db.get("QUEUE", {}).items() if _is_for(key, qos.port, queue)), {})
+    name = str(row.get("scheduler", "")).strip("[]").split("|")[-1]
+    profile = config_db.get("SCHEDULER", {}).get(name)
+    kind, weight = ("", "") if profile is None else (str(profile.get("type")), str(profile.get("weight", 1)))
+    if kind == "STRICT":
+        return Scheduler(strict=True)
+    if kind == WEIGHTED and weight.isdigit() and int(weight):
+        return Scheduler(False, int(weight))
+    found = f"SCHEDULER|{name} with type {kind!r}, weight {weight!r}" if profile else f"scheduler {name or 'none'!r}"
+    raise QualificationError(
+        f"{qos.where(queue)}: QUEUE|{qos.port}|{queue} has {found}, from which its share of a congested line does not"
+        f" follow: expected a scheduler of type STRICT, or {WEIGHTED} with a weight"
+    )
+
+
+def _is_for(key: str, port: str, queue: int) -> bool:
+    """Whether a key of QUEUE, `Ethernet0|3` or `Ethernet0,Ethernet4|3-4`, is for a queue."""
+    ports, _, queues = key.partition("|")
+    first, _, last = queues.partition("-")
+    return port in ports.split(",") and first.isdigit() and int(first) <= queue <= int(last or first)
+
+
+def divide(wanted: Mapping[int, Fraction], schedulers: Mapping[int, Scheduler]) -> dict[int, Fraction]:
+    """What each queue gets of a line, 1 being all of it.
+
+    Nothing is divided where the line has room for all, so no scheduler is needed then. Otherwise strict queues take
+    what they want, the highest number first. Of the rest each weighted queue gets in proportion to its weight; what one
+    does not want goes to the others in the same proportion (the fluid limit of deficit round robin with frames of one
+    size).
+
+    Args:
+        wanted: queue -> what comes in for it, as a part of the line.
+        schedulers: queue -> scheduler.
+    """
+    if sum(wanted.values()) <= 1:
+        return dict(wanted)
+    got: dict[int, Fraction] = {}
+    left = Fraction(1)
+    for queue in sorted((queue for queue in wanted if schedulers[queue].strict), reverse=True):
+        got[queue] = min(left, wanted[queue])
+        left -= got[queue]
+    waiting = {queue: schedulers[queue].weight for queue in wanted if queue not in got}
+    while waiting:
+        part = left / sum(waiting.values())
+        content = {queue: wanted[queue] for queue, weight in waiting.items() if wanted[queue] <= part * weight}
+        if not content:
+            return got | {queue: part * weight for queue, weight in waiting.items()}
+        got |= content
+        left -= sum(content.values())
+        waiting = {queue: weight for queue, weight in waiting.items() if queue not in content}
+    return got

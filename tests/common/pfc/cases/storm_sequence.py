@@ -1,0 +1,217 @@
+"""The steps of the test plan: storm, data in it, count while it runs, stop it, drain, send the same again. On one
+port, or on several at once."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+from ..lab.clock import wait_for
+from ..lab.generator import STOP_GRACE_S, Traffic
+from ..lab.lab import Lab
+from ..lab.otg_config import build_together
+from ..lab.preflight import SETTLE_S
+from ..lab.storm_chain import ANSWERS_S
+from ..model.arithmetic import MAX_QUANTA, PAUSE_FRAME_BYTES, storm_fps
+from ..model.counters import DutCounters
+from ..model.errors import QualificationError
+from ..model.measurement import Measurement
+from ..model.scenario import Scenario
+from ..model.traffic import FlowPlan, FlowStats, Role, pfc_frame
+from ..record.case import Target, named
+
+logger = logging.getLogger(__name__)
+
+DRAIN_DEADLINE_S = 10.0
+LOOKS = 2
+"""Readings of flow statistics while data is sent in a storm, for the timeline: after its first and second quarter."""
+
+
+def pause_storm(lab: Lab, priorities: Target, waits_s: float = 0.0) -> FlowPlan:
+    """PFC frames for these priorities, twice as many as hold them, until they are stopped.
+
+    Args:
+        lab: what to measure with.
+        priorities: what the frames pause.
+        waits_s: how long the case waits in the storm, the data that runs out in it among that: then the storm lasts
+            longer, if need be, than one flow may. 0: it is a matter of seconds, or no frame more may come than the
+            rate says.
+    """
+    needed_s = waits_s + 2 * STOP_GRACE_S + ANSWERS_S if waits_s else 0.0  # data may run out late, and be stopped
+    fps, frame = storm_fps(MAX_QUANTA, lab.subject.pair.speed_mbps), pfc_frame(priorities, MAX_QUANTA)
+    name = lab.builder.named("Pause Storm")
+    return FlowPlan(name, Role.STORM, None, PAUSE_FRAME_BYTES, fps=fps, pause=frame, needed_s=needed_s)
+
+
+@dataclass(frozen=True)
+class Part:
+    """One port's part in what is measured at once: what it is measured with, and the scenario."""
+
+    lab: Lab
+    scenario: Scenario
+
+    def flows(self) -> list[FlowPlan]:
+        """Storm, test and background flows."""
+        name, scenario = self.lab.builder.named, self.scenario
+        size, seconds, mix = scenario.frame_bytes, scenario.data_s, scenario.mix
+        test = [
+            FlowPlan(name(f"Test Flow Prio {priority}"), Role.TEST, priority, size, scenario.test_share(priority),
+                     seconds=seconds, mix=mix)
+            for priority in scenario.tested
+        ]
+        background = [
+            FlowPlan(name(f"Background Flow Prio {priority}"), Role.BACKGROUND, priority, size,
+                     scenario.background_share(), seconds=seconds, mix=mix)
+            for priority in scenario.background
+        ]
+        return [*self._storms(), *test, *background]
+
+    def own(self, stats: Mapping[str, FlowStats]) -> dict[str, FlowStats]:
+        """Of the statistics of all flows those of this port's."""
+        names = {flow.name for flow in self.flows()}
+        return {name: flow for name, flow in stats.items() if name in names}
+
+    def _storms(self) -> list[FlowPlan]:
+        scenario, lab = self.scenario, self.lab
+        fps = scenario.storm_fps(lab.subject.pair.speed_mbps)
+        waits_s = scenario.storm_lead_s + scenario.data_s + lab.ages.port_s
+        if not scenario.apart:
+            return [replace(pause_storm(lab, scenario.paused, waits_s), fps=fps, pause=scenario.pause_frame())]
+        return [
+            replace(pause_storm(lab, (priority,), waits_s), fps=fps, name=lab.builder.named(f"Pause Prio {priority}"))
+            for priority in scenario.paused
+        ]
+
+
+def scenario_traffic(lab: Lab, scenario: Scenario) -> Traffic:
+    """Storm, test and background flows of a scenario on one port."""
+    return lab.builder.build(Part(lab, scenario).flows())
+
+
+def measure(
+    lab: Lab, scenario: Scenario, before: DutCounters | None = None, also: Mapping[str, str] = MappingProxyType({})
+) -> Measurement:
+    """Measures a scenario on one port; see `measure_together`."""
+    return measure_together([Part(lab, scenario)], before, also)[0]
+
+
+def build(parts: Sequence[Part]) -> Traffic:
+    """The flows of these parts, each built with its own port's builder."""
+    return build_together([(part.lab.builder, part.flows()) for part in parts])
+
+
+def measure_together(
+    parts: Sequence[Part], before: DutCounters | None = None, also: Mapping[str, str] = MappingProxyType({}),
+    build: Callable[[Sequence[Part]], Traffic] = build,
+) -> list[Measurement]:
+    """The steps of the test plan: storm, 1 s later the data, count while the storm runs, stop it, drain; and where the
+    storm held frames, send the same again.
+
+    Args:
+        parts: ports of one switch and their scenarios, which last equally long; no port is in two of them, unless
+            `build` allows for that.
+        before: the switch's counters, read when all earlier traffic was in them; None: waited for and read.
+        also: further commands that are run with each reading of the counters (`Dut.counters`).
+        build: makes one configuration of the flows of all parts.
+
+    Returns:
+        A measurement for each part.
+
+    Raises:
+        QualificationError: a step could not be done. No traffic runs on, however this ends.
+    """
+    lab, traffic = parts[0].lab, build(parts)
+    if before is None:
+        lab.clock.sleep(lab.ages.port_s)  # pauses of an earlier scenario must not come into the counters in this one
+        before = lab.dut.counters(also=also)
+    lab.generator.push(traffic)
+    try:
+        paused = _in_the_storm(parts, traffic)
+        during = lab.dut.counters(also=also)
+        logger.info("%s: storm stopped, held frames drain", lab.subject.where())
+        lab.generator.stop(traffic.names(Role.STORM))
+        lab.clock.sleep(SETTLE_S)
+        drained = _drain(lab, traffic)
+        resumed = _without_a_storm(parts, traffic)
+        after = lab.dut.counters(also=also)
+    finally:
+        lab.generator.stop()
+    held = [_held_bytes(part, paused, drained) for part in parts]
+    return [
+        Measurement(part.lab.subject, before, during, after, part.scenario, part.own(paused), part.own(drained),
+                    part.own(resumed), sum(held) - own)
+        for part, own in zip(parts, held, strict=True)
+    ]
+
+
+def _held_bytes(part: Part, paused: Mapping[str, FlowStats], drained: Mapping[str, FlowStats]) -> int:
+    """Bytes that the switch held on a port while its storm ran: they came out once it had stopped."""
+    counted = part.own(paused)
+    return sum(
+        round((flow.frames_rx - counted[name].frames_rx) * flow.plan.mean_bytes)
+        for name, flow in part.own(drained).items() if flow.plan.role is Role.TEST
+    )
+
+
+def _in_the_storm(parts: Sequence[Part], traffic: Traffic) -> dict[str, FlowStats]:
+    """Storm and data; what was counted while the storm still ran, and the switch's counters have it too."""
+    lab, lead_s = parts[0].lab, parts[0].scenario.storm_lead_s
+    for part in parts:
+        where, kind, paused = part.lab.subject.where(), part.scenario.storm.name.lower(), part.scenario.paused
+        logger.info("%s: %s storm on %s", where, kind, named(paused) if paused else "the port")
+    lab.generator.start(traffic.names(Role.STORM))
+    lab.clock.sleep(lead_s)
+    for part in parts:
+        where, tested, background = part.lab.subject.where(), part.scenario.tested, part.scenario.background
+        logger.info("%s: test traffic on %s, background on %s", where, list(tested), list(background))
+    _send(parts[0], traffic, LOOKS)
+    lab.clock.sleep(lab.ages.port_s)
+    return lab.generator.stats(traffic.flows)
+
+
+def _without_a_storm(parts: Sequence[Part], traffic: Traffic) -> dict[str, FlowStats]:
+    """The same data again, if the storm held any. The switch's counters have everything by then: the next scenario
+    begins with them."""
+    lab, holds = parts[0].lab, any(part.scenario.holds for part in parts)
+    names = traffic.names(Role.TEST, Role.BACKGROUND) if holds else []
+    if names:
+        logger.info("%s: the same traffic without a storm", lab.subject.where())
+        _send(parts[0], traffic)
+    lab.clock.sleep(lab.ages.port_s)
+    return lab.generator.stats(names) if names else {}
+
+
+def _send(part: Part, traffic: Traffic, looks: int = 0) -> None:
+    """Sends the data of a scenario, and reads the statistics of all flows so many times meanwhile. These readings are
+    for a picture: one that fails, or takes long, changes nothing."""
+    lab, names, data_s = part.lab, traffic.names(Role.TEST, Role.BACKGROUND), part.scenario.data_s
+    end_s = lab.clock.now() + data_s if looks else 0.0
+    lab.generator.start(names)
+    for _ in range(looks):
+        lab.clock.sleep(data_s / 4)
+        with suppress(QualificationError):
+            lab.generator.stats(traffic.flows)
+    lab.generator.run_out(names, max(0.0, end_s - lab.clock.now()) if looks else data_s)
+
+
+def _drain(lab: Lab, traffic: Traffic) -> dict[str, FlowStats]:
+    """Waits until the storm has stopped and every held frame has arrived, or will not. They are counted apart from what
+    is sent afterwards."""
+    names = traffic.names(Role.STORM, Role.TEST)
+    latest = [lab.generator.stats(names)]
+
+    def empty() -> bool:
+        latest.append(lab.generator.stats(names))
+        return all(
+            not flow.transmitting if flow.plan.role is Role.STORM else flow.frames_rx >= flow.frames_tx
+            for flow in latest[-1].values()
+        )
+
+    if not wait_for(empty, DRAIN_DEADLINE_S, lab.clock, 0.5):
+        logger.warning(
+            "%s: frames that were held did not all arrive within %.0f s", lab.subject.where(), DRAIN_DEADLINE_S
+        )
+    return latest[-1]

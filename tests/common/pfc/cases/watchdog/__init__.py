@@ -1,0 +1,1 @@
+"""WD-1 to WD-9: the PFC watchdog."""

@@ -1,0 +1,1 @@
+"""What measures: the switch through its command line, the traffic generator through OTG, and what a run puts back."""

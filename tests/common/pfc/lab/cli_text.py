@@ -1,0 +1,123 @@
+"""Reads what SONiC's commands print. Text in, immutable values out; nothing here talks to a switch."""
+
+from __future__ import annotations
+
+import re
+
+from ..model.counters import WatchdogRow
+from ..model.errors import QualificationError
+from ..model.ports import PortState
+
+Row = dict[str, str]
+
+
+def tables(text: str) -> list[list[Row]]:
+    """Every table in `text` that is drawn with a line of dashes under its header, as rows of column -> cell."""
+    found: list[list[Row]] = []
+    lines = text.splitlines()
+    for number, line in enumerate(lines):
+        if number and re.fullmatch(r"\s*-+(\s+-+)*\s*", line):
+            spans = [match.span() for match in re.finditer(r"-+", line)]
+            header = [lines[number - 1][start:end].strip() for start, end in spans]
+            below = number + 1
+            found.append(_rows(lines[below:], header, spans))
+    return found
+
+
+def pfc_counters(text: str, direction: str) -> dict[str, tuple[int, ...]]:
+    """`show pfc counters`: port -> PFC frames counted for priorities 0 to 7.
+
+    Args:
+        text: the command's output.
+        direction: `Rx` or `Tx`.
+
+    Raises:
+        QualificationError: no such table.
+    """
+    for table in tables(text):
+        if table and f"Port {direction}" in table[0]:
+            return {row[f"Port {direction}"]: tuple(number(row[f"PFC{n}"]) for n in range(8)) for row in table}
+    raise QualificationError(
+        f"`show pfc counters` printed no table with a column `Port {direction}`: {first_line(text)!r}"
+    )
+
+
+def queue_packets(text: str, port: str) -> dict[int, int]:
+    """`show queue counters`: unicast queue of a port -> packets that left through it; queues that are not counted
+    (`N/A`) are absent.
+
+    Raises:
+        QualificationError: none is counted.
+    """
+    rows = [
+        row
+        for table in tables(text)
+        for row in table
+        if row.get("Port") == port and row.get("TxQ", "").startswith("UC") and row["Counter/pkts"] != "N/A"
+    ]
+    if not rows:
+        raise QualificationError(
+            f"`show queue counters` printed no counted unicast queue of {port}: {first_line(text)!r}"
+        )
+    return {int(row["TxQ"][2:]): number(row["Counter/pkts"]) for row in rows}
+
+
+def interface_states(text: str) -> dict[str, PortState]:
+    """`show interfaces status`: port -> state."""
+    rows = [row for table in tables(text) for row in table if "Interface" in row]
+    if not rows:
+        raise QualificationError(f"`show interfaces status` printed no port: {first_line(text)!r}")
+    return {
+        row["Interface"]: PortState(row["Oper"] == "up", row["Admin"] == "up", speed_mbps(row["Speed"]))
+        for row in rows
+    }
+
+
+def watchdog_rows(text: str) -> dict[str, WatchdogRow]:
+    """`pfcwd show stats`: `Ethernet0:3` -> its row. The command prints no row for a queue that never stormed."""
+    rows: dict[str, WatchdogRow] = {}
+    for row in (row for table in tables(text) for row in table if "QUEUE" in row):
+        cells = [row[name].split("/") for name in ("STORM DETECTED/RESTORED", "TX OK/DROP", "RX OK/DROP")]
+        rows[row["QUEUE"]] = WatchdogRow(row["STATUS"], *(number(text) for cell in cells for text in cell))
+    return rows
+
+
+def version_fields(text: str) -> dict[str, str]:
+    """`show version`: the lines `Name: value`."""
+    pairs = (line.split(": ", 1) for line in text.splitlines() if ": " in line)
+    return {name.strip(): value.strip() for name, value in pairs}
+
+
+def speed_mbps(text: str) -> int:
+    """`100G` or `10M` as Mb/s; 0 when the switch does not say."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([GM])", text)
+    return round(float(match[1]) * {"G": 1000, "M": 1}[match[2]]) if match else 0
+
+
+def number(text: str) -> int:
+    """A counter as SONiC prints it (`1,234`).
+
+    Raises:
+        QualificationError: `N/A` or anything else that is no number.
+    """
+    digits = text.replace(",", "").strip()
+    if not re.fullmatch(r"-?\d+", digits):
+        raise QualificationError(
+            f"the switch printed {text!r} where a counter belongs: its counters are not being polled"
+        )
+    return int(digits)
+
+
+def first_line(text: str) -> str:
+    """The first line that says something, for messages."""
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")
+
+
+def _rows(lines: list[str], header: list[str], spans: list[tuple[int, int]]) -> list[Row]:
+    rows: list[Row] = []
+    for line in lines:
+        if not line.strip():
+            break
+        ends = [span[1] for span in spans[:-1]] + [len(line)]
+        rows.append({name: line[start:end].strip() for name, (start, _), end in zip(header, spans, ends, strict=True)})
+    return rows

@@ -1,0 +1,112 @@
+"""Waiting: one poller, and the clock it waits on. On hardware that is the wall clock, on a virtual testbed simulated
+time."""
+
+from __future__ import annotations
+
+import json
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from ..model.errors import QualificationError
+
+LARGEST_STEP_NS = 3600 * 10**9
+
+
+class Clock(Protocol):
+    """What the qualification waits on."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether flows start and end at the instant at which they are told to (simulated time), so that what lasts
+        milliseconds can be measured; else in seconds only."""
+
+    def now(self) -> float:
+        """Seconds since some fixed moment."""
+
+    def sleep(self, seconds: float) -> None:
+        """Returns when `seconds` have passed on this clock."""
+
+
+class WallClock:
+    """Real time."""
+
+    exact = False
+
+    def now(self) -> float:
+        """Seconds of the system's monotonic clock."""
+        return time.monotonic()
+
+    def sleep(self, seconds: float) -> None:
+        """Waits in real time."""
+        time.sleep(seconds)
+
+
+class EndpointClock:
+    """A virtual testbed's clock: it stands still until `sleep` advances it by exactly the time asked for."""
+
+    exact = True
+
+    def __init__(self, url: str, timeout_s: float = 120.0) -> None:
+        """`url` is the testbed entry's `clock`; `timeout_s` bounds one request in real time."""
+        self._url = url.rstrip("/")
+        self._timeout_s = timeout_s
+        # The endpoint is on loopback: a proxy that the environment names must not see the request.
+        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+    def now(self) -> float:
+        """Simulated seconds."""
+        return int(self._request(self._url)["now_ns"]) / 1e9
+
+    def mode(self) -> str:
+        """`virtual` or `realtime`."""
+        return str(self._request(self._url)["mode"])
+
+    def sleep(self, seconds: float) -> None:
+        """Advances simulated time; returns when the testbed has computed it."""
+        left_ns = max(round(seconds * 1e9), 1 if seconds > 0 else 0)  # a poller's last step may be less than 1 ns
+        while left_ns > 0:
+            step_ns = min(left_ns, LARGEST_STEP_NS)
+            self._request(f"{self._url}/advance", {"nanoseconds": step_ns})
+            left_ns -= step_ns
+
+    def _request(self, url: str, body: dict[str, int] | None = None) -> dict[str, Any]:
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(url, data, {"Content-Type": "application/json"})
+        try:
+            with self._opener.open(request, timeout=self._timeout_s) as answer:
+                return dict(json.load(answer))
+        except urllib.error.HTTPError as error:
+            reason = error.read().decode(errors="replace").strip()
+            raise QualificationError(f"the testbed's clock {url} refused the request: {reason}") from error
+        except OSError as error:
+            raise QualificationError(f"the testbed's clock {url} cannot be reached: {error}") from error
+
+
+def open_clock(url: str | None) -> Clock:
+    """The clock that a testbed entry asks for: no `clock` key, or one that follows real time, means the wall clock.
+
+    Raises:
+        QualificationError: the endpoint does not answer.
+    """
+    if url is None:
+        return WallClock()
+    clock = EndpointClock(url)
+    return clock if clock.mode() == "virtual" else WallClock()
+
+
+def wait_for(condition: Callable[[], bool], deadline_s: float, clock: Clock, interval_s: float = 0.5) -> bool:
+    """Polls `condition` every `interval_s` until it holds.
+
+    Returns:
+        True as soon as it holds, False when `deadline_s` have passed on `clock` without.
+    """
+    end = clock.now() + deadline_s
+    while not condition():
+        left_s = end - clock.now()
+        if left_s <= 0:
+            return False
+        clock.sleep(min(interval_s, left_s))
+    return True

@@ -1,0 +1,268 @@
+"""Drives traffic generators through their OTG API: run verbs, and typed statistics by flow."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..model.errors import QualificationError
+from ..model.traffic import FlowPlan, FlowStats, Role
+from .api_reason import api_reason
+from .clock import Clock, wait_for
+from .storm_chain import Chain, RunningStorm, StormClock
+
+logger = logging.getLogger(__name__)
+
+NEIGHBOR_DEADLINE_S = 60.0
+STOP_GRACE_S = 10.0
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """An OTG configuration and the flows in it, by name; of storms that are chains of flows the first one is here, and
+    the chain by the same name."""
+
+    config: Any
+    flows: Mapping[str, FlowPlan]
+    chains: Mapping[str, Chain] = field(default_factory=dict)
+
+    def names(self, *roles: Role) -> list[str]:
+        """Names of the flows that have one of `roles`."""
+        return [name for name, flow in self.flows.items() if flow.role in roles]
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """What was counted for one flow of the configuration."""
+
+    transmitting: bool
+    frames_tx: int
+    frames_rx: int
+
+
+class Generator:
+    """The traffic generators behind one OTG API server.
+
+    Attributes:
+        clock: what to wait on while a storm runs that is a chain of flows: it keeps the storm going.
+    """
+
+    def __init__(self, api: Any, clock: Clock) -> None:
+        """`api` is a snappi API object, `clock` what to wait on."""
+        self._api = api
+        self.clock = StormClock(clock, self._keep_storms)
+        self._flows: Mapping[str, FlowPlan] = {}
+        self._chains: Mapping[str, Chain] = {}
+        self._storms: dict[str, RunningStorm] = {}
+
+    def push(self, traffic: Traffic) -> None:
+        """Replaces the configuration and waits until every host has resolved its gateway.
+
+        Raises:
+            QualificationError: the API refuses it, or an address stays unresolved.
+        """
+        answer = self._call(self._api.set_config, traffic.config)
+        for warning in getattr(answer, "warnings", None) or ():
+            logger.warning("the traffic generator's API server: %s", warning)
+        self._flows, self._chains, self._storms = traffic.flows, traffic.chains, {}
+        state = self._api.control_state()
+        state.protocol.all.state = state.protocol.all.START
+        self._call(self._api.set_control_state, state)
+        owed = _gateways(traffic.config)
+        if not wait_for(lambda: owed <= self._resolved(owed), NEIGHBOR_DEADLINE_S, self.clock, 1.0):
+            found = ", ".join(sorted(ethernet for ethernet, _ in self._resolved(owed))) or "none"
+            raise QualificationError(
+                f"after {NEIGHBOR_DEADLINE_S:.0f} s not every tester host has resolved its gateway's address"
+                f" (resolved: {found})"
+            )
+
+    def start(self, names: Sequence[str]) -> None:
+        """Starts flows; their counters begin at 0. Of a chain it is the first."""
+        chains = {name: self._chains[name] for name in names if name in self._chains}
+        if chains:
+            began_s = self.clock.now()
+            self._storms |= {name: RunningStorm(chain, began_s) for name, chain in chains.items()}
+        self._transmit(names, "START")
+
+    def stop(self, names: Sequence[str] = ()) -> None:
+        """Stops flows; no names: all of them, whatever became of the storms."""
+        told = [storm for name, storm in self._storms.items() if name in names]
+        if told:
+            self._look(told, self._read_storms(told))  # the last look: they must not have ended by themselves
+        for storm in told if names else self._storms.values():
+            storm.stopped = True
+        self._transmit([flow for name in names for flow in self._started(name)], "STOP")
+
+    def run_out(self, names: Sequence[str], seconds: float) -> None:
+        """Waits until flows of fixed length have ended by themselves, and stops those that have not.
+
+        A generator may count a flow that PFC holds as still transmitting: after the grace time it is told to stop.
+
+        Args:
+            names: the flows.
+            seconds: how long they run.
+
+        Raises:
+            QualificationError: a flow goes on after it was told to stop.
+        """
+        self.clock.sleep(seconds)
+        if not wait_for(lambda: self._all_stopped(names), STOP_GRACE_S, self.clock):
+            logger.warning(
+                "flows still transmitting %.0f s after their end, stopping them: %s", STOP_GRACE_S, ", ".join(names)
+            )
+            self.stop(names)
+        if not wait_for(lambda: self._all_stopped(names), STOP_GRACE_S, self.clock):
+            raise QualificationError(f"the traffic generator did not stop {', '.join(names)}")
+
+    def stats(self, names: Iterable[str]) -> dict[str, FlowStats]:
+        """Reads flow statistics.
+
+        Raises:
+            QualificationError: the answer lacks a flow or a counter.
+        """
+        self._keep_storms()
+        wanted = list(names)
+        counted = self._read([flow for name in wanted for flow in self._started(name)])
+        self._look([self._storms[name] for name in wanted if name in self._storms], counted)
+        return {name: self._together(name, counted) for name in wanted}
+
+    def look(self) -> None:
+        """Asks for the statistics of all flows.
+
+        Raises:
+            QualificationError: the traffic generators do not answer.
+        """
+        self._call(self._api.get_metrics, self._metrics_request([]))
+
+    def capture(self, port_names: Sequence[str]) -> None:
+        """Begins to capture what arrives at generator ports that the configuration names for it."""
+        self._control_capture(port_names, "START")
+
+    def captured(self, port_name: str) -> bytes:
+        """Ends the capture of a generator port and returns it: a pcap or pcapng file."""
+        self._control_capture([port_name], "STOP")
+        request = self._api.capture_request()
+        request.port_name = port_name
+        answer = self._call(self._api.get_capture, request)
+        return bytes(answer.read() if hasattr(answer, "read") else answer)
+
+    def set_links(self, port_names: Sequence[str], up: bool) -> None:
+        """Takes the links of generator ports up or down."""
+        state = self._api.control_state()
+        state.port.link.port_names = list(port_names)
+        state.port.link.state = state.port.link.UP if up else state.port.link.DOWN
+        self._call(self._api.set_control_state, state)
+
+    def _control_capture(self, port_names: Sequence[str], verb: str) -> None:
+        state = self._api.control_state()
+        state.port.capture.port_names = list(port_names)
+        state.port.capture.state = getattr(state.port.capture, verb)
+        self._call(self._api.set_control_state, state)
+
+    def _all_stopped(self, names: Sequence[str]) -> bool:
+        return not any(flow.transmitting for flow in self.stats(names).values())
+
+    def _started(self, name: str) -> tuple[str, ...]:
+        """The flows that stand for one: of a chain those that were started, the first in any case."""
+        return self._storms[name].started if name in self._storms else (name,)
+
+    def _keep_storms(self) -> float | None:
+        """Starts what is due of storms that are chains, on several ports in one call; when the next flow is due, None:
+        never.
+
+        Raises:
+            QualificationError: they could not be started.
+        """
+        if all(storm.due_s is None for storm in self._storms.values()):
+            return None
+        began_s = self.clock.now()
+        due = [storm for storm in self._storms.values() if storm.due_s is not None and storm.due_s <= began_s]
+        if due:
+            self._relieve(due, began_s)
+        return min((storm.due_s for storm in self._storms.values() if storm.due_s is not None), default=None)
+
+    def _relieve(self, storms: Sequence[RunningStorm], began_s: float) -> None:
+        """Starts the next flow of each of these storms."""
+        flows = [storm.successor for storm in storms if storm.successor is not None]
+        logger.info("the storm goes on: %s", ", ".join(flows))
+        try:
+            self._transmit(flows, "START")
+        except QualificationError as error:
+            raise QualificationError(
+                f"expected the storm running on, got no start of {', '.join(flows)}: {error}"
+            ) from error
+        now_s = self.clock.now()
+        for storm in storms:
+            storm.follow(began_s, now_s)
+        self._look(storms, self._read_storms(storms))
+
+    def _read_storms(self, storms: Sequence[RunningStorm]) -> dict[str, _Counted]:
+        return self._read([flow for storm in storms for flow in storm.started])
+
+    def _look(self, storms: Sequence[RunningStorm], counted: Mapping[str, _Counted]) -> None:
+        """Sees whether storms have had no gap so far; one that was stopped is over."""
+        running = [storm for storm in storms if not storm.stopped]
+        now_s = self.clock.now() if running else 0.0
+        for storm in running:
+            transmitting = {flow: counted[flow].transmitting for flow in storm.started}
+            storm.look(now_s, transmitting, {flow: counted[flow].frames_tx for flow in storm.started})
+
+    def _together(self, name: str, counted: Mapping[str, _Counted]) -> FlowStats:
+        """What was counted for a flow, of a chain for all that were started of it."""
+        flows = [counted[flow] for flow in self._started(name)]
+        sent = tuple(flow.frames_tx for flow in flows)
+        return FlowStats(
+            self._flows[name], any(flow.transmitting for flow in flows), sum(sent),
+            sum(flow.frames_rx for flow in flows), sent if name in self._storms else (),
+            self._storms[name].gap if name in self._storms else "",
+        )
+
+    def _read(self, names: Sequence[str]) -> dict[str, _Counted]:
+        """What the generators say of flows of the configuration."""
+        answer = self._call(self._api.get_metrics, self._metrics_request(names))
+        metrics = {metric.name: metric for metric in answer.flow_metrics}
+        counted = {}
+        for name in names:
+            metric = metrics.get(name)
+            if metric is None or metric.frames_tx is None or metric.frames_rx is None:
+                raise QualificationError(f"the traffic generator reports no statistics for flow {name}")
+            counted[name] = _Counted(metric.transmit != "stopped", int(metric.frames_tx), int(metric.frames_rx))
+        return counted
+
+    def _metrics_request(self, names: Sequence[str]) -> Any:
+        request = self._api.metrics_request()
+        request.flow.flow_names = list(names)
+        return request
+
+    def _transmit(self, names: Sequence[str], verb: str) -> None:
+        state = self._api.control_state()
+        if names:
+            state.traffic.flow_transmit.flow_names = list(names)
+        state.traffic.flow_transmit.state = getattr(state.traffic.flow_transmit, verb)
+        self._call(self._api.set_control_state, state)
+
+    def _resolved(self, owed: set[tuple[str, str]]) -> set[tuple[str, str]]:
+        """Of the ethernets and OTG kinds of neighbours that a configuration has, those that know their gateway."""
+        found = set()
+        for kind in sorted({kind for _, kind in owed}):
+            request = self._api.states_request()
+            request.choice = kind
+            neighbors = getattr(self._call(self._api.get_states, request), kind)
+            found |= {(neighbor.ethernet_name, kind) for neighbor in neighbors if neighbor.link_layer_address}
+        return found
+
+    def _call(self, method: Callable[[Any], Any], argument: Any) -> Any:
+        try:
+            return method(argument)
+        except Exception as error:  # snappi raises plain Exception, and its transports their own
+            raise QualificationError(f"the traffic generator's API server: {api_reason(self._api, error)}") from error
+
+
+def _gateways(config: Any) -> set[tuple[str, str]]:
+    """The ethernets of a configuration that have addresses, each with OTG's kind of neighbours for them."""
+    ethernets = [ethernet for device in config.devices for ethernet in device.ethernets]
+    return {(one.name, "ipv4_neighbors") for one in ethernets if len(one.ipv4_addresses)} | {
+        (one.name, "ipv6_neighbors") for one in ethernets if len(one.ipv6_addresses)
+    }

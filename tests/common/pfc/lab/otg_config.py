@@ -1,0 +1,249 @@
+"""Builds OTG configurations through snappi: ports that honour PFC, a host behind each, and flows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import ceil
+from typing import Any
+
+from ..model.measurement import Subject
+from ..model.ports import ConnectedPort, PlayedHost
+from ..model.traffic import FlowPlan, PauseFrame
+from .generator import Traffic
+from .storm_chain import Chain, chain_of
+
+FIRST_UDP_PORT = 5000
+ECN_BITS = 2
+# Cards with four queues for PFC: sonic-mgmt gives 3 and 4 queues of their own and shares the others (variables.py)
+PFC_QUEUES_OF_FOUR = (0, 1, 0, 3, 2, 0, 1, 0)
+
+
+class TrafficBuilder:
+    """Builds the configurations of one switch port under test."""
+
+    def __init__(
+        self,
+        api: Any,
+        subject: Subject,
+        hosts: Mapping[ConnectedPort, PlayedHost],
+        router_mac: str,
+    ) -> None:
+        """Takes what every configuration of the port has in common.
+
+        Args:
+            api: snappi API object, used as a factory only.
+            subject: what is measured: the port under test and the tx port, the DSCP values of each priority, and what
+                has to be allowed for.
+            hosts: the host behind these two, and behind each other port that data may enter.
+            router_mac: the switch's MAC, to which frames between different segments go.
+        """
+        self.api = api
+        self._pair, self._conditions = subject.pair, subject.conditions
+        self._sends_pauses = subject.pauses_from is None  # else a host does (`hosted`)
+        self._hosts = hosts
+        self._ports = {port.port: port for port in hosts}
+        self.router_mac = router_mac
+        self.dscps = subject.qos.dscps
+        self.vlan_id: int | None = None  # of the tag in which data frames carry their priority; None: there is none
+
+    def named(self, name: str) -> str:
+        """A flow's name with its port, so that a flow of a run on another port is never taken for it."""
+        return f"{name} {self._pair.rx.device} {self._pair.rx.port}"
+
+    def mac(self, port: str) -> str:
+        """The MAC address of the host behind a switch port."""
+        return self._hosts[self._ports[port]].mac
+
+    @property
+    def routes(self) -> bool:
+        """Whether data of the pair goes from one segment to another, through the switch's router."""
+        return self._hosts[self._pair.tx].segment != self._hosts[self._pair.rx].segment
+
+    def build(self, flows: Sequence[FlowPlan], captured: Sequence[str] = (), reaction_quanta: int = 0) -> Traffic:
+        """A configuration of these flows, with the ports that they need. Loads are parts of what the testbed has for a
+        full line; the flows of the answer have what is really sent.
+
+        Args:
+            flows: no two of one name.
+            captured: switch ports at whose generator what arrives is captured.
+            reaction_quanta: how long the generator ports go on sending after a pause reached them, in quanta; the
+                switch port under test has a generator that reacts at once.
+        """
+        config = self.api.config()
+        config.options.port_options.location_preemption = True
+        return self.build_into(config, flows, captured, reaction_quanta)
+
+    def build_into(
+        self, config: Any, flows: Sequence[FlowPlan], captured: Sequence[str] = (), reaction_quanta: int = 0
+    ) -> Traffic:
+        """The same as a part of a configuration that has other ports' flows too."""
+        flows = [self._on_this_testbed(flow) for flow in flows]
+        used = {self._pair.rx.port, self._pair.tx.port}
+        used |= {port for flow in flows for port in (flow.enters, flow.leaves) if port}
+        for port in (self._ports[name] for name in self._ports if name in used):
+            self._add_port(config, port, 0 if port == self._pair.rx else reaction_quanta)
+            self._add_host(config, port)
+        chains = {flow.name: self._chain(flow) for flow in flows if self._ends_by_itself(flow)}
+        for flow in flows:
+            if flow.pause is not None and not self._sends_pauses:
+                continue
+            if flow.pause is not None:
+                for name in chains[flow.name].flows if flow.name in chains else (flow.name,):
+                    self._add_pause(config, replace(flow, name=name), flow.pause)
+            else:
+                self._add_data(config, flow)
+        if captured:
+            names = [self.port_name(port) for port in captured]
+            config.captures.capture(name="captured", port_names=names, format="pcap", overwrite=False)
+        return Traffic(config, {flow.name: flow for flow in flows}, chains)
+
+    def _ends_by_itself(self, flow: FlowPlan) -> bool:
+        """Whether a flow is a storm that is needed until it is stopped and does not last for ever."""
+        until_stopped = self._sends_pauses and flow.frames is None and flow.seconds is None
+        return flow.pause is not None and until_stopped and flow.needed_s > 0 and self._conditions.storm_limit_s > 0
+
+    def _chain(self, flow: FlowPlan) -> Chain:
+        return chain_of(flow.name, flow.needed_s, self._conditions.storm_limit_s)
+
+    def _pfc_queue(self, priority: int) -> int:
+        """The queue of a generator port that a pause of `priority` holds."""
+        return priority if self._conditions.pfc_queues == 8 else PFC_QUEUES_OF_FOUR[priority]
+
+    def _on_this_testbed(self, flow: FlowPlan) -> FlowPlan:
+        """A flow with the load that a full line allows, and a duration that the generator takes."""
+        if self._conditions.whole_seconds and flow.seconds is not None:
+            flow = replace(flow, seconds=ceil(flow.seconds))
+        if flow.percent is None or self._conditions.line_percent == 100:
+            return flow
+        return replace(flow, percent=flow.percent * self._conditions.line_percent / 100)
+
+    def port_name(self, port: str) -> str:
+        """Name of the generator port at a switch port; what comes out of the port under test is received."""
+        return f"{'rx' if port == self._pair.rx.port else 'tx'} {port}"
+
+    def _add_port(self, config: Any, port: ConnectedPort, reaction_quanta: int) -> None:
+        name = self.port_name(port.port)
+        config.ports.port(name=name, location=port.location)
+        layer1 = config.layer1.layer1(name=f"L1 of {name}", port_names=[name])[-1]
+        layer1.speed = f"speed_{port.speed_mbps // 1000}_gbps"
+        layer1.ieee_media_defaults = False
+        layer1.auto_negotiate = False
+        layer1.auto_negotiation.rs_fec = True
+        layer1.auto_negotiation.link_training = False
+        pfc = layer1.flow_control.ieee_802_1qbb
+        pfc.pfc_delay = reaction_quanta
+        for priority in range(8):
+            setattr(pfc, f"pfc_class_{priority}", self._pfc_queue(priority))
+
+    def _add_host(self, config: Any, port: ConnectedPort) -> None:
+        host = self._hosts[port]
+        device = config.devices.device(name=host.name)[-1]
+        ethernet = device.ethernets.ethernet(name=f"Ethernet of {host.name}", mac=host.mac)[-1]
+        ethernet.connection.port_name = self.port_name(port.port)
+        addresses = ethernet.ipv4_addresses if host.ip_version == 4 else ethernet.ipv6_addresses
+        addresses.add(
+            name=f"IPv{host.ip_version} of {host.name}",
+            address=host.address,
+            gateway=host.gateway,
+            prefix=host.prefix_bits,
+        )
+
+    def _add_pause(self, config: Any, plan: FlowPlan, frame: PauseFrame) -> None:
+        flow = self._flow(config, plan)
+        if frame.is_global:
+            pause = flow.packet.ethernetpause()[-1]
+            pause.time.value = frame.quanta[0]
+        else:
+            pause = flow.packet.pfcpause()[-1]
+            pause.class_enable_vector.value = sum(1 << priority for priority in frame.enabled)
+            for priority, quanta in enumerate(frame.quanta):
+                getattr(pause, f"pause_class_{priority}").value = quanta
+        pause.src.value = frame.source
+        pause.dst.value = frame.destination
+        if frame.operation_code is not None:
+            pause.control_op_code.value = frame.operation_code
+        if frame.ether_type is not None:
+            pause.ether_type.value = frame.ether_type
+
+    def _add_data(self, config: Any, plan: FlowPlan) -> None:
+        assert plan.priority is not None, f"data flow {plan.name} needs a priority"
+        flow = self._flow(config, plan)
+        sender, receiver = (self._hosts[self._ports[port]] for port in self._ends(plan))
+        kind = "ipv4" if sender.ip_version == 4 else "ipv6"
+        ethernet = flow.packet.ethernet()[-1]
+        if self.vlan_id is not None:
+            tag = flow.packet.vlan()[-1]
+            tag.id.value, tag.priority.value = self.vlan_id, plan.priority
+        ip, udp = getattr(flow.packet, kind)()[-1], flow.packet.udp()[-1]
+        ethernet.src.value = sender.mac
+        ethernet.dst.value = receiver.mac if sender.segment == receiver.segment else self.router_mac
+        ethernet.pfc_queue.value = self._pfc_queue(plan.priority)
+        ip.src.value = sender.address
+        ip.dst.value = receiver.address
+        _mark(ip, sender.ip_version, self.dscps[plan.priority])
+        udp.src_port.value = FIRST_UDP_PORT + plan.priority
+        udp.dst_port.value = FIRST_UDP_PORT + plan.priority
+
+    def _ends(self, plan: FlowPlan) -> tuple[str, str]:
+        """The switch ports where a flow comes in and is meant to leave."""
+        enters, leaves = self._pair.tx.port, self._pair.rx.port
+        if plan.pause is not None:
+            enters, leaves = leaves, enters
+        return plan.enters or enters, plan.leaves or leaves
+
+    def _flow(self, config: Any, plan: FlowPlan) -> Any:
+        flow = config.flows.flow(name=plan.name)[-1]
+        enters, leaves = self._ends(plan)
+        flow.tx_rx.port.tx_name = self.port_name(enters)
+        flow.tx_rx.port.rx_names = [self.port_name(leaves)]
+        if type(self.api).__module__.startswith("snappi_ixnetwork"):
+            flow.tx_rx.port.rx_name = self.port_name(leaves)  # deprecated, but all that it reads
+        for size, weight in plan.mix:
+            flow.size.weight_pairs.custom.add(size=size, weight=weight)
+        if not plan.mix:
+            flow.size.fixed = plan.frame_bytes
+        if plan.percent is not None:
+            flow.rate.percentage = plan.percent
+        else:
+            flow.rate.pps = plan.fps
+        _last(flow, plan, self._conditions.storm_limit_s)
+        flow.metrics.enable = True
+        flow.metrics.loss = True
+        return flow
+
+
+def build_together(parts: Sequence[tuple[TrafficBuilder, Sequence[FlowPlan]]]) -> Traffic:
+    """One configuration of the flows of several ports under test; no port is used by two of them.
+
+    Args:
+        parts: a port's builder and its flows.
+    """
+    whole = parts[0][0].build(parts[0][1])
+    built = [whole, *(builder.build_into(whole.config, flows) for builder, flows in parts[1:])]
+    flows = {name: flow for one in built for name, flow in one.flows.items()}
+    return Traffic(whole.config, flows, {name: chain for one in built for name, chain in one.chains.items()})
+
+
+def _last(flow: Any, plan: FlowPlan, limit_s: int) -> None:
+    """How long a flow sends; one that goes on until it is stopped at most `limit_s` (0: for ever)."""
+    if plan.frames is not None:
+        flow.duration.fixed_packets.packets = plan.frames
+        lasting = flow.duration.fixed_packets
+    elif plan.seconds is not None or limit_s:
+        flow.duration.fixed_seconds.seconds = plan.seconds if plan.seconds is not None else limit_s
+        lasting = flow.duration.fixed_seconds
+    else:
+        flow.duration.choice = flow.duration.CONTINUOUS
+        lasting = flow.duration.continuous
+    if plan.delay_ns:
+        lasting.delay.nanoseconds = plan.delay_ns
+
+
+def _mark(ip: Any, ip_version: int, dscps: Sequence[int]) -> None:
+    """The frames run through these DSCP values: the six high bits of IPv6's traffic class."""
+    if ip_version == 6:
+        ip.traffic_class.values = [dscp << ECN_BITS for dscp in dscps]
+        return
+    ip.priority.choice = ip.priority.DSCP
+    ip.priority.dscp.phb.values = list(dscps)

@@ -1,0 +1,259 @@
+"""Decides, from what a switch and the lab say, what is going to be measured on it; refuses in one sentence what
+cannot be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
+
+from ..evidence.recording_generator import Stopwatch, WitnessedGenerator, WitnessedHostedGenerator
+from ..host_pauses.entry import pause_entry_of
+from ..host_pauses.source import HostSource
+from ..model.errors import QualificationError
+from ..model.measurement import Subject
+from ..model.ports import ConnectedPort, PortPair, choose_pair, find_further, hosts_behind
+from ..model.qos import check_same_classes, read_port_qos, read_shared_buffer, remarks
+from ..model.tolerances import conditions_of
+from ..switch_chain.chain import Row, find_hops, plan_row
+from .clock import Clock
+from .counter_polling import CounterAges, read_counter_ages
+from .dut import Dut, Host, SwitchState
+from .lab import Lab
+from .otg_config import TrafficBuilder
+from .replacement import Links, StateOf, choose_device
+
+
+@dataclass(frozen=True)
+class PortPlan:
+    """A port that can be measured: the switch as it was found, what is measured on it, how old its counters are, what
+    is remarkable, the T1 that the switch stands for (None: for itself), the row of switches behind it, if there is
+    one, and the number of the first host behind its ports where several ports are measured at once."""
+
+    state: SwitchState
+    subject: Subject
+    ages: CounterAges
+    remarks: tuple[str, ...] = ()
+    on_behalf_of: str | None = None
+    row: Row | None = None
+    first_host: int = 0
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """Every switch that is looked at, the one under test first."""
+        return tuple(hop.device for hop in self.row.hops) if self.row else (self.state.device,)
+
+    def lab(
+        self, dut: Dut, api: Any, clock: Clock, others: Mapping[str, Dut] = MappingProxyType({}),
+        pause_host: Host | None = None,
+    ) -> Lab:
+        """What the port is measured with.
+
+        Args:
+            dut: the switch.
+            api: snappi API object of the traffic generators.
+            clock: what to wait on.
+            others: the other switches that `devices` names; without them no row is measured.
+            pause_host: the host that pauses come from, where the testbed names one.
+
+        Raises:
+            QualificationError: the switch's configuration leaves no addresses for hosts behind the ports.
+        """
+        config_db = self.state.config_db
+        ports = tuple(self.subject.ports.values())
+        hosts = dict(zip(ports, hosts_behind(ports, config_db, self.subject.ip_version, self.first_host), strict=True))
+        builder = TrafficBuilder(api, self.subject, hosts, _router_mac(self.state))
+        watch = Stopwatch(clock)
+        generator = self._generator(api, watch, pause_host)
+        generator.witness, generator.watch = dut.witness, watch
+        return Lab(
+            self.subject, dut, generator, builder, generator.clock, self.ages, self.row, {dut.name: dut, **others},
+            config_db,
+        )
+
+    def _generator(self, api: Any, clock: Clock, pause_host: Host | None) -> WitnessedGenerator:
+        """What sends data, and what sends pauses: the traffic generators, or a host that can.
+
+        Raises:
+            QualificationError: the host cannot.
+        """
+        source = self.pause_source(clock, pause_host)
+        return WitnessedGenerator(api, clock) if source is None else WitnessedHostedGenerator(api, clock, source)
+
+    def pause_source(self, clock: Clock, pause_host: Host | None) -> HostSource | None:
+        """The host that pauses come from, once it is known that it can send them; None: the traffic generators do.
+
+        Raises:
+            QualificationError: it cannot.
+        """
+        port = self.subject.pauses_from
+        if port is None:
+            return None
+        if pause_host is None:
+            raise QualificationError(
+                f"{self.subject.where()}: pauses are to come from {port.where}, and no way to reach it was given"
+            )
+        source = HostSource(pause_host, port, self.subject.pair.speed_mbps, clock)
+        source.check()
+        return source
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What the user asks to be measured: the port under test (None: the first), the port that data enters (None: chosen
+    by `choose_pair`), the IP version of the data; whether the switch's configuration may be changed for that (it is
+    put back; a virtual switch's always may); and whether data may enter from the port under test's own traffic
+    generator."""
+
+    port_under_test: str | None = None
+    tx_port: str | None = None
+    ip_version: int = 4
+    change_config: bool = False
+    same_generator: bool = False
+
+
+@dataclass(frozen=True)
+class LabFacts:
+    """What is known of a testbed.
+
+    Attributes:
+        testbed: its entry (`tbinfo`).
+        state_of: reads a switch of it, by name.
+        ports: its switches' ports with a traffic generator behind them.
+        links: `device_conn` of `conn_graph_facts`.
+    """
+
+    testbed: Mapping[str, Any]
+    state_of: StateOf
+    ports: Sequence[ConnectedPort]
+    links: Links
+
+
+def plan_device(facts: LabFacts, device: str, wish: Wish) -> PortPlan:
+    """Plans what is measured for a device under test: on it, or on the replacement of a T1.
+
+    Raises:
+        QualificationError: nothing can be measured for it; the sentence says why.
+    """
+    if facts.testbed.get("clock"):  # a virtual testbed
+        wish = replace(wish, change_config=True)
+    pauses = pause_entry_of(facts.testbed)
+    if pauses is not None and wish.port_under_test is None:
+        wish = replace(wish, port_under_test=next(iter(pauses.ports)))
+    chosen = choose_device(facts.testbed, device, facts.state_of, facts.ports, facts.links)
+    plan = plan_measured(chosen.state, facts.ports, wish)
+    subject = replace(
+        plan.subject, conditions=conditions_of(facts.testbed),
+        pauses_from=pauses.of(plan.subject.pair.rx.port) if pauses is not None else None,
+    )
+    plan = _with_row(replace(plan, subject=subject, remarks=(*plan.remarks, *_from_a_host(subject))), facts)
+    if chosen.on_behalf_of is None:
+        return plan
+    remark = f"{chosen.on_behalf_of} is a T1: {chosen.device} is measured on its behalf, a T0 of its model and build"
+    return replace(plan, on_behalf_of=chosen.on_behalf_of, remarks=(remark, *plan.remarks))
+
+
+def _from_a_host(subject: Subject) -> tuple[str, ...]:
+    """What the verdicts do not say where pauses come from a host."""
+    if subject.pauses_from is None:
+        return ()
+    return (
+        f"{subject.where()}: pauses come from {subject.pauses_from.where}: how many there were is not compared, only"
+        " bounded, and whether the switch forwards them is not looked at",
+    )
+
+
+def _with_row(plan: PortPlan, facts: LabFacts) -> PortPlan:
+    """The plan with the row of switches that begins at the port under test, where one does; a row that cannot be
+    measured is remarked."""
+    duts = {str(dut) for dut in facts.testbed.get("duts", ())}
+    links = {device: ports for device, ports in facts.links.items() if device in duts}
+    hops = find_hops(plan.state.device, plan.subject.pair.rx.port, links)
+    if len(hops) == 1:
+        return plan
+    try:
+        states = {hop.device: facts.state_of(hop.device) for hop in hops[1:]}
+        row = plan_row(plan.subject, {plan.state.device: plan.state, **states}, hops, facts.ports)
+    except QualificationError as error:
+        return replace(plan, remarks=(*plan.remarks, str(error)))
+    return replace(plan, row=row, subject=replace(plan.subject, in_a_row=True))
+
+
+def plan_port(
+    dut: Dut, ports: Sequence[ConnectedPort], port_under_test: str | None, tx_port: str | None, ip_version: int = 4
+) -> PortPlan:
+    """Plans the measurement of one port.
+
+    Args:
+        dut: the switch; it is asked for its configuration and its ports' state.
+        ports: its ports with a traffic generator behind them.
+        port_under_test: None: the first of them.
+        tx_port: None: chosen by `choose_pair`.
+        ip_version: of the data, 4 or 6.
+
+    Raises:
+        QualificationError: the port cannot be measured; the sentence says why.
+    """
+    return plan_measured(dut.state(), ports, Wish(port_under_test, tx_port, ip_version))
+
+
+def plan_measured(state: SwitchState, ports: Sequence[ConnectedPort], wish: Wish) -> PortPlan:
+    """Plans a port of the switch that is measured.
+
+    Raises:
+        QualificationError: the port cannot be measured; the sentence says why.
+    """
+    device, config_db = state.device, state.config_db
+    own = [port for port in ports if port.device == device]
+    if wish.same_generator:  # then each of its ports is one by itself
+        own = [replace(port, generator=port.location) for port in own]
+    pair = choose_pair(own, wish.port_under_test, wish.tx_port, state.interfaces)
+    qos = read_port_qos(config_db, device, pair.rx.port)
+    check_same_classes(qos, read_port_qos(config_db, device, pair.tx.port))
+    if not qos.lossless:
+        raise QualificationError(
+            f"{device} {pair.rx.port} has no lossless priority: PORT_QOS_MAP|{pair.rx.port} has no pfc_enable"
+        )
+    hosts_behind((pair.rx, pair.tx), config_db, wish.ip_version)
+    _router_mac(state)
+    buffer = read_shared_buffer(config_db, device, state.asic)
+    further = _further(state, pair, own, wish.ip_version)
+    subject = Subject(pair, qos, buffer, state.asic, wish.ip_version, further, changeable=wish.change_config)
+    return PortPlan(state, subject, read_counter_ages(config_db, device), tuple(remarks(config_db, qos)))
+
+
+def _further(
+    state: SwitchState, pair: PortPair, own: Sequence[ConnectedPort], ip_version: int
+) -> tuple[ConnectedPort, ...]:
+    """Ports beside the pair that data may enter: with the same classes, and room for a host behind them. Others are
+    left alone: a port needs none of them to be measured."""
+    return tuple(port for port in find_further(pair, own, state.interfaces) if _serves(state, pair, port, ip_version))
+
+
+def _serves(state: SwitchState, pair: PortPair, port: ConnectedPort, ip_version: int) -> bool:
+    try:
+        rx = read_port_qos(state.config_db, state.device, pair.rx.port)
+        check_same_classes(rx, read_port_qos(state.config_db, state.device, port.port))
+        hosts_behind((port,), state.config_db, ip_version)
+    except QualificationError:
+        return False
+    return True
+
+
+def _router_mac(state: SwitchState) -> str:
+    mac = state.config_db.get("DEVICE_METADATA", {}).get("localhost", {}).get("mac")
+    if not mac:
+        raise QualificationError(f"{state.device}: CONFIG_DB has no mac in DEVICE_METADATA|localhost: deploy it first")
+    return str(mac)
+
+
+def connected_port(facts: Mapping[str, Any]) -> ConnectedPort:
+    """A port as sonic-mgmt's fixture `get_snappi_ports` describes it."""
+    return ConnectedPort(
+        device=str(facts["peer_device"]),
+        port=str(facts["peer_port"]),
+        generator=str(facts.get("chassis") or facts["ip"]),
+        location=str(facts["location"]),
+        speed_mbps=int(facts["speed"]),
+    )

@@ -1,0 +1,159 @@
+"""The PFC watchdog as test cases use it: its times, starting it on some ports, and stopping it again.
+
+Outside a test case the watchdog of the whole switch is stopped (`journal`). A case starts it on the ports that it
+needs; however it ends, these ports have no row in PFC_WD afterwards and the polling interval is the one that was found
+before the first run, as the lease has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+
+from ..model.counters import DutCounters
+from ..model.deviations import judges_whole_intervals
+from ..model.errors import QualificationError
+from .cli_text import first_line
+from .dut import Dut
+
+DROP, FORWARD = "drop", "forward"
+STORMED, OPERATIONAL = "stormed", "operational"
+MS_PER_S = 1000
+
+
+@dataclass(frozen=True)
+class Timers:
+    """What the watchdog does, and when, in milliseconds.
+
+    A poll judges the time since the poll before. It takes D/P polls in a row, rounded up, to detect a storm, and R/P
+    without a pause frame to restore (sonic-swss, pfc_detect_*.lua and pfc_restore.lua). The first of them is over one
+    to two intervals after the storm begins (ends), because of the interval in which that happens nothing is known, and
+    the last one, of N, N - 1 intervals later. So a storm is detected N P to (N + 1) P after it began: D to D + P where
+    D is a multiple of P, before D + 2P in any case; and the queue is restored in the same way after the storm ended.
+
+    Attributes:
+        action: `drop` or `forward`.
+        detection_ms, restoration_ms, poll_ms: D, R and P.
+    """
+
+    action: str
+    detection_ms: int = 200
+    restoration_ms: int = 200
+    poll_ms: int = 100
+
+    def __str__(self) -> str:
+        return f"detection {self.detection_ms}, restoration {self.restoration_ms}, polls {self.poll_ms} ms"
+
+    @property
+    def latest_detection_s(self) -> float:
+        """Seconds after the beginning of a storm at which it is detected at the latest."""
+        return (self.detection_ms + 2 * self.poll_ms) / MS_PER_S
+
+    @property
+    def latest_restoration_s(self) -> float:
+        """Seconds after the end of a storm at which the queue is restored at the latest."""
+        return (self.restoration_ms + 2 * self.poll_ms) / MS_PER_S
+
+    def detection_bounds_ms(self, asic: str, late_ms: Fraction) -> tuple[Fraction, Fraction]:
+        """Earliest and latest detection after the beginning of a storm.
+
+        Args:
+            asic: `asic_type switch_type`: some judge an interval that was paused in part, and are up to one earlier.
+            late_ms: how much later than the polling interval says a poll may be, and what else the measurement adds.
+        """
+        least_ms, early_ms = self._in_polls(self.detection_ms), 0 if judges_whole_intervals(asic) else self.poll_ms
+        return Fraction(least_ms - early_ms), least_ms + self.poll_ms + late_ms
+
+    def restoration_bounds_ms(self, late_ms: Fraction) -> tuple[Fraction, Fraction]:
+        """Earliest and latest restoration after the end of a storm."""
+        least_ms = self._in_polls(self.restoration_ms)
+        return Fraction(least_ms), least_ms + self.poll_ms + late_ms
+
+    def _in_polls(self, time_ms: int) -> int:
+        """The polls that a time takes, rounded up, in milliseconds."""
+        return -(-time_ms // self.poll_ms) * self.poll_ms
+
+
+class Watchdog:
+    """The watchdog of some ports of a switch."""
+
+    def __init__(self, dut: Dut, ports: Sequence[str], lossless: Sequence[int]) -> None:
+        """`lossless`: the priorities whose queues are watched."""
+        self._dut = dut
+        self._ports = tuple(ports)
+        self.timers: Timers | None = None  # while it runs
+        self.queues = tuple(f"{port}:{priority}" for port in ports for priority in lossless)
+
+    def start(self, timers: Timers) -> None:
+        """Starts it, or stops it and starts it with other times.
+
+        Raises:
+            QualificationError: the switch refuses, or says nothing and does nothing.
+        """
+        ports = " ".join(self._ports)
+        self._found_ms()
+        self.timers = timers
+        said = self._dut.ask(
+            {
+                "stop": self._guarded(f"pfcwd stop {ports}"),
+                "interval": self._guarded(f"pfcwd interval {timers.poll_ms}"),
+                "start": self._guarded(
+                    f"pfcwd start --action {timers.action} {ports} {timers.detection_ms}"
+                    f" --restoration-time {timers.restoration_ms}"
+                ),
+                "rows": "sonic-db-cli CONFIG_DB KEYS 'PFC_WD|*'",
+            }
+        )
+        for port in self._ports:
+            if f"PFC_WD|{port}" not in said["rows"].split():
+                raise QualificationError(
+                    f"{self._dut.name} {port}: expected a row PFC_WD|{port} in CONFIG_DB after `pfcwd start`, got none:"
+                    f" {first_line(said['start']) or 'it said nothing'}"
+                )
+
+    def counters(self) -> DutCounters:
+        """The switch's counters, with the statistics of every watched queue."""
+        return self._dut.watched_counters(self.queues)
+
+    def stop(self) -> DutCounters:
+        """Stops it; the switch's counters, with the statistics that it had just before."""
+        found_ms, row = self._found_ms(), "sonic-db-cli CONFIG_DB {} 'PFC_WD|GLOBAL' POLL_INTERVAL"
+        back = row.format("HDEL") if found_ms is None else f"{row.format('HSET')} {found_ms}"
+        stop = self._guarded(f"pfcwd stop {' '.join(self._ports)}")
+        counters = self._dut.watched_counters(self.queues, {"stop": stop, "interval": self._guarded(back)})
+        self.timers = None
+        return counters
+
+    def leave(self) -> None:
+        """Stops it if it runs."""
+        if self.timers is not None:
+            self.stop()
+
+    def _found_ms(self) -> int | None:
+        """The polling interval found; None: the switch's own default.
+
+        Raises:
+            QualificationError: nobody wrote down what was found.
+        """
+        lease = self._dut.lease
+        if lease is None:
+            raise QualificationError(f"{self._dut.name}: the watchdog is started under the switch's lease only")
+        found = lease.watchdog.get("GLOBAL", {}).get("POLL_INTERVAL")
+        return None if found is None else int(found)
+
+    def _guarded(self, command: str) -> str:
+        """The command, which changes something, for as long as the switch is this run's."""
+        lease = self._dut.lease
+        return command if lease is None else f"{{ {lease.held()}; }} && {command}"
+
+
+@contextmanager
+def watching(dut: Dut, ports: Sequence[str], lossless: Sequence[int]) -> Iterator[Watchdog]:
+    """The watchdog of some ports, not started yet; it is stopped when the `with` block ends, however that is."""
+    watchdog = Watchdog(dut, ports, lossless)
+    try:
+        yield watchdog
+    finally:
+        watchdog.leave()

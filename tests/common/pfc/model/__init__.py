@@ -1,0 +1,1 @@
+"""What is measured, as pure values: ports, priorities, traffic, counters, arithmetic."""

@@ -1,0 +1,209 @@
+"""The numbers of one run, frozen: what checks judge and what a record keeps as evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ..host_pauses.entry import HostPort
+from ..host_pauses.source import HostStorm
+from .counters import DutCounters, WatchdogRow, changed
+from .deviations import counts_several_lossy_pauses
+from .ports import ConnectedPort, PortPair
+from .qos import PortQos, SharedBuffer
+from .scenario import Scenario
+from .tolerances import EXACT, Conditions
+from .traffic import FlowStats, Role
+
+NEVER_STORMED = WatchdogRow("operational", 0, 0)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is measured: the port pair, its priorities and the buffer behind it; what is known of the ASIC
+    (`asic_type switch_type`), for platforms that differ; the IP version of the data; further ports that data may enter
+    (`ports.find_further`); whether the switch is one of several in a row; what measurements on the testbed have to
+    allow for; whether the switch's configuration may be changed; and the host that pauses come from (None: the traffic
+    generator)."""
+
+    pair: PortPair
+    qos: PortQos
+    buffer: SharedBuffer
+    asic: str = ""
+    ip_version: int = 4
+    further: tuple[ConnectedPort, ...] = ()
+    in_a_row: bool = False
+    conditions: Conditions = EXACT
+    changeable: bool = False
+    pauses_from: HostPort | None = None
+
+    @property
+    def ports(self) -> dict[str, ConnectedPort]:
+        """Every port that data may enter or leave by, by name."""
+        return {port.port: port for port in (self.pair.rx, self.pair.tx, *self.further)}
+
+    def where(self, priority: int | None = None, port: str | None = None) -> str:
+        """`vtb-t0-01 Ethernet8 priority 3`, for messages; `port` defaults to the port under test."""
+        name = f"{self.pair.rx.device} {port or self.pair.rx.port}"
+        return name if priority is None else f"{name} priority {priority}"
+
+
+@dataclass(frozen=True)
+class Readings:
+    """The switch's counters around a run.
+
+    Attributes:
+        subject: what was measured.
+        before, during, after: the counters before the traffic, while it ran (or held frames were still held), and when
+            all was over.
+    """
+
+    subject: Subject
+    before: DutCounters
+    during: DutCounters
+    after: DutCounters
+
+    def pfc_received(self) -> tuple[int, ...]:
+        """PFC frames for priorities 0 to 7 that the port under test counted as received, from before the storm until
+        its end neared."""
+        return changed(self.before.pfc_rx, self.during.pfc_rx, self.subject.pair.rx.port)
+
+    def pfc_received_in_all(self) -> tuple[int, ...]:
+        """The same from before the storm until after it."""
+        return changed(self.before.pfc_rx, self.after.pfc_rx, self.subject.pair.rx.port)
+
+    def pfc_sent(self, port: str | None = None) -> tuple[int, ...]:
+        """PFC frames for priorities 0 to 7 that the switch sent out of a port (None: the tx port) while the traffic
+        ran."""
+        return changed(self.before.pfc_tx, self.during.pfc_tx, port or self.subject.pair.tx.port)
+
+    def storms_detected(self) -> dict[str, int]:
+        """`Ethernet0:3` -> storms that the switch's watchdog detected during the run, where there were any."""
+        gained = {
+            queue: row.detected - self.before.watchdog.get(queue, NEVER_STORMED).detected
+            for queue, row in self.during.watchdog.items()
+            if queue.split(":")[0] in self.subject.ports
+        }
+        return {queue: storms for queue, storms in gained.items() if storms > 0}
+
+    def stormed(self) -> list[str]:
+        """Queues of the ports that the watchdog holds in storm."""
+        return [
+            queue
+            for queue, row in self.during.watchdog.items()
+            if row.status == "stormed" and queue.split(":")[0] in self.subject.ports
+        ]
+
+    def counted(self) -> dict[str, Any]:
+        """The numbers, for the record."""
+        return {
+            "tx_port": self.subject.pair.tx.port,
+            "speed_mbps": self.subject.pair.speed_mbps,
+            "ip_version": self.subject.ip_version,
+            "dut_pfc_rx": list(self.pfc_received()),
+            "dut_pfc_rx_in_all": list(self.pfc_received_in_all()),
+            "dut_pfc_tx": list(self.pfc_sent()),
+            "watchdog_storms": self.storms_detected(),
+        }
+
+
+@dataclass(frozen=True)
+class Measurement(Readings):
+    """One run of one scenario.
+
+    Attributes:
+        scenario: how it was measured.
+        paused: flow name -> statistics after the data ended and while the storm ran on.
+        drained: flow name -> statistics of storm and test flows after the storm had stopped and held frames had left.
+        resumed: flow name -> statistics of the data flows sent again without a storm; empty: they were not.
+        held_elsewhere: bytes that the switch held at the same time on other ports under test.
+    """
+
+    scenario: Scenario
+    paused: Mapping[str, FlowStats]
+    drained: Mapping[str, FlowStats]
+    resumed: Mapping[str, FlowStats]
+    held_elsewhere: int = 0
+
+    @property
+    def storms(self) -> list[tuple[FlowStats, FlowStats]]:
+        """The statistics of each storm flow while it ran and after it had stopped: of one flow, or of one for each
+        paused priority (`Scenario.apart`)."""
+        running = [flow for flow in self.paused.values() if flow.plan.role is Role.STORM]
+        return [(flow, self.drained[flow.plan.name]) for flow in running]
+
+    @property
+    def storm_stopped(self) -> FlowStats:
+        """The first storm flow's statistics after it had stopped."""
+        return self.storms[0][1]
+
+    def pauses_sent(self, priority: int) -> int:
+        """Pause frames for a priority that were sent in all."""
+        return sum(
+            stopped.frames_tx for flow, stopped in self.storms
+            if flow.plan.pause is not None and priority in flow.plan.pause.enabled
+        )
+
+    @property
+    def host_storms(self) -> list[HostStorm]:
+        """The storms after they had stopped, where they came from a host."""
+        return [stopped for _, stopped in self.storms if isinstance(stopped, HostStorm)]
+
+    def pauses_meant(self, priority: int) -> tuple[int, int]:
+        """Pause frames for a priority from a host, the fewest and the most that can have arrived of a storm that held:
+        as many as hold a queue from the storm's start to the data's end, and as many as its rate makes in its
+        time."""
+        storms = [storm for storm in self.host_storms if storm.plan.pause and priority in storm.plan.pause.enabled]
+        least = self.scenario.least_storm_frames(self.subject.pair.speed_mbps)
+        return least, sum(storm.most_frames for storm in storms)
+
+    @property
+    def uncounted(self) -> list[int]:
+        """The paused priorities whose pauses this ASIC does not count: several lossy ones, on some."""
+        lossy = [priority for priority in self.scenario.paused if priority not in self.subject.qos.lossless]
+        return lossy if len(lossy) > 1 and not counts_several_lossy_pauses(self.subject.asic) else []
+
+    def evidence(self) -> dict[str, Any]:
+        """The numbers, for the record."""
+        return {
+            "flows": flow_numbers({"paused": self.paused, "drained": self.drained, "resumed": self.resumed}),
+            **self.counted(),
+            **(self._held() if self.scenario.holds else {}),
+            "storm": self.scenario.storm.name.lower(),
+            "storm_priorities": list(self.scenario.paused),
+            **({"storm_frame": asdict(self.scenario.frame)} if self.scenario.frame else {}),
+            "storm_fps": self.scenario.storm_fps(self.subject.pair.speed_mbps),
+            "frame_bytes": self.scenario.mix or self.scenario.frame_bytes,
+            "data_s": self.scenario.data_s,
+        }
+
+    def _held(self) -> dict[str, Any]:
+        return {
+            "held_bytes": sum(flow.bytes_tx for flow in self.paused.values() if flow.plan.role is Role.TEST),
+            "held_bytes_on_other_ports": self.held_elsewhere,
+            "shared_buffer_bytes": self.subject.buffer.size_bytes,
+            "shared_buffer_pool": self.subject.buffer.pool,
+        }
+
+
+def flow_numbers(phases: Mapping[str, Mapping[str, FlowStats]]) -> dict[str, Any]:
+    """Phase -> flow name -> frames sent and received; of a storm of several flows also what each of them sent; of data
+    of fixed duration the mean receive rate (frames a second) and of all data the loss (percent). Phases without flows
+    are left out."""
+    return {
+        phase: {name: _numbers(flow) for name, flow in stats.items()} for phase, stats in phases.items() if stats
+    }
+
+
+def _numbers(flow: FlowStats) -> dict[str, Any]:
+    if isinstance(flow, HostStorm):
+        return flow.evidence()
+    numbers: dict[str, Any] = {"frames_tx": flow.frames_tx, "frames_rx": flow.frames_rx}
+    if len(flow.parts) > 1:
+        numbers["frames_tx_of_each"] = list(flow.parts)
+    if flow.plan.role is not Role.STORM:
+        lost = flow.frames_tx - flow.frames_rx
+        numbers |= {"rx_fps": flow.frames_rx / flow.plan.seconds} if flow.plan.seconds else {}
+        numbers["loss_percent"] = 100 * lost / flow.frames_tx if flow.frames_tx else None
+    return numbers

@@ -1,0 +1,131 @@
+"""Traffic of a scenario: which flow has which role, run verbs, typed statistics. Flows are known by role, never by
+parts of their names."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from .arithmetic import due_frames, mean_bytes
+
+
+PAUSE_ADDRESS = "01:80:C2:00:00:01"  # of PFC and 802.3x pause alike
+PAUSE_SOURCE = "00:00:fa:ce:fa:ce"
+
+
+class Role(enum.Enum):
+    """What a flow is for."""
+
+    STORM = "pause storm"
+    TEST = "test"
+    BACKGROUND = "background"
+    CLEAN = "clean"
+
+
+@dataclass(frozen=True)
+class PauseFrame:
+    """What the frames of a pause flow say.
+
+    Attributes:
+        quanta: the eight pause times of a PFC frame, or the one of an 802.3x pause frame.
+        enabled: the priorities whose enable bits are set; 802.3x has none.
+        source, destination: MAC addresses.
+        operation_code, ether_type: None: the right one.
+    """
+
+    quanta: tuple[int, ...]
+    enabled: tuple[int, ...] = ()
+    source: str = PAUSE_SOURCE
+    destination: str = PAUSE_ADDRESS
+    operation_code: int | None = None
+    ether_type: int | None = None
+
+    @property
+    def is_global(self) -> bool:
+        """Whether it is an 802.3x pause frame."""
+        return len(self.quanta) == 1
+
+
+def pfc_frame(priorities: Iterable[int], quanta: int) -> PauseFrame:
+    """A PFC frame that pauses these priorities and names no time for others."""
+    paused = tuple(sorted(priorities))
+    return PauseFrame(tuple(quanta if priority in paused else 0 for priority in range(8)), paused)
+
+
+def global_pause_frame(quanta: int) -> PauseFrame:
+    """An 802.3x pause frame."""
+    return PauseFrame((quanta,))
+
+
+@dataclass(frozen=True)
+class FlowPlan:
+    """One flow.
+
+    Attributes:
+        name: its name in the OTG configuration.
+        role: what it is for.
+        priority: the priority of its frames; None: pause frames, which have none.
+        frame_bytes: size of its frames with FCS.
+        percent, fps: its rate, as a share of the line rate or as frames a second.
+        seconds, frames: how long it sends, or how much; neither: until it is stopped.
+        delay_ns: time from its start to its first frame.
+        pause: what its pause frames say; None: it is data.
+        enters, leaves: the switch ports where its frames come in and are meant to leave by; empty: data goes from the
+            pair's tx port to the port under test, pause frames the other way.
+        mix: sizes of its frames with FCS and their weights, instead of `frame_bytes`.
+        needed_s: of a storm that is sent until it is stopped, how long that is at most, so that it goes on where a flow
+            may not last so long; 0: one flow does, whatever the testbed.
+    """
+
+    name: str
+    role: Role
+    priority: int | None
+    frame_bytes: int
+    percent: float | None = None
+    fps: int | None = None
+    seconds: float | None = None
+    frames: int | None = None
+    delay_ns: int = 0
+    pause: PauseFrame | None = None
+    enters: str = ""
+    leaves: str = ""
+    mix: tuple[tuple[int, int], ...] = ()
+    needed_s: float = 0.0
+
+    @property
+    def mean_bytes(self) -> Fraction:
+        """Mean size of its frames with FCS."""
+        return mean_bytes(self.mix) if self.mix else Fraction(self.frame_bytes)
+
+    def due(self, speed_mbps: int) -> int:
+        """Frames that it sends into a link of `speed_mbps` when nothing holds it; 0 where it goes on until stopped."""
+        if self.frames is not None or self.seconds is None:
+            return self.frames or 0
+        if self.percent is None:
+            return int(Fraction(self.seconds) * (self.fps or 0))
+        return due_frames(self.percent, self.mean_bytes, speed_mbps, self.seconds)
+
+
+@dataclass(frozen=True)
+class FlowStats:
+    """What the traffic generators counted for one flow since it was started. A storm that is a chain of flows is one
+    here: with the frames of all of them, transmitting while any does.
+
+    Attributes:
+        parts: frames that each flow of a chain sent, of those that were started.
+        gap: why a chain was no storm without a gap; empty: none was seen.
+    """
+
+    plan: FlowPlan
+    transmitting: bool
+    frames_tx: int
+    frames_rx: int
+    parts: tuple[int, ...] = ()
+    gap: str = ""
+
+    @property
+    def bytes_tx(self) -> int:
+        """Bytes sent, from the frames: some generators report no bytes. Of a mix of sizes that is the mean."""
+        return round(self.frames_tx * self.plan.mean_bytes)

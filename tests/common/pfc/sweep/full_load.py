@@ -1,0 +1,211 @@
+"""SWEEP-2: pause storms on all ports of a switch, then all flows on all ports at line rate, each port both sending and
+receiving; and then the storms stop and everything drains."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import floor
+from typing import Any
+
+from ..cases import watermarks
+from ..cases.checking import Place, at_priority, flows_of, least_load, needed, priority_of, required
+from ..cases.checks import judge
+from ..cases.engine import Finding
+from ..cases.storm_sequence import Part, measure_together
+from ..cases.validity import validity
+from ..cases.watermarks import Pool, Watermarks
+from ..lab.counter_polling import watermark_age_s
+from ..lab.generator import Traffic
+from ..lab.lab import Lab
+from ..lab.otg_config import TrafficBuilder
+from ..model.arithmetic import PAUSE_FRAME_BYTES, line_rate_fps, share_percent
+from ..model.counters import DutCounters
+from ..model.measurement import Measurement
+from ..model.qos import PortQos, priority_groups
+from ..model.scenario import Scenario
+from ..model.traffic import FlowPlan, FlowStats, Role
+from ..record.case import PlanCase
+from ..record.verdict import LOSSLESS, Check
+from . import port_sweep as sweep
+
+ALL_PORTS = PlanCase("full-load", "SWEEP-2")
+
+
+def scenario(qos: PortQos) -> Scenario:
+    """As SWEEP-1 has it for one port.
+
+    Raises:
+        QualificationError: no DSCP value reaches a lossless priority.
+    """
+    return replace(sweep.scenario(qos), case=ALL_PORTS)
+
+
+def data_percent(plan: Scenario, speed_mbps: int, line_percent: float = 100) -> int:
+    """What data may fill when a storm for each lossless priority is sent on its line too, percent of what the testbed
+    has for a full line: whole percent of a line.
+
+    Of any speed a storm that renews each pause twice takes 0.004 % of the line: two frames of 84 bytes with preamble
+    and gap in a pause of 65535 times 64 bytes. The pauses that hold the generators are as few, on the lines that the
+    switch sends on. Where the testbed's full line leaves a percent free anyway, that is room enough.
+    """
+    frames = plan.storm_fps(speed_mbps) * len(plan.paused)
+    room = floor(100 - 100 * frames / line_rate_fps(PAUSE_FRAME_BYTES, speed_mbps))
+    return room if line_percent > room else 100
+
+
+@dataclass(frozen=True)
+class FullPart(Part):
+    """One port's part where its generator port sends data to another port too. `percent`: what all its data fills of
+    the line where it enters."""
+
+    percent: int
+
+    def flows(self) -> list[FlowPlan]:
+        """Storm, test and background flows, each with the ports where it enters and leaves."""
+        rx, tx = self.lab.subject.pair.rx.port, self.lab.subject.pair.tx.port
+        flows = super().flows()
+        share = share_percent(self.percent, sum(flow.pause is None for flow in flows))
+        return [
+            replace(flow, enters=rx, leaves=tx) if flow.pause is not None
+            else replace(flow, enters=tx, leaves=rx, percent=share)
+            for flow in flows
+        ]
+
+
+@dataclass(frozen=True)
+class FullRun:
+    """What one port did under the load of all.
+
+    Attributes:
+        run: its own flows and counters.
+        marks: the watermarks of all ports; `groups` those of this port's data where it enters, by priority.
+        pool: the ingress pool; `shared_bytes` and `headroom_bytes` the sums of what each lossless group of all ports
+            had of it at most, perhaps at different times.
+    """
+
+    run: Measurement
+    marks: Watermarks
+    groups: Mapping[int, int]
+    pool: Pool
+    shared_bytes: int
+    headroom_bytes: int
+
+    def evidence(self) -> dict[str, Any]:
+        """The numbers, for the record: of each flow and of this port's watermarks."""
+        pair = self.run.subject.pair
+        return {
+            **self.run.evidence(),
+            "watermark_bytes": {port: self.marks.counted(port) for port in (pair.rx.port, pair.tx.port)},
+            "watermarks_of_all_ports": {"shared_bytes": self.shared_bytes, "headroom_bytes": self.headroom_bytes},
+            "ingress_pool": {"name": self.pool.name, "size_bytes": self.pool.size_bytes,
+                             "headroom_bytes": self.pool.headroom_bytes},
+        }
+
+
+def measure(labs: Sequence[Lab], whole: TrafficBuilder, before: DutCounters | None) -> list[Finding]:
+    """Measures all of these ports at once; a finding for each.
+
+    Args:
+        labs: the ports, each of them the tx port of another one.
+        whole: builds flows between any two of them.
+        before: the switch's counters, with everything in them that came before; None: waited for and read.
+
+    Raises:
+        QualificationError: a step could not be done. No traffic runs on, however this ends.
+    """
+    lab = labs[0]
+    pool = watermarks.ingress_pool(lab.config_db, lab.dut.name)
+    age_s = watermark_age_s(lab.config_db, lab.dut.name)
+    parts = full_parts(labs, scenario)
+
+    def build(parts: Sequence[Part]) -> Traffic:
+        return whole.build([flow for part in parts for flow in part.flows()])
+
+    runs = measure_together(parts, before, build=build)
+    lab.clock.sleep(age_s)
+    marks = watermarks.read(lab.dut)
+    return [find(one) for one in _full_runs(labs, runs, marks, pool)]
+
+
+def full_parts(
+    labs: Sequence[Lab], scenario: Callable[[PortQos], Scenario], percent: int | None = None
+) -> list[FullPart]:
+    """Each port's part. A port that serves several others as tx port divides its line among them.
+
+    Args:
+        labs: the ports.
+        scenario: what each has a part in.
+        percent: what all data that enters by a port fills of its line; None: as much as there is room for.
+    """
+    served = Counter(lab.subject.pair.tx.port for lab in labs)
+    parts = []
+    for lab in labs:
+        pair, plan = lab.subject.pair, scenario(lab.subject.qos)
+        fills = percent or data_percent(plan, pair.speed_mbps, lab.subject.conditions.line_percent)
+        parts.append(FullPart(lab, plan, fills // served[pair.tx.port]))
+    return parts
+
+
+def _full_runs(labs: Sequence[Lab], runs: Sequence[Measurement], marks: Watermarks, pool: Pool) -> list[FullRun]:
+    device, config_db = labs[0].dut.name, labs[0].config_db
+    places = {lab.port: priority_groups(config_db, device, lab.subject.pair.tx.port) for lab in labs}
+    lossless = [(run.subject.pair.tx.port, places[lab.port][priority])
+                for lab, run in zip(labs, runs, strict=True) for priority in run.scenario.tested]
+    sums = [watermarks.together(kind, sorted(set(lossless))) for kind in (marks.shared, marks.headroom)]
+    return [FullRun(run, marks, places[lab.port], pool, *sums) for lab, run in zip(labs, runs, strict=True)]
+
+
+def find(full: FullRun) -> Finding:
+    """Judges a port by what its storm must do, by its rates, and by what the buffers say."""
+    run = full.run
+    invalid = [*validity(run), *(check for check in _marks_counted(full) if check.status.value != "PASS")]
+    checks = [] if invalid else [*judge(run), *_full_rate(run), *_marks(full)]
+    return Finding(checks, invalid, full.evidence(), run.after)
+
+
+def _full_rate(run: Measurement) -> Iterator[Check]:
+    """A sender that the switch holds back sends less and loses nothing: only this notices. Lossy priorities have their
+    part of the line while the lossless ones of all ports are paused, and each has it once the storms are over."""
+    in_the_storm = flows_of(run.paused.values(), Role.BACKGROUND)
+    for when, flows in ((run.scenario.moment, in_the_storm), ("once the storms had stopped", run.resumed.values())):
+        for flow in flows:
+            place, least = at_priority(run.subject, priority_of(flow)), least_load(run.subject, flow.plan)
+            expected = f"at least {least} frames received {when}"
+            yield required("full-rate", place, flow.frames_rx >= least, expected, flow.frames_rx)
+
+
+def _held(run: Measurement) -> dict[int, FlowStats]:
+    """Of each priority the flow whose frames the switch held."""
+    return {priority_of(flow): flow for flow in flows_of(run.paused.values(), Role.TEST)}
+
+
+def _marks_counted(full: FullRun) -> Iterator[Check]:
+    for priority in _held(full.run):
+        used = full.marks.used(full.run.subject.pair.tx.port, full.groups[priority])
+        expected = "watermarks of shared bytes and headroom"
+        yield needed("watermark-counted", _group(full, priority), used is not None, expected, "none")
+
+
+def _marks(full: FullRun) -> Iterator[Check]:
+    """The watermark of a group has what was held in it, at least by half: a part of it is in reserved memory, which a
+    watermark leaves out. And no group has had more than there is."""
+    run, pool = full.run, full.pool
+    for priority, flow in _held(run).items():
+        tx, group = run.subject.pair.tx.port, full.groups[priority]
+        used = full.marks.used(tx, group) or 0
+        least = round((flow.frames_tx - flow.frames_rx) * flow.plan.mean_bytes / 2)
+        expected = f"a watermark of at least {least} bytes, half of what was held there"
+        yield required("watermark-shown", _group(full, priority), used >= least, expected, used)
+        for what, marks, size in (("shared bytes", full.marks.shared, pool.size_bytes),
+                                  ("headroom", full.marks.headroom, pool.headroom_bytes or pool.size_bytes)):
+            used, expected = marks[tx][group] or 0, f"a watermark of {what} within the {size} bytes of {pool.name}"
+            yield required("watermark-within-pool", _group(full, priority), used <= size, expected, used)
+
+
+def _group(full: FullRun, priority: int) -> Place:
+    """The priority group where this port's data of a priority enters."""
+    subject = full.run.subject
+    name = f"{subject.where(priority, subject.pair.tx.port)} PG{full.groups[priority]}"
+    return Place(name, LOSSLESS, priority)

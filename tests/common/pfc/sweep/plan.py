@@ -1,0 +1,162 @@
+"""Plans a sweep: the ports of a switch, which tx port each has, which are measured at once, how long that takes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..host_pauses.entry import KEY, PauseEntry, pause_entry_of
+from ..lab.clock import Clock
+from ..lab.counter_polling import CounterAges
+from ..lab.dut import Dut, SwitchState
+from ..lab.lab import Lab
+from ..lab.port_plan import LabFacts, PortPlan, Wish, plan_measured
+from ..lab.preflight import SETTLE_S
+from ..lab.replacement import choose_device
+from ..model.errors import QualificationError
+from ..model.ports import ConnectedPort, PortPair, natural, summary
+from ..model.tolerances import conditions_of
+from .waves import Pairing, pair_ports, plan_waves
+
+STORM_LEAD_S, DATA_S = 1, 5
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What all ports of a sweep are measured with.
+
+    Attributes:
+        dut: the switch.
+        api: snappi API object of the traffic generators.
+        clock: what to wait on.
+    """
+
+    dut: Dut
+    api: Any
+    clock: Clock
+
+
+@dataclass(frozen=True)
+class SweepPlan:
+    """The ports of a switch that a sweep is about.
+
+    Attributes:
+        state: the switch as it was found.
+        pairing: the pair of each port.
+        plans: port under test -> its plan.
+        refused: port -> why it cannot be measured.
+        on_behalf_of: the T1 that the switch stands for; None: itself.
+    """
+
+    state: SwitchState
+    pairing: Pairing
+    plans: Mapping[str, PortPlan]
+    refused: Mapping[str, str]
+    on_behalf_of: str | None = None
+
+    @property
+    def device(self) -> str:
+        """Name of the switch."""
+        return self.state.device
+
+    @property
+    def ports(self) -> list[str]:
+        """Every port with a traffic generator behind it, in natural order."""
+        return sorted({*self.plans, *self.refused}, key=natural)
+
+    @property
+    def remarks(self) -> list[str]:
+        """What is remarkable of ports that are measured; the same of several ports once."""
+        of: dict[str, list[str]] = {}
+        for port, plan in self.plans.items():
+            for remark in plan.remarks:
+                of.setdefault(remark.replace(f" {port} ", " {} ", 1), []).append(port)
+        return [remark.replace("{}", summary(ports), 1) for remark, ports in of.items()]
+
+    def waves(self, at_once: int | None, only: Collection[str] | None = None) -> list[list[PortPair]]:
+        """Pairs that are measured at once; see `waves.plan_waves`.
+
+        Args:
+            at_once: so many at most; None: as many as there can be.
+            only: ports under test; None: all that can be measured.
+        """
+        wanted = {port for port in self.plans if only is None or port in only}
+        return plan_waves(self.pairing, at_once, wanted)
+
+    def port_waves(self, at_once: int | None, only: Collection[str] | None = None) -> list[list[str]]:
+        """The same waves as the names of their ports under test."""
+        return [[pair.rx.port for pair in wave] for wave in self.waves(at_once, only)]
+
+    def labs(self, bench: Bench, only: Collection[str] | None = None) -> dict[str, Lab]:
+        """What each port under test is measured with. They are used together, so the traffic generators are told what
+        to send by one object, which knows all flows.
+
+        Args:
+            bench: the switch and the traffic generators.
+            only: ports under test; None: all that can be measured.
+
+        Raises:
+            QualificationError: the switch's configuration leaves no addresses for hosts behind a port.
+        """
+        labs = {port: plan.lab(bench.dut, bench.api, bench.clock) for port, plan in self.plans.items()
+                if only is None or port in only}
+        first = next(iter(labs.values()), None)
+        if first is None:
+            return {}
+        # whoever waits keeps the storms going that this generator started, so the clock is its own, too
+        return {port: replace(lab, generator=first.generator, clock=first.clock) for port, lab in labs.items()}
+
+    def seconds(
+        self, waves: Sequence[Sequence[PortPair]], lead_s: float = STORM_LEAD_S, data_s: float = DATA_S
+    ) -> float:
+        """How long the waves take on the testbed's clock, the preflight before them included: what is waited for,
+        without what commands and the traffic generators' API take."""
+        ages: list[CounterAges] = [plan.ages for plan in self.plans.values()]
+        if not ages:
+            return 0.0
+        flights = self.waves(None, [pair.rx.port for wave in waves for pair in wave])
+        preflight_s = max(ages[0].queue_s, ages[0].port_s) + len(flights) * 2 * SETTLE_S + ages[0].queue_s
+        return preflight_s + len(waves) * (lead_s + 2 * data_s + 2 * ages[0].port_s + SETTLE_S)
+
+
+def plan_sweep(facts: LabFacts, device: str, wish: Wish) -> SweepPlan:
+    """Plans the sweep of a device under test: of its ports, or those of a T1's replacement.
+
+    Args:
+        facts: the testbed.
+        device: the device under test.
+        wish: how ports are measured; its port under test and tx port are not looked at.
+
+    Raises:
+        QualificationError: there is no port to measure; the sentence says why.
+    """
+    if facts.testbed.get("clock"):  # a virtual testbed
+        wish = replace(wish, change_config=True)
+    chosen = choose_device(facts.testbed, device, facts.state_of, facts.ports, facts.links)
+    state, conditions = chosen.state, conditions_of(facts.testbed)
+    own = [port for port in facts.ports if port.device == chosen.device]
+    if not own:
+        raise QualificationError(f"{chosen.device}: the links file connects no port of it to a traffic generator")
+    apart = [replace(port, generator=port.location) for port in own] if wish.same_generator else own
+    pairing = pair_ports(apart, state.interfaces)
+    if (pauses := pause_entry_of(facts.testbed)) is not None:
+        return SweepPlan(state, pairing, {}, {port.port: _paused_by_host(port, pauses) for port in own})
+    plans, refused = dict[str, PortPlan](), dict(pairing.unpaired)
+    for number, pair in enumerate(pairing.pairs):
+        try:
+            plan = plan_measured(state, own, replace(wish, port_under_test=pair.rx.port, tx_port=pair.tx.port))
+        except QualificationError as error:
+            refused[pair.rx.port] = str(error)
+            continue
+        subject = replace(plan.subject, conditions=conditions, further=())
+        plans[pair.rx.port] = replace(
+            plan, subject=subject, first_host=2 * number, on_behalf_of=chosen.on_behalf_of)
+    return SweepPlan(state, pairing, plans, refused, chosen.on_behalf_of)
+
+
+def _paused_by_host(port: ConnectedPort, pauses: PauseEntry) -> str:
+    return (
+        f"{port.device} {port.port}: a sweep needs a traffic generator as the source of pauses on every port, and the"
+        f" testbed's {KEY} names {pauses.host}"
+    )

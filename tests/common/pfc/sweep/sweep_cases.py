@@ -1,0 +1,71 @@
+"""What measures the ports of a sweep's plan: one after another, several at once, or all under the load of all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from ..cases.engine import Finding
+from ..lab.lab import Lab
+from ..lab.otg_config import TrafficBuilder
+from ..lab.port_plan import PortPlan
+from ..model.counters import DutCounters
+from ..model.qos import PortQos
+from ..model.scenario import Scenario
+from ..record.case import PlanCase
+from . import full_load, watchdog_all_ports
+from .plan import Bench, SweepPlan
+from .sweeper import Sweeper, Together
+
+MeasureAll = Callable[[Sequence[Lab], TrafficBuilder, DutCounters | None], list[Finding]]
+OF_ALL_PORTS: Mapping[PlanCase, tuple[Callable[[PortQos], Scenario], MeasureAll]] = {
+    full_load.ALL_PORTS: (full_load.scenario, full_load.measure),
+    watchdog_all_ports.WATCHDOG_ALL_PORTS: (watchdog_all_ports.scenario, watchdog_all_ports.measure),
+}
+
+
+def make_sweeper(plan: SweepPlan, bench: Bench, at_once: int | None, ports: Sequence[str] | None = None) -> Sweeper:
+    """What measures ports one after another or in waves.
+
+    Args:
+        plan: the plan.
+        bench: the switch and the traffic generators.
+        at_once: so many ports at most; None: as many as there can be.
+        ports: ports under test; None: all that can be measured. Others are left out, and so is what cannot be.
+
+    Raises:
+        QualificationError: the switch's configuration leaves no addresses for hosts behind the ports.
+    """
+    return Sweeper(plan.labs(bench, ports), plan.port_waves(None, ports), plan.port_waves(at_once, ports))
+
+
+def make_full_load(plan: SweepPlan, bench: Bench, case: PlanCase = full_load.ALL_PORTS) -> Sweeper:
+    """What measures all ports at once, after a preflight of each: the outcomes of all are there when the first is asked
+    for. Where some could not be measured, all are loaded once more, for their sake.
+
+    Args:
+        plan: the plan.
+        bench: the switch and the traffic generators.
+        case: one of `OF_ALL_PORTS`.
+
+    Raises:
+        QualificationError: the switch's configuration leaves no addresses for hosts behind the ports.
+    """
+    labs, whole = plan.labs(bench), _between_any_two(plan.plans.values(), bench)
+    scenario, measure_all = OF_ALL_PORTS[case]
+
+    def measure(labs: Sequence[Lab], before: DutCounters | None) -> list[Finding]:
+        return measure_all(labs, whole, before)
+
+    how = Together(case, scenario, measure, all_or_none=True)
+    return Sweeper(labs, plan.port_waves(None), [list(labs)], how)
+
+
+def _between_any_two(plans: Iterable[PortPlan], bench: Bench) -> TrafficBuilder:
+    """Builds flows between any two of the ports."""
+    own = {port.port: port for plan in plans for port in (plan.subject.pair.rx, plan.subject.pair.tx)}
+    first = next(iter(plans))
+    further = tuple(port for name, port in own.items() if name not in first.subject.ports)
+    # other MAC addresses than the preflight's hosts: a switch may still know those at other ports
+    everything = replace(first, subject=replace(first.subject, further=further), first_host=2 * len(own))
+    return everything.lab(bench.dut, bench.api, bench.clock).builder

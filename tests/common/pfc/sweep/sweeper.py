@@ -1,0 +1,203 @@
+"""Sweeps the ports of a switch: each measured with its own priorities and judged on its own, one after another or
+several at once."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ..cases.engine import Finding
+from ..cases.qualifier import broken_off, judged
+from ..evidence.recorder import Witness
+from ..lab.clock import Clock, WallClock, wait_for
+from ..lab.lab import Lab
+from ..lab.preflight import Flown, preflight_together
+from ..model.counters import DutCounters
+from ..model.errors import QualificationError
+from ..model.qos import PortQos
+from ..model.scenario import Scenario
+from ..record.case import PlanCase
+from ..record.outcome import Outcome
+from ..record.verdict import Status
+from . import port_sweep as family
+
+logger = logging.getLogger(__name__)
+
+LAB_DEADLINE_S = 60.0  # a traffic generator's API server or a switch's SSH server that is started again answers by then
+
+
+class LabGone(QualificationError):
+    """The switch or the traffic generators do not answer any more: no port can be measured."""
+
+
+@dataclass(frozen=True)
+class Together:
+    """A test case that is carried out on several ports at once.
+
+    Attributes:
+        case: the test case.
+        scenario: what it is on a port with these priorities; refuses a port that it cannot be carried out on.
+        measure: a finding for each port, from what they are measured with and counters that have everything in them
+            that came before (None: it waits and reads them itself). It leaves no traffic running, however it ends.
+        all_or_none: a port's verdict is about all of them, so none is measured without the others.
+    """
+
+    case: PlanCase
+    scenario: Callable[[PortQos], Scenario]
+    measure: Callable[[Sequence[Lab], DutCounters | None], list[Finding]]
+    all_or_none: bool = False
+
+
+PORT_BY_PORT = Together(family.PORT, family.scenario, family.measure)
+
+
+class Sweeper:
+    """Measures ports of one switch. All of them are looked at by a preflight before the first is measured."""
+
+    def __init__(
+        self, labs: Mapping[str, Lab], flights: Sequence[Sequence[str]], waves: Sequence[Sequence[str]],
+        how: Together = PORT_BY_PORT, patience: Clock | None = None,
+    ) -> None:
+        """Nothing is measured yet.
+
+        Args:
+            labs: port under test -> what it is measured with; all have one traffic generator and one switch.
+            flights: the same ports, in groups that a preflight takes at once.
+            waves: the same ports, in groups that are measured at once.
+            how: what is carried out.
+            patience: the clock on which a lab is waited for that does not answer; None: real time.
+        """
+        self._labs = labs
+        self._flights = flights
+        self._waves = waves
+        self._how = how
+        self._patience = patience or WallClock()
+        self._flown: dict[str, Flown] = {}
+        self._settled: DutCounters | None = None  # a reading with all in it that came before the next storm
+        self._outcomes: dict[str, Outcome] = {}
+        self._tried_again: set[str] = set()
+
+    def outcome(self, port: str) -> Outcome:
+        """What came of a port; measures its wave if that was not yet. A port that could not be measured is tried once
+        more.
+
+        Raises:
+            LabGone: neither it nor any other can be measured any more.
+        """
+        wave = next(wave for wave in self._waves if port in wave)
+        if not self._flown:
+            self._fly(self._flights)
+        if port not in self._outcomes:
+            self._outcomes |= self._try(wave)
+        failed = [other for other in wave if _cause(self._outcomes[other]) and other not in self._tried_again]
+        if port in failed or failed and self._how.all_or_none:  # before a verdict that it may change is given away
+            self._try_again(wave, failed)
+        return self._outcomes[port]
+
+    def _try_again(self, wave: Sequence[str], failed: Sequence[str]) -> None:
+        """Ports of a wave that could not be measured, once more: together, and where that cannot be done, each alone,
+        so that one that stops the wave stops no other. Where none is measured without the others, all are, and one that
+        only now failed has failed."""
+        causes = {port: _cause(self._outcomes[port]) for port in failed}
+        for cause in dict.fromkeys(causes.values()):
+            logger.warning("tried once more, because: %s", cause)
+        self._wait_for_the_lab()
+        self._fly([[port for port in flight if port in failed] for flight in self._flights])
+        found = self._try(wave if self._how.all_or_none else failed)
+        again = {port: outcome for port, outcome in found.items()
+                 if port in failed or _failed(outcome) and not _failed(self._outcomes[port])}
+        if len(failed) > 1 and not self._how.all_or_none and all(map(_cause, again.values())):
+            self._wait_for_the_lab()
+            for port in failed:
+                again |= self._try([port])
+        if any(map(_cause, again.values())):
+            self._wait_for_the_lab()
+        self._tried_again |= set(failed)
+        self._outcomes |= {
+            port: replace(outcome, evidence={**outcome.evidence, "first_try": causes.get(port, "PASS")})
+            for port, outcome in again.items()
+        }
+
+    def _fly(self, flights: Sequence[Sequence[str]]) -> None:
+        """The preflight of some ports."""
+        flying = [flight for flight in flights if flight]
+        self._witness.begin("preflight", for_all=True)
+        try:
+            flown, self._settled = preflight_together([[self._labs[port] for port in flight] for flight in flying])
+        except QualificationError as error:
+            flown, self._settled = {port: error for flight in flying for port in flight}, None
+        self._flown |= flown
+
+    def _try(self, ports: Sequence[str]) -> dict[str, Outcome]:
+        """What comes of some ports that are measured at once."""
+        outcomes, labs, before = dict[str, Outcome](), [], self._settled
+        for port in ports:
+            lab, flown = self._labs[port], self._flown[port]
+            try:
+                if isinstance(flown, QualificationError):
+                    raise flown
+                self._how.scenario(lab.subject.qos)
+                labs.append(lab)
+            except QualificationError as error:
+                outcomes[port] = broken_off(lab.subject, self._how.case, (), error)
+        if not labs:
+            return outcomes
+        self._settled = None
+        self._witness.begin(f"{self._how.case.plan_id} {' '.join(lab.port for lab in labs)}")
+        for lab, outcome in zip(labs, self._carry_out(labs, before), strict=True):
+            outcomes[lab.port] = outcome.with_evidence(self._witness.evidence(lab.builder.named("")))
+        return outcomes
+
+    def _carry_out(self, labs: Sequence[Lab], before: DutCounters | None) -> list[Outcome]:
+        """What comes of ports that can be measured, at once."""
+        try:
+            findings = self._how.measure(labs, before)
+        except Exception as error:
+            return [broken_off(lab.subject, self._how.case, (), error) for lab in labs]
+        outcomes = []
+        for lab, finding in zip(labs, findings, strict=True):
+            clean = self._flown[lab.port]
+            assert not isinstance(clean, QualificationError), f"{lab.port} was measured without a preflight"
+            outcomes.append(judged(lab.subject, self._how.case, (), finding, clean))
+            self._settled = finding.after
+        return outcomes
+
+    @property
+    def _witness(self) -> Witness:
+        """Is told what all of the ports are measured with does: that is one generator and one switch."""
+        return next(iter(self._labs.values())).dut.witness
+
+    def _wait_for_the_lab(self) -> None:
+        """Returns when switch and traffic generators answer.
+
+        Raises:
+            LabGone: they do not.
+        """
+        reasons = [""]
+
+        def answers() -> bool:
+            try:
+                lab = next(iter(self._labs.values()))
+                lab.dut.ask({"hello": "true"})
+                lab.generator.look()
+                lab.clock.now()
+            except QualificationError as error:
+                reasons.append(str(error))
+                return False
+            return True
+
+        if not wait_for(answers, LAB_DEADLINE_S, self._patience, 1.0):
+            raise LabGone(reasons[-1])
+
+
+def _cause(outcome: Outcome) -> str | None:
+    """Why a port could not be measured; None: it was. One that failed was: no second try may pass it."""
+    if _failed(outcome):
+        return None
+    errors = (verdict for verdict in outcome.verdicts if verdict.status is Status.ERROR)
+    return next((verdict.cause for verdict in errors), None)
+
+
+def _failed(outcome: Outcome) -> bool:
+    return any(verdict.status is Status.FAIL for verdict in outcome.verdicts)

@@ -1,0 +1,1 @@
+"""Option: several switches in a row, and back-pressure that travels along it."""

@@ -1,0 +1,152 @@
+"""Switches in a row: from the port under test to a tester port at the far end, over the cables between switches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
+
+from ..lab.dut import Dut, SwitchState
+from ..model.counters import DutCounters
+from ..model.errors import QualificationError
+from ..model.measurement import Subject
+from ..model.ports import ConnectedPort, PlayedHost, PortPair, hosts_behind, natural
+from ..model.qos import SharedBuffer, check_same_classes, read_port_qos, read_shared_buffer
+
+Links = Mapping[str, Mapping[str, Mapping[str, Any]]]
+
+
+@dataclass(frozen=True)
+class Hop:
+    """A switch of a row.
+
+    Attributes:
+        device: its name.
+        leaves: the port by which frames go on towards the port under test; of the first switch that port itself.
+        enters: the port where frames come in, and out of which the switch sends its pauses; of the last switch the port
+            with the sending traffic generator behind it.
+    """
+
+    device: str
+    leaves: str
+    enters: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of switches as it was found.
+
+    Attributes:
+        hops: its switches, the one under test first.
+        subject: what is measured over all of them: the port under test, the tester port at the far end, and the sum of
+            their shared buffers.
+        hosts: the host behind each of these two ports.
+        router_mac: of the switch at the far end.
+    """
+
+    hops: tuple[Hop, ...]
+    subject: Subject
+    hosts: Mapping[ConnectedPort, PlayedHost]
+    router_mac: str
+
+
+class RowDut(Dut):
+    """The switches of a row as one: receives at the port under test, sends out of the far end's port.
+
+    Attributes:
+        readings: the counters of each switch, by reading.
+    """
+
+    def __init__(self, hops: Sequence[Hop], duts: Mapping[str, Dut]) -> None:
+        """`duts`: the switches by name."""
+        super().__init__(duts[hops[0].device].host)
+        self._hops, self._duts = hops, duts
+        self.readings: list[dict[str, DutCounters]] = []
+
+    def counters(
+        self, queues_of: Sequence[str] = (), also: Mapping[str, str] = MappingProxyType({})
+    ) -> DutCounters:
+        """Reads all switches; what is received is counted at the first, what is sent at the last. No further commands
+        are run."""
+        read = {hop.device: self._duts[hop.device].counters() for hop in self._hops}
+        self.readings.append(read)
+        first, last = self._hops[0], self._hops[-1]
+        near, far = read[first.device], read[last.device]
+        return DutCounters(
+            pfc_rx={first.leaves: near.pfc_rx[first.leaves]},
+            pfc_tx={last.enters: far.pfc_tx[last.enters]},
+            queues={},
+            watchdog={f"{device} {queue}": row for device, one in read.items() for queue, row in one.watchdog.items()},
+            watchdog_ports=tuple(port for one in read.values() for port in one.watchdog_ports),
+            interfaces={first.leaves: near.interfaces[first.leaves], last.enters: far.interfaces[last.enters]},
+        )
+
+
+def find_hops(device: str, port: str, links: Links) -> tuple[Hop, ...]:
+    """The longest row of switches that begins at a port under test, its far end still without a port (`enters` empty);
+    of several the first in natural order of ports. One switch alone: no other is on its cables."""
+    rows = sorted(_rows((Hop(device, port, ""),), links), key=len, reverse=True)
+    return rows[0]
+
+
+def plan_row(
+    subject: Subject, states: Mapping[str, SwitchState], hops: Sequence[Hop], ports: Sequence[ConnectedPort]
+) -> Row:
+    """What is measured over a row of switches.
+
+    Args:
+        subject: the port under test on its own switch.
+        states: the switches of the row.
+        hops: as `find_hops` gives them.
+        ports: every port of the testbed with a traffic generator behind it.
+
+    Raises:
+        QualificationError: the far end has no port that data could enter, or the switches do not sort frames alike.
+    """
+    last = states[hops[-1].device]
+    tx = _far_port(subject.pair.rx, last, ports)
+    whole = (*hops[:-1], Hop(last.device, hops[-1].leaves, tx.port))
+    for hop in whole:
+        for port in (hop.leaves, hop.enters):
+            check_same_classes(subject.qos, read_port_qos(states[hop.device].config_db, hop.device, port))
+    near = hosts_behind((subject.pair.rx,), states[hops[0].device].config_db, subject.ip_version)
+    far = hosts_behind((tx,), last.config_db, subject.ip_version, first=1)
+    return Row(
+        whole,
+        replace(subject, pair=PortPair(subject.pair.rx, tx), buffer=_buffers(states), further=()),
+        {subject.pair.rx: near[0], tx: far[0]},
+        str(last.config_db.get("DEVICE_METADATA", {}).get("localhost", {}).get("mac", "")),
+    )
+
+
+def _rows(row: tuple[Hop, ...], links: Links) -> Iterator[tuple[Hop, ...]]:
+    """Every row that goes on from this one over cables to switches that are not in it yet."""
+    yield row
+    here = row[-1]
+    for port in sorted(links.get(here.device, {}), key=natural):
+        peer = links[here.device][port]
+        name = str(peer.get("peerdevice"))
+        if name in links and name not in {hop.device for hop in row}:
+            onward = Hop(name, str(peer["peerport"]), "")
+            yield from _rows((*row[:-1], Hop(here.device, here.leaves, port), onward), links)
+
+
+def _far_port(rx: ConnectedPort, last: SwitchState, ports: Sequence[ConnectedPort]) -> ConnectedPort:
+    for port in sorted(ports, key=lambda port: natural(port.port)):
+        state = last.interfaces.get(port.port)
+        if port.device != last.device or state is None or not state.oper_up:
+            continue
+        # generator ports, and the hosts behind them, are told apart by the names of the switch ports
+        if port.generator != rx.generator and port.speed_mbps == rx.speed_mbps and port.port != rx.port:
+            return port
+    raise QualificationError(
+        f"{last.device}: it ends a row of switches that begins at {rx.device} {rx.port}, and has no port that is up, of"
+        f" {rx.speed_mbps} Mb/s, of another name than {rx.port} and with another traffic generator than {rx.generator}"
+    )
+
+
+def _buffers(states: Mapping[str, SwitchState]) -> SharedBuffer:
+    buffers = [read_shared_buffer(state.config_db, name, state.asic) for name, state in states.items()]
+    names = ", ".join(sorted({buffer.pool for buffer in buffers}))
+    return SharedBuffer(f"{names} of {len(buffers)} switches", sum(buffer.size_bytes for buffer in buffers))

@@ -1,0 +1,85 @@
+"""HOP-1: back-pressure travels up a row of switches, hop by hop, to the sender. The steps are PFC-2's; the port under
+test and the tx port are at the two ends of the row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from ..cases.checking import Place, required
+from ..cases.checks import judge
+from ..cases.engine import Finding, Procedure
+from ..cases.pauses import pause_lossless
+from ..cases.storm_sequence import measure
+from ..cases.validity import validity
+from ..lab.lab import Lab
+from ..lab.otg_config import TrafficBuilder
+from ..model.counters import DutCounters, changed
+from ..model.errors import QualificationError
+from ..model.measurement import Measurement, Subject
+from ..record.case import PlanCase, Target
+from ..record.verdict import LOSSLESS, LOSSY, Check
+from .chain import Hop, RowDut
+
+HOP_BY_HOP = PlanCase("pause-hop-by-hop", "HOP-1")
+
+
+def carry_out(lab: Lab, case: PlanCase, target: Target, before: DutCounters | None) -> Finding:
+    """A storm at one end of the row, the traffic from the other; every switch between is looked at."""
+    row = lab.row
+    if row is None:
+        raise QualificationError(f"{lab.subject.where()}: {case.plan_id} needs a row of switches")
+    dut = RowDut(row.hops, lab.duts)
+    builder = TrafficBuilder(lab.builder.api, row.subject, row.hosts, row.router_mac)
+    whole = replace(lab, subject=row.subject, dut=dut, builder=builder)
+    run = measure(whole, pause_lossless(case, target, row.subject.qos))
+    invalid = validity(run)
+    checks = [] if invalid else judge(run) + list(hop_checks(row.hops, dut.readings, run))
+    return Finding(checks, invalid, run.evidence() | _evidence(row.hops, dut.readings))
+
+
+def hop_checks(hops: Sequence[Hop], readings: Sequence[Mapping[str, DutCounters]], run: Measurement) -> Iterator[Check]:
+    """Between the ends, where `judge` looks: each switch but the last pauses the next one, for the tested priorities
+    only, and that one counts every pause (1 % more or less, for what is on its way when counters are read)."""
+    before, during, after = readings
+    for here, onward in zip(hops, hops[1:], strict=False):
+        sent = changed(before[here.device].pfc_tx, during[here.device].pfc_tx, here.enters)
+        in_all = changed(before[here.device].pfc_tx, after[here.device].pfc_tx, here.enters)
+        received = changed(before[onward.device].pfc_rx, after[onward.device].pfc_rx, onward.leaves)
+        for priority in range(8):
+            place = _at(run.subject, here, priority)
+            if priority not in run.scenario.tested:
+                expected = f"0 PFC frames sent out of {here.enters} to {onward.device}"
+                yield required("hop-no-other-back-pressure", place, in_all[priority] == 0, expected, in_all[priority])
+                continue
+            expected = f"more than 0 PFC frames sent out of {here.enters} to hold {onward.device}"
+            yield required("hop-back-pressure", place, sent[priority] > 0, expected, sent[priority])
+            expected = f"{in_all[priority]} PFC frames of {here.device} counted by {onward.device} {onward.leaves}"
+            met = run.subject.conditions.alike(received[priority], in_all[priority])
+            yield required("hop-pause-counted", place, met, expected, received[priority])
+
+
+def _at(subject: Subject, hop: Hop, priority: int) -> Place:
+    metric = LOSSLESS if priority in subject.qos.lossless else LOSSY
+    return Place(f"{hop.device} {hop.enters} priority {priority}", metric, priority)
+
+
+def _evidence(hops: Sequence[Hop], readings: Sequence[Mapping[str, DutCounters]]) -> dict[str, object]:
+    """PFC frames for priorities 0 to 7 that each switch sent up the row, from before the storm until after it."""
+    before, after = readings[0], readings[-1]
+    sent = {
+        f"{hop.device} {hop.enters}": list(changed(before[hop.device].pfc_tx, after[hop.device].pfc_tx, hop.enters))
+        for hop in hops
+    }
+    return {"hops": [hop.device for hop in hops], "hop_pfc_tx_in_all": sent}
+
+
+def _in_a_row(subject: Subject) -> list[Target]:
+    return [subject.qos.lossless] if subject.in_a_row else []
+
+
+CASES: Mapping[PlanCase, Procedure] = {
+    HOP_BY_HOP: Procedure(
+        carry_out, _in_a_row, "another switch on its cables with a traffic generator behind it"
+    ),
+}
