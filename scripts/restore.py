@@ -24,7 +24,7 @@ from scripts.testbeds import (  # noqa: E402  (the path has to be there first)
     BIN, TESTBED_FILE, Refusal, Testbed, environment, hardware_testbed, read_entry)
 from tests.common.errors import LabError  # noqa: E402
 from tests.common.pfc.model.errors import QualificationError  # noqa: E402
-from tests.common.pfc.lab.restore import Journal  # noqa: E402
+from tests.common.pfc.lab.restore import SwitchRestorer  # noqa: E402
 from tests.common.pfc.lab.lease import LeaseLost  # noqa: E402
 from tests.common.pfc.lab.clock import WallClock  # noqa: E402
 from tests.common.pfc.record.records import new_run_id  # noqa: E402
@@ -75,7 +75,9 @@ def restore(lab: StandaloneLab, force: bool) -> bool:
     """
     run_id = new_run_id()
     with contextlib.ExitStack() as stack:
-        found = {host.hostname: stack.enter_context(Journal(host, run_id).healed(force)) for host in lab.duthosts}
+        found = {
+            host.hostname: stack.enter_context(SwitchRestorer(host, run_id).healed(force)) for host in lab.duthosts
+        }
         stopped = attempt(lambda: quiet(Generator(open_api(lab.tbinfo, lab.duthosts[0]), WallClock())))
     for hostname, seen in found.items():
         done = "nothing to put back" if seen is None else f"what {seen} changed is put back"

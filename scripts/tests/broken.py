@@ -22,9 +22,9 @@ from tests.common.pfc.cases.plan import targets
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.lab.clock import Clock, EndpointClock
 from tests.common.pfc.lab.dut import Dut, SwitchState
-from tests.common.pfc.lab.port_plan import LabFacts, PortPlan, Wish, plan_port
-from tests.common.pfc.lab.restore import Journal
-from tests.common.pfc.model.measurement import Subject
+from tests.common.pfc.lab.port_plan import LabFacts, PortPlan, PortRequest, plan_port
+from tests.common.pfc.lab.restore import SwitchRestorer
+from tests.common.pfc.model.measurement import PortUnderTest
 from tests.common.pfc.model.ports import ConnectedPort
 from tests.common.pfc.record.case import PlanCase, Target
 from tests.common.pfc.record.outcome import Outcome
@@ -73,7 +73,7 @@ class Case:
         """The fault's name."""
         return re.split("[@:]", self.fault)[0]
 
-    def target(self, subject: Subject) -> Target:
+    def target(self, subject: PortUnderTest) -> Target:
         """The priorities under test: in the first case the fault's own, else 3; in the others the case's own."""
         if self.plan is SINGLE_LOSSLESS:
             return (4,) if "priority=4" in self.fault else (3,)
@@ -229,7 +229,7 @@ class Bench:
     def plan_sweep(self) -> SweepPlan:
         """What there is to sweep."""
         testbed = {"conf-name": "vtb-t0", "duts": [SWITCH], "clock": "virtual"}
-        return plan_sweep(LabFacts(testbed, lambda _: self.dut.state(), connected_ports(), {}), SWITCH, Wish())
+        return plan_sweep(LabFacts(testbed, lambda _: self.dut.state(), connected_ports(), {}), SWITCH, PortRequest())
 
     def sweep(self, at_once: int | None, only: Collection[str] | None = None) -> dict[str, Outcome]:
         """Port under test -> what came of it in a sweep.
@@ -256,7 +256,7 @@ def watchdog_stopped(testbed: Testbed) -> Iterator[Bench]:
     host = OpenSsh(testbed["switches"][SWITCH])
     dut = KnownDut(host)
     try:
-        with Journal(host, "broken").watchdog_stopped() as dut.lease:
+        with SwitchRestorer(host, "broken").watchdog_stopped() as dut.lease:
             yield Bench(dut, testbed)
     finally:
         host.close()

@@ -24,8 +24,8 @@ from tests.common.pfc.cases.plan import targets
 from tests.common.pfc.host_pauses.probe import arrived
 from tests.common.pfc.lab.clock import WallClock
 from tests.common.pfc.lab.lab import Lab
-from tests.common.pfc.lab.port_plan import LabFacts, Wish, plan_device
-from tests.common.pfc.lab.restore import Journal
+from tests.common.pfc.lab.port_plan import LabFacts, PortRequest, plan_device
+from tests.common.pfc.lab.restore import SwitchRestorer
 from tests.common.pfc.model.counters import DutCounters
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.record.case import PlanCase
@@ -97,7 +97,7 @@ class Bench:
         source = {"host": HOST, "ports": ports, "python": sys.executable, "folder": self._folder}
         testbed = {"conf-name": "small-1", "duts": [SWITCH], "pfc_pause_source": source}
         facts = LabFacts(testbed, lambda _: self._dut.state(), connected_ports(), {})
-        plan = plan_device(facts, SWITCH, Wish())
+        plan = plan_device(facts, SWITCH, PortRequest())
         return plan.lab(self._dut, self._api, WallClock(), pause_host=ThisMachine())
 
 
@@ -107,7 +107,7 @@ def main(runtime_file: str, folder: str) -> None:
     host = OpenSsh(runtime["switches"][SWITCH], SWITCH)
     dut = KnownDut(host)
     try:
-        with Journal(host, "paused-by-host").watchdog_stopped() as dut.lease:
+        with SwitchRestorer(host, "paused-by-host").watchdog_stopped() as dut.lease:
             bench = Bench(dut, runtime, folder)
             print(json.dumps({run.name: bench.judge(run) for run in RUNS}))
     finally:

@@ -32,7 +32,7 @@ from tests.common.pfc.cases.tagging import TAGGED
 from tests.common.pfc.lab.clock import EndpointClock
 from tests.common.pfc.lab.configuration import trusting_tags
 from tests.common.pfc.lab.dut import Dut
-from tests.common.pfc.lab.restore import READ_CONFIG, Journal
+from tests.common.pfc.lab.restore import READ_CONFIG, SwitchRestorer
 from tests.common.pfc.record.case import PlanCase
 
 ONLY_ON_THE_FAKE_SWITCH = {"resumed-rate"}  # no hook slows a switch down after a storm: unit_test_cases.py shows it
@@ -44,13 +44,13 @@ KILLED = """
 import json, os, signal, sys
 from scripts.tests.broken import HEALTHY_RX, HEALTHY_TX, OpenSsh
 from tests.common.pfc.lab.configuration import lossless_set
-from tests.common.pfc.lab.restore import READ_CONFIG, Journal
+from tests.common.pfc.lab.restore import READ_CONFIG, SwitchRestorer
 from tests.common.pfc.lab.clock import EndpointClock
 host = OpenSsh(json.loads(sys.argv[1]))
 config_db = json.loads(host.shell(READ_CONFIG)["stdout"])
 rows = lossless_set(config_db, host.hostname, (HEALTHY_RX, HEALTHY_TX), (2,))
-journal = Journal(host, "killed", EndpointClock(sys.argv[2]))
-with journal.watchdog_stopped() as lease, journal.configured(lease, config_db, rows):
+restorer = SwitchRestorer(host, "killed", EndpointClock(sys.argv[2]))
+with restorer.watchdog_stopped() as lease, restorer.configured(lease, config_db, rows):
     os.kill(os.getpid(), signal.SIGKILL)
 """
 
@@ -150,7 +150,7 @@ def test_what_a_killed_run_left_is_put_back_and_never_planned_with(testbed: Mapp
         left = config_of(host)
         assert left["PORT_QOS_MAP"][HEALTHY_RX]["pfc_enable"] == "2"
         assert Dut(host).state().config_db == {**before, "PFC_WD": left["PFC_WD"]}
-        with Journal(host, "next", EndpointClock(clock)).watchdog_stopped():
+        with SwitchRestorer(host, "next", EndpointClock(clock)).watchdog_stopped():
             assert config_of(host) == {**before, "PFC_WD": left["PFC_WD"]}
         assert config_of(host) == before
     finally:

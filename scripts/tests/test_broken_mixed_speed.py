@@ -22,7 +22,7 @@ from tests.common.pfc.cases.mixed_speed import CASES as PROCEDURES
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.lab.clock import EndpointClock
 from tests.common.pfc.lab.port_plan import plan_port
-from tests.common.pfc.lab.restore import Journal
+from tests.common.pfc.lab.restore import SwitchRestorer
 from tests.common.pfc.model.ports import ConnectedPort
 from tests.common.pfc.record.outcome import Outcome
 from virtual_testbed.faults import BUILT_IN
@@ -108,7 +108,7 @@ def fixture_bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MixedBen
         host = OpenSsh(testbed["switches"][SWITCH], SWITCH)
         dut = KnownDut(host)
         try:
-            with Journal(host, "broken").watchdog_stopped() as dut.lease:
+            with SwitchRestorer(host, "broken").watchdog_stopped() as dut.lease:
                 yield MixedBench(dut, testbed["otg"]["url"], testbed["clock"]["url"])
         finally:
             host.close()

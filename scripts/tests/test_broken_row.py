@@ -22,8 +22,8 @@ from scripts.tests.broken import (
 from tests.common.pfc.cases.plan import targets
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.lab.clock import EndpointClock
-from tests.common.pfc.lab.port_plan import LabFacts, Wish, plan_device
-from tests.common.pfc.lab.restore import Journal
+from tests.common.pfc.lab.port_plan import LabFacts, PortRequest, plan_device
+from tests.common.pfc.lab.restore import SwitchRestorer
 from tests.common.pfc.model.ports import ConnectedPort
 from tests.common.pfc.record.outcome import Outcome
 from tests.common.pfc.switch_chain.hop import HOP_BY_HOP
@@ -71,11 +71,11 @@ class RowBench:
                  for number, name in enumerate(ROW) for port in range(4)]
         entry = {"conf-name": "vtb-chain", "duts": list(ROW)}
         facts = LabFacts(entry, lambda name: self._duts[name].state(), ports, CABLES)
-        self.plan = plan_device(facts, ROW[0], Wish())
+        self.plan = plan_device(facts, ROW[0], PortRequest())
         self._api = snappi.api(location=testbed["otg"]["url"])
         for name, host in hosts.items():
             changed.callback(host.close)
-            self._duts[name].lease = changed.enter_context(Journal(host, "broken").watchdog_stopped())
+            self._duts[name].lease = changed.enter_context(SwitchRestorer(host, "broken").watchdog_stopped())
 
     def judge(self) -> Outcome:
         """The row as it is now, after a preflight of its first switch."""

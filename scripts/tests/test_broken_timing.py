@@ -23,7 +23,7 @@ from scripts.tests.broken import (
 )
 from tests.common.pfc.cases import flap, sent_pauses as sent, timing, timing_storms
 from tests.common.pfc.lab.capture import Capture, read_capture
-from tests.common.pfc.model.measurement import Subject
+from tests.common.pfc.model.measurement import PortUnderTest
 from tests.common.pfc.record.case import PlanCase, Target
 
 FILE = "wrongly.py"
@@ -118,7 +118,7 @@ class OneCase(Case):
         """Port under test and tx port."""
         return self.ports or super().pair
 
-    def target(self, subject: Subject) -> Target:
+    def target(self, subject: PortUnderTest) -> Target:
         """The priorities under test."""
         own = super().target(subject)
         return (4,) if len(own) == 1 and "priority=4" in self.fault else own

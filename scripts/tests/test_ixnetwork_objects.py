@@ -13,7 +13,7 @@ from scripts.tests.fake_ixnetwork import VPORT_TYPE, FakeIxNetwork
 from tests.common.pfc.lab.generator import Generator
 from tests.common.pfc.lab.otg_config import TrafficBuilder
 from tests.common.pfc.model.errors import QualificationError
-from tests.common.pfc.model.measurement import Subject
+from tests.common.pfc.model.measurement import PortUnderTest
 from tests.common.pfc.model.ports import ConnectedPort, PlayedHost, PortPair
 from tests.common.pfc.model.qos import PortQos, SharedBuffer
 from tests.common.pfc.model.traffic import FlowPlan, PauseFrame, Role, global_pause_frame, pfc_frame
@@ -69,7 +69,9 @@ def make_builder(api, speed_mbps=100_000, ip_version=4):
     hosts = {port: PlayedHost(f"host of {port.port}", f"02:00:00:00:01:0{number}", net.format(number), bits,
                               net.format(1), "Vlan1000") for number, port in enumerate((rx, tx), 2)}
     qos = PortQos("lab-1", rx.port, (3, 4), DSCPS, "AZURE")
-    return TrafficBuilder(api, Subject(PortPair(rx, tx), qos, SharedBuffer("egress_lossless_pool", 1)), hosts, ROUTER)
+    return TrafficBuilder(
+        api, PortUnderTest(PortPair(rx, tx), qos, SharedBuffer("egress_lossless_pool", 1)), hosts, ROUTER
+    )
 
 
 def push(api, *flows, **options):

@@ -12,7 +12,7 @@ import pytest
 import snappi
 
 from tests.common.pfc.lab.clock import EndpointClock
-from tests.common.pfc.lab.restore import Journal
+from tests.common.pfc.lab.restore import SwitchRestorer
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BIN = Path(sys.executable).parent
@@ -25,8 +25,8 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from scripts.tests.test_restore import Ssh
-from tests.common.pfc.lab.restore import Journal
-with Journal(Ssh(Path(sys.argv[1])), "killed").watchdog_stopped():
+from tests.common.pfc.lab.restore import SwitchRestorer
+with SwitchRestorer(Ssh(Path(sys.argv[1])), "killed").watchdog_stopped():
     os.kill(os.getpid(), signal.SIGKILL)
 """
 
@@ -125,7 +125,7 @@ def transmits(api: snappi.Api) -> bool:
 def test_a_second_run_is_refused_while_the_first_lives(folder: Path, switch: Ssh) -> None:
     """The suite in one sentence before it collects tests; the restoring command too, unless it is forced."""
     runtime = read_runtime(folder)
-    with Journal(switch, "first").watchdog_stopped():
+    with SwitchRestorer(switch, "first").watchdog_stopped():
         ended = subprocess.run(
             [sys.executable, "-m", "pytest", "-c", "pytest.ini", "snappi_tests/pfc/qualification", "--testbed",
              "vtb-t0", "--testbed_file", runtime["testbed_file"], "--inventory", runtime["inventory"],
@@ -147,7 +147,7 @@ def test_a_second_run_is_refused_while_the_first_lives(folder: Path, switch: Ssh
 def test_a_killed_run_is_healed_by_the_next(folder: Path, switch: Ssh) -> None:
     """At once: its process is dead."""
     kill_a_run(folder, switch)
-    with Journal(switch, "next").watchdog_stopped() as lease:
+    with SwitchRestorer(switch, "next").watchdog_stopped() as lease:
         assert lease.watchdog == FOUND
     assert switch.watchdog() == FOUND
     assert switch.shell("test -e .pfc_qualification")["rc"] == 1

@@ -29,8 +29,8 @@ from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.cases.storm_sequence import scenario_traffic
 from tests.common.pfc.lab.clock import EndpointClock
 from tests.common.pfc.lab.lab import Lab
-from tests.common.pfc.lab.port_plan import LabFacts, Wish, plan_device
-from tests.common.pfc.lab.restore import Journal
+from tests.common.pfc.lab.port_plan import LabFacts, PortRequest, plan_device
+from tests.common.pfc.lab.restore import SwitchRestorer
 from tests.common.pfc.model.traffic import Role
 from tests.common.pfc.record.outcome import Outcome
 from tests.common.pfc.record.verdict import Status
@@ -60,7 +60,7 @@ def lab_of(testbed: Testbed) -> Lab:
     entry |= {"clock": testbed["clock"]["url"], "pfc_conditions": ASKED}
     dut = KnownDut(OpenSsh(testbed["switches"][SWITCH]))
     facts = LabFacts(entry, lambda name: dut.state(), connected_ports(), {})
-    plan = plan_device(facts, SWITCH, Wish(HEALTHY_RX, HEALTHY_TX))
+    plan = plan_device(facts, SWITCH, PortRequest(HEALTHY_RX, HEALTHY_TX))
     return plan.lab(dut, snappi.api(location=testbed["otg"]["url"]), EndpointClock(testbed["clock"]["url"]))
 
 
@@ -100,7 +100,7 @@ def judge(testbed: Testbed, monkeypatch: pytest.MonkeyPatch, forgets: str = "") 
             transmit(names, verb)
 
     monkeypatch.setattr(lab.generator, "_transmit", forgetful)
-    with Journal(lab.dut.host, "chain").watchdog_stopped() as lab.dut.lease:
+    with SwitchRestorer(lab.dut.host, "chain").watchdog_stopped() as lab.dut.lease:
         return Qualifier(lab).qualify(SINGLE_LOSSLESS, (3,))
 
 

@@ -16,7 +16,7 @@ from tests.common.devices.sonic import SonicHost
 from tests.common.errors import LabError, RunAnsibleModuleFail
 from tests.common.pfc.host_pauses.entry import pause_entry_of
 from tests.common.pfc.lab.dut import Dut, SwitchState
-from tests.common.pfc.lab.port_plan import LabFacts, PortPlan, Wish, connected_port, plan_device
+from tests.common.pfc.lab.port_plan import LabFacts, PortPlan, PortRequest, connected_port, plan_device
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.sweep.plan import SweepPlan, plan_sweep
 from tests.common.snappi_tests.port import PortFacts, generator_ports
@@ -92,17 +92,17 @@ class StandaloneLab:
 
     @cached_property
     def port_plan(self) -> PortPlan:
-        """What is measured on one port of the first switch, as the options say (`wish`)."""
+        """What is measured on one port of the first switch, as the options say (`asked`)."""
         try:
-            return plan_device(self.facts, self.tbinfo["duts"][0], self.wish)
+            return plan_device(self.facts, self.tbinfo["duts"][0], self.asked)
         except QualificationError as error:
             raise LabError(str(error)) from error
 
     @cached_property
     def sweep_plan(self) -> SweepPlan:
-        """What is measured on every port of the first switch, as the options say (`wish`)."""
+        """What is measured on every port of the first switch, as the options say (`asked`)."""
         try:
-            return plan_sweep(self.facts, self.tbinfo["duts"][0], self.wish)
+            return plan_sweep(self.facts, self.tbinfo["duts"][0], self.asked)
         except QualificationError as error:
             raise LabError(str(error)) from error
 
@@ -121,14 +121,14 @@ class StandaloneLab:
         return LabFacts(self.tbinfo, cache(self._state), ports, self.conn_graph_facts["device_conn"])
 
     @property
-    def wish(self) -> Wish:
+    def asked(self) -> PortRequest:
         """What the options `--pfc-port`, `--pfc-tx-port`, `--pfc-ip-version`, `--pfc-change-config` and
         `--pfc-same-generator` ask for, where they exist."""
         rx, tx = (self._config.getoption(option, default=None) for option in ("pfc_port", "pfc_tx_port"))
         ip_version = int(self._config.getoption("pfc_ip_version", default=4))
         allowed = ("pfc_change_config", "pfc_same_generator")
         change, same = (bool(self._config.getoption(option, default=False)) for option in allowed)
-        return Wish(rx, tx, ip_version, change, same)
+        return PortRequest(rx, tx, ip_version, change, same)
 
     def _state(self, name: str) -> SwitchState:
         return Dut(self.duthosts[name]).state()

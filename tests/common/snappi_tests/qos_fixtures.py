@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.common.devices.duthosts import DutHosts
-from tests.common.pfc.lab.restore import Journal
+from tests.common.pfc.lab.restore import SwitchRestorer
 from tests.common.pfc.record.records import new_run_id
 
 
@@ -58,5 +58,5 @@ def disable_pfcwd(duthosts: DutHosts) -> Iterator[None]:
     """The watchdog is stopped on every switch during a test, and put back as it was found."""
     with ExitStack() as stack:
         for duthost in duthosts:
-            stack.enter_context(Journal(duthost, new_run_id()).watchdog_stopped())
+            stack.enter_context(SwitchRestorer(duthost, new_run_id()).watchdog_stopped())
         yield

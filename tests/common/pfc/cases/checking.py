@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from ..model.measurement import Measurement, Subject
+from ..model.measurement import Measurement, PortUnderTest
 from ..model.traffic import FlowPlan, FlowStats, Role
 from ..record.case import named
 from ..record.verdict import LOSSLESS, LOSSY, Check, Status
@@ -20,12 +20,12 @@ class Place:
     priority: int | None = None
 
 
-def at_priority(subject: Subject, priority: int) -> Place:
+def at_priority(subject: PortUnderTest, priority: int) -> Place:
     """A priority of the port under test."""
     return Place(subject.where(priority), _metric(subject, priority), priority)
 
 
-def at_port(subject: Subject, port: str) -> Place:
+def at_port(subject: PortUnderTest, port: str) -> Place:
     """A whole port: what is wrong with it concerns the lossless metric, and through its ERROR the other one."""
     return Place(subject.where(port=port), LOSSLESS)
 
@@ -40,12 +40,12 @@ def at_tested(run: Measurement) -> Place:
     return Place(f"{subject.where()} {named(tested)}", _metric(subject, tested[0]))
 
 
-def required(name: str, place: Place, met: bool, expected: str, seen: int | str) -> Check:
+def fail_unless(name: str, place: Place, met: bool, expected: str, seen: int | str) -> Check:
     """A check of the switch: FAIL when it is not met."""
     return _check(name, place, Status.PASS if met else Status.FAIL, expected, seen)
 
 
-def needed(name: str, place: Place, met: bool, expected: str, seen: int | str) -> Check:
+def error_unless(name: str, place: Place, met: bool, expected: str, seen: int | str) -> Check:
     """A check of the measurement itself: ERROR when it is not met."""
     return _check(name, place, Status.PASS if met else Status.ERROR, expected, seen)
 
@@ -61,21 +61,21 @@ def priority_of(flow: FlowStats) -> int:
     return flow.plan.priority
 
 
-def least_load(subject: Subject, plan: FlowPlan) -> int:
+def least_load(subject: PortUnderTest, plan: FlowPlan) -> int:
     """Frames that a data flow sends when nothing holds it, less what the generator's start and clock may cost."""
     speed_mbps = subject.ports[plan.enters or subject.pair.tx.port].speed_mbps
-    return round(plan.due(speed_mbps) * (100 - subject.conditions.load_tolerance_percent) / 100)
+    return round(plan.due(speed_mbps) * (100 - subject.tolerances.load_tolerance_percent) / 100)
 
 
-def everything_received(name: str, subject: Subject, flows: Iterable[FlowStats], when: str) -> Iterator[Check]:
+def everything_received(name: str, subject: PortUnderTest, flows: Iterable[FlowStats], when: str) -> Iterator[Check]:
     """Every frame that these flows sent was received."""
     for flow in flows:
         place = at_priority(subject, priority_of(flow))
         expected = f"all {flow.frames_tx} frames received {when}"
-        yield required(name, place, flow.frames_rx == flow.frames_tx, expected, flow.frames_rx)
+        yield fail_unless(name, place, flow.frames_rx == flow.frames_tx, expected, flow.frames_rx)
 
 
-def _metric(subject: Subject, priority: int) -> str:
+def _metric(subject: PortUnderTest, priority: int) -> str:
     return LOSSLESS if priority in subject.qos.lossless else LOSSY
 
 

@@ -10,7 +10,7 @@ from ..model.scenario import Storm
 from ..model.traffic import Role
 from ..record.verdict import LOSSY, Check
 from .checking import (
-    Place, at_priority, at_tested, everything_received, flows_of, least_load, needed, priority_of, required,
+    Place, at_priority, at_tested, error_unless, everything_received, fail_unless, flows_of, least_load, priority_of,
 )
 
 COUNTER = "PFC frames in the receive counter"
@@ -34,11 +34,11 @@ def _pause_obeyed(run: Measurement) -> Iterator[Check]:
     for flow in test:
         place = at_priority(run.subject, priority_of(flow))
         expected = "0 frames received while paused"
-        yield required("blocked-while-paused", place, flow.frames_rx == 0, expected, flow.frames_rx)
+        yield fail_unless("blocked-while-paused", place, flow.frames_rx == 0, expected, flow.frames_rx)
     held_bytes, buffer = sum(flow.bytes_tx for flow in test) + run.held_elsewhere, run.subject.buffer
     expected = f"fewer than the {buffer.size_bytes} bytes of {buffer.pool} sent while paused"
     expected += f", those held for other ports ({run.held_elsewhere}) among them" if run.held_elsewhere else ""
-    yield required("held-within-buffer", at_tested(run), held_bytes < buffer.size_bytes, expected, held_bytes)
+    yield fail_unless("held-within-buffer", at_tested(run), held_bytes < buffer.size_bytes, expected, held_bytes)
 
 
 def _test_unaffected(run: Measurement) -> Iterator[Check]:
@@ -56,7 +56,7 @@ def _throughput(run: Measurement) -> Iterator[Check]:
     for flow in flows_of(run.paused.values(), Role.TEST, Role.BACKGROUND):
         place, least = at_priority(run.subject, priority_of(flow)), least_load(run.subject, flow.plan)
         expected = f"at least {least} frames received {run.scenario.moment}"
-        yield required("throughput", place, flow.frames_rx >= least, expected, flow.frames_rx)
+        yield fail_unless("throughput", place, flow.frames_rx >= least, expected, flow.frames_rx)
 
 
 def _pause_counted(run: Measurement) -> Iterator[Check]:
@@ -64,7 +64,7 @@ def _pause_counted(run: Measurement) -> Iterator[Check]:
     yield from _nothing_counted("pause-counted", run, uncounted)
     for priority in (one for one in paused if one not in uncounted):
         place, frames = at_priority(run.subject, priority), run.pfc_received()[priority]
-        yield required("pause-counted", place, frames > 0, f"more than 0 {COUNTER}", frames)
+        yield fail_unless("pause-counted", place, frames > 0, f"more than 0 {COUNTER}", frames)
         yield _every_pause_counted(run, priority)
     yield from _nothing_counted("no-other-pause-counted", run, _other_than(paused))
 
@@ -72,14 +72,14 @@ def _pause_counted(run: Measurement) -> Iterator[Check]:
 def _every_pause_counted(run: Measurement, priority: int) -> Check:
     """As many as the traffic generator sent; of a host's storm as many as a storm that holds has."""
     place, frames = at_priority(run.subject, priority), run.pfc_received_in_all()[priority]
-    conditions, expected = run.subject.conditions, f"{COUNTER} once the storm had stopped"
+    tolerances, expected = run.subject.tolerances, f"{COUNTER} once the storm had stopped"
     if run.subject.pauses_from is None:
         sent = run.pauses_sent(priority)
-        expected = f"{sent} {expected} ({conditions.more_or_less})"
-        return required("every-pause-counted", place, conditions.alike(frames, sent), expected, frames)
+        expected = f"{sent} {expected} ({tolerances.more_or_less})"
+        return fail_unless("every-pause-counted", place, tolerances.alike(frames, sent), expected, frames)
     least, most = run.pauses_meant(priority)
-    met = frames >= least and (frames <= most or conditions.alike(frames, most))
-    return required("every-pause-counted", place, met, f"{least} to {most} {expected}", frames)
+    met = frames >= least and (frames <= most or tolerances.alike(frames, most))
+    return fail_unless("every-pause-counted", place, met, f"{least} to {most} {expected}", frames)
 
 
 def _no_pfc_counted(run: Measurement) -> Iterator[Check]:
@@ -91,7 +91,7 @@ def _no_pfc_counted(run: Measurement) -> Iterator[Check]:
 def _nothing_counted(name: str, run: Measurement, priorities: Iterable[int]) -> Iterator[Check]:
     for priority in priorities:
         place, frames = at_priority(run.subject, priority), run.pfc_received_in_all()[priority]
-        yield required(name, place, frames == 0, f"0 {COUNTER}", frames)
+        yield fail_unless(name, place, frames == 0, f"0 {COUNTER}", frames)
 
 
 def _pause_kept(run: Measurement) -> Iterator[Check]:
@@ -100,14 +100,14 @@ def _pause_kept(run: Measurement) -> Iterator[Check]:
         return
     forwarded = sum(running.frames_rx for running, _ in run.storms)
     expected = f"0 pause frames forwarded to {run.subject.pair.tx.port}"
-    yield required("pause-not-forwarded", at_tested(run), forwarded == 0, expected, forwarded)
+    yield fail_unless("pause-not-forwarded", at_tested(run), forwarded == 0, expected, forwarded)
 
 
 def _back_pressure(run: Measurement) -> Iterator[Check]:
     for priority in run.scenario.tested:
         place, frames = at_priority(run.subject, priority), run.pfc_sent()[priority]
         expected = f"more than 0 PFC frames sent out of {run.subject.pair.tx.port} to hold the sender"
-        yield required("back-pressure", place, frames > 0, expected, frames)
+        yield fail_unless("back-pressure", place, frames > 0, expected, frames)
     yield from _nothing_sent("no-other-back-pressure", run, _other_than(run.scenario.tested))
 
 
@@ -119,7 +119,7 @@ def _no_back_pressure(run: Measurement) -> Iterator[Check]:
 def _nothing_sent(name: str, run: Measurement, priorities: Iterable[int]) -> Iterator[Check]:
     for priority in priorities:
         place, frames = at_priority(run.subject, priority), run.pfc_sent()[priority]
-        yield required(name, place, frames == 0, f"0 PFC frames sent out of {run.subject.pair.tx.port}", frames)
+        yield fail_unless(name, place, frames == 0, f"0 PFC frames sent out of {run.subject.pair.tx.port}", frames)
 
 
 def _background(run: Measurement) -> Iterator[Check]:
@@ -133,7 +133,7 @@ def _lossy_in_background(run: Measurement) -> Iterator[Check]:
     if all(priority_of(flow) in run.subject.qos.lossless for flow in background):
         place = Place(run.subject.where(), LOSSY)
         seen = f"none: DSCP_TO_TC_MAP|{run.subject.qos.dscp_map} leads to lossless priorities only"
-        yield needed("lossy-background", place, False, "background traffic on a lossy priority", seen)
+        yield error_unless("lossy-background", place, False, "background traffic on a lossy priority", seen)
 
 
 def _after_the_storm(run: Measurement) -> Iterator[Check]:
@@ -142,7 +142,7 @@ def _after_the_storm(run: Measurement) -> Iterator[Check]:
     for flow in flows_of(run.resumed.values(), Role.TEST):
         place, least = at_priority(run.subject, priority_of(flow)), least_load(run.subject, flow.plan)
         expected = f"at least {least} frames taken by the switch after the storm"
-        yield required("resumed-rate", place, flow.frames_tx >= least, expected, flow.frames_tx)
+        yield fail_unless("resumed-rate", place, flow.frames_tx >= least, expected, flow.frames_tx)
     yield from everything_received("resumed", run.subject, run.resumed.values(), "in traffic without a storm")
 
 

@@ -17,8 +17,8 @@ from ..model.measurement import Readings, flow_numbers
 from ..model.ports import ConnectedPort
 from ..model.traffic import FlowStats
 from .checking import priority_of
-from .drops import Drops, drop_commands, drops_age_s, read_drops
-from .ingress_load import FRAME_BYTES, Stream, data_flows
+from .drops import Drops, drop_commands, drops_delay_s, read_drops
+from .ingress_load import FRAME_BYTES, IngressLoad, data_flows
 from .scheduler_shares import Scheduler, divide, read_schedulers
 
 logger = logging.getLogger(__name__)
@@ -74,7 +74,7 @@ def timing(lab: Lab, percent: int) -> Timing:
     if loaded <= 100:
         raise QualificationError(
             f"{lab.subject.where()}: the testbed's pfc_conditions have line_percent"
-            f" {lab.subject.conditions.line_percent:g}, which makes {float(loaded):g} % of the line out of {percent} %:"
+            f" {lab.subject.tolerances.line_percent:g}, which makes {float(loaded):g} % of the line out of {percent} %:"
             " expected more than 100 %, or nothing is congested"
         )
     if not lab.clock.exact:
@@ -87,7 +87,7 @@ def timing(lab: Lab, percent: int) -> Timing:
 
 def _of_full(lab: Lab) -> Fraction:
     """What the testbed has for a full line, as a part of it."""
-    return Fraction(lab.subject.conditions.line_percent) / 100
+    return Fraction(lab.subject.tolerances.line_percent) / 100
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class Load:
         timing: when rates are measured; None: they are not.
     """
 
-    streams: tuple[Stream, ...]
+    streams: tuple[IngressLoad, ...]
     wanted: Mapping[int, Fraction]
     given: Mapping[int, Fraction]
     mix: tuple[tuple[int, int], ...] = ()
@@ -163,7 +163,7 @@ class LoadRun(Readings):
 
 
 def make_load(
-    lab: Lab, streams: Sequence[Stream], mix: tuple[tuple[int, int], ...] = (), times: Timing | None = None
+    lab: Lab, streams: Sequence[IngressLoad], mix: tuple[tuple[int, int], ...] = (), times: Timing | None = None
 ) -> Load:
     """What these streams have to come to on the port under test when all of them run: where they are too much for its
     line, what its schedulers make of them.
@@ -195,7 +195,7 @@ def measure(lab: Lab, load: Load, before: DutCounters | None) -> LoadRun:
     """
     rx, enters = lab.subject.pair.rx.port, [port.port for port in load.ports]
     loses = any(priority not in lab.subject.qos.lossless for priority in load.congested)
-    also, wait_s = (drop_commands(rx), drops_age_s(lab)) if loses else ({}, lab.ages.port_s)
+    also, wait_s = (drop_commands(rx), drops_delay_s(lab)) if loses else ({}, lab.delays.port_s)
     if before is None or loses:
         lab.clock.sleep(wait_s)
         before = lab.dut.counters(also=also)
@@ -230,7 +230,7 @@ def _send(lab: Lab, traffic: Traffic, load: Load) -> tuple[dict[int, int], DutCo
         rates = {priority: frames - early[priority] for priority, frames in late.items()}
         spent_s = load.timing.settled_s + load.timing.window_s
     elif len(ends) > 1:
-        spent_s = ends[-2] + DRAIN_S + lab.ages.port_s
+        spent_s = ends[-2] + DRAIN_S + lab.delays.port_s
         lab.clock.sleep(spent_s)
         during = lab.dut.counters()
     lab.generator.run_out(names, ends[-1] - spent_s)

@@ -15,7 +15,7 @@ from ..model.measurement import Readings
 from ..model.ports import ConnectedPort, PortPair
 from ..record.case import PlanCase, Target, named
 from ..record.verdict import LOSSY, Check
-from .checking import Place, at_port, at_priority, least_load, needed, priority_of, required
+from .checking import Place, at_port, at_priority, error_unless, fail_unless, least_load, priority_of
 from .congestion import WALL, Load, LoadRun, measure
 from .counting_checks import own_frames
 from .engine import Finding
@@ -66,7 +66,9 @@ def _load_applied(run: LoadRun) -> Iterator[Check]:
         held = run.pfc_sent_by(flow.plan.enters)[priority] > 0
         least = 1 if held else least_load(run.subject, flow.plan)
         place = replace(at_priority(run.subject, priority), where=run.subject.where(priority, flow.plan.enters))
-        yield needed("load-applied", place, flow.frames_tx >= least, f"at least {least} frames sent", flow.frames_tx)
+        yield error_unless(
+            "load-applied", place, flow.frames_tx >= least, f"at least {least} frames sent", flow.frames_tx
+        )
 
 
 def judge(run: LoadRun) -> list[Check]:
@@ -86,7 +88,7 @@ def _nothing_lost(run: LoadRun) -> Iterator[Check]:
     for priority in sorted(run.load.wanted):
         if priority in run.subject.qos.lossless or priority not in run.load.congested:
             sent, got = run.frames(priority)
-            yield required(
+            yield fail_unless(
                 "nothing-lost", at_priority(run.subject, priority), got == sent, f"all {sent} frames received", got
             )
 
@@ -98,7 +100,7 @@ def _throughput(run: LoadRun) -> Iterator[Check]:
         flows = [flow.plan for flow in run.sent.values() if priority_of(flow) == priority]
         least, got = sum(least_load(run.subject, plan) for plan in flows), run.frames(priority)[1]
         expected = f"at least {least} frames received"
-        yield required("throughput", at_priority(run.subject, priority), got >= least, expected, got)
+        yield fail_unless("throughput", at_priority(run.subject, priority), got >= least, expected, got)
 
 
 def _back_pressure(run: LoadRun) -> Iterator[Check]:
@@ -108,7 +110,7 @@ def _back_pressure(run: LoadRun) -> Iterator[Check]:
             if priority in run.load.congested and priority in run.subject.qos.lossless:
                 frames = run.pfc_sent_by(stream.enters.port)[priority]
                 expected = f"more than 0 PFC frames sent out of {stream.enters.port} to hold the sender"
-                yield required("back-pressure", at_priority(run.subject, priority), frames > 0, expected, frames)
+                yield fail_unless("back-pressure", at_priority(run.subject, priority), frames > 0, expected, frames)
 
 
 def _no_back_pressure(run: LoadRun) -> Iterator[Check]:
@@ -121,7 +123,7 @@ def _no_back_pressure(run: LoadRun) -> Iterator[Check]:
             if priority in held and port in run.load.ports:
                 continue
             place, expected = at_priority(run.subject, priority), f"0 PFC frames sent out of {port.port}"
-            yield required(name, place, frames == 0, expected, frames)
+            yield fail_unless(name, place, frames == 0, expected, frames)
 
 
 def _shares(run: LoadRun) -> Iterator[Check]:
@@ -139,12 +141,12 @@ def _shares(run: LoadRun) -> Iterator[Check]:
         due, got = float(run.load.given[priority]) * in_all, run.rates[priority]
         met = got >= due * (1 - SHARE_TOLERANCE) and (got <= due * (1 + SHARE_TOLERANCE) or not exact)
         expected = f"{due:.0f}{'' if exact else ' or more'} of {in_all} frames received by weight (1 % more or less)"
-        yield required("share-by-weight", at_priority(run.subject, priority), met, expected, got)
+        yield fail_unless("share-by-weight", at_priority(run.subject, priority), met, expected, got)
     if not exact:
         due, got = in_all * float(sum(run.load.given[one] for one in lossy)), sum(run.rates[one] for one in lossy)
         expected = f"{due:.0f} or more of {in_all} frames received by weight (5 % less)"
         place = Place(f"{run.subject.where()} {named(lossy)}", LOSSY)
-        yield required("share-by-weight", place, got >= due * (1 - LOSSY_TOLERANCE), expected, got)
+        yield fail_unless("share-by-weight", place, got >= due * (1 - LOSSY_TOLERANCE), expected, got)
 
 
 def _line_full(run: LoadRun) -> Iterator[Check]:
@@ -156,9 +158,9 @@ def _line_full(run: LoadRun) -> Iterator[Check]:
     if run.load.timing == WALL:  # in whole seconds, where the generator takes no others
         seconds, got = plan.seconds or run.load.timing.data_s, run.received
     carried = line_rate_fps(plan.mean_bytes, run.subject.pair.speed_mbps) * Fraction(seconds)
-    least = floor(carried * (1 - Fraction(run.subject.conditions.load_tolerance_percent) / 100))
+    least = floor(carried * (1 - Fraction(run.subject.tolerances.load_tolerance_percent) / 100))
     place, expected = at_port(run.subject, run.subject.pair.rx.port), f"at least {least} frames received, a full line"
-    yield required("line-full", place, got >= least, expected, got)
+    yield fail_unless("line-full", place, got >= least, expected, got)
 
 
 def _pfc_stops(run: LoadRun) -> Iterator[Check]:
@@ -166,7 +168,7 @@ def _pfc_stops(run: LoadRun) -> Iterator[Check]:
     for port in run.load.ports:
         for priority, frames in enumerate(changed(run.during.pfc_tx, run.after.pfc_tx, port.port)):
             place, expected = at_priority(run.subject, priority), f"0 PFC frames sent out of {port.port} afterwards"
-            yield required("back-pressure-ends", place, frames == 0, expected, frames)
+            yield fail_unless("back-pressure-ends", place, frames == 0, expected, frames)
 
 
 def _drops_counted(run: LoadRun) -> Iterator[Check]:
@@ -180,4 +182,4 @@ def _drops_counted(run: LoadRun) -> Iterator[Check]:
         ("queue-drops-counted", "queues and priority groups", run.drops.by_queue),
     ):
         expected = f"{missing} frames counted as dropped by {what}" + (f" (or up to {allowed} more)" if allowed else "")
-        yield required(name, Place(run.subject.where(), LOSSY), 0 <= seen - missing <= allowed, expected, seen)
+        yield fail_unless(name, Place(run.subject.where(), LOSSY), 0 <= seen - missing <= allowed, expected, seen)

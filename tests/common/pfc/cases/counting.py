@@ -7,19 +7,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from ..lab.counter_polling import CounterAges
+from ..lab.counter_polling import PollDelays
 from ..lab.lab import Lab
 from ..model.arithmetic import MAX_QUANTA, holding_fps
 from ..model.counters import DutCounters
-from ..model.measurement import Readings, Subject, flow_numbers
+from ..model.measurement import PortUnderTest, Readings, flow_numbers
 from ..model.qos import PRIORITIES
 from ..model.traffic import FlowStats, PauseFrame, pfc_frame
 from ..record.case import PlanCase, Target
 from ..record.verdict import Check
-from .checking import at_port, needed
+from .checking import at_port, error_unless
 from .counting_checks import Counted, Storm, judge_data, judge_pauses, own_frames
 from .counting_readings import PORTS_COMMAND, PortCounts, commands, data_counters, port_counts
-from .drops import drops_age_s
+from .drops import drops_delay_s
 from .engine import Finding, Procedure, all_lossless
 from .pauses import pause_lossless
 from .storm_sequence import measure, pause_storm
@@ -93,7 +93,7 @@ def _storm_alone(lab: Lab, frame: PauseFrame) -> PausesOnly:
     """The hosts ask for their gateways before the first reading, so that this is not counted as data of the storm."""
     subject = lab.subject
     storm = replace(pause_storm(lab, frame.enabled), seconds=STORM_S, pause=frame)
-    wait_s, also = lab.ages.port_s, {"data": PORTS_COMMAND}
+    wait_s, also = lab.delays.port_s, {"data": PORTS_COMMAND}
     try:
         lab.generator.push(lab.builder.build([storm]))
         lab.clock.sleep(wait_s)
@@ -112,17 +112,17 @@ def _storm_ran(run: PausesOnly) -> Iterator[Check]:
     subject, sent = run.subject, run.storm.frames_tx
     least = int(holding_fps(MAX_QUANTA, subject.pair.speed_mbps) * STORM_S)
     place, expected = at_port(subject, subject.pair.rx.port), f"a storm of at least {least} pause frames"
-    yield needed("storm-ran", place, sent >= least, expected, sent)
+    yield error_unless("storm-ran", place, sent >= least, expected, sent)
 
 
-def _kept(subject: Subject, least: int) -> Iterator[Check]:
+def _kept(subject: PortUnderTest, least: int) -> Iterator[Check]:
     """Counters only grow; `least` is what the one gained that gained least. One that fell was cleared in between, and
     what it gained is unknown."""
     place, expected = at_port(subject, subject.pair.rx.port), "data counters that were not cleared in the run"
-    yield needed("counters-kept", place, least >= 0, expected, f"one that fell by {-least}")
+    yield error_unless("counters-kept", place, least >= 0, expected, f"one that fell by {-least}")
 
 
 def _patient(lab: Lab) -> Lab:
     """A lab that waits for the slowest counters where it would wait for those of ports."""
-    wait_s = drops_age_s(lab)
-    return replace(lab, ages=CounterAges(wait_s, wait_s, wait_s))
+    wait_s = drops_delay_s(lab)
+    return replace(lab, delays=PollDelays(wait_s, wait_s, wait_s))

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..model.measurement import Measurement, Readings, Subject
+from ..model.measurement import Measurement, PortUnderTest, Readings
 from ..model.qos import PRIORITIES
 from ..model.traffic import FlowStats, Role
 from ..record.verdict import LOSSLESS, LOSSY, Check
-from .checking import Place, at_port, at_priority, flows_of, priority_of, required
+from .checking import Place, at_port, at_priority, fail_unless, flows_of, priority_of
 from .counting_readings import DataCounters, PortCounts
 
 OWN_FRAMES = 100  # in a run of a minute, on a port or in a queue: some protocols, none of them twice a second
@@ -33,7 +33,7 @@ class Counted:
     """The data counters of a run: before it, in the storm, and when all was over; how many frames more than the
     generators' may be in them."""
 
-    subject: Subject
+    subject: PortUnderTest
     before: DataCounters
     during: DataCounters
     after: DataCounters
@@ -86,12 +86,12 @@ def judge_data(run: Measurement, counted: Counted) -> list[Check]:
 
 def _every_pause_counted(run: Readings, storm: Storm) -> Iterator[Check]:
     """That the frames arrived: otherwise nothing would follow from the other counters."""
-    conditions = run.subject.conditions
+    tolerances = run.subject.tolerances
     for priority in storm.enabled:
         place, frames = at_priority(run.subject, priority), run.pfc_received_in_all()[priority]
         expected = f"{storm.sent} PFC frames in the receive counter once the storm had stopped"
-        expected += f" ({conditions.more_or_less})"
-        yield required("every-pause-counted", place, conditions.alike(frames, storm.sent), expected, frames)
+        expected += f" ({tolerances.more_or_less})"
+        yield fail_unless("every-pause-counted", place, tolerances.alike(frames, storm.sent), expected, frames)
 
 
 def _no_other_pause_counted(run: Readings, storm: Storm) -> Iterator[Check]:
@@ -99,10 +99,10 @@ def _no_other_pause_counted(run: Readings, storm: Storm) -> Iterator[Check]:
     for priority in (one for one in PRIORITIES if one not in storm.enabled):
         place, frames = at_priority(run.subject, priority), run.pfc_received_in_all()[priority]
         expected = "0 PFC frames in the receive counter, as none enabled it"
-        yield required("no-other-pause-counted", place, frames == 0, expected, frames)
+        yield fail_unless("no-other-pause-counted", place, frames == 0, expected, frames)
 
 
-def _pauses_are_no_data(subject: Subject, gained: PortCounts, allowed: int) -> Iterator[Check]:
+def _pauses_are_no_data(subject: PortUnderTest, gained: PortCounts, allowed: int) -> Iterator[Check]:
     """No data comes in by the port under test, so nothing but the storm can raise these."""
     place = at_port(subject, subject.pair.rx.port)
     for name, column, frames in (
@@ -110,7 +110,7 @@ def _pauses_are_no_data(subject: Subject, gained: PortCounts, allowed: int) -> I
         ("pauses-are-no-drops", "RX_DRP", gained.rx_dropped),
     ):
         expected = f"{_up_to(allowed)} frames more in {column}, as only pauses come in there"
-        yield required(name, place, frames <= allowed, expected, frames)
+        yield fail_unless(name, place, frames <= allowed, expected, frames)
 
 
 def _nothing_dropped(counted: Counted) -> Iterator[Check]:
@@ -122,15 +122,15 @@ def _nothing_dropped(counted: Counted) -> Iterator[Check]:
         (subject.pair.tx.port, "RX_DRP", gained.tx.rx_dropped, counted.own_frames),
     ):
         expected = f"{_up_to(allowed)} frames more in {column}"
-        yield required("no-port-drops", at_port(subject, port), frames <= allowed, expected, frames)
+        yield fail_unless("no-port-drops", at_port(subject, port), frames <= allowed, expected, frames)
     for priority in subject.qos.reachable:
         frames = gained.queue_drops.get(priority, 0)
         expected = f"0 frames more in Drop/pkts of queue UC{priority}"
-        yield required("no-queue-drops", at_priority(subject, priority), frames == 0, expected, frames)
+        yield fail_unless("no-queue-drops", at_priority(subject, priority), frames == 0, expected, frames)
     for group, frames in enumerate(gained.group_drops):
         metric = LOSSLESS if group in subject.qos.lossless else LOSSY
         place = Place(subject.where(port=subject.pair.tx.port), metric)
-        yield required("no-group-drops", place, frames == 0, f"0 frames more dropped in PG{group}", frames)
+        yield fail_unless("no-group-drops", place, frames == 0, f"0 frames more dropped in PG{group}", frames)
 
 
 def _held_queue_stands_still(run: Measurement, counted: Counted) -> Iterator[Check]:
@@ -138,7 +138,7 @@ def _held_queue_stands_still(run: Measurement, counted: Counted) -> Iterator[Che
     for priority in run.scenario.tested:
         place, frames = at_priority(run.subject, priority), counted.in_storm.queues.get(priority, 0)
         expected = f"0 frames more in Counter/pkts of queue UC{priority} while it was paused"
-        yield required("held-queue-stands-still", place, frames == 0, expected, frames)
+        yield fail_unless("held-queue-stands-still", place, frames == 0, expected, frames)
 
 
 def _queues_agree(run: Measurement, counted: Counted) -> Iterator[Check]:
@@ -154,7 +154,7 @@ def _agreeing_queue(counted: Counted, priority: int, frames_rx: int, gained: Dat
     place, frames = at_priority(counted.subject, priority), gained.queues.get(priority, 0)
     expected = f"the {frames_rx} frames that the generator received {when} in Counter/pkts of queue UC{priority}"
     expected += _or_more(counted)
-    return required("queue-agrees", place, 0 <= frames - frames_rx <= counted.own_frames, expected, frames)
+    return fail_unless("queue-agrees", place, 0 <= frames - frames_rx <= counted.own_frames, expected, frames)
 
 
 def _ports_agree(run: Measurement, counted: Counted) -> Iterator[Check]:
@@ -171,7 +171,7 @@ def _ports_agree(run: Measurement, counted: Counted) -> Iterator[Check]:
     for name, port, column, did, due, frames, when in rows:
         expected = f"the {due} frames that the generator {did} {when} in {column}{_or_more(counted)}"
         met = 0 <= frames - due <= counted.own_frames
-        yield required(name, at_port(run.subject, port), met, expected, frames)
+        yield fail_unless(name, at_port(run.subject, port), met, expected, frames)
 
 
 def _data(run: Measurement) -> list[FlowStats]:

@@ -9,7 +9,7 @@ from typing import Any
 from ..lab.cli_text import first_line, number, queue_packets, tables
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
-from ..model.measurement import Subject
+from ..model.measurement import PortUnderTest
 from .drops import GROUPS, PORTS, group_drops, queue_drops
 
 PORTS_COMMAND = PORTS
@@ -74,7 +74,7 @@ class DataCounters:
         return asdict(self)
 
 
-def commands(subject: Subject) -> dict[str, str]:
+def commands(subject: PortUnderTest) -> dict[str, str]:
     """What has to be run for a reading; the port counters of all ports are read, as older images cannot filter them."""
     return {
         "data": PORTS_COMMAND,
@@ -83,7 +83,7 @@ def commands(subject: Subject) -> dict[str, str]:
     }
 
 
-def data_counters(subject: Subject, reading: DutCounters) -> DataCounters:
+def data_counters(subject: PortUnderTest, reading: DutCounters) -> DataCounters:
     """The data counters of a reading that `commands` were run with.
 
     Raises:

@@ -62,18 +62,18 @@ class Drops:
         }
 
 
-def drops_age_s(lab: Lab) -> float:
+def drops_delay_s(lab: Lab) -> float:
     """Seconds after an event from which on a reading has it in it.
 
     Raises:
         QualificationError: the switch does not poll the drops of priority groups.
     """
-    if lab.ages.group_s is None:
+    if lab.delays.group_s is None:
         raise QualificationError(
             f"{lab.dut.name}: its drops of priority groups are not polled, FLEX_COUNTER_TABLE|PG_DROP is not enabled:"
             " expected enable (`counterpoll pg-drop enable`)"
         )
-    return max(lab.ages.port_s, lab.ages.queue_s, lab.ages.group_s)
+    return max(lab.delays.port_s, lab.delays.queue_s, lab.delays.group_s)
 
 
 def drop_commands(leaves: str) -> dict[str, str]:

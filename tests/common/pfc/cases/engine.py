@@ -9,7 +9,7 @@ from typing import Any
 
 from ..lab.lab import Lab
 from ..model.counters import DutCounters
-from ..model.measurement import Subject
+from ..model.measurement import PortUnderTest
 from ..record.case import PlanCase, Target
 from ..record.verdict import Check
 
@@ -45,35 +45,35 @@ class Procedure:
     """
 
     carry_out: Callable[[Lab, PlanCase, Target, DutCounters | None], Finding]
-    targets: Callable[[Subject], list[Target]]
+    targets: Callable[[PortUnderTest], list[Target]]
     needs: str = ""
 
 
-def each_lossless(subject: Subject) -> list[Target]:
+def each_lossless(subject: PortUnderTest) -> list[Target]:
     """Every lossless priority by itself; one that no DSCP value reaches is refused when it is carried out."""
     return [(priority,) for priority in subject.qos.lossless]
 
 
-def first_lossless(subject: Subject) -> list[Target]:
+def first_lossless(subject: PortUnderTest) -> list[Target]:
     """The first lossless priority by itself: for what is asked of all of them together in another case."""
     return [subject.qos.lossless[:1]]
 
 
-def all_lossless(subject: Subject) -> list[Target]:
+def all_lossless(subject: PortUnderTest) -> list[Target]:
     """All lossless priorities together, one or more."""
     return [subject.qos.lossless]
 
 
-def several_lossless(subject: Subject) -> list[Target]:
+def several_lossless(subject: PortUnderTest) -> list[Target]:
     """All lossless priorities together, where there are several."""
     return [subject.qos.lossless] if len(subject.qos.lossless) > 1 else []
 
 
-def all_lossy(subject: Subject) -> list[Target]:
+def all_lossy(subject: PortUnderTest) -> list[Target]:
     """All lossy priorities that some DSCP value reaches together; perhaps none of them."""
     return [tuple(priority for priority in subject.qos.reachable if priority not in subject.qos.lossless)]
 
 
-def whole_port(subject: Subject) -> list[Target]:
+def whole_port(subject: PortUnderTest) -> list[Target]:
     """The whole port."""
     return [()]

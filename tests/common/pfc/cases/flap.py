@@ -87,7 +87,7 @@ def measure(lab: Lab, way: Way, target: Target, before: DutCounters | None) -> F
     """
     pair, traffic = lab.subject.pair, flap_traffic(lab, way, target)
     if before is None:
-        lab.clock.sleep(lab.ages.port_s)
+        lab.clock.sleep(lab.delays.port_s)
         before = lab.dut.counters()
     with watching(lab.dut, (pair.rx.port, pair.tx.port), lab.subject.qos.lossless) as watchdog:
         lab.generator.push(traffic)
@@ -98,7 +98,7 @@ def measure(lab: Lab, way: Way, target: Target, before: DutCounters | None) -> F
             flows = _traffic_after(lab, traffic)
         finally:
             lab.generator.stop()
-        lab.clock.sleep(lab.ages.port_s)
+        lab.clock.sleep(lab.delays.port_s)
         after = watchdog.stop() if watched is not None else lab.dut.counters()
     return FlapRun(lab.subject, before, down, after, target, still_down, watched, flows)
 
@@ -115,9 +115,9 @@ def _flap(lab: Lab, traffic: Traffic, switch: Switch) -> tuple[DutCounters, DutC
     lab.generator.start(traffic.names(Role.STORM, Role.CLEAN))
     lab.clock.sleep(LEAD_S)
     switch(False)
-    lab.clock.sleep(lab.ages.port_s)
+    lab.clock.sleep(lab.delays.port_s)
     down = lab.dut.counters(also={"data": PORTS_COMMAND})
-    lab.clock.sleep(lab.ages.port_s)
+    lab.clock.sleep(lab.delays.port_s)
     still_down = lab.dut.counters(also={"data": PORTS_COMMAND})
     lab.generator.stop()
     switch(True)

@@ -11,7 +11,9 @@ from ..model.measurement import NEVER_STORMED, Readings, flow_numbers
 from ..model.traffic import FlowStats, Role
 from ..record.case import Target
 from ..record.verdict import Check
-from .checking import at_port, at_priority, everything_received, flows_of, least_load, needed, priority_of, required
+from .checking import (
+    at_port, at_priority, error_unless, everything_received, fail_unless, flows_of, least_load, priority_of,
+)
 from .counting_readings import port_counts
 from .validity import counters_kept, unmet, watchdog_stopped
 
@@ -87,10 +89,10 @@ def _counters(run: FlapRun) -> Iterator[Check]:
     place = at_port(run.subject, run.port)
     first, later = run.dropped(run.during), run.dropped(run.still_down)
     expected = f"TX_DRP of {first} as soon as all had settled and later on, while the link was down"
-    yield required("tx-drop-while-down", place, first == later, expected, later)
+    yield fail_unless("tx-drop-while-down", place, first == later, expected, later)
     for priority, frames in enumerate(changed(run.during.pfc_rx, run.after.pfc_rx, run.port)):
         place, expected = at_priority(run.subject, priority), "0 PFC frames received since the link went down"
-        yield required("no-pause-counted-after", place, frames == 0, expected, frames)
+        yield fail_unless("no-pause-counted-after", place, frames == 0, expected, frames)
 
 
 def _storms(run: FlapRun) -> Iterator[Check]:
@@ -98,7 +100,7 @@ def _storms(run: FlapRun) -> Iterator[Check]:
         port, _, priority = queue.partition(":")
         if port == run.port:
             place, expected = at_priority(run.subject, int(priority)), "0 storms detected around a flap without a storm"
-            yield required("no-storm-detected", place, storms == 0, expected, storms)
+            yield fail_unless("no-storm-detected", place, storms == 0, expected, storms)
 
 
 def _links(run: FlapRun) -> Iterator[Check]:
@@ -110,7 +112,7 @@ def _links(run: FlapRun) -> Iterator[Check]:
             state = reading.interfaces.get(port)
             seen = "up" if state is not None and state.oper_up else "down"
             expected = f"the link {'up' if wanted else 'down'} {moment} the flap"
-            yield needed("link-flapped", at_port(run.subject, port), (seen == "up") == wanted, expected, seen)
+            yield error_unless("link-flapped", at_port(run.subject, port), (seen == "up") == wanted, expected, seen)
 
 
 def _applied(run: FlapRun) -> Iterator[Check]:
@@ -120,4 +122,4 @@ def _applied(run: FlapRun) -> Iterator[Check]:
         priority = priority_of(flow)
         least = 1 if pushed[priority] else least_load(run.subject, flow.plan)
         place, expected = at_priority(run.subject, priority), f"at least {least} frames sent after the flap"
-        yield needed("load-applied", place, flow.frames_tx >= least, expected, flow.frames_tx)
+        yield error_unless("load-applied", place, flow.frames_tx >= least, expected, flow.frames_tx)

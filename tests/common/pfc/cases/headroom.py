@@ -6,22 +6,22 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..lab.counter_polling import watermark_age_s
+from ..lab.counter_polling import watermark_delay_s
 from ..lab.lab import Lab
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
-from ..model.measurement import Subject
+from ..model.measurement import PortUnderTest
 from ..record.case import PlanCase, Target
 from ..record.verdict import LOSSLESS, Check
-from .checking import Place, at_priority, needed, priority_of, required
-from .drops import GROUPS, HEADROOM, drops_age_s, group_drops, headroom_used
+from .checking import Place, at_priority, error_unless, fail_unless, priority_of
+from .drops import GROUPS, HEADROOM, drops_delay_s, group_drops, headroom_used
 from .engine import Finding, Procedure
 from .headroom_limits import (
     CELL_BYTES, FRAME_BYTES, Delays, Headroom, delays, headroom_command, least_used, read_headroom,
 )
 from .hold_in_storm import HeldRun, Hold, hold_s, measure, storm_ran
 from .ingress_load import (
-    LOSSLESS_REACHED, Stream, all_reached_lossless, each_reached_lossless, several_reached_lossless,
+    LOSSLESS_REACHED, IngressLoad, all_reached_lossless, each_reached_lossless, several_reached_lossless,
 )
 from .validity import counters_kept, links_kept, unmet, watchdog_stopped
 
@@ -51,7 +51,7 @@ class HeadroomRun:
     dropped: Mapping[int, int]
 
     @property
-    def subject(self) -> Subject:
+    def subject(self) -> PortUnderTest:
         """What was measured."""
         return self.held.subject
 
@@ -112,18 +112,18 @@ def _measure(lab: Lab, target: Target, before: DutCounters | None, beyond: bool)
         QualificationError: a step cannot be done, or the headroom leaves too little time to show anything.
     """
     subject, tx = lab.subject, lab.subject.pair.tx
-    drops, drops_s = ({"group_drops": GROUPS}, drops_age_s(lab)) if beyond else ({}, lab.ages.port_s)
+    drops, drops_s = ({"group_drops": GROUPS}, drops_delay_s(lab)) if beyond else ({}, lab.delays.port_s)
     if before is None or beyond:
         lab.clock.sleep(drops_s)
     before = lab.dut.counters(also={"headroom": headroom_command(tx.port), **drops})
     headroom = read_headroom(before.printed["headroom"], lab.config_db, subject.qos, tx.port)
-    line_percent = subject.conditions.line_percent
+    line_percent = subject.tolerances.line_percent
     limits = {priority: delays(headroom[priority], tx.speed_mbps, len(target), line_percent) for priority in target}
     quanta = max(limit.beyond for limit in limits.values()) if beyond else min(one.covered for one in limits.values())
     if not beyond and not least_used(quanta, len(target), line_percent):
         raise QualificationError(too_little(subject, headroom[target[0]], quanta))
-    age_s = max(watermark_age_s(lab.config_db, subject.qos.device), drops_s)
-    stream = Stream(tx, target, 100, hold_s(lab))
+    age_s = max(watermark_delay_s(lab.config_db, subject.qos.device), drops_s)
+    stream = IngressLoad(tx, target, 100, hold_s(lab))
     held = measure(
         lab, Hold(target, (stream,), age_s, quanta, FRAME_BYTES, {"headroom_used": HEADROOM, **drops}), before
     )
@@ -136,7 +136,7 @@ def _measure(lab: Lab, target: Target, before: DutCounters | None, beyond: bool)
     )
 
 
-def too_little(subject: Subject, headroom: Headroom, quanta: int) -> str:
+def too_little(subject: PortUnderTest, headroom: Headroom, quanta: int) -> str:
     """Why nothing can be shown where headroom leaves senders hardly more time than the standard allows them anyway."""
     return (
         f"{subject.where(port=subject.pair.tx.port)}: the headroom of {headroom.profile}, {headroom.xoff_bytes} bytes,"
@@ -161,12 +161,12 @@ def _validity(run: HeadroomRun) -> Iterator[Check]:
 def _used(run: HeadroomRun) -> Iterator[Check]:
     """Where nothing was lost the sender must have gone on as it was told to, or nothing was shown. (The watermark is
     that since the switch started: an earlier run may have raised it.)"""
-    least = least_used(run.held.hold.reaction_quanta, len(run.tested), run.subject.conditions.line_percent)
+    least = least_used(run.held.hold.reaction_quanta, len(run.tested), run.subject.tolerances.line_percent)
     for priority in run.tested:
         if not run.missing(priority):
             expected = f"at least {least} bytes in the headroom after {run.held.hold.reaction_quanta} quanta"
             used = run.used[priority]
-            yield needed("headroom-used", run.place(priority), used >= least, expected, used)
+            yield error_unless("headroom-used", run.place(priority), used >= least, expected, used)
 
 
 def _overflowed(run: HeadroomRun) -> Iterator[Check]:
@@ -177,14 +177,14 @@ def _overflowed(run: HeadroomRun) -> Iterator[Check]:
             continue
         expected = f"more than 0 frames too many for the headroom after {run.held.hold.reaction_quanta} quanta"
         missing = run.missing(priority)
-        yield needed("headroom-overflowed", run.place(priority), missing > 0, expected, missing)
+        yield error_unless("headroom-overflowed", run.place(priority), missing > 0, expected, missing)
 
 
 def _nothing_lost(run: HeadroomRun) -> Iterator[Check]:
     for priority in run.tested:
         sent, got = run.frames(priority)
         expected = f"all {sent} frames received, senders going on for {run.held.hold.reaction_quanta} quanta"
-        yield required("nothing-lost", at_priority(run.subject, priority), got == sent, expected, got)
+        yield fail_unless("nothing-lost", at_priority(run.subject, priority), got == sent, expected, got)
 
 
 def _back_pressure(run: HeadroomRun) -> Iterator[Check]:
@@ -194,7 +194,7 @@ def _back_pressure(run: HeadroomRun) -> Iterator[Check]:
         name = "back-pressure" if held else "no-other-back-pressure"
         expected = f"{'more than 0' if held else '0'} PFC frames sent out of {port}"
         place = run.place(priority)
-        yield required(name, place, (frames > 0) == held, expected, frames)
+        yield fail_unless(name, place, (frames > 0) == held, expected, frames)
 
 
 def _counted(run: HeadroomRun) -> Iterator[Check]:
@@ -203,7 +203,7 @@ def _counted(run: HeadroomRun) -> Iterator[Check]:
         group, missing = run.headroom[priority].group, run.missing(priority)
         expected = f"{missing} frames counted as dropped by priority group PG{group}"
         dropped = run.dropped[priority]
-        yield required("group-drops-counted", run.place(priority), dropped == missing, expected, dropped)
+        yield fail_unless("group-drops-counted", run.place(priority), dropped == missing, expected, dropped)
 
 
 def _limit(run: HeadroomRun) -> Iterator[Check]:
@@ -212,7 +212,7 @@ def _limit(run: HeadroomRun) -> Iterator[Check]:
         headroom, used = run.headroom[priority], run.used[priority]
         most = headroom.xoff_bytes + CELL_BYTES - 1
         expected = f"no more than the {headroom.xoff_bytes} bytes of {headroom.profile} used"
-        yield required("headroom-limit", run.place(priority), used <= most, expected, used)
+        yield fail_unless("headroom-limit", run.place(priority), used <= most, expected, used)
 
 
 def _full(run: HeadroomRun) -> Iterator[Check]:
@@ -220,7 +220,7 @@ def _full(run: HeadroomRun) -> Iterator[Check]:
     for priority in run.tested:
         least, used = run.headroom[priority].xoff_bytes - FRAME_BYTES - CELL_BYTES, run.used[priority]
         expected = f"at least {least} of the {run.headroom[priority].xoff_bytes} bytes used before frames are dropped"
-        yield required("headroom-full", run.place(priority), used >= least, expected, used)
+        yield fail_unless("headroom-full", run.place(priority), used >= least, expected, used)
 
 
 CASES: Mapping[PlanCase, Procedure] = {

@@ -18,8 +18,8 @@ from ..model.counters import DutCounters, changed
 from ..model.measurement import Readings, flow_numbers
 from ..model.traffic import FlowStats, Role
 from ..record.verdict import Check
-from .checking import at_port, at_priority, flows_of, least_load, needed, priority_of
-from .ingress_load import FRAME_BYTES, Stream, data_flows
+from .checking import at_port, at_priority, error_unless, flows_of, least_load, priority_of
+from .ingress_load import FRAME_BYTES, IngressLoad, data_flows
 from .storm_sequence import pause_storm
 from .validity import storm_running
 
@@ -40,7 +40,7 @@ class Hold:
     """
 
     paused: tuple[int, ...]
-    streams: tuple[Stream, ...]
+    streams: tuple[IngressLoad, ...]
     counted_after_s: float
     reaction_quanta: int = 0
     frame_bytes: int = FRAME_BYTES
@@ -113,7 +113,7 @@ def measure(lab: Lab, hold: Hold, before: DutCounters | None) -> HeldRun:
         QualificationError: a step could not be done. No traffic runs on, however this ends.
     """
     if before is None:
-        lab.clock.sleep(lab.ages.port_s)
+        lab.clock.sleep(lab.delays.port_s)
         before = lab.dut.counters()
     traffic = hold_traffic(lab, hold)
     lab.generator.push(traffic)
@@ -152,16 +152,16 @@ def storm_ran(run: HeldRun) -> Iterator[Check]:
     place = at_port(run.subject, run.subject.pair.rx.port)
     least = floor(holding_fps(MAX_QUANTA, run.subject.pair.speed_mbps) * Fraction(SETTLE_S + run.hold.data_s))
     for flow in flows_of(run.paused.values(), Role.STORM):
-        yield needed("storm-ran", place, flow.frames_tx >= least, f"a storm of at least {least} pause frames",
-                     flow.frames_tx)
+        expected = f"a storm of at least {least} pause frames"
+        yield error_unless("storm-ran", place, flow.frames_tx >= least, expected, flow.frames_tx)
         yield storm_running(place, flow, run.drained[flow.plan.name])
     for flow in flows_of(run.drained.values(), Role.STORM):
         seen = "running" if flow.transmitting else "stopped"
-        yield needed("storm-stopped", place, not flow.transmitting, "the storm stopped in the end", seen)
+        yield error_unless("storm-stopped", place, not flow.transmitting, "the storm stopped in the end", seen)
     for flow in run.data:
         priority, enters = priority_of(flow), flow.plan.enters
         held = priority in run.hold.paused or run.pfc_sent_by(enters)[priority] > 0
         least = 1 if held else least_load(run.subject, flow.plan)
         expected = f"at least {least} frames sent in the storm"
         place = at_priority(run.subject, priority)
-        yield needed("load-applied", place, flow.frames_tx >= least, expected, flow.frames_tx)
+        yield error_unless("load-applied", place, flow.frames_tx >= least, expected, flow.frames_tx)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ..lab.lab import Lab
 from ..model.arithmetic import share_percent
-from ..model.measurement import Subject
+from ..model.measurement import PortUnderTest
 from ..model.ports import ConnectedPort
 from ..model.traffic import FlowPlan, Role
 from ..record.case import Target
@@ -17,7 +17,7 @@ FRAME_BYTES = 1024
 
 
 @dataclass(frozen=True)
-class Stream:
+class IngressLoad:
     """Data that enters by one port: of each of these priorities the same, `percent` of the port's line together.
 
     Attributes:
@@ -35,7 +35,7 @@ class Stream:
     delay_s: float = 0.0
 
 
-def data_flows(lab: Lab, streams: Sequence[Stream], mix: tuple[tuple[int, int], ...] = ()) -> list[FlowPlan]:
+def data_flows(lab: Lab, streams: Sequence[IngressLoad], mix: tuple[tuple[int, int], ...] = ()) -> list[FlowPlan]:
     """The flows of these streams, all of role TEST.
 
     Args:
@@ -46,7 +46,7 @@ def data_flows(lab: Lab, streams: Sequence[Stream], mix: tuple[tuple[int, int], 
     return [flow for number, stream in enumerate(streams) for flow in _flows(lab, stream, number, mix)]
 
 
-def _flows(lab: Lab, stream: Stream, number: int, mix: tuple[tuple[int, int], ...]) -> Iterator[FlowPlan]:
+def _flows(lab: Lab, stream: IngressLoad, number: int, mix: tuple[tuple[int, int], ...]) -> Iterator[FlowPlan]:
     share = share_percent(stream.percent, len(stream.priorities))
     for priority in stream.priorities:
         name = lab.builder.named(f"Data {number} {stream.enters.port} Prio {priority}")
@@ -56,39 +56,39 @@ def _flows(lab: Lab, stream: Stream, number: int, mix: tuple[tuple[int, int], ..
         )
 
 
-def equal_ports(subject: Subject) -> tuple[ConnectedPort, ...]:
+def equal_ports(subject: PortUnderTest) -> tuple[ConnectedPort, ...]:
     """The tx port, and a second one of the same speed; empty where there is none."""
     second = [port for port in subject.further if port.speed_mbps == subject.pair.speed_mbps]
     return (subject.pair.tx, second[0]) if second else ()
 
 
-def faster_port(subject: Subject) -> ConnectedPort | None:
+def faster_port(subject: PortUnderTest) -> ConnectedPort | None:
     """The fastest port that data may enter by, if it is faster than the port under test."""
     fastest = max(subject.further, key=lambda port: port.speed_mbps, default=subject.pair.tx)
     return fastest if fastest.speed_mbps > subject.pair.speed_mbps else None
 
 
-def lossy_priorities(subject: Subject) -> tuple[int, ...]:
+def lossy_priorities(subject: PortUnderTest) -> tuple[int, ...]:
     """The lossy priorities that some DSCP value reaches, ascending."""
     return tuple(priority for priority in subject.qos.reachable if priority not in subject.qos.lossless)
 
 
-def lossless_priorities(subject: Subject) -> tuple[int, ...]:
+def lossless_priorities(subject: PortUnderTest) -> tuple[int, ...]:
     """The lossless priorities that some DSCP value reaches, ascending."""
     return tuple(priority for priority in subject.qos.reachable if priority in subject.qos.lossless)
 
 
-def each_reached_lossless(subject: Subject) -> list[Target]:
+def each_reached_lossless(subject: PortUnderTest) -> list[Target]:
     """Every lossless priority that some DSCP value reaches, by itself."""
     return [(priority,) for priority in lossless_priorities(subject)]
 
 
-def all_reached_lossless(subject: Subject) -> list[Target]:
+def all_reached_lossless(subject: PortUnderTest) -> list[Target]:
     """All lossless priorities that some DSCP value reaches together, one or more."""
     return [lossless_priorities(subject)] if lossless_priorities(subject) else []
 
 
-def several_reached_lossless(subject: Subject) -> list[Target]:
+def several_reached_lossless(subject: PortUnderTest) -> list[Target]:
     """The same, where there are several."""
     return all_reached_lossless(subject) if len(lossless_priorities(subject)) > 1 else []
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..lab.lab import Lab
-from ..model.measurement import Subject
+from ..model.measurement import PortUnderTest
 from ..record.case import PlanCase, Target
 from .congestion import Load, make_load, room_s
 from .congestion_checks import LoadMaker, carry_out
 from .engine import Procedure, whole_port
-from .ingress_load import LOSSLESS_REACHED, Stream, each_reached_lossless, lossless_priorities, lossy_priorities
+from .ingress_load import LOSSLESS_REACHED, IngressLoad, each_reached_lossless, lossless_priorities, lossy_priorities
 from .sizes import imix
 
 MOSTLY_LOSSLESS = PlanCase("load-mostly-lossless", "LOAD-1")
@@ -31,18 +31,18 @@ def mixed_sizes(lab: Lab, target: Target) -> Load:
 
 def one_priority(lab: Lab, target: Target) -> Load:
     """A full line of the priority under test alone."""
-    return make_load(lab, [Stream(lab.subject.pair.tx, target, 100, room_s(lab))])
+    return make_load(lab, [IngressLoad(lab.subject.pair.tx, target, 100, room_s(lab))])
 
 
-def _streams(lab: Lab, lossless_percent: int) -> list[Stream]:
+def _streams(lab: Lab, lossless_percent: int) -> list[IngressLoad]:
     tx, subject, seconds = lab.subject.pair.tx, lab.subject, room_s(lab)
     return [
-        Stream(tx, lossless_priorities(subject), lossless_percent, seconds),
-        Stream(tx, lossy_priorities(subject), 100 - lossless_percent, seconds),
+        IngressLoad(tx, lossless_priorities(subject), lossless_percent, seconds),
+        IngressLoad(tx, lossy_priorities(subject), 100 - lossless_percent, seconds),
     ]
 
 
-def port_with_both(subject: Subject) -> list[Target]:
+def port_with_both(subject: PortUnderTest) -> list[Target]:
     """The whole port, where DSCP values lead to lossless and to lossy priorities."""
     return whole_port(subject) if lossless_priorities(subject) and lossy_priorities(subject) else []
 

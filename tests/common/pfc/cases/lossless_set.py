@@ -15,7 +15,7 @@ from ..lab.configuration import configured, lossless_set, read_config, with_prio
 from ..lab.lab import Lab
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
-from ..model.measurement import Measurement, Subject
+from ..model.measurement import Measurement, PortUnderTest
 from ..model.qos import PRIORITIES
 from ..model.scenario import Scenario
 from ..record.case import PlanCase, Target
@@ -39,19 +39,19 @@ NEEDS = (
 GROUPS_DEADLINE_S = 20.0  # until the switch has derived priority groups; buffermgrd takes seconds
 
 
-def one(subject: Subject) -> list[Target]:
+def one(subject: PortUnderTest) -> list[Target]:
     """One priority in the middle of the lossy ones that some DSCP value reaches, so that the set and the switch's own
     have nothing in common."""
     lossy = _lossy(subject)
     return [(lossy[(len(lossy) - 1) // 2],)] if lossy else []
 
 
-def three(subject: Subject) -> list[Target]:
+def three(subject: PortUnderTest) -> list[Target]:
     """The three lowest lossy ones."""
     return [lossy[:3]] if (lossy := _lossy(subject)) else []
 
 
-def all_but_one(subject: Subject) -> list[Target]:
+def all_but_one(subject: PortUnderTest) -> list[Target]:
     """Seven priorities: all but the highest lossy one."""
     if not _lossy(subject):
         return []
@@ -59,7 +59,7 @@ def all_but_one(subject: Subject) -> list[Target]:
     return [tuple(priority for priority in PRIORITIES if priority != highest)]
 
 
-def whole_port(subject: Subject) -> list[Target]:
+def whole_port(subject: PortUnderTest) -> list[Target]:
     """The whole port."""
     return [()] if _lossy(subject) else []
 
@@ -100,11 +100,11 @@ def put_back(lab: Lab, case: PlanCase, target: Target, before: DutCounters | Non
     return finding(runs, {"configured_lossless": list(seven)})
 
 
-def _lossy(subject: Subject) -> Target:
+def _lossy(subject: PortUnderTest) -> Target:
     """Lossy priorities that some DSCP value reaches; none where nothing may be changed, or where the sender's pause of
     one priority holds others too."""
     qos = subject.qos
-    if not subject.changeable or subject.conditions.pfc_queues < len(PRIORITIES):
+    if not subject.changeable or subject.tolerances.pfc_queues < len(PRIORITIES):
         return ()
     return tuple(one for one in qos.reachable if one not in qos.lossless)
 

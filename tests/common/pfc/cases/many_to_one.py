@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..lab.lab import Lab
-from ..model.measurement import Subject
+from ..model.measurement import PortUnderTest
 from ..record.case import PlanCase, Target
 from .congestion import Load, make_load, room_s, timing
 from .congestion_checks import LoadMaker, carry_out
 from .engine import Procedure, whole_port
-from .ingress_load import Stream, equal_ports, lossless_priorities, lossy_priorities
+from .ingress_load import IngressLoad, equal_ports, lossless_priorities, lossy_priorities
 
 TOO_MUCH_LOSSLESS = PlanCase("m2o-lossless", "M2O-1")
 TOO_MUCH_LOSSY = PlanCase("m2o-lossy", "M2O-2")
@@ -46,20 +46,20 @@ def varying(lab: Lab, target: Target) -> Load:
     lossless, ports = lossless_priorities(lab.subject), equal_ports(lab.subject)
     length_s = timing(lab, 2 * (BASE_LOSSLESS + BASE_LOSSY + MORE)).settled_s
     start_s, base_s = (0.1, 6.0) if lab.clock.exact else (3.0, 20.0)
-    more = [Stream(port, lossless, MORE, length_s, start_s + n * length_s / 2) for n, port in enumerate(ports)]
+    more = [IngressLoad(port, lossless, MORE, length_s, start_s + n * length_s / 2) for n, port in enumerate(ports)]
     return make_load(lab, [*_from_both(lab, BASE_LOSSLESS, BASE_LOSSY, base_s), *more])
 
 
-def _from_both(lab: Lab, lossless_percent: int, lossy_percent: int, seconds: float) -> list[Stream]:
+def _from_both(lab: Lab, lossless_percent: int, lossy_percent: int, seconds: float) -> list[IngressLoad]:
     kinds = (lossless_priorities(lab.subject), lossless_percent), (lossy_priorities(lab.subject), lossy_percent)
     return [
-        Stream(port, priorities, percent, seconds)
+        IngressLoad(port, priorities, percent, seconds)
         for port in equal_ports(lab.subject)
         for priorities, percent in kinds
     ]
 
 
-def with_second_port(subject: Subject) -> list[Target]:
+def with_second_port(subject: PortUnderTest) -> list[Target]:
     """The whole port, where two ports can send into it data of both kinds."""
     both = equal_ports(subject) and lossless_priorities(subject) and lossy_priorities(subject)
     return whole_port(subject) if both else []

@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping
 
 from ..lab.lab import Lab
 from ..model.counters import DutCounters
-from ..model.measurement import Subject
+from ..model.measurement import PortUnderTest
 from ..model.ports import ConnectedPort
 from ..record.case import PlanCase, Target
 from ..record.verdict import Check
-from .checking import at_priority, everything_received, priority_of, required
+from .checking import at_priority, everything_received, fail_unless, priority_of
 from .congestion import Load, make_load, room_s, timing
 from .congestion_checks import LoadMaker, carry_out, from_port
 from .engine import Finding, Procedure, whole_port
 from .hold_in_storm import HeldRun, Hold, hold_s, measure, storm_ran
-from .ingress_load import Stream, faster_port, lossless_priorities, lossy_priorities
+from .ingress_load import IngressLoad, faster_port, lossless_priorities, lossy_priorities
 from .validity import counters_kept, links_kept, unmet, watchdog_stopped
 
 MOSTLY_LOSSLESS = PlanCase("speed-mostly-lossless", "SPEED-1")
@@ -35,8 +35,8 @@ def too_much(lossless_percent: int) -> LoadMaker:
         return make_load(
             lab,
             [
-                Stream(fast, lossless_priorities(subject), lossless_percent, times.data_s),
-                Stream(fast, lossy_priorities(subject), 100 - lossless_percent, times.data_s),
+                IngressLoad(fast, lossless_priorities(subject), lossless_percent, times.data_s),
+                IngressLoad(fast, lossy_priorities(subject), 100 - lossless_percent, times.data_s),
             ],
             times=times,
         )
@@ -51,7 +51,7 @@ def no_congestion(lab: Lab, target: Target) -> Load:
 
 def storm(lab: Lab, case: PlanCase, target: Target, before: DutCounters | None) -> Finding:
     """The same while lossless priorities are paused at the port under test."""
-    hold = Hold(lossless_priorities(lab.subject), tuple(_with_room(lab, hold_s(lab))), lab.ages.port_s)
+    hold = Hold(lossless_priorities(lab.subject), tuple(_with_room(lab, hold_s(lab))), lab.delays.port_s)
     run = measure(lab, hold, before)
     way = from_port(run, _faster(lab.subject))
     invalid = unmet([*watchdog_stopped(run), *links_kept(way), *counters_kept(way), *storm_ran(run)])
@@ -65,7 +65,7 @@ def _judge(run: HeldRun) -> Iterator[Check]:
         if priority in run.hold.paused:
             expected = "0 frames received while paused"
             place = at_priority(subject, priority)
-            yield required("blocked-while-paused", place, flow.frames_rx == 0, expected, flow.frames_rx)
+            yield fail_unless("blocked-while-paused", place, flow.frames_rx == 0, expected, flow.frames_rx)
         else:
             yield from everything_received("background-unaffected", subject, [flow], "in the storm")
     yield from everything_received("nothing-lost", subject, run.data, "once the storm had stopped")
@@ -73,25 +73,25 @@ def _judge(run: HeldRun) -> Iterator[Check]:
         held = priority in run.hold.paused
         expected = f"{'more than 0' if held else '0'} PFC frames sent out of {fast.port}"
         name = "back-pressure" if held else "no-other-back-pressure"
-        yield required(name, at_priority(subject, priority), (frames > 0) == held, expected, frames)
+        yield fail_unless(name, at_priority(subject, priority), (frames > 0) == held, expected, frames)
 
 
-def _with_room(lab: Lab, seconds: float) -> list[Stream]:
+def _with_room(lab: Lab, seconds: float) -> list[IngressLoad]:
     fast, subject = _faster(lab.subject), lab.subject
     kinds = (lossless_priorities(subject), LOSSLESS_PERCENT), (lossy_priorities(subject), LOSSY_PERCENT)
     return [
-        Stream(fast, priorities, max(1, percent * subject.pair.speed_mbps // fast.speed_mbps), seconds)
+        IngressLoad(fast, priorities, max(1, percent * subject.pair.speed_mbps // fast.speed_mbps), seconds)
         for priorities, percent in kinds
     ]
 
 
-def _faster(subject: Subject) -> ConnectedPort:
+def _faster(subject: PortUnderTest) -> ConnectedPort:
     fast = faster_port(subject)
     assert fast is not None, "a case of mixed speeds is carried out where a faster port is"
     return fast
 
 
-def with_faster_port(subject: Subject) -> list[Target]:
+def with_faster_port(subject: PortUnderTest) -> list[Target]:
     """The whole port, where a faster one can send into it data of both kinds."""
     both = faster_port(subject) and lossless_priorities(subject) and lossy_priorities(subject)
     return whole_port(subject) if both else []

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ..host_pauses.applicability import lacking as lacking_by_host
 from ..model.errors import QualificationError
-from ..model.measurement import Subject
+from ..model.measurement import PortUnderTest
 from ..model.qos import PRIORITIES, PortQos
 from ..record.case import PlanCase, Target, named
 from ..sweep import full_load, port_sweep as sweep, watchdog_all_ports
@@ -32,7 +32,7 @@ SWEEPS: tuple[PlanCase, ...] = (*sweep.CASES, full_load.ALL_PORTS, watchdog_all_
 """The cases of all ports of a switch: carried out when they are asked for."""
 
 
-def targets(case: PlanCase, subject: Subject, sets: Sequence[Target] = ()) -> list[Target]:
+def targets(case: PlanCase, subject: PortUnderTest, sets: Sequence[Target] = ()) -> list[Target]:
     """What `case` is about on a port: once for each target. None: it cannot be carried out there (`needs`).
 
     Args:
@@ -50,7 +50,7 @@ def targets(case: PlanCase, subject: Subject, sets: Sequence[Target] = ()) -> li
     return asked or PROCEDURES[case].targets(subject)
 
 
-def impossible(cases: Iterable[PlanCase], subject: Subject) -> list[str]:
+def impossible(cases: Iterable[PlanCase], subject: PortUnderTest) -> list[str]:
     """Why some of these cases cannot be carried out on a port: a sentence for each reason."""
     lacking: dict[str, list[PlanCase]] = {}
     for case in cases:

@@ -10,7 +10,7 @@ from ..lab.lab import Lab
 from ..lab.preflight import preflight
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
-from ..model.measurement import Subject
+from ..model.measurement import PortUnderTest
 from ..record.case import PlanCase, Target, named
 from ..record.outcome import Outcome
 from ..record.verdict import Check, PortVerdict, Status
@@ -40,21 +40,21 @@ class Qualifier:
             case: the test case of the plan.
             target: the priorities under test; none: the whole port.
         """
-        subject, witness = self.lab.subject, self.lab.dut.witness
+        subject, recorder = self.lab.subject, self.lab.dut.recorder
         try:
-            clean_flow = self._fly()
+            clean_flow = self._send_clean_flows()
             before, self._settled = self._settled, None
-            witness.begin(f"{case.plan_id} {self.lab.port} {','.join(map(str, target))}")
+            recorder.begin(f"{case.plan_id} {self.lab.port} {','.join(map(str, target))}")
             finding = PROCEDURES[case].carry_out(self.lab, case, target, before)
         except Exception as error:
-            return broken_off(subject, case, target, error).with_evidence(witness.evidence())
+            return broken_off(subject, case, target, error).with_evidence(recorder.evidence())
         self._settled = finding.after
-        return judged(subject, case, target, finding, clean_flow).with_evidence(witness.evidence())
+        return judged(subject, case, target, finding, clean_flow).with_evidence(recorder.evidence())
 
-    def _fly(self) -> list[Check]:
+    def _send_clean_flows(self) -> list[Check]:
         """The preflight's checks, made once; a lab that cannot measure stays so for every scenario."""
         if self._preflight is None:
-            self.lab.dut.witness.begin(f"preflight {self.lab.port}", for_all=True)
+            self.lab.dut.recorder.begin(f"preflight {self.lab.port}", for_all=True)
             try:
                 self._preflight, settled = preflight(self.lab)
                 self._settled = arrived(self.lab, settled) if self.lab.subject.pauses_from else settled
@@ -66,7 +66,7 @@ class Qualifier:
 
 
 def judged(
-    subject: Subject, case: PlanCase, target: Target, finding: Finding, clean_flow: Sequence[Check]
+    subject: PortUnderTest, case: PlanCase, target: Target, finding: Finding, clean_flow: Sequence[Check]
 ) -> Outcome:
     """What a test case that was carried out comes to.
 
@@ -82,11 +82,11 @@ def judged(
     clean = [one for one in clean_flow if one.metric_name in judged_metrics or one.status is not Status.PASS]
     checks = finding.invalid or [*clean, *finding.checks]
     cause = finding.invalid[0].message if finding.invalid else None
-    evidence = {**finding.evidence, "conditions": subject.conditions.evidence()}
+    evidence = {**finding.evidence, "conditions": subject.tolerances.evidence()}
     return Outcome(case, _verdicts(subject, case, target, checks, cause), evidence)
 
 
-def broken_off(subject: Subject, case: PlanCase, target: Target, error: Exception) -> Outcome:
+def broken_off(subject: PortUnderTest, case: PlanCase, target: Target, error: Exception) -> Outcome:
     """What a test case comes to that could not be carried out: ERROR, with the cause. What is no QualificationError is
     a defect of this program, and logged."""
     if isinstance(error, QualificationError):
@@ -98,7 +98,7 @@ def broken_off(subject: Subject, case: PlanCase, target: Target, error: Exceptio
 
 
 def _verdicts(
-    subject: Subject, case: PlanCase, target: Target, checks: Sequence[Check], error: str | None
+    subject: PortUnderTest, case: PlanCase, target: Target, checks: Sequence[Check], error: str | None
 ) -> list[PortVerdict]:
     """A verdict for each priority of the target and each metric that the case owes. What is about none of the target,
     or about all of it together, counts for each."""

@@ -16,7 +16,7 @@ from ..model.measurement import Readings, flow_numbers
 from ..model.traffic import PAUSE_ADDRESS, FlowStats, Role
 from ..record.case import Target
 from ..record.verdict import Check
-from .checking import Place, at_port, at_priority, everything_received, flows_of, needed, priority_of, required
+from .checking import Place, at_port, at_priority, error_unless, everything_received, fail_unless, flows_of, priority_of
 from .validity import counters_kept, links_kept, unmet, watchdog_stopped
 
 STORM_LEAD_S = 1.0
@@ -85,13 +85,15 @@ def _applied(run: SentRun) -> Iterator[Check]:
     place, least = at_port(run.subject, run.subject.pair.rx.port), _least_storm_frames(run)
     for flow in flows_of(run.held.values(), Role.STORM):
         expected = f"a storm of at least {least} pause frames"
-        yield needed("storm-ran", place, flow.frames_tx >= least, expected, flow.frames_tx)
+        yield error_unless("storm-ran", place, flow.frames_tx >= least, expected, flow.frames_tx)
     for flow in flows_of(run.drained.values(), Role.STORM):
         seen = "running" if flow.transmitting else "stopped"
-        yield needed("storm-stopped", place, seen == "stopped", "the storm stopped when the capture ended", seen)
+        yield error_unless("storm-stopped", place, seen == "stopped", "the storm stopped when the capture ended", seen)
     for flow in flows_of(run.held.values(), Role.TEST):
         place = at_priority(run.subject, priority_of(flow))
-        yield needed("load-applied", place, flow.frames_tx > 0, "at least 1 frame sent in the storm", flow.frames_tx)
+        yield error_unless(
+            "load-applied", place, flow.frames_tx > 0, "at least 1 frame sent in the storm", flow.frames_tx
+        )
 
 
 def _captured(run: SentRun) -> Iterator[Check]:
@@ -99,31 +101,31 @@ def _captured(run: SentRun) -> Iterator[Check]:
     place, counted = at_port(run.subject, run.tx_port), sum(run.counted_sent())
     seen = run.capture.frames
     expected = f"frames captured at {run.tx_port}, as the switch counted {counted} PFC frames sent there"
-    yield needed("captured", place, seen > 0 or not counted, expected, seen)
+    yield error_unless("captured", place, seen > 0 or not counted, expected, seen)
     expected = f"fewer than {LARGEST_CAPTURE} frames captured, so that the last ones are there"
-    yield needed("capture-whole", place, seen < LARGEST_CAPTURE, expected, seen)
+    yield error_unless("capture-whole", place, seen < LARGEST_CAPTURE, expected, seen)
 
 
 def _sent(run: SentRun) -> Iterator[Check]:
     """XOFF was sent for each congested priority, nothing for any other, and the switch counted what it sent."""
     for priority in run.tested:
         place, frames = at_priority(run.subject, priority), sum(1 for _, time in run.pauses_of(priority) if time)
-        yield required("xoff-sent", place, frames > 0, f"XOFF captured at {run.tx_port}", frames)
+        yield fail_unless("xoff-sent", place, frames > 0, f"XOFF captured at {run.tx_port}", frames)
     for priority in range(8):
         place, sent, counted = at_priority(run.subject, priority), run.pauses_of(priority), run.counted_sent()[priority]
         if priority not in run.tested:
             expected = f"0 pause frames captured at {run.tx_port} that enable it"
-            yield required("no-other-enabled", place, not sent, expected, len(sent))
+            yield fail_unless("no-other-enabled", place, not sent, expected, len(sent))
         yield _counted(run, place, [time for _, time in sent], counted)
 
 
 def _counted(run: SentRun, place: Place, times: list[int], counted: int) -> Check:
     """The switch counted what was captured of a priority; whether a chip counts XON among it differs."""
     xoffs = sum(1 for time in times if time)
-    conditions = run.subject.conditions
-    met = xoffs <= counted <= len(times) or conditions.alike(counted, xoffs) or conditions.alike(counted, len(times))
+    tolerances = run.subject.tolerances
+    met = xoffs <= counted <= len(times) or tolerances.alike(counted, xoffs) or tolerances.alike(counted, len(times))
     expected = f"{xoffs} to {len(times)} PFC frames counted as sent out of {run.tx_port}, without and with XON, as"
-    return required("sent-as-counted", place, met, f"{expected} captured ({conditions.more_or_less})", counted)
+    return fail_unless("sent-as-counted", place, met, f"{expected} captured ({tolerances.more_or_less})", counted)
 
 
 def _format(run: SentRun) -> Iterator[Check]:
@@ -170,11 +172,11 @@ def _times(run: SentRun) -> Iterator[Check]:
         expected = f"each XOFF followed by a pause frame within its time ({MAX_QUANTA} quanta: "
         expected += f"{float(pause_seconds(MAX_QUANTA, speed)) * 1e6:.2f} us)"
         if len(sent) > 1:
-            yield required("refreshed", place, not lapsed, expected, seen)
+            yield fail_unless("refreshed", place, not lapsed, expected, seen)
         if sent:
             seen = f"a time of {sent[-1][1]} in the last of {len(sent)}"
             expected = "XON, a time of 0, as the last pause frame once the storm had stopped"
-            yield required("xon-sent", place, sent[-1][1] == 0, expected, seen)
+            yield fail_unless("xon-sent", place, sent[-1][1] == 0, expected, seen)
 
 
 def _drained(run: SentRun) -> Iterator[Check]:
@@ -195,7 +197,7 @@ def _each(
     wrong = [frame for frame in frames if not is_right(frame)]
     seen = f"{len(wrong)} others, the first with {show(wrong[0])}" if wrong else "that"
     place = at_port(run.subject, run.tx_port)
-    return required(name, place, not wrong, f"{expected} in all {len(frames)} pause frames captured", seen)
+    return fail_unless(name, place, not wrong, f"{expected} in all {len(frames)} pause frames captured", seen)
 
 
 def _is_unicast(frame: ControlFrame) -> bool:

@@ -51,7 +51,7 @@ def measure(lab: Lab, target: Target, before: DutCounters | None) -> SentRun:
     """
     traffic, tx_port = congesting_traffic(lab, target), lab.builder.port_name(lab.subject.pair.tx.port)
     if before is None:
-        lab.clock.sleep(lab.ages.port_s)
+        lab.clock.sleep(lab.delays.port_s)
         before = lab.dut.counters()
     lab.generator.push(traffic)
     try:
@@ -68,7 +68,7 @@ def measure(lab: Lab, target: Target, before: DutCounters | None) -> SentRun:
         drained = lab.generator.stats(traffic.flows)
     finally:
         lab.generator.stop()
-    lab.clock.sleep(lab.ages.port_s)
+    lab.clock.sleep(lab.delays.port_s)
     after = lab.dut.counters()
     return SentRun(lab.subject, before, after, after, target, lab.builder.router_mac, capture, held, drained)
 

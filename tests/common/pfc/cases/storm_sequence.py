@@ -77,7 +77,7 @@ class Part:
     def _storms(self) -> list[FlowPlan]:
         scenario, lab = self.scenario, self.lab
         fps = scenario.storm_fps(lab.subject.pair.speed_mbps)
-        waits_s = scenario.storm_lead_s + scenario.data_s + lab.ages.port_s
+        waits_s = scenario.storm_lead_s + scenario.data_s + lab.delays.port_s
         if not scenario.apart:
             return [replace(pause_storm(lab, scenario.paused, waits_s), fps=fps, pause=scenario.pause_frame())]
         return [
@@ -125,7 +125,7 @@ def measure_together(
     """
     lab, traffic = parts[0].lab, build(parts)
     if before is None:
-        lab.clock.sleep(lab.ages.port_s)  # pauses of an earlier scenario must not come into the counters in this one
+        lab.clock.sleep(lab.delays.port_s)  # pauses of an earlier scenario must not come into the counters in this one
         before = lab.dut.counters(also=also)
     lab.generator.push(traffic)
     try:
@@ -168,7 +168,7 @@ def _in_the_storm(parts: Sequence[Part], traffic: Traffic) -> dict[str, FlowStat
         where, tested, background = part.lab.subject.where(), part.scenario.tested, part.scenario.background
         logger.info("%s: test traffic on %s, background on %s", where, list(tested), list(background))
     _send(parts[0], traffic, LOOKS)
-    lab.clock.sleep(lab.ages.port_s)
+    lab.clock.sleep(lab.delays.port_s)
     return lab.generator.stats(traffic.flows)
 
 
@@ -180,7 +180,7 @@ def _without_a_storm(parts: Sequence[Part], traffic: Traffic) -> dict[str, FlowS
     if names:
         logger.info("%s: the same traffic without a storm", lab.subject.where())
         _send(parts[0], traffic)
-    lab.clock.sleep(lab.ages.port_s)
+    lab.clock.sleep(lab.delays.port_s)
     return lab.generator.stats(names) if names else {}
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from ..lab.configuration import configured, read_config, trusting_tags, with_tags
 from ..lab.lab import Lab
 from ..model.counters import DutCounters
-from ..model.measurement import Measurement, Subject
+from ..model.measurement import Measurement, PortUnderTest
 from ..record.case import PlanCase, Target
 from .engine import Finding, Procedure
 from .lossless_set import finding
@@ -19,7 +19,7 @@ PRIORITY_TAG = 0  # IEEE 802.1Q: a tag without a VLAN; the frame is in the port'
 NEEDS = "a switch whose configuration may be changed (a virtual testbed, or --pfc-change-config on hardware)"
 
 
-def lossless(subject: Subject) -> list[Target]:
+def lossless(subject: PortUnderTest) -> list[Target]:
     """All lossless priorities, where the configuration may be changed."""
     return [subject.qos.lossless] if subject.changeable else []
 

@@ -12,7 +12,7 @@ from ..lab.generator import Traffic
 from ..lab.lab import Lab
 from ..model.arithmetic import MAX_QUANTA, PAUSE_FRAME_BYTES, share_percent
 from ..model.counters import DutCounters
-from ..model.measurement import Subject
+from ..model.measurement import PortUnderTest
 from ..model.traffic import FlowPlan, Role, pfc_frame
 from ..record.case import PlanCase, Target
 from . import timing_storms
@@ -87,14 +87,14 @@ def measure(lab: Lab, course: Course, target: Target, before: DutCounters | None
     """
     traffic = timed_traffic(lab, course, target)
     if before is None:
-        lab.clock.sleep(lab.ages.port_s)
+        lab.clock.sleep(lab.delays.port_s)
         before = lab.dut.counters()
     lab.generator.push(traffic)
     try:
         phases = [_phase(lab, traffic, pauses) for pauses in course.pauses]
     finally:
         lab.generator.stop()
-    lab.clock.sleep(lab.ages.port_s)
+    lab.clock.sleep(lab.delays.port_s)
     after = lab.dut.counters()
     return TimingRun(lab.subject, before, after, after, target, phases, course.fills_the_line, lab.clock.exact)
 
@@ -155,7 +155,7 @@ def _names(lab: Lab, pauses: Pauses) -> list[str]:
     return [lab.builder.named(name) for name in ([xoff, f"ends of {xoff}"] if pauses.ended_after else [xoff])]
 
 
-def scaled_s(subject: Subject, seconds: float) -> float:
+def scaled_s(subject: PortUnderTest, seconds: float) -> float:
     """A time that is meant for 100 Gb/s, in proportion to the length of a pause at the port's speed."""
     return seconds * 100_000 / subject.pair.speed_mbps
 

@@ -14,7 +14,9 @@ from ..model.measurement import Readings, flow_numbers
 from ..model.traffic import FlowStats, Role
 from ..record.case import Target
 from ..record.verdict import Check
-from .checking import at_port, at_priority, everything_received, flows_of, least_load, needed, priority_of, required
+from .checking import (
+    at_port, at_priority, error_unless, everything_received, fail_unless, flows_of, least_load, priority_of,
+)
 from .validity import counters_kept, links_kept, unmet, watchdog_stopped
 
 WINDOW_AT_100G_S = Fraction(4, 1000)
@@ -137,12 +139,12 @@ def due_by_window_end(run: TimingRun, phase: Phase) -> tuple[int, int]:
     response time R (the pause may begin so late after its frame, while its end does not move, and may be so late to
     end) and one frame time F (the frame under way is sent to its end; what was let go waits for the one of another
     priority): W - n (P + R + F) to W - n (P - R - F), times the part of the line. At the window's ends a few frames are
-    under way (`EDGE_FRAMES`). Where a full line is loaded with less than 100 % (`conditions`), that part is between
+    under way (`EDGE_FRAMES`). Where a full line is loaded with less than 100 % (`tolerances`), that part is between
     what test traffic asks for and what background traffic leaves.
 
     By a clock that is not exact frames are counted when all is quiet: those that the switch still held at the end of
     the window have come too, at most what its buffer holds, and the generator's own start and clock may cost what
-    `conditions` say.
+    `tolerances` say.
     """
     speed, test = run.subject.pair.speed_mbps, flows_of(phase.at_end.values(), Role.TEST)[0].plan
     rate, window = line_rate_fps(test.frame_bytes, speed), Fraction(phase.window_s)
@@ -166,7 +168,7 @@ def _background_part(run: TimingRun, phase: Phase, line_frames: Fraction) -> Fra
 
 
 def _tolerance(run: TimingRun) -> Fraction:
-    return Fraction(run.subject.conditions.load_tolerance_percent) / 100
+    return Fraction(run.subject.tolerances.load_tolerance_percent) / 100
 
 
 def _share_left(run: TimingRun, phase: Phase, when: str) -> Iterator[Check]:
@@ -174,9 +176,9 @@ def _share_left(run: TimingRun, phase: Phase, when: str) -> Iterator[Check]:
     for flow in flows_of((phase.at_end if run.exact else phase.drained).values(), Role.TEST):
         place = at_priority(run.subject, priority_of(flow))
         expected = f"at most {most} frames received {when}"
-        yield required("paused-long-enough", place, flow.frames_rx <= most, expected, flow.frames_rx)
+        yield fail_unless("paused-long-enough", place, flow.frames_rx <= most, expected, flow.frames_rx)
         expected = f"at least {least} frames received {when}"
-        yield required("resumed-in-time", place, flow.frames_rx >= least, expected, flow.frames_rx)
+        yield fail_unless("resumed-in-time", place, flow.frames_rx >= least, expected, flow.frames_rx)
 
 
 def _throughput(run: TimingRun, drained: Iterable[FlowStats], when: str) -> Iterator[Check]:
@@ -184,7 +186,7 @@ def _throughput(run: TimingRun, drained: Iterable[FlowStats], when: str) -> Iter
     for flow in flows_of(drained, Role.TEST, Role.BACKGROUND):
         place, least = at_priority(run.subject, priority_of(flow)), least_load(run.subject, flow.plan)
         expected = f"at least {least} frames received {when}"
-        yield required("throughput", place, flow.frames_rx >= least, expected, flow.frames_rx)
+        yield fail_unless("throughput", place, flow.frames_rx >= least, expected, flow.frames_rx)
 
 
 def pauses_counted(run: Readings, target: Target, sent: int) -> Iterator[Check]:
@@ -192,15 +194,15 @@ def pauses_counted(run: Readings, target: Target, sent: int) -> Iterator[Check]:
     priority's sender."""
     tx_port, received = run.subject.pair.tx.port, run.pfc_received_in_all()
     pushed = changed(run.before.pfc_tx, run.after.pfc_tx, tx_port)
-    conditions = run.subject.conditions
+    tolerances = run.subject.tolerances
     for priority in range(8):
         place, due = at_priority(run.subject, priority), sent if priority in target else 0
-        expected = f"{due} PFC frames in the receive counter ({conditions.more_or_less})"
-        met = conditions.alike(received[priority], due)
-        yield required("every-pause-counted", place, met, expected, received[priority])
+        expected = f"{due} PFC frames in the receive counter ({tolerances.more_or_less})"
+        met = tolerances.alike(received[priority], due)
+        yield fail_unless("every-pause-counted", place, met, expected, received[priority])
         if priority not in target:
             expected = f"0 PFC frames sent out of {tx_port}"
-            yield required("no-other-back-pressure", place, not pushed[priority], expected, pushed[priority])
+            yield fail_unless("no-other-back-pressure", place, not pushed[priority], expected, pushed[priority])
 
 
 def load_applied(run: Readings, flows: Iterable[FlowStats]) -> Iterator[Check]:
@@ -210,7 +212,7 @@ def load_applied(run: Readings, flows: Iterable[FlowStats]) -> Iterator[Check]:
         priority = priority_of(flow)
         least = 1 if pushed[priority] else least_load(run.subject, flow.plan)
         place, expected = at_priority(run.subject, priority), f"at least {least} frames sent"
-        yield needed("load-applied", place, flow.frames_tx >= least, expected, flow.frames_tx)
+        yield error_unless("load-applied", place, flow.frames_tx >= least, expected, flow.frames_tx)
 
 
 def _applied(run: TimingRun) -> Iterator[Check]:
@@ -219,8 +221,12 @@ def _applied(run: TimingRun) -> Iterator[Check]:
         place = at_port(run.subject, run.subject.pair.rx.port)
         for flow in flows_of(phase.at_end.values(), Role.STORM):
             least = floor((flow.plan.fps or 0) * phase.window_s * (1 - _tolerance(run)))
-            yield needed("storm-ran", place, flow.frames_tx >= least, f"at least {least} pause frames", flow.frames_tx)
+            yield error_unless(
+                "storm-ran", place, flow.frames_tx >= least, f"at least {least} pause frames", flow.frames_tx
+            )
         for flow in flows_of(phase.drained.values(), Role.STORM):
             seen = "running" if flow.transmitting else "stopped"
-            yield needed("storm-stopped", place, seen == "stopped", "the storm stopped when all had drained", seen)
+            yield error_unless(
+                "storm-stopped", place, seen == "stopped", "the storm stopped when all had drained", seen
+            )
         yield from load_applied(run, phase.at_end.values())

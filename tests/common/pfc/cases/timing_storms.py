@@ -20,7 +20,7 @@ from ..model.measurement import Readings, flow_numbers
 from ..model.traffic import FlowPlan, FlowStats, Role
 from ..record.case import PlanCase, Target
 from ..record.verdict import Check
-from .checking import at_port, at_priority, everything_received, flows_of, needed, priority_of, required
+from .checking import at_port, at_priority, error_unless, everything_received, fail_unless, flows_of, priority_of
 from .engine import Finding, Procedure, all_lossless
 from .storm_sequence import pause_storm
 from .timing_checks import EDGE_FRAMES, load_applied, pauses_counted
@@ -142,7 +142,7 @@ def measure(lab: Lab, target: Target, before: DutCounters | None) -> StormsRun:
     traffic = storm_traffic(lab, target, lasting)
     data = traffic.names(Role.TEST, Role.BACKGROUND)
     if before is None:
-        lab.clock.sleep(lab.ages.port_s)
+        lab.clock.sleep(lab.delays.port_s)
         before = lab.dut.counters()
     lab.generator.push(traffic)
     try:
@@ -154,7 +154,7 @@ def measure(lab: Lab, target: Target, before: DutCounters | None) -> StormsRun:
         drained = lab.generator.stats(data)
     finally:
         lab.generator.stop()
-    lab.clock.sleep(lab.ages.port_s)
+    lab.clock.sleep(lab.delays.port_s)
     after = lab.dut.counters()
     sent = sum(flow.frames_tx for burst in bursts for flow in flows_of(burst.over.values(), Role.STORM))
     return StormsRun(lab.subject, before, after, after, target, lasting, lab.clock.exact, bursts, sent, drained)
@@ -217,14 +217,14 @@ def _around(run: StormsRun, burst: Burst, storm: str) -> Iterator[Check]:
         name, place = flow.plan.name, at_priority(run.subject, priority_of(flow))
         most, passed = most_passed(run, burst), burst.stopped[name].frames_rx - flow.frames_rx
         expected = f"at most {most} frames received from the beginning of {storm} to its end"
-        yield required("stopped-in-time", place, passed <= most, expected, passed)
+        yield fail_unless("stopped-in-time", place, passed <= most, expected, passed)
         least, passed = least_resumed(run, flow.plan), burst.over[name].frames_rx - burst.stopped[name].frames_rx
         expected = f"at least {least} frames received within {run.times.gap:.4f} s after {storm}"
-        yield required("resumed", place, passed >= least, expected, passed)
+        yield fail_unless("resumed", place, passed >= least, expected, passed)
         if burst.let_go:
             sent = burst.let_go[name].frames_tx - burst.stopped[name].frames_tx
             expected = f"frames sent soon after {storm}, as XON lets the sender go before its pause lapses"
-            yield required("sender-resumed", place, sent > 0, expected, sent)
+            yield fail_unless("sender-resumed", place, sent > 0, expected, sent)
 
 
 def most_passed(run: StormsRun, burst: Burst) -> int:
@@ -246,7 +246,7 @@ def least_resumed(run: StormsRun, plan: FlowPlan) -> int:
     second less: the generator stops late."""
     speed = run.subject.pair.speed_mbps
     lost = pause_seconds(MAX_QUANTA, speed) + response_seconds(speed) + (0 if run.exact else START_LAG_S)
-    tolerance = Fraction(run.subject.conditions.load_tolerance_percent) / 100 if not run.exact else Fraction(0)
+    tolerance = Fraction(run.subject.tolerances.load_tolerance_percent) / 100 if not run.exact else Fraction(0)
     part = line_rate_fps(plan.frame_bytes, speed) * Fraction(plan.percent or 0) / 100
     return ceil(part * (Fraction(run.times.gap) - lost) * (1 - tolerance)) - EDGE_FRAMES
 
@@ -258,8 +258,8 @@ def _applied(run: StormsRun) -> Iterator[Check]:
     for burst in run.bursts:
         for flow in flows_of(burst.stopped.values(), Role.STORM):
             expected = f"a storm of at least {least} pause frames"
-            yield needed("storm-ran", place, flow.frames_tx >= least, expected, flow.frames_tx)
+            yield error_unless("storm-ran", place, flow.frames_tx >= least, expected, flow.frames_tx)
         for flow in flows_of(burst.over.values(), Role.STORM):
             seen = "running" if flow.transmitting else "stopped"
-            yield needed("storm-stopped", place, seen == "stopped", "the storm stopped after its time", seen)
+            yield error_unless("storm-stopped", place, seen == "stopped", "the storm stopped after its time", seen)
     yield from load_applied(run, run.drained.values())

@@ -11,7 +11,7 @@ from ..model.counters import changed
 from ..model.measurement import Measurement, Readings
 from ..model.traffic import FlowStats, Role
 from ..record.verdict import LOSSLESS, Check, Status
-from .checking import Place, at_port, at_priority, at_tested, flows_of, least_load, needed, priority_of
+from .checking import Place, at_port, at_priority, at_tested, error_unless, flows_of, least_load, priority_of
 
 
 def validity(run: Measurement) -> list[Check]:
@@ -32,11 +32,11 @@ def watchdog_stopped(run: Readings) -> Iterator[Check]:
         place = Place(f"{run.subject.pair.rx.device} {port} priority {priority}", LOSSLESS)
         seen = f"{storms[queue]} detected" if queue in storms else "the queue still in storm"
         seen = f"a watchdog that detected a storm although it was stopped ({seen})"
-        yield needed("watchdog-stopped", place, False, "a stopped watchdog", seen)
+        yield error_unless("watchdog-stopped", place, False, "a stopped watchdog", seen)
     configured = {*run.before.watchdog_ports, *run.during.watchdog_ports}
     for port in (run.subject.pair.rx.port, run.subject.pair.tx.port):
         expected = f"no row PFC_WD|{port} in CONFIG_DB after `pfcwd stop`"
-        yield needed("watchdog-stopped", at_port(run.subject, port), port not in configured, expected, "one")
+        yield error_unless("watchdog-stopped", at_port(run.subject, port), port not in configured, expected, "one")
 
 
 def links_kept(run: Readings) -> Iterator[Check]:
@@ -45,7 +45,9 @@ def links_kept(run: Readings) -> Iterator[Check]:
         for moment, counters in (("before", run.before), ("in", run.during)):
             state = counters.interfaces.get(port)
             seen = "up" if state is not None and state.oper_up else "down"
-            yield needed("link-up", at_port(run.subject, port), seen == "up", f"the link up {moment} the storm", seen)
+            yield error_unless(
+                "link-up", at_port(run.subject, port), seen == "up", f"the link up {moment} the storm", seen
+            )
 
 
 def counters_kept(run: Readings) -> Iterator[Check]:
@@ -57,10 +59,10 @@ def counters_kept(run: Readings) -> Iterator[Check]:
     )
     for port, way, counts in ways:
         place, least = at_port(run.subject, port), min(min(count.get(port, (0,))) for count in counts)
-        yield needed("counters-kept", place, least >= 0, f"PFC {way} counters from 0 on", least)
+        yield error_unless("counters-kept", place, least >= 0, f"PFC {way} counters from 0 on", least)
         fell = -min(min(changed(early, late, port)) for early, late in pairwise(counts))
         expected = f"PFC {way} counters that were not cleared in the run"
-        yield needed("counters-kept", place, fell <= 0, expected, f"one that fell by {fell}")
+        yield error_unless("counters-kept", place, fell <= 0, expected, f"one that fell by {fell}")
 
 
 def _storm_ran(run: Measurement) -> Iterator[Check]:
@@ -72,11 +74,11 @@ def _storm_ran(run: Measurement) -> Iterator[Check]:
     for running, stopped in run.storms:
         if run.subject.pauses_from is None:
             sent, expected = running.frames_tx, f"a storm of at least {least} pause frames"
-            yield needed("storm-ran", place, sent >= least, expected, sent)
+            yield error_unless("storm-ran", place, sent >= least, expected, sent)
         yield storm_running(place, running, stopped)
         seen = "running" if stopped.transmitting else "stopped"
         expected = "the storm stopped before held frames were counted"
-        yield needed("storm-stopped", place, seen == "stopped", expected, seen)
+        yield error_unless("storm-stopped", place, seen == "stopped", expected, seen)
 
 
 def shown(run: Measurement) -> bool:
@@ -101,7 +103,7 @@ def _storm_arrived(run: Measurement, least: int) -> Iterator[Check]:
     place, counted = at_tested(run), _most_counted(run)
     owes_a_count = set(run.scenario.paused) > set(run.uncounted)
     expected = f"a storm of which the switch counts at least {least} pause frames, or that holds the test traffic"
-    yield needed("storm-ran", place, shown(run) or (counted == 0 and owes_a_count), expected, counted)
+    yield error_unless("storm-ran", place, shown(run) or (counted == 0 and owes_a_count), expected, counted)
     yield from _storm_unbroken(run, place)
 
 
@@ -118,7 +120,7 @@ def _storm_unbroken(run: Measurement, place: Place) -> Iterator[Check]:
     open_for = f"{1000 * sum(gaps):.3f} ms in which the host sent none" if len(gaps) == len(said) else "no report of it"
     seen = f"{open_for}, and {leaked} frames that came through"
     expected = "a storm without a gap that explains the frames that came through"
-    yield needed("storm-unbroken", place, not run.scenario.holds or leaked == 0 or blamed, expected, seen)
+    yield error_unless("storm-unbroken", place, not run.scenario.holds or leaked == 0 or blamed, expected, seen)
 
 
 def storm_running(place: Place, counted: FlowStats, stopped: FlowStats) -> Check:
@@ -129,7 +131,7 @@ def storm_running(place: Place, counted: FlowStats, stopped: FlowStats) -> Check
         counted, stopped: its statistics then, and after it was stopped.
     """
     seen = stopped.gap or ("running" if counted.transmitting else "stopped")
-    return needed("storm-running", place, seen == "running", "the storm running when frames were counted", seen)
+    return error_unless("storm-running", place, seen == "running", "the storm running when frames were counted", seen)
 
 
 def _load_applied(run: Measurement) -> Iterator[Check]:
@@ -143,4 +145,4 @@ def _load_applied(run: Measurement) -> Iterator[Check]:
             may_be_held = meant_to_be_held or (stats is run.paused and pfc_sent[priority] > 0)
             least = 1 if may_be_held else least_load(run.subject, flow.plan)
             place, expected = at_priority(run.subject, priority), f"at least {least} frames sent {phase}"
-            yield needed("load-applied", place, flow.frames_tx >= least, expected, flow.frames_tx)
+            yield error_unless("load-applied", place, flow.frames_tx >= least, expected, flow.frames_tx)

@@ -26,7 +26,7 @@ LEFT_OUT = "left out: a credential"
 PCAPNG = b"\x0a\x0d\x0d\x0a"  # the block type that such a file begins with
 
 
-class Witness:
+class EvidenceRecorder:
     """What the evidence of one run is gathered by. One that has no files keeps the timeline only."""
 
     def __init__(self, files: EvidenceFiles | None = None) -> None:

@@ -8,7 +8,7 @@ from ..host_pauses.generator import HostedGenerator
 from ..lab.clock import Clock
 from ..lab.generator import Generator, Traffic
 from ..model.traffic import FlowStats
-from .recorder import Witness
+from .recorder import EvidenceRecorder
 
 
 class Stopwatch:
@@ -47,7 +47,7 @@ class WitnessedGenerator(Generator):
         witness, watch: is told, and when; whoever makes the object sets both.
     """
 
-    witness: Witness
+    recorder: EvidenceRecorder
     watch: Stopwatch
 
     def push(self, traffic: Traffic) -> None:
@@ -56,7 +56,7 @@ class WitnessedGenerator(Generator):
         Raises:
             QualificationError: it is refused.
         """
-        self.witness.pushed(traffic, self.watch.moment())
+        self.recorder.pushed(traffic, self.watch.moment())
         super().push(traffic)
 
     def start(self, names: Sequence[str]) -> None:
@@ -65,7 +65,7 @@ class WitnessedGenerator(Generator):
         Raises:
             QualificationError: they could not be started.
         """
-        self.witness.started([self._flows[name] for name in names if name in self._flows], self.watch.moment())
+        self.recorder.started([self._flows[name] for name in names if name in self._flows], self.watch.moment())
         super().start(names)
 
     def stop(self, names: Sequence[str] = ()) -> None:
@@ -75,7 +75,7 @@ class WitnessedGenerator(Generator):
             QualificationError: they could not be stopped.
         """
         super().stop(names)
-        self.witness.stopped(names, self.watch.moment())
+        self.recorder.stopped(names, self.watch.moment())
 
     def stats(self, names: Iterable[str]) -> dict[str, FlowStats]:
         """Statistics of flows.
@@ -84,7 +84,7 @@ class WitnessedGenerator(Generator):
             QualificationError: the answer lacks a flow or a counter.
         """
         counted = super().stats(names)
-        self.witness.counted(counted, self.watch.moment())
+        self.recorder.counted(counted, self.watch.moment())
         return counted
 
     def captured(self, port_name: str) -> bytes:
@@ -94,7 +94,7 @@ class WitnessedGenerator(Generator):
             QualificationError: there is none.
         """
         data = super().captured(port_name)
-        self.witness.captured(data)
+        self.recorder.captured(data)
         return data
 
 

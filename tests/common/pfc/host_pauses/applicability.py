@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..model.measurement import Subject
+from ..model.measurement import PortUnderTest
 from ..record.case import PlanCase
 
 PAUSED_BY_HOST = ("PFC", "FRAME", "SIZE")  # storms that are started, last, and are stopped
@@ -27,7 +27,7 @@ OF_FAMILIES: Mapping[str, str] = {
 ANYTHING_ELSE = "a traffic generator as the source of pauses"
 
 
-def lacking(case: PlanCase, subject: Subject) -> str:
+def lacking(case: PlanCase, subject: PortUnderTest) -> str:
     """What it would take to carry out a case, beside what a host can send; empty: nothing, or pauses come from the
     traffic generator."""
     if subject.pauses_from is None:

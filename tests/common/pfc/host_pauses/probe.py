@@ -7,7 +7,7 @@ nor the traffic show: then either the switch is wrong about storms, or the way t
 
 from __future__ import annotations
 
-from ..cases.checking import at_port, needed
+from ..cases.checking import at_port, error_unless
 from ..lab.lab import Lab
 from ..model.counters import DutCounters, changed
 from ..model.errors import QualificationError
@@ -45,7 +45,7 @@ def arrived(lab: Lab, before: DutCounters) -> DutCounters:
     subject, generator = lab.subject, lab.generator
     assert isinstance(generator, HostedGenerator) and subject.pauses_from is not None, "pauses do not come from a host"
     generator.source.probe(subject.qos.lossless)
-    lab.clock.sleep(lab.ages.port_s)
+    lab.clock.sleep(lab.delays.port_s)
     after = lab.dut.counters()
     own = changed(before.pfc_rx, after.pfc_rx, lab.port)
     if min(own) < 0:
@@ -69,4 +69,4 @@ def _counted(lab: Lab, before: DutCounters, after: DutCounters) -> str:
 
 
 def _not_met(lab: Lab, expected: str, seen: str) -> Check:
-    return needed("pauses-arrive", at_port(lab.subject, lab.port), False, expected, seen)
+    return error_unless("pauses-arrive", at_port(lab.subject, lab.port), False, expected, seen)

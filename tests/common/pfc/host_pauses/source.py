@@ -23,7 +23,7 @@ from ..model.traffic import FlowPlan, FlowStats
 from .entry import HostPort
 from .options import frame_options, probe_options
 
-LEAST_DURATION_S = 60.0  # as of a flow of a storm on hardware (`conditions`)
+LEAST_DURATION_S = 60.0  # as of a flow of a storm on hardware (`tolerances`)
 RELEASES = 3  # quanta-0 frames at a storm's end
 POLLS, POLL_S = 200, 0.05  # 10 s for a process to begin to send, or to end
 DEAD = 3  # exit status of the script that starts a storm whose process has ended

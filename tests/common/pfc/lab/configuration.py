@@ -22,7 +22,7 @@ from ..record.case import Target
 from .dut import parse_config_db
 from .lab import Lab
 from .lease import Rows, as_found
-from .restore import READ_CONFIG, Journal
+from .restore import READ_CONFIG, SwitchRestorer
 
 NAME = "PFC_QUALIFICATION"  # of the maps that are there while a changed configuration is measured
 CLASS_SELECTOR = 8  # RFC 2474: DSCP 8 * n is class selector n, what IP precedence n was
@@ -88,10 +88,10 @@ def read_config(lab: Lab) -> ConfigDb:
 
 @contextmanager
 def configured(lab: Lab, config_db: ConfigDb, rows: Rows) -> Iterator[None]:
-    """The switch has these rows inside the `with` block, and what it had afterwards (`Journal.configured`)."""
+    """The switch has these rows inside the `with` block, and what it had afterwards (`SwitchRestorer.configured`)."""
     assert lab.dut.lease is not None, f"{lab.dut.name}: its configuration is changed without a lease"
-    journal = Journal(lab.dut.host, lab.dut.lease.run_id, lab.clock)
-    with journal.configured(lab.dut.lease, config_db, rows):
+    restorer = SwitchRestorer(lab.dut.host, lab.dut.lease.run_id, lab.clock)
+    with restorer.configured(lab.dut.lease, config_db, rows):
         yield
 
 

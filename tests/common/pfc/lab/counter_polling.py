@@ -15,7 +15,7 @@ _DEFAULT_MS = {"PORT": 1_000, "QUEUE": 10_000, "PG_DROP": 10_000, "PG_WATERMARK"
 
 
 @dataclass(frozen=True)
-class CounterAges:
+class PollDelays:
     """Seconds after an event from which on a reading of port (queue, priority-group drop) counters has it in it; None:
     the switch does not poll these."""
 
@@ -24,7 +24,7 @@ class CounterAges:
     group_s: float | None = None
 
 
-def read_counter_ages(config_db: ConfigDb, device: str) -> CounterAges:
+def read_poll_delays(config_db: ConfigDb, device: str) -> PollDelays:
     """Reads how often a switch polls its counters.
 
     Raises:
@@ -32,10 +32,10 @@ def read_counter_ages(config_db: ConfigDb, device: str) -> CounterAges:
     """
     port_s, queue_s = (_period_s(config_db, device, group) + LATE_S for group in ("PORT", "QUEUE"))
     group_s = _period_s(config_db, device, "PG_DROP") + LATE_S if _is_polled(config_db, "PG_DROP") else None
-    return CounterAges(port_s, queue_s, group_s)
+    return PollDelays(port_s, queue_s, group_s)
 
 
-def watermark_age_s(config_db: ConfigDb, device: str) -> float:
+def watermark_delay_s(config_db: ConfigDb, device: str) -> float:
     """Seconds after an event from which on a reading of priority groups' watermarks has it in it.
 
     Raises:

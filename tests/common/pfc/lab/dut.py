@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Protocol
 
-from ..evidence.recorder import Witness
+from ..evidence.recorder import EvidenceRecorder
 from ..model.counters import DutCounters
 from ..model.errors import BatchBroken, QualificationError, SwitchUnreachable
 from ..model.ports import PortState
@@ -118,7 +118,7 @@ class Dut:
         self.host = host
         self.name = host.hostname
         self.lease: leases.Lease | None = None  # that each reading of the counters makes last
-        self.witness = Witness()  # is told what commands print
+        self.recorder = EvidenceRecorder()  # is told what commands print
 
     def state(self) -> SwitchState:
         """Reads configuration, ports and version.
@@ -168,7 +168,7 @@ class Dut:
         """
         held = {} if self.lease is None else {"lease": self.lease.check()}
         outputs = run_batch(self.host, held | dict(commands))
-        self.witness.printed(self.name, commands, {name: outputs[name].shown for name in commands})
+        self.recorder.printed(self.name, commands, {name: outputs[name].shown for name in commands})
         if held and outputs["lease"].status:
             raise leases.LeaseLost(leases.loss(self.name, outputs["lease"].text))
         return {name: checked(self.host, name, outputs) for name in commands}

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ..model.measurement import Subject
+from ..model.measurement import PortUnderTest
 from ..model.qos import ConfigDb
-from ..switch_chain.chain import Row
+from ..switch_chain.chain import SwitchChain
 from .clock import Clock
-from .counter_polling import CounterAges
+from .counter_polling import PollDelays
 from .dut import Dut
 from .generator import Generator
 from .otg_config import TrafficBuilder
@@ -20,13 +20,13 @@ class Lab:
     """Everything that one port of one switch is measured with; where there is a row of switches behind it, also that
     and all switches of it; and the switch's CONFIG_DB as it was found."""
 
-    subject: Subject
+    subject: PortUnderTest
     dut: Dut
     generator: Generator
     builder: TrafficBuilder
     clock: Clock
-    ages: CounterAges
-    row: Row | None = None
+    delays: PollDelays
+    chain: SwitchChain | None = None
     duts: Mapping[str, Dut] = field(default_factory=dict)
     config_db: ConfigDb = field(default_factory=dict)
 

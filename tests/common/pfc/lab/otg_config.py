@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import ceil
 from typing import Any
 
-from ..model.measurement import Subject
+from ..model.measurement import PortUnderTest
 from ..model.ports import ConnectedPort, PlayedHost
 from ..model.traffic import FlowPlan, PauseFrame
 from .generator import Traffic
@@ -25,7 +25,7 @@ class TrafficBuilder:
     def __init__(
         self,
         api: Any,
-        subject: Subject,
+        subject: PortUnderTest,
         hosts: Mapping[ConnectedPort, PlayedHost],
         router_mac: str,
     ) -> None:
@@ -39,7 +39,7 @@ class TrafficBuilder:
             router_mac: the switch's MAC, to which frames between different segments go.
         """
         self.api = api
-        self._pair, self._conditions = subject.pair, subject.conditions
+        self._pair, self._tolerances = subject.pair, subject.tolerances
         self._sends_pauses = subject.pauses_from is None  # else a host does (`hosted`)
         self._hosts = hosts
         self._ports = {port.port: port for port in hosts}
@@ -101,22 +101,22 @@ class TrafficBuilder:
     def _ends_by_itself(self, flow: FlowPlan) -> bool:
         """Whether a flow is a storm that is needed until it is stopped and does not last for ever."""
         until_stopped = self._sends_pauses and flow.frames is None and flow.seconds is None
-        return flow.pause is not None and until_stopped and flow.needed_s > 0 and self._conditions.storm_limit_s > 0
+        return flow.pause is not None and until_stopped and flow.needed_s > 0 and self._tolerances.storm_limit_s > 0
 
     def _chain(self, flow: FlowPlan) -> Chain:
-        return chain_of(flow.name, flow.needed_s, self._conditions.storm_limit_s)
+        return chain_of(flow.name, flow.needed_s, self._tolerances.storm_limit_s)
 
     def _pfc_queue(self, priority: int) -> int:
         """The queue of a generator port that a pause of `priority` holds."""
-        return priority if self._conditions.pfc_queues == 8 else PFC_QUEUES_OF_FOUR[priority]
+        return priority if self._tolerances.pfc_queues == 8 else PFC_QUEUES_OF_FOUR[priority]
 
     def _on_this_testbed(self, flow: FlowPlan) -> FlowPlan:
         """A flow with the load that a full line allows, and a duration that the generator takes."""
-        if self._conditions.whole_seconds and flow.seconds is not None:
+        if self._tolerances.whole_seconds and flow.seconds is not None:
             flow = replace(flow, seconds=ceil(flow.seconds))
-        if flow.percent is None or self._conditions.line_percent == 100:
+        if flow.percent is None or self._tolerances.line_percent == 100:
             return flow
-        return replace(flow, percent=flow.percent * self._conditions.line_percent / 100)
+        return replace(flow, percent=flow.percent * self._tolerances.line_percent / 100)
 
     def port_name(self, port: str) -> str:
         """Name of the generator port at a switch port; what comes out of the port under test is received."""
@@ -207,7 +207,7 @@ class TrafficBuilder:
             flow.rate.percentage = plan.percent
         else:
             flow.rate.pps = plan.fps
-        _last(flow, plan, self._conditions.storm_limit_s)
+        _last(flow, plan, self._tolerances.storm_limit_s)
         flow.metrics.enable = True
         flow.metrics.loss = True
         return flow

@@ -12,13 +12,13 @@ from ..evidence.recording_generator import Stopwatch, WitnessedGenerator, Witnes
 from ..host_pauses.entry import pause_entry_of
 from ..host_pauses.source import HostSource
 from ..model.errors import QualificationError
-from ..model.measurement import Subject
+from ..model.measurement import PortUnderTest
 from ..model.ports import ConnectedPort, PortPair, choose_pair, find_further, hosts_behind
 from ..model.qos import check_same_classes, read_port_qos, read_shared_buffer, remarks
-from ..model.tolerances import conditions_of
-from ..switch_chain.chain import Row, find_hops, plan_row
+from ..model.tolerances import tolerances_of
+from ..switch_chain.chain import SwitchChain, find_hops, plan_chain
 from .clock import Clock
-from .counter_polling import CounterAges, read_counter_ages
+from .counter_polling import PollDelays, read_poll_delays
 from .dut import Dut, Host, SwitchState
 from .lab import Lab
 from .otg_config import TrafficBuilder
@@ -32,17 +32,17 @@ class PortPlan:
     one, and the number of the first host behind its ports where several ports are measured at once."""
 
     state: SwitchState
-    subject: Subject
-    ages: CounterAges
+    subject: PortUnderTest
+    delays: PollDelays
     remarks: tuple[str, ...] = ()
     on_behalf_of: str | None = None
-    row: Row | None = None
+    chain: SwitchChain | None = None
     first_host: int = 0
 
     @property
     def devices(self) -> tuple[str, ...]:
         """Every switch that is looked at, the one under test first."""
-        return tuple(hop.device for hop in self.row.hops) if self.row else (self.state.device,)
+        return tuple(hop.device for hop in self.chain.hops) if self.chain else (self.state.device,)
 
     def lab(
         self, dut: Dut, api: Any, clock: Clock, others: Mapping[str, Dut] = MappingProxyType({}),
@@ -66,9 +66,9 @@ class PortPlan:
         builder = TrafficBuilder(api, self.subject, hosts, _router_mac(self.state))
         watch = Stopwatch(clock)
         generator = self._generator(api, watch, pause_host)
-        generator.witness, generator.watch = dut.witness, watch
+        generator.recorder, generator.watch = dut.recorder, watch
         return Lab(
-            self.subject, dut, generator, builder, generator.clock, self.ages, self.row, {dut.name: dut, **others},
+            self.subject, dut, generator, builder, generator.clock, self.delays, self.chain, {dut.name: dut, **others},
             config_db,
         )
 
@@ -100,7 +100,7 @@ class PortPlan:
 
 
 @dataclass(frozen=True)
-class Wish:
+class PortRequest:
     """What the user asks to be measured: the port under test (None: the first), the port that data enters (None: chosen
     by `choose_pair`), the IP version of the data; whether the switch's configuration may be changed for that (it is
     put back; a virtual switch's always may); and whether data may enter from the port under test's own traffic
@@ -130,31 +130,31 @@ class LabFacts:
     links: Links
 
 
-def plan_device(facts: LabFacts, device: str, wish: Wish) -> PortPlan:
+def plan_device(facts: LabFacts, device: str, asked: PortRequest) -> PortPlan:
     """Plans what is measured for a device under test: on it, or on the replacement of a T1.
 
     Raises:
         QualificationError: nothing can be measured for it; the sentence says why.
     """
     if facts.testbed.get("clock"):  # a virtual testbed
-        wish = replace(wish, change_config=True)
+        asked = replace(asked, change_config=True)
     pauses = pause_entry_of(facts.testbed)
-    if pauses is not None and wish.port_under_test is None:
-        wish = replace(wish, port_under_test=next(iter(pauses.ports)))
+    if pauses is not None and asked.port_under_test is None:
+        asked = replace(asked, port_under_test=next(iter(pauses.ports)))
     chosen = choose_device(facts.testbed, device, facts.state_of, facts.ports, facts.links)
-    plan = plan_measured(chosen.state, facts.ports, wish)
+    plan = plan_measured(chosen.state, facts.ports, asked)
     subject = replace(
-        plan.subject, conditions=conditions_of(facts.testbed),
+        plan.subject, tolerances=tolerances_of(facts.testbed),
         pauses_from=pauses.of(plan.subject.pair.rx.port) if pauses is not None else None,
     )
-    plan = _with_row(replace(plan, subject=subject, remarks=(*plan.remarks, *_from_a_host(subject))), facts)
+    plan = _with_chain(replace(plan, subject=subject, remarks=(*plan.remarks, *_from_a_host(subject))), facts)
     if chosen.on_behalf_of is None:
         return plan
     remark = f"{chosen.on_behalf_of} is a T1: {chosen.device} is measured on its behalf, a T0 of its model and build"
     return replace(plan, on_behalf_of=chosen.on_behalf_of, remarks=(remark, *plan.remarks))
 
 
-def _from_a_host(subject: Subject) -> tuple[str, ...]:
+def _from_a_host(subject: PortUnderTest) -> tuple[str, ...]:
     """What the verdicts do not say where pauses come from a host."""
     if subject.pauses_from is None:
         return ()
@@ -164,7 +164,7 @@ def _from_a_host(subject: Subject) -> tuple[str, ...]:
     )
 
 
-def _with_row(plan: PortPlan, facts: LabFacts) -> PortPlan:
+def _with_chain(plan: PortPlan, facts: LabFacts) -> PortPlan:
     """The plan with the row of switches that begins at the port under test, where one does; a row that cannot be
     measured is remarked."""
     duts = {str(dut) for dut in facts.testbed.get("duts", ())}
@@ -174,10 +174,10 @@ def _with_row(plan: PortPlan, facts: LabFacts) -> PortPlan:
         return plan
     try:
         states = {hop.device: facts.state_of(hop.device) for hop in hops[1:]}
-        row = plan_row(plan.subject, {plan.state.device: plan.state, **states}, hops, facts.ports)
+        chain = plan_chain(plan.subject, {plan.state.device: plan.state, **states}, hops, facts.ports)
     except QualificationError as error:
         return replace(plan, remarks=(*plan.remarks, str(error)))
-    return replace(plan, row=row, subject=replace(plan.subject, in_a_row=True))
+    return replace(plan, chain=chain, subject=replace(plan.subject, in_a_chain=True))
 
 
 def plan_port(
@@ -195,10 +195,10 @@ def plan_port(
     Raises:
         QualificationError: the port cannot be measured; the sentence says why.
     """
-    return plan_measured(dut.state(), ports, Wish(port_under_test, tx_port, ip_version))
+    return plan_measured(dut.state(), ports, PortRequest(port_under_test, tx_port, ip_version))
 
 
-def plan_measured(state: SwitchState, ports: Sequence[ConnectedPort], wish: Wish) -> PortPlan:
+def plan_measured(state: SwitchState, ports: Sequence[ConnectedPort], asked: PortRequest) -> PortPlan:
     """Plans a port of the switch that is measured.
 
     Raises:
@@ -206,21 +206,21 @@ def plan_measured(state: SwitchState, ports: Sequence[ConnectedPort], wish: Wish
     """
     device, config_db = state.device, state.config_db
     own = [port for port in ports if port.device == device]
-    if wish.same_generator:  # then each of its ports is one by itself
+    if asked.same_generator:  # then each of its ports is one by itself
         own = [replace(port, generator=port.location) for port in own]
-    pair = choose_pair(own, wish.port_under_test, wish.tx_port, state.interfaces)
+    pair = choose_pair(own, asked.port_under_test, asked.tx_port, state.interfaces)
     qos = read_port_qos(config_db, device, pair.rx.port)
     check_same_classes(qos, read_port_qos(config_db, device, pair.tx.port))
     if not qos.lossless:
         raise QualificationError(
             f"{device} {pair.rx.port} has no lossless priority: PORT_QOS_MAP|{pair.rx.port} has no pfc_enable"
         )
-    hosts_behind((pair.rx, pair.tx), config_db, wish.ip_version)
+    hosts_behind((pair.rx, pair.tx), config_db, asked.ip_version)
     _router_mac(state)
     buffer = read_shared_buffer(config_db, device, state.asic)
-    further = _further(state, pair, own, wish.ip_version)
-    subject = Subject(pair, qos, buffer, state.asic, wish.ip_version, further, changeable=wish.change_config)
-    return PortPlan(state, subject, read_counter_ages(config_db, device), tuple(remarks(config_db, qos)))
+    further = _further(state, pair, own, asked.ip_version)
+    subject = PortUnderTest(pair, qos, buffer, state.asic, asked.ip_version, further, changeable=asked.change_config)
+    return PortPlan(state, subject, read_poll_delays(config_db, device), tuple(remarks(config_db, qos)))
 
 
 def _further(

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..cases.checking import at_port, everything_received, needed
+from ..cases.checking import at_port, error_unless, everything_received
 from ..model.arithmetic import share_percent
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
-from ..model.measurement import Subject
+from ..model.measurement import PortUnderTest
 from ..model.traffic import FlowPlan, FlowStats, Role
 from ..record.verdict import Check, Status
 from .clock import wait_for
@@ -28,7 +28,7 @@ SETTLE_S = 1.0
 QUEUE_GRACE_S = 5.0  # for a poll of the queue counters that comes later still
 
 
-Flown = list[Check] | QualificationError
+PreflightResult = list[Check] | QualificationError
 """Checks of the clean flow: PASS, or FAIL for a priority whose frames the switch loses without any storm. Or why the
 port cannot be measured."""
 
@@ -42,14 +42,14 @@ def preflight(lab: Lab) -> tuple[list[Check], DutCounters]:
     Raises:
         QualificationError: the lab cannot measure this port; the sentence says why.
     """
-    flown, after = preflight_together([[lab]])
-    found = flown[lab.port]
+    results, after = preflight_in_batches([[lab]])
+    found = results[lab.port]
     if isinstance(found, QualificationError):
         raise found
     return found, after
 
 
-def preflight_together(flights: Sequence[Sequence[Lab]]) -> tuple[dict[str, Flown], DutCounters]:
+def preflight_in_batches(batches: Sequence[Sequence[Lab]]) -> tuple[dict[str, PreflightResult], DutCounters]:
     """Runs the preflight on port pairs of one switch.
 
     Args:
@@ -63,39 +63,39 @@ def preflight_together(flights: Sequence[Sequence[Lab]]) -> tuple[dict[str, Flow
     Raises:
         QualificationError: nothing can be measured at all.
     """
-    labs = [lab for flight in flights for lab in flight]
+    labs = [lab for batch in batches for lab in batch]
     first, ports = labs[0], [lab.port for lab in labs]
     # What was sent earlier, data or pauses, must not come into the counters later.
-    first.clock.sleep(max(first.ages.queue_s, first.ages.port_s))
+    first.clock.sleep(max(first.delays.queue_s, first.delays.port_s))
     before = first.dut.counters(ports)
     errors = {lab.port: error for lab in labs if (error := _error(_check_ports, lab.subject, before))}
     stats = dict[str, dict[str, FlowStats]]()
-    for flight in flights:
-        flown = _fly_all([lab for lab in flight if lab.port not in errors])
-        errors |= {port: found for port, found in flown.items() if isinstance(found, QualificationError)}
-        stats |= {port: found for port, found in flown.items() if not isinstance(found, QualificationError)}
-    flying = [lab for lab in labs if lab.port in stats]
-    errors |= {lab.port: error for lab in flying if (error := _error(_check_path, lab.subject, stats[lab.port]))}
+    for batch in batches:
+        results = _send_clean_flows_of_all([lab for lab in batch if lab.port not in errors])
+        errors |= {port: found for port, found in results.items() if isinstance(found, QualificationError)}
+        stats |= {port: found for port, found in results.items() if not isinstance(found, QualificationError)}
+    measurable = [lab for lab in labs if lab.port in stats]
+    errors |= {lab.port: error for lab in measurable if (error := _error(_check_path, lab.subject, stats[lab.port]))}
     after = _settled(first, before, stats, ports)
-    for lab in flying:
+    for lab in measurable:
         error = _error(_check_queues, lab, (before, after), stats[lab.port])
         errors |= {lab.port: error} if error and lab.port not in errors else {}
-    clean: dict[str, Flown] = {
+    clean: dict[str, PreflightResult] = {
         lab.port: list(everything_received("clean-flow", lab.subject, stats[lab.port].values(), "without any storm"))
-        for lab in flying
+        for lab in measurable
     }
     return clean | errors, after
 
 
-def _fly_all(labs: Sequence[Lab]) -> dict[str, dict[str, FlowStats] | QualificationError]:
+def _send_clean_flows_of_all(labs: Sequence[Lab]) -> dict[str, dict[str, FlowStats] | QualificationError]:
     """Sends the clean flows of these ports at once; where that cannot be done, each port's alone, so that one that
     cannot fly grounds no other. Port under test -> flow -> statistics; or why it could not be done."""
     try:
-        return dict(_fly(labs)) if labs else {}
+        return dict(_send_clean_flows(labs)) if labs else {}
     except QualificationError as error:
         if len(labs) == 1:
             return {labs[0].port: error}
-    return {lab.port: _fly_all([lab])[lab.port] for lab in labs}
+    return {lab.port: _send_clean_flows_of_all([lab])[lab.port] for lab in labs}
 
 
 def _error(look: Callable[..., None], *arguments: Any) -> QualificationError | None:
@@ -107,7 +107,7 @@ def _error(look: Callable[..., None], *arguments: Any) -> QualificationError | N
     return None
 
 
-def _fly(labs: Sequence[Lab]) -> dict[str, dict[str, FlowStats]]:
+def _send_clean_flows(labs: Sequence[Lab]) -> dict[str, dict[str, FlowStats]]:
     """Sends the clean flows of these ports; port under test -> flow -> statistics."""
     generator, flows = labs[0].generator, {lab.port: clean_flows(lab) for lab in labs}
     traffic = build_together([(lab.builder, flows[lab.port]) for lab in labs])
@@ -131,25 +131,25 @@ def clean_flows(lab: Lab) -> list[FlowPlan]:
     ]
 
 
-def port_checks(subject: Subject, counters: DutCounters) -> Iterator[Check]:
+def port_checks(subject: PortUnderTest, counters: DutCounters) -> Iterator[Check]:
     """Both ports are up, at the speed that the links file gives, and have PFC counters."""
     for port in (subject.pair.rx, subject.pair.tx):
         place, state = at_port(subject, port.port), counters.interfaces.get(port.port)
         link = "up" if state is not None and state.oper_up else "down"
-        yield needed("link-up", place, link == "up", "the link up", link)
+        yield error_unless("link-up", place, link == "up", "the link up", link)
         speed = 0 if state is None else state.speed_mbps
-        yield needed("speed", place, speed == port.speed_mbps, f"{port.speed_mbps} Mb/s", f"{speed} Mb/s")
+        yield error_unless("speed", place, speed == port.speed_mbps, f"{port.speed_mbps} Mb/s", f"{speed} Mb/s")
         counted = port.port in counters.pfc_rx and port.port in counters.pfc_tx
-        yield needed("pfc-counters", place, counted, "PFC counters", "counters" if counted else "none")
+        yield error_unless("pfc-counters", place, counted, "PFC counters", "counters" if counted else "none")
 
 
-def _check_ports(subject: Subject, counters: DutCounters) -> None:
+def _check_ports(subject: PortUnderTest, counters: DutCounters) -> None:
     bad = next((one for one in port_checks(subject, counters) if one.status is not Status.PASS), None)
     if bad is not None:
         raise QualificationError(f"preflight: {bad.message}")
 
 
-def _check_path(subject: Subject, stats: Mapping[str, FlowStats]) -> None:
+def _check_path(subject: PortUnderTest, stats: Mapping[str, FlowStats]) -> None:
     """Frames must have been sent, and some must have arrived: otherwise nothing connects the two ports."""
     rx, tx = subject.pair.rx, subject.pair.tx
     for flow in stats.values():
@@ -176,7 +176,7 @@ def _settled(
         readings.append(lab.dut.counters(ports))
         return not any(_short_queues(port, before, readings[-1], own) for port, own in stats.items())
 
-    lab.clock.sleep(lab.ages.queue_s)
+    lab.clock.sleep(lab.delays.queue_s)
     wait_for(counted, QUEUE_GRACE_S, lab.clock, QUEUE_GRACE_S)
     return readings[-1]
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from ..evidence.recorder import Witness
+from ..evidence.recorder import EvidenceRecorder
 from ..model.errors import QualificationError, SwitchUnreachable
 from ..model.qos import ConfigDb
 from . import lease as leases
@@ -33,11 +33,11 @@ FOLLOW_S = 5.0  # SONiC's daemons follow CONFIG_DB within about a second, one af
 ATTEMPTS = 3  # each one lost means that another run took or gave up the lease within one call
 
 
-class Journal:
+class SwitchRestorer:
     """Stops the watchdog of one switch, changes its configuration, and puts both back as before the first run."""
 
     def __init__(
-        self, host: Host, run_id: str, clock: Clock | None = None, witness: Witness | None = None
+        self, host: Host, run_id: str, clock: Clock | None = None, recorder: EvidenceRecorder | None = None
     ) -> None:
         """Nothing is changed yet.
 
@@ -50,7 +50,7 @@ class Journal:
         self._host = host
         self._run_id = run_id
         self._clock = clock or WallClock()
-        self._witness = witness or Witness()
+        self._recorder = recorder or EvidenceRecorder()
         self._is_back = False
 
     @contextmanager
@@ -256,7 +256,7 @@ class Journal:
     def _read_config(self, moment: str, text: str) -> ConfigDb:
         """CONFIG_DB before or after the run, which is evidence."""
         config_db = parse_config_db(self._host, text)
-        self._witness.configuration(self._host.hostname, moment, config_db)
+        self._recorder.configuration(self._host.hostname, moment, config_db)
         return config_db
 
 

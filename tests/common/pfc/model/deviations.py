@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from datetime import date
 from typing import Any
 
-from .tolerances import EXACT, Conditions
+from .tolerances import EXACT, Tolerances
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ def deviation(name: str, asic: str) -> Deviation:
     return next(matching)
 
 
-def allowed_for(asic: str, conditions: Conditions) -> list[dict[str, Any]]:
+def allowed_for(asic: str, tolerances: Tolerances) -> list[dict[str, Any]]:
     """The differences that verdicts of a switch rest on, for its records: what is special to its ASIC, and the
     loads, tolerances and limits of its testbed that are others than where everything is exact.
 
@@ -140,8 +140,8 @@ def allowed_for(asic: str, conditions: Conditions) -> list[dict[str, Any]]:
                if entry.asics]
     exact = EXACT.evidence()
     return [{**asdict(entry), "asics": list(entry.asics), "since": entry.since.isoformat()} for entry in special] + [
-        {"name": name, "value": value, "instead_of": exact[name], "reason": conditions.reason}
-        for name, value in conditions.evidence().items() if name != "reason" and value != exact[name]
+        {"name": name, "value": value, "instead_of": exact[name], "reason": tolerances.reason}
+        for name, value in tolerances.evidence().items() if name != "reason" and value != exact[name]
     ]
 
 

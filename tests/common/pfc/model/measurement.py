@@ -13,14 +13,14 @@ from .deviations import counts_several_lossy_pauses
 from .ports import ConnectedPort, PortPair
 from .qos import PortQos, SharedBuffer
 from .scenario import Scenario
-from .tolerances import EXACT, Conditions
+from .tolerances import EXACT, Tolerances
 from .traffic import FlowStats, Role
 
 NEVER_STORMED = WatchdogRow("operational", 0, 0)
 
 
 @dataclass(frozen=True)
-class Subject:
+class PortUnderTest:
     """What is measured: the port pair, its priorities and the buffer behind it; what is known of the ASIC
     (`asic_type switch_type`), for platforms that differ; the IP version of the data; further ports that data may enter
     (`ports.find_further`); whether the switch is one of several in a row; what measurements on the testbed have to
@@ -33,8 +33,8 @@ class Subject:
     asic: str = ""
     ip_version: int = 4
     further: tuple[ConnectedPort, ...] = ()
-    in_a_row: bool = False
-    conditions: Conditions = EXACT
+    in_a_chain: bool = False
+    tolerances: Tolerances = EXACT
     changeable: bool = False
     pauses_from: HostPort | None = None
 
@@ -59,7 +59,7 @@ class Readings:
             all was over.
     """
 
-    subject: Subject
+    subject: PortUnderTest
     before: DutCounters
     during: DutCounters
     after: DutCounters

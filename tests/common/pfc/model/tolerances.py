@@ -21,7 +21,7 @@ LEAST_STORM_S = 30  # three overlaps (`storm_chain`): most of a storm of several
 
 
 @dataclass(frozen=True)
-class Conditions:
+class Tolerances:
     """What holds on a testbed.
 
     Attributes:
@@ -60,8 +60,8 @@ class Conditions:
         return asdict(self)
 
 
-EXACT = Conditions(100, 1, 1, 0, False, 8, "simulated generators share the switches' clock and end with the testbed")
-HARDWARE = Conditions(
+EXACT = Tolerances(100, 1, 1, 0, False, 8, "simulated generators share the switches' clock and end with the testbed")
+HARDWARE = Tolerances(
     99, 1, 1, 60, True, 8, "clocks of generator and switch may differ by 200 ppm, and the line has control frames too"
 )
 BOUNDS: Mapping[str, tuple[float, float]] = {
@@ -72,7 +72,7 @@ BOUNDS: Mapping[str, tuple[float, float]] = {
 }
 
 
-def conditions_of(testbed: Mapping[str, Any]) -> Conditions:
+def tolerances_of(testbed: Mapping[str, Any]) -> Tolerances:
     """What a testbed's entry says, and for the rest the general values: exact ones for a virtual testbed with a clock
     of its own, else those of hardware.
 

@@ -10,13 +10,13 @@ from math import floor
 from typing import Any
 
 from ..cases import watermarks
-from ..cases.checking import Place, at_priority, flows_of, least_load, needed, priority_of, required
+from ..cases.checking import Place, at_priority, error_unless, fail_unless, flows_of, least_load, priority_of
 from ..cases.checks import judge
 from ..cases.engine import Finding
 from ..cases.storm_sequence import Part, measure_together
 from ..cases.validity import validity
 from ..cases.watermarks import Pool, Watermarks
-from ..lab.counter_polling import watermark_age_s
+from ..lab.counter_polling import watermark_delay_s
 from ..lab.generator import Traffic
 from ..lab.lab import Lab
 from ..lab.otg_config import TrafficBuilder
@@ -117,7 +117,7 @@ def measure(labs: Sequence[Lab], whole: TrafficBuilder, before: DutCounters | No
     """
     lab = labs[0]
     pool = watermarks.ingress_pool(lab.config_db, lab.dut.name)
-    age_s = watermark_age_s(lab.config_db, lab.dut.name)
+    age_s = watermark_delay_s(lab.config_db, lab.dut.name)
     parts = full_parts(labs, scenario)
 
     def build(parts: Sequence[Part]) -> Traffic:
@@ -143,7 +143,7 @@ def full_parts(
     parts = []
     for lab in labs:
         pair, plan = lab.subject.pair, scenario(lab.subject.qos)
-        fills = percent or data_percent(plan, pair.speed_mbps, lab.subject.conditions.line_percent)
+        fills = percent or data_percent(plan, pair.speed_mbps, lab.subject.tolerances.line_percent)
         parts.append(FullPart(lab, plan, fills // served[pair.tx.port]))
     return parts
 
@@ -173,7 +173,7 @@ def _full_rate(run: Measurement) -> Iterator[Check]:
         for flow in flows:
             place, least = at_priority(run.subject, priority_of(flow)), least_load(run.subject, flow.plan)
             expected = f"at least {least} frames received {when}"
-            yield required("full-rate", place, flow.frames_rx >= least, expected, flow.frames_rx)
+            yield fail_unless("full-rate", place, flow.frames_rx >= least, expected, flow.frames_rx)
 
 
 def _held(run: Measurement) -> dict[int, FlowStats]:
@@ -185,7 +185,7 @@ def _marks_counted(full: FullRun) -> Iterator[Check]:
     for priority in _held(full.run):
         used = full.marks.used(full.run.subject.pair.tx.port, full.groups[priority])
         expected = "watermarks of shared bytes and headroom"
-        yield needed("watermark-counted", _group(full, priority), used is not None, expected, "none")
+        yield error_unless("watermark-counted", _group(full, priority), used is not None, expected, "none")
 
 
 def _marks(full: FullRun) -> Iterator[Check]:
@@ -197,11 +197,11 @@ def _marks(full: FullRun) -> Iterator[Check]:
         used = full.marks.used(tx, group) or 0
         least = round((flow.frames_tx - flow.frames_rx) * flow.plan.mean_bytes / 2)
         expected = f"a watermark of at least {least} bytes, half of what was held there"
-        yield required("watermark-shown", _group(full, priority), used >= least, expected, used)
+        yield fail_unless("watermark-shown", _group(full, priority), used >= least, expected, used)
         for what, marks, size in (("shared bytes", full.marks.shared, pool.size_bytes),
                                   ("headroom", full.marks.headroom, pool.headroom_bytes or pool.size_bytes)):
             used, expected = marks[tx][group] or 0, f"a watermark of {what} within the {size} bytes of {pool.name}"
-            yield required("watermark-within-pool", _group(full, priority), used <= size, expected, used)
+            yield fail_unless("watermark-within-pool", _group(full, priority), used <= size, expected, used)
 
 
 def _group(full: FullRun, priority: int) -> Place:

@@ -8,15 +8,15 @@ from typing import Any
 
 from ..host_pauses.entry import KEY, PauseEntry, pause_entry_of
 from ..lab.clock import Clock
-from ..lab.counter_polling import CounterAges
+from ..lab.counter_polling import PollDelays
 from ..lab.dut import Dut, SwitchState
 from ..lab.lab import Lab
-from ..lab.port_plan import LabFacts, PortPlan, Wish, plan_measured
+from ..lab.port_plan import LabFacts, PortPlan, PortRequest, plan_measured
 from ..lab.preflight import SETTLE_S
 from ..lab.replacement import choose_device
 from ..model.errors import QualificationError
 from ..model.ports import ConnectedPort, PortPair, natural, summary
-from ..model.tolerances import conditions_of
+from ..model.tolerances import tolerances_of
 from .waves import Pairing, pair_ports, plan_waves
 
 STORM_LEAD_S, DATA_S = 1, 5
@@ -112,15 +112,15 @@ class SweepPlan:
     ) -> float:
         """How long the waves take on the testbed's clock, the preflight before them included: what is waited for,
         without what commands and the traffic generators' API take."""
-        ages: list[CounterAges] = [plan.ages for plan in self.plans.values()]
-        if not ages:
+        delays: list[PollDelays] = [plan.delays for plan in self.plans.values()]
+        if not delays:
             return 0.0
-        flights = self.waves(None, [pair.rx.port for wave in waves for pair in wave])
-        preflight_s = max(ages[0].queue_s, ages[0].port_s) + len(flights) * 2 * SETTLE_S + ages[0].queue_s
-        return preflight_s + len(waves) * (lead_s + 2 * data_s + 2 * ages[0].port_s + SETTLE_S)
+        batches = self.waves(None, [pair.rx.port for wave in waves for pair in wave])
+        preflight_s = max(delays[0].queue_s, delays[0].port_s) + len(batches) * 2 * SETTLE_S + delays[0].queue_s
+        return preflight_s + len(waves) * (lead_s + 2 * data_s + 2 * delays[0].port_s + SETTLE_S)
 
 
-def plan_sweep(facts: LabFacts, device: str, wish: Wish) -> SweepPlan:
+def plan_sweep(facts: LabFacts, device: str, asked: PortRequest) -> SweepPlan:
     """Plans the sweep of a device under test: of its ports, or those of a T1's replacement.
 
     Args:
@@ -132,24 +132,24 @@ def plan_sweep(facts: LabFacts, device: str, wish: Wish) -> SweepPlan:
         QualificationError: there is no port to measure; the sentence says why.
     """
     if facts.testbed.get("clock"):  # a virtual testbed
-        wish = replace(wish, change_config=True)
+        asked = replace(asked, change_config=True)
     chosen = choose_device(facts.testbed, device, facts.state_of, facts.ports, facts.links)
-    state, conditions = chosen.state, conditions_of(facts.testbed)
+    state, tolerances = chosen.state, tolerances_of(facts.testbed)
     own = [port for port in facts.ports if port.device == chosen.device]
     if not own:
         raise QualificationError(f"{chosen.device}: the links file connects no port of it to a traffic generator")
-    apart = [replace(port, generator=port.location) for port in own] if wish.same_generator else own
+    apart = [replace(port, generator=port.location) for port in own] if asked.same_generator else own
     pairing = pair_ports(apart, state.interfaces)
     if (pauses := pause_entry_of(facts.testbed)) is not None:
         return SweepPlan(state, pairing, {}, {port.port: _paused_by_host(port, pauses) for port in own})
     plans, refused = dict[str, PortPlan](), dict(pairing.unpaired)
     for number, pair in enumerate(pairing.pairs):
         try:
-            plan = plan_measured(state, own, replace(wish, port_under_test=pair.rx.port, tx_port=pair.tx.port))
+            plan = plan_measured(state, own, replace(asked, port_under_test=pair.rx.port, tx_port=pair.tx.port))
         except QualificationError as error:
             refused[pair.rx.port] = str(error)
             continue
-        subject = replace(plan.subject, conditions=conditions, further=())
+        subject = replace(plan.subject, tolerances=tolerances, further=())
         plans[pair.rx.port] = replace(
             plan, subject=subject, first_host=2 * number, on_behalf_of=chosen.on_behalf_of)
     return SweepPlan(state, pairing, plans, refused, chosen.on_behalf_of)

@@ -15,7 +15,7 @@ from ..model.scenario import Scenario
 from ..record.case import PlanCase
 from . import full_load, watchdog_all_ports
 from .plan import Bench, SweepPlan
-from .sweeper import Sweeper, Together
+from .sweeper import SweepCase, Sweeper
 
 MeasureAll = Callable[[Sequence[Lab], TrafficBuilder, DutCounters | None], list[Finding]]
 OF_ALL_PORTS: Mapping[PlanCase, tuple[Callable[[PortQos], Scenario], MeasureAll]] = {
@@ -57,7 +57,7 @@ def make_full_load(plan: SweepPlan, bench: Bench, case: PlanCase = full_load.ALL
     def measure(labs: Sequence[Lab], before: DutCounters | None) -> list[Finding]:
         return measure_all(labs, whole, before)
 
-    how = Together(case, scenario, measure, all_or_none=True)
+    how = SweepCase(case, scenario, measure, all_or_none=True)
     return Sweeper(labs, plan.port_waves(None), [list(labs)], how)
 
 

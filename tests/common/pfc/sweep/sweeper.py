@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 
 from ..cases.engine import Finding
 from ..cases.qualifier import broken_off, judged
-from ..evidence.recorder import Witness
+from ..evidence.recorder import EvidenceRecorder
 from ..lab.clock import Clock, WallClock, wait_for
 from ..lab.lab import Lab
-from ..lab.preflight import Flown, preflight_together
+from ..lab.preflight import PreflightResult, preflight_in_batches
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
 from ..model.qos import PortQos
@@ -32,7 +32,7 @@ class LabGone(QualificationError):
 
 
 @dataclass(frozen=True)
-class Together:
+class SweepCase:
     """A test case that is carried out on several ports at once.
 
     Attributes:
@@ -49,15 +49,15 @@ class Together:
     all_or_none: bool = False
 
 
-PORT_BY_PORT = Together(family.PORT, family.scenario, family.measure)
+PORT_BY_PORT = SweepCase(family.PORT, family.scenario, family.measure)
 
 
 class Sweeper:
     """Measures ports of one switch. All of them are looked at by a preflight before the first is measured."""
 
     def __init__(
-        self, labs: Mapping[str, Lab], flights: Sequence[Sequence[str]], waves: Sequence[Sequence[str]],
-        how: Together = PORT_BY_PORT, patience: Clock | None = None,
+        self, labs: Mapping[str, Lab], batches: Sequence[Sequence[str]], waves: Sequence[Sequence[str]],
+        how: SweepCase = PORT_BY_PORT, patience: Clock | None = None,
     ) -> None:
         """Nothing is measured yet.
 
@@ -69,11 +69,11 @@ class Sweeper:
             patience: the clock on which a lab is waited for that does not answer; None: real time.
         """
         self._labs = labs
-        self._flights = flights
+        self._batches = batches
         self._waves = waves
         self._how = how
         self._patience = patience or WallClock()
-        self._flown: dict[str, Flown] = {}
+        self._results: dict[str, PreflightResult] = {}
         self._settled: DutCounters | None = None  # a reading with all in it that came before the next storm
         self._outcomes: dict[str, Outcome] = {}
         self._tried_again: set[str] = set()
@@ -86,8 +86,8 @@ class Sweeper:
             LabGone: neither it nor any other can be measured any more.
         """
         wave = next(wave for wave in self._waves if port in wave)
-        if not self._flown:
-            self._fly(self._flights)
+        if not self._results:
+            self._send_clean_flows(self._batches)
         if port not in self._outcomes:
             self._outcomes |= self._try(wave)
         failed = [other for other in wave if _cause(self._outcomes[other]) and other not in self._tried_again]
@@ -103,7 +103,7 @@ class Sweeper:
         for cause in dict.fromkeys(causes.values()):
             logger.warning("tried once more, because: %s", cause)
         self._wait_for_the_lab()
-        self._fly([[port for port in flight if port in failed] for flight in self._flights])
+        self._send_clean_flows([[port for port in batch if port in failed] for batch in self._batches])
         found = self._try(wave if self._how.all_or_none else failed)
         again = {port: outcome for port, outcome in found.items()
                  if port in failed or _failed(outcome) and not _failed(self._outcomes[port])}
@@ -119,24 +119,26 @@ class Sweeper:
             for port, outcome in again.items()
         }
 
-    def _fly(self, flights: Sequence[Sequence[str]]) -> None:
+    def _send_clean_flows(self, batches: Sequence[Sequence[str]]) -> None:
         """The preflight of some ports."""
-        flying = [flight for flight in flights if flight]
-        self._witness.begin("preflight", for_all=True)
+        measurable = [batch for batch in batches if batch]
+        self._recorder.begin("preflight", for_all=True)
         try:
-            flown, self._settled = preflight_together([[self._labs[port] for port in flight] for flight in flying])
+            results, self._settled = preflight_in_batches(
+                [[self._labs[port] for port in batch] for batch in measurable]
+            )
         except QualificationError as error:
-            flown, self._settled = {port: error for flight in flying for port in flight}, None
-        self._flown |= flown
+            results, self._settled = {port: error for batch in measurable for port in batch}, None
+        self._results |= results
 
     def _try(self, ports: Sequence[str]) -> dict[str, Outcome]:
         """What comes of some ports that are measured at once."""
         outcomes, labs, before = dict[str, Outcome](), [], self._settled
         for port in ports:
-            lab, flown = self._labs[port], self._flown[port]
+            lab, results = self._labs[port], self._results[port]
             try:
-                if isinstance(flown, QualificationError):
-                    raise flown
+                if isinstance(results, QualificationError):
+                    raise results
                 self._how.scenario(lab.subject.qos)
                 labs.append(lab)
             except QualificationError as error:
@@ -144,9 +146,9 @@ class Sweeper:
         if not labs:
             return outcomes
         self._settled = None
-        self._witness.begin(f"{self._how.case.plan_id} {' '.join(lab.port for lab in labs)}")
+        self._recorder.begin(f"{self._how.case.plan_id} {' '.join(lab.port for lab in labs)}")
         for lab, outcome in zip(labs, self._carry_out(labs, before), strict=True):
-            outcomes[lab.port] = outcome.with_evidence(self._witness.evidence(lab.builder.named("")))
+            outcomes[lab.port] = outcome.with_evidence(self._recorder.evidence(lab.builder.named("")))
         return outcomes
 
     def _carry_out(self, labs: Sequence[Lab], before: DutCounters | None) -> list[Outcome]:
@@ -157,16 +159,16 @@ class Sweeper:
             return [broken_off(lab.subject, self._how.case, (), error) for lab in labs]
         outcomes = []
         for lab, finding in zip(labs, findings, strict=True):
-            clean = self._flown[lab.port]
+            clean = self._results[lab.port]
             assert not isinstance(clean, QualificationError), f"{lab.port} was measured without a preflight"
             outcomes.append(judged(lab.subject, self._how.case, (), finding, clean))
             self._settled = finding.after
         return outcomes
 
     @property
-    def _witness(self) -> Witness:
+    def _recorder(self) -> EvidenceRecorder:
         """Is told what all of the ports are measured with does: that is one generator and one switch."""
-        return next(iter(self._labs.values())).dut.witness
+        return next(iter(self._labs.values())).dut.recorder
 
     def _wait_for_the_lab(self) -> None:
         """Returns when switch and traffic generators answer.

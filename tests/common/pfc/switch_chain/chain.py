@@ -10,7 +10,7 @@ from typing import Any
 from ..lab.dut import Dut, SwitchState
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
-from ..model.measurement import Subject
+from ..model.measurement import PortUnderTest
 from ..model.ports import ConnectedPort, PlayedHost, PortPair, hosts_behind, natural
 from ..model.qos import SharedBuffer, check_same_classes, read_port_qos, read_shared_buffer
 
@@ -34,7 +34,7 @@ class Hop:
 
 
 @dataclass(frozen=True)
-class Row:
+class SwitchChain:
     """A row of switches as it was found.
 
     Attributes:
@@ -46,12 +46,12 @@ class Row:
     """
 
     hops: tuple[Hop, ...]
-    subject: Subject
+    subject: PortUnderTest
     hosts: Mapping[ConnectedPort, PlayedHost]
     router_mac: str
 
 
-class RowDut(Dut):
+class ChainDut(Dut):
     """The switches of a row as one: receives at the port under test, sends out of the far end's port.
 
     Attributes:
@@ -86,13 +86,13 @@ class RowDut(Dut):
 def find_hops(device: str, port: str, links: Links) -> tuple[Hop, ...]:
     """The longest row of switches that begins at a port under test, its far end still without a port (`enters` empty);
     of several the first in natural order of ports. One switch alone: no other is on its cables."""
-    rows = sorted(_rows((Hop(device, port, ""),), links), key=len, reverse=True)
+    rows = sorted(_chains((Hop(device, port, ""),), links), key=len, reverse=True)
     return rows[0]
 
 
-def plan_row(
-    subject: Subject, states: Mapping[str, SwitchState], hops: Sequence[Hop], ports: Sequence[ConnectedPort]
-) -> Row:
+def plan_chain(
+    subject: PortUnderTest, states: Mapping[str, SwitchState], hops: Sequence[Hop], ports: Sequence[ConnectedPort]
+) -> SwitchChain:
     """What is measured over a row of switches.
 
     Args:
@@ -112,7 +112,7 @@ def plan_row(
             check_same_classes(subject.qos, read_port_qos(states[hop.device].config_db, hop.device, port))
     near = hosts_behind((subject.pair.rx,), states[hops[0].device].config_db, subject.ip_version)
     far = hosts_behind((tx,), last.config_db, subject.ip_version, first=1)
-    return Row(
+    return SwitchChain(
         whole,
         replace(subject, pair=PortPair(subject.pair.rx, tx), buffer=_buffers(states), further=()),
         {subject.pair.rx: near[0], tx: far[0]},
@@ -120,16 +120,16 @@ def plan_row(
     )
 
 
-def _rows(row: tuple[Hop, ...], links: Links) -> Iterator[tuple[Hop, ...]]:
+def _chains(chain: tuple[Hop, ...], links: Links) -> Iterator[tuple[Hop, ...]]:
     """Every row that goes on from this one over cables to switches that are not in it yet."""
-    yield row
-    here = row[-1]
+    yield chain
+    here = chain[-1]
     for port in sorted(links.get(here.device, {}), key=natural):
         peer = links[here.device][port]
         name = str(peer.get("peerdevice"))
-        if name in links and name not in {hop.device for hop in row}:
+        if name in links and name not in {hop.device for hop in chain}:
             onward = Hop(name, str(peer["peerport"]), "")
-            yield from _rows((*row[:-1], Hop(here.device, here.leaves, port), onward), links)
+            yield from _chains((*chain[:-1], Hop(here.device, here.leaves, port), onward), links)
 
 
 def _far_port(rx: ConnectedPort, last: SwitchState, ports: Sequence[ConnectedPort]) -> ConnectedPort:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from ..cases.checking import Place, required
+from ..cases.checking import Place, fail_unless
 from ..cases.checks import judge
 from ..cases.engine import Finding, Procedure
 from ..cases.pauses import pause_lossless
@@ -16,26 +16,26 @@ from ..lab.lab import Lab
 from ..lab.otg_config import TrafficBuilder
 from ..model.counters import DutCounters, changed
 from ..model.errors import QualificationError
-from ..model.measurement import Measurement, Subject
+from ..model.measurement import Measurement, PortUnderTest
 from ..record.case import PlanCase, Target
 from ..record.verdict import LOSSLESS, LOSSY, Check
-from .chain import Hop, RowDut
+from .chain import ChainDut, Hop
 
 HOP_BY_HOP = PlanCase("pause-hop-by-hop", "HOP-1")
 
 
 def carry_out(lab: Lab, case: PlanCase, target: Target, before: DutCounters | None) -> Finding:
     """A storm at one end of the row, the traffic from the other; every switch between is looked at."""
-    row = lab.row
-    if row is None:
+    chain = lab.chain
+    if chain is None:
         raise QualificationError(f"{lab.subject.where()}: {case.plan_id} needs a row of switches")
-    dut = RowDut(row.hops, lab.duts)
-    builder = TrafficBuilder(lab.builder.api, row.subject, row.hosts, row.router_mac)
-    whole = replace(lab, subject=row.subject, dut=dut, builder=builder)
-    run = measure(whole, pause_lossless(case, target, row.subject.qos))
+    dut = ChainDut(chain.hops, lab.duts)
+    builder = TrafficBuilder(lab.builder.api, chain.subject, chain.hosts, chain.router_mac)
+    whole = replace(lab, subject=chain.subject, dut=dut, builder=builder)
+    run = measure(whole, pause_lossless(case, target, chain.subject.qos))
     invalid = validity(run)
-    checks = [] if invalid else judge(run) + list(hop_checks(row.hops, dut.readings, run))
-    return Finding(checks, invalid, run.evidence() | _evidence(row.hops, dut.readings))
+    checks = [] if invalid else judge(run) + list(hop_checks(chain.hops, dut.readings, run))
+    return Finding(checks, invalid, run.evidence() | _evidence(chain.hops, dut.readings))
 
 
 def hop_checks(hops: Sequence[Hop], readings: Sequence[Mapping[str, DutCounters]], run: Measurement) -> Iterator[Check]:
@@ -50,16 +50,18 @@ def hop_checks(hops: Sequence[Hop], readings: Sequence[Mapping[str, DutCounters]
             place = _at(run.subject, here, priority)
             if priority not in run.scenario.tested:
                 expected = f"0 PFC frames sent out of {here.enters} to {onward.device}"
-                yield required("hop-no-other-back-pressure", place, in_all[priority] == 0, expected, in_all[priority])
+                yield fail_unless(
+                    "hop-no-other-back-pressure", place, in_all[priority] == 0, expected, in_all[priority]
+                )
                 continue
             expected = f"more than 0 PFC frames sent out of {here.enters} to hold {onward.device}"
-            yield required("hop-back-pressure", place, sent[priority] > 0, expected, sent[priority])
+            yield fail_unless("hop-back-pressure", place, sent[priority] > 0, expected, sent[priority])
             expected = f"{in_all[priority]} PFC frames of {here.device} counted by {onward.device} {onward.leaves}"
-            met = run.subject.conditions.alike(received[priority], in_all[priority])
-            yield required("hop-pause-counted", place, met, expected, received[priority])
+            met = run.subject.tolerances.alike(received[priority], in_all[priority])
+            yield fail_unless("hop-pause-counted", place, met, expected, received[priority])
 
 
-def _at(subject: Subject, hop: Hop, priority: int) -> Place:
+def _at(subject: PortUnderTest, hop: Hop, priority: int) -> Place:
     metric = LOSSLESS if priority in subject.qos.lossless else LOSSY
     return Place(f"{hop.device} {hop.enters} priority {priority}", metric, priority)
 
@@ -74,12 +76,12 @@ def _evidence(hops: Sequence[Hop], readings: Sequence[Mapping[str, DutCounters]]
     return {"hops": [hop.device for hop in hops], "hop_pfc_tx_in_all": sent}
 
 
-def _in_a_row(subject: Subject) -> list[Target]:
-    return [subject.qos.lossless] if subject.in_a_row else []
+def _in_a_chain(subject: PortUnderTest) -> list[Target]:
+    return [subject.qos.lossless] if subject.in_a_chain else []
 
 
 CASES: Mapping[PlanCase, Procedure] = {
     HOP_BY_HOP: Procedure(
-        carry_out, _in_a_row, "another switch on its cables with a traffic generator behind it"
+        carry_out, _in_a_chain, "another switch on its cables with a traffic generator behind it"
     ),
 }

@@ -10,7 +10,7 @@ import snappi
 from tabulate import tabulate
 
 from tests.common.pfc.lab.dut import Dut
-from tests.common.pfc.lab.port_plan import LabFacts, Wish
+from tests.common.pfc.lab.port_plan import LabFacts, PortRequest
 from tests.common.pfc.model.ports import ConnectedPort
 from tests.common.pfc.record.outcome import Outcome
 from tests.common.pfc.sweep.plan import Bench, SweepPlan, plan_sweep
@@ -53,10 +53,10 @@ class SweptLab:
         """Whether a storm runs somewhere."""
         return any(world.storm_on() for world in self.worlds.values())
 
-    def plan(self, **wish: Any) -> SweepPlan:
+    def plan(self, **asked: Any) -> SweepPlan:
         """What there is to sweep."""
         facts = LabFacts({"conf-name": "lab", "duts": [DEVICE]}, lambda name: Dut(self.host).state(), TESTER_PORTS, {})
-        return plan_sweep(facts, DEVICE, Wish(**wish))
+        return plan_sweep(facts, DEVICE, PortRequest(**asked))
 
     def sweeper(self, at_once: int | None, plan: SweepPlan | None = None) -> Sweeper:
         """What measures the ports that can be."""

@@ -14,7 +14,7 @@ import pytest
 from tests.common.pfc.cases.lossless_set import wait_for_groups
 from tests.common.pfc.lab.configuration import NAME, lossless_set, trusting_tags
 from tests.common.pfc.lab.lease import LEASE_FILE, Lease, LeaseLost, Owner, as_found
-from tests.common.pfc.lab.restore import Journal
+from tests.common.pfc.lab.restore import SwitchRestorer
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.qos import read_port_qos
 from tests.common.unit_tests.pfc.shell_switch import CONFIG, FOUND, Clock, ShellHost
@@ -67,8 +67,8 @@ def switch(tmp_path):
 
 def changed(switch, rows=ROWS):
     """The rows in effect, as a `with` block, on a switch that this run has."""
-    journal = Journal(switch, "run-1", Clock())
-    return journal, (lambda lease: journal.configured(lease, switch.config_db(), rows))
+    restorer = SwitchRestorer(switch, "run-1", Clock())
+    return restorer, (lambda lease: restorer.configured(lease, switch.config_db(), rows))
 
 
 @pytest.mark.parametrize("priorities", [(2,), (0, 1, 2), tuple(range(7)), tuple(range(8))])
@@ -138,8 +138,8 @@ def test_a_port_that_trusts_the_tag_has_no_dscp_map(style, expected):
 
 def test_rows_are_as_wanted_inside_and_as_found_afterwards(switch):
     """Changed, added, removed rows and fields; the rows found are on the switch before anything changes."""
-    before, (journal, configured) = switch.config_db(), changed(switch)
-    with journal.watchdog_stopped() as lease:
+    before, (restorer, configured) = switch.config_db(), changed(switch)
+    with restorer.watchdog_stopped() as lease:
         with configured(lease):
             now = switch.config_db()
             assert now["PORT_QOS_MAP"]["Ethernet0"] == ROWS["PORT_QOS_MAP"]["Ethernet0"], now["PORT_QOS_MAP"]
@@ -154,16 +154,16 @@ def test_rows_are_as_wanted_inside_and_as_found_afterwards(switch):
 
 def test_rows_come_back_when_the_block_breaks(switch):
     """And the failure is told."""
-    before, (journal, configured) = switch.config_db(), changed(switch)
-    with pytest.raises(RuntimeError, match="broke"), journal.watchdog_stopped() as lease, configured(lease):
+    before, (restorer, configured) = switch.config_db(), changed(switch)
+    with pytest.raises(RuntimeError, match="broke"), restorer.watchdog_stopped() as lease, configured(lease):
         raise RuntimeError("broke")
     assert switch.config_db() == before, switch.config_db()
 
 
 def test_nothing_is_changed_when_the_rows_cannot_be_written_down(switch):
     """The disk is full by then."""
-    before, (journal, configured) = switch.config_db(), changed(switch)
-    with journal.watchdog_stopped() as lease:
+    before, (restorer, configured) = switch.config_db(), changed(switch)
+    with restorer.watchdog_stopped() as lease:
         switch.command("sync", "import sys; sys.exit('sync: No space left on device')")
         with pytest.raises(QualificationError, match="No space left on device"), configured(lease):
             pytest.fail("the block must not run")
@@ -172,8 +172,8 @@ def test_nothing_is_changed_when_the_rows_cannot_be_written_down(switch):
 
 def test_a_switch_that_does_not_take_a_row_is_told(switch):
     """By its key; what did not come back at once does at the run's end."""
-    before, (journal, configured) = switch.config_db(), changed(switch)
-    with journal.watchdog_stopped() as lease:
+    before, (restorer, configured) = switch.config_db(), changed(switch)
+    with restorer.watchdog_stopped() as lease:
         switch.command("config", "")
         with pytest.raises(QualificationError) as error, configured(lease):
             pytest.fail("the block must not run")
@@ -185,12 +185,12 @@ def test_a_switch_that_does_not_take_a_row_is_told(switch):
 
 KILLED = """
 import os, pathlib, signal, sys
-from tests.common.pfc.lab.restore import Journal
+from tests.common.pfc.lab.restore import SwitchRestorer
 from tests.common.unit_tests.pfc.shell_switch import Clock, ShellHost
 from tests.common.unit_tests.pfc.unit_test_configuration import ROWS
 switch = ShellHost(pathlib.Path(sys.argv[1]))
-journal = Journal(switch, "run-1", Clock())
-with journal.watchdog_stopped() as lease, journal.configured(lease, switch.config_db(), ROWS):
+restorer = SwitchRestorer(switch, "run-1", Clock())
+with restorer.watchdog_stopped() as lease, restorer.configured(lease, switch.config_db(), ROWS):
     os.kill(os.getpid(), signal.SIGKILL)
 """
 
@@ -209,7 +209,7 @@ def test_the_next_run_measures_the_configuration_before_the_one_that_was_killed(
     kill_a_run(switch)
     seen = leased(switch)
     assert {**as_found(switch.config_db(), seen.rows), "PFC_WD": FOUND} == before, "what a plan is made from"
-    with Journal(switch, "run-2", Clock()).watchdog_stopped():
+    with SwitchRestorer(switch, "run-2", Clock()).watchdog_stopped():
         assert {**switch.config_db(), "PFC_WD": FOUND} == before, "what is measured"
     assert switch.config_db() == before, switch.config_db()
 
@@ -218,15 +218,15 @@ def test_restoring_puts_rows_back(switch):
     """Without another run."""
     before = switch.config_db()
     kill_a_run(switch)
-    with Journal(switch, "restore", Clock()).healed() as seen:
+    with SwitchRestorer(switch, "restore", Clock()).healed() as seen:
         assert seen.lease.run_id == "run-1", seen
     assert switch.config_db() == before, switch.config_db()
 
 
 def test_a_run_that_lost_its_lease_changes_no_row(switch):
     """Another one has the switch."""
-    before, (journal, configured) = switch.config_db(), changed(switch)
-    with pytest.raises(LeaseLost, match="run run-2"), journal.watchdog_stopped() as lease:
+    before, (restorer, configured) = switch.config_db(), changed(switch)
+    with pytest.raises(LeaseLost, match="run run-2"), restorer.watchdog_stopped() as lease:
         other = Lease(Owner("alice", "lab-2", 4711, "boot", 5), "run-2", FOUND)
         (switch.home / LEASE_FILE).write_text(other.text())
         with configured(lease):
@@ -253,7 +253,7 @@ class Asked:
         return dict.fromkeys(commands, self.text)
 
     def where(self, priority, port):
-        """As `Subject` has it."""
+        """As `PortUnderTest` has it."""
         return f"dut {port} priority {priority}"
 
 

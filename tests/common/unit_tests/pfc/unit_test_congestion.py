@@ -9,7 +9,7 @@ from tests.common.pfc.cases.congestion import WALL, LoadRun, Timing, make_load, 
 from tests.common.pfc.cases.congestion_checks import judge
 from tests.common.pfc.cases.counting_checks import OWN_FRAMES
 from tests.common.pfc.cases.drops import Drops
-from tests.common.pfc.cases.ingress_load import Stream
+from tests.common.pfc.cases.ingress_load import IngressLoad
 from tests.common.pfc.cases.load import mixed_sizes
 from tests.common.pfc.lab.clock import WallClock
 from tests.common.pfc.lab.dut import Dut
@@ -27,7 +27,7 @@ def lab(line_percent):
     world = FakeWorld()
     plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, "Ethernet0", None)
     made = plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
-    subject = replace(made.subject, conditions=replace(HARDWARE, line_percent=line_percent))
+    subject = replace(made.subject, tolerances=replace(HARDWARE, line_percent=line_percent))
     schedulers = {f"scheduler.{n}": {"type": "DWRR", "weight": str(14 + n)} for n in range(2)}
     return replace(made, subject=subject, config_db={**made.config_db, "SCHEDULER": schedulers})
 
@@ -36,7 +36,7 @@ def lab(line_percent):
 def test_what_is_wanted_is_what_is_sent(line_percent):
     """Of what the line has room for each priority gets what is really sent, and others get the rest."""
     bench = lab(line_percent)
-    load = make_load(bench, [Stream(bench.subject.pair.tx, (3, 4), 100, 1.0)])
+    load = make_load(bench, [IngressLoad(bench.subject.pair.tx, (3, 4), 100, 1.0)])
     assert load.wanted == dict.fromkeys((3, 4), Fraction(line_percent) / 200), load
     assert load.given == load.wanted and not load.congested, load
 
@@ -45,7 +45,7 @@ def test_a_queue_that_wants_less_leaves_more_to_the_others():
     """Twice 88 + 12 % at 90 %: 21.6 % for a priority that wants no more, the rest for the other one."""
     bench = lab(90)
     tx = bench.subject.pair.tx
-    load = make_load(bench, [Stream(tx, (3,), 176, 1.0), Stream(tx, (0,), 24, 1.0)])
+    load = make_load(bench, [IngressLoad(tx, (3,), 176, 1.0), IngressLoad(tx, (0,), 24, 1.0)])
     assert load.given == {3: Fraction(784, 1000), 0: Fraction(216, 1000)}, load
 
 
@@ -75,7 +75,7 @@ def failed(times, more_dropped, got):
     so many more frames are counted as dropped than were lost."""
     bench = lab(100)
     tx, read = bench.subject.pair.tx, bench.dut.counters()
-    load = make_load(bench, [Stream(tx, (0,), 150, times.data_s)], times=times)
+    load = make_load(bench, [IngressLoad(tx, (0,), 150, times.data_s)], times=times)
     flow = FlowStats(FlowPlan("data", Role.TEST, 0, 1024, 150.0, seconds=15, enters=tx.port), False, 3 * 10**8, got)
     dropped = flow.frames_tx - got + more_dropped
     drops = Drops({0: dropped}, {tx.port: (0,) * 8}, dropped, {tx.port: 0})

@@ -8,7 +8,7 @@ from tests.common.pfc.cases.counting import CASES, DATA, PAUSES
 from tests.common.pfc.cases.counting_checks import OWN_FRAMES, Storm, judge_pauses, own_frames
 from tests.common.pfc.cases.counting_readings import PortCounts, commands, data_counters, port_counts
 from tests.common.pfc.cases.qualifier import Qualifier
-from tests.common.pfc.lab.counter_polling import read_counter_ages
+from tests.common.pfc.lab.counter_polling import read_poll_delays
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.port_plan import plan_port
 from tests.common.pfc.model.errors import QualificationError
@@ -124,8 +124,8 @@ def test_how_old_priority_group_counters_are():
     """They need not be polled: most measurements do not ask for them."""
     enabled = {"FLEX_COUNTER_TABLE": {"PG_DROP": {"FLEX_COUNTER_STATUS": "enable"}}}
     slow = {"FLEX_COUNTER_TABLE": {"PG_DROP": {"FLEX_COUNTER_STATUS": "enable", "POLL_INTERVAL": "30000"}}}
-    ages = [read_counter_ages(config_db, DEVICE).group_s for config_db in ({}, enabled, slow)]
-    assert ages == [None, 11, 31], ages
+    delays = [read_poll_delays(config_db, DEVICE).group_s for config_db in ({}, enabled, slow)]
+    assert delays == [None, 11, 31], delays
 
 
 def test_a_switch_that_does_not_poll_priority_groups_is_error():

@@ -10,10 +10,10 @@ import pytest
 from tests.common.pfc.cases.pauses import SEVERAL_LOSSLESS, SINGLE_LOSSLESS
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.evidence.files import EvidenceFiles, plain
-from tests.common.pfc.evidence.recorder import LEFT_OUT, Witness, without_credentials
+from tests.common.pfc.evidence.recorder import LEFT_OUT, EvidenceRecorder, without_credentials
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.port_plan import plan_port
-from tests.common.pfc.lab.restore import Journal
+from tests.common.pfc.lab.restore import SwitchRestorer
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.record.verdict import Status
 from tests.common.unit_tests.pfc.fakes import DEVICE, FakeApi, FakeClock, FakeHost, FakeWorld
@@ -92,13 +92,13 @@ def test_a_full_disk_is_one_sentence(tmp_path, monkeypatch):
 
 def test_counters_that_were_lost_are_missing_to_the_next_case_too(tmp_path, monkeypatch):
     """They are the ones before it."""
-    witness = Witness(EvidenceFiles(tmp_path))
-    witness.begin("PFC-1")
+    recorder = EvidenceRecorder(EvidenceFiles(tmp_path))
+    recorder.begin("PFC-1")
     with monkeypatch.context() as full:
         full.setattr(os, "fsync", lambda file: (_ for _ in ()).throw(OSError(errno.ENOSPC, "No space left on device")))
-        witness.printed(DEVICE, {"pfc": "show pfc counters"}, {"pfc": "Port Rx"})
-    witness.begin("PFC-2")
-    missing = witness.evidence()["files_missing"]
+        recorder.printed(DEVICE, {"pfc": "show pfc counters"}, {"pfc": "Port Rx"})
+    recorder.begin("PFC-2")
+    missing = recorder.evidence()["files_missing"]
     assert len(missing) == 1 and missing[0].endswith("No space left on device"), missing
 
 
@@ -114,7 +114,7 @@ def qualifier(folder, **faults):
     """What measures the fake switch, and keeps evidence."""
     world = FakeWorld(**faults)
     dut = Dut(FakeHost(world))
-    dut.witness = Witness(EvidenceFiles(folder))
+    dut.recorder = EvidenceRecorder(EvidenceFiles(folder))
     plan = plan_port(Dut(FakeHost(FakeWorld())), TESTER_PORTS, "Ethernet0", None)
     return Qualifier(plan.lab(dut, FakeApi(world), FakeClock(world)))
 
@@ -177,11 +177,11 @@ def test_a_traffic_configuration_that_cannot_be_written_is_missing(tmp_path):
             """As snappi does."""
             raise ValueError("no such speed")
 
-    witness = Witness(EvidenceFiles(tmp_path))
-    witness.begin("PFC-1")
-    witness.pushed(Unwritable(), 0.0)
+    recorder = EvidenceRecorder(EvidenceFiles(tmp_path))
+    recorder.begin("PFC-1")
+    recorder.pushed(Unwritable(), 0.0)
     lack = "a traffic configuration is not kept, snappi cannot write it: no such speed"
-    assert witness.evidence() == {"files_missing": [lack]}, witness.evidence()
+    assert recorder.evidence() == {"files_missing": [lack]}, recorder.evidence()
 
 
 def test_configurations_have_no_credentials(tmp_path):
@@ -195,9 +195,9 @@ def test_configurations_have_no_credentials(tmp_path):
         "LDAP": {"global": {"bind_password": "hunter2"}},
         "PORT": {"Ethernet0": {"speed": "100000", "lanes": ["1", "2"]}},
     }
-    witness = Witness(EvidenceFiles(tmp_path))
+    recorder = EvidenceRecorder(EvidenceFiles(tmp_path))
     for moment in ("before", "after"):
-        witness.configuration(DEVICE, moment, config_db)
+        recorder.configuration(DEVICE, moment, config_db)
     files = kept(tmp_path)
     names_of_both = [f"evidence/0001-session/{DEVICE}-configuration-{moment}-1.json" for moment in ("after", "before")]
     assert sorted(files) == names_of_both, files.keys()
@@ -234,8 +234,8 @@ def test_commands_that_print_the_configuration_show_no_credentials(tmp_path, pri
     host = FakeHost(FakeWorld())
     host.answers["sonic-cfggen -d --print-data"] = (printed, 0)
     dut = Dut(host)
-    dut.witness = Witness(EvidenceFiles(tmp_path))
-    dut.witness.begin("LSET-1")
+    dut.recorder = EvidenceRecorder(EvidenceFiles(tmp_path))
+    dut.recorder.begin("LSET-1")
     assert dut.ask({"config": "sonic-cfggen -d --print-data"}) == {"config": printed}, "the suite gets what was printed"
     text, = kept(tmp_path).values()
     assert b"hunter2" not in text and kept_of_it.encode() in text, text
@@ -243,9 +243,9 @@ def test_commands_that_print_the_configuration_show_no_credentials(tmp_path, pri
 
 def test_versions_are_kept_once(tmp_path):
     """Of Python, of this suite and of every package."""
-    witness = Witness(EvidenceFiles(tmp_path))
-    witness.environment()
-    witness.environment()
+    recorder = EvidenceRecorder(EvidenceFiles(tmp_path))
+    recorder.environment()
+    recorder.environment()
     text, = kept(tmp_path).values()
     lines = text.decode().splitlines()
     assert lines[0].startswith("sonic-mgmt-pfc ") and f"Python {sys.version.split()[0]}" in lines[1], lines
@@ -266,9 +266,9 @@ class OneTable(FakeHost):
 def test_the_configuration_is_read_before_and_after(tmp_path):
     """By the commands with which the journal takes the switch and puts it back: no further ones."""
     plain_host, host = OneTable(FakeWorld()), OneTable(FakeWorld())
-    with Journal(plain_host, "run-1").watchdog_stopped():
+    with SwitchRestorer(plain_host, "run-1").watchdog_stopped():
         pass
-    with Journal(host, "run-1", witness=Witness(EvidenceFiles(tmp_path))).watchdog_stopped():
+    with SwitchRestorer(host, "run-1", recorder=EvidenceRecorder(EvidenceFiles(tmp_path))).watchdog_stopped():
         assert len(kept(tmp_path)) == 1, kept(tmp_path).keys()
     assert len(kept(tmp_path)) == 2, kept(tmp_path).keys()
     assert len(host.calls) == len(plain_host.calls), host.calls
@@ -280,7 +280,7 @@ def test_a_switch_that_does_not_come_back_is_an_error_all_the_same(tmp_path):
     """What it had then is evidence."""
     host = OneTable(FakeWorld())
     with pytest.raises(QualificationError, match="is not as it was found"):
-        with Journal(host, "run-1", witness=Witness(EvidenceFiles(tmp_path))).watchdog_stopped():
+        with SwitchRestorer(host, "run-1", recorder=EvidenceRecorder(EvidenceFiles(tmp_path))).watchdog_stopped():
             host._world.config_db["PFC_WD"] = {}
     after = next(text for name, text in kept(tmp_path).items() if "after" in name)
     assert json.loads(after)["PFC_WD"] == {}, after

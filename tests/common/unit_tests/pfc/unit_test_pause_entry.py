@@ -8,7 +8,7 @@ from tests.common.pfc.host_pauses.applicability import lacking
 from tests.common.pfc.host_pauses.entry import HostPort, pause_entry_of
 from tests.common.pfc.host_pauses.options import frame_options, probe_options
 from tests.common.pfc.lab.dut import Dut
-from tests.common.pfc.lab.port_plan import LabFacts, Wish, plan_device
+from tests.common.pfc.lab.port_plan import LabFacts, PortRequest, plan_device
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.traffic import PauseFrame, global_pause_frame, pfc_frame
 from tests.common.pfc.sweep.plan import plan_sweep
@@ -24,10 +24,10 @@ def entry(said):
     return {"conf-name": "rack-1", "duts": [DEVICE], "pfc_pause_source": said}
 
 
-def plan(said, **wish):
+def plan(said, **asked):
     """What is measured on the fake switch."""
     facts = LabFacts(entry(said), lambda name: Dut(FakeHost(FakeWorld())).state(), TESTER_PORTS, {})
-    return plan_device(facts, DEVICE, Wish(**wish))
+    return plan_device(facts, DEVICE, PortRequest(**asked))
 
 
 def test_an_entry_names_an_interface_for_each_port():
@@ -68,7 +68,7 @@ def test_the_first_port_that_is_named_is_the_port_under_test():
 def test_no_port_is_swept():
     """Storms on all of them are the traffic generator's."""
     facts = LabFacts(entry(SAID), lambda name: Dut(FakeHost(FakeWorld())).state(), TESTER_PORTS, {})
-    found = plan_sweep(facts, DEVICE, Wish())
+    found = plan_sweep(facts, DEVICE, PortRequest())
     assert not found.plans and set(found.refused) == {port.port for port in TESTER_PORTS}, found
     assert found.refused["Ethernet0"] == (
         f"{DEVICE} Ethernet0: a sweep needs a traffic generator as the source of pauses on every port, and the"

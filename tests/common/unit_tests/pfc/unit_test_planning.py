@@ -9,7 +9,7 @@ import pytest
 from tests.common.pfc.cases import pauses, plan as cases
 from tests.common.pfc.cases.pauses import GLOBAL_PAUSE, LOSSY, SEVERAL_LOSSLESS, SINGLE_LOSSLESS, make_scenario
 from tests.common.pfc.lab.dut import Dut
-from tests.common.pfc.lab.port_plan import LabFacts, Wish, connected_port, plan_device, plan_port
+from tests.common.pfc.lab.port_plan import LabFacts, PortRequest, connected_port, plan_device, plan_port
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.ports import ConnectedPort, PortPair, host_mac, hosts_behind, natural
 from tests.common.pfc.model.qos import read_port_qos, read_shared_buffer
@@ -339,7 +339,7 @@ def test_data_from_the_same_traffic_generator_if_it_is_allowed():
     one_chassis = [dataclasses.replace(port, generator="snappi-1") for port in PORTS]
     state = Dut(FakeHost(FakeWorld())).state()
     facts = LabFacts({"conf-name": "lab", "duts": [DEVICE]}, lambda name: state, one_chassis, {})
-    sentence = sentence_of(plan_device, facts, DEVICE, Wish())
+    sentence = sentence_of(plan_device, facts, DEVICE, PortRequest())
     assert "every connected port is on traffic generator snappi-1" in sentence, sentence
-    pair = plan_device(facts, DEVICE, Wish(same_generator=True)).subject.pair
+    pair = plan_device(facts, DEVICE, PortRequest(same_generator=True)).subject.pair
     assert pair.rx.port != pair.tx.port and pair.rx.location != pair.tx.location, pair

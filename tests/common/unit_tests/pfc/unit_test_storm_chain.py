@@ -6,14 +6,14 @@ import pytest
 
 from tests.common.pfc.cases.counting import DATA, _patient
 from tests.common.pfc.cases.hold_in_storm import Hold, hold_traffic, storm_ran
-from tests.common.pfc.cases.ingress_load import Stream
+from tests.common.pfc.cases.ingress_load import IngressLoad
 from tests.common.pfc.cases.pauses import CASES, SINGLE_LOSSLESS, make_scenario
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.cases.storm_sequence import pause_storm, scenario_traffic
 from tests.common.pfc.cases.validity import unmet
 from tests.common.pfc.cases.watchdog.checks import WatchdogRun, storm_ran as watchdog_storm_ran
 from tests.common.pfc.lab.clock import WallClock
-from tests.common.pfc.lab.counter_polling import CounterAges
+from tests.common.pfc.lab.counter_polling import PollDelays
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.port_plan import plan_port
 from tests.common.pfc.lab.storm_chain import MOST_FLOWS, OVERLAP_S, RunningStorm, StormClock, chain_of
@@ -23,11 +23,11 @@ from tests.common.pfc.model.tolerances import HARDWARE, LEAST_STORM_S
 from tests.common.pfc.model.traffic import Role
 from tests.common.pfc.record.verdict import Status
 from tests.common.unit_tests.pfc.fakes import FakeApi, FakeClock, FakeHost, FakeWorld
-from tests.common.unit_tests.pfc.unit_test_held import held_run
+from tests.common.unit_tests.pfc.unit_test_hold_in_storm import held_run
 from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
 
 SHORT = dataclasses.replace(HARDWARE, storm_limit_s=LEAST_STORM_S, reason="flows as short as they may be")
-SLOW = CounterAges(70.0, 10.0)  # a switch that polls the counters of its ports every 69 s: the storm lasts 76 s
+SLOW = PollDelays(70.0, 10.0)  # a switch that polls the counters of its ports every 69 s: the storm lasts 76 s
 STORM = "Pause Storm vtb-t0-01 Ethernet0"
 SUCCESSORS = [f"{STORM} successor {number}" for number in (1, 2, 3, 4)]
 
@@ -95,12 +95,12 @@ class Refusing(Noting):
         super().start(name)
 
 
-def lab_of(world, conditions=SHORT, ages=None):
+def lab_of(world, tolerances=SHORT, delays=None):
     """A lab around a world."""
     plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, "Ethernet0", None)
-    plan = dataclasses.replace(plan, subject=dataclasses.replace(plan.subject, conditions=conditions))
+    plan = dataclasses.replace(plan, subject=dataclasses.replace(plan.subject, tolerances=tolerances))
     lab = plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
-    return dataclasses.replace(lab, ages=ages or lab.ages)
+    return dataclasses.replace(lab, delays=delays or lab.delays)
 
 
 def storms(traffic):
@@ -132,13 +132,13 @@ def test_a_chain_of_too_many_flows_is_refused():
 def test_on_hardware_as_a_rule_a_storm_is_one_flow(case):
     """What is configured where one flow lasts long enough: nothing more than that."""
     lab = lab_of(Noting(port_poll_s=1.0), HARDWARE)
-    lab = dataclasses.replace(lab, ages=dataclasses.replace(lab.ages, group_s=11.0))
+    lab = dataclasses.replace(lab, delays=dataclasses.replace(lab.delays, group_s=11.0))
     lab = _patient(lab) if case is DATA else lab
     plan, target = (SINGLE_LOSSLESS, (3, 4)) if case is DATA else (case, (3,) if "lossless" in case.name else (0, 1))
     traffic = scenario_traffic(lab, make_scenario(plan, target, lab.subject.qos))
     assert storms(traffic) == [STORM], storms(traffic)
     assert traffic.flows[STORM].needed_s == (47 if case is DATA else 38), traffic.flows[STORM].needed_s
-    hold = hold_traffic(lab, Hold((3,), (Stream(lab.subject.pair.tx, (3,), 50, 5.0),), 1.0))
+    hold = hold_traffic(lab, Hold((3,), (IngressLoad(lab.subject.pair.tx, (3,), 50, 5.0),), 1.0))
     assert storms(hold) == [STORM], storms(hold)
 
 
@@ -152,7 +152,7 @@ def test_a_storm_of_a_few_seconds_is_never_more_than_one_flow():
 
 def test_all_flows_of_a_chain_are_alike():
     """The same frames at the same rate from the same port, each as long as the testbed allows."""
-    lab = lab_of(Noting(), ages=SLOW)
+    lab = lab_of(Noting(), delays=SLOW)
     traffic = scenario_traffic(lab, make_scenario(SINGLE_LOSSLESS, (3,), lab.subject.qos))
     flows = [flow.serialize("dict") for flow in traffic.config.flows if flow.rate.choice == "pps"]
     assert [flow.pop("name") for flow in flows] == [STORM, *SUCCESSORS], "106 s: 30 s, and 20 s more for each of four"
@@ -164,7 +164,7 @@ def test_all_flows_of_a_chain_are_alike():
 def test_a_storm_that_is_needed_longer_goes_on():
     """Each flow is started once, an overlap before the end of the one before; what was sent is counted together."""
     world = Noting()
-    outcome = Qualifier(lab_of(world, ages=SLOW)).qualify(SINGLE_LOSSLESS, (3,))
+    outcome = Qualifier(lab_of(world, delays=SLOW)).qualify(SINGLE_LOSSLESS, (3,))
     assert {one.status for one in outcome.verdicts} == {Status.PASS}, [one.messages for one in outcome.verdicts]
     began = world.starts[0][1]
     starts = [(name, round(at - began, 6)) for name, at in world.starts]
@@ -200,7 +200,7 @@ def test_storms_of_several_ports_go_on_together():
 def test_a_killed_run_is_quiet_within_the_length_of_one_flow(killed_s):
     """Nobody waits any more, so nothing more is started."""
     world = Noting()
-    lab = lab_of(world, ages=SLOW)
+    lab = lab_of(world, delays=SLOW)
     traffic = scenario_traffic(lab, make_scenario(SINGLE_LOSSLESS, (3,), lab.subject.qos))
     lab.generator.push(traffic)
     lab.generator.start(traffic.names(Role.STORM))
@@ -220,7 +220,7 @@ def test_a_killed_run_is_quiet_within_the_length_of_one_flow(killed_s):
 ], ids=lambda value: type(value).__name__ if isinstance(value, FakeWorld) else "")
 def test_a_storm_with_a_gap_is_no_measurement(world, cause):
     """ERROR, and the sentence says what was wrong with the storm."""
-    outcome = Qualifier(lab_of(world, ages=SLOW)).qualify(SINGLE_LOSSLESS, (3,))
+    outcome = Qualifier(lab_of(world, delays=SLOW)).qualify(SINGLE_LOSSLESS, (3,))
     assert {one.status for one in outcome.verdicts} == {Status.ERROR}, [one.messages for one in outcome.verdicts]
     assert cause in (outcome.verdicts[0].cause or ""), outcome.verdicts[0].messages
     names = {check.name for one in outcome.verdicts for check in one.checks} - {"storm-stopped"}
@@ -228,15 +228,15 @@ def test_a_storm_with_a_gap_is_no_measurement(world, cause):
     assert not world.storm_on(), "a flow goes on"
 
 
-@pytest.mark.parametrize(("conditions", "away_s", "status"), [
+@pytest.mark.parametrize(("tolerances", "away_s", "status"), [
     (SHORT, 21.0, Status.PASS), (SHORT, 23.0, Status.ERROR), (HARDWARE, 51.0, Status.PASS),
     (HARDWARE, 53.0, Status.ERROR),
 ])
-def test_a_run_that_was_away_for_too_long_is_no_measurement(conditions, away_s, status):
+def test_a_run_that_was_away_for_too_long_is_no_measurement(tolerances, away_s, status):
     """The switch is asked 8 s after the storm began. When that takes so long, the flow has ended by then, also where
     one flow should have been enough."""
     world = Noting()
-    lab = dataclasses.replace(lab_of(world, conditions), dut=SlowDut(world, away_s))
+    lab = dataclasses.replace(lab_of(world, tolerances), dut=SlowDut(world, away_s))
     outcome = Qualifier(lab).qualify(SINGLE_LOSSLESS, (3,))
     assert {one.status for one in outcome.verdicts} == {status}, [one.messages for one in outcome.verdicts]
     cause = outcome.verdicts[0].cause or ""

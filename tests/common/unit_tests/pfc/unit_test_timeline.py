@@ -7,7 +7,7 @@ import pytest
 from tests.common.pfc.cases.pauses import GLOBAL_PAUSE, SINGLE_LOSSLESS
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.cases.storm_sequence import LOOKS
-from tests.common.pfc.evidence.recorder import Witness
+from tests.common.pfc.evidence.recorder import EvidenceRecorder
 from tests.common.pfc.evidence.recording_generator import Stopwatch, WitnessedHostedGenerator
 from tests.common.pfc.evidence.timeline import MOST_READINGS, Timeline, storm_label
 from tests.common.pfc.lab.dut import Dut
@@ -235,13 +235,13 @@ def test_a_storm_that_a_host_sends_is_one_as_well():
     world = FakeWorld()
     watch = Stopwatch(FakeClock(world))
     generator = WitnessedHostedGenerator(FakeApi(world), watch, Source())
-    generator.witness, generator.watch = Witness(), watch
+    generator.recorder, generator.watch = EvidenceRecorder(), watch
     generator.push(Traffic(FakeApi(world).config(), {STORM.name: STORM}))
     generator.start([STORM.name])
     watch.sleep(2)
     generator.stats([STORM.name])
     watch.sleep(1)
     generator.stop([STORM.name])
-    found = generator.witness.evidence()["timeline"]
+    found = generator.recorder.evidence()["timeline"]
     assert found["storms"] == [{"label": "PFC on priority 3", "priorities": [3], "begin_s": 0, "end_s": 3}], found
     assert found["readings_s"] == [0, 2] and found["frames_rx"] == {}, found

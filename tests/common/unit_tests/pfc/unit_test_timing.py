@@ -63,9 +63,9 @@ def window(seconds):
 
 def run_on(exact):
     """What is asked of a run: its port, buffer, tolerance and clock."""
-    buffer, conditions = SimpleNamespace(size_bytes=16 * 1024 * 1000), SimpleNamespace(load_tolerance_percent=1)
+    buffer, tolerances = SimpleNamespace(size_bytes=16 * 1024 * 1000), SimpleNamespace(load_tolerance_percent=1)
     pair = SimpleNamespace(speed_mbps=100_000)
-    return SimpleNamespace(subject=SimpleNamespace(pair=pair, buffer=buffer, conditions=conditions), exact=exact)
+    return SimpleNamespace(subject=SimpleNamespace(pair=pair, buffer=buffer, tolerances=tolerances), exact=exact)
 
 
 def test_what_may_come_in_a_window_by_an_exact_clock():

@@ -14,7 +14,7 @@ from tests.common.pfc.lab.lease import Lease, Owner
 from tests.common.pfc.lab.watchdog import DROP, Timers, Watchdog, watching
 from tests.common.pfc.model.counters import DutCounters, WatchdogRow
 from tests.common.pfc.model.errors import QualificationError
-from tests.common.pfc.model.measurement import Subject
+from tests.common.pfc.model.measurement import PortUnderTest
 from tests.common.pfc.model.ports import ConnectedPort, PortPair
 from tests.common.pfc.model.qos import PortQos, SharedBuffer
 from tests.common.pfc.model.traffic import FlowPlan, FlowStats, Role, pfc_frame
@@ -22,7 +22,7 @@ from tests.common.pfc.model.traffic import FlowPlan, FlowStats, Role, pfc_frame
 PORTS = ("Ethernet0", "Ethernet64")
 QOS = PortQos("vtb-t0-01", "Ethernet0", (3, 4), {0: (8,), 3: (3,), 4: (4,)}, "AZURE")
 RX, TX = (ConnectedPort("vtb-t0-01", port, f"generator {port}", port, 100_000) for port in PORTS)
-SUBJECT = Subject(PortPair(RX, TX), QOS, SharedBuffer("egress_lossless_pool", 15_000_000), "broadcom")
+SUBJECT = PortUnderTest(PortPair(RX, TX), QOS, SharedBuffer("egress_lossless_pool", 15_000_000), "broadcom")
 
 
 class FakeDut:

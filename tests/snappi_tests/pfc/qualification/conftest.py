@@ -16,7 +16,7 @@ from tests.common.pfc.cases.plan import PLAN, SWEEPS, check_sets, impossible, pa
 from tests.common.pfc.host_pauses.entry import pause_entry_of
 from tests.common.pfc.lab.clock import WallClock, open_clock
 from tests.common.pfc.lab.dut import Dut
-from tests.common.pfc.lab.port_plan import LabFacts, Wish, connected_port, plan_device
+from tests.common.pfc.lab.port_plan import LabFacts, PortRequest, connected_port, plan_device
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.record.records import RecordsUnwritable
 from tests.common.pfc.sweep.plan import Bench, plan_sweep
@@ -247,7 +247,7 @@ def pfc_lab_facts(request, duthosts, tbinfo, get_snappi_ports, conn_graph_facts)
     rx, tx, ip = (request.config.getoption(name) for name in ("pfc_port", "pfc_tx_port", "pfc_ip_version"))
     change, same = (request.config.getoption(name) for name in ("pfc_change_config", "pfc_same_generator"))
     facts = LabFacts(tbinfo, lambda name: Dut(duthosts[name]).state(), ports, conn_graph_facts["device_conn"])
-    return facts, Wish(rx, tx, int(ip), change, same)
+    return facts, PortRequest(rx, tx, int(ip), change, same)
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.common.pfc.cases.plan import PLAN, impossible, targets
-from tests.common.pfc.lab.port_plan import Wish, plan_device
+from tests.common.pfc.lab.port_plan import PortRequest, plan_device
 from tests.common.unit_tests.pfc.fakes import DEVICE
 from tests.snappi_tests.unit_tests.qualification.unit_test_on_behalf import lab
 
@@ -15,7 +15,7 @@ CHANGING = [case for case in PLAN if case.family in ("LSET", "TAG")]
 )
 def test_cases_that_change_the_configuration(entry, option, may):
     """Where they may not, they have no target, and a note says what it takes."""
-    subject = plan_device(lab(**entry), DEVICE, Wish(change_config=option)).subject
+    subject = plan_device(lab(**entry), DEVICE, PortRequest(change_config=option)).subject
     assert subject.changeable is may, subject
     for case in CHANGING:
         assert bool(targets(case, subject)) is may, case
@@ -25,7 +25,7 @@ def test_cases_that_change_the_configuration(entry, option, may):
 
 def test_the_sets_of_sonic_s_default_maps():
     """Lossless are 3 and 4; 7 is reached by no DSCP value before it is configured."""
-    subject = plan_device(lab(clock="http://127.0.0.1:1"), DEVICE, Wish()).subject
+    subject = plan_device(lab(clock="http://127.0.0.1:1"), DEVICE, PortRequest()).subject
     found = {case.plan_id: targets(case, subject) for case in CHANGING}
     assert found == {
         "LSET-1": [(2,)], "LSET-2": [(0, 1, 2)], "LSET-3": [(0, 1, 2, 3, 4, 5, 6)], "LSET-4": [()], "LSET-5": [()],

@@ -6,7 +6,7 @@ import pytest
 
 from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
 from tests.common.pfc.lab.dut import Dut
-from tests.common.pfc.lab.port_plan import LabFacts, Wish, plan_device
+from tests.common.pfc.lab.port_plan import LabFacts, PortRequest, plan_device
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.ports import ConnectedPort
 from tests.common.pfc.record.outcome import Outcome
@@ -41,7 +41,7 @@ def lab(**entry):
 
 def test_a_t1_is_measured_on_its_replacement(tmp_path):
     """The plan is about the T0's ports; notes and records name the T1."""
-    plan = plan_device(lab(replacements={T1: [DEVICE]}), T1, Wish("Ethernet0"))
+    plan = plan_device(lab(replacements={T1: [DEVICE]}), T1, PortRequest("Ethernet0"))
     assert (plan.state.device, plan.on_behalf_of) == (DEVICE, T1), plan
     assert plan.subject.pair.rx.device == DEVICE, plan.subject.pair
     session = Session("run-1", str(tmp_path), "job-1")
@@ -61,7 +61,7 @@ def test_a_t1_is_measured_on_its_replacement(tmp_path):
 
 def test_a_t0_is_measured_itself():
     """Nothing stands for it, and nothing is said."""
-    plan = plan_device(lab(), DEVICE, Wish())
+    plan = plan_device(lab(), DEVICE, PortRequest())
     assert (plan.state.device, plan.on_behalf_of) == (DEVICE, None), plan
     assert not any("behalf" in remark for remark in plan.remarks), plan.remarks
 
@@ -69,4 +69,4 @@ def test_a_t0_is_measured_itself():
 def test_a_t1_without_a_replacement_is_refused():
     """In a sentence that says what the entry takes."""
     with pytest.raises(QualificationError, match=f"{T1} is a T1 .* names no replacement for it"):
-        plan_device(lab(), T1, Wish())
+        plan_device(lab(), T1, PortRequest())

@@ -13,12 +13,12 @@ from ...model.arithmetic import share_percent
 from ...model.counters import DutCounters
 from ...model.deviations import drops_what_comes_in
 from ...model.errors import QualificationError
-from ...model.measurement import Subject
+from ...model.measurement import PortUnderTest
 from ...model.ports import PortPair
 from ...model.traffic import FlowPlan, FlowStats, Role
 from ...record.case import PlanCase, Target
 from ...record.verdict import Check
-from ..checking import at_priority, flows_of, least_load, priority_of, required
+from ..checking import at_priority, fail_unless, flows_of, least_load, priority_of
 from ..engine import Finding, Procedure, all_lossless, first_lossless, several_lossless
 from ..ingress_load import faster_port
 from ..storm_sequence import pause_storm
@@ -39,7 +39,7 @@ def carry_out(lab: Lab, case: PlanCase, target: Target, before: DutCounters | No
     """A storm without data; when it must have been detected, data both ways; after restoration the same again."""
     pair, timers = lab.subject.pair, Timers(FORWARD if case is FORWARD_ALL else DROP)
     before = settled(lab, target, before)
-    storm = pause_storm(lab, target, timers.latest_detection_s + SETTLE_S + DATA_S + lab.ages.port_s)
+    storm = pause_storm(lab, target, timers.latest_detection_s + SETTLE_S + DATA_S + lab.delays.port_s)
     traffic = lab.builder.build([storm, *data_flows(lab, target)])
     lab.generator.push(traffic)
     with watching(lab.dut, (pair.rx.port, pair.tx.port), lab.subject.qos.lossless) as watchdog:
@@ -68,7 +68,7 @@ def carry_out_from_faster(lab: Lab, case: PlanCase, target: Target, before: DutC
     return carry_out(replace(lab, subject=subject), case, target, before)
 
 
-def _all_from_faster(subject: Subject) -> list[Target]:
+def _all_from_faster(subject: PortUnderTest) -> list[Target]:
     """All lossless priorities, where data may enter by a faster port."""
     return [subject.qos.lossless] if faster_port(subject) else []
 
@@ -98,7 +98,7 @@ def settled(lab: Lab, target: Target, before: DutCounters | None) -> DutCounters
                 f" {list(qos.reachable)} only"
             )
     if before is None:
-        lab.clock.sleep(lab.ages.port_s)
+        lab.clock.sleep(lab.delays.port_s)
         before = lab.dut.counters()
     return before
 
@@ -151,13 +151,13 @@ def storm_and_again(
     lab.generator.start(storms)
     lab.clock.sleep(timers.latest_detection_s + SETTLE_S)
     send(lab, traffic.names(Role.TEST, Role.BACKGROUND))
-    lab.clock.sleep(lab.ages.port_s)
+    lab.clock.sleep(lab.delays.port_s)
     stormed, during = lab.generator.stats(traffic.flows), watchdog.counters()
     lab.generator.stop(storms)
     lab.clock.sleep(timers.latest_restoration_s + SETTLE_S)
     over = lab.generator.stats(storms)
     send(lab, again)
-    lab.clock.sleep(lab.ages.port_s)
+    lab.clock.sleep(lab.delays.port_s)
     return {"stormed": stormed, "over": over, "resumed": lab.generator.stats(again)}, during, watchdog.stop()
 
 
@@ -184,11 +184,11 @@ def _acted(run: WatchdogRun) -> Iterator[Check]:
         place, least = at_priority(run.subject, priority_of(flow)), least_load(run.subject, flow.plan)
         if is_dropped(run, flow):
             expected = f"0 frames {way(run, flow)} received in the storm"
-            yield required("dropped-in-storm", place, flow.frames_rx == 0, expected, flow.frames_rx)
+            yield fail_unless("dropped-in-storm", place, flow.frames_rx == 0, expected, flow.frames_rx)
         else:
             yield from all_received("forwarded-in-storm", run, [flow], "in the storm")
         expected = f"at least {least} frames {way(run, flow)} sent in the storm"
-        yield required("sender-not-held", place, flow.frames_tx >= least, expected, flow.frames_tx)
+        yield fail_unless("sender-not-held", place, flow.frames_tx >= least, expected, flow.frames_tx)
 
 
 def is_dropped(run: WatchdogRun, flow: FlowStats) -> bool:
@@ -209,4 +209,4 @@ def _frames_counted(run: WatchdogRun) -> Iterator[Check]:
         due = (0, flow.frames_tx) if is_dropped(run, flow) else (flow.frames_tx, 0)
         expected = f"{due[0]}/{due[1]} in `pfcwd show stats` {'RX' if comes_in else 'TX'} OK/DROP"
         met = seen == due
-        yield required("frames-counted", at_priority(run.subject, priority), met, expected, f"{seen[0]}/{seen[1]}")
+        yield fail_unless("frames-counted", at_priority(run.subject, priority), met, expected, f"{seen[0]}/{seen[1]}")

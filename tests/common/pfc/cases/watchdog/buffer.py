@@ -15,7 +15,7 @@ from ...lab.lease import Rows
 from ...lab.watchdog import DROP, Timers, watching
 from ...model.counters import DutCounters
 from ...model.errors import QualificationError
-from ...model.measurement import Subject
+from ...model.measurement import PortUnderTest
 from ...model.qos import ConfigDb
 from ...record.case import PlanCase, Target
 from ..engine import Finding, Procedure
@@ -41,13 +41,13 @@ def carry_out(lab: Lab, case: PlanCase, target: Target, before: DutCounters | No
             outages.append(outage(lab, target, watchdog, TIMERS, "threshold put back"))
         finally:
             lab.generator.stop()
-        lab.clock.sleep(lab.ages.port_s)
+        lab.clock.sleep(lab.delays.port_s)
         after = watchdog.stop()
     found = finding(lab, target, outages, (before, after), watchdog.queues)
     return Finding(found.checks, found.invalid, {**found.evidence, "rows": rows}, found.after)
 
 
-def _targets(subject: Subject) -> list[Target]:
+def _targets(subject: PortUnderTest) -> list[Target]:
     """All lossless priorities, where something may be changed."""
     return [subject.qos.lossless] if subject.changeable else []
 

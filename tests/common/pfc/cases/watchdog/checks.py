@@ -13,7 +13,7 @@ from ...model.measurement import NEVER_STORMED, Readings, flow_numbers
 from ...model.traffic import FlowStats, Role
 from ...record.case import Target, named
 from ...record.verdict import LOSSLESS, LOSSY, Check
-from ..checking import Place, at_port, at_priority, flows_of, least_load, needed, priority_of, required
+from ..checking import Place, at_port, at_priority, error_unless, fail_unless, flows_of, least_load, priority_of
 from ..validity import counters_kept, links_kept, unmet
 
 Stats = Mapping[str, FlowStats]
@@ -91,12 +91,12 @@ def storm_ran(run: WatchdogRun) -> Iterator[Check]:
     least = int(holding_fps(MAX_QUANTA, run.subject.pair.speed_mbps) * run.storm_s)
     for flow in flows_of(run.phases["stormed"].values(), Role.STORM):
         expected = f"a storm of at least {least} pause frames"
-        yield needed("storm-ran", run.place(), flow.frames_tx >= least, expected, flow.frames_tx)
+        yield error_unless("storm-ran", run.place(), flow.frames_tx >= least, expected, flow.frames_tx)
     for flow in flows_of(run.phases["over"].values(), Role.STORM):
         seen = "running" if flow.transmitting else "stopped"
-        yield needed("storm-stopped", run.place(), seen == "stopped", "the storm stopped in the end", seen)
+        yield error_unless("storm-stopped", run.place(), seen == "stopped", "the storm stopped in the end", seen)
         seen, expected = flow.gap or "running", "the storm running until it was stopped"
-        yield needed("storm-running", run.place(), not flow.gap, expected, seen)
+        yield error_unless("storm-running", run.place(), not flow.gap, expected, seen)
 
 
 def load_applied(run: WatchdogRun) -> Iterator[Check]:
@@ -108,7 +108,7 @@ def load_applied(run: WatchdogRun) -> Iterator[Check]:
             held = phase == "stormed" and (flow.plan.role is Role.TEST or run.pfc_sent_by_all()[priority] > 0)
             least = 1 if held else least_load(run.subject, flow.plan)
             place, expected = at_priority(run.subject, priority), f"at least {least} frames sent ({phase})"
-            yield needed("load-applied", place, flow.frames_tx >= least, expected, flow.frames_tx)
+            yield error_unless("load-applied", place, flow.frames_tx >= least, expected, flow.frames_tx)
 
 
 def lossy_in_background(run: WatchdogRun) -> Iterator[Check]:
@@ -117,7 +117,7 @@ def lossy_in_background(run: WatchdogRun) -> Iterator[Check]:
     lossy = [flow for flow in flows if priority_of(flow) not in run.subject.qos.lossless]
     seen = f"{len(lossy)} such flows"
     place = Place(run.subject.where(), LOSSY)
-    yield needed("lossy-background", place, bool(lossy), "background traffic on a lossy priority", seen)
+    yield error_unless("lossy-background", place, bool(lossy), "background traffic on a lossy priority", seen)
 
 
 def detected(run: WatchdogRun) -> Iterator[Check]:
@@ -130,9 +130,9 @@ def found(run: WatchdogRun) -> Iterator[Check]:
     """The storm was detected, once, on the queues that it paused."""
     for priority in run.tested:
         place, row = at_priority(run.subject, priority), run.gained(run.queue(priority), run.during.watchdog)
-        yield required("storm-detected", place, row.status == STORMED, "the queue stormed in the storm", row.status)
+        yield fail_unless("storm-detected", place, row.status == STORMED, "the queue stormed in the storm", row.status)
         expected = "1 storm counted as detected"
-        yield required("storm-counted", place, row.detected == 1, expected, row.detected)
+        yield fail_unless("storm-counted", place, row.detected == 1, expected, row.detected)
 
 
 def no_other_storm(run: WatchdogRun, tested: Iterable[str]) -> Check:
@@ -142,7 +142,9 @@ def no_other_storm(run: WatchdogRun, tested: Iterable[str]) -> Check:
     rows = {queue: run.gained(queue, run.during.watchdog) for queue in others}
     stormed = [queue for queue, row in rows.items() if row.detected or row.status == STORMED]
     place = at_port(run.subject, run.subject.pair.rx.port)
-    return required("no-other-storm", place, not stormed, "no storm on any other queue", ", ".join(stormed) or "none")
+    return fail_unless(
+        "no-other-storm", place, not stormed, "no storm on any other queue", ", ".join(stormed) or "none"
+    )
 
 
 def restored(run: WatchdogRun) -> Iterator[Check]:
@@ -150,16 +152,16 @@ def restored(run: WatchdogRun) -> Iterator[Check]:
     for priority in run.tested:
         place, row = at_priority(run.subject, priority), run.gained(run.queue(priority), run.after.watchdog)
         expected = f"the queue {OPERATIONAL} after the storm"
-        yield required("restored", place, row.status == OPERATIONAL, expected, row.status)
+        yield fail_unless("restored", place, row.status == OPERATIONAL, expected, row.status)
         expected = "1 storm counted as restored"
-        yield required("restoration-counted", place, row.restored == 1, expected, row.restored)
+        yield fail_unless("restoration-counted", place, row.restored == 1, expected, row.restored)
 
 
 def no_back_pressure(run: WatchdogRun) -> Iterator[Check]:
     """Frames that are dropped or forwarded are not held, so the switch pauses nobody."""
     for priority, frames in enumerate(run.pfc_sent_by_all()):
         expected = f"0 PFC frames sent out of {', '.join(run.ports_used)} in the storm"
-        yield required("no-back-pressure", at_priority(run.subject, priority), frames == 0, expected, frames)
+        yield fail_unless("no-back-pressure", at_priority(run.subject, priority), frames == 0, expected, frames)
 
 
 def way(run: WatchdogRun, flow: FlowStats) -> str:
@@ -173,7 +175,7 @@ def all_received(name: str, run: WatchdogRun, flows: Iterable[FlowStats], when: 
     for flow in flows:
         place, expected = at_priority(run.subject, priority_of(flow)), f"all {flow.frames_tx} frames"
         expected = f"{expected} {way(run, flow)} received {when}"
-        yield required(name, place, flow.frames_rx == flow.frames_tx, expected, flow.frames_rx)
+        yield fail_unless(name, place, flow.frames_rx == flow.frames_tx, expected, flow.frames_rx)
 
 
 def background(run: WatchdogRun, when: str = "in the storm") -> Iterator[Check]:

@@ -11,11 +11,11 @@ from ...lab.lab import Lab
 from ...lab.preflight import SETTLE_S
 from ...lab.watchdog import DROP, FORWARD, OPERATIONAL, STORMED, Timers, Watchdog, watching
 from ...model.counters import DutCounters
-from ...model.measurement import NEVER_STORMED, Subject
+from ...model.measurement import NEVER_STORMED, PortUnderTest
 from ...model.traffic import FlowPlan, Role
 from ...record.case import PlanCase, Target
 from ...record.verdict import LOSSLESS, Check
-from ..checking import Place, at_port, at_priority, flows_of, least_load, priority_of, required
+from ..checking import Place, at_port, at_priority, fail_unless, flows_of, least_load, priority_of
 from ..engine import Finding, Procedure
 from ..ingress_load import equal_ports
 from ..storm_sequence import pause_storm
@@ -64,7 +64,7 @@ def carry_out(lab: Lab, case: PlanCase, target: Target, before: DutCounters | No
     before = settled(lab, target, before)
     action, loads = PLANS[case]
     ports = (lab.subject.pair.rx.port, *(port.port for port in equal_ports(lab.subject)))
-    waits_s = 2 * (Timers(action).latest_detection_s + SETTLE_S) + DATA_S + lab.ages.port_s
+    waits_s = 2 * (Timers(action).latest_detection_s + SETTLE_S) + DATA_S + lab.delays.port_s
     storms = _storms(lab, pause_storm(lab, target, waits_s), ports)
     traffic = lab.builder.build([*storms, *_data(lab, target, ports, loads)])
     lab.generator.push(traffic)
@@ -79,7 +79,7 @@ def carry_out(lab: Lab, case: PlanCase, target: Target, before: DutCounters | No
     return Finding([] if wrong else list(judge(run)), wrong, evidence, run.first.last_counters())
 
 
-def _targets(subject: Subject) -> list[Target]:
+def _targets(subject: PortUnderTest) -> list[Target]:
     """All lossless priorities, where there is a third port."""
     return [subject.qos.lossless] if equal_ports(subject) else []
 
@@ -125,7 +125,7 @@ def _measure(
     lab.generator.start([mine])
     lab.clock.sleep(timers.latest_detection_s + SETTLE_S)
     send(lab, traffic.names(Role.TEST, Role.BACKGROUND))
-    lab.clock.sleep(lab.ages.port_s)
+    lab.clock.sleep(lab.delays.port_s)
     stormed, during = lab.generator.stats(traffic.flows), watchdog.counters()
     lab.generator.start([other])
     lab.clock.sleep(timers.latest_detection_s + SETTLE_S)
@@ -168,7 +168,7 @@ def _stormed(name: str, run: WatchdogRun, counters: DutCounters, expected: set[s
         own = sorted(queue for queue in expected if queue.split(":")[0] == port)
         found = sorted(queue for queue in seen if queue.split(":")[0] == port)
         wanted = f"{', '.join(own) or 'no queue'} in storm, all others {OPERATIONAL}"
-        yield required(name, at_port(run.subject, port), own == found, wanted, ", ".join(found) or "none")
+        yield fail_unless(name, at_port(run.subject, port), own == found, wanted, ", ".join(found) or "none")
 
 
 def _counted(run: WatchdogRun, stormed: set[str]) -> Iterator[Check]:
@@ -178,7 +178,7 @@ def _counted(run: WatchdogRun, stormed: set[str]) -> Iterator[Check]:
         place = Place(run.subject.where(int(priority), port), LOSSLESS)
         row, due = run.gained(queue, run.after.watchdog), int(queue in stormed)
         expected, met = f"{due} storms counted as detected and restored", row.detected == row.restored == due
-        yield required("storms-counted", place, met, expected, f"{row.detected} and {row.restored}")
+        yield fail_unless("storms-counted", place, met, expected, f"{row.detected} and {row.restored}")
 
 
 def _acted(run: WatchdogRun) -> Iterator[Check]:
@@ -188,10 +188,10 @@ def _acted(run: WatchdogRun) -> Iterator[Check]:
         place, least = at_priority(run.subject, priority_of(flow)), least_load(run.subject, flow.plan)
         if is_dropped(run, flow):
             expected = f"0 frames {way(run, flow)} received in the storm"
-            yield required("dropped-in-storm", place, flow.frames_rx == 0, expected, flow.frames_rx)
+            yield fail_unless("dropped-in-storm", place, flow.frames_rx == 0, expected, flow.frames_rx)
         else:
             spared = rx not in (flow.plan.enters, flow.plan.leaves)
             name = "other-ports-unaffected" if spared else "forwarded-in-storm"
             yield from all_received(name, run, [flow], f"in a storm on {rx}")
         expected = f"at least {least} frames {way(run, flow)} sent in the storm"
-        yield required("sender-not-held", place, flow.frames_tx >= least, expected, flow.frames_tx)
+        yield fail_unless("sender-not-held", place, flow.frames_tx >= least, expected, flow.frames_tx)

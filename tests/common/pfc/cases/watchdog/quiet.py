@@ -15,7 +15,7 @@ from ...model.counters import DutCounters
 from ...model.traffic import FlowPlan, Role
 from ...record.case import PlanCase, Target
 from ...record.verdict import Check
-from ..checking import at_priority, flows_of, needed, required
+from ..checking import at_priority, error_unless, fail_unless, flows_of
 from ..engine import Finding, Procedure, all_lossless
 from ..storm_sequence import pause_storm
 from ..validity import counters_kept, links_kept, unmet
@@ -117,7 +117,7 @@ def _pauses(
     lab.clock.sleep(max(0.0, LEAD_S - (lab.clock.now() - began)))
     start_storms(lab, storms)
     lab.generator.run_out(data, max(TAIL_S, LEAD_S + ends_s + TAIL_S - (lab.clock.now() - began)))
-    lab.clock.sleep(lab.ages.port_s)
+    lab.clock.sleep(lab.delays.port_s)
     stormed, after = lab.generator.stats(traffic.flows), watchdog.stop()
     phases = {"stormed": stormed, "over": stormed}
     return WatchdogRun(lab.subject, before, after, after, target, timers, watchdog.queues, ends_s, phases)
@@ -132,7 +132,7 @@ def _paused(run: WatchdogRun) -> Iterator[Check]:
     """All pauses were sent, and the switch had them."""
     storms = flows_of(run.phases["stormed"].values(), Role.STORM)
     due, sent = sum(flow.plan.frames or 0 for flow in storms), sum(flow.frames_tx for flow in storms)
-    yield needed("storm-ran", run.place(), sent == due, f"{due} pause frames sent", sent)
+    yield error_unless("storm-ran", run.place(), sent == due, f"{due} pause frames sent", sent)
 
 
 def judge(run: WatchdogRun) -> Iterator[Check]:
@@ -142,11 +142,11 @@ def judge(run: WatchdogRun) -> Iterator[Check]:
         place, row = at_priority(run.subject, priority), run.gained(run.queue(priority), run.after.watchdog)
         quiet = row.detected == 0 and row.status != STORMED
         expected = "no storm detected in pauses that are shorter than a storm"
-        yield required("no-storm-detected", place, quiet, expected, f"{row.detected} ({row.status})")
+        yield fail_unless("no-storm-detected", place, quiet, expected, f"{row.detected} ({row.status})")
         frames = run.pfc_received_in_all()[priority]
-        expected = f"{sent} PFC frames in the receive counter ({run.subject.conditions.more_or_less})"
-        met = run.subject.conditions.alike(frames, sent)
-        yield required("every-pause-counted", place, met, expected, frames)
+        expected = f"{sent} PFC frames in the receive counter ({run.subject.tolerances.more_or_less})"
+        met = run.subject.tolerances.alike(frames, sent)
+        yield fail_unless("every-pause-counted", place, met, expected, frames)
     yield from all_received(
         "nothing-lost", run, flows_of(run.phases["stormed"].values(), Role.TEST), "once all pauses were over"
     )

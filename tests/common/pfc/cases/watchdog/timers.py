@@ -16,11 +16,11 @@ from ...lab.preflight import SETTLE_S
 from ...lab.watchdog import DROP, MS_PER_S, Timers, Watchdog, watching
 from ...model.arithmetic import line_rate_fps, share_percent
 from ...model.counters import DutCounters
-from ...model.measurement import Subject, flow_numbers
+from ...model.measurement import PortUnderTest, flow_numbers
 from ...model.traffic import FlowPlan, FlowStats, Role
 from ...record.case import PlanCase, Target
 from ...record.verdict import Check
-from ..checking import at_priority, flows_of, needed, priority_of, required
+from ..checking import at_priority, error_unless, fail_unless, flows_of, priority_of
 from ..engine import Finding, Procedure, all_lossless
 from ..storm_sequence import pause_storm
 from ..validity import unmet
@@ -47,7 +47,7 @@ class Outage:
         label: what tells it from the others of a run.
     """
 
-    subject: Subject
+    subject: PortUnderTest
     timers: Timers
     stats: Stats
     exact: bool
@@ -97,7 +97,7 @@ def carry_out(lab: Lab, case: PlanCase, target: Target, before: DutCounters | No
             outages = [outage(lab, target, watchdog, timers) for timers in TIMES]
         finally:
             lab.generator.stop()
-        lab.clock.sleep(lab.ages.port_s)
+        lab.clock.sleep(lab.delays.port_s)
         after = watchdog.stop()
     return finding(lab, target, outages, (before, after), watchdog.queues)
 
@@ -169,7 +169,9 @@ def storms_lasted(run: WatchdogRun, outages: Sequence[Outage]) -> list[Check]:
     for outage in outages:
         sent, rate = outage.storm.frames_tx, outage.storm.plan.fps or 0
         least = int(rate * outage.timers.latest_detection_s)
-        made.append(needed("storm-ran", run.place(), sent >= least, f"a storm of at least {least} pause frames", sent))
+        made.append(
+            error_unless("storm-ran", run.place(), sent >= least, f"a storm of at least {least} pause frames", sent)
+        )
     return unmet(made)
 
 
@@ -183,11 +185,11 @@ def judge(run: WatchdogRun, outages: Sequence[Outage]) -> Iterator[Check]:
         place, row = at_priority(run.subject, priority), run.gained(run.queue(priority), run.after.watchdog)
         expected = f"{len(outages)} storms counted as detected and restored"
         met = row.detected == row.restored == len(outages)
-        yield required("storms-counted", place, met, expected, f"{row.detected} and {row.restored}")
+        yield fail_unless("storms-counted", place, met, expected, f"{row.detected} and {row.restored}")
         lost = sum(flow.frames_tx - flow.frames_rx for flow in _test_flows(outages, priority))
         expected = f"the {lost} frames that were lost in `pfcwd show stats` TX DROP (1 % more or less)"
         met = abs(row.tx_dropped - lost) <= lost * EDGE_TOLERANCE
-        yield required("drops-counted", place, met, expected, row.tx_dropped)
+        yield fail_unless("drops-counted", place, met, expected, row.tx_dropped)
     yield no_other_storm(run, [run.queue(priority) for priority in run.tested])
 
 
@@ -198,18 +200,18 @@ def _in_time(outage: Outage, flow: FlowStats) -> Iterator[Check]:
     low, high = outage.detection_ms(flow)
     met = high >= earliest - outage.late_ms and low <= latest
     expected = f"detection {float(earliest):.0f} to {float(latest):.0f} ms after the storm began ({outage.label})"
-    yield required("detection-time", place, met, expected, f"{float(low):.1f} to {float(high):.1f} ms")
+    yield fail_unless("detection-time", place, met, expected, f"{float(low):.1f} to {float(high):.1f} ms")
     earliest, latest = timers.restoration_bounds_ms(outage.late_ms)
     seen = outage.restoration_ms(flow)
     met = earliest - outage.late_ms <= seen <= latest
     expected = f"frames again {float(earliest):.0f} to {float(latest):.0f} ms after the storm ended ({outage.label})"
-    yield required("restoration-time", place, met, expected, f"{float(seen):.1f} ms")
+    yield fail_unless("restoration-time", place, met, expected, f"{float(seen):.1f} ms")
 
 
 def _background(run: WatchdogRun, outage: Outage) -> Iterator[Check]:
     for flow in flows_of(outage.stats.values(), Role.BACKGROUND):
         place, expected = at_priority(run.subject, priority_of(flow)), f"all {flow.frames_tx} frames received"
-        yield required("background-unaffected", place, flow.frames_rx == flow.frames_tx, expected, flow.frames_rx)
+        yield fail_unless("background-unaffected", place, flow.frames_rx == flow.frames_tx, expected, flow.frames_rx)
 
 
 def _test_flows(outages: Sequence[Outage], priority: int) -> list[FlowStats]:

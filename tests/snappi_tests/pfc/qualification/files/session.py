@@ -12,16 +12,16 @@ from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
 from tests.common.pfc.cases.plan import PLAN, SWEEPS, impossible, summary
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.evidence.files import EvidenceFiles
-from tests.common.pfc.evidence.recorder import Witness
+from tests.common.pfc.evidence.recorder import EvidenceRecorder
 from tests.common.pfc.host_pauses import entry as pause_entry
 from tests.common.pfc.lab.dut import Dut, Host, SwitchState
 from tests.common.pfc.lab.lab import Lab
 from tests.common.pfc.lab.port_plan import PortPlan
-from tests.common.pfc.lab.restore import Journal
-from tests.common.pfc.model import tolerances as conditions
+from tests.common.pfc.lab.restore import SwitchRestorer
+from tests.common.pfc.model import tolerances as tolerances
 from tests.common.pfc.model.deviations import allowed_for
 from tests.common.pfc.model.errors import QualificationError
-from tests.common.pfc.model.tolerances import EXACT, Conditions
+from tests.common.pfc.model.tolerances import EXACT, Tolerances
 from tests.common.pfc.record.case import PlanCase, Target
 from tests.common.pfc.record.listener import Listener, Planned
 from tests.common.pfc.record.outcome import Outcome
@@ -74,7 +74,7 @@ class Session:
         self._finished: dict[Planned, list[PortVerdict]] = {}
         self._gone = ""
         self._files = EvidenceFiles(self.folder)
-        self._witness = Witness()
+        self._recorder = EvidenceRecorder()
         self.options: dict[str, str] = {}
         self._goes_on = False
 
@@ -97,7 +97,7 @@ class Session:
         Raises:
             QualificationError: with another entry.
         """
-        keys = (conditions.KEY, pause_entry.KEY)
+        keys = (tolerances.KEY, pause_entry.KEY)
         self.options |= {f"{key} of the testbed's entry": repr(entry.get(key)) for key in keys}
         if self._goes_on:
             check_options(self.folder, self.options)
@@ -137,7 +137,7 @@ class Session:
         self.listener = Listener(RecordWriter(self.folder), self._labels())
         keep_options(self.folder, self.options, self._goes_on)
         self._files = EvidenceFiles(self.folder)
-        self._witness = Witness(self._files)
+        self._recorder = EvidenceRecorder(self._files)
         for measured, verdicts in self._finished.items():
             self.listener.recall(measured, verdicts)
         self.listener.replace(self.earlier.unmeasured())
@@ -155,12 +155,12 @@ class Session:
             QualificationError: another run has one, or it cannot be changed.
         """
         if not self._duts:
-            self._witness.environment()
+            self._recorder.environment()
             duts = {name: Dut(host) for name, host in hosts.items()}
             with ExitStack() as changed:  # one that cannot be had gives the others back
                 for dut in duts.values():
-                    journal = Journal(dut.host, self.run_id, witness=self._witness)
-                    dut.lease, dut.witness = changed.enter_context(journal.watchdog_stopped()), self._witness
+                    restorer = SwitchRestorer(dut.host, self.run_id, recorder=self._recorder)
+                    dut.lease, dut.recorder = changed.enter_context(restorer.watchdog_stopped()), self._recorder
                 self._changed = changed.pop_all()
             self._duts = duts
         return self._duts
@@ -184,19 +184,19 @@ class Session:
     def announce(self) -> None:
         """The switch is known: what all its records carry."""
         assert self.plan is not None, "a port has to be planned before its records are announced"
-        self._announce(self.plan.state, self.plan.on_behalf_of, self.plan.subject.conditions)
+        self._announce(self.plan.state, self.plan.on_behalf_of, self.plan.subject.tolerances)
         self.notes += self.plan.remarks
 
     def announce_sweep(self) -> None:
         """The switch whose ports are swept is known: what all its records carry."""
         assert self.sweep is not None, "a sweep has to be planned before its records are announced"
         plans = iter(self.sweep.plans.values())  # all on one testbed; without any nothing is measured
-        conditions = next((plan.subject.conditions for plan in plans), EXACT)
-        self._announce(self.sweep.state, self.sweep.on_behalf_of, conditions)
+        tolerances = next((plan.subject.tolerances for plan in plans), EXACT)
+        self._announce(self.sweep.state, self.sweep.on_behalf_of, tolerances)
         self.notes += dict.fromkeys(self.sweep.remarks)
 
-    def _announce(self, state: SwitchState, on_behalf_of: str | None, conditions: Conditions) -> None:
-        allowed = allowed_for(state.asic, conditions)
+    def _announce(self, state: SwitchState, on_behalf_of: str | None, tolerances: Tolerances) -> None:
+        allowed = allowed_for(state.asic, tolerances)
         labels = replace(self._labels(), os_version=state.os_version, hwsku=state.hwsku,
                          on_behalf_of=on_behalf_of or "", deviations=allowed)
         self.listener.announce(state.device, labels)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.common.pfc.cases.plan import SWEEPS
-from tests.common.pfc.lab.counter_polling import watermark_age_s
+from tests.common.pfc.lab.counter_polling import watermark_delay_s
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.record.case import PlanCase
 from tests.common.pfc.sweep.full_load import ALL_PORTS
@@ -123,7 +123,7 @@ def load_lines(plan: SweepPlan, case: PlanCase, ports: Sequence[str]) -> list[st
     try:
         scenario = OF_ALL_PORTS[case][0](next(iter(plan.plans.values())).subject.qos)
         seconds = plan.seconds([pairs], scenario.storm_lead_s, scenario.data_s)
-        seconds += watermark_age_s(plan.state.config_db, plan.device) if case is ALL_PORTS else 0
+        seconds += watermark_delay_s(plan.state.config_db, plan.device) if case is ALL_PORTS else 0
     except QualificationError as error:
         return [f"{what}: cannot be measured: {error}"]
     return [f"{what}: {len(pairs)} ports at once, {seconds:.0f} s of traffic and waiting on the testbed's clock,"

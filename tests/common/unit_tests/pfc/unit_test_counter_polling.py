@@ -7,7 +7,7 @@ import pytest
 
 from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
 from tests.common.pfc.cases.qualifier import Qualifier
-from tests.common.pfc.lab.counter_polling import CounterAges, read_counter_ages
+from tests.common.pfc.lab.counter_polling import PollDelays, read_poll_delays
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.port_plan import plan_port
 from tests.common.pfc.model.errors import QualificationError
@@ -16,10 +16,10 @@ from tests.common.unit_tests.pfc.fakes import DEVICE, FakeApi, FakeClock, FakeHo
 from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
 
 
-def qualify(world, ages=None):
+def qualify(world, delays=None):
     """The lossless verdict of a run that waits as long as the switch's configuration asks for, or so long."""
     plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, "Ethernet0", None)
-    plan = plan if ages is None else dataclasses.replace(plan, ages=ages)
+    plan = plan if delays is None else dataclasses.replace(plan, delays=delays)
     outcome = Qualifier(plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world))).qualify(SINGLE_LOSSLESS, (3,))
     return next(verdict for verdict in outcome.verdicts if verdict.metric_name == LOSSLESS)
 
@@ -45,39 +45,39 @@ def test_a_switch_that_polls_slowly_passes():
 
 
 def test_port_counters_read_too_early_would_fail_a_healthy_switch():
-    verdict = qualify(slow_world(), CounterAges(port_s=2.0, queue_s=26.0))
+    verdict = qualify(slow_world(), PollDelays(port_s=2.0, queue_s=26.0))
     assert verdict.status is Status.FAIL, verdict
     assert verdict.messages[0].endswith("expected more than 0 PFC frames in the receive counter, got 0"), verdict
 
 
 def test_queue_counters_read_too_early_would_refuse_a_healthy_switch():
-    verdict = qualify(slow_world(), CounterAges(port_s=101.0, queue_s=1.0))
+    verdict = qualify(slow_world(), PollDelays(port_s=101.0, queue_s=1.0))
     assert verdict.status is Status.ERROR, verdict
     assert "to leave through queue UC0, got 0" in verdict.cause, verdict
 
 
 def test_what_was_counted_earlier_does_not_come_into_the_run():
     """Pause frames of a storm that ended just before are on another priority, and not yet in the counters."""
-    for ages, status in ((None, Status.PASS), (CounterAges(0.5, 0.5), Status.FAIL)):
+    for delays, status in ((None, Status.PASS), (PollDelays(0.5, 0.5), Status.FAIL)):
         world = FakeWorld(queue_poll_s=0.5)
         world.config_db["FLEX_COUNTER_TABLE"] = {"PORT": {"POLL_INTERVAL": "5000"}, "QUEUE": {"POLL_INTERVAL": "500"}}
         world.port_poll_s = 5.0
         world.pfc_rx[4] += 100
-        verdict = qualify(world, ages)
+        verdict = qualify(world, delays)
         assert verdict.status is status, verdict
 
 
 @pytest.mark.parametrize(
-    ("table", "ages"),
+    ("table", "delays"),
     [
-        ({}, CounterAges(2.0, 11.0)),
-        ({"PORT": {"FLEX_COUNTER_STATUS": "enable"}, "QUEUE": {}}, CounterAges(2.0, 11.0)),
-        ({"PORT": {"POLL_INTERVAL": "5000"}, "QUEUE": {"POLL_INTERVAL": "500"}}, CounterAges(6.0, 1.5)),
+        ({}, PollDelays(2.0, 11.0)),
+        ({"PORT": {"FLEX_COUNTER_STATUS": "enable"}, "QUEUE": {}}, PollDelays(2.0, 11.0)),
+        ({"PORT": {"POLL_INTERVAL": "5000"}, "QUEUE": {"POLL_INTERVAL": "500"}}, PollDelays(6.0, 1.5)),
     ],
 )
-def test_ages(table, ages):
-    seen = read_counter_ages({"FLEX_COUNTER_TABLE": table}, DEVICE)
-    assert seen == ages, seen
+def test_ages(table, delays):
+    seen = read_poll_delays({"FLEX_COUNTER_TABLE": table}, DEVICE)
+    assert seen == delays, seen
 
 
 @pytest.mark.parametrize(

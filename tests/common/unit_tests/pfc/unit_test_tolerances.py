@@ -12,7 +12,7 @@ from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.port_plan import plan_port
 from tests.common.pfc.model.deviations import allowed_for
 from tests.common.pfc.model.errors import QualificationError
-from tests.common.pfc.model.tolerances import EXACT, HARDWARE, conditions_of
+from tests.common.pfc.model.tolerances import EXACT, HARDWARE, tolerances_of
 from tests.common.pfc.record.verdict import Status
 from tests.common.unit_tests.pfc.fakes import FakeApi, FakeClock, FakeHost, FakeWorld
 from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
@@ -20,24 +20,24 @@ from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
 WHERE = "testbed rack-1: pfc_conditions"
 
 
-def lab_under(conditions):
+def lab_under(tolerances):
     """The fake lab under other conditions."""
     world = FakeWorld()
     plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, "Ethernet0", None)
-    plan = dataclasses.replace(plan, subject=dataclasses.replace(plan.subject, conditions=conditions))
+    plan = dataclasses.replace(plan, subject=dataclasses.replace(plan.subject, tolerances=tolerances))
     return plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
 
 
 def test_what_a_testbed_has_unless_it_says_otherwise():
     """A virtual testbed on its own clock is exact; anything else is treated as hardware."""
-    assert conditions_of({"conf-name": "vtb-t0", "clock": "http://127.0.0.1:1/clock"}) == EXACT, "not exact"
-    assert conditions_of({"conf-name": "rack-1"}) == HARDWARE, "not hardware's"
+    assert tolerances_of({"conf-name": "vtb-t0", "clock": "http://127.0.0.1:1/clock"}) == EXACT, "not exact"
+    assert tolerances_of({"conf-name": "rack-1"}) == HARDWARE, "not hardware's"
 
 
 def test_what_an_entry_says_is_taken():
     """For the rest the general values hold."""
     said = {"line_percent": 97.5, "pfc_queues": 4, "reason": "a busy control plane, and a card with four queues"}
-    found = conditions_of({"conf-name": "rack-1", "pfc_conditions": said})
+    found = tolerances_of({"conf-name": "rack-1", "pfc_conditions": said})
     assert found == dataclasses.replace(HARDWARE, **said), found
 
 
@@ -55,11 +55,11 @@ def test_what_an_entry_says_is_taken():
 def test_what_an_entry_cannot_say_is_refused(said, sentence):
     """In one sentence that names the testbed, what was found and what would be right."""
     with pytest.raises(QualificationError) as error:
-        conditions_of({"conf-name": "rack-1", "pfc_conditions": said})
+        tolerances_of({"conf-name": "rack-1", "pfc_conditions": said})
     assert str(error.value).startswith(sentence), str(error.value)
 
 
-@pytest.mark.parametrize("asic, conditions, expected", [
+@pytest.mark.parametrize("asic, tolerances, expected", [
     ("vs", EXACT, {}),
     ("broadcom", EXACT, {"watchdog-judges": "intervals"}),
     ("cisco-8000 voq", EXACT, {"shared-buffer-pool": "ingress_lossless_pool", "several-lossy-pauses-counted": "no",
@@ -68,9 +68,9 @@ def test_what_an_entry_cannot_say_is_refused(said, sentence):
     ("vs", dataclasses.replace(EXACT, count_tolerance_percent=2, reason="slow counters"),
      {"count_tolerance_percent": 2}),
 ])
-def test_records_say_what_is_allowed_for(asic, conditions, expected):
+def test_records_say_what_is_allowed_for(asic, tolerances, expected):
     """What is special to the ASIC, and what of the testbed is not exact: each with its reason, as JSON has it."""
-    found = allowed_for(asic, conditions)
+    found = allowed_for(asic, tolerances)
     assert {one["name"]: one["value"] for one in found} == expected, found
     assert all(one["reason"] for one in found) and json.loads(json.dumps(found)) == found, found
 
@@ -87,8 +87,8 @@ def test_a_full_line_is_what_the_testbed_has_for_one():
 
 def test_a_storm_on_hardware_ends_by_itself():
     """A killed run does not hold a port for ever; the generators of a virtual testbed end with it."""
-    for conditions, choice in ((HARDWARE, "fixed_seconds"), (EXACT, "continuous")):
-        lab = lab_under(conditions)
+    for tolerances, choice in ((HARDWARE, "fixed_seconds"), (EXACT, "continuous")):
+        lab = lab_under(tolerances)
         traffic = scenario_traffic(lab, make_scenario(SINGLE_LOSSLESS, (3,), lab.subject.qos))
         duration = next(flow.duration for flow in traffic.config.flows if flow.rate.choice == "pps")
         assert duration.choice == choice, duration

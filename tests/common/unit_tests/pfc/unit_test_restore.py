@@ -13,7 +13,7 @@ import pytest
 
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.lease import LASTS_S, LEASE_FILE, Lease, LeaseLost, Owner
-from tests.common.pfc.lab.restore import Journal
+from tests.common.pfc.lab.restore import SwitchRestorer
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.unit_tests.pfc.shell_switch import FOUND, PFCWD, Clock, ShellHost
 
@@ -28,7 +28,7 @@ def switch(tmp_path):
 
 def stopped(switch, run_id="run-1"):
     """The watchdog stopped, as a `with` block."""
-    return Journal(switch, run_id, Clock()).watchdog_stopped()
+    return SwitchRestorer(switch, run_id, Clock()).watchdog_stopped()
 
 
 def lose(switch, calls):
@@ -48,9 +48,9 @@ def killed_run(switch, run_id="run-1"):
     """A run of its own process that is killed while it has the switch."""
     program = (
         "import os, signal, sys, pathlib\n"
-        "from tests.common.pfc.lab.restore import Journal\n"
+        "from tests.common.pfc.lab.restore import SwitchRestorer\n"
         "from tests.common.unit_tests.pfc.shell_switch import ShellHost\n"
-        "with Journal(ShellHost(pathlib.Path(sys.argv[1])), sys.argv[2]).watchdog_stopped():\n"
+        "with SwitchRestorer(ShellHost(pathlib.Path(sys.argv[1])), sys.argv[2]).watchdog_stopped():\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
     )
     root = Path(__file__).resolve().parents[4]
@@ -305,7 +305,7 @@ def test_a_full_disk_leaves_no_half_lease(switch):
 
 def heal(switch, force=False):
     """Puts back what a run left; the lease found."""
-    with Journal(switch, "restore", Clock()).healed(force) as seen:
+    with SwitchRestorer(switch, "restore", Clock()).healed(force) as seen:
         return seen
 
 
@@ -342,6 +342,6 @@ def test_restoring_spares_a_run_that_lives_here_unless_forced(switch):
 def test_a_failure_on_the_way_does_not_keep_the_state_from_being_put_back(switch):
     """The traffic generator does not answer, for instance."""
     leave(switch, ELSEWHERE)
-    with pytest.raises(QualificationError, match="no answer"), Journal(switch, "restore", Clock()).healed():
+    with pytest.raises(QualificationError, match="no answer"), SwitchRestorer(switch, "restore", Clock()).healed():
         raise QualificationError("no answer")
     assert switch.config_db()["PFC_WD"] == FOUND, switch.config_db()
