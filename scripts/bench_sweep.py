@@ -43,6 +43,10 @@ class TimedClock:
         self._clock = clock
         self.spent_s = 0.0
 
+    def moment(self) -> float:
+        """As of the clock."""
+        return self._clock.moment()
+
     def now(self) -> float:
         """Simulated seconds."""
         return self._clock.now()

@@ -21,7 +21,6 @@ from scripts.tests.broken import KnownDut, OpenSsh
 from scripts.tests.pause_lab import HOST, INTERFACES, SWITCH, connected_ports
 from tests.common.pfc.cases.pauses import SEVERAL_LOSSLESS, SINGLE_LOSSLESS, find, make_scenario
 from tests.common.pfc.cases.plan import targets
-from tests.common.pfc.host_pauses.probe import arrived
 from tests.common.pfc.lab.clock import WallClock
 from tests.common.pfc.lab.lab import Lab
 from tests.common.pfc.lab.port_plan import LabFacts, PortRequest, plan_device
@@ -74,11 +73,11 @@ class Bench:
         """What came of a run: why it was no measurement, and whether that was gaps in the storm alone, each time; names
         of all checks, and what is not PASS by priority and name."""
         lab = self._lab(run)
-        assert lab.subject.pauses_from is not None, "the testbed names this machine"
-        target, cable = targets(run.case, lab.subject)[0], (run.port, lab.subject.pauses_from.interface)
+        assert lab.pause_source is not None, "the testbed names this machine"
+        target, cable = targets(run.case, lab.subject)[0], (run.port, lab.subject.pauses_from)
         scenario = replace(make_scenario(run.case, target, lab.subject.qos), data_s=1)
         try:
-            self._settled[cable] = self._settled.get(cable) or arrived(lab, lab.dut.counters())
+            self._settled[cable] = self._settled.get(cable) or lab.pause_source.arrived(lab, lab.dut.counters())
             for _ in range(TRIES):
                 found = find(lab, scenario, self._settled[cable])
                 self._settled[cable] = found.after

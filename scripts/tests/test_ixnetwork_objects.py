@@ -35,6 +35,9 @@ class NoClock:
     def __init__(self):
         self._seconds = 0.0
 
+    def moment(self):
+        return self.now()
+
     def now(self):
         """Seconds."""
         return self._seconds

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.common.pfc.cases import pauses
-from tests.common.pfc.cases.plan import PLAN, PROCEDURES, SWEEPS, targets
+from tests.common.pfc.cases.plan import port_cases, procedures, sweep_cases, targets
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.port_plan import plan_port
@@ -19,10 +19,10 @@ from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAGES = ROOT / "docs/testplan"
 SUITE = ROOT / "tests/snappi_tests/pfc/qualification"
-ALL = (*PLAN, *SWEEPS)
+ALL = (*port_cases(), *sweep_cases())
 SWEPT_BY = {case: next(one.__name__ for one in (sweep, full_load, watchdog_all_ports) if case in vars(one).values())
-            for case in SWEEPS}
-PAUSES = [case for case in PLAN if case.family == "PFC"]  # other families' checks are compared on a virtual testbed
+            for case in sweep_cases()}
+PAUSES = [case for case in port_cases() if case.family == "PFC"]  # others are compared on a virtual testbed
 ROW = re.compile(r"^\| \[([A-Z0-9-]+)\]\(([a-z0-9-]+\.md)\) \| [^|]+ \| `([a-z_]+\.py)::([a-z_]+)` \|$", re.MULTILINE)
 
 
@@ -63,7 +63,8 @@ def test_every_test_case_has_a_page_and_a_test() -> None:
 def test_a_page_names_its_case_and_where_it_is(case: PlanCase) -> None:
     """A page is about one case, `# PFC-1: ...`, or about a family of them with a table, `# TIME: ...`."""
     text = (PAGES / documented()[case.plan_id][0]).read_text(encoding="utf-8")
-    module = importlib.import_module(PROCEDURES[case].carry_out.__module__ if case in PROCEDURES else SWEPT_BY[case])
+    carried_out = procedures().get(case)
+    module = importlib.import_module(carried_out.carry_out.__module__ if carried_out else SWEPT_BY[case])
     file = Path(str(module.__file__)).relative_to(ROOT)
     assert text.startswith((f"# {case.plan_id}: ", f"# {case.family}: ")), text[:40]
     assert f"`{file}`" in text and f"`{case.name}`" in text

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from test_reporting.pfc.record import ON_BEHALF_OF, SCHEMA, encode_line, parse_line
 from test_reporting.pfc.run import software_version
-from tests.common.pfc.cases.plan import PLAN
+from tests.common.pfc.cases.plan import port_cases
 from tests.common.pfc.model.deviations import allowed_for
 from tests.common.pfc.model.tolerances import HARDWARE
 from tests.common.pfc.record.records import RunLabels, make_record
@@ -20,7 +20,8 @@ LABELS = RunLabels("run-1", "lab-1", "SONiC.1", "Cisco-8101", "job-1", "t1-01", 
 def made(status: Status = Status.PASS) -> dict:
     """A record as the suite makes it."""
     check = Check("resumed", LOSSLESS, status, "all 7 frames", 7, "sw-01 Ethernet8 priority 3", 3)
-    return make_record(LABELS, PLAN[0], PortVerdict("sw-01", "Ethernet8", 3, LOSSLESS, [check]), {"held_bytes": 1})
+    verdict = PortVerdict("sw-01", "Ethernet8", 3, LOSSLESS, [check])
+    return make_record(LABELS, port_cases()[0], verdict, {"held_bytes": 1})
 
 
 def test_every_field_of_the_suites_records_is_known():

@@ -14,7 +14,6 @@ from tests.common.devices.duthosts import DutHosts
 from tests.common.devices.local import Localhost
 from tests.common.devices.sonic import SonicHost
 from tests.common.errors import LabError, RunAnsibleModuleFail
-from tests.common.pfc.host_pauses.entry import pause_entry_of
 from tests.common.pfc.lab.dut import Dut, SwitchState
 from tests.common.pfc.lab.port_plan import LabFacts, PortPlan, PortRequest, connected_port, plan_device
 from tests.common.pfc.model.errors import QualificationError
@@ -49,15 +48,9 @@ class StandaloneLab:
         """The switches. Nothing is sent to them yet."""
         return DutHosts([SonicHost(self._hosts, name) for name in self.tbinfo["duts"]])
 
-    @cached_property
-    def pause_host(self) -> SonicHost | None:
-        """The host that pauses come from, a switch or another Linux host; None: they come from the traffic generators.
-
-        Raises:
-            QualificationError: the testbed's entry says it wrongly.
-        """
-        entry = pause_entry_of(self.tbinfo)
-        return None if entry is None else SonicHost(self._hosts, entry.host)
+    def host(self, name: str) -> SonicHost:
+        """A host of the inventory, a switch or another Linux host."""
+        return SonicHost(self._hosts, name)
 
     @cached_property
     def conn_graph_facts(self) -> dict[str, Any]:

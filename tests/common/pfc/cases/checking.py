@@ -11,6 +11,9 @@ from ..record.case import named
 from ..record.verdict import LOSSLESS, LOSSY, Check, Status
 
 
+COUNTER = "PFC frames in the receive counter"
+
+
 @dataclass(frozen=True)
 class Place:
     """Where a check looked, the metric that it counts for, and the one priority that it is about, if there is one."""

@@ -5,26 +5,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from ..lab.pause_source import PauseSource
 from ..model.measurement import Measurement
 from ..model.scenario import Storm
 from ..model.traffic import Role
 from ..record.verdict import LOSSY, Check
 from .checking import (
-    Place, at_priority, at_tested, error_unless, everything_received, fail_unless, flows_of, least_load, priority_of,
+    COUNTER, Place, at_priority, at_tested, error_unless, everything_received, fail_unless, flows_of, least_load,
+    priority_of,
 )
+from .generator_pauses import TRAFFIC_GENERATOR
 
-COUNTER = "PFC frames in the receive counter"
 
-
-def judge(run: Measurement) -> list[Check]:
-    """All checks of a run that was a measurement."""
+def judge(run: Measurement, pauses: PauseSource = TRAFFIC_GENERATOR) -> list[Check]:
+    """All checks of a run that was a measurement, whose storm came from `pauses`."""
+    kept = pauses.none_forwarded(run)
     if run.scenario.storm is Storm.LOSSLESS:
-        made = [_pause_obeyed(run), _pause_counted(run), _pause_kept(run), _back_pressure(run), _background(run),
+        made = [_pause_obeyed(run), _pause_counted(run, pauses), kept, _back_pressure(run), _background(run),
                 _lossy_in_background(run), _after_the_storm(run)]
     elif run.scenario.storm is Storm.LOSSY:
-        made = [_test_unaffected(run), _background(run), _pause_counted(run), _pause_kept(run), _no_back_pressure(run)]
+        made = [_test_unaffected(run), _background(run), _pause_counted(run, pauses), kept, _no_back_pressure(run)]
     else:
-        made = [_test_unaffected(run), _background(run), _throughput(run), _no_pfc_counted(run), _pause_kept(run),
+        made = [_test_unaffected(run), _background(run), _throughput(run), _no_pfc_counted(run), kept,
                 _no_back_pressure(run)]
     return [check for checks in made for check in checks]
 
@@ -59,27 +61,14 @@ def _throughput(run: Measurement) -> Iterator[Check]:
         yield fail_unless("throughput", place, flow.frames_rx >= least, expected, flow.frames_rx)
 
 
-def _pause_counted(run: Measurement) -> Iterator[Check]:
+def _pause_counted(run: Measurement, pauses: PauseSource) -> Iterator[Check]:
     paused, uncounted = run.scenario.paused, run.uncounted
     yield from _nothing_counted("pause-counted", run, uncounted)
     for priority in (one for one in paused if one not in uncounted):
         place, frames = at_priority(run.subject, priority), run.pfc_received()[priority]
         yield fail_unless("pause-counted", place, frames > 0, f"more than 0 {COUNTER}", frames)
-        yield _every_pause_counted(run, priority)
+        yield pauses.every_pause_counted(run, priority)
     yield from _nothing_counted("no-other-pause-counted", run, _other_than(paused))
-
-
-def _every_pause_counted(run: Measurement, priority: int) -> Check:
-    """As many as the traffic generator sent; of a host's storm as many as a storm that holds has."""
-    place, frames = at_priority(run.subject, priority), run.pfc_received_in_all()[priority]
-    tolerances, expected = run.subject.tolerances, f"{COUNTER} once the storm had stopped"
-    if run.subject.pauses_from is None:
-        sent = run.pauses_sent(priority)
-        expected = f"{sent} {expected} ({tolerances.more_or_less})"
-        return fail_unless("every-pause-counted", place, tolerances.alike(frames, sent), expected, frames)
-    least, most = run.pauses_meant(priority)
-    met = frames >= least and (frames <= most or tolerances.alike(frames, most))
-    return fail_unless("every-pause-counted", place, met, f"{least} to {most} {expected}", frames)
 
 
 def _no_pfc_counted(run: Measurement) -> Iterator[Check]:
@@ -92,15 +81,6 @@ def _nothing_counted(name: str, run: Measurement, priorities: Iterable[int]) -> 
     for priority in priorities:
         place, frames = at_priority(run.subject, priority), run.pfc_received_in_all()[priority]
         yield fail_unless(name, place, frames == 0, f"0 {COUNTER}", frames)
-
-
-def _pause_kept(run: Measurement) -> Iterator[Check]:
-    """A host's pause frames are no flow that the traffic generator would know when they came out: not looked at."""
-    if run.subject.pauses_from is not None:
-        return
-    forwarded = sum(running.frames_rx for running, _ in run.storms)
-    expected = f"0 pause frames forwarded to {run.subject.pair.tx.port}"
-    yield fail_unless("pause-not-forwarded", at_tested(run), forwarded == 0, expected, forwarded)
 
 
 def _back_pressure(run: Measurement) -> Iterator[Check]:

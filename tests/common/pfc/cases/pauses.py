@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from ..host_pauses.probe import NotArrived, arrived
 from ..lab.lab import Lab
+from ..lab.pause_source import PauseSource
 from ..model.counters import DutCounters
-from ..model.errors import QualificationError
+from ..model.errors import NoMeasurement, QualificationError
 from ..model.measurement import Measurement
 from ..model.qos import DSCP_VALUES, PortQos
 from ..model.scenario import Scenario, Storm
 from ..record.case import PlanCase, Target
 from .checks import judge
 from .engine import Finding, Procedure, all_lossy, each_lossless, several_lossless, whole_port
+from .generator_pauses import TRAFFIC_GENERATOR, pauses_of
 from .storm_sequence import measure
-from .validity import shown, validity
+from .validity import validity
 
 SINGLE_LOSSLESS = PlanCase("pause-lossless-single", "PFC-1")
 SEVERAL_LOSSLESS = PlanCase("pause-lossless-several", "PFC-2")
@@ -102,26 +103,27 @@ def carry_out(lab: Lab, case: PlanCase, target: Target, before: DutCounters | No
 
 
 def find(lab: Lab, scenario: Scenario, before: DutCounters | None) -> Finding:
-    """Measures a scenario and judges it by what its storm must do. After a storm from a host of which nothing was seen
-    it sends a few PFC frames, which the port under test has to count: else this was no measurement.
+    """Measures a scenario and judges it by what its storm must do. Where nothing of the storm was seen, its source has
+    to show after it that pauses from there arrive: else this was no measurement.
 
     Raises:
         QualificationError: a step could not be done.
     """
     run = measure(lab, scenario, before)
-    finding = judge_storm(run)
-    if shown(run):
+    pauses = pauses_of(lab)
+    finding = judge_storm(run, pauses)
+    if pauses.is_shown(run):
         return finding
     try:
-        return replace(finding, after=arrived(lab, run.after))
-    except NotArrived as error:
+        return replace(finding, after=pauses.arrived(lab, run.after))
+    except NoMeasurement as error:
         return replace(finding, checks=[], invalid=[error.check, *finding.invalid], after=None)
 
 
-def judge_storm(run: Measurement) -> Finding:
-    """Judges a scenario by what its storm must do."""
-    invalid = validity(run)
-    return Finding([] if invalid else judge(run), invalid, run.evidence(), run.after)
+def judge_storm(run: Measurement, pauses: PauseSource = TRAFFIC_GENERATOR) -> Finding:
+    """Judges a scenario by what its storm, which came from `pauses`, must do."""
+    invalid = validity(run, pauses)
+    return Finding([] if invalid else judge(run, pauses), invalid, run.evidence(), run.after)
 
 
 CASES: Mapping[PlanCase, Procedure] = {

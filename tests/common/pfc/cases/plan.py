@@ -2,34 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from pkgutil import iter_modules
+from types import ModuleType
 
-from ..host_pauses.applicability import lacking as lacking_by_host
+from ..lab.option import lacking
 from ..model.errors import QualificationError
 from ..model.measurement import PortUnderTest
 from ..model.qos import PRIORITIES, PortQos
 from ..record.case import PlanCase, Target, named
-from ..sweep import full_load, port_sweep as sweep, watchdog_all_ports
-from ..switch_chain import hop
-from . import (
-    counting, flap, frames, headroom, load, lossless_set, many_to_one, mixed_speed, pauses, sent_pauses as sent, sizes,
-    tagging, timing,
-)
+from . import pauses
 from .engine import Procedure
 from .pauses import LOSSY, SEVERAL_LOSSLESS
-from .watchdog import family as watchdog
 
-FAMILIES = (
-    pauses, frames, sizes, counting, load, many_to_one, mixed_speed, headroom, timing, sent, flap, watchdog, hop,
-    lossless_set, tagging,
-)
-PROCEDURES: Mapping[PlanCase, Procedure] = {
-    case: procedure for family in FAMILIES for case, procedure in family.CASES.items()
-}
-PLAN: tuple[PlanCase, ...] = tuple(PROCEDURES)
-"""The cases of one port."""
-SWEEPS: tuple[PlanCase, ...] = (*sweep.CASES, full_load.ALL_PORTS, watchdog_all_ports.WATCHDOG_ALL_PORTS)
-"""The cases of all ports of a switch: carried out when they are asked for."""
+ORDER = ("PFC", "FRAME", "SIZE", "COUNT", "LOAD", "M2O", "SPEED", "HEAD", "TIME", "SENT", "FLAP", "WD", "HOP", "LSET",
+         "TAG", "SWEEP")
+"""The families in the order in which they are carried out; any other comes last."""
+
+
+def _tables() -> Iterator[ModuleType]:
+    """The modules that list test cases: those of this folder, and the module `cases` of each option that is there."""
+    house = __name__.rpartition(".cases.")[0]
+    here = import_module(f"{house}.cases")
+    for found in iter_modules(here.__path__):
+        if f"{here.__name__}.{found.name}" != __name__:
+            yield import_module(f"{here.__name__}.{found.name}")
+    for room in iter_modules(import_module(house).__path__):
+        if room.ispkg and find_spec(f"{house}.{room.name}.cases") is not None:
+            yield import_module(f"{house}.{room.name}.cases")
+
+
+def _place(case: PlanCase) -> tuple[int, str, int]:
+    """Where a case stands in the plan: by its family, and by its number there."""
+    number = case.plan_id.rpartition("-")[2]
+    known = case.family in ORDER
+    return ORDER.index(case.family) if known else len(ORDER), case.family, int(number) if number.isdigit() else 0
+
+
+@cache
+def procedures() -> Mapping[PlanCase, Procedure]:
+    """How each case of one port is carried out."""
+    return {case: procedure for table in _tables() for case, procedure in getattr(table, "CASES", {}).items()}
+
+
+@cache
+def port_cases() -> tuple[PlanCase, ...]:
+    """The cases of one port."""
+    return tuple(sorted(procedures(), key=_place))
+
+
+@cache
+def sweep_cases() -> tuple[PlanCase, ...]:
+    """The cases of all ports of a switch: carried out when they are asked for."""
+    return tuple(sorted((case for table in _tables() for case in getattr(table, "SWEEPS", ())), key=_place))
 
 
 def targets(case: PlanCase, subject: PortUnderTest, sets: Sequence[Target] = ()) -> list[Target]:
@@ -44,22 +72,22 @@ def targets(case: PlanCase, subject: PortUnderTest, sets: Sequence[Target] = ())
     Raises:
         QualificationError: a set is for neither.
     """
-    if lacking_by_host(case, subject):
+    if lacking(case, subject):
         return []
     asked = [one for one in sets if _meant(one, subject.qos) is case]
-    return asked or PROCEDURES[case].targets(subject)
+    return asked or procedures()[case].targets(subject)
 
 
 def impossible(cases: Iterable[PlanCase], subject: PortUnderTest) -> list[str]:
     """Why some of these cases cannot be carried out on a port: a sentence for each reason."""
-    lacking: dict[str, list[PlanCase]] = {}
+    without: dict[str, list[PlanCase]] = {}
     for case in cases:
-        by_host = lacking_by_host(case, subject)
-        if by_host or not PROCEDURES[case].targets(subject):
-            lacking.setdefault(by_host or PROCEDURES[case].needs, []).append(case)
+        lack = lacking(case, subject)
+        if lack or not procedures()[case].targets(subject):
+            without.setdefault(lack or procedures()[case].needs, []).append(case)
     return [
-        f"{subject.where()}: not carried out, for lack of {needs}: {summary(without)}"
-        for needs, without in lacking.items()
+        f"{subject.where()}: not carried out, for lack of {needs}: {summary(left_out)}"
+        for needs, left_out in without.items()
     ]
 
 
@@ -69,7 +97,7 @@ def summary(cases: Iterable[PlanCase]) -> str:
     parts = []
     for family in dict.fromkeys(case.family for case in left):
         own = [case for case in left if case.family == family]
-        whole = len(own) > 1 and len(own) == sum(case.family == family for case in PLAN)
+        whole = len(own) > 1 and len(own) == sum(case.family == family for case in port_cases())
         parts += [f"{family} (all {len(own)})"] if whole else [f"{case.plan_id} ({case.name})" for case in own]
     return ", ".join(parts)
 
@@ -98,18 +126,19 @@ def select(names: Iterable[str]) -> tuple[PlanCase, ...]:
         QualificationError: a name that no case has; the sentence lists those that there are.
     """
     wanted = [name for name in names if name]
-    known = {case: {case.plan_id.lower(), case.name.lower(), case.family.lower()} for case in (*PLAN, *SWEEPS)}
+    every = (*port_cases(), *sweep_cases())
+    known = {case: {case.plan_id.lower(), case.name.lower(), case.family.lower()} for case in every}
     for name in wanted:
         if not any(name.lower() in called for called in known.values()):
             raise QualificationError(f"scenario '{name}' is not in the plan; it has {plan_ids()}")
     asked = {name.lower() for name in wanted}
-    return tuple(case for case, called in known.items() if called & asked) if wanted else PLAN
+    return tuple(case for case, called in known.items() if called & asked) if wanted else port_cases()
 
 
 def plan_ids() -> str:
     """`PFC-1 to PFC-4, ...`: what there is to select."""
-    names = dict.fromkeys(case.family for case in (*PLAN, *SWEEPS))
-    families = [[case.plan_id for case in (*PLAN, *SWEEPS) if case.family == name] for name in names]
+    names = dict.fromkeys(case.family for case in (*port_cases(), *sweep_cases()))
+    families = [[case.plan_id for case in (*port_cases(), *sweep_cases()) if case.family == name] for name in names]
     return ", ".join(ids[0] if len(ids) == 1 else f"{ids[0]} to {ids[-1]}" for ids in families)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from ..host_pauses.probe import arrived
 from ..lab.lab import Lab
+from ..lab.observer import evidence_of
 from ..lab.preflight import preflight
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
@@ -15,7 +15,8 @@ from ..record.case import PlanCase, Target, named
 from ..record.outcome import Outcome
 from ..record.verdict import Check, PortVerdict, Status
 from .engine import Finding
-from .plan import PROCEDURES
+from .generator_pauses import pauses_of
+from .plan import procedures
 
 logger = logging.getLogger(__name__)
 
@@ -40,24 +41,26 @@ class Qualifier:
             case: the test case of the plan.
             target: the priorities under test; none: the whole port.
         """
-        subject, recorder = self.lab.subject, self.lab.dut.recorder
+        subject = self.lab.subject
         try:
             clean_flow = self._send_clean_flows()
             before, self._settled = self._settled, None
-            recorder.begin(f"{case.plan_id} {self.lab.port} {','.join(map(str, target))}")
-            finding = PROCEDURES[case].carry_out(self.lab, case, target, before)
+            for observer in self.lab.observers:
+                observer.measurement_started(f"{case.plan_id} {self.lab.port} {','.join(map(str, target))}")
+            finding = procedures()[case].carry_out(self.lab, case, target, before)
         except Exception as error:
-            return broken_off(subject, case, target, error).with_evidence(recorder.evidence())
+            return broken_off(subject, case, target, error).with_evidence(evidence_of(self.lab.observers))
         self._settled = finding.after
-        return judged(subject, case, target, finding, clean_flow).with_evidence(recorder.evidence())
+        return judged(subject, case, target, finding, clean_flow).with_evidence(evidence_of(self.lab.observers))
 
     def _send_clean_flows(self) -> list[Check]:
         """The preflight's checks, made once; a lab that cannot measure stays so for every scenario."""
         if self._preflight is None:
-            self.lab.dut.recorder.begin(f"preflight {self.lab.port}", for_all=True)
+            for observer in self.lab.observers:
+                observer.measurement_started(f"preflight {self.lab.port}", for_all=True)
             try:
                 self._preflight, settled = preflight(self.lab)
-                self._settled = arrived(self.lab, settled) if self.lab.subject.pauses_from else settled
+                self._settled = pauses_of(self.lab).arrived(self.lab, settled)
             except QualificationError as error:
                 self._preflight = error
         if isinstance(self._preflight, QualificationError):

@@ -1,16 +1,16 @@
-"""Is told what a run sends, reads and captures, and keeps it as evidence: files, and what happened over time."""
+"""Records what a run sends, reads and captures, as evidence: files, and a timeline of what happened."""
 
 from __future__ import annotations
 
 import json
 import platform
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import metadata
 from typing import Any
 
 from .. import SOFTWARE
-from ..lab.generator import Traffic
+from ..lab.observer import RunObserver
 from ..model.traffic import FlowPlan, FlowStats
 from .files import EvidenceFiles, Section
 from .timeline import Timeline
@@ -26,8 +26,8 @@ LEFT_OUT = "left out: a credential"
 PCAPNG = b"\x0a\x0d\x0d\x0a"  # the block type that such a file begins with
 
 
-class EvidenceRecorder:
-    """What the evidence of one run is gathered by. One that has no files keeps the timeline only."""
+class EvidenceRecorder(RunObserver):
+    """Gathers the evidence of one run. One that has no files keeps the timeline only."""
 
     def __init__(self, files: EvidenceFiles | None = None) -> None:
         """`files` takes what is worth a file."""
@@ -39,7 +39,7 @@ class EvidenceRecorder:
         self._before: list[tuple[str | None, str]] = []
         self._timeline = Timeline()
 
-    def begin(self, name: str, for_all: bool = False) -> None:
+    def measurement_started(self, name: str, for_all: bool = False) -> None:
         """A measurement begins. The latest reading of each switch's counters is the one before it.
 
         Args:
@@ -72,7 +72,15 @@ class EvidenceRecorder:
         }
         return {name: value for name, value in found.items() if value}
 
-    def environment(self) -> None:
+    def lost(self) -> Sequence[str]:
+        """Why files could not be written."""
+        return self._files.lost if self._files else ()
+
+    def notes(self) -> Sequence[str]:
+        """What was left out because it is too large."""
+        return self._files.notes if self._files else ()
+
+    def session_started(self) -> None:
         """The versions of everything that measures are kept."""
         if self._session is not None:
             packages = sorted({f"{one.metadata['Name']}=={one.version}" for one in metadata.distributions()})
@@ -80,7 +88,7 @@ class EvidenceRecorder:
             lines = [SOFTWARE, system, *packages]
             self._session.keep("versions", ".txt", "".join(f"{line}\n" for line in lines).encode())
 
-    def configuration(self, device: str, moment: str, config_db: Mapping[str, Any]) -> None:
+    def configuration_read(self, device: str, moment: str, config_db: Mapping[str, Any]) -> None:
         """The whole CONFIG_DB of a switch was read; credentials in it are left out.
 
         Args:
@@ -92,7 +100,7 @@ class EvidenceRecorder:
             text = _as_text(config_db)
             self._session.keep(f"{device}-configuration-{moment}", ".json", text.encode(), shared=False)
 
-    def printed(self, device: str, commands: Mapping[str, str], texts: Mapping[str, str]) -> None:
+    def commands_run(self, device: str, commands: Mapping[str, str], texts: Mapping[str, str]) -> None:
         """A switch's commands were run in one call; `texts` is what each of `commands` printed."""
         if self._section is None:
             return
@@ -104,32 +112,32 @@ class EvidenceRecorder:
         if counters:
             self._latest[device] = (kept, "" if kept else self._section.lacks[-1])
 
-    def captured(self, data: bytes) -> None:
+    def capture_read(self, data: bytes) -> None:
         """A traffic generator port's capture has ended."""
         if self._section is not None:
             self._section.keep("capture", ".pcapng" if data.startswith(PCAPNG) else ".pcap", data)
 
-    def pushed(self, traffic: Traffic, now_s: float) -> None:
+    def traffic_pushed(self, flows: Iterable[FlowPlan], config: Any, now_s: float) -> None:
         """A traffic configuration is sent to the generators."""
-        self._timeline.pushed(traffic.flows.values(), now_s)
+        self._timeline.pushed(flows, now_s)
         if self._section is None:
             return
         try:
-            text = str(traffic.config.serialize())
+            text = str(config.serialize())
         except Exception as error:  # snappi raises plain Exception
             self._section.lacks.append(f"a traffic configuration is not kept, snappi cannot write it: {error}")
             return
         self._section.keep("traffic", ".json", f"{text}\n".encode())
 
-    def started(self, flows: Sequence[FlowPlan], now_s: float) -> None:
+    def flows_started(self, flows: Sequence[FlowPlan], now_s: float) -> None:
         """Flows are started."""
         self._timeline.started(flows, now_s)
 
-    def stopped(self, names: Sequence[str], now_s: float) -> None:
+    def flows_stopped(self, names: Sequence[str], now_s: float) -> None:
         """Flows were told to stop; no names: all."""
         self._timeline.stopped(names, now_s)
 
-    def counted(self, stats: Mapping[str, FlowStats], now_s: float) -> None:
+    def statistics_read(self, stats: Mapping[str, FlowStats], now_s: float) -> None:
         """Flow statistics were read."""
         self._timeline.counted(stats, now_s)
 

@@ -30,7 +30,7 @@ ANYTHING_ELSE = "a traffic generator as the source of pauses"
 def lacking(case: PlanCase, subject: PortUnderTest) -> str:
     """What it would take to carry out a case, beside what a host can send; empty: nothing, or pauses come from the
     traffic generator."""
-    if subject.pauses_from is None:
+    if not subject.pauses_from:
         return ""
     if case.plan_id in EXCEPT:
         lack = EXCEPT[case.plan_id]
@@ -38,4 +38,4 @@ def lacking(case: PlanCase, subject: PortUnderTest) -> str:
         return ""
     else:
         lack = OF_FAMILIES.get(case.family, ANYTHING_ELSE)
-    return f"{lack} (here pauses come from {subject.pauses_from.where})"
+    return f"{lack} (here pauses come from {subject.pauses_from})"

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 from shlex import join, quote
-from typing import Any, Protocol
+from typing import Any
 
 from ..lab.cli_text import first_line
 from ..lab.clock import Clock
@@ -69,26 +69,10 @@ class HostStorm(FlowStats):
             return None
         return share * elapsed_s
 
-    def evidence(self) -> dict[str, Any]:
-        """For the record."""
+    def numbers(self) -> dict[str, Any]:
+        """What is known, for the record."""
         said = {name: self.report[name] for name in KEPT if name in self.report}
         return {"source": self.source, "lasted_s": self.lasted_s, "not_judged": said}
-
-
-class PauseSource(Protocol):
-    """What starts and stops storms, and says whether they run."""
-
-    def start(self, plan: FlowPlan) -> None:
-        """Starts a storm; it sends when this returns."""
-
-    def stop(self, names: Iterable[str]) -> None:
-        """Stops storms that were started; they send no more when this returns."""
-
-    def ask(self, plan: FlowPlan) -> HostStorm:
-        """What is known of a storm."""
-
-    def probe(self, priorities: Sequence[int]) -> None:
-        """Sends a few PFC frames that a switch counts and that pause nothing to speak of."""
 
 
 @dataclass
@@ -190,7 +174,7 @@ alive $! || exit {DEAD}
         if errors:
             raise errors[0]
 
-    def ask(self, plan: FlowPlan) -> HostStorm:
+    def statistics(self, plan: FlowPlan) -> HostStorm:
         """Whether a storm runs, by its process on the host, and what it said when it ended."""
         storm = self._storms.get(plan.name)
         if storm is None:

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Protocol
 
-from ..evidence.recorder import EvidenceRecorder
 from ..model.counters import DutCounters
 from ..model.errors import BatchBroken, QualificationError, SwitchUnreachable
 from ..model.ports import PortState
 from ..model.qos import ConfigDb
 from . import cli_text as sonic_text, lease as leases
+from .observer import RunObserver
 
 MARK = "@@pfc-qualification@@"
 
@@ -113,12 +113,12 @@ def checked(host: Host, name: str, outputs: Mapping[str, Output]) -> str:
 class Dut:
     """The device under test."""
 
-    def __init__(self, host: Host) -> None:
-        """`host` is an Ansible host object."""
+    def __init__(self, host: Host, observers: Sequence[RunObserver] = ()) -> None:
+        """`host` is an Ansible host object; `observers` look on at what its commands print."""
         self.host = host
         self.name = host.hostname
         self.lease: leases.Lease | None = None  # that each reading of the counters makes last
-        self.recorder = EvidenceRecorder()  # is told what commands print
+        self.observers = observers
 
     def state(self) -> SwitchState:
         """Reads configuration, ports and version.
@@ -168,7 +168,8 @@ class Dut:
         """
         held = {} if self.lease is None else {"lease": self.lease.check()}
         outputs = run_batch(self.host, held | dict(commands))
-        self.recorder.printed(self.name, commands, {name: outputs[name].shown for name in commands})
+        for observer in self.observers:
+            observer.commands_run(self.name, commands, {name: outputs[name].shown for name in commands})
         if held and outputs["lease"].status:
             raise leases.LeaseLost(leases.loss(self.name, outputs["lease"].text))
         return {name: checked(self.host, name, outputs) for name in commands}

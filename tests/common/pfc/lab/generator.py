@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from ..model.errors import QualificationError
 from ..model.traffic import FlowPlan, FlowStats, Role
 from .api_reason import api_reason
 from .clock import Clock, wait_for
+from .observer import RunObserver
 from .storm_chain import Chain, RunningStorm, StormClock
 
 logger = logging.getLogger(__name__)
@@ -42,16 +43,41 @@ class _Counted:
     frames_rx: int
 
 
+class PauseSender(Protocol):
+    """What sends pause storms in place of the traffic generators."""
+
+    def start(self, plan: FlowPlan) -> None:
+        """Starts a storm; it sends when this returns."""
+
+    def stop(self, names: Iterable[str]) -> None:
+        """Stops those of these storms that were started; they send no more when this returns."""
+
+    def statistics(self, plan: FlowPlan) -> FlowStats:
+        """What is known of a storm."""
+
+
 class Generator:
-    """The traffic generators behind one OTG API server.
+    """The traffic generators behind one OTG API server; flows are known by name, wherever they come from.
 
     Attributes:
         clock: what to wait on while a storm runs that is a chain of flows: it keeps the storm going.
+        pause_sender: what sends pause flows; None: the traffic generators do.
     """
 
-    def __init__(self, api: Any, clock: Clock) -> None:
-        """`api` is a snappi API object, `clock` what to wait on."""
+    def __init__(
+        self, api: Any, clock: Clock, observers: Sequence[RunObserver] = (), pause_sender: PauseSender | None = None
+    ) -> None:
+        """Nothing is sent yet.
+
+        Args:
+            api: a snappi API object.
+            clock: what to wait on.
+            observers: who looks on at what is sent and counted.
+            pause_sender: what sends pause flows instead of the traffic generators.
+        """
         self._api = api
+        self._observers = observers
+        self.pause_sender = pause_sender
         self.clock = StormClock(clock, self._keep_storms)
         self._flows: Mapping[str, FlowPlan] = {}
         self._chains: Mapping[str, Chain] = {}
@@ -63,6 +89,8 @@ class Generator:
         Raises:
             QualificationError: the API refuses it, or an address stays unresolved.
         """
+        for observer in self._observers:
+            observer.traffic_pushed(traffic.flows.values(), traffic.config, self.clock.moment())
         answer = self._call(self._api.set_config, traffic.config)
         for warning in getattr(answer, "warnings", None) or ():
             logger.warning("the traffic generator's API server: %s", warning)
@@ -79,15 +107,57 @@ class Generator:
             )
 
     def start(self, names: Sequence[str]) -> None:
-        """Starts flows; their counters begin at 0. Of a chain it is the first."""
+        """Starts flows, storms of another sender first; their counters begin at 0. Of a chain it is the first.
+
+        Raises:
+            QualificationError: one could not be started.
+        """
+        for observer in self._observers:
+            observer.flows_started([self._flows[name] for name in names if name in self._flows], self.clock.moment())
+        elsewhere, own = self._by_sender(names)
+        for name in elsewhere:
+            self._other_sender.start(self._flows[name])
+        if own or not names:
+            self._start(own)
+
+    def stop(self, names: Sequence[str] = ()) -> None:
+        """Stops flows; no names: all of them, whatever became of the storms. Storms of another sender that do not stop
+        keep no data running.
+
+        Raises:
+            QualificationError: one could not be stopped.
+        """
+        elsewhere, own = self._by_sender(names or self._flows)
+        try:
+            if elsewhere:
+                self._other_sender.stop(elsewhere)
+        finally:
+            if own or not names:
+                self._stop(own if names else ())
+        for observer in self._observers:
+            observer.flows_stopped(names, self.clock.moment())
+
+    def _by_sender(self, names: Iterable[str]) -> tuple[list[str], list[str]]:
+        """The names of those flows that another sender sends, and of the generators' own."""
+        wanted = list(names)
+        if self.pause_sender is None:
+            return [], wanted
+        pauses = {name for name, flow in self._flows.items() if flow.pause is not None}
+        return [name for name in wanted if name in pauses], [name for name in wanted if name not in pauses]
+
+    @property
+    def _other_sender(self) -> PauseSender:
+        assert self.pause_sender is not None, "the traffic generators send all flows"
+        return self.pause_sender
+
+    def _start(self, names: Sequence[str]) -> None:
         chains = {name: self._chains[name] for name in names if name in self._chains}
         if chains:
             began_s = self.clock.now()
             self._storms |= {name: RunningStorm(chain, began_s) for name, chain in chains.items()}
         self._transmit(names, "START")
 
-    def stop(self, names: Sequence[str] = ()) -> None:
-        """Stops flows; no names: all of them, whatever became of the storms."""
+    def _stop(self, names: Sequence[str]) -> None:
         told = [storm for name, storm in self._storms.items() if name in names]
         if told:
             self._look(told, self._read_storms(told))  # the last look: they must not have ended by themselves
@@ -117,16 +187,25 @@ class Generator:
             raise QualificationError(f"the traffic generator did not stop {', '.join(names)}")
 
     def stats(self, names: Iterable[str]) -> dict[str, FlowStats]:
-        """Reads flow statistics.
+        """Reads flow statistics; of a storm of another sender what that knows.
 
         Raises:
             QualificationError: the answer lacks a flow or a counter.
         """
-        self._keep_storms()
         wanted = list(names)
-        counted = self._read([flow for name in wanted for flow in self._started(name)])
-        self._look([self._storms[name] for name in wanted if name in self._storms], counted)
-        return {name: self._together(name, counted) for name in wanted}
+        elsewhere, own = self._by_sender(wanted)
+        counted = self._statistics(own) if own else {}
+        counted |= {name: self._other_sender.statistics(self._flows[name]) for name in elsewhere}
+        stats = {name: counted[name] for name in wanted}
+        for observer in self._observers:
+            observer.statistics_read(stats, self.clock.moment())
+        return stats
+
+    def _statistics(self, names: Sequence[str]) -> dict[str, FlowStats]:
+        self._keep_storms()
+        counted = self._read([flow for name in names for flow in self._started(name)])
+        self._look([self._storms[name] for name in names if name in self._storms], counted)
+        return {name: self._together(name, counted) for name in names}
 
     def look(self) -> None:
         """Asks for the statistics of all flows.
@@ -146,7 +225,10 @@ class Generator:
         request = self._api.capture_request()
         request.port_name = port_name
         answer = self._call(self._api.get_capture, request)
-        return bytes(answer.read() if hasattr(answer, "read") else answer)
+        data = bytes(answer.read() if hasattr(answer, "read") else answer)
+        for observer in self._observers:
+            observer.capture_read(data)
+        return data
 
     def set_links(self, port_names: Sequence[str], up: bool) -> None:
         """Takes the links of generator ports up or down."""

@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..model.measurement import PortUnderTest
 from ..model.qos import ConfigDb
-from ..switch_chain.chain import SwitchChain
+from ..model.switch_chain import SwitchChain
 from .clock import Clock
 from .counter_polling import PollDelays
 from .dut import Dut
 from .generator import Generator
+from .observer import RunObserver
 from .otg_config import TrafficBuilder
+from .pause_source import PauseSource
 
 
 @dataclass(frozen=True)
 class Lab:
-    """Everything that one port of one switch is measured with; where there is a row of switches behind it, also that
-    and all switches of it; and the switch's CONFIG_DB as it was found."""
+    """Everything that one port of one switch is measured with.
+
+    Attributes:
+        subject: what is measured.
+        dut: the switch.
+        generator: what sends and counts.
+        builder: builds what is sent.
+        clock: what to wait on.
+        delays: how old the switch's counters are.
+        chain, duts: the switches in a row behind the port, where there are some, and all switches by name.
+        config_db: the switch's CONFIG_DB as it was found.
+        observers: who looks on.
+        pause_source: where pauses come from; None: the traffic generator.
+    """
 
     subject: PortUnderTest
     dut: Dut
@@ -29,6 +43,8 @@ class Lab:
     chain: SwitchChain | None = None
     duts: Mapping[str, Dut] = field(default_factory=dict)
     config_db: ConfigDb = field(default_factory=dict)
+    observers: Sequence[RunObserver] = ()
+    pause_source: PauseSource | None = None
 
     @property
     def port(self) -> str:

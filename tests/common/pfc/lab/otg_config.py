@@ -40,7 +40,7 @@ class TrafficBuilder:
         """
         self.api = api
         self._pair, self._tolerances = subject.pair, subject.tolerances
-        self._sends_pauses = subject.pauses_from is None  # else a host does (`hosted`)
+        self._sends_pauses = not subject.pauses_from  # else another source does (`pause_source`)
         self._hosts = hosts
         self._ports = {port.port: port for port in hosts}
         self.router_mac = router_mac

@@ -8,28 +8,37 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
-from ..evidence.recording_generator import Stopwatch, WitnessedGenerator, WitnessedHostedGenerator
-from ..host_pauses.entry import pause_entry_of
-from ..host_pauses.source import HostSource
 from ..model.errors import QualificationError
 from ..model.measurement import PortUnderTest
-from ..model.ports import ConnectedPort, PortPair, choose_pair, find_further, hosts_behind
+from ..model.ports import ConnectedPort, Links, PortPair, choose_pair, find_further, hosts_behind
 from ..model.qos import check_same_classes, read_port_qos, read_shared_buffer, remarks
+from ..model.switch_chain import SwitchChain
 from ..model.tolerances import tolerances_of
-from ..switch_chain.chain import SwitchChain, find_hops, plan_chain
 from .clock import Clock
 from .counter_polling import PollDelays, read_poll_delays
 from .dut import Dut, Host, SwitchState
+from .generator import Generator
 from .lab import Lab
+from .option import check_keys, options, pause_source_of
 from .otg_config import TrafficBuilder
-from .replacement import Links, StateOf, choose_device
+from .pause_source import NamedPauseSource, PauseSource
+from .replacement import StateOf, choose_device
 
 
 @dataclass(frozen=True)
 class PortPlan:
-    """A port that can be measured: the switch as it was found, what is measured on it, how old its counters are, what
-    is remarkable, the T1 that the switch stands for (None: for itself), the row of switches behind it, if there is
-    one, and the number of the first host behind its ports where several ports are measured at once."""
+    """A port that can be measured.
+
+    Attributes:
+        state: the switch as it was found.
+        subject: what is measured on it.
+        delays: how old its counters are.
+        remarks: what is remarkable.
+        on_behalf_of: the T1 that the switch stands for; None: for itself.
+        chain: the switches in a row behind it, if there are any.
+        first_host: number of the first host behind its ports, where several ports are measured at once.
+        pauses: where pauses come from; None: the traffic generator.
+    """
 
     state: SwitchState
     subject: PortUnderTest
@@ -38,6 +47,7 @@ class PortPlan:
     on_behalf_of: str | None = None
     chain: SwitchChain | None = None
     first_host: int = 0
+    pauses: NamedPauseSource | None = None
 
     @property
     def devices(self) -> tuple[str, ...]:
@@ -51,10 +61,10 @@ class PortPlan:
         """What the port is measured with.
 
         Args:
-            dut: the switch.
+            dut: the switch; who looks on at it looks on at the traffic too.
             api: snappi API object of the traffic generators.
             clock: what to wait on.
-            others: the other switches that `devices` names; without them no row is measured.
+            others: the other switches that `devices` names; without them no chain of switches is measured.
             pause_host: the host that pauses come from, where the testbed names one.
 
         Raises:
@@ -64,39 +74,27 @@ class PortPlan:
         ports = tuple(self.subject.ports.values())
         hosts = dict(zip(ports, hosts_behind(ports, config_db, self.subject.ip_version, self.first_host), strict=True))
         builder = TrafficBuilder(api, self.subject, hosts, _router_mac(self.state))
-        watch = Stopwatch(clock)
-        generator = self._generator(api, watch, pause_host)
-        generator.recorder, generator.watch = dut.recorder, watch
+        source = self.pause_source(clock, pause_host)
+        sender = source.sender if source is not None else None
+        generator = Generator(api, clock, dut.observers, sender)
         return Lab(
             self.subject, dut, generator, builder, generator.clock, self.delays, self.chain, {dut.name: dut, **others},
-            config_db,
+            config_db, dut.observers, source,
         )
 
-    def _generator(self, api: Any, clock: Clock, pause_host: Host | None) -> WitnessedGenerator:
-        """What sends data, and what sends pauses: the traffic generators, or a host that can.
-
-        Raises:
-            QualificationError: the host cannot.
-        """
-        source = self.pause_source(clock, pause_host)
-        return WitnessedGenerator(api, clock) if source is None else WitnessedHostedGenerator(api, clock, source)
-
-    def pause_source(self, clock: Clock, pause_host: Host | None) -> HostSource | None:
-        """The host that pauses come from, once it is known that it can send them; None: the traffic generators do.
+    def pause_source(self, clock: Clock, pause_host: Host | None) -> PauseSource | None:
+        """Where pauses come from, once it is known that it can send them; None: the traffic generators do.
 
         Raises:
             QualificationError: it cannot.
         """
-        port = self.subject.pauses_from
-        if port is None:
+        if self.pauses is None:
             return None
         if pause_host is None:
             raise QualificationError(
-                f"{self.subject.where()}: pauses are to come from {port.where}, and no way to reach it was given"
+                f"{self.subject.where()}: pauses are to come from {self.pauses.where}, and no way to reach it was given"
             )
-        source = HostSource(pause_host, port, self.subject.pair.speed_mbps, clock)
-        source.check()
-        return source
+        return self.pauses.open(pause_host, self.subject.pair.speed_mbps, clock)
 
 
 @dataclass(frozen=True)
@@ -136,48 +134,38 @@ def plan_device(facts: LabFacts, device: str, asked: PortRequest) -> PortPlan:
     Raises:
         QualificationError: nothing can be measured for it; the sentence says why.
     """
+    check_keys(facts.testbed)
     if facts.testbed.get("clock"):  # a virtual testbed
         asked = replace(asked, change_config=True)
-    pauses = pause_entry_of(facts.testbed)
-    if pauses is not None and asked.port_under_test is None:
-        asked = replace(asked, port_under_test=next(iter(pauses.ports)))
+    if asked.port_under_test is None:
+        first = (option.first_port(facts.testbed) for option in options())
+        asked = replace(asked, port_under_test=next((port for port in first if port is not None), None))
     chosen = choose_device(facts.testbed, device, facts.state_of, facts.ports, facts.links)
     plan = plan_measured(chosen.state, facts.ports, asked)
-    subject = replace(
-        plan.subject, tolerances=tolerances_of(facts.testbed),
-        pauses_from=pauses.of(plan.subject.pair.rx.port) if pauses is not None else None,
-    )
-    plan = _with_chain(replace(plan, subject=subject, remarks=(*plan.remarks, *_from_a_host(subject))), facts)
+    plan = _with_pause_source(replace(plan, subject=_on_testbed(plan.subject, facts)), facts)
+    for option in options():
+        plan = option.extend(plan, facts)
     if chosen.on_behalf_of is None:
         return plan
     remark = f"{chosen.on_behalf_of} is a T1: {chosen.device} is measured on its behalf, a T0 of its model and build"
     return replace(plan, on_behalf_of=chosen.on_behalf_of, remarks=(remark, *plan.remarks))
 
 
-def _from_a_host(subject: PortUnderTest) -> tuple[str, ...]:
-    """What the verdicts do not say where pauses come from a host."""
-    if subject.pauses_from is None:
-        return ()
-    return (
-        f"{subject.where()}: pauses come from {subject.pauses_from.where}: how many there were is not compared, only"
-        " bounded, and whether the switch forwards them is not looked at",
-    )
+def _on_testbed(subject: PortUnderTest, facts: LabFacts) -> PortUnderTest:
+    return replace(subject, tolerances=tolerances_of(facts.testbed))
 
 
-def _with_chain(plan: PortPlan, facts: LabFacts) -> PortPlan:
-    """The plan with the row of switches that begins at the port under test, where one does; a row that cannot be
-    measured is remarked."""
-    duts = {str(dut) for dut in facts.testbed.get("duts", ())}
-    links = {device: ports for device, ports in facts.links.items() if device in duts}
-    hops = find_hops(plan.state.device, plan.subject.pair.rx.port, links)
-    if len(hops) == 1:
+def _with_pause_source(plan: PortPlan, facts: LabFacts) -> PortPlan:
+    """The plan with what pauses come from, and what the verdicts do not say where that is not the traffic generator."""
+    pauses = pause_source_of(facts.testbed, plan.subject.pair.rx.port)
+    if pauses is None:
         return plan
-    try:
-        states = {hop.device: facts.state_of(hop.device) for hop in hops[1:]}
-        chain = plan_chain(plan.subject, {plan.state.device: plan.state, **states}, hops, facts.ports)
-    except QualificationError as error:
-        return replace(plan, remarks=(*plan.remarks, str(error)))
-    return replace(plan, chain=chain, subject=replace(plan.subject, in_a_chain=True))
+    subject = replace(plan.subject, pauses_from=pauses.where)
+    remark = (
+        f"{subject.where()}: pauses come from {pauses.where}: how many there were is not compared, only"
+        " bounded, and whether the switch forwards them is not looked at"
+    )
+    return replace(plan, subject=subject, pauses=pauses, remarks=(*plan.remarks, remark))
 
 
 def plan_port(

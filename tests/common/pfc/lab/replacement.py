@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..model.errors import QualificationError
-from ..model.ports import ConnectedPort, natural
+from ..model.ports import ConnectedPort, Links, natural
 from .dut import SwitchState
 
 KEY = "replacements"
@@ -24,7 +24,6 @@ INNER_PORTS = ("Int", "Inb", "Rec", "Dpc")
 PORTS_NAMED = 3
 
 StateOf = Callable[[str], SwitchState]
-Links = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,10 @@ import json
 import logging
 import os
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from ..evidence.recorder import EvidenceRecorder
 from ..model.errors import QualificationError, SwitchUnreachable
 from ..model.qos import ConfigDb
 from . import lease as leases
@@ -24,6 +23,7 @@ from .cli_text import first_line
 from .clock import Clock, WallClock, wait_for
 from .dut import Host, checked, parse_config_db, run_batch
 from .lease import FOLDER, LEASE_FILE, WATCHDOG, Lease, LeaseLost, Owner, Rows, Seen, Table, as_found
+from .observer import RunObserver
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ class SwitchRestorer:
     """Stops the watchdog of one switch, changes its configuration, and puts both back as before the first run."""
 
     def __init__(
-        self, host: Host, run_id: str, clock: Clock | None = None, recorder: EvidenceRecorder | None = None
+        self, host: Host, run_id: str, clock: Clock | None = None, observers: Sequence[RunObserver] = ()
     ) -> None:
         """Nothing is changed yet.
 
@@ -50,7 +50,7 @@ class SwitchRestorer:
         self._host = host
         self._run_id = run_id
         self._clock = clock or WallClock()
-        self._recorder = recorder or EvidenceRecorder()
+        self._observers = observers
         self._is_back = False
 
     @contextmanager
@@ -256,7 +256,8 @@ class SwitchRestorer:
     def _read_config(self, moment: str, text: str) -> ConfigDb:
         """CONFIG_DB before or after the run, which is evidence."""
         config_db = parse_config_db(self._host, text)
-        self._recorder.configuration(self._host.hostname, moment, config_db)
+        for observer in self._observers:
+            observer.configuration_read(self._host.hostname, moment, config_db)
         return config_db
 
 

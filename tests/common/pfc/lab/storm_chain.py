@@ -138,6 +138,10 @@ class StormClock:
         """As of the clock."""
         return self._clock.now()
 
+    def moment(self) -> float:
+        """As of the clock."""
+        return self._clock.moment()
+
     def sleep(self, seconds: float) -> None:
         """Returns when `seconds` have passed, or later where keeping the storms going took longer."""
         due_s = self._keep()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ..record.verdict import Check
+
 
 class QualificationError(Exception):
     """Keeps a measurement from being made; `str()` is one sentence: the object, what was found, what would be right."""
@@ -18,3 +20,12 @@ class BatchBroken(QualificationError):
 
 class SwitchUnreachable(QualificationError):
     """A switch did not answer; it may again."""
+
+
+class NoMeasurement(QualificationError):
+    """What was done was no measurement; the check says what was expected of it."""
+
+    def __init__(self, check: Check) -> None:
+        """`check` has status ERROR."""
+        super().__init__(check.message)
+        self.check = check

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ..host_pauses.entry import HostPort
-from ..host_pauses.source import HostStorm
 from .counters import DutCounters, WatchdogRow, changed
 from .deviations import counts_several_lossy_pauses
 from .ports import ConnectedPort, PortPair
@@ -24,8 +22,8 @@ class PortUnderTest:
     """What is measured: the port pair, its priorities and the buffer behind it; what is known of the ASIC
     (`asic_type switch_type`), for platforms that differ; the IP version of the data; further ports that data may enter
     (`ports.find_further`); whether the switch is one of several in a row; what measurements on the testbed have to
-    allow for; whether the switch's configuration may be changed; and the host that pauses come from (None: the traffic
-    generator)."""
+    allow for; whether the switch's configuration may be changed; and what pauses come from, `fanout-01 Ethernet48`
+    (empty: the traffic generator)."""
 
     pair: PortPair
     qos: PortQos
@@ -36,7 +34,7 @@ class PortUnderTest:
     in_a_chain: bool = False
     tolerances: Tolerances = EXACT
     changeable: bool = False
-    pauses_from: HostPort | None = None
+    pauses_from: str = ""
 
     @property
     def ports(self) -> dict[str, ConnectedPort]:
@@ -146,19 +144,6 @@ class Measurement(Readings):
         )
 
     @property
-    def host_storms(self) -> list[HostStorm]:
-        """The storms after they had stopped, where they came from a host."""
-        return [stopped for _, stopped in self.storms if isinstance(stopped, HostStorm)]
-
-    def pauses_meant(self, priority: int) -> tuple[int, int]:
-        """Pause frames for a priority from a host, the fewest and the most that can have arrived of a storm that held:
-        as many as hold a queue from the storm's start to the data's end, and as many as its rate makes in its
-        time."""
-        storms = [storm for storm in self.host_storms if storm.plan.pause and priority in storm.plan.pause.enabled]
-        least = self.scenario.least_storm_frames(self.subject.pair.speed_mbps)
-        return least, sum(storm.most_frames for storm in storms)
-
-    @property
     def uncounted(self) -> list[int]:
         """The paused priorities whose pauses this ASIC does not count: several lossy ones, on some."""
         lossy = [priority for priority in self.scenario.paused if priority not in self.subject.qos.lossless]
@@ -192,18 +177,5 @@ def flow_numbers(phases: Mapping[str, Mapping[str, FlowStats]]) -> dict[str, Any
     of fixed duration the mean receive rate (frames a second) and of all data the loss (percent). Phases without flows
     are left out."""
     return {
-        phase: {name: _numbers(flow) for name, flow in stats.items()} for phase, stats in phases.items() if stats
+        phase: {name: flow.numbers() for name, flow in stats.items()} for phase, stats in phases.items() if stats
     }
-
-
-def _numbers(flow: FlowStats) -> dict[str, Any]:
-    if isinstance(flow, HostStorm):
-        return flow.evidence()
-    numbers: dict[str, Any] = {"frames_tx": flow.frames_tx, "frames_rx": flow.frames_rx}
-    if len(flow.parts) > 1:
-        numbers["frames_tx_of_each"] = list(flow.parts)
-    if flow.plan.role is not Role.STORM:
-        lost = flow.frames_tx - flow.frames_rx
-        numbers |= {"rx_fps": flow.frames_rx / flow.plan.seconds} if flow.plan.seconds else {}
-        numbers["loss_percent"] = 100 * lost / flow.frames_tx if flow.frames_tx else None
-    return numbers

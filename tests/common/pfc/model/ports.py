@@ -7,11 +7,16 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
+from typing import Any
 
 from .errors import QualificationError
 from .qos import ConfigDb
 
 Interface = ipaddress.IPv4Interface | ipaddress.IPv6Interface
+
+
+Links = Mapping[str, Mapping[str, Mapping[str, Any]]]
+"""Cables as `conn_graph_facts` has them: switch -> port -> `peerdevice`, `peerport`, `speed`."""
 
 
 @dataclass(frozen=True)

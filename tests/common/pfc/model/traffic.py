@@ -7,6 +7,7 @@ import enum
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from .arithmetic import due_frames, mean_bytes
 
@@ -129,3 +130,15 @@ class FlowStats:
     def bytes_tx(self) -> int:
         """Bytes sent, from the frames: some generators report no bytes. Of a mix of sizes that is the mean."""
         return round(self.frames_tx * self.plan.mean_bytes)
+
+    def numbers(self) -> dict[str, Any]:
+        """The counts, for the record: of a storm of several flows also what each of them sent; of data of fixed
+        duration the mean receive rate (frames a second), and of all data the loss (percent)."""
+        numbers: dict[str, Any] = {"frames_tx": self.frames_tx, "frames_rx": self.frames_rx}
+        if len(self.parts) > 1:
+            numbers["frames_tx_of_each"] = list(self.parts)
+        if self.plan.role is not Role.STORM:
+            lost = self.frames_tx - self.frames_rx
+            numbers |= {"rx_fps": self.frames_rx / self.plan.seconds} if self.plan.seconds else {}
+            numbers["loss_percent"] = 100 * lost / self.frames_tx if self.frames_tx else None
+        return numbers

@@ -6,11 +6,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..host_pauses.entry import KEY, PauseEntry, pause_entry_of
 from ..lab.clock import Clock
 from ..lab.counter_polling import PollDelays
 from ..lab.dut import Dut, SwitchState
 from ..lab.lab import Lab
+from ..lab.option import check_keys, pauses_named
 from ..lab.port_plan import LabFacts, PortPlan, PortRequest, plan_measured
 from ..lab.preflight import SETTLE_S
 from ..lab.replacement import choose_device
@@ -126,11 +126,12 @@ def plan_sweep(facts: LabFacts, device: str, asked: PortRequest) -> SweepPlan:
     Args:
         facts: the testbed.
         device: the device under test.
-        wish: how ports are measured; its port under test and tx port are not looked at.
+        asked: how ports are measured; its port under test and tx port are not looked at.
 
     Raises:
         QualificationError: there is no port to measure; the sentence says why.
     """
+    check_keys(facts.testbed)
     if facts.testbed.get("clock"):  # a virtual testbed
         asked = replace(asked, change_config=True)
     chosen = choose_device(facts.testbed, device, facts.state_of, facts.ports, facts.links)
@@ -140,8 +141,8 @@ def plan_sweep(facts: LabFacts, device: str, asked: PortRequest) -> SweepPlan:
         raise QualificationError(f"{chosen.device}: the links file connects no port of it to a traffic generator")
     apart = [replace(port, generator=port.location) for port in own] if asked.same_generator else own
     pairing = pair_ports(apart, state.interfaces)
-    if (pauses := pause_entry_of(facts.testbed)) is not None:
-        return SweepPlan(state, pairing, {}, {port.port: _paused_by_host(port, pauses) for port in own})
+    if named := pauses_named(facts.testbed):
+        return SweepPlan(state, pairing, {}, {port.port: _paused_elsewhere(port, named) for port in own})
     plans, refused = dict[str, PortPlan](), dict(pairing.unpaired)
     for number, pair in enumerate(pairing.pairs):
         try:
@@ -155,8 +156,8 @@ def plan_sweep(facts: LabFacts, device: str, asked: PortRequest) -> SweepPlan:
     return SweepPlan(state, pairing, plans, refused, chosen.on_behalf_of)
 
 
-def _paused_by_host(port: ConnectedPort, pauses: PauseEntry) -> str:
+def _paused_elsewhere(port: ConnectedPort, named: str) -> str:
     return (
         f"{port.device} {port.port}: a sweep needs a traffic generator as the source of pauses on every port, and the"
-        f" testbed's {KEY} names {pauses.host}"
+        f" testbed's {named}"
     )

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 
 from ..cases.engine import Finding
 from ..cases.qualifier import broken_off, judged
-from ..evidence.recorder import EvidenceRecorder
 from ..lab.clock import Clock, WallClock, wait_for
 from ..lab.lab import Lab
+from ..lab.observer import RunObserver, evidence_of
 from ..lab.preflight import PreflightResult, preflight_in_batches
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
@@ -122,7 +122,7 @@ class Sweeper:
     def _send_clean_flows(self, batches: Sequence[Sequence[str]]) -> None:
         """The preflight of some ports."""
         measurable = [batch for batch in batches if batch]
-        self._recorder.begin("preflight", for_all=True)
+        self._start_measurement("preflight", for_all=True)
         try:
             results, self._settled = preflight_in_batches(
                 [[self._labs[port] for port in batch] for batch in measurable]
@@ -146,9 +146,9 @@ class Sweeper:
         if not labs:
             return outcomes
         self._settled = None
-        self._recorder.begin(f"{self._how.case.plan_id} {' '.join(lab.port for lab in labs)}")
+        self._start_measurement(f"{self._how.case.plan_id} {' '.join(lab.port for lab in labs)}")
         for lab, outcome in zip(labs, self._carry_out(labs, before), strict=True):
-            outcomes[lab.port] = outcome.with_evidence(self._recorder.evidence(lab.builder.named("")))
+            outcomes[lab.port] = outcome.with_evidence(evidence_of(self._observers, lab.builder.named("")))
         return outcomes
 
     def _carry_out(self, labs: Sequence[Lab], before: DutCounters | None) -> list[Outcome]:
@@ -166,9 +166,13 @@ class Sweeper:
         return outcomes
 
     @property
-    def _recorder(self) -> EvidenceRecorder:
-        """Is told what all of the ports are measured with does: that is one generator and one switch."""
-        return next(iter(self._labs.values())).dut.recorder
+    def _observers(self) -> Sequence[RunObserver]:
+        """Who looks on at what all of the ports are measured with: that is one generator and one switch."""
+        return next(iter(self._labs.values())).observers
+
+    def _start_measurement(self, name: str, for_all: bool = False) -> None:
+        for observer in self._observers:
+            observer.measurement_started(name, for_all)
 
     def _wait_for_the_lab(self) -> None:
         """Returns when switch and traffic generators answer.

@@ -3,52 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
 
 from ..lab.dut import Dut, SwitchState
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
 from ..model.measurement import PortUnderTest
-from ..model.ports import ConnectedPort, PlayedHost, PortPair, hosts_behind, natural
+from ..model.ports import ConnectedPort, Links, PortPair, hosts_behind, natural
 from ..model.qos import SharedBuffer, check_same_classes, read_port_qos, read_shared_buffer
-
-Links = Mapping[str, Mapping[str, Mapping[str, Any]]]
-
-
-@dataclass(frozen=True)
-class Hop:
-    """A switch of a row.
-
-    Attributes:
-        device: its name.
-        leaves: the port by which frames go on towards the port under test; of the first switch that port itself.
-        enters: the port where frames come in, and out of which the switch sends its pauses; of the last switch the port
-            with the sending traffic generator behind it.
-    """
-
-    device: str
-    leaves: str
-    enters: str
-
-
-@dataclass(frozen=True)
-class SwitchChain:
-    """A row of switches as it was found.
-
-    Attributes:
-        hops: its switches, the one under test first.
-        subject: what is measured over all of them: the port under test, the tester port at the far end, and the sum of
-            their shared buffers.
-        hosts: the host behind each of these two ports.
-        router_mac: of the switch at the far end.
-    """
-
-    hops: tuple[Hop, ...]
-    subject: PortUnderTest
-    hosts: Mapping[ConnectedPort, PlayedHost]
-    router_mac: str
+from ..model.switch_chain import Hop, SwitchChain
 
 
 class ChainDut(Dut):

@@ -245,6 +245,10 @@ class FakeClock:
         """`world` is what ages."""
         self._world = world
 
+    def moment(self) -> float:
+        """As `now`."""
+        return self.now()
+
     def now(self) -> float:
         """Seconds."""
         return self._world.now

@@ -54,6 +54,10 @@ class Clock:
     def __init__(self) -> None:
         self.time = 0.0
 
+    def moment(self) -> float:
+        """As `now`."""
+        return self.now()
+
     def now(self) -> float:
         """Seconds."""
         return self.time

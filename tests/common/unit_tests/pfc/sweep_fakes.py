@@ -9,12 +9,13 @@ from typing import Any
 import snappi
 from tabulate import tabulate
 
+from tests.common.pfc.evidence.recorder import EvidenceRecorder
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.port_plan import LabFacts, PortRequest
 from tests.common.pfc.model.ports import ConnectedPort
 from tests.common.pfc.record.outcome import Outcome
+from tests.common.pfc.sweep.cases import make_sweeper
 from tests.common.pfc.sweep.plan import Bench, SweepPlan, plan_sweep
-from tests.common.pfc.sweep.sweep_cases import make_sweeper
 from tests.common.pfc.sweep.sweeper import Sweeper
 from tests.common.unit_tests.pfc.fakes import DEVICE, HELD_FRAMES, PORTS, FakeApi, FakeClock, FakeHost, FakeWorld
 
@@ -60,7 +61,8 @@ class SweptLab:
 
     def sweeper(self, at_once: int | None, plan: SweepPlan | None = None) -> Sweeper:
         """What measures the ports that can be."""
-        sweeper = make_sweeper(plan or self.plan(), Bench(Dut(self.host), self.api, self.clock), at_once)
+        bench = Bench(Dut(self.host, [EvidenceRecorder()]), self.api, self.clock)
+        sweeper = make_sweeper(plan or self.plan(), bench, at_once)
         sweeper._patience = self.clock
         return sweeper
 

@@ -166,7 +166,7 @@ def test_a_metric_that_a_case_does_not_judge_is_error(monkeypatch):
     world = FakeWorld(leaked={3: 12})
     plan = plan_port(Dut(FakeHost(FakeWorld())), TESTER_PORTS, "Ethernet0", None)
     lab = plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
-    monkeypatch.setattr(pauses, "judge", lambda run: [one for one in judge(run) if one.metric_name == LOSSLESS])
+    monkeypatch.setattr(pauses, "judge", lambda *run: [one for one in judge(*run) if one.metric_name == LOSSLESS])
     lossless, lossy = Qualifier(lab).qualify(pauses.SINGLE_LOSSLESS, (3,)).verdicts
     assert lossless.status is Status.FAIL, lossless.messages
     expected = "vtb-t0-01 Ethernet0 priority 3: nothing was measured for pfc.lossy"

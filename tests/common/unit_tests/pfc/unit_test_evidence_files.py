@@ -93,11 +93,11 @@ def test_a_full_disk_is_one_sentence(tmp_path, monkeypatch):
 def test_counters_that_were_lost_are_missing_to_the_next_case_too(tmp_path, monkeypatch):
     """They are the ones before it."""
     recorder = EvidenceRecorder(EvidenceFiles(tmp_path))
-    recorder.begin("PFC-1")
+    recorder.measurement_started("PFC-1")
     with monkeypatch.context() as full:
         full.setattr(os, "fsync", lambda file: (_ for _ in ()).throw(OSError(errno.ENOSPC, "No space left on device")))
-        recorder.printed(DEVICE, {"pfc": "show pfc counters"}, {"pfc": "Port Rx"})
-    recorder.begin("PFC-2")
+        recorder.commands_run(DEVICE, {"pfc": "show pfc counters"}, {"pfc": "Port Rx"})
+    recorder.measurement_started("PFC-2")
     missing = recorder.evidence()["files_missing"]
     assert len(missing) == 1 and missing[0].endswith("No space left on device"), missing
 
@@ -114,7 +114,7 @@ def qualifier(folder, **faults):
     """What measures the fake switch, and keeps evidence."""
     world = FakeWorld(**faults)
     dut = Dut(FakeHost(world))
-    dut.recorder = EvidenceRecorder(EvidenceFiles(folder))
+    dut.observers = [EvidenceRecorder(EvidenceFiles(folder))]
     plan = plan_port(Dut(FakeHost(FakeWorld())), TESTER_PORTS, "Ethernet0", None)
     return Qualifier(plan.lab(dut, FakeApi(world), FakeClock(world)))
 
@@ -170,16 +170,13 @@ def test_a_traffic_configuration_that_cannot_be_written_is_missing(tmp_path):
     class Unwritable:
         """A configuration that snappi refuses."""
 
-        flows = {}
-        config = property(lambda self: self)
-
         def serialize(self):
             """As snappi does."""
             raise ValueError("no such speed")
 
     recorder = EvidenceRecorder(EvidenceFiles(tmp_path))
-    recorder.begin("PFC-1")
-    recorder.pushed(Unwritable(), 0.0)
+    recorder.measurement_started("PFC-1")
+    recorder.traffic_pushed([], Unwritable(), 0.0)
     lack = "a traffic configuration is not kept, snappi cannot write it: no such speed"
     assert recorder.evidence() == {"files_missing": [lack]}, recorder.evidence()
 
@@ -197,7 +194,7 @@ def test_configurations_have_no_credentials(tmp_path):
     }
     recorder = EvidenceRecorder(EvidenceFiles(tmp_path))
     for moment in ("before", "after"):
-        recorder.configuration(DEVICE, moment, config_db)
+        recorder.configuration_read(DEVICE, moment, config_db)
     files = kept(tmp_path)
     names_of_both = [f"evidence/0001-session/{DEVICE}-configuration-{moment}-1.json" for moment in ("after", "before")]
     assert sorted(files) == names_of_both, files.keys()
@@ -234,8 +231,8 @@ def test_commands_that_print_the_configuration_show_no_credentials(tmp_path, pri
     host = FakeHost(FakeWorld())
     host.answers["sonic-cfggen -d --print-data"] = (printed, 0)
     dut = Dut(host)
-    dut.recorder = EvidenceRecorder(EvidenceFiles(tmp_path))
-    dut.recorder.begin("LSET-1")
+    dut.observers = [EvidenceRecorder(EvidenceFiles(tmp_path))]
+    dut.observers[0].measurement_started("LSET-1")
     assert dut.ask({"config": "sonic-cfggen -d --print-data"}) == {"config": printed}, "the suite gets what was printed"
     text, = kept(tmp_path).values()
     assert b"hunter2" not in text and kept_of_it.encode() in text, text
@@ -244,8 +241,8 @@ def test_commands_that_print_the_configuration_show_no_credentials(tmp_path, pri
 def test_versions_are_kept_once(tmp_path):
     """Of Python, of this suite and of every package."""
     recorder = EvidenceRecorder(EvidenceFiles(tmp_path))
-    recorder.environment()
-    recorder.environment()
+    recorder.session_started()
+    recorder.session_started()
     text, = kept(tmp_path).values()
     lines = text.decode().splitlines()
     assert lines[0].startswith("sonic-mgmt-pfc ") and f"Python {sys.version.split()[0]}" in lines[1], lines
@@ -268,7 +265,7 @@ def test_the_configuration_is_read_before_and_after(tmp_path):
     plain_host, host = OneTable(FakeWorld()), OneTable(FakeWorld())
     with SwitchRestorer(plain_host, "run-1").watchdog_stopped():
         pass
-    with SwitchRestorer(host, "run-1", recorder=EvidenceRecorder(EvidenceFiles(tmp_path))).watchdog_stopped():
+    with SwitchRestorer(host, "run-1", observers=[EvidenceRecorder(EvidenceFiles(tmp_path))]).watchdog_stopped():
         assert len(kept(tmp_path)) == 1, kept(tmp_path).keys()
     assert len(kept(tmp_path)) == 2, kept(tmp_path).keys()
     assert len(host.calls) == len(plain_host.calls), host.calls
@@ -280,7 +277,7 @@ def test_a_switch_that_does_not_come_back_is_an_error_all_the_same(tmp_path):
     """What it had then is evidence."""
     host = OneTable(FakeWorld())
     with pytest.raises(QualificationError, match="is not as it was found"):
-        with SwitchRestorer(host, "run-1", recorder=EvidenceRecorder(EvidenceFiles(tmp_path))).watchdog_stopped():
+        with SwitchRestorer(host, "run-1", observers=[EvidenceRecorder(EvidenceFiles(tmp_path))]).watchdog_stopped():
             host._world.config_db["PFC_WD"] = {}
     after = next(text for name, text in kept(tmp_path).items() if "after" in name)
     assert json.loads(after)["PFC_WD"] == {}, after

@@ -12,7 +12,7 @@ from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.record.verdict import Status
 from tests.common.pfc.sweep.full_load import data_percent, scenario
 from tests.common.pfc.sweep.plan import Bench
-from tests.common.pfc.sweep.sweep_cases import make_full_load
+from tests.common.pfc.sweep.cases import make_full_load
 from tests.common.unit_tests.pfc.fakes import PORTS, FakeWorld
 from tests.common.unit_tests.pfc.sweep_fakes import TX_OF, SweptHost, SweptLab
 

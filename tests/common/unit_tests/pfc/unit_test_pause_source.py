@@ -14,9 +14,9 @@ import pytest
 from tests.common.pfc.cases import frames
 from tests.common.pfc.cases.pauses import GLOBAL_PAUSE, LOSSY, SINGLE_LOSSLESS
 from tests.common.pfc.cases.qualifier import Qualifier
-from tests.common.pfc.evidence.recording_generator import WitnessedHostedGenerator
 from tests.common.pfc.host_pauses import source as pause_source
 from tests.common.pfc.host_pauses.entry import HostPort
+from tests.common.pfc.host_pauses.pauses import HostInterface
 from tests.common.pfc.host_pauses.source import HostSource, HostStorm
 from tests.common.pfc.lab.clock import WallClock
 from tests.common.pfc.lab.dut import MARK, Dut
@@ -109,14 +109,14 @@ def source(tmp_path):
 def test_a_storm_is_started_asked_for_and_stopped(source):
     """It has an end of its own, and its report is kept as evidence that nothing is judged by."""
     source.start(STORM)
-    running = source.ask(STORM)
+    running = source.statistics(STORM)
     assert running.transmitting and running.frames_tx == 0 and running.source == "linux-01 lo", running
     source.stop([STORM.name])
-    stopped = source.ask(STORM)
+    stopped = source.statistics(STORM)
     assert not stopped.transmitting and stopped.open_s == 2.0, stopped
     assert stopped.report["asked"] == [
         "--device=lo", "--speed=100000M", "--q3=65535", "--p3", "--rate=5960", "--duration=90", "--json"], stopped
-    assert stopped.evidence()["not_judged"] == {"elapsed_s": 8.0, "open_share": 0.25}, stopped.evidence()
+    assert stopped.numbers()["not_judged"] == {"elapsed_s": 8.0, "open_share": 0.25}, stopped.numbers()
     assert stopped.most_frames >= 5960 * stopped.lasted_s, stopped
     assert os.listdir(source._port.folder) == ["pfctest.pyz"], "what was written there is removed"
     source.stop([STORM.name])
@@ -128,9 +128,9 @@ def test_a_storm_that_died_is_not_running(source):
     source.start(STORM)
     os.kill(int(source._storms[STORM.name].pid), signal.SIGKILL)
     gone = any(not source._runs(source._storms[STORM.name]) for _ in range(200))
-    assert gone and not source.ask(STORM).transmitting, "it is dead"
+    assert gone and not source.statistics(STORM).transmitting, "it is dead"
     source.stop([STORM.name])
-    assert source.ask(STORM).report == {}, "nobody reported"
+    assert source.statistics(STORM).report == {}, "nobody reported"
 
 
 def test_a_storm_that_does_not_begin_is_told_with_its_reason(source, monkeypatch):
@@ -140,7 +140,7 @@ def test_a_storm_that_does_not_begin_is_told_with_its_reason(source, monkeypatch
         source.start(dataclasses.replace(STORM, pause=pfc_frame((7,), 65535)))
     assert str(error.value) == "pause source linux-01 lo: no storm: interface lo is down", str(error.value)
     source.stop([STORM.name])
-    assert not source.ask(dataclasses.replace(STORM, name="another")).transmitting, "never started"
+    assert not source.statistics(dataclasses.replace(STORM, name="another")).transmitting, "never started"
 
 
 @pytest.mark.parametrize("priority, sentence", [
@@ -180,7 +180,7 @@ def test_a_storm_whose_start_was_cut_is_ended_all_the_same(source, how):
         source.stop([STORM.name])
     else:
         source.start(dataclasses.replace(STORM, name="another"))
-    assert not source._runs(left) and not source.ask(STORM).transmitting, "it has ended"
+    assert not source._runs(left) and not source.statistics(STORM).transmitting, "it has ended"
     source.stop([STORM.name, "another"])
 
 
@@ -197,7 +197,7 @@ def test_a_storm_that_could_not_be_stopped_is_not_forgotten(source):
     assert source._runs(left), "nobody has reached it"
     another = dataclasses.replace(STORM, name="another")
     source.start(another)
-    assert not source._runs(left) and source.ask(another).transmitting, "one has taken the other's place"
+    assert not source._runs(left) and source.statistics(another).transmitting, "one has taken the other's place"
     source.stop(["another"])
 
 
@@ -217,7 +217,7 @@ def test_a_storm_that_does_not_end_is_killed(source, monkeypatch):
     monkeypatch.setattr(pause_source, "POLLS", 3)
     with pytest.raises(QualificationError, match=r"linux-01 lo: the storm \(process \d+\) did not end within 0.15 s"):
         source.stop(["deaf", STORM.name])
-    assert not source.ask(STORM).transmitting and not source.ask(deaf).transmitting, "both have ended"
+    assert not source.statistics(STORM).transmitting and not source.statistics(deaf).transmitting, "both have ended"
 
 
 @pytest.mark.parametrize("answers, sentence", [
@@ -269,7 +269,7 @@ class FakeSource:
             if name in self._began:
                 self._world.stop(name)
 
-    def ask(self, plan):
+    def statistics(self, plan):
         """What is known of it."""
         running = self._world.counts(plan.name)[2] and not self._dies
         report = {} if self._open_s is None else {"open_share": self._open_s, "elapsed_s": 1.0}
@@ -288,11 +288,12 @@ class FakeSource:
 def qualify(world, case=SINGLE_LOSSLESS, target=(3,), asic="", **source):
     """The outcome's verdicts by metric; of several priorities the first's."""
     plan = plan_port(Dut(FakeHost(FakeWorld())), TESTER_PORTS, "Ethernet0", None)
-    subject = dataclasses.replace(plan.subject, pauses_from=HostPort("linux-01", "eth1"), asic=asic)
-    plan = dataclasses.replace(plan, subject=subject)
+    pauses = HostInterface(HostPort("linux-01", "eth1"))
+    subject = dataclasses.replace(plan.subject, pauses_from=pauses.where, asic=asic)
+    plan = dataclasses.replace(plan, subject=subject, pauses=pauses)
     lab = plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world), pause_host=Answers())
-    assert isinstance(lab.generator, WitnessedHostedGenerator), "the lab's pauses come from the host"
-    lab.generator.source = FakeSource(world, **source)
+    assert isinstance(lab.generator.pause_sender, HostSource), "the lab's pauses come from the host"
+    lab.generator.pause_sender = lab.pause_source.sender = FakeSource(world, **source)
     outcome = Qualifier(lab).qualify(case, target)
     return outcome, {verdict.metric_name: verdict for verdict in reversed(outcome.verdicts)}
 

@@ -260,7 +260,7 @@ def test_what_each_case_is_about():
 def test_sets_that_no_selected_case_pauses_are_refused():
     """Nothing that the user asks for is left out silently."""
     qos = plan().subject.qos
-    cases.check_sets([(3, 4), (0, 6)], cases.PLAN, qos)
+    cases.check_sets([(3, 4), (0, 6)], cases.port_cases(), qos)
     for wrong, expected in {
         (3, 4): "vtb-t0-01 Ethernet0: pausing priorities 3, 4 together is PFC-2 (pause-lossless-several), which is not"
         " among the selected test cases (PFC-1, PFC-3)",
@@ -273,7 +273,7 @@ def test_sets_that_no_selected_case_pauses_are_refused():
 
 def test_cases_are_selected_by_id_and_by_name():
     """In the plan's order, whatever the user's; a name that no case has is refused with those that there are."""
-    assert cases.select([]) == cases.select([""]) == cases.PLAN, "no name is the whole plan"
+    assert cases.select([]) == cases.select([""]) == cases.port_cases(), "no name is the whole plan"
     assert cases.select(["global-pause", "pfc-1", "PFC-1"]) == (SINGLE_LOSSLESS, GLOBAL_PAUSE), "expected two cases"
     assert cases.select(["pfc"]) == tuple(pauses.CASES), "a family is all of its cases"
     sentence = sentence_of(cases.select, ["PFC-9"])

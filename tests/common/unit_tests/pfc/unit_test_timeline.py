@@ -8,10 +8,9 @@ from tests.common.pfc.cases.pauses import GLOBAL_PAUSE, SINGLE_LOSSLESS
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.cases.storm_sequence import LOOKS
 from tests.common.pfc.evidence.recorder import EvidenceRecorder
-from tests.common.pfc.evidence.recording_generator import Stopwatch, WitnessedHostedGenerator
 from tests.common.pfc.evidence.timeline import MOST_READINGS, Timeline, storm_label
 from tests.common.pfc.lab.dut import Dut
-from tests.common.pfc.lab.generator import Traffic
+from tests.common.pfc.lab.generator import Generator, Traffic
 from tests.common.pfc.lab.port_plan import plan_port
 from tests.common.pfc.model.arithmetic import MAX_QUANTA
 from tests.common.pfc.model.traffic import FlowPlan, FlowStats, PauseFrame, Role, global_pause_frame, pfc_frame
@@ -153,7 +152,8 @@ def measured(case, target, **faults):
     """The timeline of a test case on the fake switch."""
     world = FakeWorld(**faults)
     plan = plan_port(Dut(FakeHost(FakeWorld())), TESTER_PORTS, "Ethernet0", None)
-    outcome = Qualifier(plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world))).qualify(case, target)
+    lab = plan.lab(Dut(FakeHost(world), [EvidenceRecorder()]), FakeApi(world), FakeClock(world))
+    outcome = Qualifier(lab).qualify(case, target)
     return outcome.evidence["timeline"]
 
 
@@ -188,34 +188,6 @@ def test_the_names_of_flows_end_with_their_port():
     assert builder.named("") == f" {DEVICE} Ethernet0" and builder.named("Storm").endswith(builder.named("")), "names"
 
 
-class CountedClock(FakeClock):
-    """Counts how often it is asked."""
-
-    def __init__(self, world, exact):
-        super().__init__(world)
-        self.exact, self.asked = exact, 0
-
-    def now(self):
-        """The time."""
-        self.asked += 1
-        return super().now()
-
-
-@pytest.mark.parametrize(("exact", "asked"), [(True, 2), (False, 4)])
-def test_a_clock_that_only_this_run_moves_is_asked_once(exact, asked):
-    """Where time passes by itself it is asked each time. Whoever wants the clock's own answer gets it."""
-    world = FakeWorld()
-    clock = CountedClock(world, exact)
-    watch = Stopwatch(clock)
-    assert watch.moment() == 0, "the beginning"
-    watch.sleep(1.5)
-    assert watch.moment() == 1.5 and watch.moment() == 1.5, "what was slept"
-    world.pass_time(1)
-    assert watch.now() == 2.5 and watch.exact is exact, "what the clock says"
-    assert clock.asked == asked, clock.asked
-    assert watch.moment() == 2.5, "from there on"
-
-
 class Source:
     """A host that pauses come from."""
 
@@ -225,7 +197,7 @@ class Source:
     def stop(self, flows):
         """Storms end."""
 
-    def ask(self, flow):
+    def statistics(self, flow):
         """What it knows."""
         return FlowStats(flow, True, 0, 0)
 
@@ -233,15 +205,15 @@ class Source:
 def test_a_storm_that_a_host_sends_is_one_as_well():
     """Whoever sends it."""
     world = FakeWorld()
-    watch = Stopwatch(FakeClock(world))
-    generator = WitnessedHostedGenerator(FakeApi(world), watch, Source())
-    generator.recorder, generator.watch = EvidenceRecorder(), watch
+    watch = FakeClock(world)
+    recorder = EvidenceRecorder()
+    generator = Generator(FakeApi(world), watch, [recorder], Source())
     generator.push(Traffic(FakeApi(world).config(), {STORM.name: STORM}))
     generator.start([STORM.name])
     watch.sleep(2)
     generator.stats([STORM.name])
     watch.sleep(1)
     generator.stop([STORM.name])
-    found = generator.recorder.evidence()["timeline"]
+    found = recorder.evidence()["timeline"]
     assert found["storms"] == [{"label": "PFC on priority 3", "priorities": [3], "begin_s": 0, "end_s": 3}], found
     assert found["readings_s"] == [0, 2] and found["frames_rx"] == {}, found

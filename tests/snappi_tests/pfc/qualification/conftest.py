@@ -12,8 +12,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from tests.common.pfc.cases.plan import PLAN, SWEEPS, check_sets, impossible, parse_set, select, targets
-from tests.common.pfc.host_pauses.entry import pause_entry_of
+from tests.common.pfc.cases.plan import port_cases, sweep_cases, check_sets, impossible, parse_set, select, targets
 from tests.common.pfc.lab.clock import WallClock, open_clock
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.port_plan import LabFacts, PortRequest, connected_port, plan_device
@@ -104,7 +103,7 @@ def _plan(session):
         ours.plan = lab.port_plan
         check_sets(ours.sets, ours.cases, ours.plan.subject.qos)
         if not session.config.option.collectonly:
-            ours.plan.pause_source(WallClock(), lab.pause_host)
+            ours.plan.pause_source(WallClock(), _pause_host(ours.plan, lab.host))
     except (LabError, QualificationError) as error:
         raise pytest.UsageError(str(error)) from None
 
@@ -151,7 +150,7 @@ def pytest_collection_modifyitems(config, items):
     if left:
         config.hook.pytest_deselected(items=left)
         items[:] = [item for item in items if item not in left]
-    order = {case: place for place, case in enumerate((*PLAN, *SWEEPS))}
+    order = {case: place for place, case in enumerate((*port_cases(), *sweep_cases()))}
     places = [place for place, item in enumerate(items) if case_of(item)]
     mine = [items[place] for place in places]
     mine.sort(key=lambda item: order[case_of(item)])
@@ -168,7 +167,7 @@ def pytest_collection_finish(session):
         return
     if STANDALONE and ours.plan is None and not is_sweep(ours.cases):
         _plan(session)  # pytest was given a folder above this one and found this file too late
-    if STANDALONE and any(case_of(item) in SWEEPS for item in items):
+    if STANDALONE and any(case_of(item) in sweep_cases() for item in items):
         from tests.common.standalone import lab_of
 
         ours.sweep = lab_of(session.config).sweep_plan
@@ -251,20 +250,24 @@ def pfc_lab_facts(request, duthosts, tbinfo, get_snappi_ports, conn_graph_facts)
 
 
 @pytest.fixture(scope="module")
-def pfc_pause_host(request, tbinfo):
-    """The host that pauses come from, if the testbed names one."""
+def pfc_host(request):
+    """Makes the host object of a host of the inventory that is no switch under test."""
     if STANDALONE:
         from tests.common.standalone import lab_of
 
-        return lab_of(request.config).pause_host
+        return lab_of(request.config).host
     from tests.common.devices.base import AnsibleHostBase
 
-    entry = pause_entry_of(tbinfo)
-    return None if entry is None else AnsibleHostBase(request.getfixturevalue("ansible_adhoc"), entry.host)
+    return lambda name: AnsibleHostBase(request.getfixturevalue("ansible_adhoc"), name)
+
+
+def _pause_host(plan, host):
+    """The host that pauses come from; None: they come from the traffic generator."""
+    return None if plan.pauses is None else host(plan.pauses.host)
 
 
 @pytest.fixture(scope="module")
-def pfc_bench(request, duthosts, tbinfo, snappi_api, pfc_lab_facts, pfc_pause_host):  # noqa: F811
+def pfc_bench(request, duthosts, tbinfo, snappi_api, pfc_lab_facts, pfc_host):  # noqa: F811
     """A qualifier for the port under test. Its watchdog is stopped, and afterwards as it was before the first run:
     after the last of our modules, in a sonic-mgmt tree after each, because other fixtures change it in between."""
     ours = request.config.stash[SESSION_KEY]
@@ -274,7 +277,8 @@ def pfc_bench(request, duthosts, tbinfo, snappi_api, pfc_lab_facts, pfc_pause_ho
             ours.announce()
         duts = ours.take({name: duthosts[name] for name in ours.plan.devices})
         clock, dut = open_clock(tbinfo.get("clock")), duts[ours.plan.state.device]
-        yield ours.qualifier(ours.plan.lab(dut, snappi_api, clock, duts, pfc_pause_host))
+        pause_host = _pause_host(ours.plan, pfc_host)
+        yield ours.qualifier(ours.plan.lab(dut, snappi_api, clock, duts, pause_host))
         _end_of_module(request)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.common.pfc.cases.watchdog.family import CASES
+from tests.common.pfc.cases.watchdog import CASES
 
 pytestmark = [pytest.mark.topology("tgen", "multidut-tgen")]
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from tests.common.pfc.cases.plan import PLAN, impossible, targets
+from tests.common.pfc.cases.plan import port_cases, impossible, targets
 from tests.common.pfc.lab.port_plan import PortRequest, plan_device
 from tests.common.unit_tests.pfc.fakes import DEVICE
 from tests.snappi_tests.unit_tests.qualification.unit_test_on_behalf import lab
 
-CHANGING = [case for case in PLAN if case.family in ("LSET", "TAG")]
+CHANGING = [case for case in port_cases() if case.family in ("LSET", "TAG")]
 
 
 @pytest.mark.parametrize(

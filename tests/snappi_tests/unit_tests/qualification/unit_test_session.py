@@ -2,13 +2,15 @@
 
 import io
 import json
+import types
 from types import SimpleNamespace
 
 import pytest
 
 from tests.common.pfc.cases.pauses import GLOBAL_PAUSE, LOSSY as LOSSY_CASE, SEVERAL_LOSSLESS, SINGLE_LOSSLESS
-from tests.common.pfc.cases.plan import PLAN
+from tests.common.pfc.cases.plan import port_cases
 from tests.common.pfc.evidence.files import EvidenceFiles
+from tests.common.pfc.evidence.recorder import EvidenceRecorder
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.port_plan import plan_port
 from tests.common.pfc.model.errors import QualificationError
@@ -44,7 +46,7 @@ class Item:
 
 def ids_without(*plan_ids):
     """The plan ids of all other test cases, as the report has them."""
-    return ", ".join(case.plan_id for case in PLAN if case.plan_id not in plan_ids)
+    return ", ".join(case.plan_id for case in port_cases() if case.plan_id not in plan_ids)
 
 
 class Terminal(io.StringIO):
@@ -269,20 +271,22 @@ def test_evidence_that_is_lost_is_not_pass(session):
 @pytest.mark.parametrize(("status", "expected"), [(Status.PASS, Status.ERROR), (Status.FAIL, Status.FAIL)])
 def test_a_verdict_whose_evidence_is_lost_is_not_pass(session, status, expected):
     """Nobody could defend it. What failed has failed; where other evidence is too large, nothing changes."""
-    session._files.lost.append("the evidence cannot be written: No space left on device")
-    hear(session, 3, evidence={"files_missing": ["too large", *session._files.lost]}, status=status)
+    lost = "the evidence cannot be written: No space left on device"
+    session._observers.append(types.SimpleNamespace(lost=lambda: [lost], notes=lambda: []))
+    hear(session, 3, evidence={"files_missing": ["too large", lost]}, status=status)
     hear(session, 4, evidence={"files_missing": ["too large"]})
     records = [json.loads(line) for line in (session.folder / "records.jsonl").read_text().splitlines()]
     assert [record["status"] for record in records] == [expected.value] * 2 + ["PASS"] * 2, records
     if expected is Status.ERROR:
-        assert records[0]["cause"] == session._files.lost[0] and records[0]["checks"], records[0]
+        assert records[0]["cause"] == lost and records[0]["checks"], records[0]
     assert not session.finish(), "a run whose evidence is lost is not PASS"
 
 
-def test_evidence_that_is_too_large_is_noted(session, monkeypatch):
+def test_evidence_that_is_too_large_is_noted(session):
     """It is left out, which takes nothing from the verdicts."""
-    monkeypatch.setattr(session, "_files", EvidenceFiles(session.folder, most_bytes_of_a_file=10))
-    session._files.section("SENT-2").keep("capture", ".pcap", b"x" * 11)
+    files = EvidenceFiles(session.folder, most_bytes_of_a_file=10)
+    session._observers.append(EvidenceRecorder(files))
+    files.section("SENT-2").keep("capture", ".pcap", b"x" * 11)
     hear(session, 3)
     hear(session, 4)
     assert session.finish(), session.listener.results()

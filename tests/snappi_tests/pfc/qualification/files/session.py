@@ -9,16 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
-from tests.common.pfc.cases.plan import PLAN, SWEEPS, impossible, summary
+from tests.common.pfc.cases.plan import port_cases, sweep_cases, impossible, summary
 from tests.common.pfc.cases.qualifier import Qualifier
-from tests.common.pfc.evidence.files import EvidenceFiles
-from tests.common.pfc.evidence.recorder import EvidenceRecorder
-from tests.common.pfc.host_pauses import entry as pause_entry
 from tests.common.pfc.lab.dut import Dut, Host, SwitchState
 from tests.common.pfc.lab.lab import Lab
+from tests.common.pfc.lab.observer import RunObserver
+from tests.common.pfc.lab.option import options, testbed_keys
 from tests.common.pfc.lab.port_plan import PortPlan
 from tests.common.pfc.lab.restore import SwitchRestorer
-from tests.common.pfc.model import tolerances as tolerances
 from tests.common.pfc.model.deviations import allowed_for
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.tolerances import EXACT, Tolerances
@@ -60,7 +58,7 @@ class Session:
         self.load_of: dict[PlanCase, list[str]] = {}
         self.at_once: int | None = 1
         self.earlier = Earlier()
-        self.cases: tuple[PlanCase, ...] = PLAN
+        self.cases: tuple[PlanCase, ...] = port_cases()
         self.sets: list[Target] = []
         self.began = False
         self._testbed = ""
@@ -73,8 +71,7 @@ class Session:
         self._qualifier: Qualifier | None = None
         self._finished: dict[Planned, list[PortVerdict]] = {}
         self._gone = ""
-        self._files = EvidenceFiles(self.folder)
-        self._recorder = EvidenceRecorder()
+        self._observers: list[RunObserver] = []
         self.options: dict[str, str] = {}
         self._goes_on = False
 
@@ -97,8 +94,7 @@ class Session:
         Raises:
             QualificationError: with another entry.
         """
-        keys = (tolerances.KEY, pause_entry.KEY)
-        self.options |= {f"{key} of the testbed's entry": repr(entry.get(key)) for key in keys}
+        self.options |= {f"{key} of the testbed's entry": repr(entry.get(key)) for key in testbed_keys()}
         if self._goes_on:
             check_options(self.folder, self.options)
 
@@ -136,8 +132,8 @@ class Session:
         self._testbed = testbed
         self.listener = Listener(RecordWriter(self.folder), self._labels())
         keep_options(self.folder, self.options, self._goes_on)
-        self._files = EvidenceFiles(self.folder)
-        self._recorder = EvidenceRecorder(self._files)
+        found = (option.observer(self.folder) for option in options())
+        self._observers = [observer for observer in found if observer is not None]
         for measured, verdicts in self._finished.items():
             self.listener.recall(measured, verdicts)
         self.listener.replace(self.earlier.unmeasured())
@@ -155,12 +151,13 @@ class Session:
             QualificationError: another run has one, or it cannot be changed.
         """
         if not self._duts:
-            self._recorder.environment()
-            duts = {name: Dut(host) for name, host in hosts.items()}
+            for observer in self._observers:
+                observer.session_started()
+            duts = {name: Dut(host, self._observers) for name, host in hosts.items()}
             with ExitStack() as changed:  # one that cannot be had gives the others back
                 for dut in duts.values():
-                    restorer = SwitchRestorer(dut.host, self.run_id, recorder=self._recorder)
-                    dut.lease, dut.recorder = changed.enter_context(restorer.watchdog_stopped()), self._recorder
+                    restorer = SwitchRestorer(dut.host, self.run_id, observers=self._observers)
+                    dut.lease = changed.enter_context(restorer.watchdog_stopped())
                 self._changed = changed.pop_all()
             self._duts = duts
         return self._duts
@@ -227,7 +224,7 @@ class Session:
         """An item ended with verdicts; returns what is kept of them. One whose evidence is lost cannot be defended: it
         is no PASS, and measured again by a run that goes on with this one."""
         missing = outcome.evidence.get("files_missing", ())
-        lost = next((sentence for sentence in self._files.lost if sentence in missing), None)
+        lost = next((sentence for sentence in self._lost_evidence() if sentence in missing), None)
         if lost is not None:
             verdicts = [replace(one, error=lost) if one.status is Status.PASS else one for one in outcome.verdicts]
             outcome = replace(outcome, verdicts=verdicts)
@@ -259,9 +256,11 @@ class Session:
         """
         for planned in self.listener.unheard:
             cause = f"{planned.where}: the run ended before it was measured"
-            self.listener.miss(planned, f"{cause}: {self._gone}" if self._gone else cause, planned.case not in SWEEPS)
-        self.listener.lost += self._files.lost
-        self.notes += dict.fromkeys([*self._files.notes, *self.listener.lost])
+            cause = f"{cause}: {self._gone}" if self._gone else cause
+            self.listener.miss(planned, cause, planned.case not in sweep_cases())
+        self.listener.lost += self._lost_evidence()
+        left_out = [note for observer in self._observers for note in observer.notes()]
+        self.notes += dict.fromkeys([*left_out, *self.listener.lost])
         if self._report is not None:
             outcome = self._report.finish()
             if not outcome.stored or outcome.lost:
@@ -271,6 +270,9 @@ class Session:
                 return False
         return self.listener.all_passed()
 
+    def _lost_evidence(self) -> list[str]:
+        return [sentence for observer in self._observers for sentence in observer.lost()]
+
     def _left_out(self) -> dict[str, str]:
         """What the report says of the data, of the port's configuration, and of test cases and lossless priorities that
         were not selected: the verdicts do not speak for them."""
@@ -279,8 +281,8 @@ class Session:
             left["ip_version"] = str(self.plan.subject.ip_version)
             left |= {"on_behalf_of": self.plan.on_behalf_of} if self.plan.on_behalf_of else {}
             left |= {"remarks": "; ".join(self.plan.remarks)} if self.plan.remarks else {}
-        cases = [case for case in PLAN if case not in {one.case for one in planned}]
-        if cases and not all(one.case in SWEEPS for one in planned):
+        cases = [case for case in port_cases() if case not in {one.case for one in planned}]
+        if cases and not all(one.case in sweep_cases() for one in planned):
             left["plan_ids_not_selected"] = ", ".join(case.plan_id for case in cases)
             self.notes += self._without_a_verdict(cases)
         priorities = self._priorities_left_out(planned)

@@ -6,14 +6,14 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.common.pfc.cases.plan import SWEEPS
+from tests.common.pfc.cases.plan import sweep_cases
 from tests.common.pfc.lab.counter_polling import watermark_delay_s
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.record.case import PlanCase
 from tests.common.pfc.sweep.full_load import ALL_PORTS
 from tests.common.pfc.sweep.plan import Bench, SweepPlan
 from tests.common.pfc.sweep.port_sweep import PORT
-from tests.common.pfc.sweep.sweep_cases import OF_ALL_PORTS, make_full_load, make_sweeper
+from tests.common.pfc.sweep.cases import OF_ALL_PORTS, make_full_load, make_sweeper
 from tests.common.pfc.sweep.sweeper import Sweeper
 from tests.snappi_tests.pfc.qualification.files.session import PORT_PARAMETER, Session
 
@@ -23,7 +23,7 @@ MODULES = ("test_port_sweep.py", "test_full_load.py", "test_watchdog_all_ports.p
 
 def is_sweep(cases: Collection[PlanCase]) -> bool:
     """Whether no single port is under test."""
-    return set(cases) <= set(SWEEPS)
+    return set(cases) <= set(sweep_cases())
 
 
 def only_sweeps(arguments: Sequence[str]) -> bool:
@@ -64,7 +64,7 @@ def other_ports(items: Sequence[Any], option: str | None) -> list[Any]:
 def _port_of(item: Any) -> str | None:
     """The port that an item of a sweep is about; None: it is none, or is about no single port."""
     parameters = getattr(getattr(item, "callspec", None), "params", {})
-    if case_of(item) not in SWEEPS or PORT_PARAMETER not in parameters:
+    if case_of(item) not in sweep_cases() or PORT_PARAMETER not in parameters:
         return None
     return str(parameters[PORT_PARAMETER]).split("|")[1]
 

@@ -13,11 +13,12 @@ from ..model.counters import DutCounters
 from ..model.qos import PortQos
 from ..model.scenario import Scenario
 from ..record.case import PlanCase
-from . import full_load, watchdog_all_ports
+from . import full_load, port_sweep, watchdog_all_ports
 from .plan import Bench, SweepPlan
 from .sweeper import SweepCase, Sweeper
 
 MeasureAll = Callable[[Sequence[Lab], TrafficBuilder, DutCounters | None], list[Finding]]
+SWEEPS: tuple[PlanCase, ...] = (*port_sweep.CASES, full_load.ALL_PORTS, watchdog_all_ports.WATCHDOG_ALL_PORTS)
 OF_ALL_PORTS: Mapping[PlanCase, tuple[Callable[[PortQos], Scenario], MeasureAll]] = {
     full_load.ALL_PORTS: (full_load.scenario, full_load.measure),
     watchdog_all_ports.WATCHDOG_ALL_PORTS: (watchdog_all_ports.scenario, watchdog_all_ports.measure),

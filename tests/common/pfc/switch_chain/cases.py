@@ -17,9 +17,10 @@ from ..lab.otg_config import TrafficBuilder
 from ..model.counters import DutCounters, changed
 from ..model.errors import QualificationError
 from ..model.measurement import Measurement, PortUnderTest
+from ..model.switch_chain import Hop
 from ..record.case import PlanCase, Target
 from ..record.verdict import LOSSLESS, LOSSY, Check
-from .chain import ChainDut, Hop
+from .chain import ChainDut
 
 HOP_BY_HOP = PlanCase("pause-hop-by-hop", "HOP-1")
 

@@ -1,0 +1,57 @@
+"""Pauses that are flows of the traffic generator: it counts what it sent, and knows its frames where they come out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..lab.generator import PauseSender
+from ..lab.lab import Lab
+from ..lab.pause_source import PauseSource
+from ..model.counters import DutCounters
+from ..model.measurement import Measurement
+from ..record.verdict import Check
+from .checking import COUNTER, at_priority, at_tested, error_unless, fail_unless
+
+
+class GeneratorPauses:
+    """The traffic generator as the source of pauses."""
+
+    sender: PauseSender | None = None
+
+    def arrived(self, lab: Lab, before: DutCounters) -> DutCounters:
+        """As they are: nothing more is sent."""
+        return before
+
+    def is_shown(self, run: Measurement) -> bool:
+        """The frames that it sent show it."""
+        return True
+
+    def storm_ran(self, run: Measurement) -> Iterator[Check]:
+        """So many pause frames that the pause cannot have lapsed on average."""
+        least = run.scenario.least_storm_frames(run.subject.pair.speed_mbps)
+        for running, _ in run.storms:
+            expected = f"a storm of at least {least} pause frames"
+            yield error_unless("storm-ran", at_tested(run), running.frames_tx >= least, expected, running.frames_tx)
+
+    def every_pause_counted(self, run: Measurement, priority: int) -> Check:
+        """As many as were sent."""
+        frames = run.pfc_received_in_all()[priority]
+        sent = run.pauses_sent(priority)
+        tolerances = run.subject.tolerances
+        expected = f"{sent} {COUNTER} once the storm had stopped ({tolerances.more_or_less})"
+        place = at_priority(run.subject, priority)
+        return fail_unless("every-pause-counted", place, tolerances.alike(frames, sent), expected, frames)
+
+    def none_forwarded(self, run: Measurement) -> Iterator[Check]:
+        """None of its pause frames came back to it."""
+        forwarded = sum(running.frames_rx for running, _ in run.storms)
+        expected = f"0 pause frames forwarded to {run.subject.pair.tx.port}"
+        yield fail_unless("pause-not-forwarded", at_tested(run), forwarded == 0, expected, forwarded)
+
+
+TRAFFIC_GENERATOR: PauseSource = GeneratorPauses()
+
+
+def pauses_of(lab: Lab) -> PauseSource:
+    """Where a lab's pauses come from."""
+    return lab.pause_source or TRAFFIC_GENERATOR

@@ -1,0 +1,68 @@
+"""Who may look on while a run measures: observers are told what happens when it happens, and change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ..model.traffic import FlowPlan, FlowStats
+
+
+class RunObserver:
+    """Looks on at a run. Each method here does nothing; an observer overrides those of the events that it keeps.
+
+    Times are seconds of the testbed's clock.
+    """
+
+    def session_started(self) -> None:
+        """The first switch is about to be taken."""
+
+    def measurement_started(self, name: str, for_all: bool = False) -> None:
+        """A measurement begins.
+
+        Args:
+            name: what it is, with its port.
+            for_all: what comes until the next one is evidence of all measurements that follow, too.
+        """
+
+    def configuration_read(self, device: str, moment: str, config_db: Mapping[str, Any]) -> None:
+        """The whole CONFIG_DB of a switch was read, `before` or `after` the run."""
+
+    def commands_run(self, device: str, commands: Mapping[str, str], texts: Mapping[str, str]) -> None:
+        """A switch's commands were run in one call; `texts` is what each of `commands` printed."""
+
+    def traffic_pushed(self, flows: Iterable[FlowPlan], config: Any, now_s: float) -> None:
+        """A traffic configuration of these flows is sent to the generators; also one that they then refuse."""
+
+    def flows_started(self, flows: Sequence[FlowPlan], now_s: float) -> None:
+        """Flows are started."""
+
+    def flows_stopped(self, names: Sequence[str], now_s: float) -> None:
+        """Flows were told to stop; no names: all."""
+
+    def statistics_read(self, stats: Mapping[str, FlowStats], now_s: float) -> None:
+        """Flow statistics were read."""
+
+    def capture_read(self, data: bytes) -> None:
+        """A generator port's capture has ended; `data` is a pcap or pcapng file."""
+
+    def evidence(self, flows_of: str = "") -> Mapping[str, Any]:
+        """What the record of the measurement says of it.
+
+        Args:
+            flows_of: how the names of the flows end that it is about; empty: of all.
+        """
+        return {}
+
+    def lost(self) -> Sequence[str]:
+        """Why something that belongs to a verdict could not be kept: then no verdict that lacks it is PASS."""
+        return ()
+
+    def notes(self) -> Sequence[str]:
+        """What the user has to be told in the end."""
+        return ()
+
+
+def evidence_of(observers: Iterable[RunObserver], flows_of: str = "") -> dict[str, Any]:
+    """What all observers have of the measurement; each has names of its own. `flows_of` as of `RunObserver`."""
+    return {name: value for observer in observers for name, value in observer.evidence(flows_of).items()}

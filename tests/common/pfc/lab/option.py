@@ -1,0 +1,118 @@
+"""What an option may add to the core, and which options are there.
+
+An option is a folder beside the core's with a module `option`, whose `OPTION` is found here. No module of the core
+names one: an option is taken away by deleting its folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Any
+
+from ..model.errors import QualificationError
+from ..model.measurement import PortUnderTest
+from ..model.tolerances import KEY as TOLERANCES_KEY
+from ..record.case import PlanCase
+from .observer import RunObserver
+from .pause_source import NamedPauseSource
+
+if TYPE_CHECKING:
+    from .port_plan import LabFacts, PortPlan
+
+PACKAGE = __name__.rpartition(".lab.")[0]
+OWN_KEYS = "pfc_"
+"""What the names of all keys of a testbed's entry begin with that are about the qualification."""
+
+
+class Option:
+    """An option; each method here adds nothing.
+
+    Attributes:
+        testbed_keys: keys of a testbed's entry that it reads, and that change what a verdict means.
+    """
+
+    testbed_keys: tuple[str, ...] = ()
+
+    def observer(self, run_folder: Path) -> RunObserver | None:
+        """Who looks on at a run whose records are in this folder."""
+        return None
+
+    def first_port(self, testbed: Mapping[str, Any]) -> str | None:
+        """The port under test where the user names none; None: as the core chooses."""
+        return None
+
+    def pauses_named(self, testbed: Mapping[str, Any]) -> str:
+        """What a testbed's entry says of where pauses come from, `pfc_pause_source names fanout-01`; empty: nothing."""
+        return ""
+
+    def pause_source(self, testbed: Mapping[str, Any], port: str) -> NamedPauseSource | None:
+        """Where the pauses for a port under test come from, if not from the traffic generator.
+
+        Raises:
+            QualificationError: the testbed's entry says it wrongly.
+        """
+        return None
+
+    def lacking(self, case: PlanCase, subject: PortUnderTest) -> str:
+        """What it would take, beside what this option has, to carry out a case; empty: nothing."""
+        return ""
+
+    def extend(self, plan: PortPlan, facts: LabFacts) -> PortPlan:
+        """A plan with what the option adds to it."""
+        return plan
+
+
+@cache
+def options() -> tuple[Option, ...]:
+    """The options that are there, by name."""
+    rooms = sorted(room.name for room in iter_modules(import_module(PACKAGE).__path__) if room.ispkg)
+    with_option = [f"{PACKAGE}.{room}.option" for room in rooms if find_spec(f"{PACKAGE}.{room}.option") is not None]
+    return tuple(import_module(name).OPTION for name in with_option if name != __name__)
+
+
+def testbed_keys() -> tuple[str, ...]:
+    """The keys of a testbed's entry that change what a verdict means."""
+    return (TOLERANCES_KEY, *(key for option in options() for key in option.testbed_keys))
+
+
+def check_keys(testbed: Mapping[str, Any]) -> None:
+    """Whether everything that a testbed's entry says of the qualification is understood here.
+
+    Raises:
+        QualificationError: a key is not, so that a verdict would mean something else than its user thinks.
+    """
+    for key in map(str, testbed):
+        if key.startswith(OWN_KEYS) and key not in testbed_keys():
+            raise QualificationError(
+                f"testbed {testbed.get('conf-name')} has {key}, which nothing here understands: expected"
+                f" {', '.join(testbed_keys())}"
+            )
+
+
+def pause_source_of(testbed: Mapping[str, Any], port: str) -> NamedPauseSource | None:
+    """Where the pauses for a port under test come from; None: from the traffic generator.
+
+    Raises:
+        QualificationError: the testbed's entry says it wrongly.
+    """
+    found = (option.pause_source(testbed, port) for option in options())
+    return next((source for source in found if source is not None), None)
+
+
+def pauses_named(testbed: Mapping[str, Any]) -> str:
+    """What a testbed's entry says of where pauses come from; empty: from the traffic generator.
+
+    Raises:
+        QualificationError: it says it wrongly.
+    """
+    return next((named for option in options() if (named := option.pauses_named(testbed))), "")
+
+
+def lacking(case: PlanCase, subject: PortUnderTest) -> str:
+    """What it would take, beside what the options have, to carry out a case; empty: nothing."""
+    return next((lack for option in options() if (lack := option.lacking(case, subject))), "")
