@@ -26,7 +26,7 @@ from tests.common.pfc.lab.port_plan import LabFacts, PortRequest, plan_device
 from tests.common.pfc.lab.restore import SwitchRestorer
 from tests.common.pfc.model.ports import ConnectedPort
 from tests.common.pfc.record.outcome import Outcome
-from tests.common.pfc.switch_chain.hop import HOP_BY_HOP
+from tests.common.pfc.switch_chain.cases import HOP_BY_HOP
 
 ROW = ("vtb-chain-01", "vtb-chain-02", "vtb-chain-03")
 EVERY_S = 100  # each is broken for so long; a run with its waiting takes less

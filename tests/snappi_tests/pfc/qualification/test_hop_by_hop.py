@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.common.pfc.switch_chain.hop import HOP_BY_HOP
+from tests.common.pfc.switch_chain.cases import HOP_BY_HOP
 
 pytestmark = [pytest.mark.topology("tgen", "multidut-tgen")]
 
