@@ -87,6 +87,7 @@ class FlowState:
         segment: frames that come due next (None: none do), `later` those after them; the last one of a flow that is
             generating has no end, unless the flow has one.
         has_begun: its delay since START is over; `begin_ps` when it is, or was.
+        is_told: it was told to start, and not to stop since.
         frozen: what remains of the schedule while the flow is held.
         sent: frames put on the line (the last one may still be on it).
     """
@@ -103,7 +104,7 @@ class FlowState:
         self.segment: Segment | None = None
         self.later: deque[Segment] = deque()
         self.frozen: Segment | None = None
-        self.is_section = self.has_begun = False
+        self.is_section = self.has_begun = self.is_told = False
         self.begin_ps = 0
         kinds: dict[tuple[int, int], Lane] = {}
         self.lanes = [self._lane(kinds, spec.dscp[n % len(spec.dscp)], spec.sizes[n % len(spec.sizes)])
@@ -153,13 +154,14 @@ class FlowState:
         """START at `now_ps`; a running flow goes on."""
         if self.state != STOPPED:
             return
-        self.state, self.has_begun = STARTED, False
+        self.state, self.has_begun, self.is_told = STARTED, False, True
         self.begin_ps = now_ps + self.spec.duration.delay_ps
         self.loop.at(self.begin_ps, self.begin_action)
 
     def stop(self, now_ps: int) -> None:
         """STOP: no further frame comes due; those held by PFC are forgotten, others still leave."""
         self.loop.cancel(self.begin_action)
+        self.is_told = False
         self._stop(now_ps)
 
     def _stop(self, until_ps: int) -> None:
@@ -297,6 +299,11 @@ class FlowState:
             self.state = STOPPED  # its last frame
             self.loop.cancel(self.end_action)
             self.side.flow_changed()
+
+    @property
+    def has_finished(self) -> bool:
+        """True when it was started and has ended by itself since."""
+        return self.is_told and self.state == STOPPED
 
     def transmit_state(self, now_ps: int) -> str:
         """started, stopped or paused; stopped only once its last frame has left."""

@@ -157,8 +157,9 @@ class Network:
             NetworkError: an unknown flow, or at some instant a port's data would need more than its line carries;
                 nothing starts then.
         """
-        flows = [self._flow(name) for name in names]
+        named = [self._flow(name) for name in names]
         self._change()
+        flows = [flow for flow in named if not self._stays_finished(flow)]
         self._check_load({flow for flow in flows if isinstance(flow, FlowState) and flow.state == STOPPED}, set())
         for flow in flows:
             flow.start(self.now_ps)
@@ -171,7 +172,7 @@ class Network:
             NetworkError: an unknown flow, or at some instant a port's data would need more than its line carries.
         """
         self._catch_up()
-        begin = [self._flow(name) for name in starting]
+        begin = [flow for flow in map(self._flow, starting) if not self._stays_finished(flow)]
         self._check_load({flow for flow in begin if isinstance(flow, FlowState)}, self._paused(resuming))
 
     def stop_flows(self, names: Sequence[str]) -> None:
@@ -384,6 +385,14 @@ class Network:
             if isinstance(flow, DataFlow) and not (flow.dscp and flow.sizes):
                 raise NetworkError(f"flow {flow.name} has no {'frame size' if flow.dscp else 'DSCP'}: "
                                    "expected at least one")
+
+    def _stays_finished(self, flow: FlowState | Storm) -> bool:
+        """True when a flow has ended by itself, and its generator then ignores START."""
+        port = self._ports[flow.spec.tx_port].switch_port
+        if not flow.has_finished or port is None:
+            return False
+        queue = flow.spec.queue if isinstance(flow, FlowState) else None
+        return not self.hooks.ask(port.place, queue, True, lambda fault, starts: fault.starts_again(starts))
 
     def _paused(self, names: Sequence[str]) -> set[FlowState]:
         return {flow for flow in map(self._flow, names) if isinstance(flow, FlowState) and flow.state == PAUSED}

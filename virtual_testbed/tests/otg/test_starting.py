@@ -1,5 +1,5 @@
 """What starting flows does, for a real snappi client over HTTP and over gRPC: load in time, receivers that are the
-sender, and names."""
+sender, names, and starting a flow again."""
 from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
@@ -146,3 +146,53 @@ def test_any_name_is_a_flows_name(client):
         client.transmit("start", name)
         client.advance(0.1)
         assert [flow.frames_tx for flow in client.flows().values()] == [10] * count + [0] * (len(ODD_NAMES) - count)
+
+
+# ---- starting again
+
+def again(client, *between):
+    """Frames of a flow of 1000 frames, and of one of a second, that were started, and started again after that."""
+    config = base_config(client.api)
+    add_data(config, "frames", 3, 3, 10, packets=1000)
+    add_data(config, "seconds", 4, 4, 10, seconds=1)
+    client.api.set_config(config)
+    client.transmit("start")
+    client.advance(2)
+    first = client.flows()
+    assert [(flow.frames_tx > 0, flow.transmit) for flow in first.values()] == [(True, "stopped")] * 2
+    for command in (*between, "start"):
+        assert client.transmit(command).warnings == []
+    client.advance(2)
+    second = client.flows()
+    assert [flow.transmit for flow in second.values()] == ["stopped"] * 2
+    sent = {(flow.frames_tx, flow.frames_rx) for flow in second.values()}
+    assert sent in ({(flow.frames_tx, flow.frames_rx) for flow in first.values()}, {(0, 0)})
+    return sent != {(0, 0)}
+
+
+def test_a_finished_flow_begins_again(client):
+    assert again(client)
+
+
+def test_a_finished_flow_that_stays_started_does_not_begin_again(connect):
+    """Zero frames and no error, until it was told to stop or the configuration was pushed anew."""
+    with connect("finished-flows-stay-started") as client:
+        assert not again(client)
+        assert again(client, "stop")
+        assert not again(client, "pause")
+        assert not again(client, "resume")
+    with connect("finished-flows-stay-started@Ethernet0") as client:
+        assert again(client), "the sender is on Ethernet8"
+
+
+def test_beside_finished_flows_others_start(connect):
+    with connect("finished-flows-stay-started@Ethernet8") as client:
+        config = base_config(client.api)
+        add_data(config, "first", 3, 3, 10, packets=1000)
+        add_data(config, "second", 4, 4, 10, packets=500)
+        client.api.set_config(config)
+        client.transmit("start", "first")
+        client.advance(1)
+        client.transmit("start")
+        client.advance(1)
+        assert [flow.frames_tx for flow in client.flows().values()] == [0, 500]
