@@ -14,9 +14,10 @@ from typing import NamedTuple, Protocol
 from virtual_testbed.dataplane.counters import PAUSED, STARTED, STOPPED
 from virtual_testbed.dataplane.events import EventLoop
 from virtual_testbed.dataplane.line import Line
+from virtual_testbed.dataplane.load import Demand, mean_frame_time_ps, share_of_line, whole_demand
 from virtual_testbed.dataplane.port import Path
 from virtual_testbed.dataplane.traffic import DataFlow
-from virtual_testbed.dataplane.units import PS_PER_SECOND, Schedule, frame_time_ps
+from virtual_testbed.dataplane.units import Schedule, frame_time_ps
 
 
 class Sender(Protocol):
@@ -85,7 +86,8 @@ class FlowState:
         lanes: by frame number modulo their count; `position` is that of the next frame.
         segment: frames that come due next (None: none do), `later` those after them; the last one of a flow that is
             generating has no end, unless the flow has one.
-        has_begun: its delay since START is over.
+        has_begun: its delay since START is over; `begin_ps` when it is, or was.
+        is_told: it was told to start, and not to stop since.
         frozen: what remains of the schedule while the flow is held.
         sent: frames put on the line (the last one may still be on it).
     """
@@ -102,7 +104,8 @@ class FlowState:
         self.segment: Segment | None = None
         self.later: deque[Segment] = deque()
         self.frozen: Segment | None = None
-        self.is_section = self.has_begun = False
+        self.is_section = self.has_begun = self.is_told = False
+        self.begin_ps = 0
         kinds: dict[tuple[int, int], Lane] = {}
         self.lanes = [self._lane(kinds, spec.dscp[n % len(spec.dscp)], spec.sizes[n % len(spec.sizes)])
                       for n in range(lcm(len(spec.dscp), len(spec.sizes)))]
@@ -116,19 +119,49 @@ class FlowState:
     @property
     def load(self) -> Fraction:
         """Share of the line that the flow's schedule asks for, without the gaps between bursts."""
-        mean_ps = Fraction(sum(lane.tx_time_ps for lane in self.lanes), len(self.lanes))
-        return self.spec.rate_fps * mean_ps / PS_PER_SECOND
+        return share_of_line(self.spec, self.side.line.speed_mbps)
+
+    def demand_of_start(self, now_ps: int) -> Demand:
+        """What the flow asks of its line when it is started now."""
+        return whole_demand(self.spec, self.load, now_ps + self.spec.duration.delay_ps)
+
+    def demand(self, now_ps: int) -> Demand:
+        """What the flow, which was started, asks of its line from now on; when it is paused: if it goes on now.
+
+        As long as PFC holds it nobody knows when its last frame will leave.
+        """
+        share, duration = self.load, self.spec.duration
+        if not self.has_begun:
+            return whole_demand(self.spec, share, self.begin_ps)
+        ends = []
+        if duration.time_ps is not None:
+            ends.append(Fraction(self.begin_ps + duration.time_ps))
+        if duration.frames is not None and not self.is_shut:
+            ends.append(self._last_due_ps(now_ps) + mean_frame_time_ps(self.spec, share))
+        return Demand(self.spec.name, share, now_ps, min(ends, default=None))
+
+    def _last_due_ps(self, now_ps: int) -> Fraction:
+        """When the last frame of a flow of fixed frames comes due if it goes on from now on; now: it is due already."""
+        last = self.frozen or (self.later[-1] if self.later else self.segment)
+        if last is None or last.left is None:
+            return Fraction(now_ps)
+        slip_ps = max(0, now_ps - last.due_ps) if last is self.frozen else 0
+        final = self.after(last, last.left - 1)
+        assert final is not None, "one frame is left"
+        return final.due_ps + Fraction(final.residue, self.parts) + slip_ps
 
     def start(self, now_ps: int) -> None:
         """START at `now_ps`; a running flow goes on."""
         if self.state != STOPPED:
             return
-        self.state, self.has_begun = STARTED, False
-        self.loop.at(now_ps + self.spec.duration.delay_ps, self.begin_action)
+        self.state, self.has_begun, self.is_told = STARTED, False, True
+        self.begin_ps = now_ps + self.spec.duration.delay_ps
+        self.loop.at(self.begin_ps, self.begin_action)
 
     def stop(self, now_ps: int) -> None:
         """STOP: no further frame comes due; those held by PFC are forgotten, others still leave."""
         self.loop.cancel(self.begin_action)
+        self.is_told = False
         self._stop(now_ps)
 
     def _stop(self, until_ps: int) -> None:
@@ -266,6 +299,11 @@ class FlowState:
             self.state = STOPPED  # its last frame
             self.loop.cancel(self.end_action)
             self.side.flow_changed()
+
+    @property
+    def has_finished(self) -> bool:
+        """True when it was started and has ended by itself since."""
+        return self.is_told and self.state == STOPPED
 
     def transmit_state(self, now_ps: int) -> str:
         """started, stopped or paused; stopped only once its last frame has left."""

@@ -39,7 +39,7 @@ class Scope:
 
 
 class Fault:
-    """A healthy switch: every hook returns what it is given. Derive, override, name it.
+    """A healthy switch and generator: every hook returns what it is given. Derive, override, name it.
 
     Args:
         scope: where it applies; hooks are called inside that scope only.
@@ -152,6 +152,12 @@ class Fault:
     def watchdog_restores(self, queue: int, restores: bool) -> bool:
         """Whether the end of a storm is acted upon."""
         return restores
+
+    # ---- the traffic generator at the port's other end
+
+    def starts_again(self, starts: bool) -> bool:
+        """Whether START makes a flow that has finished by itself begin anew; healthy: it does."""
+        return starts
 
     # ---- configuration and what can be seen (asked by the SONiC agent)
 

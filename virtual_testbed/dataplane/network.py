@@ -6,19 +6,20 @@ can be read is the state with every event at or before `now_ps` processed; it is
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 
 from virtual_testbed.dataplane import readout
 from virtual_testbed.dataplane.advance import Advance
 from virtual_testbed.dataplane.cabling import Cabling, CablingError
 from virtual_testbed.dataplane.capture import Capture, tap
 from virtual_testbed.dataplane.configuration import SwitchConfig
-from virtual_testbed.dataplane.counters import (ALL_PARTS, STARTED, CapturedFrame, FlowCounters, GeneratorCounters,
-                                                Statistics, SwitchCounters, SwitchStates)
+from virtual_testbed.dataplane.counters import (ALL_PARTS, PAUSED, STARTED, STOPPED, CapturedFrame, FlowCounters,
+                                                GeneratorCounters, Statistics, SwitchCounters, SwitchStates)
 from virtual_testbed.dataplane.events import ONSET, EventLoop
 from virtual_testbed.dataplane.flow import FlowState
 from virtual_testbed.dataplane.generator import GeneratorSide
 from virtual_testbed.dataplane.hooks import Fault, Hooks
+from virtual_testbed.dataplane.load import Demand, first_overload
 from virtual_testbed.dataplane.paths import Paths
 from virtual_testbed.dataplane.storm import Storm
 from virtual_testbed.dataplane.switch import Switch
@@ -150,17 +151,29 @@ class Network:
         self._refresh()
 
     def start_flows(self, names: Sequence[str]) -> None:
-        """START: each flow begins after its delay.
+        """START: each flow begins after its delay; one that runs or is paused stays as it is.
 
         Raises:
-            NetworkError: an unknown flow, or a port's data would need more than its line carries; nothing starts then.
+            NetworkError: an unknown flow, or at some instant a port's data would need more than its line carries;
+                nothing starts then.
         """
-        flows = [self._flow(name) for name in names]
+        named = [self._flow(name) for name in names]
         self._change()
-        self._check_load(flows)
+        flows = [flow for flow in named if not self._stays_finished(flow)]
+        self._check_load({flow for flow in flows if isinstance(flow, FlowState) and flow.state == STOPPED}, set())
         for flow in flows:
             flow.start(self.now_ps)
         self._settle()
+
+    def check_load(self, starting: Sequence[str], resuming: Sequence[str] = ()) -> None:
+        """See whether flows can be started, running ones anew, and paused ones go on, all of them now.
+
+        Raises:
+            NetworkError: an unknown flow, or at some instant a port's data would need more than its line carries.
+        """
+        self._catch_up()
+        begin = [flow for flow in map(self._flow, starting) if not self._stays_finished(flow)]
+        self._check_load({flow for flow in begin if isinstance(flow, FlowState)}, self._paused(resuming))
 
     def stop_flows(self, names: Sequence[str]) -> None:
         """STOP: no further frames; frames that PFC holds are not sent any more."""
@@ -171,7 +184,13 @@ class Network:
         self._tell(names, lambda flow: flow.pause(self.now_ps))
 
     def resume_flows(self, names: Sequence[str]) -> None:
-        """Let held flows go on: a frame that came due meanwhile is due now, what was missed is not made up."""
+        """Let held flows go on: a frame that came due meanwhile is due now, what was missed is not made up.
+
+        Raises:
+            NetworkError: as `start_flows`; nothing goes on then.
+        """
+        self._catch_up()
+        self._check_load(set(), self._paused(names))
         self._tell(names, lambda flow: flow.resume(self.now_ps))
 
     def _tell(self, names: Sequence[str], command: Callable[[FlowState | Storm], None]) -> None:
@@ -367,15 +386,32 @@ class Network:
                 raise NetworkError(f"flow {flow.name} has no {'frame size' if flow.dscp else 'DSCP'}: "
                                    "expected at least one")
 
-    def _check_load(self, starting: Iterable[FlowState | Storm]) -> None:
-        for side in {self._ports[flow.spec.tx_port] for flow in starting}:
-            running = {flow for flow in side.flows if flow.state == STARTED} | {
-                flow for flow in starting if isinstance(flow, FlowState) and flow.side is side}
-            load = sum(flow.load for flow in running)
-            if load > 1:
-                raise NetworkError(f"generator port {side.spec.name if side.spec else side.location}: flows "
-                                   f"{_list(flow.spec.name for flow in running)} need {float(load) * 100:.6g} % "
-                                   "of the line: expected at most 100 %")
+    def _stays_finished(self, flow: FlowState | Storm) -> bool:
+        """True when a flow has ended by itself, and its generator then ignores START."""
+        port = self._ports[flow.spec.tx_port].switch_port
+        if not flow.has_finished or port is None:
+            return False
+        queue = flow.spec.queue if isinstance(flow, FlowState) else None
+        return not self.hooks.ask(port.place, queue, True, lambda fault, starts: fault.starts_again(starts))
+
+    def _paused(self, names: Sequence[str]) -> set[FlowState]:
+        return {flow for flow in map(self._flow, names) if isinstance(flow, FlowState) and flow.state == PAUSED}
+
+    def _check_load(self, starting: Set[FlowState], resuming: Set[FlowState]) -> None:
+        """Refuse what would need more than a line carries when the ones begin, and the others go on, now."""
+        for name in sorted({flow.spec.tx_port for flow in starting | resuming}):
+            overload = first_overload(self._demands(self._ports[name], starting, resuming))
+            if overload is not None:
+                raise NetworkError(f"generator port {name}: {overload.describe(self.now_ps, 'now')}: "
+                                   "expected at most 100 %")
+
+    def _demands(self, side: GeneratorSide, starting: Set[FlowState], resuming: Set[FlowState]) -> Iterator[Demand]:
+        """What the flows of a port ask of its line from now on."""
+        for flow in side.flows:
+            if flow in starting:
+                yield flow.demand_of_start(self.now_ps)
+            elif flow.state == STARTED or flow in resuming:
+                yield flow.demand(self.now_ps)
 
     def _switch(self, name: str) -> Switch:
         if name not in self._switches:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from virtual_testbed.dataplane.counters import STARTED
 from virtual_testbed.dataplane.events import NEVER, EventLoop
 from virtual_testbed.dataplane.flow import FlowState, Segment
 from virtual_testbed.dataplane.generator import GeneratorSide
@@ -93,13 +94,17 @@ class Recurrence:
         self.choose_section()
 
     def choose_section(self) -> None:
-        """Sample where the slowest flow that sends has a frame; anew whenever PFC holds or frees flows."""
-        best: FlowState | None = None
+        """Sample where the slowest flow that sends has a frame; anew whenever PFC holds or frees flows.
+
+        What is left of a flow that has stopped or is paused ends unannounced: it is sampled if there is nothing else.
+        """
+        sending: list[FlowState] = []
         for side in self.sides:
             for flow in side.flows:
                 flow.is_section = False
-                if flow.segment is not None and not flow.is_shut and (best is None or flow.step > best.step):
-                    best = flow
+                if flow.segment is not None and not flow.is_shut:
+                    sending.append(flow)
+        best = max(sending, key=lambda flow: (flow.state == STARTED, flow.step), default=None)
         if best is not None:
             best.is_section = True
 

@@ -15,6 +15,7 @@ class Storm:
 
     Attributes:
         item: its frames on the line, with their counts; `train` when they come due.
+        is_told: it was told to start, and not to stop since.
     """
 
     def __init__(self, spec: PauseFlow, index: int, line: Line, loop: EventLoop) -> None:
@@ -24,7 +25,7 @@ class Storm:
         duration = spec.duration
         schedule = Schedule(0, spec.rate_fps, duration.burst_frames, duration.burst_period_ps)
         self.train = Train(self.item, schedule, index, loop)
-        self.state = STOPPED
+        self.state, self.is_told = STOPPED, False
         self.sent_cleared = self.received_cleared = self.bytes_sent_cleared = self.bytes_received_cleared = 0
         self._held: tuple[int, int] | None = None
         self.begin_action, self.end_action = self._begin, self._end
@@ -33,13 +34,14 @@ class Storm:
         """START at `now_ps`; a running flow goes on."""
         if self._state() == STOPPED:
             self.stop(now_ps)
-            self.state = STARTED
+            self.state, self.is_told = STARTED, True
             self.loop.at(now_ps + self.spec.duration.delay_ps, self.begin_action)
 
     def stop(self, now_ps: int) -> None:
         """STOP: frames due up to now are sent, none after."""
         for action in (self.begin_action, self.end_action):
             self.loop.cancel(action)
+        self.is_told = False
         self._end(now_ps)
 
     def pause(self, now_ps: int) -> None:
@@ -68,6 +70,11 @@ class Storm:
     def sent(self, now_ps: int) -> int:
         """Frames whose last bit has left by `now_ps`."""
         return self.line.sent(self.item, now_ps)
+
+    @property
+    def has_finished(self) -> bool:
+        """True when it was started and has ended by itself since."""
+        return self.is_told and self._state() == STOPPED
 
     def transmit_state(self, now_ps: int) -> str:
         """started, stopped or paused; stopped only once its last frame has left."""

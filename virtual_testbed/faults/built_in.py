@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from virtual_testbed.dataplane.hooks import Fault
-from virtual_testbed.faults import buffering, managing, receiving
+from virtual_testbed.faults import buffering, generating, managing, receiving
 
 BUILT_IN: dict[str, type[Fault]] = {
-    fault.name: fault for fault in (*receiving.FAULTS, *buffering.FAULTS, *managing.FAULTS)}
+    fault.name: fault for fault in (*receiving.FAULTS, *buffering.FAULTS, *managing.FAULTS, *generating.FAULTS)}

@@ -142,7 +142,7 @@ def _port_ends(port: Fields, names: Names) -> _Ends:
         if name and name not in names.ports:
             port.error(field, f"no port is named {name!r}; ports are {listed(names.ports)}")
     if tx_name in rx_names:
-        port.error("rx_names", f"{tx_name!r} is also the sender")
+        port.warn("rx_names", f"{tx_name!r} is also the sender: no switch sends a frame back, so it receives none")
     if len(set(rx_names)) != len(rx_names):
         port.error("rx_names", f"names repeat: {listed(rx_names)}")
     return _Ends(tx_name if tx_name in names.ports else "", tuple(rx_names))
@@ -163,8 +163,11 @@ def _device_ends(device: Fields, names: Names) -> _Ends:
     device.done()
     if len(found) < 2:
         return _Ends()
-    if found[0].port == found[1].port:
-        device.error("rx_names", f"{found[1].name!r} is on port {found[1].port!r}, where the sender is too")
+    if found[0] == found[1]:
+        device.error("rx_names", f"{found[1].name!r} is also the sender")
+    elif found[0].port == found[1].port:
+        device.warn("rx_names", f"{found[1].name!r} is on port {found[1].port!r}, where the sender is too: no switch "
+                    "sends a frame back, so it receives none")
     return _Ends(found[0].port, (found[1].port,), *found)
 
 

@@ -10,14 +10,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pfctest.timing import MAX_QUANTA, WIRE_OVERHEAD_BYTES, pause_time_ps
-from virtual_testbed.dataplane.traffic import DataFlow, GeneratorPort, Host
+from pfctest.timing import MAX_QUANTA, pause_time_ps
+from virtual_testbed.dataplane.load import Demand, first_overload, share_of_line, whole_demand
+from virtual_testbed.dataplane.traffic import GeneratorPort, Host
 from virtual_testbed.otg.devices import Devices, Site, read_devices, resolve
 from virtual_testbed.otg.errors import OtgError
 from virtual_testbed.otg.fields import Fields, Report, listed
 from virtual_testbed.otg.flows import FlowSetup, Names, read_flow
-from virtual_testbed.otg.content import FCS_BYTES
-from virtual_testbed.otg.sizes import mean_size
 from virtual_testbed.otg.stations import learned_stations, station_warnings, unreachable_warnings
 
 SPEEDS_MBPS = {"speed_10_fd_mbps": 10, "speed_10_hd_mbps": 10, "speed_100_fd_mbps": 100, "speed_100_hd_mbps": 100,
@@ -121,14 +120,14 @@ def read_flows(flows: Any, path: str, names: Names) -> tuple[tuple[FlowSetup, ..
 
 
 def overload_warnings(flows: Iterable[FlowSetup], speeds: Mapping[str, int]) -> list[str]:
-    """One sentence for each port whose flows together ask for more than its line rate."""
-    bits: dict[str, Any] = {}
+    """One sentence for each port whose flows, started together, ask for more than its line rate at some instant."""
+    demands: dict[str, list[Demand]] = {}
     for flow in (setup.flow for setup in flows):
-        size = mean_size(flow.sizes if isinstance(flow, DataFlow) else (len(flow.frame) + FCS_BYTES,))
-        bits[flow.tx_port] = bits.get(flow.tx_port, 0) + flow.rate_fps * (size + WIRE_OVERHEAD_BYTES) * 8
-    return [f"port {port}: its flows ask for {float(wanted / speeds[port] / 10**4):.6g} % of the line rate, "
-            "so they cannot all run at the same time"
-            for port, wanted in bits.items() if wanted > speeds[port] * 10**6]
+        share = share_of_line(flow, speeds[flow.tx_port])
+        demands.setdefault(flow.tx_port, []).append(whole_demand(flow, share, flow.duration.delay_ps))
+    overloads = {port: first_overload(asked) for port, asked in demands.items()}
+    return [f"port {port}: {overload.describe(0, 'a common start')}, so they cannot all run at the same time"
+            for port, overload in overloads.items() if overload is not None]
 
 
 def _read_port(port: Fields, site: Site) -> GeneratorPort:

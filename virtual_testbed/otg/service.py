@@ -177,6 +177,7 @@ class OtgService:
         if control.state in ("start", "resume"):
             self._refuse_unresolved(names)
         if control.state == "start":
+            self._plane.check_load(names, ())
             self._plane.stop_flows([name for name in names if self._plane.flow_counters(name).transmit != "stopped"])
             self._plane.clear_flow_counters(names)
             self._meter.zero(self._plane.now_ps, [_flow_key(name) for name in names])
@@ -189,10 +190,13 @@ class OtgService:
             self._resume(names)
 
     def _resume(self, names: list[str]) -> None:
-        """Paused flows go on where they were, stopped ones begin anew; no counter is cleared."""
+        """Paused flows go on where they were, stopped ones begin anew, or none does; no counter is cleared."""
         states = {name: self._plane.flow_counters(name).transmit for name in names}
-        self._plane.resume_flows([name for name in names if states[name] == "paused"])
-        self._plane.start_flows([name for name in names if states[name] == "stopped"])
+        paused = [name for name in names if states[name] == "paused"]
+        stopped = [name for name in names if states[name] == "stopped"]
+        self._plane.check_load(stopped, paused)
+        self._plane.resume_flows(paused)
+        self._plane.start_flows(stopped)
 
     def _refuse_unresolved(self, names: Iterable[str]) -> None:
         wanted = set(names)

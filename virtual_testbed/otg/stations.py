@@ -15,10 +15,15 @@ GROUP_BIT = 0x01  # of the first byte: an address of many
 
 
 def learned_stations(setups: Iterable[FlowSetup], hosts: Iterable[Host], site: Site) -> tuple[Host, ...]:
-    """One host for each unicast destination that nobody has and that all flows to it send to the same one receiver."""
+    """One host for each unicast destination that nobody has and that all flows to it send to the same one receiver.
+
+    A flow's own sender among its receivers does not count: it receives nothing of it.
+    """
     receivers: dict[str, set[tuple[str, ...]]] = {}
     for flow in _unknown(setups, hosts, site):
-        receivers.setdefault(flow.destination_mac.lower(), set()).add(flow.rx_ports)
+        others = tuple(port for port in flow.rx_ports if port != flow.tx_port)
+        if others or not flow.rx_ports:
+            receivers.setdefault(flow.destination_mac.lower(), set()).add(others)
     return tuple(Host(f"station {mac}", ports[0], mac, ()) for mac, ways in receivers.items()
                  for ports in ways if len(ways) == len(ports) == 1)
 

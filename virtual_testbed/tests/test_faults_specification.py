@@ -27,7 +27,7 @@ NAMES = {
     "watchdog-blind", "watchdog-leaks", "watchdog-stop-ignored", "pfc-removal-ignored", "counters-frozen",
     "counters-negative", "pause-short", "pause-outlives-flap", "unknown-opcode-honoured", "any-destination-honoured",
     "pfc-counted-as-drop", "weights-ignored", "pfc-unasked", "watchdog-false-alarm", "watchdog-late", "watchdog-wide",
-    "watchdog-never-restores", "watchdog-uncounted", "drops-uncounted"}
+    "watchdog-never-restores", "watchdog-uncounted", "drops-uncounted", "finished-flows-stay-started"}
 
 
 def of(*numbers):
@@ -308,3 +308,10 @@ def test_counters_negative():
         **fields, "SAI_PORT_STAT_PFC_3_RX_PKTS": "-999", "SAI_PORT_STAT_PFC_4_RX_PKTS": "1"}
     assert parse_fault("counters-negative@*,priority=4").published("Ethernet0", fields) == {
         **fields, "SAI_PORT_STAT_PFC_4_RX_PKTS": "1"}
+
+
+# ---- the traffic generator
+
+def test_finished_flows_stay_started():
+    assert parse_fault("pause-ignored").starts_again(True) is True
+    assert parse_fault("finished-flows-stay-started").starts_again(True) is False

@@ -6,7 +6,7 @@ from dataclasses import asdict
 import pytest
 
 from virtual_testbed.dataplane.hooks import Fault, Scope
-from virtual_testbed.dataplane.traffic import Duration
+from virtual_testbed.dataplane.traffic import Duration, PauseFlow
 from virtual_testbed.faults import BUILT_IN, parse_fault
 from virtual_testbed.tests.dataplane.testbeds import (SECOND, SWITCH, data, line_rate, names, network, storm,
                                                       switch_config)
@@ -106,6 +106,48 @@ def test_xoff_not_sent(healthy):
     assert changed(healthy, faulty) == {"test"} and faulty["flows"]["test"].held_by == frozenset()
     assert faulty["ports"]["Ethernet4"].pfc_tx == (0,) * 8
     assert faulty["groups"]["Ethernet4", 3].dropped_packets > 5_000_000
+
+
+SHORT = {"duration": Duration(frames=10)}
+
+
+@pytest.mark.parametrize("flow", [
+    data("flow", 1, 0, [3], 3, **SHORT), data("flow", 1, 0, [3], 3, duration=Duration(time_ps=SECOND // 1000)),
+    storm("flow", 1, {3: 1}, **SHORT), storm("flow", 1, {3: 1}, duration=Duration(time_ps=SECOND // 1000))])
+def test_finished_flows_stay_started(flow):
+    """By the generator port on the other end of the cable. A flow that was told to stop begins again."""
+    def sent(spec, *commands):
+        """Frames after each command and some time."""
+        net, found = network(switch_config(3), [flow], [parse_fault(spec)] if spec else []), []
+        for command in commands:
+            getattr(net, f"{command}_flows")(["flow"])
+            net.advance_to(net.now_ps + SECOND // 100)
+            found.append(net.flow_counters("flow").frames_tx)
+        assert net.flow_counters("flow").transmit == "stopped"
+        return found
+
+    name = "finished-flows-stay-started"
+    first, second = sent(None, "start", "start")
+    assert second == 2 * first > 0
+    for spec in (name, f"{name}@Ethernet4", f"{name}@*,priority=3", f"{name}@*,until=1s"):
+        assert sent(spec, "start", "start", "start") == [first] * 3
+        assert sent(spec, "start", "stop", "start", "start") == [first, first, second, second]
+    for spec in (f"{name}@Ethernet0", f"{name}@*,until=10ms", f"{name}@*,from=1s"):
+        assert sent(spec, "start", "start") == [first, second]
+    of_another = sent(f"{name}@*,priority=4", "start", "start")
+    assert of_another == [first, first if isinstance(flow, PauseFlow) else second], "a pause flow has no queue"
+
+
+def test_a_flow_that_stays_started_does_not_load_its_line():
+    flows = [data("first", 1, 0, [3], 3, rate_fps=line_rate(1024), **SHORT),
+             data("second", 1, 0, [4], 4, rate_fps=line_rate(1024))]
+    net = network(switch_config(2), flows, [parse_fault("finished-flows-stay-started")])
+    net.start_flows(["first"])
+    net.advance_to(SECOND)
+    net.check_load(["first", "second"])
+    net.start_flows(["first", "second"])
+    net.advance_to(2 * SECOND)
+    assert net.flow_counters("first").frames_tx == 10 and net.flow_counters("second").frames_tx > 11_000_000
 
 
 def test_a_fault_of_ones_own():

@@ -11,7 +11,7 @@ PACKAGE = Path(__file__).parents[2]
 DATA_PLANE = "virtual_testbed.dataplane."
 FLOORS = ("outside", "network readout", "advance", "apart", "components", "skip recurrence regime", "survey",
           "levels waiting anchor", "ways paths capture cabling growth rotation", "generator", "switch flow delivery",
-          "watched", "port", "habits", "storm pause leaks", "train", "line buffer scheduler watchdog forwarding",
+          "watched", "port", "habits", "storm pause leaks", "train", "line buffer scheduler watchdog forwarding load",
           "hooks control counters events bounds units configuration traffic")
 """The data plane's modules, from the top floor down; a module may use its own floor and those below."""
 

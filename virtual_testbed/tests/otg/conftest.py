@@ -10,6 +10,7 @@ import pytest
 
 from virtual_testbed.dataplane.configuration import (BufferProfile, PoolConfig, SchedulerConfig, SwitchConfig,
                                                      SwitchPortConfig, VlanConfig)
+from virtual_testbed.faults import parse_fault
 from virtual_testbed.testbed import Arguments, GeneratorLink, SwitchAddress, Engine, serving
 
 SWITCH = "vtb-t0-01"
@@ -72,9 +73,10 @@ class Agent:
 class Server:
     """A served testbed: its `url`, and the agents made so far."""
 
-    def __init__(self, clock, down=()):
+    def __init__(self, clock, down=(), faults=()):
         links = tuple(GeneratorLink(location, SWITCH, port, 100_000, 5) for location, port in PORTS.items())
-        arguments = Arguments("vtb", clock, 0, 0, (SwitchAddress(SWITCH, "", ""),), links, (), ())
+        arguments = Arguments("vtb", clock, 0, 0, (SwitchAddress(SWITCH, "", ""),), links, (),
+                              tuple(map(parse_fault, faults)))
         self.agents = []
         self.down = down
         self.engine = Engine(arguments, self._make_agent, time.monotonic_ns)
@@ -110,7 +112,7 @@ class Server:
 @pytest.fixture
 def make_server():
     """Serves a testbed for a `with` block: make_server("virtual")."""
-    return lambda clock="virtual", down=(): Server(clock, down).running()
+    return lambda clock="virtual", down=(), faults=(): Server(clock, down, faults).running()
 
 
 @pytest.fixture

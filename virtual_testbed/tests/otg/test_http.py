@@ -338,8 +338,8 @@ def test_too_much_for_a_port_is_a_warning(client):
     config = base_config(client.api)
     add_data(config, "a", 3, 3, 60)
     add_data(config, "b", 4, 4, 60)
-    assert [warning[:44] for warning in client.api.set_config(config).warnings] == [
-        "port tx: its flows ask for 120 % of the line"]
+    assert client.api.set_config(config).warnings == [
+        "port tx: flows a, b need 120 % of the line from a common start on, so they cannot all run at the same time"]
 
 
 @pytest.mark.parametrize(("method", "path", "body", "status", "text"), [

@@ -239,9 +239,67 @@ def test_more_than_the_line_rate_is_said():
     flows = [data_flow(name=name, rate={"choice": "percentage", "percentage": 60}) for name in "ab"]
     devices = [device("d", "p2", MAC_2, "192.168.0.3")]
     assert list(read_config(config(*flows, devices=devices), Site()).warnings) == [
-        "port p1: its flows ask for 120 % of the line rate, so they cannot all run at the same time"]
+        "port p1: flows a, b need 120 % of the line from a common start on, so they cannot all run at the same time"]
     flows[1]["rate"]["percentage"] = 40
     assert read_config(config(*flows, devices=devices), Site()).warnings == ()
+
+
+@pytest.mark.parametrize(("delay_ns", "warnings"), [
+    (2 * 10**9, []),
+    (10**9, ["port p1: flows a, b need 200 % of the line from 1 s to 2 s after a common start, so they cannot all run "
+             "at the same time"])])
+def test_flows_one_after_another_are_not_more_than_the_line_rate(delay_ns, warnings):
+    first = {"choice": "fixed_seconds", "fixed_seconds": {"seconds": 2}}
+    second = {"choice": "continuous", "continuous": {"delay": {"choice": "nanoseconds", "nanoseconds": delay_ns}}}
+    flows = [data_flow(name=name, duration=duration, rate={"choice": "percentage", "percentage": 100})
+             for name, duration in (("a", first), ("b", second))]
+    devices = [device("d", "p2", MAC_2, "192.168.0.3")]
+    assert list(read_config(config(*flows, devices=devices), Site()).warnings) == warnings
+
+
+def test_pause_flows_ask_for_the_line_too():
+    storm = {"name": "storm", "tx_rx": data_flow()["tx_rx"], "packet": [{"choice": "pfcpause", "pfcpause": {}}],
+             "rate": {"choice": "percentage", "percentage": 1}}
+    flows = [data_flow(rate={"choice": "percentage", "percentage": 100}), storm]
+    devices = [device("d", "p2", MAC_2, "192.168.0.3")]
+    assert list(read_config(config(*flows, devices=devices), Site()).warnings) == [
+        "port p1: flows data, storm need 101 % of the line from a common start on, so they cannot all run at the same "
+        "time"]
+
+
+BACK = {"choice": "port", "port": {"tx_name": "p1", "rx_names": ["p1"]}}
+
+
+def test_a_receiver_may_be_the_sender():
+    """Nothing comes back to it; the other receivers are what they are without it."""
+    told = "'p1' is also the sender: no switch sends a frame back, so it receives none"
+    model = read_config(config(data_flow(tx_rx=BACK), devices=[device("d", "p2", MAC_2, "192.168.0.3")]), Site())
+    assert model.flows[0].flow.rx_ports == ("p1",)
+    assert model.warnings == (f"flows[0].tx_rx.port.rx_names: {told}",)
+    both = {"choice": "port", "port": {"tx_name": "p1", "rx_names": ["p1", "p2"]}}
+    model = read_config(config(data_flow(tx_rx=both), data_flow(name="other")), Site())
+    assert model.flows[0].flow.rx_ports == ("p1", "p2")
+    assert [(host.port, host.mac) for host in model.stations] == [("p2", MAC_2)]
+
+
+def test_a_sender_that_receives_nothing_does_not_say_who_is_behind_it():
+    alone = read_config(config(data_flow(tx_rx=BACK)), Site())
+    assert alone.stations == ()
+    assert alone.warnings[1:] == (f"flow data: nobody has its destination MAC address {MAC_2}, so the switch drops it",)
+    beside = read_config(config(data_flow(tx_rx=BACK), data_flow(name="other")), Site())
+    assert [(host.port, host.mac) for host in beside.stations] == [("p2", MAC_2)]
+
+
+def test_devices_of_one_port_may_send_to_each_other():
+    devices = [device("d", "p1", MAC_1, "192.168.0.2"), device("e", "p1", MAC_2, "192.168.0.3")]
+    ends = {"choice": "device", "device": {"tx_names": ["d ip"], "rx_names": ["e ip"]}}
+    model = read_config(config(data_flow(tx_rx=ends), devices=devices), Site())
+    assert model.flows[0].flow.rx_ports == ("p1",)
+    assert model.warnings == ("flows[0].tx_rx.device.rx_names: 'e ip' is on port 'p1', where the sender is too: no "
+                              "switch sends a frame back, so it receives none",)
+    ends["device"]["rx_names"] = ["d ip"]
+    assert errors_of(config(data_flow(tx_rx=ends), devices=devices)) == [
+        "flows[0].tx_rx.device.rx_names: 'd ip' is also the sender"]
 
 
 HEADERS = "ethernet, vlan, ipv4, ipv6, udp, tcp, vxlan, pfcpause, ethernetpause"
@@ -289,8 +347,6 @@ VALUES = {"choice": "values", "values": [MAC_1, MAC_2]}
      "flows[0].packet[1].ipv4.src.metric_tags: not modelled; modelled are"),
     (data_flow(tx_rx={"choice": "port", "port": {"tx_name": "p3", "rx_names": ["p2"]}}),
      "flows[0].tx_rx.port.tx_name: no port is named 'p3'; ports are p1, p2"),
-    (data_flow(tx_rx={"choice": "port", "port": {"tx_name": "p1", "rx_names": ["p1"]}}),
-     "flows[0].tx_rx.port.rx_names: 'p1' is also the sender"),
     (data_flow(tx_rx={"choice": "port", "port": {"tx_name": "p1"}}, metrics={"enable": True}),
      "flows[0].tx_rx.port.rx_names: missing, and metrics.enable needs to know where frames are received"),
     (data_flow(tx_rx=None), "flows[0].tx_rx: missing"),

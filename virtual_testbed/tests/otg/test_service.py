@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from virtual_testbed.dataplane.counters import CapturedFrame, FlowCounters, GeneratorCounters
+from virtual_testbed.dataplane.network import NetworkError
 from virtual_testbed.otg.errors import OtgError
 from virtual_testbed.otg.service import OtgService
 
@@ -22,6 +23,8 @@ class Plane:
         self.flows = {}
         self.ports = {}
         self.frames = []
+        self.checked = []
+        self.refuses = False
 
     def set_traffic(self, ports, hosts, flows):
         self.flows = {flow.name: FlowCounters(0, 0, 0, 0, "stopped") for flow in flows}
@@ -40,6 +43,11 @@ class Plane:
         self._do("clear", names)
         for name in names:
             self.flows[name] = FlowCounters(0, 0, 0, 0, self.flows[name].transmit)
+
+    def check_load(self, starting, resuming):
+        if self.refuses:
+            raise NetworkError("too much")
+        self.checked.append((list(starting), list(resuming)))
 
     def start_flows(self, names):
         self._do("start", names, "started")
@@ -172,6 +180,22 @@ def test_resume_continues_paused_flows_and_begins_stopped_ones(service, plane):
     plane.calls.clear()
     service.set_control_state(transmit("resume"))
     assert plane.calls == [("resume", ["a"]), ("start", ["quiet"])]
+
+
+@pytest.mark.parametrize("state, checked", [("start", (["a", "b"], [])), ("resume", (["b"], ["a"]))])
+def test_what_the_line_cannot_carry_changes_nothing(service, plane, state, checked):
+    service.set_control_state(transmit("start", "a"))
+    service.set_control_state(transmit("pause", "a"))
+    plane.count("a", 5, 5)
+    plane.calls.clear()
+    plane.refuses = True
+    with pytest.raises(NetworkError):
+        service.set_control_state(transmit(state, "a", "b"))
+    assert plane.calls == []
+    assert (plane.flows["a"].frames_tx, plane.flows["a"].transmit) == (5, "paused")
+    plane.refuses = False
+    service.set_control_state(transmit(state, "a", "b"))
+    assert plane.checked[-1] == checked
 
 
 def test_flow_metrics_of_flows_that_have_them(service, plane):
