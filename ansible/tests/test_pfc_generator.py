@@ -191,6 +191,7 @@ SETTINGS = [
 ]
 
 
+@pytest.mark.slow("a playbook for each kind of storm")
 def test_the_settings_of_the_role_are_options_that_go_together(tmp_path):
     archive, folder, play = tmp_path / "pfctest.pyz", tmp_path / "there", tmp_path / "play.yml"
     archive.write_text(STAND_IN)

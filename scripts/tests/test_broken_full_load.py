@@ -23,6 +23,8 @@ from tests.common.pfc.procedure import Finding
 from tests.common.pfc.run import Outcome
 from tests.common.pfc.verdict import Status
 
+pytestmark = pytest.mark.slow("all ports of a switch loaded at once")
+
 PAGE = ROOT / "docs/testplan/sweep-all-ports.md"
 HEALTHY = "Ethernet48"
 

@@ -21,6 +21,8 @@ from scripts.tests.broken import (
 from tests.common.pfc.case import PlanCase
 from tests.common.pfc.families import headroom, load, many_to_one
 
+pytestmark = pytest.mark.slow("three families of the plan, each case on each switch that is broken in its way")
+
 FILES = {
     "roomier.py": '''
 from virtual_testbed.dataplane.hooks import Fault

@@ -26,6 +26,8 @@ from tests.common.pfc.ports import ConnectedPort
 from tests.common.pfc.run import Outcome, Qualifier
 from virtual_testbed.faults import BUILT_IN
 
+pytestmark = pytest.mark.slow("a family of the plan, each case on each switch that is broken in its way")
+
 SWITCH = "vtb-mixed-01"
 PAGE = ROOT / "docs/testplan/speed-mixed.md"
 HEALTHY = "Ethernet0"

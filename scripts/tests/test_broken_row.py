@@ -27,6 +27,8 @@ from tests.common.pfc.polling import EndpointClock
 from tests.common.pfc.ports import ConnectedPort
 from tests.common.pfc.run import Outcome, Qualifier
 
+pytestmark = pytest.mark.slow("three switches in a row, broken one after another")
+
 ROW = ("vtb-chain-01", "vtb-chain-02", "vtb-chain-03")
 EVERY_S = 100  # each is broken for so long; a run with its waiting takes less
 CABLES = {  # device_conn

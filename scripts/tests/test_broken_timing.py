@@ -26,6 +26,8 @@ from tests.common.pfc.case import PlanCase, Target
 from tests.common.pfc.families import flap, sent, timing, timing_storms
 from tests.common.pfc.measurement import Subject
 
+pytestmark = pytest.mark.slow("three families of the plan, each case on each switch that is broken in its way")
+
 FILE = "wrongly.py"
 FILES = {FILE: '''
 from dataclasses import replace

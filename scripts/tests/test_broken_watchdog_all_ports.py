@@ -11,6 +11,8 @@ from tests.common.pfc.families.watchdog_all_ports import WATCHDOG_ALL_PORTS
 from tests.common.pfc.run import Outcome
 from tests.common.pfc.verdict import Status
 
+pytestmark = pytest.mark.slow("storms on all ports of a switch")
+
 PAGE = ROOT / "docs/testplan/sweep-all-ports.md"
 DETECTED = "storm-detected storm-counted restoration-counted"
 HELD = "sender-not-held no-back-pressure"

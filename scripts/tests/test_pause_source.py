@@ -16,7 +16,8 @@ from tests.common.pfc.pause_entry import HostPort
 from tests.common.pfc.pause_source import HostSource
 from tests.common.pfc.polling import WallClock
 
-pytestmark = pytest.mark.skipif(way() is None, reason=WHY_NOT)
+pytestmark = [pytest.mark.skipif(way() is None, reason=WHY_NOT),
+              pytest.mark.slow("real frames, in real time")]
 HANG_S = 300
 
 
