@@ -22,13 +22,17 @@ PORTS_ONLY ?=
 JOB     ?=
 CASES   ?= 2000
 SEED    ?= 0
+SAMPLE  := 100
 
 # Ansible, pip and pytest keep what they write inside the clone (or a temporary folder), never in the user's home.
 export ANSIBLE_HOME := $(CURDIR)/.ansible
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
+PYTEST := XDG_CACHE_HOME=$(CURDIR)/$(VENV)/cache XDG_CONFIG_HOME=$(CURDIR)/$(VENV)/config \
+    $(BIN)/python -m pytest -q -n 2 --dist loadscope -rs
+
 .DEFAULT_GOAL := help
-.PHONY: help pfctest qualify sweep restore overlay test differential lint bench docs-images clean
+.PHONY: help pfctest qualify sweep restore overlay test test-all differential lint bench docs-images clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -83,9 +87,12 @@ overlay:  ## copy what travels into a sonic-mgmt checkout: SONIC_MGMT=<checkout>
 	@$(if $(SONIC_MGMT),,echo "error: no checkout given: make overlay SONIC_MGMT=<a checkout of sonic-mgmt>"; exit 2;) \
 	    $(PYTHON) scripts/overlay.py '$(SONIC_MGMT)'
 
-test: lint  ## lint, type check and run the project's tests
-	XDG_CACHE_HOME=$(CURDIR)/$(VENV)/cache XDG_CONFIG_HOME=$(CURDIR)/$(VENV)/config \
-	    $(BIN)/python -m pytest -q -n 2 --dist loadscope -rs
+test: lint  ## lint, type check and the project's tests but for slow ones: at most 8 minutes on 2 cores
+	$(PYTEST) -m 'not slow'
+
+test-all: lint  ## the same with the slow ones, and 100 cases of the differential
+	$(PYTEST)
+	@$(BIN)/python scripts/differential.py --cases $(SAMPLE)
 
 differential: $(VENV)/.test-installed  ## compare the data plane with its oracle in random testbeds: CASES=, SEED=
 	@$(BIN)/python scripts/differential.py --cases '$(CASES)' --seed '$(SEED)'

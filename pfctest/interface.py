@@ -10,6 +10,8 @@ import ctypes
 import fcntl
 import socket
 import struct
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,11 +48,27 @@ class Interface:
     speed_mbps: int | None
 
 
-def find(name: str) -> Interface:
-    """The interface of this name, which must be an Ethernet interface that is up and has a carrier.
+@dataclass(frozen=True)
+class Patience:
+    """How long a link is waited for: what was just plugged in, or just brought up, has no carrier for a moment.
+
+    Attributes:
+        length_s: seconds until it is given up.
+        poll_s: between two looks.
+        clock, sleep: as `time.monotonic` and `time.sleep`.
+    """
+
+    length_s: float = 1.0
+    poll_s: float = 0.01
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+
+
+def find(name: str, patience: Patience = Patience()) -> Interface:
+    """The interface of this name, which must be an Ethernet interface that is up and has a carrier, now or soon.
 
     Raises:
-        InterfaceError: there is none, it is no Ethernet interface, or it is down.
+        InterfaceError: there is none, it is no Ethernet interface, or it is down or without a link.
     """
     if not 0 < len(name.encode()) <= _NAME_BYTES:
         raise InterfaceError(f"'{name}' is no interface name: expected 1 to {_NAME_BYTES} characters")
@@ -64,7 +82,7 @@ def find(name: str) -> Interface:
         if family != _ARPHRD_ETHER:
             raise InterfaceError(f"interface {name} is no Ethernet interface (its hardware type is {family}): "
                                  "pause frames exist on Ethernet only")
-        _check_state(name, struct.unpack_from("H", _ask(asking, name, _SIOCGIFFLAGS), 16)[0])
+        _await_link(asking, name, patience)
         return Interface(name, index, address.hex(":"), _speed_mbps(asking, name))
 
 
@@ -100,11 +118,19 @@ def _rows(path: Path, columns: int) -> list[list[str]]:
     return [fields for fields in map(str.split, lines) if len(fields) >= columns]
 
 
-def _check_state(name: str, flags: int) -> None:
+def _await_link(asking: socket.socket, name: str, patience: Patience) -> None:
+    deadline = patience.clock() + patience.length_s
+    while not _has_link(asking, name):
+        if patience.clock() >= deadline:
+            raise InterfaceError(f"interface {name} is up but has no link: what is plugged in must be up too")
+        patience.sleep(patience.poll_s)
+
+
+def _has_link(asking: socket.socket, name: str) -> bool:
+    flags, = struct.unpack_from("H", _ask(asking, name, _SIOCGIFFLAGS), 16)
     if not flags & _IFF_UP:
         raise InterfaceError(f"interface {name} is down: bring it up first (ip link set dev {name} up)")
-    if not flags & _IFF_RUNNING:
-        raise InterfaceError(f"interface {name} is up but has no link: what is plugged in must be up too")
+    return bool(flags & _IFF_RUNNING)
 
 
 def _ask(asking: socket.socket, name: str, request: int) -> bytes:

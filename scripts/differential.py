@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
+from multiprocessing import get_context
 
 from virtual_testbed.dataplane.network import Network
 from virtual_testbed.tests.dataplane.differential import run_case
@@ -110,7 +111,7 @@ def main() -> int:
         print(make_case(asked.seed, asked.family).describe())
         return 0
     seeds = range(asked.seed, asked.seed + asked.cases)
-    with ProcessPoolExecutor(asked.processes) as pool:
+    with ProcessPoolExecutor(asked.processes, get_context("spawn")) as pool:
         return 0 if report(pool.map(partial(run_seed, family=asked.family), seeds, chunksize=4)) else 1
 
 

@@ -18,6 +18,8 @@ from typing import IO, Any
 
 import yaml
 
+from virtual_testbed.process import command_tied_to
+
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
 ANSIBLE = ROOT / "ansible"
@@ -25,7 +27,7 @@ TESTBED_FILE = ANSIBLE / "testbed.yaml"
 ANSIBLE_REASON = re.compile(r"^\[ERROR\]: (?:Task failed: )?(?:(?:Module|Action) failed: )?(.+)$", re.MULTILINE)
 CLEAN_UP_SECONDS = 120
 ORPHANS_SECONDS = 2
-PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36  # linux/prctl.h
+PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 
 
 class Refusal(Exception):
@@ -51,8 +53,9 @@ def run(command: Sequence[str], cwd: Path, out: IO[str] | None = None) -> int:
     The child has a session of its own, so that Ctrl-C reaches it once, through here: it is then given time to put back
     what it changed on a switch. It is interrupted in the same way when this process is killed.
     """
-    with subprocess.Popen(command, cwd=cwd, stdout=out, stderr=subprocess.STDOUT if out else None,
-                          start_new_session=True, preexec_fn=interrupt_with_parent) as child:
+    tied = command_tied_to(os.getpid(), signal.SIGINT, command)
+    with subprocess.Popen(tied, cwd=cwd, stdout=out, stderr=subprocess.STDOUT if out else None,
+                          start_new_session=True) as child:
         try:
             return child.wait()
         except KeyboardInterrupt:
@@ -61,11 +64,6 @@ def run(command: Sequence[str], cwd: Path, out: IO[str] | None = None) -> int:
                 child.wait(timeout=CLEAN_UP_SECONDS)
             child.kill()
             raise
-
-
-def interrupt_with_parent() -> None:
-    """Ask the kernel to interrupt this (child) process when its parent dies (`prctl(2)`)."""
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGINT)
 
 
 def adopt_orphans() -> None:

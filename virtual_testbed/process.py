@@ -1,6 +1,8 @@
 """Life and death of processes: children end with their parent, a pid is only trusted with its start time.
 
 `python -m virtual_testbed.process COMMAND...` runs a program that cannot ask for that itself: it asks, then execs.
+`command_tied_to` makes such a command line: nothing runs between fork and exec of whoever starts it, which may have
+threads.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +21,8 @@ PR_SET_PDEATHSIG = 1  # linux/prctl.h
 # The supervisor sets both for its children: its own pid, and what marks all processes of one run.
 PARENT_VARIABLE = "VIRTUAL_TESTBED_PARENT"
 RUN_VARIABLE = "VIRTUAL_TESTBED_RUN"
+
+TIED = "--tied-to"
 
 _SWEEPS = 40
 _SWEEP_PAUSE_S = 0.05
@@ -143,10 +148,27 @@ def end_run(run: str) -> list[ProcessIdentity]:
     return left
 
 
+def command_tied_to(parent: int, with_signal: int, command: Sequence[str | Path]) -> list[str]:
+    """The words that run a command which receives a signal when its parent dies.
+
+    Args:
+        parent: pid of the process that will start it.
+        with_signal: the signal to receive.
+        command: the program, found by $PATH where it is a bare name, and its arguments.
+    """
+    # -P: this file's folder holds modules that are named as others are
+    return [sys.executable, "-P", str(Path(__file__).resolve()), TIED, str(parent), str(int(with_signal)),
+            *map(str, command)]
+
+
 def main(arguments: list[str]) -> None:
     """Become the given program, tied to the parent's life."""
-    die_with_parent()
-    os.execv(arguments[0], arguments)
+    if arguments[0] == TIED:
+        _, parent, with_signal, *arguments = arguments
+        die_with_parent(int(parent), int(with_signal))
+    else:
+        die_with_parent()
+    os.execvp(arguments[0], arguments)
 
 
 if __name__ == "__main__":

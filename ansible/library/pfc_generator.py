@@ -67,7 +67,7 @@ report:
 
 ARCHIVE, RUN, REPORT, ERRORS, REFUSAL = "pfctest.pyz", "run.json", "report.json", "errors.txt", "refusal.txt"
 ERROR = "error: "  # what the generator's own sentences begin with
-START_S, STOP_S, PROBE_S = 0.5, 15.0, 0.05
+START_S, BEGIN_S, STOP_S, PROBE_S = 0.5, 15.0, 15.0, 0.05
 
 
 class GeneratorError(Exception):
@@ -148,18 +148,20 @@ class Generator:
             raise GeneratorError(done.stderr.strip() or f"{ARCHIVE} ended with status {done.returncode}")
 
     def start(self, options: list[str]) -> None:
-        """Start a storm. Raises GeneratorError when it ends at once."""
+        """Start a storm that can be stopped. Raises GeneratorError when it ends at once."""
         (self.folder / REPORT).unlink(missing_ok=True)
         with (self.folder / REPORT).open("wb") as report, (self.folder / ERRORS).open("wb") as errors:
             process = subprocess.Popen(self._command(options), stdin=subprocess.DEVNULL, stdout=report, stderr=errors,
                                        start_new_session=True, cwd="/")
         run = {"pid": process.pid, "started": _started(process.pid), "options": options}
         (self.folder / RUN).write_text(json.dumps(run), encoding="utf-8")
-        deadline = time.monotonic() + START_S
-        while time.monotonic() < deadline:
-            if process.poll() not in (None, 0):
-                raise GeneratorError(self.errors() or f"the storm ended at once with status {process.returncode}")
+        began = time.monotonic()
+        while process.poll() is None and not _heeds_sigterm(process.pid) and time.monotonic() < began + BEGIN_S:
+            time.sleep(PROBE_S)  # it is still loading: to stop it now would leave no report
+        while time.monotonic() < began + START_S and not process.poll():
             time.sleep(PROBE_S)
+        if process.poll():
+            raise GeneratorError(self.errors() or f"the storm ended at once with status {process.returncode}")
 
     def stop(self) -> None:
         """End the storm, so that it opens what it shut. Raises GeneratorError."""
@@ -183,6 +185,16 @@ def _started(pid: int) -> str | None:
     except (FileNotFoundError, ProcessLookupError):
         return None
     return None if fields[0] == "Z" else fields[19]
+
+
+def _heeds_sigterm(pid: int) -> bool:
+    """Whether a process has a handler for SIGTERM."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace")
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    caught = next((line.split()[1] for line in status.splitlines() if line.startswith("SigCgt:")), "0")
+    return bool(int(caught, 16) >> (signal.SIGTERM - 1) & 1)
 
 
 def _signal(pid: int, number: int) -> bool:

@@ -70,6 +70,12 @@ def test_a_storm_is_started_once_replaced_and_stopped(generator):
     assert generator("stopped") == generator("checked") == {"changed": False, "running": False, "report": report}
 
 
+def test_a_storm_that_is_slow_to_load_can_be_stopped_as_soon_as_it_is_started(generator):
+    (generator.folder / "pfctest.pyz").write_text("import time; time.sleep(1)" + STAND_IN)
+    generator("started", [*STORM, "0.001"])
+    assert generator("stopped")["report"] == {"open_share": 0.001, "max_open_share": 0.01}
+
+
 @pytest.mark.parametrize("state, options, sentence", [
     ("started", ["--device=eth9"], "the options have no --duration: a storm needs an end of its own"),
     ("started", [*STORM, "--nonsense"], "error: no such option"),
@@ -191,6 +197,7 @@ SETTINGS = [
 ]
 
 
+@pytest.mark.slow("a playbook for each kind of storm")
 def test_the_settings_of_the_role_are_options_that_go_together(tmp_path):
     archive, folder, play = tmp_path / "pfctest.pyz", tmp_path / "there", tmp_path / "play.yml"
     archive.write_text(STAND_IN)

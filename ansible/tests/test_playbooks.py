@@ -68,6 +68,7 @@ def changed_lines(output):
     return [line for line in output.splitlines() if re.match(r"[+-] ", line)]
 
 
+@pytest.mark.slow("a dozen playbooks, one after another")
 def test_deploy_foretold_done_repeated_and_removed(lab):
     found = lab.configuration()
     status, foretold, changed = lab.play("deploy_testbed.yml", "--check", "--diff")
@@ -96,6 +97,7 @@ def test_deploy_foretold_done_repeated_and_removed(lab):
     assert (status, changed) == (0, 0) and "so nothing was deployed" in output
 
 
+@pytest.mark.slow("eight playbooks, one after another")
 def test_the_watchdog_in_its_three_states(lab):
     assert lab.play("deploy_testbed.yml")[0] == 0
     states = [(["-e", "pfcwd_state=stopped", "-e", "pfcwd_ports=Ethernet0,Ethernet4"], 30),

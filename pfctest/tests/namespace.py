@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -15,6 +14,8 @@ from typing import IO, Any
 ROOT = Path(__file__).resolve().parents[2]
 _PATIENCE_S = 60
 _HOLD = "ip link set dev lo up && echo ready && exec cat"
+_HEED_SIGINT = ("import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); "
+                "os.execvp(sys.argv[1], sys.argv[1:])")
 _WAYS = {("unshare", "-n"): ("--net",), ("unshare", "-Urn"): ("--user", "--preserve-credentials", "--net")}
 """Ways to have a namespace, and how it is entered then; the first keeps the right to real-time scheduling."""
 
@@ -53,9 +54,8 @@ class Namespace:
 
     def start(self, *words: str | Path) -> subprocess.Popen[str]:
         """Start a command inside, with pipes; it heeds SIGINT even where the tests run in a shell's background."""
-        return subprocess.Popen(self.command(*words), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, text=True, cwd=ROOT,
-                                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+        return subprocess.Popen([sys.executable, "-ISc", _HEED_SIGINT, *self.command(*words)], stdin=subprocess.PIPE,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
 
     def python(self, module: str, *words: str | Path) -> list[str]:
         """The words that run a module of this project."""

@@ -85,7 +85,7 @@ def test_one_process_sends_from_many_interfaces(bench):
     names = [f"many{number}" for number in range(32)]
     bench.place.add_cable(*((name, f"{name}x") for name in names))
     with bench.place.receiving("many0x") as first, bench.place.receiving("many31x") as last:
-        status, said, _ = bench.storm("-d", ",".join(names), "--priority=3", "--duration=0.1", "--max-open=100")
+        status, said, _ = bench.storm("-d", ",".join(names), "--priority=3", "--duration=0.5", "--max-open=100")
         found = {name: receiver.data() for name, receiver in (("many0", first), ("many31", last))}
     assert status == 0
     for name, frames in found.items():
@@ -135,7 +135,7 @@ def test_a_number_of_frames_as_fast_as_it_goes_is_exact(bench):
 
 def test_rate_max(bench):
     bench.place.add_cable(("fast", "fastx"))
-    _, said, _ = bench.storm("-d", "fast", "--priority=3", "--duration=0.05", "--rate=max", "--speed=800G")
+    _, said, _ = bench.storm("-d", "fast", "--priority=3", "--duration=0.5", "--rate=max", "--speed=800G")
     assert 0 <= said["open_share"] <= 1
     assert received("fastx", bench.place) == said["frames"] + 3 > 1000
     assert said["scheduling"] != "SCHED_FIFO"
@@ -168,7 +168,7 @@ def test_the_interface_of_the_default_route_is_refused(bench):
 def test_that_capability_is_all_it_needs(bench):
     bench.receiver.frames()
     done = bench.place.run("setpriv", "--bounding-set=-all,+net_raw", "--inh-caps=-all",
-                           *bench.place.python("pfctest", "-d", "near", "--priority=3", "--duration=0.1", "--json",
+                           *bench.place.python("pfctest", "-d", "near", "--priority=3", "--duration=0.5", "--json",
                                                "--max-open=100"), check=False)
     assert done.returncode == 0 and '"scheduling": "ordinary"' in done.stdout, done.stderr
     assert len(bench.receiver.data()) > 3
@@ -228,22 +228,22 @@ def test_an_interface_without_a_link_does_not_silence_the_others(bench):
 
 
 def test_frames_that_pause_nothing_are_not_judged(bench):
-    status, said, frames = bench.storm("-d", "near", "--priority=3", "--raw-vector=0", "--duration=0.1", "--rate=100")
+    status, said, frames = bench.storm("-d", "near", "--priority=3", "--raw-vector=0", "--duration=0.5", "--rate=100")
     assert (status, said["open_share"], said["pause_s"]) == (0, None, None) and len(frames) > 1
     words = ("--raw-opcode=0x0102", "--raw-destination=02:00:00:00:00:01")
-    status, output, _, _ = bench.run("-d", "near", "--priority=3", *words, "--duration=0.1", "--rate=100")
+    status, output, _, _ = bench.run("-d", "near", "--priority=3", *words, "--duration=0.5", "--rate=100")
     assert status == 0 and "the open time is not judged: no receiver reads a pause in these frames" in output
 
 
 def test_a_vector_alone_makes_a_storm(bench):
-    status, said, frames = bench.storm("-d", "near", "--raw-vector=8", "--q3=65535", "--duration=0.1", "--max-open=100")
+    status, said, frames = bench.storm("-d", "near", "--raw-vector=8", "--q3=65535", "--duration=0.5", "--max-open=100")
     assert status == 0 and said["released"] and said["open_share"] is not None
     assert decode(frames[0]) == decode(encode(pfc_frame(bench.mac(), {3: 0xFFFF})))
 
 
 def test_the_rate_of_a_number_of_frames_is_that_between_them(bench):
-    said = bench.storm("-d", "near", "--p3", "--q3=9", "-i", "3", "--rate", "20")[1]
-    assert said["frames"] == 3 and said["rate_fps"] == pytest.approx(2 / said["elapsed_s"]) and said["rate_fps"] < 25
+    said = bench.storm("-d", "near", "--p3", "--q3=9", "-i", "3", "--rate", "2")[1]
+    assert said["frames"] == 3 and said["rate_fps"] == pytest.approx(2 / said["elapsed_s"]) and said["rate_fps"] < 2.9
     assert bench.storm("-d", "near", "--p3", "--q3=9", "-i", "200")[1]["rate_fps"] is None, "all in one call"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 import json
 import struct
 import sys
+import time
 
 import pytest
 
@@ -95,6 +96,66 @@ def test_without_the_socket_the_tables_in_proc_are_asked(in_proc, monkeypatch):
     assert routes.default_interfaces() == set()
     names = ("up4", "low", "high", "near", "*dead", "up6", "high6", "lo")
     assert [name for name in names if has_default_route(name)] == ["up4", "low", "high", "up6", "high6"]
+
+
+class Card:
+    """An Ethernet interface that gets a carrier, or is shut, at a time of a clock that only `sleep` moves."""
+
+    UP, RUNNING = 0x1, 0x40
+
+    def __init__(self, carrier_s=float("inf"), shut_s=float("inf")):
+        self.now_s = 0.0
+        self._carrier_s, self._shut_s = carrier_s, shut_s
+
+    def patience(self, length_s):
+        return interface.Patience(length_s, 0.01, lambda: self.now_s, self.sleep)
+
+    def sleep(self, seconds):
+        self.now_s += seconds
+
+    def ask(self, _, name, request):
+        """The answer of an ioctl."""
+        up = self.UP if self.now_s < self._shut_s else 0
+        running = self.RUNNING if up and self.now_s >= self._carrier_s else 0
+        return {0x8913: struct.pack("16xH", up | running),
+                0x8927: struct.pack("16xH6s", 1, bytes(6))}[request]
+
+
+@pytest.fixture
+def plug(monkeypatch):
+    """Plugs a card in as eth5."""
+    def plug(card):
+        monkeypatch.setattr(interface, "_ask", card.ask)
+        monkeypatch.setattr(interface.socket, "if_nametoindex", lambda _: 5)
+        return card
+    return plug
+
+
+@pytest.mark.parametrize("carrier_s, waited_s", [(0, 0), (0.055, 0.06), (0.99, 0.99)])
+def test_a_link_that_comes_within_the_patience_is_waited_for(plug, carrier_s, waited_s):
+    card = plug(Card(carrier_s))
+    assert interface.find("eth5", card.patience(1)).index == 5
+    assert card.now_s == pytest.approx(waited_s)
+
+
+@pytest.mark.parametrize("carrier_s, length_s", [(0.055, 0), (1.5, 1), (float("inf"), 1)])
+def test_a_link_that_comes_later_is_not(plug, carrier_s, length_s):
+    card = plug(Card(carrier_s))
+    with pytest.raises(interface.InterfaceError, match="eth5 is up but has no link"):
+        interface.find("eth5", card.patience(length_s))
+    assert card.now_s == pytest.approx(length_s, abs=0.011)
+
+
+@pytest.mark.parametrize("shut_s", [0, 0.5])
+def test_an_interface_that_is_down_is_not_waited_for(plug, shut_s):
+    card = plug(Card(shut_s=shut_s))
+    with pytest.raises(interface.InterfaceError, match="eth5 is down"):
+        interface.find("eth5", card.patience(1))
+    assert card.now_s == pytest.approx(shut_s)
+
+
+def test_users_wait_for_a_second():
+    assert interface.Patience() == interface.Patience(1.0, 0.01, time.monotonic, time.sleep)
 
 
 class Kernel:

@@ -4,8 +4,8 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import subprocess
 import sys
-import threading
 import types
 from pathlib import Path
 
@@ -14,13 +14,12 @@ import pytest
 import pfctest
 from pfctest import cli, options, storm, workers
 from pfctest.gaps import Gaps
-from pfctest.interface import Interface
 from pfctest.pacing import Progress, Stop
-from pfctest.storm import Outcome, Plan
+from pfctest.storm import Outcome
+from pfctest.tests.namespace import ROOT
+from pfctest.tests.signalled import PLAN
 
 REQUEST = options.read(["-d", "a,b", "--priority=3", "--duration=1", "--workers=1"])
-PLAN = Plan(tuple(Interface(name, 1, "02:00:00:00:00:01", 100_000) for name in "ab"), (b"frame",) * 2, (b"end",) * 2,
-            335_539, 167_769)
 
 
 @pytest.fixture(autouse=True)
@@ -31,34 +30,19 @@ def heeded():
     signal.signal(signal.SIGINT, before)
 
 
-def sends_nothing(request, share):
-    """Stands for a storm: how it would end."""
-    stop = Stop()
-    with storm.heeding(stop):
-        return Outcome(Progress(), Gaps(None), stop.why or "duration", False, "ordinary")
+def signalled(*words):
+    """The lines that `pfctest.tests.signalled` prints."""
+    command = [sys.executable, "-m", "pfctest.tests.signalled", *map(str, words)]
+    return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True, timeout=60).stdout.splitlines()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_a_worker_heeds_a_signal_that_comes_as_soon_as_it_is_there(monkeypatch, number):
-    monkeypatch.setattr(storm, "run", sends_nothing)
-    monkeypatch.setattr(workers, "die_with_parent", lambda parent: os.kill(os.getpid(), number))
-    request = types.SimpleNamespace(workers=2)
-    assert workers.run(request, PLAN).ended_by == number.name
+def test_a_worker_heeds_a_signal_that_comes_as_soon_as_it_is_there(number):
+    assert signalled("worker", int(number)) == [number.name]
 
 
-def test_a_signal_that_comes_while_workers_start_is_passed_on_to_all(monkeypatch):
-    told = []
-    start = workers._start
-
-    def interrupted(*words):
-        signal.pthread_kill(threading.get_ident(), signal.SIGTERM)  # another thread would not hold it back
-        return start(*words)
-
-    monkeypatch.setattr(storm, "run", sends_nothing)
-    monkeypatch.setattr(workers, "_start", interrupted)
-    monkeypatch.setattr(workers, "_tell", lambda processes, number: told.append((len(processes), number)))
-    workers.run(types.SimpleNamespace(workers=2), PLAN)
-    assert set(told) == {(2, signal.SIGTERM)}, "never to those alone that were there first"
+def test_a_signal_that_comes_while_workers_start_is_passed_on_to_all():
+    assert set(signalled("parent")) == {"2 SIGTERM"}, "never to those alone that were there first"
 
 
 def test_what_was_held_back_is_held_back_again():

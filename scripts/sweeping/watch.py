@@ -15,8 +15,9 @@ from scripts.sweeping.job import Job
 from scripts.sweeping.pace import News, Pace
 from scripts.sweeping.part import LOG, MEASURING, PART_FILE, Ended, read_ended
 from scripts.sweeping.tally import Place, Tally
-from scripts.testbeds import CLEAN_UP_SECONDS, ROOT, interrupt_with_parent, reason
+from scripts.testbeds import CLEAN_UP_SECONDS, ROOT, reason
 from tests.common.pfc.record.verdict import Status, combine
+from virtual_testbed.process import command_tied_to
 
 POLL_S = 1.0
 ENDING_S = 2 * CLEAN_UP_SECONDS  # pytest puts the switch back, then the testbed is taken down
@@ -59,8 +60,8 @@ class Part:
             (self.folder / PART_FILE).unlink(missing_ok=True)
             with (self.folder / LOG).open("wb") as log:
                 self._child = subprocess.Popen(
-                    self.command(), cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
-                    start_new_session=True, preexec_fn=interrupt_with_parent)
+                    command_tied_to(os.getpid(), signal.SIGINT, self.command()), cwd=ROOT, stdin=subprocess.DEVNULL,
+                    stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
         except OSError as error:
             self.ended = Ended(None, f"it could not be started: {reason(error)}")
 

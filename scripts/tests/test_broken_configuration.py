@@ -35,6 +35,8 @@ from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.restore import READ_CONFIG, SwitchRestorer
 from tests.common.pfc.record.case import PlanCase
 
+pytestmark = pytest.mark.slow("two families of the plan, each case on each switch that is broken in its way")
+
 ONLY_ON_THE_FAKE_SWITCH = {"resumed-rate"}  # no hook slows a switch down after a storm: unit_test_cases.py shows it
 PAGES = {
     "LSET": ROOT / "docs/testplan/lset-lossless-sets.md", "TAG": ROOT / "docs/testplan/tag-priority-by-vlan-tag.md"}

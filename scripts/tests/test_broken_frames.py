@@ -25,6 +25,8 @@ from tests.common.pfc.cases.frames import (
 )
 from tests.common.pfc.record.case import PlanCase
 
+pytestmark = pytest.mark.slow("three families of the plan, each case on each switch that is broken in its way")
+
 ONLY_ON_THE_FAKE_SWITCH = {"resumed-rate"}  # no hook slows a switch down after a storm: unit_test_cases.py shows it
 PAGES = {
     "FRAME": ROOT / "docs/testplan/frame-received-pause-frames.md",

@@ -23,6 +23,8 @@ from tests.common.pfc.record.verdict import Status
 from tests.common.pfc.sweep import full_load
 from tests.common.pfc.sweep.full_load import ALL_PORTS, FullRun
 
+pytestmark = pytest.mark.slow("all ports of a switch loaded at once")
+
 PAGE = ROOT / "docs/testplan/sweep-all-ports.md"
 HEALTHY = "Ethernet48"
 

@@ -21,6 +21,8 @@ from scripts.tests.broken import (
 from tests.common.pfc.cases import headroom, load, many_to_one
 from tests.common.pfc.record.case import PlanCase
 
+pytestmark = pytest.mark.slow("three families of the plan, each case on each switch that is broken in its way")
+
 FILES = {
     "roomier.py": '''
 from virtual_testbed.dataplane.hooks import Fault

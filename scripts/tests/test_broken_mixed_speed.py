@@ -27,6 +27,8 @@ from tests.common.pfc.model.ports import ConnectedPort
 from tests.common.pfc.record.outcome import Outcome
 from virtual_testbed.faults import BUILT_IN
 
+pytestmark = pytest.mark.slow("a family of the plan, each case on each switch that is broken in its way")
+
 SWITCH = "vtb-mixed-01"
 PAGE = ROOT / "docs/testplan/speed-mixed.md"
 HEALTHY = "Ethernet0"

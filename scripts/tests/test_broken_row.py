@@ -28,6 +28,8 @@ from tests.common.pfc.model.ports import ConnectedPort
 from tests.common.pfc.record.outcome import Outcome
 from tests.common.pfc.switch_chain.cases import HOP_BY_HOP
 
+pytestmark = pytest.mark.slow("three switches in a row, broken one after another")
+
 ROW = ("vtb-chain-01", "vtb-chain-02", "vtb-chain-03")
 EVERY_S = 100  # each is broken for so long; a run with its waiting takes less
 CABLES = {  # device_conn

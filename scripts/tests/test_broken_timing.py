@@ -26,6 +26,8 @@ from tests.common.pfc.lab.capture import Capture, read_capture
 from tests.common.pfc.model.measurement import PortUnderTest
 from tests.common.pfc.record.case import PlanCase, Target
 
+pytestmark = pytest.mark.slow("three families of the plan, each case on each switch that is broken in its way")
+
 FILE = "wrongly.py"
 FILES = {FILE: '''
 from dataclasses import replace

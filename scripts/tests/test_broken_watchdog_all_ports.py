@@ -11,6 +11,8 @@ from tests.common.pfc.record.outcome import Outcome
 from tests.common.pfc.record.verdict import Status
 from tests.common.pfc.sweep.watchdog_all_ports import WATCHDOG_ALL_PORTS
 
+pytestmark = pytest.mark.slow("storms on all ports of a switch")
+
 PAGE = ROOT / "docs/testplan/sweep-all-ports.md"
 DETECTED = "storm-detected storm-counted restoration-counted"
 HELD = "sender-not-held no-back-pressure"

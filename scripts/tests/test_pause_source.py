@@ -16,7 +16,8 @@ from tests.common.pfc.host_pauses.source import HostSource
 from tests.common.pfc.lab.clock import WallClock
 from tests.common.pfc.model.errors import QualificationError
 
-pytestmark = pytest.mark.skipif(way() is None, reason=WHY_NOT)
+pytestmark = [pytest.mark.skipif(way() is None, reason=WHY_NOT),
+              pytest.mark.slow("real frames, in real time")]
 HANG_S = 300
 
 

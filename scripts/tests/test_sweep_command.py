@@ -86,6 +86,7 @@ def fixture_lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield testbed_file
 
 
+@pytest.mark.slow("one job over two testbeds, four times begun")
 def test_a_job_is_killed_interrupted_and_resumed(lab: Path, tmp_path: Path) -> None:
     """What was measured stays; the rest is measured once."""
     told = ["--testbed-file", str(lab), "--testbed", ",".join(reversed(NAMES)), "--job", "night", "--ports-only"]

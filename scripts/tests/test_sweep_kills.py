@@ -20,6 +20,8 @@ import snappi
 from scripts.tests.broken import HANG_S, ROOT, SWITCH, OpenSsh, Testbed, bring_up, broken_testbed
 from tests.common.pfc.lab.clock import EndpointClock
 
+pytestmark = pytest.mark.slow("a sweep for each thing that can be killed in it")
+
 PORTS = ("Ethernet0", "Ethernet4", "Ethernet64", "Ethernet68")
 FAULT = "pause-leaks@Ethernet4"  # one port fails, so that not every verdict is the same
 VICTIMS = ("pytest", "engine", f"{SWITCH}.ssh", "supervisor")

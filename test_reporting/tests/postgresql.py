@@ -4,7 +4,6 @@ PostgreSQL refuses to run as root: then it runs as `nobody`, who is there alread
 """
 from __future__ import annotations
 
-import ctypes
 import importlib.util
 import os
 import pwd
@@ -13,7 +12,6 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -27,7 +25,7 @@ BINARIES = "pginstall18"
 ACCOUNT = "nobody"
 SUPERUSER, USER, PASSWORD = "postgres", "pfc", "p@ss/word"
 STARTING_SECONDS = 30
-PR_SET_PDEATHSIG = 1
+SETPRIV = "setpriv"
 SETTINGS = ("listen_addresses=", "max_connections=60", "shared_buffers=64MB")
 LOGIN = f"local all {SUPERUSER} trust\nlocal all all scram-sha-256\n"
 
@@ -72,8 +70,9 @@ class PostgreSQL:
         settings = [part for setting in (*SETTINGS, f"fsync={self._fsync}", f"unix_socket_directories={self.folder}")
                     for part in ("-c", setting)]
         with (self.folder / "log").open("ab") as log:
-            self._server = subprocess.Popen([self._binaries / "postgres", "-D", "data", *settings], stdout=log,
-                                            stderr=log, preexec_fn=_die_with_parent(), **self._as_account())
+            self._server = subprocess.Popen(
+                [*self._as_account, "--pdeathsig=QUIT", self._binaries / "postgres", "-D", "data", *settings],
+                stdout=log, stderr=log, **self._surroundings)
         deadline = time.monotonic() + STARTING_SECONDS
         while time.monotonic() < deadline and self._server.poll() is None:
             try:
@@ -123,27 +122,35 @@ class PostgreSQL:
 
     def _usable(self, binaries: Path) -> Path:
         """The binaries; copies of them where their folder is closed to the account that runs them."""
-        try:
-            subprocess.run([binaries / "postgres", "--version"], check=True, capture_output=True, **self._as_account())
+        tried = subprocess.run([*self._as_account, binaries / "postgres", "--version"], capture_output=True,
+                               **self._surroundings)
+        if tried.returncode == 0:
             return binaries
-        except PermissionError:
-            package, copy = binaries.parents[1], self.folder / "copy"
-            shutil.copytree(binaries.parent, copy / package.name / BINARIES)
-            libraries = f"{package.name}.libs"  # the binaries look for them beside their package
-            shutil.copytree(package.with_name(libraries), copy / libraries)
-            return copy / package.name / BINARIES / "bin"
+        package, copy = binaries.parents[1], self.folder / "copy"
+        shutil.copytree(binaries.parent, copy / package.name / BINARIES)
+        libraries = f"{package.name}.libs"  # the binaries look for them beside their package
+        shutil.copytree(package.with_name(libraries), copy / libraries)
+        return copy / package.name / BINARIES / "bin"
 
     def _run(self, program: str, *arguments: str) -> None:
-        result = subprocess.run([self._binaries / program, *arguments], capture_output=True, text=True,
-                                **self._as_account())
+        result = subprocess.run([*self._as_account, self._binaries / program, *arguments], capture_output=True,
+                                text=True, **self._surroundings)
         if result.returncode:
             raise Unavailable(f"{program} failed: {result.stderr.strip()[-300:]}")
 
-    def _as_account(self) -> dict[str, Any]:
-        options: dict[str, Any] = {"cwd": self.folder, "env": {"LC_ALL": "C", "TZ": "UTC"}}
-        if self._account:
-            options |= {"user": self._account.pw_uid, "group": self._account.pw_gid, "extra_groups": []}
-        return options
+    @property
+    def _as_account(self) -> list[str]:
+        """The words that run a command as the account. `subprocess` could, but would fork without exec for it."""
+        program = shutil.which(SETPRIV)
+        if program is None:
+            raise Unavailable(f"there is no {SETPRIV} (of util-linux) to start PostgreSQL with")
+        if self._account is None:
+            return [program]
+        return [program, f"--reuid={self._account.pw_uid}", f"--regid={self._account.pw_gid}", "--clear-groups"]
+
+    @property
+    def _surroundings(self) -> dict[str, Any]:
+        return {"cwd": self.folder, "env": {"LC_ALL": "C", "TZ": "UTC"}}
 
     def _log(self) -> str:
         return (self.folder / "log").read_text(encoding="utf-8", errors="replace")[-300:]
@@ -164,12 +171,3 @@ def _account() -> pwd.struct_passwd | None:
         return pwd.getpwnam(ACCOUNT)
     except KeyError as error:
         raise Unavailable(f"PostgreSQL does not run as root, and there is no account '{ACCOUNT}'") from error
-
-
-def _die_with_parent() -> Callable[[], None]:
-    prctl = ctypes.CDLL(None, use_errno=True).prctl
-
-    def ask() -> None:
-        prctl(PR_SET_PDEATHSIG, signal.SIGQUIT)
-
-    return ask

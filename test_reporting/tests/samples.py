@@ -1,6 +1,7 @@
 """Records and processes that the tests share."""
 from __future__ import annotations
 
+import gc
 import json
 import os
 import resource
@@ -13,6 +14,7 @@ from typing import Any
 
 from test_reporting.pfc.database import open_store
 from test_reporting.pfc.listener import Listener
+from test_reporting.pfc.record import Record, encode_line, parse_line
 from test_reporting.pfc.run import run_of
 from test_reporting.pfc.sync import deliver_folder
 
@@ -97,6 +99,38 @@ def write_some(folder: str, run_id: str, count: int, url: str) -> None:
     for number in range(count):
         listener.record(verdict(number, run_id=run_id, port_id=f"{Path(folder).name} {number % 4}"))
     assert listener.finish().stored
+
+
+def deliver_in_a_forked_process(folder: str, url: str) -> None:
+    """Process: deliver a record, one more in a forked process, and a third one. How many records each call of the last
+    two stored goes into `said.json`, and which connections there were before and after.
+    """
+    store = open_store(url)
+    store.deliver(run_of(RUN), _records(verdict(1)))
+    before = _connections(url)
+    child = os.fork()
+    if not child:
+        delivered = store.deliver(run_of(RUN), _records(verdict(2)))
+        del store
+        gc.collect()
+        os._exit(delivered)
+    by_the_child = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    afterwards = store.deliver(run_of(RUN), _records(verdict(1), verdict(2), verdict(3)))
+    said = {"by the child": by_the_child, "afterwards": afterwards, "connections": [before, _connections(url)]}
+    Path(folder, "said.json").write_text(json.dumps(said), encoding="ascii")
+
+
+def _records(*documents: dict[str, Any]) -> list[Record]:
+    return [parse_line(encode_line(document)) for document in documents]
+
+
+def _connections(url: str) -> list[int]:
+    """The server's processes that serve `pfc-report` in this database."""
+    import psycopg
+    with psycopg.connect(url) as connection:
+        found = connection.execute("select pid from pg_stat_activity where application_name = 'pfc-report' "
+                                   "and datname = current_database()")
+        return [int(row[0]) for row in found]
 
 
 def open_all(urls: Sequence[str]) -> None:

@@ -1,7 +1,6 @@
 """The same on a real PostgreSQL server, which these tests start themselves and share."""
 from __future__ import annotations
 
-import gc
 import json
 import os
 import random
@@ -270,20 +269,12 @@ def test_a_lock_is_not_waited_for_for_ever(postgresql, name, server_url, monkeyp
     assert store.deliver(run_of(RUN), records(verdict())) == 1
 
 
-def test_a_forked_process_leaves_the_connection_alone(server_url, query):
-    backends = "select pid from pg_stat_activity where application_name = 'pfc-report' and datname = current_database()"
-    store = open_store(server_url)
-    store.deliver(run_of(RUN), records(verdict(1)))
-    before = query(backends)
-    child = os.fork()
-    if not child:
-        delivered = store.deliver(run_of(RUN), records(verdict(2)))
-        del store
-        gc.collect()
-        os._exit(delivered)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
-    assert store.deliver(run_of(RUN), records(verdict(1), verdict(2), verdict(3))) == 1
-    assert query(backends) == before and len(before) == 1
+def test_a_forked_process_leaves_the_connection_alone(server_url, query, tmp_path, run_all):
+    run_all(samples.deliver_in_a_forked_process, (str(tmp_path), server_url))
+    said = json.loads((tmp_path / "said.json").read_text())
+    assert said["by the child"] == 1 and said["afterwards"] == 1
+    before, after = said["connections"]
+    assert before == after and len(before) == 1
 
 
 def test_with_the_disk_of_the_files_full_the_server_has_it(server_url, query, tmp_path, run_all):

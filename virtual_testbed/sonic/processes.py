@@ -16,6 +16,8 @@ from typing import Any
 import asyncssh
 
 _CHUNK = 65536
+# The first process of a session has a terminal as its own once it opens it; $0 is the terminal.
+_TAKE_TERMINAL = 'exec "$@" 0<>"$0" 1>&0 2>&0'
 _GRACE_S = 1.0
 Channel = asyncssh.SSHServerProcess[bytes]
 Pump = Coroutine[Any, Any, None]
@@ -150,8 +152,8 @@ async def _start_on_terminal(channel: Channel, request: Request) -> tuple[asynci
         _set_size(master, channel.get_terminal_size())
         environment = {**request.environment, "TERM": str(channel.get_terminal_type())}
         process = await asyncio.create_subprocess_exec(
-            *request.arguments, stdin=slave, stdout=slave, stderr=slave, env=environment, cwd=request.folder,
-            start_new_session=True, preexec_fn=_take_terminal)
+            "/bin/sh", "-c", _TAKE_TERMINAL, os.ttyname(slave), *request.arguments, stdin=slave, stdout=slave,
+            stderr=slave, env=environment, cwd=request.folder, start_new_session=True)
     except BaseException:
         os.close(master)
         raise
@@ -159,10 +161,6 @@ async def _start_on_terminal(channel: Channel, request: Request) -> tuple[asynci
         os.close(slave)
     os.set_blocking(master, False)
     return process, master
-
-
-def _take_terminal() -> None:
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
 def _set_size(master: int, size: tuple[int, int, int, int]) -> None:

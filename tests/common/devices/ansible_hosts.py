@@ -19,22 +19,12 @@ from ansible.executor.task_executor import TaskExecutor
 from ansible.playbook.play import Play
 from ansible.playbook.play_context import PlayContext
 from ansible.plugins import loader as plugin_loader
-from pytest_ansible.errors import AnsibleConnectionFailure
 
 from tests.common.errors import HostUnreachable, LabError
 
 DEPRECATIONS = "ANSIBLE_DEPRECATION_WARNINGS"
 ANSIBLE_DIR = Path(__file__).resolve().parents[3] / "ansible"
-
-# Each module call runs in a process that is forked from this one: what is loaded here is not loaded by each of them,
-# which halves the time of a call.
-PLUGINS_OF_EACH_CALL = (
-    (plugin_loader.action_loader, "normal"),
-    (plugin_loader.become_loader, "sudo"),
-    (plugin_loader.connection_loader, "ssh"),
-    (plugin_loader.shell_loader, "sh"),
-)
-RAW_RESULT = ("changed", "failed", "msg", "rc", "stdout", "stdout_lines", "stderr", "stderr_lines")
+EXCEPTION = "exception"  # in a result: an object of Ansible's own; `msg` says the same
 
 
 class AnsibleHost:
@@ -60,44 +50,36 @@ class AnsibleHost:
         self._dispatcher.options["inventory_manager"].get_host(self._hostname).set_variable(name, value)
 
     def run(self, module: str, args: tuple[Any, ...], options: Mapping[str, Any]) -> dict[str, Any]:
-        """Runs an Ansible module.
+        """Runs an Ansible module, in this process.
+
+        Ansible itself forks a process for each task, which takes longer than most commands do, and must not be done
+        where gRPC has threads: it aborts in what is forked.
 
         Returns:
-            Its result.
+            Its result; one that Ansible could not run has a `msg`, and no `rc`.
 
         Raises:
             HostUnreachable: the host does not answer over SSH.
         """
+        arguments = {**options, "_raw_params": " ".join(args)} if args else dict(options)
         with _quiet():
-            try:
-                answer = getattr(self._dispatcher, module)(*args, **options)
-            except AnsibleConnectionFailure as error:
-                raise self._unreachable(error.dark.get(self._hostname, {}).get("msg", error)) from error
-        return dict(answer.contacted[self._hostname])
-
-    def run_raw(self, command: str) -> dict[str, Any]:
-        """Runs Ansible's module `raw` as root, in this process: to fork one takes longer than most commands do.
-
-        Returns:
-            Its result: `rc`, `stdout`, `stderr`, `stdout_lines` and `stderr_lines`; without `rc` and with a `msg` if
-            Ansible could not run it.
-
-        Raises:
-            HostUnreachable: the host does not answer over SSH.
-        """
-        options = self._dispatcher.options
-        inventory, variables, loader = (options[one] for one in ("inventory_manager", "variable_manager", "loader"))
-        with _quiet():
-            AdHocCLI(["ansible", self._hostname]).parse()  # the options that a play context begins with
-            play = Play.load({"name": "raw", "hosts": self._hostname, "gather_facts": False, "become": True,
-                              "tasks": [{"ansible.builtin.raw": command}]}, variable_manager=variables, loader=loader)
-            host, task = inventory.get_host(self._hostname), play.get_tasks()[0][0]
-            known = variables.get_vars(play=play, host=host, task=task)
-            answer = TaskExecutor(
-                host, task, known, PlayContext(play=play), loader, plugin_loader, None, variables).run()
+            answer = self._execute({"action": {"module": module, "args": arguments}})
         if answer.get("unreachable"):
             raise self._unreachable(answer.get("msg", "it gave no reason"))
-        return {key: answer[key] for key in RAW_RESULT if key in answer}
+        return {key: value for key, value in answer.items() if not key.startswith("_ansible_") and key != EXCEPTION}
+
+    def _execute(self, task_text: Mapping[str, Any]) -> dict[str, Any]:
+        """What becomes of a play of one task."""
+        options = self._dispatcher.options
+        inventory, variables, loader = (options[one] for one in ("inventory_manager", "variable_manager", "loader"))
+        AdHocCLI(["ansible", self._hostname]).parse()  # the options that a play context begins with
+        how = {name: options[name] for name in ("become", "connection") if options.get(name)}
+        play = Play.load({"name": "one task", "hosts": self._hostname, "gather_facts": False, "tasks": [task_text],
+                          **how}, variable_manager=variables, loader=loader)
+        host, task = inventory.get_host(self._hostname), play.get_tasks()[0][0]
+        known = variables.get_vars(play=play, host=host, task=task)
+        executor = TaskExecutor(host, task, known, PlayContext(play=play), loader, plugin_loader, None, variables)
+        return dict(executor.run())
 
     def _unreachable(self, reason: object) -> HostUnreachable:
         return HostUnreachable(f"{self._hostname} cannot be reached over SSH: {' '.join(str(reason).split())}")
@@ -123,8 +105,6 @@ class AnsibleHosts:
         with _quiet():  # done already by another object of this class
             plugin_loader.init_plugin_loader()
         plugin_loader.module_utils_loader.add_directory(str(ANSIBLE_DIR / "module_utils"))
-        for loader, plugin in PLUGINS_OF_EACH_CALL:
-            loader.get(plugin, class_only=True)
 
     def switch(self, hostname: str) -> AnsibleHost:
         """A switch: every command on it runs as root.

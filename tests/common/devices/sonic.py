@@ -27,7 +27,7 @@ class SonicHost(AnsibleHostBase):
         if options or len(command) > LONGEST_ARGUMENT:
             module = super().__getattr__("shell")
             return module(command, module_ignore_errors=module_ignore_errors, **options)
-        answer = self._host.run_raw(command)
+        answer = self._host.run("raw", (command,), {})
         if not module_ignore_errors:
             self._succeeded("raw", answer)
         return answer | {name: str(answer.get(name, "")).rstrip("\r\n") for name in ("stdout", "stderr")}

@@ -34,7 +34,7 @@ PLAY = """
 """
 
 
-@pytest.mark.parametrize("pipelining", [False, True])
+@pytest.mark.parametrize("pipelining", [False, pytest.param(True, marks=pytest.mark.slow("the playbook once more"))])
 def test_modules(switch, tmp_path, pipelining):
     name = f"pipelining-{pipelining}"
     (tmp_path / "local").write_text("local\n")

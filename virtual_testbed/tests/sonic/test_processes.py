@@ -1,5 +1,6 @@
 """Requests that are cancelled while they start, as a server that ends does to them."""
 import asyncio
+import os
 from pathlib import Path
 
 import pytest
@@ -41,5 +42,6 @@ async def _cancel(turns, terminal, mark):
 @pytest.mark.parametrize("terminal, mark", [(None, "86411"), ("xterm", "86412")])
 @pytest.mark.parametrize("turns", range(2, 7))
 def test_a_request_cancelled_while_it_starts_leaves_nothing(turns, terminal, mark):
+    mark = f"{mark}.{os.getpid()}"
     asyncio.run(_cancel(turns, terminal, mark))
     wait_until(lambda: not running(mark), "the command to end")

@@ -144,8 +144,8 @@ def test_a_shell_on_a_terminal(switch):
     os.write(master, b"show pfc counters | head -1; tty; echo $TERM\r")
     read_until(b"Port Rx")
     read_until(b"/dev/pts/")
-    os.write(master, b"sleep 86404\r")
-    wait_until(lambda: running("sleep 86404"), "the command to start")
+    os.write(master, f"sleep 86404.{os.getpid()}\r".encode())
+    wait_until(lambda: running(f"sleep 86404.{os.getpid()}"), "the command to start")
     os.write(master, b"\x03")
     os.write(master, b"exit 5\r")
     deadline = time.monotonic() + 20
@@ -223,11 +223,12 @@ def test_many_at_once(switch):
 def test_a_restart_keeps_port_key_and_files(switch):
     port, key = switch.settings["port"], (switch.folder / "host_key").read_bytes()
     switch.output("echo kept > ~/kept; cp ~/kept /etc/sonic/kept")
-    client = subprocess.Popen(switch.ssh("sleep 86402"), stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    wait_until(lambda: running("sleep 86402"), "the command to start")
+    sleep = f"sleep 86402.{os.getpid()}"
+    client = subprocess.Popen(switch.ssh(sleep), stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_until(lambda: running(sleep), "the command to start")
     assert switch.stop_server() == 0
     client.wait(10)
-    wait_until(lambda: not running("sleep 86402"), "the command to end with its server")
+    wait_until(lambda: not running(sleep), "the command to end with its server")
     switch.start()
     assert switch.settings["port"] == port and (switch.folder / "host_key").read_bytes() == key
     assert switch.output("cat ~/kept /etc/sonic/kept") == "kept\nkept\n"
@@ -236,13 +237,14 @@ def test_a_restart_keeps_port_key_and_files(switch):
 def test_a_killed_server_leaves_nothing(switch):
     if switch.ready["root_view"] != "namespace":
         pytest.skip("without a process namespace what daemonised outlives a killed server")
-    client = subprocess.Popen(switch.ssh("setsid sleep 86403"), stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    wait_until(lambda: running("sleep 86403"), "the command to start")
+    sleep = f"sleep 86403.{os.getpid()}"
+    client = subprocess.Popen(switch.ssh(f"setsid {sleep}"), stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_until(lambda: running(sleep), "the command to start")
     switch.process.kill()
     switch.process.wait()
     switch.process.stdout.close()
     client.wait(10)
-    wait_until(lambda: not running("sleep 86403"), "the command to end with its server")
+    wait_until(lambda: not running(sleep), "the command to end with its server")
     switch.start()
 
 

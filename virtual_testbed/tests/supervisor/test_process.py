@@ -14,6 +14,7 @@ from virtual_testbed.process import (
     PARENT_VARIABLE,
     RUN_VARIABLE,
     ProcessIdentity,
+    command_tied_to,
     end_run,
     identify,
     process_state,
@@ -56,6 +57,34 @@ def test_child_of_a_killed_parent_ends(command):
     gone(child)
 
 
+PARENT_OF_A_TIED_ONE = """
+import os, signal, subprocess, sys, time
+from virtual_testbed.process import command_tied_to
+tied = command_tied_to(os.getpid(), signal.SIGINT, sys.argv[1:])
+child = subprocess.Popen(tied, stdout=subprocess.PIPE, start_new_session=True)
+print(child.pid, child.stdout.readline().decode().strip(), flush=True)
+time.sleep(600)
+"""
+HEEDS_SIGINT = "trap 'echo interrupted >{}; exit' INT; echo ready; while :; do sleep 0.01; done"
+
+
+def test_a_tied_command_receives_its_signal_when_its_parent_is_killed(tmp_path):
+    said = tmp_path / "said"
+    command = ["sh", "-c", HEEDS_SIGINT.format(said)]
+    with subprocess.Popen([sys.executable, "-c", PARENT_OF_A_TIED_ONE, *command], stdout=subprocess.PIPE) as parent:
+        pid, word = parent.stdout.readline().split()
+        child = identify(int(pid))
+        assert word == b"ready" and os.getsid(child.pid) == child.pid
+        parent.kill()
+    gone(child)
+    assert said.read_text() == "interrupted\n"
+
+
+def test_a_tied_command_whose_parent_died_first_is_signalled():
+    done = subprocess.run(command_tied_to(1, signal.SIGTERM, ["echo", "ran"]), capture_output=True, timeout=30)
+    assert (done.returncode, done.stdout) == (-signal.SIGTERM, b"")
+
+
 def test_parent_that_died_first_is_noticed():
     environment = {**os.environ, PARENT_VARIABLE: "1"}  # this test is the parent, not process 1
     done = subprocess.run([sys.executable, "-c", CHILD], env=environment, capture_output=True, timeout=30)
@@ -85,14 +114,15 @@ def test_zombie_is_not_alive():
 
 
 def test_run_is_ended_with_all_that_inherited_its_mark():
-    environment = {**os.environ, RUN_VARIABLE: "/tmp/vtb-test-of-the-sweep"}
+    run = f"vtb-test-of-the-sweep-{os.getpid()}-"
+    environment = {**os.environ, RUN_VARIABLE: run}
     script = "trap '' TERM; setsid sleep 600 & echo started; wait"
     with subprocess.Popen(["/bin/sh", "-c", script], env=environment, stdout=subprocess.PIPE) as process:
         process.stdout.readline()
-        found = processes_of_run("/tmp/vtb-test-of-the-sweep")
+        found = processes_of_run(run)
         assert len(found) == 2
-        assert processes_of_run("/tmp/vtb-test-of-the-swee") == []  # the whole name counts
-        assert end_run("/tmp/vtb-test-of-the-sweep") == []
+        assert processes_of_run(run[:-1]) == []  # the whole name counts
+        assert end_run(run) == []
         assert not any(one.is_alive() for one in found)
 
 

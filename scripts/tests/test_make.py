@@ -1,0 +1,44 @@
+"""What `make test`, `make test-all` and continuous integration run."""
+import ast
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+QUICK = "-m 'not slow'"
+
+
+def recipe(target: str) -> list[str]:
+    """The commands that make would run, those of pytest and the differential only."""
+    shown = subprocess.run(["make", "-n", target], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    lines = shown.replace("\\\n", " ").splitlines()
+    return [" ".join(line.split()) for line in lines if "-m pytest" in line or "differential" in line]
+
+
+def slow_marks() -> Iterator[tuple[str, ast.AST]]:
+    """Every use of the marker `slow`, with its place and the node around it."""
+    for folder in (path for path in ROOT.iterdir() if path.is_dir() and path.name[0] != "."):
+        for path in folder.rglob("*test_*.py"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Attribute) and ast.unparse(node) == "pytest.mark.slow":
+                    yield f"{path.relative_to(ROOT)}:{node.lineno}", node
+                elif isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.slow":
+                    yield f"{path.relative_to(ROOT)}:{node.lineno}", node
+
+
+def test_everything_is_what_is_quick_and_what_is_slow() -> None:
+    quick, = recipe("test")
+    everything, sample = recipe("test-all")
+    assert quick == f"{everything} {QUICK}"
+    assert sample.endswith("scripts/differential.py --cases 100")
+
+
+def test_continuous_integration_runs_everything() -> None:
+    commands = (ROOT / ".ci/run").read_text(encoding="utf-8").splitlines()
+    assert [line for line in commands if line.startswith("make")] == ["make test-all", "make qualify"]
+
+
+def test_what_is_slow_says_why() -> None:
+    found = list(slow_marks())
+    reasoned = {place for place, node in found if isinstance(node, ast.Call) and node.args}
+    assert reasoned and {place for place, _ in found} == reasoned
