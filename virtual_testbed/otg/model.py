@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pfctest.timing import MAX_QUANTA, pause_time_ps
-from virtual_testbed.dataplane.load import Demand, first_overload, share_of_line, whole_demand
 from virtual_testbed.dataplane.traffic import GeneratorPort, Host
 from virtual_testbed.otg.devices import Devices, Site, read_devices, resolve
 from virtual_testbed.otg.errors import OtgError
@@ -93,8 +92,7 @@ def read_config(body: Any, site: Site) -> Model:
         raise OtgError(report.errors)
     whole = tuple(flow for flow in flows if flow is not None)
     stations = learned_stations(whole, devices.hosts, site)
-    report.warnings += [*station_warnings(stations), *unreachable_warnings(whole, (*stations, *devices.hosts), site),
-                        *overload_warnings(whole, speeds)]
+    report.warnings += [*station_warnings(stations), *unreachable_warnings(whole, (*stations, *devices.hosts), site)]
     return Model(tuple(ports.values()), speeds, captures, devices, whole, auto_start, tuple(report.warnings), stations)
 
 
@@ -117,17 +115,6 @@ def read_flows(flows: Any, path: str, names: Names) -> tuple[tuple[FlowSetup, ..
     if report.errors:
         raise OtgError(report.errors)
     return tuple(flow for flow in found if flow is not None), report.warnings
-
-
-def overload_warnings(flows: Iterable[FlowSetup], speeds: Mapping[str, int]) -> list[str]:
-    """One sentence for each port whose flows, started together, ask for more than its line rate at some instant."""
-    demands: dict[str, list[Demand]] = {}
-    for flow in (setup.flow for setup in flows):
-        share = share_of_line(flow, speeds[flow.tx_port])
-        demands.setdefault(flow.tx_port, []).append(whole_demand(flow, share, flow.duration.delay_ps))
-    overloads = {port: first_overload(asked) for port, asked in demands.items()}
-    return [f"port {port}: {overload.describe(0, 'a common start')}, so they cannot all run at the same time"
-            for port, overload in overloads.items() if overload is not None]
 
 
 def _read_port(port: Fields, site: Site) -> GeneratorPort:

@@ -15,7 +15,7 @@ from virtual_testbed.otg.devices import Site
 from virtual_testbed.otg.errors import NOT_IMPLEMENTED, OtgError
 from virtual_testbed.otg.flows import FlowSetup
 from virtual_testbed.otg.metrics import PortState, RateMeter, flow_metric, port_metric, totals
-from virtual_testbed.otg.model import (CAPTURED_FRAMES, Model, object_names, overload_warnings, read_config,
+from virtual_testbed.otg.model import (CAPTURED_FRAMES, Model, object_names, read_config,
                                        read_flows)
 from virtual_testbed.otg.plane import DataPlane, GeneratorCounters
 from virtual_testbed.otg.stations import unreachable_warnings
@@ -73,7 +73,7 @@ class OtgService:
         self._take_over([*self._model.flows, *setups], [*self._body.get("flows", ()), *raw])
         self._meter.zero(self._plane.now_ps, [_flow_key(setup.flow.name) for setup in setups])
         lost = unreachable_warnings(setups, (*self._model.stations, *self._model.devices.hosts), self._site)
-        return _warning([*warnings, *lost, *overload_warnings(self._model.flows, self._model.speeds)])
+        return _warning([*warnings, *lost])
 
     def delete_config(self, body: Any) -> dict[str, Any]:
         """Takes flows away, running or not."""
@@ -103,7 +103,7 @@ class OtgService:
         self._plane.add_flows([setup.flow for setup in setups if setup.flow.name in changes])
         self._take_over(setups, raw)
         self._meter.zero(self._plane.now_ps, [_flow_key(name) for name in changes])
-        return _warning(overload_warnings(setups, self._model.speeds))
+        return _warning(())
 
     def set_control_state(self, body: Any) -> dict[str, Any]:
         """Starts and stops flows, captures, links and the devices' address resolution."""

@@ -334,12 +334,13 @@ def test_unknown_names_are_refused(client):
         400, "validation", ["traffic.flow_transmit.flow_names: no flow is named 'x'; flows are none"])
 
 
-def test_too_much_for_a_port_is_a_warning(client):
+def test_too_much_for_a_port_is_refused_when_it_is_started(client):
     config = base_config(client.api)
     add_data(config, "a", 3, 3, 60)
     add_data(config, "b", 4, 4, 60)
-    assert client.api.set_config(config).warnings == [
-        "port tx: flows a, b need 120 % of the line from a common start on, so they cannot all run at the same time"]
+    assert client.api.set_config(config).warnings == []
+    code, _, sentences = errors_of(client.api, lambda: client.transmit("start", "a", "b"))
+    assert code == 400 and "flows a, b need 120 % of the line from now on" in sentences[0], sentences
 
 
 @pytest.mark.parametrize(("method", "path", "body", "status", "text"), [

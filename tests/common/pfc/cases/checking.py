@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from ..model.measurement import Measurement, PortUnderTest
 from ..model.traffic import FlowPlan, FlowStats, Role
@@ -68,6 +68,44 @@ def least_load(subject: PortUnderTest, plan: FlowPlan) -> int:
     """Frames that a data flow sends when nothing holds it, less what the generator's start and clock may cost."""
     speed_mbps = subject.ports[plan.enters or subject.pair.tx.port].speed_mbps
     return round(plan.due(speed_mbps) * (100 - subject.tolerances.load_tolerance_percent) / 100)
+
+
+def sent_as_due(subject: PortUnderTest, flow: FlowStats, pushed: int, meant_to_be_held: bool, when: str) -> Check:
+    """A data flow was sent as it was due: ERROR where not. Of one that is meant to be held any frame is enough; where
+    the switch's own pauses held it, that is judged (`never_taken`).
+
+    Args:
+        subject: the port under test.
+        flow: the flow.
+        pushed: PFC frames for its priority that the switch sent to its sender meanwhile.
+        meant_to_be_held: whether the switch is meant to hold it.
+        when: for the message, `in the storm`.
+    """
+    least = 1 if meant_to_be_held else least_load(subject, flow.plan)
+    place = at_priority(subject, priority_of(flow))
+    if flow.plan.enters and flow.plan.enters != subject.pair.tx.port:
+        place = replace(place, where=subject.where(place.priority, flow.plan.enters))
+    met = flow.frames_tx >= least or pushed > 0
+    return error_unless("load-applied", place, met, f"at least {least} frames sent {when}", flow.frames_tx)
+
+
+def never_taken(
+    subject: PortUnderTest, flows: Iterable[FlowStats], pushed: Sequence[int], when: str
+) -> Iterator[Check]:
+    """Flows of which the switch took no frame at all, because it paused their sender from the first one on: FAIL. There
+    is no check of any other flow.
+
+    Args:
+        subject: the port under test.
+        flows: data flows.
+        pushed: PFC frames for priorities 0 to 7 that the switch sent to their sender meanwhile.
+        when: for the message, `in the storm`.
+    """
+    for flow in flows:
+        frames = pushed[priority_of(flow)]
+        if flow.frames_tx == 0 and frames > 0:
+            expected = f"frames taken by the switch {when}, which sent {frames} PFC frames to their sender"
+            yield fail_unless("load-taken", at_priority(subject, priority_of(flow)), False, expected, 0)
 
 
 def everything_received(name: str, subject: PortUnderTest, flows: Iterable[FlowStats], when: str) -> Iterator[Check]:

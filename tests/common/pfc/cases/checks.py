@@ -12,7 +12,7 @@ from ..model.traffic import Role
 from ..record.verdict import LOSSY, Check
 from .checking import (
     COUNTER, Place, at_priority, at_tested, error_unless, everything_received, fail_unless, flows_of, least_load,
-    priority_of,
+    never_taken, priority_of,
 )
 from .generator_pauses import TRAFFIC_GENERATOR
 
@@ -89,6 +89,8 @@ def _back_pressure(run: Measurement) -> Iterator[Check]:
         expected = f"more than 0 PFC frames sent out of {run.subject.pair.tx.port} to hold the sender"
         yield fail_unless("back-pressure", place, frames > 0, expected, frames)
     yield from _nothing_sent("no-other-back-pressure", run, _other_than(run.scenario.tested))
+    data = flows_of(run.paused.values(), Role.TEST, Role.BACKGROUND)
+    yield from never_taken(run.subject, data, run.pfc_sent(), run.scenario.moment)
 
 
 def _no_back_pressure(run: Measurement) -> Iterator[Check]:
@@ -119,6 +121,7 @@ def _lossy_in_background(run: Measurement) -> Iterator[Check]:
 def _after_the_storm(run: Measurement) -> Iterator[Check]:
     when, test = "once the storm had stopped", flows_of(run.drained.values(), Role.TEST)
     yield from everything_received("held-frames-drained", run.subject, test, when)
+    yield from never_taken(run.subject, run.resumed.values(), run.pfc_sent_after(), "after the storm")
     for flow in flows_of(run.resumed.values(), Role.TEST):
         place, least = at_priority(run.subject, priority_of(flow)), least_load(run.subject, flow.plan)
         expected = f"at least {least} frames taken by the switch after the storm"

@@ -18,7 +18,7 @@ from ..model.ports import ConnectedPort
 from ..model.traffic import FlowStats
 from .checking import priority_of
 from .drops import Drops, drop_commands, drops_delay_s, read_drops
-from .ingress_load import FRAME_BYTES, IngressLoad, data_flows
+from .ingress_load import FRAME_BYTES, IngressLoad, ingress_flows
 from .scheduler_shares import Scheduler, divide, read_schedulers
 
 logger = logging.getLogger(__name__)
@@ -199,7 +199,7 @@ def measure(lab: Lab, load: Load, before: DutCounters | None) -> LoadRun:
     if before is None or loses:
         lab.clock.sleep(wait_s)
         before = lab.dut.counters(also=also)
-    traffic = lab.builder.build(data_flows(lab, load.streams, load.mix))
+    traffic = lab.builder.build(ingress_flows(lab, load.streams, load.mix))
     lab.generator.push(traffic)
     try:
         logger.info("%s: data of %s, too much of %s", lab.subject.where(), list(load.wanted), list(load.congested))

@@ -15,7 +15,7 @@ from ..model.measurement import Readings
 from ..model.ports import ConnectedPort, PortPair
 from ..record.case import PlanCase, Target, named
 from ..record.verdict import LOSSY, Check
-from .checking import Place, at_port, at_priority, error_unless, fail_unless, least_load, priority_of
+from .checking import Place, at_port, at_priority, fail_unless, least_load, never_taken, priority_of, sent_as_due
 from .congestion import WALL, Load, LoadRun, measure
 from .counting_checks import own_frames
 from .engine import Finding
@@ -59,21 +59,15 @@ def from_port(run: Readings, port: ConnectedPort) -> Readings:
 
 
 def _load_applied(run: LoadRun) -> Iterator[Check]:
-    """What was due must have been sent; where the switch held it back, rightly or not, anything is enough here: the
-    rest is judged."""
+    """What was due must have been sent."""
     for flow in run.sent.values():
-        priority = priority_of(flow)
-        held = run.pfc_sent_by(flow.plan.enters)[priority] > 0
-        least = 1 if held else least_load(run.subject, flow.plan)
-        place = replace(at_priority(run.subject, priority), where=run.subject.where(priority, flow.plan.enters))
-        yield error_unless(
-            "load-applied", place, flow.frames_tx >= least, f"at least {least} frames sent", flow.frames_tx
-        )
+        pushed = run.pfc_sent_by(flow.plan.enters)[priority_of(flow)]
+        yield sent_as_due(run.subject, flow, pushed, False, "in all")
 
 
 def judge(run: LoadRun) -> list[Check]:
     """All checks of a run that was a measurement."""
-    made = [_nothing_lost(run), _throughput(run), _back_pressure(run), _no_back_pressure(run)]
+    made = [_taken(run), _nothing_lost(run), _throughput(run), _back_pressure(run), _no_back_pressure(run)]
     if run.load.timing is not None:
         made += [_shares(run), _line_full(run)]
     if run.during is not run.after:
@@ -81,6 +75,12 @@ def judge(run: LoadRun) -> list[Check]:
     if run.drops is not None:
         made += [_drops_counted(run)]
     return [check for checks in made for check in checks]
+
+
+def _taken(run: LoadRun) -> Iterator[Check]:
+    """Some of every flow."""
+    for flow in run.sent.values():
+        yield from never_taken(run.subject, [flow], run.pfc_sent_by(flow.plan.enters), "in all")
 
 
 def _nothing_lost(run: LoadRun) -> Iterator[Check]:

@@ -94,13 +94,13 @@ def measure(lab: Lab, way: Way, target: Target, before: DutCounters | None) -> F
         try:
             with _link(lab, way) as switch:
                 watched = _watch(watchdog) if not way.in_storm else None
-                down, still_down = _flap(lab, traffic, switch)
+                sent, down, still_down = _flap(lab, traffic, switch)
             flows = _traffic_after(lab, traffic)
         finally:
             lab.generator.stop()
         lab.clock.sleep(lab.delays.port_s)
         after = watchdog.stop() if watched is not None else lab.dut.counters()
-    return FlapRun(lab.subject, before, down, after, target, still_down, watched, flows)
+    return FlapRun(lab.subject, before, down, after, target, still_down, watched, sent, flows)
 
 
 def _watch(watchdog: Watchdog) -> DutCounters:
@@ -108,12 +108,19 @@ def _watch(watchdog: Watchdog) -> DutCounters:
     return watchdog.counters()
 
 
-def _flap(lab: Lab, traffic: Traffic, switch: Switch) -> tuple[DutCounters, DutCounters]:
+def _flap(
+    lab: Lab, traffic: Traffic, switch: Switch
+) -> tuple[Mapping[str, FlowStats], DutCounters, DutCounters]:
     """Storm and data; the link goes down under them, they end while it is down, and it comes up again.
 
-    Returns the counters of two moments while it is down: all that happened when it went down is in the first."""
-    lab.generator.start(traffic.names(Role.STORM, Role.CLEAN))
+    Returns:
+        What was sent until the link went down; and the counters of two moments while it is down: all that happened
+        when it went down is in the first.
+    """
+    names = traffic.names(Role.STORM, Role.CLEAN)
+    lab.generator.start(names)
     lab.clock.sleep(LEAD_S)
+    sent = lab.generator.stats(names)
     switch(False)
     lab.clock.sleep(lab.delays.port_s)
     down = lab.dut.counters(also={"data": PORTS_COMMAND})
@@ -121,7 +128,7 @@ def _flap(lab: Lab, traffic: Traffic, switch: Switch) -> tuple[DutCounters, DutC
     still_down = lab.dut.counters(also={"data": PORTS_COMMAND})
     lab.generator.stop()
     switch(True)
-    return down, still_down
+    return sent, down, still_down
 
 
 def _traffic_after(lab: Lab, traffic: Traffic) -> Mapping[str, FlowStats]:

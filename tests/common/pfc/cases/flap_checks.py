@@ -26,12 +26,14 @@ class FlapRun(Readings):
         target: the lossless priorities that data was sent for, and paused in a storm.
         still_down: the counters later on, the link still down.
         watched: the watchdog's statistics when it had been started; None: it was not.
+        sent: flow name -> statistics of storm and data before the link went down.
         flows: flow name -> statistics of the data sent when the link was up again.
     """
 
     target: Target
     still_down: DutCounters
     watched: DutCounters | None
+    sent: Mapping[str, FlowStats]
     flows: Mapping[str, FlowStats]
 
     @property
@@ -56,7 +58,7 @@ class FlapRun(Readings):
         """The numbers, for the record."""
         return {
             **self.counted(),
-            "flows": flow_numbers({"after the flap": self.flows}),
+            "flows": flow_numbers({"before the flap": self.sent, "after the flap": self.flows}),
             "tx_dropped_down": [self.dropped(self.during), self.dropped(self.still_down)],
             "pfc_received_after_the_flap": list(self._received_later()),
             "storms_watched": self.storms(),
@@ -116,7 +118,14 @@ def _links(run: FlapRun) -> Iterator[Check]:
 
 
 def _applied(run: FlapRun) -> Iterator[Check]:
-    """Data was there after the flap, unless something held it: that is judged."""
+    """Storm and data ran when the link went down; data was there after the flap, unless something held it: that is
+    judged."""
+    for flow in run.sent.values():
+        name = "storm-ran" if flow.plan.role is Role.STORM else "load-applied"
+        priority = flow.plan.priority
+        place = at_port(run.subject, run.port) if priority is None else at_priority(run.subject, priority)
+        expected = "at least 1 frame sent before the flap"
+        yield error_unless(name, place, flow.frames_tx > 0, expected, flow.frames_tx)
     pushed = changed(run.still_down.pfc_tx, run.after.pfc_tx, run.subject.pair.tx.port)
     for flow in run.flows.values():
         priority = priority_of(flow)

@@ -19,7 +19,7 @@ from .engine import Finding, Procedure
 from .headroom_limits import (
     CELL_BYTES, FRAME_BYTES, Delays, Headroom, delays, headroom_command, least_used, read_headroom,
 )
-from .hold_in_storm import HeldRun, Hold, hold_s, measure, storm_ran
+from .hold_in_storm import HeldRun, Hold, hold_s, measure, storm_ran, taken
 from .ingress_load import (
     LOSSLESS_REACHED, IngressLoad, all_reached_lossless, each_reached_lossless, several_reached_lossless,
 )
@@ -92,7 +92,7 @@ def covered(lab: Lab, case: PlanCase, target: Target, before: DutCounters | None
     """Senders that go on for as long as headroom is for: nothing is lost."""
     run = _measure(lab, target, before, beyond=False)
     invalid = unmet([*_validity(run), *_used(run)])
-    checks = [*_nothing_lost(run), *_back_pressure(run)]
+    checks = [*taken(run.held), *_nothing_lost(run), *_back_pressure(run)]
     return Finding([] if invalid else checks, invalid, run.evidence(), run.held.after)
 
 
@@ -100,7 +100,7 @@ def overflow(lab: Lab, case: PlanCase, target: Target, before: DutCounters | Non
     """Senders that go on for longer: headroom is filled to the last frame, and what it has no room for is counted."""
     run = _measure(lab, target, before, beyond=True)
     invalid = unmet([*_validity(run), *_overflowed(run)])
-    checks = [*_back_pressure(run), *_counted(run), *_limit(run), *_full(run)]
+    checks = [*taken(run.held), *_back_pressure(run), *_counted(run), *_limit(run), *_full(run)]
     return Finding([] if invalid else checks, invalid, run.evidence(), run.held.after)
 
 

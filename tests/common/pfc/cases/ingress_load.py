@@ -3,15 +3,15 @@ ports that they may enter by."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..lab.lab import Lab
-from ..model.arithmetic import share_percent
 from ..model.measurement import PortUnderTest
 from ..model.ports import ConnectedPort
 from ..model.traffic import FlowPlan, Role
 from ..record.case import Target
+from .flows import DataLoad, data_flows
 
 FRAME_BYTES = 1024
 
@@ -35,25 +35,21 @@ class IngressLoad:
     delay_s: float = 0.0
 
 
-def data_flows(lab: Lab, streams: Sequence[IngressLoad], mix: tuple[tuple[int, int], ...] = ()) -> list[FlowPlan]:
-    """The flows of these streams, all of role TEST.
+def ingress_flows(
+    lab: Lab, loads: Sequence[IngressLoad], mix: tuple[tuple[int, int], ...] = ()
+) -> list[FlowPlan]:
+    """The flows of these loads, all of role TEST.
 
     Args:
         lab: names the flows.
-        streams: where they enter, and how much.
+        loads: where they enter, and how much.
         mix: sizes of frames and their weights; empty: `FRAME_BYTES` each.
     """
-    return [flow for number, stream in enumerate(streams) for flow in _flows(lab, stream, number, mix)]
-
-
-def _flows(lab: Lab, stream: IngressLoad, number: int, mix: tuple[tuple[int, int], ...]) -> Iterator[FlowPlan]:
-    share = share_percent(stream.percent, len(stream.priorities))
-    for priority in stream.priorities:
-        name = lab.builder.named(f"Data {number} {stream.enters.port} Prio {priority}")
-        yield FlowPlan(
-            name, Role.TEST, priority, FRAME_BYTES, share, seconds=stream.seconds,
-            delay_ns=round(stream.delay_s * 1e9), enters=stream.enters.port, mix=mix,
-        )
+    return data_flows(lab, [
+        DataLoad(f"Data {number} {load.enters.port}", Role.TEST, load.priorities, load.percent, load.seconds,
+                 FRAME_BYTES, mix, load.delay_s, load.enters.port)
+        for number, load in enumerate(loads)
+    ])
 
 
 def equal_ports(subject: PortUnderTest) -> tuple[ConnectedPort, ...]:

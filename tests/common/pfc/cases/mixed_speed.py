@@ -14,7 +14,7 @@ from .checking import at_priority, everything_received, fail_unless, priority_of
 from .congestion import Load, make_load, room_s, timing
 from .congestion_checks import LoadMaker, carry_out, from_port
 from .engine import Finding, Procedure, whole_port
-from .hold_in_storm import HeldRun, Hold, hold_s, measure, storm_ran
+from .hold_in_storm import HeldRun, Hold, hold_s, measure, storm_ran, taken
 from .ingress_load import IngressLoad, faster_port, lossless_priorities, lossy_priorities
 from .validity import counters_kept, links_kept, unmet, watchdog_stopped
 
@@ -60,6 +60,7 @@ def storm(lab: Lab, case: PlanCase, target: Target, before: DutCounters | None) 
 
 def _judge(run: HeldRun) -> Iterator[Check]:
     subject, fast = run.subject, _faster(run.subject)
+    yield from taken(run)
     for flow in (run.paused[name] for name in run.paused if run.paused[name].plan.pause is None):
         priority = priority_of(flow)
         if priority in run.hold.paused:

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from ..lab.capture import read_capture
 from ..lab.generator import Traffic
 from ..lab.lab import Lab
-from ..model.arithmetic import share_percent
 from ..model.counters import DutCounters
-from ..model.traffic import FlowPlan, Role
+from ..model.traffic import Role
 from ..record.case import PlanCase, Target
 from .engine import Finding, Procedure, first_lossless, several_lossless
+from .flows import DataLoad, data_flows
 from .sent_checks import STORM_LEAD_S, SentRun, judge, validity
 from .storm_sequence import pause_storm
 
@@ -44,7 +44,7 @@ CASES: Mapping[PlanCase, Procedure] = {
 
 
 def measure(lab: Lab, target: Target, before: DutCounters | None) -> SentRun:
-    """Storm, capture, data; then the storm ends, held frames drain, and the capture ends.
+    """Capture, storm, later the data; then the storm ends, held frames drain, and the capture ends.
 
     Raises:
         QualificationError: a step could not be done. No traffic runs on, however this ends.
@@ -55,10 +55,9 @@ def measure(lab: Lab, target: Target, before: DutCounters | None) -> SentRun:
         before = lab.dut.counters()
     lab.generator.push(traffic)
     try:
-        lab.generator.start(traffic.names(Role.STORM))
-        lab.clock.sleep(STORM_LEAD_S)
         lab.generator.capture([tx_port])
-        lab.generator.start(traffic.names(Role.TEST))
+        lab.generator.start(traffic.names())
+        lab.clock.sleep(STORM_LEAD_S)
         lab.generator.run_out(traffic.names(Role.TEST), hold_s(lab))
         held = lab.generator.stats(traffic.flows)
         logger.info("%s: storm stopped, held frames drain", lab.subject.where())
@@ -83,11 +82,8 @@ def hold_s(lab: Lab) -> float:
 
 
 def congesting_traffic(lab: Lab, target: Target) -> Traffic:
-    """A storm that holds the priorities of `target`, and data of these; the tx port's generator captures."""
-    name = lab.builder.named
-    share = share_percent(LOAD_PERCENT, len(target))
-    test = [
-        FlowPlan(name(f"Test Flow Prio {priority}"), Role.TEST, priority, FRAME_BYTES, share, seconds=hold_s(lab))
-        for priority in target
-    ]
-    return lab.builder.build([pause_storm(lab, target), *test], captured=[lab.subject.pair.tx.port])
+    """A storm that holds the priorities of `target`, some time later data of these; the tx port's generator
+    captures."""
+    load = DataLoad("Test Flow", Role.TEST, target, LOAD_PERCENT, hold_s(lab), FRAME_BYTES, delay_s=STORM_LEAD_S)
+    flows = [pause_storm(lab, target), *data_flows(lab, [load])]
+    return lab.builder.build(flows, captured=[lab.subject.pair.tx.port])

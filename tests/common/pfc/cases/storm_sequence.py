@@ -22,6 +22,7 @@ from ..model.measurement import Measurement
 from ..model.scenario import Scenario
 from ..model.traffic import FlowPlan, FlowStats, Role, pfc_frame
 from ..record.case import Target, named
+from .flows import RESUMED, DataLoad, again, data_flows
 
 logger = logging.getLogger(__name__)
 
@@ -54,20 +55,23 @@ class Part:
     scenario: Scenario
 
     def flows(self) -> list[FlowPlan]:
-        """Storm, test and background flows."""
-        name, scenario = self.lab.builder.named, self.scenario
-        size, seconds, mix = scenario.frame_bytes, scenario.data_s, scenario.mix
-        test = [
-            FlowPlan(name(f"Test Flow Prio {priority}"), Role.TEST, priority, size, scenario.test_share(priority),
-                     seconds=seconds, mix=mix)
+        """Storm, test and background flows, the data so much later; and where the storm holds frames, the data once
+        more for the time after it."""
+        scenario = self.scenario
+        data = data_flows(self.lab, [
+            self._load("Test Flow", Role.TEST, (priority,), scenario.test_share(priority))
             for priority in scenario.tested
-        ]
-        background = [
-            FlowPlan(name(f"Background Flow Prio {priority}"), Role.BACKGROUND, priority, size,
-                     scenario.background_share(), seconds=seconds, mix=mix)
+        ] + [
+            self._load("Background Flow", Role.BACKGROUND, (priority,), scenario.background_share())
             for priority in scenario.background
-        ]
-        return [*self._storms(), *test, *background]
+        ])
+        return [*self._storms(), *data, *(again(data) if scenario.holds else ())]
+
+    def _load(self, name: str, role: Role, priorities: Target, percent: float) -> DataLoad:
+        scenario = self.scenario
+        return DataLoad(
+            name, role, priorities, percent, scenario.data_s, scenario.frame_bytes, scenario.mix, scenario.storm_lead_s
+        )
 
     def own(self, stats: Mapping[str, FlowStats]) -> dict[str, FlowStats]:
         """Of the statistics of all flows those of this port's."""
@@ -157,44 +161,39 @@ def _held_bytes(part: Part, paused: Mapping[str, FlowStats], drained: Mapping[st
 
 
 def _in_the_storm(parts: Sequence[Part], traffic: Traffic) -> dict[str, FlowStats]:
-    """Storm and data; what was counted while the storm still ran, and the switch's counters have it too."""
+    """Storm and data; what was counted while the storm still ran, and the switch's counters have it too. Readings while
+    data is sent are for a picture: one that fails, or takes long, changes nothing."""
     lab, lead_s = parts[0].lab, parts[0].scenario.storm_lead_s
     for part in parts:
         where, kind, paused = part.lab.subject.where(), part.scenario.storm.name.lower(), part.scenario.paused
         logger.info("%s: %s storm on %s", where, kind, named(paused) if paused else "the port")
-    lab.generator.start(traffic.names(Role.STORM))
+        logger.info("%s: test traffic on %s, background on %s", where, list(part.scenario.tested),
+                    list(part.scenario.background))
+    data_s = parts[0].scenario.data_s
+    lab.generator.start(traffic.names())
     lab.clock.sleep(lead_s)
-    for part in parts:
-        where, tested, background = part.lab.subject.where(), part.scenario.tested, part.scenario.background
-        logger.info("%s: test traffic on %s, background on %s", where, list(tested), list(background))
-    _send(parts[0], traffic, LOOKS)
+    begun_s = lab.clock.now()
+    for _ in range(LOOKS):
+        lab.clock.sleep(data_s / 4)
+        with suppress(QualificationError):
+            lab.generator.stats(traffic.names())
+    left_s = max(0.0, begun_s + data_s - lab.clock.now())
+    lab.generator.run_out(traffic.names(Role.TEST, Role.BACKGROUND), left_s)
     lab.clock.sleep(lab.delays.port_s)
-    return lab.generator.stats(traffic.flows)
+    return lab.generator.stats(traffic.names())
 
 
 def _without_a_storm(parts: Sequence[Part], traffic: Traffic) -> dict[str, FlowStats]:
     """The same data again, if the storm held any. The switch's counters have everything by then: the next scenario
     begins with them."""
-    lab, holds = parts[0].lab, any(part.scenario.holds for part in parts)
-    names = traffic.names(Role.TEST, Role.BACKGROUND) if holds else []
+    lab = parts[0].lab
+    names = traffic.names(phase=RESUMED)
     if names:
         logger.info("%s: the same traffic without a storm", lab.subject.where())
-        _send(parts[0], traffic)
+        lab.generator.start(names)
+        lab.generator.run_out(names, parts[0].scenario.data_s)
     lab.clock.sleep(lab.delays.port_s)
     return lab.generator.stats(names) if names else {}
-
-
-def _send(part: Part, traffic: Traffic, looks: int = 0) -> None:
-    """Sends the data of a scenario, and reads the statistics of all flows so many times meanwhile. These readings are
-    for a picture: one that fails, or takes long, changes nothing."""
-    lab, names, data_s = part.lab, traffic.names(Role.TEST, Role.BACKGROUND), part.scenario.data_s
-    end_s = lab.clock.now() + data_s if looks else 0.0
-    lab.generator.start(names)
-    for _ in range(looks):
-        lab.clock.sleep(data_s / 4)
-        with suppress(QualificationError):
-            lab.generator.stats(traffic.flows)
-    lab.generator.run_out(names, max(0.0, end_s - lab.clock.now()) if looks else data_s)
 
 
 def _drain(lab: Lab, traffic: Traffic) -> dict[str, FlowStats]:

@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from ..lab.clock import wait_for
 from ..lab.generator import Traffic
 from ..lab.lab import Lab
-from ..model.arithmetic import MAX_QUANTA, PAUSE_FRAME_BYTES, share_percent
+from ..model.arithmetic import MAX_QUANTA, PAUSE_FRAME_BYTES
 from ..model.counters import DutCounters
 from ..model.measurement import PortUnderTest
 from ..model.traffic import FlowPlan, Role, pfc_frame
 from ..record.case import PlanCase, Target
 from . import timing_storms
 from .engine import Finding, Procedure, all_lossless, each_lossless
+from .flows import DataLoad, data_flows, later
 from .timing_checks import Pauses, Phase, TimingRun, judge, validity
 
 logger = logging.getLogger(__name__)
@@ -91,7 +92,7 @@ def measure(lab: Lab, course: Course, target: Target, before: DutCounters | None
         before = lab.dut.counters()
     lab.generator.push(traffic)
     try:
-        phases = [_phase(lab, traffic, pauses) for pauses in course.pauses]
+        phases = [_phase(lab, traffic, number, pauses) for number, pauses in enumerate(course.pauses)]
     finally:
         lab.generator.stop()
     lab.clock.sleep(lab.delays.port_s)
@@ -99,39 +100,46 @@ def measure(lab: Lab, course: Course, target: Target, before: DutCounters | None
     return TimingRun(lab.subject, before, after, after, target, phases, course.fills_the_line, lab.clock.exact)
 
 
-def _phase(lab: Lab, traffic: Traffic, pauses: Pauses) -> Phase:
+def _phase(lab: Lab, traffic: Traffic, number: int, pauses: Pauses) -> Phase:
     """Pauses, a period later data for a window, and what had come by its end; then what was held drains."""
-    speed, exact = lab.subject.pair.speed_mbps, lab.clock.exact
-    storm = [name for name in traffic.names(Role.STORM) if name in _names(lab, pauses)]
-    data, names = traffic.names(Role.TEST, Role.BACKGROUND), [*storm, *traffic.names(Role.TEST, Role.BACKGROUND)]
-    lab.generator.start(storm)
-    lab.clock.sleep(pauses.period_s(speed) if exact else DRAIN_S)
-    lab.generator.start(data)
+    names = traffic.names(phase=_window(number))
+    storm = traffic.names(Role.STORM, phase=_window(number))
+    data = traffic.names(Role.TEST, Role.BACKGROUND, phase=_window(number))
+    lab.generator.start(names)
+    lab.clock.sleep(lead_s(lab, pauses))
     lab.clock.sleep(window_s(lab))
     at_end = lab.generator.stats(names)
     lab.generator.stop(storm)
-    lab.generator.run_out(data, scaled_s(lab.subject, DRAIN_EXACT_S) if exact else DRAIN_S)
+    lab.generator.run_out(data, scaled_s(lab.subject, DRAIN_EXACT_S) if lab.clock.exact else DRAIN_S)
     wait_for(lambda: timing_storms.is_empty(lab, data), DRAIN_DEADLINE_S, lab.clock)
     return Phase(pauses, window_s(lab), at_end, lab.generator.stats(names))
 
 
+def _window(number: int) -> str:
+    """The phase of a window of the course; the first is the case's first."""
+    return f"Window {number + 1}" if number else ""
+
+
+def lead_s(lab: Lab, pauses: Pauses) -> float:
+    """How long pauses come before the data of their window."""
+    return pauses.period_s(lab.subject.pair.speed_mbps) if lab.clock.exact else DRAIN_S
+
+
 def timed_traffic(lab: Lab, course: Course, target: Target) -> Traffic:
-    """All storms of a course, and the data of its windows."""
-    others = [priority for priority in lab.subject.qos.reachable if priority not in target]
-    load: list[tuple[Role, tuple[int, ...], int]] = [
-        (Role.TEST, target, course.test_percent),
-        (Role.BACKGROUND, tuple(others), course.background_percent),
-    ]
-    data = [
-        FlowPlan(
-            lab.builder.named(f"{role.value} prio {priority}"), role, priority, FRAME_BYTES,
-            share_percent(percent, len(priorities)), seconds=window_s(lab)
-        )
-        for role, priorities, percent in load
-        for priority in priorities
-    ]
-    storms_of_it = [flow for pauses in course.pauses for flow in storm_flows(lab, pauses, target)]
-    return lab.builder.build([*storms_of_it, *data])
+    """For each window of a course its storm, and data of its own."""
+    others = tuple(priority for priority in lab.subject.qos.reachable if priority not in target)
+    flows: list[FlowPlan] = []
+    for number, pauses in enumerate(course.pauses):
+        loads = [
+            DataLoad(f"{role.value} flow", role, priorities, percent, window_s(lab), FRAME_BYTES,
+                     delay_s=lead_s(lab, pauses))
+            for role, priorities, percent in (
+                (Role.TEST, target, course.test_percent), (Role.BACKGROUND, others, course.background_percent)
+            )
+        ]
+        own = [*storm_flows(lab, pauses, target), *data_flows(lab, loads)]
+        flows += later(own, _window(number)) if number else own
+    return lab.builder.build(flows)
 
 
 def storm_flows(lab: Lab, pauses: Pauses, target: Target) -> list[FlowPlan]:
@@ -151,7 +159,7 @@ def storm_flows(lab: Lab, pauses: Pauses, target: Target) -> list[FlowPlan]:
 
 def _names(lab: Lab, pauses: Pauses) -> list[str]:
     """The storm flows of such pauses."""
-    xoff = f"pauses of {pauses.quanta} quanta, {pauses.count} in a window"
+    xoff = f"pauses of {pauses.quanta} quanta {pauses.count} in a window"
     return [lab.builder.named(name) for name in ([xoff, f"ends of {xoff}"] if pauses.ended_after else [xoff])]
 
 

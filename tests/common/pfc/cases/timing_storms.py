@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, floor
 from typing import Any
@@ -12,18 +12,21 @@ from ..lab.clock import wait_for
 from ..lab.generator import Traffic
 from ..lab.lab import Lab
 from ..model.arithmetic import (
-    MAX_QUANTA, PAUSE_FRAME_BYTES, holding_fps, line_rate_fps, pause_seconds, response_seconds, share_percent,
-    storm_fps,
+    MAX_QUANTA, PAUSE_FRAME_BYTES, holding_fps, line_rate_fps, pause_seconds, response_seconds, storm_fps,
 )
 from ..model.counters import DutCounters
 from ..model.measurement import Readings, flow_numbers
 from ..model.traffic import FlowPlan, FlowStats, Role
 from ..record.case import PlanCase, Target
 from ..record.verdict import Check
-from .checking import at_port, at_priority, error_unless, everything_received, fail_unless, flows_of, priority_of
+from .checking import (
+    at_port, at_priority, error_unless, everything_received, fail_unless, flows_of, never_taken, priority_of,
+    sent_as_due,
+)
 from .engine import Finding, Procedure, all_lossless
+from .flows import DataLoad, data_flows
 from .storm_sequence import pause_storm
-from .timing_checks import EDGE_FRAMES, load_applied, pauses_counted
+from .timing_checks import EDGE_FRAMES, pauses_counted
 from .validity import counters_kept, links_kept, unmet, watchdog_stopped
 
 STORMS = PlanCase("pause-storms-repeated", "TIME-5")
@@ -148,7 +151,7 @@ def measure(lab: Lab, target: Target, before: DutCounters | None) -> StormsRun:
     try:
         lab.generator.start(data)
         lab.clock.sleep(lasting.lead)
-        bursts = [_burst(lab, traffic, lasting) for _ in range(TIMES)]
+        bursts = [_burst(lab, traffic, lasting, storm) for storm in traffic.names(Role.STORM)]
         lab.generator.run_out(data, float(START_LAG_S))
         wait_for(lambda: is_empty(lab, data), DRAIN_DEADLINE_S, lab.clock)
         drained = lab.generator.stats(data)
@@ -161,37 +164,35 @@ def measure(lab: Lab, target: Target, before: DutCounters | None) -> StormsRun:
 
 
 def storm_traffic(lab: Lab, target: Target, lasting: Times) -> Traffic:
-    """The storm, and data that fills the line."""
-    name = lab.builder.named
+    """A storm for each time, and data that fills the line."""
     others = tuple(priority for priority in lab.subject.qos.reachable if priority not in target)
-    data = [
-        FlowPlan(
-            name(f"{role.value} prio {priority}"), role, priority, FRAME_BYTES,
-            share_percent(LOAD_PERCENT, len(priorities)), seconds=lasting.data
-        )
+    data = data_flows(lab, [
+        DataLoad(f"{role.value} flow", role, priorities, LOAD_PERCENT, lasting.data, FRAME_BYTES)
         for role, priorities in ((Role.TEST, target), (Role.BACKGROUND, others))
-        for priority in priorities
-    ]
-    return lab.builder.build([pause_storm(lab, target), *data])
+    ])
+    storm = pause_storm(lab, target)
+    storms = [replace(storm, name=f"{number} {storm.name}") for number in range(1, TIMES + 1)]
+    return lab.builder.build([*storms, *data])
 
 
-def _burst(lab: Lab, traffic: Traffic, lasting: Times) -> Burst:
-    storm = traffic.names(Role.STORM)
+def _burst(lab: Lab, traffic: Traffic, lasting: Times, storm: str) -> Burst:
+    """One storm, which is started beside the running data that it must hit, and the time after it."""
+    names = [storm, *traffic.names(Role.TEST, Role.BACKGROUND)]
     if not lasting.settled:
-        begun = lab.generator.stats(traffic.flows)
-    lab.generator.start(storm)
+        begun = lab.generator.stats(names)
+    lab.generator.start([storm])
     if lasting.settled:
         lab.clock.sleep(lasting.settled)
-        begun = lab.generator.stats(traffic.flows)
+        begun = lab.generator.stats(names)
     lab.clock.sleep(lasting.storm - lasting.settled)
-    stopped = lab.generator.stats(traffic.flows)
-    lab.generator.stop(storm)
-    frames = sum(flow.frames_tx for flow in flows_of(stopped.values(), Role.STORM))
+    stopped = lab.generator.stats(names)
+    lab.generator.stop([storm])
+    frames = stopped[storm].frames_tx
     let_go_s = sender_let_go_s(lab.subject.pair.speed_mbps, lasting, frames) if lab.clock.exact else 0.0
     lab.clock.sleep(let_go_s)
     let_go = lab.generator.stats(traffic.names(Role.TEST)) if lab.clock.exact else {}
     lab.clock.sleep(lasting.gap - let_go_s)
-    return Burst(begun, stopped, let_go, lab.generator.stats(traffic.flows))
+    return Burst(begun, stopped, let_go, lab.generator.stats(names))
 
 
 def is_empty(lab: Lab, data: list[str]) -> bool:
@@ -205,6 +206,7 @@ def judge(run: StormsRun) -> list[Check]:
     test, background = (flows_of(run.drained.values(), role) for role in (Role.TEST, Role.BACKGROUND))
     return [
         *(check for checks in around for check in checks),
+        *never_taken(run.subject, run.drained.values(), run.pfc_sent(), f"in {TIMES} storms"),
         *everything_received("nothing-lost", run.subject, test, f"after {TIMES} storms"),
         *everything_received("background-unaffected", run.subject, background, f"in and after {TIMES} storms"),
         *pauses_counted(run, run.target, run.storm_frames),
@@ -262,4 +264,6 @@ def _applied(run: StormsRun) -> Iterator[Check]:
         for flow in flows_of(burst.over.values(), Role.STORM):
             seen = "running" if flow.transmitting else "stopped"
             yield error_unless("storm-stopped", place, seen == "stopped", "the storm stopped after its time", seen)
-    yield from load_applied(run, run.drained.values())
+    pushed = run.pfc_sent()
+    for flow in run.drained.values():
+        yield sent_as_due(run.subject, flow, pushed[priority_of(flow)], False, "in and between the storms")

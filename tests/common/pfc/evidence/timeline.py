@@ -85,9 +85,16 @@ class Timeline:
                 self._flows.setdefault(plan.name, _Flow(plan))
 
     def started(self, flows: Sequence[FlowPlan], now_s: float) -> None:
-        """Flows are started. Where none was on its way, what all have sent and received so far is known."""
+        """Flows are started. With those of another phase the earlier ones are over. Where none was on its way, what all
+        have sent and received so far is known, until the first of them begins to send."""
+        data = [plan for plan in flows if plan.name in self._flows]
+        for flow in self._flows.values():
+            flow.on_its_way = flow.on_its_way and (not data or flow.plan.phase == data[0].phase)
         if flows and not any(flow.on_its_way for flow in self._flows.values()):
             self._note(now_s)
+            delay_ns = min((plan.delay_ns for plan in data), default=0)
+            if delay_ns:
+                self._note(now_s + delay_ns / 1e9)
         for plan in flows:
             if plan.role is Role.STORM:
                 self._storms.append(_Storm(plan, now_s + plan.delay_ns / 1e9))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -29,9 +30,11 @@ class Traffic:
     flows: Mapping[str, FlowPlan]
     chains: Mapping[str, Chain] = field(default_factory=dict)
 
-    def names(self, *roles: Role) -> list[str]:
-        """Names of the flows that have one of `roles`."""
-        return [name for name, flow in self.flows.items() if flow.role in roles]
+    def names(self, *roles: Role, phase: str = "") -> list[str]:
+        """Names of the flows of a phase that have one of `roles`; no role: of all of the phase."""
+        return [
+            name for name, flow in self.flows.items() if flow.phase == phase and (not roles or flow.role in roles)
+        ]
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,13 @@ class _Counted:
     transmitting: bool
     frames_tx: int
     frames_rx: int
+
+    def since(self, baseline: _Counted | None) -> _Counted:
+        """What came after an earlier count; where that was cleared in between, all of it."""
+        if baseline is None or self.frames_tx < baseline.frames_tx or self.frames_rx < baseline.frames_rx:
+            return self
+        sent = self.frames_tx - baseline.frames_tx
+        return _Counted(self.transmitting, sent, self.frames_rx - baseline.frames_rx)
 
 
 class PauseSender(Protocol):
@@ -82,6 +92,7 @@ class Generator:
         self._flows: Mapping[str, FlowPlan] = {}
         self._chains: Mapping[str, Chain] = {}
         self._storms: dict[str, RunningStorm] = {}
+        self._baseline: Mapping[str, _Counted] = {}  # of a pushed configuration, before anything was started
 
     def push(self, traffic: Traffic) -> None:
         """Replaces the configuration and waits until every host has resolved its gateway.
@@ -94,7 +105,10 @@ class Generator:
         answer = self._call(self._api.set_config, traffic.config)
         for warning in getattr(answer, "warnings", None) or ():
             logger.warning("the traffic generator's API server: %s", warning)
-        self._flows, self._chains, self._storms = traffic.flows, traffic.chains, {}
+        self._flows = traffic.flows
+        self._chains = traffic.chains
+        self._storms = {}
+        self._baseline = {}
         state = self._api.control_state()
         state.protocol.all.state = state.protocol.all.START
         self._call(self._api.set_control_state, state)
@@ -105,6 +119,8 @@ class Generator:
                 f"after {NEIGHBOR_DEADLINE_S:.0f} s not every tester host has resolved its gateway's address"
                 f" (resolved: {found})"
             )
+        with suppress(QualificationError):  # some generators have no statistics before the first start: then from 0 on
+            self._baseline = self._metrics([])
 
     def start(self, names: Sequence[str]) -> None:
         """Starts flows, storms of another sender first; their counters begin at 0. Of a chain it is the first.
@@ -302,16 +318,21 @@ class Generator:
         )
 
     def _read(self, names: Sequence[str]) -> dict[str, _Counted]:
-        """What the generators say of flows of the configuration."""
+        """What the generators have counted for flows of the configuration since it was pushed."""
+        metrics = self._metrics(names)
+        missing = next((name for name in names if name not in metrics), None)
+        if missing is not None:
+            raise QualificationError(f"the traffic generator reports no statistics for flow {missing}")
+        return {name: metrics[name].since(self._baseline.get(name)) for name in names}
+
+    def _metrics(self, names: Sequence[str]) -> dict[str, _Counted]:
+        """What the generators say of flows, no names: of all; those without counts are absent."""
         answer = self._call(self._api.get_metrics, self._metrics_request(names))
-        metrics = {metric.name: metric for metric in answer.flow_metrics}
-        counted = {}
-        for name in names:
-            metric = metrics.get(name)
-            if metric is None or metric.frames_tx is None or metric.frames_rx is None:
-                raise QualificationError(f"the traffic generator reports no statistics for flow {name}")
-            counted[name] = _Counted(metric.transmit != "stopped", int(metric.frames_tx), int(metric.frames_rx))
-        return counted
+        return {
+            metric.name: _Counted(metric.transmit != "stopped", int(metric.frames_tx), int(metric.frames_rx))
+            for metric in answer.flow_metrics
+            if metric.frames_tx is not None and metric.frames_rx is not None
+        }
 
     def _metrics_request(self, names: Sequence[str]) -> Any:
         request = self._api.metrics_request()

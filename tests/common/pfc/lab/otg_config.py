@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import ceil
@@ -48,8 +49,10 @@ class TrafficBuilder:
         self.vlan_id: int | None = None  # of the tag in which data frames carry their priority; None: there is none
 
     def named(self, name: str) -> str:
-        """A flow's name with its port, so that a flow of a run on another port is never taken for it."""
-        return f"{name} {self._pair.rx.device} {self._pair.rx.port}"
+        """A flow's name with its port, so that a flow of a run on another port is never taken for it. It has letters,
+        digits, spaces, `_` and `-` only: IxNetwork's statistics do not find flows by names with a comma or a dot, which
+        a switch's name may have."""
+        return re.sub(r"[^A-Za-z0-9 _-]", "_", f"{name} {self._pair.rx.device} {self._pair.rx.port}")
 
     def mac(self, port: str) -> str:
         """The MAC address of the host behind a switch port."""

@@ -55,13 +55,13 @@ def mean_bytes(mix: Sequence[tuple[int, int]]) -> Fraction:
     return Fraction(sum(size * weight for size, weight in mix), sum(weight for _, weight in mix))
 
 
-def share_percent(percent: int, parts: int, own: int = 1) -> float:
+def share_percent(percent: float, parts: int, own: int = 1) -> float:
     """The rate of a flow that has `own` of the `parts` into which `percent` of the line rate is divided.
 
     OTG takes a percentage as a floating-point number, which may lie above the share: the largest that does not is
     taken, so that all flows together never sum to more than `percent`.
     """
-    exact = Fraction(percent * own, parts)
+    exact = Fraction(percent) * own / parts
     share = float(exact)
     return share if Fraction(share) <= exact else nextafter(share, 0.0)
 

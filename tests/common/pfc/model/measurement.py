@@ -143,6 +143,10 @@ class Measurement(Readings):
             if flow.plan.pause is not None and priority in flow.plan.pause.enabled
         )
 
+    def pfc_sent_after(self) -> tuple[int, ...]:
+        """PFC frames for priorities 0 to 7 that the switch sent out of the tx port once the storm's end neared."""
+        return changed(self.during.pfc_tx, self.after.pfc_tx, self.subject.pair.tx.port)
+
     @property
     def uncounted(self) -> list[int]:
         """The paused priorities whose pauses this ASIC does not count: several lossy ones, on some."""

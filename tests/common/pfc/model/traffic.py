@@ -76,6 +76,7 @@ class FlowPlan:
         enters, leaves: the switch ports where its frames come in and are meant to leave by; empty: data goes from the
             pair's tx port to the port under test, pause frames the other way.
         mix: sizes of its frames with FCS and their weights, instead of `frame_bytes`.
+        phase: the phase of the case in which it is started, once; empty: the first.
         needed_s: of a storm that is sent until it is stopped, how long that is at most, so that it goes on where a flow
             may not last so long; 0: one flow does, whatever the testbed.
     """
@@ -94,6 +95,7 @@ class FlowPlan:
     leaves: str = ""
     mix: tuple[tuple[int, int], ...] = ()
     needed_s: float = 0.0
+    phase: str = ""
 
     @property
     def mean_bytes(self) -> Fraction:

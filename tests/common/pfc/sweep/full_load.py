@@ -66,7 +66,8 @@ class FullPart(Part):
         """Storm, test and background flows, each with the ports where it enters and leaves."""
         rx, tx = self.lab.subject.pair.rx.port, self.lab.subject.pair.tx.port
         flows = super().flows()
-        share = share_percent(self.percent, sum(flow.pause is None for flow in flows))
+        at_once = [flow for flow in flows if flow.pause is None and not flow.phase]
+        share = share_percent(self.percent, len(at_once))
         return [
             replace(flow, enters=rx, leaves=tx) if flow.pause is not None
             else replace(flow, enters=tx, leaves=rx, percent=share)

@@ -9,7 +9,6 @@ from ...lab.generator import Traffic
 from ...lab.lab import Lab
 from ...lab.preflight import SETTLE_S
 from ...lab.watchdog import DROP, FORWARD, Timers, Watchdog, watching
-from ...model.arithmetic import share_percent
 from ...model.counters import DutCounters
 from ...model.deviations import drops_what_comes_in
 from ...model.errors import QualificationError
@@ -20,6 +19,7 @@ from ...record.case import PlanCase, Target
 from ...record.verdict import Check
 from ..checking import at_priority, fail_unless, flows_of, least_load, priority_of
 from ..engine import Finding, Procedure, all_lossless, first_lossless, several_lossless
+from ..flows import RESUMED, DataLoad, again, data_flows
 from ..ingress_load import faster_port
 from ..storm_sequence import pause_storm
 from .checks import Stats, WatchdogRun, all_received, background, detected, invalid, no_back_pressure, restored, way
@@ -40,7 +40,7 @@ def carry_out(lab: Lab, case: PlanCase, target: Target, before: DutCounters | No
     pair, timers = lab.subject.pair, Timers(FORWARD if case is FORWARD_ALL else DROP)
     before = settled(lab, target, before)
     storm = pause_storm(lab, target, timers.latest_detection_s + SETTLE_S + DATA_S + lab.delays.port_s)
-    traffic = lab.builder.build([storm, *data_flows(lab, target)])
+    traffic = lab.builder.build([storm, *watched_flows(lab, target, timers)])
     lab.generator.push(traffic)
     with watching(lab.dut, (pair.rx.port, pair.tx.port), lab.subject.qos.lossless) as watchdog:
         watchdog.start(timers)
@@ -103,40 +103,50 @@ def settled(lab: Lab, target: Target, before: DutCounters | None) -> DutCounters
     return before
 
 
-def data_flows(lab: Lab, target: Target) -> list[FlowPlan]:
-    """Test flows of these priorities and background of every other one, towards the port under test and back. From a
-    faster port more test traffic enters than could leave, none goes back, and there are CLEAN flows of as much as can
-    leave, for after the storm."""
+def watched_flows(lab: Lab, target: Target, timers: Timers) -> list[FlowPlan]:
+    """Test flows of these priorities and background of every other one, towards the port under test and back, once a
+    storm must have been detected; and the same again for the time after it. From a faster port more test traffic enters
+    than could leave, and none goes back: after the storm as much is sent as can leave."""
     others = tuple(other for other in lab.subject.qos.reachable if other not in target)
     rx, tx = lab.subject.pair.rx, lab.subject.pair.tx
     fitting = TOWARDS_PERCENT * rx.speed_mbps // tx.speed_mbps
-    towards, back = (tx.port, rx.port), (rx.port, tx.port)
-    kinds = [("Background", Role.BACKGROUND, others, towards, fitting)]
+
+    def towards(name: str, role: Role, priorities: Target, percent: float) -> DataLoad:
+        return DataLoad(name, role, priorities, percent, DATA_S, FRAME_BYTES, (), lead_s(timers), tx.port, rx.port)
+
+    def back(name: str, role: Role, priorities: Target) -> DataLoad:
+        return DataLoad(name, role, priorities, BACK_PERCENT, DATA_S, FRAME_BYTES, (), lead_s(timers), rx.port, tx.port)
+
+    background = towards("Background Flow", Role.BACKGROUND, others, fitting)
     if tx.speed_mbps == rx.speed_mbps:
-        kinds += [
-            ("Test", Role.TEST, target, towards, fitting),
-            ("Test Back", Role.TEST, target, back, BACK_PERCENT),
-            ("Background Back", Role.BACKGROUND, others, back, BACK_PERCENT),
-        ]
-    else:
-        kinds += [("Test", Role.TEST, target, towards, FAST_PERCENT), ("Later", Role.CLEAN, target, towards, fitting)]
-    return [
-        FlowPlan(lab.builder.named(f"{kind} Flow Prio {priority}"), role, priority, FRAME_BYTES,
-                 share_percent(percent, len(priorities)), seconds=DATA_S, enters=enters, leaves=leaves)
-        for kind, role, priorities, (enters, leaves), percent in kinds
-        for priority in priorities
-    ]
+        flows = data_flows(lab, [
+            background, towards("Test Flow", Role.TEST, target, fitting), back("Test Back Flow", Role.TEST, target),
+            back("Background Back Flow", Role.BACKGROUND, others),
+        ])
+        return [*flows, *again(flows)]
+    flows = data_flows(lab, [background, towards("Test Flow", Role.TEST, target, FAST_PERCENT)])
+    after = data_flows(lab, [background, towards("Test Flow", Role.TEST, target, fitting)])
+    return [*flows, *again(after)]
 
 
-def after_the_storm(traffic: Traffic) -> list[str]:
-    """Names of the data flows that are sent when the queues work again: all that the port under test can send."""
-    later = traffic.names(Role.CLEAN)
-    return traffic.names(Role.BACKGROUND) + (later or traffic.names(Role.TEST))
+def even_flows(lab: Lab, target: Target, percent: float, seconds: float) -> list[FlowPlan]:
+    """Test flows of these priorities and background of all others, `percent` of the line each, towards the port under
+    test."""
+    others = tuple(other for other in lab.subject.qos.reachable if other not in target)
+    return data_flows(lab, [
+        DataLoad("Test Flow", Role.TEST, target, percent, seconds, FRAME_BYTES),
+        DataLoad("Background Flow", Role.BACKGROUND, others, percent, seconds, FRAME_BYTES),
+    ])
+
+
+def lead_s(timers: Timers) -> float:
+    """Seconds from a storm's start to the data in it: it must have been detected."""
+    return timers.latest_detection_s + SETTLE_S
 
 
 def storm_s(timers: Timers) -> float:
     """Seconds that a storm lasts at least when frames are counted in it."""
-    return timers.latest_detection_s + SETTLE_S + DATA_S
+    return lead_s(timers) + DATA_S
 
 
 def storm_and_again(
@@ -147,24 +157,27 @@ def storm_and_again(
     Returns:
         The statistics by phase; the counters in the storms, and in the end, when the watchdog has been stopped.
     """
-    storms, again = traffic.names(Role.STORM), after_the_storm(traffic)
-    lab.generator.start(storms)
-    lab.clock.sleep(timers.latest_detection_s + SETTLE_S)
-    send(lab, traffic.names(Role.TEST, Role.BACKGROUND))
+    storms = traffic.names(Role.STORM)
+    data = traffic.names(Role.TEST, Role.BACKGROUND)
+    lab.generator.start([*storms, *data])
+    lab.clock.sleep(max(traffic.flows[name].delay_ns for name in data) / 1e9)
+    lab.generator.run_out(data, DATA_S)
     lab.clock.sleep(lab.delays.port_s)
-    stormed, during = lab.generator.stats(traffic.flows), watchdog.counters()
+    stormed, during = lab.generator.stats([*storms, *data]), watchdog.counters()
     lab.generator.stop(storms)
     lab.clock.sleep(timers.latest_restoration_s + SETTLE_S)
     over = lab.generator.stats(storms)
-    send(lab, again)
+    resumed = send_again(lab, traffic)
     lab.clock.sleep(lab.delays.port_s)
-    return {"stormed": stormed, "over": over, "resumed": lab.generator.stats(again)}, during, watchdog.stop()
+    return {"stormed": stormed, "over": over, "resumed": lab.generator.stats(resumed)}, during, watchdog.stop()
 
 
-def send(lab: Lab, names: list[str]) -> None:
-    """Data of these names, until it ends."""
+def send_again(lab: Lab, traffic: Traffic) -> list[str]:
+    """Sends the data of the time after the storms, until it ends; returns the names of its flows."""
+    names = traffic.names(phase=RESUMED)
     lab.generator.start(names)
     lab.generator.run_out(names, DATA_S)
+    return names
 
 
 def judge(run: WatchdogRun) -> Iterator[Check]:

@@ -17,9 +17,10 @@ from ...record.case import PlanCase, Target
 from ...record.verdict import LOSSLESS, Check
 from ..checking import Place, at_port, at_priority, fail_unless, flows_of, least_load, priority_of
 from ..engine import Finding, Procedure
+from ..flows import DataLoad, again, data_flows
 from ..ingress_load import equal_ports
 from ..storm_sequence import pause_storm
-from .actions import DATA_S, FRAME_BYTES, is_dropped, send, settled
+from .actions import DATA_S, FRAME_BYTES, is_dropped, lead_s, send_again, settled, storm_s
 from .checks import Stats, WatchdogRun, all_received, background, invalid, no_back_pressure, way
 
 DROP_ALL_TO_ALL = PlanCase("watchdog-drop-all-to-all", "WD-6")
@@ -66,7 +67,9 @@ def carry_out(lab: Lab, case: PlanCase, target: Target, before: DutCounters | No
     ports = (lab.subject.pair.rx.port, *(port.port for port in equal_ports(lab.subject)))
     waits_s = 2 * (Timers(action).latest_detection_s + SETTLE_S) + DATA_S + lab.delays.port_s
     storms = _storms(lab, pause_storm(lab, target, waits_s), ports)
-    traffic = lab.builder.build([*storms, *_data(lab, target, ports, loads)])
+    data = _data(lab, target, ports, loads, Timers(action))
+    resumed = again(flow for flow in data if flow.enters == lab.subject.pair.tx.port)
+    traffic = lab.builder.build([*storms, *data, *resumed])
     lab.generator.push(traffic)
     with watching(lab.dut, ports, lab.subject.qos.lossless) as watchdog:
         watchdog.start(Timers(action))
@@ -100,20 +103,22 @@ def _storms(lab: Lab, storm: FlowPlan, ports: tuple[str, ...]) -> list[FlowPlan]
     ]
 
 
-def _data(lab: Lab, target: Target, ports: tuple[str, ...], loads: Loads) -> list[FlowPlan]:
-    """Test flows of the tested priorities and background of one other, for each pair of ports and direction."""
+def _data(
+    lab: Lab, target: Target, ports: tuple[str, ...], loads: Loads, timers: Timers
+) -> list[FlowPlan]:
+    """Test flows of the tested priorities and background of one other, for each pair of ports and direction, once the
+    first storm must have been detected."""
     others = [other for other in lab.subject.qos.reachable if other not in lab.subject.qos.lossless]
-    flows = []
+    made = []
     for enters, leaves in permutations(ports, 2):
         test = loads.into if leaves == ports[0] else loads.among
-        kinds = [(Role.TEST, priority, test / len(target)) for priority in target]
-        kinds += [(Role.BACKGROUND, priority, float(loads.background)) for priority in others[:1]]
-        for role, priority, percent in kinds:
-            name = lab.builder.named(f"{role.value} {priority} {enters} {leaves}")
-            flows.append(
-                FlowPlan(name, role, priority, FRAME_BYTES, percent, seconds=DATA_S, enters=enters, leaves=leaves)
-            )
-    return flows
+        for role, priorities, percent in (
+            (Role.TEST, target, test), (Role.BACKGROUND, tuple(others[:1]), loads.background)
+        ):
+            name = f"{role.value} {enters} {leaves}"
+            made.append(DataLoad(name, role, priorities, percent, DATA_S, FRAME_BYTES, (), lead_s(timers), enters,
+                                 leaves))
+    return data_flows(lab, made)
 
 
 def _measure(
@@ -122,26 +127,23 @@ def _measure(
     """The steps; frames and counters are read in the first storm, in both, and after both."""
     before, target, timers, second = run
     mine, other = traffic.names(Role.STORM)
-    lab.generator.start([mine])
-    lab.clock.sleep(timers.latest_detection_s + SETTLE_S)
-    send(lab, traffic.names(Role.TEST, Role.BACKGROUND))
+    data = traffic.names(Role.TEST, Role.BACKGROUND)
+    lab.generator.start([mine, *data])
+    lab.clock.sleep(lead_s(timers))
+    lab.generator.run_out(data, DATA_S)
     lab.clock.sleep(lab.delays.port_s)
-    stormed, during = lab.generator.stats(traffic.flows), watchdog.counters()
+    stormed, during = lab.generator.stats([mine, *data]), watchdog.counters()
     lab.generator.start([other])
     lab.clock.sleep(timers.latest_detection_s + SETTLE_S)
     both = watchdog.counters()
     lab.generator.stop([mine, other])
     lab.clock.sleep(timers.latest_restoration_s + SETTLE_S)
     over = lab.generator.stats([mine, other])
-    data = traffic.names(Role.TEST, Role.BACKGROUND)
-    again = [name for name in data if traffic.flows[name].enters == lab.subject.pair.tx.port]
-    send(lab, again)
+    resumed = send_again(lab, traffic)
     lab.clock.sleep(SETTLE_S)
-    phases: dict[str, Stats] = {"stormed": stormed, "over": over, "resumed": lab.generator.stats(again)}
-    storm_s = timers.latest_detection_s + SETTLE_S + DATA_S
-    phases["stormed"] = {name: flow for name, flow in stormed.items() if name != other}
+    phases: dict[str, Stats] = {"stormed": stormed, "over": over, "resumed": lab.generator.stats(resumed)}
     first = WatchdogRun(
-        lab.subject, before, during, watchdog.stop(), target, timers, watchdog.queues, storm_s, phases
+        lab.subject, before, during, watchdog.stop(), target, timers, watchdog.queues, storm_s(timers), phases
     )
     return SeveralPorts(first, second, both, phases["resumed"])
 

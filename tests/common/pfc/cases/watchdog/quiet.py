@@ -10,7 +10,7 @@ from ...lab.generator import Traffic
 from ...lab.lab import Lab
 from ...lab.preflight import SETTLE_S
 from ...lab.watchdog import DROP, STORMED, Timers, Watchdog, watching
-from ...model.arithmetic import MAX_QUANTA, holding_fps, share_percent
+from ...model.arithmetic import MAX_QUANTA, holding_fps
 from ...model.counters import DutCounters
 from ...model.traffic import FlowPlan, Role
 from ...record.case import PlanCase, Target
@@ -19,7 +19,7 @@ from ..checking import at_priority, error_unless, fail_unless, flows_of
 from ..engine import Finding, Procedure, all_lossless
 from ..storm_sequence import pause_storm
 from ..validity import counters_kept, links_kept, unmet
-from .actions import FRAME_BYTES, settled
+from .actions import even_flows, settled
 from .checks import WatchdogRun, all_received, background, load_applied, lossy_in_background, no_other_storm
 
 QUIET = PlanCase("watchdog-quiet", "WD-4")
@@ -41,7 +41,7 @@ def carry_out(lab: Lab, case: PlanCase, target: Target, before: DutCounters | No
     storms = _storms(lab, target, timers)
     ends = max(_end_s(lab, storm) for storm in storms)
     flows = [storm for _, storm in storms]
-    traffic = lab.builder.build([*flows, *_data(lab, target, LEAD_S + ends + TAIL_S)])
+    traffic = lab.builder.build([*flows, *even_flows(lab, target, LOAD_PERCENT, LEAD_S + ends + TAIL_S)])
     lab.generator.push(traffic)
     with watching(lab.dut, (pair.rx.port, pair.tx.port), lab.subject.qos.lossless) as watchdog:
         try:
@@ -91,17 +91,6 @@ def _end_s(lab: Lab, timed: Timed) -> float:
     start_s, storm = timed
     lapse_s = float(1 / holding_fps(MAX_QUANTA, lab.subject.pair.speed_mbps))
     return start_s + (storm.frames or 0) / (storm.fps or 1) + lapse_s
-
-
-def _data(lab: Lab, target: Target, seconds: float) -> list[FlowPlan]:
-    """Test flows of the paused priorities and background of all others, towards the port under test."""
-    others = tuple(other for other in lab.subject.qos.reachable if other not in target)
-    return [
-        FlowPlan(lab.builder.named(f"{kind} Flow Prio {priority}"), role, priority, FRAME_BYTES,
-                 share_percent(LOAD_PERCENT, len(priorities)), seconds=seconds)
-        for kind, role, priorities in (("Test", Role.TEST, target), ("Background", Role.BACKGROUND, others))
-        for priority in priorities
-    ]
 
 
 def _pauses(

@@ -7,29 +7,29 @@ would have sent in that time. From then until restoration the switch drops what 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from ...lab.lab import Lab
 from ...lab.preflight import SETTLE_S
 from ...lab.watchdog import DROP, MS_PER_S, Timers, Watchdog, watching
-from ...model.arithmetic import line_rate_fps, share_percent
+from ...model.arithmetic import line_rate_fps
 from ...model.counters import DutCounters
 from ...model.measurement import PortUnderTest, flow_numbers
-from ...model.traffic import FlowPlan, FlowStats, Role
+from ...model.traffic import FlowStats, Role
 from ...record.case import PlanCase, Target
 from ...record.verdict import Check
 from ..checking import at_priority, error_unless, fail_unless, flows_of, priority_of
 from ..engine import Finding, Procedure, all_lossless
 from ..storm_sequence import pause_storm
 from ..validity import unmet
-from .actions import FRAME_BYTES, settled
+from .actions import FRAME_BYTES, even_flows, settled
 from .checks import Stats, WatchdogRun, invalid, no_other_storm
 
 ON_TRAFFIC = PlanCase("watchdog-on-traffic", "WD-5")
 TIMES = (Timers(DROP, 100, 400, 100), Timers(DROP, 400, 200, 200), Timers(DROP, 1000, 600, 200))
-TEST_PERCENT, BACKGROUND_PERCENT = 40, 40
+TEST_PERCENT = 40  # of the line, and as much of background
 SPARE_S, WALL_SPARE_S = 0.5, 2.0  # on hardware a flow starts (and stops) up to a second after it is told to
 EDGE_TOLERANCE = 0.01  # the action and what counts its frames do not begin and end at quite the same instant
 EXACT_MS = Fraction(1)  # a storm's first pause, and the last one's end: some hundred microseconds at 100 Gb/s
@@ -135,31 +135,19 @@ def outage(lab: Lab, target: Target, watchdog: Watchdog, timers: Timers, label: 
     first, unless it has them already."""
     spare_s = _spare_s(lab.clock.exact)
     storm_s, after_s = _storm_s(timers, spare_s), timers.latest_restoration_s + spare_s
-    traffic = lab.builder.build([pause_storm(lab, target), *_data(lab, target, spare_s + storm_s + after_s)])
+    storm = replace(pause_storm(lab, target), delay_ns=round(spare_s * 1e9))
+    traffic = lab.builder.build([storm, *even_flows(lab, target, TEST_PERCENT, spare_s + storm_s + after_s)])
     lab.generator.push(traffic)
     data = traffic.names(Role.TEST, Role.BACKGROUND)
     if watchdog.timers != timers:
         watchdog.start(timers)
     lab.clock.sleep(SETTLE_S)
-    lab.generator.start(data)
+    lab.generator.start(traffic.names())
     lab.clock.sleep(spare_s)
-    lab.generator.start(traffic.names(Role.STORM))
     lab.clock.sleep(storm_s)
     lab.generator.stop(traffic.names(Role.STORM))
     lab.generator.run_out(data, after_s)
     return Outage(lab.subject, timers, lab.generator.stats(traffic.flows), lab.clock.exact, label or str(timers))
-
-
-def _data(lab: Lab, target: Target, seconds: float) -> list[FlowPlan]:
-    """Test flows of the paused priorities and background of all others, towards the port under test."""
-    others = tuple(other for other in lab.subject.qos.reachable if other not in target)
-    kinds = (("Test", Role.TEST, target, TEST_PERCENT), ("Background", Role.BACKGROUND, others, BACKGROUND_PERCENT))
-    return [
-        FlowPlan(lab.builder.named(f"{kind} Flow Prio {priority}"), role, priority, FRAME_BYTES,
-                 share_percent(percent, len(priorities)), seconds=seconds)
-        for kind, role, priorities, percent in kinds
-        for priority in priorities
-    ]
 
 
 def storms_lasted(run: WatchdogRun, outages: Sequence[Outage]) -> list[Check]:
