@@ -63,6 +63,26 @@ def targets_of(node):
     return [target.id for target in targets if isinstance(target, ast.Name)]
 
 
+def broken_links(page, text):
+    """Returns the links of a page's text that lead to no file, or to no heading of a page."""
+    broken = []
+    for target, anchor in LINK.findall(re.sub(r"```.*?```", "", text, flags=re.DOTALL)):
+        path = (page.parent / target).resolve() if target else page
+        is_there = "://" in target or path.exists() and (not anchor or anchor[1:] in anchors_of(path))
+        if not is_there:
+            broken.append(target + anchor)
+    return broken
+
+
+@cache
+def anchors_of(page):
+    """Returns the anchors of a page: those of its headings, as GitHub makes them, and its own."""
+    text = page.read_text(encoding="utf-8")
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    made = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    return made | set(re.findall(r'<a id="([\w-]+)">', text))
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_prose_is_wrapped(page):
     numbers = too_long(page.read_text(encoding="utf-8"))
@@ -94,21 +114,10 @@ def test_a_name_that_is_not_in_the_code_is_found():
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_to_files_and_headings(page):
-    text = page.read_text(encoding="utf-8")
-    broken = []
-    for target, anchor in LINK.findall(re.sub(r"```.*?```", "", text, flags=re.DOTALL)):
-        path = (page.parent / target).resolve() if target else page
-        if "://" in target or (path.exists() and not anchor):
-            continue
-        if not path.exists() or anchor[1:] not in anchors_of(path):
-            broken.append(target + anchor)
+    broken = broken_links(page, page.read_text(encoding="utf-8"))
     assert not broken, f"{page.relative_to(ROOT)} links to {broken}, which is not there"
 
 
-@cache
-def anchors_of(page):
-    """Returns the anchors of a page: those of its headings, as GitHub makes them, and its own."""
-    text = page.read_text(encoding="utf-8")
-    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
-    made = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
-    return made | set(re.findall(r'<a id="([\w-]+)">', text))
+def test_a_broken_link_is_found():
+    text = "[a](docs/otg.md) [b](docs/none.md) [c](README.md#the-two-commands) [d](README.md#none) [e](https://a.example)"
+    assert broken_links(ROOT / "README.md", text) == ["docs/none.md", "README.md#none"]
