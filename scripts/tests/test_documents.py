@@ -119,5 +119,5 @@ def test_links_lead_to_files_and_headings(page):
 
 
 def test_a_broken_link_is_found():
-    text = "[a](docs/otg.md) [b](docs/none.md) [c](README.md#the-two-commands) [d](README.md#none) [e](https://a.example)"
+    text = "[a](docs/otg.md) [b](docs/none.md) [c](#the-two-commands) [d](README.md#none) [e](https://a.example)"
     assert broken_links(ROOT / "README.md", text) == ["docs/none.md", "README.md#none"]
