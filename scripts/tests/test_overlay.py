@@ -174,7 +174,7 @@ def test_one_process_at_a_time_is_an_error_of_this_suite_alone(checkout: Path) -
 def test_the_unit_tests_run_there_without_conftest(checkout: Path) -> None:
     """One of them writes into the log, in a format that only sonic-mgmt's conftest would make possible."""
     overlay(checkout)
-    chosen = ("unit_test_polling.py", "unit_test_run.py")
+    chosen = ("unit_test_counter_polling.py", "unit_test_run.py")
     ended = run_pytest(checkout, "--noconftest", *(f"tests/common/unit_tests/pfc/{name}" for name in chosen), "-k",
                        "polling or drained")
     assert ended.returncode == 0 and " passed" in ended.stdout, ended.stdout + ended.stderr
