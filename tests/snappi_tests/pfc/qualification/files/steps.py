@@ -43,20 +43,20 @@ def one_sentence() -> Iterator[None]:
         pytest.fail(cause, pytrace=False)
 
 
-def end_of_module(request: Any) -> None:
+def end_of_module(request: pytest.FixtureRequest) -> None:
     """Puts the switches back: after the last of our modules, in a sonic-mgmt tree after each, because other fixtures
     change them in between."""
     if not STANDALONE or _is_last(request):
         request.config.stash[SESSION_KEY].put_back()
 
 
-def _is_last(request: Any) -> bool:
+def _is_last(request: pytest.FixtureRequest) -> bool:
     """Whether no other module's items of ours are to come."""
-    ours = [item for item in request.session.items if case_of(item)]
-    return ours[-1].module is request.node.obj
+    last: Any = [item for item in request.session.items if case_of(item)][-1]
+    return bool(last.module is request.node.obj)
 
 
-def hear(request: Any, outcome: Outcome) -> dict[str, None]:
+def hear(request: pytest.FixtureRequest, outcome: Outcome) -> dict[str, None]:
     """Keeps what came of a test case; returns what speaks against PASS, each message once."""
     kept = request.config.stash[SESSION_KEY].heard(request.node.nodeid, outcome)
     return dict.fromkeys(message for verdict in kept.verdicts for message in verdict.messages)

@@ -5,7 +5,7 @@ This is a pytest plugin, which `conftest.py` registers where the option `sweep` 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -156,7 +156,9 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
 
 
 @pytest.fixture(scope="module")
-def pfc_sweepers(request, duthosts, tbinfo, snappi_api, pfc_lab_facts):
+def pfc_sweepers(
+    request: pytest.FixtureRequest, duthosts: Any, tbinfo: Any, snappi_api: Any, pfc_lab_facts: Any
+) -> Iterator[Callable[[PlanCase], Sweeper]]:
     """What measures the ports of a switch, by test case. Its watchdog is stopped, and afterwards as it was."""
     ours, sweeps = request.config.stash[SESSION_KEY], request.config.stash[SWEEPS_KEY]
     with one_sentence():
@@ -172,12 +174,16 @@ def pfc_sweepers(request, duthosts, tbinfo, snappi_api, pfc_lab_facts):
 
 
 @pytest.fixture
-def pfc_sweep(request, pfc_sweepers):
+def pfc_sweep(
+    request: pytest.FixtureRequest, pfc_sweepers: Callable[[PlanCase], Sweeper]
+) -> Callable[[str], None]:
     """`pfc_sweep("vtb-t0-01|Ethernet8")` carries out the test's case on a port of the switch, with others where the
     case or the user has it so, and fails the test unless every verdict of this port is PASS."""
     ours, plan = request.config.stash[SESSION_KEY], request.config.stash[SWEEPS_KEY].plan_of_ports
+    case = case_of(request.node)
+    assert plan is not None and case is not None, "a test without a plan, or without a case"
 
-    def sweep(dut_and_port):
+    def sweep(dut_and_port: str) -> None:
         device, port = dut_and_port.split("|")
         if device != plan.device or port not in plan.ports:
             reason = f"{device} {port}: not measured, no traffic generator is behind it"
@@ -186,7 +192,7 @@ def pfc_sweep(request, pfc_sweepers):
         if port in plan.refused:
             pytest.fail(plan.refused[port], pytrace=False)
         with one_sentence():
-            sweeper = pfc_sweepers(case_of(request.node))
+            sweeper = pfc_sweepers(case)
         try:
             outcome = sweeper.outcome(port)
         except LabGone as error:
