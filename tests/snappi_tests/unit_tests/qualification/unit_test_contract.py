@@ -106,8 +106,8 @@ def test_a_port_is_read_in_the_shape_that_the_fixture_has():
 
 def test_options_that_are_read_are_the_suites_or_sonic_mgmts():
     """`getoption` names an option of the suite's own, of sonic-mgmt or of pytest-xdist with a default."""
-    paths = [SUITE / "conftest.py", SUITE / "files/sweeping.py", SUITE / "files/options.py"]
-    calls = [node for path in paths for node in ast.walk(parsed(path)) if isinstance(node, ast.Call)]
+    nodes = [node for path in sorted(SUITE.rglob("*.py")) for node in ast.walk(parsed(path))]
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
     read = {ast.literal_eval(node.args[0]) for node in calls if getattr(node.func, "attr", "") == "getoption"
             and len(node.args) == 1 and isinstance(node.args[0], ast.Constant)}
     unknown = {name for name in read if not name.startswith("pfc_")} - set(CONTRACT["options"])
