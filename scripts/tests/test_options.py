@@ -60,7 +60,7 @@ def test_what_imports_an_option_is_its_own_and_pfc_1_is_collected(
     assert "--pfc-port=" in told and ("--pfc-ports=" in told) is ("sweep" not in options)
 
 
-@pytest.mark.slow("the core's unit tests once for each option: half a minute each")
+@pytest.mark.slow("the core's unit tests once for each option: a minute each")
 @pytest.mark.parametrize("options", [*([one] for one in OPTIONS), OPTIONS], ids=[*OPTIONS, "all"])
 def test_without_an_option_the_tests_of_the_others_are_green(
     checkout: Path, options: list[str]  # noqa: F811
