@@ -32,7 +32,7 @@ PYTEST := XDG_CACHE_HOME=$(CURDIR)/$(VENV)/cache XDG_CONFIG_HOME=$(CURDIR)/$(VEN
     $(BIN)/python -m pytest -q -n 2 --dist loadscope -rs
 
 .DEFAULT_GOAL := help
-.PHONY: help pfctest qualify sweep restore overlay test test-all differential lint bench docs-images clean
+.PHONY: help pfctest qualify sweep restore overlay test test-all differential lint bench closure docs-images clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -104,6 +104,9 @@ lint: $(VENV)/.test-installed  ## flake8, mypy and ansible-lint
 
 bench: $(VENV)/.bench-installed  ## print the benchmarks and write them to results/bench.json
 	@$(BIN)/python scripts/bench.py
+
+closure:  ## print what PFC-1 to PFC-4 draw in when they are imported, by room, and what each option adds
+	@$(PYTHON) scripts/closure.py
 
 pfctest:  ## build the pause frame generator as one file for a switch: build/pfctest.pyz
 	@$(PYTHON) scripts/build_pfctest.py

@@ -22,5 +22,5 @@ def lossy_parameters(config: pytest.Config) -> list[str]:
 
 def port_parameters(config: pytest.Config) -> list[str]:
     """`vtb-t0-01|Ethernet8` for each port with a traffic generator behind it of the switch that is measured."""
-    plan = lab_of(config).sweep_plan
-    return [f"{plan.device}|{port}" for port in plan.ports]
+    lab = lab_of(config)
+    return [f"{lab.device}|{port}" for port in lab.ports]

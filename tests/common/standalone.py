@@ -15,9 +15,12 @@ from tests.common.devices.local import Localhost
 from tests.common.devices.sonic import SonicHost
 from tests.common.errors import LabError, RunAnsibleModuleFail
 from tests.common.pfc.lab.dut import Dut, SwitchState
+from tests.common.pfc.lab.option import check_keys, pauses_named
 from tests.common.pfc.lab.port_plan import LabFacts, PortPlan, PortRequest, connected_port, plan_device
+from tests.common.pfc.lab.replacement import choose_device
 from tests.common.pfc.model.errors import QualificationError
-from tests.common.pfc.sweep.plan import SweepPlan, plan_sweep
+from tests.common.pfc.model.ports import natural
+from tests.common.pfc.model.tolerances import tolerances_of
 from tests.common.snappi_tests.port import PortFacts, generator_ports
 from tests.common.testbed import TestbedEntry, TestbedInfo
 
@@ -92,12 +95,25 @@ class StandaloneLab:
             raise LabError(str(error)) from error
 
     @cached_property
-    def sweep_plan(self) -> SweepPlan:
-        """What is measured on every port of the first switch, as the options say (`asked`)."""
+    def device(self) -> str:
+        """The switch that is measured: the first, or the T0 that replaces it; the testbed's entry is understood."""
+        facts = self.facts
         try:
-            return plan_sweep(self.facts, self.tbinfo["duts"][0], self.asked)
+            check_keys(facts.testbed)
+            chosen = choose_device(facts.testbed, self.tbinfo["duts"][0], facts.state_of, facts.ports, facts.links)
+            tolerances_of(facts.testbed)
+            pauses_named(facts.testbed)
         except QualificationError as error:
             raise LabError(str(error)) from error
+        return chosen.device
+
+    @cached_property
+    def ports(self) -> list[str]:
+        """The ports of that switch with a traffic generator behind them, in natural order."""
+        found = sorted((port.port for port in self.facts.ports if port.device == self.device), key=natural)
+        if not found:
+            raise LabError(f"{self.device}: the links file connects no port of it to a traffic generator")
+        return found
 
     def look(self) -> None:
         """Reads the testbed's files and finds out what is connected.

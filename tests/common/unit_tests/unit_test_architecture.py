@@ -43,6 +43,9 @@ SEAM = (
     "tests.common.standalone",
     "test_reporting.pfc",
 )
+CORE = tuple(f"tests.common.pfc.{room}" for room in ("record", "model", "lab", "cases"))
+SEAM_OF_OPTIONS = {"files/sweeping.py": "sweep"}
+"""A file of the seam that is there for an option -> the option: nothing else of the seam imports that."""
 RULES = [
     Rule("pfctest", ("pfctest",)),
     Rule(
@@ -144,6 +147,121 @@ def test_relative_imports_stay_inside_the_qualification_logic():
             if isinstance(node, ast.ImportFrom):
                 depth = len(path.relative_to(ROOT / "tests/common/pfc").parts)
                 assert node.level <= depth, f"{path.relative_to(ROOT)}:{node.lineno} imports from above the folder"
+
+
+FLOORS = ("record", "model", "lab", "cases")
+"""The rooms of the core, each of which stands on those before it. Every other room is an option on top of them."""
+UPWARDS = {("record", "model.errors"), ("lab/preflight.py", "cases.checking")}
+"""(a room or a file, what it imports although that is no room below it)"""
+THIRD_PARTY = {"record": (), "model": (), "lab": ("snappi", "scapy"), "cases": ()}
+LOGIC = ROOT / "tests" / "common" / "pfc"
+
+
+def room_imports(path):
+    """What a file of the qualification logic imports of the logic, `model.errors.QualificationError`, with the line."""
+    package = path.relative_to(LOGIC).parent.parts
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            base = [*package[:len(package) - node.level + 1], *((node.module or "").split(".") if node.module else [])]
+            yield from ((".".join([*base, alias.name]), node.lineno) for alias in node.names)
+
+
+def room_violations(path):
+    """Every import by which a file of the logic leaves the rooms that it stands on, as `file:line imports module`."""
+    file = path.relative_to(LOGIC)
+    room = file.parts[0]
+    if len(file.parts) == 1:  # what the package itself says, of all rooms
+        return
+    allowed = FLOORS[:FLOORS.index(room) + 1] if room in FLOORS else (*FLOORS, room)
+    rooms = {one.name for one in LOGIC.iterdir() if one.is_dir()}
+    for module, line in room_imports(path):
+        excused = any(str(file).startswith(who) and within(module, (what,)) for who, what in UPWARDS)
+        if module.split(".")[0] in rooms - set(allowed) and not excused:
+            yield f"{file}:{line} imports {module}"
+    for module, line in imports(path):
+        top = module.split(".")[0]
+        if room in FLOORS and top not in (*STDLIB, *THIRD_PARTY[room]):
+            yield f"{file}:{line} imports {module}"
+
+
+def test_each_room_stands_on_those_below_it():
+    """Records on the standard library alone; no room of the core on an option, and no option on another."""
+    paths = modules("tests/common/pfc")
+    rooms = {path.relative_to(LOGIC).parts[0] for path in paths}
+    assert {*FLOORS} < rooms and len(paths) > 40, f"too little was found to trust the search: {sorted(rooms)}"
+    found = [one for path in paths for one in room_violations(path)]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    ("file", "statement", "module"),
+    [
+        ("record/case.py", "from ..lab.clock import wait_for", "lab.clock.wait_for"),
+        ("record/case.py", "from .. import model", "model"),
+        ("record/case.py", "import snappi", "snappi"),
+        ("model/qos.py", "from ..lab import clock", "lab.clock"),
+        ("model/qos.py", "import scapy.all", "scapy.all"),
+        ("lab/dut.py", "from ..cases.checking import at_port", "cases.checking.at_port"),
+        ("lab/dut.py", "from ..evidence.files import plain", "evidence.files.plain"),
+        ("cases/pauses.py", "from ..sweep.plan import Bench", "sweep.plan.Bench"),
+        ("cases/watchdog/timers.py", "from ...sweep import plan", "sweep.plan"),
+        ("cases/pauses.py", "import snappi", "snappi"),
+        ("sweep/plan.py", "from ..evidence import files", "evidence.files"),
+        ("evidence/files.py", "from ..switch_chain.chain import find", "switch_chain.chain.find"),
+    ],
+)
+def test_an_import_between_rooms_is_found(tmp_path, monkeypatch, file, statement, module):
+    """Also inside a function; the same import is found in no other way."""
+    for room in (*FLOORS, "sweep", "evidence", "switch_chain"):
+        (tmp_path / room).mkdir()
+    path = tmp_path / file
+    path.parent.mkdir(exist_ok=True)
+    monkeypatch.setitem(globals(), "LOGIC", tmp_path)
+    path.write_text("import json\n")
+    assert not list(room_violations(path)), f"the standard library is refused in {file}"
+    path.write_text(f"import json\n\n\ndef late():\n    {statement}\n")
+    assert list(room_violations(path)) == [f"{file}:5 imports {module}"], f"{statement} was not found in {file}"
+
+
+def seam_violations(folder):
+    """Every import of an option in the seam (`conftest.py` and `files`) by a file that is not that option's, and of
+    such a file by another one."""
+    files = [folder / "conftest.py", *sorted((folder / "files").glob("*.py"))]
+    plugins = tuple(f"tests.snappi_tests.pfc.qualification.{name[:-3].replace('/', '.')}" for name in SEAM_OF_OPTIONS)
+    for path in files:
+        name = path.relative_to(folder).as_posix()
+        own = (f"tests.common.pfc.{SEAM_OF_OPTIONS[name]}",) if name in SEAM_OF_OPTIONS else ()
+        for module, line in imports(path):
+            option = within(module, ("tests.common.pfc",)) and not within(module, (*CORE, *own))
+            if option or within(module, plugins):
+                yield f"{name}:{line} imports {module}"
+
+
+def test_the_seam_imports_no_option():
+    """The file of each option apart."""
+    folder = ROOT / "tests" / "snappi_tests" / "pfc" / "qualification"
+    found = list(seam_violations(folder))
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    ("name", "module"),
+    [
+        ("conftest.py", "tests.common.pfc.sweep.plan.Bench"),
+        ("conftest.py", "tests.snappi_tests.pfc.qualification.files.sweeping.Sweeps"),
+        ("files/session.py", "tests.common.pfc.sweep.plan.Bench"),
+        ("files/sweeping.py", "tests.common.pfc.evidence.files.plain"),
+    ],
+)
+def test_an_option_in_the_seam_is_found(tmp_path, name, module):
+    """Also inside a function."""
+    (tmp_path / "files").mkdir()
+    for file in ("conftest.py", "files/session.py", "files/sweeping.py"):
+        (tmp_path / file).write_text("from tests.common.pfc.lab.dut import Dut\n")
+    assert not list(seam_violations(tmp_path)), "the core is refused"
+    package, _, attribute = module.rpartition(".")
+    (tmp_path / name).write_text(f"def late():\n    from {package} import {attribute}\n")
+    assert list(seam_violations(tmp_path)) == [f"{name}:2 imports {module}"], f"{module} was not found in {name}"
 
 
 def test_records_name_the_version_of_the_package():

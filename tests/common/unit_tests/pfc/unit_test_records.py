@@ -6,12 +6,13 @@ import resource
 
 import pytest
 
+from tests.common.pfc.record.case import PlanCase
 from tests.common.pfc.record.records import RecordsUnwritable, RecordWriter, RunLabels, make_record
 from tests.common.pfc.record.resume import read_earlier
 from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Check, PortVerdict, Status
-from tests.common.pfc.sweep.port_sweep import PORT
 from tests.common.unit_tests.pfc.fakes import DEVICE
 
+PORT = PlanCase("port-sweep", "SWEEP-1")
 RUN = RunLabels("run-1", "vtb-t0", "build", "sku", "job-1")
 
 

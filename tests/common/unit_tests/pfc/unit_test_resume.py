@@ -6,15 +6,16 @@ import pytest
 
 from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
 from tests.common.pfc.model.errors import QualificationError
+from tests.common.pfc.record.case import PlanCase
 from tests.common.pfc.record.listener import Listener, Planned
 from tests.common.pfc.record.outcome import Outcome
 from tests.common.pfc.record.records import RecordWriter, RunLabels, make_record
 from tests.common.pfc.record.resume import OPTIONS_FILE, Earlier, check_options, keep_options, read_earlier
 from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Check, PortVerdict, Status
-from tests.common.pfc.sweep.port_sweep import PORT
 from tests.common.unit_tests.pfc.fakes import DEVICE
 
 RUN = RunLabels("run-1", "vtb-t0", "build", "sku", "job-1")
+PORT = PlanCase("port-sweep", "SWEEP-1")
 FIRST, SECOND = (Planned(DEVICE, port, (), PORT) for port in ("Ethernet0", "Ethernet4"))
 
 

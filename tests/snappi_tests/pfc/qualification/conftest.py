@@ -6,10 +6,6 @@ sonic-mgmt where this folder is in such a tree, and from this project's `tests/c
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from functools import cache
-from importlib.util import find_spec
-
 import pytest
 
 from tests.common.pfc.cases.plan import port_cases, sweep_cases, check_sets, impossible, parse_set, select, targets
@@ -18,24 +14,20 @@ from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.port_plan import LabFacts, PortRequest, connected_port, plan_device
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.record.records import RecordsUnwritable
-from tests.common.pfc.sweep.plan import Bench, plan_sweep
-from tests.common.pfc.sweep.sweeper import LabGone
+from tests.snappi_tests.pfc.qualification.files.extension import plugins
 from tests.snappi_tests.pfc.qualification.files.options import add_options, meaning
 from tests.snappi_tests.pfc.qualification.files.session import Session, read_target, write_target
-from tests.snappi_tests.pfc.qualification.files.summary import write_summary
-from tests.snappi_tests.pfc.qualification.files.sweeping import (
+from tests.snappi_tests.pfc.qualification.files.steps import (
+    SESSION_KEY,
+    STANDALONE,
     case_of,
+    end_of_module,
+    fail_for,
+    hear,
     is_sweep,
-    note_items,
-    only_sweeps,
-    other_ports,
-    parse_concurrency,
-    plan_lines,
-    sweeper_of,
+    one_sentence,
 )
-
-SESSION_KEY = pytest.StashKey[Session]()
-STANDALONE = find_spec("tests.common.standalone") is not None
+from tests.snappi_tests.pfc.qualification.files.summary import write_summary
 
 if not STANDALONE:  # sonic-mgmt's conftest leaves these to each test module, with what they ask for in turn
     from tests.common.fixtures.conn_graph_facts import fanout_graph_facts, fanout_graph_facts_multidut  # noqa: F401
@@ -49,9 +41,11 @@ if not STANDALONE:  # sonic-mgmt's conftest leaves these to each test module, wi
     )
 
 
-def pytest_addoption(parser):
-    """Options of the qualification."""
+def pytest_addoption(parser, pluginmanager):
+    """Options of the qualification, and the plugins of the options beside its core."""
     add_options(parser)
+    for plugin in plugins():
+        pluginmanager.register(plugin, plugin.__name__)
 
 
 def pytest_configure(config):
@@ -59,15 +53,19 @@ def pytest_configure(config):
     above this one, a refusal is one error among other suites' tests, and the hooks below go on."""
     session = Session(*(config.getoption(name) for name in ("pfc_run_id", "pfc_results", "pfc_job_id")))
     config.stash[SESSION_KEY] = session
+    session.extensions = [plugin.extend(config) for plugin in plugins()]
     config.addinivalue_line("markers", "pfc_case(case): the test case of the PFC test plan that a test carries out")
     config.addinivalue_line("markers", "pfc_cases(case, ...): the test cases that a test carries out, each an item")
     if config.getoption("dist", "no") != "no" or config.getoption("numprocesses", None):
         raise pytest.UsageError("a testbed is measured by one process at a time: start pytest without -n")
     try:
-        asked = config.getoption("pfc_scenario") or (["SWEEP"] if only_sweeps(config.args) else [])
+        asked = config.getoption("pfc_scenario") or [
+            name for extension in session.extensions for name in extension.asked(config.args)
+        ]
         session.cases = select(",".join(asked).replace(" ", "").split(","))
         session.sets = [parse_set(text) for text in config.getoption("pfc_set")]
-        session.at_once = parse_concurrency(config.getoption("pfc_concurrency"))
+        for extension in session.extensions:
+            extension.read_options()
         session.options = meaning(config.getoption, session.cases if asked else (), session.sets)
         if config.getoption("pfc_resume"):
             session.resume(config.getoption("pfc_resume"))
@@ -143,7 +141,8 @@ def pytest_collection_modifyitems(config, items):
     left = [item for item in items if (case := case_of(item)) and case not in ours.cases]
     left += [item for item in items if item.get_closest_marker("pfc_cases") and not case_of(item)]
     try:
-        left += other_ports([item for item in items if item not in left], config.getoption("pfc_ports"))
+        for extension in ours.extensions:
+            left += extension.left_out([item for item in items if item not in left])
         left += ours.leave_out_finished([item for item in items if item not in left], config.getoption("testbed"))
     except QualificationError as error:
         raise pytest.UsageError(str(error)) from None
@@ -167,33 +166,23 @@ def pytest_collection_finish(session):
         return
     if STANDALONE and ours.plan is None and not is_sweep(ours.cases):
         _plan(session)  # pytest was given a folder above this one and found this file too late
-    if STANDALONE and any(case_of(item) in sweep_cases() for item in items):
+    if STANDALONE:
         from tests.common.standalone import lab_of
 
-        ours.sweep = lab_of(session.config).sweep_plan
-        note_items(ours, session.items)
-    if session.config.getoption("pfc_plan_only"):
+        for extension in ours.extensions:
+            extension.plan(lab_of(session.config), session.items)
+    if any(extension.plan_only for extension in ours.extensions):
         return
     try:
         ours.begin(items, session.config.getoption("testbed"))
         if ours.plan is not None:
             ours.announce()
-        if ours.sweep is not None:
-            ours.announce_sweep()
+        for extension in ours.extensions:
+            extension.announce()
         ours.open_report(*_reporting())
     except RecordsUnwritable as error:
         ours.began = False
         raise pytest.UsageError(str(error)) from None
-
-
-def pytest_report_collectionfinish(config):
-    """What a sweep is going to measure."""
-    return plan_lines(config.stash[SESSION_KEY])
-
-
-def pytest_runtestloop(session):
-    """With `--pfc-plan-only` nothing is run."""
-    return True if session.config.getoption("pfc_plan_only") else None
 
 
 @pytest.hookimpl(wrapper=True)
@@ -230,7 +219,7 @@ def _take_over(ours, config):
     from tests.common.standalone import lab_of
 
     lab = lab_of(config)
-    ours.take({lab.sweep_plan.device: lab.duthosts[lab.sweep_plan.device]})
+    ours.take({lab.device: lab.duthosts[lab.device]})
 
 
 def pytest_terminal_summary(terminalreporter, config):
@@ -271,7 +260,7 @@ def pfc_bench(request, duthosts, tbinfo, snappi_api, pfc_lab_facts, pfc_host):  
     """A qualifier for the port under test. Its watchdog is stopped, and afterwards as it was before the first run:
     after the last of our modules, in a sonic-mgmt tree after each, because other fixtures change it in between."""
     ours = request.config.stash[SESSION_KEY]
-    with _one_sentence():
+    with one_sentence():
         if ours.plan is None:
             ours.plan = plan_device(pfc_lab_facts[0], duthosts[0].hostname, pfc_lab_facts[1])
             ours.announce()
@@ -279,46 +268,7 @@ def pfc_bench(request, duthosts, tbinfo, snappi_api, pfc_lab_facts, pfc_host):  
         clock, dut = open_clock(tbinfo.get("clock")), duts[ours.plan.state.device]
         pause_host = _pause_host(ours.plan, pfc_host)
         yield ours.qualifier(ours.plan.lab(dut, snappi_api, clock, duts, pause_host))
-        _end_of_module(request)
-
-
-@pytest.fixture(scope="module")
-def pfc_sweepers(request, duthosts, tbinfo, snappi_api, pfc_lab_facts):  # noqa: F811
-    """What measures the ports of a switch, by test case. Its watchdog is stopped, and afterwards as it was."""
-    ours = request.config.stash[SESSION_KEY]
-    with _one_sentence():
-        if ours.sweep is None:
-            ours.sweep = plan_sweep(pfc_lab_facts[0], duthosts[0].hostname, pfc_lab_facts[1])
-            note_items(ours, request.session.items)
-            ours.announce_sweep()
-        device = ours.sweep.device
-        dut = ours.take({device: duthosts[device]})[device]
-        bench = Bench(dut, snappi_api, open_clock(tbinfo.get("clock")))
-        yield cache(lambda case: sweeper_of(ours, case, bench))
-        _end_of_module(request)
-
-
-@contextmanager
-def _one_sentence():
-    """A refusal fails the test with its sentence."""
-    cause = ""
-    try:
-        yield
-    except QualificationError as error:
-        cause = str(error)
-    if cause:  # outside the handler, or pytest prints every exception behind this one
-        pytest.fail(cause, pytrace=False)
-
-
-def _end_of_module(request):
-    if not STANDALONE or _is_last(request):
-        request.config.stash[SESSION_KEY].put_back()
-
-
-def _is_last(request):
-    """Whether no other module's items of ours are to come."""
-    ours = [item for item in request.session.items if case_of(item)]
-    return ours[-1].module is request.node.obj
+        end_of_module(request)
 
 
 @pytest.fixture
@@ -335,49 +285,10 @@ def pfc_qualify(request, pfc_bench):
             pytest.skip(reason)
         messages = {}
         for target in chosen:
-            messages |= _hear(request, pfc_bench.qualify(case, target))
-        _fail_for(messages)
+            messages |= hear(request, pfc_bench.qualify(case, target))
+        fail_for(messages)
 
     return qualify
-
-
-@pytest.fixture
-def pfc_sweep(request, pfc_sweepers):
-    """`pfc_sweep("vtb-t0-01|Ethernet8")` carries out the test's case on a port of the switch, with others where the
-    case or the user has it so, and fails the test unless every verdict of this port is PASS."""
-    ours = request.config.stash[SESSION_KEY]
-
-    def sweep(dut_and_port):
-        device, port = dut_and_port.split("|")
-        if device != ours.sweep.device or port not in ours.sweep.ports:
-            reason = f"{device} {port}: not measured, no traffic generator is behind it"
-            ours.impossible(request.node.nodeid, reason)
-            pytest.skip(reason)
-        if port in ours.sweep.refused:
-            pytest.fail(ours.sweep.refused[port], pytrace=False)
-        with _one_sentence():
-            sweeper = pfc_sweepers(case_of(request.node))
-        try:
-            outcome = sweeper.outcome(port)
-        except LabGone as error:
-            ours.gone(str(error))
-            request.session.shouldstop = str(error)
-            pytest.skip(f"{device} {port}: not measured: {error}")
-        _fail_for(_hear(request, outcome))
-
-    return sweep
-
-
-def _hear(request, outcome):
-    """Keeps what came of a test case; returns what speaks against PASS, each message once."""
-    kept = request.config.stash[SESSION_KEY].heard(request.node.nodeid, outcome)
-    return dict.fromkeys(message for verdict in kept.verdicts for message in verdict.messages)
-
-
-def _fail_for(messages):
-    """A test with a reason against PASS fails."""
-    if messages:
-        pytest.fail("\n".join(messages), pytrace=False)
 
 
 def _targets_now(ours, case):

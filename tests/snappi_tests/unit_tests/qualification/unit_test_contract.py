@@ -65,7 +65,7 @@ def available():
 
 def asked_for():
     """(who asks, scope of who asks, what for) of every fixture and test of the suite."""
-    for path in sorted(SUITE.glob("*.py")):
+    for path in sorted(SUITE.rglob("*.py")):
         for name, (scope, names) in fixtures_in(path).items():
             yield from ((name, scope, one) for one in names)
         for node in parsed(path).body:
@@ -75,7 +75,7 @@ def asked_for():
 
 def test_every_fixture_that_is_asked_for_is_there_and_lives_long_enough():
     """The suite's own, pytest's, parameters, sonic-mgmt's conftest, and what the suite imports from its modules."""
-    own = {name: scope for path in SUITE.glob("*.py") for name, (scope, _) in fixtures_in(path).items()}
+    own = {name: scope for path in SUITE.rglob("*.py") for name, (scope, _) in fixtures_in(path).items()}
     parameters = dict.fromkeys([*CONTRACT["parameters"], "plan_case", "pfc_target"], "session")
     scopes = {**available(), **own, **parameters}
     asked = [one for one in asked_for() if one[2] not in OF_PYTEST]
@@ -106,7 +106,8 @@ def test_a_port_is_read_in_the_shape_that_the_fixture_has():
 
 def test_options_that_are_read_are_the_suites_or_sonic_mgmts():
     """`getoption` names an option of the suite's own, of sonic-mgmt or of pytest-xdist with a default."""
-    calls = [node for node in ast.walk(parsed(SUITE / "conftest.py")) if isinstance(node, ast.Call)]
+    nodes = [node for path in sorted(SUITE.rglob("*.py")) for node in ast.walk(parsed(path))]
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
     read = {ast.literal_eval(node.args[0]) for node in calls if getattr(node.func, "attr", "") == "getoption"
             and len(node.args) == 1 and isinstance(node.args[0], ast.Constant)}
     unknown = {name for name in read if not name.startswith("pfc_")} - set(CONTRACT["options"])

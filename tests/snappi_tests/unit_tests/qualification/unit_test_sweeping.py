@@ -14,7 +14,7 @@ from tests.common.pfc.sweep.port_sweep import PORT
 from tests.common.unit_tests.pfc.fakes import DEVICE, PORTS
 from tests.common.unit_tests.pfc.sweep_fakes import SweptLab
 from tests.snappi_tests.pfc.qualification.files.session import PORT_PARAMETER, Session
-from tests.snappi_tests.pfc.qualification.files.sweeping import sweep_lines, sweeper_of
+from tests.snappi_tests.pfc.qualification.files.sweeping import Sweeps, sweep_lines
 
 
 class Item:
@@ -38,7 +38,6 @@ def begin(folder, resume=False, testbed="lab"):
     if resume:
         ours.resume(str(folder))
     left = ours.leave_out_finished(ITEMS, testbed)
-    ours.sweep, ours.sweep_of = SweptLab().plan(), list(PORTS)
     ours.begin([item for item in ITEMS if item not in left], testbed)
     return ours, [item for item in ITEMS if item not in left]
 
@@ -100,6 +99,7 @@ def test_a_sweep_of_refused_ports_alone_measures_nothing():
     """The items have their reasons; nothing breaks."""
     lab, ours = SweptLab(), Session("run-1", None)
     next(iter(lab.worlds.values())).down = PORTS
-    ours.sweep, ours.sweep_of = lab.plan(), list(PORTS)
-    assert not ours.sweep.plans and set(ours.sweep.refused) == set(PORTS), ours.sweep.refused
-    assert sweeper_of(ours, PORT, Bench(Dut(lab.host), lab.api, lab.clock)) is not None, "no sweeper"
+    sweeps, plan = Sweeps(ours, {}.get), lab.plan()
+    sweeps.plan_of_ports, sweeps.ports = plan, list(PORTS)
+    assert not plan.plans and set(plan.refused) == set(PORTS), plan.refused
+    assert sweeps.sweeper(PORT, Bench(Dut(lab.host), lab.api, lab.clock)) is not None, "no sweeper"

@@ -18,7 +18,6 @@ def add_options(parser: Any) -> None:
     _of_the_ports(group)
     _of_the_run(group)
     _of_the_cases(group)
-    _of_sweeps(group)
 
 
 def meaning(option: Any, cases: Iterable[PlanCase], sets: Iterable[Target]) -> dict[str, str]:
@@ -93,17 +92,3 @@ def _of_the_cases(group: Any) -> None:
         help="priorities to pause together, e.g. 3,4: lossless ones in PFC-2, lossy ones in PFC-3; may be repeated "
         "(default: all lossless ones, all lossy ones)",
     )
-
-
-def _of_sweeps(group: Any) -> None:
-    """How the ports of a switch are swept."""
-    group.addoption(
-        "--pfc-ports", metavar="PORTS", help="ports of a sweep, e.g. Ethernet0,Ethernet8 (default: all)"
-    )
-    group.addoption(
-        "--pfc-concurrency",
-        default="1",
-        metavar="N",
-        help="ports of a sweep that are measured at once; max: as many as there can be (default: one after another)",
-    )
-    group.addoption("--pfc-plan-only", action="store_true", help="print what a sweep would measure, and end")

@@ -19,14 +19,14 @@ from tests.common.pfc.lab.port_plan import PortPlan
 from tests.common.pfc.lab.restore import SwitchRestorer
 from tests.common.pfc.model.deviations import allowed_for
 from tests.common.pfc.model.errors import QualificationError
-from tests.common.pfc.model.tolerances import EXACT, Tolerances
+from tests.common.pfc.model.tolerances import Tolerances
 from tests.common.pfc.record.case import PlanCase, Target
 from tests.common.pfc.record.listener import Listener, Planned
 from tests.common.pfc.record.outcome import Outcome
 from tests.common.pfc.record.records import RecordWriter, RunLabels, new_run_id
 from tests.common.pfc.record.resume import Earlier, check_options, keep_options, read_earlier, refuse_records
 from tests.common.pfc.record.verdict import PortVerdict, Status
-from tests.common.pfc.sweep.plan import SweepPlan
+from tests.snappi_tests.pfc.qualification.files.extension import Extension
 
 UNKNOWN = "unknown"
 PARAMETERS = ("enum_one_dut_lossless_prio", "pfc_target")
@@ -53,10 +53,7 @@ class Session:
         self.folder = Path(folder or Path("results") / self.run_id).absolute()
         self.job_id = job_id
         self.plan: PortPlan | None = None
-        self.sweep: SweepPlan | None = None
-        self.sweep_of: list[str] = []
-        self.load_of: dict[PlanCase, list[str]] = {}
-        self.at_once: int | None = 1
+        self.extensions: list[Extension] = []
         self.earlier = Earlier()
         self.cases: tuple[PlanCase, ...] = port_cases()
         self.sets: list[Target] = []
@@ -181,18 +178,11 @@ class Session:
     def announce(self) -> None:
         """The switch is known: what all its records carry."""
         assert self.plan is not None, "a port has to be planned before its records are announced"
-        self._announce(self.plan.state, self.plan.on_behalf_of, self.plan.subject.tolerances)
+        self.announce_switch(self.plan.state, self.plan.on_behalf_of, self.plan.subject.tolerances)
         self.notes += self.plan.remarks
 
-    def announce_sweep(self) -> None:
-        """The switch whose ports are swept is known: what all its records carry."""
-        assert self.sweep is not None, "a sweep has to be planned before its records are announced"
-        plans = iter(self.sweep.plans.values())  # all on one testbed; without any nothing is measured
-        tolerances = next((plan.subject.tolerances for plan in plans), EXACT)
-        self._announce(self.sweep.state, self.sweep.on_behalf_of, tolerances)
-        self.notes += dict.fromkeys(self.sweep.remarks)
-
-    def _announce(self, state: SwitchState, on_behalf_of: str | None, tolerances: Tolerances) -> None:
+    def announce_switch(self, state: SwitchState, on_behalf_of: str | None, tolerances: Tolerances) -> None:
+        """A switch is known: what all its records carry."""
         allowed = allowed_for(state.asic, tolerances)
         labels = replace(self._labels(), os_version=state.os_version, hwsku=state.hwsku,
                          on_behalf_of=on_behalf_of or "", deviations=allowed)

@@ -1,29 +1,207 @@
-"""Sweeps in a pytest session: what the user asked for, what is going to be measured."""
+"""Sweeps in a pytest session: what the user asked for, what is going to be measured, and the fixtures that measure it.
+
+This is a pytest plugin, which `conftest.py` registers where the option `sweep` is there.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.common.pfc.cases.plan import sweep_cases
+from tests.common.pfc.lab.clock import open_clock
 from tests.common.pfc.lab.counter_polling import watermark_delay_s
 from tests.common.pfc.model.errors import QualificationError
+from tests.common.pfc.model.tolerances import EXACT
 from tests.common.pfc.record.case import PlanCase
-from tests.common.pfc.sweep.full_load import ALL_PORTS
-from tests.common.pfc.sweep.plan import Bench, SweepPlan
-from tests.common.pfc.sweep.port_sweep import PORT
 from tests.common.pfc.sweep.cases import OF_ALL_PORTS, make_full_load, make_sweeper
-from tests.common.pfc.sweep.sweeper import Sweeper
+from tests.common.pfc.sweep.full_load import ALL_PORTS
+from tests.common.pfc.sweep.plan import Bench, SweepPlan, plan_sweep
+from tests.common.pfc.sweep.port_sweep import PORT
+from tests.common.pfc.sweep.sweeper import LabGone, Sweeper
+from tests.snappi_tests.pfc.qualification.files.extension import Extension
 from tests.snappi_tests.pfc.qualification.files.session import PORT_PARAMETER, Session
+from tests.snappi_tests.pfc.qualification.files.steps import (
+    SESSION_KEY,
+    case_of,
+    end_of_module,
+    fail_for,
+    hear,
+    one_sentence,
+)
 
 ALL_AT_ONCE = "max"
 MODULES = ("test_port_sweep.py", "test_full_load.py", "test_watchdog_all_ports.py")
 
 
-def is_sweep(cases: Collection[PlanCase]) -> bool:
-    """Whether no single port is under test."""
-    return set(cases) <= set(sweep_cases())
+class Sweeps(Extension):
+    """The sweeps of a session.
+
+    Attributes:
+        plan_of_ports: the plan of the ports; None: not planned yet.
+        ports: the ports that are going to be swept.
+        loads: test case of all ports -> the ports that a verdict is asked for.
+        at_once: so many ports are measured at once; None: as many as there can be.
+    """
+
+    def __init__(self, session: Session, option: Callable[[str], Any]) -> None:
+        """
+        Args:
+            session: the session.
+            option: pytest's `config.getoption`.
+        """
+        self._session = session
+        self._option = option
+        self.plan_of_ports: SweepPlan | None = None
+        self.ports: list[str] = []
+        self.loads: dict[PlanCase, list[str]] = {}
+        self.at_once: int | None = 1
+
+    @property
+    def plan_only(self) -> bool:
+        """Whether the user wants to see the plan only."""
+        return bool(self._option("pfc_plan_only"))
+
+    def asked(self, arguments: Sequence[str]) -> list[str]:
+        """Every sweep, where pytest is given the modules of sweeps alone."""
+        return ["SWEEP"] if only_sweeps(arguments) else []
+
+    def read_options(self) -> None:
+        """Reads how many ports are measured at once."""
+        self.at_once = parse_concurrency(self._option("pfc_concurrency"))
+
+    def left_out(self, items: Sequence[Any]) -> list[Any]:
+        """The items about none of the ports of `--pfc-ports`."""
+        return other_ports(items, self._option("pfc_ports"))
+
+    def plan(self, lab: Any, items: Sequence[Any]) -> None:
+        """Plans the ports of the lab's first switch, if one of these items is a sweep's."""
+        if not any(case_of(item) in sweep_cases() for item in items):
+            return
+        try:
+            self.plan_of_ports = plan_sweep(lab.facts, lab.tbinfo["duts"][0], lab.asked)
+        except QualificationError as error:
+            pytest.exit(f"error: {error}", returncode=pytest.ExitCode.USAGE_ERROR)
+        self.note_items(items)
+
+    def note_items(self, items: Sequence[Any]) -> None:
+        """Notes the ports that are going to be swept, and those whose verdicts a load of all ports gives."""
+        self.ports = ports_of(items, PORT)
+        self.loads = {case: ports for case in OF_ALL_PORTS if (ports := ports_of(items, case))}
+
+    def announce(self) -> None:
+        """Announces the switch whose ports are swept, if any: what all its records carry."""
+        plan = self.plan_of_ports
+        if plan is None:
+            return
+        plans = iter(plan.plans.values())  # all on one testbed; without any nothing is measured
+        tolerances = next((one.subject.tolerances for one in plans), EXACT)
+        self._session.announce_switch(plan.state, plan.on_behalf_of, tolerances)
+        self._session.notes += dict.fromkeys(plan.remarks)
+
+    def sweeper(self, case: PlanCase, bench: Bench) -> Sweeper:
+        """What measures the ports that the session is about; under the load of all ports, whichever of them it is
+        about."""
+        plan = self.plan_of_ports
+        assert plan is not None, "a sweep has to be planned before it is measured"
+        if case in OF_ALL_PORTS:
+            return make_full_load(plan, bench, case)
+        return make_sweeper(plan, bench, self.at_once, self.ports)
+
+    def lines(self) -> list[str]:
+        """What the sweeps are going to measure."""
+        plan = self.plan_of_ports
+        if plan is None:
+            return []
+        lines = sweep_lines(plan, self.at_once, self.ports) if self.ports else []
+        return lines + [line for case, ports in self.loads.items() for line in load_lines(plan, case, ports)]
+
+
+SWEEPS_KEY = pytest.StashKey[Sweeps]()
+
+
+def extend(config: pytest.Config) -> Sweeps:
+    """The sweeps of a pytest session, whose qualification is there already."""
+    config.stash[SWEEPS_KEY] = Sweeps(config.stash[SESSION_KEY], config.getoption)
+    return config.stash[SWEEPS_KEY]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Options of how the ports of a switch are swept."""
+    group = parser.getgroup("pfc", "PFC qualification")
+    group.addoption(
+        "--pfc-ports", metavar="PORTS", help="ports of a sweep, e.g. Ethernet0,Ethernet8 (default: all)"
+    )
+    group.addoption(
+        "--pfc-concurrency",
+        default="1",
+        metavar="N",
+        help="ports of a sweep that are measured at once; max: as many as there can be (default: one after another)",
+    )
+    group.addoption("--pfc-plan-only", action="store_true", help="print what a sweep would measure, and end")
+
+
+def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
+    """What a sweep is going to measure."""
+    return config.stash[SWEEPS_KEY].lines()
+
+
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    """With `--pfc-plan-only` nothing is run."""
+    return True if session.config.getoption("pfc_plan_only") else None
+
+
+@pytest.fixture(scope="module")
+def pfc_sweepers(
+    request: pytest.FixtureRequest, duthosts: Any, tbinfo: Any, snappi_api: Any, pfc_lab_facts: Any
+) -> Iterator[Callable[[PlanCase], Sweeper]]:
+    """What measures the ports of a switch, by test case. Its watchdog is stopped, and afterwards as it was."""
+    ours, sweeps = request.config.stash[SESSION_KEY], request.config.stash[SWEEPS_KEY]
+    with one_sentence():
+        if sweeps.plan_of_ports is None:
+            sweeps.plan_of_ports = plan_sweep(pfc_lab_facts[0], duthosts[0].hostname, pfc_lab_facts[1])
+            sweeps.note_items(request.session.items)
+            sweeps.announce()
+        device = sweeps.plan_of_ports.device
+        dut = ours.take({device: duthosts[device]})[device]
+        bench = Bench(dut, snappi_api, open_clock(tbinfo.get("clock")))
+        yield cache(lambda case: sweeps.sweeper(case, bench))
+        end_of_module(request)
+
+
+@pytest.fixture
+def pfc_sweep(
+    request: pytest.FixtureRequest, pfc_sweepers: Callable[[PlanCase], Sweeper]
+) -> Callable[[str], None]:
+    """`pfc_sweep("vtb-t0-01|Ethernet8")` carries out the test's case on a port of the switch, with others where the
+    case or the user has it so, and fails the test unless every verdict of this port is PASS."""
+    ours, plan = request.config.stash[SESSION_KEY], request.config.stash[SWEEPS_KEY].plan_of_ports
+    case = case_of(request.node)
+    assert plan is not None and case is not None, "a test without a plan, or without a case"
+
+    def sweep(dut_and_port: str) -> None:
+        device, port = dut_and_port.split("|")
+        if device != plan.device or port not in plan.ports:
+            reason = f"{device} {port}: not measured, no traffic generator is behind it"
+            ours.impossible(request.node.nodeid, reason)
+            pytest.skip(reason)
+        if port in plan.refused:
+            pytest.fail(plan.refused[port], pytrace=False)
+        with one_sentence():
+            sweeper = pfc_sweepers(case)
+        try:
+            outcome = sweeper.outcome(port)
+        except LabGone as error:
+            ours.gone(str(error))
+            request.session.shouldstop = str(error)
+            pytest.skip(f"{device} {port}: not measured: {error}")
+        fail_for(hear(request, outcome))
+
+    return sweep
 
 
 def only_sweeps(arguments: Sequence[str]) -> bool:
@@ -36,12 +214,6 @@ def ports_of(items: Sequence[Any], case: PlanCase | None = None) -> list[str]:
     """The ports that the items of sweeps are about, each once; of one test case, or of all."""
     own = [item for item in items if case is None or case_of(item) is case]
     return list(dict.fromkeys(port for item in own if (port := _port_of(item)) is not None))
-
-
-def note_items(session: Session, items: Sequence[Any]) -> None:
-    """The ports that are going to be swept, and those whose verdicts a load of all ports gives."""
-    session.sweep_of = ports_of(items, PORT)
-    session.load_of = {case: ports for case in OF_ALL_PORTS if (ports := ports_of(items, case))}
 
 
 def other_ports(items: Sequence[Any], option: str | None) -> list[Any]:
@@ -69,12 +241,6 @@ def _port_of(item: Any) -> str | None:
     return str(parameters[PORT_PARAMETER]).split("|")[1]
 
 
-def case_of(item: Any) -> PlanCase | None:
-    """The test case that an item carries out; None: it is none of ours."""
-    marker = item.get_closest_marker("pfc_case")
-    return marker.args[0] if marker is not None else None
-
-
 def parse_concurrency(text: str) -> int | None:
     """How many ports are measured at once; None: as many as there can be.
 
@@ -86,22 +252,6 @@ def parse_concurrency(text: str) -> int | None:
     if not (text.isascii() and text.isdigit() and int(text)):
         raise QualificationError(f"--pfc-concurrency is {text!r}, it takes a number from 1 on, or max")
     return int(text)
-
-
-def sweeper_of(session: Session, case: PlanCase, bench: Bench) -> Sweeper:
-    """What measures the ports that the session is about; under the load of all ports, whichever of them it is about."""
-    assert session.sweep is not None, "a sweep has to be planned before it is measured"
-    if case in OF_ALL_PORTS:
-        return make_full_load(session.sweep, bench, case)
-    return make_sweeper(session.sweep, bench, session.at_once, session.sweep_of)
-
-
-def plan_lines(session: Session) -> list[str]:
-    """What the sweeps of a session are going to measure."""
-    if session.sweep is None:
-        return []
-    lines = sweep_lines(session.sweep, session.at_once, session.sweep_of) if session.sweep_of else []
-    return lines + [line for case, ports in session.load_of.items() for line in load_lines(session.sweep, case, ports)]
 
 
 def sweep_lines(plan: SweepPlan, at_once: int | None, ports: Sequence[str]) -> list[str]:

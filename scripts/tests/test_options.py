@@ -1,0 +1,71 @@
+"""Each option beside the core can be deleted as one folder: the core's tests stay green, PFC-1 can be collected."""
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from scripts.closure import CORE_ROOMS, LOGIC, ROOT, SEAM, imported, options_of
+from scripts.overlay import overlay
+from scripts.tests.test_overlay import checkout, run_pytest  # noqa: F401  (a fixture)
+
+OPTIONS = options_of(ROOT)
+UNIT_TESTS = ("tests/common/unit_tests/pfc", "tests/snappi_tests/unit_tests/qualification")
+ABOUT_OTHERS = "test_sonic_mgmt_is_as_the_contract_says"
+KEPT = ("unit_test_planning.py", "unit_test_run.py", "unit_test_verdict.py", "unit_test_restore.py")
+PFC_1 = "test_pause_single_lossless_priority[dut-1|4]"
+
+
+def delete(checkout: Path, options: Iterable[str]) -> list[Path]:  # noqa: F811
+    """Deletes options of a checkout, and what imports them, directly or in turn; returns the latter."""
+    for option in options:
+        shutil.rmtree(checkout / LOGIC / option)
+    gone: list[Path] = []
+    tests = checkout / "tests"
+    while found := [path for path in sorted(tests.rglob("*.py")) if imports_what_is_gone(checkout, path)]:
+        for path in found:
+            path.unlink()
+        gone += [path.relative_to(checkout) for path in found]
+    return gone
+
+
+def imports_what_is_gone(checkout: Path, path: Path) -> bool:  # noqa: F811
+    """Whether a file imports one that this project has and the checkout has no more."""
+    file = path.relative_to(checkout)
+    if not (ROOT / file).is_file() or path.read_bytes() != (ROOT / file).read_bytes():
+        return False  # the checkout's own
+    there = set(imported(checkout, file))
+    return any(one not in there and one.is_relative_to(folder) for one in imported(ROOT, file)
+               for folder in (LOGIC, SEAM, *UNIT_TESTS))
+
+
+def test_there_are_options() -> None:
+    assert {"sweep", "evidence", "host_pauses", "switch_chain"} <= set(OPTIONS)
+
+
+@pytest.mark.parametrize("options", [*([one] for one in OPTIONS), OPTIONS], ids=[*OPTIONS, "all"])
+def test_what_imports_an_option_is_its_own_and_pfc_1_is_collected(
+    checkout: Path, options: list[str]  # noqa: F811
+) -> None:
+    overlay(checkout)
+    gone = delete(checkout, options)
+    core = [path for path in gone if path.is_relative_to(LOGIC) and path.relative_to(LOGIC).parts[0] in CORE_ROOMS]
+    seam = [path for path in gone if path.is_relative_to(SEAM) and not path.name.startswith("test_")]
+    assert not core and seam == ([Path(SEAM, "files/sweeping.py")] if "sweep" in options else [])
+    assert not [path for path in gone if path.name in KEPT]
+    ended = run_pytest(checkout / "tests", "-c", "pytest.ini", "--setup-plan", "snappi_tests/pfc/qualification")
+    assert f"{PFC_1} (fixtures used: " in ended.stdout, ended.stdout + ended.stderr
+    assert "rror" not in ended.stdout + ended.stderr, ended.stdout + ended.stderr
+    told = run_pytest(checkout / "tests", "-c", "pytest.ini", "snappi_tests/pfc/qualification", "--help").stdout
+    assert "--pfc-port=" in told and ("--pfc-ports=" in told) is ("sweep" not in options)
+
+
+@pytest.mark.slow("the core's unit tests once for each option: a minute each")
+@pytest.mark.parametrize("options", [*([one] for one in OPTIONS), OPTIONS], ids=[*OPTIONS, "all"])
+def test_without_an_option_the_tests_of_the_others_are_green(
+    checkout: Path, options: list[str]  # noqa: F811
+) -> None:
+    overlay(checkout)
+    delete(checkout, options)
+    ended = run_pytest(checkout, "-c", "tests/pytest.ini", "--rootdir", ".", *UNIT_TESTS, "-k", f"not {ABOUT_OTHERS}")
+    assert ended.returncode == 0 and " passed" in ended.stdout, ended.stdout[-6000:] + ended.stderr

@@ -1,0 +1,69 @@
+"""What an option beside the core may add to a pytest session of the qualification, and which of them do.
+
+The module of such an option is a pytest plugin with hooks and fixtures of its own. `conftest.py` registers it, and
+calls what its function `extend` returns where the order of things matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
+from typing import Any
+
+FILES = __name__.rpartition(".")[0]
+PLUGINS: Mapping[str, str] = {"tests.common.pfc.sweep.plan": f"{FILES}.sweeping"}
+"""A module of an option -> the pytest plugin that is there with it."""
+
+
+class Extension:
+    """What an option adds to a session; each method here adds nothing."""
+
+    @property
+    def plan_only(self) -> bool:
+        """Whether the session ends before anything is measured."""
+        return False
+
+    def asked(self, arguments: Sequence[str]) -> list[str]:
+        """Names of the test cases that are asked for by giving pytest these arguments alone."""
+        return []
+
+    def read_options(self) -> None:
+        """Reads the user's options.
+
+        Raises:
+            QualificationError: one says nothing that is understood.
+        """
+
+    def left_out(self, items: Sequence[Any]) -> list[Any]:
+        """The items that the user's options leave out.
+
+        Raises:
+            QualificationError: an option names nothing that there is.
+        """
+        return []
+
+    def plan(self, lab: Any, items: Sequence[Any]) -> None:
+        """Plans what the items that are going to run need.
+
+        Args:
+            lab: the stand-alone lab of the session (`tests.common.standalone`).
+            items: every item that is going to run.
+        """
+
+    def announce(self) -> None:
+        """Announces what is known of the switch to the session, which has begun."""
+
+
+def plugins() -> list[ModuleType]:
+    """The plugins of the options that are there."""
+    return [import_module(plugin) for module, plugin in PLUGINS.items() if _is_there(module)]
+
+
+def _is_there(module: str) -> bool:
+    """Whether a module can be imported; its package may be missing as a whole."""
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False

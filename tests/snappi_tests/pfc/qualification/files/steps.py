@@ -1,0 +1,69 @@
+"""Steps that fixtures of the qualification share: which test case an item carries out, what its verdicts do to it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import Any
+
+import pytest
+
+from tests.common.pfc.cases.plan import sweep_cases
+from tests.common.pfc.model.errors import QualificationError
+from tests.common.pfc.record.case import PlanCase
+from tests.common.pfc.record.outcome import Outcome
+from tests.snappi_tests.pfc.qualification.files.session import Session
+
+SESSION_KEY = pytest.StashKey[Session]()
+STANDALONE = find_spec("tests.common.standalone") is not None
+"""Whether the fixtures around the suite are this project's own, not sonic-mgmt's."""
+
+
+def case_of(item: Any) -> PlanCase | None:
+    """The test case that an item carries out; None: it is none of ours."""
+    marker = item.get_closest_marker("pfc_case")
+    return marker.args[0] if marker is not None else None
+
+
+def is_sweep(cases: Collection[PlanCase]) -> bool:
+    """Whether no single port is under test."""
+    return set(cases) <= set(sweep_cases())
+
+
+@contextmanager
+def one_sentence() -> Iterator[None]:
+    """A refusal fails the test with its sentence."""
+    cause = ""
+    try:
+        yield
+    except QualificationError as error:
+        cause = str(error)
+    if cause:  # outside the handler, or pytest prints every exception behind this one
+        pytest.fail(cause, pytrace=False)
+
+
+def end_of_module(request: pytest.FixtureRequest) -> None:
+    """Puts the switches back: after the last of our modules, in a sonic-mgmt tree after each, because other fixtures
+    change them in between."""
+    if not STANDALONE or _is_last(request):
+        request.config.stash[SESSION_KEY].put_back()
+
+
+def _is_last(request: pytest.FixtureRequest) -> bool:
+    """Whether no other module's items of ours are to come."""
+    last: Any = [item for item in request.session.items if case_of(item)][-1]
+    return bool(last.module is request.node.obj)
+
+
+def hear(request: pytest.FixtureRequest, outcome: Outcome) -> dict[str, None]:
+    """Keeps what came of a test case; returns what speaks against PASS, each message once."""
+    kept = request.config.stash[SESSION_KEY].heard(request.node.nodeid, outcome)
+    return dict.fromkeys(message for verdict in kept.verdicts for message in verdict.messages)
+
+
+def fail_for(messages: Iterable[str]) -> None:
+    """A test with a reason against PASS fails."""
+    found = list(messages)
+    if found:
+        pytest.fail("\n".join(found), pytrace=False)
