@@ -107,6 +107,7 @@ def test_workers_share_the_interfaces_and_die_with_their_parent(bench):
         for receiver, name in ((bench.receiver, "near"), (second, "second")):
             assert receiver.data()[-3:] == [encode(pfc_frame(bench.mac(name), {3: 0}))] * 3
         with bench.start(*storm) as process:
+            second.take(5)  # the other worker is there too
             children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
             assert len(children) == 2
             process.kill()
