@@ -1,4 +1,4 @@
-"""The seam between the qualification and the fixtures around it, and the listener of a session.
+"""The seam between the qualification and the fixtures around it, and the verdicts of a session.
 
 The fixtures `duthosts`, `tbinfo`, `snappi_api`, `get_snappi_ports` and `enum_one_dut_lossless_prio` come from
 sonic-mgmt where this folder is in such a tree, and from this project's `tests/conftest.py` otherwise.
@@ -18,7 +18,7 @@ from tests.common.pfc.lab.clock import WallClock, open_clock
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.port_plan import LabFacts, PortRequest, connected_port, plan_device
 from tests.common.pfc.model.errors import QualificationError
-from tests.common.pfc.record.records import RecordsUnwritable
+from tests.common.pfc.record.errors import RecordError, RecordsUnwritable
 from tests.common.pfc.sweep.plan import Bench, plan_sweep
 from tests.common.pfc.sweep.sweeper import LabGone
 from tests.snappi_tests.pfc.qualification.files.options import add_options, meaning
@@ -72,7 +72,7 @@ def pytest_configure(config):
         session.options = meaning(config.getoption, session.cases if asked else (), session.sets)
         if config.getoption("pfc_resume"):
             session.resume(config.getoption("pfc_resume"))
-    except QualificationError as error:
+    except (QualificationError, RecordError) as error:
         raise pytest.UsageError(str(error)) from None
 
 
@@ -96,7 +96,7 @@ def _plan(session):
             check_api(lab.tbinfo, lab.duthosts[0])
         lab.look()
         ours.on_testbed(lab.tbinfo)
-    except (LabError, QualificationError) as error:
+    except (LabError, QualificationError, RecordError) as error:
         raise pytest.UsageError(str(error)) from None
     if is_sweep(ours.cases):
         return
@@ -199,7 +199,7 @@ def pytest_runtestloop(session):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
-    """Hands the item's own failure to the listener."""
+    """Makes the item's own failure its verdict, unless it has one."""
     report = yield
     if report.failed and call.excinfo is not None:
         cause = call.excinfo.exconly().removeprefix("Failed: ")
@@ -331,7 +331,7 @@ def pfc_qualify(request, pfc_bench):
             pytest.skip(reason)
         messages = {}
         for target in chosen:
-            messages |= _hear(request, pfc_bench.qualify(case, target))
+            messages |= _keep(request, pfc_bench.qualify(case, target))
         _fail_for(messages)
 
     return qualify
@@ -359,14 +359,14 @@ def pfc_sweep(request, pfc_sweepers):
             ours.gone(str(error))
             request.session.shouldstop = str(error)
             pytest.skip(f"{device} {port}: not measured: {error}")
-        _fail_for(_hear(request, outcome))
+        _fail_for(_keep(request, outcome))
 
     return sweep
 
 
-def _hear(request, outcome):
+def _keep(request, outcome):
     """Keeps what came of a test case; returns what speaks against PASS, each message once."""
-    kept = request.config.stash[SESSION_KEY].heard(request.node.nodeid, outcome)
+    kept = request.config.stash[SESSION_KEY].keep(request.node.nodeid, outcome)
     return dict.fromkeys(message for verdict in kept.verdicts for message in verdict.messages)
 
 
@@ -389,7 +389,7 @@ def _targets_now(ours, case):
 def _reporting():
     """The reporting part of the project, or None and the package that it lacks."""
     try:
-        from test_reporting.pfc.listener import Listener
+        import test_reporting.pfc as reporting
     except ModuleNotFoundError as error:
         return None, error.name
-    return Listener, ""
+    return reporting, ""
