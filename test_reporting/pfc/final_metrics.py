@@ -9,16 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from tests.common.pfc.record.run import Run
-from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, MetricVerdict, Status
+from tests.common.pfc.record.verdict import DESCRIPTIONS, MetricVerdict, Status
 
 from .telemetry_sink import RUN_ID
 
 PACKAGE = "test_reporting.telemetry"
 FOLDER = Path(__file__).resolve().parents[1] / "telemetry"
-DESCRIPTIONS = {
-    LOSSLESS: "Traffic of lossless priorities waits while it is paused, and none of it is lost",
-    LOSSY: "Traffic of lossy priorities is not paused",
-}
 MODULES = ("metric_definitions", "metrics", "reporter_factory")
 TEST_CASE = "pfc-qualification"
 TEST_FILE = "tests/snappi_tests/pfc/qualification"

@@ -182,10 +182,11 @@ def test_a_database_that_vanishes_in_the_middle_is_made_anew(writer, database, s
 
 def test_a_file_that_takes_nothing_leaves_it_to_the_database(writer, folder, database, said):
     (folder / "records.jsonl").mkdir()
-    writer.write(parsed(verdict(1)))
-    writer.write(parsed(verdict(2, "FAIL")))
+    written = parsed(verdict(1), verdict(2, "FAIL"))
+    for record in written:
+        writer.write([record])
     assert "records.jsonl cannot be written: Is a directory; records are kept in memory" in said[0]
-    assert writer.finish() == RunEnd(stored=True)
+    assert writer.finish() == RunEnd(stored=True, unspooled=tuple(written))
     assert ask(database, "select status from runs") == [("FAIL",)]
     assert ask(database, "select count(*) from records") == [(2,)]
 
@@ -207,7 +208,7 @@ def test_when_nothing_takes_a_record_the_run_is_not_pass(database, folder, said,
     written = parsed(verdict(1))
     writer.write(written)
     end = writer.finish()
-    assert end == RunEnd(stored=False, lost=tuple(written))
+    assert end == RunEnd(False, tuple(written), tuple(written))
     assert said[-1] == f"1 records of run {RUN_ID} are neither in a file nor in every database"
     assert json.loads((folder / "run.json").read_text())["finished"] is None
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.common.pfc import SOFTWARE
+from tests.common.pfc.record.records import SOFTWARE
 
 ROOT = Path(__file__).resolve().parents[3]
 STDLIB = frozenset(sys.stdlib_module_names)
@@ -41,6 +41,7 @@ SEAM = (
     "tests.common.fixtures.conn_graph_facts",
     "tests.common.snappi_tests.snappi_fixtures",
     "tests.common.standalone",
+    "tests.common.telemetry",
     "test_reporting.pfc",
 )
 RULES = [
@@ -58,13 +59,14 @@ RULES = [
     ),
     Rule(
         "test_reporting",
-        ("test_reporting",),
+        ("test_reporting", "tests.common.pfc.record"),
         ("alembic", "tabulate", "sqlalchemy", "jinja2", "markupsafe", "duckdb", "psycopg", "azure", "jsonschema"),
         only=(
             ("metrics.py", ("metric_definitions",)),
             ("reporter_factory.py", ("metrics",)),
         ),  # sonic-mgmt's flat imports
     ),
+    Rule("tests/common/pfc/record", ()),
     Rule(
         "tests/common/pfc",
         (),
@@ -146,12 +148,20 @@ def test_relative_imports_stay_inside_the_qualification_logic():
                 assert node.level <= depth, f"{path.relative_to(ROOT)}:{node.lineno} imports from above the folder"
 
 
+def test_the_record_library_stands_alone():
+    """`tests/common/pfc/record` imports its own modules and the standard library, nothing else of the suite."""
+    for path in modules("tests/common/pfc/record"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom):
+                assert node.level <= 1, f"{path.relative_to(ROOT)}:{node.lineno} imports from beside the folder"
+
+
 def test_records_name_the_version_of_the_package():
     """The suite keeps it as a text of its own, because it also runs where the package is not installed."""
     setup = configparser.ConfigParser()
     setup.read(ROOT / "setup.cfg", encoding="utf-8")
     package = setup["metadata"]
-    assert SOFTWARE == f"{package['name']} {package['version']}", f"tests/common/pfc/__init__.py has {SOFTWARE}"
+    assert SOFTWARE == f"{package['name']} {package['version']}", f"tests/common/pfc/record/records.py has {SOFTWARE}"
 
 
 def test_every_test_file_names_its_topologies():

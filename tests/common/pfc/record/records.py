@@ -164,7 +164,14 @@ def make_record(
         verdict: of one metric of one port and priority.
         evidence: the numbers behind it.
         replaces: the record of an earlier try that was ERROR.
+
+    Raises:
+        RecordError: a check of the verdict is of another metric.
     """
+    for check in verdict.checks:
+        if check.metric_name != verdict.metric_name:
+            raise RecordError(f"{check.where}: check '{check.name}' is of {check.metric_name}; in a verdict of "
+                              f"{verdict.metric_name} it must be of that metric")
     return Record(
         record_id=uuid4().hex,
         run_id=run.run_id,

@@ -42,10 +42,12 @@ class RunEnd:
 
     Attributes:
         stored: whether every database has all of them; what one lacks is delivered from the folder later.
-        lost: those that are neither in the folder nor in every database. With any, nothing is PASS.
+        unspooled: those that the folder lacks: a run that goes on with this one does not know them.
+        lost: those among them that are not in every database either. With any, nothing is PASS.
     """
 
     stored: bool
+    unspooled: tuple[Record, ...] = ()
     lost: tuple[Record, ...] = ()
 
 
@@ -102,19 +104,20 @@ class RunWriter:
 
     def finish(self) -> RunEnd:
         """Ends the run: tries once more what the disk did not take, and brings everything to the databases."""
-        unspooled = self._unspooled
+        waiting = self._unspooled
         self._unspooled = []
-        self._append(unspooled)
+        self._append(waiting)
         ended = replace(self._run, finished=datetime.now(timezone.utc))
         stored = self._delivery is None or self._delivery.finish(self._run, ended, self._unspooled)
         in_databases = self._delivery is not None and stored
-        lost = (*self._lost, *(() if in_databases else self._unspooled))
+        unspooled = [*self._lost, *self._unspooled]
+        lost = self._lost if in_databases else unspooled
         if lost:
             self._say(f"{len(lost)} records of run {self._run.run_id} are neither in a file nor in every database")
         else:
             self._run = ended
         self._write_run()
-        return RunEnd(stored, lost)
+        return RunEnd(stored, tuple(unspooled), tuple(lost))
 
     def _resumed(self) -> Run:
         """The run, with what its folder says that it began with."""

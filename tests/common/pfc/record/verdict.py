@@ -10,6 +10,10 @@ from typing import Any
 
 LOSSLESS = "pfc.lossless"
 LOSSY = "pfc.lossy"
+DESCRIPTIONS = {
+    LOSSLESS: "Traffic of lossless priorities waits while it is paused, and none of it is lost",
+    LOSSY: "Traffic of lossy priorities is not paused",
+}
 NOTHING_MEASURED = "nothing was measured"
 NOT_FINISHED = "the run has not finished"
 NO_CAUSE = "no cause was given"

@@ -7,6 +7,7 @@ import pytest
 from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
 from tests.common.pfc.record.case import PlannedItem
 from tests.common.pfc.record.collector import VerdictCollector
+from tests.common.pfc.record.errors import RecordError
 from tests.common.pfc.record.outcome import Outcome
 from tests.common.pfc.record.records import SOFTWARE, RunLabels
 from tests.common.pfc.record.verdict import (
@@ -179,6 +180,13 @@ def test_a_verdict_is_not_replaced_by_what_breaks_later():
     collector.add(PLANNED, outcome(PASS))
     assert not collector.missing(PLANNED, "teardown broke"), "a record was made"
     assert collector.all_passed(), collector.metric_verdicts()
+
+
+def test_a_check_of_another_metric_is_refused():
+    """A reader would refuse its record."""
+    wrong = Outcome(SINGLE_LOSSLESS, [verdict([check(PASS, LOSSY)], LOSSLESS)], {})
+    with pytest.raises(RecordError, match="check 'blocked-while-paused' is of pfc.lossy; in a verdict of pfc.lossless"):
+        VerdictCollector(RUN).add(PLANNED, wrong)
 
 
 def test_a_check_that_is_not_required_does_not_decide():

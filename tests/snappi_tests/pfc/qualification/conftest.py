@@ -34,6 +34,7 @@ from tests.snappi_tests.pfc.qualification.files.sweeping import (
     plan_lines,
     sweeper_of,
 )
+from tests.snappi_tests.pfc.qualification.files.telemetry import record_verdicts
 
 SESSION_KEY = pytest.StashKey[Session]()
 STANDALONE = find_spec("tests.common.standalone") is not None
@@ -318,7 +319,35 @@ def _is_last(request):
 
 
 @pytest.fixture
-def pfc_qualify(request, pfc_bench):
+def pfc_telemetry(request):
+    """A test's verdicts, once it has ended, in the telemetry of a sonic-mgmt tree that has one."""
+    ours = request.config.stash[SESSION_KEY]
+    gauge_class = _gauge_class()
+    reporter = _db_reporter(request) if gauge_class is not None else None
+    yield
+    if reporter is not None:
+        record_verdicts(ours.verdicts_of(request.node.nodeid), reporter, gauge_class)
+
+
+def _gauge_class():
+    """sonic-mgmt's metric that has one value at a time; None: the tree has no telemetry."""
+    try:
+        from tests.common.telemetry.metrics import GaugeMetric
+    except ModuleNotFoundError:
+        return None
+    return GaugeMetric
+
+
+def _db_reporter(request):
+    """What sonic-mgmt's fixture makes for a test; None: the tree's conftest does not bring it."""
+    try:
+        return request.getfixturevalue("db_reporter")
+    except pytest.FixtureLookupError:
+        return None
+
+
+@pytest.fixture
+def pfc_qualify(request, pfc_bench, pfc_telemetry):
     """`pfc_qualify(case, "vtb-t0-01|3,4")` carries out a test case of the plan and fails the test unless every verdict
     is PASS."""
     ours = request.config.stash[SESSION_KEY]
@@ -338,7 +367,7 @@ def pfc_qualify(request, pfc_bench):
 
 
 @pytest.fixture
-def pfc_sweep(request, pfc_sweepers):
+def pfc_sweep(request, pfc_sweepers, pfc_telemetry):
     """`pfc_sweep("vtb-t0-01|Ethernet8")` carries out the test's case on a port of the switch, with others where the
     case or the user has it so, and fails the test unless every verdict of this port is PASS."""
     ours = request.config.stash[SESSION_KEY]

@@ -284,7 +284,7 @@ class Session:
                 self._write(self.collector.missing(planned, cause))
         self.notes += dict.fromkeys([*self._files.notes, *self._files.lost])
         end = self._writer.finish() if self._writer is not None else RunEnd(stored=True)
-        is_kept = end.stored and not end.lost and not self._files.lost
+        is_kept = end.stored and not end.unspooled and not self._files.lost
         return self._report_final_metrics() and is_kept and self.collector.all_passed()
 
     def _report_final_metrics(self) -> bool:
