@@ -12,7 +12,7 @@ from tests.common.pfc.record.errors import RecordError
 from tests.common.pfc.record.parsing import parse_lines
 from tests.common.pfc.record.record_file import RECORDS_FILE
 from tests.common.pfc.record.records import SOFTWARE, VERDICT, Record, SeriesKey
-from tests.common.pfc.record.run import RUN_FILE, Run, check_run, read_run
+from tests.common.pfc.record.run import RUN_FILE, Run, read_run
 from tests.common.pfc.record.verdict import Status, Verdict, aggregate
 
 from .queries import natural
@@ -166,7 +166,7 @@ def _lines(folder: Path) -> Iterator[Record | RecordError]:
 def _is_own(record: Record, run: Run, problems: list[str]) -> bool:
     """Whether a record is one of the run; why not is a problem."""
     try:
-        check_run(record, run, RECORDS_FILE)
+        record.check_run(run.run_id, RECORDS_FILE)
     except RecordError as error:
         problems.append(str(error))
         return False

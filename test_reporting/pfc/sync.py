@@ -10,7 +10,7 @@ from tests.common.pfc.record.errors import RecordError
 from tests.common.pfc.record.parsing import parse_lines
 from tests.common.pfc.record.record_file import RECORDS_FILE, RecordFile
 from tests.common.pfc.record.records import Record
-from tests.common.pfc.record.run import RUN_FILE, Run, check_run, read_run
+from tests.common.pfc.record.run import RUN_FILE, Run, read_run
 
 from .database import Sink
 
@@ -72,7 +72,7 @@ def _good(found: Iterator[Record | RecordError], problems: list[RecordError]) ->
 def _own(records: Iterator[Record], run: Run, directory: Path, problems: list[RecordError]) -> Iterator[Record]:
     for record in records:
         try:
-            check_run(record, run, str(directory / RECORDS_FILE))
+            record.check_run(run.run_id, str(directory / RECORDS_FILE))
         except RecordError as error:
             problems.append(error)
         else:

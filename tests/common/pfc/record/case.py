@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .verdict import LOSSLESS, LOSSY, PortVerdict
+from .verdict import LOSSLESS, LOSSY, PortVerdict, VerdictKey
 
-VerdictKey = tuple[str, str, str, int | None, str]  # device, port, plan id, priority (None: the whole port), metric
 Target = tuple[int, ...]  # priorities that a test case is carried out for, ascending; none: for the whole port
 
 
@@ -60,8 +59,3 @@ class PlannedItem:
     def where(self) -> str:
         """`vtb-t0-01 Ethernet8 priority 3`, for messages."""
         return f"{self.device} {self.port}" + (f" {named(self.target)}" if self.target else "")
-
-
-def verdict_key(case: PlanCase, verdict: PortVerdict) -> VerdictKey:
-    """What an item has one verdict of."""
-    return verdict.device, verdict.port, case.plan_id, verdict.priority, verdict.metric_name

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .case import PlannedItem, verdict_key
+from .case import PlannedItem
 from .outcome import Outcome
 from .records import Record, RunLabels, SeriesKey, make_record
 from .resume import Earlier
@@ -67,7 +67,7 @@ class VerdictCollector:
         kept: list[PortVerdict] = []
         new: list[Record] = []
         for verdict in outcome.verdicts:
-            earlier = self._measured.get(verdict_key(outcome.case, verdict))
+            earlier = self._measured.get(verdict.key(outcome.case.plan_id))
             if earlier is not None and (earlier.status is Status.FAIL or verdict.status is not Status.FAIL):
                 kept.append(earlier)
             else:
@@ -124,7 +124,7 @@ class VerdictCollector:
         return bool(found) and not self.unmeasured and all(one.status is Status.PASS for one in found)
 
     def _record(self, outcome: Outcome, verdict: PortVerdict) -> Record:
-        replaced = self._replaced.get(verdict_key(outcome.case, verdict))
+        replaced = self._replaced.get(verdict.key(outcome.case.plan_id))
         return make_record(self.labels_of(verdict.device), outcome.case, verdict, outcome.evidence, replaced)
 
 

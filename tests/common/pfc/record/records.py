@@ -14,9 +14,9 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 from uuid import uuid4
 
-from .case import PlanCase, VerdictKey
+from .case import PlanCase
 from .errors import RecordError
-from .verdict import Check, PortVerdict, Status, Verdict
+from .verdict import Check, PortVerdict, Status, Verdict, VerdictKey
 
 SOFTWARE = "sonic-mgmt-pfc 0.1.0"
 """What records say measured them. It travels with this folder, also to where the package is not installed."""
@@ -115,6 +115,15 @@ class Record:
         """What was found, as the scenario that found it said it."""
         error = self.cause if self.status is Status.ERROR else None
         return PortVerdict(self.device_id, self.port_id, self.priority, self.metric_name, self.checks, error)
+
+    def check_run(self, run_id: str, where: str) -> None:
+        """Refuses the record where it is of another run.
+
+        Raises:
+            RecordError: it is; the sentence begins with `where`.
+        """
+        if self.run_id != run_id:
+            raise RecordError(f"{where}: field 'run_id' is '{self.run_id}'; it must be '{run_id}'")
 
     def document(self) -> dict[str, Any]:
         """The record as its line has it."""

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .case import PlannedItem, VerdictKey
+from .case import PlannedItem
 from .effective_records import effective_records
 from .errors import RecordError, RecordsUnreadable, RecordsUnwritable
 from .parsing import parse_lines
 from .record_file import RECORDS_FILE, RecordFile
 from .records import VERDICT, Record
-from .verdict import PortVerdict, Status
+from .verdict import PortVerdict, Status, VerdictKey
 
 OPTIONS_FILE = "options.json"
 

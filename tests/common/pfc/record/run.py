@@ -81,16 +81,6 @@ def run_of(document: Mapping[str, Any], where: str = "run", no_start: datetime |
                times["finished"], texts["origin"], texts["job_id"], texts["software_version"], expected, info)
 
 
-def check_run(record: Record, run: Run, where: str) -> None:
-    """Refuses a record that says that it is of another run.
-
-    Raises:
-        RecordError: it does; the sentence begins with `where`.
-    """
-    if record.run_id != run.run_id:
-        raise RecordError(f"{where}: field 'run_id' is '{record.run_id}'; it must be '{run.run_id}'")
-
-
 def read_run(directory: Path, records: Iterable[Record], no_start: datetime | None = None) -> Run | None:
     """Reads the run of a folder; without `run.json` it is what the first record says; None if there is none either.
 

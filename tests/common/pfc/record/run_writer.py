@@ -12,7 +12,7 @@ from typing import Protocol
 from .errors import RecordError, RecordsUnwritable
 from .record_file import RecordFile
 from .records import SOFTWARE, Record, encode_line
-from .run import Run, check_run, read_run, write_run
+from .run import Run, read_run, write_run
 
 Say = Callable[[str], None]
 
@@ -97,7 +97,7 @@ class RunWriter:
             RecordError: one of them is of another run.
         """
         for record in records:
-            check_run(record, self._run, "record")
+            record.check_run(self._run.run_id, "record")
         kept = self._append(records)
         if self._delivery is not None and kept:
             self._delivery.deliver(self._run, kept)

@@ -14,6 +14,7 @@ DESCRIPTIONS = {
     LOSSLESS: "Traffic of lossless priorities waits while it is paused, and none of it is lost",
     LOSSY: "Traffic of lossy priorities is not paused",
 }
+VerdictKey = tuple[str, str, str, int | None, str]  # device, port, plan id, priority (None: the whole port), metric
 NOTHING_MEASURED = "nothing was measured"
 NOT_FINISHED = "the run has not finished"
 NO_CAUSE = "no cause was given"
@@ -123,6 +124,10 @@ class PortVerdict:
     metric_name: str
     checks: Sequence[Check]
     error: str | None = None
+
+    def key(self, plan_id: str) -> VerdictKey:
+        """What an item of this test case has one verdict of."""
+        return self.device, self.port, plan_id, self.priority, self.metric_name
 
     @property
     def status(self) -> Status:

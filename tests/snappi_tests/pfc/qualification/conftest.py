@@ -220,7 +220,7 @@ def pytest_sessionfinish(session, exitstatus):
     except QualificationError as error:
         ours.notes.append(f"clean-up: {error}")
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
-    nothing = pytest.ExitCode.NO_TESTS_COLLECTED  # where a run goes on that had measured everything, that is no failure
+    nothing = pytest.ExitCode.NO_TESTS_COLLECTED  # when resuming a complete run that is no failure
     if session.exitstatus in (pytest.ExitCode.OK, nothing):
         session.exitstatus = pytest.ExitCode.OK if ours.finish() else pytest.ExitCode.TESTS_FAILED
     else:
