@@ -64,6 +64,7 @@ RULES = [
         only=(
             ("metrics.py", ("metric_definitions",)),
             ("reporter_factory.py", ("metrics",)),
+            ("examples.py", ("metric_definitions", "metrics", "reporter_factory")),
         ),  # sonic-mgmt's flat imports
     ),
     Rule("tests/common/pfc/record", ()),
