@@ -27,7 +27,7 @@ from tests.common.pfc.model.errors import QualificationError  # noqa: E402
 from tests.common.pfc.lab.restore import SwitchRestorer  # noqa: E402
 from tests.common.pfc.lab.lease import LeaseLost  # noqa: E402
 from tests.common.pfc.lab.clock import WallClock  # noqa: E402
-from tests.common.pfc.record.records import new_run_id  # noqa: E402
+from tests.common.pfc.record.run import new_run_id  # noqa: E402
 from tests.common.pfc.lab.generator import Generator  # noqa: E402
 from tests.common.snappi_tests.snappi_fixtures import open_api  # noqa: E402
 from tests.common.standalone import StandaloneLab, lab_of  # noqa: E402

@@ -11,7 +11,7 @@ from scripts.sweeping.job import Job, check_name, shard_of
 from scripts.testbeds import TESTBED_FILE, Refusal, hardware_testbed, read_entry
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.ports import summary as some
-from tests.common.pfc.record.records import new_run_id
+from tests.common.pfc.record.run import new_run_id
 from tests.snappi_tests.pfc.qualification.files.sweeping import parse_concurrency
 from virtual_testbed.description import DescriptionError, load_testbed
 from virtual_testbed.faults import FaultError, parse_fault

@@ -64,6 +64,66 @@ FILES = {
 }
 """A sonic-mgmt checkout as far as the suite meets it."""
 
+TELEMETRY = {
+    "tests/common/telemetry/__init__.py": "",
+    "tests/common/telemetry/metrics.py": """
+class GaugeMetric:
+    def __init__(self, name, description, unit, reporter, value_convertor=None, common_labels=None):
+        self.name, self.values = name, {}
+        reporter.metrics.append(self)
+
+    def record(self, value, additional_labels=None):
+        self.values[additional_labels["device.port.id"]] = value
+""",
+    "tests/common/telemetry/fixtures.py": """
+import pytest
+
+
+class Reporter:
+    def __init__(self, test):
+        self.test, self.metrics = test, []
+
+    def report(self, timestamp=None):
+        with open("reported", "a", encoding="utf-8") as file:
+            for metric in self.metrics:
+                for port, value in metric.values.items():
+                    file.write(f"{self.test} {metric.name} {port} {value}\\n")
+                metric.values.clear()
+
+
+@pytest.fixture
+def db_reporter(request, tbinfo):
+    reporter = Reporter(request.node.callspec.params["enum_one_dut_lossless_prio"])
+    yield reporter
+    reporter.report()
+""",
+}
+"""sonic-mgmt's telemetry as far as the suite meets it: reporter and gauge have the signatures of its own."""
+PROBE = """
+import pytest
+
+from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
+from tests.common.pfc.record.outcome import Outcome
+from tests.common.pfc.record.verdict import Check, PortVerdict, Status
+from tests.snappi_tests.pfc.qualification.conftest import SESSION_KEY
+
+pytestmark = [pytest.mark.topology("tgen"), pytest.mark.pfc_case(SINGLE_LOSSLESS)]
+
+
+def verdict(metric, status):
+    check = Check("probe", metric, status, "all frames", 7, "dut-1 Ethernet0")
+    return PortVerdict("dut-1", "Ethernet0", 3, metric, [check])
+
+
+def test_probe(request, pfc_telemetry, enum_one_dut_lossless_prio):
+    if enum_one_dut_lossless_prio.endswith("4"):
+        raise ValueError("it broke")
+    for status in Status.FAIL, Status.PASS:  # of two priorities
+        verdicts = [verdict("pfc.lossless", status), verdict("pfc.lossy", Status.PASS)]
+        request.config.stash[SESSION_KEY].keep(request.node.nodeid, Outcome(SINGLE_LOSSLESS, verdicts, {}))
+"""
+"""A test that has verdicts of its own making, and one that breaks."""
+
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
@@ -155,6 +215,30 @@ def test_the_suite_finds_the_fixtures_around_it(checkout: Path) -> None:
     ended = run_pytest(checkout / "tests", "-c", "pytest.ini", "--setup-plan", "snappi_tests/pfc/qualification")
     assert "test_pause_single_lossless_priority[dut-1|4] (fixtures used: " in ended.stdout, ended.stdout + ended.stderr
     assert "not found" not in ended.stdout, ended.stdout
+
+
+def test_verdicts_go_through_the_telemetry_of_the_tree(checkout: Path) -> None:
+    """Each test's own, also of one that failed without a verdict; one value of each metric."""
+    overlay(checkout)
+    for name, text in TELEMETRY.items():
+        (checkout / name).parent.mkdir(parents=True, exist_ok=True)
+        (checkout / name).write_text(text, encoding="utf-8")
+    (checkout / "tests/conftest.py").write_text(
+        CONFTEST + "\nfrom tests.common.telemetry.fixtures import db_reporter  # noqa: F401, E402\n", encoding="utf-8")
+    (checkout / "tests/snappi_tests/pfc/qualification/test_probe.py").write_text(PROBE, encoding="utf-8")
+    run_pytest(checkout / "tests", "-c", "pytest.ini", "snappi_tests/pfc/qualification/test_probe.py",
+               "--testbed", "lab")
+    found = sorted((checkout / "tests/reported").read_text(encoding="utf-8").splitlines())
+    assert found == ["dut-1|3 pfc.lossless Ethernet0 1", "dut-1|3 pfc.lossy Ethernet0 0",
+                     "dut-1|4 pfc.lossless unknown None", "dut-1|4 pfc.lossy unknown None"], found
+
+
+def test_a_tree_without_telemetry_does_without(checkout: Path) -> None:
+    overlay(checkout)
+    (checkout / "tests/snappi_tests/pfc/qualification/test_probe.py").write_text(PROBE, encoding="utf-8")
+    ended = run_pytest(checkout / "tests", "-c", "pytest.ini", "snappi_tests/pfc/qualification/test_probe.py",
+                       "--testbed", "lab")
+    assert "1 failed, 1 passed" in ended.stdout and "fixture" not in ended.stdout, ended.stdout + ended.stderr
 
 
 def test_other_suites_run_beside_it_as_without_it(checkout: Path) -> None:

@@ -1,12 +1,11 @@
-"""Verdicts of a qualification: kept as records, stored in a database, shown. `docs/reporting.md` describes all of it.
+"""Verdicts of a qualification: stored in databases, reported, shown. `docs/reporting.md` describes all of it.
 
 Nothing here needs more than the standard library until a database is opened.
 """
 from __future__ import annotations
 
-from .errors import RecordError, ReportingError, SpoolError, StoreError
-from .listener import Listener, MetricVerdict, Outcome
-from .verdict import Status, Verdict, aggregate
+from .delivery import RunDelivery
+from .errors import ReportingError, StoreError
+from .final_metrics import report_final_metrics
 
-__all__ = ["Listener", "MetricVerdict", "Outcome", "RecordError", "ReportingError", "SpoolError", "Status",
-           "StoreError", "Verdict", "aggregate"]
+__all__ = ["ReportingError", "RunDelivery", "StoreError", "report_final_metrics"]

@@ -20,11 +20,13 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import IO
 
+from tests.common.pfc.record.errors import RecordError
+from tests.common.pfc.record.record_file import RECORDS_FILE
+from tests.common.pfc.record.records import Record
+from tests.common.pfc.record.run import RUN_FILE, TELEMETRY, Run, folder_name, read_run
+
 from .bundle_texts import Contents, read_contents, read_lines, summary, versions
-from .errors import ReportingError, SpoolError
-from .record import Record
-from .run import RUN_FILE, folder_name, read_run
-from .spool import RECORDS_FILE
+from .errors import FileError
 from .sync import run_folders
 
 SUMS, SUMMARY, VERSIONS = "SHA256SUMS", "SUMMARY.txt", "VERSIONS.txt"
@@ -56,12 +58,15 @@ class Bundle:
 
 
 def run_folder(results: Path, run_id: str) -> Path | None:
-    """The folder of a run below `results`; None: there is none."""
+    """The folder of a run below `results`; None: there is none. What was reported of a run as its final metrics has a
+    folder too, which is the run's only where there is no other."""
     likely = results / folder_name(run_id)
-    for folder in (likely, *run_folders(results)):
-        if _run_of(folder) == run_id:
-            return folder
-    return likely if likely.is_dir() and _run_of(likely) is None else None
+    runs = [(folder, _run_of(folder)) for folder in (likely, *run_folders(results))]
+    own = [(folder, run) for folder, run in runs if run is not None and run.run_id == run_id]
+    own.sort(key=lambda one: one[1].origin == TELEMETRY)
+    if own:
+        return own[0][0]
+    return likely if likely.is_dir() and runs[0][1] is None else None
 
 
 def make(folder: Path, path: Path, overwrite: bool = False) -> Bundle:
@@ -73,10 +78,10 @@ def make(folder: Path, path: Path, overwrite: bool = False) -> Bundle:
         overwrite: also where there is something of that name.
 
     Raises:
-        SpoolError: it is there already, or cannot be written.
+        FileError: it is there already, or cannot be written.
     """
     if path.exists() and not overwrite:
-        raise SpoolError(f"{path} is there already; --overwrite replaces it, --output names another one")
+        raise FileError(f"{path} is there already; --overwrite replaces it, --output names another one")
     contents = read_contents(folder)
     files, left_out = _files(folder, path)
     missing = [f"{name} is not in the run's folder, though records name it"
@@ -88,7 +93,7 @@ def make(folder: Path, path: Path, overwrite: bool = False) -> Bundle:
         digest = _digest(new.open("rb"))
         new.replace(path)
     except OSError as error:
-        raise SpoolError(f"{path} cannot be written from {folder}: {error.strerror or error}") from error
+        raise FileError(f"{path} cannot be written from {folder}: {error.strerror or error}") from error
     finally:
         with suppress(OSError):
             new.unlink()
@@ -103,24 +108,23 @@ def check(path: Path) -> list[str]:
         elsewhere; none: all is as it was packed.
 
     Raises:
-        SpoolError: it is no bundle, or cannot be read.
+        FileError: it is no bundle, or cannot be read.
     """
     try:
         with zipfile.ZipFile(path) as archive:
             return _compare(path, archive)
     except DAMAGED as error:
-        raise SpoolError(f"{path} is no bundle: {error}") from error
+        raise FileError(f"{path} is no bundle: {error}") from error
     except OSError as error:
-        raise SpoolError(f"{path} cannot be read: {error.strerror or error}") from error
+        raise FileError(f"{path} cannot be read: {error.strerror or error}") from error
 
 
-def _run_of(folder: Path) -> str | None:
-    """The id of the run whose folder it is; None: nothing there says."""
+def _run_of(folder: Path) -> Run | None:
+    """The run whose folder it is; None: nothing there says."""
     try:
-        run = read_run(folder, (one for one in read_lines(folder) if isinstance(one, Record)))
-    except (ReportingError, OSError):
+        return read_run(folder, (one for one in read_lines(folder) if isinstance(one, Record)))
+    except (RecordError, OSError):
         return None
-    return run.run_id if run is not None else None
 
 
 def _files(folder: Path, output: Path) -> tuple[list[str], list[str]]:
@@ -187,7 +191,7 @@ def _digest(file: IO[bytes], copy: IO[bytes] | None = None) -> str:
 def _compare(path: Path, archive: zipfile.ZipFile) -> list[str]:
     lists = [name for name in archive.namelist() if name.count("/") == 1 and name.endswith(f"/{SUMS}")]
     if len(lists) != 1:
-        raise SpoolError(f"{path} is no bundle: it has {len(lists) or 'no'} {SUMS} in a folder, expected one")
+        raise FileError(f"{path} is no bundle: it has {len(lists) or 'no'} {SUMS} in a folder, expected one")
     top = lists[0].removesuffix(SUMS)
     times = Counter(archive.namelist())
     problems = [f"{name} is there {number} times" for name, number in times.items() if number > 1]
@@ -220,16 +224,16 @@ def _sums(path: Path, archive: zipfile.ZipFile, name: str) -> list[tuple[str, st
     """Name and digest of each file that a bundle lists.
 
     Raises:
-        SpoolError: the list cannot be read, or is larger than any run needs.
+        FileError: the list cannot be read, or is larger than any run needs.
     """
     try:
         with archive.open(name) as file:
             text = file.read(MOST_SUMS + 1)
         if len(text) > MOST_SUMS:
-            raise SpoolError(f"{path}: {SUMS} is larger than {MOST_SUMS} bytes, so nothing is compared")
+            raise FileError(f"{path}: {SUMS} is larger than {MOST_SUMS} bytes, so nothing is compared")
         return list(_listed(text))
     except DAMAGED as error:
-        raise SpoolError(f"{path}: {SUMS} cannot be read, so nothing can be compared: {error}") from error
+        raise FileError(f"{path}: {SUMS} cannot be read, so nothing can be compared: {error}") from error
 
 
 def _listed(text: bytes) -> Iterator[tuple[str, str]]:

@@ -7,14 +7,16 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 
-from .errors import RecordError, ReportingError
-from .judging import Outline, judge, standing
+from tests.common.pfc.record.effective_records import Outline, effective_records, judge
+from tests.common.pfc.record.errors import RecordError
+from tests.common.pfc.record.parsing import parse_lines
+from tests.common.pfc.record.record_file import RECORDS_FILE
+from tests.common.pfc.record.records import SOFTWARE, VERDICT, Record, SeriesKey
+from tests.common.pfc.record.run import RUN_FILE, Run, read_run
+from tests.common.pfc.record.verdict import Status, Verdict, aggregate
+
 from .queries import natural
-from .record import VERDICT, Record, parse_lines
 from .report import printable, table
-from .run import RUN_FILE, Key, Run, check_run, read_run, software_version
-from .spool import RECORDS_FILE
-from .verdict import Status, Verdict, aggregate
 
 MOST_ROWS = 2000
 """Verdicts in a summary: a port has some hundred."""
@@ -43,11 +45,11 @@ class Contents:
     @property
     def verdicts(self) -> list[Record]:
         """The verdict records that count, in the order of ports."""
-        keys: dict[Key, list[Record]] = {}
+        keys: dict[SeriesKey, list[Record]] = {}
         for record in self.records:
             if record.kind == VERDICT:
-                keys.setdefault(record.key, []).append(record)
-        counting = [record for records in keys.values() for record in standing(records)]
+                keys.setdefault(record.series, []).append(record)
+        counting = [record for records in keys.values() for record in effective_records(records)]
         return sorted(counting, key=lambda one: (natural(one.device_id), natural(one.port_id), one.plan_id,
                                                  -1 if one.priority is None else one.priority, one.metric_name))
 
@@ -83,7 +85,7 @@ def read_contents(folder: Path) -> Contents:
     sizes = {name: (folder / name).stat().st_size for name in (RUN_FILE, RECORDS_FILE) if (folder / name).is_file()}
     try:
         run = read_run(folder, (one for one in _lines(folder) if isinstance(one, Record)), NO_START)
-    except ReportingError as error:
+    except RecordError as error:
         problems.append(str(error).replace(f"{folder}/", ""))
     try:
         found += read_lines(folder)
@@ -125,7 +127,7 @@ def versions(contents: Contents, names: Sequence[str]) -> str:
               for device, build, hwsku, behalf in sorted(switches)]
     listed = [name for name in names if name.startswith("evidence/") and "/versions-" in name]
     lines.append(f"Python and its packages: {', '.join(listed) or 'not kept'}")
-    lines.append(f"packed by: {software_version() or 'unknown'}")
+    lines.append(f"packed by: {SOFTWARE}")
     return "\n".join(lines) + "\n"
 
 
@@ -143,12 +145,12 @@ def _table(verdicts: Sequence[Record]) -> list[str]:
 
 def _verdict(contents: Contents) -> Verdict:
     """The verdict of the run, by the rule of the database."""
-    keys: dict[Key, list[Outline]] = {}
+    keys: dict[SeriesKey, list[Outline]] = {}
     for key in contents.run.expected if contents.run else ():
         keys[key] = []
     for record in contents.records:
         if record.kind == VERDICT:
-            keys.setdefault(record.key, []).append(Outline.of(record))
+            keys.setdefault(record.series, []).append(Outline.of(record))
     finished = contents.run is not None and contents.run.finished is not None and not contents.problems
     return aggregate((judge(outlines, finished) for outlines in keys.values()), finished)
 
@@ -164,7 +166,7 @@ def _lines(folder: Path) -> Iterator[Record | RecordError]:
 def _is_own(record: Record, run: Run, problems: list[str]) -> bool:
     """Whether a record is one of the run; why not is a problem."""
     try:
-        check_run(record, run, RECORDS_FILE)
+        record.check_run(run.run_id, RECORDS_FILE)
     except RecordError as error:
         problems.append(str(error))
         return False

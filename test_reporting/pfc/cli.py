@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from tests.common.pfc.record.errors import RecordError
+
 from . import commands
 from .commands import REFUSED
 from .database import DEFAULT_URL, ENVIRONMENT
@@ -36,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status = command(options)
         sys.stdout.flush()
         return status
-    except ReportingError as error:
+    except RecordError as error:
         commands.say([error])
         return REFUSED
     except BrokenPipeError:

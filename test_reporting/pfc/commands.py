@@ -7,9 +7,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.common.pfc.record.errors import RecordError
+from tests.common.pfc.record.verdict import Status, Verdict, aggregate
+
 from .database import Sink, database_urls, open_sink, open_store, results_folder
 from .errors import ReportingError
-from .verdict import Status, Verdict, aggregate
 
 REFUSED = 3
 LONGEST_SENTENCE = 4000
@@ -90,7 +92,7 @@ def sync_command(options: argparse.Namespace) -> int:
     for url in database_urls(options.db):
         try:
             problems += _sync(results, open_sink(url))
-        except ReportingError as error:
+        except RecordError as error:
             problems += say([error])
     return REFUSED if problems else 0
 
@@ -104,7 +106,7 @@ def _sync(results: Path, sink: Sink) -> int:
             delivery = deliver_folder(folder, sink)
             delivered += delivery.delivered
             problems += say(delivery.problems)
-        except ReportingError as error:
+        except RecordError as error:
             problems += say([error])
     print(f"{delivered} records delivered to {sink.url}")
     return problems
@@ -119,7 +121,7 @@ def ingest_command(options: argparse.Namespace) -> int:
             found, said = ingest(path, options.db)
             print(f"{path}: {found} records")
             problems += say(said)
-        except ReportingError as error:
+        except RecordError as error:
             problems += say([error])
     return REFUSED if problems else 0
 

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from tests.common.pfc.record.records import Record
+from tests.common.pfc.record.run import Run
+
 from .errors import StoreError
-from .record import Record
-from .run import Run
 
 if TYPE_CHECKING:
     from .store import Store

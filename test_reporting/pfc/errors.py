@@ -1,17 +1,18 @@
-"""The exceptions of the reporting package; the text of each is one sentence for the user."""
+"""The exceptions of the reporting package; the text of each is one sentence for the user.
+
+Whoever handles `RecordError`, the record library's, handles all of them.
+"""
 from __future__ import annotations
 
+from tests.common.pfc.record.errors import RecordError
 
-class ReportingError(Exception):
+
+class ReportingError(RecordError):
     """Something that was asked of the reporting cannot be done."""
 
 
-class RecordError(ReportingError):
-    """A record is not what its schema says; the sentence names file, line and field."""
-
-
-class SpoolError(ReportingError):
-    """A file of JSON lines cannot be written or read."""
+class FileError(ReportingError):
+    """A file that is no run's own, a bundle or someone else's metrics, cannot be written or read."""
 
 
 class StoreError(ReportingError):

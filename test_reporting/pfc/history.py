@@ -8,11 +8,12 @@ from typing import Any
 from sqlalchemy import (ColumnElement, Connection, Integer, Select, and_, case, cast, func, literal, null, select,
                         union_all)
 
+from tests.common.pfc.record.run import QUALIFICATION
+from tests.common.pfc.record.verdict import Status
+
 from . import schema
 from .queries import Rows, counted, counting, natural, plain
-from .run import QUALIFICATION
-from .storable import series_id, storable
-from .verdict import Status
+from .sql_rows import series_id, sql_text
 
 PLACE = ("device_id", "port_id", "priority", "plan_id", "scenario", "metric_name")
 RANK = (Status.PASS, Status.ERROR, Status.FAIL)
@@ -36,8 +37,8 @@ def differences(connection: Connection, before: str, after: str) -> Rows:
     `change` is "new failure", "fixed", "could not be measured", "measured again", "gone" or "new"; `flaky` says whether
     that metric of the port was both PASS and FAIL in the latest runs of the testbed with one and the same build.
     """
-    found = connection.execute(_differing(storable(before), storable(after))).all()
-    unsteady = flaky_series(connection, storable(after)) if found else set()
+    found = connection.execute(_differing(sql_text(before), sql_text(after))).all()
+    unsteady = flaky_series(connection, sql_text(after)) if found else set()
     rows = [{**{name: getattr(row, name) for name in PLACE}, "before": _status(row.before), "after": _status(row.after),
              "change": _change(_status(row.before), _status(row.after)), "flaky": row.series_id in unsteady}
             for row in found]
@@ -67,7 +68,7 @@ def trend(connection: Connection, selection: Selection, limit: int) -> Rows:
     table = schema.runs.c
     query = select(schema.runs).where(table.origin == QUALIFICATION).order_by(table.started.desc(), table.run_id)
     if selection.testbed:
-        query = query.where(table.testbed == storable(selection.testbed))
+        query = query.where(table.testbed == sql_text(selection.testbed))
     runs = connection.execute(query.limit(limit)).mappings().all()
     ids = [run["run_id"] for run in runs]
     by_run = _by_run(connection, ids, selection)
@@ -87,7 +88,7 @@ def numbers(connection: Connection, selection: Selection, limit: int) -> Rows:
                     table.unit).where(table.status.is_(None), *_selected(selection))
              .order_by(table.timestamp.desc(), table.metric_id).limit(limit))
     if selection.testbed:
-        query = query.where(table.testbed == storable(selection.testbed))
+        query = query.where(table.testbed == sql_text(selection.testbed))
     return [plain(row) for row in reversed(connection.execute(query).mappings().all())]
 
 
@@ -104,7 +105,7 @@ def _by_run(connection: Connection, ids: Sequence[str], selection: Selection) ->
 
 
 def _selected(selection: Selection) -> list[Any]:
-    given = {name: storable(getattr(selection, name)) for name in ("device_id", "port_id", "metric_name")}
+    given = {name: sql_text(getattr(selection, name)) for name in ("device_id", "port_id", "metric_name")}
     if all(given.values()):  # an index finds these
         return [schema.metrics.c.series_id == series_id(**given)]
     return [schema.metrics.c[name] == text for name, text in given.items() if text]

@@ -11,11 +11,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tests.common.pfc.record.errors import RecordError
+from tests.common.pfc.record.parsing import parse_line
+from tests.common.pfc.record.records import FINAL, encode_line
+from tests.common.pfc.record.run import short_id
+
 from .database import Urls
-from .errors import RecordError, ReportingError, SpoolError
-from .record import FINAL, encode_line, parse_line
-from .run import short_id
-from .storable import digest
+from .errors import FileError
+from .sql_rows import digest
 from .telemetry_sink import keep, metric_document, stub_metric
 
 SUFFIX = ".metrics.json"
@@ -27,11 +30,11 @@ def metrics_files(path: Path) -> list[Path]:
     """The files to read: the one named, or all those of a folder and the folders in it.
 
     Raises:
-        SpoolError: there is none.
+        FileError: there is none.
     """
     found = [path] if path.is_file() else sorted(path.rglob(f"*{SUFFIX}"))
     if not found:
-        raise SpoolError(f"{path} is neither a file nor a folder with *{SUFFIX} files")
+        raise FileError(f"{path} is neither a file nor a folder with *{SUFFIX} files")
     return found
 
 
@@ -55,7 +58,7 @@ def ingest(path: Path, urls: Urls = None) -> tuple[int, list[str]]:
     for number, record in enumerate(records, start=1):
         try:
             documents.append(_document(run_id, context, record, f"{path} record {number}"))
-        except ReportingError as error:
+        except RecordError as error:
             problems.append(str(error))
     return len(documents), problems + (keep(run_id, context, documents, urls) if documents else [])
 
@@ -65,7 +68,7 @@ def _read(path: Path) -> tuple[dict[str, Any], list[Any]]:
         document = json.loads(path.read_bytes())
         context, records = document["metadata"]["test_context"] or {}, document["records"]
     except OSError as error:
-        raise SpoolError(f"{path} cannot be read: {error.strerror}") from error
+        raise FileError(f"{path} cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError, KeyError, TypeError) as error:
         raise RecordError(f"{path}: it is no file of metrics ({type(error).__name__}: {error}); it must be a JSON "
                           "object with metadata.test_context and records") from error

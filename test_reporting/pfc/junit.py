@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from xml.etree import ElementTree
 
+from tests.common.pfc.record.verdict import NOT_FINISHED, Status
+
 from .queries import Rows
-from .verdict import NOT_FINISHED, Status
 
 ELEMENTS = {Status.FAIL: "failure", Status.ERROR: "error"}
 NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

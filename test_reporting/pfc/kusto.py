@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.common.pfc.record.record_file import append_durably, cut_torn_line, locked, sync_folder
+from tests.common.pfc.record.records import Record, format_moment
+from tests.common.pfc.record.run import Run, folder_name
+
 from .errors import StoreError
-from .record import Record, format_moment
-from .run import Run, folder_name
-from .spool import append_durably, cut_torn_line, locked, sync_folder
-from .storable import check_rows, record_row
+from .sql_rows import check_rows, record_row
 
 SUFFIX = ".TestMetrics.json"
 COLUMNS = {

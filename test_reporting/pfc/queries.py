@@ -9,12 +9,13 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, case, func, literal, or_, select
 
+from tests.common.pfc.record.records import VERDICT, format_moment
+from tests.common.pfc.record.run import QUALIFICATION
+from tests.common.pfc.record.verdict import Status, Verdict, aggregate
+
 from . import schema
 from .errors import StoreError
-from .record import VERDICT, format_moment
-from .run import QUALIFICATION
-from .storable import storable
-from .verdict import Status, Verdict, aggregate
+from .sql_rows import sql_text
 
 Rows = list[dict[str, Any]]
 JSON_COLUMNS = frozenset({"labels", "evidence", "extra", "expected", "seen", "info", "deviations"})
@@ -35,7 +36,7 @@ def find_run(connection: Connection, run_id: str | None = None) -> dict[str, Any
         StoreError: there is none of that name, or none at all; the sentence names the latest ones.
     """
     table = schema.runs.c
-    wanted = table.origin == QUALIFICATION if run_id is None else table.run_id == storable(run_id)
+    wanted = table.origin == QUALIFICATION if run_id is None else table.run_id == sql_text(run_id)
     query = select(schema.runs).where(wanted).order_by(table.started.desc(), table.run_id).limit(1)
     found = connection.execute(query).mappings().one_or_none()
     if found:
@@ -55,9 +56,9 @@ def runs_of(connection: Connection, name: str | None = None) -> Rows:
     table = schema.runs.c
     if name is not None:
         found = connection.execute(
-            select(schema.runs).where(or_(table.job_id == storable(name), table.run_id == storable(name)))
+            select(schema.runs).where(or_(table.job_id == sql_text(name), table.run_id == sql_text(name)))
             .order_by(table.started, table.run_id)).mappings().all()
-        own = [dict(run) for run in found if run["run_id"] == storable(name)]
+        own = [dict(run) for run in found if run["run_id"] == sql_text(name)]
         if found:
             return own or [dict(run) for run in found]
     return [find_run(connection, name)]
@@ -84,15 +85,15 @@ def record_rows(connection: Connection, run_id: str) -> Rows:
 
     `counts`: it is a verdict, and no ERROR that was tried again.
     """
-    return _records(connection, [schema.records.c.run_id == storable(run_id)])
+    return _records(connection, [schema.records.c.run_id == sql_text(run_id)])
 
 
 def port_records(connection: Connection, run_id: str, device_id: str, port_id: str) -> Rows:
     """As `record_rows`, of one port: a run may have more records than fit into memory, a port has some hundred."""
     metrics, records = schema.metrics.c, schema.records.c
-    series = select(metrics.series_id).where(metrics.run_id == storable(run_id), metrics.port_id == storable(port_id),
-                                             metrics.device_id == storable(device_id))
-    return _records(connection, [records.run_id == storable(run_id), records.series_id.in_(series)])
+    series = select(metrics.series_id).where(metrics.run_id == sql_text(run_id), metrics.port_id == sql_text(port_id),
+                                             metrics.device_id == sql_text(device_id))
+    return _records(connection, [records.run_id == sql_text(run_id), records.series_id.in_(series)])
 
 
 def _records(connection: Connection, wanted: Sequence[ColumnElement[bool]]) -> Rows:
@@ -140,7 +141,7 @@ def matrix(connection: Connection, run_id: str) -> Rows:
     table = schema.records.c
     place = [table.device_id, table.on_behalf_of, table.port_id, table.priority]
     numbers = [func.sum(case((table.status == status.value, 1), else_=0)).label(status.value) for status in Status]
-    found = connection.execute(select(*place, *numbers).where(table.run_id == storable(run_id), counting())
+    found = connection.execute(select(*place, *numbers).where(table.run_id == sql_text(run_id), counting())
                                .group_by(table.series_id, *place)).mappings()
     cells: dict[tuple[Any, ...], dict[str, Any]] = {}
     for row in found:
@@ -175,7 +176,7 @@ def counted(found: Iterable[tuple[str, int]]) -> dict[str, int]:
 
 
 def counting() -> ColumnElement[bool]:
-    """SQL of `judging.standing`: a verdict, and no ERROR that was tried again later."""
+    """SQL of `effective_records`: a verdict, and no ERROR that was tried again later."""
     record, again = schema.records.c, schema.records.alias("again").c
     tried_again = (select(literal(1)).where(again.run_id == record.run_id, again.replaces == record.record_id,
                                             again.series_id == record.series_id, again.timestamp > record.timestamp)

@@ -11,8 +11,9 @@ from typing import Any
 
 from tabulate import tabulate
 
+from tests.common.pfc.record.verdict import Status, Verdict
+
 from .queries import Rows
-from .verdict import Status, Verdict
 
 LONGEST_CELL = 300
 WIDEST_COLUMN = 60

@@ -15,15 +15,15 @@ from typing import Any
 from sqlalchemy import Connection, Row, bindparam, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
+from tests.common.pfc.record.effective_records import judge
+from tests.common.pfc.record.records import FINAL, ON_BEHALF_OF, VERDICT, Record, SeriesKey
+from tests.common.pfc.record.run import QUALIFICATION, Run
+from tests.common.pfc.record.verdict import Status, Verdict, aggregate
+
 from . import schema
 from .engine import Database, insert_or
-from .judging import judge
-from .record import FINAL, ON_BEHALF_OF, VERDICT, Record
-from .run import QUALIFICATION, Key, Run
-from .storable import (check_rows, digest, metric_id, record_row, run_row, series_id, storable, storable_json,
-                       storable_key)
+from .sql_rows import check_rows, digest, metric_id, record_row, run_row, series_id, sql_json, sql_key, sql_text
 from .upgrade import prepare
-from .verdict import Status, Verdict, aggregate
 
 StoredRun = Row[*tuple[Any, ...]]
 BATCH = 500
@@ -85,7 +85,7 @@ class _Delivery:
     def __init__(self, connection: Connection, run: Run) -> None:
         self._connection = connection
         self._run = run
-        self._run_id = storable(run.run_id)
+        self._run_id = sql_text(run.run_id)
 
     def deliver(self, records: Sequence[Record], is_known: bool) -> int:
         """`is_known`: the run was delivered before just as it is, so that it need not be written again."""
@@ -94,8 +94,8 @@ class _Delivery:
         new = self._missing(records)
         self._put_records(new)
         is_ending = stored.finished is not None and (before is None or before.finished is None)
-        keys = dict.fromkeys(storable_key(key) for key in
-                             (*announced, *(record.key for record in new if record.kind == VERDICT)))
+        keys = dict.fromkeys(sql_key(key) for key in
+                             (*announced, *(record.series for record in new if record.kind == VERDICT)))
         if is_ending:
             keys |= dict.fromkeys(self._keys())
         if keys:
@@ -106,11 +106,11 @@ class _Delivery:
         return len(new)
 
     def _stored_run(self) -> StoredRun | None:
-        """The run as it is stored, locked: who else delivers records of it waits until this transaction ends."""
+        """The run as it is stored, locked: other writers of this run wait until this transaction ends."""
         query = select(*RUN_COLUMNS).where(schema.runs.c.run_id == self._run_id).with_for_update()
         return self._connection.execute(query).one_or_none()
 
-    def _put_run(self, before: StoredRun | None) -> tuple[StoredRun, tuple[Key, ...]]:
+    def _put_run(self, before: StoredRun | None) -> tuple[StoredRun, tuple[SeriesKey, ...]]:
         """Write the run; returns it as it is stored then, and what it expects if that is new.
 
         What a qualification says later of its own run replaces the earlier; telemetry only joins in.
@@ -133,7 +133,7 @@ class _Delivery:
 
     def _missing(self, records: Iterable[Record]) -> list[Record]:
         """Those records, each once, that the database does not have."""
-        by_id = {storable(record.record_id): record for record in records}
+        by_id = {sql_text(record.record_id): record for record in records}
         ids = list(by_id)
         for start in range(0, len(ids), BATCH):
             asked = {"run": self._run_id, "ids": ids[start:start + BATCH]}
@@ -144,19 +144,20 @@ class _Delivery:
     def _put_records(self, new: Sequence[Record]) -> None:
         rows = [record_row(self._run, record) for record in new]
         checks = [row for record in new for row in check_rows(record)]
-        numbers = [_number_row(self._run_id, row) for row in rows if row["kind"] == FINAL]
+        numbers = [_number_row(self._run_id, row) for row in rows
+                   if row["kind"] == FINAL and row["status"] is None]
         for table, found in ((schema.records, rows), (schema.checks, checks), (schema.metrics, numbers)):
             if found:
                 self._connection.execute(insert(table), found)
 
-    def _keys(self) -> list[Key]:
+    def _keys(self) -> list[SeriesKey]:
         """What the run has a verdict of so far; what it expects is among that since the run is known."""
         table = schema.metrics.c
         found = self._connection.execute(select(table.device_id, table.port_id, table.metric_name)
                                          .where(table.run_id == self._run_id, table.status.is_not(None))).all()
         return [(row.device_id, row.port_id, row.metric_name) for row in found]
 
-    def _judged(self, run: StoredRun, key: Key) -> dict[str, Any]:
+    def _judged(self, run: StoredRun, key: SeriesKey) -> dict[str, Any]:
         """The one row of a metric, device and port, made from all its verdict records."""
         found = self._connection.execute(JUDGED, {"run": self._run_id, "series": series_id(*key)}).all()
         verdict = judge(found, run.finished is not None)
@@ -171,7 +172,7 @@ class _Delivery:
                 "status": verdict.status.value, "cause": verdict.cause,
                 "timestamp": last.timestamp if last else run.finished or run.started,
                 "os_version": last.os_version if last else "", "hwsku": last.hwsku if last else "",
-                "labels": storable_json(labels)}
+                "labels": sql_json(labels)}
 
     def _judge_run(self, run: StoredRun) -> None:
         """The run's own verdict. A run of telemetry that reported nothing but numbers has none."""

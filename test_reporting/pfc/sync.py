@@ -6,23 +6,25 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 
+from tests.common.pfc.record.errors import RecordError
+from tests.common.pfc.record.parsing import parse_lines
+from tests.common.pfc.record.record_file import RECORDS_FILE, RecordFile
+from tests.common.pfc.record.records import Record
+from tests.common.pfc.record.run import RUN_FILE, Run, read_run
+
 from .database import Sink
-from .errors import RecordError, ReportingError, SpoolError
-from .record import Record, parse_lines
-from .run import RUN_FILE, Run, check_run, read_run
-from .spool import RECORDS_FILE
 
 BATCH = 1000
 """Records that are delivered together; a run of a week does not fit into memory."""
 
 
 @dataclass(frozen=True)
-class Delivery:
+class FolderDelivery:
     """What became of one folder: how many records were new to the database, and what could not be delivered."""
 
     run_id: str
     delivered: int
-    problems: tuple[ReportingError, ...] = ()
+    problems: tuple[RecordError, ...] = ()
 
 
 def run_folders(results: Path) -> Iterator[Path]:
@@ -32,22 +34,22 @@ def run_folders(results: Path) -> Iterator[Path]:
     yield from sorted(found)
 
 
-def deliver_folder(directory: Path, sink: Sink) -> Delivery:
+def deliver_folder(directory: Path, sink: Sink) -> FolderDelivery:
     """Deliver one run. Bad lines are reported and do not keep the good ones back.
 
     Raises:
         StoreError: the database took not all of this run.
-        SpoolError: the folder's files cannot be read.
+        RecordsUnreadable: the folder's files cannot be read.
         RecordError: `run.json` is not what it should be.
     """
-    problems: list[ReportingError] = []
+    problems: list[RecordError] = []
     records = _good(_lines(directory), problems)
     first = list(islice(records, 1))
     run = read_run(directory, first)
     if run is None:
-        return Delivery(directory.name, 0, tuple(problems))
+        return FolderDelivery(directory.name, 0, tuple(problems))
     own = _own(chain(first, records), run, directory, problems)
-    return Delivery(run.run_id, _deliver(sink, run, own), tuple(problems))
+    return FolderDelivery(run.run_id, _deliver(sink, run, own), tuple(problems))
 
 
 def _deliver(sink: Sink, run: Run, records: Iterator[Record]) -> int:
@@ -59,7 +61,7 @@ def _deliver(sink: Sink, run: Run, records: Iterator[Record]) -> int:
     return delivered + sink.deliver(run, batch)
 
 
-def _good(found: Iterator[Record | RecordError], problems: list[ReportingError]) -> Iterator[Record]:
+def _good(found: Iterator[Record | RecordError], problems: list[RecordError]) -> Iterator[Record]:
     for one in found:
         if isinstance(one, RecordError):
             problems.append(one)
@@ -67,10 +69,10 @@ def _good(found: Iterator[Record | RecordError], problems: list[ReportingError])
             yield one
 
 
-def _own(records: Iterator[Record], run: Run, directory: Path, problems: list[ReportingError]) -> Iterator[Record]:
+def _own(records: Iterator[Record], run: Run, directory: Path, problems: list[RecordError]) -> Iterator[Record]:
     for record in records:
         try:
-            check_run(record, run, str(directory / RECORDS_FILE))
+            record.check_run(run.run_id, str(directory / RECORDS_FILE))
         except RecordError as error:
             problems.append(error)
         else:
@@ -78,11 +80,8 @@ def _own(records: Iterator[Record], run: Run, directory: Path, problems: list[Re
 
 
 def _lines(directory: Path) -> Iterator[Record | RecordError]:
-    path = directory / RECORDS_FILE
+    file = RecordFile(directory)
     try:
-        with path.open("rb") as file:
-            yield from parse_lines(file, str(path))
+        yield from parse_lines(file.lines(), str(file.path))
     except FileNotFoundError:
         return
-    except OSError as error:
-        raise SpoolError(f"{path} cannot be read: {error.strerror}") from error

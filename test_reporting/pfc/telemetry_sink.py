@@ -1,7 +1,8 @@
 """Where the metrics of sonic-mgmt's telemetry interface go: the same files and the same database as the verdicts.
 
 A metric with a `FINAL_STATUS` becomes a verdict record, any other value a number with its unit. The label
-`test.job.id` names the run.
+`test.job.id` names the run. A run that keeps its verdicts itself names itself by the label `test.run.id`: what it
+reports is kept too, as final records, and decides nothing, so that no verdict counts twice.
 """
 from __future__ import annotations
 
@@ -14,16 +15,21 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from tests.common.pfc.record.errors import RecordError, RecordsUnwritable
+from tests.common.pfc.record.parsing import parse_line
+from tests.common.pfc.record.record_file import RecordFile
+from tests.common.pfc.record.records import FINAL, PERIODIC, SCHEMA, encode_line, format_moment
+from tests.common.pfc.record.run import RUN_FILE, TELEMETRY, Run, folder_name, short_id, write_run
+from tests.common.pfc.record.verdict import Status
+
 from .database import Urls, results_folder
-from .errors import RecordError, ReportingError, SpoolError
-from .record import FINAL, PERIODIC, SCHEMA, encode_line, format_moment, parse_line
-from .run import RUN_FILE, TELEMETRY, Run, folder_name, short_id, write_run
-from .spool import Spool
-from .targets import deliver_once, sync_command
-from .verdict import Status
+from .delivery import deliver_once, sync_command
+from .errors import ReportingError
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 FOLDER = "telemetry"
+RUN_ID = "test.run.id"
+"""The label of what is reported of a run that keeps its verdicts itself, in records of its own."""
 UNKNOWN_DEVICE = "unknown"
 STATUS_METRICS = frozenset({"pfc.lossless", "pfc.lossy"})
 """Metrics whose numbers are `FINAL_STATUS` values."""
@@ -44,7 +50,8 @@ def deliver(run_id: str, common_labels: Mapping[str, Any], metrics: Sequence[Map
     Raises:
         ReportingError: neither a file nor the database took them.
     """
-    kind, run_id = PERIODIC if periodic else FINAL, short_id(run_id)
+    kind = PERIODIC if periodic else FINAL
+    run_id = short_id(_text(common_labels.get(RUN_ID, "")) or run_id)
     documents = [metric_document(run_id, {**common_labels, **metric["labels"]}, metric, timestamp, kind)
                  for metric in metrics]
     for problem in keep(run_id, common_labels, documents):
@@ -101,8 +108,8 @@ def _spool(directory: Path, run: Run, lines: Sequence[bytes]) -> list[str]:
     try:
         if not (directory / RUN_FILE).exists():
             write_run(directory, run)
-        Spool(directory).append(lines)
-    except SpoolError as error:
+        RecordFile(directory).append(lines)
+    except RecordsUnwritable as error:
         return [str(error)]
     return []
 
@@ -121,7 +128,8 @@ def metric_document(run_id: str, labels: Mapping[str, Any], metric: Mapping[str,
         "job_id": _text(labels.get("test.job.id", "")), "unit": metric["unit"], "labels": texts,
         "evidence": metric.get("evidence", {}), "description": metric.get("description", "")}
     if metric["is_verdict"]:
-        return document | _verdict(metric["name"], metric["value"])
+        decided = _verdict(metric["name"], metric["value"])
+        return document | (_ended_with(decided) if RUN_ID in labels else decided)
     return document | {"kind": kind, "value": metric["value"]}
 
 
@@ -134,6 +142,11 @@ def _verdict(name: str, value: float | None) -> dict[str, Any]:
     cause = {Status.PASS: None, Status.FAIL: "FAIL was reported", Status.ERROR: "no value was reported"}[status]
     check = {"name": "reported", "status": status, "expected": "PASS", "seen": status, "message": cause or ""}
     return {"status": status, "cause": cause, "checks": [check]}
+
+
+def _ended_with(decided: Mapping[str, Any]) -> dict[str, Any]:
+    """A status that a run ended with, which its verdict records decide."""
+    return {"kind": FINAL, "status": decided["status"], "cause": decided["cause"]}
 
 
 def _moment(timestamp: int) -> datetime:

@@ -5,7 +5,8 @@ import math
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from copy import deepcopy
 from datetime import datetime, timezone
 from enum import Enum
@@ -129,6 +130,19 @@ def _sink() -> Callable[..., None]:
     except ModuleNotFoundError as error:
         if error.name not in ("test_reporting", "test_reporting.pfc"):
             raise
-        sys.path.append(str(Path(__file__).resolve().parents[2]))  # only this folder is on the path: add the checkout
-        from test_reporting.pfc.telemetry_sink import deliver
+        with _checkout_first():
+            from test_reporting.pfc.telemetry_sink import deliver
     return deliver
+
+
+@contextmanager
+def _checkout_first() -> Iterator[None]:
+    """Finds this project's packages where only this folder is on `sys.path`: before whatever else is called `tests`
+    while they are imported, after it then."""
+    checkout = str(Path(__file__).resolve().parents[2])
+    sys.path.insert(0, checkout)
+    try:
+        yield
+    finally:
+        sys.path.remove(checkout)
+        sys.path.append(checkout)

@@ -15,15 +15,16 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from tests.common.pfc.record.parsing import parse_line
+from tests.common.pfc.record.records import encode_line
+from tests.common.pfc.record.run import run_of
 from test_reporting.pfc import history, queries
 from test_reporting.pfc.database import open_store
 from test_reporting.pfc.html_report import write_report
-from test_reporting.pfc.listener import Listener
-from test_reporting.pfc.record import encode_line, parse_line
-from test_reporting.pfc.run import run_of
 from test_reporting.pfc.store import Store
 from test_reporting.pfc.sync import BATCH
 from test_reporting.tests.postgresql import PostgreSQL, Unavailable
+from test_reporting.tests.samples import parsed, started
 
 Figure = tuple[str, float, str]
 Cpu = Callable[[], float]
@@ -101,13 +102,12 @@ def questions(store: Store, runs: int, cpu: Cpu) -> Iterator[tuple[str, float]]:
 
 
 def one_by_one(url: str, folder: Path) -> float:
-    """Seconds for a record that is told to a listener: on the disk, and in the database. `folder` names the run."""
-    listener = Listener(folder, url)
-    listener.start({"run_id": folder.name, "testbed": "vtb-t0"})
+    """Seconds for a record that is written: on the disk, and in the database. `folder` names the run."""
+    writer = started(folder, url, run={"run_id": folder.name, "testbed": "vtb-t0"})
     before = time.perf_counter()
     for place in range(ONE_BY_ONE):
         where = ("switch-0", f"Ethernet{place % PORTS * 4}", place % PRIORITIES, place // PRIORITIES)
-        listener.record({**document(0, place + 1, where), "run_id": folder.name})
+        writer.write(parsed({**document(0, place + 1, where), "run_id": folder.name}))
     return (time.perf_counter() - before) / ONE_BY_ONE
 
 

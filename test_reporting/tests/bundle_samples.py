@@ -6,8 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from test_reporting.pfc.listener import Listener
-from test_reporting.tests.samples import RUN, RUN_ID
+from test_reporting.tests.samples import RUN, RUN_ID, parsed, started
 
 CAPTURE = "evidence/0002-SENT-1/capture-1.pcap"
 VERSIONS = "evidence/0001-session/versions-1.txt"
@@ -20,11 +19,10 @@ def make_run(folder: Path, *records: dict[str, Any], finish: bool = True, **fiel
         (folder / name).write_bytes(content)
     (folder / "junit.xml").write_text("<testsuites/>", encoding="utf-8")
     (folder / "deploy.log").write_text("PLAY RECAP\n", encoding="utf-8")
-    listener = Listener(folder)
-    listener.start({**RUN, "software_version": "sonic-mgmt-pfc 0.1.0", **fields})
-    listener.record_all([{**record, "run_id": fields.get("run_id", RUN_ID)} for record in records])
+    writer = started(folder, run={**RUN, "software_version": "sonic-mgmt-pfc 0.1.0", **fields})
+    writer.write(parsed(*[{**record, "run_id": fields.get("run_id", RUN_ID)} for record in records]))
     if finish:
-        listener.finish()
+        writer.finish()
     return folder
 
 

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from test_reporting.pfc.cli import main
-from test_reporting.pfc.listener import Listener
 from test_reporting.tests.bundle_samples import CAPTURE, VERSIONS, make_run
-from test_reporting.tests.samples import RUN, RUN_ID, verdict
+from test_reporting.tests.samples import RUN, RUN_ID, parsed, started, verdict
 
 MEMORY = "/dev/shm"
 
@@ -44,10 +43,9 @@ def run(database):
     """Store a run of these records."""
 
     def store(*records, run_id=RUN_ID, finish=True, **fields):
-        listener = Listener(database.parent / run_id)
-        listener.start({**RUN, "run_id": run_id, **fields})
-        listener.record_all([{**record, "run_id": run_id} for record in records])
-        return listener.finish() if finish else None
+        writer = started(database.parent / run_id, run={**RUN, "run_id": run_id, **fields})
+        writer.write(parsed(*[{**record, "run_id": run_id} for record in records]))
+        return writer.finish() if finish else None
 
     return store
 

@@ -9,8 +9,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-from test_reporting.pfc.listener import Listener
-from test_reporting.tests.samples import RUN, verdict
+from test_reporting.tests.samples import RUN, parsed, started, verdict
 
 MARKUP = "<script>window.harmed = 1</script>"
 HOSTILE = (MARKUP, "\"'><img src=x onerror=window.harmed=1>", f"</script>{MARKUP}", "\0\x1b[2J",
@@ -110,14 +109,14 @@ def timeline(leak: int = 0) -> dict[str, Any]:
 
 def hostile_run(folder: Path, url: str) -> None:
     """Store a run whose texts are all hostile, each in every place that takes a text."""
-    listener = Listener(folder, url)
-    listener.start({**RUN, "run_id": folder.name, "job_id": HOSTILE[0], "remarks": HOSTILE[1], HOSTILE[2]: "x",
-                    "expected": [["vtb-t0-01", HOSTILE[6], "pfc.lossy"]]})
+    run = {**RUN, "run_id": folder.name, "job_id": HOSTILE[0], "remarks": HOSTILE[1], HOSTILE[2]: "x",
+           "expected": [["vtb-t0-01", HOSTILE[6], "pfc.lossy"]]}
+    writer = started(folder, url, run=run)
     for number, text in enumerate(HOSTILE):
         check = {"name": text, "status": "FAIL", "expected": text, "seen": {text: text}, "where": text, "message": text}
         drawn = {**timeline(), "storms": [{"label": text, "begin_s": 0, "end_s": 1}], "paused": {text: [[0, 1]]}}
-        listener.record(verdict(
+        writer.write(parsed(verdict(
             number, "FAIL", run_id=folder.name, port_id=text, cause=text, scenario=text, plan_id=text, checks=[check],
             labels={text: text}, deviations=[text], on_behalf_of=text, os_version=text, hwsku=text,
-            evidence={text: text, "timeline": drawn, "files": [text, "evidence/a.pcap"]}))
-    listener.finish()
+            evidence={text: text, "timeline": drawn, "files": [text, "evidence/a.pcap"]})))
+    writer.finish()

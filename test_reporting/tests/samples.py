@@ -3,19 +3,22 @@ from __future__ import annotations
 
 import gc
 import json
+import logging
 import os
 import resource
 import signal
 import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from test_reporting.pfc.database import open_store
-from test_reporting.pfc.listener import Listener
-from test_reporting.pfc.record import Record, encode_line, parse_line
-from test_reporting.pfc.run import run_of
+from tests.common.pfc.record.parsing import parse_line
+from tests.common.pfc.record.records import Record, encode_line
+from tests.common.pfc.record.run import run_of
+from tests.common.pfc.record.run_writer import RunWriter, Say
+from test_reporting.pfc.database import Urls, open_store
+from test_reporting.pfc.delivery import RunDelivery
 from test_reporting.pfc.sync import deliver_folder
 
 RUN_ID = "20260131T130000Z-1"
@@ -35,6 +38,27 @@ def verdict(number: int = 0, status: str = "PASS", **fields: Any) -> dict[str, A
         "os_version": "SONiC.20260101", "hwsku": "Arista-7060CX-32S-C32", "checks": [check],
         "evidence": {"frames": {"sent": 1000, "received": 12}}, "labels": {"tg.traffic_rate": "50"}}
     return {**record, **fields}
+
+
+def parsed(*documents: Mapping[str, Any]) -> list[Record]:
+    """Documents as the records that they are read as."""
+    return [parse_line(encode_line(document)) for document in documents]
+
+
+def started(folder: Path | str, urls: Urls = None, say: Say | None = None,
+            run: Mapping[str, Any] = RUN) -> RunWriter:
+    """A run that has begun, as a suite writes it.
+
+    Args:
+        folder: the run's.
+        urls: of its databases.
+        say: takes a sentence for the user.
+        run: what `run.json` says.
+    """
+    told = say or logging.getLogger(__name__).warning
+    writer = RunWriter(Path(folder), run_of(run), told, RunDelivery(Path(folder), told, urls))
+    writer.start()
+    return writer
 
 
 def ask(database: Path, query: str = COLUMNS) -> list[tuple[Any, ...]]:
@@ -59,12 +83,11 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 def write_for_ever(results: str, run_id: str, acknowledged: str, url: str) -> None:
     """Process: record as fast as possible, noting the number of each record only when `record` has returned."""
-    listener = Listener(Path(results) / run_id, url)
-    listener.start({**RUN, "run_id": run_id})
+    writer = started(Path(results) / run_id, url, run={**RUN, "run_id": run_id})
     with open(acknowledged, "a", encoding="ascii") as file:
         first = time.time_ns()
         for number in range(100_000):
-            listener.record(verdict(run_id=run_id, evidence={"number": first + number}))
+            writer.write(parsed(verdict(run_id=run_id, evidence={"number": first + number})))
             file.write(f"{first + number}\n")
             file.flush()
 
@@ -94,11 +117,10 @@ def write_killed(processes: Any, results: Path, url: str, kills: int = 20) -> se
 
 def write_some(folder: str, run_id: str, count: int, url: str) -> None:
     """Process: one whole run, or a part of one: `folder` makes the difference."""
-    listener = Listener(folder, url)
-    listener.start({**RUN, "run_id": run_id})
+    writer = started(folder, url, run={**RUN, "run_id": run_id})
     for number in range(count):
-        listener.record(verdict(number, run_id=run_id, port_id=f"{Path(folder).name} {number % 4}"))
-    assert listener.finish().stored
+        writer.write(parsed(verdict(number, run_id=run_id, port_id=f"{Path(folder).name} {number % 4}")))
+    assert writer.finish().stored
 
 
 def deliver_in_a_forked_process(folder: str, url: str) -> None:
@@ -149,12 +171,11 @@ def deliver_some(folders: Sequence[str], url: str) -> None:
 def fill_the_disk(results: str, url: str, largest: int, count: int) -> None:
     """Process: no file may grow beyond `largest` bytes while `count` records are made. Then there is room again."""
     said: list[str] = []
-    listener = Listener(Path(results) / RUN_ID, url, said.append)
-    listener.start(RUN)
+    writer = started(Path(results) / RUN_ID, url, said.append)
     _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (largest, hard))
     for number in range(count):
-        listener.record(verdict(number))
+        writer.write(parsed(verdict(number)))
     resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
-    outcome = listener.finish()
-    Path(results, "said.json").write_text(json.dumps([said, outcome.status, outcome.stored]), encoding="utf-8")
+    outcome = writer.finish()
+    Path(results, "said.json").write_text(json.dumps([said, outcome.stored]), encoding="utf-8")

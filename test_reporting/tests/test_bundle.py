@@ -14,7 +14,7 @@ import pytest
 
 from test_reporting.pfc import bundle, bundle_texts
 from test_reporting.pfc.cli import main
-from test_reporting.pfc.errors import SpoolError
+from test_reporting.pfc.errors import FileError
 from test_reporting.tests.bundle_samples import CAPTURE, VERSIONS, contents, make_run
 from test_reporting.tests.samples import RUN, RUN_ID, verdict
 
@@ -173,7 +173,7 @@ def test_a_disk_that_is_full_leaves_nothing(folder, tmp_path):
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
-        with pytest.raises(SpoolError) as caught:
+        with pytest.raises(FileError) as caught:
             bundle.make(folder, path)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)

@@ -6,22 +6,21 @@ import pytest
 from test_reporting.pfc import history, queries
 from test_reporting.pfc.cli import main
 from test_reporting.pfc.database import open_store
-from test_reporting.pfc.listener import Listener
-from test_reporting.tests.samples import RUN, verdict
+from test_reporting.tests.samples import RUN, parsed, started, verdict
 
 
 @pytest.fixture
 def run(database, url):
     """Store a run: each record is (status, port, priority), and fields."""
-    started = iter(range(100))
+    minutes = iter(range(100))
 
     def store(run_id, *records, finish=True, **fields):
-        listener = Listener(database.parent / run_id, url)
-        listener.start({**RUN, "run_id": run_id, "started": f"2026-01-31T13:{next(started):02}:00Z", **fields})
-        listener.record_all([verdict(number, status, run_id=run_id, port_id=port, priority=priority, **more)
-                             for number, (status, port, priority, more) in enumerate(records)])
+        began = f"2026-01-31T13:{next(minutes):02}:00Z"
+        writer = started(database.parent / run_id, url, run={**RUN, "run_id": run_id, "started": began, **fields})
+        writer.write(parsed(*[verdict(number, status, run_id=run_id, port_id=port, priority=priority, **more)
+                              for number, (status, port, priority, more) in enumerate(records)]))
         if finish:
-            listener.finish()
+            writer.finish()
 
     return store
 
@@ -111,10 +110,9 @@ def test_trend(run, capsys):
 def test_trend_of_a_number(database, capsys):
     number = verdict(1, run_id="a", kind="final", value=12.5, unit="us", metric_name="head.response")
     del number["checks"], number["status"]
-    listener = Listener(database.parent / "a")
-    listener.start({**RUN, "run_id": "a"})
-    listener.record(number)
-    listener.finish()
+    writer = started(database.parent / "a", run={**RUN, "run_id": "a"})
+    writer.write(parsed(number))
+    writer.finish()
     assert main(["trend", "--metric", "head.response"]) == 0
     assert "12.5 us" in capsys.readouterr().out
     place = ["--device", "vtb-t0-01", "--port", "Ethernet0"]

@@ -9,7 +9,7 @@ import shlex
 import pytest
 
 from test_reporting.pfc.cli import main
-from test_reporting.pfc.html_report import chunk, extent
+from test_reporting.pfc.html_report import chunk, page_budget
 from test_reporting.tests import benchmarks
 from test_reporting.tests.html_samples import HOSTILE, Page, hostile_run, timeline
 from test_reporting.tests.samples import RUN_ID, verdict
@@ -201,7 +201,7 @@ def test_numbers_that_scripts_have_not_are_texts(run, page):
     ("MOST_EVIDENCE", 400, "and no evidence", {"checks": 1, "evidence": None}),
     ("MOST_CHECKS", 1, "no checks, which", {"checks": None, "evidence": {"frames": {"sent": 1000, "received": 12}}})])
 def test_what_does_not_fit_is_named(run, page, monkeypatch, name, largest, says, kept):
-    monkeypatch.setattr(extent, name, largest)
+    monkeypatch.setattr(page_budget, name, largest)
     run(*(verdict(number) for number in range(10)), verdict(20, "FAIL"))
     made = page()
     passed, failed = made.records()[0], made.records()[-1]
@@ -211,7 +211,7 @@ def test_what_does_not_fit_is_named(run, page, monkeypatch, name, largest, says,
 
 
 def test_evidence_of_failures_is_bounded_too(run, page, monkeypatch):
-    monkeypatch.setattr(extent, "MOST_EVIDENCE", 300)
+    monkeypatch.setattr(page_budget, "MOST_EVIDENCE", 300)
     run(*(verdict(number, "FAIL", evidence={"text": "x" * 100}) for number in range(5)))
     made = page()
     assert [record["evidence"] is None for record in made.records()] == [False, False, True, True, True]

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from test_reporting.pfc.cli import main
-from test_reporting.pfc.listener import Listener
 from test_reporting.tests.html_samples import HOSTILE, hostile_run, timeline
-from test_reporting.tests.samples import RUN, verdict
+from test_reporting.tests.samples import RUN, parsed, started, verdict
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -85,17 +84,17 @@ def pages():
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         url = f"sqlite:///{folder / 'pfc.db'}"
-        listener = Listener(folder / "run", url)
-        listener.start({**RUN, "run_id": "run", "expected": [["vtb-t0-01", "Ethernet99", "pfc.lossless"]]})
-        listener.record_all([
+        expected = [["vtb-t0-01", "Ethernet99", "pfc.lossless"]]
+        writer = started(folder / "run", url, run={**RUN, "run_id": "run", "expected": expected})
+        writer.write(parsed(
             verdict(1, run_id="run"),
             verdict(2, "FAIL", run_id="run", plan_id="PFC-2", evidence={"timeline": timeline(50)}),
             verdict(3, "ERROR", run_id="run", priority=4, checks=[], cause="the link is down"),
             *(verdict(10 + number, run_id="run", port_id=f"Ethernet{4 + number}", priority=number % 8)
               for number in range(40)),
             *(verdict(100 + number, run_id="run", metric_name="pfc.lossy", priority=0, plan_id=f"PFC-{number}")
-              for number in range(120))])
-        listener.finish()
+              for number in range(120))))
+        writer.finish()
         hostile_run(folder / "hostile", url)
         assert [main(["--db", url, "html", run]) for run in ("run", "hostile")] == [0, 0]
         yield {run: folder / run / "report.html" for run in ("run", "hostile")}

@@ -5,18 +5,16 @@ from xml.etree import ElementTree
 import pytest
 
 from test_reporting.pfc.cli import main
-from test_reporting.pfc.listener import Listener
-from test_reporting.tests.samples import RUN, RUN_ID, verdict
+from test_reporting.tests.samples import RUN, RUN_ID, parsed, started, verdict
 
 
 @pytest.fixture
 def exported(database, capsys):
     def export(*records, finish=True, **fields):
-        listener = Listener(database.parent / RUN_ID)
-        listener.start({**RUN, **fields})
-        listener.record_all(records)
+        writer = started(database.parent / RUN_ID, run={**RUN, **fields})
+        writer.write(parsed(*records))
         if finish:
-            listener.finish()
+            writer.finish()
         assert main(["export", "--format", "junit"]) == 0
         return ElementTree.fromstring(capsys.readouterr().out)
 

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.common.pfc.record.parsing import parse_line
+from tests.common.pfc.record.records import encode_line
+from tests.common.pfc.record.run import run_of
 from test_reporting.pfc import kusto
 from test_reporting.pfc.database import open_sink
 from test_reporting.pfc.errors import StoreError
-from test_reporting.pfc.record import encode_line, parse_line
-from test_reporting.pfc.run import run_of
 from test_reporting.tests.samples import RUN, RUN_ID, verdict
 
 SCRIPT = (Path(kusto.__file__).parent / "kql" / "setup.kql").read_text(encoding="utf-8")

@@ -14,17 +14,17 @@ from alembic.migration import MigrationContext
 from sqlalchemy import create_engine
 
 import test_reporting.pfc.engine
+from tests.common.pfc.record.parsing import parse_line
+from tests.common.pfc.record.records import encode_line
+from tests.common.pfc.record.run import run_of
+from tests.common.pfc.record.run_writer import RunEnd
 from test_reporting.pfc import schema
 from test_reporting.pfc.cli import main
 from test_reporting.pfc.database import open_store
 from test_reporting.pfc.errors import StoreError
-from test_reporting.pfc.listener import Listener
-from test_reporting.pfc.record import encode_line, parse_line
-from test_reporting.pfc.run import run_of
-from test_reporting.pfc.storable import storable, storable_json
-from test_reporting.pfc.verdict import Status
+from test_reporting.pfc.sql_rows import sql_json, sql_text
 from test_reporting.tests import old_database, samples
-from test_reporting.tests.samples import COLUMNS, RUN, RUN_ID, ask, lines, verdict
+from test_reporting.tests.samples import COLUMNS, RUN, RUN_ID, ask, lines, parsed, started, verdict
 from test_reporting.tests.test_telemetry import EXAMPLE, TELEMETRY
 from test_reporting.tests.test_upgrade import CHANGES
 
@@ -90,14 +90,15 @@ def test_the_example_of_the_stub_ends_as_the_same_row_in_both(postgresql, name, 
 
 def test_a_run_from_start_to_end(server_url, query, tmp_path):
     said = []
-    listener = Listener(tmp_path / RUN_ID, server_url, said.append)
-    listener.start({**RUN, "job_id": "job-7", "software_version": "9.9"})
-    listener.expect([("vtb-t0-01", "Ethernet0", "pfc.lossless"), ("vtb-t0-01", "Ethernet0", "pfc.lossy")])
+    expected = [["vtb-t0-01", "Ethernet0", "pfc.lossless"], ["vtb-t0-01", "Ethernet0", "pfc.lossy"]]
+    run = {**RUN, "job_id": "job-7", "software_version": "9.9", "expected": expected}
+    writer = started(tmp_path / RUN_ID, server_url, said.append, run=run)
     assert [row[4] for row in query()] == ["ERROR", "ERROR"]
-    listener.record(verdict(1, on_behalf_of="t1-01", deviations=["counts no lossy pauses"]))
-    listener.record(verdict(2, "FAIL", metric_name="pfc.lossy"))
+    writer.write(parsed(verdict(1, on_behalf_of="t1-01", deviations=["counts no lossy pauses"])))
+    writer.write(parsed(verdict(2, "FAIL", metric_name="pfc.lossy")))
     assert [row[3:] for row in query()] == [(None, "ERROR"), (1, "FAIL")]
-    assert (listener.finish().status, said) == (Status.FAIL, [])
+    assert (writer.finish(), said) == (RunEnd(stored=True), [])
+    assert query("select status from runs") == [("FAIL",)]
     assert [row[3:] for row in query()] == [(0, "PASS"), (1, "FAIL")]
     assert query("select job_id, on_behalf_of, software_version, deviations, to_char(timestamp at time zone 'UTC', "
                  "'HH24:MI:SS.US'), evidence::jsonb -> 'frames' ->> 'sent' from records where status = 'PASS'") == [
@@ -105,11 +106,10 @@ def test_a_run_from_start_to_end(server_url, query, tmp_path):
 
 
 def test_the_commands_say_the_same_of_both(server_url, database, tmp_path, monkeypatch, capsys):
-    listener = Listener(tmp_path / RUN_ID, [f"sqlite:///{database}", server_url])
-    listener.start({**FINISHED, "software_version": ""})
-    listener.record_all([verdict(1), verdict(2, "FAIL", port_id="Ethernet4"),
-                         verdict(3, "ERROR", port_id="Ethernet8")])
-    assert listener.finish().stored
+    writer = started(tmp_path / RUN_ID, [f"sqlite:///{database}", server_url], run={**FINISHED, "software_version": ""})
+    writer.write(parsed(verdict(1), verdict(2, "FAIL", port_id="Ethernet4"),
+                        verdict(3, "ERROR", port_id="Ethernet8")))
+    assert writer.finish().stored
     for command in (["list"], ["show"], ["export", "--format", "csv"], ["export", "--format", "json"],
                     ["export", "--format", "junit"], ["trend"], ["compare", RUN_ID, RUN_ID]):
         said = []
@@ -128,10 +128,10 @@ def test_hostile_texts_are_stored_as_they_are(server_url, query, text):
                  verdict(1, port_id=text, device_id=f"d{text}", metric_name=f"m{text}")]
     assert store.deliver(run_of({**FINISHED, "job_id": text, "info": {"x": text}}), records(*documents)) == 2
     assert store.deliver(run_of(FINISHED), records(*documents)) == 0
-    assert query("select port_id from metrics where port_id <> 'Ethernet0'") == [(storable(text),)]
+    assert query("select port_id from metrics where port_id <> 'Ethernet0'") == [(sql_text(text),)]
     assert query("select labels, evidence, scenario from records where port_id = 'Ethernet0'") == [
-        (storable_json({"x": text, f"key {text}": 1}), storable_json({"deep": [{"x": text}]}), storable(text))]
-    assert query("select labels::jsonb ->> 'x' from records where port_id = 'Ethernet0'") == [(storable(text),)]
+        (sql_json({"x": text, f"key {text}": 1}), sql_json({"deep": [{"x": text}]}), sql_text(text))]
+    assert query("select labels::jsonb ->> 'x' from records where port_id = 'Ethernet0'") == [(sql_text(text),)]
 
 
 @pytest.mark.parametrize("change", [
@@ -165,10 +165,10 @@ def test_processes_that_open_a_new_database_at_once_all_find_it(postgresql, run_
 def test_two_deliveries_of_the_same_runs_at_once_deliver_them_once(server_url, query, tmp_path, run_all):
     folders = []
     for number in range(4):
-        listener = Listener(tmp_path / f"run-{number}", f"sqlite:///{tmp_path / 'other.db'}")
-        listener.start({**RUN, "run_id": f"run-{number}"})
-        listener.record_all([verdict(place, run_id=f"run-{number}") for place in range(50)])
-        listener.finish()
+        run = {**RUN, "run_id": f"run-{number}"}
+        writer = started(tmp_path / f"run-{number}", f"sqlite:///{tmp_path / 'other.db'}", run=run)
+        writer.write(parsed(*[verdict(place, run_id=f"run-{number}") for place in range(50)]))
+        writer.finish()
         folders.append(str(tmp_path / f"run-{number}"))
     run_all(samples.deliver_some, (folders, server_url), (folders[::-1], server_url))
     assert query("select count(*), count(distinct record_id) from records") == [(200, 200)]
@@ -182,17 +182,16 @@ def sync(url, capsys):
 
 def test_a_server_that_stops_in_the_middle_loses_nothing(postgresql, server_url, query, tmp_path, capsys):
     said = []
-    listener = Listener(tmp_path / RUN_ID, server_url, said.append)
-    listener.start(RUN)
-    listener.record(verdict(1))
+    writer = started(tmp_path / RUN_ID, server_url, said.append)
+    writer.write(parsed(verdict(1)))
     postgresql.stop()
     try:
-        listener.record_all([verdict(2), verdict(3, "FAIL")])
-        listener.record(verdict(4))
-        outcome = listener.finish()
+        writer.write(parsed(verdict(2), verdict(3, "FAIL")))
+        writer.write(parsed(verdict(4)))
+        outcome = writer.finish()
     finally:
         postgresql.start()
-    assert (outcome.status, outcome.stored, len(said)) == (Status.FAIL, False, 2)
+    assert (outcome, len(said)) == (RunEnd(stored=False), 2)
     assert "the run goes on" in said[0] and "deliver the records later with" in said[1]
     assert query("select count(*) from records") == [(1,)]
     assert sync(server_url, capsys) == (0, f"3 records delivered to {shown(server_url)}\n", "")
@@ -202,13 +201,12 @@ def test_a_server_that_stops_in_the_middle_loses_nothing(postgresql, server_url,
 
 def test_a_server_that_comes_back_in_time_has_everything_at_the_end(postgresql, server_url, query, tmp_path):
     said = []
-    listener = Listener(tmp_path / RUN_ID, server_url, said.append)
-    listener.start(RUN)
+    writer = started(tmp_path / RUN_ID, server_url, said.append)
     postgresql.stop()
-    listener.record(verdict(1))
+    writer.write(parsed(verdict(1)))
     postgresql.start()
-    listener.record(verdict(2))
-    assert (listener.finish().stored, len(said)) == (True, 1)
+    writer.write(parsed(verdict(2)))
+    assert (writer.finish().stored, len(said)) == (True, 1)
     assert query("select count(*) from records") == [(2,)]
 
 
@@ -242,12 +240,11 @@ def test_a_server_in_trouble_loses_nothing(postgresql, name, server_url, query, 
     monkeypatch.setattr(test_reporting.pfc.engine, "BUSY_SECONDS", 1)
     url, reason = trouble(postgresql, name, tmp_path)
     said = []
-    listener = Listener(tmp_path / RUN_ID, url, said.append)
-    listener.start(RUN)
+    writer = started(tmp_path / RUN_ID, url, said.append)
     for number in range(3):
-        listener.record(verdict(number))
-    outcome = listener.finish()
-    assert (outcome.status, outcome.stored, outcome.lost) == (Status.PASS, False, ())
+        writer.write(parsed(verdict(number)))
+    outcome = writer.finish()
+    assert outcome == RunEnd(stored=False)
     assert len(said) == 2 and reason in said[0] and "the run goes on" in said[0]
     assert not any(secret in sentence for sentence in said for secret in ("wrong@", "secret", "p%40ss"))
     if trouble is full:
@@ -279,8 +276,9 @@ def test_a_forked_process_leaves_the_connection_alone(server_url, query, tmp_pat
 
 def test_with_the_disk_of_the_files_full_the_server_has_it(server_url, query, tmp_path, run_all):
     run_all(samples.fill_the_disk, (str(tmp_path), server_url, 20_000, 40))
-    said, status, stored = json.loads((tmp_path / "said.json").read_text())
-    assert (status, stored) == ("PASS", True)
+    said, stored = json.loads((tmp_path / "said.json").read_text())
+    assert stored
+    assert query("select status from runs") == [("PASS",)]
     assert len(said) == 1 and "records.jsonl cannot be written: File too large; records are kept in memory" in said[0]
     assert query("select count(*), count(distinct record_id) from records") == [(40, 40)]
     assert len(lines(tmp_path / RUN_ID / "records.jsonl")) == 40, "there was room again at the end"

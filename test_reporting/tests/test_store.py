@@ -4,11 +4,12 @@ import sqlite3
 
 import pytest
 
+from tests.common.pfc.record.parsing import parse_line
+from tests.common.pfc.record.records import encode_line
+from tests.common.pfc.record.run import run_of
 from test_reporting.pfc.database import open_store
 from test_reporting.pfc.errors import StoreError
-from test_reporting.pfc.record import encode_line, parse_line
-from test_reporting.pfc.run import run_of
-from test_reporting.pfc.storable import storable, storable_json
+from test_reporting.pfc.sql_rows import sql_json, sql_text
 
 from test_reporting.tests.samples import RUN, RUN_ID, ask, verdict
 
@@ -138,17 +139,17 @@ def test_hostile_texts_are_stored_as_they_are(store, database, text):
     assert store.deliver(run_of({**FINISHED, "info": {"x": text}}), records(*documents)) == 2
     assert store.deliver(run_of(FINISHED), records(*documents)) == 0
     assert len(ask(database)) == 2
-    shown = storable(text)
+    shown = sql_text(text)
     assert ask(database, "select port_id from metrics where port_id <> 'Ethernet0'") == [(shown,)]
     query = "select labels, evidence, scenario from records where port_id = 'Ethernet0'"
     assert ask(database, query) == [
-        (storable_json({"x": text, f"key {text}": 1}), storable_json({"deep": [{"x": text}]}), shown)]
+        (sql_json({"x": text, f"key {text}": 1}), sql_json({"deep": [{"x": text}]}), shown)]
     assert ask(database, "select json_extract(labels, '$.x') from records where port_id = 'Ethernet0'") == [(shown,)]
 
 
 def test_only_what_no_database_takes_is_escaped():
-    assert storable("a\0b\ud800") == "a\\u0000b\\ud800"
-    assert storable(RIGHT_TO_LEFT) == RIGHT_TO_LEFT
+    assert sql_text("a\0b\ud800") == "a\\u0000b\\ud800"
+    assert sql_text(RIGHT_TO_LEFT) == RIGHT_TO_LEFT
 
 
 FORMS = ("it must be a file, sqlite:///PATH, for instance sqlite:///results/pfc.db, a server, "

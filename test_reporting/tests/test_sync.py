@@ -6,9 +6,9 @@ import json
 import pytest
 
 import test_reporting.pfc.sync
+from tests.common.pfc.record.run import run_of, write_run
 from test_reporting.pfc.database import open_store
 from test_reporting.pfc.errors import StoreError
-from test_reporting.pfc.run import run_of, write_run
 from test_reporting.pfc.sync import deliver_folder
 from test_reporting.tests.samples import RUN, RUN_ID, ask, verdict
 

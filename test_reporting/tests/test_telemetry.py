@@ -13,7 +13,7 @@ import pytest
 
 from test_reporting.pfc.cli import main
 from test_reporting.pfc.errors import ReportingError
-from test_reporting.pfc.storable import storable
+from test_reporting.pfc.sql_rows import sql_text
 from test_reporting.telemetry import metric_definitions as definitions
 from test_reporting.telemetry.metric_definitions import (FINAL_STATUS, METRIC_LABEL_DEVICE_ID,
                                                          METRIC_LABEL_DEVICE_PORT_ID, METRIC_LABEL_TEST_BUILD,
@@ -252,7 +252,7 @@ def test_hostile_labels_are_stored(database, text):
     gauge(reporter).record({METRIC_LABEL_DEVICE_ID: text, METRIC_LABEL_DEVICE_PORT_ID: text, text: text},
                            FINAL_STATUS.PASS)
     reporter.report()
-    assert ask(database) == [(storable(text), storable(text), "pfc.lossy", 0, "PASS")]
+    assert ask(database) == [(sql_text(text), sql_text(text), "pfc.lossy", 0, "PASS")]
     files = list(database.parent.glob("telemetry/*/records.jsonl"))
     assert [line["device_id"] for line in lines(files[0])] == [text]
 

@@ -17,12 +17,13 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, case, select, true
 
+from tests.common.pfc.record.records import VERDICT
+from tests.common.pfc.record.verdict import Status
+
 from .. import schema
 from ..queries import counting
-from ..record import VERDICT
-from ..verdict import Status
 from . import timeline
-from .extent import Extent
+from .page_budget import PageBudget
 from .ports import NO_PRIORITY, Names, Numbered, Port
 
 CHECK_FIELDS = ("name", "required", "status", "expected", "seen", "where", "message")
@@ -55,20 +56,20 @@ def packed(text: str) -> str:
     return base64.b64encode(zlib.compress(text.encode("utf-8"), LEVEL)).decode("ascii")
 
 
-def chunk(connection: Connection, port: Port, started: datetime, extent: Extent, names: Names) -> str:
+def chunk(connection: Connection, port: Port, started: datetime, budget: PageBudget, names: Names) -> str:
     """The JSON text of a port: `metrics` (name, status, cause), `builds`, `labels`, `checks`, `records`.
 
     Args:
         connection: to the database.
         port: whose records.
         started: the start of its run.
-        extent: what is to be in the page.
+        budget: what is to be in the page.
         names: the numbers of test cases and metrics.
     """
     contents = _Contents()
-    checks = _checks(connection, port, extent, contents)
-    records = [_record(row, checks, (extent, names, contents), started)
-               for row in connection.execute(_records(port, extent)).all()]
+    checks = _checks(connection, port, budget, contents)
+    records = [_record(row, checks, (budget, names, contents), started)
+               for row in connection.execute(_records(port, budget)).all()]
     metrics = [[row["metric_name"], row["status"], row["cause"]] for row in port.metrics]
     lists = {"metrics": [json.dumps(metric) for metric in metrics],
              "builds": [json.dumps(build) for build in contents.builds.all()], "labels": contents.labels.all(),
@@ -76,9 +77,9 @@ def chunk(connection: Connection, port: Port, started: datetime, extent: Extent,
     return "{" + ",".join(f'"{name}":[{",".join(items)}]' for name, items in lists.items()) + "}"
 
 
-def _records(port: Port, extent: Extent) -> Select[Any]:
+def _records(port: Port, budget: PageBudget) -> Select[Any]:
     table = schema.records.c
-    wanted = true() if extent.pass_evidence else table.status != Status.PASS.value
+    wanted = true() if budget.pass_evidence else table.status != Status.PASS.value
     evidence = case((wanted, table.evidence), else_=None).label("evidence")
     return (select(table.record_id, table.priority, table.plan_id, table.scenario, table.metric_name, table.status,
                    table.timestamp, table.cause, table.replaces, *(table[name] for name in BUILD_FIELDS), table.labels,
@@ -87,12 +88,12 @@ def _records(port: Port, extent: Extent) -> Select[Any]:
             .order_by(table.timestamp, table.record_id))
 
 
-def _record(row: Row[Any], checks: dict[str, list[int]], parts: tuple[Extent, Names, _Contents],
+def _record(row: Row[Any], checks: dict[str, list[int]], parts: tuple[PageBudget, Names, _Contents],
             started: datetime) -> str:
     """A record as JSON text; what the database keeps as JSON is taken as it is."""
-    extent, names, contents = parts
+    budget, names, contents = parts
     is_pass = row.status == Status.PASS
-    evidence = NOTHING if row.evidence is None or not extent.takes(row.evidence) else row.evidence
+    evidence = NOTHING if row.evidence is None or not budget.takes(row.evidence) else row.evidence
     deviations, extra, kept = (for_script(text) for text in (row.deviations, row.extra, evidence))
     drawn = json.dumps(timeline.plots(json.loads(evidence))) if DRAWN in evidence else "[]"
     fields = (
@@ -102,15 +103,15 @@ def _record(row: Row[Any], checks: dict[str, list[int]], parts: tuple[Extent, Na
         *(NOTHING if text is None else quoted(text) for text in (row.cause, row.replaces)),
         str(contents.builds.number((row.os_version, row.hwsku, row.software_version, row.on_behalf_of))),
         str(contents.labels.number(for_script(row.labels))),
-        f"[{','.join(map(str, checks.get(row.record_id, ())))}]" if extent.pass_checks or not is_pass else NOTHING,
+        f"[{','.join(map(str, checks.get(row.record_id, ())))}]" if budget.pass_checks or not is_pass else NOTHING,
         deviations, extra, kept, drawn)
     return "[" + ",".join(fields) + "]"
 
 
-def _checks(connection: Connection, port: Port, extent: Extent, contents: _Contents) -> dict[str, list[int]]:
+def _checks(connection: Connection, port: Port, budget: PageBudget, contents: _Contents) -> dict[str, list[int]]:
     """The numbers of the checks of each record."""
     record, table = schema.records.c, schema.checks.c
-    of_pass = true() if extent.pass_checks else record.status != Status.PASS.value
+    of_pass = true() if budget.pass_checks else record.status != Status.PASS.value
     wanted = select(record.record_id).where(record.run_id == port.run_id, record.series_id.in_(port.series), of_pass)
     query = (select(table.record_id, table.name, table.required, table.status, table.expected, table.seen, table.place,
                     table.message)

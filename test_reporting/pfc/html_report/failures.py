@@ -9,9 +9,10 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, and_, func, select
 
+from tests.common.pfc.record.verdict import Status
+
 from .. import schema
 from ..queries import Rows, counting
-from ..verdict import Status
 from .ports import Port
 
 MOST_PLACES = 12

@@ -8,9 +8,10 @@ from typing import Any, Generic, TypeVar
 
 from sqlalchemy import Connection, select
 
+from tests.common.pfc.record.verdict import Status
+
 from .. import schema
 from ..queries import Rows, counting, natural
-from ..verdict import Status
 
 STATUSES = (Status.PASS, Status.FAIL, Status.ERROR)
 NO_PRIORITY = -1

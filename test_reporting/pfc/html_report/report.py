@@ -16,14 +16,15 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from sqlalchemy import Connection
 
+from tests.common.pfc.record.run import folder_name
+from tests.common.pfc.record.verdict import NOTHING_MEASURED, Status, Verdict, aggregate
+
 from .. import queries
 from ..errors import ReportingError
 from ..history import FLAKY_RUNS
-from ..run import folder_name
-from ..verdict import NOTHING_MEASURED, Status, Verdict, aggregate
 from . import chunk, texts
 from .differences import MOST_ROWS, left_out
-from .extent import MOST_EVIDENCE, Extent, extent_of
+from .page_budget import PageBudget, page_budget_of, MOST_EVIDENCE
 from .failures import MOST_GROUPS
 from .ports import STATUSES, Names, tally, worst
 from .view import MOST_NUMBERS, RunView, column, read_view
@@ -60,13 +61,13 @@ def write_report(connection: Connection, names: Sequence[str], baseline: str | N
         ReportingError: there is no such run, or the file cannot be written.
     """
     before = queries.runs_of(connection, baseline) if baseline else []
-    views, extent, cases = _read(connection, names, before)
+    views, budget, cases = _read(connection, names, before)
     first = names[0] if names else views[0].run["run_id"]
     path = output or _default_output(results, first)
     verdict = aggregate(view.verdict for view in views)
     page = _environment().get_template(TEMPLATE).generate(
         views=views, verdict=verdict, tally=tally([port for view in views for port in view.ports], cases),
-        packed=_packed(connection, views, extent, cases), index=lambda: _index(views, cases), extent=extent,
+        packed=_packed(connection, views, budget, cases), index=lambda: _index(views, cases), budget=budget,
         uncompared=left_out(before, [view.comparison for view in views if view.comparison],
                             [view.run for view in views]),
         names=cases, metric_number=cases.metrics.number,
@@ -75,7 +76,7 @@ def write_report(connection: Connection, names: Sequence[str], baseline: str | N
 
 
 def _read(connection: Connection, names: Sequence[str],
-          before: queries.Rows) -> tuple[list[RunView], Extent, Names]:
+          before: queries.Rows) -> tuple[list[RunView], PageBudget, Names]:
     found = [run for name in names or (None,) for run in queries.runs_of(connection, name)]
     runs = list({run["run_id"]: run for run in found}.values())
     cases, views = Names(), list[RunView]()
@@ -83,17 +84,17 @@ def _read(connection: Connection, names: Sequence[str],
         first = sum(len(view.ports) for view in views)
         views.append(read_view(connection, run, first, cases,
                                (before, len(before) == len(runs) == 1) if before else None))
-    return views, extent_of(connection, [run["run_id"] for run in runs]), cases
+    return views, page_budget_of(connection, [run["run_id"] for run in runs]), cases
 
 
-def _packed(connection: Connection, views: Sequence[RunView], extent: Extent,
+def _packed(connection: Connection, views: Sequence[RunView], budget: PageBudget,
             names: Names) -> Iterator[tuple[str, Markup]]:
     """The blocks of packed data, each with its id: the statuses that the filters need, then each port's records."""
     codes = {port.number: port.codes for view in views for port in view.ports}
     yield "codes", Markup(chunk.packed(json.dumps(codes, separators=(",", ":"))))
     for view in views:
         for port in view.ports:
-            yield f"d{port.number}", Markup(chunk.packed(chunk.chunk(connection, port, view.started, extent, names)))
+            yield f"d{port.number}", Markup(chunk.packed(chunk.chunk(connection, port, view.started, budget, names)))
 
 
 def _index(views: Sequence[RunView], names: Names) -> Markup:

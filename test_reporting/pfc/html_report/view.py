@@ -11,10 +11,11 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
+from tests.common.pfc.record.records import VERDICT
+from tests.common.pfc.record.verdict import Verdict
+
 from .. import queries, schema
 from ..queries import Rows
-from ..record import VERDICT
-from ..verdict import Verdict
 from .differences import Comparison, compare, flaky
 from .failures import Group, failures
 from .ports import STATUSES, Device, Names, Port, devices_of, read_ports

@@ -9,7 +9,7 @@ from sqlalchemy import (CheckConstraint, Column, Connection, ForeignKey, Foreign
                         String, Table, Text, text)
 
 from test_reporting.pfc.schema import AGREEMENT, Moment, number_type
-from test_reporting.pfc.storable import series_id
+from test_reporting.pfc.sql_rows import series_id
 
 revision = "0002"
 down_revision = "0001"

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib import metadata
 from typing import Any
 
-from .. import SOFTWARE
 from ..lab.observer import RunObserver
 from ..model.traffic import FlowPlan, FlowStats
+from ..record.records import SOFTWARE
 from .files import EvidenceFiles, Section
 from .timeline import Timeline
 

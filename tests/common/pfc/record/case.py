@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .verdict import LOSSLESS, LOSSY
+from .verdict import LOSSLESS, LOSSY, PortVerdict, VerdictKey
 
 Target = tuple[int, ...]  # priorities that a test case is carried out for, ascending; none: for the whole port
 
@@ -33,3 +33,29 @@ class PlanCase:
 def named(priorities: Sequence[int]) -> str:
     """`priority 3`, or `priorities 3, 4`."""
     return f"{'priority' if len(priorities) == 1 else 'priorities'} {', '.join(map(str, priorities))}"
+
+
+@dataclass(frozen=True)
+class PlannedItem:
+    """One item that the session means to run: it must end in a verdict for each metric and each priority of its target
+    (none: of the whole port)."""
+
+    device: str
+    port: str
+    target: Target
+    case: PlanCase
+
+    def keys(self) -> list[VerdictKey]:
+        """What it has one verdict each of."""
+        return [(self.device, self.port, self.case.plan_id, priority, metric)
+                for priority in self.target or (None,) for metric in self.case.metrics]
+
+    def unmeasured(self, cause: str) -> list[PortVerdict]:
+        """Its verdicts where it could not be measured: each is ERROR with this cause."""
+        return [PortVerdict(device, port, priority, metric, [], cause)
+                for device, port, _, priority, metric in self.keys()]
+
+    @property
+    def where(self) -> str:
+        """`vtb-t0-01 Ethernet8 priority 3`, for messages."""
+        return f"{self.device} {self.port}" + (f" {named(self.target)}" if self.target else "")

@@ -1,30 +1,32 @@
-"""Verdict records: one JSON object a line, durable as soon as it is written. Their schema is described in
-docs/reporting.md."""
+"""Records: what one line of `records.jsonl` says. docs/reporting.md lists the fields.
+
+A **verdict** record says PASS, FAIL or ERROR of one metric, as measured by one scenario on one port (and priority),
+with its checks and its evidence. A **final** or **periodic** record, from sonic-mgmt's telemetry interface, holds a
+number with its unit; or, a final one, the status that a run ended with, which its verdict records decide.
+"""
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timezone
-from pathlib import Path
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
 from typing import Any
 from uuid import uuid4
 
-from .. import SOFTWARE
-from ..model.errors import QualificationError
 from .case import PlanCase
-from .verdict import PortVerdict
+from .errors import RecordError
+from .verdict import Check, PortVerdict, Status, Verdict, VerdictKey
 
+SOFTWARE = "sonic-mgmt-pfc 0.1.0"
+"""What records say measured them. It travels with this folder, also to where the package is not installed."""
 SCHEMA = 2
 READABLE = (1, SCHEMA)
-"""Versions of records that a run can go on with; what came with 2 is missing in one of 1."""
-
-
-class RecordsUnwritable(QualificationError):
-    """The file of the records cannot be written."""
+"""Versions of records that are read; what came with 2 is empty in one of 1."""
+VERDICT, FINAL, PERIODIC = KINDS = ("verdict", "final", "periodic")
+ON_BEHALF_OF = "device.on_behalf_of"
+"""The label that names the switch (a T1) in whose place the device was measured; schema 1 has it there alone."""
+SeriesKey = tuple[str, str, str]  # device, port, metric: what a run has one verdict of
 
 
 @dataclass(frozen=True)
@@ -49,18 +51,121 @@ class RunLabels:
     @property
     def labels(self) -> dict[str, str]:
         """sonic-mgmt's label keys, for whoever looks for the T1 there."""
-        return {"device.on_behalf_of": self.on_behalf_of} if self.on_behalf_of else {}
+        return {ON_BEHALF_OF: self.on_behalf_of} if self.on_behalf_of else {}
 
 
-def new_run_id(now: datetime | None = None) -> str:
-    """A run id that sorts by time: `20261120T130000Z-4711` (the number is this process's)."""
-    return f"{now or datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}-{os.getpid()}"
+@dataclass(frozen=True)
+class Record:
+    """One line of `records.jsonl`; `extra` holds the fields that this version does not know.
+
+    `replaces` is the id of a record of the same run, device, port and metric that could not be measured and was tried
+    again: where that is an ERROR it no longer counts. A FAIL or PASS is never replaced.
+    """
+
+    record_id: str
+    run_id: str
+    timestamp: datetime
+    testbed: str
+    device_id: str
+    port_id: str
+    metric_name: str
+    kind: str = VERDICT
+    status: Status | None = None
+    value: float | None = None
+    unit: str = ""
+    priority: int | None = None
+    scenario: str = ""
+    plan_id: str = ""
+    cause: str | None = None
+    os_version: str = ""
+    hwsku: str = ""
+    job_id: str = ""
+    on_behalf_of: str = ""
+    software_version: str = ""
+    replaces: str | None = None
+    checks: tuple[Check, ...] = ()
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+    labels: Mapping[str, Any] = field(default_factory=dict)
+    deviations: tuple[Any, ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def series(self) -> SeriesKey:
+        """Device, port and metric: what a run has one verdict of."""
+        return self.device_id, self.port_id, self.metric_name
+
+    @property
+    def key(self) -> VerdictKey:
+        """What an item of the run has one verdict of."""
+        return self.device_id, self.port_id, self.plan_id, self.priority, self.metric_name
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict of a verdict record.
+
+        Raises:
+            ValueError: the record holds a number, not a verdict.
+        """
+        if self.status is None:
+            raise ValueError(f"record {self.record_id} holds a number, not a verdict")
+        return Verdict(self.status, self.cause)
+
+    @property
+    def port_verdict(self) -> PortVerdict:
+        """What was found, as the scenario that found it said it."""
+        error = self.cause if self.status is Status.ERROR else None
+        return PortVerdict(self.device_id, self.port_id, self.priority, self.metric_name, self.checks, error)
+
+    def check_run(self, run_id: str, where: str) -> None:
+        """Refuses the record where it is of another run.
+
+        Raises:
+            RecordError: it is; the sentence begins with `where`.
+        """
+        if self.run_id != run_id:
+            raise RecordError(f"{where}: field 'run_id' is '{self.run_id}'; it must be '{run_id}'")
+
+    def document(self) -> dict[str, Any]:
+        """The record as its line has it."""
+        return {
+            "schema": SCHEMA,
+            "record_id": self.record_id,
+            "replaces": self.replaces,
+            "run_id": self.run_id,
+            "job_id": self.job_id,
+            "timestamp": format_moment(self.timestamp),
+            "testbed": self.testbed,
+            "device_id": self.device_id,
+            "on_behalf_of": self.on_behalf_of,
+            "port_id": self.port_id,
+            "priority": self.priority,
+            "scenario": self.scenario,
+            "plan_id": self.plan_id,
+            "metric_name": self.metric_name,
+            **self._decided(),
+            "os_version": self.os_version,
+            "hwsku": self.hwsku,
+            "software_version": self.software_version,
+            "deviations": list(self.deviations),
+            **({"checks": [check.as_record() for check in self.checks]} if self.kind == VERDICT else {}),
+            "evidence": dict(self.evidence),
+            "labels": dict(self.labels),
+            **self.extra,
+        }
+
+    def _decided(self) -> dict[str, Any]:
+        """A verdict, the status that a run ended with, or a number."""
+        if self.kind == VERDICT:
+            return {"status": self.status, "cause": self.cause}
+        if self.status is not None:
+            return {"kind": self.kind, "status": self.status, "cause": self.cause}
+        return {"kind": self.kind, "value": self.value, "unit": self.unit}
 
 
 def make_record(
     run: RunLabels, case: PlanCase, verdict: PortVerdict, evidence: Mapping[str, Any], replaces: str | None = None
-) -> dict[str, Any]:
-    """A verdict as one record.
+) -> Record:
+    """Makes the record of a verdict.
 
     Args:
         run: the run.
@@ -68,76 +173,64 @@ def make_record(
         verdict: of one metric of one port and priority.
         evidence: the numbers behind it.
         replaces: the record of an earlier try that was ERROR.
+
+    Raises:
+        RecordError: a check of the verdict is of another metric.
     """
-    return {
-        "schema": SCHEMA,
-        "record_id": uuid4().hex,
-        "replaces": replaces,
-        "run_id": run.run_id,
-        "job_id": run.job_id,
-        "timestamp": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
-        "testbed": run.testbed,
-        "device_id": verdict.device,
-        "on_behalf_of": run.on_behalf_of,
-        "port_id": verdict.port,
-        "priority": verdict.priority,
-        "scenario": case.name,
-        "plan_id": case.plan_id,
-        "metric_name": verdict.metric_name,
-        "status": verdict.status.value,
-        "cause": verdict.cause,
-        "os_version": run.os_version,
-        "hwsku": run.hwsku,
-        "software_version": SOFTWARE,
-        "deviations": [dict(one) for one in run.deviations],
-        "checks": [check.as_record() for check in verdict.checks],
-        "evidence": dict(evidence),
-        "labels": run.labels,
-    }
+    for check in verdict.checks:
+        if check.metric_name != verdict.metric_name:
+            raise RecordError(f"{check.where}: check '{check.name}' is of {check.metric_name}; in a verdict of "
+                              f"{verdict.metric_name} it must be of that metric")
+    return Record(
+        record_id=uuid4().hex,
+        run_id=run.run_id,
+        timestamp=datetime.now(timezone.utc),
+        testbed=run.testbed,
+        device_id=verdict.device,
+        port_id=verdict.port,
+        metric_name=verdict.metric_name,
+        status=verdict.status,
+        priority=verdict.priority,
+        scenario=case.name,
+        plan_id=case.plan_id,
+        cause=verdict.cause,
+        os_version=run.os_version,
+        hwsku=run.hwsku,
+        job_id=run.job_id,
+        on_behalf_of=run.on_behalf_of,
+        software_version=SOFTWARE,
+        replaces=replaces,
+        checks=tuple(verdict.checks),
+        evidence=dict(evidence),
+        labels=run.labels,
+        deviations=tuple(dict(one) for one in run.deviations),
+    )
 
 
-class RecordWriter:
-    """Appends records to `records.jsonl`; each is on the disk when `write` returns."""
+def parse_moment(text: str) -> datetime:
+    """Reads an ISO 8601 time that says that it is UTC.
 
-    def __init__(self, folder: Path) -> None:
-        """Creates `folder` when needed.
+    Raises:
+        ValueError: it is no such time.
+    """
+    moment = datetime.fromisoformat(text)
+    if moment.utcoffset() != timedelta(0):
+        raise ValueError(f"{text} is not in UTC")
+    return moment.astimezone(timezone.utc)
 
-        Raises:
-            RecordsUnwritable: the file cannot be written.
-        """
-        self.path = folder / "records.jsonl"
-        self._torn_at: int | None = None
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            with self.path.open("a", encoding="utf-8"):
-                pass
-        except OSError as error:
-            raise RecordsUnwritable(f"the records {self.path} cannot be written: {error.strerror}") from error
 
-    def write(self, records: Sequence[Mapping[str, Any]]) -> None:
-        """Appends a line for each, all of them in one write.
+def format_moment(moment: datetime) -> str:
+    """Writes a time as all records do: UTC, microseconds, `Z`; texts of that form sort by time."""
+    return moment.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
-        What a write leaves that fails in the middle (a full disk) is cut off again, at once or before the next one: a
-        line in two pieces would make all the others unreadable.
 
-        Raises:
-            RecordsUnwritable: they are not on the disk.
-        """
-        lines = "".join(json.dumps(record, sort_keys=False) + "\n" for record in records)
-        try:
-            self._mend()
-            self._torn_at = self.path.stat().st_size
-            with self.path.open("a", encoding="utf-8") as file:
-                file.write(lines)
-                file.flush()
-                os.fsync(file.fileno())
-            self._torn_at = None
-        except OSError as error:
-            with contextlib.suppress(OSError):
-                self._mend()
-            raise RecordsUnwritable(f"the records {self.path} cannot be written: {error.strerror}") from error
+def encode_line(document: Mapping[str, Any], where: str = "record") -> bytes:
+    """The document as one line of ASCII JSON, line end included.
 
-    def _mend(self) -> None:
-        if self._torn_at is not None:
-            os.truncate(self.path, self._torn_at)
-            self._torn_at = None
+    Raises:
+        RecordError: it holds something that JSON cannot express (NaN and infinity included).
+    """
+    try:
+        return json.dumps(document, allow_nan=False).encode("ascii") + b"\n"
+    except (TypeError, ValueError, RecursionError) as error:
+        raise RecordError(f"{where}: it cannot be written as JSON: {error}") from error

@@ -7,12 +7,14 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from ..model.errors import QualificationError
-from .listener import Planned, VerdictKey
-from .records import READABLE, RecordsUnwritable
-from .verdict import Check, PortVerdict, Status
+from .case import PlannedItem
+from .effective_records import effective_records
+from .errors import RecordError, RecordsUnreadable, RecordsUnwritable
+from .parsing import parse_lines
+from .record_file import RECORDS_FILE, RecordFile
+from .records import VERDICT, Record
+from .verdict import PortVerdict, Status, VerdictKey
 
 OPTIONS_FILE = "options.json"
 
@@ -23,42 +25,40 @@ class Earlier:
 
     Attributes:
         run_id, testbed, job_id: the run, and what it belongs to; empty: no record says.
-        records: the last record of each verdict.
+        records: the record of each verdict that counts: one that failed, else the last one.
     """
 
     run_id: str = ""
     testbed: str = ""
-    records: Mapping[VerdictKey, Mapping[str, Any]] = field(default_factory=dict)
+    records: Mapping[VerdictKey, Record] = field(default_factory=dict)
     job_id: str = ""
 
-    def verdicts(self, planned: Planned) -> list[PortVerdict] | None:
+    def verdicts(self, item: PlannedItem) -> list[PortVerdict] | None:
         """The verdicts of an item; None: it has not all of them, or could not be measured. One that failed was: what
         is ERROR beside a FAIL stays."""
-        found = [record for key in planned.keys() if (record := self.records.get(key)) is not None]
-        statuses = {record["status"] for record in found}
-        measured = Status.ERROR.value not in statuses or Status.FAIL.value in statuses
-        return [_verdict(record) for record in found] if measured and len(found) == len(planned.keys()) else None
+        found = [record for key in item.keys() if (record := self.records.get(key)) is not None]
+        statuses = {record.status for record in found}
+        measured = Status.ERROR not in statuses or Status.FAIL in statuses
+        return [record.port_verdict for record in found] if measured and len(found) == len(item.keys()) else None
 
     def unmeasured(self) -> dict[VerdictKey, str]:
         """Verdict -> id of its record, of those that were ERROR: the next try takes its place."""
-        return {key: str(record.get("record_id")) for key, record in self.records.items()
-                if record["status"] == Status.ERROR.value}
+        return {key: record.record_id for key, record in self.records.items() if record.status is Status.ERROR}
 
     def measured(self) -> dict[VerdictKey, PortVerdict]:
-        """Those that were PASS or FAIL. They stand, also where their item is measured again for the sake of another."""
-        return {key: _verdict(record) for key, record in self.records.items()
-                if record["status"] in (Status.PASS.value, Status.FAIL.value)}
+        """Those that were PASS or FAIL. They stay, also where their item is measured again for the sake of another."""
+        return {key: record.port_verdict for key, record in self.records.items() if record.status is not Status.ERROR}
 
 
 def check_options(folder: Path, options: Mapping[str, str]) -> None:
-    """Nothing that changes what a verdict means may differ between the parts of a run.
+    """Refuses what changes the meaning of a verdict between the parts of a run.
 
     Args:
         folder: of the run.
         options: of this part, as `keep_options` kept those of the first one.
 
     Raises:
-        QualificationError: one does.
+        RecordError: one differs.
     """
     path = folder / OPTIONS_FILE
     try:
@@ -66,25 +66,25 @@ def check_options(folder: Path, options: Mapping[str, str]) -> None:
     except FileNotFoundError:
         return
     except (OSError, ValueError, AttributeError) as error:
-        raise QualificationError(f"--pfc-resume: {path} cannot be read: {error}") from error
+        raise RecordsUnreadable(f"--pfc-resume: {path} cannot be read: {error}") from error
     for name, value in options.items():
         if earlier.get(name, value) != value:
-            raise QualificationError(
+            raise RecordError(
                 f"--pfc-resume: {folder} is of a run with {name} {earlier[name]}, this one has {value}: their verdicts"
                 " do not belong together"
             )
 
 
 def refuse_records(folder: Path) -> None:
-    """A new run has a folder of its own: its verdicts may mean something else.
+    """Refuses a folder that has a run's records: the verdicts of a new run may mean something else.
 
     Raises:
-        RecordsUnwritable: the folder has a run's records.
+        RecordsUnwritable: it has.
     """
-    path = folder / "records.jsonl"
-    if path.is_file() and path.stat().st_size:
+    file = RecordFile(folder)
+    if file.has_records:
         raise RecordsUnwritable(
-            f"{path} has the records of a run: go on with it by --pfc-resume={folder}, or name another folder"
+            f"{file.path} has the records of a run: go on with it by --pfc-resume={folder}, or name another folder"
         )
 
 
@@ -115,56 +115,37 @@ def read_earlier(folder: Path) -> Earlier:
     again.
 
     Raises:
-        QualificationError: it is no folder of a run, or a line in it is no record.
+        RecordError: it is no folder of a run, or a line in it is no record.
     """
-    path = folder / "records.jsonl"
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise QualificationError(
-            f"--pfc-resume takes the folder of a run, with its records.jsonl: {path}: {error.strerror}"
-        ) from error
-    whole = data[:data.rfind(b"\n") + 1]
-    records = list(_records(path, whole))
-    if len(whole) < len(data):
-        _cut(path, len(whole))
-    run = records[-1] if records else {}
-    run_id, testbed, job_id = (str(run.get(name, "")) for name in ("run_id", "testbed", "job_id"))
-    return Earlier(run_id, testbed, {_key(one): one for one in records}, job_id)
+    file = RecordFile(folder)
+    if not file.path.is_file():
+        raise RecordsUnreadable(f"--pfc-resume takes the folder of a run, with its {RECORDS_FILE}: {file.path}: "
+                                "No such file or directory")
+    records = list(_verdict_records(file))
+    file.create()
+    last = records[-1] if records else None
+    if last is None:
+        return Earlier()
+    return Earlier(last.run_id, last.testbed, _by_verdict(records), last.job_id)
 
 
-def _records(path: Path, data: bytes) -> Iterator[Mapping[str, Any]]:
-    for number, line in enumerate(data.splitlines(), 1):
-        try:
-            record = json.loads(line)
-            if record["schema"] not in READABLE:
-                raise ValueError(f"schema {record['schema']!r}, expected one of {', '.join(map(str, READABLE))}")
-            _key(record)
-            _verdict(record)
-        except (ValueError, KeyError, TypeError) as error:
-            raise QualificationError(f"{path} line {number} is no record of this version: {error!r}") from error
-        yield record
+def _verdict_records(file: RecordFile) -> Iterator[Record]:
+    for found in parse_lines(file.lines(), str(file.path)):
+        if isinstance(found, RecordError):
+            raise RecordError(f"--pfc-resume: {found}") from found
+        if found.kind == VERDICT:
+            yield found
 
 
-def _cut(path: Path, size: int) -> None:
-    try:
-        with path.open("r+b") as file:
-            file.truncate(size)
-    except OSError as error:
-        raise QualificationError(
-            f"{path} ends in the middle of a line and cannot be mended: {error.strerror}"
-        ) from error
+def _by_verdict(records: list[Record]) -> dict[VerdictKey, Record]:
+    found: dict[VerdictKey, list[Record]] = {}
+    for record in records:
+        found.setdefault(record.key, []).append(record)
+    return {key: _deciding(ones) for key, ones in found.items()}
 
 
-def _key(record: Mapping[str, Any]) -> VerdictKey:
-    return (record["device_id"], record["port_id"], record["plan_id"], record["priority"], record["metric_name"])
-
-
-def _verdict(record: Mapping[str, Any]) -> PortVerdict:
-    checks = [
-        Check(check["name"], check["metric_name"], Status(check["status"]), check["expected"], check["seen"],
-              check["where"])
-        for check in record["checks"]
-    ]
-    error = record["cause"] if record["status"] == Status.ERROR.value else None
-    return PortVerdict(record["device_id"], record["port_id"], record["priority"], record["metric_name"], checks, error)
+def _deciding(records: list[Record]) -> Record:
+    """The one that a verdict's records come to."""
+    effective = effective_records(records)
+    failed = [record for record in effective if record.status is Status.FAIL]
+    return failed[-1] if failed else effective[-1]

@@ -3,21 +3,34 @@ hides nothing."""
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 LOSSLESS = "pfc.lossless"
 LOSSY = "pfc.lossy"
+DESCRIPTIONS = {
+    LOSSLESS: "Traffic of lossless priorities waits while it is paused, and none of it is lost",
+    LOSSY: "Traffic of lossy priorities is not paused",
+}
+VerdictKey = tuple[str, str, str, int | None, str]  # device, port, plan id, priority (None: the whole port), metric
+NOTHING_MEASURED = "nothing was measured"
+NOT_FINISHED = "the run has not finished"
+NO_CAUSE = "no cause was given"
 
 
-class Status(str, enum.Enum):
+class Status(StrEnum):
     """Outcome of a check or of anything above it."""
 
     PASS = "PASS"
     FAIL = "FAIL"
     ERROR = "ERROR"
+
+    @property
+    def number(self) -> int | None:
+        """sonic-mgmt's number for it (`FINAL_STATUS`), as databases keep it; ERROR has none."""
+        return {Status.PASS: 0, Status.FAIL: 1, Status.ERROR: None}[self]
 
 
 def combine(statuses: Iterable[Status]) -> Status:
@@ -29,6 +42,31 @@ def combine(statuses: Iterable[Status]) -> Status:
 
 
 @dataclass(frozen=True)
+class Verdict:
+    """A status with its cause; PASS has none."""
+
+    status: Status
+    cause: str | None = None
+
+
+def aggregate(verdicts: Iterable[Verdict], finished: bool = True) -> Verdict:
+    """Makes one verdict of many, by the rule of `combine`, with the first cause and how many more there are.
+
+    Args:
+        verdicts: the verdicts of one metric, or the metrics of one run.
+        finished: whether all that had to be measured has been; before that, the best possible outcome is ERROR.
+    """
+    found = list(verdicts)
+    status = combine(verdict.status for verdict in found)
+    if status is Status.PASS:
+        return Verdict(status) if finished else Verdict(Status.ERROR, NOT_FINISHED)
+    causes = [verdict.cause or NO_CAUSE for verdict in found if verdict.status is status]
+    if not causes:
+        return Verdict(status, NOTHING_MEASURED)
+    return Verdict(status, causes[0] + (f" (and {len(causes) - 1} more)" if causes[1:] else ""))
+
+
+@dataclass(frozen=True)
 class Check:
     """One thing that was looked at.
 
@@ -36,28 +74,32 @@ class Check:
         name: e.g. `blocked-while-paused`.
         metric_name: `pfc.lossless` or `pfc.lossy`.
         status: its outcome.
-        expected: what should have been seen, in words.
+        expected: what should have been seen, in words; in a record of someone else anything that JSON can express.
         seen: what was seen.
         where: `vtb-t0-01 Ethernet8 priority 3`.
-        priority: the one that it is about; None: more than one, or a port.
+        priority: the one that it is about; None: more than one, a port, or a check that was read from a record.
+        required: whether it decides the verdict; otherwise it informs.
+        text: the message as a record has it; None: it is made of the other fields.
     """
 
     name: str
     metric_name: str
     status: Status
-    expected: str
-    seen: int | str
+    expected: Any
+    seen: Any
     where: str
     priority: int | None = None
+    required: bool = True
+    text: str | None = None
 
     @property
     def message(self) -> str:
         """`vtb-t0-01 Ethernet8 priority 3: expected 0 frames received while paused, got 12`."""
-        return f"{self.where}: expected {self.expected}, got {self.seen}"
+        return f"{self.where}: expected {self.expected}, got {self.seen}" if self.text is None else self.text
 
     def as_record(self) -> dict[str, Any]:
         """The check as it stands in a verdict record."""
-        return {
+        document = {
             "name": self.name,
             "metric_name": self.metric_name,
             "status": self.status.value,
@@ -66,6 +108,7 @@ class Check:
             "where": self.where,
             "message": self.message,
         }
+        return document if self.required else document | {"required": False}
 
 
 @dataclass(frozen=True)
@@ -82,10 +125,14 @@ class PortVerdict:
     checks: Sequence[Check]
     error: str | None = None
 
+    def key(self, plan_id: str) -> VerdictKey:
+        """What an item of this test case has one verdict of."""
+        return self.device, self.port, plan_id, self.priority, self.metric_name
+
     @property
     def status(self) -> Status:
-        """ERROR when it could not be measured, else what the checks say together; no check at all is ERROR."""
-        return Status.ERROR if self.error else combine(check.status for check in self.checks)
+        """ERROR when it could not be measured, else what the required checks say together; none at all is ERROR."""
+        return Status.ERROR if self.error else combine(check.status for check in self._required)
 
     @property
     def messages(self) -> list[str]:
@@ -93,7 +140,10 @@ class PortVerdict:
         if self.status is Status.PASS:
             return []
         bad = [
-            check.message for status in (Status.FAIL, Status.ERROR) for check in self.checks if check.status is status
+            check.message
+            for status in (Status.FAIL, Status.ERROR)
+            for check in self._required
+            if check.status is status
         ]
         if self.error:
             return [self.error] + [message for message in bad if message != self.error]
@@ -104,6 +154,11 @@ class PortVerdict:
     def cause(self) -> str | None:
         """The first reason for not being PASS."""
         return self.messages[0] if self.messages else None
+
+    @property
+    def _required(self) -> list[Check]:
+        """The checks that decide."""
+        return [check for check in self.checks if check.required]
 
 
 @dataclass(frozen=True)
@@ -117,3 +172,20 @@ class DeviceVerdict:
     def status(self) -> Status:
         """FAIL if any port failed, else ERROR if any could not be measured or there is none, else PASS."""
         return combine(verdict.status for verdict in self.ports)
+
+
+@dataclass(frozen=True)
+class MetricVerdict:
+    """The verdict of one metric of one device and port, over all scenarios and priorities.
+
+    Attributes:
+        device, port, metric_name: what it is about.
+        status: its status.
+        messages: every reason for not being PASS.
+    """
+
+    device: str
+    port: str
+    metric_name: str
+    status: Status
+    messages: Sequence[str] = ()

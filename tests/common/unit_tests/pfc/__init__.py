@@ -10,7 +10,7 @@ import logging
 from typing import Any
 
 
-class Record(logging.LogRecord):
+class NamedLogRecord(logging.LogRecord):
     """A log record with the field that sonic-mgmt's log format names."""
 
     def __init__(self, *args: Any, **fields: Any) -> None:
@@ -20,4 +20,4 @@ class Record(logging.LogRecord):
 
 
 if logging.getLogRecordFactory() is logging.LogRecord:
-    logging.setLogRecordFactory(Record)
+    logging.setLogRecordFactory(NamedLogRecord)

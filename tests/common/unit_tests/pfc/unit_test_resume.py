@@ -5,18 +5,19 @@ import json
 import pytest
 
 from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
-from tests.common.pfc.model.errors import QualificationError
-from tests.common.pfc.record.case import PlanCase
-from tests.common.pfc.record.listener import Listener, Planned
+from tests.common.pfc.record.case import PlanCase, PlannedItem
+from tests.common.pfc.record.collector import VerdictCollector
+from tests.common.pfc.record.errors import RecordError
 from tests.common.pfc.record.outcome import Outcome
-from tests.common.pfc.record.records import RecordWriter, RunLabels, make_record
+from tests.common.pfc.record.record_file import RecordFile
+from tests.common.pfc.record.records import RunLabels, encode_line, make_record
 from tests.common.pfc.record.resume import OPTIONS_FILE, Earlier, check_options, keep_options, read_earlier
 from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Check, PortVerdict, Status
 from tests.common.unit_tests.pfc.fakes import DEVICE
 
 RUN = RunLabels("run-1", "vtb-t0", "build", "sku", "job-1")
 PORT = PlanCase("port-sweep", "SWEEP-1")
-FIRST, SECOND = (Planned(DEVICE, port, (), PORT) for port in ("Ethernet0", "Ethernet4"))
+FIRST, SECOND = (PlannedItem(DEVICE, port, (), PORT) for port in ("Ethernet0", "Ethernet4"))
 
 
 def verdicts(port, lossless=Status.PASS, lossy=Status.PASS):
@@ -31,10 +32,14 @@ def verdicts(port, lossless=Status.PASS, lossy=Status.PASS):
 
 def leave(folder, *found):
     """A run that measured these ports."""
-    writer = RecordWriter(folder)
     for one in found:
-        writer.write([make_record(RUN, PORT, verdict, {}) for verdict in one])
-    return writer.path
+        append(folder, [make_record(RUN, PORT, verdict, {}) for verdict in one])
+    return RecordFile(folder).path
+
+
+def append(folder, made):
+    """Records are written."""
+    RecordFile(folder).append([encode_line(record.document()) for record in made])
 
 
 def records(path):
@@ -55,8 +60,8 @@ def test_what_was_measured_is_kept(tmp_path):
     assert statuses(earlier.verdicts(FIRST)) == ["PASS", "PASS"], earlier.verdicts(FIRST)
     assert statuses(earlier.verdicts(SECOND)) == ["PASS", "FAIL"], earlier.verdicts(SECOND)
     assert earlier.verdicts(SECOND)[1].messages == [f"{DEVICE} Ethernet4: expected all frames, got 7"], "its reason"
-    assert earlier.verdicts(Planned(DEVICE, "Ethernet8", (), PORT)) is None, "a port that was not measured"
-    assert earlier.verdicts(Planned(DEVICE, "Ethernet0", (3,), SINGLE_LOSSLESS)) is None, "another test case"
+    assert earlier.verdicts(PlannedItem(DEVICE, "Ethernet8", (), PORT)) is None, "a port that was not measured"
+    assert earlier.verdicts(PlannedItem(DEVICE, "Ethernet0", (3,), SINGLE_LOSSLESS)) is None, "another test case"
 
 
 @pytest.mark.parametrize(
@@ -74,16 +79,16 @@ def test_the_next_try_replaces_the_record_of_the_error(tmp_path):
     """Each by its id; a third try replaces the second."""
     path = leave(tmp_path, verdicts("Ethernet0", Status.ERROR, Status.ERROR), verdicts("Ethernet4"))
     for expected in (Status.ERROR, Status.PASS):
-        listener, earlier = Listener(RecordWriter(tmp_path), RUN), read_earlier(tmp_path)
-        listener.replace(earlier.unmeasured())
-        listener.recall(SECOND, earlier.verdicts(SECOND))
-        listener.plan(FIRST)
-        listener.hear(FIRST, Outcome(PORT, verdicts("Ethernet0", expected, expected), {}))
+        earlier = read_earlier(tmp_path)
+        collector = VerdictCollector(RUN, earlier)
+        collector.recall(SECOND, earlier.verdicts(SECOND))
+        collector.plan(FIRST)
+        append(tmp_path, collector.add(FIRST, Outcome(PORT, verdicts("Ethernet0", expected, expected), {})).records)
     found = records(path)
     ids = [record["record_id"] for record in found]
     assert len(set(ids)) == len(ids) == 8, f"records: {found}"
     assert [record["replaces"] for record in found] == [None] * 4 + [ids[0], ids[1], ids[4], ids[5]], found
-    assert listener.all_passed(), listener.results()
+    assert collector.all_passed(), collector.metric_verdicts()
 
 
 @pytest.mark.parametrize(
@@ -100,14 +105,13 @@ def test_a_verdict_beside_one_that_is_missing_is_recorded_once(tmp_path, first, 
     path = leave(tmp_path, verdicts("Ethernet0", *map(Status, first.split()))[:len(first.split())])
     before, earlier = records(path), read_earlier(tmp_path)
     assert earlier.verdicts(FIRST) is None, f"{earlier.verdicts(FIRST)} would not be measured again"
-    listener = Listener(RecordWriter(tmp_path), RUN)
-    listener.replace(earlier.unmeasured())
-    listener.stand_by(earlier.measured())
-    listener.plan(FIRST)
-    listener.hear(FIRST, Outcome(PORT, verdicts("Ethernet0", *map(Status, again.split())), {}))
+    collector = VerdictCollector(RUN, earlier)
+    collector.plan(FIRST)
+    outcome = Outcome(PORT, verdicts("Ethernet0", *map(Status, again.split())), {})
+    append(tmp_path, collector.add(FIRST, outcome).records)
     new = records(path)[len(before):]
     assert [(one["metric_name"], one["status"]) for one in new] == recorded, new
-    assert " ".join(one.status.value for one in listener.results()) == said, listener.results()
+    assert " ".join(one.status.value for one in collector.metric_verdicts()) == said, collector.metric_verdicts()
 
 
 def test_the_parts_of_a_run_are_of_one_kind(tmp_path):
@@ -117,14 +121,14 @@ def test_the_parts_of_a_run_are_of_one_kind(tmp_path):
     keep_options(tmp_path, options, goes_on=False)
     keep_options(tmp_path, options | {"--pfc-ip-version": "6"}, goes_on=True)
     check_options(tmp_path, options | {"--pfc-of-a-later-version": "1"})
-    with pytest.raises(QualificationError) as caught:
+    with pytest.raises(RecordError) as caught:
         check_options(tmp_path, options | {"--pfc-ip-version": "6"})
     assert str(caught.value) == (
         f"--pfc-resume: {tmp_path} is of a run with --pfc-ip-version 4, this one has 6: their verdicts do not belong "
         "together"
     ), caught.value
     (tmp_path / OPTIONS_FILE).write_text("[", encoding="utf-8")
-    with pytest.raises(QualificationError, match="options.json cannot be read: "):
+    with pytest.raises(RecordError, match="options.json cannot be read: "):
         check_options(tmp_path, options)
 
 
@@ -155,25 +159,39 @@ def test_a_run_of_schema_1_goes_on(tmp_path):
     assert earlier.job_id == RUN.job_id == "job-1", earlier
 
 
+def test_what_failed_stays_failed_whatever_stands_after_it(tmp_path):
+    """Also where someone appended another verdict of it."""
+    leave(tmp_path, verdicts("Ethernet0", lossless=Status.FAIL), verdicts("Ethernet0"))
+    assert statuses(read_earlier(tmp_path).verdicts(FIRST)) == ["FAIL", "PASS"], read_earlier(tmp_path)
+
+
+def test_numbers_among_the_records_are_no_verdicts(tmp_path):
+    """A final record decides nothing."""
+    path = leave(tmp_path, verdicts("Ethernet0"))
+    ended = records(path)[0] | {"kind": "final", "status": "FAIL", "record_id": "ended"}
+    RecordFile(tmp_path).append([encode_line(ended)])
+    assert statuses(read_earlier(tmp_path).verdicts(FIRST)) == ["PASS", "PASS"], read_earlier(tmp_path)
+
+
 def test_a_run_that_measured_nothing_goes_on(tmp_path):
     """All is missing; its id is not known."""
-    RecordWriter(tmp_path)
+    RecordFile(tmp_path).create()
     assert read_earlier(tmp_path) == Earlier(), read_earlier(tmp_path)
 
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [(None, "--pfc-resume takes the folder of a run, with its records.jsonl: {}: No such file or directory"),
-     ("rubbish\n", "{} line 1 is no record of this version: "),
-     ('{"schema": 0}\n', "{} line 1 is no record of this version: ValueError('schema 0, expected one of 1, 2')"),
-     ('{"schema": 1}\n', "{} line 1 is no record of this version: KeyError('device_id')"),
-     ('{"schema": 2}\n', "{} line 1 is no record of this version: KeyError('device_id')")],
+     ("rubbish\n", "--pfc-resume: {} line 1: it is not JSON: "),
+     ('{"schema": 0}\n', "--pfc-resume: {} line 1: field 'schema' is 0; it must be one of 1, 2, "),
+     ('{"schema": 1}\n', "--pfc-resume: {} line 1: field 'metric_name' is missing"),
+     ('{"schema": 2}\n', "--pfc-resume: {} line 1: field 'metric_name' is missing")],
 )
 def test_what_is_no_run_is_refused(tmp_path, text, sentence):
     """In one sentence."""
     path = tmp_path / "records.jsonl"
     if text is not None:
         path.write_text(text, encoding="utf-8")
-    with pytest.raises(QualificationError) as caught:
+    with pytest.raises(RecordError) as caught:
         read_earlier(tmp_path)
     assert str(caught.value).startswith(sentence.format(path)), f"got {caught.value}"

@@ -1,21 +1,34 @@
-"""How checks add up, what a record holds, and what the listener makes of a session."""
+"""How checks and verdicts add up, what a record holds, and what the collector makes of a session."""
 
-import json
+import itertools
 
 import pytest
 
-from tests.common.pfc import SOFTWARE
 from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
-from tests.common.pfc.record.listener import Listener, Planned
+from tests.common.pfc.record.case import PlannedItem
+from tests.common.pfc.record.collector import VerdictCollector
+from tests.common.pfc.record.errors import RecordError
 from tests.common.pfc.record.outcome import Outcome
-from tests.common.pfc.record.records import RecordWriter, RunLabels, new_run_id
-from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Check, DeviceVerdict, PortVerdict, Status, combine
+from tests.common.pfc.record.records import SOFTWARE, RunLabels
+from tests.common.pfc.record.verdict import (
+    LOSSLESS,
+    LOSSY,
+    NOT_FINISHED,
+    NOTHING_MEASURED,
+    Check,
+    DeviceVerdict,
+    PortVerdict,
+    Status,
+    Verdict,
+    aggregate,
+    combine,
+)
 
 RUN = RunLabels("run-1", "vtb-t0", "unknown", "unknown")
 PASS, FAIL, ERROR = Status.PASS, Status.FAIL, Status.ERROR
 WHERE = "vtb-t0-01 Ethernet8 priority 3"
-PLANNED = Planned("vtb-t0-01", "Ethernet8", (3,), SINGLE_LOSSLESS)
-OTHER = Planned("vtb-t0-01", "Ethernet8", (4,), SINGLE_LOSSLESS)
+PLANNED = PlannedItem("vtb-t0-01", "Ethernet8", (3,), SINGLE_LOSSLESS)
+OTHER = PlannedItem("vtb-t0-01", "Ethernet8", (4,), SINGLE_LOSSLESS)
 
 
 def check(status=PASS, metric=LOSSLESS, seen=0):
@@ -65,14 +78,13 @@ def test_a_verdict_without_checks_or_with_an_error_is_error():
     assert verdict([check(PASS)]).cause is None, "a PASS has no cause"
 
 
-def test_records_are_lines_as_agreed(tmp_path):
-    """One JSON object a line, with what the reporting part reads."""
-    listener = Listener(RecordWriter(tmp_path / "run"), RUN)
+def test_records_are_as_agreed():
+    """What a line has, which the reporting part reads."""
+    collector = VerdictCollector(RUN)
     allowed = [{"name": "line_percent", "value": 99, "reason": "clocks"}]
     labels = RunLabels("run-1", "vtb-t0", "SONiC.1", "Arista-7060CX-32S-C32", "job-1", "t1-01", allowed)
-    listener.announce("vtb-t0-01", labels)
-    listener.hear(PLANNED, outcome(FAIL))
-    records = [json.loads(line) for line in (tmp_path / "run" / "records.jsonl").read_text().splitlines()]
+    collector.announce("vtb-t0-01", labels)
+    records = [record.document() for record in collector.add(PLANNED, outcome(FAIL)).records]
     assert [record["metric_name"] for record in records] == [LOSSLESS, LOSSY], records
     first = records[0]
     assert first.pop("timestamp").endswith("Z"), "the timestamp is not UTC"
@@ -113,41 +125,118 @@ def test_records_are_lines_as_agreed(tmp_path):
     }, first
 
 
-def test_the_listener_adds_up_each_metric():
+def test_the_collector_adds_up_each_metric():
     """Over priorities: one failure fails the port's metric, and leaves the other metric alone."""
-    listener = Listener(None, RUN)
-    listener.hear(PLANNED, outcome(PASS, priority=3))
-    listener.hear(OTHER, outcome(FAIL, priority=4))
-    assert [(one.metric_name, one.status) for one in listener.results()] == [
+    collector = VerdictCollector(RUN)
+    collector.add(PLANNED, outcome(PASS, priority=3))
+    collector.add(OTHER, outcome(FAIL, priority=4))
+    assert [(one.metric_name, one.status) for one in collector.metric_verdicts()] == [
         (LOSSLESS, FAIL),
         (LOSSY, PASS),
-    ], listener.results()
-    assert not listener.all_passed(), "a FAIL is not PASS"
+    ], collector.metric_verdicts()
+    assert not collector.all_passed(), "a FAIL is not PASS"
 
 
-def test_what_was_planned_and_never_heard_of_is_not_pass():
+def test_what_was_planned_and_has_no_verdict_is_not_pass():
     """An item that broke is ERROR with its cause; nothing measured at all is not PASS either."""
-    listener = Listener(None, RUN)
-    assert not listener.all_passed(), "nothing measured is not PASS"
-    listener.plan(PLANNED)
-    listener.hear(OTHER, outcome(PASS, priority=4))
-    assert listener.unheard == [PLANNED], listener.unheard
-    assert not listener.all_passed(), "an item without a verdict is not PASS"
-    listener.miss(PLANNED, "the switch went away")
-    assert [(one.status, one.messages) for one in listener.results()] == [
+    collector = VerdictCollector(RUN)
+    assert not collector.all_passed(), "nothing measured is not PASS"
+    collector.plan(PLANNED)
+    collector.add(OTHER, outcome(PASS, priority=4))
+    assert collector.unmeasured == [PLANNED], collector.unmeasured
+    assert not collector.all_passed(), "an item without a verdict is not PASS"
+    records = collector.missing(PLANNED, "the switch went away")
+    assert [(one.status, one.cause) for one in records] == [(ERROR, "the switch went away")] * 2, records
+    assert [(one.status, one.messages) for one in collector.metric_verdicts()] == [
         (ERROR, ["the switch went away"])
-    ] * 2, listener.results()
+    ] * 2, collector.metric_verdicts()
+
+
+def test_what_is_left_for_later_is_error_and_has_no_record():
+    """A run that goes on with this one measures it."""
+    collector = VerdictCollector(RUN)
+    collector.plan(PLANNED)
+    collector.leave(PLANNED, "the lab went away")
+    assert [one.status for one in collector.metric_verdicts()] == [ERROR, ERROR], collector.metric_verdicts()
+    assert not collector.unmeasured and not collector.all_passed(), collector.metric_verdicts()
+
+
+def test_what_is_expected_is_each_metric_of_each_port_once():
+    """Whatever the priorities, in their order."""
+    collector = VerdictCollector(RUN)
+    collector.plan(OTHER)
+    collector.plan(PLANNED)
+    expected = [("vtb-t0-01", "Ethernet8", LOSSLESS), ("vtb-t0-01", "Ethernet8", LOSSY)]
+    assert collector.expected == expected, collector.expected
+    collector.withdraw(OTHER)
+    collector.withdraw(PLANNED)
+    assert collector.expected == [], collector.expected
 
 
 def test_a_verdict_is_not_replaced_by_what_breaks_later():
     """A failing teardown after a verdict is no second verdict."""
-    listener = Listener(None, RUN)
-    listener.plan(PLANNED)
-    listener.hear(PLANNED, outcome(PASS))
-    listener.miss(PLANNED, "teardown broke")
-    assert listener.all_passed(), listener.results()
+    collector = VerdictCollector(RUN)
+    collector.plan(PLANNED)
+    collector.add(PLANNED, outcome(PASS))
+    assert not collector.missing(PLANNED, "teardown broke"), "a record was made"
+    assert collector.all_passed(), collector.metric_verdicts()
 
 
-def test_run_ids_sort_by_time():
-    """And name the process."""
-    assert new_run_id()[8] == "T" and new_run_id().split("-")[1].isdigit(), new_run_id()
+def test_a_check_of_another_metric_is_refused():
+    """A reader would refuse its record."""
+    wrong = Outcome(SINGLE_LOSSLESS, [verdict([check(PASS, LOSSY)], LOSSLESS)], {})
+    with pytest.raises(RecordError, match="check 'blocked-while-paused' is of pfc.lossy; in a verdict of pfc.lossless"):
+        VerdictCollector(RUN).add(PLANNED, wrong)
+
+
+def test_a_check_that_is_not_required_does_not_decide():
+    """It informs."""
+    informs = Check("seen", LOSSLESS, FAIL, "nothing", 7, WHERE, required=False)
+    found = verdict([check(PASS), informs])
+    assert (found.status, found.messages) == (PASS, []), found
+    assert verdict([informs]).status is ERROR, "nothing that is required was measured"
+
+
+PASSED, FAILED, BROKEN = Verdict(PASS), Verdict(FAIL, "f"), Verdict(ERROR, "e")
+
+
+@pytest.mark.parametrize("verdicts, expected", [
+    ([], Verdict(ERROR, NOTHING_MEASURED)),
+    ([PASSED], PASSED),
+    ([PASSED, PASSED], PASSED),
+    ([FAILED], FAILED),
+    ([BROKEN], BROKEN),
+    ([PASSED, FAILED], FAILED),
+    ([PASSED, BROKEN], BROKEN),
+    ([BROKEN, FAILED], FAILED),
+    ([PASSED, BROKEN, FAILED], FAILED),
+    ([FAILED, Verdict(FAIL, "g"), BROKEN], Verdict(FAIL, "f (and 1 more)")),
+    ([Verdict(ERROR)], Verdict(ERROR, "no cause was given")),
+])
+def test_many_verdicts_become_one(verdicts, expected):
+    """With the first cause."""
+    assert aggregate(verdicts) == expected, aggregate(verdicts)
+    assert aggregate(iter(reversed(verdicts))).status == expected.status, aggregate(reversed(verdicts))
+
+
+def test_only_passes_make_a_pass():
+    """Of a run that has finished."""
+    for count in range(4):
+        for verdicts in itertools.product([PASSED, FAILED, BROKEN], repeat=count):
+            for finished in (True, False):
+                is_pass = aggregate(verdicts, finished).status is PASS
+                expected = finished and count > 0 and set(verdicts) == {PASSED}
+                assert is_pass == expected, f"{verdicts}, finished: {finished}: {is_pass}"
+
+
+def test_before_the_end_nothing_is_pass():
+    """It is ERROR, unless it failed already."""
+    assert aggregate([PASSED], finished=False) == Verdict(ERROR, NOT_FINISHED), "a run that goes on"
+    assert aggregate([PASSED, FAILED], finished=False) == FAILED, "a FAIL stays one"
+    assert aggregate([], finished=False) == Verdict(ERROR, NOTHING_MEASURED), "nothing yet"
+
+
+def test_numbers_are_those_of_sonic_mgmt():
+    """ERROR has none."""
+    numbers = [status.number for status in (PASS, FAIL, ERROR)]
+    assert numbers == [0, 1, None], numbers

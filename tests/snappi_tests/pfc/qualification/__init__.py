@@ -1,1 +1,1 @@
-"""The PFC qualification: scenarios, the seam to the fixtures, the listener."""
+"""The PFC qualification: scenarios, the seam to the fixtures, the session."""

@@ -1,4 +1,4 @@
-"""The seam between the qualification and the fixtures around it, and the listener of a session.
+"""The seam between the qualification and the fixtures around it, and the verdicts of a session.
 
 The fixtures `duthosts`, `tbinfo`, `snappi_api`, `get_snappi_ports` and `enum_one_dut_lossless_prio` come from
 sonic-mgmt where this folder is in such a tree, and from this project's `tests/conftest.py` otherwise.
@@ -13,7 +13,7 @@ from tests.common.pfc.lab.clock import WallClock, open_clock
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.port_plan import LabFacts, PortRequest, connected_port, plan_device
 from tests.common.pfc.model.errors import QualificationError
-from tests.common.pfc.record.records import RecordsUnwritable
+from tests.common.pfc.record.errors import RecordError, RecordsUnwritable
 from tests.snappi_tests.pfc.qualification.files.extension import plugins
 from tests.snappi_tests.pfc.qualification.files.options import add_options, meaning
 from tests.snappi_tests.pfc.qualification.files.session import Session, read_target, write_target
@@ -23,11 +23,12 @@ from tests.snappi_tests.pfc.qualification.files.steps import (
     case_of,
     end_of_module,
     fail_for,
-    hear,
+    keep,
     is_sweep,
     one_sentence,
 )
 from tests.snappi_tests.pfc.qualification.files.summary import write_summary
+from tests.snappi_tests.pfc.qualification.files.telemetry import record_verdicts
 
 if not STANDALONE:  # sonic-mgmt's conftest leaves these to each test module, with what they ask for in turn
     from tests.common.fixtures.conn_graph_facts import fanout_graph_facts, fanout_graph_facts_multidut  # noqa: F401
@@ -69,7 +70,7 @@ def pytest_configure(config):
         session.options = meaning(config.getoption, session.cases if asked else (), session.sets)
         if config.getoption("pfc_resume"):
             session.resume(config.getoption("pfc_resume"))
-    except QualificationError as error:
+    except (QualificationError, RecordError) as error:
         raise pytest.UsageError(str(error)) from None
 
 
@@ -93,7 +94,7 @@ def _plan(session):
             check_api(lab.tbinfo, lab.duthosts[0])
         lab.look()
         ours.on_testbed(lab.tbinfo)
-    except (LabError, QualificationError) as error:
+    except (LabError, QualificationError, RecordError) as error:
         raise pytest.UsageError(str(error)) from None
     if is_sweep(ours.cases):
         return
@@ -144,7 +145,7 @@ def pytest_collection_modifyitems(config, items):
         for extension in ours.extensions:
             left += extension.left_out([item for item in items if item not in left])
         left += ours.leave_out_finished([item for item in items if item not in left], config.getoption("testbed"))
-    except QualificationError as error:
+    except (QualificationError, RecordError) as error:
         raise pytest.UsageError(str(error)) from None
     if left:
         config.hook.pytest_deselected(items=left)
@@ -187,7 +188,7 @@ def pytest_collection_finish(session):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
-    """Hands the item's own failure to the listener."""
+    """Makes the item's own failure its verdict, unless it has one."""
     report = yield
     if report.failed and call.excinfo is not None:
         cause = call.excinfo.exconly().removeprefix("Failed: ")
@@ -207,7 +208,7 @@ def pytest_sessionfinish(session, exitstatus):
     except QualificationError as error:
         ours.notes.append(f"clean-up: {error}")
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
-    nothing = pytest.ExitCode.NO_TESTS_COLLECTED  # where a run goes on that had measured everything, that is no failure
+    nothing = pytest.ExitCode.NO_TESTS_COLLECTED  # when resuming a complete run that is no failure
     if session.exitstatus in (pytest.ExitCode.OK, nothing):
         session.exitstatus = pytest.ExitCode.OK if ours.finish() else pytest.ExitCode.TESTS_FAILED
     else:
@@ -272,7 +273,35 @@ def pfc_bench(request, duthosts, tbinfo, snappi_api, pfc_lab_facts, pfc_host):  
 
 
 @pytest.fixture
-def pfc_qualify(request, pfc_bench):
+def pfc_telemetry(request):
+    """A test's verdicts, once it has ended, in the telemetry of a sonic-mgmt tree that has one."""
+    ours = request.config.stash[SESSION_KEY]
+    gauge_class = _gauge_class()
+    reporter = _db_reporter(request) if gauge_class is not None else None
+    yield
+    if reporter is not None:
+        record_verdicts(ours.verdicts_of(request.node.nodeid), reporter, gauge_class)
+
+
+def _gauge_class():
+    """sonic-mgmt's metric that has one value at a time; None: the tree has no telemetry."""
+    try:
+        from tests.common.telemetry.metrics import GaugeMetric
+    except ModuleNotFoundError:
+        return None
+    return GaugeMetric
+
+
+def _db_reporter(request):
+    """What sonic-mgmt's fixture makes for a test; None: the tree's conftest does not bring it."""
+    try:
+        return request.getfixturevalue("db_reporter")
+    except pytest.FixtureLookupError:
+        return None
+
+
+@pytest.fixture
+def pfc_qualify(request, pfc_bench, pfc_telemetry):
     """`pfc_qualify(case, "vtb-t0-01|3,4")` carries out a test case of the plan and fails the test unless every verdict
     is PASS."""
     ours = request.config.stash[SESSION_KEY]
@@ -285,7 +314,7 @@ def pfc_qualify(request, pfc_bench):
             pytest.skip(reason)
         messages = {}
         for target in chosen:
-            messages |= hear(request, pfc_bench.qualify(case, target))
+            messages |= keep(request, pfc_bench.qualify(case, target))
         fail_for(messages)
 
     return qualify
@@ -304,7 +333,7 @@ def _targets_now(ours, case):
 def _reporting():
     """The reporting part of the project, or None and the package that it lacks."""
     try:
-        from test_reporting.pfc.listener import Listener
+        import test_reporting.pfc as reporting
     except ModuleNotFoundError as error:
         return None, error.name
-    return Listener, ""
+    return reporting, ""

@@ -114,6 +114,19 @@ def test_options_that_are_read_are_the_suites_or_sonic_mgmts():
     assert "testbed" in read and not unknown, f"{sorted(unknown)} may be unknown in a sonic-mgmt tree"
 
 
+@pytest.mark.skipif(not IN_SONIC_MGMT, reason="there is no telemetry but sonic-mgmt's own")
+@pytest.mark.parametrize("method", CONTRACT["telemetry"])
+def test_sonic_mgmts_telemetry_is_as_the_contract_says(method):
+    """In a sonic-mgmt tree: reporter and gauge take what the suite gives them."""
+    class_name, name = method.split(".")
+    telemetry = TESTS / "common/telemetry"
+    found = [node for path in (telemetry / "base.py", telemetry / "metrics/gauge.py") for top in parsed(path).body
+             if isinstance(top, ast.ClassDef) and top.name == class_name for node in top.body
+             if isinstance(node, ast.FunctionDef) and node.name == name]
+    arguments = [argument.arg for node in found for argument in node.args.args[1:]]
+    assert arguments == CONTRACT["telemetry"][method], f"{method} takes {arguments}"
+
+
 @pytest.mark.skipif(not IN_SONIC_MGMT, reason="the fixtures around the suite are this project's own, not sonic-mgmt's")
 @pytest.mark.parametrize("module", CONTRACT["fixtures"])
 def test_sonic_mgmt_is_as_the_contract_says(module):

@@ -50,7 +50,7 @@ def test_a_t1_is_measured_on_its_replacement(tmp_path):
     session.announce()
     check = Check("resumed", LOSSLESS, Status.PASS, "all frames", 7, f"{DEVICE} Ethernet0")
     verdict = PortVerdict(DEVICE, "Ethernet0", 3, LOSSLESS, [check])
-    session.heard(Item(3).nodeid, Outcome(SINGLE_LOSSLESS, [verdict], {}))
+    session.keep(Item(3).nodeid, Outcome(SINGLE_LOSSLESS, [verdict], {}))
     record = json.loads((tmp_path / "records.jsonl").read_text().splitlines()[0])
     assert record["device_id"] == DEVICE and record["labels"] == {"device.on_behalf_of": T1}, record
     assert (record["on_behalf_of"], record["job_id"]) == (T1, "job-1"), record

@@ -2,7 +2,6 @@
 
 import io
 import json
-import types
 from types import SimpleNamespace
 
 import pytest
@@ -13,10 +12,9 @@ from tests.common.pfc.evidence.files import EvidenceFiles
 from tests.common.pfc.evidence.recorder import EvidenceRecorder
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.port_plan import plan_port
-from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.ports import ConnectedPort
 from tests.common.pfc.record.outcome import Outcome
-from tests.common.pfc.record.records import RecordsUnwritable
+from tests.common.pfc.record.errors import RecordError, RecordsUnwritable
 from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Check, PortVerdict, Status
 from tests.common.unit_tests.pfc.fakes import DEVICE, FakeHost, FakeWorld
 from tests.snappi_tests.pfc.qualification.files.session import PARAMETERS, Session, read_target, write_target
@@ -61,29 +59,36 @@ class Terminal(io.StringIO):
         self.write(f"{line}\n")
 
 
-class Report:
-    """The reporting part's listener."""
+class Reporting:
+    """The reporting part: it takes what it is given, and notes it."""
 
-    outcome = SimpleNamespace(stored=True, lost=(), status=Status.PASS, cause=None)
+    def __init__(self, stored=True, refusal=None):
+        self.stored, self.refusal = stored, refusal
+        self.runs, self.delivered, self.reported = [], [], []
 
-    def __init__(self, folder, say):
-        self.started, self.expected = {}, []
-        Report.last = self
+    def RunDelivery(self, folder, say):
+        """The databases of a run."""
+        return self
 
-    def start(self, run):
-        """The run begins."""
-        self.started = run
+    def catch_up(self):
+        """A run begins that was there before."""
 
-    def expect(self, keys):
-        """What is going to be measured."""
-        self.expected = keys
+    def deliver(self, run, records):
+        """A run as it is now, and new records."""
+        self.runs.append(run)
+        self.delivered += records
 
-    def take_in(self):
-        """Records were written."""
-
-    def finish(self):
+    def finish(self, run, ended, unspooled):
         """The run ends."""
-        return self.outcome
+        self.runs.append(ended)
+        return self.stored
+
+    def report_final_metrics(self, run, verdicts, builds):
+        """The verdicts go through SONiC's interface."""
+        if self.refusal is not None:
+            raise self.refusal
+        self.reported = [(one.device, one.port, one.metric_name, one.status.value, builds[one.device])
+                         for one in verdicts]
 
 
 class SwitchOfOne(FakeHost):
@@ -101,24 +106,30 @@ class SwitchOfOne(FakeHost):
 
 
 @pytest.fixture
-def session(tmp_path):
+def reporting():
+    """The reporting part of the session."""
+    return Reporting()
+
+
+@pytest.fixture
+def session(tmp_path, reporting):
     """A session with two items."""
     ours = Session("run-1", str(tmp_path))
     ours.plan = plan_port(Dut(FakeHost(FakeWorld())), PORTS, None, None)
     ours.begin([Item(3), Item(4)], "vtb-t0")
     ours.announce()
-    ours.open_report(Report)
+    ours.open_report(reporting)
     return ours
 
 
-def hear(session, priority, status=Status.PASS, evidence=None):
+def keep(session, priority, status=Status.PASS, evidence=None):
     """An item ends with a verdict in each metric."""
     where = f"{DEVICE} Ethernet0 priority {priority}"
     verdicts = [
         PortVerdict(DEVICE, "Ethernet0", priority, metric, [Check("resumed", metric, status, "all frames", 7, where)])
         for metric in (LOSSLESS, LOSSY)
     ]
-    return session.heard(Item(priority).nodeid, Outcome(SINGLE_LOSSLESS, verdicts, evidence or {}))
+    return session.keep(Item(priority).nodeid, Outcome(SINGLE_LOSSLESS, verdicts, evidence or {}))
 
 
 def summary(session):
@@ -131,13 +142,13 @@ def summary(session):
 def test_an_earlier_verdict_is_what_the_item_has_too(session, tmp_path):
     """A port that failed in the first part of a run has failed, whatever is measured later; a new run asks for a folder
     of its own."""
-    hear(session, 3, Status.FAIL)
+    keep(session, 3, Status.FAIL)
     with pytest.raises(RecordsUnwritable, match="has the records of a run: go on with it by --pfc-resume="):
         Session("run-2", str(tmp_path)).begin([Item(3)], "vtb-t0")
     ours = Session(None, None)
     ours.resume(str(tmp_path))
     ours.begin([Item(3)], "vtb-t0")
-    outcome = hear(ours, 3)
+    outcome = keep(ours, 3)
     assert {verdict.status for verdict in outcome.verdicts} == {Status.FAIL}, outcome
 
 
@@ -150,26 +161,20 @@ def test_a_run_goes_on_with_the_conditions_that_it_was_begun_with(tmp_path):
     ours = Session(None, None)
     ours.resume(str(tmp_path))
     ours.on_testbed(entry)
-    with pytest.raises(QualificationError, match="is of a run with pfc_conditions of the testbed's entry .*98"):
+    with pytest.raises(RecordError, match="is of a run with pfc_conditions of the testbed's entry .*98"):
         ours.on_testbed({"conf-name": "vtb-t0"})
 
 
-def test_everything_passed(session):
+def test_everything_passed(session, reporting):
     """Exit status 0 is for this only; records carry what the switch is."""
-    hear(session, 3)
-    hear(session, 4)
-    assert session.finish(), session.listener.results()
-    assert Report.last.started == {
-        "run_id": "run-1",
-        "testbed": "vtb-t0",
-        "ip_version": "4",
-        "remarks": REMARK,
-        "plan_ids_not_selected": ids_without("PFC-1"),
-    }, Report.last.started
-    assert Report.last.expected == [
-        (DEVICE, "Ethernet0", LOSSLESS),
-        (DEVICE, "Ethernet0", LOSSY),
-    ], Report.last.expected
+    keep(session, 3)
+    keep(session, 4)
+    assert session.finish(), session.collector.metric_verdicts()
+    run = reporting.runs[0]
+    assert (run.run_id, run.testbed, run.finished) == ("run-1", "vtb-t0", None), run
+    assert run.info == {"ip_version": "4", "remarks": REMARK, "plan_ids_not_selected": ids_without("PFC-1")}, run
+    assert run.expected == ((DEVICE, "Ethernet0", LOSSLESS), (DEVICE, "Ethernet0", LOSSY)), run
+    assert reporting.runs[-1].finished is not None, reporting.runs[-1]
     records = [json.loads(line) for line in (session.folder / "records.jsonl").read_text().splitlines()]
     assert {(record["testbed"], record["hwsku"], record["os_version"]) for record in records} == {
         ("vtb-t0", "Arista-7060CX-32S-C32", "SONiC.20260831.01")
@@ -180,8 +185,8 @@ def test_everything_passed(session):
 
 def test_one_failure(session):
     """It is named once, with both metrics."""
-    hear(session, 3)
-    hear(session, 4, Status.FAIL)
+    keep(session, 3)
+    keep(session, 4, Status.FAIL)
     assert not session.finish(), "a FAIL is not PASS"
     expected = f"FAIL pfc.lossless, pfc.lossy: {DEVICE} Ethernet0 priority 4: expected all frames, got 7\n"
     assert summary(session).count(expected) == 1, summary(session)
@@ -189,7 +194,7 @@ def test_one_failure(session):
 
 def test_an_item_that_broke(session):
     """Its own cause is the cause of the ERROR, and it is recorded."""
-    hear(session, 3)
+    keep(session, 3)
     session.broken(Item(4).nodeid, "the switch went away")
     session.broken(Item(4).nodeid, "teardown broke too")
     session.broken("another test", "unrelated")
@@ -201,45 +206,75 @@ def test_an_item_that_broke(session):
 
 def test_a_clean_up_that_broke(session):
     """The verdicts stay, and what was not put back is told beside them."""
-    hear(session, 3)
-    hear(session, 4)
+    keep(session, 3)
+    keep(session, 4)
     session.broken(Item(4).nodeid, "the watchdog is not put back yet", after=True)
-    assert session.listener.all_passed(), session.listener.results()
+    assert session.collector.all_passed(), session.collector.metric_verdicts()
     assert "note: clean-up: the watchdog is not put back yet\n" in summary(session), summary(session)
 
 
 def test_an_item_that_never_ran(session):
     """Ctrl-C: what was planned and not measured is ERROR."""
-    hear(session, 3)
+    keep(session, 3)
     assert not session.finish(), "an item that never ran is not PASS"
     assert f"{DEVICE} Ethernet0 priority 4: the run ended before it was measured" in summary(session), summary(session)
 
 
-def test_verdicts_that_were_not_kept(session, monkeypatch):
+def test_verdicts_that_were_not_kept(session, reporting):
     """Are not PASS: nobody will find them."""
-    hear(session, 3)
-    hear(session, 4)
-    monkeypatch.setattr(Report, "outcome", SimpleNamespace(stored=False, lost=()))
+    keep(session, 3)
+    keep(session, 4)
+    reporting.stored = False
     assert not session.finish(), "a verdict that was not stored is not PASS"
 
 
-def test_a_run_that_is_stored_as_another_verdict(session, monkeypatch):
-    """The folder has records of someone else: what is stored counts too, and the user is told."""
-    hear(session, 3)
-    hear(session, 4)
-    stored = SimpleNamespace(stored=True, lost=(), status=Status.ERROR, cause="field 'run_id' is 'other'")
-    monkeypatch.setattr(Report, "outcome", stored)
-    assert not session.finish(), "a run that is stored as ERROR is not PASS"
-    assert "note: the run is stored as ERROR: field 'run_id' is 'other'" in summary(session), summary(session)
+def test_records_are_handed_on_as_they_were_made(session, reporting):
+    """The databases get what the file has, in the same order: also of an item that broke, and one that never ran."""
+    keep(session, 3)
+    session.broken(Item(4).nodeid, "the switch went away")
+    session.finish()
+    lines = [json.loads(line) for line in (session.folder / "records.jsonl").read_text().splitlines()]
+    assert [record.document() for record in reporting.delivered] == lines, reporting.delivered
+    assert [line["status"] for line in lines] == ["PASS", "PASS", "ERROR", "ERROR"], lines
 
 
-def test_a_priority_that_was_not_selected_is_named(tmp_path):
+def test_what_is_expected_is_in_the_runs_file_before_anything_is_measured(session):
+    """A run that is killed is ERROR for what it did not get to."""
+    run = json.loads((session.folder / "run.json").read_text())
+    assert run["expected"] == [[DEVICE, "Ethernet0", LOSSLESS], [DEVICE, "Ethernet0", LOSSY]], run
+    assert run["finished"] is None, run
+
+
+def test_verdicts_go_through_the_final_metrics_reporter(session, reporting):
+    """One of each device, port and metric, with the build."""
+    keep(session, 3)
+    keep(session, 4, Status.FAIL)
+    session.finish()
+    build = "SONiC.20260831.01"
+    assert reporting.reported == [
+        (DEVICE, "Ethernet0", LOSSLESS, "FAIL", build), (DEVICE, "Ethernet0", LOSSY, "FAIL", build)], reporting.reported
+
+
+@pytest.mark.parametrize(("refusal", "is_pass", "note"), [
+    (RecordError("2 metrics were not stored"), False, "final metrics: 2 metrics were not stored"),
+    (ModuleNotFoundError("no", name="metrics"), True,
+     "verdicts are not reported as final metrics: metrics is not installed here")])
+def test_final_metrics_that_nothing_takes(session, reporting, refusal, is_pass, note):
+    """Are lost, and the user is told; where the interface is not installed the records have the verdicts."""
+    reporting.refusal = refusal
+    keep(session, 3)
+    keep(session, 4)
+    assert session.finish() is is_pass, session.notes
+    assert f"note: {note}\n" in summary(session), summary(session)
+
+
+def test_a_priority_that_was_not_selected_is_named(tmp_path, reporting):
     """The verdicts do not speak for it, on the screen and in the report."""
     ours = Session("run-1", str(tmp_path))
     ours.plan = plan_port(Dut(FakeHost(FakeWorld())), PORTS, None, None)
     ours.begin([Item(3)], "vtb-t0")
-    ours.open_report(Report)
-    assert Report.last.started["lossless_priorities_not_selected"] == "4", Report.last.started
+    ours.open_report(reporting)
+    assert reporting.runs[0].info["lossless_priorities_not_selected"] == "4", reporting.runs[0]
     expected = f"the verdicts do not speak for {DEVICE} Ethernet0 priority 4: lossless, but not selected"
     assert expected in summary(ours), summary(ours)
 
@@ -249,20 +284,20 @@ def test_a_full_disk_is_not_pass(session):
     path = session.folder / "records.jsonl"
     path.unlink()
     path.mkdir()
-    hear(session, 3)
-    hear(session, 4)
+    keep(session, 3)
+    keep(session, 4)
     assert not session.finish(), "a verdict whose record is lost is not PASS"
     assert summary(session).count("records.jsonl cannot be written: Is a directory") == 1, summary(session)
 
 
 def test_evidence_that_is_lost_is_not_pass(session):
     """As records that are; the user is told once."""
-    hear(session, 3)
+    keep(session, 3)
     (session.folder / "evidence").write_text("a file where the folder belongs")
     session.take({DEVICE: SwitchOfOne()})
     session.put_back()
-    hear(session, 4)
-    assert session.listener.all_passed(), session.listener.results()
+    keep(session, 4)
+    assert session.collector.all_passed(), session.collector.metric_verdicts()
     assert not session.finish(), "a run whose evidence is lost is not PASS"
     sentence = f"note: the evidence {session.folder}/evidence cannot be written: File exists\n"
     assert summary(session).count(sentence) == 1, summary(session)
@@ -272,9 +307,9 @@ def test_evidence_that_is_lost_is_not_pass(session):
 def test_a_verdict_whose_evidence_is_lost_is_not_pass(session, status, expected):
     """Nobody could defend it. What failed has failed; where other evidence is too large, nothing changes."""
     lost = "the evidence cannot be written: No space left on device"
-    session._observers.append(types.SimpleNamespace(lost=lambda: [lost], notes=lambda: []))
-    hear(session, 3, evidence={"files_missing": ["too large", lost]}, status=status)
-    hear(session, 4, evidence={"files_missing": ["too large"]})
+    session._observers.append(SimpleNamespace(lost=lambda: [lost], notes=lambda: []))
+    keep(session, 3, evidence={"files_missing": ["too large", lost]}, status=status)
+    keep(session, 4, evidence={"files_missing": ["too large"]})
     records = [json.loads(line) for line in (session.folder / "records.jsonl").read_text().splitlines()]
     assert [record["status"] for record in records] == [expected.value] * 2 + ["PASS"] * 2, records
     if expected is Status.ERROR:
@@ -287,9 +322,9 @@ def test_evidence_that_is_too_large_is_noted(session):
     files = EvidenceFiles(session.folder, most_bytes_of_a_file=10)
     session._observers.append(EvidenceRecorder(files))
     files.section("SENT-2").keep("capture", ".pcap", b"x" * 11)
-    hear(session, 3)
-    hear(session, 4)
-    assert session.finish(), session.listener.results()
+    keep(session, 3)
+    keep(session, 4)
+    assert session.finish(), session.collector.metric_verdicts()
     assert "note: evidence: SENT-2 capture is not kept: it has 11 bytes, a file may have 10\n" in summary(session), \
         summary(session)
 
@@ -311,22 +346,20 @@ def test_without_a_reporting_part(tmp_path):
     assert not ours.finish(), "nothing measured is not PASS"
 
 
-def test_cases_that_were_not_selected_are_named(tmp_path):
+def test_cases_that_were_not_selected_are_named(tmp_path, reporting):
     """The verdicts do not speak for them, on the screen and in the report; a whole port leaves no priority out."""
     ours = Session("run-1", str(tmp_path))
     ours.plan = plan_port(Dut(FakeHost(FakeWorld())), PORTS, None, None)
     ours.begin([Item("0,1", LOSSY_CASE), Item("all", GLOBAL_PAUSE)], "vtb-t0")
-    ours.open_report(Report)
-    assert Report.last.started == {
-        "run_id": "run-1",
-        "testbed": "vtb-t0",
+    ours.open_report(reporting)
+    assert reporting.runs[0].info == {
         "ip_version": "4",
         "remarks": REMARK,
         "plan_ids_not_selected": ids_without("PFC-3", "PFC-4"),
-    }, Report.last.started
+    }, reporting.runs[0]
     expected = "do not speak for PFC-1 (pause-lossless-single), PFC-2 (pause-lossless-several)"
     assert expected in summary(ours), summary(ours)
-    assert [one.target for one in ours.listener.planned] == [(0, 1), ()], ours.listener.planned
+    assert [one.target for one in ours.collector.planned] == [(0, 1), ()], ours.collector.planned
     ours.finish()
     records = [json.loads(line) for line in (ours.folder / "records.jsonl").read_text().splitlines()]
     assert [(record["plan_id"], record["priority"]) for record in records] == [
@@ -337,21 +370,21 @@ def test_cases_that_were_not_selected_are_named(tmp_path):
 
 
 def test_a_port_that_is_known_only_later(tmp_path):
-    """As in a sonic-mgmt tree: the item is heard although it did not say which port it is about."""
+    """As in a sonic-mgmt tree: the item has verdicts although it did not say which port it is about."""
     ours = Session("run-1", str(tmp_path))
     item = Item(3)
     ours.begin([item], "vtb-t0")
-    hear(ours, 3)
-    assert ours.finish(), ours.listener.results()
+    keep(ours, 3)
+    assert ours.finish(), ours.collector.metric_verdicts()
 
 
 def test_an_item_that_is_about_nothing_on_the_port(tmp_path):
     """It owes no verdict, and is no PASS either."""
     ours = Session("run-1", str(tmp_path))
     ours.begin([Item(3), Item("3,4", SEVERAL_LOSSLESS)], "vtb-t0")
-    hear(ours, 3)
+    keep(ours, 3)
     ours.impossible(Item("3,4", SEVERAL_LOSSLESS).nodeid, "PFC-2 is not possible here")
-    assert ours.finish(), ours.listener.results()
+    assert ours.finish(), ours.collector.metric_verdicts()
     assert "note: PFC-2 is not possible here\n" in summary(ours), summary(ours)
 
 

@@ -1,5 +1,6 @@
 """Which ports a sweep is about, and what joins its runs."""
 
+import json
 from types import SimpleNamespace
 
 import pytest
@@ -53,13 +54,11 @@ def test_a_port_that_is_not_swept_is_refused(items, option, sentence):
     assert str(caught.value) == sentence, f"expected {sentence!r}, got {caught.value}"
 
 
-@pytest.mark.parametrize(("job_id", "told"), [("job-7", {"job_id": "job-7"}), (None, {})])
-def test_the_report_is_told_the_job(tmp_path, job_id, told):
-    """Nothing where there is none."""
-    started = {}
-    report = SimpleNamespace(start=started.update, expect=lambda keys: None)
+@pytest.mark.parametrize(("job_id", "kept"), [("job-7", "job-7"), (None, "")])
+def test_the_run_is_of_the_job(tmp_path, job_id, kept):
+    """Of none where none is named."""
     ours = Session("run-1", str(tmp_path), job_id)
     ours.begin([], "vtb-t0")
-    ours.open_report(lambda folder, say: report)
-    said = {name: started[name] for name in started if name == "job_id"}
-    assert said == told, f"expected {told}, the report was told {started}"
+    ours.open_report(None, "sqlalchemy")
+    run = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))
+    assert run["job_id"] == kept, run

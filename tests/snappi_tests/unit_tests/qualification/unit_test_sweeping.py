@@ -42,28 +42,30 @@ def begin(folder, resume=False, testbed="lab"):
     return ours, [item for item in ITEMS if item not in left]
 
 
-def hear(session, item, status=Status.PASS):
+def keep(session, item, status=Status.PASS):
     """An item ends with a verdict in each metric."""
     port = item.nodeid.split("|")[1].rstrip("]")
     error = "the switch went away" if status is Status.ERROR else None
-    checks = [] if error else [Check("resumed", LOSSLESS, status, "all frames", 7, f"{DEVICE} {port}")]
-    made = [PortVerdict(DEVICE, port, None, metric, checks, error) for metric in (LOSSLESS, LOSSY)]
-    session.heard(item.nodeid, Outcome(PORT, made, {}))
+    made = []
+    for metric in (LOSSLESS, LOSSY):
+        checks = [] if error else [Check("resumed", metric, status, "all frames", 7, f"{DEVICE} {port}")]
+        made.append(PortVerdict(DEVICE, port, None, metric, checks, error))
+    session.keep(item.nodeid, Outcome(PORT, made, {}))
 
 
 def test_what_was_not_measured_is_left_for_the_next_part_of_the_run(tmp_path):
     """It has no record, and the run is no PASS; the next part measures it, and replaces what was ERROR."""
     first, items = begin(tmp_path)
-    hear(first, items[0])
-    hear(first, items[1], Status.ERROR)
+    keep(first, items[0])
+    keep(first, items[1], Status.ERROR)
     first.gone("no route to host")
     assert not first.finish(), "a run with ports that were not measured passed"
     second, items = begin(tmp_path, resume=True)
     assert [item.nodeid for item in items] == [item.nodeid for item in ITEMS[1:]], "items of the second part"
     assert second.run_id == "run-1" and any("not again: Ethernet0" in note for note in second.notes), second.notes
     for item in items:
-        hear(second, item)
-    assert second.finish(), second.listener.results()
+        keep(second, item)
+    assert second.finish(), second.collector.metric_verdicts()
     records = [json.loads(line) for line in (tmp_path / "records.jsonl").read_text().splitlines()]
     replaced = {record["replaces"] for record in records}
     counting = [(record["port_id"], record["metric_name"]) for record in records if record["record_id"] not in replaced]
@@ -75,7 +77,7 @@ def test_what_was_not_measured_is_left_for_the_next_part_of_the_run(tmp_path):
 def test_a_run_on_another_testbed_is_refused(tmp_path):
     """In one sentence."""
     first, items = begin(tmp_path)
-    hear(first, items[0])
+    keep(first, items[0])
     with pytest.raises(QualificationError, match="is of a run on testbed lab, not on other"):
         begin(tmp_path, resume=True, testbed="other")
 

@@ -1,4 +1,4 @@
-"""What one pytest session of the qualification knows: its plan, the verdicts heard so far, where they are kept."""
+"""What one pytest session of the qualification knows: its plan, the verdicts so far, where they are kept."""
 
 from __future__ import annotations
 
@@ -20,11 +20,15 @@ from tests.common.pfc.lab.restore import SwitchRestorer
 from tests.common.pfc.model.deviations import allowed_for
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.tolerances import Tolerances
-from tests.common.pfc.record.case import PlanCase, Target
-from tests.common.pfc.record.listener import Listener, Planned
+from tests.common.pfc.record.case import PlanCase, PlannedItem, Target
+from tests.common.pfc.record.collector import VerdictCollector
+from tests.common.pfc.record.errors import RecordError
 from tests.common.pfc.record.outcome import Outcome
-from tests.common.pfc.record.records import RecordWriter, RunLabels, new_run_id
+from tests.common.pfc.record.record_file import RecordFile
+from tests.common.pfc.record.records import Record, RunLabels
 from tests.common.pfc.record.resume import Earlier, check_options, keep_options, read_earlier, refuse_records
+from tests.common.pfc.record.run import Run, new_run_id
+from tests.common.pfc.record.run_writer import RunEnd, RunWriter
 from tests.common.pfc.record.verdict import PortVerdict, Status
 from tests.snappi_tests.pfc.qualification.files.extension import Extension
 
@@ -59,14 +63,15 @@ class Session:
         self.sets: list[Target] = []
         self.began = False
         self._testbed = ""
-        self.listener = Listener(None, self._labels())
+        self.collector = VerdictCollector(self._labels())
         self.notes: list[str] = []
-        self._report: Any = None
-        self._items: dict[str, Planned] = {}
+        self._writer: RunWriter | None = None
+        self._reporting: Any = None
+        self._items: dict[str, PlannedItem] = {}
         self._duts: dict[str, Dut] = {}
         self._changed = ExitStack()
         self._qualifier: Qualifier | None = None
-        self._finished: dict[Planned, list[PortVerdict]] = {}
+        self._finished: dict[PlannedItem, list[PortVerdict]] = {}
         self._gone = ""
         self._observers: list[RunObserver] = []
         self.options: dict[str, str] = {}
@@ -76,7 +81,7 @@ class Session:
         """Goes on with the run that left this folder.
 
         Raises:
-            QualificationError: it is no folder of a run, or of one with other options.
+            RecordError: it is no folder of a run, or of one with other options.
         """
         self.folder = Path(folder).absolute()
         check_options(self.folder, self.options)
@@ -89,7 +94,7 @@ class Session:
         """What the testbed's entry says that changes what verdicts mean; a run goes on as it was begun.
 
         Raises:
-            QualificationError: with another entry.
+            RecordError: with another entry.
         """
         self.options |= {f"{key} of the testbed's entry": repr(entry.get(key)) for key in testbed_keys()}
         if self._goes_on:
@@ -127,19 +132,19 @@ class Session:
             refuse_records(self.folder)
         self.began = True
         self._testbed = testbed
-        self.listener = Listener(RecordWriter(self.folder), self._labels())
+        RecordFile(self.folder).create()
         keep_options(self.folder, self.options, self._goes_on)
         found = (option.observer(self.folder) for option in options())
         self._observers = [observer for observer in found if observer is not None]
+        self.collector = VerdictCollector(self._labels(), self.earlier)
+        self._writer = RunWriter(self.folder, self._run({}), self.notes.append)
         for measured, verdicts in self._finished.items():
-            self.listener.recall(measured, verdicts)
-        self.listener.replace(self.earlier.unmeasured())
-        self.listener.stand_by(self.earlier.measured())
+            self.collector.recall(measured, verdicts)
         for item in items:
             planned = self._planned(item)
             if planned is not None:
                 self._items[item.nodeid] = planned
-                self.listener.plan(planned)
+                self.collector.plan(planned)
 
     def take(self, hosts: Mapping[str, Host]) -> dict[str, Dut]:
         """Makes switches this run's, unless they are already: their watchdogs are stopped.
@@ -186,7 +191,7 @@ class Session:
         allowed = allowed_for(state.asic, tolerances)
         labels = replace(self._labels(), os_version=state.os_version, hwsku=state.hwsku,
                          on_behalf_of=on_behalf_of or "", deviations=allowed)
-        self.listener.announce(state.device, labels)
+        self.collector.announce(state.device, labels)
 
     def _labels(self) -> RunLabels:
         """What all records of the run carry of a switch of which nothing is known."""
@@ -197,35 +202,48 @@ class Session:
         self._gone = cause
         self.notes.append(f"the run ends here, --pfc-resume={self.folder} goes on with it: {cause}")
 
-    def open_report(self, listener_class: Any, missing: str = "") -> None:
-        """Opens the reporting end of the run: `test_reporting.pfc.listener.Listener`; None: a package is `missing`."""
-        if listener_class is None:
-            self.notes.append(f"verdicts are in the records only: {missing} is not installed here")
-            return
-        self._report = listener_class(self.folder, say=self.notes.append)
-        job = {"job_id": self.job_id} if self.job_id else {}
-        self._report.start({"run_id": self.run_id, "testbed": self._testbed, **job, **self._left_out()})
-        self._report.expect(
-            sorted({(one.device, one.port, metric) for one in self.listener.planned for metric in one.case.metrics
-                    if UNKNOWN not in (one.device, one.port)})
-        )
+    def open_report(self, reporting: Any, missing: str = "") -> None:
+        """Opens the databases of the run.
 
-    def heard(self, nodeid: str, outcome: Outcome) -> Outcome:
-        """An item ended with verdicts; returns what is kept of them. One whose evidence is lost cannot be defended: it
-        is no PASS, and measured again by a run that goes on with this one."""
+        Args:
+            reporting: `test_reporting.pfc`; None: a package is `missing`.
+            missing: its name.
+        """
+        if reporting is None:
+            self.notes.append(f"verdicts are in the records only: {missing} is not installed here")
+        self._reporting = reporting
+        delivery = reporting.RunDelivery(self.folder, self.notes.append) if reporting is not None else None
+        self._writer = RunWriter(self.folder, self._run(self._left_out()), self.notes.append, delivery)
+        self._writer.start()
+
+    def _run(self, info: Mapping[str, str]) -> Run:
+        """The run; each verdict that it expects is an ERROR until there is a record."""
+        expected = tuple(key for key in self.collector.expected if UNKNOWN not in key)
+        return Run(self.run_id, self._testbed, job_id=self.job_id or "", expected=expected, info=info)
+
+    def keep(self, nodeid: str, outcome: Outcome) -> Outcome:
+        """Keeps the verdicts that an item ended with; returns what is kept of them. One whose evidence is lost cannot
+        be defended: it is no PASS, and measured again by a run that goes on with this one."""
         missing = outcome.evidence.get("files_missing", ())
         lost = next((sentence for sentence in self._lost_evidence() if sentence in missing), None)
         if lost is not None:
             verdicts = [replace(one, error=lost) if one.status is Status.PASS else one for one in outcome.verdicts]
             outcome = replace(outcome, verdicts=verdicts)
-        kept = self.listener.hear(self._items[nodeid], outcome)
-        if self._report is not None:
-            self._report.take_in()
-        return replace(outcome, verdicts=kept)
+        collected = self.collector.add(self._items[nodeid], outcome)
+        self._write(collected.records)
+        return replace(outcome, verdicts=collected.verdicts)
+
+    def verdicts_of(self, nodeid: str) -> list[PortVerdict]:
+        """The verdicts that an item has so far."""
+        return self.collector.verdicts_of(self._items[nodeid]) if nodeid in self._items else []
+
+    def _write(self, records: Sequence[Record]) -> None:
+        if self._writer is not None and records:
+            self._writer.write(records)
 
     def impossible(self, nodeid: str, reason: str) -> None:
         """An item turned out to be about nothing on this port: it owes no verdict, and the user is told."""
-        self.listener.withdraw(self._items.pop(nodeid))
+        self.collector.withdraw(self._items.pop(nodeid))
         self.notes.append(reason)
 
     def broken(self, nodeid: str, cause: str, after: bool = False) -> None:
@@ -236,7 +254,7 @@ class Session:
         if nodeid in self._items:
             if after:
                 self.notes.append(f"clean-up: {cause}")
-            self.listener.miss(self._items[nodeid], cause)
+            self._write(self.collector.missing(self._items[nodeid], cause))
 
     def finish(self) -> bool:
         """The session ends.
@@ -244,21 +262,34 @@ class Session:
         Returns:
             Whether every planned item was measured and is PASS, and its verdict kept.
         """
-        for planned in self.listener.unheard:
+        for planned in self.collector.unmeasured:
             cause = f"{planned.where}: the run ended before it was measured"
             cause = f"{cause}: {self._gone}" if self._gone else cause
-            self.listener.miss(planned, cause, planned.case not in sweep_cases())
-        self.listener.lost += self._lost_evidence()
+            if planned.case in sweep_cases():
+                self.collector.leave(planned, cause)
+            else:
+                self._write(self.collector.missing(planned, cause))
+        lost = self._lost_evidence()
         left_out = [note for observer in self._observers for note in observer.notes()]
-        self.notes += dict.fromkeys([*left_out, *self.listener.lost])
-        if self._report is not None:
-            outcome = self._report.finish()
-            if not outcome.stored or outcome.lost:
-                return False
-            if outcome.status.value != "PASS" and self.listener.all_passed():
-                self.notes.append(f"the run is stored as {outcome.status.value}: {outcome.cause}")
-                return False
-        return self.listener.all_passed()
+        self.notes += dict.fromkeys([*left_out, *lost])
+        end = self._writer.finish() if self._writer is not None else RunEnd(stored=True)
+        is_kept = end.stored and not end.unspooled and not lost
+        return self._report_final_metrics() and is_kept and self.collector.all_passed()
+
+    def _report_final_metrics(self) -> bool:
+        """Reports the verdicts through SONiC's final metrics reporter; returns whether they are not lost there."""
+        verdicts = self.collector.metric_verdicts()
+        if self._reporting is None or self._writer is None or not verdicts:
+            return True
+        builds = {one.device: self.collector.labels_of(one.device).os_version for one in verdicts}
+        try:
+            self._reporting.report_final_metrics(self._writer.run, verdicts, builds)
+        except ModuleNotFoundError as error:
+            self.notes.append(f"verdicts are not reported as final metrics: {error.name} is not installed here")
+        except RecordError as error:
+            self.notes.append(f"final metrics: {error}")
+            return False
+        return True
 
     def _lost_evidence(self) -> list[str]:
         return [sentence for observer in self._observers for sentence in observer.lost()]
@@ -266,7 +297,7 @@ class Session:
     def _left_out(self) -> dict[str, str]:
         """What the report says of the data, of the port's configuration, and of test cases and lossless priorities that
         were not selected: the verdicts do not speak for them."""
-        planned, left = self.listener.planned, dict[str, str]()
+        planned, left = self.collector.planned, dict[str, str]()
         if self.plan is not None:
             left["ip_version"] = str(self.plan.subject.ip_version)
             left |= {"on_behalf_of": self.plan.on_behalf_of} if self.plan.on_behalf_of else {}
@@ -287,7 +318,7 @@ class Session:
         left = [case for case in cases if not (subject and case in self.cases and impossible([case], subject))]
         return ([f"the verdicts do not speak for {summary(left)}: not selected"] if left else []) + reasons
 
-    def _priorities_left_out(self, planned: Sequence[Planned]) -> str:
+    def _priorities_left_out(self, planned: Sequence[PlannedItem]) -> str:
         """Lossless priorities that the first test case, where it was selected, should have been carried out for."""
         alone = {one.target for one in planned if one.case is SINGLE_LOSSLESS}
         if self.plan is None or not alone:
@@ -300,19 +331,19 @@ class Session:
             )
         return left
 
-    def _planned(self, item: Any) -> Planned | None:
+    def _planned(self, item: Any) -> PlannedItem | None:
         """The verdict that an item owes: its marker `pfc_case` says for which test case, its parameter for which
         target. Nothing, if there is no target on this port."""
         marker = item.get_closest_marker("pfc_case")
         parameters = getattr(getattr(item, "callspec", None), "params", {})
         if marker is not None and PORT_PARAMETER in parameters:
             device, port = str(parameters[PORT_PARAMETER]).split("|")
-            return Planned(device, port, (), marker.args[0])
+            return PlannedItem(device, port, (), marker.args[0])
         texts = [parameters[name] for name in PARAMETERS if name in parameters]
         if marker is None or not texts or not isinstance(texts[0], str | None):
             return None
         port = self.plan.subject.pair.rx.port if self.plan is not None else UNKNOWN
         case: PlanCase = marker.args[0]
         if texts[0] is None:  # the port was not known when tests were collected
-            return Planned(UNKNOWN if self.plan is None else self.plan.state.device, port, (), case)
-        return Planned(texts[0].split("|")[0], port, read_target(texts[0]), case)
+            return PlannedItem(UNKNOWN if self.plan is None else self.plan.state.device, port, (), case)
+        return PlannedItem(texts[0].split("|")[0], port, read_target(texts[0]), case)

@@ -56,9 +56,9 @@ def _is_last(request: pytest.FixtureRequest) -> bool:
     return bool(last.module is request.node.obj)
 
 
-def hear(request: pytest.FixtureRequest, outcome: Outcome) -> dict[str, None]:
+def keep(request: pytest.FixtureRequest, outcome: Outcome) -> dict[str, None]:
     """Keeps what came of a test case; returns what speaks against PASS, each message once."""
-    kept = request.config.stash[SESSION_KEY].heard(request.node.nodeid, outcome)
+    kept = request.config.stash[SESSION_KEY].keep(request.node.nodeid, outcome)
     return dict.fromkeys(message for verdict in kept.verdicts for message in verdict.messages)
 
 

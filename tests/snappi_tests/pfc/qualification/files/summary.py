@@ -6,8 +6,7 @@ from typing import Any
 
 from tabulate import tabulate
 
-from tests.common.pfc.record.listener import MetricResult
-from tests.common.pfc.record.verdict import Status
+from tests.common.pfc.record.verdict import MetricVerdict, Status
 from tests.snappi_tests.pfc.qualification.files.session import Session
 
 MARKUP = {Status.PASS: {"green": True}, Status.FAIL: {"red": True}, Status.ERROR: {"yellow": True}}
@@ -18,9 +17,9 @@ def write_summary(terminal: Any, session: Session) -> None:
 
     Args:
         terminal: pytest's terminal reporter.
-        session: what was heard.
+        session: its verdicts.
     """
-    results = session.listener.results()
+    results = session.collector.metric_verdicts()
     terminal.section("PFC verdicts")
     rows = [[result.device, result.port, result.metric_name, result.status.value] for result in results]
     terminal.write_line(
@@ -35,9 +34,9 @@ def write_summary(terminal: Any, session: Session) -> None:
     terminal.write_line(f"records: {session.folder / 'records.jsonl'}")
 
 
-def _by_message(results: list[MetricResult]) -> dict[str, list[MetricResult]]:
+def _by_message(results: list[MetricVerdict]) -> dict[str, list[MetricVerdict]]:
     """Each reason once, with the metrics that it concerns."""
-    reasons: dict[str, list[MetricResult]] = {}
+    reasons: dict[str, list[MetricVerdict]] = {}
     for result in results:
         for message in result.messages:
             reasons.setdefault(message, []).append(result)

@@ -30,7 +30,7 @@ from tests.snappi_tests.pfc.qualification.files.steps import (
     case_of,
     end_of_module,
     fail_for,
-    hear,
+    keep,
     one_sentence,
 )
 
@@ -175,7 +175,7 @@ def pfc_sweepers(
 
 @pytest.fixture
 def pfc_sweep(
-    request: pytest.FixtureRequest, pfc_sweepers: Callable[[PlanCase], Sweeper]
+    request: pytest.FixtureRequest, pfc_sweepers: Callable[[PlanCase], Sweeper], pfc_telemetry: None
 ) -> Callable[[str], None]:
     """`pfc_sweep("vtb-t0-01|Ethernet8")` carries out the test's case on a port of the switch, with others where the
     case or the user has it so, and fails the test unless every verdict of this port is PASS."""
@@ -199,7 +199,7 @@ def pfc_sweep(
             ours.gone(str(error))
             request.session.shouldstop = str(error)
             pytest.skip(f"{device} {port}: not measured: {error}")
-        fail_for(hear(request, outcome))
+        fail_for(keep(request, outcome))
 
     return sweep
 

@@ -1,17 +1,20 @@
+"""An ERROR that was tried again does not count; a FAIL does, whatever came after it."""
+
 from __future__ import annotations
 
 import itertools
 
 import pytest
 
-from test_reporting.pfc.judging import judge
-from test_reporting.pfc.record import encode_line, parse_line
-from test_reporting.pfc.verdict import NOTHING_MEASURED, Status, Verdict
-from test_reporting.tests.samples import verdict
+from tests.common.pfc.record.effective_records import Outline, judge
+from tests.common.pfc.record.records import parse_moment
+from tests.common.pfc.record.verdict import NOTHING_MEASURED, Status, Verdict
 
 
 def record(number, status, name, replaces=None):
-    return parse_line(encode_line(verdict(number, status, record_id=name, replaces=replaces)))
+    """What decides of a record; `number` is when it was made."""
+    moment = parse_moment(f"2026-01-31T13:00:00.{number:06d}Z")
+    return Outline(name, moment, status, None if status == "PASS" else "the cause", replaces)
 
 
 @pytest.mark.parametrize("records, expected", [
@@ -28,9 +31,13 @@ def record(number, status, name, replaces=None):
     ([record(1, "ERROR", "a", "a"), record(2, "PASS", "c")], Verdict(Status.ERROR, "the cause")),
     ([], Verdict(Status.ERROR, NOTHING_MEASURED))])
 def test_only_an_error_that_was_tried_again_later_does_not_count(records, expected):
+    """In whatever order they are read."""
     for order in itertools.permutations(records):
-        assert judge(order, finished=True) == expected
+        found = judge(order, finished=True)
+        assert found == expected, f"expected {expected}, got {found}"
 
 
 def test_before_the_end_it_is_not_pass():
-    assert judge([record(1, "PASS", "a")], finished=False).status is Status.ERROR
+    """It is ERROR until all has been measured."""
+    found = judge([record(1, "PASS", "a")], finished=False)
+    assert found.status is Status.ERROR, f"got {found}"

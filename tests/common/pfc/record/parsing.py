@@ -1,27 +1,18 @@
-"""One record: a JSON object on a line of `records.jsonl`. Reading, checking and writing it.
+"""Reads the lines of `records.jsonl`, strictly: a refusal names file, line and field."""
 
-A **verdict** record says PASS, FAIL or ERROR of one metric, as measured by one scenario on one port (and priority),
-with its checks and its evidence. A **final** or **periodic** record, from sonic-mgmt's telemetry interface, holds a
-number with its unit instead.
-`docs/reporting.md` lists the fields.
-"""
 from __future__ import annotations
 
 import hashlib
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta, timezone
+from datetime import datetime
 from typing import Any, NoReturn
 
 from .errors import RecordError
-from .verdict import NO_CAUSE, Status, Verdict
+from .records import FINAL, KINDS, ON_BEHALF_OF, READABLE, VERDICT, Record, parse_moment
+from .verdict import NO_CAUSE, Check, Status
 
-SCHEMA = 2
-READABLE = (1, 2)
-"""Versions of records that are read; what came with 2 is empty in one of 1."""
-VERDICT, FINAL, PERIODIC = KINDS = ("verdict", "final", "periodic")
 STATUSES = tuple(status.value for status in Status)
 HIGHEST_PRIORITY = 7
 LONGEST_RUN_ID = 200
@@ -29,74 +20,6 @@ LONGEST_RECORD_ID = 64
 """Characters. Ids are keys in the databases, where PostgreSQL takes 2700 bytes at the most."""
 LARGEST_NUMBER = sys.float_info.max
 """Databases keep values as doubles."""
-ON_BEHALF_OF = "device.on_behalf_of"
-"""The label that names the switch (a T1) in whose place the device was measured; schema 1 has it there alone."""
-
-
-@dataclass(frozen=True)
-class Check:
-    """One comparison: what was expected, what was seen, and where. Only a required one decides the verdict."""
-
-    name: str
-    metric_name: str
-    status: Status
-    expected: Any
-    seen: Any
-    where: str
-    message: str
-    required: bool = True
-
-
-@dataclass(frozen=True)
-class Record:
-    """One line of `records.jsonl`; `extra` holds the fields that this version does not know.
-
-    `replaces` is the id of a record of the same run, device, port and metric that could not be measured and was tried
-    again: where that is an ERROR it no longer counts. A FAIL or PASS is never replaced.
-    """
-
-    record_id: str
-    run_id: str
-    timestamp: datetime
-    testbed: str
-    device_id: str
-    port_id: str
-    metric_name: str
-    kind: str = VERDICT
-    status: Status | None = None
-    value: float | None = None
-    unit: str = ""
-    priority: int | None = None
-    scenario: str = ""
-    plan_id: str = ""
-    cause: str | None = None
-    os_version: str = ""
-    hwsku: str = ""
-    job_id: str = ""
-    on_behalf_of: str = ""
-    software_version: str = ""
-    replaces: str | None = None
-    checks: tuple[Check, ...] = ()
-    evidence: Mapping[str, Any] = field(default_factory=dict)
-    labels: Mapping[str, Any] = field(default_factory=dict)
-    deviations: tuple[Any, ...] = ()
-    extra: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def key(self) -> tuple[str, str, str]:
-        """Device, port and metric: what a run has one verdict of."""
-        return self.device_id, self.port_id, self.metric_name
-
-    @property
-    def verdict(self) -> Verdict:
-        """The verdict of a verdict record.
-
-        Raises:
-            ValueError: the record holds a number, not a verdict.
-        """
-        if self.status is None:
-            raise ValueError(f"record {self.record_id} holds a number, not a verdict")
-        return Verdict(self.status, self.cause)
 
 
 class _Fields:
@@ -177,37 +100,8 @@ class _Fields:
         return value
 
 
-def parse_moment(text: str) -> datetime:
-    """Read an ISO 8601 time that says that it is UTC.
-
-    Raises:
-        ValueError: it is no such time.
-    """
-    moment = datetime.fromisoformat(text)
-    if moment.utcoffset() != timedelta(0):
-        raise ValueError(f"{text} is not in UTC")
-    return moment.astimezone(timezone.utc)
-
-
-def format_moment(moment: datetime) -> str:
-    """Write a time as all records do: UTC, microseconds, `Z`; texts of that form sort by time."""
-    return moment.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-
-
-def encode_line(document: Mapping[str, Any], where: str = "record") -> bytes:
-    """Return the document as one line of ASCII JSON, line end included.
-
-    Raises:
-        RecordError: it holds something that JSON cannot express (NaN and infinity included).
-    """
-    try:
-        return json.dumps(document, allow_nan=False).encode("ascii") + b"\n"
-    except (TypeError, ValueError, RecursionError) as error:
-        raise RecordError(f"{where}: it cannot be written as JSON: {error}") from error
-
-
 def parse_line(line: bytes, where: str = "record") -> Record:
-    """Read and check one line.
+    """Reads and checks one line.
 
     Args:
         line: the JSON text.
@@ -229,7 +123,7 @@ def parse_line(line: bytes, where: str = "record") -> Record:
 
 
 def parse_lines(lines: Iterable[bytes], name: str) -> Iterator[Record | RecordError]:
-    """Read all complete lines (with their line ends); a bad one is yielded as its error, so that it hides no other.
+    """Reads all complete lines (with their line ends); a bad one is yielded as its error, so that it hides no other.
 
     A last line without line end is one that its writer was killed in, or is still writing: it is not a record.
     """
@@ -256,8 +150,16 @@ def _record(fields: _Fields, identity: str) -> Record:
         "on_behalf_of": fields.text("on_behalf_of", "") or _text_of(labels.get(ON_BEHALF_OF)),
         "replaces": fields.optional_identity("replaces", LONGEST_RECORD_ID),
         "evidence": fields.mapping("evidence"), "labels": labels, "deviations": fields.items("deviations")}
-    decided = _judged(fields, metric_name) if kind == VERDICT else {"value": fields.number("value")}
-    return Record(**common, **decided, extra=fields.rest)
+    return Record(**common, **_decided(fields, kind, metric_name), extra=fields.rest)
+
+
+def _decided(fields: _Fields, kind: str, metric_name: str) -> dict[str, Any]:
+    """What a record says: a verdict with its checks, the status that a run ended with, or a number."""
+    if kind == VERDICT:
+        return _judged(fields, metric_name)
+    if kind == FINAL and "status" in fields.rest:
+        return _cause_of(fields, fields.status(), "")
+    return {"value": fields.number("value")}
 
 
 def _text_of(value: Any) -> str:
@@ -278,10 +180,14 @@ def _judged(fields: _Fields, metric_name: str) -> dict[str, Any]:
         for check in deciding:
             if check.status is not Status.PASS:
                 fields.refuse("status", status, f"{check.status}, as check '{check.name}' is")
-    cause = fields.optional_text("cause")
-    if status is not Status.PASS:
-        cause = cause or next((check.message for check in deciding if check.status is status), "") or NO_CAUSE
-    return {"status": status, "cause": None if status is Status.PASS else cause, "checks": checks}
+    from_checks = next((check.message for check in deciding if check.status is status), "")
+    return _cause_of(fields, status, from_checks) | {"checks": checks}
+
+
+def _cause_of(fields: _Fields, status: Status, otherwise: str) -> dict[str, Any]:
+    """A status with its cause: the field's, else `otherwise`; PASS has none."""
+    cause = fields.optional_text("cause") or otherwise or NO_CAUSE
+    return {"status": status, "cause": None if status is Status.PASS else cause}
 
 
 def _checks(fields: _Fields, metric_name: str) -> tuple[Check, ...]:
@@ -297,9 +203,15 @@ def _check(fields: _Fields, metric_name: str) -> Check:
     if not isinstance(required, bool):
         fields.refuse("required", required, "true or false")
     check = Check(
-        name=fields.text("name", may_be_empty=False), metric_name=fields.text("metric_name", default=metric_name),
-        status=fields.status(), expected=fields.rest.pop("expected", None), seen=fields.rest.pop("seen", None),
-        where=fields.text("where", ""), message=fields.text("message", ""), required=required)
+        name=fields.text("name", may_be_empty=False),
+        metric_name=fields.text("metric_name", default=metric_name),
+        status=fields.status(),
+        expected=fields.rest.pop("expected", None),
+        seen=fields.rest.pop("seen", None),
+        where=fields.text("where", ""),
+        required=required,
+        text=fields.text("message", ""),
+    )
     if check.metric_name != metric_name:
         fields.refuse("metric_name", check.metric_name, f"'{metric_name}', the metric of its record")
     return check

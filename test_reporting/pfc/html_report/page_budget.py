@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, case, func, select
 
+from tests.common.pfc.record.records import VERDICT
+from tests.common.pfc.record.verdict import Status
+
 from .. import schema
-from ..record import VERDICT
-from ..verdict import Status
 
 MOST_EVIDENCE = 32_000_000
 """Characters of JSON; what the suite writes is packed to a tenth or less of that."""
@@ -22,7 +23,7 @@ the page, and some 25 s of making it."""
 
 
 @dataclass
-class Extent:
+class PageBudget:
     """What of the runs is in the page; `evidence`: that of all records which are not PASS; `room`: characters left."""
 
     pass_records: int
@@ -38,7 +39,7 @@ class Extent:
         return fits
 
 
-def extent_of(connection: Connection, run_ids: Sequence[str]) -> Extent:
+def page_budget_of(connection: Connection, run_ids: Sequence[str]) -> PageBudget:
     """Decide it for these runs: one pass over the sizes of what they hold."""
     table, checks = schema.records.c, schema.checks.c
     is_pass = case((table.status == Status.PASS.value, 1), else_=0)
@@ -48,6 +49,6 @@ def extent_of(connection: Connection, run_ids: Sequence[str]) -> Extent:
     sizes = {bool(row[0]): (row[1], row[2]) for row in found}
     passed = connection.scalar(select(func.count()).where(checks.run_id.in_(run_ids),
                                                           checks.status == Status.PASS.value)) or 0
-    return Extent(pass_records=sizes.get(True, (0, 0))[0], pass_checks=passed <= MOST_CHECKS,
-                  pass_evidence=sum(size for _, size in sizes.values()) <= MOST_EVIDENCE,
-                  evidence=sizes.get(False, (0, 0))[1] <= MOST_EVIDENCE, room=MOST_EVIDENCE)
+    return PageBudget(pass_records=sizes.get(True, (0, 0))[0], pass_checks=passed <= MOST_CHECKS,
+                      pass_evidence=sum(size for _, size in sizes.values()) <= MOST_EVIDENCE,
+                      evidence=sizes.get(False, (0, 0))[1] <= MOST_EVIDENCE, room=MOST_EVIDENCE)

@@ -1,4 +1,5 @@
-"""Which records of a metric count, and what they come to: the listener and the database decide by the same rule."""
+"""Which records of a metric count, and what they come to: every reader of records decides by this rule."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
@@ -35,7 +36,7 @@ class Judged(Protocol):
 
 @dataclass(frozen=True)
 class Outline:
-    """What decides of a record, without the evidence, of which a long run has more than fits into memory."""
+    """Verdict fields of a record, without evidence: a long run has more of that than fits into memory."""
 
     record_id: str
     timestamp: datetime
@@ -52,8 +53,8 @@ class Outline:
 One = TypeVar("One", bound=Judged)
 
 
-def standing(records: Sequence[One]) -> list[One]:
-    """Those that count: an ERROR that was tried again later does not. A FAIL does, whatever came after it.
+def effective_records(records: Sequence[One]) -> list[One]:
+    """The records that count: an ERROR that was tried again later does not. A FAIL does, whatever came after it.
 
     Args:
         records: all verdict records of one metric of a port in one run, in any order.
@@ -71,5 +72,5 @@ def judge(records: Iterable[Judged], finished: bool) -> Verdict:
 
     Before the run has finished it is never PASS.
     """
-    in_order = sorted(standing(list(records)), key=lambda record: (record.timestamp, record.record_id))
+    in_order = sorted(effective_records(list(records)), key=lambda record: (record.timestamp, record.record_id))
     return aggregate((Verdict(Status(str(record.status)), record.cause) for record in in_order), finished)

@@ -6,86 +6,84 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from .database import Sink, Urls, database_urls, open_sink
-from .errors import ReportingError, StoreError
-from .record import Record
-from .run import Run
+from tests.common.pfc.record.errors import RecordError
+from tests.common.pfc.record.records import Record
+from tests.common.pfc.record.run import Run
+from tests.common.pfc.record.run_writer import Say
 
-Say = Callable[[str], None]
+from .database import Sink, Urls, database_urls, open_sink
+from .errors import StoreError
+
 SLOW_SECONDS = 2
 """What a delivery may take while a run waits for it."""
 
 
-class Targets:
-    """All databases of one run. One that took something not is not asked again before the end of the run."""
+class RunDelivery:
+    """Delivers one run to all databases. One that refuses something is not asked again before the end of the run."""
 
-    def __init__(self, urls: Urls, directory: Path, say: Say, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, directory: Path, say: Say, urls: Urls = None,
+                 clock: Callable[[], float] = time.monotonic) -> None:
         """Nothing is opened yet.
 
         Args:
-            urls: as `database_urls` takes them.
             directory: the run's folder, which has all records.
             say: takes a sentence for the user.
+            urls: as `database_urls` takes them.
             clock: seconds, by which a slow database is known.
         """
         self._clock = clock
-        self._directory = directory
+        self._directory = directory.absolute()
         self._say = say
-        self._targets = [_Target(url) for url in database_urls(urls)]
+        self._destinations = [_Destination(url) for url in database_urls(urls)]
 
     def deliver(self, run: Run, records: Sequence[Record]) -> None:
-        """Deliver to each that has everything so far; one that is slow gets the rest at the end."""
-        for target in self._targets:
-            if target.behind:
+        """Deliver to each database that has everything so far; one that is slow gets the rest at the end."""
+        for destination in self._destinations:
+            if destination.behind:
                 continue
             before = self._clock()
-            self._try(lambda: target.deliver(run, records))
+            self._try(lambda: destination.deliver(run, records))
             took = self._clock() - before
-            if took > SLOW_SECONDS and records and not target.behind:
-                target.behind = True
-                self._say(f"database {target.name} took {took:.1f} s for {len(records)} records; the run goes on, its "
-                          f"records are in {self._directory} and delivered at the end")
+            if took > SLOW_SECONDS and records and not destination.behind:
+                destination.behind = True
+                self._say(f"database {destination.name} took {took:.1f} s for {len(records)} records; the run goes on, "
+                          f"its records are in {self._directory} and delivered at the end")
 
     def catch_up(self) -> None:
-        """Deliver the whole folder to each: a run begins that was there before."""
-        for target in self._targets:
-            self._try(lambda: target.deliver_folder(self._directory))
+        """Deliver the whole folder to each database: a run begins that was there before."""
+        for destination in self._destinations:
+            self._try(lambda: destination.deliver_folder(self._directory))
 
     def _try(self, deliver: Callable[[], None]) -> None:
         try:
             deliver()
-        except ReportingError as error:
+        except RecordError as error:
             self._say(f"{error}; the run goes on, its records are in {self._directory} and tried again at the end")
 
-    def fall_behind(self) -> None:
-        """The folder has records that no database was given."""
-        for target in self._targets:
-            target.behind = True
-
-    def finish(self, run: Run, ended: Run, homeless: Sequence[Record]) -> bool:
-        """Bring everything to each, and the end of the run last; returns whether it is there everywhere.
+    def finish(self, run: Run, ended: Run, unspooled: Sequence[Record]) -> bool:
+        """Bring everything to each database, the end of the run last; returns whether it is there everywhere.
 
         Args:
             run: the run, not ended.
             ended: the run as it ended.
-            homeless: records that the folder did not take.
+            unspooled: records that the folder did not take.
         """
-        return all([self._finish(target, run, ended, homeless) for target in self._targets])
+        return all([self._finish(destination, run, ended, unspooled) for destination in self._destinations])
 
-    def _finish(self, target: _Target, run: Run, ended: Run, homeless: Sequence[Record]) -> bool:
+    def _finish(self, destination: _Destination, run: Run, ended: Run, unspooled: Sequence[Record]) -> bool:
         try:
-            if target.behind:
-                target.deliver_folder(self._directory)
-            target.deliver(run, homeless)
-            target.deliver(ended, [])
-        except ReportingError as error:
+            if destination.behind:
+                destination.deliver_folder(self._directory)
+            destination.deliver(run, unspooled)
+            destination.deliver(ended, [])
+        except RecordError as error:
             self._say(f"{error}; deliver the records later with: {sync_command()} "
                       f"--results {self._directory.parent}")
             return False
         return True
 
 
-class _Target:
+class _Destination:
     """One database; `behind`: it lacks something that the folder has."""
 
     def __init__(self, url: str) -> None:

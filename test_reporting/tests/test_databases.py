@@ -5,14 +5,12 @@ import json
 
 import pytest
 
+from tests.common.pfc.record.run import run_of
+from tests.common.pfc.record.run_writer import RunEnd
 from test_reporting.pfc.cli import main
 from test_reporting.pfc.database import database_urls, results_folder
-from test_reporting.pfc.listener import Listener
-from test_reporting.pfc.record import encode_line, parse_line
-from test_reporting.pfc.run import run_of
-from test_reporting.pfc.targets import Targets
-from test_reporting.pfc.verdict import Status
-from test_reporting.tests.samples import RUN, RUN_ID, ask, lines, verdict
+from test_reporting.pfc.delivery import RunDelivery
+from test_reporting.tests.samples import RUN, RUN_ID, ask, lines, parsed, started, verdict
 
 
 @pytest.mark.parametrize("text, urls", [
@@ -33,11 +31,9 @@ def test_a_run_is_in_all_databases_and_one_in_trouble_stops_no_other(database, u
     (tmp_path / "file").write_text("")
     urls = [url, f"sqlite:///{tmp_path / 'second.db'}", f"sqlite:///{tmp_path / 'file' / 'x.db'}",
             f"kusto:///{tmp_path / 'kusto'}"]
-    listener = Listener(database.parent / RUN_ID, urls, said.append)
-    listener.start(RUN)
-    listener.record(verdict(1))
-    outcome = listener.finish()
-    assert (outcome.status, outcome.stored, len(said)) == (Status.PASS, False, 2)
+    writer = started(database.parent / RUN_ID, urls, said.append)
+    writer.write(parsed(verdict(1)))
+    assert (writer.finish(), len(said)) == (RunEnd(stored=False), 2)
     assert all("file cannot be created: Not a directory" in sentence or "x.db" in sentence for sentence in said)
     for path in (database, tmp_path / "second.db"):
         assert [row[3:] for row in ask(path)] == [(0, "PASS")]
@@ -50,10 +46,10 @@ def test_a_run_is_in_all_databases_and_one_in_trouble_stops_no_other(database, u
 def test_a_slow_database_does_not_slow_the_run_down(database, url):
     times = iter([0, 0.5, 1, 4, 10, 11])
     said = []
-    targets = Targets(url, database.parent / RUN_ID, said.append, lambda: next(times))
+    delivery = RunDelivery(database.parent / RUN_ID, said.append, url, lambda: next(times))
     run = run_of(RUN)
     for number in range(3):
-        targets.deliver(run, [parse_line(encode_line(verdict(number)))])
+        delivery.deliver(run, parsed(verdict(number)))
     assert said == [f"database {url} took 3.0 s for 1 records; the run goes on, its records are in "
                     f"{database.parent / RUN_ID} and delivered at the end"]
     assert ask(database, "select count(*) from records") == [(2,)] and next(times) == 10, "it was not asked again"
@@ -61,18 +57,17 @@ def test_a_slow_database_does_not_slow_the_run_down(database, url):
 
 def test_a_killed_run_is_gone_on_with(database, url):
     folder = database.parent / RUN_ID
-    first = Listener(folder, url)
-    first.start({**RUN, "expected": [["vtb-t0-01", "Ethernet0", "pfc.lossless"],
-                                     ["vtb-t0-01", "Ethernet8", "pfc.lossy"]]})
-    error = first.record(verdict(1, "ERROR"))
+    expected = [["vtb-t0-01", "Ethernet0", "pfc.lossless"], ["vtb-t0-01", "Ethernet8", "pfc.lossy"]]
+    first = started(folder, url, run={**RUN, "expected": expected})
+    errors = parsed(verdict(1, "ERROR"))
+    first.write(errors)
     with (folder / "records.jsonl").open("a", encoding="utf-8") as file:
         file.write(json.dumps(verdict(2)) + "\n" + json.dumps(verdict(9))[:50])  # and then it was killed
-    second = Listener(folder, url)
-    second.start({"run_id": RUN_ID, "testbed": "vtb-t0"})
+    second = started(folder, url, run={"run_id": RUN_ID, "testbed": "vtb-t0"})
     assert ask(database, "select count(*) from records") == [(2,)], "what the database had missed"
-    second.record(verdict(3, replaces=error))
-    outcome = second.finish()
-    assert (outcome.status, outcome.cause) == (Status.ERROR, "nothing was measured"), "of Ethernet8"
+    second.write(parsed(verdict(3, replaces=errors[0].record_id)))
+    second.finish()
+    assert ask(database, "select status, cause from runs") == [("ERROR", "nothing was measured")], "of Ethernet8"
     assert [(row[1], row[4]) for row in ask(database)] == [("Ethernet0", "PASS"), ("Ethernet8", "ERROR")]
     assert ask(database, "select started from runs") == [(RUN["started"],)]
     assert len(lines(folder / "records.jsonl")) == 3
@@ -80,10 +75,9 @@ def test_a_killed_run_is_gone_on_with(database, url):
 
 def test_parts_of_a_job_are_shown_together(database, url, capsys):
     for part, status in (("part-1", "PASS"), ("part-2", "FAIL")):
-        listener = Listener(database.parent / part, url)
-        listener.start({**RUN, "run_id": part, "job_id": "sweep-7"})
-        listener.record(verdict(1, status, run_id=part))
-        listener.finish()
+        writer = started(database.parent / part, url, run={**RUN, "run_id": part, "job_id": "sweep-7"})
+        writer.write(parsed(verdict(1, status, run_id=part)))
+        writer.finish()
     assert main(["show", "sweep-7"]) == 1
     shown = capsys.readouterr().out
     assert "run part-1 on vtb-t0" in shown and "run part-2 on vtb-t0" in shown
@@ -95,8 +89,7 @@ def test_parts_of_a_job_are_shown_together(database, url, capsys):
 
 def test_the_software_version_is_this_projects_unless_it_is_given(database, url):
     for run_id, given in (("a", {}), ("b", {"software_version": "mine 1.0"})):
-        listener = Listener(database.parent / run_id, url)
-        listener.start({**RUN, "run_id": run_id, **given})
-        listener.record(verdict(1, run_id=run_id))
+        writer = started(database.parent / run_id, url, run={**RUN, "run_id": run_id, **given})
+        writer.write(parsed(verdict(1, run_id=run_id)))
     versions = dict(ask(database, "select run_id, software_version from records"))
     assert versions["a"].startswith("sonic-mgmt-pfc ") and versions["b"] == "mine 1.0"

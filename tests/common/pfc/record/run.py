@@ -1,4 +1,5 @@
 """One run: who measured what, when, and what it set out to measure. Kept as `run.json` beside the run's records."""
+
 from __future__ import annotations
 
 import json
@@ -9,17 +10,15 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from hashlib import sha256
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from .errors import RecordError, SpoolError
-from .record import LONGEST_RUN_ID, SCHEMA, Record, format_moment, parse_moment
+from .errors import RecordError, RecordsUnreadable, RecordsUnwritable
+from .parsing import LONGEST_RUN_ID
+from .records import SCHEMA, Record, SeriesKey, format_moment, parse_moment
 
-DISTRIBUTION = "sonic-mgmt-pfc"
 RUN_FILE = "run.json"
 QUALIFICATION, TELEMETRY = ORIGINS = ("qualification", "telemetry")
-Key = tuple[str, str, str]
 LONGEST_FOLDER_NAME = 80
 
 
@@ -34,7 +33,7 @@ class Run:
     origin: str = QUALIFICATION
     job_id: str = ""
     software_version: str = ""
-    expected: tuple[Key, ...] = ()
+    expected: tuple[SeriesKey, ...] = ()
     info: Mapping[str, Any] = field(default_factory=dict)
 
     def document(self) -> dict[str, Any]:
@@ -44,13 +43,13 @@ class Run:
                 "job_id": self.job_id, "software_version": self.software_version,
                 "expected": [list(key) for key in self.expected], "info": dict(self.info)}
 
-    def expecting(self, keys: Iterable[Key]) -> Run:
+    def expecting(self, keys: Iterable[SeriesKey]) -> Run:
         """The same run, expecting these too."""
         return replace(self, expected=tuple(dict.fromkeys([*self.expected, *keys])))
 
 
 def run_of(document: Mapping[str, Any], where: str = "run", no_start: datetime | None = None) -> Run:
-    """Make a run of what is said about it; keys that are not fields of a run go to `info`.
+    """Makes a run of what is said about it; keys that are not fields of a run go to `info`.
 
     Args:
         document: what is said.
@@ -82,24 +81,14 @@ def run_of(document: Mapping[str, Any], where: str = "run", no_start: datetime |
                times["finished"], texts["origin"], texts["job_id"], texts["software_version"], expected, info)
 
 
-def check_run(record: Record, run: Run, where: str) -> None:
-    """Refuse a record that says that it is of another run.
-
-    Raises:
-        RecordError: it does; the sentence begins with `where`.
-    """
-    if record.run_id != run.run_id:
-        raise RecordError(f"{where}: field 'run_id' is '{record.run_id}'; it must be '{run.run_id}'")
-
-
 def read_run(directory: Path, records: Iterable[Record], no_start: datetime | None = None) -> Run | None:
-    """Read the run of a folder; without `run.json` it is what the first record says; None if there is none either.
+    """Reads the run of a folder; without `run.json` it is what the first record says; None if there is none either.
 
     `run.json` is read before the first record is asked for. `no_start` is the start of a run that says none; None: now.
 
     Raises:
         RecordError: the file is not what it should be.
-        SpoolError: the file cannot be read.
+        RecordsUnreadable: the file cannot be read.
     """
     path = directory / RUN_FILE
     try:
@@ -108,17 +97,17 @@ def read_run(directory: Path, records: Iterable[Record], no_start: datetime | No
         first = next(iter(records), None)
         return Run(first.run_id, first.testbed, started=first.timestamp) if first else None
     except OSError as error:
-        raise SpoolError(f"{path} cannot be read: {error.strerror}") from error
+        raise RecordsUnreadable(f"{path} cannot be read: {error.strerror}") from error
     except ValueError as error:
         raise RecordError(f"{path}: it is not JSON: {error}") from error
 
 
 def write_run(directory: Path, run: Run) -> None:
-    """Write `run.json` so that a kill leaves the old one or the new one, whole.
+    """Writes `run.json` so that a kill leaves the old one or the new one, whole.
 
     Raises:
         RecordError: `info` holds something that JSON cannot express.
-        SpoolError: the file cannot be written.
+        RecordsUnwritable: the file cannot be written.
     """
     path, new = directory / RUN_FILE, directory / f".{RUN_FILE}.{os.getpid()}"
     try:
@@ -135,15 +124,12 @@ def write_run(directory: Path, run: Run) -> None:
     except OSError as error:
         with suppress(OSError):
             new.unlink()
-        raise SpoolError(f"{path} cannot be written: {error.strerror}") from error
+        raise RecordsUnwritable(f"{path} cannot be written: {error.strerror}") from error
 
 
-def software_version() -> str:
-    """The version of this project as it is installed; empty in a tree that only has its files."""
-    try:
-        return f"{DISTRIBUTION} {metadata.version(DISTRIBUTION)}"
-    except metadata.PackageNotFoundError:
-        return ""
+def new_run_id(now: datetime | None = None) -> str:
+    """A run id that sorts by time: `20261120T130000Z-4711` (the number is this process's)."""
+    return f"{now or datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}-{os.getpid()}"
 
 
 def short_id(text: str) -> str:
@@ -171,7 +157,7 @@ def _moment(value: Any, where: str, name: str) -> datetime | None:
                           "2026-01-31T13:00:00.000000Z, or null") from error
 
 
-def _key(entry: Any, where: str) -> Key:
+def _key(entry: Any, where: str) -> SeriesKey:
     if not (isinstance(entry, (list, tuple)) and len(entry) == 3 and all(isinstance(part, str) for part in entry)):
         raise RecordError(f"{where}: field 'expected' holds {entry!r}; each entry must be [device, port, metric]")
     return entry[0], entry[1], entry[2]

@@ -1,14 +1,30 @@
+"""A line is a record, or is refused by its place, its field, and what would be right."""
+
 from __future__ import annotations
 
 import json
 
 import pytest
 
-from test_reporting.pfc.errors import RecordError
-from test_reporting.pfc.record import encode_line, parse_line, parse_lines
-from test_reporting.pfc.verdict import Status
+from tests.common.pfc.record.errors import RecordError
+from tests.common.pfc.record.parsing import parse_line, parse_lines
+from tests.common.pfc.record.records import encode_line
+from tests.common.pfc.record.verdict import Status
 
-from test_reporting.tests.samples import verdict
+
+def verdict(number=0, status="PASS", **fields):
+    """A verdict record with one check; `number` makes it different from others."""
+    metric = fields.get("metric_name", "pfc.lossless")
+    check = {"name": "blocked-while-paused", "metric_name": metric, "status": status, "expected": "0 frames",
+             "seen": 12, "where": "vtb-t0-01 Ethernet0 priority 3", "message": f"expected 0 frames, got 12 ({status})"}
+    record = {
+        "schema": 2, "run_id": "run-1", "timestamp": f"2026-01-31T13:00:00.{number:06d}Z", "testbed": "vtb-t0",
+        "device_id": "vtb-t0-01", "port_id": "Ethernet0", "priority": 3, "scenario": "pause-lossless-single",
+        "plan_id": "PFC-1", "metric_name": metric, "status": status, "cause": None if status == "PASS" else "the cause",
+        "os_version": "SONiC.20260101", "hwsku": "Arista-7060CX-32S-C32", "checks": [check],
+        "evidence": {"frames": {"sent": 1000, "received": 12}}, "labels": {"tg.traffic_rate": "50"}}
+    return {**record, **fields}
+
 
 CHECK = verdict()["checks"][0]
 
@@ -19,12 +35,13 @@ def parse(document):
 
 def test_a_record_is_read_whole():
     record = parse(verdict(5, "FAIL", note="new in a later version"))
-    assert record.key == ("vtb-t0-01", "Ethernet0", "pfc.lossless")
-    assert (record.status, record.cause, record.priority, record.plan_id) == (Status.FAIL, "the cause", 3, "PFC-1")
-    assert record.timestamp.isoformat() == "2026-01-31T13:00:00.000005+00:00"
-    assert record.checks[0].expected == "0 frames" and record.checks[0].seen == 12
-    assert record.evidence == {"frames": {"sent": 1000, "received": 12}}
-    assert record.extra == {"note": "new in a later version"}
+    assert record.series == ("vtb-t0-01", "Ethernet0", "pfc.lossless"), record.series
+    decided = (record.status, record.cause, record.priority, record.plan_id)
+    assert decided == (Status.FAIL, "the cause", 3, "PFC-1"), decided
+    assert record.timestamp.isoformat() == "2026-01-31T13:00:00.000005+00:00", record.timestamp.isoformat()
+    assert record.checks[0].expected == "0 frames" and record.checks[0].seen == 12, record.checks[0].expected
+    assert record.evidence == {"frames": {"sent": 1000, "received": 12}}, record.evidence
+    assert record.extra == {"note": "new in a later version"}, record.extra
 
 
 @pytest.mark.parametrize("change, sentence", [
@@ -48,8 +65,9 @@ def test_a_record_is_read_whole():
     ({"status": "pass"}, "field 'status' is 'pass'; it must be one of PASS, FAIL, ERROR"),
     ({"status": None}, "field 'status' is None; it must be a text"),
     ({"kind": "guess"}, "field 'kind' is 'guess'; it must be one of verdict, final, periodic"),
-    ({"kind": "final"}, "field 'value' is missing"),
-    ({"kind": "final", "value": "7"}, "field 'value' is '7'; it must be a finite number"),
+    ({"kind": "periodic"}, "field 'value' is missing"),
+    ({"kind": "periodic", "value": "7"}, "field 'value' is '7'; it must be a finite number"),
+    ({"kind": "final", "status": "OK"}, "field 'status' is 'OK'; it must be one of PASS, FAIL, ERROR"),
     ({"evidence": [1]}, "field 'evidence' is [1]; it must be a JSON object"),
     ({"checks": {}}, "field 'checks' is {}; it must be a list of checks"),
     ({"checks": []}, "field 'checks' is []; it must be a list with at least one required check: nothing measured is "
@@ -62,7 +80,7 @@ def test_a_record_is_read_whole():
 def test_a_wrong_field_is_refused_by_name(change, sentence):
     with pytest.raises(RecordError) as refused:
         parse({**verdict(), **change})
-    assert str(refused.value) == f"records.jsonl line 7: {sentence}"
+    assert str(refused.value) == f"records.jsonl line 7: {sentence}", str(refused.value)
 
 
 @pytest.mark.parametrize("name", ["schema", "run_id", "timestamp", "testbed", "device_id", "port_id", "metric_name",
@@ -72,7 +90,7 @@ def test_a_missing_field_is_refused_by_name(name):
     del document[name]
     with pytest.raises(RecordError) as refused:
         parse(document)
-    assert str(refused.value) == f"records.jsonl line 7: field '{name}' is missing"
+    assert str(refused.value) == f"records.jsonl line 7: field '{name}' is missing", str(refused.value)
 
 
 @pytest.mark.parametrize("change, sentence", [
@@ -85,25 +103,58 @@ def test_a_missing_field_is_refused_by_name(name):
 def test_a_wrong_check_is_refused_by_its_number(change, sentence):
     with pytest.raises(RecordError) as refused:
         parse(verdict(checks=[CHECK, {**CHECK, **change}]))
-    assert str(refused.value) == f"records.jsonl line 7 check 2: {sentence}"
+    assert str(refused.value) == f"records.jsonl line 7 check 2: {sentence}", str(refused.value)
 
 
 def test_a_check_that_is_not_required_does_not_decide():
     extra = {**CHECK, "status": "FAIL", "required": False}
-    assert parse(verdict(checks=[CHECK, extra])).status is Status.PASS
+    assert parse(verdict(checks=[CHECK, extra])).status is Status.PASS, parse(verdict(checks=[CHECK, extra])).status
     with pytest.raises(RecordError, match="at least one required check"):
         parse(verdict(checks=[extra]))
 
 
 def test_error_stays_error_whatever_its_checks_say():
     for status in ("PASS", "FAIL"):
-        assert parse(verdict(status="ERROR", checks=[{**CHECK, "status": status}])).status is Status.ERROR
-    assert parse(verdict(status="ERROR", checks=[], cause=None)).cause == "no cause was given"
+        found = parse(verdict(status="ERROR", checks=[{**CHECK, "status": status}]))
+        assert found.status is Status.ERROR, found
+    found = parse(verdict(status="ERROR", checks=[], cause=None))
+    assert found.cause == "no cause was given", found
 
 
 def test_a_cause_is_taken_from_the_check_that_decides():
-    assert parse(verdict(status="FAIL", cause=None)).cause == "expected 0 frames, got 12 (FAIL)"
-    assert parse(verdict(cause="ignored")).cause is None
+    found = parse(verdict(status="FAIL", cause=None))
+    assert found.cause == "expected 0 frames, got 12 (FAIL)", found
+    assert parse(verdict(cause="ignored")).cause is None, parse(verdict(cause='ignored')).cause
+
+
+def test_a_final_record_holds_a_number_or_the_status_that_a_run_ended_with():
+    document = verdict(kind="final", value=7.5, unit="us")
+    del document["checks"], document["status"]
+    number = parse(document)
+    assert (number.status, number.value, number.unit) == (None, 7.5, "us"), number
+    ended = parse({**document, "status": "ERROR", "cause": None})
+    said = (ended.status, ended.value, ended.cause, ended.checks)
+    assert said == (Status.ERROR, None, "no cause was given", ()), ended
+    with pytest.raises(RecordError, match="field 'value' is missing"):
+        parse({name: value for name, value in document.items() if name != "value"})
+
+
+@pytest.mark.parametrize("change", [{}, {"status": "FAIL"}, {"status": "ERROR", "checks": []}, {"note": "later"},
+                                    {"checks": [CHECK, {**CHECK, "status": "FAIL", "required": False}]}])
+def test_a_record_that_was_read_is_written_as_it_was(change):
+    written = verdict(**change)
+    if change.get("status") == "FAIL":
+        written["checks"] = [{**CHECK, "status": "FAIL"}]
+    record = parse(written)
+    assert written.items() <= record.document().items(), record.document()
+    assert parse(record.document()) == record, record
+
+
+@pytest.mark.parametrize("kind", ["final", "periodic"])
+def test_a_number_that_was_read_is_written_as_it_was(kind):
+    document = verdict(kind=kind, value=7.5, unit="us")
+    del document["checks"], document["status"]
+    assert parse(parse(document).document()) == parse(document), parse(document)
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), object(), {1, 2}])
@@ -121,13 +172,13 @@ def test_a_line_that_is_no_record_is_refused_by_its_place(line):
 def test_a_bad_line_does_not_hide_the_others_and_a_torn_one_is_none():
     text = [encode_line(verdict(1)), b"{torn\n", b"\n", encode_line(verdict(2)), b'{"schema": 1, "run']
     first, bad, second = parse_lines(text, "f")
-    assert (first.timestamp.microsecond, second.timestamp.microsecond) == (1, 2)
-    assert str(bad).startswith("f line 2: it is not JSON")
+    assert (first.timestamp.microsecond, second.timestamp.microsecond) == (1, 2), (first, second)
+    assert str(bad).startswith("f line 2: it is not JSON"), str(bad).startswith('f line 2: it is not JSON')
 
 
 def test_the_same_record_has_the_same_id_however_it_is_written():
     document = verdict()
     again = json.dumps(dict(reversed(document.items())), separators=(",", ":")).encode()
-    assert parse(document).record_id == parse_line(again).record_id
-    assert parse(document).record_id != parse(verdict(evidence={"x": 1})).record_id
-    assert parse(verdict(record_id="mine")).record_id == "mine"
+    assert parse(document).record_id == parse_line(again).record_id, parse(document).record_id
+    assert parse(document).record_id != parse(verdict(evidence={"x": 1})).record_id, parse(document).record_id
+    assert parse(verdict(record_id="mine")).record_id == "mine", parse(verdict(record_id='mine')).record_id

@@ -1,3 +1,4 @@
+"""What becomes of a run's records: on the disk first, then in every database, whatever is in trouble."""
 from __future__ import annotations
 
 import json
@@ -10,12 +11,15 @@ import sqlalchemy
 
 import test_reporting.pfc.engine
 import test_reporting.pfc.store
+from tests.common.pfc.record.effective_records import judge
+from tests.common.pfc.record.errors import RecordError
+from tests.common.pfc.record.run_writer import RunEnd
+from tests.common.pfc.record.verdict import Status
 from test_reporting.pfc.cli import main
-from test_reporting.pfc.errors import RecordError
-from test_reporting.pfc.listener import Listener
-from test_reporting.pfc.verdict import Status
 from test_reporting.tests import samples
-from test_reporting.tests.samples import RUN, RUN_ID, ask, lines, verdict
+from test_reporting.tests.samples import RUN, RUN_ID, ask, lines, parsed, started, verdict
+
+EXPECTED = [["vtb-t0-01", "Ethernet0", "pfc.lossless"], ["vtb-t0-01", "Ethernet0", "pfc.lossy"]]
 
 
 @pytest.fixture
@@ -29,10 +33,8 @@ def folder(database):
 
 
 @pytest.fixture
-def listener(folder, url, said):
-    listener = Listener(folder, url, said.append)
-    listener.start(RUN)
-    return listener
+def writer(folder, url, said):
+    return started(folder, url, said.append)
 
 
 @pytest.fixture
@@ -46,17 +48,15 @@ def sync(url, capsys):
     return run
 
 
-def test_a_run_from_start_to_end(listener, folder, database, said):
-    listener.expect([("vtb-t0-01", "Ethernet0", "pfc.lossless"), ("vtb-t0-01", "Ethernet0", "pfc.lossy")])
+def test_a_run_from_start_to_end(folder, url, database, said):
+    writer = started(folder, url, said.append, run={**RUN, "expected": EXPECTED})
     assert [row[4] for row in ask(database)] == ["ERROR", "ERROR"]
-    listener.record(verdict(1))
-    listener.record(verdict(2, metric_name="pfc.lossy"))
-    assert lines(folder / "records.jsonl") == [verdict(1), verdict(2, metric_name="pfc.lossy")]
+    writer.write(parsed(verdict(1)))
+    writer.write(parsed(verdict(2, metric_name="pfc.lossy")))
+    found = parsed(*lines(folder / "records.jsonl"))
+    assert [record.verdict.status for record in found] == ["PASS", "PASS"]
     assert [row[4] for row in ask(database)] == ["ERROR", "ERROR"]
-    outcome = listener.finish()
-    assert (outcome.status, outcome.cause, outcome.stored, outcome.lost) == (Status.PASS, None, True, ())
-    assert [(metric.metric_name, metric.status) for metric in outcome.metrics] == [
-        ("pfc.lossless", Status.PASS), ("pfc.lossy", Status.PASS)]
+    assert writer.finish() == RunEnd(stored=True)
     assert [row[3:] for row in ask(database)] == [(0, "PASS"), (0, "PASS")]
     assert ask(database, "select status from runs") == [("PASS",)]
     assert said == []
@@ -64,100 +64,58 @@ def test_a_run_from_start_to_end(listener, folder, database, said):
 
 @pytest.mark.parametrize("statuses, expected", [
     ([], Status.ERROR), (["PASS"], Status.PASS), (["PASS", "ERROR"], Status.ERROR), (["ERROR", "FAIL"], Status.FAIL)])
-def test_outcome_and_database_say_the_same(listener, database, statuses, expected):
-    for number, status in enumerate(statuses):
-        listener.record(verdict(number, status))
-    outcome = listener.finish()
-    assert outcome.status is expected
-    assert ask(database, "select status, cause from runs") == [(outcome.status, outcome.cause)]
-    assert [(row[0], row[1], row[2], row[4]) for row in ask(database)] == [
-        (metric.device_id, metric.port_id, metric.metric_name, metric.status) for metric in outcome.metrics]
+def test_records_and_database_say_the_same(writer, database, statuses, expected):
+    written = parsed(*[verdict(number, status) for number, status in enumerate(statuses)])
+    writer.write(written)
+    writer.finish()
+    judged = judge(written, finished=True)
+    assert judged.status is expected
+    assert ask(database, "select status, cause from runs") == [(judged.status, judged.cause)]
+    assert [row[4] for row in ask(database)] == [judged.status for _ in statuses[:1]]
 
 
-def test_of_several_causes_outcome_and_database_name_the_same(listener, database):
-    listener.expect([("vtb-t0-01", "Ethernet99", "pfc.lossy")])
+def test_of_several_causes_the_first_is_named(folder, url, database, said):
+    run = {**RUN, "expected": [["vtb-t0-01", "Ethernet99", "pfc.lossy"]]}
+    writer = started(folder, url, said.append, run=run)
     for number in (5, 3, 9, 1, 7):
-        listener.record(verdict(number, "FAIL", port_id=f"Ethernet{number % 4}", cause=f"cause {number}"))
-    outcome = listener.finish()
-    assert outcome.cause == "cause 3 (and 1 more) (and 1 more)", "one more of its port, one more port"
-    assert ask(database, "select status, cause from runs") == [("FAIL", outcome.cause)]
+        writer.write(parsed(verdict(number, "FAIL", port_id=f"Ethernet{number % 4}", cause=f"cause {number}")))
+    writer.finish()
+    assert ask(database, "select status, cause from runs") == [
+        ("FAIL", "cause 3 (and 1 more) (and 1 more)")], "one more of its port, one more port"
     assert dict(ask(database, "select port_id, cause from metrics")) == {
-        metric.port_id: metric.cause for metric in outcome.metrics}
+        "Ethernet1": "cause 1 (and 2 more)", "Ethernet3": "cause 3 (and 1 more)", "Ethernet99": "nothing was measured"}
 
 
-def test_a_record_is_in_the_file_before_it_is_in_the_database(listener, folder, monkeypatch):
+def test_a_record_is_in_the_file_before_it_is_in_the_database(writer, folder, monkeypatch):
     seen = []
     monkeypatch.setattr(test_reporting.pfc.store.Store, "deliver",
                         lambda self, run, records: seen.append(len(lines(folder / "records.jsonl"))))
-    listener.record(verdict(1))
+    writer.write(parsed(verdict(1)))
     assert seen == [1]
 
 
+def test_what_is_delivered_is_not_read_from_the_file(writer, folder, database, monkeypatch):
+    """Records are handed on as they were made."""
+    monkeypatch.setattr("test_reporting.pfc.sync.deliver_folder", lambda *_: pytest.fail("the folder was read"))
+    writer.write(parsed(verdict(1)))
+    writer.write(parsed(verdict(2, metric_name="pfc.lossy")))
+    assert writer.finish() == RunEnd(stored=True)
+    assert ask(database, "select count(*) from records") == [(2,)]
+
+
 def test_a_part_that_does_not_name_the_job_leaves_the_run_in_it(folder, url, said):
-    Listener(folder, url, said.append).start({**RUN, "job_id": "night"})
-    Listener(folder, url, said.append).start(RUN)
+    started(folder, url, said.append, run={**RUN, "job_id": "night"})
+    started(folder, url, said.append)
     assert json.loads((folder / "run.json").read_text(encoding="utf-8"))["job_id"] == "night"
-    Listener(folder, url, said.append).start({**RUN, "job_id": "morning"})
+    started(folder, url, said.append, run={**RUN, "job_id": "morning"})
     assert json.loads((folder / "run.json").read_text(encoding="utf-8"))["job_id"] == "morning"
     assert not said
 
 
-def test_lines_that_the_suite_wrote_itself_are_counted_once(listener, folder, database):
-    with (folder / "records.jsonl").open("a", encoding="utf-8") as file:
-        for number, status in ((1, "PASS"), (2, "FAIL")):
-            file.write(json.dumps(verdict(number, status)) + "\n")
-    listener.record(verdict(1))
-    assert len(lines(folder / "records.jsonl")) == 2
-    outcome = listener.finish()
-    assert (outcome.status, outcome.stored) == (Status.FAIL, True)
-    assert ask(database, "select count(*) from records") == [(2,)]
-
-
-def test_lines_that_the_suite_wrote_itself_can_be_taken_in_at_once(listener, folder, database):
-    for number in (1, 2):
-        with (folder / "records.jsonl").open("a", encoding="utf-8") as file:
-            file.write(json.dumps(verdict(number)) + "\n")
-        listener.take_in()
-        assert ask(database, "select count(*) from records") == [(number,)]
-    listener.record(verdict(3))
-    assert ask(database, "select count(*) from records") == [(3,)]
-    assert listener.finish().status is Status.PASS
-
-
-def test_a_line_of_the_file_that_cannot_be_read_keeps_the_run_from_pass(listener, folder, database, said):
-    listener.record(verdict(1))
-    with (folder / "records.jsonl").open("a", encoding="utf-8") as file:
-        file.write("garbage\n")
-    outcome = listener.finish()
-    assert outcome.status is Status.ERROR
-    assert "records.jsonl: it is not JSON" in said[0] and outcome.cause == said[0]
-    assert [row[4] for row in ask(database)] == ["ERROR"]
-
-
-def test_a_wrong_record_is_refused_and_not_kept(listener, folder):
-    with pytest.raises(RecordError, match="field 'status' is 'MAYBE'"):
-        listener.record(verdict(status="MAYBE"))
+def test_a_record_of_another_run_is_refused_and_nothing_kept(writer, folder):
     with pytest.raises(RecordError, match=f"field 'run_id' is 'other'; it must be '{RUN_ID}'"):
-        listener.record_all([verdict(1), verdict(2, run_id="other")])
+        writer.write(parsed(verdict(1), verdict(2, run_id="other")))
     assert not (folder / "records.jsonl").exists()
-
-
-@pytest.mark.parametrize("method, arguments", [("record", [verdict()]), ("expect", [[]]), ("finish", [])])
-def test_start_comes_first(folder, url, method, arguments):
-    with pytest.raises(RecordError, match="was not started"):
-        getattr(Listener(folder, url), method)(*arguments)
-
-
-@pytest.mark.parametrize("run, sentence", [
-    ({}, "run: field 'run_id' is missing or empty"), ({"run_id": 7}, "run: field 'run_id' is 7; it must be a text"),
-    ({"run_id": "r", "started": "now"}, "run: field 'started' is 'now'; it must be a UTC time such as "
-                                        "2026-01-31T13:00:00.000000Z, or null"),
-    ({"run_id": "r", "expected": [["d", "p"]]}, "run: field 'expected' holds ['d', 'p']; each entry must be "
-                                                "[device, port, metric]")])
-def test_wrong_run_info_is_refused(folder, url, run, sentence):
-    with pytest.raises(RecordError) as refused:
-        Listener(folder, url).start(run)
-    assert str(refused.value) == sentence
 
 
 def away(database, monkeypatch):
@@ -187,12 +145,10 @@ def garbage(database, monkeypatch):
 @pytest.mark.parametrize("trouble", [away, read_only, garbage])
 def test_a_database_in_trouble_loses_nothing(trouble, database, folder, url, said, sync, monkeypatch):
     with monkeypatch.context() as patch:
-        listener = Listener(folder, trouble(database, patch), said.append)
-        listener.start(RUN)
+        writer = started(folder, trouble(database, patch), said.append)
         for number in range(5):
-            listener.record(verdict(number))
-        outcome = listener.finish()
-    assert (outcome.status, outcome.stored, outcome.lost) == (Status.PASS, False, ())
+            writer.write(parsed(verdict(number)))
+        assert writer.finish() == RunEnd(stored=False)
     assert len(said) == 2, "one sentence when it happens, one at the end"
     assert "the run goes on" in said[0] and f"sync --results {folder.parent}" in said[1]
     assert len(lines(folder / "records.jsonl")) == 5
@@ -201,60 +157,59 @@ def test_a_database_in_trouble_loses_nothing(trouble, database, folder, url, sai
     assert [row[3:] for row in ask(database)] == [(0, "PASS")]
 
 
-def test_a_locked_database_is_waited_for_once(listener, database, said, monkeypatch):
+def test_a_locked_database_is_waited_for_once(writer, database, said, monkeypatch):
     monkeypatch.setattr(test_reporting.pfc.engine, "BUSY_SECONDS", 0.1)
-    listener._targets._targets[0]._sink = None  # the next delivery opens the database anew, with less patience
+    writer._delivery._destinations[0]._sink = None  # the next delivery opens the database anew, with less patience
     lock = sqlite3.connect(database, isolation_level=None)
     lock.execute("begin exclusive")
     for number in range(3):
-        listener.record(verdict(number))
+        writer.write(parsed(verdict(number)))
     assert len(said) == 1 and "cannot be opened: database is locked; the run goes on" in said[0]
     lock.execute("rollback")
     lock.close()
-    outcome = listener.finish()
-    assert (outcome.stored, len(said)) == (True, 1)
+    assert (writer.finish(), len(said)) == (RunEnd(stored=True), 1)
     assert ask(database, "select count(*) from records") == [(3,)]
 
 
-def test_a_database_that_vanishes_in_the_middle_is_made_anew(listener, database, said):
-    listener.record(verdict(1))
+def test_a_database_that_vanishes_in_the_middle_is_made_anew(writer, database, said):
+    writer.write(parsed(verdict(1)))
     database.unlink()
-    listener.record(verdict(2))
-    listener.record(verdict(3))
-    assert listener.finish().stored and len(said) == 1
+    writer.write(parsed(verdict(2)))
+    writer.write(parsed(verdict(3)))
+    assert writer.finish().stored and len(said) == 1
     assert ask(database, "select count(*) from records") == [(3,)]
 
 
-def test_a_file_that_takes_nothing_leaves_it_to_the_database(listener, folder, database, said):
+def test_a_file_that_takes_nothing_leaves_it_to_the_database(writer, folder, database, said):
     (folder / "records.jsonl").mkdir()
-    listener.record(verdict(1))
-    listener.record(verdict(2, "FAIL"))
+    written = parsed(verdict(1), verdict(2, "FAIL"))
+    for record in written:
+        writer.write([record])
     assert "records.jsonl cannot be written: Is a directory; records are kept in memory" in said[0]
-    outcome = listener.finish()
-    assert (outcome.status, outcome.stored, outcome.lost) == (Status.FAIL, True, ())
+    assert writer.finish() == RunEnd(stored=True, unspooled=tuple(written))
+    assert ask(database, "select status from runs") == [("FAIL",)]
     assert ask(database, "select count(*) from records") == [(2,)]
 
 
-def test_a_file_that_recovers_gets_what_it_missed(listener, folder, said):
+def test_a_file_that_recovers_gets_what_it_missed(writer, folder, said):
     (folder / "records.jsonl").mkdir()
-    listener.record(verdict(1))
+    writer.write(parsed(verdict(1)))
     (folder / "records.jsonl").rmdir()
-    listener.record(verdict(2))
-    assert listener.finish().stored
+    writer.write(parsed(verdict(2)))
+    assert writer.finish().stored
     assert sorted(line["timestamp"] for line in lines(folder / "records.jsonl")) == [
         verdict(1)["timestamp"], verdict(2)["timestamp"]]
 
 
 def test_when_nothing_takes_a_record_the_run_is_not_pass(database, folder, said, monkeypatch):
     database.parent.mkdir()
-    listener = Listener(folder, away(database, monkeypatch), said.append)
-    listener.start(RUN)
+    writer = started(folder, away(database, monkeypatch), said.append)
     (folder / "records.jsonl").mkdir()
-    listener.record(verdict(1))
-    outcome = listener.finish()
-    assert (outcome.status, outcome.stored) == (Status.ERROR, False)
-    assert outcome.cause == said[-1] == f"1 records of run {RUN_ID} are neither in a file nor in every database"
-    assert [json.loads(line) for line in outcome.lost] == [verdict(1)]
+    written = parsed(verdict(1))
+    writer.write(written)
+    end = writer.finish()
+    assert end == RunEnd(False, tuple(written), tuple(written))
+    assert said[-1] == f"1 records of run {RUN_ID} are neither in a file nor in every database"
     assert json.loads((folder / "run.json").read_text())["finished"] is None
 
 
@@ -264,8 +219,9 @@ def test_a_full_disk_loses_nothing(database, url, processes):
     process.start()
     process.join(60)
     assert process.exitcode == 0
-    said, status, stored = json.loads((database.parent / "said.json").read_text())
-    assert (status, stored, len(said)) == ("PASS", True, 1)
+    said, stored = json.loads((database.parent / "said.json").read_text())
+    assert (stored, len(said)) == (True, 1)
+    assert ask(database, "select status from runs") == [("PASS",)]
     assert "pfc.db cannot be written: " in said[0] and "the run goes on" in said[0]
     assert len(lines(database.parent / RUN_ID / "records.jsonl")) == 110
     assert ask(database, "select count(*) from records") == [(110,)]
@@ -310,10 +266,10 @@ def test_processes_that_create_the_same_database_at_once_all_find_it(tmp_path, p
 def test_two_deliveries_of_the_same_run_at_once_deliver_it_once(database, url, tmp_path, processes):
     folders = []
     for number in range(4):
-        listener = Listener(database.parent / f"run-{number}", f"sqlite:///{tmp_path / 'other.db'}")
-        listener.start({**RUN, "run_id": f"run-{number}"})
-        listener.record_all([verdict(place, run_id=f"run-{number}") for place in range(50)])
-        listener.finish()
+        run = {**RUN, "run_id": f"run-{number}"}
+        writer = started(database.parent / f"run-{number}", f"sqlite:///{tmp_path / 'other.db'}", run=run)
+        writer.write(parsed(*[verdict(place, run_id=f"run-{number}") for place in range(50)]))
+        writer.finish()
         folders.append(str(database.parent / f"run-{number}"))
     deliverers = [processes.Process(target=samples.deliver_some, args=(folders, url)) for _ in range(2)]
     for deliverer in deliverers:
@@ -326,9 +282,13 @@ def test_two_deliveries_of_the_same_run_at_once_deliver_it_once(database, url, t
 
 
 def test_nothing_but_the_standard_library_until_a_database_is_opened():
+    """And of the suite nothing but the record library."""
     code = ("import sys, test_reporting.pfc, test_reporting.pfc.cli, test_reporting.telemetry.reporter_factory as f\n"
             "f.TelemetryReporterFactory.create_final_metrics_reporter({})\n"
+            "own = ('tests', 'tests.common', 'tests.common.pfc', 'tests.common.pfc.record')\n"
+            "suite = [name for name in sys.modules if name.partition('.')[0] == 'tests' and name not in own\n"
+            "         and not name.startswith(own[-1] + '.')]\n"
             "loaded = {name.partition('.')[0] for name in sys.modules}\n"
-            "sys.exit(str(loaded & {'sqlalchemy', 'tabulate', 'tests', 'virtual_testbed'} or ''))")
+            "sys.exit(str(suite or loaded & {'sqlalchemy', 'tabulate', 'virtual_testbed', 'snappi'} or ''))")
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert result.stderr.strip() == ""

@@ -1,0 +1,141 @@
+"""Collects the verdicts of a run: what was planned, what came of it, the verdict of each device, port and metric."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .case import PlannedItem
+from .outcome import Outcome
+from .records import Record, RunLabels, SeriesKey, make_record
+from .resume import Earlier
+from .verdict import MetricVerdict, PortVerdict, Status, combine
+
+
+@dataclass(frozen=True)
+class Collected:
+    """What is kept of an item.
+
+    Attributes:
+        verdicts: the item's, as they are kept.
+        records: those that are new, and have to be written.
+    """
+
+    verdicts: Sequence[PortVerdict]
+    records: Sequence[Record]
+
+
+class VerdictCollector:
+    """Judges a run, once. What was planned and has no verdict is ERROR. It writes nothing: it returns the records."""
+
+    def __init__(self, run: RunLabels, earlier: Earlier | None = None) -> None:
+        """Nothing is planned yet.
+
+        Args:
+            run: what records carry of a device that is not announced.
+            earlier: an earlier part of the run. The next try of what was ERROR there replaces its record; what was
+                measured there has its record, also where its item is measured again for the sake of another verdict.
+        """
+        before = earlier or Earlier()
+        self._run = run
+        self._labels: dict[str, RunLabels] = {}
+        self._planned: list[PlannedItem] = []
+        self._verdicts: dict[PlannedItem, list[PortVerdict]] = {}
+        self._replaced = before.unmeasured()
+        self._measured = before.measured()
+
+    def announce(self, device: str, labels: RunLabels) -> None:
+        """Says what all records of `device` carry."""
+        self._labels[device] = labels
+
+    def plan(self, item: PlannedItem) -> None:
+        """Counts on an item: it was collected."""
+        self._planned.append(item)
+
+    def withdraw(self, item: PlannedItem) -> None:
+        """Counts on an item no more: it is not going to be run after all."""
+        self._planned.remove(item)
+
+    def recall(self, item: PlannedItem, verdicts: Sequence[PortVerdict]) -> None:
+        """Counts an item that had its verdicts in an earlier part of the run, which keeps their records."""
+        self._planned.append(item)
+        self._verdicts[item] = list(verdicts)
+
+    def add(self, item: PlannedItem, outcome: Outcome) -> Collected:
+        """Adds the verdicts of an item. One that an earlier part of the run has a measured verdict of is kept as that
+        says it, unless only now it is FAIL."""
+        kept: list[PortVerdict] = []
+        new: list[Record] = []
+        for verdict in outcome.verdicts:
+            earlier = self._measured.get(verdict.key(outcome.case.plan_id))
+            if earlier is not None and (earlier.status is Status.FAIL or verdict.status is not Status.FAIL):
+                kept.append(earlier)
+            else:
+                kept.append(verdict)
+                new.append(self._record(outcome, verdict))
+        self._verdicts.setdefault(item, []).extend(kept)
+        return Collected(kept, new)
+
+    def missing(self, item: PlannedItem, cause: str) -> Sequence[Record]:
+        """Makes an item ERROR that ended without a verdict, because something around it broke; where it has one,
+        nothing changes.
+
+        Returns:
+            The records, which have to be written.
+        """
+        if item in self._verdicts:
+            return ()
+        return self.add(item, Outcome(item.case, item.unmeasured(cause), {})).records
+
+    def leave(self, item: PlannedItem, cause: str) -> None:
+        """Makes an item ERROR that is left for a run that goes on with this one: it has no record."""
+        self._verdicts.setdefault(item, item.unmeasured(cause))
+
+    @property
+    def planned(self) -> list[PlannedItem]:
+        """Every collected item."""
+        return list(self._planned)
+
+    @property
+    def unmeasured(self) -> list[PlannedItem]:
+        """Planned items that have no verdict yet."""
+        return [item for item in self._planned if item not in self._verdicts]
+
+    @property
+    def expected(self) -> list[SeriesKey]:
+        """Device, port and metric of everything that is planned, in their order."""
+        return sorted({(item.device, item.port, metric) for item in self._planned for metric in item.case.metrics})
+
+    def verdicts_of(self, item: PlannedItem) -> list[PortVerdict]:
+        """The verdicts of an item so far."""
+        return list(self._verdicts.get(item, ()))
+
+    def labels_of(self, device: str) -> RunLabels:
+        """What the records of a device carry."""
+        return self._labels.get(device, self._run)
+
+    def metric_verdicts(self) -> list[MetricVerdict]:
+        """The verdict of each device, port and metric, in the order in which they were planned."""
+        return metric_verdicts([verdict for verdicts in self._verdicts.values() for verdict in verdicts])
+
+    def all_passed(self) -> bool:
+        """Whether something was measured, and everything that was planned is PASS."""
+        found = self.metric_verdicts()
+        return bool(found) and not self.unmeasured and all(one.status is Status.PASS for one in found)
+
+    def _record(self, outcome: Outcome, verdict: PortVerdict) -> Record:
+        replaced = self._replaced.get(verdict.key(outcome.case.plan_id))
+        return make_record(self.labels_of(verdict.device), outcome.case, verdict, outcome.evidence, replaced)
+
+
+def metric_verdicts(verdicts: Sequence[PortVerdict]) -> list[MetricVerdict]:
+    """Verdicts of scenarios and priorities as one of each device, port and metric, in the order of the first ones."""
+    found: dict[SeriesKey, list[PortVerdict]] = {}
+    for verdict in verdicts:
+        found.setdefault((verdict.device, verdict.port, verdict.metric_name), []).append(verdict)
+    return [MetricVerdict(*key, combine(one.status for one in ones), _each_once(ones)) for key, ones in found.items()]
+
+
+def _each_once(verdicts: Sequence[PortVerdict]) -> list[str]:
+    """Every reason for not being PASS."""
+    return list(dict.fromkeys(message for verdict in verdicts for message in verdict.messages))

@@ -1,0 +1,162 @@
+"""`records.jsonl`: the file that every record of a run is in, safely on disk, before anything else is done with it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from .errors import RecordsUnreadable, RecordsUnwritable
+
+RECORDS_FILE = "records.jsonl"
+BLOCK = 65536
+
+
+class RecordFile:
+    """`records.jsonl` of one run. Other writers may append to it too; a line is written whole or not at all."""
+
+    def __init__(self, folder: Path) -> None:
+        """Nothing is written yet.
+
+        Args:
+            folder: of the run; it need not be there.
+        """
+        self.path = folder / RECORDS_FILE
+        self._left: _Left | None = None
+
+    @property
+    def has_records(self) -> bool:
+        """Whether something was appended to it, by whomever."""
+        return self.path.is_file() and self.path.stat().st_size > 0
+
+    def create(self) -> None:
+        """Makes the file unless it is there, and cuts off a last line that its writer was killed in, so that it does
+        not swallow whatever is appended next.
+
+        Raises:
+            RecordsUnwritable: the file cannot be written.
+        """
+        self.append([])
+
+    def append(self, lines: Sequence[bytes]) -> None:
+        """Appends lines, each with its line end, and returns when they are on the disk.
+
+        What an append leaves that fails in the middle (a full disk) is cut off again, at once or before the next one.
+
+        Raises:
+            RecordsUnwritable: they could not be written; the file is as it was.
+        """
+        try:
+            with locked(self.path) as file:
+                self._cut_what_was_left(file)
+                is_new = not cut_torn_line(file)
+                self._append(file, b"".join(lines))
+                if is_new:
+                    sync_folder(self.path.parent)
+        except OSError as error:
+            raise RecordsUnwritable(f"the records {self.path} cannot be written: {error.strerror}") from error
+
+    def lines(self) -> Iterator[bytes]:
+        """Yields the lines, with their line ends; a last one without is one that its writer was killed in.
+
+        Raises:
+            FileNotFoundError: there is no such file.
+            RecordsUnreadable: it cannot be read.
+        """
+        try:
+            with self.path.open("rb") as file:
+                yield from file
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            raise RecordsUnreadable(f"{self.path} cannot be read: {error.strerror}") from error
+
+    def _append(self, file: int, text: bytes) -> None:
+        size = os.fstat(file).st_size
+        try:
+            append_durably(file, text)
+        except OSError:
+            with suppress(OSError):
+                self._left = _left_since(file, size)
+            raise
+
+    def _cut_what_was_left(self, file: int) -> None:
+        """Cuts off what a failed append left, unless someone else has appended since: then its whole lines stay."""
+        left = self._left
+        if left is not None and os.fstat(file).st_size == left.end:
+            os.ftruncate(file, left.begin)
+        self._left = None
+
+
+@dataclass(frozen=True)
+class _Left:
+    """What a failed append left in the file, in bytes from its beginning."""
+
+    begin: int
+    end: int
+
+
+def _left_since(file: int, size: int) -> _Left | None:
+    """What was appended to a file since it had this size; None: nothing."""
+    end = os.fstat(file).st_size
+    return _Left(size, end) if end > size else None
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[int]:
+    """A file to append to, created where it is missing; one writer at a time, in whatever process."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield file
+    finally:
+        os.close(file)
+
+
+def cut_torn_line(file: int) -> int:
+    """Cuts off what follows the last line end: a line that its writer was killed in. It was never acknowledged.
+
+    Returns:
+        The size of the file then.
+    """
+    size = end = os.fstat(file).st_size
+    while end:
+        start = max(0, end - BLOCK)
+        found = os.pread(file, end - start, start).rfind(b"\n")
+        if found >= 0:
+            end = start + found + 1
+            break
+        end = start
+    if end < size:
+        os.ftruncate(file, end)
+    return end
+
+
+def append_durably(file: int, text: bytes) -> None:
+    """Appends all of a text and waits until it is on the disk.
+
+    Raises:
+        OSError: it could not be written; the file is as it was, unless it cannot be cut either.
+    """
+    size = os.fstat(file).st_size
+    try:
+        while text:
+            text = text[os.write(file, text):]
+        os.fsync(file)
+    except OSError:
+        with suppress(OSError):  # the first error says more
+            os.ftruncate(file, size)
+        raise
+
+
+def sync_folder(folder: Path) -> None:
+    """Makes a new file's name durable."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,52 @@
+"""A test's verdicts in a sonic-mgmt tree's own telemetry, `tests/common/telemetry`, which is given to what is here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from tests.common.pfc.record.collector import metric_verdicts
+from tests.common.pfc.record.verdict import DESCRIPTIONS, PortVerdict
+
+DEVICE_ID = "device.id"
+DEVICE_PORT_ID = "device.port.id"
+"""sonic-mgmt's label keys."""
+NO_UNIT = "N/A"
+
+
+class Reporter(Protocol):
+    """sonic-mgmt's `DBReporter`, which its fixture `db_reporter` makes for a test."""
+
+    def report(self) -> None:
+        """Writes what its metrics have recorded."""
+
+
+class Gauge(Protocol):
+    """sonic-mgmt's `GaugeMetric`."""
+
+    def record(self, value: float | None, additional_labels: Mapping[str, str]) -> None:
+        """Records a value; of several with the same labels the last one is kept."""
+
+
+class GaugeClass(Protocol):
+    """Makes a gauge."""
+
+    def __call__(self, name: str, description: str, unit: str, reporter: Reporter) -> Gauge:
+        """The gauge of a metric."""
+
+
+def record_verdicts(verdicts: Sequence[PortVerdict], reporter: Reporter, gauge_class: GaugeClass) -> None:
+    """Records the verdict of each device, port and metric of a test: 0 is PASS, 1 is FAIL, as in SONiC's
+    `FINAL_STATUS`, which this interface has not; what could not be measured has no value.
+
+    Args:
+        verdicts: all of the test, of whatever priorities; none: nothing is reported.
+        reporter: sonic-mgmt's, of the test.
+        gauge_class: sonic-mgmt's.
+    """
+    found = metric_verdicts(verdicts)
+    for verdict in found:
+        gauge = gauge_class(verdict.metric_name, DESCRIPTIONS[verdict.metric_name], NO_UNIT, reporter)
+        gauge.record(verdict.status.number, {DEVICE_ID: verdict.device, DEVICE_PORT_ID: verdict.port})
+    if found:
+        reporter.report()
