@@ -29,9 +29,9 @@ from tests.common.pfc.model.ports import ConnectedPort
 from tests.common.pfc.record.case import PlanCase, Target
 from tests.common.pfc.record.outcome import Outcome
 from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Status, combine
+from tests.common.pfc.sweep.cases import make_full_load, make_sweeper
 from tests.common.pfc.sweep.full_load import ALL_PORTS
 from tests.common.pfc.sweep.plan import Bench as SweepBench, SweepPlan, plan_sweep
-from tests.common.pfc.sweep.cases import make_full_load, make_sweeper
 from tests.common.snappi_tests.client import make_snappi_fast
 from virtual_testbed.faults import BUILT_IN
 

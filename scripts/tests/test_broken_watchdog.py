@@ -18,9 +18,9 @@ from scripts.tests.broken import (
     passed_as_documented,
     wreck,
 )
+from tests.common.pfc.cases.watchdog import CASES as PLAN
 from tests.common.pfc.cases.watchdog.actions import DROP_SEVERAL, DROP_SINGLE, FORWARD_ALL, MIXED_SPEED
 from tests.common.pfc.cases.watchdog.buffer import BUFFER_CHANGED
-from tests.common.pfc.cases.watchdog import CASES as PLAN
 from tests.common.pfc.cases.watchdog.ports import DROP_ALL_TO_ALL, FORWARD_ALL_TO_ALL
 from tests.common.pfc.cases.watchdog.quiet import QUIET
 from tests.common.pfc.cases.watchdog.timers import ON_TRAFFIC

@@ -6,7 +6,7 @@ import pytest
 from scripts.closure import CORE, LOGIC, MODULE, REFUSED, ROOT, SEAM, closure_of, lines_of, main, options_of, room_of
 from scripts.closure import imported, seam_of
 
-MOST_LINES_OF_THE_CORE = 6200
+MOST_LINES_OF_THE_CORE = 7300
 """Of what PFC-1 to PFC-4 draw in, without the seam: it may shrink, and what makes it grow has a reason to say."""
 FILES = {
     "tests/__init__.py": "",

@@ -6,14 +6,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ..lab.pause_source import PauseSource
+from ..model.checking import (
+    COUNTER, Place, at_priority, at_tested, error_unless, everything_received, fail_unless, flows_of, least_load,
+    never_taken, priority_of,
+)
 from ..model.measurement import Measurement
 from ..model.scenario import Storm
 from ..model.traffic import Role
 from ..record.verdict import LOSSY, Check
-from .checking import (
-    COUNTER, Place, at_priority, at_tested, error_unless, everything_received, fail_unless, flows_of, least_load,
-    never_taken, priority_of,
-)
 from .generator_pauses import TRAFFIC_GENERATOR
 
 

@@ -11,12 +11,12 @@ from typing import Any
 from ..lab.generator import Traffic
 from ..lab.lab import Lab
 from ..model.arithmetic import line_rate_fps
+from ..model.checking import priority_of
 from ..model.counters import DutCounters, changed
 from ..model.errors import QualificationError
 from ..model.measurement import Readings, flow_numbers
 from ..model.ports import ConnectedPort
 from ..model.traffic import FlowStats
-from .checking import priority_of
 from .drops import Drops, drop_commands, drops_delay_s, read_drops
 from .ingress_load import FRAME_BYTES, IngressLoad, ingress_flows
 from .scheduler_shares import Scheduler, divide, read_schedulers

@@ -10,12 +10,12 @@ from math import floor
 
 from ..lab.lab import Lab
 from ..model.arithmetic import line_rate_fps
+from ..model.checking import Place, at_port, at_priority, fail_unless, least_load, never_taken, priority_of, sent_as_due
 from ..model.counters import DutCounters, changed
 from ..model.measurement import Readings
 from ..model.ports import ConnectedPort, PortPair
 from ..record.case import PlanCase, Target, named
 from ..record.verdict import LOSSY, Check
-from .checking import Place, at_port, at_priority, fail_unless, least_load, never_taken, priority_of, sent_as_due
 from .congestion import WALL, Load, LoadRun, measure
 from .counting_checks import own_frames
 from .engine import Finding

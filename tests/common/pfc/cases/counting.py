@@ -10,13 +10,13 @@ from typing import Any
 from ..lab.counter_polling import PollDelays
 from ..lab.lab import Lab
 from ..model.arithmetic import MAX_QUANTA, holding_fps
+from ..model.checking import at_port, error_unless
 from ..model.counters import DutCounters
 from ..model.measurement import PortUnderTest, Readings, flow_numbers
 from ..model.qos import PRIORITIES
 from ..model.traffic import FlowStats, PauseFrame, pfc_frame
 from ..record.case import PlanCase, Target
 from ..record.verdict import Check
-from .checking import at_port, error_unless
 from .counting_checks import Counted, Storm, judge_data, judge_pauses, own_frames
 from .counting_readings import PORTS_COMMAND, PortCounts, commands, data_counters, port_counts
 from .drops import drops_delay_s

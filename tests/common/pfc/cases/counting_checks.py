@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..model.checking import Place, at_port, at_priority, fail_unless, flows_of, priority_of
 from ..model.measurement import Measurement, PortUnderTest, Readings
 from ..model.qos import PRIORITIES
 from ..model.traffic import FlowStats, Role
 from ..record.verdict import LOSSLESS, LOSSY, Check
-from .checking import Place, at_port, at_priority, fail_unless, flows_of, priority_of
 from .counting_readings import DataCounters, PortCounts
 
 OWN_FRAMES = 100  # in a run of a minute, on a port or in a queue: some protocols, none of them twice a second

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..model.checking import (
+    at_port, at_priority, error_unless, everything_received, fail_unless, flows_of, least_load, priority_of,
+)
 from ..model.counters import DutCounters, changed
 from ..model.measurement import NEVER_STORMED, Readings, flow_numbers
 from ..model.traffic import FlowStats, Role
 from ..record.case import Target
 from ..record.verdict import Check
-from .checking import (
-    at_port, at_priority, error_unless, everything_received, fail_unless, flows_of, least_load, priority_of,
-)
 from .counting_readings import port_counts
 from .validity import counters_kept, unmet, watchdog_stopped
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from ..lab.generator import PauseSender
 from ..lab.lab import Lab
 from ..lab.pause_source import PauseSource
+from ..model.checking import COUNTER, at_priority, at_tested, error_unless, fail_unless
 from ..model.counters import DutCounters
 from ..model.measurement import Measurement
 from ..record.verdict import Check
-from .checking import COUNTER, at_priority, at_tested, error_unless, fail_unless
 
 
 class GeneratorPauses:

@@ -8,12 +8,12 @@ from typing import Any
 
 from ..lab.counter_polling import watermark_delay_s
 from ..lab.lab import Lab
+from ..model.checking import Place, at_priority, error_unless, fail_unless, priority_of
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
 from ..model.measurement import PortUnderTest
 from ..record.case import PlanCase, Target
 from ..record.verdict import LOSSLESS, Check
-from .checking import Place, at_priority, error_unless, fail_unless, priority_of
 from .drops import GROUPS, HEADROOM, drops_delay_s, group_drops, headroom_used
 from .engine import Finding, Procedure
 from .headroom_limits import (

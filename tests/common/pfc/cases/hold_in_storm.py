@@ -14,11 +14,11 @@ from ..lab.generator import Traffic
 from ..lab.lab import Lab
 from ..lab.preflight import SETTLE_S
 from ..model.arithmetic import MAX_QUANTA, holding_fps
+from ..model.checking import at_port, error_unless, flows_of, never_taken, priority_of, sent_as_due
 from ..model.counters import DutCounters, changed
 from ..model.measurement import Readings, flow_numbers
 from ..model.traffic import FlowStats, Role
 from ..record.verdict import Check
-from .checking import at_port, error_unless, flows_of, never_taken, priority_of, sent_as_due
 from .ingress_load import FRAME_BYTES, IngressLoad, ingress_flows
 from .storm_sequence import pause_storm
 from .validity import storm_running

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ..lab.lab import Lab
+from ..model.checking import at_priority, everything_received, fail_unless, priority_of
 from ..model.counters import DutCounters
 from ..model.measurement import PortUnderTest
 from ..model.ports import ConnectedPort
 from ..record.case import PlanCase, Target
 from ..record.verdict import Check
-from .checking import at_priority, everything_received, fail_unless, priority_of
 from .congestion import Load, make_load, room_s, timing
 from .congestion_checks import LoadMaker, carry_out, from_port
 from .engine import Finding, Procedure, whole_port

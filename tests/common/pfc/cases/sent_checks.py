@@ -10,13 +10,15 @@ from typing import Any
 
 from ..lab.capture import MAC_CONTROL, PFC_OPERATION, Capture, ControlFrame
 from ..model.arithmetic import MAX_QUANTA, holding_fps, pause_seconds
+from ..model.checking import (
+    Place, at_port, at_priority, error_unless, everything_received, fail_unless, flows_of, priority_of,
+)
 from ..model.counters import changed
 from ..model.deviations import sends_own_source, sends_unused_times_as_zero
 from ..model.measurement import Readings, flow_numbers
 from ..model.traffic import PAUSE_ADDRESS, FlowStats, Role
 from ..record.case import Target
 from ..record.verdict import Check
-from .checking import Place, at_port, at_priority, error_unless, everything_received, fail_unless, flows_of, priority_of
 from .validity import counters_kept, links_kept, unmet, watchdog_stopped
 
 STORM_LEAD_S = 1.0

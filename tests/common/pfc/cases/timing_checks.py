@@ -9,15 +9,15 @@ from math import ceil, floor
 from typing import Any
 
 from ..model.arithmetic import line_rate_fps, pause_seconds, response_seconds
+from ..model.checking import (
+    at_port, at_priority, error_unless, everything_received, fail_unless, flows_of, least_load, never_taken,
+    priority_of, sent_as_due,
+)
 from ..model.counters import changed
 from ..model.measurement import Readings, flow_numbers
 from ..model.traffic import FlowStats, Role
 from ..record.case import Target
 from ..record.verdict import Check
-from .checking import (
-    at_port, at_priority, error_unless, everything_received, fail_unless, flows_of, least_load, never_taken,
-    priority_of, sent_as_due,
-)
 from .validity import counters_kept, links_kept, unmet, watchdog_stopped
 
 WINDOW_AT_100G_S = Fraction(4, 1000)

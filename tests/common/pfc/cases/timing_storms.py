@@ -14,15 +14,15 @@ from ..lab.lab import Lab
 from ..model.arithmetic import (
     MAX_QUANTA, PAUSE_FRAME_BYTES, holding_fps, line_rate_fps, pause_seconds, response_seconds, storm_fps,
 )
+from ..model.checking import (
+    at_port, at_priority, error_unless, everything_received, fail_unless, flows_of, never_taken, priority_of,
+    sent_as_due,
+)
 from ..model.counters import DutCounters
 from ..model.measurement import Readings, flow_numbers
 from ..model.traffic import FlowPlan, FlowStats, Role
 from ..record.case import PlanCase, Target
 from ..record.verdict import Check
-from .checking import (
-    at_port, at_priority, error_unless, everything_received, fail_unless, flows_of, never_taken, priority_of,
-    sent_as_due,
-)
 from .engine import Finding, Procedure, all_lossless
 from .flows import DataLoad, data_flows
 from .storm_sequence import pause_storm

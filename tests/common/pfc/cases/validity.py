@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from ..lab.pause_source import PauseSource
+from ..model.checking import Place, at_port, at_tested, error_unless, flows_of, priority_of, sent_as_due
 from ..model.counters import changed
 from ..model.measurement import Measurement, Readings
 from ..model.traffic import FlowStats, Role
 from ..record.verdict import LOSSLESS, Check, Status
-from .checking import Place, at_port, at_tested, error_unless, flows_of, priority_of, sent_as_due
 from .generator_pauses import TRAFFIC_GENERATOR
 
 

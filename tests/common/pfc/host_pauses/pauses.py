@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil
 
-from ..cases.checking import COUNTER, at_port, at_priority, at_tested, error_unless, fail_unless, flows_of
 from ..lab.clock import Clock
 from ..lab.dut import Host
 from ..lab.lab import Lab
 from ..model.arithmetic import line_rate_fps
+from ..model.checking import COUNTER, at_port, at_priority, at_tested, error_unless, fail_unless, flows_of
 from ..model.counters import DutCounters, changed
 from ..model.errors import NoMeasurement
 from ..model.measurement import Measurement

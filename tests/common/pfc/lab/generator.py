@@ -120,7 +120,7 @@ class Generator:
                 f" (resolved: {found})"
             )
         with suppress(QualificationError):  # some generators have no statistics before the first start: then from 0 on
-            self._baseline = self._metrics([])
+            self._baseline = self._metrics([flow.name for flow in traffic.config.flows])
 
     def start(self, names: Sequence[str]) -> None:
         """Starts flows, storms of another sender first; their counters begin at 0. Of a chain it is the first.

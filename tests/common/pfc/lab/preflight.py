@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..cases.checking import at_port, error_unless, everything_received
 from ..model.arithmetic import share_percent
+from ..model.checking import at_port, error_unless, everything_received
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
 from ..model.measurement import PortUnderTest

@@ -10,7 +10,6 @@ from math import floor
 from typing import Any
 
 from ..cases import watermarks
-from ..cases.checking import Place, at_priority, error_unless, fail_unless, flows_of, least_load, priority_of
 from ..cases.checks import judge
 from ..cases.engine import Finding
 from ..cases.storm_sequence import Part, measure_together
@@ -21,6 +20,7 @@ from ..lab.generator import Traffic
 from ..lab.lab import Lab
 from ..lab.otg_config import TrafficBuilder
 from ..model.arithmetic import PAUSE_FRAME_BYTES, line_rate_fps, share_percent
+from ..model.checking import Place, at_priority, error_unless, fail_unless, flows_of, least_load, priority_of
 from ..model.counters import DutCounters
 from ..model.measurement import Measurement
 from ..model.qos import PortQos, priority_groups

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 
-from ..cases.checking import at_priority, fail_unless, flows_of, least_load, priority_of
 from ..cases.engine import Finding
 from ..cases.watchdog.actions import DATA_S, storm_and_again, storm_s
 from ..cases.watchdog.checks import (
@@ -17,6 +16,7 @@ from ..lab.lab import Lab
 from ..lab.otg_config import TrafficBuilder
 from ..lab.preflight import SETTLE_S
 from ..lab.watchdog import DROP, Timers, watching
+from ..model.checking import at_priority, fail_unless, flows_of, least_load, priority_of
 from ..model.counters import DutCounters
 from ..model.qos import PortQos
 from ..model.scenario import Scenario

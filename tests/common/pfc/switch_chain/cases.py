@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from ..cases.checking import Place, fail_unless
 from ..cases.checks import judge
 from ..cases.engine import Finding, Procedure
 from ..cases.pauses import pause_lossless
@@ -14,6 +13,7 @@ from ..cases.storm_sequence import measure
 from ..cases.validity import validity
 from ..lab.lab import Lab
 from ..lab.otg_config import TrafficBuilder
+from ..model.checking import Place, fail_unless
 from ..model.counters import DutCounters, changed
 from ..model.errors import QualificationError
 from ..model.measurement import Measurement, PortUnderTest

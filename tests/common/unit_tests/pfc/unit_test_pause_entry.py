@@ -3,7 +3,7 @@
 import pytest
 
 from tests.common.pfc.cases import frames, pauses
-from tests.common.pfc.cases.plan import port_cases, impossible, targets
+from tests.common.pfc.cases.plan import impossible, port_cases, targets
 from tests.common.pfc.host_pauses.applicability import lacking
 from tests.common.pfc.host_pauses.entry import HostPort, pause_entry_of
 from tests.common.pfc.host_pauses.options import frame_options, probe_options

@@ -11,16 +11,7 @@ from tests.common.pfc.record.errors import RecordError
 from tests.common.pfc.record.outcome import Outcome
 from tests.common.pfc.record.records import SOFTWARE, RunLabels
 from tests.common.pfc.record.verdict import (
-    LOSSLESS,
-    LOSSY,
-    NOT_FINISHED,
-    NOTHING_MEASURED,
-    Check,
-    DeviceVerdict,
-    PortVerdict,
-    Status,
-    Verdict,
-    aggregate,
+    LOSSLESS, LOSSY, NOT_FINISHED, NOTHING_MEASURED, Check, DeviceVerdict, PortVerdict, Status, Verdict, aggregate,
     combine,
 )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.common.pfc.cases.plan import port_cases, sweep_cases, check_sets, impossible, parse_set, select, targets
+from tests.common.pfc.cases.plan import check_sets, impossible, parse_set, port_cases, select, sweep_cases, targets
 from tests.common.pfc.lab.clock import WallClock, open_clock
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.port_plan import LabFacts, PortRequest, connected_port, plan_device

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.common.pfc.cases.plan import port_cases, impossible, targets
+from tests.common.pfc.cases.plan import impossible, port_cases, targets
 from tests.common.pfc.lab.port_plan import PortRequest, plan_device
 from tests.common.unit_tests.pfc.fakes import DEVICE
 from tests.snappi_tests.unit_tests.qualification.unit_test_on_behalf import lab

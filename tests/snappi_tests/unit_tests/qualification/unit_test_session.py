@@ -13,8 +13,8 @@ from tests.common.pfc.evidence.recorder import EvidenceRecorder
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.port_plan import plan_port
 from tests.common.pfc.model.ports import ConnectedPort
-from tests.common.pfc.record.outcome import Outcome
 from tests.common.pfc.record.errors import RecordError, RecordsUnwritable
+from tests.common.pfc.record.outcome import Outcome
 from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Check, PortVerdict, Status
 from tests.common.unit_tests.pfc.fakes import DEVICE, FakeHost, FakeWorld
 from tests.snappi_tests.pfc.qualification.files.session import PARAMETERS, Session, read_target, write_target

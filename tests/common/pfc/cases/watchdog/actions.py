@@ -9,6 +9,7 @@ from ...lab.generator import Traffic
 from ...lab.lab import Lab
 from ...lab.preflight import SETTLE_S
 from ...lab.watchdog import DROP, FORWARD, Timers, Watchdog, watching
+from ...model.checking import at_priority, fail_unless, flows_of, least_load, priority_of
 from ...model.counters import DutCounters
 from ...model.deviations import drops_what_comes_in
 from ...model.errors import QualificationError
@@ -17,7 +18,6 @@ from ...model.ports import PortPair
 from ...model.traffic import FlowPlan, FlowStats, Role
 from ...record.case import PlanCase, Target
 from ...record.verdict import Check
-from ..checking import at_priority, fail_unless, flows_of, least_load, priority_of
 from ..engine import Finding, Procedure, all_lossless, first_lossless, several_lossless
 from ..flows import RESUMED, DataLoad, again, data_flows
 from ..ingress_load import faster_port

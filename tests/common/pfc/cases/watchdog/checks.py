@@ -8,12 +8,12 @@ from typing import Any
 
 from ...lab.watchdog import OPERATIONAL, STORMED, Timers
 from ...model.arithmetic import MAX_QUANTA, holding_fps
+from ...model.checking import Place, at_port, at_priority, error_unless, fail_unless, flows_of, priority_of, sent_as_due
 from ...model.counters import DutCounters, WatchdogRow
 from ...model.measurement import NEVER_STORMED, Readings, flow_numbers
 from ...model.traffic import FlowStats, Role
 from ...record.case import Target, named
 from ...record.verdict import LOSSLESS, LOSSY, Check
-from ..checking import Place, at_port, at_priority, error_unless, fail_unless, flows_of, priority_of, sent_as_due
 from ..validity import counters_kept, links_kept, unmet
 
 Stats = Mapping[str, FlowStats]

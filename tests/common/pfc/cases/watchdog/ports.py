@@ -10,12 +10,12 @@ from ...lab.generator import Traffic
 from ...lab.lab import Lab
 from ...lab.preflight import SETTLE_S
 from ...lab.watchdog import DROP, FORWARD, OPERATIONAL, STORMED, Timers, Watchdog, watching
+from ...model.checking import Place, at_port, at_priority, fail_unless, flows_of, least_load, priority_of
 from ...model.counters import DutCounters
 from ...model.measurement import NEVER_STORMED, PortUnderTest
 from ...model.traffic import FlowPlan, Role
 from ...record.case import PlanCase, Target
 from ...record.verdict import LOSSLESS, Check
-from ..checking import Place, at_port, at_priority, fail_unless, flows_of, least_load, priority_of
 from ..engine import Finding, Procedure
 from ..flows import DataLoad, again, data_flows
 from ..ingress_load import equal_ports

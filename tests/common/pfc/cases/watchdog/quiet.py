@@ -11,11 +11,11 @@ from ...lab.lab import Lab
 from ...lab.preflight import SETTLE_S
 from ...lab.watchdog import DROP, STORMED, Timers, Watchdog, watching
 from ...model.arithmetic import MAX_QUANTA, holding_fps
+from ...model.checking import at_priority, error_unless, fail_unless, flows_of
 from ...model.counters import DutCounters
 from ...model.traffic import FlowPlan, Role
 from ...record.case import PlanCase, Target
 from ...record.verdict import Check
-from ..checking import at_priority, error_unless, fail_unless, flows_of
 from ..engine import Finding, Procedure, all_lossless
 from ..storm_sequence import pause_storm
 from ..validity import counters_kept, links_kept, unmet

@@ -15,12 +15,12 @@ from ...lab.lab import Lab
 from ...lab.preflight import SETTLE_S
 from ...lab.watchdog import DROP, MS_PER_S, Timers, Watchdog, watching
 from ...model.arithmetic import line_rate_fps
+from ...model.checking import at_priority, error_unless, fail_unless, flows_of, priority_of
 from ...model.counters import DutCounters
 from ...model.measurement import PortUnderTest, flow_numbers
 from ...model.traffic import FlowStats, Role
 from ...record.case import PlanCase, Target
 from ...record.verdict import Check
-from ..checking import at_priority, error_unless, fail_unless, flows_of, priority_of
 from ..engine import Finding, Procedure, all_lossless
 from ..storm_sequence import pause_storm
 from ..validity import unmet

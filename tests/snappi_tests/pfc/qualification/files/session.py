@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
-from tests.common.pfc.cases.plan import port_cases, sweep_cases, impossible, summary
+from tests.common.pfc.cases.plan import impossible, port_cases, summary, sweep_cases
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.lab.dut import Dut, Host, SwitchState
 from tests.common.pfc.lab.lab import Lab

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ..model.measurement import Measurement, PortUnderTest
-from ..model.traffic import FlowPlan, FlowStats, Role
 from ..record.case import named
 from ..record.verdict import LOSSLESS, LOSSY, Check, Status
+from .measurement import Measurement, PortUnderTest
+from .traffic import FlowPlan, FlowStats, Role
 
 
 COUNTER = "PFC frames in the receive counter"
