@@ -53,7 +53,7 @@ def _throughput(run: Measurement) -> Iterator[Check]:
     """The line was full: each priority came through at its part of the line rate, so all together at the line rate.
 
     A sender that the switch held back sends less and loses nothing: only this notices. What may be missing is what the
-    sender's own start and clock may cost (`LOAD_TOLERANCE`).
+    sender's own start and clock may cost (`Tolerances.load_tolerance_percent`).
     """
     for flow in flows_of(run.paused.values(), Role.TEST, Role.BACKGROUND):
         place, least = at_priority(run.subject, priority_of(flow)), least_load(run.subject, flow.plan)

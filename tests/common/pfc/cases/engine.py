@@ -1,5 +1,5 @@
-"""What it takes to carry out a test case: each family of cases (`families`) has procedures, `cases` knows which case
-has which."""
+"""What it takes to carry out a test case: each family's table (`CASES`) has a procedure for each of its cases, and
+`plan` finds the tables."""
 
 from __future__ import annotations
 

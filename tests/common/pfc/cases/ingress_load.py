@@ -18,7 +18,7 @@ FRAME_BYTES = 1024
 
 @dataclass(frozen=True)
 class IngressLoad:
-    """Data that enters by one port: of each of these priorities the same, `percent` of the port's line together.
+    """Data that enters by one port: `percent` of the port's line, split evenly over these priorities.
 
     Attributes:
         enters: the switch port.

@@ -68,7 +68,7 @@ class _Storm:
 
 @dataclass
 class Timeline:
-    """One measurement. It is told what happens, with the time of the testbed's clock (seconds)."""
+    """Records one measurement: what happened, with the time of the testbed's clock (seconds)."""
 
     _flows: dict[str, _Flow] = field(default_factory=dict)
     _readings: list[tuple[float, dict[str, tuple[int, int]]]] = field(default_factory=list)

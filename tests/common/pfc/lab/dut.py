@@ -12,7 +12,7 @@ from ..model.counters import DutCounters
 from ..model.errors import BatchBroken, QualificationError, SwitchUnreachable
 from ..model.ports import PortState
 from ..model.qos import ConfigDb
-from . import cli_text as sonic_text, lease as leases
+from . import cli_text, lease as leases
 from .observer import RunObserver
 
 MARK = "@@pfc-qualification@@"
@@ -81,7 +81,7 @@ def run_batch(host: Host, commands: Mapping[str, str]) -> dict[str, Output]:
             lines.append(line)
     missing = [name for name in commands if name not in outputs]
     if missing:
-        said = sonic_text.first_line(
+        said = cli_text.first_line(
             str(answer.get("stderr") or answer.get("msg") or answer.get("stdout") or "no output")
         )
         raise BatchBroken(host.hostname, missing[0], commands[missing[0]].strip(), said)
@@ -105,7 +105,7 @@ def checked(host: Host, name: str, outputs: Mapping[str, Output]) -> str:
     output = outputs[name]
     if output.status:
         raise QualificationError(
-            f"{host.hostname}: `{name}` ended with status {output.status}: {sonic_text.first_line(output.text)}"
+            f"{host.hostname}: `{name}` ended with status {output.status}: {cli_text.first_line(output.text)}"
         )
     return output.text
 
@@ -142,12 +142,12 @@ class Dut:
         config_db = parse_config_db(self.host, checked(self.host, "config", outputs))
         if seen is not None:  # a dead run's: what it changed is put back before anything is measured
             config_db = leases.as_found(config_db, seen.lease.rows)
-        version = sonic_text.version_fields(checked(self.host, "version", outputs))
+        version = cli_text.version_fields(checked(self.host, "version", outputs))
         metadata = config_db.get("DEVICE_METADATA", {}).get("localhost", {})
         return SwitchState(
             device=self.name,
             config_db=config_db,
-            interfaces=sonic_text.interface_states(checked(self.host, "ports", outputs)),
+            interfaces=cli_text.interface_states(checked(self.host, "ports", outputs)),
             os_version=version.get("SONiC Software Version", "unknown"),
             hwsku=str(metadata.get("hwsku", version.get("HwSKU", "unknown"))),
             asic=f"{version.get('ASIC', 'unknown')} {metadata.get('switch_type', '')}".strip(),
@@ -220,12 +220,12 @@ class Dut:
             line.strip().split("|")[-1] for line in text["rows"].splitlines() if line.strip().startswith("PFC_WD|")
         )
         return DutCounters(
-            pfc_rx=sonic_text.pfc_counters(text["pfc"], "Rx"),
-            pfc_tx=sonic_text.pfc_counters(text["pfc"], "Tx"),
-            queues={port: sonic_text.queue_packets(text["queues"], port) for port in queues_of},
-            watchdog=sonic_text.watchdog_rows(text["watchdog"]),
+            pfc_rx=cli_text.pfc_counters(text["pfc"], "Rx"),
+            pfc_tx=cli_text.pfc_counters(text["pfc"], "Tx"),
+            queues={port: cli_text.queue_packets(text["queues"], port) for port in queues_of},
+            watchdog=cli_text.watchdog_rows(text["watchdog"]),
             watchdog_ports=tuple(sorted(row for row in rows if row != "GLOBAL")),
-            interfaces=sonic_text.interface_states(text["ports"]),
+            interfaces=cli_text.interface_states(text["ports"]),
             printed={name: text[name] for name in then},
         )
 
@@ -240,6 +240,6 @@ def parse_config_db(host: Host, text: str) -> ConfigDb:
         config_db: ConfigDb = json.loads(text)
     except ValueError as error:
         raise QualificationError(
-            f"{host.hostname}: `sonic-cfggen -d --print-data` printed no JSON: {sonic_text.first_line(text)!r}"
+            f"{host.hostname}: `sonic-cfggen -d --print-data` printed no JSON: {cli_text.first_line(text)!r}"
         ) from error
     return config_db

@@ -88,8 +88,8 @@ def preflight_in_batches(batches: Sequence[Sequence[Lab]]) -> tuple[dict[str, Pr
 
 
 def _send_clean_flows_of_all(labs: Sequence[Lab]) -> dict[str, dict[str, FlowStats] | QualificationError]:
-    """Sends the clean flows of these ports at once; where that cannot be done, each port's alone, so that one that
-    cannot fly grounds no other. Port under test -> flow -> statistics; or why it could not be done."""
+    """Sends the clean flows of these ports at once; where that cannot be done, each port's alone, so that one failing
+    port does not block the others. Port under test -> flow -> statistics; or why it could not be done."""
     try:
         return dict(_send_clean_flows(labs)) if labs else {}
     except QualificationError as error:

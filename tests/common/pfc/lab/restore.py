@@ -45,7 +45,7 @@ class SwitchRestorer:
             host: the switch.
             run_id: names this run in the lease.
             clock: what is waited on for a switch that went away; None: real time.
-            witness: is told the configuration before the run and after it.
+            observers: who looks on at the configuration before the run and after it.
         """
         self._host = host
         self._run_id = run_id

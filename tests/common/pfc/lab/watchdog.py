@@ -1,6 +1,6 @@
 """The PFC watchdog as test cases use it: its times, starting it on some ports, and stopping it again.
 
-Outside a test case the watchdog of the whole switch is stopped (`restorer`). A case starts it on the ports that it
+Outside a test case the watchdog of the whole switch is stopped (`restore`). A case starts it on the ports that it
 needs; however it ends, these ports have no row in PFC_WD afterwards and the polling interval is the one that was found
 before the first run, as the lease has it.
 """

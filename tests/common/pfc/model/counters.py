@@ -26,8 +26,8 @@ class WatchdogRow:
 
 @dataclass(frozen=True)
 class DutCounters:
-    """One reading of the counters that verdicts rest on. They are as old as the switch's last poll (`staleness`); the
-    watchdog's and the ports' states are not.
+    """One reading of the counters that verdicts rest on. They are as old as the switch's last poll
+    (`counter_polling`); the watchdog's and the ports' states are not.
 
     Attributes:
         pfc_rx, pfc_tx: port -> PFC frames counted for priorities 0 to 7.

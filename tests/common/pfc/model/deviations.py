@@ -134,7 +134,7 @@ def allowed_for(asic: str, tolerances: Tolerances) -> list[dict[str, Any]]:
 
     Args:
         asic: `asic_type switch_type`.
-        conditions: the testbed's.
+        tolerances: the testbed's.
     """
     special = [entry for entry in (deviation(name, asic) for name in {one.name: None for one in DEVIATIONS})
                if entry.asics]

@@ -1,4 +1,4 @@
-"""A pause storm, the traffic in it and what must happen, as immutable data. `families.pauses` makes one for each of its
+"""A pause storm, the traffic in it and what must happen, as immutable data. `cases.pauses` makes one for each of its
 test cases."""
 
 from __future__ import annotations

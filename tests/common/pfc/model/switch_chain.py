@@ -11,7 +11,7 @@ from .ports import ConnectedPort, PlayedHost
 
 @dataclass(frozen=True)
 class Hop:
-    """A switch of a row.
+    """A switch of a chain.
 
     Attributes:
         device: its name.
@@ -27,7 +27,7 @@ class Hop:
 
 @dataclass(frozen=True)
 class SwitchChain:
-    """A row of switches as it was found.
+    """A chain of switches as it was found.
 
     Attributes:
         hops: its switches, the one under test first.

@@ -190,7 +190,7 @@ def _marks_counted(full: FullRun) -> Iterator[Check]:
 
 
 def _marks(full: FullRun) -> Iterator[Check]:
-    """The watermark of a group has what was held in it, at least by half: a part of it is in reserved memory, which a
+    """The watermark of a group shows at least half of the held bytes: a part of them is in reserved memory, which a
     watermark leaves out. And no group has had more than there is."""
     run, pool = full.run, full.pool
     for priority, flow in _held(run).items():

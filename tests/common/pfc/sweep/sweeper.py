@@ -66,7 +66,7 @@ class Sweeper:
             flights: the same ports, in groups that a preflight takes at once.
             waves: the same ports, in groups that are measured at once.
             how: what is carried out.
-            patience: the clock on which a lab is waited for that does not answer; None: real time.
+            patience: the clock used while waiting for an unresponsive lab; None: real time.
         """
         self._labs = labs
         self._batches = batches
@@ -91,7 +91,7 @@ class Sweeper:
         if port not in self._outcomes:
             self._outcomes |= self._try(wave)
         failed = [other for other in wave if _cause(self._outcomes[other]) and other not in self._tried_again]
-        if port in failed or failed and self._how.all_or_none:  # before a verdict that it may change is given away
+        if port in failed or failed and self._how.all_or_none:  # before returning a verdict that the retry may change
             self._try_again(wave, failed)
         return self._outcomes[port]
 

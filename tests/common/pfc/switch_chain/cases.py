@@ -1,5 +1,5 @@
-"""HOP-1: back-pressure travels up a row of switches, hop by hop, to the sender. The steps are PFC-2's; the port under
-test and the tx port are at the two ends of the row."""
+"""HOP-1: back-pressure travels up a chain of switches, hop by hop, to the sender. The steps are PFC-2's; the port under
+test and the tx port are at the two ends of the chain."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HOP_BY_HOP = PlanCase("pause-hop-by-hop", "HOP-1")
 
 
 def carry_out(lab: Lab, case: PlanCase, target: Target, before: DutCounters | None) -> Finding:
-    """A storm at one end of the row, the traffic from the other; every switch between is looked at."""
+    """A storm at one end of the chain, the traffic from the other; every switch between is looked at."""
     chain = lab.chain
     if chain is None:
         raise QualificationError(f"{lab.subject.where()}: {case.plan_id} needs a row of switches")
@@ -68,7 +68,7 @@ def _at(subject: PortUnderTest, hop: Hop, priority: int) -> Place:
 
 
 def _evidence(hops: Sequence[Hop], readings: Sequence[Mapping[str, DutCounters]]) -> dict[str, object]:
-    """PFC frames for priorities 0 to 7 that each switch sent up the row, from before the storm until after it."""
+    """PFC frames for priorities 0 to 7 that each switch sent up the chain, from before the storm until after it."""
     before, after = readings[0], readings[-1]
     sent = {
         f"{hop.device} {hop.enters}": list(changed(before[hop.device].pfc_tx, after[hop.device].pfc_tx, hop.enters))

@@ -16,7 +16,7 @@ from ..model.switch_chain import Hop, SwitchChain
 
 
 class ChainDut(Dut):
-    """The switches of a row as one: receives at the port under test, sends out of the far end's port.
+    """The switches of a chain as one: receives at the port under test, sends out of the far end's port.
 
     Attributes:
         readings: the counters of each switch, by reading.
@@ -48,20 +48,20 @@ class ChainDut(Dut):
 
 
 def find_hops(device: str, port: str, links: Links) -> tuple[Hop, ...]:
-    """The longest row of switches that begins at a port under test, its far end still without a port (`enters` empty);
-    of several the first in natural order of ports. One switch alone: no other is on its cables."""
-    rows = sorted(_chains((Hop(device, port, ""),), links), key=len, reverse=True)
-    return rows[0]
+    """The longest chain of switches that begins at a port under test, its far end still without a port (`enters`
+    empty); of several the first in natural order of ports. One switch alone: no other is on its cables."""
+    chains = sorted(_chains((Hop(device, port, ""),), links), key=len, reverse=True)
+    return chains[0]
 
 
 def plan_chain(
     subject: PortUnderTest, states: Mapping[str, SwitchState], hops: Sequence[Hop], ports: Sequence[ConnectedPort]
 ) -> SwitchChain:
-    """What is measured over a row of switches.
+    """What is measured over a chain of switches.
 
     Args:
         subject: the port under test on its own switch.
-        states: the switches of the row.
+        states: the switches of the chain.
         hops: as `find_hops` gives them.
         ports: every port of the testbed with a traffic generator behind it.
 
@@ -85,7 +85,7 @@ def plan_chain(
 
 
 def _chains(chain: tuple[Hop, ...], links: Links) -> Iterator[tuple[Hop, ...]]:
-    """Every row that goes on from this one over cables to switches that are not in it yet."""
+    """Every chain that goes on from this one over cables to switches that are not in it yet."""
     yield chain
     here = chain[-1]
     for port in sorted(links.get(here.device, {}), key=natural):
