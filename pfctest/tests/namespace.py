@@ -14,8 +14,9 @@ from typing import IO, Any
 ROOT = Path(__file__).resolve().parents[2]
 _PATIENCE_S = 60
 _HOLD = "ip link set dev lo up && echo ready && exec cat"
-_HEED_SIGINT = ("import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); "
-                "os.execvp(sys.argv[1], sys.argv[1:])")
+_HEED_SIGNALS = ("import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); "
+                 "signal.signal(signal.SIGHUP, signal.SIG_DFL); os.execvp(sys.argv[1], sys.argv[1:])")
+"""What starts a command that heeds both, also where the tests run in a shell's background or under nohup."""
 _WAYS = {("unshare", "-n"): ("--net",), ("unshare", "-Urn"): ("--user", "--preserve-credentials", "--net")}
 """Ways to have a namespace, and how it is entered then; the first keeps the right to real-time scheduling."""
 
@@ -54,7 +55,7 @@ class Namespace:
 
     def start(self, *words: str | Path) -> subprocess.Popen[str]:
         """Start a command inside, with pipes; it heeds SIGINT even where the tests run in a shell's background."""
-        return subprocess.Popen([sys.executable, "-ISc", _HEED_SIGINT, *self.command(*words)], stdin=subprocess.PIPE,
+        return subprocess.Popen([sys.executable, "-ISc", _HEED_SIGNALS, *self.command(*words)], stdin=subprocess.PIPE,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
 
     def python(self, module: str, *words: str | Path) -> list[str]:

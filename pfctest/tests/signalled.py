@@ -54,8 +54,10 @@ def signal_parent() -> None:
 
 
 def main() -> None:
-    """The program. SIGINT is heeded also where the tests run in a shell's background, which ignores it."""
+    """The program. SIGINT is heeded also where the tests run in a shell's background, which ignores it, and SIGHUP also
+    under nohup."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     with mock.patch.object(storm, "run", send_nothing):
         if sys.argv[1] == "worker":
             signal_workers(int(sys.argv[2]))

@@ -21,7 +21,7 @@ LIBRARIES = ("pytest", "scapy", "snappi", "tabulate")
 PLACE = ROOT / ".venv" / f"python{WANTED}"
 UNIT_TESTS = ("tests/common/unit_tests/pfc", "tests/snappi_tests/unit_tests/qualification")
 NEEDS_SONIC_MGMT = "test_sonic_mgmt_is_as_the_contract_says"
-"""The one test that reads sonic-mgmt's own modules, of which an empty checkout has none."""
+"""The two tests that read sonic-mgmt's own modules, of which an empty checkout has none, begin so."""
 UNREACHABLE = re.compile(r"connection broken by '.*|Could not fetch URL .*")
 PACKAGES = ("tests", "tests/common", "tests/common/unit_tests", "tests/snappi_tests", "tests/snappi_tests/pfc",
             "tests/snappi_tests/unit_tests")
@@ -111,7 +111,7 @@ def test_the_unit_tests_of_what_travels_pass_on_python_3_12(python: Path, checko
     assert ended.returncode == 0, ended.stdout[-20000:]
     passed = re.fullmatch(r"(\d+) passed, \d deselected in .*", outcome)
     assert passed, f"not every unit test passed, or there were warnings: {outcome}\n{ended.stdout[-4000:]}"
-    assert int(passed[1]) >= functions_in(checkout) - 1, outcome
+    assert int(passed[1]) >= functions_in(checkout) - 2, outcome
 
 
 def functions_in(checkout: Path) -> int:

@@ -116,7 +116,7 @@ def test_options_that_are_read_are_the_suites_or_sonic_mgmts():
 
 @pytest.mark.skipif(not IN_SONIC_MGMT, reason="there is no telemetry but sonic-mgmt's own")
 @pytest.mark.parametrize("method", CONTRACT["telemetry"])
-def test_sonic_mgmts_telemetry_is_as_the_contract_says(method):
+def test_sonic_mgmt_is_as_the_contract_says_of_telemetry(method):
     """In a sonic-mgmt tree: reporter and gauge take what the suite gives them."""
     class_name, name = method.split(".")
     telemetry = TESTS / "common/telemetry"
