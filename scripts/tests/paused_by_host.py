@@ -19,7 +19,10 @@ import snappi
 
 from scripts.tests.broken import KnownDut, OpenSsh
 from scripts.tests.pause_lab import HOST, INTERFACES, SWITCH, connected_ports
-from tests.common.pfc.cases.pauses import SEVERAL_LOSSLESS, SINGLE_LOSSLESS, find, make_scenario
+from tests.common.pfc.cases.engine import found, settled_counters
+from tests.common.pfc.cases.pauses import (
+    SEVERAL_LOSSLESS, SINGLE_LOSSLESS, judge_storm, make_scenario, measure_storm, storm_validity,
+)
 from tests.common.pfc.cases.plan import targets
 from tests.common.pfc.lab.clock import WallClock
 from tests.common.pfc.lab.lab import Lab
@@ -79,17 +82,19 @@ class Bench:
         try:
             self._settled[cable] = self._settled.get(cable) or lab.pause_source.arrived(lab, lab.dut.counters())
             for _ in range(TRIES):
-                found = find(lab, scenario, self._settled[cable])
-                self._settled[cable] = found.after
-                if {check.name for check in found.invalid} != {"storm-unbroken"}:
+                settled = self._settled[cable]
+                storm = measure_storm(lab, scenario, settled_counters(lab) if settled is None else settled)
+                finding = found(storm, storm_validity, judge_storm)
+                self._settled[cable] = finding.after
+                if {check.name for check in finding.invalid} != {"storm-unbroken"}:
                     break
         except QualificationError as error:
             return {"invalid": [str(error)], "checks": [], "bad": {}, "gaps": False}
-        bad = {f"{check.priority} {check.name}": check.message for check in found.checks
+        bad = {f"{check.priority} {check.name}": check.message for check in finding.checks
                if check.status is not Status.PASS}
-        return {"invalid": [check.message for check in found.invalid], "bad": bad,
-                "gaps": {check.name for check in found.invalid} == {"storm-unbroken"},
-                "checks": sorted({check.name for check in found.checks})}
+        return {"invalid": [check.message for check in finding.invalid], "bad": bad,
+                "gaps": {check.name for check in finding.invalid} == {"storm-unbroken"},
+                "checks": sorted({check.name for check in finding.checks})}
 
     def _lab(self, run: Run) -> Lab:
         ports = {run.port: run.interface or INTERFACES[run.port]}

@@ -26,9 +26,8 @@ from scripts.tests.broken import (
     watchdog_stopped,
     wreck,
 )
-from tests.common.pfc.cases import lossless_set, tagging
-from tests.common.pfc.cases.lossless_set import EIGHT, ONE, PUT_BACK, SEVEN, THREE
-from tests.common.pfc.cases.tagging import TAGGED
+from tests.common.pfc.cases import reconfigured
+from tests.common.pfc.cases.reconfigured import EIGHT, ONE, PUT_BACK, SEVEN, TAGGED, THREE
 from tests.common.pfc.lab.clock import EndpointClock
 from tests.common.pfc.lab.configuration import trusting_tags
 from tests.common.pfc.lab.dut import Dut
@@ -40,7 +39,7 @@ pytestmark = pytest.mark.slow("two families of the plan, each case on each switc
 ONLY_ON_THE_FAKE_SWITCH = {"resumed-rate"}  # no hook slows a switch down after a storm: unit_test_cases.py shows it
 PAGES = {
     "LSET": ROOT / "docs/testplan/lset-lossless-sets.md", "TAG": ROOT / "docs/testplan/tag-priority-by-vlan-tag.md"}
-PLAN = (*lossless_set.CASES, *tagging.CASES)
+PLAN = tuple(reconfigured.CASES)
 HANG_S = 120
 KILLED = """
 import json, os, signal, sys
@@ -180,5 +179,5 @@ def test_a_healthy_port_passes_every_test_case(bench: Bench, plan: PlanCase) -> 
 def test_ports_that_go_on_sorting_by_dscp_fail(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """The switch has the map of tags, and its ports do not use it."""
     table = "DOT1P_TO_TC_MAP"
-    monkeypatch.setattr(tagging, "trusting_tags", lambda *found: {table: trusting_tags(*found)[table]})
+    monkeypatch.setattr(reconfigured, "trusting_tags", lambda *found: {table: trusting_tags(*found)[table]})
     compare(bench.judge(SORTED_BY_DSCP), SORTED_BY_DSCP)

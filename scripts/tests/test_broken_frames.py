@@ -17,7 +17,7 @@ from scripts.tests.broken import (
     healthy,
     passed_as_documented,
 )
-from tests.common.pfc.cases import counting, frames, sizes
+from tests.common.pfc.cases import counting, frames
 from tests.common.pfc.cases.counting import DATA, EMPTY_PAUSES, PAUSES
 from tests.common.pfc.cases.frames import (
     ALL_ENABLED, NONE_ENABLED_SEVERAL, NONE_ENABLED_SINGLE, OTHER_DESTINATION, OTHER_TYPE, RESERVED_ENABLED,
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.slow("three families of the plan, each case on each swi
 ONLY_ON_THE_FAKE_SWITCH = {"resumed-rate"}  # no hook slows a switch down after a storm: unit_test_cases.py shows it
 PAGES = {
     "FRAME": ROOT / "docs/testplan/frame-received-pause-frames.md",
-    "SIZE": ROOT / "docs/testplan/size-frame-sizes.md",
+    "SIZE": ROOT / "docs/testplan/size-frame-frames.md",
     "COUNT": ROOT / "docs/testplan/count-data-counters.md",
 }
 FILES = {  # ways of being broken that nobody reported; they show that a check can fail
@@ -160,18 +160,18 @@ UNPAUSED = f"blocked-while-paused held-within-buffer back-pressure {MISCOUNTED} 
 SIZE_CASES = [
     *(both("pause-ignored@Ethernet20,priority=3", UNPAUSED,
            "Ethernet20 priorities 3, 4: expected fewer than the 15982720 bytes of egress_lossless_pool sent while "
-           "paused, got ", plan) for plan in sizes.CASES),
+           "paused, got ", plan) for plan in frames.SIZES),
     *(both("headroom-missing@Ethernet80", UNPAUSED,
            "Ethernet20 priority 4: expected all ... frames received once the storm had stopped, got ", plan)
-      for plan in sizes.CASES),
+      for plan in frames.SIZES),
     both("pfc-miscounted@Ethernet20", UNPAUSED,
-         "Ethernet20 priority 5: expected 0 PFC frames in the receive counter, got ", sizes.SMALLEST),
+         "Ethernet20 priority 5: expected 0 PFC frames in the receive counter, got ", frames.SMALLEST),
     both("pfc-forwarded@Ethernet20", UNPAUSED,
-         "Ethernet20 priorities 3, 4: expected 0 pause frames forwarded to Ethernet80, got ", sizes.MEDIUM),
+         "Ethernet20 priorities 3, 4: expected 0 pause frames forwarded to Ethernet80, got ", frames.MEDIUM),
     both("lossy-dropped@Ethernet20,one_in=4", UNPAUSED,
-         "Ethernet20 priority 0: expected all ... frames received in traffic without a storm, got ", sizes.LARGEST),
+         "Ethernet20 priority 0: expected all ... frames received in traffic without a storm, got ", frames.LARGEST),
     both("xoff-wrong-priority@Ethernet80", UNPAUSED,
-         "Ethernet20 priority 0: expected 0 PFC frames sent out of Ethernet80, got ", sizes.MIXED),
+         "Ethernet20 priority 0: expected 0 PFC frames sent out of Ethernet80, got ", frames.MIXED),
 ]
 NO_DATA = "clean-flow pauses-are-no-data pauses-are-no-drops"
 COUNT_CASES = [
@@ -201,7 +201,7 @@ COUNT_CASES = [
          "Ethernet84: expected the ... frames that the generator sent in all in RX_OK, got ", DATA),
 ]
 ALL: list[Case] = [*FRAME_CASES, *SIZE_CASES, *COUNT_CASES]
-HEALTHY = (*frames.CASES, *sizes.CASES, *counting.CASES)
+HEALTHY = (*frames.FRAMES, *frames.SIZES, *counting.CASES)
 
 
 def page(plan: PlanCase) -> set[str]:

@@ -17,11 +17,11 @@ from scripts.tests.broken import (
     documented_checks,
     passed_as_documented,
 )
-from tests.common.pfc.cases.engine import Finding
+from tests.common.pfc.cases.engine import found
 from tests.common.pfc.record.outcome import Outcome
-from tests.common.pfc.record.verdict import Status
+from tests.common.pfc.record.verdict import Check, Status
 from tests.common.pfc.sweep import full_load
-from tests.common.pfc.sweep.full_load import ALL_PORTS, FullRun
+from tests.common.pfc.sweep.full_load import ALL_PORTS, FullRun, full_validity, judge_full
 
 pytestmark = pytest.mark.slow("all ports of a switch loaded at once")
 
@@ -66,14 +66,14 @@ def under_test(broken: Case) -> str:
 @pytest.fixture(name="loaded", scope="module")
 def fixture_loaded(tmp_path_factory: pytest.TempPathFactory) -> Loaded:
     """All ports of a testbed with these faults."""
-    find, runs = full_load.find, dict[str, FullRun]()
+    runs = dict[str, FullRun]()
 
-    def seen(full: FullRun) -> Finding:
+    def seen(full: FullRun) -> list[Check]:
         runs[full.run.subject.pair.rx.port] = full
-        return find(full)
+        return judge_full(full)
 
     faults = [one.fault for one in BROKEN]
-    with broken_bench(tmp_path_factory.mktemp("load"), faults) as bench, patch.object(full_load, "find", seen):
+    with broken_bench(tmp_path_factory.mktemp("load"), faults) as bench, patch.object(full_load, "judge_full", seen):
         return Loaded(bench.full_load(), runs)
 
 
@@ -122,14 +122,14 @@ def forwarded(full: FullRun) -> FullRun:
     """A pause frame arrives at the tx port."""
     storm, _ = full.run.storms[0]
     changed = {**full.run.paused, storm.plan.name: replace(storm, frames_rx=1)}
-    return replace(full, run=replace(full.run, paused=changed))
+    return replace(full, run=replace(full.run, phases={**full.run.phases, "paused": changed}))
 
 
 def slow_afterwards(full: FullRun) -> FullRun:
     """2 % are missing once the storms are over, lost nowhere."""
     flows = {name: replace(flow, frames_tx=flow.frames_tx * 98 // 100, frames_rx=flow.frames_tx * 98 // 100)
              if flow.plan.priority == 3 else flow for name, flow in full.run.resumed.items()}
-    return replace(full, run=replace(full.run, resumed=flows))
+    return replace(full, run=replace(full.run, phases={**full.run.phases, "resumed": flows}))
 
 
 CHANGED: list[tuple[Callable[[FullRun], FullRun], set[str], Status, str]] = [
@@ -150,8 +150,8 @@ CHANGED: list[tuple[Callable[[FullRun], FullRun], set[str], Status, str]] = [
 def test_changed_numbers_are_noticed(
     change: Callable[[FullRun], FullRun], names: set[str], status: Status, message: str, loaded: Loaded
 ) -> None:
-    found = full_load.find(change(loaded.runs[HEALTHY]))
-    bad = [check for check in (*found.checks, *found.invalid) if check.status is not Status.PASS]
+    finding = found(change(loaded.runs[HEALTHY]), full_validity, judge_full)
+    bad = [check for check in (*finding.checks, *finding.invalid) if check.status is not Status.PASS]
     assert names == {check.name for check in bad} and {check.status for check in bad} == {status}, bad
     assert any(check.message.startswith(message) for check in bad), bad
 

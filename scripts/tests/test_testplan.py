@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.common.pfc.cases import pauses
-from tests.common.pfc.cases.plan import port_cases, procedures, sweep_cases, targets
+from tests.common.pfc.cases.plan import port_cases, sweep_cases, tables, targets
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.port_plan import plan_port
@@ -63,8 +63,8 @@ def test_every_test_case_has_a_page_and_a_test() -> None:
 def test_a_page_names_its_case_and_where_it_is(case: PlanCase) -> None:
     """A page is about one case, `# PFC-1: ...`, or about a family of them with a table, `# TIME: ...`."""
     text = (PAGES / documented()[case.plan_id][0]).read_text(encoding="utf-8")
-    carried_out = procedures().get(case)
-    module = importlib.import_module(carried_out.carry_out.__module__ if carried_out else SWEPT_BY[case])
+    listed = [table for table in tables() if case in getattr(table, "CASES", {})]
+    module = listed[0] if listed else importlib.import_module(SWEPT_BY[case])
     file = Path(str(module.__file__)).relative_to(ROOT)
     assert text.startswith((f"# {case.plan_id}: ", f"# {case.family}: ")), text[:40]
     assert f"`{file}`" in text and f"`{case.name}`" in text

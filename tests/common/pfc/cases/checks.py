@@ -1,5 +1,5 @@
-"""Measurement -> the verdict's checks. What the standard makes exact is exact: no frame of a paused priority, every
-frame of all others. Whether the run was a measurement at all is `validity`'s."""
+"""The checks of a scenario's run. What the standard makes exact is exact: no frame of a paused priority, every frame of
+all others."""
 
 from __future__ import annotations
 
@@ -7,14 +7,36 @@ from collections.abc import Iterable, Iterator
 
 from ..lab.pause_source import PauseSource
 from ..model.checking import (
-    COUNTER, Place, at_priority, at_tested, error_unless, everything_received, fail_unless, flows_of, least_load,
-    never_taken, priority_of,
+    COUNTER, all_at_rate, at_priority, at_tested, everything_received, fail_unless, least_load, never_taken,
+    nothing_received, priority_of,
 )
 from ..model.measurement import Measurement
 from ..model.scenario import Storm
 from ..model.traffic import Role
-from ..record.verdict import LOSSY, Check
+from ..record.verdict import Check
+from .engine import unmet
 from .generator_pauses import TRAFFIC_GENERATOR
+from .validity import load_applied, lossy_in_background, storm_running, storm_stopped, undisturbed
+
+
+def validity(run: Measurement, pauses: PauseSource = TRAFFIC_GENERATOR) -> Iterator[Check]:
+    """Whether the run of a scenario was a measurement, best cause first.
+
+    Args:
+        run: the run.
+        pauses: where its storm came from.
+    """
+    yield from undisturbed(run)
+    yield from pauses.storm_ran(run)
+    for running, stopped in run.storms:
+        yield storm_running(at_tested(run), running, stopped)
+        yield from storm_stopped(at_tested(run), [stopped], "the storm stopped before held frames were counted")
+    for when, stats, pushed in (
+        ("in the storm", run.paused, run.pfc_sent()), ("after the storm", run.resumed, run.pfc_sent_after())
+    ):
+        # those that the storm is meant to hold are judged after it: `resumed-rate`
+        held = [Role.TEST] if run.scenario.holds else []
+        yield from load_applied(run.subject, stats.values(), pushed, when, held)
 
 
 def judge(run: Measurement, pauses: PauseSource = TRAFFIC_GENERATOR) -> list[Check]:
@@ -32,11 +54,8 @@ def judge(run: Measurement, pauses: PauseSource = TRAFFIC_GENERATOR) -> list[Che
 
 
 def _pause_obeyed(run: Measurement) -> Iterator[Check]:
-    test = flows_of(run.paused.values(), Role.TEST)
-    for flow in test:
-        place = at_priority(run.subject, priority_of(flow))
-        expected = "0 frames received while paused"
-        yield fail_unless("blocked-while-paused", place, flow.frames_rx == 0, expected, flow.frames_rx)
+    test = run.flows("paused", Role.TEST)
+    yield from nothing_received("blocked-while-paused", run.subject, test, "while paused")
     held_bytes, buffer = sum(flow.bytes_tx for flow in test) + run.held_elsewhere, run.subject.buffer
     expected = f"fewer than the {buffer.size_bytes} bytes of {buffer.pool} sent while paused"
     expected += f", those held for other ports ({run.held_elsewhere}) among them" if run.held_elsewhere else ""
@@ -45,20 +64,15 @@ def _pause_obeyed(run: Measurement) -> Iterator[Check]:
 
 def _test_unaffected(run: Measurement) -> Iterator[Check]:
     """The storm changes nothing, and the switch has room: as much goes out as comes in."""
-    test = flows_of(run.paused.values(), Role.TEST)
+    test = run.flows("paused", Role.TEST)
     yield from everything_received("test-unaffected", run.subject, test, run.scenario.moment)
 
 
 def _throughput(run: Measurement) -> Iterator[Check]:
     """The line was full: each priority came through at its part of the line rate, so all together at the line rate.
-
-    A sender that the switch held back sends less and loses nothing: only this notices. What may be missing is what the
-    sender's own start and clock may cost (`Tolerances.load_tolerance_percent`).
-    """
-    for flow in flows_of(run.paused.values(), Role.TEST, Role.BACKGROUND):
-        place, least = at_priority(run.subject, priority_of(flow)), least_load(run.subject, flow.plan)
-        expected = f"at least {least} frames received {run.scenario.moment}"
-        yield fail_unless("throughput", place, flow.frames_rx >= least, expected, flow.frames_rx)
+    What may be missing is what the sender's own start and clock may cost (`Tolerances.load_tolerance_percent`)."""
+    data = run.flows("paused", Role.TEST, Role.BACKGROUND)
+    yield from all_at_rate("throughput", run.subject, data, run.scenario.moment)
 
 
 def _pause_counted(run: Measurement, pauses: PauseSource) -> Iterator[Check]:
@@ -89,7 +103,7 @@ def _back_pressure(run: Measurement) -> Iterator[Check]:
         expected = f"more than 0 PFC frames sent out of {run.subject.pair.tx.port} to hold the sender"
         yield fail_unless("back-pressure", place, frames > 0, expected, frames)
     yield from _nothing_sent("no-other-back-pressure", run, _other_than(run.scenario.tested))
-    data = flows_of(run.paused.values(), Role.TEST, Role.BACKGROUND)
+    data = run.flows("paused", Role.TEST, Role.BACKGROUND)
     yield from never_taken(run.subject, data, run.pfc_sent(), run.scenario.moment)
 
 
@@ -105,24 +119,21 @@ def _nothing_sent(name: str, run: Measurement, priorities: Iterable[int]) -> Ite
 
 
 def _background(run: Measurement) -> Iterator[Check]:
-    background = flows_of(run.paused.values(), Role.BACKGROUND)
+    background = run.flows("paused", Role.BACKGROUND)
     yield from everything_received("background-unaffected", run.subject, background, run.scenario.moment)
 
 
 def _lossy_in_background(run: Measurement) -> Iterator[Check]:
-    """Without lossy traffic nothing says that it is spared."""
-    background = flows_of(run.paused.values(), Role.BACKGROUND)
-    if all(priority_of(flow) in run.subject.qos.lossless for flow in background):
-        place = Place(run.subject.where(), LOSSY)
-        seen = f"none: DSCP_TO_TC_MAP|{run.subject.qos.dscp_map} leads to lossless priorities only"
-        yield error_unless("lossy-background", place, False, "background traffic on a lossy priority", seen)
+    """Says so where there was none."""
+    seen = f"none: DSCP_TO_TC_MAP|{run.subject.qos.dscp_map} leads to lossless priorities only"
+    yield from unmet(lossy_in_background(run.subject, run.flows("paused", Role.BACKGROUND), seen))
 
 
 def _after_the_storm(run: Measurement) -> Iterator[Check]:
-    when, test = "once the storm had stopped", flows_of(run.drained.values(), Role.TEST)
-    yield from everything_received("held-frames-drained", run.subject, test, when)
+    test = run.flows("drained", Role.TEST)
+    yield from everything_received("held-frames-drained", run.subject, test, "once the storm had stopped")
     yield from never_taken(run.subject, run.resumed.values(), run.pfc_sent_after(), "after the storm")
-    for flow in flows_of(run.resumed.values(), Role.TEST):
+    for flow in run.flows("resumed", Role.TEST):
         place, least = at_priority(run.subject, priority_of(flow)), least_load(run.subject, flow.plan)
         expected = f"at least {least} frames taken by the switch after the storm"
         yield fail_unless("resumed-rate", place, flow.frames_tx >= least, expected, flow.frames_tx)

@@ -19,7 +19,8 @@ from ..record.verdict import LOSSY, Check
 from .congestion import WALL, Load, LoadRun, measure
 from .counting_checks import own_frames
 from .engine import Finding
-from .validity import counters_kept, links_kept, unmet, watchdog_stopped
+from .engine import unmet
+from .validity import counters_kept, links_kept, watchdog_stopped
 
 SHARE_TOLERANCE = 0.01  # of a share: for a generator's statistics; virtual queues come within 0.1 %
 LOSSY_TOLERANCE = 0.05  # of what lossy priorities get together: see `_shares`

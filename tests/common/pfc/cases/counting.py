@@ -17,13 +17,15 @@ from ..model.qos import PRIORITIES
 from ..model.traffic import FlowStats, PauseFrame, pfc_frame
 from ..record.case import PlanCase, Target
 from ..record.verdict import Check
+from .checks import validity
 from .counting_checks import Counted, Storm, judge_data, judge_pauses, own_frames
 from .counting_readings import PORTS_COMMAND, PortCounts, commands, data_counters, port_counts
 from .drops import drops_delay_s
-from .engine import Finding, Procedure, all_lossless
+from .engine import Finding, OldProcedure as Procedure, settled_counters, unmet
 from .pauses import pause_lossless
 from .storm_sequence import measure, pause_storm
-from .validity import counters_kept, links_kept, unmet, validity, watchdog_stopped
+from .targets import all_lossless
+from .validity import counters_kept, links_kept, watchdog_stopped
 
 PAUSES = PlanCase("count-pauses", "COUNT-1")
 EMPTY_PAUSES = PlanCase("count-empty-pauses", "COUNT-2")
@@ -73,11 +75,12 @@ def count_data(lab: Lab, case: PlanCase, target: Target, before: DutCounters | N
     """PFC-1's steps for all lossless priorities together; the data counters are read with every reading. Each waits
     until all groups of counters have been polled."""
     scenario = pause_lossless(case, target, lab.subject.qos)
-    run = measure(_patient(lab), scenario, None, commands(lab.subject))
+    patient = _patient(lab)
+    run = measure(patient, scenario, settled_counters(patient, also=commands(lab.subject)), commands(lab.subject))
     early, during, late = (data_counters(run.subject, one) for one in (run.before, run.during, run.after))
     counted = Counted(run.subject, early, during, late, own_frames(lab.clock.exact))
     fell = min(counted.in_storm.least(), counted.after.since(counted.during).least())
-    invalid = [*validity(run), *unmet(_kept(run.subject, fell))]
+    invalid = [*unmet(validity(run)), *unmet(_kept(run.subject, fell))]
     checks = [] if invalid else judge_data(run, counted)
     return Finding(checks, invalid, {**run.evidence(), **counted.evidence()}, run.after)
 

@@ -1,17 +1,34 @@
-"""What it takes to carry out a test case: each family's table (`CASES`) has a procedure for each of its cases, and
-`plan` finds the tables."""
+"""Carrying out a test case. A case is a row of a table: what it is about on a port, how it is measured, whether that
+was a measurement, and what is judged. Each family of cases has a table, `CASES`; `plan` finds the tables."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Generic, Protocol, TypeVar
 
+from ..lab.generator import Traffic
 from ..lab.lab import Lab
 from ..model.counters import DutCounters
 from ..model.measurement import PortUnderTest
 from ..record.case import PlanCase, Target
-from ..record.verdict import Check
+from ..record.verdict import Check, Status
+
+
+class Run(Protocol):
+    """What was measured; usually a `CaseRun`."""
+
+    @property
+    def settled(self) -> DutCounters | None:
+        """The switch's last counters, if everything of this run is in them; None: the next run has to read anew."""
+
+    def evidence(self) -> dict[str, Any]:
+        """The numbers, for the record."""
+
+
+RunT = TypeVar("RunT", bound=Run)
 
 
 @dataclass(frozen=True)
@@ -22,8 +39,7 @@ class Finding:
         checks: what was judged.
         invalid: reasons why it was no measurement, best first (status ERROR); then nothing was judged.
         evidence: the numbers behind it, for the record.
-        after: the switch's last counters, if everything of this run is in them; None: the next run has to wait and
-            read anew.
+        after: the switch's last counters, as of `Run.settled`.
     """
 
     checks: Sequence[Check]
@@ -33,47 +49,94 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Procedure:
+class Procedure(Generic[RunT]):
     """How a test case is carried out.
 
     Attributes:
-        carry_out: given what to measure with, the case, its target, and counters that have everything in them that came
-            before (None: it waits and reads them itself). Raises QualificationError where a step cannot be done; it
-            leaves no traffic running and nothing changed on the switch, however it ends.
+        measure: the course of the case, given what to measure with, the case, its target, and counters that have
+            everything in them that came before. Raises QualificationError where a step cannot be done; it leaves no
+            traffic running and nothing changed on the switch, however it ends.
+        validity: checks of the measurement itself, best cause first: unless all are PASS nothing is judged.
+        judge: checks of the switch.
         targets: what the case is about on a port: once for each target. None: it cannot be carried out there.
         needs: what a port has to have for that, for a note: "several lossless priorities".
     """
+
+    measure: Callable[[Lab, PlanCase, Target, DutCounters], RunT]
+    validity: Callable[[RunT], Iterable[Check]]
+    judge: Callable[[RunT], Iterable[Check]]
+    targets: Callable[[PortUnderTest], list[Target]]
+    needs: str = ""
+
+    def carry_out(self, lab: Lab, case: PlanCase, target: Target, before: DutCounters | None) -> Finding:
+        """Measures and judges.
+
+        Args:
+            lab: what to measure with.
+            case: the test case.
+            target: one of `targets`.
+            before: the switch's counters with everything in them that came before; None: they are waited for and read.
+
+        Raises:
+            QualificationError: a step could not be done.
+        """
+        settled = settled_counters(lab) if before is None else before
+        run = self.measure(lab, case, target, settled)
+        return found(run, self.validity, self.judge)
+
+
+Table = Mapping[PlanCase, Procedure[Any]]
+"""The cases of a family."""
+
+
+def found(
+    run: RunT, validity: Callable[[RunT], Iterable[Check]], judge: Callable[[RunT], Iterable[Check]]
+) -> Finding:
+    """What a run comes to: it is judged if it was a measurement."""
+    invalid = unmet(validity(run))
+    return Finding([] if invalid else list(judge(run)), invalid, run.evidence(), run.settled)
+
+
+@dataclass(frozen=True)
+class OldProcedure:
+    """TEMPORARY: of a family that is not converted yet."""
 
     carry_out: Callable[[Lab, PlanCase, Target, DutCounters | None], Finding]
     targets: Callable[[PortUnderTest], list[Target]]
     needs: str = ""
 
 
-def each_lossless(subject: PortUnderTest) -> list[Target]:
-    """Every lossless priority by itself; one that no DSCP value reaches is refused when it is carried out."""
-    return [(priority,) for priority in subject.qos.lossless]
+def unmet(made: Iterable[Check]) -> list[Check]:
+    """Those that are not PASS."""
+    return [one for one in made if one.status is not Status.PASS]
 
 
-def first_lossless(subject: PortUnderTest) -> list[Target]:
-    """The first lossless priority by itself: for what is asked of all of them together in another case."""
-    return [subject.qos.lossless[:1]]
+def settled_counters(
+    lab: Lab, wait_s: float | None = None, also: Mapping[str, str] = MappingProxyType({})
+) -> DutCounters:
+    """The switch's counters with everything in them that came before.
+
+    Args:
+        lab: what to measure with.
+        wait_s: how old what is read may be; None: as old as counters of ports.
+        also: further commands that are run with the reading (`Dut.counters`).
+
+    Raises:
+        QualificationError: they cannot be read.
+    """
+    lab.clock.sleep(lab.delays.port_s if wait_s is None else wait_s)
+    return lab.dut.counters(also=also)
 
 
-def all_lossless(subject: PortUnderTest) -> list[Target]:
-    """All lossless priorities together, one or more."""
-    return [subject.qos.lossless]
+@contextmanager
+def sending(lab: Lab, traffic: Traffic) -> Iterator[None]:
+    """A configuration that the traffic generator has; no flow runs on when the `with` block ends, however that is.
 
-
-def several_lossless(subject: PortUnderTest) -> list[Target]:
-    """All lossless priorities together, where there are several."""
-    return [subject.qos.lossless] if len(subject.qos.lossless) > 1 else []
-
-
-def all_lossy(subject: PortUnderTest) -> list[Target]:
-    """All lossy priorities that some DSCP value reaches together; perhaps none of them."""
-    return [tuple(priority for priority in subject.qos.reachable if priority not in subject.qos.lossless)]
-
-
-def whole_port(subject: PortUnderTest) -> list[Target]:
-    """The whole port."""
-    return [()]
+    Raises:
+        QualificationError: the generator refuses it.
+    """
+    lab.generator.push(traffic)
+    try:
+        yield
+    finally:
+        lab.generator.stop()

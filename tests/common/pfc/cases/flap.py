@@ -21,11 +21,11 @@ from ..model.traffic import FlowPlan, FlowStats, Role
 from ..record.case import PlanCase, Target
 from ..record.verdict import Status
 from . import storm_sequence as steps
-from .checks import judge as judge_pauses
+from .checks import judge as judge_pauses, validity as pauses_validity
 from .drops import PORTS as PORTS_COMMAND
-from .engine import Finding, Procedure, all_lossless
+from .engine import Finding, OldProcedure as Procedure, unmet
 from .flap_checks import FlapRun, judge, validity
-from .validity import validity as pauses_validity
+from .targets import all_lossless
 
 logger = logging.getLogger(__name__)
 
@@ -61,7 +61,7 @@ def carry_out(lab: Lab, case: PlanCase, target: Target, before: DutCounters | No
     if invalid or any(check.status is not Status.PASS for check in found):
         return Finding(found, invalid, flap.evidence())
     later = steps.measure(lab, _afterwards(lab, case, target), flap.after)
-    invalid = pauses_validity(later)
+    invalid = unmet(pauses_validity(later))
     evidence = {**flap.evidence(), "afterwards": later.evidence()}
     return Finding([] if invalid else [*found, *judge_pauses(later)], invalid, evidence, later.after)
 

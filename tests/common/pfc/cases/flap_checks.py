@@ -15,7 +15,8 @@ from ..model.traffic import FlowStats, Role
 from ..record.case import Target
 from ..record.verdict import Check
 from .counting_readings import port_counts
-from .validity import counters_kept, unmet, watchdog_stopped
+from .engine import unmet
+from .validity import counters_kept, watchdog_stopped
 
 
 @dataclass(frozen=True)

@@ -1,20 +1,23 @@
-"""FRAME: pause frames of other kinds than PFC-1 to PFC-4 send. Valid ones, however unusual, hold what they name; all
-others change nothing on a full line."""
+"""FRAME and SIZE: PFC-1's steps with other pause frames, and with data frames of other sizes. A pause frame that is
+valid, however unusual, holds what it names, whatever size the frames of its queue have; any other changes nothing on a
+full line."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 
 from ..lab.lab import Lab
 from ..model.arithmetic import MAX_QUANTA
-from ..model.counters import DutCounters
+from ..model.errors import QualificationError
+from ..model.measurement import PortUnderTest
 from ..model.qos import PRIORITIES
 from ..model.scenario import Scenario, Storm
 from ..model.traffic import PauseFrame, pfc_frame
 from ..record.case import PlanCase, Target
-from .engine import Finding, Procedure, all_lossless, first_lossless, several_lossless
-from .pauses import find, pause_lossless
+from .engine import Procedure, Table
+from .pauses import StormRun, pause_lossless, storm_case
+from .targets import SEVERAL_LOSSLESS, all_lossless, first_lossless, several_lossless
 
 NO_SOURCE = "00:00:00:00:00:00"
 RESERVED_BITS = tuple(range(8, 16))  # the vector's upper byte
@@ -30,6 +33,19 @@ RESERVED_ENABLED = PlanCase("reserved-enabled", "FRAME-6")
 UNKNOWN_OPERATION = PlanCase("unknown-operation-code", "FRAME-7")
 OTHER_DESTINATION = PlanCase("other-destination", "FRAME-8")
 OTHER_TYPE = PlanCase("other-ether-type", "FRAME-9")
+
+SMALLEST = PlanCase("smallest-frames", "SIZE-1")
+MEDIUM = PlanCase("frames-of-512-bytes", "SIZE-2")
+ETHERNET = PlanCase("frames-of-1518-bytes", "SIZE-3")
+LARGEST = PlanCase("largest-frames", "SIZE-4")
+MIXED = PlanCase("imix", "SIZE-5")
+
+SMALLEST_BYTES = {4: 64, 6: 66}  # by IP version: Ethernet's least; Ethernet, IPv6 and UDP headers with FCS
+ETHERNET_BYTES, TAG_BYTES = 18, 4  # addresses, type and FCS; a VLAN tag
+IMIX_WEIGHTS = (7, 4, 1)
+IMIX_LARGER_BYTES = (570, 1518)
+
+Sizes = tuple[tuple[int, int], ...]  # bytes with FCS and weights
 
 FrameMaker = Callable[[Target, Lab], PauseFrame]
 
@@ -74,47 +90,93 @@ def other_type(target: Target, lab: Lab) -> PauseFrame:
     return replace(pfc_frame(target, MAX_QUANTA), ether_type=OTHER_ETHER_TYPE)
 
 
-VALID: Mapping[PlanCase, FrameMaker] = {
-    ZERO_SOURCE_SINGLE: zero_source,
-    ZERO_SOURCE_SEVERAL: zero_source,
-    ALL_ENABLED: all_enabled,
-}
-INVALID: Mapping[PlanCase, tuple[FrameMaker, str]] = {
-    NONE_ENABLED_SINGLE: (one_time, "PFC frames with a time and no enable bit"),
-    NONE_ENABLED_SEVERAL: (all_times, "PFC frames with eight times and no enable bit"),
-    RESERVED_ENABLED: (reserved_enabled, "PFC frames with reserved enable bits only"),
-    UNKNOWN_OPERATION: (unknown_operation, f"MAC control frames of operation code 0x{UNKNOWN_OPERATION_CODE:04x}"),
-    OTHER_DESTINATION: (other_destination, "PFC frames to another destination"),
-    OTHER_TYPE: (other_type, f"frames of ether type 0x{OTHER_ETHER_TYPE:04x} that are PFC otherwise"),
-}
+def valid(
+    frame: FrameMaker, targets: Callable[[PortUnderTest], list[Target]], needs: str = ""
+) -> Procedure[StormRun]:
+    """A storm of valid pause frames, judged as PFC-1."""
+
+    def scenario(lab: Lab, case: PlanCase, target: Target) -> Scenario:
+        return replace(pause_lossless(case, target, lab.subject.qos), frame=frame(target, lab))
+
+    return storm_case(scenario, targets, needs)
 
 
-def frame_scenario(case: PlanCase, target: Target, lab: Lab) -> Scenario:
-    """The scenario of a case: the traffic of PFC-1 and PFC-2 in a storm of these frames.
+def invalid(frame: FrameMaker, called: str, targets: Callable[[PortUnderTest], list[Target]]) -> Procedure[StormRun]:
+    """A storm of frames that pause nobody, judged as PFC-4; `called` so in messages."""
+
+    def scenario(lab: Lab, case: PlanCase, target: Target) -> Scenario:
+        paused = pause_lossless(case, target, lab.subject.qos)
+        return replace(paused, storm=Storm.INVALID, frame=frame(target, lab), called=called)
+
+    return storm_case(scenario, targets)
+
+
+def smallest(lab: Lab) -> Sizes:
+    """The smallest frames that carry UDP."""
+    return ((SMALLEST_BYTES[lab.subject.ip_version], 1),)
+
+
+def largest(lab: Lab) -> Sizes:
+    """The largest frames that both ports carry.
+
+    `mtu` in CONFIG_DB's PORT table counts what an Ethernet frame carries; SONiC's `portsorch` gives the port 22 bytes
+    more, for addresses, type, FCS and one VLAN tag, which an untagged frame may use. A packet that is routed must not
+    exceed `mtu` itself.
 
     Raises:
-        QualificationError: it cannot be carried out on the port.
+        QualificationError: a port has no such number.
     """
-    scenario = pause_lossless(case, target, lab.subject.qos)
-    if case in VALID:
-        return replace(scenario, frame=VALID[case](target, lab))
-    frame, called = INVALID[case]
-    return replace(scenario, storm=Storm.INVALID, frame=frame(target, lab), called=called)
+    ports = (lab.subject.pair.rx.port, lab.subject.pair.tx.port)
+    printed = lab.dut.ask({port: f"sonic-db-cli CONFIG_DB HGET 'PORT|{port}' mtu" for port in ports})
+    mtu = min(_mtu(lab, port, printed[port].strip()) for port in ports)
+    return ((mtu + ETHERNET_BYTES + (0 if lab.builder.routes else TAG_BYTES), 1),)
 
 
-def carry_out(lab: Lab, case: PlanCase, target: Target, before: DutCounters | None) -> Finding:
-    """Runs the scenario of `case` and judges it, as PFC-1 if the frames are valid, else as PFC-4."""
-    return find(lab, frame_scenario(case, target, lab), before)
+def imix(lab: Lab) -> Sizes:
+    """The usual mix of Internet traffic, its smallest frames as small as they can be."""
+    sizes = (SMALLEST_BYTES[lab.subject.ip_version], *IMIX_LARGER_BYTES)
+    return tuple(zip(sizes, IMIX_WEIGHTS, strict=True))
 
 
-CASES: Mapping[PlanCase, Procedure] = {
-    ZERO_SOURCE_SINGLE: Procedure(carry_out, first_lossless),
-    ZERO_SOURCE_SEVERAL: Procedure(carry_out, several_lossless, "several lossless priorities"),
-    ALL_ENABLED: Procedure(carry_out, all_lossless),
-    NONE_ENABLED_SINGLE: Procedure(carry_out, first_lossless),
-    NONE_ENABLED_SEVERAL: Procedure(carry_out, all_lossless),
-    RESERVED_ENABLED: Procedure(carry_out, all_lossless),
-    UNKNOWN_OPERATION: Procedure(carry_out, all_lossless),
-    OTHER_DESTINATION: Procedure(carry_out, all_lossless),
-    OTHER_TYPE: Procedure(carry_out, all_lossless),
+def _mtu(lab: Lab, port: str, text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text)):
+        raise QualificationError(
+            f"{lab.subject.where(port=port)}: CONFIG_DB has {f'mtu {text!r}' if text else 'no mtu'} in PORT|{port}:"
+            " expected a number of bytes, from which the largest frame follows"
+        )
+    return int(text)
+
+
+def sized(sizes: Callable[[Lab], Sizes]) -> Procedure[StormRun]:
+    """PFC-1's steps and checks for all lossless priorities together, with data frames of these sizes."""
+
+    def scenario(lab: Lab, case: PlanCase, target: Target) -> Scenario:
+        paused, found = pause_lossless(case, target, lab.subject.qos), sizes(lab)
+        return replace(paused, mix=found) if len(found) > 1 else replace(paused, frame_bytes=found[0][0])
+
+    return storm_case(scenario, all_lossless)
+
+
+FRAMES: Table = {
+    ZERO_SOURCE_SINGLE: valid(zero_source, first_lossless),
+    ZERO_SOURCE_SEVERAL: valid(zero_source, several_lossless, SEVERAL_LOSSLESS),
+    ALL_ENABLED: valid(all_enabled, all_lossless),
+    NONE_ENABLED_SINGLE: invalid(one_time, "PFC frames with a time and no enable bit", first_lossless),
+    NONE_ENABLED_SEVERAL: invalid(all_times, "PFC frames with eight times and no enable bit", all_lossless),
+    RESERVED_ENABLED: invalid(reserved_enabled, "PFC frames with reserved enable bits only", all_lossless),
+    UNKNOWN_OPERATION: invalid(
+        unknown_operation, f"MAC control frames of operation code 0x{UNKNOWN_OPERATION_CODE:04x}", all_lossless
+    ),
+    OTHER_DESTINATION: invalid(other_destination, "PFC frames to another destination", all_lossless),
+    OTHER_TYPE: invalid(
+        other_type, f"frames of ether type 0x{OTHER_ETHER_TYPE:04x} that are PFC otherwise", all_lossless
+    ),
 }
+SIZES: Table = {
+    SMALLEST: sized(smallest),
+    MEDIUM: sized(lambda lab: ((512, 1),)),
+    ETHERNET: sized(lambda lab: ((1518, 1),)),
+    LARGEST: sized(largest),
+    MIXED: sized(imix),
+}
+CASES: Table = {**FRAMES, **SIZES}

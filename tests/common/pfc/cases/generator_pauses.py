@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from ..lab.generator import PauseSender
 from ..lab.lab import Lab
 from ..lab.pause_source import PauseSource
-from ..model.checking import COUNTER, at_priority, at_tested, error_unless, fail_unless
+from ..model.checking import COUNTER, at_priority, at_tested, fail_unless
 from ..model.counters import DutCounters
 from ..model.measurement import Measurement
+from ..model.traffic import Role
 from ..record.verdict import Check
+from .validity import storm_sent
 
 
 class GeneratorPauses:
@@ -29,9 +31,7 @@ class GeneratorPauses:
     def storm_ran(self, run: Measurement) -> Iterator[Check]:
         """So many pause frames that the pause cannot have lapsed on average."""
         least = run.scenario.least_storm_frames(run.subject.pair.speed_mbps)
-        for running, _ in run.storms:
-            expected = f"a storm of at least {least} pause frames"
-            yield error_unless("storm-ran", at_tested(run), running.frames_tx >= least, expected, running.frames_tx)
+        yield from storm_sent(at_tested(run), run.flows("paused", Role.STORM), least)
 
     def every_pause_counted(self, run: Measurement, priority: int) -> Check:
         """As many as were sent."""

@@ -15,7 +15,7 @@ from ..model.measurement import PortUnderTest
 from ..record.case import PlanCase, Target
 from ..record.verdict import LOSSLESS, Check
 from .drops import GROUPS, HEADROOM, drops_delay_s, group_drops, headroom_used
-from .engine import Finding, Procedure
+from .engine import Finding, OldProcedure as Procedure
 from .headroom_limits import (
     CELL_BYTES, FRAME_BYTES, Delays, Headroom, delays, headroom_command, least_used, read_headroom,
 )
@@ -23,7 +23,8 @@ from .hold_in_storm import HeldRun, Hold, hold_s, measure, storm_ran, taken
 from .ingress_load import (
     LOSSLESS_REACHED, IngressLoad, all_reached_lossless, each_reached_lossless, several_reached_lossless,
 )
-from .validity import counters_kept, links_kept, unmet, watchdog_stopped
+from .engine import unmet
+from .validity import counters_kept, links_kept, watchdog_stopped
 
 SINGLE = PlanCase("headroom-single-lossless", "HEAD-1", (LOSSLESS,))
 SEVERAL = PlanCase("headroom-several-lossless", "HEAD-2", (LOSSLESS,))

@@ -9,9 +9,10 @@ from ..model.measurement import PortUnderTest
 from ..record.case import PlanCase, Target
 from .congestion import Load, make_load, room_s
 from .congestion_checks import LoadMaker, carry_out
-from .engine import Procedure, whole_port
+from .engine import OldProcedure as Procedure
+from .targets import whole_port
 from .ingress_load import LOSSLESS_REACHED, IngressLoad, each_reached_lossless, lossless_priorities, lossy_priorities
-from .sizes import imix
+from .frames import imix
 
 MOSTLY_LOSSLESS = PlanCase("load-mostly-lossless", "LOAD-1")
 MOSTLY_LOSSY = PlanCase("load-mostly-lossy", "LOAD-2")

@@ -9,7 +9,8 @@ from ..model.measurement import PortUnderTest
 from ..record.case import PlanCase, Target
 from .congestion import Load, make_load, room_s, timing
 from .congestion_checks import LoadMaker, carry_out
-from .engine import Procedure, whole_port
+from .engine import OldProcedure as Procedure
+from .targets import whole_port
 from .ingress_load import IngressLoad, equal_ports, lossless_priorities, lossy_priorities
 
 TOO_MUCH_LOSSLESS = PlanCase("m2o-lossless", "M2O-1")

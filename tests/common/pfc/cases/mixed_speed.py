@@ -13,10 +13,12 @@ from ..record.case import PlanCase, Target
 from ..record.verdict import Check
 from .congestion import Load, make_load, room_s, timing
 from .congestion_checks import LoadMaker, carry_out, from_port
-from .engine import Finding, Procedure, whole_port
+from .engine import Finding, OldProcedure as Procedure
+from .targets import whole_port
 from .hold_in_storm import HeldRun, Hold, hold_s, measure, storm_ran, taken
 from .ingress_load import IngressLoad, faster_port, lossless_priorities, lossy_priorities
-from .validity import counters_kept, links_kept, unmet, watchdog_stopped
+from .engine import unmet
+from .validity import counters_kept, links_kept, watchdog_stopped
 
 MOSTLY_LOSSLESS = PlanCase("speed-mostly-lossless", "SPEED-1")
 MOSTLY_LOSSY = PlanCase("speed-mostly-lossy", "SPEED-2")

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 from ..lab.lab import Lab
 from ..lab.pause_source import PauseSource
 from ..model.counters import DutCounters
 from ..model.errors import NoMeasurement, QualificationError
-from ..model.measurement import Measurement
+from ..model.measurement import Measurement, PortUnderTest
 from ..model.qos import DSCP_VALUES, PortQos
 from ..model.scenario import Scenario, Storm
 from ..record.case import PlanCase, Target
-from .checks import judge
-from .engine import Finding, Procedure, all_lossy, each_lossless, several_lossless, whole_port
-from .generator_pauses import TRAFFIC_GENERATOR, pauses_of
+from ..record.verdict import Check
+from . import targets
+from .checks import judge, validity
+from .engine import Procedure, Table
+from .generator_pauses import pauses_of
 from .storm_sequence import measure
-from .validity import validity
 
 SINGLE_LOSSLESS = PlanCase("pause-lossless-single", "PFC-1")
 SEVERAL_LOSSLESS = PlanCase("pause-lossless-several", "PFC-2")
 LOSSY = PlanCase("pause-lossy", "PFC-3")
 GLOBAL_PAUSE = PlanCase("global-pause", "PFC-4")
-
-ScenarioMaker = Callable[[PlanCase, Target, PortQos], Scenario]
 
 
 def pause_lossless(case: PlanCase, target: Target, qos: PortQos) -> Scenario:
@@ -40,7 +40,8 @@ def pause_lossless(case: PlanCase, target: Target, qos: PortQos) -> Scenario:
                 f"{qos.where(priority)}: it is not lossless, PORT_QOS_MAP|{qos.port} pfc_enable has"
                 f" {list(qos.lossless)}"
             )
-    return Scenario(case, Storm.LOSSLESS, reached(target, qos), others_reached(target, qos))
+    qos.check_reached(target)
+    return Scenario(case, Storm.LOSSLESS, target, qos.others(target))
 
 
 def pause_lossy(case: PlanCase, target: Target, qos: PortQos) -> Scenario:
@@ -60,7 +61,8 @@ def pause_lossy(case: PlanCase, target: Target, qos: PortQos) -> Scenario:
             raise QualificationError(
                 f"{qos.where(priority)}: it is lossless, PORT_QOS_MAP|{qos.port} pfc_enable has {list(qos.lossless)}"
             )
-    return Scenario(case, Storm.LOSSY, reached(target, qos), others_reached(target, qos))
+    qos.check_reached(target)
+    return Scenario(case, Storm.LOSSY, target, qos.others(target))
 
 
 def global_pause(case: PlanCase, target: Target, qos: PortQos) -> Scenario:
@@ -80,7 +82,7 @@ def global_pause(case: PlanCase, target: Target, qos: PortQos) -> Scenario:
     return Scenario(case, Storm.GLOBAL, qos.reachable, (), parts, test_percent=100, background_percent=0)
 
 
-SCENARIOS: Mapping[PlanCase, ScenarioMaker] = {
+SCENARIOS: Mapping[PlanCase, Callable[[PlanCase, Target, PortQos], Scenario]] = {
     SINGLE_LOSSLESS: pause_lossless,
     SEVERAL_LOSSLESS: pause_lossless,
     LOSSY: pause_lossy,
@@ -97,58 +99,79 @@ def make_scenario(case: PlanCase, target: Target, qos: PortQos) -> Scenario:
     return SCENARIOS[case](case, target, qos)
 
 
-def carry_out(lab: Lab, case: PlanCase, target: Target, before: DutCounters | None) -> Finding:
-    """Runs the scenario of `case` and judges it."""
-    return find(lab, make_scenario(case, target, lab.subject.qos), before)
+@dataclass(frozen=True)
+class StormRun:
+    """A scenario that was measured, and where its pauses came from.
+
+    Attributes:
+        run: what was measured.
+        pauses: their source.
+        settled: as of `engine.Run`.
+        not_arrived: why they cannot have arrived; None: they did.
+    """
+
+    run: Measurement
+    pauses: PauseSource
+    settled: DutCounters | None
+    not_arrived: Check | None = None
+
+    def evidence(self) -> dict[str, Any]:
+        """The numbers, for the record."""
+        return self.run.evidence()
 
 
-def find(lab: Lab, scenario: Scenario, before: DutCounters | None) -> Finding:
-    """Measures a scenario and judges it by what its storm must do. Where nothing of the storm was seen, its source has
-    to show after it that pauses from there arrive: else this was no measurement.
+def measure_storm(lab: Lab, scenario: Scenario, before: DutCounters) -> StormRun:
+    """Measures a scenario. Where nothing of the storm was seen, its source has to show after it that pauses from there
+    arrive: else this was no measurement.
 
     Raises:
         QualificationError: a step could not be done.
     """
-    run = measure(lab, scenario, before)
-    pauses = pauses_of(lab)
-    finding = judge_storm(run, pauses)
-    if pauses.is_shown(run):
-        return finding
+    run, pauses = measure(lab, scenario, before), pauses_of(lab)
     try:
-        return replace(finding, after=pauses.arrived(lab, run.after))
+        return StormRun(run, pauses, run.after if pauses.is_shown(run) else pauses.arrived(lab, run.after))
     except NoMeasurement as error:
-        return replace(finding, checks=[], invalid=[error.check, *finding.invalid], after=None)
+        return StormRun(run, pauses, None, error.check)
 
 
-def judge_storm(run: Measurement, pauses: PauseSource = TRAFFIC_GENERATOR) -> Finding:
-    """Judges a scenario by what its storm, which came from `pauses`, must do."""
-    invalid = validity(run, pauses)
-    return Finding([] if invalid else judge(run, pauses), invalid, run.evidence(), run.after)
+def storm_validity(storm: StormRun) -> Iterator[Check]:
+    """Whether it was a measurement."""
+    if storm.not_arrived is not None:
+        yield storm.not_arrived
+    yield from validity(storm.run, storm.pauses)
 
 
-CASES: Mapping[PlanCase, Procedure] = {
-    SINGLE_LOSSLESS: Procedure(carry_out, each_lossless),
-    SEVERAL_LOSSLESS: Procedure(carry_out, several_lossless, "several lossless priorities"),
-    LOSSY: Procedure(carry_out, all_lossy),
-    GLOBAL_PAUSE: Procedure(carry_out, whole_port),
-}
+def judge_storm(storm: StormRun) -> list[Check]:
+    """What its storm must do."""
+    return judge(storm.run, storm.pauses)
 
 
-def reached(target: Target, qos: PortQos) -> Target:
-    """`target`, each of which some DSCP value must reach.
+def storm_case(
+    scenario: Callable[[Lab, PlanCase, Target], Scenario],
+    found_on: Callable[[PortUnderTest], list[Target]],
+    needs: str = "",
+) -> Procedure[StormRun]:
+    """A case that is one scenario.
 
-    Raises:
-        QualificationError: none reaches one.
+    Args:
+        scenario: makes it.
+        found_on, needs: `targets` and `needs` of the procedure.
     """
-    for priority in target:
-        if priority not in qos.dscps:
-            raise QualificationError(
-                f"{qos.where(priority)}: no DSCP value reaches it, DSCP_TO_TC_MAP|{qos.dscp_map} leads to "
-                f"{list(qos.reachable)} only"
-            )
-    return target
+
+    def measured(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> StormRun:
+        return measure_storm(lab, scenario(lab, case, target), before)
+
+    return Procedure(measured, storm_validity, judge_storm, found_on, needs)
 
 
-def others_reached(target: Target, qos: PortQos) -> Target:
-    """The priorities beside `target` that some DSCP value reaches."""
-    return tuple(other for other in qos.reachable if other not in target)
+def plan_scenario(lab: Lab, case: PlanCase, target: Target) -> Scenario:
+    """The scenario of PFC-1 to PFC-4."""
+    return make_scenario(case, target, lab.subject.qos)
+
+
+CASES: Table = {
+    SINGLE_LOSSLESS: storm_case(plan_scenario, targets.each_lossless),
+    SEVERAL_LOSSLESS: storm_case(plan_scenario, targets.several_lossless, targets.SEVERAL_LOSSLESS),
+    LOSSY: storm_case(plan_scenario, targets.all_lossy),
+    GLOBAL_PAUSE: storm_case(plan_scenario, targets.whole_port),
+}

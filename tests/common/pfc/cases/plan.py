@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -15,7 +15,7 @@ from ..model.measurement import PortUnderTest
 from ..model.qos import PRIORITIES, PortQos
 from ..record.case import PlanCase, Target, named
 from . import pauses
-from .engine import Procedure
+from .engine import Table
 from .pauses import LOSSY, SEVERAL_LOSSLESS
 
 ORDER = ("PFC", "FRAME", "SIZE", "COUNT", "LOAD", "M2O", "SPEED", "HEAD", "TIME", "SENT", "FLAP", "WD", "HOP", "LSET",
@@ -23,7 +23,7 @@ ORDER = ("PFC", "FRAME", "SIZE", "COUNT", "LOAD", "M2O", "SPEED", "HEAD", "TIME"
 """The families in the order in which they are carried out; any other comes last."""
 
 
-def _tables() -> Iterator[ModuleType]:
+def tables() -> Iterator[ModuleType]:
     """The modules that list test cases: those of this folder, and the module `cases` of each option that is there."""
     house = __name__.rpartition(".cases.")[0]
     here = import_module(f"{house}.cases")
@@ -43,9 +43,9 @@ def _place(case: PlanCase) -> tuple[int, str, int]:
 
 
 @cache
-def procedures() -> Mapping[PlanCase, Procedure]:
+def procedures() -> Table:
     """How each case of one port is carried out."""
-    return {case: procedure for table in _tables() for case, procedure in getattr(table, "CASES", {}).items()}
+    return {case: procedure for table in tables() for case, procedure in getattr(table, "CASES", {}).items()}
 
 
 @cache
@@ -57,7 +57,7 @@ def port_cases() -> tuple[PlanCase, ...]:
 @cache
 def sweep_cases() -> tuple[PlanCase, ...]:
     """The cases of all ports of a switch: carried out when they are asked for."""
-    return tuple(sorted((case for table in _tables() for case in getattr(table, "SWEEPS", ())), key=_place))
+    return tuple(sorted((case for table in tables() for case in getattr(table, "SWEEPS", ())), key=_place))
 
 
 def targets(case: PlanCase, subject: PortUnderTest, sets: Sequence[Target] = ()) -> list[Target]:

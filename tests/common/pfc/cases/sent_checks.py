@@ -19,7 +19,8 @@ from ..model.measurement import Readings, flow_numbers
 from ..model.traffic import PAUSE_ADDRESS, FlowStats, Role
 from ..record.case import Target
 from ..record.verdict import Check
-from .validity import counters_kept, links_kept, unmet, watchdog_stopped
+from .engine import unmet
+from .validity import counters_kept, links_kept, watchdog_stopped
 
 STORM_LEAD_S = 1.0
 LARGEST_CAPTURE = 16_384  # a capture of as many frames may have been full before the last ones came

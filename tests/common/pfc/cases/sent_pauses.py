@@ -12,7 +12,8 @@ from ..lab.lab import Lab
 from ..model.counters import DutCounters
 from ..model.traffic import Role
 from ..record.case import PlanCase, Target
-from .engine import Finding, Procedure, first_lossless, several_lossless
+from .engine import Finding, OldProcedure as Procedure
+from .targets import first_lossless, several_lossless
 from .flows import DataLoad, data_flows
 from .sent_checks import STORM_LEAD_S, SentRun, judge, validity
 from .storm_sequence import pause_storm

@@ -22,6 +22,7 @@ from ..model.measurement import Measurement
 from ..model.scenario import Scenario
 from ..model.traffic import FlowPlan, FlowStats, Role, pfc_frame
 from ..record.case import Target, named
+from .engine import sending
 from .flows import RESUMED, DataLoad, again, data_flows
 
 logger = logging.getLogger(__name__)
@@ -96,7 +97,7 @@ def scenario_traffic(lab: Lab, scenario: Scenario) -> Traffic:
 
 
 def measure(
-    lab: Lab, scenario: Scenario, before: DutCounters | None = None, also: Mapping[str, str] = MappingProxyType({})
+    lab: Lab, scenario: Scenario, before: DutCounters, also: Mapping[str, str] = MappingProxyType({})
 ) -> Measurement:
     """Measures a scenario on one port; see `measure_together`."""
     return measure_together([Part(lab, scenario)], before, also)[0]
@@ -108,7 +109,7 @@ def build(parts: Sequence[Part]) -> Traffic:
 
 
 def measure_together(
-    parts: Sequence[Part], before: DutCounters | None = None, also: Mapping[str, str] = MappingProxyType({}),
+    parts: Sequence[Part], before: DutCounters, also: Mapping[str, str] = MappingProxyType({}),
     build: Callable[[Sequence[Part]], Traffic] = build,
 ) -> list[Measurement]:
     """The steps of the test plan: storm, 1 s later the data, count while the storm runs, stop it, drain; and where the
@@ -117,7 +118,7 @@ def measure_together(
     Args:
         parts: ports of one switch and their scenarios, which last equally long; no port is in two of them, unless
             `build` allows for that.
-        before: the switch's counters, read when all earlier traffic was in them; None: waited for and read.
+        before: the switch's counters, read when all earlier traffic was in them.
         also: further commands that are run with each reading of the counters (`Dut.counters`).
         build: makes one configuration of the flows of all parts.
 
@@ -128,11 +129,7 @@ def measure_together(
         QualificationError: a step could not be done. No traffic runs on, however this ends.
     """
     lab, traffic = parts[0].lab, build(parts)
-    if before is None:
-        lab.clock.sleep(lab.delays.port_s)  # pauses of an earlier scenario must not come into the counters in this one
-        before = lab.dut.counters(also=also)
-    lab.generator.push(traffic)
-    try:
+    with sending(lab, traffic):
         paused = _in_the_storm(parts, traffic)
         during = lab.dut.counters(also=also)
         logger.info("%s: storm stopped, held frames drain", lab.subject.where())
@@ -141,12 +138,13 @@ def measure_together(
         drained = _drain(lab, traffic)
         resumed = _without_a_storm(parts, traffic)
         after = lab.dut.counters(also=also)
-    finally:
-        lab.generator.stop()
     held = [_held_bytes(part, paused, drained) for part in parts]
     return [
-        Measurement(part.lab.subject, before, during, after, part.scenario, part.own(paused), part.own(drained),
-                    part.own(resumed), sum(held) - own)
+        Measurement(
+            part.lab.subject, before, during, after, part.scenario.tested,
+            {"paused": part.own(paused), "drained": part.own(drained), "resumed": part.own(resumed)},
+            part.scenario, sum(held) - own,
+        )
         for part, own in zip(parts, held, strict=True)
     ]
 

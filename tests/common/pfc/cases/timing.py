@@ -16,7 +16,8 @@ from ..model.measurement import PortUnderTest
 from ..model.traffic import FlowPlan, Role, pfc_frame
 from ..record.case import PlanCase, Target
 from . import timing_storms
-from .engine import Finding, Procedure, all_lossless, each_lossless
+from .engine import Finding, OldProcedure as Procedure
+from .targets import all_lossless, each_lossless
 from .flows import DataLoad, data_flows, later
 from .timing_checks import Pauses, Phase, TimingRun, judge, validity
 

@@ -18,7 +18,8 @@ from ..model.measurement import Readings, flow_numbers
 from ..model.traffic import FlowStats, Role
 from ..record.case import Target
 from ..record.verdict import Check
-from .validity import counters_kept, links_kept, unmet, watchdog_stopped
+from .engine import unmet
+from .validity import counters_kept, links_kept, watchdog_stopped
 
 WINDOW_AT_100G_S = Fraction(4, 1000)
 EDGE_FRAMES = 4  # one under way at each end of a window, and one being stored in the switch at each

@@ -23,11 +23,13 @@ from ..model.measurement import Readings, flow_numbers
 from ..model.traffic import FlowPlan, FlowStats, Role
 from ..record.case import PlanCase, Target
 from ..record.verdict import Check
-from .engine import Finding, Procedure, all_lossless
+from .engine import Finding, OldProcedure as Procedure
+from .targets import all_lossless
 from .flows import DataLoad, data_flows
 from .storm_sequence import pause_storm
 from .timing_checks import EDGE_FRAMES, pauses_counted
-from .validity import counters_kept, links_kept, unmet, watchdog_stopped
+from .engine import unmet
+from .validity import counters_kept, links_kept, watchdog_stopped
 
 STORMS = PlanCase("pause-storms-repeated", "TIME-5")
 TIMES = 3

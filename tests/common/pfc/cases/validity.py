@@ -1,33 +1,26 @@
-"""Whether a run was a measurement at all. If not, nothing is judged: ERROR, with the cause."""
+"""Whether a run was a measurement at all: the checks that families share. One that is not PASS is ERROR, and then
+nothing is judged."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
 from itertools import pairwise
+from math import floor
 
-from ..lab.pause_source import PauseSource
-from ..model.checking import Place, at_port, at_tested, error_unless, flows_of, priority_of, sent_as_due
+from ..model.arithmetic import MAX_QUANTA, holding_fps
+from ..model.checking import Place, at_port, error_unless, flows_of, priority_of, sent_as_due
 from ..model.counters import changed
-from ..model.measurement import Measurement, Readings
+from ..model.measurement import PortUnderTest, Readings
 from ..model.traffic import FlowStats, Role
-from ..record.verdict import LOSSLESS, Check, Status
-from .generator_pauses import TRAFFIC_GENERATOR
+from ..record.verdict import LOSSLESS, LOSSY, Check
 
 
-def validity(run: Measurement, pauses: PauseSource = TRAFFIC_GENERATOR) -> list[Check]:
-    """Reasons why the run was no measurement: checks with status ERROR only, best cause first. Empty for a good run.
-
-    Args:
-        run: the run.
-        pauses: where its storm came from.
-    """
-    around = [*watchdog_stopped(run), *links_kept(run), *counters_kept(run)]
-    return unmet([*around, *_storm_ran(run, pauses), *_load_applied(run)])
-
-
-def unmet(made: Iterable[Check]) -> list[Check]:
-    """Those that are not PASS."""
-    return [one for one in made if one.status is not Status.PASS]
+def undisturbed(run: Readings) -> Iterator[Check]:
+    """The watchdog did not act, both links were up, and no counter was cleared."""
+    yield from watchdog_stopped(run)
+    yield from links_kept(run)
+    yield from counters_kept(run)
 
 
 def watchdog_stopped(run: Readings) -> Iterator[Check]:
@@ -71,14 +64,31 @@ def counters_kept(run: Readings) -> Iterator[Check]:
         yield error_unless("counters-kept", place, fell <= 0, expected, f"one that fell by {fell}")
 
 
-def _storm_ran(run: Measurement, pauses: PauseSource) -> Iterator[Check]:
-    """The storm must have lasted, and must have stopped when it was told to."""
-    yield from pauses.storm_ran(run)
-    place = at_tested(run)
-    for running, stopped in run.storms:
-        yield storm_running(place, running, stopped)
-        seen = "running" if stopped.transmitting else "stopped"
-        expected = "the storm stopped before held frames were counted"
+def storm_sent(place: Place, storms: Iterable[FlowStats], least: int) -> Iterator[Check]:
+    """Each of these storms had so many frames."""
+    for storm in storms:
+        expected = f"a storm of at least {least} pause frames"
+        yield error_unless("storm-ran", place, storm.frames_tx >= least, expected, storm.frames_tx)
+
+
+def storm_held(place: Place, storms: Iterable[FlowStats], speed_mbps: int, seconds: float) -> Iterator[Check]:
+    """Each of these storms had so many frames that its pause cannot have lapsed on average in so long a time.
+
+    Args:
+        place: where.
+        storms: their statistics.
+        speed_mbps: of the port that they pause.
+        seconds: how long they ran at least.
+    """
+    yield from storm_sent(place, storms, floor(holding_fps(MAX_QUANTA, speed_mbps) * Fraction(seconds)))
+
+
+def storm_stopped(
+    place: Place, storms: Iterable[FlowStats], expected: str = "the storm stopped in the end"
+) -> Iterator[Check]:
+    """Each of these storms had stopped."""
+    for storm in storms:
+        seen = "running" if storm.transmitting else "stopped"
         yield error_unless("storm-stopped", place, seen == "stopped", expected, seen)
 
 
@@ -93,11 +103,24 @@ def storm_running(place: Place, counted: FlowStats, stopped: FlowStats) -> Check
     return error_unless("storm-running", place, seen == "running", "the storm running when frames were counted", seen)
 
 
-def _load_applied(run: Measurement) -> Iterator[Check]:
-    """What was due must have been sent, in the storm and after it."""
-    for when, stats, pushed in (
-        ("in the storm", run.paused, run.pfc_sent()), ("after the storm", run.resumed, run.pfc_sent_after())
-    ):
-        for flow in flows_of(stats.values(), Role.TEST, Role.BACKGROUND):
-            held = run.scenario.holds and flow.plan.role is Role.TEST  # after the storm `resumed-rate` judges it
-            yield sent_as_due(run.subject, flow, pushed[priority_of(flow)], held, when)
+def load_applied(
+    subject: PortUnderTest, flows: Iterable[FlowStats], pushed: Sequence[int], when: str, held: Sequence[Role] = ()
+) -> Iterator[Check]:
+    """Of the data among these flows what was due was sent.
+
+    Args:
+        subject: the port under test.
+        flows: their statistics.
+        pushed: PFC frames for priorities 0 to 7 that the switch sent to their sender meanwhile.
+        when: for the message, `in the storm`.
+        held: the roles of flows that the switch is meant to hold.
+    """
+    for flow in flows_of(flows, Role.TEST, Role.BACKGROUND):
+        yield sent_as_due(subject, flow, pushed[priority_of(flow)], flow.plan.role in held, when)
+
+
+def lossy_in_background(subject: PortUnderTest, background: Iterable[FlowStats], seen: str) -> Iterator[Check]:
+    """Without lossy traffic nothing says that it is spared."""
+    lossy = [flow for flow in background if priority_of(flow) not in subject.qos.lossless]
+    place, expected = Place(subject.where(), LOSSY), "background traffic on a lossy priority"
+    yield error_unless("lossy-background", place, bool(lossy), expected, seen)

@@ -111,9 +111,41 @@ def never_taken(
 def everything_received(name: str, subject: PortUnderTest, flows: Iterable[FlowStats], when: str) -> Iterator[Check]:
     """Every frame that these flows sent was received."""
     for flow in flows:
+        expected = f"all {flow.frames_tx} frames {way(flow)}received {when}"
         place = at_priority(subject, priority_of(flow))
-        expected = f"all {flow.frames_tx} frames received {when}"
         yield fail_unless(name, place, flow.frames_rx == flow.frames_tx, expected, flow.frames_rx)
+
+
+def nothing_received(name: str, subject: PortUnderTest, flows: Iterable[FlowStats], when: str) -> Iterator[Check]:
+    """No frame of these flows was received."""
+    for flow in flows:
+        expected = f"0 frames {way(flow)}received {when}"
+        yield fail_unless(name, at_priority(subject, priority_of(flow)), flow.frames_rx == 0, expected, flow.frames_rx)
+
+
+def all_at_rate(name: str, subject: PortUnderTest, flows: Iterable[FlowStats], when: str) -> Iterator[Check]:
+    """As many frames of these flows were received as are sent when nothing holds a sender. One that the switch held
+    back sends less and loses nothing: only this notices."""
+    for flow in flows:
+        least = least_load(subject, flow.plan)
+        expected = f"at least {least} frames received {when}"
+        place = at_priority(subject, priority_of(flow))
+        yield fail_unless(name, place, flow.frames_rx >= least, expected, flow.frames_rx)
+
+
+def not_held(subject: PortUnderTest, flows: Iterable[FlowStats], when: str) -> Iterator[Check]:
+    """The switch took as many frames of these flows as are sent when nothing holds a sender."""
+    for flow in flows:
+        least = least_load(subject, flow.plan)
+        expected = f"at least {least} frames {way(flow)}sent {when}"
+        place = at_priority(subject, priority_of(flow))
+        yield fail_unless("sender-not-held", place, flow.frames_tx >= least, expected, flow.frames_tx)
+
+
+def way(flow: FlowStats) -> str:
+    """Which way a data flow goes, for messages: `from Ethernet64 to Ethernet0 `; empty: to the port under test."""
+    plan = flow.plan
+    return f"from {plan.enters} to {plan.leaves} " if plan.leaves else ""
 
 
 def _metric(subject: PortUnderTest, priority: int) -> str:

@@ -10,9 +10,10 @@ from .counters import DutCounters, WatchdogRow, changed
 from .deviations import counts_several_lossy_pauses
 from .ports import ConnectedPort, PortPair
 from .qos import PortQos, SharedBuffer
+from ..record.case import Target
 from .scenario import Scenario
 from .tolerances import EXACT, Tolerances
-from .traffic import FlowStats, Role
+from .traffic import FlowStats, Role, Stats
 
 NEVER_STORMED = WatchdogRow("operational", 0, 0)
 
@@ -107,22 +108,66 @@ class Readings:
 
 
 @dataclass(frozen=True)
-class Measurement(Readings):
+class CaseRun(Readings):
+    """One run of a test case, as its checks judge it.
+
+    Attributes:
+        tested: the priorities under test; none: the whole port.
+        phases: moment -> flow name -> statistics of the flows that were looked at then.
+    """
+
+    tested: Target
+    phases: Mapping[str, Stats]
+
+    def flows(self, phase: str, *roles: Role) -> list[FlowStats]:
+        """The flows of these roles (none given: all flows) as they were at a moment; none, where it did not come."""
+        return [flow for flow in self.phases.get(phase, {}).values() if not roles or flow.plan.role in roles]
+
+    def pfc_sent_in_all(self, port: str | None = None) -> tuple[int, ...]:
+        """PFC frames for priorities 0 to 7 that the switch sent out of a port (None: the tx port) from before the
+        traffic until after it."""
+        return changed(self.before.pfc_tx, self.after.pfc_tx, port or self.subject.pair.tx.port)
+
+    @property
+    def settled(self) -> DutCounters | None:
+        """Counters with all in them that came so far, for the next run to begin with; None: it has to read anew."""
+        return self.after
+
+    def details(self) -> dict[str, Any]:
+        """What the record holds beside frames and counters."""
+        return {}
+
+    def evidence(self) -> dict[str, Any]:
+        """The numbers, for the record."""
+        return {"flows": flow_numbers(self.phases), **self.counted(), **self.details()}
+
+
+@dataclass(frozen=True)
+class Measurement(CaseRun):
     """One run of one scenario.
 
     Attributes:
         scenario: how it was measured.
-        paused: flow name -> statistics after the data ended and while the storm ran on.
-        drained: flow name -> statistics of storm and test flows after the storm had stopped and held frames had left.
-        resumed: flow name -> statistics of the data flows sent again without a storm; empty: they were not.
         held_elsewhere: bytes that the switch held at the same time on other ports under test.
     """
 
     scenario: Scenario
-    paused: Mapping[str, FlowStats]
-    drained: Mapping[str, FlowStats]
-    resumed: Mapping[str, FlowStats]
     held_elsewhere: int = 0
+
+    @property
+    def paused(self) -> Stats:
+        """After the data ended and while the storm ran on."""
+        return self.phases["paused"]
+
+    @property
+    def drained(self) -> Stats:
+        """Storm and test flows after the storm had stopped and held frames had left."""
+        return self.phases["drained"]
+
+    @property
+    def resumed(self) -> Stats:
+        """The data flows sent again without a storm; empty: they were not."""
+        return self.phases["resumed"]
 
     @property
     def storms(self) -> list[tuple[FlowStats, FlowStats]]:
@@ -153,11 +198,9 @@ class Measurement(Readings):
         lossy = [priority for priority in self.scenario.paused if priority not in self.subject.qos.lossless]
         return lossy if len(lossy) > 1 and not counts_several_lossy_pauses(self.subject.asic) else []
 
-    def evidence(self) -> dict[str, Any]:
-        """The numbers, for the record."""
+    def details(self) -> dict[str, Any]:
+        """The storm and the data."""
         return {
-            "flows": flow_numbers({"paused": self.paused, "drained": self.drained, "resumed": self.resumed}),
-            **self.counted(),
             **(self._held() if self.scenario.holds else {}),
             "storm": self.scenario.storm.name.lower(),
             "storm_priorities": list(self.scenario.paused),
@@ -176,7 +219,7 @@ class Measurement(Readings):
         }
 
 
-def flow_numbers(phases: Mapping[str, Mapping[str, FlowStats]]) -> dict[str, Any]:
+def flow_numbers(phases: Mapping[str, Stats]) -> dict[str, Any]:
     """Phase -> flow name -> frames sent and received; of a storm of several flows also what each of them sent; of data
     of fixed duration the mean receive rate (frames a second) and of all data the loss (percent). Phases without flows
     are left out."""

@@ -8,7 +8,7 @@ use the queue that the priority pauses (SONiC's own maps are all identities).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,6 +41,33 @@ class PortQos:
     def reachable(self) -> tuple[int, ...]:
         """Priorities that some DSCP value reaches, ascending."""
         return tuple(sorted(self.dscps))
+
+    @property
+    def reached_lossless(self) -> tuple[int, ...]:
+        """The lossless ones of these."""
+        return tuple(priority for priority in self.reachable if priority in self.lossless)
+
+    @property
+    def reached_lossy(self) -> tuple[int, ...]:
+        """The lossy ones of these."""
+        return self.others(self.lossless)
+
+    def others(self, than: Collection[int]) -> tuple[int, ...]:
+        """Priorities beside these that some DSCP value reaches, ascending."""
+        return tuple(priority for priority in self.reachable if priority not in than)
+
+    def check_reached(self, priorities: Collection[int]) -> None:
+        """Whether some DSCP value reaches each of these.
+
+        Raises:
+            QualificationError: none reaches one.
+        """
+        for priority in priorities:
+            if priority not in self.dscps:
+                raise QualificationError(
+                    f"{self.where(priority)}: no DSCP value reaches it, DSCP_TO_TC_MAP|{self.dscp_map} leads to"
+                    f" {list(self.reachable)} only"
+                )
 
     def where(self, priority: int) -> str:
         """`vtb-t0-01 Ethernet8 priority 3`."""

@@ -4,7 +4,7 @@ parts of their names."""
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -144,3 +144,7 @@ class FlowStats:
             numbers |= {"rx_fps": self.frames_rx / self.plan.seconds} if self.plan.seconds else {}
             numbers["loss_percent"] = 100 * lost / self.frames_tx if self.frames_tx else None
         return numbers
+
+
+Stats = Mapping[str, FlowStats]
+"""Flow name -> what was counted for it at one moment."""

@@ -17,8 +17,8 @@ from . import full_load, port_sweep, watchdog_all_ports
 from .plan import Bench, SweepPlan
 from .sweeper import SweepCase, Sweeper
 
-MeasureAll = Callable[[Sequence[Lab], TrafficBuilder, DutCounters | None], list[Finding]]
-SWEEPS: tuple[PlanCase, ...] = (*port_sweep.CASES, full_load.ALL_PORTS, watchdog_all_ports.WATCHDOG_ALL_PORTS)
+MeasureAll = Callable[[Sequence[Lab], TrafficBuilder, DutCounters], list[Finding]]
+SWEEPS: tuple[PlanCase, ...] = (port_sweep.PORT, full_load.ALL_PORTS, watchdog_all_ports.WATCHDOG_ALL_PORTS)
 OF_ALL_PORTS: Mapping[PlanCase, tuple[Callable[[PortQos], Scenario], MeasureAll]] = {
     full_load.ALL_PORTS: (full_load.scenario, full_load.measure),
     watchdog_all_ports.WATCHDOG_ALL_PORTS: (watchdog_all_ports.scenario, watchdog_all_ports.measure),
@@ -55,7 +55,7 @@ def make_full_load(plan: SweepPlan, bench: Bench, case: PlanCase = full_load.ALL
     labs, whole = plan.labs(bench), _between_any_two(plan.plans.values(), bench)
     scenario, measure_all = OF_ALL_PORTS[case]
 
-    def measure(labs: Sequence[Lab], before: DutCounters | None) -> list[Finding]:
+    def measure(labs: Sequence[Lab], before: DutCounters) -> list[Finding]:
         return measure_all(labs, whole, before)
 
     how = SweepCase(case, scenario, measure, all_or_none=True)

@@ -10,17 +10,16 @@ from math import floor
 from typing import Any
 
 from ..cases import watermarks
-from ..cases.checks import judge
-from ..cases.engine import Finding
+from ..cases.checks import judge, validity
+from ..cases.engine import Finding, found
 from ..cases.storm_sequence import Part, measure_together
-from ..cases.validity import validity
 from ..cases.watermarks import Pool, Watermarks
 from ..lab.counter_polling import watermark_delay_s
 from ..lab.generator import Traffic
 from ..lab.lab import Lab
 from ..lab.otg_config import TrafficBuilder
 from ..model.arithmetic import PAUSE_FRAME_BYTES, line_rate_fps, share_percent
-from ..model.checking import Place, at_priority, error_unless, fail_unless, flows_of, least_load, priority_of
+from ..model.checking import Place, all_at_rate, error_unless, fail_unless, flows_of, priority_of
 from ..model.counters import DutCounters
 from ..model.measurement import Measurement
 from ..model.qos import PortQos, priority_groups
@@ -93,6 +92,11 @@ class FullRun:
     shared_bytes: int
     headroom_bytes: int
 
+    @property
+    def settled(self) -> DutCounters:
+        """Those after the run."""
+        return self.run.after
+
     def evidence(self) -> dict[str, Any]:
         """The numbers, for the record: of each flow and of this port's watermarks."""
         pair = self.run.subject.pair
@@ -105,13 +109,13 @@ class FullRun:
         }
 
 
-def measure(labs: Sequence[Lab], whole: TrafficBuilder, before: DutCounters | None) -> list[Finding]:
+def measure(labs: Sequence[Lab], whole: TrafficBuilder, before: DutCounters) -> list[Finding]:
     """Measures all of these ports at once; a finding for each.
 
     Args:
         labs: the ports, each of them the tx port of another one.
         whole: builds flows between any two of them.
-        before: the switch's counters, with everything in them that came before; None: waited for and read.
+        before: the switch's counters, with everything in them that came before.
 
     Raises:
         QualificationError: a step could not be done. No traffic runs on, however this ends.
@@ -127,7 +131,7 @@ def measure(labs: Sequence[Lab], whole: TrafficBuilder, before: DutCounters | No
     runs = measure_together(parts, before, build=build)
     lab.clock.sleep(age_s)
     marks = watermarks.read(lab.dut)
-    return [find(one) for one in _full_runs(labs, runs, marks, pool)]
+    return [found(one, full_validity, judge_full) for one in _full_runs(labs, runs, marks, pool)]
 
 
 def full_parts(
@@ -158,23 +162,23 @@ def _full_runs(labs: Sequence[Lab], runs: Sequence[Measurement], marks: Watermar
     return [FullRun(run, marks, places[lab.port], pool, *sums) for lab, run in zip(labs, runs, strict=True)]
 
 
-def find(full: FullRun) -> Finding:
-    """Judges a port by what its storm must do, by its rates, and by what the buffers say."""
-    run = full.run
-    invalid = [*validity(run), *(check for check in _marks_counted(full) if check.status.value != "PASS")]
-    checks = [] if invalid else [*judge(run), *_full_rate(run), *_marks(full)]
-    return Finding(checks, invalid, full.evidence(), run.after)
+def full_validity(full: FullRun) -> Iterator[Check]:
+    """Whether it was a measurement."""
+    yield from validity(full.run)
+    yield from _marks_counted(full)
+
+
+def judge_full(full: FullRun) -> list[Check]:
+    """A port by what its storm must do, by its rates, and by what the buffers say."""
+    return [*judge(full.run), *_full_rate(full.run), *_marks(full)]
 
 
 def _full_rate(run: Measurement) -> Iterator[Check]:
     """A sender that the switch holds back sends less and loses nothing: only this notices. Lossy priorities have their
     part of the line while the lossless ones of all ports are paused, and each has it once the storms are over."""
     in_the_storm = flows_of(run.paused.values(), Role.BACKGROUND)
-    for when, flows in ((run.scenario.moment, in_the_storm), ("once the storms had stopped", run.resumed.values())):
-        for flow in flows:
-            place, least = at_priority(run.subject, priority_of(flow)), least_load(run.subject, flow.plan)
-            expected = f"at least {least} frames received {when}"
-            yield fail_unless("full-rate", place, flow.frames_rx >= least, expected, flow.frames_rx)
+    yield from all_at_rate("full-rate", run.subject, in_the_storm, run.scenario.moment)
+    yield from all_at_rate("full-rate", run.subject, run.resumed.values(), "once the storms had stopped")
 
 
 def _held(run: Measurement) -> dict[int, FlowStats]:

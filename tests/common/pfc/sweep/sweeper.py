@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ..cases.engine import Finding
+from ..cases.engine import Finding, settled_counters
 from ..cases.qualifier import broken_off, judged
 from ..lab.clock import Clock, WallClock, wait_for
 from ..lab.lab import Lab
@@ -45,7 +45,7 @@ class SweepCase:
 
     case: PlanCase
     scenario: Callable[[PortQos], Scenario]
-    measure: Callable[[Sequence[Lab], DutCounters | None], list[Finding]]
+    measure: Callable[[Sequence[Lab], DutCounters], list[Finding]]
     all_or_none: bool = False
 
 
@@ -154,7 +154,8 @@ class Sweeper:
     def _carry_out(self, labs: Sequence[Lab], before: DutCounters | None) -> list[Outcome]:
         """What comes of ports that can be measured, at once."""
         try:
-            findings = self._how.measure(labs, before)
+            settled = settled_counters(labs[0]) if before is None else before
+            findings = self._how.measure(labs, settled)
         except Exception as error:
             return [broken_off(lab.subject, self._how.case, (), error) for lab in labs]
         outcomes = []

@@ -4,13 +4,13 @@ test and the tx port are at the two ends of the chain."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
-from ..cases.checks import judge
-from ..cases.engine import Finding, Procedure
+from ..cases.checks import judge, validity
+from ..cases.engine import Procedure, Table, settled_counters
 from ..cases.pauses import pause_lossless
 from ..cases.storm_sequence import measure
-from ..cases.validity import validity
 from ..lab.lab import Lab
 from ..lab.otg_config import TrafficBuilder
 from ..model.checking import Place, fail_unless
@@ -25,7 +25,27 @@ from .chain import ChainDut
 HOP_BY_HOP = PlanCase("pause-hop-by-hop", "HOP-1")
 
 
-def carry_out(lab: Lab, case: PlanCase, target: Target, before: DutCounters | None) -> Finding:
+@dataclass(frozen=True)
+class ChainRun:
+    """One run.
+
+    Attributes:
+        whole: what was seen at the two ends of the chain.
+        hops: the switches between them.
+        readings: of each time, the counters of each switch.
+    """
+
+    whole: Measurement
+    hops: Sequence[Hop]
+    readings: Sequence[Mapping[str, DutCounters]]
+    settled: None = None
+
+    def evidence(self) -> dict[str, Any]:
+        """The numbers, for the record."""
+        return self.whole.evidence() | _evidence(self.hops, self.readings)
+
+
+def measure_chain(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> ChainRun:
     """A storm at one end of the chain, the traffic from the other; every switch between is looked at."""
     chain = lab.chain
     if chain is None:
@@ -33,10 +53,13 @@ def carry_out(lab: Lab, case: PlanCase, target: Target, before: DutCounters | No
     dut = ChainDut(chain.hops, lab.duts)
     builder = TrafficBuilder(lab.builder.api, chain.subject, chain.hosts, chain.router_mac)
     whole = replace(lab, subject=chain.subject, dut=dut, builder=builder)
-    run = measure(whole, pause_lossless(case, target, chain.subject.qos))
-    invalid = validity(run)
-    checks = [] if invalid else judge(run) + list(hop_checks(chain.hops, dut.readings, run))
-    return Finding(checks, invalid, run.evidence() | _evidence(chain.hops, dut.readings))
+    run = measure(whole, pause_lossless(case, target, chain.subject.qos), settled_counters(whole))
+    return ChainRun(run, chain.hops, dut.readings)
+
+
+def judge_chain(run: ChainRun) -> list[Check]:
+    """What the storm must do at the ends, and in between."""
+    return [*judge(run.whole), *hop_checks(run.hops, run.readings, run.whole)]
 
 
 def hop_checks(hops: Sequence[Hop], readings: Sequence[Mapping[str, DutCounters]], run: Measurement) -> Iterator[Check]:
@@ -81,8 +104,9 @@ def _in_a_chain(subject: PortUnderTest) -> list[Target]:
     return [subject.qos.lossless] if subject.in_a_chain else []
 
 
-CASES: Mapping[PlanCase, Procedure] = {
+CASES: Table = {
     HOP_BY_HOP: Procedure(
-        carry_out, _in_a_chain, "another switch on its cables with a traffic generator behind it"
+        measure_chain, lambda run: validity(run.whole), judge_chain, _in_a_chain,
+        "another switch on its cables with a traffic generator behind it",
     ),
 }

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.common.pfc.cases.lossless_set import wait_for_groups
+from tests.common.pfc.cases.reconfigured import wait_for_groups
 from tests.common.pfc.lab.configuration import NAME, lossless_set, trusting_tags
 from tests.common.pfc.lab.lease import LEASE_FILE, Lease, LeaseLost, Owner, as_found
 from tests.common.pfc.lab.restore import SwitchRestorer

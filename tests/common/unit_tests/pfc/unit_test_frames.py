@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from tests.common.pfc.cases import frames, sizes
+from tests.common.pfc.cases import frames
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.port_plan import plan_port
@@ -39,7 +39,7 @@ def lab_of(world, asic="broadcom", ip_version=4):
 def carry_out(case, world, asic="broadcom"):
     """The outcome of a case for its first target, and the last configuration."""
     lab, _, api = lab_of(world, asic)
-    target = frames.CASES[case].targets(lab.subject)[0]
+    target = frames.FRAMES[case].targets(lab.subject)[0]
     return Qualifier(lab).qualify(case, target), api.configs[-1]
 
 
@@ -83,8 +83,9 @@ def test_all_enable_bits_on_a_platform_that_does_not_count_several_lossy_ones():
 def test_sizes_that_are_the_same_everywhere():
     """IPv6 needs two bytes more."""
     four, six = lab_of(FakeWorld())[0], lab_of(FakeWorld(), ip_version=6)[0]
-    assert sizes.imix(four) == ((64, 7), (570, 4), (1518, 1)), "the usual mix"
-    assert (sizes.smallest(four), sizes.smallest(six), sizes.imix(six)[0]) == (((64, 1),), ((66, 1),), (66, 7)), "IPv6"
+    assert frames.imix(four) == ((64, 7), (570, 4), (1518, 1)), "the usual mix"
+    assert (frames.smallest(four), frames.smallest(six)) == (((64, 1),), ((66, 1),)), "UDP's smallest"
+    assert frames.imix(six)[0] == (66, 7), "IPv6"
 
 
 @pytest.mark.parametrize("rx, tx, routed, expected", [
@@ -99,7 +100,7 @@ def test_the_largest_frame(rx, tx, routed, expected):
     lab, host, _ = lab_of(world)
     assert lab.builder.routes is routed, "the fake switch's configuration"
     host.answers |= mtu_answers(rx, tx)
-    assert sizes.largest(lab) == ((expected, 1),), (rx, tx)
+    assert frames.largest(lab) == ((expected, 1),), (rx, tx)
 
 
 @pytest.mark.parametrize("rx, found", [("", "no mtu"), ("0", "mtu '0'"), ("9.1k", "mtu '9.1k'")])
@@ -108,7 +109,7 @@ def test_a_port_without_an_mtu_is_refused(rx, found):
     lab, host, _ = lab_of(FakeWorld())
     host.answers |= mtu_answers(rx, "9100")
     with pytest.raises(QualificationError) as refusal:
-        sizes.largest(lab)
+        frames.largest(lab)
     assert str(refusal.value).startswith(f"{DEVICE} Ethernet0: CONFIG_DB has {found} in PORT|Ethernet0: "), refusal
 
 

@@ -8,7 +8,7 @@ from tests.common.pfc.cases.headroom import SINGLE, covered
 from tests.common.pfc.cases.headroom_limits import headroom_command
 from tests.common.pfc.cases.hold_in_storm import HeldRun, Hold, storm_ran
 from tests.common.pfc.cases.ingress_load import IngressLoad
-from tests.common.pfc.cases.validity import unmet
+from tests.common.pfc.cases.engine import unmet
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.port_plan import plan_port
 from tests.common.pfc.model.errors import QualificationError

@@ -5,10 +5,11 @@ import dataclasses
 import pytest
 
 from tests.common.pfc.cases import checks
+from tests.common.pfc.cases.checks import validity
+from tests.common.pfc.cases.engine import settled_counters, unmet
 from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS, make_scenario
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.cases.storm_sequence import measure, scenario_traffic
-from tests.common.pfc.cases.validity import validity
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.port_plan import plan_port
 from tests.common.pfc.lab.preflight import clean_flows
@@ -270,18 +271,19 @@ def test_load_short_of_its_due_is_error_unless_the_switch_held_it():
     world = FakeWorld()
     plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, "Ethernet0", None)
     lab = plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
-    measurement = measure(lab, make_scenario(SINGLE_LOSSLESS, (3,), plan.subject.qos))
+    measurement = measure(lab, make_scenario(SINGLE_LOSSLESS, (3,), plan.subject.qos), settled_counters(lab))
     name = "Background Flow Prio 4 vtb-t0-01 Ethernet0"
     short = dataclasses.replace(measurement.paused[name], frames_tx=1000, frames_rx=1000)
-    starved = dataclasses.replace(measurement, paused={**measurement.paused, name: short})
-    assert [check.name for check in validity(starved)] == ["load-applied"], validity(starved)
+    phases = {**measurement.phases, "paused": {**measurement.paused, name: short}}
+    starved = dataclasses.replace(measurement, phases=phases)
+    assert [check.name for check in unmet(validity(starved))] == ["load-applied"], unmet(validity(starved))
     pfc_tx = {**starved.during.pfc_tx, "Ethernet64": (9, 9, 9, 59, 10, 9, 9, 9)}
     pushed = dataclasses.replace(
         starved,
         during=dataclasses.replace(starved.during, pfc_tx=pfc_tx),
         after=dataclasses.replace(starved.after, pfc_tx=pfc_tx),
     )
-    assert validity(pushed) == [], validity(pushed)
+    assert unmet(validity(pushed)) == [], unmet(validity(pushed))
     failed = [check.name for check in checks.judge(pushed) if check.status is Status.FAIL]
     assert failed == ["no-other-back-pressure"], failed
 
@@ -306,12 +308,12 @@ def test_counters_cleared_in_the_run_are_error():
     world = FakeWorld()
     plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, "Ethernet0", None)
     lab = plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
-    good = measure(lab, make_scenario(SINGLE_LOSSLESS, (3,), plan.subject.qos))
+    good = measure(lab, make_scenario(SINGLE_LOSSLESS, (3,), plan.subject.qos), settled_counters(lab))
     cleared = {**good.during.pfc_rx, "Ethernet0": (0, 0, 0, 1000, 0, 0, 0, 0)}
     run = dataclasses.replace(good, during=dataclasses.replace(good.during, pfc_rx=cleared))
-    assert [check.message for check in validity(run)] == [
+    assert [check.message for check in unmet(validity(run))] == [
         "vtb-t0-01 Ethernet0: expected PFC receive counters that were not cleared in the run, got one that fell by 7"
-    ], validity(run)
+    ], unmet(validity(run))
 
 
 def test_a_port_that_loses_its_counters_is_error():
@@ -385,9 +387,10 @@ def test_a_storm_that_does_not_stop_is_error():
     world = FakeWorld()
     plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, "Ethernet0", None)
     lab = plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
-    good = measure(lab, make_scenario(SINGLE_LOSSLESS, (3,), lab.subject.qos))
+    good = measure(lab, make_scenario(SINGLE_LOSSLESS, (3,), lab.subject.qos), settled_counters(lab))
     running = dataclasses.replace(good.storm_stopped, transmitting=True)
-    run = dataclasses.replace(good, drained={**good.drained, good.storm_stopped.plan.name: running})
-    assert [check.message for check in validity(run)] == [
+    drained = {**good.drained, good.storm_stopped.plan.name: running}
+    run = dataclasses.replace(good, phases={**good.phases, "drained": drained})
+    assert [check.message for check in unmet(validity(run))] == [
         "vtb-t0-01 Ethernet0 priority 3: expected the storm stopped before held frames were counted, got running"
-    ], validity(run)
+    ], unmet(validity(run))

@@ -10,7 +10,7 @@ from tests.common.pfc.cases.ingress_load import IngressLoad
 from tests.common.pfc.cases.pauses import CASES, SINGLE_LOSSLESS, make_scenario
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.cases.storm_sequence import pause_storm, scenario_traffic
-from tests.common.pfc.cases.validity import unmet
+from tests.common.pfc.cases.engine import unmet
 from tests.common.pfc.cases.watchdog.checks import WatchdogRun, storm_ran as watchdog_storm_ran
 from tests.common.pfc.lab.clock import WallClock
 from tests.common.pfc.lab.counter_polling import PollDelays

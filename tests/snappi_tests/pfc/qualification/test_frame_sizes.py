@@ -2,12 +2,12 @@
 
 import pytest
 
-from tests.common.pfc.cases.sizes import CASES
+from tests.common.pfc.cases.frames import SIZES
 
 pytestmark = [pytest.mark.topology("tgen", "multidut-tgen")]
 
 
-@pytest.mark.pfc_cases(*CASES)
+@pytest.mark.pfc_cases(*SIZES)
 def test_frame_sizes(pfc_qualify, plan_case, pfc_target):
     """A storm on all lossless priorities holds frames of every size and lets go when it stops (plan ids SIZE-1 to
     SIZE-5).

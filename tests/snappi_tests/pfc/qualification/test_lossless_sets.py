@@ -3,7 +3,7 @@ back."""
 
 import pytest
 
-from tests.common.pfc.cases.lossless_set import EIGHT, ONE, PUT_BACK, SEVEN, THREE
+from tests.common.pfc.cases.reconfigured import EIGHT, ONE, PUT_BACK, SEVEN, THREE
 
 pytestmark = [pytest.mark.topology("tgen", "multidut-tgen")]
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from tests.common.pfc.cases.frames import CASES
+from tests.common.pfc.cases.frames import FRAMES
 
 pytestmark = [pytest.mark.topology("tgen", "multidut-tgen")]
 
 
-@pytest.mark.pfc_cases(*CASES)
+@pytest.mark.pfc_cases(*FRAMES)
 def test_received_frames(pfc_qualify, plan_case, pfc_target):
     """A storm of frames of one kind holds what it names if they are PFC, and nothing if they are not (plan ids
     FRAME-1 to FRAME-9).

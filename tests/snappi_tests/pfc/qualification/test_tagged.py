@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.common.pfc.cases.tagging import TAGGED
+from tests.common.pfc.cases.reconfigured import TAGGED
 
 pytestmark = [pytest.mark.topology("tgen", "multidut-tgen")]
 

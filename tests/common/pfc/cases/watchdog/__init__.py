@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...record.case import PlanCase
-from ..engine import Procedure
+from ..engine import OldProcedure as Procedure
 from . import actions, buffer, ports, quiet, timers
 
 CASES: Mapping[PlanCase, Procedure] = {

@@ -18,7 +18,8 @@ from ...model.ports import PortPair
 from ...model.traffic import FlowPlan, FlowStats, Role
 from ...record.case import PlanCase, Target
 from ...record.verdict import Check
-from ..engine import Finding, Procedure, all_lossless, first_lossless, several_lossless
+from ..engine import Finding, OldProcedure as Procedure
+from ..targets import all_lossless, first_lossless, several_lossless
 from ..flows import RESUMED, DataLoad, again, data_flows
 from ..ingress_load import faster_port
 from ..storm_sequence import pause_storm

@@ -18,7 +18,7 @@ from ...model.errors import QualificationError
 from ...model.measurement import PortUnderTest
 from ...model.qos import ConfigDb
 from ...record.case import PlanCase, Target
-from ..engine import Finding, Procedure
+from ..engine import Finding, OldProcedure as Procedure
 from .actions import settled
 from .timers import finding, outage
 

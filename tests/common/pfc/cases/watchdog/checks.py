@@ -14,7 +14,8 @@ from ...model.measurement import NEVER_STORMED, Readings, flow_numbers
 from ...model.traffic import FlowStats, Role
 from ...record.case import Target, named
 from ...record.verdict import LOSSLESS, LOSSY, Check
-from ..validity import counters_kept, links_kept, unmet
+from ..engine import unmet
+from ..validity import counters_kept, links_kept
 
 Stats = Mapping[str, FlowStats]
 

@@ -16,7 +16,7 @@ from ...model.measurement import NEVER_STORMED, PortUnderTest
 from ...model.traffic import FlowPlan, Role
 from ...record.case import PlanCase, Target
 from ...record.verdict import LOSSLESS, Check
-from ..engine import Finding, Procedure
+from ..engine import Finding, OldProcedure as Procedure
 from ..flows import DataLoad, again, data_flows
 from ..ingress_load import equal_ports
 from ..storm_sequence import pause_storm

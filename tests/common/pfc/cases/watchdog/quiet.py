@@ -16,9 +16,11 @@ from ...model.counters import DutCounters
 from ...model.traffic import FlowPlan, Role
 from ...record.case import PlanCase, Target
 from ...record.verdict import Check
-from ..engine import Finding, Procedure, all_lossless
+from ..engine import Finding, OldProcedure as Procedure
+from ..targets import all_lossless
 from ..storm_sequence import pause_storm
-from ..validity import counters_kept, links_kept, unmet
+from ..engine import unmet
+from ..validity import counters_kept, links_kept
 from .actions import even_flows, settled
 from .checks import WatchdogRun, all_received, background, load_applied, lossy_in_background, no_other_storm
 

@@ -21,9 +21,10 @@ from ...model.measurement import PortUnderTest, flow_numbers
 from ...model.traffic import FlowStats, Role
 from ...record.case import PlanCase, Target
 from ...record.verdict import Check
-from ..engine import Finding, Procedure, all_lossless
+from ..engine import Finding, OldProcedure as Procedure
+from ..targets import all_lossless
 from ..storm_sequence import pause_storm
-from ..validity import unmet
+from ..engine import unmet
 from .actions import FRAME_BYTES, even_flows, settled
 from .checks import Stats, WatchdogRun, invalid, no_other_storm
 

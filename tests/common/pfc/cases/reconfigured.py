@@ -1,42 +1,76 @@
-"""LSET-1 to LSET-5: pauses with other sets of lossless priorities than the switch's own, one to all eight.
-
-The set is configured on both ports of the pair for one case and put back when it ends (`configuration`). The steps and
-checks in between are those of PFC-2, PFC-3 and PFC-4.
-"""
+"""LSET-1 to LSET-5 and TAG-1: pauses where both ports of the pair are configured otherwise than the switch was found,
+for one case; then that is put back (`configuration`). LSET: other sets of lossless priorities than the switch's own,
+one to all eight. TAG: ports that sort frames by the priority in their VLAN tag (IEEE 802.1p) instead of their DSCP. The
+steps and checks in between are those of PFC-1 to PFC-4."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from ..lab.clock import wait_for
-from ..lab.configuration import configured, lossless_set, read_config, with_priorities_of
+from ..lab.configuration import (
+    configured, lossless_set, read_config, trusting_tags, with_priorities_of, with_tags,
+)
 from ..lab.lab import Lab
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
 from ..model.measurement import Measurement, PortUnderTest
 from ..model.qos import PRIORITIES
-from ..model.scenario import Scenario
 from ..record.case import PlanCase, Target
-from ..record.verdict import LOSSLESS
-from .checks import judge
-from .engine import Finding, Procedure
+from ..record.verdict import LOSSLESS, Check
+from .checks import judge, validity
+from .engine import Procedure, Table
 from .pauses import global_pause, pause_lossless, pause_lossy
 from .storm_sequence import measure
-from .validity import validity
+from .targets import CHANGEABLE, all_lossless_changeable
 
 ONE = PlanCase("lossless-set-one", "LSET-1")
 THREE = PlanCase("lossless-set-three", "LSET-2")
 SEVEN = PlanCase("lossless-set-seven", "LSET-3")
 EIGHT = PlanCase("global-pause-all-lossless", "LSET-4", (LOSSLESS,))
 PUT_BACK = PlanCase("lossless-set-put-back", "LSET-5")
+TAGGED = PlanCase("tagged-lossless", "TAG-1")
 
-NEEDS = (
-    "a switch whose configuration may be changed (a virtual testbed, or --pfc-change-config on hardware), generators"
-    " with eight PFC queues, and a lossy priority that some DSCP value reaches"
-)
+PRIORITY_TAG = 0  # IEEE 802.1Q: a tag without a VLAN; the frame is in the port's own, whichever that is
+NEEDS = f"{CHANGEABLE}, generators with eight PFC queues, and a lossy priority that some DSCP value reaches"
 GROUPS_DEADLINE_S = 20.0  # until the switch has derived priority groups; buffermgrd takes seconds
+
+
+@dataclass(frozen=True)
+class ReconfiguredRun:
+    """Scenarios that were measured one after the other; it is a measurement if each of them was.
+
+    Attributes:
+        runs: name -> what was measured.
+        configured: how the switch was configured, for the record.
+    """
+
+    runs: Mapping[str, Measurement]
+    configured: Mapping[str, Any]
+
+    @property
+    def settled(self) -> DutCounters:
+        """Those after the last one."""
+        return list(self.runs.values())[-1].after
+
+    def evidence(self) -> dict[str, Any]:
+        """The numbers, for the record."""
+        return {**self.configured, **{name: run.evidence() for name, run in self.runs.items()}}
+
+
+def validity_of_each(reconfigured: ReconfiguredRun) -> Iterator[Check]:
+    """Whether each was a measurement."""
+    for run in reconfigured.runs.values():
+        yield from validity(run)
+
+
+def judge_each(reconfigured: ReconfiguredRun) -> Iterator[Check]:
+    """What the storm of each must do."""
+    for run in reconfigured.runs.values():
+        yield from judge(run)
 
 
 def one(subject: PortUnderTest) -> list[Target]:
@@ -64,7 +98,7 @@ def whole_port(subject: PortUnderTest) -> list[Target]:
     return [()] if _lossy(subject) else []
 
 
-def pauses_of_a_set(lab: Lab, case: PlanCase, target: Target, before: DutCounters | None) -> Finding:
+def pauses_of_a_set(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> ReconfiguredRun:
     """LSET-1 to LSET-3: PFC-2's steps with the target as the lossless set. LSET-1 also pauses the switch's own set,
     which is lossy then, and must be spared as in PFC-3."""
     with _lossless(lab, target) as other:
@@ -72,32 +106,40 @@ def pauses_of_a_set(lab: Lab, case: PlanCase, target: Target, before: DutCounter
         if case is ONE:
             scenario = pause_lossy(case, lab.subject.qos.lossless, other.subject.qos)
             runs["pause_lossy"] = measure(other, scenario, runs["pause_lossless"].after)
-    return finding(runs, {"configured_lossless": list(target)})
+    return ReconfiguredRun(runs, {"configured_lossless": list(target)})
 
 
-def global_pause_of_eight(lab: Lab, case: PlanCase, target: Target, before: DutCounters | None) -> Finding:
+def global_pause_of_eight(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> ReconfiguredRun:
     """LSET-4: PFC-4's steps with PFC enabled for all eight priorities."""
     eight = tuple(PRIORITIES)
     with _lossless(lab, eight) as other:
         run = measure(other, global_pause(case, target, other.subject.qos), before)
-    return finding({"global_pause": run}, {"configured_lossless": list(eight)})
+    return ReconfiguredRun({"global_pause": run}, {"configured_lossless": list(eight)})
 
 
-def put_back(lab: Lab, case: PlanCase, target: Target, before: DutCounters | None) -> Finding:
+def put_back(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> ReconfiguredRun:
     """LSET-5: seven lossless priorities, and then the switch's own again. A storm on those must hold them, and a storm
     on what was lossless in between must change nothing."""
     seven, qos = all_but_one(lab.subject)[0], lab.subject.qos
     with _lossless(lab, seven):
         pass
+    lossless = measure(lab, pause_lossless(case, qos.lossless, qos), before)
+    lossy = measure(lab, pause_lossy(case, _lossy(lab.subject), qos), lossless.after)
+    return ReconfiguredRun({"pause_lossless": lossless, "pause_lossy": lossy}, {"configured_lossless": list(seven)})
+
+
+def pauses_by_tag(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> ReconfiguredRun:
+    """TAG-1: PFC-1's steps for each lossless priority in turn, while both ports trust the tag."""
+    pair, config_db = lab.subject.pair, read_config(lab)
+    rows = trusting_tags(config_db, lab.dut.name, (pair.rx.port, pair.tx.port))
+    other = with_tags(lab, PRIORITY_TAG)
     runs: dict[str, Measurement] = {}
-    scenarios: dict[str, Scenario] = {
-        "pause_lossless": pause_lossless(case, qos.lossless, qos),
-        "pause_lossy": pause_lossy(case, _lossy(lab.subject), qos),
-    }
-    for name, scenario in scenarios.items():
-        runs[name] = measure(lab, scenario, before)
-        before = runs[name].after
-    return finding(runs, {"configured_lossless": list(seven)})
+    with configured(lab, config_db, rows):
+        for priority in target:
+            run = measure(other, pause_lossless(case, (priority,), other.subject.qos), before)
+            runs[f"priority {priority}"] = run
+            before = run.after
+    return ReconfiguredRun(runs, {"vlan_id": PRIORITY_TAG})
 
 
 def _lossy(subject: PortUnderTest) -> Target:
@@ -106,7 +148,7 @@ def _lossy(subject: PortUnderTest) -> Target:
     qos = subject.qos
     if not subject.changeable or subject.tolerances.pfc_queues < len(PRIORITIES):
         return ()
-    return tuple(one for one in qos.reachable if one not in qos.lossless)
+    return qos.reached_lossy
 
 
 @contextmanager
@@ -152,19 +194,20 @@ def _groups(text: str) -> set[tuple[str, int]]:
     return found
 
 
-def finding(runs: Mapping[str, Measurement], configured_as: Mapping[str, Any]) -> Finding:
-    """The runs together: nothing is judged unless each was a measurement. The evidence also says how the switch was
-    configured."""
-    invalid = [check for run in runs.values() for check in validity(run)]
-    checks = [] if invalid else [check for run in runs.values() for check in judge(run)]
-    evidence = {**configured_as, **{name: run.evidence() for name, run in runs.items()}}
-    return Finding(checks, invalid, evidence, list(runs.values())[-1].after)
+def reconfigured_case(
+    measured: Callable[[Lab, PlanCase, Target, DutCounters], ReconfiguredRun],
+    targets: Callable[[PortUnderTest], list[Target]],
+    needs: str = NEEDS,
+) -> Procedure[ReconfiguredRun]:
+    """A case that is measured so."""
+    return Procedure(measured, validity_of_each, judge_each, targets, needs)
 
 
-CASES: Mapping[PlanCase, Procedure] = {
-    ONE: Procedure(pauses_of_a_set, one, NEEDS),
-    THREE: Procedure(pauses_of_a_set, three, NEEDS),
-    SEVEN: Procedure(pauses_of_a_set, all_but_one, NEEDS),
-    EIGHT: Procedure(global_pause_of_eight, whole_port, NEEDS),
-    PUT_BACK: Procedure(put_back, whole_port, NEEDS),
+CASES: Table = {
+    ONE: reconfigured_case(pauses_of_a_set, one),
+    THREE: reconfigured_case(pauses_of_a_set, three),
+    SEVEN: reconfigured_case(pauses_of_a_set, all_but_one),
+    EIGHT: reconfigured_case(global_pause_of_eight, whole_port),
+    PUT_BACK: reconfigured_case(put_back, whole_port),
+    TAGGED: reconfigured_case(pauses_by_tag, all_lossless_changeable, CHANGEABLE),
 }
