@@ -1,2 +1,12 @@
 """What holds for all of the project's own tests. (The suite runs from the folder tests/, and does without.)"""
+
+import signal
+
 pytest_plugins = ["scripts.tests.fork_guard"]
+
+# A shell's background job is started with these signals ignored, and so is all that it starts: a test that interrupts a
+# process would wait for ever.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGQUIT) == signal.SIG_IGN:
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)

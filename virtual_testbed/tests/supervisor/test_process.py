@@ -76,7 +76,10 @@ def test_a_tied_command_receives_its_signal_when_its_parent_is_killed(tmp_path):
         child = identify(int(pid))
         assert word == b"ready" and os.getsid(child.pid) == child.pid
         parent.kill()
-    gone(child)
+    try:
+        gone(child)
+    finally:
+        child.send(signal.SIGKILL)
     assert said.read_text() == "interrupted\n"
 
 
