@@ -16,8 +16,7 @@ from tests.common.devices.sonic import SonicHost
 from tests.common.errors import LabError, RunAnsibleModuleFail
 from tests.common.pfc.lab.dut import Dut, SwitchState
 from tests.common.pfc.lab.option import check_keys, pauses_named
-from tests.common.pfc.lab.port_plan import LabFacts, PortPlan, PortRequest, connected_port, plan_device
-from tests.common.pfc.lab.replacement import choose_device
+from tests.common.pfc.lab.port_plan import LabFacts, PortPlan, PortRequest, connected_port, measured_device, plan_device
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.ports import natural
 from tests.common.pfc.model.tolerances import tolerances_of
@@ -96,11 +95,11 @@ class StandaloneLab:
 
     @cached_property
     def device(self) -> str:
-        """The switch that is measured: the first, or the T0 that replaces it; the testbed's entry is understood."""
+        """The switch that is measured for the first one; the testbed's entry is understood."""
         facts = self.facts
         try:
             check_keys(facts.testbed)
-            chosen = choose_device(facts.testbed, self.tbinfo["duts"][0], facts.state_of, facts.ports, facts.links)
+            chosen = measured_device(facts, self.tbinfo["duts"][0])
             tolerances_of(facts.testbed)
             pauses_named(facts.testbed)
         except QualificationError as error:

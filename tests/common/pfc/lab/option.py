@@ -22,7 +22,7 @@ from .observer import RunObserver
 from .pause_source import NamedPauseSource
 
 if TYPE_CHECKING:
-    from .port_plan import LabFacts, PortPlan
+    from .port_plan import LabFacts, MeasuredDevice, PortPlan
 
 PACKAGE = __name__.rpartition(".lab.")[0]
 OWN_KEYS = "pfc_"
@@ -40,6 +40,14 @@ class Option:
 
     def observer(self, run_folder: Path) -> RunObserver | None:
         """Who looks on at a run whose records are in this folder."""
+        return None
+
+    def measured(self, facts: LabFacts, device: str) -> MeasuredDevice | None:
+        """The switch that is measured for a device under test; None: as the core chooses, the device itself.
+
+        Raises:
+            QualificationError: there is none that can be.
+        """
         return None
 
     def first_port(self, testbed: Mapping[str, Any]) -> str | None:

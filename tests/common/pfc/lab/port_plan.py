@@ -3,7 +3,7 @@ cannot be."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -22,7 +22,8 @@ from .lab import Lab
 from .option import check_keys, options, pause_source_of
 from .otg_config import TrafficBuilder
 from .pause_source import NamedPauseSource, PauseSource
-from .replacement import StateOf, choose_device
+
+StateOf = Callable[[str], SwitchState]
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class PortPlan:
         subject: what is measured on it.
         delays: how old its counters are.
         remarks: what is remarkable.
-        on_behalf_of: the T1 that the switch stands for; None: for itself.
+        on_behalf_of: the device that the switch stands for; None: for itself.
         chain: the switches in a row behind it, if there are any.
         first_host: number of the first host behind its ports, where several ports are measured at once.
         pauses: where pauses come from; None: the traffic generator.
@@ -128,8 +129,38 @@ class LabFacts:
     links: Links
 
 
+@dataclass(frozen=True)
+class MeasuredDevice:
+    """The switch that is measured for a device under test.
+
+    Attributes:
+        state: the switch as it was found.
+        on_behalf_of: the device that it stands for; None: itself.
+        remarks: what whoever reads the verdicts should know of that.
+    """
+
+    state: SwitchState
+    on_behalf_of: str | None = None
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def device(self) -> str:
+        """Name of the switch that is measured: the `device_id` of its records."""
+        return self.state.device
+
+
+def measured_device(facts: LabFacts, device: str) -> MeasuredDevice:
+    """The switch that is measured for a device under test: as an option chooses, or itself.
+
+    Raises:
+        QualificationError: there is none that can be.
+    """
+    chosen = (option.measured(facts, device) for option in options())
+    return next((one for one in chosen if one is not None), None) or MeasuredDevice(facts.state_of(device))
+
+
 def plan_device(facts: LabFacts, device: str, asked: PortRequest) -> PortPlan:
-    """Plans what is measured for a device under test: on it, or on the replacement of a T1.
+    """Plans what is measured for a device under test.
 
     Raises:
         QualificationError: nothing can be measured for it; the sentence says why.
@@ -140,15 +171,12 @@ def plan_device(facts: LabFacts, device: str, asked: PortRequest) -> PortPlan:
     if asked.port_under_test is None:
         first = (option.first_port(facts.testbed) for option in options())
         asked = replace(asked, port_under_test=next((port for port in first if port is not None), None))
-    chosen = choose_device(facts.testbed, device, facts.state_of, facts.ports, facts.links)
+    chosen = measured_device(facts, device)
     plan = plan_measured(chosen.state, facts.ports, asked)
     plan = _with_pause_source(replace(plan, subject=_on_testbed(plan.subject, facts)), facts)
     for option in options():
         plan = option.extend(plan, facts)
-    if chosen.on_behalf_of is None:
-        return plan
-    remark = f"{chosen.on_behalf_of} is a T1: {chosen.device} is measured on its behalf, a T0 of its model and build"
-    return replace(plan, on_behalf_of=chosen.on_behalf_of, remarks=(remark, *plan.remarks))
+    return replace(plan, on_behalf_of=chosen.on_behalf_of, remarks=(*chosen.remarks, *plan.remarks))
 
 
 def _on_testbed(subject: PortUnderTest, facts: LabFacts) -> PortUnderTest:

@@ -11,9 +11,8 @@ from ..lab.counter_polling import PollDelays
 from ..lab.dut import Dut, SwitchState
 from ..lab.lab import Lab
 from ..lab.option import check_keys, pauses_named
-from ..lab.port_plan import LabFacts, PortPlan, PortRequest, plan_measured
+from ..lab.port_plan import LabFacts, PortPlan, PortRequest, measured_device, plan_measured
 from ..lab.preflight import SETTLE_S
-from ..lab.replacement import choose_device
 from ..model.errors import QualificationError
 from ..model.ports import ConnectedPort, PortPair, natural, summary
 from ..model.tolerances import tolerances_of
@@ -134,7 +133,7 @@ def plan_sweep(facts: LabFacts, device: str, asked: PortRequest) -> SweepPlan:
     check_keys(facts.testbed)
     if facts.testbed.get("clock"):  # a virtual testbed
         asked = replace(asked, change_config=True)
-    chosen = choose_device(facts.testbed, device, facts.state_of, facts.ports, facts.links)
+    chosen = measured_device(facts, device)
     state, tolerances = chosen.state, tolerances_of(facts.testbed)
     own = [port for port in facts.ports if port.device == chosen.device]
     if not own:

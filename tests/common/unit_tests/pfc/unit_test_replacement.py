@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.common.pfc.lab.dut import SwitchState
-from tests.common.pfc.lab.replacement import choose_device, device_facts, replacements_of
+from tests.common.pfc.replacement.choose import choose_device, device_facts, replacements_of
 from tests.common.pfc.model.errors import QualificationError, SwitchUnreachable
 from tests.common.pfc.model.ports import ConnectedPort
 

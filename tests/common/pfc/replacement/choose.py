@@ -8,13 +8,14 @@ replace a T1: `replacements: {vtb-t1-01: [vtb-t1-rep-01]}`; they are among its s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..model.errors import QualificationError
 from ..model.ports import ConnectedPort, Links, natural
-from .dut import SwitchState
+from ..lab.dut import SwitchState
+from ..lab.port_plan import MeasuredDevice, StateOf
 
 KEY = "replacements"
 T0_ROLES = ("ToRRouter", "BackEndToRRouter")
@@ -22,8 +23,6 @@ T1_ROLES = ("LeafRouter", "BackEndLeafRouter")
 # PORT rows of a chassis' inner side carry one of these roles; no cable can be plugged in there
 INNER_PORTS = ("Int", "Inb", "Rec", "Dpc")
 PORTS_NAMED = 3
-
-StateOf = Callable[[str], SwitchState]
 
 
 @dataclass(frozen=True)
@@ -44,19 +43,6 @@ class DeviceFacts:
     platform: str
     build: str
     ports: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class MeasuredDevice:
-    """The switch that is measured, as it was found, and the T1 that it stands for (None: for itself)."""
-
-    state: SwitchState
-    on_behalf_of: str | None = None
-
-    @property
-    def device(self) -> str:
-        """Name of the switch that is measured: the `device_id` of its records."""
-        return self.state.device
 
 
 def choose_device(
@@ -92,7 +78,8 @@ def choose_device(
             continue
         lacks = mismatch(facts, device_facts(candidate), ports, links.get(name, {}))
         if lacks is None:
-            return MeasuredDevice(candidate, on_behalf_of=device)
+            remark = f"{device} is a T1: {name} is measured on its behalf, a T0 of its model and build"
+            return MeasuredDevice(candidate, on_behalf_of=device, remarks=(remark,))
         reasons.append(lacks)
     found = "; ".join(reasons)
     raise QualificationError(f"{_unreached(facts)}, and none of its replacements fits: {found}; {_right(facts)}")
