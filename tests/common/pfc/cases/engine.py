@@ -17,7 +17,7 @@ from ..record.case import PlanCase, Target
 from ..record.verdict import Check, Status
 
 
-class Run(Protocol):
+class Measured(Protocol):
     """What was measured; usually a `CaseRun`."""
 
     @property
@@ -28,7 +28,7 @@ class Run(Protocol):
         """The numbers, for the record."""
 
 
-RunT = TypeVar("RunT", bound=Run)
+RunT = TypeVar("RunT", bound=Measured)
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Finding:
         checks: what was judged.
         invalid: reasons why it was no measurement, best first (status ERROR); then nothing was judged.
         evidence: the numbers behind it, for the record.
-        after: the switch's last counters, as of `Run.settled`.
+        after: the switch's last counters, as of `Measured.settled`.
     """
 
     checks: Sequence[Check]

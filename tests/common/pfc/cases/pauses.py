@@ -106,7 +106,7 @@ class StormRun:
     Attributes:
         run: what was measured.
         pauses: their source.
-        settled: as of `engine.Run`.
+        settled: as of `engine.Measured`.
         not_arrived: why they cannot have arrived; None: they did.
     """
 
