@@ -12,6 +12,7 @@ from scripts.tests.test_overlay import checkout, run_pytest  # noqa: F401  (a fi
 OPTIONS = options_of(ROOT)
 UNIT_TESTS = ("tests/common/unit_tests/pfc", "tests/snappi_tests/unit_tests/qualification")
 ABOUT_OTHERS = "test_sonic_mgmt_is_as_the_contract_says"
+PLUGINS = {"resume": "files/resuming.py", "sweep": "files/sweeping.py"}
 KEPT = ("unit_test_planning.py", "unit_test_run.py", "unit_test_verdict.py", "unit_test_restore.py")
 PFC_1 = "test_pause_single_lossless_priority[dut-1|4]"
 
@@ -40,7 +41,7 @@ def imports_what_is_gone(checkout: Path, path: Path) -> bool:  # noqa: F811
 
 
 def test_there_are_options() -> None:
-    assert {"sweep", "evidence", "host_pauses", "replacement", "switch_chain"} <= set(OPTIONS)
+    assert {"sweep", "evidence", "host_pauses", "replacement", "resume", "switch_chain"} <= set(OPTIONS)
 
 
 @pytest.mark.parametrize("options", [*([one] for one in OPTIONS), OPTIONS], ids=[*OPTIONS, "all"])
@@ -51,13 +52,15 @@ def test_what_imports_an_option_is_its_own_and_pfc_1_is_collected(
     gone = delete(checkout, options)
     core = [path for path in gone if path.is_relative_to(LOGIC) and path.relative_to(LOGIC).parts[0] in CORE_ROOMS]
     seam = [path for path in gone if path.is_relative_to(SEAM) and not path.name.startswith("test_")]
-    assert not core and seam == ([Path(SEAM, "files/sweeping.py")] if "sweep" in options else [])
+    assert not core and seam == [Path(SEAM, file) for option, file in PLUGINS.items() if option in options]
     assert not [path for path in gone if path.name in KEPT]
     ended = run_pytest(checkout / "tests", "-c", "pytest.ini", "--setup-plan", "snappi_tests/pfc/qualification")
     assert f"{PFC_1} (fixtures used: " in ended.stdout, ended.stdout + ended.stderr
     assert "rror" not in ended.stdout + ended.stderr, ended.stdout + ended.stderr
     told = run_pytest(checkout / "tests", "-c", "pytest.ini", "snappi_tests/pfc/qualification", "--help").stdout
-    assert "--pfc-port=" in told and ("--pfc-ports=" in told) is ("sweep" not in options)
+    assert "--pfc-port=" in told
+    assert ("--pfc-ports=" in told) is ("sweep" not in options)
+    assert ("--pfc-resume=" in told) is ("resume" not in options)
 
 
 @pytest.mark.slow("the core's unit tests once for each option: a minute each")

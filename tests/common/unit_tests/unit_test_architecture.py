@@ -45,7 +45,7 @@ SEAM = (
     "test_reporting.pfc",
 )
 CORE = tuple(f"tests.common.pfc.{room}" for room in ("record", "model", "lab", "cases"))
-SEAM_OF_OPTIONS = {"files/sweeping.py": "sweep"}
+SEAM_OF_OPTIONS = {"files/resuming.py": "resume", "files/sweeping.py": "sweep"}
 """A file of the seam that is there for an option -> the option: nothing else of the seam imports that."""
 RULES = [
     Rule("pfctest", ("pfctest",)),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from .case import PlannedItem
 from .outcome import Outcome
 from .records import Record, RunLabels, SeriesKey, make_record
-from .resume import Earlier
-from .verdict import MetricVerdict, PortVerdict, Status, combine
+from .verdict import MetricVerdict, PortVerdict, Status, VerdictKey, combine
 
 
 @dataclass(frozen=True)
@@ -28,21 +27,29 @@ class Collected:
 class VerdictCollector:
     """Judges a run, once. What was planned and has no verdict is ERROR. It writes nothing: it returns the records."""
 
-    def __init__(self, run: RunLabels, earlier: Earlier | None = None) -> None:
+    def __init__(self, run: RunLabels) -> None:
         """Nothing is planned yet.
 
         Args:
             run: what records carry of a device that is not announced.
-            earlier: an earlier part of the run. The next try of what was ERROR there replaces its record; what was
-                measured there has its record, also where its item is measured again for the sake of another verdict.
         """
-        before = earlier or Earlier()
         self._run = run
         self._labels: dict[str, RunLabels] = {}
         self._planned: list[PlannedItem] = []
         self._verdicts: dict[PlannedItem, list[PortVerdict]] = {}
-        self._replaced = before.unmeasured()
-        self._measured = before.measured()
+        self._replaced: Mapping[VerdictKey, str] = {}
+        self._measured: Mapping[VerdictKey, PortVerdict] = {}
+
+    def go_on(self, replaced: Mapping[VerdictKey, str], measured: Mapping[VerdictKey, PortVerdict]) -> None:
+        """Goes on with an earlier part of the run.
+
+        Args:
+            replaced: what was ERROR there -> the id of its record, which the next try replaces.
+            measured: what was PASS or FAIL there. It has its record, also where its item is measured again for the sake
+                of another verdict.
+        """
+        self._replaced = replaced
+        self._measured = measured
 
     def announce(self, device: str, labels: RunLabels) -> None:
         """Says what all records of `device` carry."""

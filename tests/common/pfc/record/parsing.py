@@ -10,14 +10,13 @@ from datetime import datetime
 from typing import Any, NoReturn
 
 from .errors import RecordError
-from .records import FINAL, KINDS, ON_BEHALF_OF, READABLE, VERDICT, Record, parse_moment
+from .records import (
+    FINAL, KINDS, LONGEST_RECORD_ID, LONGEST_RUN_ID, ON_BEHALF_OF, READABLE, VERDICT, Record, parse_moment,
+)
 from .verdict import NO_CAUSE, Check, Status
 
 STATUSES = tuple(status.value for status in Status)
 HIGHEST_PRIORITY = 7
-LONGEST_RUN_ID = 200
-LONGEST_RECORD_ID = 64
-"""Characters. Ids are keys in the databases, where PostgreSQL takes 2700 bytes at the most."""
 LARGEST_NUMBER = sys.float_info.max
 """Databases keep values as doubles."""
 

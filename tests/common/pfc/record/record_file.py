@@ -105,6 +105,22 @@ def _left_since(file: int, size: int) -> _Left | None:
     return _Left(size, end) if end > size else None
 
 
+def refuse_records(folder: Path, way_on: str = "") -> None:
+    """Refuses a folder that has a run's records: the verdicts of a new run may mean something else.
+
+    Args:
+        folder: of a new run.
+        way_on: by what a run goes on that was left in a folder; empty: by nothing.
+
+    Raises:
+        RecordsUnwritable: it has.
+    """
+    file = RecordFile(folder)
+    if file.has_records:
+        others = f"go on with it by {way_on}, or name another folder" if way_on else "name another folder"
+        raise RecordsUnwritable(f"{file.path} has the records of a run: {others}")
+
+
 @contextmanager
 def locked(path: Path) -> Iterator[int]:
     """A file to append to, created where it is missing; one writer at a time, in whatever process."""

@@ -26,6 +26,9 @@ READABLE = (1, SCHEMA)
 VERDICT, FINAL, PERIODIC = KINDS = ("verdict", "final", "periodic")
 ON_BEHALF_OF = "device.on_behalf_of"
 """The label that names the switch (a T1) in whose place the device was measured; schema 1 has it there alone."""
+LONGEST_RUN_ID = 200
+LONGEST_RECORD_ID = 64
+"""Characters. Ids are keys in the databases, where PostgreSQL takes 2700 bytes at the most."""
 SeriesKey = tuple[str, str, str]  # device, port, metric: what a run has one verdict of
 
 

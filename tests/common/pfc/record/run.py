@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import RecordError, RecordsUnreadable, RecordsUnwritable
-from .parsing import LONGEST_RUN_ID
-from .records import SCHEMA, Record, SeriesKey, format_moment, parse_moment
+from .records import LONGEST_RUN_ID, SCHEMA, Record, SeriesKey, format_moment, parse_moment
 
 RUN_FILE = "run.json"
 QUALIFICATION, TELEMETRY = ORIGINS = ("qualification", "telemetry")

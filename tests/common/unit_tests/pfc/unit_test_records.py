@@ -10,7 +10,7 @@ from tests.common.pfc.record.case import PlanCase
 from tests.common.pfc.record.errors import RecordsUnwritable
 from tests.common.pfc.record.record_file import RecordFile
 from tests.common.pfc.record.records import RunLabels, encode_line, make_record
-from tests.common.pfc.record.resume import read_earlier
+from tests.common.pfc.resume.earlier import read_earlier
 from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Check, PortVerdict, Status
 from tests.common.unit_tests.pfc.fakes import DEVICE
 

@@ -65,11 +65,9 @@ def pytest_configure(config):
         ]
         session.cases = select(",".join(asked).replace(" ", "").split(","))
         session.sets = [parse_set(text) for text in config.getoption("pfc_set")]
+        session.options = meaning(config.getoption, session.cases if asked else (), session.sets)
         for extension in session.extensions:
             extension.read_options()
-        session.options = meaning(config.getoption, session.cases if asked else (), session.sets)
-        if config.getoption("pfc_resume"):
-            session.resume(config.getoption("pfc_resume"))
     except (QualificationError, RecordError) as error:
         raise pytest.UsageError(str(error)) from None
 
@@ -144,7 +142,6 @@ def pytest_collection_modifyitems(config, items):
     try:
         for extension in ours.extensions:
             left += extension.left_out([item for item in items if item not in left])
-        left += ours.leave_out_finished([item for item in items if item not in left], config.getoption("testbed"))
     except (QualificationError, RecordError) as error:
         raise pytest.UsageError(str(error)) from None
     if left:
@@ -163,7 +160,7 @@ def pytest_collection_finish(session):
     """Every item of ours that is going to run must end in a verdict. A session of other suites' tests is let alone."""
     items = [item for item in session.items if case_of(item)]
     ours = session.config.stash[SESSION_KEY]
-    if session.config.option.collectonly or not (items or ours.earlier.records):
+    if session.config.option.collectonly or not (items or _measured_before(ours)):
         return
     if STANDALONE and ours.plan is None and not is_sweep(ours.cases):
         _plan(session)  # pytest was given a folder above this one and found this file too late
@@ -186,6 +183,11 @@ def pytest_collection_finish(session):
         raise pytest.UsageError(str(error)) from None
 
 
+def _measured_before(ours):
+    """Whether an earlier part of the run has verdicts."""
+    return any(extension.has_verdicts for extension in ours.extensions)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
     """Makes the item's own failure its verdict, unless it has one."""
@@ -202,7 +204,7 @@ def pytest_sessionfinish(session, exitstatus):
     if session.config.option.collectonly or not ours.began:
         return
     try:
-        if STANDALONE and ours.earlier.records and not session.items:
+        if STANDALONE and _measured_before(ours) and not session.items:
             _take_over(ours, session.config)
         ours.put_back()  # a session that was interrupted
     except QualificationError as error:

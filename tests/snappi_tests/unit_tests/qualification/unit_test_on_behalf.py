@@ -11,6 +11,7 @@ from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.ports import ConnectedPort
 from tests.common.pfc.record.outcome import Outcome
 from tests.common.pfc.record.verdict import LOSSLESS, Check, PortVerdict, Status
+from tests.common.pfc.replacement.choose import KEY
 from tests.common.unit_tests.pfc.fakes import DEVICE, FakeHost, FakeWorld
 from tests.snappi_tests.unit_tests.qualification.unit_test_session import Item
 from tests.snappi_tests.pfc.qualification.files.session import Session
@@ -41,7 +42,7 @@ def lab(**entry):
 
 def test_a_t1_is_measured_on_its_replacement(tmp_path):
     """The plan is about the T0's ports; notes and records name the T1."""
-    plan = plan_device(lab(replacements={T1: [DEVICE]}), T1, PortRequest("Ethernet0"))
+    plan = plan_device(lab(**{KEY: {T1: [DEVICE]}}), T1, PortRequest("Ethernet0"))
     assert (plan.state.device, plan.on_behalf_of) == (DEVICE, T1), plan
     assert plan.subject.pair.rx.device == DEVICE, plan.subject.pair
     session = Session("run-1", str(tmp_path), "job-1")

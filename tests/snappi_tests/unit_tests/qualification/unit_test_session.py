@@ -139,30 +139,11 @@ def summary(session):
     return terminal.getvalue()
 
 
-def test_an_earlier_verdict_is_what_the_item_has_too(session, tmp_path):
-    """A port that failed in the first part of a run has failed, whatever is measured later; a new run asks for a folder
-    of its own."""
-    keep(session, 3, Status.FAIL)
-    with pytest.raises(RecordsUnwritable, match="has the records of a run: go on with it by --pfc-resume="):
+def test_a_folder_that_has_records_is_refused(session, tmp_path):
+    """A new run has a folder of its own."""
+    keep(session, 3)
+    with pytest.raises(RecordsUnwritable, match="has the records of a run: name another folder"):
         Session("run-2", str(tmp_path)).begin([Item(3)], "vtb-t0")
-    ours = Session(None, None)
-    ours.resume(str(tmp_path))
-    ours.begin([Item(3)], "vtb-t0")
-    outcome = keep(ours, 3)
-    assert {verdict.status for verdict in outcome.verdicts} == {Status.FAIL}, outcome
-
-
-def test_a_run_goes_on_with_the_conditions_that_it_was_begun_with(tmp_path):
-    """They are in the testbed's entry."""
-    entry = {"conf-name": "vtb-t0", "pfc_conditions": {"line_percent": 98, "reason": "LLDP"}}
-    first = Session("run-1", str(tmp_path))
-    first.on_testbed(entry)
-    first.begin([Item(3)], "vtb-t0")
-    ours = Session(None, None)
-    ours.resume(str(tmp_path))
-    ours.on_testbed(entry)
-    with pytest.raises(RecordError, match="is of a run with pfc_conditions of the testbed's entry .*98"):
-        ours.on_testbed({"conf-name": "vtb-t0"})
 
 
 def test_everything_passed(session, reporting):

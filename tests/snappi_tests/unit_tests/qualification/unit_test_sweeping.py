@@ -13,6 +13,7 @@ from tests.common.pfc.sweep.plan import Bench
 from tests.common.pfc.sweep.port_sweep import PORT
 from tests.common.unit_tests.pfc.fakes import DEVICE, PORTS
 from tests.common.unit_tests.pfc.sweep_fakes import SweptLab
+from tests.snappi_tests.pfc.qualification.files.resuming import Resuming
 from tests.snappi_tests.pfc.qualification.files.session import PORT_PARAMETER, Session
 from tests.snappi_tests.pfc.qualification.files.sweeping import Sweeps, sweep_lines
 
@@ -35,9 +36,10 @@ ITEMS = [Item(port) for port in PORTS]
 def begin(folder, resume=False, testbed="lab"):
     """A session that sweeps the fake switch, or goes on with that; and the items that it runs."""
     ours = Session("run-1", None if resume else str(folder))
-    if resume:
-        ours.resume(str(folder))
-    left = ours.leave_out_finished(ITEMS, testbed)
+    option = {"pfc_resume": str(folder) if resume else None, "testbed": testbed}.get
+    ours.extensions = [Resuming(ours, option)]
+    ours.extensions[0].read_options()
+    left = ours.extensions[0].left_out(ITEMS)
     ours.begin([item for item in ITEMS if item not in left], testbed)
     return ours, [item for item in ITEMS if item not in left]
 

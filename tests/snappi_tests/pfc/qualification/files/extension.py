@@ -13,7 +13,10 @@ from types import ModuleType
 from typing import Any
 
 FILES = __name__.rpartition(".")[0]
-PLUGINS: Mapping[str, str] = {"tests.common.pfc.sweep.plan": f"{FILES}.sweeping"}
+PLUGINS: Mapping[str, str] = {
+    "tests.common.pfc.sweep.plan": f"{FILES}.sweeping",
+    "tests.common.pfc.resume.earlier": f"{FILES}.resuming",
+}
 """A module of an option -> the pytest plugin that is there with it."""
 
 
@@ -25,6 +28,16 @@ class Extension:
         """Whether the session ends before anything is measured."""
         return False
 
+    @property
+    def way_on(self) -> str:
+        """What goes on with a run that is left, `--pfc-resume=results/x`; empty: nothing does."""
+        return ""
+
+    @property
+    def has_verdicts(self) -> bool:
+        """Whether an earlier part of the run has verdicts: nothing may be left to measure."""
+        return False
+
     def asked(self, arguments: Sequence[str]) -> list[str]:
         """Names of the test cases that are asked for by giving pytest these arguments alone."""
         return []
@@ -34,6 +47,13 @@ class Extension:
 
         Raises:
             QualificationError: one says nothing that is understood.
+        """
+
+    def on_testbed(self) -> None:
+        """Takes note of what the session's options are on its testbed, before anything is measured.
+
+        Raises:
+            RecordError: an earlier part of the run had others.
         """
 
     def left_out(self, items: Sequence[Any]) -> list[Any]:
@@ -50,6 +70,13 @@ class Extension:
         Args:
             lab: the stand-alone lab of the session (`tests.common.standalone`).
             items: every item that is going to run.
+        """
+
+    def begin(self) -> None:
+        """Takes part in the run that begins: its folder is there, nothing is planned yet.
+
+        Raises:
+            RecordsUnwritable: the folder cannot be written.
         """
 
     def announce(self) -> None:

@@ -68,11 +68,6 @@ def _of_the_run(group: Any) -> None:
     group.addoption(
         "--pfc-job-id", metavar="ID", help="joins runs that belong together, on several testbeds (default: none)"
     )
-    group.addoption(
-        "--pfc-resume",
-        metavar="DIR",
-        help="go on with the run that left this folder: what it measured is not measured again",
-    )
 
 
 def _of_the_cases(group: Any) -> None:

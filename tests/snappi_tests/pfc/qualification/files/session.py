@@ -18,15 +18,13 @@ from tests.common.pfc.lab.option import options, testbed_keys
 from tests.common.pfc.lab.port_plan import PortPlan
 from tests.common.pfc.lab.restore import SwitchRestorer
 from tests.common.pfc.model.deviations import allowed_for
-from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.tolerances import Tolerances
 from tests.common.pfc.record.case import PlanCase, PlannedItem, Target
 from tests.common.pfc.record.collector import VerdictCollector
 from tests.common.pfc.record.errors import RecordError
 from tests.common.pfc.record.outcome import Outcome
-from tests.common.pfc.record.record_file import RecordFile
+from tests.common.pfc.record.record_file import RecordFile, refuse_records
 from tests.common.pfc.record.records import Record, RunLabels
-from tests.common.pfc.record.resume import Earlier, check_options, keep_options, read_earlier, refuse_records
 from tests.common.pfc.record.run import Run, new_run_id
 from tests.common.pfc.record.run_writer import RunEnd, RunWriter
 from tests.common.pfc.record.verdict import PortVerdict, Status
@@ -58,7 +56,6 @@ class Session:
         self.job_id = job_id
         self.plan: PortPlan | None = None
         self.extensions: list[Extension] = []
-        self.earlier = Earlier()
         self.cases: tuple[PlanCase, ...] = port_cases()
         self.sets: list[Target] = []
         self.began = False
@@ -71,56 +68,32 @@ class Session:
         self._duts: dict[str, Dut] = {}
         self._changed = ExitStack()
         self._qualifier: Qualifier | None = None
-        self._finished: dict[PlannedItem, list[PortVerdict]] = {}
         self._gone = ""
         self._observers: list[RunObserver] = []
         self.options: dict[str, str] = {}
         self._goes_on = False
 
-    def resume(self, folder: str) -> None:
-        """Goes on with the run that left this folder.
+    def go_on(self, folder: Path, run_id: str, job_id: str) -> None:
+        """Goes on with a run: its records are in this folder.
 
-        Raises:
-            RecordError: it is no folder of a run, or of one with other options.
+        Args:
+            folder: of the run.
+            run_id, job_id: what its records say; empty: they say nothing.
         """
-        self.folder = Path(folder).absolute()
-        check_options(self.folder, self.options)
+        self.folder = folder
+        self.run_id = run_id or self.run_id
+        self.job_id = self.job_id or job_id
         self._goes_on = True
-        self.earlier = read_earlier(self.folder)
-        self.run_id = self.earlier.run_id or self.run_id
-        self.job_id = self.job_id or self.earlier.job_id
 
     def on_testbed(self, entry: Mapping[str, Any]) -> None:
-        """What the testbed's entry says that changes what verdicts mean; a run goes on as it was begun.
+        """What the testbed's entry says that changes what verdicts mean.
 
         Raises:
-            RecordError: with another entry.
+            RecordError: the run was begun with another entry.
         """
         self.options |= {f"{key} of the testbed's entry": repr(entry.get(key)) for key in testbed_keys()}
-        if self._goes_on:
-            check_options(self.folder, self.options)
-
-    def leave_out_finished(self, items: Sequence[Any], testbed: str) -> list[Any]:
-        """The items that an earlier part of the run has measured.
-
-        Raises:
-            QualificationError: it was a run on another testbed.
-        """
-        if self.earlier.testbed not in ("", testbed):
-            raise QualificationError(
-                f"--pfc-resume: {self.folder} is of a run on testbed {self.earlier.testbed}, not on {testbed}"
-            )
-        finished = []
-        for item in items:
-            planned = self._planned(item)
-            verdicts = self.earlier.verdicts(planned) if planned is not None else None
-            if planned is not None and verdicts is not None:
-                self._finished[planned] = verdicts
-                finished.append(item)
-        if finished:
-            places = ", ".join(dict.fromkeys(planned.port for planned in self._finished))
-            self.notes.append(f"{len(finished)} items were measured before, not again: {places}")
-        return finished
+        for extension in self.extensions:
+            extension.on_testbed()
 
     def begin(self, items: Sequence[Any], testbed: str) -> None:
         """Tests are about to run on `testbed`: each item is going to end in a verdict.
@@ -129,19 +102,18 @@ class Session:
             RecordsUnwritable: the folder cannot be written, or is another run's.
         """
         if not self._goes_on:
-            refuse_records(self.folder)
+            refuse_records(self.folder, self._way_on())
         self.began = True
         self._testbed = testbed
         RecordFile(self.folder).create()
-        keep_options(self.folder, self.options, self._goes_on)
         found = (option.observer(self.folder) for option in options())
         self._observers = [observer for observer in found if observer is not None]
-        self.collector = VerdictCollector(self._labels(), self.earlier)
+        self.collector = VerdictCollector(self._labels())
         self._writer = RunWriter(self.folder, self._run({}), self.notes.append)
-        for measured, verdicts in self._finished.items():
-            self.collector.recall(measured, verdicts)
+        for extension in self.extensions:
+            extension.begin()
         for item in items:
-            planned = self._planned(item)
+            planned = self.planned(item)
             if planned is not None:
                 self._items[item.nodeid] = planned
                 self.collector.plan(planned)
@@ -200,7 +172,12 @@ class Session:
     def gone(self, cause: str) -> None:
         """Nothing can be measured any more: what is left is for a run that goes on with this one."""
         self._gone = cause
-        self.notes.append(f"the run ends here, --pfc-resume={self.folder} goes on with it: {cause}")
+        way_on = self._way_on()
+        self.notes.append(f"the run ends here, {way_on + ' goes on with it' if way_on else 'unfinished'}: {cause}")
+
+    def _way_on(self) -> str:
+        """What goes on with the run when it is left; empty: nothing does."""
+        return next((extension.way_on for extension in self.extensions if extension.way_on), "")
 
     def open_report(self, reporting: Any, missing: str = "") -> None:
         """Opens the databases of the run.
@@ -331,7 +308,7 @@ class Session:
             )
         return left
 
-    def _planned(self, item: Any) -> PlannedItem | None:
+    def planned(self, item: Any) -> PlannedItem | None:
         """The verdict that an item owes: its marker `pfc_case` says for which test case, its parameter for which
         target. Nothing, if there is no target on this port."""
         marker = item.get_closest_marker("pfc_case")

@@ -1,5 +1,4 @@
-"""What an earlier part of a run left: the verdicts that need no second measurement. A run that was killed goes on with
-what is missing."""
+"""What an earlier part of a run left: the verdicts that need no second measurement, and what they were about."""
 
 from __future__ import annotations
 
@@ -8,13 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .case import PlannedItem
-from .effective_records import effective_records
-from .errors import RecordError, RecordsUnreadable, RecordsUnwritable
-from .parsing import parse_lines
-from .record_file import RECORDS_FILE, RecordFile
-from .records import VERDICT, Record
-from .verdict import PortVerdict, Status, VerdictKey
+from ..record.case import PlannedItem
+from ..record.effective_records import effective_records
+from ..record.errors import RecordError, RecordsUnreadable, RecordsUnwritable
+from ..record.parsing import parse_lines
+from ..record.record_file import RECORDS_FILE, RecordFile
+from ..record.records import VERDICT, Record
+from ..record.verdict import PortVerdict, Status, VerdictKey
 
 OPTIONS_FILE = "options.json"
 
@@ -73,19 +72,6 @@ def check_options(folder: Path, options: Mapping[str, str]) -> None:
                 f"--pfc-resume: {folder} is of a run with {name} {earlier[name]}, this one has {value}: their verdicts"
                 " do not belong together"
             )
-
-
-def refuse_records(folder: Path) -> None:
-    """Refuses a folder that has a run's records: the verdicts of a new run may mean something else.
-
-    Raises:
-        RecordsUnwritable: it has.
-    """
-    file = RecordFile(folder)
-    if file.has_records:
-        raise RecordsUnwritable(
-            f"{file.path} has the records of a run: go on with it by --pfc-resume={folder}, or name another folder"
-        )
 
 
 def keep_options(folder: Path, options: Mapping[str, str], goes_on: bool) -> None:

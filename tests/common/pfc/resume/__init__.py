@@ -1,0 +1,1 @@
+"""A run that was killed goes on with what is missing."""
