@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 MODULE = "tests/snappi_tests/pfc/qualification/test_pfc_plan.py"
 LOGIC = "tests/common/pfc"
 SEAM = "tests/snappi_tests/pfc/qualification"
+DATABASES = "test_reporting/pfc"
 CORE_ROOMS = ("record", "model", "lab", "cases")
 CORE = (LOGIC, *(f"{LOGIC}/{name}" for name in CORE_ROOMS))
 OK, REFUSED = 0, 2
@@ -71,12 +72,13 @@ def is_qualification(room: str) -> bool:
     return room in (SEAM, LOGIC) or room.startswith(f"{LOGIC}/")
 
 
-def closure_of(root: Path, files: Collection[Path]) -> Closure:
+def closure_of(root: Path, files: Collection[Path], without: str = "") -> Closure:
     """What files of a checkout import, directly and in turn, they themselves included.
 
     Args:
         root: the checkout.
         files: the files, relative to it.
+        without: a folder whose files are not there; empty: all are.
 
     Raises:
         Refusal: one is not there.
@@ -89,6 +91,8 @@ def closure_of(root: Path, files: Collection[Path]) -> Closure:
     while waiting:
         importer = waiting.pop()
         for file in imported(root, importer):
+            if without and file.is_relative_to(without):
+                continue
             if file not in found.importers:
                 found.importers[file] = []
                 waiting.append(file)
@@ -144,6 +148,14 @@ def options_of(root: Path) -> list[str]:
     return sorted(room for room in rooms if room not in CORE_ROOMS)
 
 
+def core_of(closure: Closure) -> list[Path]:
+    """The core's files of a closure as it is in a sonic-mgmt tree, where `test_reporting/pfc` is not: its verdicts go
+    through that tree's reporters and JSON lines there."""
+    given = [file for file, importers in closure.importers.items() if not importers]
+    there = closure_of(closure.root, given, without=DATABASES)
+    return [file for file in there.importers if room_of(file) in CORE]
+
+
 def added_by(closure: Closure, option: str) -> list[Path]:
     """The files that an option adds to a closure: its folder, the seam's files that import it, and what these import
     that is not in the closure. Test modules are not among them."""
@@ -165,6 +177,7 @@ def report(closure: Closure, by_size: bool) -> list[str]:
     lines.append(_row("the seam and the qualification logic", own, closure))
     core = [file for file in own if room_of(file) in CORE]
     lines.append(_row("of that, the core", core, closure))
+    lines.append(_row("the core, where no reporting database is", core_of(closure), closure))
     options = {option: added_by(closure, option) for option in options_of(closure.root)}
     lines += [_row(f"the option {option} adds", files, closure) for option, files in options.items()]
     return lines + (list(_by_size(closure)) if by_size else [])

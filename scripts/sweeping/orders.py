@@ -12,7 +12,7 @@ from scripts.testbeds import TESTBED_FILE, Refusal, hardware_testbed, read_entry
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.ports import summary as some
 from tests.common.pfc.record.run import new_run_id
-from tests.snappi_tests.pfc.qualification.files.sweeping import parse_concurrency
+from tests.snappi_tests.pfc.qualification.files.sweep import parse_concurrency
 from virtual_testbed.description import DescriptionError, load_testbed
 from virtual_testbed.faults import FaultError, parse_fault
 

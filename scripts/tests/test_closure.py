@@ -3,11 +3,12 @@ from pathlib import Path
 
 import pytest
 
-from scripts.closure import CORE, LOGIC, MODULE, REFUSED, ROOT, SEAM, closure_of, lines_of, main, options_of, room_of
+from scripts.closure import CORE, LOGIC, MODULE, REFUSED, ROOT, SEAM, closure_of, core_of, lines_of, main, options_of
 from scripts.closure import imported, seam_of
 
-MOST_LINES_OF_THE_CORE = 7300
-"""Of what PFC-1 to PFC-4 draw in, without the seam: it may shrink, and what makes it grow has a reason to say."""
+MOST_LINES_OF_THE_CORE = 6920
+"""Of what PFC-1 to PFC-4 draw in, without the seam and the reporting databases: it may shrink, and what makes it grow
+has a reason to say."""
 FILES = {
     "tests/__init__.py": "",
     "tests/common/pfc/__init__.py": "",
@@ -18,7 +19,7 @@ FILES = {
     "tests/common/pfc/model/qos.py": "PRIORITIES = 8\n",
     "tests/common/pfc/model/errors.py": "class QualificationError(Exception):\n    pass\n",
     "tests/common/pfc/sweep/plan.py": "from ..lab.dut import wd\nfrom ..lab.alone import tests\n",
-    f"{SEAM}/files/sweeping.py": "import tests.common.pfc.sweep.plan\n",
+    f"{SEAM}/files/sweep.py": "import tests.common.pfc.sweep.plan\n",
     f"{SEAM}/conftest.py": "from tests.common.pfc.lab.dut import wd\n",
     MODULE: "import pytest\n",
 }
@@ -36,7 +37,7 @@ def checkout(tmp_path: Path) -> Path:
 def test_imports_of_every_form_are_followed(checkout: Path) -> None:
     found = {str(file) for file in closure_of(checkout, seam_of(checkout, Path(MODULE))).importers}
     assert found == set(FILES) - {"tests/common/pfc/lab/alone.py", "tests/common/pfc/sweep/plan.py",
-                                  f"{SEAM}/files/sweeping.py"}
+                                  f"{SEAM}/files/sweep.py"}
     assert Path("tests/common/pfc/lab/dut.py") in imported(checkout, Path("tests/common/pfc/lab/alone.py"))
 
 
@@ -63,7 +64,6 @@ def test_no_option_is_in_the_core_and_the_core_stays_small() -> None:
     rooms = found.rooms()
     assert len(found.importers) > 40, "too little was found to trust the search"
     assert not [room for room in rooms if room.startswith(f"{LOGIC}/") and room not in CORE]
-    assert not [file for file in found.importers if file.name == "sweeping.py"]
-    core = [file for file in found.importers if room_of(file) in CORE]
-    assert sum(lines_of(ROOT / file) for file in core) <= MOST_LINES_OF_THE_CORE
-    assert len(options_of(ROOT)) >= 4
+    assert not [file for file in found.importers if file.name == "sweep.py"]
+    assert sum(lines_of(ROOT / file) for file in core_of(found)) <= MOST_LINES_OF_THE_CORE
+    assert len(options_of(ROOT)) >= 6

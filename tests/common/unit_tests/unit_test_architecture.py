@@ -45,7 +45,7 @@ SEAM = (
     "test_reporting.pfc",
 )
 CORE = tuple(f"tests.common.pfc.{room}" for room in ("record", "model", "lab", "cases"))
-SEAM_OF_OPTIONS = {"files/resuming.py": "resume", "files/sweeping.py": "sweep"}
+SEAM_OF_OPTIONS = {"files/resume.py": "resume", "files/sweep.py": "sweep"}
 """A file of the seam that is there for an option -> the option: nothing else of the seam imports that."""
 RULES = [
     Rule("pfctest", ("pfctest",)),
@@ -248,15 +248,15 @@ def test_the_seam_imports_no_option():
     ("name", "module"),
     [
         ("conftest.py", "tests.common.pfc.sweep.plan.Bench"),
-        ("conftest.py", "tests.snappi_tests.pfc.qualification.files.sweeping.Sweeps"),
+        ("conftest.py", "tests.snappi_tests.pfc.qualification.files.sweep.Sweeps"),
         ("files/session.py", "tests.common.pfc.sweep.plan.Bench"),
-        ("files/sweeping.py", "tests.common.pfc.evidence.files.plain"),
+        ("files/sweep.py", "tests.common.pfc.evidence.files.plain"),
     ],
 )
 def test_an_option_in_the_seam_is_found(tmp_path, name, module):
     """Also inside a function."""
     (tmp_path / "files").mkdir()
-    for file in ("conftest.py", "files/session.py", "files/sweeping.py"):
+    for file in ("conftest.py", "files/session.py", "files/sweep.py"):
         (tmp_path / file).write_text("from tests.common.pfc.lab.dut import Dut\n")
     assert not list(seam_violations(tmp_path)), "the core is refused"
     package, _, attribute = module.rpartition(".")

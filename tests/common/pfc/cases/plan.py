@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pkgutil import iter_modules
 from types import ModuleType
 
-from ..lab.option import lacking
+from ..lab.option import PACKAGE, lacking, rooms
 from ..model.errors import QualificationError
 from ..model.measurement import PortUnderTest
 from ..model.qos import PRIORITIES, PortQos
@@ -25,14 +25,12 @@ ORDER = ("PFC", "FRAME", "SIZE", "COUNT", "LOAD", "M2O", "SPEED", "HEAD", "TIME"
 
 def tables() -> Iterator[ModuleType]:
     """The modules that list test cases: those of this folder, and the module `cases` of each option that is there."""
-    house = __name__.rpartition(".cases.")[0]
-    here = import_module(f"{house}.cases")
-    for found in iter_modules(here.__path__):
-        if f"{here.__name__}.{found.name}" != __name__:
-            yield import_module(f"{here.__name__}.{found.name}")
-    for room in iter_modules(import_module(house).__path__):
-        if room.ispkg and find_spec(f"{house}.{room.name}.cases") is not None:
-            yield import_module(f"{house}.{room.name}.cases")
+    here = import_module(f"{PACKAGE}.cases")
+    own = [f"{here.__name__}.{found.name}" for found in iter_modules(here.__path__)]
+    of_options = [f"{PACKAGE}.{room}.cases" for room in rooms()]
+    for name in (*own, *of_options):
+        if name != __name__ and find_spec(name) is not None:
+            yield import_module(name)
 
 
 def _place(case: PlanCase) -> tuple[int, str, int]:

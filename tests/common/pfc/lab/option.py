@@ -75,12 +75,16 @@ class Option:
         return plan
 
 
+def rooms() -> list[str]:
+    """The names of the folders that are there, the core's own among them."""
+    return sorted(room.name for room in iter_modules(import_module(PACKAGE).__path__) if room.ispkg)
+
+
 @cache
 def options() -> tuple[Option, ...]:
     """The options that are there, by name."""
-    rooms = sorted(room.name for room in iter_modules(import_module(PACKAGE).__path__) if room.ispkg)
-    with_option = [f"{PACKAGE}.{room}.option" for room in rooms if find_spec(f"{PACKAGE}.{room}.option") is not None]
-    return tuple(import_module(name).OPTION for name in with_option if name != __name__)
+    named = [f"{PACKAGE}.{room}.option" for room in rooms()]
+    return tuple(import_module(name).OPTION for name in named if name != __name__ and find_spec(name) is not None)
 
 
 def testbed_keys() -> tuple[str, ...]:

@@ -4,7 +4,7 @@ import pytest
 
 from tests.common.pfc.record.errors import RecordError, RecordsUnwritable
 from tests.common.pfc.record.verdict import Status
-from tests.snappi_tests.pfc.qualification.files.resuming import Resuming
+from tests.snappi_tests.pfc.qualification.files.resume import Resuming
 from tests.snappi_tests.pfc.qualification.files.session import Session
 from tests.snappi_tests.unit_tests.qualification.unit_test_session import (  # noqa: F401 (fixtures)
     Item, keep, reporting, session,

@@ -10,7 +10,7 @@ from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.sweep.port_sweep import PORT
 from tests.common.unit_tests.pfc.fakes import DEVICE
 from tests.snappi_tests.pfc.qualification.files.session import PORT_PARAMETER, Session
-from tests.snappi_tests.pfc.qualification.files.sweeping import other_ports, ports_of
+from tests.snappi_tests.pfc.qualification.files.sweep import other_ports, ports_of
 
 
 class Item:

@@ -13,9 +13,9 @@ from tests.common.pfc.sweep.plan import Bench
 from tests.common.pfc.sweep.port_sweep import PORT
 from tests.common.unit_tests.pfc.fakes import DEVICE, PORTS
 from tests.common.unit_tests.pfc.sweep_fakes import SweptLab
-from tests.snappi_tests.pfc.qualification.files.resuming import Resuming
+from tests.snappi_tests.pfc.qualification.files.resume import Resuming
 from tests.snappi_tests.pfc.qualification.files.session import PORT_PARAMETER, Session
-from tests.snappi_tests.pfc.qualification.files.sweeping import Sweeps, sweep_lines
+from tests.snappi_tests.pfc.qualification.files.sweep import Sweeps, sweep_lines
 
 
 class Item:

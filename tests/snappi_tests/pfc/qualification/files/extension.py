@@ -1,23 +1,20 @@
 """What an option beside the core may add to a pytest session of the qualification, and which of them do.
 
-The module of such an option is a pytest plugin with hooks and fixtures of its own. `conftest.py` registers it, and
-calls what its function `extend` returns where the order of things matters.
+The module here that is called as an option's folder is a pytest plugin, with hooks and fixtures of its own.
+`conftest.py` registers it, and calls what its function `extend` returns where the order of things matters.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
+from tests.common.pfc.lab.option import rooms
+
 FILES = __name__.rpartition(".")[0]
-PLUGINS: Mapping[str, str] = {
-    "tests.common.pfc.sweep.plan": f"{FILES}.sweeping",
-    "tests.common.pfc.resume.earlier": f"{FILES}.resuming",
-}
-"""A module of an option -> the pytest plugin that is there with it."""
 
 
 class Extension:
@@ -84,13 +81,6 @@ class Extension:
 
 
 def plugins() -> list[ModuleType]:
-    """The plugins of the options that are there."""
-    return [import_module(plugin) for module, plugin in PLUGINS.items() if _is_there(module)]
-
-
-def _is_there(module: str) -> bool:
-    """Whether a module can be imported; its package may be missing as a whole."""
-    try:
-        return find_spec(module) is not None
-    except ModuleNotFoundError:
-        return False
+    """The plugins of the options that are there, by name."""
+    named = [f"{FILES}.{room}" for room in rooms()]
+    return [import_module(name) for name in named if find_spec(name) is not None]
