@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -119,8 +118,10 @@ class Generator:
                 f"after {NEIGHBOR_DEADLINE_S:.0f} s not every tester host has resolved its gateway's address"
                 f" (resolved: {found})"
             )
-        with suppress(QualificationError):  # some generators have no statistics before the first start: then from 0 on
+        try:
             self._baseline = self._metrics([flow.name for flow in traffic.config.flows])
+        except QualificationError as error:  # some generators have no statistics before the first start
+            logger.warning("frames of the new configuration are counted from 0 on, not from what was there: %s", error)
 
     def start(self, names: Sequence[str]) -> None:
         """Starts flows, storms of another sender first; their counters begin at 0. Of a chain it is the first.
