@@ -5,12 +5,12 @@ from fractions import Fraction
 
 import pytest
 
-from tests.common.pfc.cases.congestion import WALL, LoadRun, Timing, make_load, timing
-from tests.common.pfc.cases.congestion_checks import judge
+from tests.common.pfc.cases.congestion import WALL, LoadRun, Timing, judge, offered_load, timing
 from tests.common.pfc.cases.counting_checks import OWN_FRAMES
 from tests.common.pfc.cases.drops import Drops
-from tests.common.pfc.cases.ingress_load import IngressLoad
-from tests.common.pfc.cases.load import mixed_sizes
+from tests.common.pfc.cases.flows import IngressLoad
+from tests.common.pfc.cases.frames import imix
+from tests.common.pfc.cases.loads import tx_port, with_room
 from tests.common.pfc.lab.clock import WallClock
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.port_plan import plan_port
@@ -36,7 +36,7 @@ def lab(line_percent):
 def test_what_is_wanted_is_what_is_sent(line_percent):
     """Of what the line has room for each priority gets what is really sent, and others get the rest."""
     bench = lab(line_percent)
-    load = make_load(bench, [IngressLoad(bench.subject.pair.tx, (3, 4), 100, 1.0)])
+    load = offered_load(bench, [IngressLoad(bench.subject.pair.tx, (3, 4), 100, 1.0)])
     assert load.wanted == dict.fromkeys((3, 4), Fraction(line_percent) / 200), load
     assert load.given == load.wanted and not load.congested, load
 
@@ -45,7 +45,7 @@ def test_a_queue_that_wants_less_leaves_more_to_the_others():
     """Twice 88 + 12 % at 90 %: 21.6 % for a priority that wants no more, the rest for the other one."""
     bench = lab(90)
     tx = bench.subject.pair.tx
-    load = make_load(bench, [IngressLoad(tx, (3,), 176, 1.0), IngressLoad(tx, (0,), 24, 1.0)])
+    load = offered_load(bench, [IngressLoad(tx, (3,), 176, 1.0), IngressLoad(tx, (0,), 24, 1.0)])
     assert load.given == {3: Fraction(784, 1000), 0: Fraction(216, 1000)}, load
 
 
@@ -67,7 +67,7 @@ def test_a_mix_of_sizes_has_frames_that_its_ip_version_fits_into(ip_version, sma
     """Ethernet, IPv6 and UDP headers with FCS are 66 bytes."""
     bench = lab(100)
     bench = replace(bench, subject=replace(bench.subject, ip_version=ip_version))
-    assert mixed_sizes(bench, ()).mix == ((smallest, 7), (570, 4), (1518, 1)), ip_version
+    assert with_room(tx_port, 60, 40, imix)(bench, ()).mix == ((smallest, 7), (570, 4), (1518, 1)), ip_version
 
 
 def failed(times, more_dropped, got):
@@ -75,11 +75,11 @@ def failed(times, more_dropped, got):
     so many more frames are counted as dropped than were lost."""
     bench = lab(100)
     tx, read = bench.subject.pair.tx, bench.dut.counters()
-    load = make_load(bench, [IngressLoad(tx, (0,), 150, times.data_s)], times=times)
+    load = offered_load(bench, [IngressLoad(tx, (0,), 150, times.data_s)], times=times)
     flow = FlowStats(FlowPlan("data", Role.TEST, 0, 1024, 150.0, seconds=15, enters=tx.port), False, 3 * 10**8, got)
     dropped = flow.frames_tx - got + more_dropped
     drops = Drops({0: dropped}, {tx.port: (0,) * 8}, dropped, {tx.port: 0})
-    run = LoadRun(bench.subject, read, read, read, load, {"data": flow}, {0: got}, drops)
+    run = LoadRun(bench.subject, read, read, read, (), {"sent": {"data": flow}}, load, {0: got}, drops)
     return {check.name for check in judge(run) if check.status is not Status.PASS}
 
 
