@@ -19,12 +19,8 @@ from ..record.verdict import LOSSLESS, LOSSY, Check
 
 
 def undisturbed(run: Readings, entered: Iterable[ConnectedPort] = ()) -> Iterator[Check]:
-    """The watchdog did not act, both links were up, and no counter was cleared.
-
-    Args:
-        run: what was read.
-        entered: the ports that data entered by; none: the pair's tx port.
-    """
+    """The watchdog did not act, both links were up, and no counter was cleared; `entered`: the ports that data entered
+    by (none: the pair's tx port)."""
     pairs = [_from_port(run, port) for port in entered] or [run]
     yield from watchdog_stopped(run)
     for pair in pairs:
@@ -34,7 +30,7 @@ def undisturbed(run: Readings, entered: Iterable[ConnectedPort] = ()) -> Iterato
 
 
 def _from_port(run: Readings, port: ConnectedPort) -> Readings:
-    """Readings as seen from one of the ports that data entered by, so that it is looked at as the pair's tx port is."""
+    """Readings with another port as the pair's tx port."""
     pair = PortPair(run.subject.pair.rx, port)
     return Readings(replace(run.subject, pair=pair), run.before, run.during, run.after)
 
@@ -136,14 +132,8 @@ def load_applied(
 
 
 def ingress_applied(run: CaseRun, phase: str, when: str, held: Collection[int] = ()) -> Iterator[Check]:
-    """The same of data that entered by any port, over the whole run.
-
-    Args:
-        run: what was measured.
-        phase: the moment at which its flows were counted.
-        when: for the message, `in the storm`.
-        held: the priorities that the switch is meant to hold.
-    """
+    """The same over the whole run, of the data that was counted in a phase, whichever ports it entered by; `held`: the
+    priorities that the switch is meant to hold."""
     for flow in run.flows(phase, Role.TEST, Role.BACKGROUND):
         priority, pushed = priority_of(flow), run.pfc_sent_in_all(flow.plan.enters)
         yield sent_as_due(run.subject, flow, pushed[priority], priority in held, when)

@@ -109,13 +109,7 @@ def never_taken(
 
 
 def ingress_taken(run: CaseRun, phase: str, when: str) -> Iterator[Check]:
-    """Some of every flow was taken, whichever port it entered by: `never_taken`, over the whole run.
-
-    Args:
-        run: what was measured.
-        phase: the moment at which its flows were counted.
-        when: for the message, `in the storm`.
-    """
+    """The same over the whole run, of the data that was counted in a phase, whichever ports it entered by."""
     for flow in run.flows(phase, Role.TEST, Role.BACKGROUND):
         yield from never_taken(run.subject, [flow], run.pfc_sent_in_all(flow.plan.enters), when)
 

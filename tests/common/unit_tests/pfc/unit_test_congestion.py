@@ -5,9 +5,10 @@ from fractions import Fraction
 
 import pytest
 
-from tests.common.pfc.cases.congestion import WALL, LoadRun, Timing, judge, offered_load, timing
+from tests.common.pfc.cases.congestion import WALL, LoadRun, Timing, judge, offered_load, timing, validity
 from tests.common.pfc.cases.counting_checks import OWN_FRAMES
 from tests.common.pfc.cases.drops import Drops
+from tests.common.pfc.cases.engine import unmet
 from tests.common.pfc.cases.flows import IngressLoad
 from tests.common.pfc.cases.frames import imix
 from tests.common.pfc.cases.loads import tx_port, with_room
@@ -15,10 +16,11 @@ from tests.common.pfc.lab.clock import WallClock
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.port_plan import plan_port
 from tests.common.pfc.model.errors import QualificationError
+from tests.common.pfc.model.ports import ConnectedPort, PortState
 from tests.common.pfc.model.tolerances import HARDWARE
 from tests.common.pfc.model.traffic import FlowPlan, FlowStats, Role
 from tests.common.pfc.record.verdict import Status
-from tests.common.unit_tests.pfc.fakes import FakeApi, FakeClock, FakeHost, FakeWorld
+from tests.common.unit_tests.pfc.fakes import DEVICE, FakeApi, FakeClock, FakeHost, FakeWorld
 from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
 
 
@@ -98,3 +100,31 @@ def test_a_line_that_stands_still_for_a_while(part, lacking):
     """Seconds are rounded up on hardware: a full line is one for as long as data was really sent."""
     full = 100_000 * 10**6 * 15 // (8 * 1044)
     assert ("line-full" in failed(WALL, 0, int(full * part))) is lacking, part
+
+
+def run_of_two_ports(sent, pushed=0):
+    """Priority 3 from two ports: due all of it, and so much of it came by the second one, Ethernet68, out of which the
+    switch sent so many pauses for it; that port's link was down meanwhile if nothing came."""
+    bench = lab(100)
+    second = ConnectedPort(DEVICE, "Ethernet68", "snappi-2", "127.1.0.2;1;2", 100_000)
+    subject, read = replace(bench.subject, further=(second,)), bench.dut.counters()
+    during = replace(read, interfaces={**read.interfaces, second.port: PortState(bool(sent or pushed), True, 100_000)})
+    after = replace(read, pfc_tx={**read.pfc_tx, second.port: (0, 0, 0, pushed, 0, 0, 0, 0)})
+    load = offered_load(bench, [IngressLoad(port, (3,), 20, 1.0) for port in (subject.pair.tx, second)])
+    flows = [FlowPlan(port.port, Role.TEST, 3, 1024, 20.0, seconds=1, enters=port.port) for port in load.ports]
+    stats = {flow.name: FlowStats(flow, False, frames, frames) for flow, frames in zip(flows, (2_394_636, sent))}
+    return LoadRun(subject, read, during, after, (), {"sent": stats}, load, {}, None)
+
+
+@pytest.mark.parametrize(("sent", "pushed", "lacking"), [
+    (2_394_636, 0, []), (1, 0, [" priority 3: expected at least 2370690 frames sent in all, got 1"]), (0, 9, []),
+    (0, 0, [": expected the link up in the storm, got down",
+            " priority 3: expected at least 2370690 frames sent in all, got 0"]),
+])
+def test_every_port_that_data_enters_by_is_looked_at(sent, pushed, lacking):
+    """What comes by the second one as what comes by the first."""
+    run = run_of_two_ports(sent, pushed)
+    said = [check.message for check in unmet(validity(run))]
+    assert [one.split("Ethernet68")[1] for one in said] == lacking, said
+    taken = [check.message for check in judge(run) if check.name == "load-taken"]
+    assert len(taken) == (1 if pushed else 0), taken
