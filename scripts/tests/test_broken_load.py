@@ -18,7 +18,7 @@ from scripts.tests.broken import (
     healthy,
     passed_as_documented,
 )
-from tests.common.pfc.cases import headroom, load, many_to_one
+from tests.common.pfc.cases import headroom, loads
 from tests.common.pfc.record.case import PlanCase
 
 pytestmark = pytest.mark.slow("three families of the plan, each case on each switch that is broken in its way")
@@ -38,7 +38,7 @@ class Roomier(Fault):
 ''',
 }
 PAGES = {"LOAD": "load-full-line.md", "M2O": "m2o-many-to-one.md", "HEAD": "head-response.md"}
-PLANS = [*load.CASES, *many_to_one.CASES, *headroom.CASES]
+PLANS = [*loads.LOADS, *loads.MANY_TO_ONE, *headroom.CASES]
 BY_ID = {plan.plan_id: plan for plan in PLANS}
 
 # What is sent unasked is rare, and not at the full second at which flows start: a full line on which there are control

@@ -18,7 +18,7 @@ from scripts.tests.broken import (
     documented_faults,
     passed_as_documented,
 )
-from tests.common.pfc.cases.mixed_speed import CASES as PROCEDURES
+from tests.common.pfc.cases.loads import MIXED_SPEED
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.lab.clock import EndpointClock
 from tests.common.pfc.lab.port_plan import plan_port
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.slow("a family of the plan, each case on each switch th
 SWITCH = "vtb-mixed-01"
 PAGE = ROOT / "docs/testplan/speed-mixed.md"
 HEALTHY = "Ethernet0"
-PLANS = {plan.plan_id: plan for plan in PROCEDURES}
+PLANS = {plan.plan_id: plan for plan in MIXED_SPEED}
 SPEEDS = ([100_000] * 4 + [400_000] * 4) * 2 + [800_000]
 PLACES = [(n, 7 + n // 8, 1 + n % 8) for n in range(16)] + [(16, 7, 9)]
 

@@ -1,25 +1,33 @@
-"""Data without a storm, as much as the port under test can send or more: the steps that LOAD, M2O and SPEED share."""
+"""Data without a storm, as much as the port under test can send or more: what LOAD, M2O and SPEED share. The steps, and
+what a load has to come to: nothing lost but what is lossy and too much, PFC for what is lossless and too much and for
+nothing else, the line shared as it is configured."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import floor
 from typing import Any
 
 from ..lab.generator import Traffic
 from ..lab.lab import Lab
 from ..model.arithmetic import line_rate_fps
-from ..model.checking import priority_of
-from ..model.counters import DutCounters, changed
+from ..model.checking import Place, at_port, at_priority, fail_unless, ingress_taken, least_load, priority_of
+from ..model.counters import DutCounters
 from ..model.errors import QualificationError
-from ..model.measurement import Readings, flow_numbers
+from ..model.measurement import CaseRun, PortUnderTest
 from ..model.ports import ConnectedPort
-from ..model.traffic import FlowStats
+from ..model.traffic import Stats
+from ..record.case import PlanCase, Target, named
+from ..record.verdict import LOSSY, Check
+from .counting_checks import own_frames
 from .drops import Drops, drop_commands, drops_delay_s, read_drops
-from .ingress_load import FRAME_BYTES, IngressLoad, ingress_flows
+from .engine import Procedure, sending, settled_counters
+from .flows import FRAME_BYTES, IngressLoad, entered, ingress_flows
 from .scheduler_shares import Scheduler, divide, read_schedulers
+from .validity import ingress_applied, undisturbed
 
 logger = logging.getLogger(__name__)
 
@@ -28,6 +36,8 @@ DRAIN_S = 1.0  # a shared buffer leaves in milliseconds; a generator's clock is 
 ROOM_S = 5.0  # how long data is sent that the line has room for
 EXACT_ROOM_S = 0.004  # ... on an exact clock: 48,000 frames at 100 Gb/s
 EXACT_FRAMES = 12_000  # of the line, in which rates are measured on an exact clock: a queue's turn is 2 of them
+SHARE_TOLERANCE = 0.01  # of a share: for a generator's statistics; virtual queues come within 0.1 %
+LOSSY_TOLERANCE = 0.05  # of what lossy priorities get together: see `_shares`
 
 
 @dataclass(frozen=True)
@@ -91,18 +101,18 @@ def _of_full(lab: Lab) -> Fraction:
 
 
 @dataclass(frozen=True)
-class Load:
+class OfferedLoad:
     """What is sent, and what it has to come to.
 
     Attributes:
-        streams: the data.
+        loads: the data.
         wanted: priority -> how much of the line under test its data would take.
         given: priority -> how much of it the switch's schedulers give it.
         mix: sizes of frames and their weights; empty: one size.
         timing: when rates are measured; None: they are not.
     """
 
-    streams: tuple[IngressLoad, ...]
+    loads: tuple[IngressLoad, ...]
     wanted: Mapping[int, Fraction]
     given: Mapping[int, Fraction]
     mix: tuple[tuple[int, int], ...] = ()
@@ -116,119 +126,139 @@ class Load:
     @property
     def ports(self) -> tuple[ConnectedPort, ...]:
         """The ports that data enters by."""
-        return tuple(dict.fromkeys(stream.enters for stream in self.streams))
+        return entered(self.loads)
 
 
 @dataclass(frozen=True)
-class LoadRun(Readings):
-    """One run of a load.
+class LoadRun(CaseRun):
+    """One run of a load; its phase `sent` is when all was over.
 
     Attributes:
-        load: what was sent.
-        sent: flow name -> statistics when all was over.
+        offered: what was sent.
         rates: priority -> frames received in the window in which rates were steady; empty: they were not measured.
         drops: what the switch counted as dropped; None: nothing had to be, and it was not read.
     """
 
-    load: Load
-    sent: Mapping[str, FlowStats]
+    offered: OfferedLoad
     rates: Mapping[int, int]
     drops: Drops | None
 
     @property
+    def lossy(self) -> list[int]:
+        """Congested priorities that are lossy."""
+        return [priority for priority in self.offered.congested if priority not in self.subject.qos.lossless]
+
+    @property
+    def held(self) -> list[int]:
+        """Congested priorities that are lossless."""
+        return [priority for priority in self.offered.congested if priority in self.subject.qos.lossless]
+
+    @property
     def received(self) -> int:
         """Frames of all flows that were received."""
-        return sum(flow.frames_rx for flow in self.sent.values())
+        return sum(flow.frames_rx for flow in self.flows("sent"))
 
     def frames(self, priority: int) -> tuple[int, int]:
         """Frames of a priority that were sent and received."""
-        flows = [flow for flow in self.sent.values() if priority_of(flow) == priority]
+        flows = [flow for flow in self.flows("sent") if priority_of(flow) == priority]
         return sum(flow.frames_tx for flow in flows), sum(flow.frames_rx for flow in flows)
 
-    def pfc_sent_by(self, port: str) -> tuple[int, ...]:
-        """PFC frames for priorities 0 to 7 that the switch sent out of a port from before the data until after it."""
-        return changed(self.before.pfc_tx, self.after.pfc_tx, port)
-
-    def evidence(self) -> dict[str, Any]:
-        """The numbers, for the record."""
+    def details(self) -> dict[str, Any]:
+        """What the line was offered, and what came of it."""
         return {
-            "flows": flow_numbers({"sent": self.sent}),
-            **self.counted(),
-            "pfc_sent": {port.port: list(self.pfc_sent_by(port.port)) for port in self.load.ports},
-            "wanted_percent": {priority: float(100 * part) for priority, part in self.load.wanted.items()},
-            "given_percent": {priority: float(100 * part) for priority, part in self.load.given.items()},
+            "pfc_sent": {port.port: list(self.pfc_sent_in_all(port.port)) for port in self.offered.ports},
+            "wanted_percent": {priority: float(100 * part) for priority, part in self.offered.wanted.items()},
+            "given_percent": {priority: float(100 * part) for priority, part in self.offered.given.items()},
             "received_in_window": dict(self.rates),
             **({} if self.drops is None else self.drops.counted()),
         }
 
 
-def make_load(
-    lab: Lab, streams: Sequence[IngressLoad], mix: tuple[tuple[int, int], ...] = (), times: Timing | None = None
-) -> Load:
-    """What these streams have to come to on the port under test when all of them run: where they are too much for its
+LoadMaker = Callable[[Lab, Target], OfferedLoad]
+
+
+def load_case(
+    offered: LoadMaker, targets: Callable[[PortUnderTest], list[Target]], needs: str
+) -> Procedure[LoadRun]:
+    """A case that is one load.
+
+    Args:
+        offered: makes it for a port and a case's target.
+        targets, needs: of the procedure.
+    """
+
+    def measured(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> LoadRun:
+        return measure(lab, offered(lab, target), target, before)
+
+    return Procedure(measured, validity, judge, targets, needs)
+
+
+def offered_load(
+    lab: Lab, loads: Sequence[IngressLoad], mix: tuple[tuple[int, int], ...] = (), times: Timing | None = None
+) -> OfferedLoad:
+    """What these loads have to come to on the port under test when all of them run: where they are too much for its
     line, what its schedulers make of them.
 
     Raises:
         QualificationError: a queue has no scheduler from which its share would follow.
     """
     wanted: dict[int, Fraction] = {}
-    for stream in streams:
-        share = Fraction(stream.percent * stream.enters.speed_mbps, 100 * lab.subject.pair.speed_mbps) * _of_full(lab)
-        for priority in stream.priorities:
-            wanted[priority] = wanted.get(priority, Fraction(0)) + share / len(stream.priorities)
+    for load in loads:
+        share = Fraction(load.percent * load.enters.speed_mbps, 100 * lab.subject.pair.speed_mbps) * _of_full(lab)
+        for priority in load.priorities:
+            wanted[priority] = wanted.get(priority, Fraction(0)) + share / len(load.priorities)
     schedulers: Mapping[int, Scheduler] = {}
     if sum(wanted.values()) > 1:
         schedulers = read_schedulers(lab.config_db, lab.subject.qos)
-    return Load(tuple(streams), wanted, divide(wanted, schedulers), mix, times)
+    return OfferedLoad(tuple(loads), wanted, divide(wanted, schedulers), mix, times)
 
 
-def measure(lab: Lab, load: Load, before: DutCounters | None) -> LoadRun:
+def measure(lab: Lab, offered: OfferedLoad, target: Target, before: DutCounters) -> LoadRun:
     """Sends a load and counts: the counters before, the rates once they are steady, everything when all is over.
 
     Args:
         lab: what to measure with.
-        load: what to send.
-        before: the switch's counters, read when all earlier traffic was in them; None: waited for and read.
+        offered: what to send.
+        target: the priorities under test; none: the whole port.
+        before: the switch's counters, read when all earlier traffic was in them.
 
     Raises:
         QualificationError: a step could not be done. No traffic runs on, however this ends.
     """
-    rx, enters = lab.subject.pair.rx.port, [port.port for port in load.ports]
-    loses = any(priority not in lab.subject.qos.lossless for priority in load.congested)
+    rx, enters = lab.subject.pair.rx.port, [port.port for port in offered.ports]
+    loses = any(priority not in lab.subject.qos.lossless for priority in offered.congested)
     also, wait_s = (drop_commands(rx), drops_delay_s(lab)) if loses else ({}, lab.delays.port_s)
-    if before is None or loses:
-        lab.clock.sleep(wait_s)
-        before = lab.dut.counters(also=also)
-    traffic = lab.builder.build(ingress_flows(lab, load.streams, load.mix))
-    lab.generator.push(traffic)
-    try:
-        logger.info("%s: data of %s, too much of %s", lab.subject.where(), list(load.wanted), list(load.congested))
-        rates, during = _send(lab, traffic, load)
-    finally:
-        lab.generator.stop()
+    if loses:
+        before = settled_counters(lab, wait_s, also)
+    traffic = lab.builder.build(ingress_flows(lab, offered.loads, offered.mix))
+    with sending(lab, traffic):
+        logger.info(
+            "%s: data of %s, too much of %s", lab.subject.where(), list(offered.wanted), list(offered.congested)
+        )
+        rates, during = _send(lab, traffic, offered)
     lab.clock.sleep(wait_s)  # what the switch holds leaves meanwhile, and is counted
     sent, after = lab.generator.stats(traffic.flows), lab.dut.counters(also=also)
     drops = read_drops(after.printed, rx, enters).since(read_drops(before.printed, rx, enters)) if loses else None
-    return LoadRun(lab.subject, before, during or after, after, load, sent, rates, drops)
+    return LoadRun(lab.subject, before, during or after, after, target, {"sent": sent}, offered, rates, drops)
 
 
-def _send(lab: Lab, traffic: Traffic, load: Load) -> tuple[dict[int, int], DutCounters | None]:
+def _send(lab: Lab, traffic: Traffic, offered: OfferedLoad) -> tuple[dict[int, int], DutCounters | None]:
     """Sends all flows until they end.
 
     Returns:
         Frames of each priority that were received in the window, where rates are measured; and the counters when the
-        short streams were over, where some go on.
+        short loads were over, where some go on.
     """
-    names, ends = list(traffic.flows), sorted({stream.delay_s + stream.seconds for stream in load.streams})
+    names, ends = list(traffic.flows), sorted({load.delay_s + load.seconds for load in offered.loads})
     lab.generator.start(names)
     rates, during, spent_s = {}, None, 0.0
-    if load.timing is not None:
-        lab.clock.sleep(load.timing.settled_s)
+    if offered.timing is not None:
+        lab.clock.sleep(offered.timing.settled_s)
         early = _received(lab.generator.stats(names))
-        lab.clock.sleep(load.timing.window_s)
+        lab.clock.sleep(offered.timing.window_s)
         late = _received(lab.generator.stats(names))
         rates = {priority: frames - early[priority] for priority, frames in late.items()}
-        spent_s = load.timing.settled_s + load.timing.window_s
+        spent_s = offered.timing.settled_s + offered.timing.window_s
     elif len(ends) > 1:
         spent_s = ends[-2] + DRAIN_S + lab.delays.port_s
         lab.clock.sleep(spent_s)
@@ -237,9 +267,128 @@ def _send(lab: Lab, traffic: Traffic, load: Load) -> tuple[dict[int, int], DutCo
     return rates, during
 
 
-def _received(stats: Mapping[str, FlowStats]) -> dict[int, int]:
+def _received(stats: Stats) -> dict[int, int]:
     """Priority -> frames received."""
     frames: dict[int, int] = {}
     for flow in stats.values():
         frames[priority_of(flow)] = frames.get(priority_of(flow), 0) + flow.frames_rx
     return frames
+
+
+def validity(run: LoadRun) -> Iterator[Check]:
+    """Whether it was a measurement, best cause first: what was due must have been sent."""
+    yield from undisturbed(run, run.offered.ports)
+    yield from ingress_applied(run, "sent", "in all")
+
+
+def judge(run: LoadRun) -> Iterator[Check]:
+    """All checks of a run that was a measurement."""
+    yield from ingress_taken(run, "sent", "in all")
+    yield from _nothing_lost(run)
+    yield from _throughput(run)
+    yield from _back_pressure(run)
+    yield from _no_back_pressure(run)
+    if run.offered.timing is not None:
+        yield from _shares(run)
+        yield _line_full(run, run.offered.timing)
+    if run.during is not run.after:
+        yield from _pfc_stops(run)
+    if run.drops is not None:
+        yield from _drops_counted(run, run.drops)
+
+
+def _nothing_lost(run: LoadRun) -> Iterator[Check]:
+    """Every frame arrives, of lossless priorities whatever comes in, of lossy ones where the line has room for them."""
+    for priority in sorted(set(run.offered.wanted) - set(run.lossy)):
+        sent, got = run.frames(priority)
+        yield fail_unless(
+            "nothing-lost", at_priority(run.subject, priority), got == sent, f"all {sent} frames received", got
+        )
+
+
+def _throughput(run: LoadRun) -> Iterator[Check]:
+    """What the line has room for comes through at its rate: a sender that was held back without need sends less, and
+    loses nothing."""
+    for priority in sorted(set(run.offered.wanted) - set(run.offered.congested)):
+        flows = [flow.plan for flow in run.flows("sent") if priority_of(flow) == priority]
+        least, got = sum(least_load(run.subject, plan) for plan in flows), run.frames(priority)[1]
+        expected = f"at least {least} frames received"
+        yield fail_unless("throughput", at_priority(run.subject, priority), got >= least, expected, got)
+
+
+def _back_pressure(run: LoadRun) -> Iterator[Check]:
+    """Every sender of a lossless priority that the line has no room for is paused."""
+    for load in run.offered.loads:
+        for priority in (one for one in load.priorities if one in run.held):
+            frames = run.pfc_sent_in_all(load.enters.port)[priority]
+            expected = f"more than 0 PFC frames sent out of {load.enters.port} to hold the sender"
+            yield fail_unless("back-pressure", at_priority(run.subject, priority), frames > 0, expected, frames)
+
+
+def _no_back_pressure(run: LoadRun) -> Iterator[Check]:
+    """Nothing else is: no lossy priority, however much of it comes in, no lossless one that the line has room for, and
+    no port that data does not enter by."""
+    name = "no-other-back-pressure" if run.held else "no-back-pressure"
+    for port in (*run.offered.ports, run.subject.pair.rx):
+        for priority, frames in enumerate(run.pfc_sent_in_all(port.port)):
+            if priority in run.held and port in run.offered.ports:
+                continue
+            place, expected = at_priority(run.subject, priority), f"0 PFC frames sent out of {port.port}"
+            yield fail_unless(name, place, frames == 0, expected, frames)
+
+
+def _shares(run: LoadRun) -> Iterator[Check]:
+    """While rates were steady, each congested priority got the part of the line that the schedulers give it.
+
+    Where lossless priorities are congested too, what they hold in the buffer leaves lossy frames little room where they
+    enter, in a priority group that all lossy priorities share: which of them is dropped there is chance, and one whose
+    queue runs dry leaves its turn to all others, in proportion to their weights. So a lossless priority gets its share
+    or more then, and the lossy ones are judged together.
+    """
+    exact = not run.lossy or not run.held
+    in_all = sum(run.rates.values())
+    for priority in run.offered.congested if exact else run.held:
+        due, got = float(run.offered.given[priority]) * in_all, run.rates[priority]
+        met = got >= due * (1 - SHARE_TOLERANCE) and (got <= due * (1 + SHARE_TOLERANCE) or not exact)
+        expected = f"{due:.0f}{'' if exact else ' or more'} of {in_all} frames received by weight (1 % more or less)"
+        yield fail_unless("share-by-weight", at_priority(run.subject, priority), met, expected, got)
+    if not exact:
+        due = in_all * float(sum(run.offered.given[priority] for priority in run.lossy))
+        got = sum(run.rates[priority] for priority in run.lossy)
+        expected = f"{due:.0f} or more of {in_all} frames received by weight (5 % less)"
+        place = Place(f"{run.subject.where()} {named(run.lossy)}", LOSSY)
+        yield fail_unless("share-by-weight", place, got >= due * (1 - LOSSY_TOLERANCE), expected, got)
+
+
+def _line_full(run: LoadRun, times: Timing) -> Check:
+    """The line never stood still. On an exact clock frames are counted in the window; else in all, because reading a
+    generator's statistics takes time (and in seconds what leaves the buffer afterwards is nothing)."""
+    seconds, got = times.window_s, sum(run.rates.values())
+    plan = run.flows("sent")[0].plan
+    if times == WALL:  # in whole seconds, where the generator takes no others
+        seconds, got = plan.seconds or times.data_s, run.received
+    carried = line_rate_fps(plan.mean_bytes, run.subject.pair.speed_mbps) * Fraction(seconds)
+    least = floor(carried * (1 - Fraction(run.subject.tolerances.load_tolerance_percent) / 100))
+    place, expected = at_port(run.subject, run.subject.pair.rx.port), f"at least {least} frames received, a full line"
+    return fail_unless("line-full", place, got >= least, expected, got)
+
+
+def _pfc_stops(run: LoadRun) -> Iterator[Check]:
+    """Once there is room again, nobody is paused any more."""
+    for port in run.offered.ports:
+        for priority, frames in enumerate(run.pfc_sent_after(port.port)):
+            place, expected = at_priority(run.subject, priority), f"0 PFC frames sent out of {port.port} afterwards"
+            yield fail_unless("back-pressure-ends", place, frames == 0, expected, frames)
+
+
+def _drops_counted(run: LoadRun, drops: Drops) -> Iterator[Check]:
+    """What the line has no room for is counted as dropped, by port and by queue (or by priority group, where a frame
+    was dropped as it entered). On hardware frames of the switch's own may be among them."""
+    missing = sum(flow.frames_tx for flow in run.flows("sent")) - run.received
+    allowed = own_frames(run.offered.timing != WALL)
+    for name, what, seen in (
+        ("port-drops-counted", "ports (TX_DRP, RX_DRP)", drops.by_port),
+        ("queue-drops-counted", "queues and priority groups", drops.by_queue),
+    ):
+        expected = f"{missing} frames counted as dropped by {what}" + (f" (or up to {allowed} more)" if allowed else "")
+        yield fail_unless(name, Place(run.subject.where(), LOSSY), 0 <= seen - missing <= allowed, expected, seen)

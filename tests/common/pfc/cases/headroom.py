@@ -1,111 +1,140 @@
-"""HEAD-1 to HEAD-3: senders that go on for a while after a pause reached them. Headroom is for that."""
+"""HEAD-1 to HEAD-3: senders that go on for a while after a pause reached them. Headroom is for that: how long a sender
+may go on before the headroom of its priority group is full follows from what the switch says."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, floor
 from typing import Any
 
 from ..lab.counter_polling import watermark_delay_s
 from ..lab.lab import Lab
-from ..model.checking import Place, at_priority, error_unless, fail_unless, priority_of
+from ..model.arithmetic import MAX_QUANTA, PAUSE_FRAME_BYTES, QUANTUM_BITS, WIRE_OVERHEAD_BYTES, response_seconds
+from ..model.checking import Place, at_priority, error_unless, fail_unless, ingress_taken, priority_of
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
 from ..model.measurement import PortUnderTest
+from ..model.qos import ConfigDb, PortQos, priority_groups
+from ..model.traffic import FlowStats
 from ..record.case import PlanCase, Target
 from ..record.verdict import LOSSLESS, Check
+from . import targets
 from .drops import GROUPS, HEADROOM, drops_delay_s, group_drops, headroom_used
-from .engine import Finding, OldProcedure as Procedure
-from .headroom_limits import (
-    CELL_BYTES, FRAME_BYTES, Delays, Headroom, delays, headroom_command, least_used, read_headroom,
-)
-from .hold_in_storm import HeldRun, Hold, hold_s, measure, storm_ran, taken
-from .ingress_load import (
-    LOSSLESS_REACHED, IngressLoad, all_reached_lossless, each_reached_lossless, several_reached_lossless,
-)
-from .engine import unmet
-from .validity import counters_kept, links_kept, watchdog_stopped
+from .engine import Procedure, Table, settled_counters
+from .flows import IngressLoad
+from .hold_in_storm import HeldRun, Hold, back_pressure, hold_s, measure, validity
 
 SINGLE = PlanCase("headroom-single-lossless", "HEAD-1", (LOSSLESS,))
 SEVERAL = PlanCase("headroom-several-lossless", "HEAD-2", (LOSSLESS,))
 OVERFLOW = PlanCase("headroom-overflow", "HEAD-3", (LOSSLESS,))
 
+FRAME_BYTES = 4096  # large frames, so that what a switch wastes in the last cell of each is little
+CELL_BYTES = 384  # the largest cell of a switch that SONiC runs on (Cisco 8000); most have 96 to 256
+OTHER_FRAME_BYTES = 1538  # LLDP, LACP or ARP with preamble and gap, that may be on the line when a pause is due
+NS_PER_M = 5  # light in glass or a wave on copper
+QUANTUM_BYTES = QUANTUM_BITS // 8
+
 
 @dataclass(frozen=True)
-class HeadroomRun:
+class Headroom:
+    """The headroom behind a lossless priority of a port.
+
+    Attributes:
+        group: its priority group.
+        profile: its buffer profile.
+        xoff_bytes: what it takes once XOFF was sent.
+        cable_m: the cable's length.
+    """
+
+    group: int
+    profile: str
+    xoff_bytes: int
+    cable_m: int
+
+
+@dataclass(frozen=True)
+class Delays:
+    """Times that a sender goes on after a pause reached it, in quanta.
+
+    Attributes:
+        covered: whatever else is as slow as it may be, the headroom takes everything.
+        beyond: whatever else is as fast as it can be, it does not.
+    """
+
+    covered: int
+    beyond: int
+
+
+@dataclass(frozen=True)
+class Filled:
+    """How full the headroom behind a tested priority got.
+
+    Attributes:
+        headroom: that headroom, where data entered.
+        limits: how long a sender may go on.
+        flow: the priority's data, when all was over.
+        used: the most bytes that the headroom has had in it, by the switch's watermark.
+        dropped: frames that the priority group dropped; None: none are due to be, and it was not read.
+    """
+
+    headroom: Headroom
+    limits: Delays
+    flow: FlowStats
+    used: int
+    dropped: int | None
+
+    @property
+    def missing(self) -> int:
+        """Frames that were sent and never received."""
+        return self.flow.frames_tx - self.flow.frames_rx
+
+    def evidence(self) -> dict[str, Any]:
+        """The numbers, for the record."""
+        return {
+            "profile": self.headroom.profile,
+            "xoff_bytes": self.headroom.xoff_bytes,
+            "cable_m": self.headroom.cable_m,
+            "covered_quanta": self.limits.covered,
+            "beyond_quanta": self.limits.beyond,
+            "watermark_bytes": self.used,
+            "dropped_frames": self.dropped,
+        }
+
+
+@dataclass(frozen=True)
+class HeadroomRun(HeldRun):
     """One run.
 
     Attributes:
-        held: what was sent, and the counters.
-        tested: the priorities that were paused.
-        headroom: priority -> its headroom where data entered.
-        limits: priority -> how long a sender may go on.
-        used: priority -> the most bytes that its headroom has had in it, by the switch's watermark.
-        dropped: priority -> frames that its priority group dropped; empty: none are due to be, and it was not read.
+        filled: tested priority -> how full its headroom got.
     """
 
-    held: HeldRun
-    tested: Target
-    headroom: Mapping[int, Headroom]
-    limits: Mapping[int, Delays]
-    used: Mapping[int, int]
-    dropped: Mapping[int, int]
-
-    @property
-    def subject(self) -> PortUnderTest:
-        """What was measured."""
-        return self.held.subject
+    filled: Mapping[int, Filled]
 
     def place(self, priority: int) -> Place:
         """A priority of the port where data entered."""
         return Place(self.subject.where(priority, self.subject.pair.tx.port), LOSSLESS, priority)
 
-    def frames(self, priority: int) -> tuple[int, int]:
-        """Frames of a priority that were sent and received."""
-        flow = next(flow for flow in self.held.data if priority_of(flow) == priority)
-        return flow.frames_tx, flow.frames_rx
-
-    def missing(self, priority: int) -> int:
-        """Frames of a priority that were sent and never received."""
-        sent, got = self.frames(priority)
-        return sent - got
-
-    def evidence(self) -> dict[str, Any]:
-        """The numbers, for the record."""
-        return {
-            **self.held.evidence(),
-            "headroom": {
-                priority: {
-                    "profile": self.headroom[priority].profile,
-                    "xoff_bytes": self.headroom[priority].xoff_bytes,
-                    "cable_m": self.headroom[priority].cable_m,
-                    "covered_quanta": self.limits[priority].covered,
-                    "beyond_quanta": self.limits[priority].beyond,
-                    "watermark_bytes": self.used[priority],
-                    "dropped_frames": self.dropped.get(priority),
-                }
-                for priority in self.tested
-            },
-        }
+    def details(self) -> dict[str, Any]:
+        """What was sent, and how full headroom got."""
+        headroom = {priority: filled.evidence() for priority, filled in self.filled.items()}
+        return {**super().details(), "headroom": headroom}
 
 
-def covered(lab: Lab, case: PlanCase, target: Target, before: DutCounters | None) -> Finding:
-    """Senders that go on for as long as headroom is for: nothing is lost."""
-    run = _measure(lab, target, before, beyond=False)
-    invalid = unmet([*_validity(run), *_used(run)])
-    checks = [*taken(run.held), *_nothing_lost(run), *_back_pressure(run)]
-    return Finding([] if invalid else checks, invalid, run.evidence(), run.held.after)
+def covered(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> HeadroomRun:
+    """HEAD-1 and HEAD-2: senders that go on for as long as headroom is for."""
+    return _measure(lab, target, beyond=False)
 
 
-def overflow(lab: Lab, case: PlanCase, target: Target, before: DutCounters | None) -> Finding:
-    """Senders that go on for longer: headroom is filled to the last frame, and what it has no room for is counted."""
-    run = _measure(lab, target, before, beyond=True)
-    invalid = unmet([*_validity(run), *_overflowed(run)])
-    checks = [*taken(run.held), *_back_pressure(run), *_counted(run), *_limit(run), *_full(run)]
-    return Finding([] if invalid else checks, invalid, run.evidence(), run.held.after)
+def overflow(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> HeadroomRun:
+    """HEAD-3: senders that go on for longer."""
+    return _measure(lab, target, beyond=True)
 
 
-def _measure(lab: Lab, target: Target, before: DutCounters | None, beyond: bool) -> HeadroomRun:
+def _measure(lab: Lab, target: Target, beyond: bool) -> HeadroomRun:
     """Reads the headroom behind the tx port, then fills it: a storm at the port under test shuts its queues, and a full
     line of the paused priorities comes in. Drops are read where there have to be some.
 
@@ -113,27 +142,29 @@ def _measure(lab: Lab, target: Target, before: DutCounters | None, beyond: bool)
         QualificationError: a step cannot be done, or the headroom leaves too little time to show anything.
     """
     subject, tx = lab.subject, lab.subject.pair.tx
-    drops, drops_s = ({"group_drops": GROUPS}, drops_delay_s(lab)) if beyond else ({}, lab.delays.port_s)
-    if before is None or beyond:
-        lab.clock.sleep(drops_s)
-    before = lab.dut.counters(also={"headroom": headroom_command(tx.port), **drops})
+    drops, drops_s = ({"group_drops": GROUPS}, drops_delay_s(lab)) if beyond else ({}, 0.0)
+    before = settled_counters(lab, drops_s, {"headroom": headroom_command(tx.port), **drops})
     headroom = read_headroom(before.printed["headroom"], lab.config_db, subject.qos, tx.port)
     line_percent = subject.tolerances.line_percent
     limits = {priority: delays(headroom[priority], tx.speed_mbps, len(target), line_percent) for priority in target}
     quanta = max(limit.beyond for limit in limits.values()) if beyond else min(one.covered for one in limits.values())
     if not beyond and not least_used(quanta, len(target), line_percent):
         raise QualificationError(too_little(subject, headroom[target[0]], quanta))
-    age_s = max(watermark_delay_s(lab.config_db, subject.qos.device), drops_s)
-    stream = IngressLoad(tx, target, 100, hold_s(lab))
+    age_s = max(watermark_delay_s(lab.config_db, subject.qos.device), lab.delays.port_s, drops_s)
+    load = IngressLoad(tx, target, 100, hold_s(lab))
     held = measure(
-        lab, Hold(target, (stream,), age_s, quanta, FRAME_BYTES, {"headroom_used": HEADROOM, **drops}), before
+        lab, Hold(target, (load,), age_s, quanta, FRAME_BYTES, {"headroom_used": HEADROOM, **drops}), before
     )
-    groups = {priority: headroom[priority].group for priority in target}
     used = headroom_used(held.after.printed["headroom_used"], tx.port)
-    dropped = _dropped(held, tx.port) if beyond else ()
+    dropped = _dropped(held) if beyond else ()
+    flows = {priority_of(flow): flow for flow in held.data}
+    filled = {}
+    for priority in target:
+        of, group = headroom[priority], headroom[priority].group
+        drops_there = dropped[group] if dropped else None
+        filled[priority] = Filled(of, limits[priority], flows[priority], used[group], drops_there)
     return HeadroomRun(
-        held, target, headroom, limits, {priority: used[group] for priority, group in groups.items()},
-        {priority: dropped[group] for priority, group in groups.items() if dropped},
+        held.subject, held.before, held.during, held.after, held.tested, held.phases, held.hold, filled
     )
 
 
@@ -146,86 +177,191 @@ def too_little(subject: PortUnderTest, headroom: Headroom, quanta: int) -> str:
     )
 
 
-def _dropped(held: HeldRun, port: str) -> tuple[int, ...]:
-    """Frames that each priority group of a port dropped."""
+def _dropped(held: HeldRun) -> tuple[int, ...]:
+    """Frames that each priority group of the tx port dropped."""
+    port = held.subject.pair.tx.port
     early, late = (group_drops(one.printed["group_drops"], port) for one in (held.before, held.after))
     return tuple(now - before for now, before in zip(late, early, strict=True))
 
 
-def _validity(run: HeadroomRun) -> Iterator[Check]:
-    yield from watchdog_stopped(run.held)
-    yield from links_kept(run.held)
-    yield from counters_kept(run.held)
-    yield from storm_ran(run.held)
+def was_used(run: HeadroomRun) -> Iterator[Check]:
+    """Whether it was a measurement. Where nothing was lost the sender must have gone on as it was told to, or nothing
+    was shown. (The watermark is that since the switch started: an earlier run may have raised it.)"""
+    yield from validity(run)
+    quanta = run.hold.reaction_quanta
+    least = least_used(quanta, len(run.tested), run.subject.tolerances.line_percent)
+    expected = f"at least {least} bytes in the headroom after {quanta} quanta"
+    for priority, filled in run.filled.items():
+        if not filled.missing:
+            yield error_unless("headroom-used", run.place(priority), filled.used >= least, expected, filled.used)
 
 
-def _used(run: HeadroomRun) -> Iterator[Check]:
-    """Where nothing was lost the sender must have gone on as it was told to, or nothing was shown. (The watermark is
-    that since the switch started: an earlier run may have raised it.)"""
-    least = least_used(run.held.hold.reaction_quanta, len(run.tested), run.subject.tolerances.line_percent)
-    for priority in run.tested:
-        if not run.missing(priority):
-            expected = f"at least {least} bytes in the headroom after {run.held.hold.reaction_quanta} quanta"
-            used = run.used[priority]
-            yield error_unless("headroom-used", run.place(priority), used >= least, expected, used)
+def was_overflowed(run: HeadroomRun) -> Iterator[Check]:
+    """Whether it was a measurement. Where nothing was lost although headroom held no more than its profile gives, the
+    sender did not go on as it was told to."""
+    yield from validity(run)
+    expected = f"more than 0 frames too many for the headroom after {run.hold.reaction_quanta} quanta"
+    for priority, filled in run.filled.items():
+        if filled.used <= filled.headroom.xoff_bytes:
+            missing = filled.missing
+            yield error_unless("headroom-overflowed", run.place(priority), missing > 0, expected, missing)
 
 
-def _overflowed(run: HeadroomRun) -> Iterator[Check]:
-    """Where nothing was lost although headroom held no more than its profile gives, the sender did not go on as it was
-    told to."""
-    for priority in run.tested:
-        if run.used[priority] > run.headroom[priority].xoff_bytes:
-            continue
-        expected = f"more than 0 frames too many for the headroom after {run.held.hold.reaction_quanta} quanta"
-        missing = run.missing(priority)
-        yield error_unless("headroom-overflowed", run.place(priority), missing > 0, expected, missing)
-
-
-def _nothing_lost(run: HeadroomRun) -> Iterator[Check]:
-    for priority in run.tested:
-        sent, got = run.frames(priority)
-        expected = f"all {sent} frames received, senders going on for {run.held.hold.reaction_quanta} quanta"
+def judge_covered(run: HeadroomRun) -> Iterator[Check]:
+    """Nothing is lost."""
+    yield from ingress_taken(run, "drained", "in the storm")
+    for priority, filled in run.filled.items():
+        sent, got = filled.flow.frames_tx, filled.flow.frames_rx
+        expected = f"all {sent} frames received, senders going on for {run.hold.reaction_quanta} quanta"
         yield fail_unless("nothing-lost", at_priority(run.subject, priority), got == sent, expected, got)
+    yield from back_pressure(run, run.subject.pair.tx.port, run.place)
 
 
-def _back_pressure(run: HeadroomRun) -> Iterator[Check]:
-    port = run.subject.pair.tx.port
-    for priority, frames in enumerate(run.held.pfc_sent()):
-        held = priority in run.tested
-        name = "back-pressure" if held else "no-other-back-pressure"
-        expected = f"{'more than 0' if held else '0'} PFC frames sent out of {port}"
-        place = run.place(priority)
-        yield fail_unless(name, place, (frames > 0) == held, expected, frames)
+def judge_overflow(run: HeadroomRun) -> Iterator[Check]:
+    """Headroom is filled to the last frame, and what it has no room for is counted."""
+    yield from ingress_taken(run, "drained", "in the storm")
+    yield from back_pressure(run, run.subject.pair.tx.port, run.place)
+    for judged in (_counted, _limit, _full):
+        for priority, filled in run.filled.items():
+            yield judged(run.place(priority), filled)
 
 
-def _counted(run: HeadroomRun) -> Iterator[Check]:
+def _counted(place: Place, filled: Filled) -> Check:
     """What is lost is counted as dropped by the priority group."""
-    for priority in run.tested:
-        group, missing = run.headroom[priority].group, run.missing(priority)
-        expected = f"{missing} frames counted as dropped by priority group PG{group}"
-        dropped = run.dropped[priority]
-        yield fail_unless("group-drops-counted", run.place(priority), dropped == missing, expected, dropped)
+    expected = f"{filled.missing} frames counted as dropped by priority group PG{filled.headroom.group}"
+    assert filled.dropped is not None, "its drops were not read"
+    return fail_unless("group-drops-counted", place, filled.dropped == filled.missing, expected, filled.dropped)
 
 
-def _limit(run: HeadroomRun) -> Iterator[Check]:
+def _limit(place: Place, filled: Filled) -> Check:
     """No more headroom is used than the profile gives, the rest of its last cell apart."""
-    for priority in run.tested:
-        headroom, used = run.headroom[priority], run.used[priority]
-        most = headroom.xoff_bytes + CELL_BYTES - 1
-        expected = f"no more than the {headroom.xoff_bytes} bytes of {headroom.profile} used"
-        yield fail_unless("headroom-limit", run.place(priority), used <= most, expected, used)
+    headroom = filled.headroom
+    expected = f"no more than the {headroom.xoff_bytes} bytes of {headroom.profile} used"
+    met = filled.used < headroom.xoff_bytes + CELL_BYTES
+    return fail_unless("headroom-limit", place, met, expected, filled.used)
 
 
-def _full(run: HeadroomRun) -> Iterator[Check]:
+def _full(place: Place, filled: Filled) -> Check:
     """A frame is dropped only when headroom has less than a frame's room left."""
-    for priority in run.tested:
-        least, used = run.headroom[priority].xoff_bytes - FRAME_BYTES - CELL_BYTES, run.used[priority]
-        expected = f"at least {least} of the {run.headroom[priority].xoff_bytes} bytes used before frames are dropped"
-        yield fail_unless("headroom-full", run.place(priority), used >= least, expected, used)
+    xoff_bytes = filled.headroom.xoff_bytes
+    least = xoff_bytes - FRAME_BYTES - CELL_BYTES
+    expected = f"at least {least} of the {xoff_bytes} bytes used before frames are dropped"
+    return fail_unless("headroom-full", place, filled.used >= least, expected, filled.used)
 
 
-CASES: Mapping[PlanCase, Procedure] = {
-    SINGLE: Procedure(covered, each_reached_lossless, LOSSLESS_REACHED),
-    SEVERAL: Procedure(covered, several_reached_lossless, "several lossless priorities that DSCP values lead to"),
-    OVERFLOW: Procedure(overflow, all_reached_lossless, LOSSLESS_REACHED),
+def headroom_command(port: str) -> str:
+    """A shell command that prints, for each row `BUFFER_PG_TABLE:port:groups` of APPL_DB, the row, its profile and the
+    profile's `xoff`. Lossless groups are there, whoever made them: CONFIG_DB does not have those that SONiC derives
+    from speed and cable."""
+    return (
+        f"for row in $(sonic-db-cli APPL_DB KEYS 'BUFFER_PG_TABLE:{port}:*'); do"
+        " profile=$(sonic-db-cli APPL_DB HGET \"$row\" profile | tr -d '[]' | sed 's/.*://');"
+        ' echo "$row $profile $(sonic-db-cli APPL_DB HGET "BUFFER_PROFILE_TABLE:$profile" xoff)"; done'
+    )
+
+
+def read_headroom(printed: str, config_db: ConfigDb, qos: PortQos, port: str) -> dict[int, Headroom]:
+    """The headroom of every lossless priority that data can be sent of, on a port that it enters by.
+
+    Args:
+        printed: what `headroom_command` printed.
+        config_db: CONFIG_DB.
+        qos: the lossless priorities.
+        port: the port.
+
+    Raises:
+        QualificationError: a priority has none, or shares it with another one; or the cable's length is not known.
+    """
+    groups, cable_m = priority_groups(config_db, qos.device, port), _cable_m(config_db, qos.device, port)
+    found: dict[int, Headroom] = {}
+    for priority in (one for one in qos.lossless if one in qos.dscps):
+        group = groups.get(priority)
+        if group is None or group in (other.group for other in found.values()):
+            raise QualificationError(
+                f"{qos.device} {port} priority {priority}: TC_TO_PRIORITY_GROUP_MAP leads it to group {group}: expected"
+                " a priority group of its own, whose headroom nobody else uses"
+            )
+        profile, xoff_bytes = _profile(printed, f"{qos.device} {port} priority {priority}", group)
+        found[priority] = Headroom(group, profile, xoff_bytes, cable_m)
+    return found
+
+
+def _profile(printed: str, where: str, group: int) -> tuple[str, int]:
+    """Name and `xoff` of a group's profile."""
+    for words in (line.split() for line in printed.splitlines()):
+        first, _, last = words[0].split(":")[-1].partition("-") if words else ("", "", "")
+        if first.isdigit() and int(first) <= group <= int(last or first):
+            if len(words) == 3 and words[2].isdigit() and int(words[2]):
+                return words[1], int(words[2])
+            raise QualificationError(
+                f"{where}: {words[0]} of APPL_DB has profile {' '.join(words[1:]) or 'none'}: expected one with an xoff"
+            )
+    raise QualificationError(f"{where}: APPL_DB has no BUFFER_PG_TABLE row for priority group {group}: deploy it first")
+
+
+def _cable_m(config_db: ConfigDb, device: str, port: str) -> int:
+    found = [str(row[port]) for row in config_db.get("CABLE_LENGTH", {}).values() if port in row]
+    match = re.fullmatch(r"(\d+)m", found[0]) if found else None
+    if match is None:
+        raise QualificationError(
+            f"{device} {port}: CONFIG_DB has CABLE_LENGTH {found[0] if found else 'none'!r} for it: expected metres, as"
+            " in 5m"
+        )
+    return int(match[1])
+
+
+def delays(headroom: Headroom, speed_mbps: int, priorities: int, line_percent: float = 100) -> Delays:
+    """How long a sender may go on, where so many lossless priorities fill its line together, each with a headroom of
+    its own.
+
+    From the XOFF on, headroom takes (of the line's bytes, as long as it is at full rate): the frame that made it
+    necessary; what comes while another frame and the pauses of the other priorities leave before it, while it is on the
+    line, twice the cable, while the sender takes as long to respond as the standard allows, then for the quanta
+    looked for, and the frame that the sender has begun. A frame takes its size in buffer, and at most the rest of a
+    cell. `beyond` has none of these: only what comes in those quanta at the rate at which the sender really sends, and
+    two frames so that it is surely too much.
+
+    Args:
+        headroom: of one of the priorities.
+        speed_mbps: of the port.
+        priorities: how many.
+        line_percent: what the sender's full line is loaded with.
+
+    Raises:
+        QualificationError: no delay that a generator can be told would be too much for it.
+    """
+    frame = FRAME_BYTES + WIRE_OVERHEAD_BYTES
+    per_ns = Fraction(speed_mbps, 8000)  # bytes
+    fixed = Fraction(OTHER_FRAME_BYTES + priorities * (PAUSE_FRAME_BYTES + WIRE_OVERHEAD_BYTES))
+    fixed += 2 * headroom.cable_m * NS_PER_M * per_ns + response_seconds(speed_mbps) * 10**9 * per_ns
+    held = headroom.xoff_bytes // (FRAME_BYTES + CELL_BYTES - 1) - 2
+    covered = floor((held * frame * priorities - fixed) / QUANTUM_BYTES)
+    beyond = ceil((headroom.xoff_bytes // FRAME_BYTES + 2) * frame * priorities / _quantum_bytes(line_percent))
+    if beyond > MAX_QUANTA:
+        raise QualificationError(
+            f"the headroom of {headroom.profile}, {headroom.xoff_bytes} bytes, is more than a sender fills in"
+            f" {MAX_QUANTA} quanta, the most that a generator goes on after a pause"
+        )
+    return Delays(max(0, covered), beyond)
+
+
+def least_used(quanta: int, priorities: int, line_percent: float = 100) -> int:
+    """Bytes that each headroom has at least taken when a sender went on for so long that loads its line so much."""
+    frames = floor(quanta * _quantum_bytes(line_percent) / ((FRAME_BYTES + WIRE_OVERHEAD_BYTES) * priorities))
+    return max(0, frames - 1) * FRAME_BYTES
+
+
+def _quantum_bytes(line_percent: float) -> Fraction:
+    """Bytes of a line that come in one quantum when so much of it is loaded."""
+    return QUANTUM_BYTES * Fraction(line_percent) / 100
+
+
+CASES: Table = {
+    SINGLE: Procedure(covered, was_used, judge_covered, targets.each_reached_lossless, targets.LOSSLESS_REACHED),
+    SEVERAL: Procedure(
+        covered, was_used, judge_covered, targets.several_reached_lossless, targets.SEVERAL_LOSSLESS_REACHED
+    ),
+    OVERFLOW: Procedure(
+        overflow, was_overflowed, judge_overflow, targets.all_reached_lossless, targets.LOSSLESS_REACHED
+    ),
 }

@@ -4,24 +4,22 @@ left: the steps that SPEED-4 and HEAD share."""
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
-from math import floor
 from typing import Any
 
 from ..lab.generator import Traffic
 from ..lab.lab import Lab
 from ..lab.preflight import SETTLE_S
-from ..model.arithmetic import MAX_QUANTA, holding_fps
-from ..model.checking import at_port, error_unless, flows_of, never_taken, priority_of, sent_as_due
-from ..model.counters import DutCounters, changed
-from ..model.measurement import Readings, flow_numbers
-from ..model.traffic import FlowStats, Role
+from ..model.checking import Place, at_port, fail_unless
+from ..model.counters import DutCounters
+from ..model.measurement import CaseRun
+from ..model.traffic import FlowStats, Role, Stats
 from ..record.verdict import Check
-from .ingress_load import FRAME_BYTES, IngressLoad, ingress_flows
+from .engine import sending
+from .flows import FRAME_BYTES, IngressLoad, entered, ingress_flows
 from .storm_sequence import pause_storm
-from .validity import storm_running
+from .validity import ingress_applied, storm_held, storm_running, storm_stopped, undisturbed
 
 logger = logging.getLogger(__name__)
 
@@ -32,15 +30,15 @@ class Hold:
 
     Attributes:
         paused: these priorities.
-        streams: the data, all of it as long.
+        loads: the data, all of it as long.
+        counted_after_s: from the end of all to the last reading of the counters.
         reaction_quanta: how long senders go on after a pause reached them.
         frame_bytes: size of data frames with FCS.
-        counted_after_s: from the end of all to the last reading of the counters.
         also: further commands that are run with the last reading.
     """
 
     paused: tuple[int, ...]
-    streams: tuple[IngressLoad, ...]
+    loads: tuple[IngressLoad, ...]
     counted_after_s: float
     reaction_quanta: int = 0
     frame_bytes: int = FRAME_BYTES
@@ -49,48 +47,34 @@ class Hold:
     @property
     def data_s(self) -> float:
         """How long data is sent."""
-        return max(stream.seconds for stream in self.streams)
+        return max(load.seconds for load in self.loads)
 
 
 @dataclass(frozen=True)
-class HeldRun(Readings):
-    """One run.
+class HeldRun(CaseRun):
+    """One run. Its phases are `paused`, after the data ended and while the storm ran on, and `drained`, when all was
+    over.
 
     Attributes:
         hold: what was sent.
-        paused: flow name -> statistics after the data ended and while the storm ran on.
-        drained: flow name -> statistics when all was over.
     """
 
     hold: Hold
-    paused: Mapping[str, FlowStats]
-    drained: Mapping[str, FlowStats]
 
     @property
     def data(self) -> list[FlowStats]:
         """The data when all was over."""
-        return flows_of(self.drained.values(), Role.TEST)
+        return self.flows("drained", Role.TEST)
 
-    @property
-    def missing(self) -> int:
-        """Frames that were sent and never received."""
-        return sum(flow.frames_tx - flow.frames_rx for flow in self.data)
-
-    def pfc_sent_by(self, port: str) -> tuple[int, ...]:
-        """PFC frames for priorities 0 to 7 that the switch sent out of a port from before the storm until after it."""
-        return changed(self.before.pfc_tx, self.after.pfc_tx, port)
-
-    def evidence(self) -> dict[str, Any]:
-        """The numbers, for the record."""
-        enters = {stream.enters.port for stream in self.hold.streams}
+    def details(self) -> dict[str, Any]:
+        """What was sent, and what came of it."""
+        enters = sorted(port.port for port in entered(self.hold.loads))
         return {
-            "flows": flow_numbers({"paused": self.paused, "drained": self.drained}),
-            **self.counted(),
-            "pfc_sent": {port: list(self.pfc_sent_by(port)) for port in sorted(enters)},
+            "pfc_sent": {port: list(self.pfc_sent_in_all(port)) for port in enters},
             "storm_priorities": list(self.hold.paused),
             "reaction_quanta": self.hold.reaction_quanta,
             "frame_bytes": self.hold.frame_bytes,
-            "missing_frames": self.missing,
+            "missing_frames": sum(flow.frames_tx - flow.frames_rx for flow in self.data),
         }
 
 
@@ -100,42 +84,37 @@ def hold_s(lab: Lab) -> float:
     return 2 * lab.subject.buffer.size_bytes / line if lab.clock.exact else 5.0
 
 
-def measure(lab: Lab, hold: Hold, before: DutCounters | None) -> HeldRun:
+def measure(lab: Lab, hold: Hold, before: DutCounters) -> HeldRun:
     """Storm, 1 s later the data; frames are counted while the storm runs, and when it has stopped and all has left.
     The switch's counters are read before and after all of it: a storm that the watchdog detected is in them then too.
 
     Args:
         lab: what to measure with.
         hold: what to send.
-        before: the switch's counters, read when all earlier traffic was in them; None: waited for and read.
+        before: the switch's counters, read when all earlier traffic was in them.
 
     Raises:
         QualificationError: a step could not be done. No traffic runs on, however this ends.
     """
-    if before is None:
-        lab.clock.sleep(lab.delays.port_s)
-        before = lab.dut.counters()
     traffic = hold_traffic(lab, hold)
-    lab.generator.push(traffic)
-    try:
+    with sending(lab, traffic):
         paused = _in_the_storm(lab, traffic, hold)
         lab.generator.stop(traffic.names(Role.STORM))
         lab.clock.sleep(max(SETTLE_S, hold.counted_after_s))
-    finally:
-        lab.generator.stop()
-    drained, after = lab.generator.stats(traffic.flows), lab.dut.counters(also=hold.also)
-    return HeldRun(lab.subject, before, after, after, hold, paused, drained)
+    phases = {"paused": paused, "drained": lab.generator.stats(traffic.flows)}
+    after = lab.dut.counters(also=hold.also)
+    return HeldRun(lab.subject, before, after, after, hold.paused, phases, hold)
 
 
 def hold_traffic(lab: Lab, hold: Hold) -> Traffic:
     """The storm, and some time later the data."""
-    later = [replace(load, delay_s=load.delay_s + SETTLE_S) for load in hold.streams]
+    later = [replace(load, delay_s=load.delay_s + SETTLE_S) for load in hold.loads]
     data = ingress_flows(lab, later, ((hold.frame_bytes, 1),))
     storm = pause_storm(lab, hold.paused, SETTLE_S + hold.data_s + SETTLE_S)
     return lab.builder.build([storm, *data], reaction_quanta=hold.reaction_quanta)
 
 
-def _in_the_storm(lab: Lab, traffic: Traffic, hold: Hold) -> dict[str, FlowStats]:
+def _in_the_storm(lab: Lab, traffic: Traffic, hold: Hold) -> Stats:
     logger.info("%s: storm on %s, senders react after %d quanta", lab.subject.where(), list(hold.paused),
                 hold.reaction_quanta)
     lab.generator.start(traffic.names())
@@ -145,24 +124,34 @@ def _in_the_storm(lab: Lab, traffic: Traffic, hold: Hold) -> dict[str, FlowStats
     return lab.generator.stats(traffic.flows)
 
 
+def validity(run: HeldRun) -> Iterator[Check]:
+    """Whether it was a measurement, best cause first."""
+    yield from undisturbed(run, entered(run.hold.loads))
+    yield from storm_ran(run)
+
+
 def storm_ran(run: HeldRun) -> Iterator[Check]:
     """The storm sent so many pause frames that the pause cannot have lapsed on average, until it was stopped; data came
     in, and of what the switch had no reason to hold, and did not, all that was due."""
-    place = at_port(run.subject, run.subject.pair.rx.port)
-    least = floor(holding_fps(MAX_QUANTA, run.subject.pair.speed_mbps) * Fraction(SETTLE_S + run.hold.data_s))
-    for flow in flows_of(run.paused.values(), Role.STORM):
-        expected = f"a storm of at least {least} pause frames"
-        yield error_unless("storm-ran", place, flow.frames_tx >= least, expected, flow.frames_tx)
-        yield storm_running(place, flow, run.drained[flow.plan.name])
-    for flow in flows_of(run.drained.values(), Role.STORM):
-        seen = "running" if flow.transmitting else "stopped"
-        yield error_unless("storm-stopped", place, not flow.transmitting, "the storm stopped in the end", seen)
-    for flow in run.data:
-        pushed = run.pfc_sent_by(flow.plan.enters)[priority_of(flow)]
-        yield sent_as_due(run.subject, flow, pushed, priority_of(flow) in run.hold.paused, "in the storm")
+    pair, storms = run.subject.pair, run.flows("paused", Role.STORM)
+    place = at_port(run.subject, pair.rx.port)
+    yield from storm_held(place, storms, pair.speed_mbps, SETTLE_S + run.hold.data_s)
+    for storm in storms:
+        yield storm_running(place, storm, run.phases["drained"][storm.plan.name])
+    yield from storm_stopped(place, run.flows("drained", Role.STORM))
+    yield from ingress_applied(run, "drained", "in the storm", run.hold.paused)
 
 
-def taken(run: HeldRun) -> Iterator[Check]:
-    """Some of every flow was taken by the switch before it held the sender."""
-    for flow in run.data:
-        yield from never_taken(run.subject, [flow], run.pfc_sent_by(flow.plan.enters), "in the storm")
+def back_pressure(run: HeldRun, port: str, at: Callable[[int], Place]) -> Iterator[Check]:
+    """A port that data entered by was paused for the priorities that were held, and for no other.
+
+    Args:
+        run: what was measured.
+        port: the port.
+        at: where a priority's check looked.
+    """
+    for priority, frames in enumerate(run.pfc_sent_in_all(port)):
+        held = priority in run.hold.paused
+        name = "back-pressure" if held else "no-other-back-pressure"
+        expected = f"{'more than 0' if held else '0'} PFC frames sent out of {port}"
+        yield fail_unless(name, at(priority), (frames > 0) == held, expected, frames)

@@ -3,7 +3,8 @@ nothing is judged."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from math import floor
@@ -11,16 +12,27 @@ from math import floor
 from ..model.arithmetic import MAX_QUANTA, holding_fps
 from ..model.checking import Place, at_port, error_unless, flows_of, priority_of, sent_as_due
 from ..model.counters import changed
-from ..model.measurement import PortUnderTest, Readings
+from ..model.measurement import CaseRun, PortUnderTest, Readings
+from ..model.ports import ConnectedPort, PortPair
 from ..model.traffic import FlowStats, Role
 from ..record.verdict import LOSSLESS, LOSSY, Check
 
 
-def undisturbed(run: Readings) -> Iterator[Check]:
-    """The watchdog did not act, both links were up, and no counter was cleared."""
+def undisturbed(run: Readings, entered: Iterable[ConnectedPort] = ()) -> Iterator[Check]:
+    """The watchdog did not act, both links were up, and no counter was cleared; `entered`: the ports that data entered
+    by (none: the pair's tx port)."""
+    pairs = [_from_port(run, port) for port in entered] or [run]
     yield from watchdog_stopped(run)
-    yield from links_kept(run)
-    yield from counters_kept(run)
+    for pair in pairs:
+        yield from links_kept(pair)
+    for pair in pairs:
+        yield from counters_kept(pair)
+
+
+def _from_port(run: Readings, port: ConnectedPort) -> Readings:
+    """Readings with another port as the pair's tx port."""
+    pair = PortPair(run.subject.pair.rx, port)
+    return Readings(replace(run.subject, pair=pair), run.before, run.during, run.after)
 
 
 def watchdog_stopped(run: Readings) -> Iterator[Check]:
@@ -117,6 +129,14 @@ def load_applied(
     """
     for flow in flows_of(flows, Role.TEST, Role.BACKGROUND):
         yield sent_as_due(subject, flow, pushed[priority_of(flow)], flow.plan.role in held, when)
+
+
+def ingress_applied(run: CaseRun, phase: str, when: str, held: Collection[int] = ()) -> Iterator[Check]:
+    """The same over the whole run, of the data that was counted in a phase, whichever ports it entered by; `held`: the
+    priorities that the switch is meant to hold."""
+    for flow in run.flows(phase, Role.TEST, Role.BACKGROUND):
+        priority, pushed = priority_of(flow), run.pfc_sent_in_all(flow.plan.enters)
+        yield sent_as_due(run.subject, flow, pushed[priority], priority in held, when)
 
 
 def lossy_in_background(subject: PortUnderTest, background: Iterable[FlowStats], seen: str) -> Iterator[Check]:

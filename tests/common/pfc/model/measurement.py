@@ -128,6 +128,10 @@ class CaseRun(Readings):
         traffic until after it."""
         return changed(self.before.pfc_tx, self.after.pfc_tx, port or self.subject.pair.tx.port)
 
+    def pfc_sent_after(self, port: str | None = None) -> tuple[int, ...]:
+        """The same once the storm's end, or that of heavier traffic, neared."""
+        return changed(self.during.pfc_tx, self.after.pfc_tx, port or self.subject.pair.tx.port)
+
     @property
     def settled(self) -> DutCounters | None:
         """Counters with all in them that came so far, for the next run to begin with; None: it has to read anew."""
@@ -187,10 +191,6 @@ class Measurement(CaseRun):
             stopped.frames_tx for flow, stopped in self.storms
             if flow.plan.pause is not None and priority in flow.plan.pause.enabled
         )
-
-    def pfc_sent_after(self) -> tuple[int, ...]:
-        """PFC frames for priorities 0 to 7 that the switch sent out of the tx port once the storm's end neared."""
-        return changed(self.during.pfc_tx, self.after.pfc_tx, self.subject.pair.tx.port)
 
     @property
     def uncounted(self) -> list[int]:

@@ -5,20 +5,22 @@ from fractions import Fraction
 
 import pytest
 
-from tests.common.pfc.cases.congestion import WALL, LoadRun, Timing, make_load, timing
-from tests.common.pfc.cases.congestion_checks import judge
+from tests.common.pfc.cases.congestion import WALL, LoadRun, Timing, judge, offered_load, timing, validity
 from tests.common.pfc.cases.counting_checks import OWN_FRAMES
 from tests.common.pfc.cases.drops import Drops
-from tests.common.pfc.cases.ingress_load import IngressLoad
-from tests.common.pfc.cases.load import mixed_sizes
+from tests.common.pfc.cases.engine import unmet
+from tests.common.pfc.cases.flows import IngressLoad
+from tests.common.pfc.cases.frames import imix
+from tests.common.pfc.cases.loads import tx_port, with_room
 from tests.common.pfc.lab.clock import WallClock
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.port_plan import plan_port
 from tests.common.pfc.model.errors import QualificationError
+from tests.common.pfc.model.ports import ConnectedPort, PortState
 from tests.common.pfc.model.tolerances import HARDWARE
 from tests.common.pfc.model.traffic import FlowPlan, FlowStats, Role
 from tests.common.pfc.record.verdict import Status
-from tests.common.unit_tests.pfc.fakes import FakeApi, FakeClock, FakeHost, FakeWorld
+from tests.common.unit_tests.pfc.fakes import DEVICE, FakeApi, FakeClock, FakeHost, FakeWorld
 from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
 
 
@@ -36,7 +38,7 @@ def lab(line_percent):
 def test_what_is_wanted_is_what_is_sent(line_percent):
     """Of what the line has room for each priority gets what is really sent, and others get the rest."""
     bench = lab(line_percent)
-    load = make_load(bench, [IngressLoad(bench.subject.pair.tx, (3, 4), 100, 1.0)])
+    load = offered_load(bench, [IngressLoad(bench.subject.pair.tx, (3, 4), 100, 1.0)])
     assert load.wanted == dict.fromkeys((3, 4), Fraction(line_percent) / 200), load
     assert load.given == load.wanted and not load.congested, load
 
@@ -45,7 +47,7 @@ def test_a_queue_that_wants_less_leaves_more_to_the_others():
     """Twice 88 + 12 % at 90 %: 21.6 % for a priority that wants no more, the rest for the other one."""
     bench = lab(90)
     tx = bench.subject.pair.tx
-    load = make_load(bench, [IngressLoad(tx, (3,), 176, 1.0), IngressLoad(tx, (0,), 24, 1.0)])
+    load = offered_load(bench, [IngressLoad(tx, (3,), 176, 1.0), IngressLoad(tx, (0,), 24, 1.0)])
     assert load.given == {3: Fraction(784, 1000), 0: Fraction(216, 1000)}, load
 
 
@@ -67,7 +69,7 @@ def test_a_mix_of_sizes_has_frames_that_its_ip_version_fits_into(ip_version, sma
     """Ethernet, IPv6 and UDP headers with FCS are 66 bytes."""
     bench = lab(100)
     bench = replace(bench, subject=replace(bench.subject, ip_version=ip_version))
-    assert mixed_sizes(bench, ()).mix == ((smallest, 7), (570, 4), (1518, 1)), ip_version
+    assert with_room(tx_port, 60, 40, imix)(bench, ()).mix == ((smallest, 7), (570, 4), (1518, 1)), ip_version
 
 
 def failed(times, more_dropped, got):
@@ -75,11 +77,11 @@ def failed(times, more_dropped, got):
     so many more frames are counted as dropped than were lost."""
     bench = lab(100)
     tx, read = bench.subject.pair.tx, bench.dut.counters()
-    load = make_load(bench, [IngressLoad(tx, (0,), 150, times.data_s)], times=times)
+    load = offered_load(bench, [IngressLoad(tx, (0,), 150, times.data_s)], times=times)
     flow = FlowStats(FlowPlan("data", Role.TEST, 0, 1024, 150.0, seconds=15, enters=tx.port), False, 3 * 10**8, got)
     dropped = flow.frames_tx - got + more_dropped
     drops = Drops({0: dropped}, {tx.port: (0,) * 8}, dropped, {tx.port: 0})
-    run = LoadRun(bench.subject, read, read, read, load, {"data": flow}, {0: got}, drops)
+    run = LoadRun(bench.subject, read, read, read, (), {"sent": {"data": flow}}, load, {0: got}, drops)
     return {check.name for check in judge(run) if check.status is not Status.PASS}
 
 
@@ -98,3 +100,31 @@ def test_a_line_that_stands_still_for_a_while(part, lacking):
     """Seconds are rounded up on hardware: a full line is one for as long as data was really sent."""
     full = 100_000 * 10**6 * 15 // (8 * 1044)
     assert ("line-full" in failed(WALL, 0, int(full * part))) is lacking, part
+
+
+def run_of_two_ports(sent, pushed=0):
+    """Priority 3 from two ports: due all of it, and so much of it came by the second one, Ethernet68, out of which the
+    switch sent so many pauses for it; that port's link was down meanwhile if nothing came."""
+    bench = lab(100)
+    second = ConnectedPort(DEVICE, "Ethernet68", "snappi-2", "127.1.0.2;1;2", 100_000)
+    subject, read = replace(bench.subject, further=(second,)), bench.dut.counters()
+    during = replace(read, interfaces={**read.interfaces, second.port: PortState(bool(sent or pushed), True, 100_000)})
+    after = replace(read, pfc_tx={**read.pfc_tx, second.port: (0, 0, 0, pushed, 0, 0, 0, 0)})
+    load = offered_load(bench, [IngressLoad(port, (3,), 20, 1.0) for port in (subject.pair.tx, second)])
+    flows = [FlowPlan(port.port, Role.TEST, 3, 1024, 20.0, seconds=1, enters=port.port) for port in load.ports]
+    stats = {flow.name: FlowStats(flow, False, frames, frames) for flow, frames in zip(flows, (2_394_636, sent))}
+    return LoadRun(subject, read, during, after, (), {"sent": stats}, load, {}, None)
+
+
+@pytest.mark.parametrize(("sent", "pushed", "lacking"), [
+    (2_394_636, 0, []), (1, 0, [" priority 3: expected at least 2370690 frames sent in all, got 1"]), (0, 9, []),
+    (0, 0, [": expected the link up in the storm, got down",
+            " priority 3: expected at least 2370690 frames sent in all, got 0"]),
+])
+def test_every_port_that_data_enters_by_is_looked_at(sent, pushed, lacking):
+    """What comes by the second one as what comes by the first."""
+    run = run_of_two_ports(sent, pushed)
+    said = [check.message for check in unmet(validity(run))]
+    assert [one.split("Ethernet68")[1] for one in said] == lacking, said
+    taken = [check.message for check in judge(run) if check.name == "load-taken"]
+    assert len(taken) == (1 if pushed else 0), taken

@@ -4,11 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from tests.common.pfc.cases.headroom import SINGLE, covered
-from tests.common.pfc.cases.headroom_limits import headroom_command
-from tests.common.pfc.cases.hold_in_storm import HeldRun, Hold, storm_ran
-from tests.common.pfc.cases.ingress_load import IngressLoad
 from tests.common.pfc.cases.engine import unmet
+from tests.common.pfc.cases.flows import IngressLoad
+from tests.common.pfc.cases.headroom import SINGLE, covered, headroom_command
+from tests.common.pfc.cases.hold_in_storm import HeldRun, Hold, storm_ran
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.port_plan import plan_port
 from tests.common.pfc.model.errors import QualificationError
@@ -29,7 +28,7 @@ def held_run(sent, stops=True):
     late = {flow.plan.name: flow for flow in (*over, FlowStats(STORM, not stops, 5960 * 2, 0))}
     in_storm = {**late, "storm": FlowStats(STORM, True, 5960 * 2, 0)}
     hold = Hold((3,), (IngressLoad(tx, (0, 3), 20, 1.0),), 1.0)
-    return HeldRun(subject, read, read, read, hold, in_storm, late)
+    return HeldRun(subject, read, read, read, hold.paused, {"paused": in_storm, "drained": late}, hold)
 
 
 @pytest.mark.parametrize(("sent", "stops", "lacking"), [

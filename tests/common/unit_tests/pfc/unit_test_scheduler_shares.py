@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from tests.common.pfc.cases.drops import Drops, group_drops, headroom_used, port_drops, queue_drops
-from tests.common.pfc.cases.headroom_limits import Delays, Headroom, delays, least_used, read_headroom
+from tests.common.pfc.cases.headroom import Delays, Headroom, delays, least_used, read_headroom
 from tests.common.pfc.cases.scheduler_shares import Scheduler, divide, read_schedulers
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.qos import PortQos

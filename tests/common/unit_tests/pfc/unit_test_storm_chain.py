@@ -5,8 +5,8 @@ import dataclasses
 import pytest
 
 from tests.common.pfc.cases.counting import DATA, _patient
+from tests.common.pfc.cases.flows import IngressLoad
 from tests.common.pfc.cases.hold_in_storm import Hold, hold_traffic, storm_ran
-from tests.common.pfc.cases.ingress_load import IngressLoad
 from tests.common.pfc.cases.pauses import CASES, SINGLE_LOSSLESS, make_scenario
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.cases.storm_sequence import pause_storm, scenario_traffic
@@ -275,10 +275,11 @@ def test_a_gap_counts_in_every_family_whose_storms_are_chains(gap):
     """Held senders and the watchdog judge by the same check."""
     run = held_run(1_197_318)
     drained = {name: dataclasses.replace(flow, gap=gap) if name == "storm" else flow
-               for name, flow in run.drained.items()}
+               for name, flow in run.phases["drained"].items()}
     lacking = ["storm-running"] if gap else []
-    assert [check.name for check in unmet(storm_ran(dataclasses.replace(run, drained=drained)))] == lacking, gap
-    phases = {"stormed": {"storm": run.paused["storm"]}, "over": {"storm": drained["storm"]}}
+    gone_on = dataclasses.replace(run, phases={**run.phases, "drained": drained})
+    assert [check.name for check in unmet(storm_ran(gone_on))] == lacking, gap
+    phases = {"stormed": {"storm": run.phases["paused"]["storm"]}, "over": {"storm": drained["storm"]}}
     watched = WatchdogRun(run.subject, run.before, run.before, run.before, (3,), Timers(DROP), (), 2.0, phases)
     assert [check.name for check in unmet(watchdog_storm_ran(watched))] == lacking, gap
 

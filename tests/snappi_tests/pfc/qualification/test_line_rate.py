@@ -2,12 +2,12 @@
 
 import pytest
 
-from tests.common.pfc.cases.load import CASES
+from tests.common.pfc.cases.loads import LOADS
 
 pytestmark = [pytest.mark.topology("tgen", "multidut-tgen")]
 
 
-@pytest.mark.pfc_cases(*CASES)
+@pytest.mark.pfc_cases(*LOADS)
 def test_full_line(pfc_qualify, plan_case, pfc_target):
     """A full line loses nothing, comes through at its rate, and makes the switch pause nobody.
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from tests.common.pfc.cases.many_to_one import CASES
+from tests.common.pfc.cases.loads import MANY_TO_ONE
 
 pytestmark = [pytest.mark.topology("tgen", "multidut-tgen")]
 
 
-@pytest.mark.pfc_cases(*CASES)
+@pytest.mark.pfc_cases(*MANY_TO_ONE)
 def test_many_to_one(pfc_qualify, plan_case, pfc_target):
     """What is lossless and too much is held back, what is lossy and too much is dropped, and nothing else is either.
 

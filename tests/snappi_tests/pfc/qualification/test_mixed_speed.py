@@ -3,12 +3,12 @@ and judged."""
 
 import pytest
 
-from tests.common.pfc.cases.mixed_speed import CASES
+from tests.common.pfc.cases.loads import MIXED_SPEED
 
 pytestmark = [pytest.mark.topology("tgen", "multidut-tgen")]
 
 
-@pytest.mark.pfc_cases(*CASES)
+@pytest.mark.pfc_cases(*MIXED_SPEED)
 def test_mixed_speed(pfc_qualify, plan_case, pfc_target):
     """The faster sender is held back for what is lossless; what is lossy is lost where it is too much.
 

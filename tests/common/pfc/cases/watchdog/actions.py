@@ -19,10 +19,9 @@ from ...model.traffic import FlowPlan, FlowStats, Role
 from ...record.case import PlanCase, Target
 from ...record.verdict import Check
 from ..engine import Finding, OldProcedure as Procedure
-from ..targets import all_lossless, first_lossless, several_lossless
 from ..flows import RESUMED, DataLoad, again, data_flows
-from ..ingress_load import faster_port
 from ..storm_sequence import pause_storm
+from ..targets import all_lossless, faster_port, first_lossless, several_lossless
 from .checks import Stats, WatchdogRun, all_received, background, detected, invalid, no_back_pressure, restored, way
 
 DATA_S = 2

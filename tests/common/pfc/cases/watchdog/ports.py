@@ -18,8 +18,8 @@ from ...record.case import PlanCase, Target
 from ...record.verdict import LOSSLESS, Check
 from ..engine import Finding, OldProcedure as Procedure
 from ..flows import DataLoad, again, data_flows
-from ..ingress_load import equal_ports
 from ..storm_sequence import pause_storm
+from ..targets import equal_ports
 from .actions import DATA_S, FRAME_BYTES, is_dropped, lead_s, send_again, settled, storm_s
 from .checks import Stats, WatchdogRun, all_received, background, invalid, no_back_pressure, way
 

@@ -1,0 +1,180 @@
+"""LOAD-1 to LOAD-4: a full line without a storm, from one tx port; nothing is congested. M2O-1 to M2O-5: two ports send
+into one, without a storm. SPEED-1 to SPEED-4: a port that is faster than the port under test sends into it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from ..lab.lab import Lab
+from ..model.checking import at_priority, everything_received, ingress_taken, nothing_received, priority_of
+from ..model.counters import DutCounters
+from ..model.measurement import PortUnderTest
+from ..model.ports import ConnectedPort
+from ..model.traffic import Role
+from ..record.case import PlanCase, Target
+from ..record.verdict import Check
+from .congestion import LoadMaker, OfferedLoad, load_case, offered_load, room_s, timing
+from .engine import Procedure, Table
+from .flows import IngressLoad
+from .frames import Sizes, imix
+from .hold_in_storm import HeldRun, Hold, back_pressure, hold_s, measure, validity
+from .targets import LOSSLESS_REACHED, each_reached_lossless, equal_ports, faster_port, whole_port
+
+MOSTLY_LOSSLESS = PlanCase("load-mostly-lossless", "LOAD-1")
+MOSTLY_LOSSY = PlanCase("load-mostly-lossy", "LOAD-2")
+ONE_LOSSLESS = PlanCase("load-one-lossless", "LOAD-3")
+MIXED_SIZES = PlanCase("load-mixed-sizes", "LOAD-4")
+
+TOO_MUCH_LOSSLESS = PlanCase("m2o-lossless", "M2O-1")
+TOO_MUCH_LOSSY = PlanCase("m2o-lossy", "M2O-2")
+TOO_MUCH_OF_BOTH = PlanCase("m2o-lossless-and-lossy", "M2O-3")
+VARYING = PlanCase("m2o-varying-load", "M2O-4")
+NO_CONGESTION = PlanCase("m2o-no-congestion", "M2O-5")
+
+FAST_MOSTLY_LOSSLESS = PlanCase("speed-mostly-lossless", "SPEED-1")
+FAST_MOSTLY_LOSSY = PlanCase("speed-mostly-lossy", "SPEED-2")
+FAST_NO_CONGESTION = PlanCase("speed-no-congestion", "SPEED-3")
+FAST_STORM = PlanCase("speed-storm", "SPEED-4")
+
+BASE_LOSSLESS, BASE_LOSSY, MORE = 15, 20, 60  # percent of each tx port's line in M2O-4
+LOSSLESS_PERCENT, LOSSY_PERCENT = 56, 36  # of the slower line: it has room for that. Of 400 Gb/s into 100 14 and 9
+
+Ports = Callable[[PortUnderTest], Sequence[ConnectedPort]]
+
+
+def tx_port(subject: PortUnderTest) -> Sequence[ConnectedPort]:
+    """The tx port alone."""
+    return (subject.pair.tx,)
+
+
+def fast_port(subject: PortUnderTest) -> Sequence[ConnectedPort]:
+    """The fastest port that is faster than the port under test; empty where there is none."""
+    fast = faster_port(subject)
+    return () if fast is None else (fast,)
+
+
+def both_kinds(ports: Ports) -> Callable[[PortUnderTest], list[Target]]:
+    """The whole port, where DSCP values lead to lossless and to lossy priorities, and these ports can send into it."""
+
+    def targets(subject: PortUnderTest) -> list[Target]:
+        complete = ports(subject) and subject.qos.reached_lossless and subject.qos.reached_lossy
+        return whole_port(subject) if complete else []
+
+    return targets
+
+
+def with_room(
+    ports: Ports, lossless_percent: int, lossy_percent: int, sizes: Callable[[Lab], Sizes] | None = None
+) -> LoadMaker:
+    """As much as the line has room for: so much of its line from each of these ports, for all lossless priorities
+    together and for all lossy ones; in frames of these sizes."""
+
+    def load(lab: Lab, target: Target) -> OfferedLoad:
+        loads = _from_each(lab, ports, lossless_percent, lossy_percent, room_s(lab))
+        return offered_load(lab, loads, sizes(lab) if sizes else ())
+
+    return load
+
+
+def too_much(ports: Ports, lossless_percent: int, lossy_percent: int) -> LoadMaker:
+    """More than the line has room for, likewise."""
+
+    def load(lab: Lab, target: Target) -> OfferedLoad:
+        entering = sum(port.speed_mbps for port in ports(lab.subject)) * (lossless_percent + lossy_percent)
+        times = timing(lab, entering // lab.subject.pair.speed_mbps)
+        return offered_load(lab, _from_each(lab, ports, lossless_percent, lossy_percent, times.data_s), times=times)
+
+    return load
+
+
+def one_priority(lab: Lab, target: Target) -> OfferedLoad:
+    """A full line of the priority under test alone."""
+    return offered_load(lab, [IngressLoad(lab.subject.pair.tx, target, 100, room_s(lab))])
+
+
+def varying(lab: Lab, target: Target) -> OfferedLoad:
+    """Traffic that the line has room for, and into it more lossless data from one port, half as long later from the
+    other one too, until both have stopped: 70, 130, 190, 130 and again 70 % of the line.
+
+    Each of the two lasts until the shared buffer would have been filled by both.
+    """
+    lossless, ports = lab.subject.qos.reached_lossless, equal_ports(lab.subject)
+    length_s = timing(lab, 2 * (BASE_LOSSLESS + BASE_LOSSY + MORE)).settled_s
+    start_s, base_s = (0.1, 6.0) if lab.clock.exact else (3.0, 20.0)
+    more = [IngressLoad(port, lossless, MORE, length_s, start_s + n * length_s / 2) for n, port in enumerate(ports)]
+    return offered_load(lab, [*_from_each(lab, equal_ports, BASE_LOSSLESS, BASE_LOSSY, base_s), *more])
+
+
+def into_slower(lab: Lab, target: Target) -> OfferedLoad:
+    """From the faster port as much as the slower line has room for."""
+    return offered_load(lab, _slower_line(lab, room_s(lab)))
+
+
+def paused_slower(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> HeldRun:
+    """The same while lossless priorities are paused at the port under test."""
+    paused = lab.subject.qos.reached_lossless
+    return measure(lab, Hold(paused, tuple(_slower_line(lab, hold_s(lab))), lab.delays.port_s), before)
+
+
+def judge_paused(run: HeldRun) -> Iterator[Check]:
+    """What is lossless is held at its sender and whole in the end; what is lossy is left alone."""
+    subject, data = run.subject, run.flows("paused", Role.TEST)
+    yield from ingress_taken(run, "drained", "in the storm")
+    held = [flow for flow in data if priority_of(flow) in run.hold.paused]
+    yield from nothing_received("blocked-while-paused", subject, held, "while paused")
+    lossy = [flow for flow in data if priority_of(flow) not in run.hold.paused]
+    yield from everything_received("background-unaffected", subject, lossy, "in the storm")
+    yield from everything_received("nothing-lost", subject, run.data, "once the storm had stopped")
+    for port in fast_port(subject):
+        yield from back_pressure(run, port.port, lambda priority: at_priority(subject, priority))
+
+
+def _from_each(
+    lab: Lab, ports: Ports, lossless_percent: int, lossy_percent: int, seconds: float
+) -> list[IngressLoad]:
+    """So much of its line from each of these ports, for all lossless priorities together and for all lossy ones."""
+    qos = lab.subject.qos
+    kinds = ((qos.reached_lossless, lossless_percent), (qos.reached_lossy, lossy_percent))
+    return [
+        IngressLoad(port, priorities, percent, seconds)
+        for port in ports(lab.subject)
+        for priorities, percent in kinds
+    ]
+
+
+def _slower_line(lab: Lab, seconds: float) -> list[IngressLoad]:
+    [fast], slow_mbps = fast_port(lab.subject), lab.subject.pair.speed_mbps
+    lossless, lossy = (
+        max(1, percent * slow_mbps // fast.speed_mbps) for percent in (LOSSLESS_PERCENT, LOSSY_PERCENT)
+    )
+    return _from_each(lab, fast_port, lossless, lossy, seconds)
+
+
+ALIKE = (
+    "up, on another traffic generator than the port under test, and with the same priorities, some of them lossless and"
+    " some lossy"
+)
+BOTH = "DSCP values that lead to lossless priorities and ones that lead to lossy priorities"
+SECOND = f"a second tx port: of the same speed, {ALIKE}"
+FASTER = f"a faster tx port: {ALIKE}"
+
+LOADS: Table = {
+    MOSTLY_LOSSLESS: load_case(with_room(tx_port, 88, 12), both_kinds(tx_port), BOTH),
+    MOSTLY_LOSSY: load_case(with_room(tx_port, 40, 60), both_kinds(tx_port), BOTH),
+    ONE_LOSSLESS: load_case(one_priority, each_reached_lossless, LOSSLESS_REACHED),
+    MIXED_SIZES: load_case(with_room(tx_port, 60, 40, imix), both_kinds(tx_port), BOTH),
+}
+MANY_TO_ONE: Table = {
+    TOO_MUCH_LOSSLESS: load_case(too_much(equal_ports, 88, 12), both_kinds(equal_ports), SECOND),
+    TOO_MUCH_LOSSY: load_case(too_much(equal_ports, 15, 60), both_kinds(equal_ports), SECOND),
+    TOO_MUCH_OF_BOTH: load_case(too_much(equal_ports, 40, 60), both_kinds(equal_ports), SECOND),
+    VARYING: load_case(varying, both_kinds(equal_ports), SECOND),
+    NO_CONGESTION: load_case(with_room(equal_ports, 18, 27), both_kinds(equal_ports), SECOND),
+}
+MIXED_SPEED: Table = {
+    FAST_MOSTLY_LOSSLESS: load_case(too_much(fast_port, 88, 12), both_kinds(fast_port), FASTER),
+    FAST_MOSTLY_LOSSY: load_case(too_much(fast_port, 40, 60), both_kinds(fast_port), FASTER),
+    FAST_NO_CONGESTION: load_case(into_slower, both_kinds(fast_port), FASTER),
+    FAST_STORM: Procedure(paused_slower, validity, judge_paused, both_kinds(fast_port), FASTER),
+}
+CASES: Table = {**LOADS, **MANY_TO_ONE, **MIXED_SPEED}
