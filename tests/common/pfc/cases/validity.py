@@ -115,6 +115,13 @@ def storm_running(place: Place, counted: FlowStats, stopped: FlowStats) -> Check
     return error_unless("storm-running", place, seen == "running", "the storm running when frames were counted", seen)
 
 
+def storm_unbroken(place: Place, storms: Iterable[FlowStats]) -> Iterator[Check]:
+    """Each of these storms that was a chain of flows ran without a gap until it was stopped."""
+    for storm in storms:
+        expected = "the storm running until it was stopped"
+        yield error_unless("storm-running", place, not storm.gap, expected, storm.gap or "running")
+
+
 def load_applied(
     subject: PortUnderTest, flows: Iterable[FlowStats], pushed: Sequence[int], when: str, held: Sequence[Role] = ()
 ) -> Iterator[Check]:

@@ -35,12 +35,16 @@ def at_port(subject: PortUnderTest, port: str) -> Place:
 
 def at_tested(run: Measurement) -> Place:
     """What the storm is about: one priority, several together, or the port under test."""
-    subject, tested = run.subject, run.scenario.tested
     if not run.scenario.paused:
-        return at_port(subject, subject.pair.rx.port)
-    if len(tested) == 1:
-        return at_priority(subject, tested[0])
-    return Place(f"{subject.where()} {named(tested)}", _metric(subject, tested[0]))
+        return at_port(run.subject, run.subject.pair.rx.port)
+    return at_priorities(run.subject, run.scenario.tested)
+
+
+def at_priorities(subject: PortUnderTest, priorities: Sequence[int]) -> Place:
+    """One priority of the port under test, or several together."""
+    if len(priorities) == 1:
+        return at_priority(subject, priorities[0])
+    return Place(f"{subject.where()} {named(priorities)}", _metric(subject, priorities[0]))
 
 
 def fail_unless(name: str, place: Place, met: bool, expected: str, seen: int | str) -> Check:
@@ -115,9 +119,9 @@ def ingress_taken(run: CaseRun, phase: str, when: str) -> Iterator[Check]:
 
 
 def everything_received(name: str, subject: PortUnderTest, flows: Iterable[FlowStats], when: str) -> Iterator[Check]:
-    """Every frame that these flows sent was received."""
+    """Every frame that these flows sent was received; `when` is for the message, and may be empty."""
     for flow in flows:
-        expected = f"all {flow.frames_tx} frames {way(flow)}received {when}"
+        expected = f"all {flow.frames_tx} frames {way(flow)}received {when}".rstrip()
         place = at_priority(subject, priority_of(flow))
         yield fail_unless(name, place, flow.frames_rx == flow.frames_tx, expected, flow.frames_rx)
 

@@ -5,10 +5,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.common.pfc.cases.watchdog.buffer import covers_any
-from tests.common.pfc.cases.watchdog.checks import WatchdogRun
-from tests.common.pfc.cases.watchdog.quiet import start_storms
-from tests.common.pfc.cases.watchdog.timers import Outage, storms_lasted
+from tests.common.pfc.cases.engine import unmet
+from tests.common.pfc.cases.watchdog.quiet import ShortPause, start_pauses
+from tests.common.pfc.cases.watchdog.timers import Outage, OutagesRun, covers_any, validity
 from tests.common.pfc.lab.cli_text import watchdog_rows
 from tests.common.pfc.lab.lease import Lease, Owner
 from tests.common.pfc.lab.watchdog import DROP, Timers, Watchdog, watching
@@ -165,7 +164,7 @@ def test_pauses_that_must_not_meet_are_started_one_by_one_where_starts_are_late(
     """On hardware flows that are started by one call start within a second of each other."""
     lab = Starts(exact)
     bench = SimpleNamespace(clock=lab, generator=lab)
-    start_storms(bench, [(2.2 * n, FlowPlan(name, Role.STORM, None, 64)) for n, name in enumerate("abc")])
+    start_pauses(bench, [ShortPause(2.2 * n, FlowPlan(name, Role.STORM, None, 64)) for n, name in enumerate("abc")])
     assert [(pytest.approx(time), names) for time, names in lab.started] == expected, lab.started
 
 
@@ -193,12 +192,37 @@ def test_rows_of_priority_groups(key, covers):
     assert covers_any(key, (3, 4)) is covers, key
 
 
+def outage_of(timers, lasted_s=1.0, gap="", test_tx=1000, label=""):
+    """A storm of so many seconds on test traffic of which so many frames were sent, on an exact clock."""
+    storm = FlowPlan("storm", Role.STORM, None, 64, fps=5960)
+    test = FlowPlan("test", Role.TEST, 3, 1024, 40.0, seconds=3)
+    stats = {
+        "storm": FlowStats(storm, False, round(5960 * lasted_s), 0, gap=gap),
+        "test": FlowStats(test, False, test_tx, 0),
+    }
+    return Outage(SUBJECT, timers, stats, True, label)
+
+
+def lacking_of(*outages):
+    """Names of the checks that say why these storms were no measurement, where background and links do not matter."""
+    none = dict.fromkeys(PORTS, (0,) * 8)
+    read = DutCounters(none, none, {}, {}, (), {})
+    phases = {outage.label: outage.stats for outage in outages}
+    run = OutagesRun(SUBJECT, read, read, read, (3,), phases, outages[-1].timers, (), outages)
+    return [check.name for check in unmet(validity(run)) if check.name not in ("link-up", "lossy-background")]
+
+
 @pytest.mark.parametrize(("lasted_s", "lacking"), [(0.81, []), (0.79, ["storm-ran"])])
 def test_a_storm_that_may_end_before_it_is_detected_says_nothing(lasted_s, lacking):
     """It is sent at twice the rate that holds a pause: half of it would do, if it were only to hold one."""
-    timers, storm = Timers(DROP, 400, 200, 200), FlowPlan("storm", Role.STORM, None, 64, fps=5960)
-    stats = {"storm": FlowStats(storm, False, round(5960 * lasted_s), 0)}
-    read = DutCounters({}, {}, {}, {}, (), {})
-    run = WatchdogRun(SUBJECT, read, read, read, (3,), timers, (), 1.3, {})
-    made = storms_lasted(run, [Outage(SUBJECT, timers, stats, False, "")])
-    assert [check.name for check in made] == lacking, lasted_s
+    assert lacking_of(outage_of(Timers(DROP, 400, 200, 200), lasted_s)) == lacking, lasted_s
+
+
+@pytest.mark.parametrize(("wrong", "lacking"), [
+    ({}, []), ({"gap": "the storm had a gap"}, ["storm-running"]), ({"test_tx": 0}, ["load-applied"]),
+])
+def test_each_of_several_storms_has_to_be_a_measurement(wrong, lacking):
+    """Not the last one only: there is a row of numbers of each."""
+    first, last = outage_of(Timers(DROP), label="first", **wrong), outage_of(Timers(DROP), label="last")
+    assert lacking_of(first, last) == lacking, wrong
+    assert lacking_of(last, first) == lacking, wrong

@@ -2,17 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from ..engine import Table
+from . import actions, all_to_all, quiet, timers
 
-from ...record.case import PlanCase
-from ..engine import OldProcedure as Procedure
-from . import actions, buffer, ports, quiet, timers
-
-CASES: Mapping[PlanCase, Procedure] = {
-    **actions.CASES,
-    **quiet.CASES,
-    **timers.CASES,
-    **ports.CASES,
-    **buffer.CASES,
-    **actions.MIXED_CASES,
-}
+CASES: Table = {**actions.CASES, **quiet.CASES, **timers.CASES, **all_to_all.CASES}

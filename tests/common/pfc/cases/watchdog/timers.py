@@ -1,4 +1,5 @@
-"""WD-5: storms on running traffic, with several times of the watchdog: how long detection and restoration really take.
+"""WD-5 and WD-8: storms on running traffic, how long detection and restoration really take: with several times of the
+watchdog, and while a buffer threshold is changed and put back.
 
 The sender measures it. Until the storm is detected the switch pauses the sender: it sends less than was due by what it
 would have sent in that time. From then until restoration the switch drops what the sender sends.
@@ -6,35 +7,47 @@ would have sent in that time. From then until restoration the switch drops what 
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from ...lab.configuration import NAME, configured, read_config
 from ...lab.lab import Lab
+from ...lab.lease import Rows
 from ...lab.preflight import SETTLE_S
-from ...lab.watchdog import DROP, MS_PER_S, Timers, Watchdog, watching
+from ...lab.watchdog import DROP, MS_PER_S, Timers, Watchdog
 from ...model.arithmetic import line_rate_fps
-from ...model.checking import at_priority, error_unless, fail_unless, flows_of, priority_of
+from ...model.checking import at_priorities, at_priority, everything_received, fail_unless, flows_of, priority_of
 from ...model.counters import DutCounters
-from ...model.measurement import PortUnderTest, flow_numbers
-from ...model.traffic import FlowStats, Role
+from ...model.errors import QualificationError
+from ...model.measurement import PortUnderTest
+from ...model.qos import ConfigDb
+from ...model.traffic import FlowStats, Role, Stats
 from ...record.case import PlanCase, Target
 from ...record.verdict import Check
-from ..engine import Finding, OldProcedure as Procedure
-from ..targets import all_lossless
+from ..engine import Procedure, Table, sending
 from ..storm_sequence import pause_storm
-from ..engine import unmet
-from .actions import FRAME_BYTES, even_flows, settled
-from .checks import Stats, WatchdogRun, invalid, no_other_storm
+from ..targets import CHANGEABLE, all_lossless, all_lossless_changeable
+from ..validity import (
+    counters_kept, links_kept, load_applied, lossy_in_background, storm_held, storm_sent, storm_stopped, storm_unbroken,
+)
+from .actions import FRAME_BYTES, even_flows, watching_pair
+from .checks import WatchdogRun, no_other_storm
 
 ON_TRAFFIC = PlanCase("watchdog-on-traffic", "WD-5")
+BUFFER_CHANGED = PlanCase("watchdog-buffer-changed", "WD-8")
+
 TIMES = (Timers(DROP, 100, 400, 100), Timers(DROP, 400, 200, 200), Timers(DROP, 1000, 600, 200))
+SAME_TIMES = Timers(DROP, 200, 200, 100)  # in every storm of WD-8
 TEST_PERCENT = 40  # of the line, and as much of background
 SPARE_S, WALL_SPARE_S = 0.5, 2.0  # on hardware a flow starts (and stops) up to a second after it is told to
 EDGE_TOLERANCE = 0.01  # the action and what counts its frames do not begin and end at quite the same instant
 EXACT_MS = Fraction(1)  # a storm's first pause, and the last one's end: some hundred microseconds at 100 Gb/s
 LATE_MS = Fraction(100)  # on hardware a poll may be one late (as Timers.poll_ms says), and a flow starts when it does
+SMALLER = 2  # of dynamic_th, a power of two: a quarter of what the group might take of the free pool
+LEAST = -7  # SAI's smallest
 
 
 @dataclass(frozen=True)
@@ -62,7 +75,11 @@ class Outage:
     @property
     def storm(self) -> FlowStats:
         """The storm."""
-        return flows_of(self.stats.values(), Role.STORM)[0]
+        return self.flows(Role.STORM)[0]
+
+    def flows(self, role: Role) -> list[FlowStats]:
+        """The flows of a role."""
+        return flows_of(self.stats.values(), role)
 
     def detection_ms(self, flow: FlowStats) -> tuple[Fraction, Fraction]:
         """From the storm's beginning until the sender of a test flow was let go, at least and at most: what the switch
@@ -85,41 +102,60 @@ class Outage:
 
     def _held(self, flow: FlowStats) -> Fraction:
         """Frames that were due and not sent; background, which nothing holds, says how many were due."""
-        free = flows_of(self.stats.values(), Role.BACKGROUND)[0]
+        free = self.flows(Role.BACKGROUND)[0]
         return free.frames_tx * Fraction(flow.plan.percent or 0) / Fraction(free.plan.percent or 1) - flow.frames_tx
 
-
-def carry_out(lab: Lab, case: PlanCase, target: Target, before: DutCounters | None) -> Finding:
-    """For each of the times: data, a storm on it, the storm's end, restoration, the data's end."""
-    before = settled(lab, target, before)
-    ports = (lab.subject.pair.rx.port, lab.subject.pair.tx.port)
-    with watching(lab.dut, ports, lab.subject.qos.lossless) as watchdog:
-        try:
-            outages = [outage(lab, target, watchdog, timers) for timers in TIMES]
-        finally:
-            lab.generator.stop()
-        lab.clock.sleep(lab.delays.port_s)
-        after = watchdog.stop()
-    return finding(lab, target, outages, (before, after), watchdog.queues)
+    def times(self) -> dict[str, Any]:
+        """Detection and restoration for each test flow, by priority, for the record."""
+        return {
+            str(priority_of(flow)): {
+                "detection_ms": [round(float(ms), 3) for ms in self.detection_ms(flow)],
+                "restoration_ms": round(float(self.restoration_ms(flow)), 3),
+            }
+            for flow in self.flows(Role.TEST)
+        }
 
 
-CASES: Mapping[PlanCase, Procedure] = {ON_TRAFFIC: Procedure(carry_out, all_lossless)}
+@dataclass(frozen=True)
+class OutagesRun(WatchdogRun):
+    """Storms on running traffic, one after the other. The times of the watchdog are those of the last one; a phase is
+    the end of one of them.
+
+    Attributes:
+        outages: the storms.
+        rows: how the switch was configured in one of them; None: as found.
+    """
+
+    outages: Sequence[Outage]
+    rows: Rows | None = None
+
+    def details(self) -> dict[str, Any]:
+        """Also what the counts of each storm say."""
+        times = {outage.label: outage.times() for outage in self.outages}
+        configured = {} if self.rows is None else {"rows": self.rows}
+        return {**super().details(), "watchdog_times": times, **configured}
 
 
-def finding(
-    lab: Lab,
-    target: Target,
-    outages: Sequence[Outage],
-    around: tuple[DutCounters, DutCounters],
-    queues: tuple[str, ...],
-) -> Finding:
-    """What came of these storms; `around` them the counters were read."""
-    (before, after), last = around, outages[-1]
-    phases = {"stormed": last.stats, "over": last.stats}
-    storm_s = _storm_s(last.timers, _spare_s(last.exact))
-    run = WatchdogRun(lab.subject, before, after, after, target, last.timers, queues, storm_s, phases)
-    wrong = [*invalid(run), *storms_lasted(run, outages)]
-    return Finding([] if wrong else list(judge(run, outages)), wrong, _evidence(run, outages), run.last_counters())
+def with_several_times(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> OutagesRun:
+    """WD-5: for each of the times data, a storm on it, the storm's end, restoration, the data's end."""
+    lab.subject.qos.check_reached(target)
+    with watching_pair(lab) as watchdog:
+        outages = [outage(lab, target, watchdog, timers, str(timers)) for timers in TIMES]
+        return _read(lab, target, before, watchdog, outages)
+
+
+def while_buffer_changes(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> OutagesRun:
+    """WD-8: a storm on running traffic, as found; with a smaller threshold of the groups that the storm fills: those of
+    the tested priorities on the tx port; and as found again. The watchdog runs on."""
+    lab.subject.qos.check_reached(target)
+    config_db = read_config(lab)
+    rows = smaller_threshold(lab, config_db, target)
+    with watching_pair(lab) as watchdog:
+        outages = [outage(lab, target, watchdog, SAME_TIMES, "threshold as found")]
+        with configured(lab, config_db, rows):
+            outages.append(outage(lab, target, watchdog, SAME_TIMES, "smaller threshold"))
+        outages.append(outage(lab, target, watchdog, SAME_TIMES, "threshold put back"))
+        return replace(_read(lab, target, before, watchdog, outages), rows=rows)
 
 
 def _spare_s(exact: bool) -> float:
@@ -127,59 +163,107 @@ def _spare_s(exact: bool) -> float:
     return SPARE_S if exact else WALL_SPARE_S
 
 
-def _storm_s(timers: Timers, spare_s: float) -> float:
-    return timers.latest_detection_s + spare_s
-
-
-def outage(lab: Lab, target: Target, watchdog: Watchdog, timers: Timers, label: str = "") -> Outage:
+def outage(lab: Lab, target: Target, watchdog: Watchdog, timers: Timers, label: str) -> Outage:
     """One storm; the data runs from before it until after the restoration. The watchdog is started with these times
     first, unless it has them already."""
     spare_s = _spare_s(lab.clock.exact)
-    storm_s, after_s = _storm_s(timers, spare_s), timers.latest_restoration_s + spare_s
+    storm_s, after_s = timers.latest_detection_s + spare_s, timers.latest_restoration_s + spare_s
     storm = replace(pause_storm(lab, target), delay_ns=round(spare_s * 1e9))
     traffic = lab.builder.build([storm, *even_flows(lab, target, TEST_PERCENT, spare_s + storm_s + after_s)])
-    lab.generator.push(traffic)
-    data = traffic.names(Role.TEST, Role.BACKGROUND)
-    if watchdog.timers != timers:
-        watchdog.start(timers)
-    lab.clock.sleep(SETTLE_S)
-    lab.generator.start(traffic.names())
-    lab.clock.sleep(spare_s)
-    lab.clock.sleep(storm_s)
-    lab.generator.stop(traffic.names(Role.STORM))
-    lab.generator.run_out(data, after_s)
-    return Outage(lab.subject, timers, lab.generator.stats(traffic.flows), lab.clock.exact, label or str(timers))
+    with sending(lab, traffic):
+        if watchdog.timers != timers:
+            watchdog.start(timers)
+        lab.clock.sleep(SETTLE_S)
+        lab.generator.start(traffic.names())
+        lab.clock.sleep(spare_s + storm_s)
+        lab.generator.stop(traffic.names(Role.STORM))
+        lab.generator.run_out(traffic.names(Role.TEST, Role.BACKGROUND), after_s)
+        return Outage(lab.subject, timers, lab.generator.stats(traffic.flows), lab.clock.exact, label)
 
 
-def storms_lasted(run: WatchdogRun, outages: Sequence[Outage]) -> list[Check]:
-    """Each storm lasted, by its frames and their rate, until it had to be detected at the latest: a shorter one says
-    nothing about a watchdog that does not see it."""
-    made = []
-    for outage in outages:
-        sent, rate = outage.storm.frames_tx, outage.storm.plan.fps or 0
-        least = int(rate * outage.timers.latest_detection_s)
-        made.append(
-            error_unless("storm-ran", run.place(), sent >= least, f"a storm of at least {least} pause frames", sent)
+def _read(lab: Lab, target: Target, before: DutCounters, watchdog: Watchdog, outages: list[Outage]) -> OutagesRun:
+    """What came of these storms; stops the watchdog."""
+    lab.clock.sleep(lab.delays.port_s)
+    after, phases = watchdog.stop(), {outage.label: outage.stats for outage in outages}
+    timers = outages[-1].timers
+    return OutagesRun(lab.subject, before, after, after, target, phases, timers, watchdog.queues, outages)
+
+
+def smaller_threshold(lab: Lab, config_db: ConfigDb, target: Target) -> Rows:
+    """The rows that give the tested priorities' groups on the tx port a profile of their own: theirs, with a smaller
+    `dynamic_th`.
+
+    Raises:
+        QualificationError: the switch does not say which profile they have, or it has no such threshold.
+    """
+    port = lab.subject.pair.tx.port
+    keys = [key for key in config_db.get("BUFFER_PG", {}) if key.startswith(f"{port}|") and covers_any(key, target)]
+    profile = _profile_in_effect(lab, port, target)
+    if "dynamic_th" not in profile:
+        raise QualificationError(
+            f"{lab.subject.where(port=port)}: the buffer profile of priority {target[0]} has no dynamic_th: {profile}"
         )
-    return unmet(made)
+    changed = {**profile, "dynamic_th": str(max(LEAST, int(profile["dynamic_th"]) - SMALLER))}
+    groups = keys or [f"{port}|{priority}" for priority in target]
+    return {"BUFFER_PROFILE": {NAME: changed}, "BUFFER_PG": {key: {"profile": NAME} for key in groups}}
 
 
-def judge(run: WatchdogRun, outages: Sequence[Outage]) -> Iterator[Check]:
+def covers_any(key: str, target: Target) -> bool:
+    """Whether a key of BUFFER_PG, `Ethernet0|3-4`, is that of one of these priorities."""
+    first, _, last = key.split("|")[1].partition("-")
+    return any(int(first) <= priority <= int(last or first) for priority in target)
+
+
+def _profile_in_effect(lab: Lab, port: str, target: Target) -> Mapping[str, Any]:
+    """The profile of the first tested priority's group, as orchagent has it: APPL_DB, where derived ones are too."""
+    said = lab.dut.ask({"groups": f"sonic-db-cli APPL_DB KEYS 'BUFFER_PG_TABLE:{port}:*'"})["groups"].split()
+    keys = [key for key in said if covers_any(key.replace(f"BUFFER_PG_TABLE:{port}:", "|"), target)]
+    if not keys:
+        raise QualificationError(
+            f"{lab.subject.where(port=port)}: expected a row BUFFER_PG_TABLE:{port}:{target[0]} in APPL_DB, got"
+            f" {', '.join(said) or 'none'}"
+        )
+    name = f"sonic-db-cli APPL_DB HGET '{keys[0]}' profile"
+    row = lab.dut.ask({"row": f'sonic-db-cli APPL_DB HGETALL "BUFFER_PROFILE_TABLE:$({name})"'})["row"].strip()
+    return dict(ast.literal_eval(row or "{}"))
+
+
+def validity(run: OutagesRun) -> Iterator[Check]:
+    """Whether each of the storms was a measurement. It has to last, by its frames and their rate, until it must have
+    been detected: a shorter one says nothing about a watchdog that does not see it."""
+    subject, place = run.subject, at_priorities(run.subject, run.tested)
+    yield from links_kept(run)
+    yield from counters_kept(run)
+    for outage in run.outages:
+        storm, latest_s = outage.storm, outage.timers.latest_detection_s
+        yield from storm_held(place, [storm], subject.pair.speed_mbps, latest_s + _spare_s(outage.exact))
+        yield from storm_sent(place, [storm], int((storm.plan.fps or 0) * latest_s))
+        yield from storm_stopped(place, [storm])
+        yield from storm_unbroken(place, [storm])
+        pushed, when = run.pfc_sent_by_all(), f"({outage.label})"
+        yield from load_applied(subject, outage.stats.values(), pushed, when, [Role.TEST])
+    yield from lossy_in_background(subject, run.outages[-1].flows(Role.BACKGROUND), "0 such flows")
+
+
+def judge(run: OutagesRun) -> Iterator[Check]:
     """All checks of a run that was a measurement."""
-    for outage in outages:
-        for flow in flows_of(outage.stats.values(), Role.TEST):
+    for outage in run.outages:
+        for flow in outage.flows(Role.TEST):
             yield from _in_time(outage, flow)
-        yield from _background(run, outage)
+        yield from everything_received("background-unaffected", run.subject, outage.flows(Role.BACKGROUND), "")
     for priority in run.tested:
-        place, row = at_priority(run.subject, priority), run.gained(run.queue(priority), run.after.watchdog)
-        expected = f"{len(outages)} storms counted as detected and restored"
-        met = row.detected == row.restored == len(outages)
+        place, row = at_priority(run.subject, priority), run.gained(run.queue(priority), run.after)
+        expected = f"{len(run.outages)} storms counted as detected and restored"
+        met = row.detected == row.restored == len(run.outages)
         yield fail_unless("storms-counted", place, met, expected, f"{row.detected} and {row.restored}")
-        lost = sum(flow.frames_tx - flow.frames_rx for flow in _test_flows(outages, priority))
+        lost = sum(
+            flow.frames_tx - flow.frames_rx
+            for outage in run.outages for flow in outage.flows(Role.TEST) if priority_of(flow) == priority
+        )
         expected = f"the {lost} frames that were lost in `pfcwd show stats` TX DROP (1 % more or less)"
         met = abs(row.tx_dropped - lost) <= lost * EDGE_TOLERANCE
         yield fail_unless("drops-counted", place, met, expected, row.tx_dropped)
-    yield no_other_storm(run, [run.queue(priority) for priority in run.tested])
+    yield no_other_storm(run)
 
 
 def _in_time(outage: Outage, flow: FlowStats) -> Iterator[Check]:
@@ -197,32 +281,7 @@ def _in_time(outage: Outage, flow: FlowStats) -> Iterator[Check]:
     yield fail_unless("restoration-time", place, met, expected, f"{float(seen):.1f} ms")
 
 
-def _background(run: WatchdogRun, outage: Outage) -> Iterator[Check]:
-    for flow in flows_of(outage.stats.values(), Role.BACKGROUND):
-        place, expected = at_priority(run.subject, priority_of(flow)), f"all {flow.frames_tx} frames received"
-        yield fail_unless("background-unaffected", place, flow.frames_rx == flow.frames_tx, expected, flow.frames_rx)
-
-
-def _test_flows(outages: Sequence[Outage], priority: int) -> list[FlowStats]:
-    return [
-        flow
-        for outage in outages
-        for flow in flows_of(outage.stats.values(), Role.TEST)
-        if priority_of(flow) == priority
-    ]
-
-
-def _evidence(run: WatchdogRun, outages: Sequence[Outage]) -> dict[str, Any]:
-    """The numbers, for the record: flows for each of the times, and what they say."""
-    flows = flow_numbers({outage.label: outage.stats for outage in outages})
-    times = {
-        outage.label: {
-            str(priority_of(flow)): {
-                "detection_ms": [round(float(ms), 3) for ms in outage.detection_ms(flow)],
-                "restoration_ms": round(float(outage.restoration_ms(flow)), 3),
-            }
-            for flow in flows_of(outage.stats.values(), Role.TEST)
-        }
-        for outage in outages
-    }
-    return {**run.evidence(), "flows": flows, "watchdog_times": times}
+CASES: Table = {
+    ON_TRAFFIC: Procedure(with_several_times, validity, judge, all_lossless),
+    BUFFER_CHANGED: Procedure(while_buffer_changes, validity, judge, all_lossless_changeable, CHANGEABLE),
+}
