@@ -9,7 +9,7 @@ from itertools import pairwise
 from math import floor
 
 from ..model.arithmetic import MAX_QUANTA, holding_fps
-from ..model.checking import Place, at_port, error_unless, flows_of, priority_of, sent_as_due
+from ..model.checking import Place, at_port, error_unless, priority_of, sent_as_due
 from ..model.counters import changed
 from ..model.measurement import PortUnderTest, Readings
 from ..model.traffic import FlowStats, Role
@@ -115,8 +115,9 @@ def load_applied(
         when: for the message, `in the storm`.
         held: the roles of flows that the switch is meant to hold.
     """
-    for flow in flows_of(flows, Role.TEST, Role.BACKGROUND):
-        yield sent_as_due(subject, flow, pushed[priority_of(flow)], flow.plan.role in held, when)
+    for flow in flows:
+        if flow.plan.role is not Role.STORM:
+            yield sent_as_due(subject, flow, pushed[priority_of(flow)], flow.plan.role in held, when)
 
 
 def lossy_in_background(subject: PortUnderTest, background: Iterable[FlowStats], seen: str) -> Iterator[Check]:
