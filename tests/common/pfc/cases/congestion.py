@@ -17,9 +17,9 @@ from ..model.errors import QualificationError
 from ..model.measurement import Readings, flow_numbers
 from ..model.ports import ConnectedPort
 from ..model.traffic import FlowStats
-from .drops import Drops, drop_commands, drops_delay_s, read_drops
 from .ingress_load import FRAME_BYTES, IngressLoad, ingress_flows
 from .scheduler_shares import Scheduler, divide, read_schedulers
+from .switch_counters import Drops, drop_commands, drops_delay_s, read_drops
 
 logger = logging.getLogger(__name__)
 

@@ -17,9 +17,9 @@ from ..model.ports import ConnectedPort, PortPair
 from ..record.case import PlanCase, Target, named
 from ..record.verdict import LOSSY, Check
 from .congestion import WALL, Load, LoadRun, measure
-from .counting_checks import own_frames
 from .engine import Finding
 from .engine import unmet
+from .switch_counters import own_frames
 from .validity import counters_kept, links_kept, watchdog_stopped
 
 SHARE_TOLERANCE = 0.01  # of a share: for a generator's statistics; virtual queues come within 0.1 %

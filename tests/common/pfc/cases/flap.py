@@ -26,9 +26,9 @@ from ..model.traffic import Role, Stats
 from ..record.case import PlanCase, Target
 from ..record.verdict import Check
 from . import checks, storm_sequence
-from .counting_readings import PORTS_COMMAND, port_counts
 from .engine import Procedure, Table, sending, settled_counters, unmet
 from .flows import DataLoad, data_flows
+from .switch_counters import PORTS, port_counts
 from .targets import all_lossless
 from .validity import counters_kept, load_applied, storm_sent, watchdog_stopped
 
@@ -43,7 +43,7 @@ LEAD_S = 1.0  # storm before data, data before the link goes down
 AFTER_S = 1  # data after the flap
 LINK_DEADLINE_S = 60.0  # optics that train; a virtual link is there at once
 BEFORE, AFTER = "before the flap", "after the flap"
-ALSO = {"data": PORTS_COMMAND}
+ALSO = {"data": PORTS}
 
 Switch = Callable[[bool], None]  # takes the link down (False) or up (True)
 

@@ -14,7 +14,6 @@ from ..model.errors import QualificationError
 from ..model.measurement import PortUnderTest
 from ..record.case import PlanCase, Target
 from ..record.verdict import LOSSLESS, Check
-from .drops import GROUPS, HEADROOM, drops_delay_s, group_drops, headroom_used
 from .engine import Finding, OldProcedure as Procedure
 from .headroom_limits import (
     CELL_BYTES, FRAME_BYTES, Delays, Headroom, delays, headroom_command, least_used, read_headroom,
@@ -24,6 +23,7 @@ from .ingress_load import (
     LOSSLESS_REACHED, IngressLoad, all_reached_lossless, each_reached_lossless, several_reached_lossless,
 )
 from .engine import unmet
+from .switch_counters import GROUPS, HEADROOM, drops_delay_s, group_drops, headroom_used
 from .validity import counters_kept, links_kept, watchdog_stopped
 
 SINGLE = PlanCase("headroom-single-lossless", "HEAD-1", (LOSSLESS,))

@@ -7,10 +7,9 @@ import pytest
 
 from tests.common.pfc.cases.congestion import WALL, LoadRun, Timing, make_load, timing
 from tests.common.pfc.cases.congestion_checks import judge
-from tests.common.pfc.cases.counting_checks import OWN_FRAMES
-from tests.common.pfc.cases.drops import Drops
 from tests.common.pfc.cases.ingress_load import IngressLoad
 from tests.common.pfc.cases.load import mixed_sizes
+from tests.common.pfc.cases.switch_counters import OWN_FRAMES, Drops
 from tests.common.pfc.lab.clock import WallClock
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.port_plan import plan_port
