@@ -199,7 +199,7 @@ def _link(lab: Lab, way: Way) -> Iterator[Switch]:
         is_up = False  # also where the order to bring it up gets lost
         logger.info("%s: the link goes %s", lab.subject.where(), "up" if up else "down")
         if way.by_switch:
-            lab.dut.ask({"link": _guarded(lab, f"config interface {'startup' if up else 'shutdown'} {port}")})
+            lab.dut.ask({"link": lab.dut.guarded(f"config interface {'startup' if up else 'shutdown'} {port}")})
         else:
             lab.generator.set_links([lab.builder.port_name(port)], up)
         is_up = up
@@ -228,11 +228,6 @@ def _write_down(lab: Lab, port: str) -> None:
     row = read_config(lab).get("PORT", {}).get(port)
     lease.rows = {**lease.rows, "PORT": {port: row, **lease.rows.get("PORT", {})}}
     lab.dut.ask({"rewrite": lease.rewrite()})
-
-
-def _guarded(lab: Lab, command: str) -> str:
-    """The command, for as long as the switch is this run's."""
-    return command if lab.dut.lease is None else f"{{ {lab.dut.lease.held()}; }} && {command}"
 
 
 def flap_traffic(lab: Lab, way: Way, target: Target) -> Traffic:

@@ -10,6 +10,7 @@ from tests.common.pfc.cases.watchdog.checks import WatchdogRun
 from tests.common.pfc.cases.watchdog.quiet import start_storms
 from tests.common.pfc.cases.watchdog.timers import Outage, storms_lasted
 from tests.common.pfc.lab.cli_text import watchdog_rows
+from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.lease import Lease, Owner
 from tests.common.pfc.lab.watchdog import DROP, Timers, Watchdog, watching
 from tests.common.pfc.model.counters import DutCounters, WatchdogRow
@@ -29,6 +30,7 @@ class FakeDut:
     """A switch that remembers what it was asked, and has the rows that `pfcwd start` leaves."""
 
     name = "vtb-t0-01"
+    guarded = Dut.guarded
 
     def __init__(self, found, rows=PORTS):
         """`found`: PFC_WD as the lease has it; None: there is no lease."""
