@@ -30,7 +30,7 @@ pytestmark = pytest.mark.slow("three families of the plan, each case on each swi
 ONLY_ON_THE_FAKE_SWITCH = {"resumed-rate"}  # no hook slows a switch down after a storm: unit_test_cases.py shows it
 PAGES = {
     "FRAME": ROOT / "docs/testplan/frame-received-pause-frames.md",
-    "SIZE": ROOT / "docs/testplan/size-frame-frames.md",
+    "SIZE": ROOT / "docs/testplan/size-frame-sizes.md",
     "COUNT": ROOT / "docs/testplan/count-data-counters.md",
 }
 FILES = {  # ways of being broken that nobody reported; they show that a check can fail

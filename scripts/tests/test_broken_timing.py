@@ -105,7 +105,7 @@ class Rising(Fault):
         return 4
 '''}
 PAGES = {"TIME": "time-pauses.md", "SENT": "sent-pause-frames.md", "FLAP": "flap-link.md"}
-PLANS = (*timing.CASES, *sent.CASES, *flap.CASES)
+PLANS = (*timing.CASES, *timing_storms.CASES, *sent.CASES, *flap.CASES)
 
 
 @dataclass(frozen=True)

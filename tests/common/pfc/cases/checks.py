@@ -3,12 +3,12 @@ all others."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from ..lab.pause_source import PauseSource
 from ..model.checking import (
     COUNTER, all_at_rate, at_priority, at_tested, everything_received, fail_unless, least_load, never_taken,
-    nothing_received, priority_of,
+    no_pause_counted, no_pause_sent, nothing_received, priority_of,
 )
 from ..model.measurement import Measurement
 from ..model.scenario import Storm
@@ -77,24 +77,18 @@ def _throughput(run: Measurement) -> Iterator[Check]:
 
 def _pause_counted(run: Measurement, pauses: PauseSource) -> Iterator[Check]:
     paused, uncounted = run.scenario.paused, run.uncounted
-    yield from _nothing_counted("pause-counted", run, uncounted)
+    yield from no_pause_counted("pause-counted", run, uncounted)
     for priority in (one for one in paused if one not in uncounted):
         place, frames = at_priority(run.subject, priority), run.pfc_received()[priority]
         yield fail_unless("pause-counted", place, frames > 0, f"more than 0 {COUNTER}", frames)
         yield pauses.every_pause_counted(run, priority)
-    yield from _nothing_counted("no-other-pause-counted", run, _other_than(paused))
+    yield from no_pause_counted("no-other-pause-counted", run, _other_than(paused))
 
 
 def _no_pfc_counted(run: Measurement) -> Iterator[Check]:
     """802.3x pause names no priority, so it is PFC of none; nor is a frame that pauses nobody."""
     name = "global-pause-not-counted" if run.scenario.storm is Storm.GLOBAL else "pause-not-counted"
-    yield from _nothing_counted(name, run, _other_than(()))
-
-
-def _nothing_counted(name: str, run: Measurement, priorities: Iterable[int]) -> Iterator[Check]:
-    for priority in priorities:
-        place, frames = at_priority(run.subject, priority), run.pfc_received_in_all()[priority]
-        yield fail_unless(name, place, frames == 0, f"0 {COUNTER}", frames)
+    yield from no_pause_counted(name, run, _other_than(()))
 
 
 def _back_pressure(run: Measurement) -> Iterator[Check]:
@@ -102,20 +96,14 @@ def _back_pressure(run: Measurement) -> Iterator[Check]:
         place, frames = at_priority(run.subject, priority), run.pfc_sent()[priority]
         expected = f"more than 0 PFC frames sent out of {run.subject.pair.tx.port} to hold the sender"
         yield fail_unless("back-pressure", place, frames > 0, expected, frames)
-    yield from _nothing_sent("no-other-back-pressure", run, _other_than(run.scenario.tested))
+    yield from no_pause_sent("no-other-back-pressure", run, _other_than(run.scenario.tested))
     data = run.flows("paused", Role.TEST, Role.BACKGROUND)
     yield from never_taken(run.subject, data, run.pfc_sent(), run.scenario.moment)
 
 
 def _no_back_pressure(run: Measurement) -> Iterator[Check]:
     """Nothing is held and no link is overloaded, so nothing is congested."""
-    yield from _nothing_sent("no-back-pressure", run, _other_than(()))
-
-
-def _nothing_sent(name: str, run: Measurement, priorities: Iterable[int]) -> Iterator[Check]:
-    for priority in priorities:
-        place, frames = at_priority(run.subject, priority), run.pfc_sent()[priority]
-        yield fail_unless(name, place, frames == 0, f"0 PFC frames sent out of {run.subject.pair.tx.port}", frames)
+    yield from no_pause_sent("no-back-pressure", run, _other_than(()))
 
 
 def _background(run: Measurement) -> Iterator[Check]:

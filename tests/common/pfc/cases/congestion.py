@@ -22,11 +22,10 @@ from ..model.ports import ConnectedPort
 from ..model.traffic import Stats
 from ..record.case import PlanCase, Target, named
 from ..record.verdict import LOSSY, Check
-from .counting_checks import own_frames
-from .drops import Drops, drop_commands, drops_delay_s, read_drops
 from .engine import Procedure, sending, settled_counters
 from .flows import FRAME_BYTES, IngressLoad, entered, ingress_flows
 from .scheduler_shares import Scheduler, divide, read_schedulers
+from .switch_counters import Drops, drop_commands, drops_delay_s, own_frames, read_drops
 from .validity import ingress_applied, undisturbed
 
 logger = logging.getLogger(__name__)

@@ -1,5 +1,6 @@
 """COUNT: the switch's data counters while pauses come in: pauses are neither data nor drops, and what the switch counts
-is what the generators sent and received."""
+is what the generators sent and received. On a virtual testbed the counters agree to the frame; elsewhere `own_frames`
+are let pass."""
 
 from __future__ import annotations
 
@@ -9,23 +10,25 @@ from typing import Any
 
 from ..lab.counter_polling import PollDelays
 from ..lab.lab import Lab
-from ..model.arithmetic import MAX_QUANTA, holding_fps
-from ..model.checking import at_port, error_unless
+from ..model.arithmetic import MAX_QUANTA
+from ..model.checking import (
+    Place, at_port, at_priority, error_unless, every_pause_counted, fail_unless, no_pause_counted, priority_of,
+)
 from ..model.counters import DutCounters
-from ..model.measurement import PortUnderTest, Readings, flow_numbers
+from ..model.measurement import CaseRun, Measurement, PortUnderTest
 from ..model.qos import PRIORITIES
-from ..model.traffic import FlowStats, PauseFrame, pfc_frame
+from ..model.traffic import FlowStats, PauseFrame, Role, pfc_frame
 from ..record.case import PlanCase, Target
-from ..record.verdict import Check
-from .checks import validity
-from .counting_checks import Counted, Storm, judge_data, judge_pauses, own_frames
-from .counting_readings import PORTS_COMMAND, PortCounts, commands, data_counters, port_counts
-from .drops import drops_delay_s
-from .engine import Finding, OldProcedure as Procedure, settled_counters, unmet
+from ..record.verdict import LOSSLESS, LOSSY, Check
+from . import checks, storm_sequence
+from .engine import Procedure, Table, sending, settled_counters
+from .frames import all_times
 from .pauses import pause_lossless
-from .storm_sequence import measure, pause_storm
+from .switch_counters import (
+    PORTS, DataCounters, PortCounts, data_counters, drop_commands, drops_delay_s, own_frames, port_counts,
+)
 from .targets import all_lossless
-from .validity import counters_kept, links_kept, watchdog_stopped
+from .validity import storm_held, undisturbed
 
 PAUSES = PlanCase("count-pauses", "COUNT-1")
 EMPTY_PAUSES = PlanCase("count-empty-pauses", "COUNT-2")
@@ -34,16 +37,26 @@ STORM_S = 5
 
 
 @dataclass(frozen=True)
-class PausesOnly(Readings):
-    """A storm without any data.
+class PausesRun(CaseRun):
+    """A storm without any data; its flow is looked at when it had ended (`storm`).
 
     Attributes:
-        frame: what its frames said.
-        storm: its statistics, after it had ended.
+        own_frames: how many frames may be counted that no generator sent.
     """
 
-    frame: PauseFrame
-    storm: FlowStats
+    own_frames: int
+
+    @property
+    def storm(self) -> FlowStats:
+        """Its statistics."""
+        return self.flows("storm")[0]
+
+    @property
+    def frame(self) -> PauseFrame:
+        """What its frames said."""
+        frame = self.storm.plan.pause
+        assert frame is not None, f"flow {self.storm.plan.name} is no storm"
+        return frame
 
     @property
     def gained(self) -> PortCounts:
@@ -51,81 +64,232 @@ class PausesOnly(Readings):
         early, late = (port_counts(one.printed["data"], self.subject.pair.rx.port) for one in (self.before, self.after))
         return late.since(early)
 
+    def details(self) -> dict[str, Any]:
+        """The storm, and the data counters."""
+        return {
+            "storm_frame": asdict(self.frame),
+            "counted_in_all": {"rx": asdict(self.gained)},
+            "own_frames_allowed": self.own_frames,
+        }
+
+
+@dataclass(frozen=True)
+class DataRun:
+    """PFC-1's steps with the data counters.
+
+    Attributes:
+        run: what was measured.
+        before, during, after: the data counters before it, in the storm, and when all was over.
+        own_frames: how many frames may be counted that no generator sent.
+    """
+
+    run: Measurement
+    before: DataCounters
+    during: DataCounters
+    after: DataCounters
+    own_frames: int
+
+    @property
+    def subject(self) -> PortUnderTest:
+        """What was measured."""
+        return self.run.subject
+
+    @property
+    def settled(self) -> DutCounters:
+        """Those after it."""
+        return self.run.after
+
+    @property
+    def in_storm(self) -> DataCounters:
+        """What was counted until the storm's end neared."""
+        return self.during.since(self.before)
+
+    @property
+    def in_all(self) -> DataCounters:
+        """What was counted until all was over."""
+        return self.after.since(self.before)
+
     def evidence(self) -> dict[str, Any]:
         """The numbers, for the record."""
-        flows = flow_numbers({"storm": {self.storm.plan.name: self.storm}})
-        counted = {"storm_frame": asdict(self.frame), "counted_in_all": {"rx": asdict(self.gained)}}
-        return {"flows": flows, **self.counted(), **counted}
+        return {
+            **self.run.evidence(),
+            "counted_in_storm": self.in_storm.evidence(),
+            "counted_in_all": self.in_all.evidence(),
+            "own_frames_allowed": self.own_frames,
+        }
 
 
-def count_pauses(lab: Lab, case: PlanCase, target: Target, before: DutCounters | None) -> Finding:
-    """A storm and no data: neither a data frame nor a drop may be counted. `before` has no data counters, so they are
-    read here."""
-    frame = pfc_frame(target, MAX_QUANTA)
-    frame = frame if case is PAUSES else replace(pfc_frame(PRIORITIES, MAX_QUANTA), enabled=())
-    run, allowed = _storm_alone(lab, frame), own_frames(lab.clock.exact)
-    gained = run.gained
-    invalid = unmet([*watchdog_stopped(run), *links_kept(run), *counters_kept(run), *_kept(lab.subject, gained.least()),
-                     *_storm_ran(run)])
-    checks = [] if invalid else judge_pauses(run, gained, Storm(frame.enabled, run.storm.frames_tx), allowed)
-    return Finding(checks, invalid, {**run.evidence(), "own_frames_allowed": allowed}, run.after)
+def measure_pauses(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> PausesRun:
+    """A storm and no data. The hosts ask for their gateways when they get a configuration; the counters, `before` has
+    none of data, are read after that, so that it is not counted as data of the storm."""
+    frame = all_times(target, lab) if case is EMPTY_PAUSES else pfc_frame(target, MAX_QUANTA)
+    storm = replace(storm_sequence.pause_storm(lab, frame.enabled), seconds=STORM_S, pause=frame)
+    also = {"data": PORTS}
+    with sending(lab, lab.builder.build([storm])):
+        early = settled_counters(lab, also=also)
+        lab.generator.start([storm.name])
+        lab.generator.run_out([storm.name], STORM_S)
+        late = settled_counters(lab, also=also)
+        phases = {"storm": lab.generator.stats([storm.name])}
+    return PausesRun(lab.subject, early, late, late, target, phases, own_frames(lab.clock.exact))
 
 
-def count_data(lab: Lab, case: PlanCase, target: Target, before: DutCounters | None) -> Finding:
+def measure_data(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> DataRun:
     """PFC-1's steps for all lossless priorities together; the data counters are read with every reading. Each waits
     until all groups of counters have been polled."""
     scenario = pause_lossless(case, target, lab.subject.qos)
-    patient = _patient(lab)
-    run = measure(patient, scenario, settled_counters(patient, also=commands(lab.subject)), commands(lab.subject))
+    patient, also = _patient(lab), drop_commands(lab.port)
+    run = storm_sequence.measure(patient, scenario, settled_counters(patient, also=also), also)
     early, during, late = (data_counters(run.subject, one) for one in (run.before, run.during, run.after))
-    counted = Counted(run.subject, early, during, late, own_frames(lab.clock.exact))
-    fell = min(counted.in_storm.least(), counted.after.since(counted.during).least())
-    invalid = [*unmet(validity(run)), *unmet(_kept(run.subject, fell))]
-    checks = [] if invalid else judge_data(run, counted)
-    return Finding(checks, invalid, {**run.evidence(), **counted.evidence()}, run.after)
-
-
-CASES: Mapping[PlanCase, Procedure] = {
-    PAUSES: Procedure(count_pauses, all_lossless),
-    EMPTY_PAUSES: Procedure(count_pauses, all_lossless),
-    DATA: Procedure(count_data, all_lossless),
-}
-
-
-def _storm_alone(lab: Lab, frame: PauseFrame) -> PausesOnly:
-    """The hosts ask for their gateways before the first reading, so that this is not counted as data of the storm."""
-    subject = lab.subject
-    storm = replace(pause_storm(lab, frame.enabled), seconds=STORM_S, pause=frame)
-    wait_s, also = lab.delays.port_s, {"data": PORTS_COMMAND}
-    try:
-        lab.generator.push(lab.builder.build([storm]))
-        lab.clock.sleep(wait_s)
-        before = lab.dut.counters(also=also)
-        lab.generator.start([storm.name])
-        lab.generator.run_out([storm.name], STORM_S)
-        lab.clock.sleep(wait_s)
-        stats, after = lab.generator.stats([storm.name]), lab.dut.counters(also=also)
-    finally:
-        lab.generator.stop()
-    return PausesOnly(subject, before, after, after, frame, stats[storm.name])
-
-
-def _storm_ran(run: PausesOnly) -> Iterator[Check]:
-    """The storm sent at least as many frames as would have held a pause."""
-    subject, sent = run.subject, run.storm.frames_tx
-    least = int(holding_fps(MAX_QUANTA, subject.pair.speed_mbps) * STORM_S)
-    place, expected = at_port(subject, subject.pair.rx.port), f"a storm of at least {least} pause frames"
-    yield error_unless("storm-ran", place, sent >= least, expected, sent)
-
-
-def _kept(subject: PortUnderTest, least: int) -> Iterator[Check]:
-    """Counters only grow; `least` is what the one gained that gained least. One that fell was cleared in between, and
-    what it gained is unknown."""
-    place, expected = at_port(subject, subject.pair.rx.port), "data counters that were not cleared in the run"
-    yield error_unless("counters-kept", place, least >= 0, expected, f"one that fell by {-least}")
+    return DataRun(run, early, during, late, own_frames(lab.clock.exact))
 
 
 def _patient(lab: Lab) -> Lab:
     """A lab that waits for the slowest counters where it would wait for those of ports."""
     wait_s = drops_delay_s(lab)
     return replace(lab, delays=PollDelays(wait_s, wait_s, wait_s))
+
+
+def pauses_validity(run: PausesRun) -> Iterator[Check]:
+    """Nothing disturbed the storm, and it sent as many frames as would have held a pause."""
+    yield from undisturbed(run)
+    yield _data_counters_kept(run.subject, run.gained.least())
+    yield from storm_held(at_port(run.subject), [run.storm], run.subject.pair.speed_mbps, STORM_S)
+
+
+def data_validity(data: DataRun) -> Iterator[Check]:
+    """Whether PFC-1's steps were a measurement."""
+    yield from checks.validity(data.run)
+    fell = min(data.in_storm.least(), data.after.since(data.during).least())
+    yield _data_counters_kept(data.subject, fell)
+
+
+def _data_counters_kept(subject: PortUnderTest, least: int) -> Check:
+    """Counters only grow; `least` is what the one gained that gained least. One that fell was cleared in between, and
+    what it gained is unknown."""
+    expected = "data counters that were not cleared in the run"
+    return error_unless("counters-kept", at_port(subject), least >= 0, expected, f"one that fell by {-least}")
+
+
+def judge_pauses(run: PausesRun) -> Iterator[Check]:
+    """That the frames arrived: otherwise nothing would follow from the other counters. Then that none of them was
+    counted for a priority that it did not enable, nor as data."""
+    enabled = run.frame.enabled
+    for priority in enabled:
+        yield every_pause_counted(run, priority, run.storm.frames_tx, "once the storm had stopped ")
+    others = [priority for priority in PRIORITIES if priority not in enabled]
+    yield from no_pause_counted("no-other-pause-counted", run, others, ", as none enabled it")
+    yield from _pauses_are_no_data(run.subject, run.gained, run.own_frames)
+
+
+def judge_data(data: DataRun) -> Iterator[Check]:
+    """The data counters in PFC-1's steps."""
+    yield from _held_queue_stands_still(data)
+    yield from _queues_agree(data)
+    yield from _ports_agree(data)
+    yield from _pauses_are_no_data(data.subject, data.in_all.rx, data.own_frames)
+    yield from _nothing_dropped(data)
+
+
+def _pauses_are_no_data(subject: PortUnderTest, gained: PortCounts, allowed: int) -> Iterator[Check]:
+    """No data comes in by the port under test, so nothing but the storm can raise these."""
+    place = at_port(subject)
+    for name, column, frames in (
+        ("pauses-are-no-data", "RX_OK", gained.rx_ok),
+        ("pauses-are-no-drops", "RX_DRP", gained.rx_dropped),
+    ):
+        expected = f"{_up_to(allowed)} frames more in {column}, as only pauses come in there"
+        yield fail_unless(name, place, frames <= allowed, expected, frames)
+
+
+def _nothing_dropped(data: DataRun) -> Iterator[Check]:
+    """No drop counter rises, whatever is held: back-pressure holds the sender, and no line is overloaded."""
+    subject, gained = data.subject, data.in_all
+    for port, column, frames, allowed in (
+        (subject.pair.rx.port, "TX_DRP", gained.rx.tx_dropped, 0),
+        (subject.pair.tx.port, "TX_DRP", gained.tx.tx_dropped, 0),
+        (subject.pair.tx.port, "RX_DRP", gained.tx.rx_dropped, data.own_frames),
+    ):
+        expected = f"{_up_to(allowed)} frames more in {column}"
+        yield fail_unless("no-port-drops", at_port(subject, port), frames <= allowed, expected, frames)
+    for priority in subject.qos.reachable:
+        frames = gained.queue_drops.get(priority, 0)
+        expected = f"0 frames more in Drop/pkts of queue UC{priority}"
+        yield fail_unless("no-queue-drops", at_priority(subject, priority), frames == 0, expected, frames)
+    for group, frames in enumerate(gained.group_drops):
+        metric = LOSSLESS if group in subject.qos.lossless else LOSSY
+        place = Place(subject.where(port=subject.pair.tx.port), metric)
+        yield fail_unless("no-group-drops", place, frames == 0, f"0 frames more dropped in PG{group}", frames)
+
+
+def _held_queue_stands_still(data: DataRun) -> Iterator[Check]:
+    """In the middle of the storm: the queue's own counter, not the generator's."""
+    for priority in data.run.scenario.tested:
+        place, frames = at_priority(data.subject, priority), data.in_storm.queues.get(priority, 0)
+        expected = f"0 frames more in Counter/pkts of queue UC{priority} while it was paused"
+        yield fail_unless("held-queue-stands-still", place, frames == 0, expected, frames)
+
+
+def _queues_agree(data: DataRun) -> Iterator[Check]:
+    """What left through a queue is what the generator received of its priority."""
+    received = _received_in_all(data.run)
+    for flow in data.run.flows("paused", Role.BACKGROUND):
+        yield _agreeing_queue(data, priority_of(flow), flow.frames_rx, data.in_storm, "in the storm")
+    for priority in data.subject.qos.reachable:
+        yield _agreeing_queue(data, priority, received[priority], data.in_all, "in all")
+
+
+def _agreeing_queue(data: DataRun, priority: int, frames_rx: int, gained: DataCounters, when: str) -> Check:
+    place, frames = at_priority(data.subject, priority), gained.queues.get(priority, 0)
+    expected = f"the {frames_rx} frames that the generator received {when} in Counter/pkts of queue UC{priority}"
+    expected += _or_more(data)
+    return fail_unless("queue-agrees", place, 0 <= frames - frames_rx <= data.own_frames, expected, frames)
+
+
+def _ports_agree(data: DataRun) -> Iterator[Check]:
+    """What came in by the tx port and left by the port under test is what the generators sent and received."""
+    run, pair = data.run, data.subject.pair
+    sent = sum(flow.frames_tx for flow in _data(run))
+    in_storm = sum(flow.frames_rx for flow in run.flows("paused", Role.TEST, Role.BACKGROUND))
+    in_all = sum(_received_in_all(run).values())
+    rows = (
+        ("received-agrees", pair.tx.port, "RX_OK", "sent", sent, data.in_all.tx.rx_ok, "in all"),
+        ("sent-agrees", pair.rx.port, "TX_OK", "received", in_storm, data.in_storm.rx.tx_ok, "in the storm"),
+        ("sent-agrees", pair.rx.port, "TX_OK", "received", in_all, data.in_all.rx.tx_ok, "in all"),
+    )
+    for name, port, column, did, due, frames, when in rows:
+        expected = f"the {due} frames that the generator {did} {when} in {column}{_or_more(data)}"
+        met = 0 <= frames - due <= data.own_frames
+        yield fail_unless(name, at_port(run.subject, port), met, expected, frames)
+
+
+def _data(run: Measurement) -> list[FlowStats]:
+    """The data flows of all phases, each frame in one of them: held frames were sent in the storm, received later."""
+    return [
+        *run.flows("paused", Role.BACKGROUND),
+        *run.flows("drained", Role.TEST),
+        *run.flows("resumed"),
+    ]
+
+
+def _received_in_all(run: Measurement) -> Mapping[int, int]:
+    """Priority -> frames that the generator received of it."""
+    received = dict.fromkeys(run.subject.qos.reachable, 0)
+    for flow in _data(run):
+        received[priority_of(flow)] += flow.frames_rx
+    return received
+
+
+def _up_to(allowed: int) -> str:
+    return f"at most {allowed}" if allowed else "0"
+
+
+def _or_more(data: DataRun) -> str:
+    return f" (or up to {data.own_frames} more)" if data.own_frames else ""
+
+
+CASES: Table = {
+    PAUSES: Procedure(measure_pauses, pauses_validity, judge_pauses, all_lossless),
+    EMPTY_PAUSES: Procedure(measure_pauses, pauses_validity, judge_pauses, all_lossless),
+    DATA: Procedure(measure_data, data_validity, judge_data, all_lossless),
+}

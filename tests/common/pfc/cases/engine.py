@@ -97,15 +97,6 @@ def found(
     return Finding([] if invalid else list(judge(run)), invalid, run.evidence(), run.settled)
 
 
-@dataclass(frozen=True)
-class OldProcedure:
-    """TEMPORARY: of a family that is not converted yet."""
-
-    carry_out: Callable[[Lab, PlanCase, Target, DutCounters | None], Finding]
-    targets: Callable[[PortUnderTest], list[Target]]
-    needs: str = ""
-
-
 def unmet(made: Iterable[Check]) -> list[Check]:
     """Those that are not PASS."""
     return [one for one in made if one.status is not Status.PASS]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ..lab.generator import PauseSender
 from ..lab.lab import Lab
 from ..lab.pause_source import PauseSource
-from ..model.checking import COUNTER, at_priority, at_tested, fail_unless
+from ..model.checking import at_tested, every_pause_counted, fail_unless
 from ..model.counters import DutCounters
 from ..model.measurement import Measurement
 from ..model.traffic import Role
@@ -35,12 +35,7 @@ class GeneratorPauses:
 
     def every_pause_counted(self, run: Measurement, priority: int) -> Check:
         """As many as were sent."""
-        frames = run.pfc_received_in_all()[priority]
-        sent = run.pauses_sent(priority)
-        tolerances = run.subject.tolerances
-        expected = f"{sent} {COUNTER} once the storm had stopped ({tolerances.more_or_less})"
-        place = at_priority(run.subject, priority)
-        return fail_unless("every-pause-counted", place, tolerances.alike(frames, sent), expected, frames)
+        return every_pause_counted(run, priority, run.pauses_sent(priority), "once the storm had stopped ")
 
     def none_forwarded(self, run: Measurement) -> Iterator[Check]:
         """None of its pause frames came back to it."""

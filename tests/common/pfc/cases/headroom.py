@@ -22,10 +22,10 @@ from ..model.traffic import FlowStats
 from ..record.case import PlanCase, Target
 from ..record.verdict import LOSSLESS, Check
 from . import targets
-from .drops import GROUPS, HEADROOM, drops_delay_s, group_drops, headroom_used
 from .engine import Procedure, Table, settled_counters
 from .flows import IngressLoad
 from .hold_in_storm import HeldRun, Hold, back_pressure, hold_s, measure, validity
+from .switch_counters import GROUPS, HEADROOM, drops_delay_s, group_drops, headroom_used
 
 SINGLE = PlanCase("headroom-single-lossless", "HEAD-1", (LOSSLESS,))
 SEVERAL = PlanCase("headroom-several-lossless", "HEAD-2", (LOSSLESS,))

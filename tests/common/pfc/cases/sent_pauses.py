@@ -1,22 +1,30 @@
 """SENT: the pause frames that the switch sends while a lossless priority is congested, as a traffic generator captured
-them."""
+them. They must be right in every field, and come in time: IEEE 802.1Q clause 36 and IEEE 802.3 annex 31D."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
-from ..lab.capture import read_capture
+from ..lab.capture import MAC_CONTROL, PFC_OPERATION, Capture, ControlFrame, read_capture
 from ..lab.generator import Traffic
 from ..lab.lab import Lab
+from ..model.arithmetic import MAX_QUANTA, pause_seconds
+from ..model.checking import Place, at_port, at_priority, error_unless, everything_received, fail_unless, sent_as_due
 from ..model.counters import DutCounters
-from ..model.traffic import Role
+from ..model.deviations import sends_own_source, sends_unused_times_as_zero
+from ..model.measurement import CaseRun
+from ..model.traffic import PAUSE_ADDRESS, Role
 from ..record.case import PlanCase, Target
-from .engine import Finding, OldProcedure as Procedure
-from .targets import first_lossless, several_lossless
+from ..record.verdict import Check
+from . import targets
+from .engine import Procedure, Table, sending, settled_counters
 from .flows import DataLoad, data_flows
-from .sent_checks import STORM_LEAD_S, SentRun, judge, validity
 from .storm_sequence import pause_storm
+from .validity import storm_held, storm_stopped, undisturbed
 
 logger = logging.getLogger(__name__)
 
@@ -24,38 +32,52 @@ SINGLE = PlanCase("sent-pauses-single", "SENT-1")
 SEVERAL = PlanCase("sent-pauses-several", "SENT-2")
 LOAD_PERCENT = 50
 FRAME_BYTES = 1024
+STORM_LEAD_S = 1.0
 # A capture holds so many frames and no more, and a switch sends thousands of pauses a second: data and capture last no
 # longer than it takes to see XOFF, some refreshes and XON. By an exact clock 5 ms fill the buffer (100 Gb/s: 3 MB a
 # millisecond) and leave ten refreshes; other generators start late by up to a second.
 REFRESHES_EXACT_S = 0.005
 HOLD_S = 1.0
+LARGEST_CAPTURE = 16_384  # a capture of as many frames may have been full before the last ones came
+LEAST_BYTES = 60  # without FCS
+ZERO_MAC = "00:00:00:00:00:00"
 
 
-def carry_out(lab: Lab, case: PlanCase, target: Target, before: DutCounters | None) -> Finding:
-    """Congests the priorities of `target`, captures what the switch sends, and judges it."""
-    run = measure(lab, target, before)
-    invalid = validity(run)
-    return Finding([] if invalid else judge(run), invalid, run.evidence(), run.after)
+@dataclass(frozen=True)
+class SentRun(CaseRun):
+    """One run: flows while the storm ran, and after it, when the capture ended.
 
-
-CASES: Mapping[PlanCase, Procedure] = {
-    SINGLE: Procedure(carry_out, first_lossless),
-    SEVERAL: Procedure(carry_out, several_lossless, "several lossless priorities"),
-}
-
-
-def measure(lab: Lab, target: Target, before: DutCounters | None) -> SentRun:
-    """Capture, storm, later the data; then the storm ends, held frames drain, and the capture ends.
-
-    Raises:
-        QualificationError: a step could not be done. No traffic runs on, however this ends.
+    Attributes:
+        own_mac: the switch's MAC address.
+        capture: what came out of the tx port while data ran, and until the held frames had drained.
     """
+
+    own_mac: str
+    capture: Capture
+
+    @property
+    def tx_port(self) -> str:
+        """Where the pause frames come out."""
+        return self.subject.pair.tx.port
+
+    def details(self) -> dict[str, Any]:
+        """The frames that were sent."""
+        return {
+            "dut_pfc_tx_in_all": list(self.pfc_sent_in_all()),
+            "own_mac": self.own_mac,
+            "capture": self.capture.as_record(),
+        }
+
+    def pauses_of(self, priority: int) -> list[tuple[int, int]]:
+        """Of each captured frame that enables a priority: when (nanoseconds), and its pause time in quanta."""
+        frames = ((frame.at_ns, frame.pauses) for frame in self.capture.control if frame.is_pfc)
+        return [(at_ns, pauses[priority]) for at_ns, pauses in frames if priority in pauses]
+
+
+def measure(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> SentRun:
+    """Capture, storm, later the data; then the storm ends, held frames drain, and the capture ends."""
     traffic, tx_port = congesting_traffic(lab, target), lab.builder.port_name(lab.subject.pair.tx.port)
-    if before is None:
-        lab.clock.sleep(lab.delays.port_s)
-        before = lab.dut.counters()
-    lab.generator.push(traffic)
-    try:
+    with sending(lab, traffic):
         lab.generator.capture([tx_port])
         lab.generator.start(traffic.names())
         lab.clock.sleep(STORM_LEAD_S)
@@ -66,11 +88,9 @@ def measure(lab: Lab, target: Target, before: DutCounters | None) -> SentRun:
         lab.clock.sleep(hold_s(lab))
         capture = read_capture(lab.generator.captured(tx_port))
         drained = lab.generator.stats(traffic.flows)
-    finally:
-        lab.generator.stop()
-    lab.clock.sleep(lab.delays.port_s)
-    after = lab.dut.counters()
-    return SentRun(lab.subject, before, after, after, target, lab.builder.router_mac, capture, held, drained)
+    after = settled_counters(lab)
+    phases = {"paused": held, "drained": drained}
+    return SentRun(lab.subject, before, after, after, target, phases, lab.builder.router_mac, capture)
 
 
 def hold_s(lab: Lab) -> float:
@@ -88,3 +108,137 @@ def congesting_traffic(lab: Lab, target: Target) -> Traffic:
     load = DataLoad("Test Flow", Role.TEST, target, LOAD_PERCENT, hold_s(lab), FRAME_BYTES, delay_s=STORM_LEAD_S)
     flows = [pause_storm(lab, target), *data_flows(lab, [load])]
     return lab.builder.build(flows, captured=[lab.subject.pair.tx.port])
+
+
+def validity(run: SentRun) -> Iterator[Check]:
+    """The storm held the priorities when data began, data came, the storm ended, and the capture has all of it."""
+    yield from undisturbed(run)
+    place = at_port(run.subject)
+    yield from storm_held(place, run.flows("paused", Role.STORM), run.subject.pair.speed_mbps, STORM_LEAD_S)
+    yield from storm_stopped(place, run.flows("drained", Role.STORM), "the storm stopped when the capture ended")
+    for flow in run.flows("paused", Role.TEST):  # whatever the switch sent: data has to congest it first
+        yield sent_as_due(run.subject, flow, 0, True, "in the storm")
+    yield from _captured(run)
+
+
+def judge(run: SentRun) -> Iterator[Check]:
+    """What was sent, its format and its times; and what pauses are for: nothing was lost."""
+    yield from _sent(run)
+    if run.capture.control:
+        yield from _format(run)
+    yield from _times(run)
+    test = run.flows("drained", Role.TEST)
+    yield from everything_received("held-frames-drained", run.subject, test, "once the storm had stopped")
+
+
+def _captured(run: SentRun) -> Iterator[Check]:
+    """The capture must have all of it: what the switch counted as sent, and the end."""
+    place, counted = at_port(run.subject, run.tx_port), sum(run.pfc_sent_in_all())
+    seen = run.capture.frames
+    expected = f"frames captured at {run.tx_port}, as the switch counted {counted} PFC frames sent there"
+    yield error_unless("captured", place, seen > 0 or not counted, expected, seen)
+    expected = f"fewer than {LARGEST_CAPTURE} frames captured, so that the last ones are there"
+    yield error_unless("capture-whole", place, seen < LARGEST_CAPTURE, expected, seen)
+
+
+def _sent(run: SentRun) -> Iterator[Check]:
+    """XOFF was sent for each congested priority, nothing for any other, and the switch counted what it sent."""
+    for priority in run.tested:
+        place, frames = at_priority(run.subject, priority), sum(1 for _, time in run.pauses_of(priority) if time)
+        yield fail_unless("xoff-sent", place, frames > 0, f"XOFF captured at {run.tx_port}", frames)
+    for priority, counted in enumerate(run.pfc_sent_in_all()):
+        place, sent = at_priority(run.subject, priority), run.pauses_of(priority)
+        if priority not in run.tested:
+            expected = f"0 pause frames captured at {run.tx_port} that enable it"
+            yield fail_unless("no-other-enabled", place, not sent, expected, len(sent))
+        yield _counted(run, place, [time for _, time in sent], counted)
+
+
+def _counted(run: SentRun, place: Place, times: list[int], counted: int) -> Check:
+    """The switch counted what was captured of a priority; whether a chip counts XON among it differs."""
+    xoffs = sum(1 for time in times if time)
+    tolerances = run.subject.tolerances
+    met = xoffs <= counted <= len(times) or tolerances.alike(counted, xoffs) or tolerances.alike(counted, len(times))
+    expected = f"{xoffs} to {len(times)} PFC frames counted as sent out of {run.tx_port}, without and with XON, as"
+    return fail_unless("sent-as-counted", place, met, f"{expected} captured ({tolerances.more_or_less})", counted)
+
+
+def _format(run: SentRun) -> Iterator[Check]:
+    """Every field of every frame."""
+    own = run.own_mac.lower()
+    yield _each(run, "destination", f"{PAUSE_ADDRESS} as destination", lambda frame: frame.destination,
+                lambda frame: frame.destination == PAUSE_ADDRESS.lower())
+    yield _each(run, "source", "a unicast source that is not zero", lambda frame: frame.source, _is_unicast)
+    if sends_own_source(run.subject.asic):
+        yield _each(run, "source-own", f"the switch's own address {own} as source", lambda frame: frame.source,
+                    lambda frame: frame.source == own)
+    yield _each(run, "ether-type", f"ether type 0x{MAC_CONTROL:04x}", lambda frame: f"0x{frame.ether_type:04x}",
+                lambda frame: frame.ether_type == MAC_CONTROL)
+    yield _each(run, "operation-code", f"operation code 0x{PFC_OPERATION:04x}",
+                lambda frame: f"0x{frame.operation_code:04x}", lambda frame: frame.is_pfc)
+    yield _each(run, "enable-vector", "an enable vector of some priorities, its upper byte 0",
+                lambda frame: f"0x{frame.enable_vector:04x}", lambda frame: 0 < frame.enable_vector < 0x100)
+    yield _each(run, "eight-times", "eight pause times", lambda frame: len(frame.times),
+                lambda frame: len(frame.times) == 8)
+    if sends_unused_times_as_zero(run.subject.asic):
+        yield _each(run, "unused-times", "0 as the time of each priority that it does not enable",
+                    lambda frame: str(list(frame.times)), _unused_are_zero)
+    yield _each(run, "length", f"at least {LEAST_BYTES} bytes and their FCS", lambda frame: f"{frame.length} bytes",
+                lambda frame: frame.length >= LEAST_BYTES)
+    yield _each(run, "padding", "nothing but zero behind the times", lambda frame: frame.padding.hex(),
+                lambda frame: not any(frame.padding))
+
+
+def _times(run: SentRun) -> Iterator[Check]:
+    """While the congestion lasts no pause lapses, and its end is told.
+
+    A pause of q quanta lasts q x 512 bit times (IEEE 802.3 annex 31B) from the frame on; the next frame that names the
+    priority, XON too, must have come by then. Both are captured at the same place, so no delay comes into it.
+    """
+    speed = run.subject.pair.speed_mbps
+    for priority in run.tested:
+        place, sent = at_priority(run.subject, priority), run.pauses_of(priority)
+        lapsed = [
+            f"{(late - early) / 1000:.2f} us after a time of {quanta}"
+            for (early, quanta), (late, _) in pairwise(sent)
+            if quanta and late - early >= pause_seconds(quanta, speed) * 10**9
+        ]
+        seen = f"{len(lapsed)} too late, the first {lapsed[0]}" if lapsed else "all in time"
+        expected = f"each XOFF followed by a pause frame within its time ({MAX_QUANTA} quanta: "
+        expected += f"{float(pause_seconds(MAX_QUANTA, speed)) * 1e6:.2f} us)"
+        if len(sent) > 1:
+            yield fail_unless("refreshed", place, not lapsed, expected, seen)
+        if sent:
+            seen = f"a time of {sent[-1][1]} in the last of {len(sent)}"
+            expected = "XON, a time of 0, as the last pause frame once the storm had stopped"
+            yield fail_unless("xon-sent", place, sent[-1][1] == 0, expected, seen)
+
+
+def _each(
+    run: SentRun,
+    name: str,
+    expected: str,
+    show: Callable[[ControlFrame], int | str],
+    is_right: Callable[[ControlFrame], bool],
+) -> Check:
+    """Whether a field is right in every captured frame."""
+    frames = run.capture.control
+    wrong = [frame for frame in frames if not is_right(frame)]
+    seen = f"{len(wrong)} others, the first with {show(wrong[0])}" if wrong else "that"
+    place = at_port(run.subject, run.tx_port)
+    return fail_unless(name, place, not wrong, f"{expected} in all {len(frames)} pause frames captured", seen)
+
+
+def _is_unicast(frame: ControlFrame) -> bool:
+    """The lowest bit of the first byte marks a group address."""
+    return frame.source != ZERO_MAC and not int(frame.source[:2], 16) & 1
+
+
+def _unused_are_zero(frame: ControlFrame) -> bool:
+    return not any(time for priority, time in enumerate(frame.times) if not frame.enable_vector >> priority & 1)
+
+
+CASES: Table = {
+    SINGLE: Procedure(measure, validity, judge, targets.first_lossless),
+    SEVERAL: Procedure(measure, validity, judge, targets.several_lossless, targets.SEVERAL_LOSSLESS),
+}

@@ -135,7 +135,7 @@ def measure_together(
         logger.info("%s: storm stopped, held frames drain", lab.subject.where())
         lab.generator.stop(traffic.names(Role.STORM))
         lab.clock.sleep(SETTLE_S)
-        drained = _drain(lab, traffic)
+        drained = drain(lab, traffic.names(Role.STORM, Role.TEST))
         resumed = _without_a_storm(parts, traffic)
         after = lab.dut.counters(also=also)
     held = [_held_bytes(part, paused, drained) for part in parts]
@@ -194,10 +194,9 @@ def _without_a_storm(parts: Sequence[Part], traffic: Traffic) -> dict[str, FlowS
     return lab.generator.stats(names) if names else {}
 
 
-def _drain(lab: Lab, traffic: Traffic) -> dict[str, FlowStats]:
-    """Waits until the storm has stopped and every held frame has arrived, or will not. They are counted apart from what
-    is sent afterwards."""
-    names = traffic.names(Role.STORM, Role.TEST)
+def drain(lab: Lab, names: Sequence[str]) -> dict[str, FlowStats]:
+    """Waits until every storm among these flows has stopped and every frame of the others has arrived, or will not;
+    what they have come to."""
     latest = [lab.generator.stats(names)]
 
     def empty() -> bool:

@@ -2,43 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, floor
 from typing import Any
 
-from ..lab.clock import wait_for
 from ..lab.generator import Traffic
 from ..lab.lab import Lab
 from ..model.arithmetic import (
-    MAX_QUANTA, PAUSE_FRAME_BYTES, holding_fps, line_rate_fps, pause_seconds, response_seconds, storm_fps,
+    MAX_QUANTA, PAUSE_FRAME_BYTES, line_rate_fps, pause_seconds, response_seconds, storm_fps,
 )
-from ..model.checking import (
-    at_port, at_priority, error_unless, everything_received, fail_unless, flows_of, never_taken, priority_of,
-    sent_as_due,
-)
+from ..model.checking import at_port, at_priority, everything_received, fail_unless, never_taken, priority_of
 from ..model.counters import DutCounters
-from ..model.measurement import Readings, flow_numbers
-from ..model.traffic import FlowPlan, FlowStats, Role
+from ..model.measurement import CaseRun
+from ..model.traffic import FlowPlan, FlowStats, Role, Stats
 from ..record.case import PlanCase, Target
 from ..record.verdict import Check
-from .engine import Finding, OldProcedure as Procedure
-from .targets import all_lossless
+from .engine import Procedure, Table, sending, settled_counters
 from .flows import DataLoad, data_flows
-from .storm_sequence import pause_storm
-from .timing_checks import EDGE_FRAMES, pauses_counted
-from .engine import unmet
-from .validity import counters_kept, links_kept, watchdog_stopped
+from .storm_sequence import drain, pause_storm
+from .targets import all_lossless
+from .timing import EDGE_FRAMES, pauses_counted
+from .validity import load_applied, storm_held, storm_stopped, undisturbed
 
 STORMS = PlanCase("pause-storms-repeated", "TIME-5")
 TIMES = 3
+STORM_NAMES = tuple(f"storm {number}" for number in range(1, TIMES + 1))
 FRAME_BYTES = 1024
 LOAD_PERCENT = 50  # for test and background traffic each: the line is full
 REFRESHES = 2
 CABLE_S = Fraction(4, 10**7)  # 40 m there and back, 5 ns a metre: generators stand nearer
 START_LAG_S = 1  # of a generator whose flows do not start at the instant at which they are told to
-DRAIN_DEADLINE_S = 10.0
 
 
 @dataclass(frozen=True)
@@ -81,164 +76,128 @@ def sender_let_go_s(speed_mbps: int, lasting: Times, frames: int) -> float:
 
 
 @dataclass(frozen=True)
-class Burst:
-    """Statistics of all flows around one storm: when counting began, when it was stopped, when its sender must have
-    been let go (empty: not looked at), and at the end of the gap."""
-
-    begun: Mapping[str, FlowStats]
-    stopped: Mapping[str, FlowStats]
-    let_go: Mapping[str, FlowStats]
-    over: Mapping[str, FlowStats]
-
-
-@dataclass(frozen=True)
-class StormsRun(Readings):
-    """One run.
+class StormsRun(CaseRun):
+    """One run. Around each storm, `storm 1`, flows are looked at when counting began (`storm 1 begun`), when it was
+    stopped (`stopped`), when its sender must have been let go (`let_go`, by an exact clock only), and at the end of the
+    gap (`over`); and at the end when all have drained (`drained`).
 
     Attributes:
-        target: the paused priorities.
         times: how long things lasted.
         exact: whether they lasted exactly so long.
-        bursts: the storms.
-        storm_frames: pause frames of all storms.
-        drained: flow name -> statistics at the end.
     """
 
-    target: Target
     times: Times
     exact: bool
-    bursts: Sequence[Burst]
-    storm_frames: int
-    drained: Mapping[str, FlowStats]
 
-    def evidence(self) -> dict[str, Any]:
-        """The numbers, for the record."""
-        phases = {
-            f"storm {number} {moment}": stats
-            for number, burst in enumerate(self.bursts, 1)
-            for moment, stats in vars(burst).items()
-        }
-        return {
-            **self.counted(),
-            "exact_clock": self.exact,
-            "times": vars(self.times),
-            "storm_frames": self.storm_frames,
-            "flows": flow_numbers({**phases, "drained": self.drained}),
-        }
+    @property
+    def storms(self) -> list[FlowStats]:
+        """All storms, each when it was over."""
+        return [flow for storm in STORM_NAMES for flow in self.flows(f"{storm} over", Role.STORM)]
+
+    def details(self) -> dict[str, Any]:
+        """How long things lasted, and how many pause frames there were."""
+        frames = sum(storm.frames_tx for storm in self.storms)
+        return {"exact_clock": self.exact, "times": vars(self.times), "storm_frames": frames}
 
 
-def carry_out(lab: Lab, case: PlanCase, target: Target, before: DutCounters | None) -> Finding:
-    """Runs the storms and judges what they did."""
-    run = measure(lab, target, before)
-    invalid = unmet([*watchdog_stopped(run), *links_kept(run), *counters_kept(run), *_applied(run)])
-    return Finding([] if invalid else judge(run), invalid, run.evidence(), run.after)
-
-
-CASES: Mapping[PlanCase, Procedure] = {STORMS: Procedure(carry_out, all_lossless)}
-
-
-def measure(lab: Lab, target: Target, before: DutCounters | None) -> StormsRun:
-    """Data, and storms in it.
-
-    Raises:
-        QualificationError: a step could not be done. No traffic runs on, however this ends.
-    """
+def measure(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> StormsRun:
+    """Data, and storms in it."""
     lasting = times(lab.subject.pair.speed_mbps, lab.clock.exact)
     traffic = storm_traffic(lab, target, lasting)
+    phases: dict[str, Stats] = {}
     data = traffic.names(Role.TEST, Role.BACKGROUND)
-    if before is None:
-        lab.clock.sleep(lab.delays.port_s)
-        before = lab.dut.counters()
-    lab.generator.push(traffic)
-    try:
+    with sending(lab, traffic):
         lab.generator.start(data)
         lab.clock.sleep(lasting.lead)
-        bursts = [_burst(lab, traffic, lasting, storm) for storm in traffic.names(Role.STORM)]
+        for storm, flow in zip(STORM_NAMES, traffic.names(Role.STORM), strict=True):
+            looks = _send(lab, traffic, lasting, flow)
+            phases |= {f"{storm} {moment}": stats for moment, stats in looks.items()}
         lab.generator.run_out(data, float(START_LAG_S))
-        wait_for(lambda: is_empty(lab, data), DRAIN_DEADLINE_S, lab.clock)
-        drained = lab.generator.stats(data)
-    finally:
-        lab.generator.stop()
-    lab.clock.sleep(lab.delays.port_s)
-    after = lab.dut.counters()
-    sent = sum(flow.frames_tx for burst in bursts for flow in flows_of(burst.over.values(), Role.STORM))
-    return StormsRun(lab.subject, before, after, after, target, lasting, lab.clock.exact, bursts, sent, drained)
+        phases["drained"] = drain(lab, data)
+    after = settled_counters(lab)
+    return StormsRun(lab.subject, before, after, after, target, phases, lasting, lab.clock.exact)
 
 
 def storm_traffic(lab: Lab, target: Target, lasting: Times) -> Traffic:
     """A storm for each time, and data that fills the line."""
-    others = tuple(priority for priority in lab.subject.qos.reachable if priority not in target)
     data = data_flows(lab, [
         DataLoad(f"{role.value} flow", role, priorities, LOAD_PERCENT, lasting.data, FRAME_BYTES)
-        for role, priorities in ((Role.TEST, target), (Role.BACKGROUND, others))
+        for role, priorities in ((Role.TEST, target), (Role.BACKGROUND, lab.subject.qos.others(target)))
     ])
     storm = pause_storm(lab, target)
     storms = [replace(storm, name=f"{number} {storm.name}") for number in range(1, TIMES + 1)]
     return lab.builder.build([*storms, *data])
 
 
-def _burst(lab: Lab, traffic: Traffic, lasting: Times, storm: str) -> Burst:
-    """One storm, which is started beside the running data that it must hit, and the time after it."""
+def _send(lab: Lab, traffic: Traffic, lasting: Times, storm: str) -> dict[str, Stats]:
+    """One storm, which is started beside the running data that it must hit, and the time after it: moment -> flows."""
     names = [storm, *traffic.names(Role.TEST, Role.BACKGROUND)]
+    looks: dict[str, Stats] = {}
     if not lasting.settled:
-        begun = lab.generator.stats(names)
+        looks["begun"] = lab.generator.stats(names)
     lab.generator.start([storm])
     if lasting.settled:
         lab.clock.sleep(lasting.settled)
-        begun = lab.generator.stats(names)
+        looks["begun"] = lab.generator.stats(names)
     lab.clock.sleep(lasting.storm - lasting.settled)
-    stopped = lab.generator.stats(names)
+    looks["stopped"] = lab.generator.stats(names)
     lab.generator.stop([storm])
-    frames = stopped[storm].frames_tx
-    let_go_s = sender_let_go_s(lab.subject.pair.speed_mbps, lasting, frames) if lab.clock.exact else 0.0
-    lab.clock.sleep(let_go_s)
-    let_go = lab.generator.stats(traffic.names(Role.TEST)) if lab.clock.exact else {}
+    let_go_s = 0.0
+    if lab.clock.exact:
+        let_go_s = sender_let_go_s(lab.subject.pair.speed_mbps, lasting, looks["stopped"][storm].frames_tx)
+        lab.clock.sleep(let_go_s)
+        looks["let_go"] = lab.generator.stats(traffic.names(Role.TEST))
     lab.clock.sleep(lasting.gap - let_go_s)
-    return Burst(begun, stopped, let_go, lab.generator.stats(names))
+    looks["over"] = lab.generator.stats(names)
+    return looks
 
 
-def is_empty(lab: Lab, data: list[str]) -> bool:
-    """Whether every frame of these flows has arrived."""
-    return all(flow.frames_rx >= flow.frames_tx for flow in lab.generator.stats(data).values())
+def validity(run: StormsRun) -> Iterator[Check]:
+    """Each storm held for its time and was stopped, and the load was there."""
+    yield from undisturbed(run)
+    speed, place = run.subject.pair.speed_mbps, at_port(run.subject)
+    for storm in STORM_NAMES:
+        yield from storm_held(place, run.flows(f"{storm} stopped", Role.STORM), speed, run.times.storm)
+        yield from storm_stopped(place, run.flows(f"{storm} over", Role.STORM), "the storm stopped after its time")
+    yield from load_applied(run.subject, run.flows("drained"), run.pfc_sent(), "in and between the storms")
 
 
-def judge(run: StormsRun) -> list[Check]:
-    """All checks of a run that was a measurement."""
-    around = [_around(run, burst, f"storm {number}") for number, burst in enumerate(run.bursts, 1)]
-    test, background = (flows_of(run.drained.values(), role) for role in (Role.TEST, Role.BACKGROUND))
-    return [
-        *(check for checks in around for check in checks),
-        *never_taken(run.subject, run.drained.values(), run.pfc_sent(), f"in {TIMES} storms"),
-        *everything_received("nothing-lost", run.subject, test, f"after {TIMES} storms"),
-        *everything_received("background-unaffected", run.subject, background, f"in and after {TIMES} storms"),
-        *pauses_counted(run, run.target, run.storm_frames),
-    ]
+def judge(run: StormsRun) -> Iterator[Check]:
+    """What each storm does; and when all are over nothing is lost, and every pause was counted."""
+    for storm in STORM_NAMES:
+        yield from _around(run, storm)
+    test, background = (run.flows("drained", role) for role in (Role.TEST, Role.BACKGROUND))
+    yield from never_taken(run.subject, run.flows("drained"), run.pfc_sent(), f"in {TIMES} storms")
+    yield from everything_received("nothing-lost", run.subject, test, f"after {TIMES} storms")
+    yield from everything_received("background-unaffected", run.subject, background, f"in and after {TIMES} storms")
+    yield from pauses_counted(run, run.storms)
 
 
-def _around(run: StormsRun, burst: Burst, storm: str) -> Iterator[Check]:
+def _around(run: StormsRun, storm: str) -> Iterator[Check]:
     """The storm holds the priority in time, and afterwards it goes on."""
-    for flow in flows_of(burst.begun.values(), Role.TEST):
+    stopped, over = (run.phases[f"{storm} {moment}"] for moment in ("stopped", "over"))
+    for flow in run.flows(f"{storm} begun", Role.TEST):
         name, place = flow.plan.name, at_priority(run.subject, priority_of(flow))
-        most, passed = most_passed(run, burst), burst.stopped[name].frames_rx - flow.frames_rx
+        most, passed = most_passed(run, storm), stopped[name].frames_rx - flow.frames_rx
         expected = f"at most {most} frames received from the beginning of {storm} to its end"
         yield fail_unless("stopped-in-time", place, passed <= most, expected, passed)
-        least, passed = least_resumed(run, flow.plan), burst.over[name].frames_rx - burst.stopped[name].frames_rx
+        least, passed = least_resumed(run, flow.plan), over[name].frames_rx - stopped[name].frames_rx
         expected = f"at least {least} frames received within {run.times.gap:.4f} s after {storm}"
         yield fail_unless("resumed", place, passed >= least, expected, passed)
-        if burst.let_go:
-            sent = burst.let_go[name].frames_tx - burst.stopped[name].frames_tx
+        if run.exact:
+            sent = run.phases[f"{storm} let_go"][name].frames_tx - stopped[name].frames_tx
             expected = f"frames sent soon after {storm}, as XON lets the sender go before its pause lapses"
             yield fail_unless("sender-resumed", place, sent > 0, expected, sent)
 
 
-def most_passed(run: StormsRun, burst: Burst) -> int:
+def most_passed(run: StormsRun, storm: str) -> int:
     """Frames of a tested priority that may arrive after a storm began: what the line takes in the time of a pause
     frame, the response time and both ways of the cable, as far as background traffic leaves it; one more for each of
     its flows, which come as they like in so short a time, and two that are under way at the ends. By a clock that is
     not exact they are counted when the storm has lasted for a while: none."""
     if not run.exact:
         return 0
-    speed, background = run.subject.pair.speed_mbps, flows_of(burst.begun.values(), Role.BACKGROUND)
+    speed, background = run.subject.pair.speed_mbps, run.flows(f"{storm} begun", Role.BACKGROUND)
     late = response_seconds(speed) + CABLE_S + 1 / line_rate_fps(PAUSE_FRAME_BYTES, speed)
     left = 1 - sum(Fraction(flow.plan.percent or 0) for flow in background) / 100
     return floor(late * line_rate_fps(FRAME_BYTES, speed) * left) + len(background) + 2
@@ -255,17 +214,4 @@ def least_resumed(run: StormsRun, plan: FlowPlan) -> int:
     return ceil(part * (Fraction(run.times.gap) - lost) * (1 - tolerance)) - EDGE_FRAMES
 
 
-def _applied(run: StormsRun) -> Iterator[Check]:
-    """Each storm held for its time and was stopped, and the load was there."""
-    speed, place = run.subject.pair.speed_mbps, at_port(run.subject, run.subject.pair.rx.port)
-    least = floor(holding_fps(MAX_QUANTA, speed) * Fraction(run.times.storm))
-    for burst in run.bursts:
-        for flow in flows_of(burst.stopped.values(), Role.STORM):
-            expected = f"a storm of at least {least} pause frames"
-            yield error_unless("storm-ran", place, flow.frames_tx >= least, expected, flow.frames_tx)
-        for flow in flows_of(burst.over.values(), Role.STORM):
-            seen = "running" if flow.transmitting else "stopped"
-            yield error_unless("storm-stopped", place, seen == "stopped", "the storm stopped after its time", seen)
-    pushed = run.pfc_sent()
-    for flow in run.drained.values():
-        yield sent_as_due(run.subject, flow, pushed[priority_of(flow)], False, "in and between the storms")
+CASES: Table = {STORMS: Procedure(measure, validity, judge, all_lossless)}

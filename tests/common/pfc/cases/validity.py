@@ -10,7 +10,7 @@ from itertools import pairwise
 from math import floor
 
 from ..model.arithmetic import MAX_QUANTA, holding_fps
-from ..model.checking import Place, at_port, error_unless, flows_of, priority_of, sent_as_due
+from ..model.checking import Place, at_port, error_unless, priority_of, sent_as_due
 from ..model.counters import changed
 from ..model.measurement import CaseRun, PortUnderTest, Readings
 from ..model.ports import ConnectedPort, PortPair
@@ -134,8 +134,9 @@ def load_applied(
         when: for the message, `in the storm`.
         held: the roles of flows that the switch is meant to hold.
     """
-    for flow in flows_of(flows, Role.TEST, Role.BACKGROUND):
-        yield sent_as_due(subject, flow, pushed[priority_of(flow)], flow.plan.role in held, when)
+    for flow in flows:
+        if flow.plan.role is not Role.STORM:
+            yield sent_as_due(subject, flow, pushed[priority_of(flow)], flow.plan.role in held, when)
 
 
 def ingress_applied(run: CaseRun, phase: str, when: str, held: Collection[int] = ()) -> Iterator[Check]:

@@ -42,9 +42,9 @@ def pfc_counters(text: str, direction: str) -> dict[str, tuple[int, ...]]:
     )
 
 
-def queue_packets(text: str, port: str) -> dict[int, int]:
-    """`show queue counters`: unicast queue of a port -> packets that left through it; queues that are not counted
-    (`N/A`) are absent.
+def queue_packets(text: str, port: str, column: str = "Counter/pkts") -> dict[int, int]:
+    """`show queue counters`: unicast queue of a port -> packets that left through it, or those of another column;
+    queues that are not counted (`N/A`) are absent.
 
     Raises:
         QualificationError: none is counted.
@@ -53,13 +53,13 @@ def queue_packets(text: str, port: str) -> dict[int, int]:
         row
         for table in tables(text)
         for row in table
-        if row.get("Port") == port and row.get("TxQ", "").startswith("UC") and row["Counter/pkts"] != "N/A"
+        if row.get("Port") == port and row.get("TxQ", "").startswith("UC") and row.get(column, "N/A") != "N/A"
     ]
     if not rows:
         raise QualificationError(
-            f"`show queue counters` printed no counted unicast queue of {port}: {first_line(text)!r}"
+            f"`show queue counters` printed no counted unicast queue of {port} ({column}): {first_line(text)!r}"
         )
-    return {int(row["TxQ"][2:]): number(row["Counter/pkts"]) for row in rows}
+    return {int(row["TxQ"][2:]): number(row[column]) for row in rows}
 
 
 def interface_states(text: str) -> dict[str, PortState]:

@@ -174,6 +174,10 @@ class Dut:
             raise leases.LeaseLost(leases.loss(self.name, outputs["lease"].text))
         return {name: checked(self.host, name, outputs) for name in commands}
 
+    def guarded(self, command: str) -> str:
+        """A command that changes something, to be run only for as long as the switch is this run's."""
+        return command if self.lease is None else f"{{ {self.lease.held()}; }} && {command}"
+
     def counters(
         self, queues_of: Sequence[str] = (), also: Mapping[str, str] = MappingProxyType({})
     ) -> DutCounters:

@@ -97,9 +97,9 @@ class Watchdog:
         self.timers = timers
         said = self._dut.ask(
             {
-                "stop": self._guarded(f"pfcwd stop {ports}"),
-                "interval": self._guarded(f"pfcwd interval {timers.poll_ms}"),
-                "start": self._guarded(
+                "stop": self._dut.guarded(f"pfcwd stop {ports}"),
+                "interval": self._dut.guarded(f"pfcwd interval {timers.poll_ms}"),
+                "start": self._dut.guarded(
                     f"pfcwd start --action {timers.action} {ports} {timers.detection_ms}"
                     f" --restoration-time {timers.restoration_ms}"
                 ),
@@ -121,8 +121,8 @@ class Watchdog:
         """Stops it; the switch's counters, with the statistics that it had just before."""
         found_ms, row = self._found_ms(), "sonic-db-cli CONFIG_DB {} 'PFC_WD|GLOBAL' POLL_INTERVAL"
         back = row.format("HDEL") if found_ms is None else f"{row.format('HSET')} {found_ms}"
-        stop = self._guarded(f"pfcwd stop {' '.join(self._ports)}")
-        counters = self._dut.watched_counters(self.queues, {"stop": stop, "interval": self._guarded(back)})
+        stop = self._dut.guarded(f"pfcwd stop {' '.join(self._ports)}")
+        counters = self._dut.watched_counters(self.queues, {"stop": stop, "interval": self._dut.guarded(back)})
         self.timers = None
         return counters
 
@@ -142,11 +142,6 @@ class Watchdog:
             raise QualificationError(f"{self._dut.name}: the watchdog is started under the switch's lease only")
         found = lease.watchdog.get("GLOBAL", {}).get("POLL_INTERVAL")
         return None if found is None else int(found)
-
-    def _guarded(self, command: str) -> str:
-        """The command, which changes something, for as long as the switch is this run's."""
-        lease = self._dut.lease
-        return command if lease is None else f"{{ {lease.held()}; }} && {command}"
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ..record.case import named
 from ..record.verdict import LOSSLESS, LOSSY, Check, Status
-from .measurement import CaseRun, Measurement, PortUnderTest
+from .measurement import CaseRun, Measurement, PortUnderTest, Readings
 from .traffic import FlowPlan, FlowStats, Role
 
 
@@ -28,8 +28,9 @@ def at_priority(subject: PortUnderTest, priority: int) -> Place:
     return Place(subject.where(priority), _metric(subject, priority), priority)
 
 
-def at_port(subject: PortUnderTest, port: str) -> Place:
-    """A whole port: what is wrong with it concerns the lossless metric, and through its ERROR the other one."""
+def at_port(subject: PortUnderTest, port: str | None = None) -> Place:
+    """A whole port (None: the port under test): what is wrong with it concerns the lossless metric, and through its
+    ERROR the other one."""
     return Place(subject.where(port=port), LOSSLESS)
 
 
@@ -150,6 +151,35 @@ def not_held(subject: PortUnderTest, flows: Iterable[FlowStats], when: str) -> I
         expected = f"at least {least} frames {way(flow)}sent {when}"
         place = at_priority(subject, priority_of(flow))
         yield fail_unless("sender-not-held", place, flow.frames_tx >= least, expected, flow.frames_tx)
+
+
+def every_pause_counted(run: Readings, priority: int, sent: int, when: str = "") -> Check:
+    """The switch counted each of `sent` pause frames for a priority.
+
+    Args:
+        run: the counters.
+        priority: the priority.
+        sent: how many there were.
+        when: for the message, `once the storm had stopped `.
+    """
+    frames, tolerances = run.pfc_received_in_all()[priority], run.subject.tolerances
+    expected = f"{sent} {COUNTER} {when}({tolerances.more_or_less})"
+    met = tolerances.alike(frames, sent)
+    return fail_unless("every-pause-counted", at_priority(run.subject, priority), met, expected, frames)
+
+
+def no_pause_counted(name: str, run: Readings, priorities: Iterable[int], why: str = "") -> Iterator[Check]:
+    """The switch counted no pause frame for these priorities; `why` is for the message, `, as none enabled it`."""
+    for priority in priorities:
+        place, frames = at_priority(run.subject, priority), run.pfc_received_in_all()[priority]
+        yield fail_unless(name, place, frames == 0, f"0 {COUNTER}{why}", frames)
+
+
+def no_pause_sent(name: str, run: Readings, priorities: Iterable[int]) -> Iterator[Check]:
+    """The switch sent no PFC frame for these priorities out of the tx port while the traffic ran."""
+    for priority in priorities:
+        place, frames = at_priority(run.subject, priority), run.pfc_sent()[priority]
+        yield fail_unless(name, place, frames == 0, f"0 PFC frames sent out of {run.subject.pair.tx.port}", frames)
 
 
 def way(flow: FlowStats) -> str:

@@ -9,11 +9,10 @@ from dataclasses import dataclass, replace
 from math import floor
 from typing import Any
 
-from ..cases import watermarks
 from ..cases.checks import judge, validity
 from ..cases.engine import Finding, found
 from ..cases.storm_sequence import Part, measure_together
-from ..cases.watermarks import Pool, Watermarks
+from ..cases.switch_counters import Watermarks, read_watermarks, together
 from ..lab.counter_polling import watermark_delay_s
 from ..lab.generator import Traffic
 from ..lab.lab import Lab
@@ -22,7 +21,7 @@ from ..model.arithmetic import PAUSE_FRAME_BYTES, line_rate_fps, share_percent
 from ..model.checking import Place, all_at_rate, error_unless, fail_unless, flows_of, priority_of
 from ..model.counters import DutCounters
 from ..model.measurement import Measurement
-from ..model.qos import PortQos, priority_groups
+from ..model.qos import Pool, PortQos, ingress_pool, priority_groups
 from ..model.scenario import Scenario
 from ..model.traffic import FlowPlan, FlowStats, Role
 from ..record.case import PlanCase
@@ -121,7 +120,7 @@ def measure(labs: Sequence[Lab], whole: TrafficBuilder, before: DutCounters) -> 
         QualificationError: a step could not be done. No traffic runs on, however this ends.
     """
     lab = labs[0]
-    pool = watermarks.ingress_pool(lab.config_db, lab.dut.name)
+    pool = ingress_pool(lab.config_db, lab.dut.name)
     age_s = watermark_delay_s(lab.config_db, lab.dut.name)
     parts = full_parts(labs, scenario)
 
@@ -130,7 +129,7 @@ def measure(labs: Sequence[Lab], whole: TrafficBuilder, before: DutCounters) -> 
 
     runs = measure_together(parts, before, build=build)
     lab.clock.sleep(age_s)
-    marks = watermarks.read(lab.dut)
+    marks = read_watermarks(lab.dut)
     return [found(one, full_validity, judge_full) for one in _full_runs(labs, runs, marks, pool)]
 
 
@@ -158,7 +157,7 @@ def _full_runs(labs: Sequence[Lab], runs: Sequence[Measurement], marks: Watermar
     places = {lab.port: priority_groups(config_db, device, lab.subject.pair.tx.port) for lab in labs}
     lossless = [(run.subject.pair.tx.port, places[lab.port][priority])
                 for lab, run in zip(labs, runs, strict=True) for priority in run.scenario.tested]
-    sums = [watermarks.together(kind, sorted(set(lossless))) for kind in (marks.shared, marks.headroom)]
+    sums = [together(kind, sorted(set(lossless))) for kind in (marks.shared, marks.headroom)]
     return [FullRun(run, marks, places[lab.port], pool, *sums) for lab, run in zip(labs, runs, strict=True)]
 
 

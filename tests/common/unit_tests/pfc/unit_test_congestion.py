@@ -6,12 +6,11 @@ from fractions import Fraction
 import pytest
 
 from tests.common.pfc.cases.congestion import WALL, LoadRun, Timing, judge, offered_load, timing, validity
-from tests.common.pfc.cases.counting_checks import OWN_FRAMES
-from tests.common.pfc.cases.drops import Drops
 from tests.common.pfc.cases.engine import unmet
 from tests.common.pfc.cases.flows import IngressLoad
 from tests.common.pfc.cases.frames import imix
 from tests.common.pfc.cases.loads import tx_port, with_room
+from tests.common.pfc.cases.switch_counters import OWN_FRAMES, Drops
 from tests.common.pfc.lab.clock import WallClock
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.port_plan import plan_port

@@ -4,15 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from tests.common.pfc.cases.counting import CASES, DATA, PAUSES
-from tests.common.pfc.cases.counting_checks import OWN_FRAMES, Storm, judge_pauses, own_frames
-from tests.common.pfc.cases.counting_readings import PortCounts, commands, data_counters, port_counts
+from tests.common.pfc.cases.counting import CASES, DATA, PAUSES, PausesRun, judge_pauses
 from tests.common.pfc.cases.qualifier import Qualifier
+from tests.common.pfc.cases.switch_counters import (
+    OWN_FRAMES, PortCounts, data_counters, drop_commands, own_frames, port_counts,
+)
 from tests.common.pfc.lab.counter_polling import read_poll_delays
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.port_plan import plan_port
 from tests.common.pfc.model.errors import QualificationError
-from tests.common.pfc.model.measurement import Readings
+from tests.common.pfc.model.traffic import FlowPlan, FlowStats, PauseFrame, Role
 from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Status
 from tests.common.unit_tests.pfc.fakes import DEVICE, FakeApi, FakeClock, FakeHost, FakeWorld
 from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
@@ -48,9 +49,16 @@ def reading(ports=PORTS, queues=QUEUES, groups=GROUPS):
     """A reading of the fake switch, with what these commands print."""
     host = FakeHost(FakeWorld())
     subject = plan_port(Dut(host), TESTER_PORTS, "Ethernet0", None).subject
-    asked = commands(subject)
+    asked = drop_commands(subject.pair.rx.port)
     host.answers |= {asked[name]: (text, 0) for name, text in (("data", ports), ("queue", queues), ("groups", groups))}
     return subject, Dut(host).counters(also=asked)
+
+
+def storm_of_empty_pauses(subject, early, late, allowed):
+    """A run of 1000 frames that enable nobody."""
+    storm = FlowPlan("storm", Role.STORM, None, 64, pause=PauseFrame((0,) * 8))
+    phases = {"storm": {"storm": FlowStats(storm, False, 1000, 0)}}
+    return PausesRun(subject, early, late, late, (3, 4), phases, allowed)
 
 
 def test_a_reading():
@@ -101,9 +109,9 @@ def test_a_port_without_counters_is_refused(port, sentence):
 ])
 def test_frames_of_ones_own_are_let_pass_where_there_are_some(exact, frames, passes):
     """On hardware, where hosts and the switch speak for themselves."""
-    subject, read = reading()
-    run = Readings(subject, read, read, read)
-    made = judge_pauses(run, PortCounts(frames, 0, 0, 0), Storm((), 1000), own_frames(exact))
+    subject, early = reading()
+    _, late = reading(PORTS.replace("         12 ", f"{12 + frames:11} "))
+    made = list(judge_pauses(storm_of_empty_pauses(subject, early, late, own_frames(exact))))
     assert [(check.name, check.status is Status.PASS) for check in made[-2:]] == [
         ("pauses-are-no-data", passes), ("pauses-are-no-drops", True)
     ], made
@@ -114,7 +122,7 @@ def test_pauses_of_a_storm_without_data_say_something_of_both_metrics():
     subject, read = reading()
     wrong = replace(read, pfc_rx={"Ethernet0": tuple(count + 1 for count in read.pfc_rx["Ethernet0"])})
     for late, passes in ((read, True), (wrong, False)):
-        made = judge_pauses(Readings(subject, read, late, late), PortCounts(0, 0, 0, 0), Storm((), 1000), 0)[:-2]
+        made = list(judge_pauses(storm_of_empty_pauses(subject, read, late, 0)))[:-2]
         assert [check.name for check in made] == ["no-other-pause-counted"] * 8, made
         assert {check.metric_name for check in made} == {LOSSLESS, LOSSY}, made
         assert {check.status is Status.PASS for check in made} == {passes}, made

@@ -7,9 +7,10 @@ import pytest
 from tabulate import tabulate
 
 from tests.common.pfc.cases.flows import RESUMED
-from tests.common.pfc.cases.watermarks import Watermarks, ingress_pool, rows, together
+from tests.common.pfc.cases.switch_counters import Watermarks, together, watermarks
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.model.errors import QualificationError
+from tests.common.pfc.model.qos import ingress_pool
 from tests.common.pfc.record.verdict import Status
 from tests.common.pfc.sweep.cases import make_full_load
 from tests.common.pfc.sweep.full_load import data_percent, scenario
@@ -147,7 +148,7 @@ def test_watermarks_are_judged(shown, status, reason):
 
 def test_what_the_switch_prints_is_read_or_refused():
     text = tabulate([["Ethernet0", 5, "N/A"]], ["Port", "PG0", "PG1"], tablefmt="simple")
-    found = rows(text, "show priority-group watermark shared")
+    found = watermarks(text, "show priority-group watermark shared")
     assert found == {"Ethernet0": (5, None)}, f"rows: {found}"
     marks = Watermarks(found, {"Ethernet0": (2, 1)}, {})
     assert marks.used("Ethernet0", 0) == 7 and marks.used("Ethernet0", 1) is None, "of two kinds one is not counted"
@@ -155,7 +156,7 @@ def test_what_the_switch_prints_is_read_or_refused():
     assert together(found, [("Ethernet0", 0), ("Ethernet0", 1), ("Ethernet4", 0)]) == 5, "what is counted"
     assert marks.counted("Ethernet0") == {"group_shared": {0: 5}, "group_headroom": {0: 2, 1: 1}, "queue": {}}, "0s"
     with pytest.raises(QualificationError, match="`show queue watermark unicast` printed no port: 'nothing'"):
-        rows("nothing\n", "show queue watermark unicast")
+        watermarks("nothing\n", "show queue watermark unicast")
 
 
 def test_the_ingress_pool_is_the_largest_with_a_size():

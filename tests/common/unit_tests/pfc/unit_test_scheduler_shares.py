@@ -4,9 +4,11 @@ from fractions import Fraction
 
 import pytest
 
-from tests.common.pfc.cases.drops import Drops, group_drops, headroom_used, port_drops, queue_drops
 from tests.common.pfc.cases.headroom import Delays, Headroom, delays, least_used, read_headroom
 from tests.common.pfc.cases.scheduler_shares import Scheduler, divide, read_schedulers
+from tests.common.pfc.cases.switch_counters import (
+    Drops, PortCounts, group_drops, headroom_used, port_counts, queue_drops,
+)
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.qos import PortQos
 
@@ -127,14 +129,16 @@ Ethernet0      1      0      0     33     44      0      0      0
 
 
 def test_what_the_commands_print():
-    assert queue_drops(QUEUES) == {0: 58}, "multicast queues and those that are not counted are left out"
-    assert [port_drops(PORTS, "Ethernet0", way) for way in ("RX_DRP", "TX_DRP")] == [5678, 9012], "commas"
+    assert queue_drops(QUEUES, "Ethernet0") == {0: 58}, "multicast queues and those that are not counted are left out"
+    assert port_counts(PORTS, "Ethernet0") == PortCounts(1234, 5678, 10, 9012), "commas"
     assert group_drops(GROUP_TABLE, "Ethernet0") == (1, 0, 0, 33, 44, 0, 0, 0), "eight groups"
 
 
 @pytest.mark.parametrize("read", [
-    lambda: queue_drops(PORTS), lambda: port_drops(PORTS, "Ethernet4", "TX_DRP"),
-    lambda: port_drops(QUEUES, "Ethernet0", "TX_DRP"), lambda: group_drops(GROUP_TABLE, "Ethernet4"),
+    lambda: queue_drops(PORTS, "Ethernet0"), lambda: queue_drops(QUEUES, "Ethernet4"),
+    lambda: port_counts(PORTS, "Ethernet4"), lambda: port_counts(QUEUES, "Ethernet0"),
+    lambda: port_counts(PORTS.replace(" TX_DRP", " TX_ERR"), "Ethernet0"),
+    lambda: group_drops(GROUP_TABLE, "Ethernet4"),
     lambda: headroom_used(GROUP_TABLE.replace("33", "N/A"), "Ethernet0"),
 ])
 def test_what_is_not_there_is_no_number(read):

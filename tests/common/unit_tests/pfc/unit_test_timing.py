@@ -5,8 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.common.pfc.cases.timing import COURSES
-from tests.common.pfc.cases.timing_checks import Pauses, Phase, due_by_window_end
+from tests.common.pfc.cases.timing import COURSES, Course, Pauses, TimingRun, Window, due_by_window_end
 from tests.common.pfc.cases.timing_storms import sender_let_go_s, times
 from tests.common.pfc.model.arithmetic import RESPONSE_QUANTA, response_seconds
 from tests.common.pfc.model.traffic import FlowPlan, FlowStats, Role
@@ -52,31 +51,31 @@ def test_a_sender_is_let_go_before_its_own_pause_could_lapse():
     assert times(100_000, exact=False).storm >= 1, "a generator's start-up takes up to a second"
 
 
-def window(seconds):
-    """A phase with 90 % of test and 10 % of background traffic, none of which was lost, in 6 pauses each 4 ms."""
+WINDOW = Window(1, Pauses(0xFFFF, 6))
+
+
+def run_of(seconds, exact):
+    """A run with 90 % of test and 10 % of background traffic, none of which was lost, in 6 pauses each 4 ms."""
     test = FlowPlan("test", Role.TEST, 3, 1024, 90.0, seconds=seconds)
     background = FlowPlan("background", Role.BACKGROUND, 0, 1024, 10.0, seconds=seconds)
     frames = int(seconds * 100e9 / 8 / 1044 / 10) + 1
     stats = {flow.name: FlowStats(flow, False, frames, frames) for flow in (test, background)}
-    return Phase(Pauses(0xFFFF, 6), seconds, stats, stats)
-
-
-def run_on(exact):
-    """What is asked of a run: its port, buffer, tolerance and clock."""
     buffer, tolerances = SimpleNamespace(size_bytes=16 * 1024 * 1000), SimpleNamespace(load_tolerance_percent=1)
-    pair = SimpleNamespace(speed_mbps=100_000)
-    return SimpleNamespace(subject=SimpleNamespace(pair=pair, buffer=buffer, tolerances=tolerances), exact=exact)
+    subject = SimpleNamespace(pair=SimpleNamespace(speed_mbps=100_000), buffer=buffer, tolerances=tolerances)
+    moments = {WINDOW.at_end: stats, WINDOW.drained: stats}
+    return TimingRun(subject, None, None, None, (3,), moments, Course((WINDOW.pauses,)), seconds, exact)
 
 
 def test_what_may_come_in_a_window_by_an_exact_clock():
     """10,775,862 frames a second when no pause holds them, in 4 ms less 6 x (335.539 + 2.017 + 0.084) us and less
     6 x (335.539 - 2.017 - 0.084) us; four frames more or less."""
-    assert due_by_window_end(run_on(True), window(0.004)) == (21_270, 21_548), "1974.16 us to 1999.37 us of the line"
+    due = due_by_window_end(run_of(0.004, exact=True), WINDOW)
+    assert due == (21_270, 21_548), "1974.16 us to 1999.37 us of the line"
 
 
 def test_what_may_come_in_two_seconds_by_another_clock():
     """3000 pauses; what the buffer holds may come later, and the generator may miss 1 %."""
-    least, most = due_by_window_end(run_on(False), window(2.0))
+    least, most = due_by_window_end(run_of(2.0, exact=False), WINDOW)
     share = 1e12 / 8 / 1044 * 0.9 / 10
     expected = share * (2 - 3000 * 337.64e-6) * 0.99, share * (2 - 3000 * 333.4384e-6) + 16_000
     assert (least, most) == pytest.approx(expected, abs=10), f"got {least} to {most}"

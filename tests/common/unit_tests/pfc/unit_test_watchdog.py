@@ -9,6 +9,7 @@ from tests.common.pfc.cases.engine import unmet
 from tests.common.pfc.cases.watchdog.quiet import ShortPause, start_pauses
 from tests.common.pfc.cases.watchdog.timers import Outage, OutagesRun, covers_any, validity
 from tests.common.pfc.lab.cli_text import watchdog_rows
+from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.lease import Lease, Owner
 from tests.common.pfc.lab.watchdog import DROP, Timers, Watchdog, watching
 from tests.common.pfc.model.counters import DutCounters, WatchdogRow
@@ -28,6 +29,7 @@ class FakeDut:
     """A switch that remembers what it was asked, and has the rows that `pfcwd start` leaves."""
 
     name = "vtb-t0-01"
+    guarded = Dut.guarded
 
     def __init__(self, found, rows=PORTS):
         """`found`: PFC_WD as the lease has it; None: there is no lease."""

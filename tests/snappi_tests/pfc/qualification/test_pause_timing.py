@@ -2,12 +2,12 @@
 
 import pytest
 
-from tests.common.pfc.cases.timing import CASES
+from tests.common.pfc.cases import timing, timing_storms
 
 pytestmark = [pytest.mark.topology("tgen", "multidut-tgen")]
 
 
-@pytest.mark.pfc_cases(*CASES)
+@pytest.mark.pfc_cases(*timing.CASES, *timing_storms.CASES)
 def test_pause_timing(pfc_qualify, plan_case, pfc_target):
     """Each pause takes from the line what its quanta say, and nothing is lost for it.
 
