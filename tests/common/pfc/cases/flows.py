@@ -7,16 +7,12 @@ and delays say which comes when: a flow that is started beside running ones star
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from ..lab.lab import Lab
 from ..model.arithmetic import share_percent
-from ..model.ports import ConnectedPort
 from ..model.traffic import FlowPlan, Role
-
-FRAME_BYTES = 1024
-"""Size of the frames with FCS of data that enters by one port or more."""
 
 RESUMED = "Resumed"
 """The phase in which the traffic of a storm is sent again without one."""
@@ -50,26 +46,6 @@ class DataLoad:
     leaves: str = ""
 
 
-@dataclass(frozen=True)
-class IngressLoad:
-    """Data that enters by one port and leaves by the port under test: `percent` of the port's line, split evenly over
-    these priorities.
-
-    Attributes:
-        enters: the switch port.
-        priorities: one flow for each.
-        percent: of the line of that port.
-        seconds: how long it is sent.
-        delay_s: from the start of all data to its first frame.
-    """
-
-    enters: ConnectedPort
-    priorities: tuple[int, ...]
-    percent: int
-    seconds: float
-    delay_s: float = 0.0
-
-
 def data_flows(lab: Lab, loads: Iterable[DataLoad]) -> list[FlowPlan]:
     """The flows of these loads, called by load, priority and port under test."""
     return [
@@ -81,28 +57,6 @@ def data_flows(lab: Lab, loads: Iterable[DataLoad]) -> list[FlowPlan]:
         for load in loads
         for priority in load.priorities
     ]
-
-
-def ingress_flows(
-    lab: Lab, loads: Sequence[IngressLoad], mix: tuple[tuple[int, int], ...] = ()
-) -> list[FlowPlan]:
-    """The flows of these loads, all of role TEST.
-
-    Args:
-        lab: names the flows.
-        loads: where they enter, and how much.
-        mix: sizes of frames and their weights; empty: `FRAME_BYTES` each.
-    """
-    return data_flows(lab, [
-        DataLoad(f"Data {number} {load.enters.port}", Role.TEST, load.priorities, load.percent, load.seconds,
-                 FRAME_BYTES, mix, load.delay_s, load.enters.port)
-        for number, load in enumerate(loads)
-    ])
-
-
-def entered(loads: Iterable[IngressLoad]) -> tuple[ConnectedPort, ...]:
-    """The ports that these loads enter by."""
-    return tuple(dict.fromkeys(load.enters for load in loads))
 
 
 def later(flows: Iterable[FlowPlan], phase: str) -> list[FlowPlan]:

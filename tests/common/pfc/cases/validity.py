@@ -3,7 +3,7 @@ nothing is judged."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
@@ -12,7 +12,7 @@ from math import floor
 from ..model.arithmetic import MAX_QUANTA, holding_fps
 from ..model.checking import Place, at_port, error_unless, priority_of, sent_as_due
 from ..model.counters import changed
-from ..model.measurement import CaseRun, PortUnderTest, Readings
+from ..model.measurement import PortUnderTest, Readings
 from ..model.ports import ConnectedPort, PortPair
 from ..model.traffic import FlowStats, Role
 from ..record.verdict import LOSSLESS, LOSSY, Check
@@ -137,14 +137,6 @@ def load_applied(
     for flow in flows:
         if flow.plan.role is not Role.STORM:
             yield sent_as_due(subject, flow, pushed[priority_of(flow)], flow.plan.role in held, when)
-
-
-def ingress_applied(run: CaseRun, phase: str, when: str, held: Collection[int] = ()) -> Iterator[Check]:
-    """The same over the whole run, of the data that was counted in a phase, whichever ports it entered by; `held`: the
-    priorities that the switch is meant to hold."""
-    for flow in run.flows(phase, Role.TEST, Role.BACKGROUND):
-        priority, pushed = priority_of(flow), run.pfc_sent_in_all(flow.plan.enters)
-        yield sent_as_due(run.subject, flow, pushed[priority], priority in held, when)
 
 
 def lossy_in_background(subject: PortUnderTest, background: Iterable[FlowStats], seen: str) -> Iterator[Check]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ..record.case import named
 from ..record.verdict import LOSSLESS, LOSSY, Check, Status
-from .measurement import CaseRun, Measurement, PortUnderTest, Readings
+from .measurement import Measurement, PortUnderTest, Readings
 from .traffic import FlowPlan, FlowStats, Role
 
 
@@ -111,12 +111,6 @@ def never_taken(
         if flow.frames_tx == 0 and frames > 0:
             expected = f"frames taken by the switch {when}, which sent {frames} PFC frames to their sender"
             yield fail_unless("load-taken", at_priority(subject, priority_of(flow)), False, expected, 0)
-
-
-def ingress_taken(run: CaseRun, phase: str, when: str) -> Iterator[Check]:
-    """The same over the whole run, of the data that was counted in a phase, whichever ports it entered by."""
-    for flow in run.flows(phase, Role.TEST, Role.BACKGROUND):
-        yield from never_taken(run.subject, [flow], run.pfc_sent_in_all(flow.plan.enters), when)
 
 
 def everything_received(name: str, subject: PortUnderTest, flows: Iterable[FlowStats], when: str) -> Iterator[Check]:

@@ -7,7 +7,7 @@ import pytest
 
 from tests.common.pfc.cases.congestion import WALL, LoadRun, Timing, judge, offered_load, timing, validity
 from tests.common.pfc.cases.engine import unmet
-from tests.common.pfc.cases.flows import IngressLoad
+from tests.common.pfc.cases.ingress import IngressLoad
 from tests.common.pfc.cases.frames import imix
 from tests.common.pfc.cases.loads import tx_port, with_room
 from tests.common.pfc.cases.switch_counters import OWN_FRAMES, Drops

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.common.pfc.cases.engine import unmet
-from tests.common.pfc.cases.flows import IngressLoad
+from tests.common.pfc.cases.ingress import IngressLoad
 from tests.common.pfc.cases.headroom import SINGLE, covered, headroom_command
 from tests.common.pfc.cases.hold_in_storm import HeldRun, Hold, storm_ran
 from tests.common.pfc.lab.dut import Dut

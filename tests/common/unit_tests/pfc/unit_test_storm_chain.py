@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from tests.common.pfc.cases.counting import DATA, _patient
-from tests.common.pfc.cases.flows import IngressLoad
+from tests.common.pfc.cases.ingress import IngressLoad
 from tests.common.pfc.cases.hold_in_storm import Hold, hold_traffic, storm_ran
 from tests.common.pfc.cases.pauses import CASES, SINGLE_LOSSLESS, make_scenario
 from tests.common.pfc.cases.qualifier import Qualifier
