@@ -47,7 +47,8 @@ def test_what_is_printed(checkout: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert rows[1:9] == ["tests (the fixture layer) 1 0", f"{LOGIC} 1 0", f"{LOGIC}/lab 3 7", f"{LOGIC}/model 2 3",
                          f"{SEAM} 2 2", "all of it 9 12", "the seam and the qualification logic 8 12",
                          "of that, the core 6 10"]
-    assert rows[9] == "the option sweep adds 3 4"  # the plan, its plugin in the seam, and lab/alone.py
+    assert rows[9] == "the core, where no reporting database is 6 10"
+    assert rows[10] == "the option sweep adds 3 4"  # the plan, its plugin in the seam, and lab/alone.py
     assert "2 tests/common/pfc/model/errors.py <- tests/common/pfc/lab/watchdog.py" in rows
     assert f"1 {MODULE} <- given" in rows
 
