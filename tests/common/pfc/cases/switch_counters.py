@@ -13,7 +13,7 @@ from ..lab.lab import Lab
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
 from ..model.measurement import PortUnderTest
-from ..model.qos import PRIORITIES
+from ..model.qos import PRIORITIES, ConfigDb
 
 PORTS = "show interfaces counters"
 GROUPS = "show priority-group drop counters"
@@ -130,6 +130,15 @@ class Drops:
             "tx_drp": self.leaving,
             "rx_drp": dict(self.entering),
         }
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The ingress pool of CONFIG_DB: its bytes, and those of its shared headroom (0: groups have their own)."""
+
+    name: str
+    size_bytes: int
+    headroom_bytes: int
 
 
 @dataclass(frozen=True)
@@ -280,6 +289,22 @@ def watermarks(text: str, command: str) -> dict[str, tuple[int | None, ...]]:
     if not found:
         raise QualificationError(f"`{command}` printed no port: {first_line(text)!r}")
     return found
+
+
+def ingress_pool(config_db: ConfigDb, device: str) -> Pool:
+    """The largest ingress pool.
+
+    Raises:
+        QualificationError: CONFIG_DB has none with a size.
+    """
+    found = [
+        Pool(name, int(row["size"]), int(row.get("xoff", 0)))
+        for name, row in config_db.get("BUFFER_POOL", {}).items()
+        if row.get("type") == "ingress" and str(row.get("size", "")).isdigit() and str(row.get("xoff", 0)).isdigit()
+    ]
+    if not found:
+        raise QualificationError(f"{device}: CONFIG_DB has no BUFFER_POOL of type ingress with a size")
+    return max(found, key=lambda pool: pool.size_bytes)
 
 
 def together(readings: Mapping[str, tuple[int | None, ...]], places: Sequence[tuple[str, int]]) -> int:

@@ -29,8 +29,7 @@ def at_priority(subject: PortUnderTest, priority: int) -> Place:
 
 
 def at_port(subject: PortUnderTest, port: str | None = None) -> Place:
-    """A whole port (None: the port under test): what is wrong with it concerns the lossless metric, and through its
-    ERROR the other one."""
+    """A whole port (None: that under test): what is wrong with it concerns the lossless metric, as ERROR the other."""
     return Place(subject.where(port=port), LOSSLESS)
 
 
@@ -148,18 +147,10 @@ def not_held(subject: PortUnderTest, flows: Iterable[FlowStats], when: str) -> I
 
 
 def every_pause_counted(run: Readings, priority: int, sent: int, when: str = "") -> Check:
-    """The switch counted each of `sent` pause frames for a priority.
-
-    Args:
-        run: the counters.
-        priority: the priority.
-        sent: how many there were.
-        when: for the message, `once the storm had stopped `.
-    """
+    """The switch counted each of `sent` pause frames for a priority; `when` is for the message, `in the end `."""
     frames, tolerances = run.pfc_received_in_all()[priority], run.subject.tolerances
-    expected = f"{sent} {COUNTER} {when}({tolerances.more_or_less})"
-    met = tolerances.alike(frames, sent)
-    return fail_unless("every-pause-counted", at_priority(run.subject, priority), met, expected, frames)
+    place, expected = at_priority(run.subject, priority), f"{sent} {COUNTER} {when}({tolerances.more_or_less})"
+    return fail_unless("every-pause-counted", place, tolerances.alike(frames, sent), expected, frames)
 
 
 def no_pause_counted(name: str, run: Readings, priorities: Iterable[int], why: str = "") -> Iterator[Check]:

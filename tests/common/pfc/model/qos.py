@@ -82,15 +82,6 @@ class SharedBuffer:
     size_bytes: int
 
 
-@dataclass(frozen=True)
-class Pool:
-    """The ingress pool of CONFIG_DB: its bytes, and those of its shared headroom (0: groups have their own)."""
-
-    name: str
-    size_bytes: int
-    headroom_bytes: int
-
-
 def read_port_qos(config_db: ConfigDb, device: str, port: str) -> PortQos:
     """Reads the priorities of `port` from CONFIG_DB.
 
@@ -168,22 +159,6 @@ def read_shared_buffer(config_db: ConfigDb, device: str, asic: str) -> SharedBuf
             f"{device}: CONFIG_DB has no size in BUFFER_POOL|{pool} (pools found: {', '.join(found) or 'none'})"
         )
     return SharedBuffer(pool, int(row["size"]))
-
-
-def ingress_pool(config_db: ConfigDb, device: str) -> Pool:
-    """The largest ingress pool.
-
-    Raises:
-        QualificationError: CONFIG_DB has none with a size.
-    """
-    found = [
-        Pool(name, int(row["size"]), int(row.get("xoff", 0)))
-        for name, row in config_db.get("BUFFER_POOL", {}).items()
-        if row.get("type") == "ingress" and str(row.get("size", "")).isdigit() and str(row.get("xoff", 0)).isdigit()
-    ]
-    if not found:
-        raise QualificationError(f"{device}: CONFIG_DB has no BUFFER_POOL of type ingress with a size")
-    return max(found, key=lambda pool: pool.size_bytes)
 
 
 def remarks(config_db: ConfigDb, qos: PortQos) -> list[str]:

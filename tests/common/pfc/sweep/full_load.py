@@ -12,7 +12,7 @@ from typing import Any
 from ..cases.checks import judge, validity
 from ..cases.engine import Finding, found
 from ..cases.storm_sequence import Part, measure_together
-from ..cases.switch_counters import Watermarks, read_watermarks, together
+from ..cases.switch_counters import Pool, Watermarks, ingress_pool, read_watermarks, together
 from ..lab.counter_polling import watermark_delay_s
 from ..lab.generator import Traffic
 from ..lab.lab import Lab
@@ -21,7 +21,7 @@ from ..model.arithmetic import PAUSE_FRAME_BYTES, line_rate_fps, share_percent
 from ..model.checking import Place, all_at_rate, error_unless, fail_unless, flows_of, priority_of
 from ..model.counters import DutCounters
 from ..model.measurement import Measurement
-from ..model.qos import Pool, PortQos, ingress_pool, priority_groups
+from ..model.qos import PortQos, priority_groups
 from ..model.scenario import Scenario
 from ..model.traffic import FlowPlan, FlowStats, Role
 from ..record.case import PlanCase

@@ -7,10 +7,9 @@ import pytest
 from tabulate import tabulate
 
 from tests.common.pfc.cases.flows import RESUMED
-from tests.common.pfc.cases.switch_counters import Watermarks, together, watermarks
+from tests.common.pfc.cases.switch_counters import Watermarks, ingress_pool, together, watermarks
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.model.errors import QualificationError
-from tests.common.pfc.model.qos import ingress_pool
 from tests.common.pfc.record.verdict import Status
 from tests.common.pfc.sweep.cases import make_full_load
 from tests.common.pfc.sweep.full_load import data_percent, scenario
