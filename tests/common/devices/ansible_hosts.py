@@ -76,7 +76,8 @@ class AnsibleHost:
         how = {name: options[name] for name in ("become", "connection") if options.get(name)}
         play = Play.load({"name": "one task", "hosts": self._hostname, "gather_facts": False, "tasks": [task_text],
                           **how}, variable_manager=variables, loader=loader)
-        host, task = inventory.get_host(self._hostname), play.get_tasks()[0][0]
+        host = inventory.get_host(self._hostname)
+        task = play.get_tasks()[0][0]
         known = variables.get_vars(play=play, host=host, task=task)
         executor = TaskExecutor(host, task, known, PlayContext(play=play), loader, plugin_loader, None, variables)
         return dict(executor.run())

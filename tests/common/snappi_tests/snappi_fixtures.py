@@ -71,7 +71,8 @@ def open_api(tbinfo: TestbedEntry, duthost: SonicHost) -> Any:
         api = snappi.api(location=f"https://{address}:{port}", ext="ixnetwork", loglevel=LOG_LEVEL)
         account = duthost.inventory_variables().get("snappi_api_server", {})
         if account.get("user"):  # else the extension's own
-            api._username, api._password = account["user"], account.get("password")
+            api._username = account["user"]
+            api._password = account.get("password")
         return api
     if transport == "http":
         return snappi.api(location=f"http://{address}:{port}", loglevel=LOG_LEVEL)

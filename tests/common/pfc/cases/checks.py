@@ -56,7 +56,8 @@ def judge(run: Measurement, pauses: PauseSource = TRAFFIC_GENERATOR) -> list[Che
 def _pause_obeyed(run: Measurement) -> Iterator[Check]:
     test = run.flows("paused", Role.TEST)
     yield from nothing_received("blocked-while-paused", run.subject, test, "while paused")
-    held_bytes, buffer = sum(flow.bytes_tx for flow in test) + run.held_elsewhere, run.subject.buffer
+    held_bytes = sum(flow.bytes_tx for flow in test) + run.held_elsewhere
+    buffer = run.subject.buffer
     expected = f"fewer than the {buffer.size_bytes} bytes of {buffer.pool} sent while paused"
     expected += f", those held for other ports ({run.held_elsewhere}) among them" if run.held_elsewhere else ""
     yield fail_unless("held-within-buffer", at_tested(run), held_bytes < buffer.size_bytes, expected, held_bytes)
@@ -76,10 +77,12 @@ def _throughput(run: Measurement) -> Iterator[Check]:
 
 
 def _pause_counted(run: Measurement, pauses: PauseSource) -> Iterator[Check]:
-    paused, uncounted = run.scenario.paused, run.uncounted
+    paused = run.scenario.paused
+    uncounted = run.uncounted
     yield from no_pause_counted("pause-counted", run, uncounted)
     for priority in (one for one in paused if one not in uncounted):
-        place, frames = at_priority(run.subject, priority), run.pfc_received()[priority]
+        place = at_priority(run.subject, priority)
+        frames = run.pfc_received()[priority]
         yield fail_unless("pause-counted", place, frames > 0, f"more than 0 {COUNTER}", frames)
         yield pauses.every_pause_counted(run, priority)
     yield from no_pause_counted("no-other-pause-counted", run, _other_than(paused))
@@ -93,7 +96,8 @@ def _no_pfc_counted(run: Measurement) -> Iterator[Check]:
 
 def _back_pressure(run: Measurement) -> Iterator[Check]:
     for priority in run.scenario.tested:
-        place, frames = at_priority(run.subject, priority), run.pfc_sent()[priority]
+        place = at_priority(run.subject, priority)
+        frames = run.pfc_sent()[priority]
         expected = f"more than 0 PFC frames sent out of {run.subject.pair.tx.port} to hold the sender"
         yield fail_unless("back-pressure", place, frames > 0, expected, frames)
     yield from no_pause_sent("no-other-back-pressure", run, _other_than(run.scenario.tested))
@@ -122,7 +126,8 @@ def _after_the_storm(run: Measurement) -> Iterator[Check]:
     yield from everything_received("held-frames-drained", run.subject, test, "once the storm had stopped")
     yield from never_taken(run.subject, run.resumed.values(), run.pfc_sent_after(), "after the storm")
     for flow in run.flows("resumed", Role.TEST):
-        place, least = at_priority(run.subject, priority_of(flow)), least_load(run.subject, flow.plan)
+        place = at_priority(run.subject, priority_of(flow))
+        least = least_load(run.subject, flow.plan)
         expected = f"at least {least} frames taken by the switch after the storm"
         yield fail_unless("resumed-rate", place, flow.frames_tx >= least, expected, flow.frames_tx)
     yield from everything_received("resumed", run.subject, run.resumed.values(), "in traffic without a storm")

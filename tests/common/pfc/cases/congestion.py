@@ -81,7 +81,8 @@ def timing(lab: Lab, percent: int) -> Timing:
     Raises:
         QualificationError: full lines are loaded so little that nothing is too much.
     """
-    speed_mbps, loaded = lab.subject.pair.speed_mbps, percent * _of_full(lab)
+    speed_mbps = lab.subject.pair.speed_mbps
+    loaded = percent * _of_full(lab)
     if loaded <= 100:
         raise QualificationError(
             f"{lab.subject.where()}: the testbed's pfc_conditions have line_percent"
@@ -226,7 +227,8 @@ def measure(lab: Lab, offered: OfferedLoad, target: Target, before: DutCounters)
     Raises:
         QualificationError: a step could not be done. No traffic runs on, however this ends.
     """
-    rx, enters = lab.subject.pair.rx.port, [port.port for port in offered.ports]
+    rx = lab.subject.pair.rx.port
+    enters = [port.port for port in offered.ports]
     loses = any(priority not in lab.subject.qos.lossless for priority in offered.congested)
     also, wait_s = (drop_commands(rx), drops_delay_s(lab)) if loses else ({}, lab.delays.port_s)
     if loses:
@@ -238,7 +240,8 @@ def measure(lab: Lab, offered: OfferedLoad, target: Target, before: DutCounters)
         )
         rates, during = _send(lab, traffic, offered)
     lab.clock.sleep(wait_s)  # what the switch holds leaves meanwhile, and is counted
-    sent, after = lab.generator.stats(traffic.flows), lab.dut.counters(also=also)
+    sent = lab.generator.stats(traffic.flows)
+    after = lab.dut.counters(also=also)
     drops = read_drops(after.printed, rx, enters).since(read_drops(before.printed, rx, enters)) if loses else None
     return LoadRun(lab.subject, before, during or after, after, target, {"sent": sent}, offered, rates, drops)
 
@@ -250,9 +253,12 @@ def _send(lab: Lab, traffic: Traffic, offered: OfferedLoad) -> tuple[dict[int, i
         Frames of each priority that were received in the window, where rates are measured; and the counters when the
         short loads were over, where some go on.
     """
-    names, ends = list(traffic.flows), sorted({load.delay_s + load.seconds for load in offered.loads})
+    names = list(traffic.flows)
+    ends = sorted({load.delay_s + load.seconds for load in offered.loads})
     lab.generator.start(names)
-    rates, during, spent_s = {}, None, 0.0
+    rates = {}
+    during = None
+    spent_s = 0.0
     if offered.timing is not None:
         lab.clock.sleep(offered.timing.settled_s)
         early = _received(lab.generator.stats(names))
@@ -312,7 +318,8 @@ def _throughput(run: LoadRun) -> Iterator[Check]:
     loses nothing."""
     for priority in sorted(set(run.offered.wanted) - set(run.offered.congested)):
         flows = [flow.plan for flow in run.flows("sent") if priority_of(flow) == priority]
-        least, got = sum(least_load(run.subject, plan) for plan in flows), run.frames(priority)[1]
+        least = sum(least_load(run.subject, plan) for plan in flows)
+        got = run.frames(priority)[1]
         expected = f"at least {least} frames received"
         yield fail_unless("throughput", at_priority(run.subject, priority), got >= least, expected, got)
 
@@ -334,7 +341,8 @@ def _no_back_pressure(run: LoadRun) -> Iterator[Check]:
         for priority, frames in enumerate(run.pfc_sent_in_all(port.port)):
             if priority in run.held and port in run.offered.ports:
                 continue
-            place, expected = at_priority(run.subject, priority), f"0 PFC frames sent out of {port.port}"
+            place = at_priority(run.subject, priority)
+            expected = f"0 PFC frames sent out of {port.port}"
             yield fail_unless(name, place, frames == 0, expected, frames)
 
 
@@ -349,7 +357,8 @@ def _shares(run: LoadRun) -> Iterator[Check]:
     exact = not run.lossy or not run.held
     in_all = sum(run.rates.values())
     for priority in run.offered.congested if exact else run.held:
-        due, got = float(run.offered.given[priority]) * in_all, run.rates[priority]
+        due = float(run.offered.given[priority]) * in_all
+        got = run.rates[priority]
         met = got >= due * (1 - SHARE_TOLERANCE) and (got <= due * (1 + SHARE_TOLERANCE) or not exact)
         expected = f"{due:.0f}{'' if exact else ' or more'} of {in_all} frames received by weight (1 % more or less)"
         yield fail_unless("share-by-weight", at_priority(run.subject, priority), met, expected, got)
@@ -364,13 +373,16 @@ def _shares(run: LoadRun) -> Iterator[Check]:
 def _line_full(run: LoadRun, times: Timing) -> Check:
     """The line never stood still. On an exact clock frames are counted in the window; else in all, because reading a
     generator's statistics takes time (and in seconds what leaves the buffer afterwards is nothing)."""
-    seconds, got = times.window_s, sum(run.rates.values())
+    seconds = times.window_s
+    got = sum(run.rates.values())
     plan = run.flows("sent")[0].plan
     if times == WALL:  # in whole seconds, where the generator takes no others
-        seconds, got = plan.seconds or times.data_s, run.received
+        seconds = plan.seconds or times.data_s
+        got = run.received
     carried = line_rate_fps(plan.mean_bytes, run.subject.pair.speed_mbps) * Fraction(seconds)
     least = floor(carried * (1 - Fraction(run.subject.tolerances.load_tolerance_percent) / 100))
-    place, expected = at_port(run.subject, run.subject.pair.rx.port), f"at least {least} frames received, a full line"
+    place = at_port(run.subject, run.subject.pair.rx.port)
+    expected = f"at least {least} frames received, a full line"
     return fail_unless("line-full", place, got >= least, expected, got)
 
 
@@ -378,7 +390,8 @@ def _pfc_stops(run: LoadRun) -> Iterator[Check]:
     """Once there is room again, nobody is paused any more."""
     for port in run.offered.ports:
         for priority, frames in enumerate(run.pfc_sent_after(port.port)):
-            place, expected = at_priority(run.subject, priority), f"0 PFC frames sent out of {port.port} afterwards"
+            place = at_priority(run.subject, priority)
+            expected = f"0 PFC frames sent out of {port.port} afterwards"
             yield fail_unless("back-pressure-ends", place, frames == 0, expected, frames)
 
 

@@ -138,7 +138,8 @@ def measure_data(lab: Lab, case: PlanCase, target: Target, before: DutCounters) 
     """PFC-1's steps for all lossless priorities together; the data counters are read with every reading. Each waits
     until all groups of counters have been polled."""
     scenario = pause_lossless(case, target, lab.subject.qos)
-    patient, also = _patient(lab), drop_commands(lab.port)
+    patient = _patient(lab)
+    also = drop_commands(lab.port)
     run = storm_sequence.measure(patient, scenario, settled_counters(patient, also=also), also)
     early, during, late = (data_counters(run.subject, one) for one in (run.before, run.during, run.after))
     return DataRun(run, early, during, late, own_frames(lab.clock.exact))
@@ -204,7 +205,8 @@ def _pauses_are_no_data(subject: PortUnderTest, gained: PortCounts, allowed: int
 
 def _nothing_dropped(data: DataRun) -> Iterator[Check]:
     """No drop counter rises, whatever is held: back-pressure holds the sender, and no line is overloaded."""
-    subject, gained = data.subject, data.in_all
+    subject = data.subject
+    gained = data.in_all
     for port, column, frames, allowed in (
         (subject.pair.rx.port, "TX_DRP", gained.rx.tx_dropped, 0),
         (subject.pair.tx.port, "TX_DRP", gained.tx.tx_dropped, 0),
@@ -225,7 +227,8 @@ def _nothing_dropped(data: DataRun) -> Iterator[Check]:
 def _held_queue_stands_still(data: DataRun) -> Iterator[Check]:
     """In the middle of the storm: the queue's own counter, not the generator's."""
     for priority in data.run.scenario.tested:
-        place, frames = at_priority(data.subject, priority), data.in_storm.queues.get(priority, 0)
+        place = at_priority(data.subject, priority)
+        frames = data.in_storm.queues.get(priority, 0)
         expected = f"0 frames more in Counter/pkts of queue UC{priority} while it was paused"
         yield fail_unless("held-queue-stands-still", place, frames == 0, expected, frames)
 
@@ -240,7 +243,8 @@ def _queues_agree(data: DataRun) -> Iterator[Check]:
 
 
 def _agreeing_queue(data: DataRun, priority: int, frames_rx: int, gained: DataCounters, when: str) -> Check:
-    place, frames = at_priority(data.subject, priority), gained.queues.get(priority, 0)
+    place = at_priority(data.subject, priority)
+    frames = gained.queues.get(priority, 0)
     expected = f"the {frames_rx} frames that the generator received {when} in Counter/pkts of queue UC{priority}"
     expected += _or_more(data)
     return fail_unless("queue-agrees", place, 0 <= frames - frames_rx <= data.own_frames, expected, frames)
@@ -248,7 +252,8 @@ def _agreeing_queue(data: DataRun, priority: int, frames_rx: int, gained: DataCo
 
 def _ports_agree(data: DataRun) -> Iterator[Check]:
     """What came in by the tx port and left by the port under test is what the generators sent and received."""
-    run, pair = data.run, data.subject.pair
+    run = data.run
+    pair = data.subject.pair
     sent = sum(flow.frames_tx for flow in _data(run))
     in_storm = sum(flow.frames_rx for flow in run.flows("paused", Role.TEST, Role.BACKGROUND))
     in_all = sum(_received_in_all(run).values())

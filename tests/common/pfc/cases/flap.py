@@ -141,7 +141,8 @@ def _afterwards(lab: Lab, case: PlanCase, target: Target) -> Scenario:
 
 def measure_flap(lab: Lab, way: Way, target: Target, before: DutCounters) -> FlapRun:
     """Traffic, the flap in it, and the same traffic after it."""
-    pair, traffic = lab.subject.pair, flap_traffic(lab, way, target)
+    pair = lab.subject.pair
+    traffic = flap_traffic(lab, way, target)
     with watching(lab.dut, (pair.rx.port, pair.tx.port), lab.subject.qos.lossless) as watchdog:
         with sending(lab, traffic):
             with _link(lab, way) as switch:
@@ -283,11 +284,13 @@ def _nothing_counted(run: FlapRun) -> Iterator[Check]:
     """Frames for a port whose link is down are no frames that it dropped on their way out: they never came so far. And
     no pause arrives through a link that is down, or afterwards, when no storm runs."""
     place = at_port(run.subject)
-    first, later = run.dropped(run.during), run.dropped(run.still_down)
+    first = run.dropped(run.during)
+    later = run.dropped(run.still_down)
     expected = f"TX_DRP of {first} as soon as all had settled and later on, while the link was down"
     yield fail_unless("tx-drop-while-down", place, first == later, expected, later)
     for priority, frames in enumerate(changed(run.during.pfc_rx, run.after.pfc_rx, run.port)):
-        place, expected = at_priority(run.subject, priority), "0 PFC frames received since the link went down"
+        place = at_priority(run.subject, priority)
+        expected = "0 PFC frames received since the link went down"
         yield fail_unless("no-pause-counted-after", place, frames == 0, expected, frames)
 
 
@@ -295,7 +298,8 @@ def _no_storm(run: FlapRun) -> Iterator[Check]:
     for queue, storms in sorted(run.storms().items()):
         port, _, priority = queue.partition(":")
         if port == run.port:
-            place, expected = at_priority(run.subject, int(priority)), "0 storms detected around a flap without a storm"
+            place = at_priority(run.subject, int(priority))
+            expected = "0 storms detected around a flap without a storm"
             yield fail_unless("no-storm-detected", place, storms == 0, expected, storms)
 
 

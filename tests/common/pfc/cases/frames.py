@@ -151,7 +151,8 @@ def sized(sizes: Callable[[Lab], Sizes]) -> Procedure[StormRun]:
     """PFC-1's steps and checks for all lossless priorities together, with data frames of these sizes."""
 
     def scenario(lab: Lab, case: PlanCase, target: Target) -> Scenario:
-        paused, found = pause_lossless(case, target, lab.subject.qos), sizes(lab)
+        paused = pause_lossless(case, target, lab.subject.qos)
+        found = sizes(lab)
         return replace(paused, mix=found) if len(found) > 1 else replace(paused, frame_bytes=found[0][0])
 
     return storm_case(scenario, all_lossless)

@@ -142,7 +142,8 @@ def _measure(lab: Lab, target: Target, beyond: bool) -> HeadroomRun:
     Raises:
         QualificationError: a step cannot be done, or the headroom leaves too little time to show anything.
     """
-    subject, tx = lab.subject, lab.subject.pair.tx
+    subject = lab.subject
+    tx = lab.subject.pair.tx
     drops, drops_s = ({"group_drops": GROUPS}, drops_delay_s(lab)) if beyond else ({}, 0.0)
     before = settled_counters(lab, drops_s, {"headroom": headroom_command(tx.port), **drops})
     headroom = read_headroom(before.printed["headroom"], lab.config_db, subject.qos, tx.port)
@@ -161,7 +162,8 @@ def _measure(lab: Lab, target: Target, beyond: bool) -> HeadroomRun:
     flows = {priority_of(flow): flow for flow in held.data}
     filled = {}
     for priority in target:
-        of, group = headroom[priority], headroom[priority].group
+        of = headroom[priority]
+        group = headroom[priority].group
         drops_there = dropped[group] if dropped else None
         filled[priority] = Filled(of, limits[priority], flows[priority], used[group], drops_there)
     return HeadroomRun(
@@ -212,7 +214,8 @@ def judge_covered(run: HeadroomRun) -> Iterator[Check]:
     """Nothing is lost."""
     yield from ingress_taken(run, "drained", "in the storm")
     for priority, filled in run.filled.items():
-        sent, got = filled.flow.frames_tx, filled.flow.frames_rx
+        sent = filled.flow.frames_tx
+        got = filled.flow.frames_rx
         expected = f"all {sent} frames received, senders going on for {run.hold.reaction_quanta} quanta"
         yield fail_unless("nothing-lost", at_priority(run.subject, priority), got == sent, expected, got)
     yield from back_pressure(run, run.subject.pair.tx.port, run.place)
@@ -273,7 +276,8 @@ def read_headroom(printed: str, config_db: ConfigDb, qos: PortQos, port: str) ->
     Raises:
         QualificationError: a priority has none, or shares it with another one; or the cable's length is not known.
     """
-    groups, cable_m = priority_groups(config_db, qos.device, port), _cable_m(config_db, qos.device, port)
+    groups = priority_groups(config_db, qos.device, port)
+    cable_m = _cable_m(config_db, qos.device, port)
     found: dict[int, Headroom] = {}
     for priority in (one for one in qos.lossless if one in qos.dscps):
         group = groups.get(priority)

@@ -134,7 +134,8 @@ def validity(run: HeldRun) -> Iterator[Check]:
 def storm_ran(run: HeldRun) -> Iterator[Check]:
     """The storm sent so many pause frames that the pause cannot have lapsed on average, until it was stopped; data came
     in, and of what the switch had no reason to hold, and did not, all that was due."""
-    pair, storms = run.subject.pair, run.flows("paused", Role.STORM)
+    pair = run.subject.pair
+    storms = run.flows("paused", Role.STORM)
     place = at_port(run.subject, pair.rx.port)
     yield from storm_held(place, storms, pair.speed_mbps, SETTLE_S + run.hold.data_s)
     for storm in storms:

@@ -64,7 +64,8 @@ def ingress_applied(run: CaseRun, phase: str, when: str, held: Collection[int] =
     """Of the data that was counted in a phase what was due was sent in the whole run, whichever ports it entered by;
     `held`: the priorities that the switch is meant to hold."""
     for flow in run.flows(phase, Role.TEST, Role.BACKGROUND):
-        priority, pushed = priority_of(flow), run.pfc_sent_in_all(flow.plan.enters)
+        priority = priority_of(flow)
+        pushed = run.pfc_sent_in_all(flow.plan.enters)
         yield sent_as_due(run.subject, flow, pushed[priority], priority in held, when)
 
 

@@ -99,7 +99,8 @@ def varying(lab: Lab, target: Target) -> OfferedLoad:
 
     Each of the two lasts until the shared buffer would have been filled by both.
     """
-    lossless, ports = lab.subject.qos.reached_lossless, equal_ports(lab.subject)
+    lossless = lab.subject.qos.reached_lossless
+    ports = equal_ports(lab.subject)
     length_s = timing(lab, 2 * (BASE_LOSSLESS + BASE_LOSSY + MORE)).settled_s
     start_s, base_s = (0.1, 6.0) if lab.clock.exact else (3.0, 20.0)
     more = [IngressLoad(port, lossless, MORE, length_s, start_s + n * length_s / 2) for n, port in enumerate(ports)]
@@ -119,7 +120,8 @@ def paused_slower(lab: Lab, case: PlanCase, target: Target, before: DutCounters)
 
 def judge_paused(run: HeldRun) -> Iterator[Check]:
     """What is lossless is held at its sender and whole in the end; what is lossy is left alone."""
-    subject, data = run.subject, run.flows("paused", Role.TEST)
+    subject = run.subject
+    data = run.flows("paused", Role.TEST)
     yield from ingress_taken(run, "drained", "in the storm")
     held = [flow for flow in data if priority_of(flow) in run.hold.paused]
     yield from nothing_received("blocked-while-paused", subject, held, "while paused")

@@ -127,7 +127,8 @@ def measure_storm(lab: Lab, scenario: Scenario, before: DutCounters) -> StormRun
     Raises:
         QualificationError: a step could not be done.
     """
-    run, pauses = measure(lab, scenario, before), pauses_of(lab)
+    run = measure(lab, scenario, before)
+    pauses = pauses_of(lab)
     try:
         return StormRun(run, pauses, run.after if pauses.is_shown(run) else pauses.arrived(lab, run.after))
     except NoMeasurement as error:

@@ -44,7 +44,8 @@ class Qualifier:
         subject = self.lab.subject
         try:
             clean_flow = self._send_clean_flows()
-            before, self._settled = self._settled, None
+            before = self._settled
+            self._settled = None
             for observer in self.lab.observers:
                 observer.measurement_started(f"{case.plan_id} {self.lab.port} {','.join(map(str, target))}")
             finding = procedures()[case].carry_out(self.lab, case, target, before)
@@ -105,7 +106,8 @@ def _verdicts(
 ) -> list[PortVerdict]:
     """A verdict for each priority of the target and each metric that the case owes. What is about none of the target,
     or about all of it together, counts for each."""
-    rx, verdicts = subject.pair.rx, []
+    rx = subject.pair.rx
+    verdicts = []
     for priority in target or (None,):
         others = [other for other in target if other != priority]
         for metric in case.metrics:

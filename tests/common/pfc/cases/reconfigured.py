@@ -120,7 +120,8 @@ def global_pause_of_eight(lab: Lab, case: PlanCase, target: Target, before: DutC
 def put_back(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> ReconfiguredRun:
     """LSET-5: seven lossless priorities, and then the switch's own again. A storm on those must hold them, and a storm
     on what was lossless in between must change nothing."""
-    seven, qos = all_but_one(lab.subject)[0], lab.subject.qos
+    seven = all_but_one(lab.subject)[0]
+    qos = lab.subject.qos
     with _lossless(lab, seven):
         pass
     lossless = measure(lab, pause_lossless(case, qos.lossless, qos), before)
@@ -130,7 +131,8 @@ def put_back(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> R
 
 def pauses_by_tag(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> ReconfiguredRun:
     """TAG-1: PFC-1's steps for each lossless priority in turn, while both ports trust the tag."""
-    pair, config_db = lab.subject.pair, read_config(lab)
+    pair = lab.subject.pair
+    config_db = read_config(lab)
     rows = trusting_tags(config_db, lab.dut.name, (pair.rx.port, pair.tx.port))
     other = with_tags(lab, PRIORITY_TAG)
     runs: dict[str, Measurement] = {}
@@ -154,7 +156,8 @@ def _lossy(subject: PortUnderTest) -> Target:
 @contextmanager
 def _lossless(lab: Lab, priorities: Target) -> Iterator[Lab]:
     """What to measure with while exactly these priorities are lossless on the pair."""
-    pair, config_db = lab.subject.pair, read_config(lab)
+    pair = lab.subject.pair
+    config_db = read_config(lab)
     rows = lossless_set(config_db, lab.dut.name, (pair.rx.port, pair.tx.port), priorities)
     other = with_priorities_of(lab, config_db, rows)
     with configured(lab, config_db, rows):

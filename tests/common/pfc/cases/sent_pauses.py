@@ -76,7 +76,8 @@ class SentRun(CaseRun):
 
 def measure(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> SentRun:
     """Capture, storm, later the data; then the storm ends, held frames drain, and the capture ends."""
-    traffic, tx_port = congesting_traffic(lab, target), lab.builder.port_name(lab.subject.pair.tx.port)
+    traffic = congesting_traffic(lab, target)
+    tx_port = lab.builder.port_name(lab.subject.pair.tx.port)
     with sending(lab, traffic):
         lab.generator.capture([tx_port])
         lab.generator.start(traffic.names())
@@ -133,7 +134,8 @@ def judge(run: SentRun) -> Iterator[Check]:
 
 def _captured(run: SentRun) -> Iterator[Check]:
     """The capture must have all of it: what the switch counted as sent, and the end."""
-    place, counted = at_port(run.subject, run.tx_port), sum(run.pfc_sent_in_all())
+    place = at_port(run.subject, run.tx_port)
+    counted = sum(run.pfc_sent_in_all())
     seen = run.capture.frames
     expected = f"frames captured at {run.tx_port}, as the switch counted {counted} PFC frames sent there"
     yield error_unless("captured", place, seen > 0 or not counted, expected, seen)
@@ -144,10 +146,12 @@ def _captured(run: SentRun) -> Iterator[Check]:
 def _sent(run: SentRun) -> Iterator[Check]:
     """XOFF was sent for each congested priority, nothing for any other, and the switch counted what it sent."""
     for priority in run.tested:
-        place, frames = at_priority(run.subject, priority), sum(1 for _, time in run.pauses_of(priority) if time)
+        place = at_priority(run.subject, priority)
+        frames = sum(1 for _, time in run.pauses_of(priority) if time)
         yield fail_unless("xoff-sent", place, frames > 0, f"XOFF captured at {run.tx_port}", frames)
     for priority, counted in enumerate(run.pfc_sent_in_all()):
-        place, sent = at_priority(run.subject, priority), run.pauses_of(priority)
+        place = at_priority(run.subject, priority)
+        sent = run.pauses_of(priority)
         if priority not in run.tested:
             expected = f"0 pause frames captured at {run.tx_port} that enable it"
             yield fail_unless("no-other-enabled", place, not sent, expected, len(sent))
@@ -197,7 +201,8 @@ def _times(run: SentRun) -> Iterator[Check]:
     """
     speed = run.subject.pair.speed_mbps
     for priority in run.tested:
-        place, sent = at_priority(run.subject, priority), run.pauses_of(priority)
+        place = at_priority(run.subject, priority)
+        sent = run.pauses_of(priority)
         lapsed = [
             f"{(late - early) / 1000:.2f} us after a time of {quanta}"
             for (early, quanta), (late, _) in pairwise(sent)

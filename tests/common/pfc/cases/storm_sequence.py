@@ -43,7 +43,8 @@ def pause_storm(lab: Lab, priorities: Target, waits_s: float = 0.0) -> FlowPlan:
             rate says.
     """
     needed_s = waits_s + 2 * STOP_GRACE_S + ANSWERS_S if waits_s else 0.0  # data may run out late, and be stopped
-    fps, frame = storm_fps(MAX_QUANTA, lab.subject.pair.speed_mbps), pfc_frame(priorities, MAX_QUANTA)
+    fps = storm_fps(MAX_QUANTA, lab.subject.pair.speed_mbps)
+    frame = pfc_frame(priorities, MAX_QUANTA)
     name = lab.builder.named("Pause Storm")
     return FlowPlan(name, Role.STORM, None, PAUSE_FRAME_BYTES, fps=fps, pause=frame, needed_s=needed_s)
 
@@ -80,7 +81,8 @@ class Part:
         return {name: flow for name, flow in stats.items() if name in names}
 
     def _storms(self) -> list[FlowPlan]:
-        scenario, lab = self.scenario, self.lab
+        scenario = self.scenario
+        lab = self.lab
         fps = scenario.storm_fps(lab.subject.pair.speed_mbps)
         waits_s = scenario.storm_lead_s + scenario.data_s + lab.delays.port_s
         if not scenario.apart:
@@ -128,7 +130,8 @@ def measure_together(
     Raises:
         QualificationError: a step could not be done. No traffic runs on, however this ends.
     """
-    lab, traffic = parts[0].lab, build(parts)
+    lab = parts[0].lab
+    traffic = build(parts)
     with sending(lab, traffic):
         paused = _in_the_storm(parts, traffic)
         during = lab.dut.counters(also=also)
@@ -161,9 +164,12 @@ def _held_bytes(part: Part, paused: Mapping[str, FlowStats], drained: Mapping[st
 def _in_the_storm(parts: Sequence[Part], traffic: Traffic) -> dict[str, FlowStats]:
     """Storm and data; what was counted while the storm still ran, and the switch's counters have it too. Readings while
     data is sent are for a picture: one that fails, or takes long, changes nothing."""
-    lab, lead_s = parts[0].lab, parts[0].scenario.storm_lead_s
+    lab = parts[0].lab
+    lead_s = parts[0].scenario.storm_lead_s
     for part in parts:
-        where, kind, paused = part.lab.subject.where(), part.scenario.storm.name.lower(), part.scenario.paused
+        where = part.lab.subject.where()
+        kind = part.scenario.storm.name.lower()
+        paused = part.scenario.paused
         logger.info("%s: %s storm on %s", where, kind, named(paused) if paused else "the port")
         logger.info("%s: test traffic on %s, background on %s", where, list(part.scenario.tested),
                     list(part.scenario.background))

@@ -214,8 +214,11 @@ def data_counters(subject: PortUnderTest, reading: DutCounters) -> DataCounters:
     Raises:
         QualificationError: a command printed no counts for a port, or for the queue of a priority that data reaches.
     """
-    printed, rx, tx = reading.printed, subject.pair.rx.port, subject.pair.tx.port
-    queues, drops = queue_packets(printed["queue"], rx), queue_drops(printed["queue"], rx)
+    printed = reading.printed
+    rx = subject.pair.rx.port
+    tx = subject.pair.tx.port
+    queues = queue_packets(printed["queue"], rx)
+    drops = queue_drops(printed["queue"], rx)
     for priority in subject.qos.reachable:
         if priority not in queues or priority not in drops:
             raise QualificationError(

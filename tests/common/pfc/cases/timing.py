@@ -158,7 +158,8 @@ class TimingRun(CaseRun):
         return {**self.counted(), "exact_clock": self.exact, "phases": windows}
 
     def _window_numbers(self, window: Window) -> dict[str, Any]:
-        pauses, speed = window.pauses, self.subject.pair.speed_mbps
+        pauses = window.pauses
+        speed = self.subject.pair.speed_mbps
         moments = {"at_end": self.phases[window.at_end], "drained": self.phases[window.drained]}
         return {
             "quanta": pauses.quanta,
@@ -220,7 +221,8 @@ def storm_flows(lab: Lab, pauses: Pauses, target: Target) -> list[FlowPlan]:
     """The flow of pauses, and that of the frames that end them."""
     speed = lab.subject.pair.speed_mbps
     xoff, *xon = _names(lab, pauses)
-    fps, frame = pauses.fps(speed), pfc_frame(target, pauses.quanta)
+    fps = pauses.fps(speed)
+    frame = pfc_frame(target, pauses.quanta)
     flows = [FlowPlan(xoff, Role.STORM, None, PAUSE_FRAME_BYTES, fps=fps, pause=frame)]
     return flows + [
         FlowPlan(
@@ -297,10 +299,14 @@ def due_by_window_end(run: TimingRun, window: Window) -> tuple[int, int]:
     the window have come too, at most what its buffer holds, and the generator's own start and clock may cost what
     `tolerances` say.
     """
-    speed, test = run.subject.pair.speed_mbps, run.flows(window.at_end, Role.TEST)[0].plan
-    rate, seconds = line_rate_fps(test.frame_bytes, speed), Fraction(run.window_s)
-    asked, left = Fraction(test.percent or 0) / 100, 1 - _background_part(run, window, rate * seconds)
-    pauses, lasting = seconds * window.pauses.fps(speed), window.pauses.lasting_s(speed)
+    speed = run.subject.pair.speed_mbps
+    test = run.flows(window.at_end, Role.TEST)[0].plan
+    rate = line_rate_fps(test.frame_bytes, speed)
+    seconds = Fraction(run.window_s)
+    asked = Fraction(test.percent or 0) / 100
+    left = 1 - _background_part(run, window, rate * seconds)
+    pauses = seconds * window.pauses.fps(speed)
+    lasting = window.pauses.lasting_s(speed)
     unsure = response_seconds(speed) + 1 / rate
     least = rate * asked * (seconds - pauses * (lasting + unsure)) - EDGE_FRAMES
     most = rate * left * (seconds - pauses * (lasting - unsure)) + EDGE_FRAMES

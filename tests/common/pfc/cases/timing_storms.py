@@ -155,7 +155,8 @@ def _send(lab: Lab, traffic: Traffic, lasting: Times, storm: str) -> dict[str, S
 def validity(run: StormsRun) -> Iterator[Check]:
     """Each storm held for its time and was stopped, and the load was there."""
     yield from undisturbed(run)
-    speed, place = run.subject.pair.speed_mbps, at_port(run.subject)
+    speed = run.subject.pair.speed_mbps
+    place = at_port(run.subject)
     for storm in STORM_NAMES:
         yield from storm_held(place, run.flows(f"{storm} stopped", Role.STORM), speed, run.times.storm)
         yield from storm_stopped(place, run.flows(f"{storm} over", Role.STORM), "the storm stopped after its time")
@@ -177,11 +178,14 @@ def _around(run: StormsRun, storm: str) -> Iterator[Check]:
     """The storm holds the priority in time, and afterwards it goes on."""
     stopped, over = (run.phases[f"{storm} {moment}"] for moment in ("stopped", "over"))
     for flow in run.flows(f"{storm} begun", Role.TEST):
-        name, place = flow.plan.name, at_priority(run.subject, priority_of(flow))
-        most, passed = most_passed(run, storm), stopped[name].frames_rx - flow.frames_rx
+        name = flow.plan.name
+        place = at_priority(run.subject, priority_of(flow))
+        most = most_passed(run, storm)
+        passed = stopped[name].frames_rx - flow.frames_rx
         expected = f"at most {most} frames received from the beginning of {storm} to its end"
         yield fail_unless("stopped-in-time", place, passed <= most, expected, passed)
-        least, passed = least_resumed(run, flow.plan), over[name].frames_rx - stopped[name].frames_rx
+        least = least_resumed(run, flow.plan)
+        passed = over[name].frames_rx - stopped[name].frames_rx
         expected = f"at least {least} frames received within {run.times.gap:.4f} s after {storm}"
         yield fail_unless("resumed", place, passed >= least, expected, passed)
         if run.exact:
@@ -197,7 +201,8 @@ def most_passed(run: StormsRun, storm: str) -> int:
     not exact they are counted when the storm has lasted for a while: none."""
     if not run.exact:
         return 0
-    speed, background = run.subject.pair.speed_mbps, run.flows(f"{storm} begun", Role.BACKGROUND)
+    speed = run.subject.pair.speed_mbps
+    background = run.flows(f"{storm} begun", Role.BACKGROUND)
     late = response_seconds(speed) + CABLE_S + 1 / line_rate_fps(PAUSE_FRAME_BYTES, speed)
     left = 1 - sum(Fraction(flow.plan.percent or 0) for flow in background) / 100
     return floor(late * line_rate_fps(FRAME_BYTES, speed) * left) + len(background) + 2

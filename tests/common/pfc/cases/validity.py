@@ -63,13 +63,15 @@ def links_kept(run: Readings) -> Iterator[Check]:
 
 def counters_kept(run: Readings) -> Iterator[Check]:
     """Counters only grow, from 0; one that fell was cleared in between, and what it gained is unknown."""
-    pair, readings = run.subject.pair, (run.before, run.during, run.after)
+    pair = run.subject.pair
+    readings = (run.before, run.during, run.after)
     ways = (
         (pair.rx.port, "receive", [reading.pfc_rx for reading in readings]),
         (pair.tx.port, "send", [reading.pfc_tx for reading in readings]),
     )
     for port, way, counts in ways:
-        place, least = at_port(run.subject, port), min(min(count.get(port, (0,))) for count in counts)
+        place = at_port(run.subject, port)
+        least = min(min(count.get(port, (0,))) for count in counts)
         yield error_unless("counters-kept", place, least >= 0, f"PFC {way} counters from 0 on", least)
         fell = -min(min(changed(early, late, port)) for early, late in pairwise(counts))
         expected = f"PFC {way} counters that were not cleared in the run"
@@ -142,5 +144,6 @@ def load_applied(
 def lossy_in_background(subject: PortUnderTest, background: Iterable[FlowStats], seen: str) -> Iterator[Check]:
     """Without lossy traffic nothing says that it is spared."""
     lossy = [flow for flow in background if priority_of(flow) not in subject.qos.lossless]
-    place, expected = Place(subject.where(), LOSSY), "background traffic on a lossy priority"
+    place = Place(subject.where(), LOSSY)
+    expected = "background traffic on a lossy priority"
     yield error_unless("lossy-background", place, bool(lossy), expected, seen)

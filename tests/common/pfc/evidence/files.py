@@ -29,7 +29,8 @@ class EvidenceFiles:
     ) -> None:
         """Nothing is written yet; what an earlier part of the run left in `run_folder` counts."""
         self._folder = run_folder / FOLDER
-        self._most_bytes_of_a_file, self._most_bytes = most_bytes_of_a_file, most_bytes
+        self._most_bytes_of_a_file = most_bytes_of_a_file
+        self._most_bytes = most_bytes
         self._known: dict[str, str] | None = None  # digest -> name; made when it is needed first
         self._bytes = 0
         self.notes: list[str] = []

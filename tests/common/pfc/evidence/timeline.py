@@ -37,7 +37,8 @@ class _Flow:
 
     def restart(self) -> None:
         """Its counters begin at 0 again."""
-        self.earlier, self.now = self.sent_and_received, (0, 0)
+        self.earlier = self.sent_and_received
+        self.now = (0, 0)
 
     def read(self, stats: FlowStats) -> None:
         """Its counters were read; it is over when it sends no more, and all has arrived or nothing moves."""
@@ -175,7 +176,8 @@ def _order(plan: FlowPlan) -> tuple[bool, int]:
 
 def storm_label(frame: PauseFrame) -> str:
     """What a storm consists of, in a few words: `PFC on priority 3`."""
-    what, enabled = "802.3x pause" if frame.is_global else "PFC", paused(frame)
+    what = "802.3x pause" if frame.is_global else "PFC"
+    enabled = paused(frame)
     if enabled:
         what += f" on {named(enabled)}"
     odd = frame.operation_code is not None or frame.ether_type is not None or frame.destination != PAUSE_ADDRESS

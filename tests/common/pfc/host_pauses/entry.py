@@ -74,7 +74,8 @@ def pause_entry_of(testbed: Mapping[str, Any]) -> PauseEntry | None:
     Raises:
         QualificationError: the entry says it wrongly; the sentence says what it takes.
     """
-    said, where = testbed.get(KEY), f"testbed {testbed.get('conf-name')}: {KEY}"
+    said = testbed.get(KEY)
+    where = f"testbed {testbed.get('conf-name')}: {KEY}"
     if said is None:
         return None
     if not isinstance(said, Mapping) or not {str(key) for key in said} <= set(KEYS):

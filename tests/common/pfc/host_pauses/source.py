@@ -64,7 +64,8 @@ class HostStorm(FlowStats):
     @property
     def open_s(self) -> float | None:
         """For how long the sender itself says that it left the queue open; None: it did not say."""
-        share, elapsed_s = self.report.get("open_share"), self.report.get("elapsed_s")
+        share = self.report.get("open_share")
+        elapsed_s = self.report.get("elapsed_s")
         if not isinstance(share, (int, float)) or not isinstance(elapsed_s, (int, float)):
             return None
         return share * elapsed_s
@@ -95,7 +96,10 @@ class HostSource:
 
     def __init__(self, host: Host, port: HostPort, speed_mbps: int, clock: Clock) -> None:
         """`host` is an Ansible host object whose `shell` runs as root; `speed_mbps` is the speed of the cable."""
-        self._host, self._port, self._clock, self._speed_mbps = host, port, clock, speed_mbps
+        self._host = host
+        self._port = port
+        self._clock = clock
+        self._speed_mbps = speed_mbps
         self._storms: dict[str, _Storm] = {}
         self._begun = 0
 
@@ -105,7 +109,8 @@ class HostSource:
         Raises:
             QualificationError: it cannot; the sentence says what is missing.
         """
-        python, archive = quote(self._port.python), self._path("pfctest.pyz")
+        python = quote(self._port.python)
+        archive = self._path("pfctest.pyz")
         packets = "import socket; socket.socket(socket.AF_PACKET, socket.SOCK_RAW)"
         found = self._run({
             "python": f"{python} -c 'import sys; sys.exit(sys.version_info < (3, 8))'",

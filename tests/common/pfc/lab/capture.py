@@ -130,7 +130,8 @@ def decode(frame: bytes, at_ns: int = 0) -> ControlFrame:
         at_ns: when it was captured.
     """
     content = without_fcs(frame)
-    head, body = Ether(content[:ETHERNET_BYTES]), content[ETHERNET_BYTES:]
+    head = Ether(content[:ETHERNET_BYTES])
+    body = content[ETHERNET_BYTES:]
     read = MACControlClassBasedFlowControl(body[:PFC_BYTES].ljust(PFC_BYTES, b"\0"))
     enabled = sum(getattr(read, f"c{priority}_enabled") << priority for priority in range(8))
     times = tuple(getattr(read, f"c{priority}_pause_time") for priority in range(8))

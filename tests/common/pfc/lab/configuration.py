@@ -101,7 +101,8 @@ def with_tags(lab: Lab, vlan_id: int) -> Lab:
     qos = lab.subject.qos
     shared = max(qos.dscps.values(), key=len)
     builder = copy.copy(lab.builder)
-    builder.vlan_id, builder.dscps = vlan_id, dict.fromkeys(PRIORITIES, shared)
+    builder.vlan_id = vlan_id
+    builder.dscps = dict.fromkeys(PRIORITIES, shared)
     return replace(lab, subject=replace(lab.subject, qos=replace(qos, dscps=builder.dscps)), builder=builder)
 
 
@@ -111,7 +112,9 @@ def with_priorities_of(lab: Lab, config_db: ConfigDb, rows: Rows) -> Lab:
     Raises:
         QualificationError: with these rows the pair cannot be measured.
     """
-    device, pair, changed = lab.dut.name, lab.subject.pair, as_found(config_db, rows)
+    device = lab.dut.name
+    pair = lab.subject.pair
+    changed = as_found(config_db, rows)
     qos = read_port_qos(changed, device, pair.rx.port)
     check_same_classes(qos, read_port_qos(changed, device, pair.tx.port))
     builder = copy.copy(lab.builder)

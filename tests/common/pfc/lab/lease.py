@@ -107,7 +107,8 @@ class Lease:
     def text(self) -> str:
         """The file's contents, one line."""
         tables = {WATCHDOG: self.watchdog, **self.rows}
-        owner, schema = asdict(self.owner), SCHEMA_WITH_ROWS if self.rows else SCHEMA
+        owner = asdict(self.owner)
+        schema = SCHEMA_WITH_ROWS if self.rows else SCHEMA
         return json.dumps(
             {"schema": schema, "token": self.token, "run_id": self.run_id, "owner": owner, "tables": tables}
         )
@@ -245,7 +246,8 @@ def _parse(text: str) -> Seen | None:
         kinds = dict if name == WATCHDOG else dict | None
         if not isinstance(rows, dict) or not all(isinstance(row, kinds) for row in rows.values()):
             raise ValueError(f"{name} is no table")
-    watchdog, owner = tables.pop(WATCHDOG), _owner(content["owner"])
+    watchdog = tables.pop(WATCHDOG)
+    owner = _owner(content["owner"])
     return Seen(Lease(owner, str(content["run_id"]), watchdog, str(content["token"]), tables), int(age), digest)
 
 

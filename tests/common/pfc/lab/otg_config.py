@@ -40,7 +40,8 @@ class TrafficBuilder:
             router_mac: the switch's MAC, to which frames between different segments go.
         """
         self.api = api
-        self._pair, self._tolerances = subject.pair, subject.tolerances
+        self._pair = subject.pair
+        self._tolerances = subject.tolerances
         self._sends_pauses = not subject.pauses_from  # else another source does (`pause_source`)
         self._hosts = hosts
         self._ports = {port.port: port for port in hosts}
@@ -177,8 +178,10 @@ class TrafficBuilder:
         ethernet = flow.packet.ethernet()[-1]
         if self.vlan_id is not None:
             tag = flow.packet.vlan()[-1]
-            tag.id.value, tag.priority.value = self.vlan_id, plan.priority
-        ip, udp = getattr(flow.packet, kind)()[-1], flow.packet.udp()[-1]
+            tag.id.value = self.vlan_id
+            tag.priority.value = plan.priority
+        ip = getattr(flow.packet, kind)()[-1]
+        udp = flow.packet.udp()[-1]
         ethernet.src.value = sender.mac
         ethernet.dst.value = receiver.mac if sender.segment == receiver.segment else self.router_mac
         ethernet.pfc_queue.value = self._pfc_queue(plan.priority)
@@ -190,7 +193,8 @@ class TrafficBuilder:
 
     def _ends(self, plan: FlowPlan) -> tuple[str, str]:
         """The switch ports where a flow comes in and is meant to leave."""
-        enters, leaves = self._pair.tx.port, self._pair.rx.port
+        enters = self._pair.tx.port
+        leaves = self._pair.rx.port
         if plan.pause is not None:
             enters, leaves = leaves, enters
         return plan.enters or enters, plan.leaves or leaves

@@ -220,7 +220,8 @@ def plan_measured(state: SwitchState, ports: Sequence[ConnectedPort], asked: Por
     Raises:
         QualificationError: the port cannot be measured; the sentence says why.
     """
-    device, config_db = state.device, state.config_db
+    device = state.device
+    config_db = state.config_db
     own = [port for port in ports if port.device == device]
     if asked.same_generator:  # then each of its ports is one by itself
         own = [replace(port, generator=port.location) for port in own]

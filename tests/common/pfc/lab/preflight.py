@@ -64,7 +64,8 @@ def preflight_in_batches(batches: Sequence[Sequence[Lab]]) -> tuple[dict[str, Pr
         QualificationError: nothing can be measured at all.
     """
     labs = [lab for batch in batches for lab in batch]
-    first, ports = labs[0], [lab.port for lab in labs]
+    first = labs[0]
+    ports = [lab.port for lab in labs]
     # What was sent earlier, data or pauses, must not come into the counters later.
     first.clock.sleep(max(first.delays.queue_s, first.delays.port_s))
     before = first.dut.counters(ports)
@@ -109,7 +110,8 @@ def _error(look: Callable[..., None], *arguments: Any) -> QualificationError | N
 
 def _send_clean_flows(labs: Sequence[Lab]) -> dict[str, dict[str, FlowStats]]:
     """Sends the clean flows of these ports; port under test -> flow -> statistics."""
-    generator, flows = labs[0].generator, {lab.port: clean_flows(lab) for lab in labs}
+    generator = labs[0].generator
+    flows = {lab.port: clean_flows(lab) for lab in labs}
     traffic = build_together([(lab.builder, flows[lab.port]) for lab in labs])
     generator.push(traffic)
     generator.start(list(traffic.flows))
@@ -134,7 +136,8 @@ def clean_flows(lab: Lab) -> list[FlowPlan]:
 def port_checks(subject: PortUnderTest, counters: DutCounters) -> Iterator[Check]:
     """Both ports are up, at the speed that the links file gives, and have PFC counters."""
     for port in (subject.pair.rx, subject.pair.tx):
-        place, state = at_port(subject, port.port), counters.interfaces.get(port.port)
+        place = at_port(subject, port.port)
+        state = counters.interfaces.get(port.port)
         link = "up" if state is not None and state.oper_up else "down"
         yield error_unless("link-up", place, link == "up", "the link up", link)
         speed = 0 if state is None else state.speed_mbps
@@ -151,7 +154,8 @@ def _check_ports(subject: PortUnderTest, counters: DutCounters) -> None:
 
 def _check_path(subject: PortUnderTest, stats: Mapping[str, FlowStats]) -> None:
     """Frames must have been sent, and some must have arrived: otherwise nothing connects the two ports."""
-    rx, tx = subject.pair.rx, subject.pair.tx
+    rx = subject.pair.rx
+    tx = subject.pair.tx
     for flow in stats.values():
         if flow.frames_tx != CLEAN_FRAMES:
             raise QualificationError(
@@ -196,6 +200,7 @@ def _short_queues(
 ) -> dict[int, tuple[int, int]]:
     """Priority -> frames that arrived, and fewer that its queue counted."""
     arrived = {flow.plan.priority: flow.frames_rx for flow in stats.values() if flow.plan.priority is not None}
-    earlier, later = before.queues.get(port, {}), now.queues.get(port, {})
+    earlier = before.queues.get(port, {})
+    later = now.queues.get(port, {})
     gained = {priority: later.get(priority, 0) - earlier.get(priority, 0) for priority in arrived}
     return {priority: (arrived[priority], seen) for priority, seen in gained.items() if seen < arrived[priority]}

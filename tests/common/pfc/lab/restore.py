@@ -223,7 +223,8 @@ class SwitchRestorer:
                 raise LeaseLost(leases.refusal(self._host.hostname, seen))
             lease = Lease(Owner.of(os.getpid()), self._run_id, now)
             if seen is not None:
-                lease.watchdog, lease.rows = seen.lease.watchdog, seen.lease.rows
+                lease.watchdog = seen.lease.watchdog
+                lease.rows = seen.lease.rows
             if self._write(lease, seen):
                 return lease
         raise LeaseLost(f"{self._host.hostname}: other runs take {LEASE_FILE} on the switch all the time; try again")

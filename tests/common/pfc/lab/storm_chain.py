@@ -106,7 +106,8 @@ class RunningStorm:
         for place, flow in enumerate(self.started):
             if place and now_s < self._end_s(place - 1):
                 continue
-            is_last, lasted_s = place == len(self._began) - 1, now_s - self._began[place]
+            is_last = place == len(self._began) - 1
+            lasted_s = now_s - self._began[place]
             if not transmitting[flow] and (is_last or lasted_s < self._chain.seconds):
                 self._note(f"{flow} not transmitting {lasted_s:.1f} s after its start")
             elif place and not frames[flow]:

@@ -63,7 +63,8 @@ class Timers:
             asic: `asic_type switch_type`: some judge an interval that was paused in part, and are up to one earlier.
             late_ms: how much later than the polling interval says a poll may be, and what else the measurement adds.
         """
-        least_ms, early_ms = self._in_polls(self.detection_ms), 0 if judges_whole_intervals(asic) else self.poll_ms
+        least_ms = self._in_polls(self.detection_ms)
+        early_ms = 0 if judges_whole_intervals(asic) else self.poll_ms
         return Fraction(least_ms - early_ms), least_ms + self.poll_ms + late_ms
 
     def restoration_bounds_ms(self, late_ms: Fraction) -> tuple[Fraction, Fraction]:
@@ -119,7 +120,8 @@ class Watchdog:
 
     def stop(self) -> DutCounters:
         """Stops it; the switch's counters, with the statistics that it had just before."""
-        found_ms, row = self._found_ms(), "sonic-db-cli CONFIG_DB {} 'PFC_WD|GLOBAL' POLL_INTERVAL"
+        found_ms = self._found_ms()
+        row = "sonic-db-cli CONFIG_DB {} 'PFC_WD|GLOBAL' POLL_INTERVAL"
         back = row.format("HDEL") if found_ms is None else f"{row.format('HSET')} {found_ms}"
         stop = self._dut.guarded(f"pfcwd stop {' '.join(self._ports)}")
         counters = self._dut.watched_counters(self.queues, {"stop": stop, "interval": self._dut.guarded(back)})

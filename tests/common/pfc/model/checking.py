@@ -148,22 +148,26 @@ def not_held(subject: PortUnderTest, flows: Iterable[FlowStats], when: str) -> I
 
 def every_pause_counted(run: Readings, priority: int, sent: int, when: str = "") -> Check:
     """The switch counted each of `sent` pause frames for a priority; `when` is for the message, `in the end `."""
-    frames, tolerances = run.pfc_received_in_all()[priority], run.subject.tolerances
-    place, expected = at_priority(run.subject, priority), f"{sent} {COUNTER} {when}({tolerances.more_or_less})"
+    frames = run.pfc_received_in_all()[priority]
+    tolerances = run.subject.tolerances
+    place = at_priority(run.subject, priority)
+    expected = f"{sent} {COUNTER} {when}({tolerances.more_or_less})"
     return fail_unless("every-pause-counted", place, tolerances.alike(frames, sent), expected, frames)
 
 
 def no_pause_counted(name: str, run: Readings, priorities: Iterable[int], why: str = "") -> Iterator[Check]:
     """The switch counted no pause frame for these priorities; `why` is for the message, `, as none enabled it`."""
     for priority in priorities:
-        place, frames = at_priority(run.subject, priority), run.pfc_received_in_all()[priority]
+        place = at_priority(run.subject, priority)
+        frames = run.pfc_received_in_all()[priority]
         yield fail_unless(name, place, frames == 0, f"0 {COUNTER}{why}", frames)
 
 
 def no_pause_sent(name: str, run: Readings, priorities: Iterable[int]) -> Iterator[Check]:
     """The switch sent no PFC frame for these priorities out of the tx port while the traffic ran."""
     for priority in priorities:
-        place, frames = at_priority(run.subject, priority), run.pfc_sent()[priority]
+        place = at_priority(run.subject, priority)
+        frames = run.pfc_sent()[priority]
         yield fail_unless(name, place, frames == 0, f"0 PFC frames sent out of {run.subject.pair.tx.port}", frames)
 
 

@@ -15,7 +15,8 @@ class BatchBroken(QualificationError):
     def __init__(self, host: str, name: str, command: str, said: str) -> None:
         """`name` and `command`: the first one that did not end; `said`: what the shell said."""
         super().__init__(f"{host}: the command `{command}` did not end: {said}")
-        self.name, self.said = name, said
+        self.name = name
+        self.said = said
 
 
 class SwitchUnreachable(QualificationError):

@@ -108,7 +108,8 @@ def write_run(directory: Path, run: Run) -> None:
         RecordError: `info` holds something that JSON cannot express.
         RecordsUnwritable: the file cannot be written.
     """
-    path, new = directory / RUN_FILE, directory / f".{RUN_FILE}.{os.getpid()}"
+    path = directory / RUN_FILE
+    new = directory / f".{RUN_FILE}.{os.getpid()}"
     try:
         text = json.dumps(run.document(), indent=1, allow_nan=False)
     except (TypeError, ValueError) as error:

@@ -52,7 +52,8 @@ def make_full_load(plan: SweepPlan, bench: Bench, case: PlanCase = full_load.ALL
     Raises:
         QualificationError: the switch's configuration leaves no addresses for hosts behind the ports.
     """
-    labs, whole = plan.labs(bench), _between_any_two(plan.plans.values(), bench)
+    labs = plan.labs(bench)
+    whole = _between_any_two(plan.plans.values(), bench)
     scenario, measure_all = OF_ALL_PORTS[case]
 
     def measure(labs: Sequence[Lab], before: DutCounters) -> list[Finding]:

@@ -62,7 +62,8 @@ class FullPart(Part):
 
     def flows(self) -> list[FlowPlan]:
         """Storm, test and background flows, each with the ports where it enters and leaves."""
-        rx, tx = self.lab.subject.pair.rx.port, self.lab.subject.pair.tx.port
+        rx = self.lab.subject.pair.rx.port
+        tx = self.lab.subject.pair.tx.port
         flows = super().flows()
         at_once = [flow for flow in flows if flow.pause is None and not flow.phase]
         share = share_percent(self.percent, len(at_once))
@@ -146,14 +147,16 @@ def full_parts(
     served = Counter(lab.subject.pair.tx.port for lab in labs)
     parts = []
     for lab in labs:
-        pair, plan = lab.subject.pair, scenario(lab.subject.qos)
+        pair = lab.subject.pair
+        plan = scenario(lab.subject.qos)
         fills = percent or data_percent(plan, pair.speed_mbps, lab.subject.tolerances.line_percent)
         parts.append(FullPart(lab, plan, fills // served[pair.tx.port]))
     return parts
 
 
 def _full_runs(labs: Sequence[Lab], runs: Sequence[Measurement], marks: Watermarks, pool: Pool) -> list[FullRun]:
-    device, config_db = labs[0].dut.name, labs[0].config_db
+    device = labs[0].dut.name
+    config_db = labs[0].config_db
     places = {lab.port: priority_groups(config_db, device, lab.subject.pair.tx.port) for lab in labs}
     lossless = [(run.subject.pair.tx.port, places[lab.port][priority])
                 for lab, run in zip(labs, runs, strict=True) for priority in run.scenario.tested]
@@ -195,16 +198,19 @@ def _marks_counted(full: FullRun) -> Iterator[Check]:
 def _marks(full: FullRun) -> Iterator[Check]:
     """The watermark of a group shows at least half of the held bytes: a part of them is in reserved memory, which a
     watermark leaves out. And no group has had more than there is."""
-    run, pool = full.run, full.pool
+    run = full.run
+    pool = full.pool
     for priority, flow in _held(run).items():
-        tx, group = run.subject.pair.tx.port, full.groups[priority]
+        tx = run.subject.pair.tx.port
+        group = full.groups[priority]
         used = full.marks.used(tx, group) or 0
         least = round((flow.frames_tx - flow.frames_rx) * flow.plan.mean_bytes / 2)
         expected = f"a watermark of at least {least} bytes, half of what was held there"
         yield fail_unless("watermark-shown", _group(full, priority), used >= least, expected, used)
         for what, marks, size in (("shared bytes", full.marks.shared, pool.size_bytes),
                                   ("headroom", full.marks.headroom, pool.headroom_bytes or pool.size_bytes)):
-            used, expected = marks[tx][group] or 0, f"a watermark of {what} within the {size} bytes of {pool.name}"
+            used = marks[tx][group] or 0
+            expected = f"a watermark of {what} within the {size} bytes of {pool.name}"
             yield fail_unless("watermark-within-pool", _group(full, priority), used <= size, expected, used)
 
 

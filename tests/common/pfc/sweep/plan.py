@@ -134,7 +134,8 @@ def plan_sweep(facts: LabFacts, device: str, asked: PortRequest) -> SweepPlan:
     if facts.testbed.get("clock"):  # a virtual testbed
         asked = replace(asked, change_config=True)
     chosen = measured_device(facts, device)
-    state, tolerances = chosen.state, tolerances_of(facts.testbed)
+    state = chosen.state
+    tolerances = tolerances_of(facts.testbed)
     own = [port for port in facts.ports if port.device == chosen.device]
     if not own:
         raise QualificationError(f"{chosen.device}: the links file connects no port of it to a traffic generator")
@@ -142,7 +143,8 @@ def plan_sweep(facts: LabFacts, device: str, asked: PortRequest) -> SweepPlan:
     pairing = pair_ports(apart, state.interfaces)
     if named := pauses_named(facts.testbed):
         return SweepPlan(state, pairing, {}, {port.port: _paused_elsewhere(port, named) for port in own})
-    plans, refused = dict[str, PortPlan](), dict(pairing.unpaired)
+    plans = dict[str, PortPlan]()
+    refused = dict(pairing.unpaired)
     for number, pair in enumerate(pairing.pairs):
         try:
             plan = plan_measured(state, own, replace(asked, port_under_test=pair.rx.port, tx_port=pair.tx.port))

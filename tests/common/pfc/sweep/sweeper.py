@@ -128,14 +128,18 @@ class Sweeper:
                 [[self._labs[port] for port in batch] for batch in measurable]
             )
         except QualificationError as error:
-            results, self._settled = {port: error for batch in measurable for port in batch}, None
+            results = {port: error for batch in measurable for port in batch}
+            self._settled = None
         self._results |= results
 
     def _try(self, ports: Sequence[str]) -> dict[str, Outcome]:
         """What comes of some ports that are measured at once."""
-        outcomes, labs, before = dict[str, Outcome](), [], self._settled
+        outcomes = dict[str, Outcome]()
+        labs = []
+        before = self._settled
         for port in ports:
-            lab, results = self._labs[port], self._results[port]
+            lab = self._labs[port]
+            results = self._results[port]
             try:
                 if isinstance(results, QualificationError):
                     raise results

@@ -42,7 +42,8 @@ def measure(labs: Sequence[Lab], whole: TrafficBuilder, before: DutCounters) -> 
     Raises:
         QualificationError: a step could not be done. No traffic and no watchdog runs on, however this ends.
     """
-    lab, parts = labs[0], full_parts(labs, scenario, LOAD_PERCENT)
+    lab = labs[0]
+    parts = full_parts(labs, scenario, LOAD_PERCENT)
     traffic = whole.build([flow for part in parts for flow in part.flows()])
     lossless = tuple(sorted({priority for part in parts for priority in part.scenario.tested}))
     with watching(lab.dut, [part.lab.port for part in parts], lossless) as watchdog, sending(lab, traffic):

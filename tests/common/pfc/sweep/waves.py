@@ -41,7 +41,8 @@ def pair_ports(ports: Sequence[ConnectedPort], states: Mapping[str, PortState]) 
         ports: every port of the switch with a traffic generator behind it.
         states: `show interfaces status` of the switch.
     """
-    unpaired, usable = dict[str, str](), list[ConnectedPort]()
+    unpaired = dict[str, str]()
+    usable = list[ConnectedPort]()
     for port in ports:
         try:
             check_usable(port, states)

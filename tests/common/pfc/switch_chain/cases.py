@@ -92,7 +92,8 @@ def _at(subject: PortUnderTest, hop: Hop, priority: int) -> Place:
 
 def _evidence(hops: Sequence[Hop], readings: Sequence[Mapping[str, DutCounters]]) -> dict[str, object]:
     """PFC frames for priorities 0 to 7 that each switch sent up the chain, from before the storm until after it."""
-    before, after = readings[0], readings[-1]
+    before = readings[0]
+    after = readings[-1]
     sent = {
         f"{hop.device} {hop.enters}": list(changed(before[hop.device].pfc_tx, after[hop.device].pfc_tx, hop.enters))
         for hop in hops

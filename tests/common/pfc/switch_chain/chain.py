@@ -25,7 +25,8 @@ class ChainDut(Dut):
     def __init__(self, hops: Sequence[Hop], duts: Mapping[str, Dut]) -> None:
         """`duts`: the switches by name."""
         super().__init__(duts[hops[0].device].host)
-        self._hops, self._duts = hops, duts
+        self._hops = hops
+        self._duts = duts
         self.readings: list[dict[str, DutCounters]] = []
 
     def counters(
@@ -35,8 +36,10 @@ class ChainDut(Dut):
         are run."""
         read = {hop.device: self._duts[hop.device].counters() for hop in self._hops}
         self.readings.append(read)
-        first, last = self._hops[0], self._hops[-1]
-        near, far = read[first.device], read[last.device]
+        first = self._hops[0]
+        last = self._hops[-1]
+        near = read[first.device]
+        far = read[last.device]
         return DutCounters(
             pfc_rx={first.leaves: near.pfc_rx[first.leaves]},
             pfc_tx={last.enters: far.pfc_tx[last.enters]},

@@ -86,7 +86,8 @@ def _plan(session):
     from tests.common.snappi_tests.snappi_fixtures import check_api
     from tests.common.standalone import lab_of
 
-    lab, ours = lab_of(session.config), session.config.stash[SESSION_KEY]
+    lab = lab_of(session.config)
+    ours = session.config.stash[SESSION_KEY]
     try:
         if not session.config.option.collectonly:
             check_api(lab.tbinfo, lab.duthosts[0])
@@ -268,7 +269,8 @@ def pfc_bench(request, duthosts, tbinfo, snappi_api, pfc_lab_facts, pfc_host):  
             ours.plan = plan_device(pfc_lab_facts[0], duthosts[0].hostname, pfc_lab_facts[1])
             ours.announce()
         duts = ours.take({name: duthosts[name] for name in ours.plan.devices})
-        clock, dut = open_clock(tbinfo.get("clock")), duts[ours.plan.state.device]
+        clock = open_clock(tbinfo.get("clock"))
+        dut = duts[ours.plan.state.device]
         pause_host = _pause_host(ours.plan, pfc_host)
         yield ours.qualifier(ours.plan.lab(dut, snappi_api, clock, duts, pause_host))
         end_of_module(request)

@@ -72,14 +72,17 @@ def watched_flows(lab: Lab, target: Target, timers: Timers) -> list[FlowPlan]:
     """Test flows of these priorities and background of every other one, towards the port under test and back, once a
     storm must have been detected; and the same again for the time after it. From a faster port more test traffic enters
     than could leave, and none goes back: after the storm as much is sent as can leave."""
-    others, rx, tx = lab.subject.qos.others(target), lab.subject.pair.rx, lab.subject.pair.tx
+    others = lab.subject.qos.others(target)
+    rx = lab.subject.pair.rx
+    tx = lab.subject.pair.tx
     fitting = TOWARDS_PERCENT * rx.speed_mbps // tx.speed_mbps
 
     def load(name: str, role: Role, percent: int, enters: str = tx.port, leaves: str = rx.port) -> DataLoad:
         priorities = target if role is Role.TEST else others
         return DataLoad(name, role, priorities, percent, DATA_S, FRAME_BYTES, (), lead_s(timers), enters, leaves)
 
-    test, background = load("Test Flow", Role.TEST, fitting), load("Background Flow", Role.BACKGROUND, fitting)
+    test = load("Test Flow", Role.TEST, fitting)
+    background = load("Background Flow", Role.BACKGROUND, fitting)
     if tx.speed_mbps == rx.speed_mbps:
         test_back = load("Test Back Flow", Role.TEST, BACK_PERCENT, rx.port, tx.port)
         background_back = load("Background Back Flow", Role.BACKGROUND, BACK_PERCENT, rx.port, tx.port)
@@ -150,11 +153,13 @@ def _frames_counted(run: WatchdogRun) -> Iterator[Check]:
     """Each frame of the stormed priorities in the storm was counted: as sent or dropped by the queue, or as taken or
     dropped where it came in. No other frame was; so these numbers are exact."""
     for flow in run.flows("stormed", Role.TEST):
-        place, row = at_priority(run.subject, priority_of(flow)), run.gained(run.queue(priority_of(flow)), run.after)
+        place = at_priority(run.subject, priority_of(flow))
+        row = run.gained(run.queue(priority_of(flow)), run.after)
         comes_in = flow.plan.enters == run.subject.pair.rx.port
         name, ok, dropped = ("RX", row.rx_ok, row.rx_dropped) if comes_in else ("TX", row.tx_ok, row.tx_dropped)
         due = f"0/{flow.frames_tx}" if is_dropped(run, flow) else f"{flow.frames_tx}/0"
-        expected, seen = f"{due} in `pfcwd show stats` {name} OK/DROP", f"{ok}/{dropped}"
+        expected = f"{due} in `pfcwd show stats` {name} OK/DROP"
+        seen = f"{ok}/{dropped}"
         yield fail_unless("frames-counted", place, seen == due, expected, seen)
 
 

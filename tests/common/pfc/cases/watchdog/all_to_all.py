@@ -67,14 +67,16 @@ def all_to_all(
     """A storm on the port under test, data between all ports, a storm on another port too, the end of both, data from
     the tx port. Frames and counters are read in the first storm, in both, and after both."""
     lab.subject.qos.check_reached(target)
-    timers, ports = Timers(action), [lab.port, *(port.port for port in equal_ports(lab.subject))]
+    timers = Timers(action)
+    ports = [lab.port, *(port.port for port in equal_ports(lab.subject))]
     data = _data(lab, target, ports, loads, timers)
     resumed = again(flow for flow in data if flow.enters == lab.subject.pair.tx.port)
     traffic = lab.builder.build([*_storms(lab, target, ports, timers), *data, *resumed])
     mine, other = traffic.names(Role.STORM)
     with watching(lab.dut, ports, lab.subject.qos.lossless) as watchdog, sending(lab, traffic):
         watchdog.start(timers)
-        stormed, during = data_in_storms(lab, traffic, [mine]), watchdog.counters()
+        stormed = data_in_storms(lab, traffic, [mine])
+        during = watchdog.counters()
         lab.generator.start([other])
         lab.clock.sleep(lead_s(timers))
         both = watchdog.counters()
@@ -134,8 +136,10 @@ def _counted(run: WatchdogRun, stormed: set[str]) -> Iterator[Check]:
     for queue in run.queues:
         port, _, priority = queue.partition(":")
         place = Place(run.subject.where(int(priority), port), LOSSLESS)
-        row, due = run.gained(queue, run.after), int(queue in stormed)
-        expected, met = f"{due} storms counted as detected and restored", row.detected == row.restored == due
+        row = run.gained(queue, run.after)
+        due = int(queue in stormed)
+        expected = f"{due} storms counted as detected and restored"
+        met = row.detected == row.restored == due
         yield fail_unless("storms-counted", place, met, expected, f"{row.detected} and {row.restored}")
 
 

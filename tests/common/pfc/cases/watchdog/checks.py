@@ -55,8 +55,10 @@ class WatchdogRun(CaseRun):
 
     def gained(self, queue: str, until: DutCounters) -> WatchdogRow:
         """What the watchdog counted for a queue since before the run; the status is that of the end."""
-        first, last = self.before.watchdog.get(queue, NEVER_STORMED), until.watchdog.get(queue, NEVER_STORMED)
-        earlier, later = asdict(first), asdict(last)
+        first = self.before.watchdog.get(queue, NEVER_STORMED)
+        last = until.watchdog.get(queue, NEVER_STORMED)
+        earlier = asdict(first)
+        later = asdict(last)
         return WatchdogRow(last.status, *(later[name] - earlier[name] for name in later if name != "status"))
 
     def in_storm(self, counters: DutCounters) -> list[str]:
@@ -83,7 +85,9 @@ class WatchdogRun(CaseRun):
 
 def validity(run: WatchdogRun) -> Iterator[Check]:
     """Whether the run was a measurement, best cause first."""
-    subject, place, over = run.subject, at_priorities(run.subject, run.tested), run.flows("over", Role.STORM)
+    subject = run.subject
+    place = at_priorities(run.subject, run.tested)
+    over = run.flows("over", Role.STORM)
     yield from links_kept(run)
     yield from counters_kept(run)
     yield from storm_held(
@@ -99,7 +103,8 @@ def validity(run: WatchdogRun) -> Iterator[Check]:
 def detected(run: WatchdogRun) -> Iterator[Check]:
     """The storm was detected, once, on the queues that it paused."""
     for priority in run.tested:
-        place, row = at_priority(run.subject, priority), run.gained(run.queue(priority), run.during)
+        place = at_priority(run.subject, priority)
+        row = run.gained(run.queue(priority), run.during)
         yield fail_unless("storm-detected", place, row.status == STORMED, "the queue stormed in the storm", row.status)
         expected = "1 storm counted as detected"
         yield fail_unless("storm-counted", place, row.detected == 1, expected, row.detected)
@@ -132,7 +137,8 @@ def acted(run: WatchdogRun, when: str = "in the storm", passing: str = "") -> It
         when: for the messages.
         passing: the same for test traffic that passes; empty: no other.
     """
-    subject, rx = run.subject, run.subject.pair.rx.port
+    subject = run.subject
+    rx = run.subject.pair.rx.port
     for flow in run.flows("stormed", Role.TEST):
         if is_dropped(run, flow):
             yield from nothing_received("dropped-in-storm", subject, [flow], when)
@@ -150,7 +156,8 @@ def acted(run: WatchdogRun, when: str = "in the storm", passing: str = "") -> It
 def restored(run: WatchdogRun) -> Iterator[Check]:
     """After the storm each queue works again, and that was counted once."""
     for priority in run.tested:
-        place, row = at_priority(run.subject, priority), run.gained(run.queue(priority), run.after)
+        place = at_priority(run.subject, priority)
+        row = run.gained(run.queue(priority), run.after)
         expected = f"the queue {OPERATIONAL} after the storm"
         yield fail_unless("restored", place, row.status == OPERATIONAL, expected, row.status)
         expected = "1 storm counted as restored"

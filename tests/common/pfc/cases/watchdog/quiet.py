@@ -69,14 +69,16 @@ def pauses_on_traffic(lab: Lab, case: PlanCase, target: Target, before: DutCount
         start_pauses(lab, pauses)
         lab.generator.run_out(data, max(TAIL_S, data_s - (lab.clock.now() - began_s)))
         lab.clock.sleep(lab.delays.port_s)
-        stats, after = lab.generator.stats(traffic.flows), watchdog.stop()
+        stats = lab.generator.stats(traffic.flows)
+        after = watchdog.stop()
     phases = {"stormed": stats, "over": stats}
     return WatchdogRun(lab.subject, before, after, after, target, phases, TIMERS, watchdog.queues)
 
 
 def _pauses(lab: Lab, target: Target) -> list[ShortPause]:
     """The pauses, from the longest to single frames, each at its time: on an exact clock they are started together."""
-    storm, exact = pause_storm(lab, target), lab.clock.exact
+    storm = pause_storm(lab, target)
+    exact = lab.clock.exact
     shortest_ms, _ = TIMERS.detection_bounds_ms(lab.subject.asic, Fraction(0))
     long_s = float(shortest_ms) / 1000 * LONG_SHARE
     gap_s, cycle_s = (LONG_GAP_S, BURST_CYCLE_S) if exact else (WALL_GAP_S, BURST_S + WALL_GAP_S)
@@ -112,7 +114,8 @@ def validity(run: WatchdogRun) -> Iterator[Check]:
     """Whether the run was a measurement; the watchdog is stopped when its rows are read. All pauses were sent, and the
     switch had them."""
     storms = run.flows("stormed", Role.STORM)
-    due, sent = sum(flow.plan.frames or 0 for flow in storms), sum(flow.frames_tx for flow in storms)
+    due = sum(flow.plan.frames or 0 for flow in storms)
+    sent = sum(flow.frames_tx for flow in storms)
     place = at_priorities(run.subject, run.tested)
     yield from links_kept(run)
     yield from counters_kept(run)
@@ -123,16 +126,19 @@ def validity(run: WatchdogRun) -> Iterator[Check]:
 
 def judge(run: WatchdogRun) -> Iterator[Check]:
     """All checks of a run that was a measurement."""
-    subject, sent = run.subject, sum(flow.frames_tx for flow in run.flows("stormed", Role.STORM))
+    subject = run.subject
+    sent = sum(flow.frames_tx for flow in run.flows("stormed", Role.STORM))
     for priority in run.tested:
-        place, row = at_priority(subject, priority), run.gained(run.queue(priority), run.after)
+        place = at_priority(subject, priority)
+        row = run.gained(run.queue(priority), run.after)
         quiet = row.detected == 0 and row.status != STORMED
         expected = "no storm detected in pauses that are shorter than a storm"
         yield fail_unless("no-storm-detected", place, quiet, expected, f"{row.detected} ({row.status})")
         frames = run.pfc_received_in_all()[priority]
         expected = f"{sent} PFC frames in the receive counter ({subject.tolerances.more_or_less})"
         yield fail_unless("every-pause-counted", place, subject.tolerances.alike(frames, sent), expected, frames)
-    test, background = run.flows("stormed", Role.TEST), run.flows("stormed", Role.BACKGROUND)
+    test = run.flows("stormed", Role.TEST)
+    background = run.flows("stormed", Role.BACKGROUND)
     yield from everything_received("nothing-lost", subject, test, "once all pauses were over")
     yield from everything_received("background-unaffected", subject, background, "between and in the pauses")
     yield no_other_storm(run)

@@ -84,7 +84,8 @@ class Outage:
     def detection_ms(self, flow: FlowStats) -> tuple[Fraction, Fraction]:
         """From the storm's beginning until the sender of a test flow was let go, at least and at most: what the switch
         had taken by then, its whole buffer at most, was not held."""
-        held, rate = self._held(flow), self._fps(flow)
+        held = self._held(flow)
+        rate = self._fps(flow)
         buffered = Fraction(self.subject.buffer.size_bytes, FRAME_BYTES)
         return held / rate * MS_PER_S, (held + buffered) / rate * MS_PER_S
 
@@ -167,7 +168,8 @@ def outage(lab: Lab, target: Target, watchdog: Watchdog, timers: Timers, label: 
     """One storm; the data runs from before it until after the restoration. The watchdog is started with these times
     first, unless it has them already."""
     spare_s = _spare_s(lab.clock.exact)
-    storm_s, after_s = timers.latest_detection_s + spare_s, timers.latest_restoration_s + spare_s
+    storm_s = timers.latest_detection_s + spare_s
+    after_s = timers.latest_restoration_s + spare_s
     storm = replace(pause_storm(lab, target), delay_ns=round(spare_s * 1e9))
     traffic = lab.builder.build([storm, *even_flows(lab, target, TEST_PERCENT, spare_s + storm_s + after_s)])
     with sending(lab, traffic):
@@ -184,7 +186,8 @@ def outage(lab: Lab, target: Target, watchdog: Watchdog, timers: Timers, label: 
 def _read(lab: Lab, target: Target, before: DutCounters, watchdog: Watchdog, outages: list[Outage]) -> OutagesRun:
     """What came of these storms; stops the watchdog."""
     lab.clock.sleep(lab.delays.port_s)
-    after, phases = watchdog.stop(), {outage.label: outage.stats for outage in outages}
+    after = watchdog.stop()
+    phases = {outage.label: outage.stats for outage in outages}
     timers = outages[-1].timers
     return OutagesRun(lab.subject, before, after, after, target, phases, timers, watchdog.queues, outages)
 
@@ -231,16 +234,19 @@ def _profile_in_effect(lab: Lab, port: str, target: Target) -> Mapping[str, Any]
 def validity(run: OutagesRun) -> Iterator[Check]:
     """Whether each of the storms was a measurement. It has to last, by its frames and their rate, until it must have
     been detected: a shorter one says nothing about a watchdog that does not see it."""
-    subject, place = run.subject, at_priorities(run.subject, run.tested)
+    subject = run.subject
+    place = at_priorities(run.subject, run.tested)
     yield from links_kept(run)
     yield from counters_kept(run)
     for outage in run.outages:
-        storm, latest_s = outage.storm, outage.timers.latest_detection_s
+        storm = outage.storm
+        latest_s = outage.timers.latest_detection_s
         yield from storm_held(place, [storm], subject.pair.speed_mbps, latest_s + _spare_s(outage.exact))
         yield from storm_sent(place, [storm], int((storm.plan.fps or 0) * latest_s))
         yield from storm_stopped(place, [storm])
         yield from storm_unbroken(place, [storm])
-        pushed, when = run.pfc_sent_by_all(), f"({outage.label})"
+        pushed = run.pfc_sent_by_all()
+        when = f"({outage.label})"
         yield from load_applied(subject, outage.stats.values(), pushed, when, [Role.TEST])
     yield from lossy_in_background(subject, run.outages[-1].flows(Role.BACKGROUND), "0 such flows")
 
@@ -252,7 +258,8 @@ def judge(run: OutagesRun) -> Iterator[Check]:
             yield from _in_time(outage, flow)
         yield from everything_received("background-unaffected", run.subject, outage.flows(Role.BACKGROUND), "")
     for priority in run.tested:
-        place, row = at_priority(run.subject, priority), run.gained(run.queue(priority), run.after)
+        place = at_priority(run.subject, priority)
+        row = run.gained(run.queue(priority), run.after)
         expected = f"{len(run.outages)} storms counted as detected and restored"
         met = row.detected == row.restored == len(run.outages)
         yield fail_unless("storms-counted", place, met, expected, f"{row.detected} and {row.restored}")
@@ -268,7 +275,8 @@ def judge(run: OutagesRun) -> Iterator[Check]:
 
 def _in_time(outage: Outage, flow: FlowStats) -> Iterator[Check]:
     """Detection and restoration within their bounds (`Timers`)."""
-    place, timers = at_priority(outage.subject, priority_of(flow)), outage.timers
+    place = at_priority(outage.subject, priority_of(flow))
+    timers = outage.timers
     earliest, latest = timers.detection_bounds_ms(outage.subject.asic, outage.late_ms)
     low, high = outage.detection_ms(flow)
     met = high >= earliest - outage.late_ms and low <= latest

@@ -274,7 +274,8 @@ class Session:
     def _left_out(self) -> dict[str, str]:
         """What the report says of the data, of the port's configuration, and of test cases and lossless priorities that
         were not selected: the verdicts do not speak for them."""
-        planned, left = self.collector.planned, dict[str, str]()
+        planned = self.collector.planned
+        left = dict[str, str]()
         if self.plan is not None:
             left["ip_version"] = str(self.plan.subject.ip_version)
             left |= {"on_behalf_of": self.plan.on_behalf_of} if self.plan.on_behalf_of else {}

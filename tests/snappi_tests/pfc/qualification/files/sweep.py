@@ -160,7 +160,8 @@ def pfc_sweepers(
     request: pytest.FixtureRequest, duthosts: Any, tbinfo: Any, snappi_api: Any, pfc_lab_facts: Any
 ) -> Iterator[Callable[[PlanCase], Sweeper]]:
     """What measures the ports of a switch, by test case. Its watchdog is stopped, and afterwards as it was."""
-    ours, sweeps = request.config.stash[SESSION_KEY], request.config.stash[SWEEPS_KEY]
+    ours = request.config.stash[SESSION_KEY]
+    sweeps = request.config.stash[SWEEPS_KEY]
     with one_sentence():
         if sweeps.plan_of_ports is None:
             sweeps.plan_of_ports = plan_sweep(pfc_lab_facts[0], duthosts[0].hostname, pfc_lab_facts[1])
@@ -179,7 +180,8 @@ def pfc_sweep(
 ) -> Callable[[str], None]:
     """`pfc_sweep("vtb-t0-01|Ethernet8")` carries out the test's case on a port of the switch, with others where the
     case or the user has it so, and fails the test unless every verdict of this port is PASS."""
-    ours, plan = request.config.stash[SESSION_KEY], request.config.stash[SWEEPS_KEY].plan_of_ports
+    ours = request.config.stash[SESSION_KEY]
+    plan = request.config.stash[SWEEPS_KEY].plan_of_ports
     case = case_of(request.node)
     assert plan is not None and case is not None, "a test without a plan, or without a case"
 
@@ -224,7 +226,8 @@ def other_ports(items: Sequence[Any], option: str | None) -> list[Any]:
     """
     if option is None:
         return []
-    wanted, known = option.replace(" ", "").split(","), ports_of(items)
+    wanted = option.replace(" ", "").split(",")
+    known = ports_of(items)
     for name in wanted:
         if name not in known:
             raise QualificationError(
@@ -267,7 +270,8 @@ def sweep_lines(plan: SweepPlan, at_once: int | None, ports: Sequence[str]) -> l
 
 def load_lines(plan: SweepPlan, case: PlanCase, ports: Sequence[str]) -> list[str]:
     """The same of a case of all ports, whichever of them (`ports`) a verdict is asked for."""
-    pairs, what = [pair for wave in plan.waves(None) for pair in wave], f"{case.name} of {plan.device}"
+    pairs = [pair for wave in plan.waves(None) for pair in wave]
+    what = f"{case.name} of {plan.device}"
     if not pairs:
         return [f"{what}: cannot be measured: no port can"]
     try:
