@@ -15,7 +15,6 @@ from ..lab.generator import Traffic
 from ..lab.lab import Lab
 from ..model.arithmetic import line_rate_fps
 from ..model.checking import Place, at_port, at_priority, fail_unless, least_load, priority_of
-from .ingress import ingress_taken
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
 from ..model.measurement import CaseRun, PortUnderTest
@@ -24,11 +23,10 @@ from ..model.traffic import Stats
 from ..record.case import PlanCase, Target, named
 from ..record.verdict import LOSSY, Check
 from .engine import Procedure, sending, settled_counters
-from .ingress import FRAME_BYTES, IngressLoad, entered, ingress_flows
+from .ingress import FRAME_BYTES, IngressLoad, entered, ingress_applied, ingress_flows, ingress_taken
 from .scheduler_shares import Scheduler, divide, read_schedulers
 from .switch_counters import Drops, drop_commands, drops_delay_s, own_frames, read_drops
 from .validity import undisturbed
-from .ingress import ingress_applied
 
 logger = logging.getLogger(__name__)
 

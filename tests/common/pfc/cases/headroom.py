@@ -14,7 +14,6 @@ from ..lab.counter_polling import watermark_delay_s
 from ..lab.lab import Lab
 from ..model.arithmetic import MAX_QUANTA, PAUSE_FRAME_BYTES, QUANTUM_BITS, WIRE_OVERHEAD_BYTES, response_seconds
 from ..model.checking import Place, at_priority, error_unless, fail_unless, priority_of
-from .ingress import ingress_taken
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
 from ..model.measurement import PortUnderTest
@@ -24,8 +23,8 @@ from ..record.case import PlanCase, Target
 from ..record.verdict import LOSSLESS, Check
 from . import targets
 from .engine import Procedure, Table, settled_counters
-from .ingress import IngressLoad
 from .hold_in_storm import HeldRun, Hold, back_pressure, hold_s, measure, validity
+from .ingress import IngressLoad, ingress_taken
 from .switch_counters import GROUPS, HEADROOM, drops_delay_s, group_drops, headroom_used
 
 SINGLE = PlanCase("headroom-single-lossless", "HEAD-1", (LOSSLESS,))

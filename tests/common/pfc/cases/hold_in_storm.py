@@ -17,10 +17,9 @@ from ..model.measurement import CaseRun
 from ..model.traffic import FlowStats, Role, Stats
 from ..record.verdict import Check
 from .engine import sending
-from .ingress import FRAME_BYTES, IngressLoad, entered, ingress_flows
+from .ingress import FRAME_BYTES, IngressLoad, entered, ingress_applied, ingress_flows
 from .storm_sequence import pause_storm
 from .validity import storm_held, storm_running, storm_stopped, undisturbed
-from .ingress import ingress_applied
 
 logger = logging.getLogger(__name__)
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ..lab.lab import Lab
 from ..model.checking import at_priority, everything_received, nothing_received, priority_of
-from .ingress import ingress_taken
 from ..model.counters import DutCounters
 from ..model.measurement import PortUnderTest
 from ..model.ports import ConnectedPort
@@ -16,9 +15,9 @@ from ..record.case import PlanCase, Target
 from ..record.verdict import Check
 from .congestion import LoadMaker, OfferedLoad, load_case, offered_load, room_s, timing
 from .engine import Procedure, Table
-from .ingress import IngressLoad
 from .frames import Sizes, imix
 from .hold_in_storm import HeldRun, Hold, back_pressure, hold_s, measure, validity
+from .ingress import IngressLoad, ingress_taken
 from .targets import LOSSLESS_REACHED, each_reached_lossless, equal_ports, faster_port, whole_port
 
 MOSTLY_LOSSLESS = PlanCase("load-mostly-lossless", "LOAD-1")
