@@ -6,7 +6,7 @@ from dataclasses import asdict
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from pfctest.frame import PauseFrame, encode, pfc_frame
+from pfctest.frame import GlobalPauseFrame, encode, pfc_frame
 from virtual_testbed.cables import GeneratorLink, WireError, WireLink, wire_link
 from virtual_testbed.dataplane.control import ControlFrame
 from virtual_testbed.dataplane.network import NetworkError
@@ -18,7 +18,7 @@ from virtual_testbed.wire import Ear
 PFC_3 = ControlFrame(encode(pfc_frame("00:00:00:00:00:00", {3: 0xFFFF})))
 MIXED = ControlFrame(encode(pfc_frame("02:00:00:00:00:00", {3: 1000, 4: 0})))
 RELEASE = ControlFrame(encode(pfc_frame("02:00:00:00:00:00", {3: 0})))
-GLOBAL = ControlFrame(encode(PauseFrame("02:00:00:00:00:00", 0xFFFF)))
+GLOBAL = ControlFrame(encode(GlobalPauseFrame("02:00:00:00:00:00", 0xFFFF)))
 RUNT = ControlFrame(PFC_3.data[:40])
 PAUSE_PS = 335_539_200
 WAY_PS = 84 * 80 + 5 * 5000
