@@ -17,8 +17,8 @@ from urllib.parse import urlsplit
 from virtual_testbed.cables import WireLink
 from virtual_testbed.description import SwitchDescription, Testbed
 from virtual_testbed.keys import ensure_key, ensure_password
+from virtual_testbed.sonic.command_wrappers import BUILD
 from virtual_testbed.sonic.factory import switch_mac
-from virtual_testbed.sonic.programs import BUILD
 from virtual_testbed.state import TestbedFolder, write_json
 
 USER = "admin"

@@ -21,7 +21,7 @@ from virtual_testbed.dataplane.control import PFC, ControlFrame, understand
 from virtual_testbed.dataplane.events import NEVER
 from virtual_testbed.dataplane.outside import OpenNetwork
 from virtual_testbed.dataplane.units import pause_time_ps
-from virtual_testbed.ring import Ring
+from virtual_testbed.packet_ring import PacketRing
 
 MOST_KINDS = 1000
 """Kinds of frames that are remembered."""
@@ -99,7 +99,7 @@ class Wire:
     def __init__(self, link: WireLink) -> None:
         self.link, self.interface = link, find(link.interface)
         self._sending = open_socket()
-        self._receiving = Ring(link.interface, CONTROL_ETHERTYPE)
+        self._receiving = PacketRing(link.interface, CONTROL_ETHERTYPE)
         self.rx = ExternalRx(link.location, link.speed_mbps)
         self._sent: dict[bytes, int] = {}
         self._is_broken = False

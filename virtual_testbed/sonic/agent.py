@@ -25,7 +25,7 @@ from virtual_testbed.sonic.factory import factory_config, switch_mac
 from virtual_testbed.sonic.polling import Intervals, read_intervals
 from virtual_testbed.sonic.profile import load_profile
 from virtual_testbed.sonic.publisher import Publisher
-from virtual_testbed.sonic.removals import withhold_removals
+from virtual_testbed.sonic.removal_faults import withhold_removals
 from virtual_testbed.sonic.resp import DatabaseError
 from virtual_testbed.sonic.translate import Translation, translate
 

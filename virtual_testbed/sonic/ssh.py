@@ -1,6 +1,7 @@
 """The SSH server of one switch: `python -m virtual_testbed.sonic.ssh SWITCH.json`.
 
-Requests run as real processes in the switch's root view (`root_view`), with its commands first in PATH (`programs`).
+Requests run as real processes in the switch's root view (`root_view`), with its commands first in PATH
+(`command_wrappers`).
 Listens on 127.0.0.1; prints one JSON line when ready; ends on SIGTERM and with its parent.
 """
 from __future__ import annotations
@@ -20,11 +21,11 @@ from typing import Any
 import asyncssh
 
 from virtual_testbed.process import RUN_VARIABLE, die_with_parent
-from virtual_testbed.sonic import command_server, databases, processes, programs, root_view
-from virtual_testbed.sonic.files import SwitchFiles
-from virtual_testbed.sonic.logins import Account, Login
+from virtual_testbed.sonic import command_server, command_wrappers, databases, processes, root_view
 from virtual_testbed.sonic.profile import ProfileError, load_profile
 from virtual_testbed.sonic.resp import DatabaseError
+from virtual_testbed.sonic.sftp import SwitchFiles
+from virtual_testbed.sonic.ssh_auth import Account, Login
 
 _log = logging.getLogger(__name__)
 _SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -52,7 +53,7 @@ class Settings:
     hwsku: str
     mac: str
     root_view: str = "auto"
-    build: str = programs.BUILD
+    build: str = command_wrappers.BUILD
 
     @classmethod
     def read(cls, path: Path) -> Settings:
@@ -91,7 +92,7 @@ def _read_keys(settings: Settings) -> Keys:
 
 def _layout(settings: Settings) -> root_view.Layout:
     executable = Path(sys.executable)
-    keep = {programs.PACKAGE_ROOT, settings.bin, settings.root, Path(settings.redis_socket).parent,
+    keep = {command_wrappers.PACKAGE_ROOT, settings.bin, settings.root, Path(settings.redis_socket).parent,
             executable.parent.parent, executable.resolve().parent.parent, Path(sys.prefix), Path(sys.base_prefix)}
     return root_view.Layout(settings.root, settings.hostname, tuple(sorted(keep)))
 
@@ -103,11 +104,11 @@ def prepare(settings: Settings) -> root_view.ViewDecision:
         ProfileError: unknown HwSKU.
         OSError: a folder cannot be written, or the kernel refuses what it allowed a moment ago.
     """
-    programs.write_image_files(settings.root, load_profile(settings.hwsku), settings.mac, settings.build)
+    command_wrappers.write_image_files(settings.root, load_profile(settings.hwsku), settings.mac, settings.build)
     settings.bin.mkdir(parents=True, exist_ok=True)
     layout = _layout(settings)
     decision = root_view.decide(layout, settings.root_view)
-    programs.write_programs(settings.bin, {
+    command_wrappers.write_wrappers(settings.bin, {
         "name": settings.name, "hwsku": settings.hwsku, "redis_socket": settings.redis_socket,
         "root": _root(settings, decision), "mac": settings.mac}, decision.kind)
     return root_view.enter(layout, decision)
@@ -156,14 +157,14 @@ class Shell:
     def _write_port(self, port: str, row: Mapping[str, str]) -> None:
         if (self.prefix / "sys/class/net" / port).is_dir():
             up = row.get("oper_status") == "up"
-            programs.write_port(self.prefix, port, {
+            command_wrappers.write_port(self.prefix, port, {
                 "operstate": "up" if up else "down", "carrier": "1" if up else "0", "speed": row.get("speed", ""),
                 "mtu": row.get("mtu", "9100")})
 
     def _write_addresses(self, mac: str | None) -> None:
         if mac:
             for folder in (self.prefix / "sys/class/net").glob("Ethernet*"):
-                programs.write_port(self.prefix, folder.name, {"address": mac})
+                command_wrappers.write_port(self.prefix, folder.name, {"address": mac})
 
 
 def _shell() -> str:
@@ -239,7 +240,7 @@ def main(arguments: list[str]) -> int:
         settings = Settings.read(Path(arguments[0]))
         keys = _read_keys(settings)
         decision = prepare(settings)
-        with command_server.serving(programs.command_folder(_root(settings, decision))):
+        with command_server.serving(command_wrappers.command_folder(_root(settings, decision))):
             asyncio.run(run_server(settings, keys, decision))
     except (SettingsError, ProfileError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)

@@ -13,7 +13,7 @@ from virtual_testbed.dataplane.control import DISCARD, ERROR, GLOBAL_PAUSE, PFC,
 from virtual_testbed.dataplane.counters import Sample
 from virtual_testbed.dataplane.hooks import Hooks, Place, Scope
 from virtual_testbed.faults import BUILT_IN, FaultError, parse_fault
-from virtual_testbed.faults.own_file import HOOKS
+from virtual_testbed.faults.fault_loader import HOOKS
 from virtual_testbed.tests.dataplane.testbeds import SECOND
 
 MAC, STATION = "02:00:00:00:00:01", "02:00:00:00:00:99"

@@ -1,6 +1,7 @@
 """What a command knows of the switch that it runs on, and how it ends.
 
-The wrapper that starts a command names a JSON file in $SONIC_CONTEXT (written by `virtual_testbed.sonic.programs`).
+The wrapper that starts a command names a JSON file in $SONIC_CONTEXT (`virtual_testbed.sonic.command_wrappers` writes
+it).
 """
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _STATUS = struct.Struct("I")
 _COUNTS = struct.Struct("II")
 
 
-class Ring:
+class PacketRing:
     """What arrives on an interface.
 
     Args:
