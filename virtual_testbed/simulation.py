@@ -40,7 +40,7 @@ class Agent(Protocol):
         """Takes over what was written to CONFIG_DB before the call; True when something changed."""
 
     def publish_states(self) -> None:
-        """Writes what shows at once, as of now."""
+        """Writes the states that are visible without polling, as of now."""
 
     def due_polls(self, until_ps: int, after_ps: int | None = None) -> Mapping[int, Collection[str]]:
         """Instants after now (or `after_ps`), up to and including `until_ps`, at which counters must be polled -> which
@@ -124,7 +124,7 @@ class Simulation:
         self._with_agent(switch, lambda agent: agent.poll(groups))
 
     def publish(self) -> None:
-        """Writes what of the switches' databases shows at once, as of now.
+        """Writes the states that switches show without polling, as of now.
 
         Raises:
             SimulationError: a switch's database could not be written.

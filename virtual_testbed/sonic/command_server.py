@@ -208,7 +208,7 @@ class Server:
                 os.killpg(command.pid, number)
 
     def _end(self, command: Command) -> None:
-        """Reap a command, and tell its client unless that is gone."""
+        """Reap a command, and send its status to the client unless that is gone."""
         _, status = os.waitpid(command.pid, 0)
         self._selector.unregister(command.ended)
         os.close(command.ended)

@@ -1,8 +1,7 @@
 """The SSH server of one switch: `python -m virtual_testbed.sonic.ssh SWITCH.json`.
 
 Requests run as real processes in the switch's root view (`root_view`), with its commands first in PATH
-(`command_wrappers`).
-Listens on 127.0.0.1; prints one JSON line when ready; ends on SIGTERM and with its parent.
+(`command_wrappers`). Listens on 127.0.0.1; prints one JSON line when ready; ends on SIGTERM and with its parent.
 """
 from __future__ import annotations
 
