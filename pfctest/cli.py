@@ -11,7 +11,7 @@ from typing import Any
 from pfctest import options, report, storm, workers
 from pfctest.frame import FrameError
 from pfctest.interface import InterfaceError
-from pfctest.options import EXIT_REFUSED, OptionError, Request
+from pfctest.options import EXIT_REFUSED, OptionError, StormRequest
 from pfctest.pcap import write
 from pfctest.sender import SendError
 from pfctest.timing import TimingError
@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return EXIT_INTERRUPTED
 
 
-def _run(request: Request) -> int:
+def _run(request: StormRequest) -> int:
     plan = storm.plan(request)
     if request.pcap is not None:
         kinds = [*plan.frames, *(plan.releases if request.is_timed else ())]
@@ -46,24 +46,24 @@ def _run(request: Request) -> int:
         found = report.planned(request, plan)
         _print(request, found, report.text_of_plan(found))
         return 0
-    outcome = workers.run(request, plan)
-    found = report.achieved(request, plan, outcome)
-    _print(request, found, report.text_of_outcome(found))
-    return _end_with(outcome.failure) if outcome.failure else _judge(request, outcome)
+    storm_report = workers.run(request, plan)
+    found = report.achieved(request, plan, storm_report)
+    _print(request, found, report.text_of_report(found))
+    return _end_with(storm_report.failure) if storm_report.failure else _judge(request, storm_report)
 
 
-def _judge(request: Request, outcome: storm.Outcome) -> int:
+def _judge(request: StormRequest, storm_report: storm.StormReport) -> int:
     """0, or 1 when a storm did not keep the queue shut; one that was not measured did not, unless it was cut short."""
-    if not request.is_timed or not request.content.shortest_quanta:
+    if not request.is_timed or not request.frame_spec.shortest_quanta:
         return 0
-    if outcome.gaps.sends < 2 or outcome.gaps.open_share is None:
-        if outcome.ended_by in signal.Signals.__members__ and not outcome.progress.refused:
+    if storm_report.gaps.sends < 2 or storm_report.gaps.open_share is None:
+        if storm_report.ended_by in signal.Signals.__members__ and not storm_report.counts.refused:
             return 0
         return _end_with("the storm is too short to be judged: fewer than two frames were sent")
-    return EXIT_OPEN if outcome.gaps.open_share > request.max_open else 0
+    return EXIT_OPEN if storm_report.gaps.open_share > request.max_open else 0
 
 
-def _print(request: Request, found: dict[str, Any], text: str) -> None:
+def _print(request: StormRequest, found: dict[str, Any], text: str) -> None:
     print(json.dumps(found) if request.as_json else text)
 
 

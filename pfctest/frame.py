@@ -56,8 +56,8 @@ class PfcFrame:
 
 
 @dataclass(frozen=True)
-class PauseFrame:
-    """An 802.3x PAUSE frame: stops the whole link for `quanta`."""
+class GlobalPauseFrame:
+    """An 802.3x PAUSE frame (global pause): stops the whole link for `quanta`."""
 
     source: str
     quanta: int
@@ -76,14 +76,14 @@ def pfc_frame(source: str, pauses: dict[int, int]) -> PfcFrame:
     return PfcFrame(source, sum(1 << n for n in pauses), tuple(pauses.get(n, 0) for n in range(CLASSES)))
 
 
-def encode(frame: PfcFrame | PauseFrame) -> bytes:
+def encode(frame: PfcFrame | GlobalPauseFrame) -> bytes:
     """The 60 bytes of a frame before its FCS.
 
     Raises:
         FrameError: an address or a number does not fit its field.
     """
     head = _mac_bytes(frame.destination) + _mac_bytes(frame.source) + CONTROL_ETHERTYPE.to_bytes(2, "big")
-    if isinstance(frame, PauseFrame):
+    if isinstance(frame, GlobalPauseFrame):
         body = OPCODE_PAUSE.to_bytes(2, "big") + _word(frame.quanta, "pause time")
     else:
         if len(frame.quanta) != CLASSES:
@@ -93,7 +93,7 @@ def encode(frame: PfcFrame | PauseFrame) -> bytes:
     return (head + body).ljust(MIN_FRAME_BYTES, b"\0")
 
 
-def decode(data: bytes, *, any_destination: bool = False) -> PfcFrame | PauseFrame:
+def decode(data: bytes, *, any_destination: bool = False) -> PfcFrame | GlobalPauseFrame:
     """Read a frame (without FCS; longer padding is accepted).
 
     Args:
@@ -111,7 +111,7 @@ def decode(data: bytes, *, any_destination: bool = False) -> PfcFrame | PauseFra
                                         f"expected {CONTROL_ADDRESS}")
     words = tuple(int.from_bytes(data[at:at + 2], "big") for at in range(16, 34, 2))
     if _opcode(data) == OPCODE_PAUSE:
-        return PauseFrame(source, words[0], destination)
+        return GlobalPauseFrame(source, words[0], destination)
     return PfcFrame(source, words[0], words[1:], destination)
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import NoReturn, TypeVar
 
 from pfctest import VERSION
-from pfctest.content import LENGTHS, Content, Raw
 from pfctest.frame import CLASSES, VLANS, is_group
+from pfctest.frame_spec import LENGTHS, FrameSpec, RawFields
 from pfctest.timing import MAX_QUANTA, TimingError, ps_per_byte
 
 EXIT_REFUSED = 2
@@ -25,12 +25,12 @@ class OptionError(Exception):
 
 
 @dataclass(frozen=True)
-class Request:
-    """What is asked for.
+class StormRequest:
+    """What a command line asks for: which frames, where, how many and how fast.
 
     Attributes:
         devices: names of the interfaces. `speed_mbps` their speed where their drivers are not to be asked.
-        content: the frames. `source` their source address where it is not the interface's own.
+        frame_spec: what the frames say. `source` their source address where it is not the interface's own.
         count: frames on each interface; None: as long as `duration_s` lasts.
         rate_fps: frames a second on each interface; 0: as fast as it goes; None: `oversample` in each pause time.
         max_open: share of open time (0..1) that a timed storm may have.
@@ -39,7 +39,7 @@ class Request:
     """
 
     devices: tuple[str, ...]
-    content: Content
+    frame_spec: FrameSpec
     count: int | None
     duration_s: float | None
     rate_fps: float | None
@@ -66,7 +66,7 @@ class _Parser(argparse.ArgumentParser):
         self.exit(EXIT_REFUSED, f"error: {message}\n")
 
 
-def read(arguments: Sequence[str] | None) -> Request:
+def read(arguments: Sequence[str] | None) -> StormRequest:
     """The request that command line arguments make; ends the process for --help, --version and wrong ones.
 
     Raises:
@@ -138,32 +138,33 @@ def _add_pace(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--json", action="store_true", help="print JSON")
 
 
-def _request(given: argparse.Namespace) -> Request:
+def _request(given: argparse.Namespace) -> StormRequest:
     devices = tuple(name for names in given.device for name in names.split(",") if name)
     _refuse(not devices, "no interface is given: expected -d INTERFACE")
     twice = sorted({name for name in devices if devices.count(name) > 1})
     _refuse(bool(twice), f"interface {twice[0] if twice else ''} is given twice")
-    content = _content(given)
+    frame_spec = _frame_spec(given)
     timed = given.duration is not None
     _refuse(given.rate is not None and given.oversample is not None,
             "--rate and --oversample exclude each other: each says how many frames to send")
     _refuse(given.rate is None and not timed and given.oversample is not None,
             "--oversample needs --duration: a number of frames is sent as fast as it goes")
-    _refuse(timed and given.rate is None and not content.shortest_quanta,
+    _refuse(timed and given.rate is None and not frame_spec.shortest_quanta,
             "a storm of frames that pause nothing keeps nothing shut: expected quanta for the classes (--q3=65535, "
             "--quanta 65535) in frames that receivers act on, or a --rate")
     if given.source_mac is not None and is_group(given.source_mac):
         raise OptionError(f"--source-mac {given.source_mac} is a group address, which no frame comes from: expected a "
                           "station's own, or --raw-source to send it all the same")
-    return Request(
-        devices=devices, content=content, count=given.iteration or (None if timed else 1), duration_s=given.duration,
-        rate_fps=given.rate, oversample=given.oversample or DEFAULT_OVERSAMPLE, max_open=given.max_open / 100,
-        speed_mbps=given.speed, source=given.source_mac, force=given.force, real_time=not given.no_real_time,
-        workers=given.workers, dry_run=given.dry_run, pcap=given.pcap, as_json=given.json)
+    return StormRequest(
+        devices=devices, frame_spec=frame_spec, count=given.iteration or (None if timed else 1),
+        duration_s=given.duration, rate_fps=given.rate, oversample=given.oversample or DEFAULT_OVERSAMPLE,
+        max_open=given.max_open / 100, speed_mbps=given.speed, source=given.source_mac, force=given.force,
+        real_time=not given.no_real_time, workers=given.workers, dry_run=given.dry_run, pcap=given.pcap,
+        as_json=given.json)
 
 
-def _content(given: argparse.Namespace) -> Content:
-    raw = Raw(given.raw_vector, given.raw_opcode, given.raw_destination, given.raw_source, given.raw_length)
+def _frame_spec(given: argparse.Namespace) -> FrameSpec:
+    raw = RawFields(given.raw_vector, given.raw_opcode, given.raw_destination, given.raw_source, given.raw_length)
     flags = [number for number in range(CLASSES) if getattr(given, f"p{number}")]
     own = [getattr(given, f"q{number}") for number in range(CLASSES)]
     if given.global_pause:
@@ -171,11 +172,11 @@ def _content(given: argparse.Namespace) -> Content:
                 "--global pauses the whole link: it takes --quanta, but no class")
         _refuse(raw.vector is not None, "--raw-vector belongs to PFC frames, and --global sends another kind")
         quanta = MAX_QUANTA if given.quanta is None else given.quanta
-        return Content(None, (0 if given.release else quanta,), given.vlan, raw)
+        return FrameSpec(None, (0 if given.release else quanta,), given.vlan, raw)
     classes = tuple(sorted({*flags, *given.priority}))
     _refuse(not classes and raw.vector is None, "no class is given: expected --p0 to --p7, --priority or --global")
     quanta = tuple(_quanta(number, own[number], given, classes) for number in range(CLASSES))
-    return Content(classes, quanta, given.vlan, raw)
+    return FrameSpec(classes, quanta, given.vlan, raw)
 
 
 def _quanta(number: int, own: int | None, given: argparse.Namespace, classes: tuple[int, ...]) -> int:

@@ -32,7 +32,7 @@ REAL_TIME_SPIN_NS, ORDINARY_SPIN_NS = 10_000, 80_000
 NEVER_NS = 1 << 62
 
 
-class Sender(Protocol):
+class FrameSender(Protocol):
     """Sends the frames of one tick."""
 
     frames: int
@@ -42,7 +42,7 @@ class Sender(Protocol):
 
 
 @dataclass
-class Stop:
+class StopRequest:
     """Whether the storm is to end now, and what asked for it."""
 
     why: str = ""
@@ -50,7 +50,7 @@ class Stop:
 
 @dataclass(frozen=True)
 class Pace:
-    """How to send.
+    """How fast to send, and until when.
 
     Attributes:
         period_ns: between two deadlines; 0: as fast as it goes.
@@ -86,10 +86,10 @@ def rhythm_of(period_ns: int, real_time: bool, rest_every: int = REST_EVERY) -> 
 
 
 @dataclass
-class Progress:
-    """What a pacer did: `frames` sent in all, `refused` ticks that the driver did not take whole, `missed` deadlines
-    that passed while it was kept from running; `last_frames` sent in the last tick of which any was, begun at
-    `last_ns`.
+class SendCounts:
+    """What a pacer has counted: `frames` sent in all, `refused` ticks that the driver did not take whole, `missed`
+    deadlines that passed while it was kept from running; `last_frames` sent in the last tick of which any was, begun
+    at `last_ns`.
     """
 
     frames: int = 0
@@ -104,16 +104,17 @@ class Pacer:
 
     Args:
         sender: what each tick sends.
-        gaps: told of every tick that was sent whole.
+        gaps: notes every tick that was sent whole.
         stop: looked at all the time.
         scheduling: given back when the pacer turns out to spin.
     """
 
-    def __init__(self, sender: Sender, gaps: Gaps, stop: Stop, scheduling: Scheduling | None = None) -> None:
+    def __init__(self, sender: FrameSender, gaps: Gaps, stop: StopRequest,
+                 scheduling: Scheduling | None = None) -> None:
         self._sender, self._gaps, self._stop = sender, gaps, stop
         self._scheduling = scheduling
         self._rest_every = REST_EVERY
-        self.progress = Progress()
+        self.counts = SendCounts()
         self.clock: Callable[[], int] = time.monotonic_ns
         self.sleep: Callable[[float], None] = time.sleep
 
@@ -149,14 +150,14 @@ class Pacer:
             sent = sender.send()
             if sent < sender.frames:
                 sent += self._rest(sent, pace.ticks is not None)
-            self.progress.frames += sent
+            self.counts.frames += sent
             if sent:
-                self.progress.last_frames, self.progress.last_ns = sent, now_ns
+                self.counts.last_frames, self.counts.last_ns = sent, now_ns
             if sent == sender.frames:
                 gaps.add(now_ns, clock())
                 left -= 1
             else:
-                self.progress.refused += 1
+                self.counts.refused += 1
             deadline_ns = self._next(deadline_ns, period_ns)
         if left > 0 and not stop.why:
             self._sleep(min(until_ns, deadline_ns) - clock())
@@ -192,7 +193,7 @@ class Pacer:
         deadline_ns += period_ns
         missed = (self.clock() - deadline_ns) // period_ns
         if missed > 0:
-            self.progress.missed += missed
+            self.counts.missed += missed
             deadline_ns += missed * period_ns
         return deadline_ns
 

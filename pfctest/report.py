@@ -5,18 +5,18 @@ from typing import Any
 
 from pfctest.frame import problems
 from pfctest.gaps import Gaps
-from pfctest.options import Request
-from pfctest.pacing import SECOND_NS, Progress
-from pfctest.storm import Outcome, Plan
+from pfctest.options import StormRequest
+from pfctest.pacing import SECOND_NS, SendCounts
+from pfctest.storm import StormPlan, StormReport
 
 SEEN_AT = "sender"
 """Where the figures come from: this process's clock around its calls. What a switch saw, only the switch can say."""
 
 
-def planned(request: Request, plan: Plan) -> dict[str, Any]:
+def planned(request: StormRequest, plan: StormPlan) -> dict[str, Any]:
     """What will be sent, for programs; times in seconds, rates in frames a second."""
     return {
-        "content": request.content.title,
+        "content": request.frame_spec.title,
         "interfaces": [{"name": interface.name, "speed_mbps": interface.speed_mbps, "frame": data.hex(),
                         "frame_bytes": len(data), "problems": problems(data)}
                        for interface, data in zip(plan.interfaces, plan.frames)],
@@ -26,19 +26,19 @@ def planned(request: Request, plan: Plan) -> dict[str, Any]:
     }
 
 
-def achieved(request: Request, plan: Plan, outcome: Outcome) -> dict[str, Any]:
+def achieved(request: StormRequest, plan: StormPlan, storm_report: StormReport) -> dict[str, Any]:
     """What was sent, for programs, besides what was planned; gaps are seconds, shares of 1 (None: not measured)."""
-    gaps, progress = outcome.gaps, outcome.progress
+    gaps, counts = storm_report.gaps, storm_report.counts
     return {
-        **planned(request, plan), "seen_at": SEEN_AT, "ended_by": outcome.ended_by, "released": outcome.released,
-        "scheduling": outcome.scheduling, "frames": progress.frames,
+        **planned(request, plan), "seen_at": SEEN_AT, "ended_by": storm_report.ended_by,
+        "released": storm_report.released, "scheduling": storm_report.scheduling, "frames": counts.frames,
         "elapsed_s": gaps.elapsed_ns / SECOND_NS,
-        "rate_fps": _rate_fps(progress, gaps, len(plan.interfaces)),
+        "rate_fps": _rate_fps(counts, gaps, len(plan.interfaces)),
         "gap_s": {"p50": _seconds(gaps.quantile_ns(0.5)), "p99": _seconds(gaps.quantile_ns(0.99)),
                   "max": _seconds(gaps.longest_ns if gaps.sends > 1 else None)},
         "open_share": gaps.open_share if request.is_timed else None,
         "max_open_share": request.max_open if request.is_timed else None,
-        "missed_deadlines": progress.missed, "refused": progress.refused,
+        "missed_deadlines": counts.missed, "refused": counts.refused,
     }
 
 
@@ -60,7 +60,7 @@ def text_of_plan(found: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def text_of_outcome(found: dict[str, Any]) -> str:
+def text_of_report(found: dict[str, Any]) -> str:
     """`achieved`, for people."""
     names = ", ".join(interface["name"] for interface in found["interfaces"])
     lines = [f"{found['content']}: {found['frames']} frames sent from {names}"]
@@ -83,10 +83,10 @@ def text_of_outcome(found: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _rate_fps(progress: Progress, gaps: Gaps, interfaces: int) -> float | None:
+def _rate_fps(counts: SendCounts, gaps: Gaps, interfaces: int) -> float | None:
     """Frames a second on each interface, from the first send to the last, which is not counted; None: only one."""
-    passed_ns = progress.last_ns - gaps.first_ns if gaps.sends else 0
-    return (progress.frames - progress.last_frames) / interfaces * SECOND_NS / passed_ns if passed_ns > 0 else None
+    passed_ns = counts.last_ns - gaps.first_ns if gaps.sends else 0
+    return (counts.frames - counts.last_frames) / interfaces * SECOND_NS / passed_ns if passed_ns > 0 else None
 
 
 def _seconds(nanoseconds: int | None) -> float | None:

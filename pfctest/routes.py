@@ -49,7 +49,7 @@ def leaves_by(route: bytes) -> set[int]:
 
 
 def _routes(family: int) -> Iterator[bytes]:
-    """All routes of a family. Raises OSError when the kernel does not tell them."""
+    """All routes of a family. Raises OSError when the kernel does not list them."""
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as asking:
         asking.settimeout(_PATIENCE_S)
         asking.sendto(_MESSAGE.pack(_MESSAGE.size + _ROUTE.size, _RTM_GETROUTE, _NLM_F_REQUEST | _NLM_F_DUMP, 1, 0)

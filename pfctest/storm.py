@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from pfctest.gaps import Gaps
 from pfctest.interface import Interface, InterfaceError, find, has_default_route
-from pfctest.options import Request
-from pfctest.pacing import SECOND_NS, Pace, Pacer, Progress, Stop
+from pfctest.options import StormRequest
+from pfctest.pacing import SECOND_NS, Pace, Pacer, SendCounts, StopRequest
 from pfctest.realtime import Scheduling, scheduled
 from pfctest.sender import BATCH, Batch, Outgoing, SendError, open_socket, sender_of
 from pfctest.timing import pause_time_ps
@@ -24,8 +24,8 @@ STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What will be sent.
+class StormPlan:
+    """What a storm will send.
 
     Attributes:
         interfaces: where; `frames` and `releases` what leaves there, and what ends it.
@@ -47,16 +47,16 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What was sent.
+class StormReport:
+    """What a storm has sent.
 
     Attributes:
-        progress, gaps: of the pacer; `ended_by` why it ended.
+        counts, gaps: of the pacer; `ended_by` why the storm ended.
         released: whether quanta-0 frames followed on every interface; `failure` why not, if they should have.
         scheduling: how the process ran.
     """
 
-    progress: Progress
+    counts: SendCounts
     gaps: Gaps
     ended_by: str
     released: bool
@@ -67,11 +67,11 @@ class Outcome:
 class Asked(NamedTuple):
     """What may change while frames are sent: that they are to end, and how this process runs."""
 
-    stop: Stop
+    stop: StopRequest
     scheduling: Scheduling
 
 
-def plan(request: Request) -> Plan:
+def plan(request: StormRequest) -> StormPlan:
     """What a request comes to on this machine's interfaces.
 
     Raises:
@@ -85,11 +85,11 @@ def plan(request: Request) -> Plan:
         period_ns = int(SECOND_NS / request.rate_fps) if request.rate_fps else 0
     else:
         period_ns = int(pause_ns / request.oversample) if request.is_timed and pause_ns is not None else 0
-    return Plan(interfaces, tuple(request.content.build(source) for source in sources),
-                tuple(request.content.released.build(source) for source in sources), pause_ns, period_ns)
+    return StormPlan(interfaces, tuple(request.frame_spec.build(source) for source in sources),
+                     tuple(request.frame_spec.released.build(source) for source in sources), pause_ns, period_ns)
 
 
-def _interface(name: str, request: Request) -> Interface:
+def _interface(name: str, request: StormRequest) -> Interface:
     """The interface of this name, as far as the request needs it."""
     if request.dry_run and request.source is not None and request.speed_mbps is not None:
         return Interface(name, 0, request.source, request.speed_mbps)
@@ -100,9 +100,9 @@ def _interface(name: str, request: Request) -> Interface:
     return Interface(name, found.index, found.mac, request.speed_mbps or found.speed_mbps)
 
 
-def _pause_ns(interfaces: Sequence[Interface], request: Request) -> int | None:
+def _pause_ns(interfaces: Sequence[Interface], request: StormRequest) -> int | None:
     """How long a frame pauses a queue on the fastest interface, rounded down."""
-    quanta = request.content.shortest_quanta
+    quanta = request.frame_spec.shortest_quanta
     unknown = [interface.name for interface in interfaces if interface.speed_mbps is None]
     if quanta and unknown and request.is_timed:
         raise InterfaceError(f"the speed of interface {unknown[0]} is not known, so neither is how long a pause lasts: "
@@ -113,16 +113,16 @@ def _pause_ns(interfaces: Sequence[Interface], request: Request) -> int | None:
     return pause_time_ps(quanta, fastest) // 1000
 
 
-def run(request: Request, planned: Plan) -> Outcome:
+def run(request: StormRequest, planned: StormPlan) -> StormReport:
     """Send what is planned; a storm, and whatever is interrupted, ends with quanta-0 frames.
 
     Raises:
         SendError: this process may not send, or an interface has failed. What was begun on the others has been ended.
     """
-    stop, failures = Stop(), []
+    stop, failures = StopRequest(), []
     with open_socket() as opened, heeding(stop), scheduled(planned.period_ns > 0, not request.real_time) as scheduling:
         try:
-            progress, gaps, ended_by = _send(opened, request, planned, Asked(stop, scheduling))
+            counts, gaps, ended_by = _send(opened, request, planned, Asked(stop, scheduling))
         except SendError:
             _release(opened, planned)
             raise
@@ -134,23 +134,25 @@ def run(request: Request, planned: Plan) -> Outcome:
             released = not failures
         else:
             released = False
-    return Outcome(progress, gaps, ended_by, released, scheduling.name, "; ".join(map(str, failures)))
+    return StormReport(counts, gaps, ended_by, released, scheduling.name, "; ".join(map(str, failures)))
 
 
-def _send(opened: socket.socket, request: Request, planned: Plan, asked: Asked) -> tuple[Progress, Gaps, str]:
+def _send(opened: socket.socket, request: StormRequest, planned: StormPlan,
+          asked: Asked) -> tuple[SendCounts, Gaps, str]:
     """Send until it is over; what was done, when, and why it ended."""
     gaps = Gaps(planned.pause_ns)
     duration_ns = int(request.duration_s * SECOND_NS) if request.duration_s is not None else None
     pace = Pace(planned.period_ns, request.count, duration_ns)
     if not planned.period_ns:
-        progress, ended_by = _flat_out(opened, planned, gaps, asked.stop, pace)
-        return progress, gaps, ended_by
+        counts, ended_by = _flat_out(opened, planned, gaps, asked.stop, pace)
+        return counts, gaps, ended_by
     pacer = Pacer(sender_of(opened, planned.outgoing), gaps, asked.stop, asked.scheduling)
     ended_by = pacer.run(pace)
-    return pacer.progress, gaps, ended_by
+    return pacer.counts, gaps, ended_by
 
 
-def _flat_out(opened: socket.socket, planned: Plan, gaps: Gaps, stop: Stop, pace: Pace) -> tuple[Progress, str]:
+def _flat_out(opened: socket.socket, planned: StormPlan, gaps: Gaps, stop: StopRequest,
+              pace: Pace) -> tuple[SendCounts, str]:
     """As fast as it goes, many frames in a call; a number of frames is sent to the last one."""
     rounds = max(1, BATCH // len(planned.interfaces))
     if pace.ticks is not None:
@@ -163,12 +165,12 @@ def _flat_out(opened: socket.socket, planned: Plan, gaps: Gaps, stop: Stop, pace
         gaps.rounds = rest
         last = Pacer(Batch(opened, planned.outgoing * rest), gaps, stop)
         ended_by = last.run(Pace(0, 1, pace.duration_ns))
-        pacer.progress = replace(last.progress, frames=pacer.progress.frames + last.progress.frames,
-                                 refused=pacer.progress.refused + last.progress.refused)
-    return pacer.progress, ended_by
+        pacer.counts = replace(last.counts, frames=pacer.counts.frames + last.counts.frames,
+                               refused=pacer.counts.refused + last.counts.refused)
+    return pacer.counts, ended_by
 
 
-def _release(opened: socket.socket, planned: Plan) -> list[SendError]:
+def _release(opened: socket.socket, planned: StormPlan) -> list[SendError]:
     """Open on every interface what was shut; what went wrong, interface by interface.
 
     They take turns, so that one which takes no frames does not keep the others shut.
@@ -191,7 +193,7 @@ def _release(opened: socket.socket, planned: Plan) -> list[SendError]:
 
 
 @contextmanager
-def heeding(stop: Stop, also: Callable[[int], None] = lambda number: None) -> Iterator[None]:
+def heeding(stop: StopRequest, also: Callable[[int], None] = lambda number: None) -> Iterator[None]:
     """Let signals that would end this process end what it sends, and do something else as well.
 
     Signals that were held back until now (in a new worker) are heeded first, and held back again afterwards.

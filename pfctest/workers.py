@@ -14,17 +14,17 @@ from multiprocessing.connection import Connection
 from typing import Tuple, Union
 
 from pfctest import storm
-from pfctest.options import Request
-from pfctest.pacing import Progress, Stop
+from pfctest.options import StormRequest
+from pfctest.pacing import SendCounts, StopRequest
 from pfctest.realtime import die_with_parent
 from pfctest.sender import SendError
-from pfctest.storm import Outcome, Plan
+from pfctest.storm import StormPlan, StormReport
 
-Answer = Union[Outcome, SendError]
+Answer = Union[StormReport, SendError]
 _Worker = Tuple[int, Connection]
 
 
-def run(request: Request, planned: Plan) -> Outcome:
+def run(request: StormRequest, planned: StormPlan) -> StormReport:
     """Send what is planned with `request.workers` processes, or fewer when there are fewer interfaces.
 
     Returns:
@@ -37,19 +37,19 @@ def run(request: Request, planned: Plan) -> Outcome:
               if share.interfaces]
     if len(shares) < 2:
         return storm.run(request, planned)
-    stop = Stop()
+    stop = StopRequest()
     workers: list[_Worker] = []
-    with storm.heeding(stop, lambda number: _tell([pid for pid, _ in workers], number)):
+    with storm.heeding(stop, lambda number: _signal([pid for pid, _ in workers], number)):
         with _held():
             for share in shares:
                 workers.append(_start(request, share, [here for _, here in workers]))
         if stop.why:  # asked before the last one was there
-            _tell([pid for pid, _ in workers], signal.SIGTERM)
+            _signal([pid for pid, _ in workers], signal.SIGTERM)
         answers = [_answer(worker, workers) for worker in workers]
     failures = [answer for answer in answers if isinstance(answer, SendError)]
     if failures:
         raise failures[0]
-    return _together([answer for answer in answers if isinstance(answer, Outcome)])
+    return _together([answer for answer in answers if isinstance(answer, StormReport)])
 
 
 @contextmanager
@@ -65,13 +65,13 @@ def _held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _share(planned: Plan, number: int, workers: int) -> Plan:
+def _share(planned: StormPlan, number: int, workers: int) -> StormPlan:
     """Every `workers`-th interface."""
     return replace(planned, interfaces=planned.interfaces[number::workers], frames=planned.frames[number::workers],
                    releases=planned.releases[number::workers])
 
 
-def _start(request: Request, share: Plan, others: Sequence[Connection]) -> _Worker:
+def _start(request: StormRequest, share: StormPlan, others: Sequence[Connection]) -> _Worker:
     """Start a worker; its process id, and where its answer comes from (`others`: where the others' answers do)."""
     context = get_context("fork")
     here, there = context.Pipe(duplex=False)
@@ -88,7 +88,7 @@ def _start(request: Request, share: Plan, others: Sequence[Connection]) -> _Work
     return int(process.pid or 0), here
 
 
-def _work(request: Request, share: Plan, there: Connection) -> None:
+def _work(request: StormRequest, share: StormPlan, there: Connection) -> None:
     answer: Answer
     try:
         answer = storm.run(request, share)
@@ -105,11 +105,11 @@ def _answer(worker: _Worker, workers: Sequence[_Worker]) -> Answer:
     except EOFError:
         answer = SendError(f"the worker {pid} was killed: what it paused opens when the last quanta have run out")
     if isinstance(answer, SendError):
-        _tell([other for other, _ in workers if other != pid], signal.SIGTERM)
+        _signal([other for other, _ in workers if other != pid], signal.SIGTERM)
     return answer
 
 
-def _tell(processes: Sequence[int], number: int) -> None:
+def _signal(processes: Sequence[int], number: int) -> None:
     for pid in processes:
         try:
             os.kill(pid, number)
@@ -117,10 +117,10 @@ def _tell(processes: Sequence[int], number: int) -> None:
             continue
 
 
-def _together(outcomes: Sequence[Outcome]) -> Outcome:
-    worst = max(outcomes, key=lambda outcome: (outcome.gaps.open_share or 0.0, outcome.gaps.longest_ns))
-    totals = {name: sum(getattr(outcome.progress, name) for outcome in outcomes)
+def _together(reports: Sequence[StormReport]) -> StormReport:
+    worst = max(reports, key=lambda report: (report.gaps.open_share or 0.0, report.gaps.longest_ns))
+    totals = {name: sum(getattr(report.counts, name) for report in reports)
               for name in ("frames", "refused", "missed", "last_frames")}
-    progress = Progress(**totals, last_ns=worst.progress.last_ns)
-    return replace(worst, progress=progress, released=all(outcome.released for outcome in outcomes),
-                   failure="; ".join(outcome.failure for outcome in outcomes if outcome.failure))
+    counts = SendCounts(**totals, last_ns=worst.counts.last_ns)
+    return replace(worst, counts=counts, released=all(report.released for report in reports),
+                   failure="; ".join(report.failure for report in reports if report.failure))

@@ -22,7 +22,7 @@ CORE = (LOGIC, *(f"{LOGIC}/{name}" for name in CORE_ROOMS))
 OK, REFUSED = 0, 2
 
 
-class Refusal(Exception):
+class ClosureError(Exception):
     """Nothing can be counted; the text is one sentence for the user."""
 
 
@@ -81,11 +81,11 @@ def closure_of(root: Path, files: Collection[Path], without: str = "") -> Closur
         without: a folder whose files are not there; empty: all are.
 
     Raises:
-        Refusal: one is not there.
+        ClosureError: one is not there.
     """
     for file in files:
         if not (root / file).is_file():
-            raise Refusal(f"{root / file} is not there: give a module of the suite, as {MODULE}")
+            raise ClosureError(f"{root / file} is not there: give a module of the suite, as {MODULE}")
     found = Closure(root, {file: [] for file in files})
     waiting = list(files)
     while waiting:
@@ -209,7 +209,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if module.is_absolute():
             module = module.relative_to(root)
         closure = closure_of(root, seam_of(root, module))
-    except (Refusal, ValueError) as error:
+    except (ClosureError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return REFUSED
     print("\n".join(report(closure, given.by_size)))

@@ -25,8 +25,8 @@ COUNTED = {"frames_tx": "frames sent", "detected": "storms detected", "restored"
 
 
 @dataclass
-class Outcome:
-    """One case: what differs, and what it went through by name."""
+class CaseResult:
+    """What a case came to: the differences found, and counts of what it went through, by name."""
 
     seed: int
     family: str
@@ -34,23 +34,23 @@ class Outcome:
     counts: Counter[str] = field(default_factory=Counter)
 
 
-def run_seed(seed: int, family: str | None) -> Outcome:
+def run_seed(seed: int, family: str | None) -> CaseResult:
     """Run the case of a seed; an exception is a difference too."""
     case = make_case(seed, family)
-    outcome = Outcome(seed, case.family)
+    result = CaseResult(seed, case.family)
     begun = time.process_time()
     try:
-        outcome.differences, net, oracle = run_case(case)
+        result.differences, net, oracle = run_case(case)
     except Exception as error:  # whatever it is: the case is reported and counts as a mismatch
-        outcome.differences = [f"{type(error).__name__}: {error}"]
+        result.differences = [f"{type(error).__name__}: {error}"]
     else:
-        outcome.counts = skips_of(net) + events_of(oracle)
-    outcome.counts["CPU ms"] = round((time.process_time() - begun) * 1000)
-    return outcome
+        result.counts = skips_of(net) + events_of(oracle)
+    result.counts["CPU ms"] = round((time.process_time() - begun) * 1000)
+    return result
 
 
 def skips_of(net: Network) -> Counter[str]:
-    """Cases with a skip of each kind that the data plane tells."""
+    """Cases with a skip of each kind that the data plane counts."""
     found = net.statistics()
     kinds = {"jumps": "that skipped cycles of a recurrence", "regenerations": "that skipped regeneration points",
              "sessions_apart": "with components advanced apart"}
@@ -76,23 +76,23 @@ def events_of(oracle: Oracle) -> Counter[str]:
     return found
 
 
-def report(outcomes: Iterable[Outcome]) -> bool:
+def report(results: Iterable[CaseResult]) -> bool:
     """Print what differs as it comes, then the sums; True when nothing differs."""
     sums: Counter[str] = Counter()
     cases: Counter[str] = Counter()
-    wrong: list[Outcome] = []
-    for outcome in outcomes:
-        cases[outcome.family] += 1
-        sums += outcome.counts
-        if outcome.differences:
-            wrong.append(outcome)
-            shown = "\n    ".join(outcome.differences[:SHOWN])
-            print(f"seed {outcome.seed}, family {outcome.family}: {len(outcome.differences)} differences\n    {shown}")
+    wrong: list[CaseResult] = []
+    for result in results:
+        cases[result.family] += 1
+        sums += result.counts
+        if result.differences:
+            wrong.append(result)
+            shown = "\n    ".join(result.differences[:SHOWN])
+            print(f"seed {result.seed}, family {result.family}: {len(result.differences)} differences\n    {shown}")
     print("cases", sum(cases.values()), dict(cases))
     for name, number in sorted(sums.items()):
         print(f"  {name:46} {number:12}")
-    by_family = dict(Counter(outcome.family for outcome in wrong))
-    print("mismatches", len(wrong), by_family or "", [outcome.seed for outcome in wrong[:50]] or "")
+    by_family = dict(Counter(result.family for result in wrong))
+    print("mismatches", len(wrong), by_family or "", [result.seed for result in wrong[:50]] or "")
     return bool(cases) and not wrong
 
 

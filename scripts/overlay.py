@@ -33,7 +33,7 @@ SUFFIXES = (".py", ".json", ".md", ".kql", ".j2", ".css", ".js")
 COPIED, REFUSED = 0, 2
 
 
-class Refusal(Exception):
+class OverlayError(Exception):
     """The overlay cannot be made; the text is one sentence for the user."""
 
 
@@ -47,15 +47,15 @@ def check_checkout(checkout: Path, root: Path) -> None:
     """Refuses what is no sonic-mgmt checkout, and one that has something where a folder would go.
 
     Raises:
-        Refusal: says what was found.
+        OverlayError: says what was found.
     """
     if not checkout.is_dir():
-        raise Refusal(f"{checkout} is no folder: SONIC_MGMT has to be a checkout of sonic-mgmt")
+        raise OverlayError(f"{checkout} is no folder: SONIC_MGMT has to be a checkout of sonic-mgmt")
     if checkout.samefile(root):
-        raise Refusal(f"{checkout} is this project itself: SONIC_MGMT has to be a checkout of sonic-mgmt")
+        raise OverlayError(f"{checkout} is this project itself: SONIC_MGMT has to be a checkout of sonic-mgmt")
     missing = [name for name in LANDMARKS if not (checkout / name).exists()]
     if missing:
-        raise Refusal(f"{checkout} is no sonic-mgmt checkout: it has no {', no '.join(missing)}")
+        raise OverlayError(f"{checkout} is no sonic-mgmt checkout: it has no {', no '.join(missing)}")
     for folder in TRAVELS:
         check_place(checkout, folder)
 
@@ -64,18 +64,18 @@ def check_place(checkout: Path, folder: str) -> None:
     """Refuses a folder that is there already (a broken link counts), and one that would be outside the checkout."""
     place = checkout / folder
     if os.path.lexists(place):
-        raise Refusal(
+        raise OverlayError(
             f"{place} exists already: nothing is copied over what is there; remove it, or take a fresh checkout"
         )
     if not place.resolve().is_relative_to(checkout.resolve()):
-        raise Refusal(f"{place} is outside the checkout, at {place.resolve()}: nothing is copied through a link")
+        raise OverlayError(f"{place} is outside the checkout, at {place.resolve()}: nothing is copied through a link")
 
 
 def copy(root: Path, checkout: Path) -> list[Path]:
     """Copies what travels; returns the files, relative to the checkout.
 
     Raises:
-        Refusal: a file could not be written; what had been copied before it is removed again.
+        OverlayError: a file could not be written; what had been copied before it is removed again.
     """
     files = travelling(root)
     made = [parent for folder in TRAVELS for parent in missing_parents(checkout / folder)]
@@ -86,7 +86,7 @@ def copy(root: Path, checkout: Path) -> list[Path]:
     except OSError as error:
         for folder in made:
             shutil.rmtree(folder, ignore_errors=True)
-        raise Refusal(f"{checkout} cannot be written, and is as it was: {error}") from error
+        raise OverlayError(f"{checkout} cannot be written, and is as it was: {error}") from error
     return files
 
 
@@ -99,7 +99,7 @@ def overlay(checkout: Path, root: Path = ROOT) -> list[Path]:
     """Makes the overlay; returns the files that were copied, relative to the checkout.
 
     Raises:
-        Refusal: then the checkout is as it was.
+        OverlayError: then the checkout is as it was.
     """
     check_checkout(checkout, root)
     return copy(root, checkout)
@@ -112,7 +112,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     checkout = parser.parse_args(arguments).checkout.expanduser().absolute()
     try:
         files = overlay(checkout)
-    except Refusal as refusal:
+    except OverlayError as refusal:
         print(f"error: {refusal}", file=sys.stderr)
         return REFUSED
     print(f"{len(files)} files copied to {checkout}, in {len(TRAVELS)} new folders:")

@@ -35,8 +35,9 @@ SMALL, TOP_MB, HIGHEST_MB, KEY_US = 8, 8.4, 7.9, (1700, 3280, 3940)
 
 
 @dataclass
-class Course:
-    """What was read, one value a sample: bytes in each queue, for each row pause frames received and whether paused."""
+class ChainSamples:
+    """Samples of the chain's counters over time: bytes in each queue, for each row the pause
+    frames received and whether it is paused."""
 
     times_us: list[float] = field(default_factory=list)
     depths: list[list[int]] = field(default_factory=lambda: [[] for _ in QUEUES])
@@ -63,14 +64,14 @@ def measure() -> dict[str, int]:
     return first_changes(testbed, dict(zip(COMPUTED_PS, reads)), 2 * MS)
 
 
-def run() -> Course:
-    """Read the whole course."""
-    net, course, before = testbed(), Course(), [0] * len(ROWS)
+def run() -> ChainSamples:
+    """Sample the counters from the beginning to the end."""
+    net, samples, before = testbed(), ChainSamples(), [0] * len(ROWS)
     for time_ps in range(0, END_PS + 1, STEP_PS):
         net.advance_to(time_ps)
         switches = {name: net.switch_counters(name) for name in SWITCHES}
-        course.times_us.append(time_ps / US)
-        for depth, (switch, port) in zip(course.depths, QUEUES):
+        samples.times_us.append(time_ps / US)
+        for depth, (switch, port) in zip(samples.depths, QUEUES):
             depth.append(switches[switch].queues[port, 3].occupancy_bytes)
         ports = [switches[switch].ports[port] for switch, port in QUEUES]
         received = [net.generator_counters(SENDER).pfc_rx[3], *(port.pfc_rx[3] for port in ports)]
@@ -78,12 +79,12 @@ def run() -> Course:
         paused = [bool(net.flow_counters("data").held_by), *(now > then for now, then in zip(lasted, before))]
         before = lasted
         for row, (count, stops) in enumerate(zip(received, paused)):
-            course.frames[row].append(count)
-            course.paused[row].append(stops)
-    return course
+            samples.frames[row].append(count)
+            samples.paused[row].append(stops)
+    return samples
 
 
-def draw(course: Course, paths: Sequence[Path]) -> None:
+def draw(samples: ChainSamples, paths: Sequence[Path]) -> None:
     """Draw the picture and write it, in the format of each path's name."""
     import matplotlib  # here: the rest of this module is of use without it
     matplotlib.use("svg")
@@ -91,8 +92,8 @@ def draw(course: Course, paths: Sequence[Path]) -> None:
     from matplotlib import pyplot
     figure, (above, below) = pyplot.subplots(2, 1, sharex=True, figsize=(9, 6.2), height_ratios=(3, 2),
                                              layout="constrained")
-    _draw_depths(above, course)
-    _draw_pauses(below, course)
+    _draw_depths(above, samples)
+    _draw_pauses(below, samples)
     _mark_instants(above, below)
     for path in paths:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -121,9 +122,9 @@ def _us(time_ps: int) -> str:
     return f"{time_ps // US}.{time_ps % US // 10:05}"
 
 
-def _draw_depths(axes: Any, course: Course) -> None:
-    for (switch, port), depth, style in zip(QUEUES, course.depths, STYLES):
-        axes.plot(course.times_us, [size / 10**6 for size in depth], color="black", linestyle=style, linewidth=1.4,
+def _draw_depths(axes: Any, samples: ChainSamples) -> None:
+    for (switch, port), depth, style in zip(QUEUES, samples.depths, STYLES):
+        axes.plot(samples.times_us, [size / 10**6 for size in depth], color="black", linestyle=style, linewidth=1.4,
                   label=f"{switch} {port}")
     axes.axhline(XOFF_BYTES / 10**6, color="0.5", linewidth=0.8)
     axes.annotate("XOFF: above it is headroom", (END_PS / US, XOFF_BYTES / 10**6), xytext=(-4, 3),
@@ -133,11 +134,11 @@ def _draw_depths(axes: Any, course: Course) -> None:
     axes.legend(loc="lower center", bbox_to_anchor=(0.56, 0.08), frameon=False, fontsize=SMALL, handlelength=3)
 
 
-def _draw_pauses(axes: Any, course: Course) -> None:
-    for row, (frames, paused) in enumerate(zip(course.frames, course.paused)):
-        axes.broken_barh(_spans(course.times_us, paused), (row - 0.28, 0.56), facecolor="0.85", edgecolor="black",
+def _draw_pauses(axes: Any, samples: ChainSamples) -> None:
+    for row, (frames, paused) in enumerate(zip(samples.frames, samples.paused)):
+        axes.broken_barh(_spans(samples.times_us, paused), (row - 0.28, 0.56), facecolor="0.85", edgecolor="black",
                          linewidth=0.8, hatch="////")
-        arrivals = [now for now, old, new in zip(course.times_us[1:], frames, frames[1:]) if new > old]
+        arrivals = [now for now, old, new in zip(samples.times_us[1:], frames, frames[1:]) if new > old]
         axes.plot(arrivals, [row - 0.4] * len(arrivals), linestyle="none", marker="v", markersize=4.5, color="black")
     axes.set_yticks(range(len(ROWS)), ROWS)
     axes.set_ylim(len(ROWS) - 0.5, -0.7)

@@ -21,7 +21,7 @@ from scripts.testbeds import (  # noqa: E402  (the path has to be there first)
     ROOT,
     TESTBED_FILE,
     Refusal,
-    Testbed,
+    TestbedFiles,
     adopt_orphans,
     catch_signals,
     deploy,
@@ -51,7 +51,7 @@ def check_selection(scenarios: Sequence[str], sets: Sequence[str]) -> None:
         raise Refusal(str(error)) from error
 
 
-def run_tests(testbed: Testbed, options: argparse.Namespace, results: Path, run_id: str) -> int:
+def run_tests(testbed: TestbedFiles, options: argparse.Namespace, results: Path, run_id: str) -> int:
     """Run the qualification suite as sonic-mgmt does, from `tests/`; returns pytest's exit status."""
     command = [sys.executable, "-m", "pytest", "-c", "pytest.ini", "snappi_tests/pfc/qualification",
                "--testbed", testbed.name, "--testbed_file", str(testbed.testbed_file),

@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from scripts.testbeds import (  # noqa: E402  (the path has to be there first)
-    BIN, TESTBED_FILE, Refusal, Testbed, environment, hardware_testbed, read_entry)
+    BIN, TESTBED_FILE, Refusal, TestbedFiles, environment, hardware_testbed, read_entry)
 from tests.common.errors import LabError  # noqa: E402
 from tests.common.pfc.model.errors import QualificationError  # noqa: E402
 from tests.common.pfc.lab.restore import SwitchRestorer  # noqa: E402
@@ -108,7 +108,7 @@ def complain(sentence: str) -> None:
     print(f"error: {sentence}", file=sys.stderr, flush=True)
 
 
-def find_testbed(name: str, testbed_file: Path, inventory: str | None) -> Testbed:
+def find_testbed(name: str, testbed_file: Path, inventory: str | None) -> TestbedFiles:
     """The testbed with its endpoints: hardware as its files say, a virtual one as it is running.
 
     Raises:
@@ -116,7 +116,7 @@ def find_testbed(name: str, testbed_file: Path, inventory: str | None) -> Testbe
     """
     entry = read_entry(name, testbed_file)
     if inventory:
-        return Testbed(name, testbed_file, Path(inventory).resolve())
+        return TestbedFiles(name, testbed_file, Path(inventory).resolve())
     if not entry.get("virtual"):
         return hardware_testbed(name, entry, testbed_file)
     asked = subprocess.run([str(BIN / "virtual-testbed"), "status", name, "--json"], capture_output=True, text=True,
@@ -124,10 +124,10 @@ def find_testbed(name: str, testbed_file: Path, inventory: str | None) -> Testbe
     runtime = (json.loads(asked.stdout)[0] if asked.stdout.strip() else {}).get("runtime")
     if asked.returncode or not runtime:
         raise Refusal(f"the virtual testbed '{name}' is not up: what a run changed on it is gone with it")
-    return Testbed(name, Path(runtime["testbed_file"]), Path(runtime["inventory"]))
+    return TestbedFiles(name, Path(runtime["testbed_file"]), Path(runtime["inventory"]))
 
 
-def run(testbed: Testbed, force: bool) -> int:
+def run(testbed: TestbedFiles, force: bool) -> int:
     """Restores a testbed; returns the exit status."""
     restorer = Restorer(force)
     tests = ROOT / "tests"

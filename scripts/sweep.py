@@ -16,11 +16,11 @@ from typing import NoReturn
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from scripts.sweeping.job import Job, create, held, load  # noqa: E402  (the path has to be there first)
-from scripts.sweeping.orders import new_job  # noqa: E402
+from scripts.sweeping.options import new_job  # noqa: E402
 from scripts.sweeping.output import put, settle  # noqa: E402
 from scripts.sweeping.progress import Progress  # noqa: E402
 from scripts.sweeping.summary import REFUSED, exit_status, summary  # noqa: E402
-from scripts.sweeping.watch import Part, Stop, watch  # noqa: E402
+from scripts.sweeping.watch import StopSignal, TestbedRun, watch  # noqa: E402
 from scripts.testbeds import (  # noqa: E402
     ROOT,
     TESTBED_FILE,
@@ -64,7 +64,7 @@ def parser() -> Parser:
                       help="data may also enter by a port on the port under test's own traffic generator")
     made.add_argument("--deploy", action="store_true", help="deploy hardware testbeds too (virtual ones always are)")
     made.add_argument("--job", metavar="ID", help="id of a new job (default: from time and process)")
-    made.add_argument("--resume", metavar="JOB", help="go on with what is left of a job, as it was told to be done")
+    made.add_argument("--resume", metavar="JOB", help="go on with what is left of a job, with its own options")
     made.add_argument("--at-once", type=int, metavar="N", help="testbeds at the same time (default: all)")
     made.add_argument("--results", default=str(ROOT / "results"), metavar="DIR",
                       help="folder of results (default: results)")
@@ -89,31 +89,31 @@ def job_of(options: argparse.Namespace) -> Job:
     others = [f"--{name.replace('_', '-')}" for name, value in vars(options).items() if value and
               name not in WITH_RESUME]
     if others:
-        raise Refusal(f"--resume goes on with a job as it was told to be done: leave out {', '.join(others)}")
+        raise Refusal(f"--resume goes on with a job with the options that it has: leave out {', '.join(others)}")
     return load(Path(options.results).resolve(), options.resume, options.shard)
 
 
-def carry_out(job: Job, at_once: int | None, stop: Stop) -> int:
+def carry_out(job: Job, at_once: int | None, stop: StopSignal) -> int:
     """Sweeps what is left of a job; returns the exit status."""
     with held(job):
-        parts = [Part(job, testbed) for testbed in job.testbeds]
-        for part in parts:
-            announce(part)
-        left = [part for part in parts if not part.is_finished]
+        runs = [TestbedRun(job, testbed) for testbed in job.testbeds]
+        for run in runs:
+            announce(run)
+        left = [run for run in runs if not run.is_finished]
         if not left:
             raise Refusal(f"nothing to do: job '{job.job_id}' has a verdict of each port of {', '.join(job.testbeds)}")
-        say(f"job {job.job_id}: {', '.join(part.testbed for part in left)}; {shown(job.folder)}")
+        say(f"job {job.job_id}: {', '.join(run.testbed for run in left)}; {shown(job.folder)}")
         columns = shutil.get_terminal_size().columns if sys.stdout is not None and sys.stdout.isatty() else None
         try:
-            watch(left, at_once or len(left), stop, Progress(left, sys.stdout, columns).tell)
-        except Exception as error:  # all parts have ended: what they measured decides, whatever it is
+            watch(left, at_once or len(left), stop, Progress(left, sys.stdout, columns).update)
+        except Exception as error:  # every testbed's run has ended: what was measured decides, whatever it is
             put(f"error: the job was ended by {error!r}\n", sys.stderr)
-    say(summary(parts))
+    say(summary(runs))
     say(f"verdicts, evidence and logs: {shown(job.folder)}")
-    if any(not part.is_finished for part in parts):
+    if any(not run.is_finished for run in runs):
         shard = f" --shard {job.shard}" if job.shard else ""
         say(f"what has no verdict, or is ERROR, can be measured again: --resume {job.job_id}{shard}")
-    return exit_status(parts)
+    return exit_status(runs)
 
 
 def say(text: str) -> None:
@@ -121,17 +121,17 @@ def say(text: str) -> None:
     put(f"{text}\n", sys.stdout)
 
 
-def announce(part: Part) -> None:
+def announce(run: TestbedRun) -> None:
     """What was measured before, and is not again."""
-    if part.before:
-        ports = some([port for _, port in part.before])
-        say(f"{part.testbed}: {len(part.before)} of {len(part.tally.places)} ports were measured before, not again:"
+    if run.before:
+        ports = some([port for _, port in run.before])
+        say(f"{run.testbed}: {len(run.before)} of {len(run.tally.places)} ports were measured before, not again:"
             f" {ports}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point: one sentence and status 3 for a refusal, no traceback."""
-    stop = Stop()
+    stop = StopSignal()
     stop.catch()
     adopt_orphans()
     try:
@@ -139,7 +139,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         job = job_of(options)
         environment(Path(job.results))
         return carry_out(job, options.at_once, stop)
-    except (Refusal, OSError) as error:  # before a part has begun: after that none comes here
+    except (Refusal, OSError) as error:  # before a testbed's run has begun: after that none comes here
         put(f"error: {reason(error) if isinstance(error, OSError) else error}\n", sys.stderr)
         return REFUSED
     finally:

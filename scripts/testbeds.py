@@ -39,8 +39,8 @@ class Failure(Refusal):
 
 
 @dataclass(frozen=True)
-class Testbed:
-    """What the later steps need to know of a testbed: its name and the files that describe it with real endpoints."""
+class TestbedFiles:
+    """The files that describe a testbed with the endpoints that it has now; its name."""
 
     name: str
     testbed_file: Path
@@ -123,16 +123,16 @@ def read_entry(name: str, testbed_file: Path) -> Mapping[str, Any]:
     return by_name[name]
 
 
-def hardware_testbed(name: str, entry: Mapping[str, Any], testbed_file: Path) -> Testbed:
+def hardware_testbed(name: str, entry: Mapping[str, Any], testbed_file: Path) -> TestbedFiles:
     """The testbed of real switches: its inventory is the file `inv_name` beside the testbed file."""
     inventory = testbed_file.parent / str(entry.get("inv_name", ""))
     if not inventory.is_file():
         raise Refusal(f"testbed '{name}': inv_name names the inventory {inventory}, which is not a file")
-    return Testbed(name, testbed_file, inventory)
+    return TestbedFiles(name, testbed_file, inventory)
 
 
 @contextlib.contextmanager
-def virtual_testbed(name: str, testbed_file: Path, faults: Sequence[str]) -> Iterator[Testbed]:
+def virtual_testbed(name: str, testbed_file: Path, faults: Sequence[str]) -> Iterator[TestbedFiles]:
     """Bring a virtual testbed up on the virtual clock, and take it down again whatever happens.
 
     The supervisor watches this process and takes the testbed down by itself when it is killed.
@@ -149,12 +149,12 @@ def virtual_testbed(name: str, testbed_file: Path, faults: Sequence[str]) -> Ite
         raise Failure(f"the virtual testbed '{name}' did not come up")
     try:
         runtime = json.loads(up.stdout)
-        yield Testbed(name, Path(runtime["testbed_file"]), Path(runtime["inventory"]))
+        yield TestbedFiles(name, Path(runtime["testbed_file"]), Path(runtime["inventory"]))
     finally:
         subprocess.run([str(BIN / "virtual-testbed"), "down", name], stdout=subprocess.DEVNULL, cwd=ROOT, check=False)
 
 
-def deploy(testbed: Testbed, log: Path) -> None:
+def deploy(testbed: TestbedFiles, log: Path) -> None:
     """Run the deploy playbook; its output goes to `log`.
 
     Raises:
@@ -197,7 +197,7 @@ def end_by_exception(signum: int, frame: object) -> None:
 
 
 def reason(error: OSError) -> str:
-    """`/disk/part.log: No space left on device`."""
+    """`/disk/testbed_run.log: No space left on device`."""
     said = error.strerror or str(error) or type(error).__name__
     return f"{shown(Path(os.fsdecode(error.filename)))}: {said}" if isinstance(error.filename, str | bytes) else said
 

@@ -17,7 +17,7 @@ from virtual_testbed.cables import WireError, wire_link
 from virtual_testbed.child import tail
 from virtual_testbed.description import DescriptionError, Testbed, load_testbed
 from virtual_testbed.faults import FaultError, absolute, parse_fault
-from virtual_testbed.lifecycle import LifecycleError, Status, bring_up, down_command, inspect, take_down
+from virtual_testbed.lifecycle import LifecycleError, TestbedStatus, bring_up, down_command, inspect, take_down
 from virtual_testbed.plan import Options
 from virtual_testbed.state import DEFAULT_STATE, STATE_VARIABLE, StateError, TestbedFolder, folders_of
 
@@ -170,13 +170,13 @@ def status(name: str | None, state: Path, *, as_json: bool) -> None:
     sys.exit(0 if all(one.state == "up" for one in found) else 1)
 
 
-def _as_json(found: Status) -> dict[str, Any]:
+def _as_json(found: TestbedStatus) -> dict[str, Any]:
     """A status for programs: runtime.json and what was seen."""
     return {"testbed": found.name, "state": found.state, "reason": found.reason, "clock_now": found.clock,
             "runtime": found.runtime}
 
 
-def _table(found: Status, folder: TestbedFolder) -> str:
+def _table(found: TestbedStatus, folder: TestbedFolder) -> str:
     """A status for people."""
     lines = [f"testbed {found.name}: {found.state}" + (f" ({found.reason})" if found.reason else "")]
     if found.runtime is None:

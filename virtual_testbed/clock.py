@@ -24,8 +24,8 @@ class Late(Exception):
     """What was to be advanced takes too long to compute and stands at an earlier instant; `str()` is one sentence."""
 
 
-class World(Protocol):
-    """What is advanced."""
+class Advanceable(Protocol):
+    """What a clock advances: a simulation."""
 
     @property
     def now_ps(self) -> int:
@@ -38,8 +38,8 @@ class World(Protocol):
         """Writes the switches' databases as of now."""
 
 
-class Clock(Protocol):
-    """How the engine and the clock endpoint see a clock."""
+class SimulationClock(Protocol):
+    """The clock of a simulation, as the engine and the clock endpoint see it."""
 
     def read(self) -> dict[str, Any]:
         """`{"mode", "now_ns", "lag_ns"}`: `virtual` or `realtime`, simulated time, how far behind the wall clock."""
@@ -54,23 +54,23 @@ class Clock(Protocol):
 class VirtualClock:
     """Stands still until it is advanced; an advance takes no longer than its computation."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self, simulation: Advanceable) -> None:
+        self._simulation = simulation
 
     def read(self) -> dict[str, Any]:
-        """See Clock."""
-        return _reading("virtual", self._world, 0)
+        """See SimulationClock."""
+        return _reading("virtual", self._simulation, 0)
 
     def advance(self, request: Any) -> dict[str, Any]:
-        """See Clock; 0 to 3600 s at a time."""
+        """See SimulationClock; 0 to 3600 s at a time."""
         nanoseconds = request.get("nanoseconds") if isinstance(request, dict) else None
         if not isinstance(nanoseconds, int) or isinstance(nanoseconds, bool):
             raise ClockError(f'the body is {request!r:.60}, but {{"nanoseconds": <integer>}} is expected')
         if not 0 <= nanoseconds <= LONGEST_ADVANCE_NS:
             raise ClockError(f"nanoseconds is {nanoseconds!r:.40}, but one request advances by 0 to "
                              f"{LONGEST_ADVANCE_NS}")
-        self._world.advance_to(self._world.now_ps + nanoseconds * PS_PER_NS)
-        self._world.publish()
+        self._simulation.advance_to(self._simulation.now_ps + nanoseconds * PS_PER_NS)
+        self._simulation.publish()
         return self.read()
 
     def settle(self) -> None:
@@ -81,14 +81,14 @@ class RealtimeClock:
     """Follows the wall clock, as far as the computation keeps up; says how far it is behind.
 
     Args:
-        world: what is advanced.
+        simulation: advanced by it.
         monotonic_ns: the wall clock, nanoseconds; it starts to count here.
     """
 
-    def __init__(self, world: World, monotonic_ns: Callable[[], int]) -> None:
-        self._world = world
+    def __init__(self, simulation: Advanceable, monotonic_ns: Callable[[], int]) -> None:
+        self._simulation = simulation
         self._monotonic_ns = monotonic_ns
-        self._offset_ns = monotonic_ns() - world.now_ps // PS_PER_NS
+        self._offset_ns = monotonic_ns() - simulation.now_ps // PS_PER_NS
         self._lagging = False
 
     def simulated_ps(self, monotonic_ns: int) -> int:
@@ -98,11 +98,11 @@ class RealtimeClock:
     @property
     def lag_ns(self) -> int:
         """How far simulated time is behind the wall clock."""
-        return max(0, self._monotonic_ns() - self._offset_ns - self._world.now_ps // PS_PER_NS)
+        return max(0, self._monotonic_ns() - self._offset_ns - self._simulation.now_ps // PS_PER_NS)
 
     def read(self) -> dict[str, Any]:
-        """See Clock."""
-        return _reading("realtime", self._world, self.lag_ns)
+        """See SimulationClock."""
+        return _reading("realtime", self._simulation, self.lag_ns)
 
     def advance(self, request: Any) -> dict[str, Any]:
         """Refused: nobody but the wall clock advances it."""
@@ -117,7 +117,7 @@ class RealtimeClock:
         """
         behind = self.lag_ns
         try:
-            self._world.advance_to(self._world.now_ps + min(behind, LONGEST_STEP_NS) * PS_PER_NS)
+            self._simulation.advance_to(self._simulation.now_ps + min(behind, LONGEST_STEP_NS) * PS_PER_NS)
         except Late as error:
             LOG.warning("%s", error)
         lag = self.lag_ns
@@ -127,5 +127,5 @@ class RealtimeClock:
                         "falls behind" if self._lagging else "has caught up with", lag / 1e9)
 
 
-def _reading(mode: str, world: World, lag_ns: int) -> dict[str, Any]:
-    return {"mode": mode, "now_ns": world.now_ps // PS_PER_NS, "lag_ns": lag_ns}
+def _reading(mode: str, simulation: Advanceable, lag_ns: int) -> dict[str, Any]:
+    return {"mode": mode, "now_ns": simulation.now_ps // PS_PER_NS, "lag_ns": lag_ns}

@@ -18,13 +18,13 @@ _DEVICE_COLUMNS = ("Hostname", "ManagementIp", "HwSku", "Type")
 _LINK_COLUMNS = ("StartDevice", "StartPort", "EndDevice", "EndPort", "BandWidth")
 
 
-class GraphError(Exception):
+class ConnectionGraphError(Exception):
     """A connection graph file that cannot be used; the text is one sentence that names file and row."""
 
 
 @dataclass(frozen=True)
-class Device:
-    """A row of the devices file; `where` is `file row n` for messages."""
+class GraphDevice:
+    """A device of the connection graph, a row of the devices file; `where` is `file row n` for messages."""
 
     name: str
     address: str
@@ -44,8 +44,8 @@ class Device:
 
 
 @dataclass(frozen=True)
-class Link:
-    """A row of the links file: two ends (device, port) and the speed of the cable between them in Mb/s."""
+class GraphLink:
+    """A cable of the connection graph, a row of the links file: two ends (device, port) and the speed in Mb/s."""
 
     start: tuple[str, str]
     end: tuple[str, str]
@@ -60,8 +60,8 @@ class ConnectionGraph:
     group: str
     devices_file: Path
     links_file: Path
-    devices: Mapping[str, Device]
-    links: tuple[Link, ...]
+    devices: Mapping[str, GraphDevice]
+    links: tuple[GraphLink, ...]
 
     def peers(self, names: Collection[str]) -> set[str]:
         """What is at the other ends of these devices' cables."""
@@ -77,17 +77,17 @@ def load_graph(group: str, files: Path) -> ConnectionGraph:
         files: the folder `ansible/files`.
 
     Raises:
-        GraphError: a file is missing, the group is not listed, or a row is wrong.
+        ConnectionGraphError: a file is missing, the group is not listed, or a row is wrong.
     """
     _check_group(group, files / "graph_groups.yml")
     devices_file, links_file = files / f"sonic_{group}_devices.csv", files / f"sonic_{group}_links.csv"
-    devices: dict[str, Device] = {}
+    devices: dict[str, GraphDevice] = {}
     for where, row in _rows(devices_file, _DEVICE_COLUMNS):
-        device = Device(row["Hostname"], row["ManagementIp"].partition("/")[0], row["HwSku"], row["Type"], where)
+        device = GraphDevice(row["Hostname"], row["ManagementIp"].partition("/")[0], row["HwSku"], row["Type"], where)
         if not device.name:
-            raise GraphError(f"{where}: Hostname is empty")
+            raise ConnectionGraphError(f"{where}: Hostname is empty")
         if device.name in devices:
-            raise GraphError(f"{where}: {device.name} stands already in {devices[device.name].where}")
+            raise ConnectionGraphError(f"{where}: {device.name} stands already in {devices[device.name].where}")
         devices[device.name] = device
     links = tuple(_link(where, row) for where, row in _rows(links_file, _LINK_COLUMNS))
     _check_ends(links, devices, devices_file)
@@ -99,9 +99,9 @@ def _check_group(group: str, path: Path) -> None:
     try:
         groups = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, yaml.YAMLError) as error:
-        raise GraphError(f"{path}: cannot be read ({_first_line(error)})") from error
+        raise ConnectionGraphError(f"{path}: cannot be read ({_first_line(error)})") from error
     if not isinstance(groups, list) or group not in groups:
-        raise GraphError(f"{path}: lists no group {group}, which is the testbed's inv_name (found: {groups})")
+        raise ConnectionGraphError(f"{path}: lists no group {group}, which is the testbed's inv_name (found: {groups})")
 
 
 def _rows(path: Path, columns: tuple[str, ...]) -> Iterator[tuple[str, dict[str, str]]]:
@@ -109,40 +109,40 @@ def _rows(path: Path, columns: tuple[str, ...]) -> Iterator[tuple[str, dict[str,
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise GraphError(f"{path}: cannot be read ({_first_line(error)})") from error
+        raise ConnectionGraphError(f"{path}: cannot be read ({_first_line(error)})") from error
     reader = csv.DictReader(text.splitlines(), restval="")
     missing = [name for name in columns if name not in (reader.fieldnames or ())]
     if missing:
-        raise GraphError(f"{path}: has no column {missing[0]} (needed: {', '.join(columns)})")
+        raise ConnectionGraphError(f"{path}: has no column {missing[0]} (needed: {', '.join(columns)})")
     for row in reader:
         if None in row:
-            raise GraphError(f"{path} row {reader.line_num}: has more cells than the header has columns")
+            raise ConnectionGraphError(f"{path} row {reader.line_num}: has more cells than the header has columns")
         yield f"{path} row {reader.line_num}", {name: value.strip() for name, value in row.items()}
 
 
-def _link(where: str, row: Mapping[str, str]) -> Link:
+def _link(where: str, row: Mapping[str, str]) -> GraphLink:
     """One link with both ends named and a speed that SONiC's test code knows."""
     for column in ("StartDevice", "StartPort", "EndDevice", "EndPort"):
         if not row[column]:
-            raise GraphError(f"{where}: a link has two ends, but {column} is empty")
+            raise ConnectionGraphError(f"{where}: a link has two ends, but {column} is empty")
     start, end = (row["StartDevice"], row["StartPort"]), (row["EndDevice"], row["EndPort"])
     if start == end:
-        raise GraphError(f"{where}: both ends are {start[0]} {start[1]}")
+        raise ConnectionGraphError(f"{where}: both ends are {start[0]} {start[1]}")
     if row["BandWidth"] not in map(str, LINK_SPEEDS_MBPS):
-        raise GraphError(f"{where}: BandWidth {row['BandWidth'] or '(empty)'} is no speed of a SONiC port in Mb/s "
-                         f"(one of {', '.join(map(str, LINK_SPEEDS_MBPS))})")
-    return Link(start, end, int(row["BandWidth"]), where)
+        raise ConnectionGraphError(f"{where}: BandWidth {row['BandWidth'] or '(empty)'} is no speed of a SONiC port in "
+                                   f"Mb/s (one of {', '.join(map(str, LINK_SPEEDS_MBPS))})")
+    return GraphLink(start, end, int(row["BandWidth"]), where)
 
 
-def _check_ends(links: tuple[Link, ...], devices: Mapping[str, Device], devices_file: Path) -> None:
+def _check_ends(links: tuple[GraphLink, ...], devices: Mapping[str, GraphDevice], devices_file: Path) -> None:
     """Every end's device is known, and no end has two cables."""
     seen: dict[tuple[str, str], str] = {}
     for link in links:
         for end in (link.start, link.end):
             if end[0] not in devices:
-                raise GraphError(f"{link.where}: {end[0]} is not in {devices_file}")
+                raise ConnectionGraphError(f"{link.where}: {end[0]} is not in {devices_file}")
             if end in seen:
-                raise GraphError(f"{link.where}: {end[0]} {end[1]} is linked already in {seen[end]}")
+                raise ConnectionGraphError(f"{link.where}: {end[0]} {end[1]} is linked already in {seen[end]}")
             seen[end] = link.where
 
 

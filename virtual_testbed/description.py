@@ -19,9 +19,9 @@ from virtual_testbed.cables import GeneratorLink, SwitchLink
 from virtual_testbed.connection_graph import (
     GENERATOR_NAME_PARTS,
     ConnectionGraph,
-    Device,
-    GraphError,
-    Link,
+    ConnectionGraphError,
+    GraphDevice,
+    GraphLink,
     load_graph,
 )
 from virtual_testbed.sonic.profile import FOLDER, Profile, ProfileError, load_profile
@@ -42,8 +42,8 @@ class DescriptionError(Exception):
 
 
 @dataclass(frozen=True)
-class Switch:
-    """A device under test; `build` is its `build_version`, None for the one that virtual switches have."""
+class SwitchDescription:
+    """A device under test as the lab files describe it; `build` is its `build_version`, None for the default one."""
 
     name: str
     hwsku: Profile
@@ -64,7 +64,7 @@ class Testbed:
     file: Path
     entry: Mapping[str, Any]
     inv_name: str
-    switches: tuple[Switch, ...]
+    switches: tuple[SwitchDescription, ...]
     generators: Mapping[str, str]
     generator_links: tuple[GeneratorLink, ...]
     switch_links: tuple[SwitchLink, ...]
@@ -98,7 +98,7 @@ def load_testbed(name: str, testbed_file: Path, profiles: Path = FOLDER) -> Test
         generators = _generators(entry, graph, where, [switch.name for switch in switches])
         cables = _Cables({switch.name: switch for switch in switches}, generators, graph)
         return Testbed(name, file, entry, inv_name, switches, generators, cables.to_generators(), cables.of_switches())
-    except (GraphError, ProfileError) as error:
+    except (ConnectionGraphError, ProfileError) as error:
         raise DescriptionError(str(error)) from error
 
 
@@ -199,7 +199,7 @@ def _dut_names(entry: Mapping[str, Any], where: str) -> list[str]:
     return names
 
 
-def _switch(name: str, graph: ConnectionGraph, where: str, profiles: Path) -> Switch:
+def _switch(name: str, graph: ConnectionGraph, where: str, profiles: Path) -> SwitchDescription:
     """A DUT with its ports."""
     device = graph.devices.get(name)
     if device is None:
@@ -207,7 +207,7 @@ def _switch(name: str, graph: ConnectionGraph, where: str, profiles: Path) -> Sw
     if not device.is_switch:
         raise DescriptionError(f"{device.where}: DUT {name} must be of Type DevSonic, found {device.type or '(empty)'}")
     try:
-        return Switch(name, load_profile(device.hwsku, profiles))
+        return SwitchDescription(name, load_profile(device.hwsku, profiles))
     except ProfileError as error:
         raise DescriptionError(f"{device.where}: {name}: {error}") from error
 
@@ -226,7 +226,7 @@ def _generators(entry: Mapping[str, Any], graph: ConnectionGraph, where: str, du
             if device.is_generator and device.name in wanted}
 
 
-def _generator_address(device: Device) -> str:
+def _generator_address(device: GraphDevice) -> str:
     """The address of a generator whose name sonic-mgmt would recognise."""
     if not any(part in device.name for part in GENERATOR_NAME_PARTS):
         raise DescriptionError(f"{device.where}: traffic generator {device.name} is not recognised as one: its host "
@@ -241,13 +241,14 @@ def _generator_address(device: Device) -> str:
 class _Cables:
     """The links of a graph as seen from one testbed's switches."""
 
-    def __init__(self, switches: Mapping[str, Switch], generators: Mapping[str, str], graph: ConnectionGraph) -> None:
+    def __init__(self, switches: Mapping[str, SwitchDescription], generators: Mapping[str, str],
+                 graph: ConnectionGraph) -> None:
         self._switches, self._generators, self._graph = switches, generators, graph
         self._links = [link for link in graph.links if link.start[0] in switches or link.end[0] in switches]
         for link in self._links:
             self._check(link)
 
-    def _check(self, link: Link) -> None:
+    def _check(self, link: GraphLink) -> None:
         """Both ends are things that a virtual testbed can connect, and the switch has the port."""
         if link.start[0] == link.end[0]:
             raise DescriptionError(f"{link.where}: both ends are on {link.start[0]}; a cable connects two devices")
@@ -261,7 +262,7 @@ class _Cables:
                                        "connects switches and traffic generators only")
 
     @staticmethod
-    def _check_port(link: Link, switch: Switch, name: str) -> None:
+    def _check_port(link: GraphLink, switch: SwitchDescription, name: str) -> None:
         """The HwSKU has the port, and it can be as fast as the cable."""
         hwsku = switch.hwsku
         if name not in hwsku.ports:

@@ -94,12 +94,12 @@ def _start_supervisor(folder: TestbedFolder, run_folder: Path, lock: int) -> Non
             env={**os.environ, RUN_VARIABLE: str(run_folder)})
     answer, _ = process.communicate()  # the process detaches at once; this waits for the answer
     try:
-        told = json.loads(answer)
+        reply = json.loads(answer)
     except ValueError:
         raise LifecycleError(f"testbed {folder.name}: its supervisor ended without an answer, "
                              f"see {folder.log('supervisor')}") from None
-    if not told.get("ready"):
-        raise LifecycleError(f"testbed {folder.name} did not come up: {told.get('error')}")
+    if not reply.get("ready"):
+        raise LifecycleError(f"testbed {folder.name} did not come up: {reply.get('error')}")
 
 
 def _end_supervisor(folder: TestbedFolder) -> None:
@@ -178,7 +178,7 @@ class ChildStatus:
 
 
 @dataclass(frozen=True)
-class Status:
+class TestbedStatus:
     """A testbed as `status` shows it.
 
     Attributes:
@@ -186,6 +186,8 @@ class Status:
         reason: a sentence, empty when all is up.
         clock: `mode`, `now_ns`, `lag_ns` as the clock says them; empty when it was not asked.
     """
+
+    __test__ = False  # the name is not pytest's
 
     name: str
     state: str
@@ -195,29 +197,30 @@ class Status:
     runtime: dict[str, Any] | None = None
 
 
-def inspect(folder: TestbedFolder) -> Status:
+def inspect(folder: TestbedFolder) -> TestbedStatus:
     """Look at a testbed: the supervisor, every child, and whether the clock answers."""
     runtime = folder.read_runtime()
     if runtime.get("failure"):
-        return Status(folder.name, "failed", str(runtime["failure"]))
+        return TestbedStatus(folder.name, "failed", str(runtime["failure"]))
     if folder.supervisor() is None:
         return _not_running(folder)
     if not runtime:
-        return Status(folder.name, "degraded", "it is being started")
+        return TestbedStatus(folder.name, "degraded", "it is being started")
     children = tuple(_child_status(name, row) for name, row in runtime.get("children", {}).items())
     reasons = [f"{child.name} is {child.state}" for child in children if child.state != "up"]
     clock = ask_clock(runtime["clock"]["url"])
     if clock is None:
         reasons.append(f"the clock does not answer at {runtime['clock']['url']}")
     state = "degraded" if reasons else "up"
-    return Status(folder.name, state, "; ".join(reasons), children, clock, runtime)
+    return TestbedStatus(folder.name, state, "; ".join(reasons), children, clock, runtime)
 
 
-def _not_running(folder: TestbedFolder) -> Status:
+def _not_running(folder: TestbedFolder) -> TestbedStatus:
     """What is known of a testbed without supervisor."""
     if read_json(folder.run):
-        return Status(folder.name, "down", "its supervisor was killed; the next `up` or `down` takes away what is left")
-    return Status(folder.name, "down", "it is not up")
+        reason = "its supervisor was killed; the next `up` or `down` takes away what is left"
+        return TestbedStatus(folder.name, "down", reason)
+    return TestbedStatus(folder.name, "down", "it is not up")
 
 
 def _child_status(name: str, row: dict[str, Any]) -> ChildStatus:

@@ -15,10 +15,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from virtual_testbed.cables import WireLink
-from virtual_testbed.description import Switch, Testbed
+from virtual_testbed.description import SwitchDescription, Testbed
 from virtual_testbed.keys import ensure_key, ensure_password
+from virtual_testbed.sonic.command_wrappers import BUILD
 from virtual_testbed.sonic.factory import switch_mac
-from virtual_testbed.sonic.programs import BUILD
 from virtual_testbed.state import TestbedFolder, write_json
 
 USER = "admin"
@@ -99,9 +99,9 @@ class SwitchAccess:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """All that the supervisor of one testbed is told. Paths are absolute. `wires` are interfaces of this machine by
-    `SWITCH:PORT`."""
+class LaunchPlan:
+    """What the supervisor of one testbed launches and keeps up. Paths are absolute. `wires` are interfaces of this
+    machine by `SWITCH:PORT`."""
 
     testbed: str
     folder: str
@@ -122,7 +122,7 @@ class Plan:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Plan:
+    def from_json(cls, data: Mapping[str, Any]) -> LaunchPlan:
         """A plan from its JSON form."""
         values = dict(data)
         values["faults"] = tuple(values["faults"])
@@ -151,7 +151,7 @@ class Options:
     policy: Policy = field(default_factory=Policy)
 
 
-def make_plan(testbed: Testbed, folder: TestbedFolder, run_folder: Path, options: Options) -> Plan:
+def make_plan(testbed: Testbed, folder: TestbedFolder, run_folder: Path, options: Options) -> LaunchPlan:
     """Write the children's argument files and say what is to be run."""
     for path in (folder.logs, folder.ssh):
         path.mkdir(parents=True, exist_ok=True)
@@ -168,9 +168,9 @@ def make_plan(testbed: Testbed, folder: TestbedFolder, run_folder: Path, options
                        requires=tuple(child.name for child in redis))
     ssh = [ChildSpec(f"{access.name}.ssh", "ssh", SSH_STAGE, options.commands.ssh,
                      str(folder.path / f"{access.name}.json")) for access in accesses]
-    return Plan(testbed.name, str(folder.path), str(run_folder), testbed.inv_name, options.clock, options.faults,
-                testbed.entry, testbed.generators, accesses, (*redis, engine, *ssh), options.policy, options.owner_pid,
-                _wires(testbed, options))
+    return LaunchPlan(testbed.name, str(folder.path), str(run_folder), testbed.inv_name, options.clock, options.faults,
+                      testbed.entry, testbed.generators, accesses, (*redis, engine, *ssh), options.policy,
+                      options.owner_pid, _wires(testbed, options))
 
 
 def _wires(testbed: Testbed, options: Options) -> dict[str, str]:
@@ -179,7 +179,7 @@ def _wires(testbed: Testbed, options: Options) -> dict[str, str]:
     return {ports[wire.location]: wire.interface for wire in options.wires}
 
 
-def _prepare_switch(switch: Switch, folder: TestbedFolder, run_folder: Path) -> SwitchAccess:
+def _prepare_switch(switch: SwitchDescription, folder: TestbedFolder, run_folder: Path) -> SwitchAccess:
     """The folders and the host key of a switch, which outlive a run."""
     for part in ("redis", "bin", "root"):
         (folder.switch(switch.name) / part).mkdir(parents=True, exist_ok=True)
@@ -189,7 +189,7 @@ def _prepare_switch(switch: Switch, folder: TestbedFolder, run_folder: Path) -> 
 
 
 def _redis_child(access: SwitchAccess, folder: TestbedFolder, command: tuple[str, ...]) -> ChildSpec:
-    """Redis of one switch: reachable by its socket only, and what it was told survives a kill.
+    """Redis of one switch: reachable by its socket only, and its content survives a kill.
 
     The socket is open to every account, its folder only to this one: the way in is the folder. A switch's commands
     that run as another account get through by CAP_DAC_READ_SEARCH.
@@ -216,7 +216,8 @@ def _engine_arguments(testbed: Testbed, accesses: Sequence[SwitchAccess], option
     }
 
 
-def _ssh_arguments(switch: Switch, access: SwitchAccess, folder: TestbedFolder, password: str) -> dict[str, Any]:
+def _ssh_arguments(switch: SwitchDescription, access: SwitchAccess, folder: TestbedFolder,
+                   password: str) -> dict[str, Any]:
     """The argument file of a switch's SSH server, but for the options."""
     home = folder.switch(switch.name)
     return {

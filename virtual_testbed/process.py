@@ -47,9 +47,9 @@ def die_with_parent(expected_parent: int | None = None, with_signal: int = signa
     if libc.prctl(PR_SET_PDEATHSIG, int(with_signal), 0, 0, 0) != 0:
         number = ctypes.get_errno()
         raise OSError(number, f"prctl(PR_SET_PDEATHSIG): {os.strerror(number)}")
-    told = os.environ.pop(PARENT_VARIABLE, "")
-    if expected_parent is None and told.isdigit():
-        expected_parent = int(told)
+    parent = os.environ.pop(PARENT_VARIABLE, "")
+    if expected_parent is None and parent.isdigit():
+        expected_parent = int(parent)
     if expected_parent is not None and os.getppid() != expected_parent:
         os.kill(os.getpid(), with_signal)
 

@@ -40,7 +40,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add("--virtual-testbed-fault", action="append", default=[], metavar="SPEC",
         help="what the switches do wrong, as virtual-testbed's --fault; may be repeated")
     add("--virtual-testbed-deploy", metavar="PLAYBOOK",
-        help="a playbook that configures the switches first; it is told testbed_name and testbed_file")
+        help="a playbook that configures the switches first; it gets testbed_name and testbed_file")
     add("--virtual-testbed-env", action="append", default=[], metavar="VARIABLE=TEXT",
         help="set a further environment variable; {otg_url}, {otg_grpc}, {clock_url}, {testbed_file} and {inventory} "
              "in TEXT stand for this run's; may be repeated")

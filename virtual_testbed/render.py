@@ -11,14 +11,14 @@ from urllib.parse import urlsplit
 import yaml
 
 from virtual_testbed.keys import known_hosts
-from virtual_testbed.plan import USER, Plan, SwitchAccess
+from virtual_testbed.plan import USER, LaunchPlan, SwitchAccess
 from virtual_testbed.state import TestbedFolder, write_text
 
 LOOPBACK = "127.0.0.1"
 CONTROL_PATHS = "cp"
 
 
-def rendered_entry(plan: Plan, engine: Mapping[str, Any]) -> dict[str, Any]:
+def rendered_entry(plan: LaunchPlan, engine: Mapping[str, Any]) -> dict[str, Any]:
     """The testbed's entry with its endpoints; a clock is named only when it does not follow the wall clock.
 
     Args:
@@ -51,7 +51,7 @@ def _ssh_quote(path: Path) -> str:
     return '"' + str(path).replace("%", "%%") + '"'
 
 
-def inventory(plan: Plan, ports: Mapping[str, int]) -> str:
+def inventory(plan: LaunchPlan, ports: Mapping[str, int]) -> str:
     """The inventory in sonic-mgmt's group structure, with the endpoints of this run.
 
     Args:
@@ -86,7 +86,7 @@ def inventory(plan: Plan, ports: Mapping[str, int]) -> str:
     return head + "".join(f"\n[{name}]\n" + "\n".join(lines) + "\n" for name, lines in sections.items())
 
 
-def ssh_config(plan: Plan, ports: Mapping[str, int]) -> str:
+def ssh_config(plan: LaunchPlan, ports: Mapping[str, int]) -> str:
     """A configuration for `ssh -F FILE SWITCH`."""
     folder = TestbedFolder(Path(plan.folder))
     options = "".join(f"  {option.replace('=', ' ', 1)}\n" for option in ssh_options(folder) if option != "-o")
@@ -99,7 +99,7 @@ def _pinned(switch: SwitchAccess, port: int) -> tuple[tuple[str, str, int], str]
     return (switch.name, LOOPBACK, port), switch.host_key
 
 
-def render_all(plan: Plan, engine: Mapping[str, Any], ports: Mapping[str, int]) -> None:
+def render_all(plan: LaunchPlan, engine: Mapping[str, Any], ports: Mapping[str, int]) -> None:
     """Write all four files into the testbed's folder.
 
     Args:

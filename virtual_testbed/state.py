@@ -51,7 +51,7 @@ class TestbedFolder:
 
     @property
     def plan(self) -> Path:
-        """What the supervisor was told to run."""
+        """The plan that the supervisor runs."""
         return self.path / "plan.json"
 
     @property
@@ -83,9 +83,9 @@ class TestbedFolder:
 
     def supervisor(self) -> ProcessIdentity | None:
         """The supervisor that runs this testbed now, None when none is alive."""
-        told = read_json(self.run).get("supervisor") or {}
+        known = read_json(self.run).get("supervisor") or {}
         try:
-            identity = ProcessIdentity(int(told["pid"]), int(told["start_time"]))
+            identity = ProcessIdentity(int(known["pid"]), int(known["start_time"]))
         except (KeyError, TypeError, ValueError):
             return None
         return identity if identity.is_alive() else None

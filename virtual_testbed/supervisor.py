@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from virtual_testbed.child import Child, ChildError
-from virtual_testbed.plan import USER, Plan
+from virtual_testbed.plan import USER, LaunchPlan
 from virtual_testbed.process import end_run, this_process
 from virtual_testbed.render import CONTROL_PATHS, LOOPBACK, render_all
 from virtual_testbed.state import TestbedFolder, clean_up, read_json, remove_run_folder, write_json
@@ -34,7 +34,7 @@ _KEPT_EVENTS = 50
 class Supervisor:
     """Runs a plan. Everything happens in one thread, in the event loop."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: LaunchPlan) -> None:
         self._plan = plan
         self._folder = TestbedFolder(Path(plan.folder))
         self._children = {spec.name: Child(spec, self._folder.log(spec.name), plan.run_folder, plan.policy)
@@ -45,10 +45,10 @@ class Supervisor:
         self._failure: str | None = None
 
     async def run(self) -> str | None:
-        """Bring the testbed up and keep it up until told to end.
+        """Bring the testbed up and keep it up until asked to end.
 
         Returns:
-            None when it ended because it was told to, else why it did not come up.
+            None when it ended because it was asked to, else why it did not come up.
         """
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -92,7 +92,7 @@ class Supervisor:
         return self._failure
 
     async def _bring_up(self) -> bool:
-        """Start all children by stages; False when it was told to end meanwhile."""
+        """Start all children by stages; False when it was asked to end meanwhile."""
         bring_up = asyncio.create_task(self._start_stages())
         end = asyncio.create_task(self._end.wait())
         await asyncio.wait({bring_up, end}, return_when=asyncio.FIRST_COMPLETED)
@@ -119,7 +119,7 @@ class Supervisor:
         return [child for child in self._children.values() if child.spec.stage == stage]
 
     async def _watch_all(self) -> None:
-        """Start the dead again until it is told to end, or the testbed has failed."""
+        """Start the dead again until it is asked to end, or the testbed has failed."""
         watchers = [asyncio.create_task(self._watch(child)) for child in self._children.values()]
         end = asyncio.create_task(self._end.wait())
         await asyncio.wait({*watchers, end}, return_when=asyncio.FIRST_COMPLETED)
@@ -265,7 +265,7 @@ def detach() -> None:
 
 def main(plan_file: str) -> int:
     """Run the plan of a file."""
-    plan = Plan.from_json(read_json(Path(plan_file)))
+    plan = LaunchPlan.from_json(read_json(Path(plan_file)))
     folder = TestbedFolder(Path(plan.folder))
     write_json(folder.run, {**read_json(folder.run), "supervisor": asdict(this_process())})
     logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(message)s", level=logging.INFO)
@@ -283,7 +283,7 @@ def main(plan_file: str) -> int:
     return 1 if not_started or failure else 0
 
 
-async def _supervise(plan: Plan) -> tuple[str | None, str | None]:
+async def _supervise(plan: LaunchPlan) -> tuple[str | None, str | None]:
     """Run the supervisor: why the testbed did not come up, and why it failed when it was."""
     supervisor = Supervisor(plan)
     return await supervisor.run(), supervisor.failure

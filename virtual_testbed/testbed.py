@@ -27,7 +27,7 @@ from aiohttp import web
 from pfctest.interface import InterfaceError
 from pfctest.sender import SendError
 from virtual_testbed.cables import GeneratorLink, SwitchLink, WireLink
-from virtual_testbed.clock import Clock, RealtimeClock, VirtualClock
+from virtual_testbed.clock import RealtimeClock, SimulationClock, VirtualClock
 from virtual_testbed.dataplane.configuration import SwitchConfig, VlanConfig
 from virtual_testbed.dataplane.outside import OpenNetwork
 from virtual_testbed.faults import Fault, FaultError, parse_fault
@@ -37,7 +37,7 @@ from virtual_testbed.otg.service import OtgService
 from virtual_testbed.process import die_with_parent
 from virtual_testbed.sonic.agent import SonicAgent
 from virtual_testbed.wire import Wire, Wires
-from virtual_testbed.world import Agent, Machine, World, WorldError
+from virtual_testbed.simulation import Agent, OperationRunner, Simulation, SimulationError
 
 HOST = "127.0.0.1"
 PACE_S = 0.1
@@ -91,8 +91,8 @@ class ObservedNetwork(OpenNetwork):
         self.configurations[config.name] = config
 
 
-class Site:
-    """What the traffic generator knows of the testbed: its ports, and who answers address resolution.
+class ConfiguredFabric:
+    """The fabric as the switches' present configurations make it.
 
     Args:
         links: the generator ports' cables.
@@ -182,31 +182,32 @@ class Engine:
             network.add_link(link.location, link.switch, link.switch_port, link.speed_mbps, link.cable_m)
         for cable in arguments.switch_links:
             network.add_switch_link(cable.a, cable.b, cable.speed_mbps, cable.cable_m)
-        site = Site(arguments.generator_links, arguments.switch_links, network.configurations)
-        service = OtgService(network, site)
+        fabric = ConfiguredFabric(arguments.generator_links, arguments.switch_links, network.configurations)
+        service = OtgService(network, fabric)
         agents = {switch.name: _factory(make_agent, switch, network, arguments.faults)
                   for switch in arguments.switches}
         self._service = service
         self.wires: Wires | None = None
-        world = World(network, agents, self._sample)
-        world.publish()  # makes the agents: a switch that cannot be reached is told now, not later
+        simulation = Simulation(network, agents, self._sample)
+        simulation.publish()  # makes the agents: a switch that cannot be reached is reported now, not later
         self.realtime = arguments.clock == "realtime"
-        clock: Clock = RealtimeClock(world, monotonic_ns) if self.realtime else VirtualClock(world)
+        clock: SimulationClock = RealtimeClock(simulation, monotonic_ns) if self.realtime else VirtualClock(simulation)
         self.wires = _wires(arguments.wires, network, clock)
-        self.machine = Machine(world, clock)
+        self.operations = OperationRunner(simulation, clock)
         self.worker = ThreadPoolExecutor(1, "testbed")
-        self.front = HttpFront(service, clock, self.machine, self.worker)
+        self.front = HttpFront(service, clock, self.operations, self.worker)
         self.grpc_front = grpc_front.GrpcFront(
-            service, lambda operation, changes: self.worker.submit(self.machine.perform, operation, changes).result())
+            service,
+            lambda operation, changes: self.worker.submit(self.operations.perform, operation, changes).result())
 
     def _sample(self) -> None:
-        """Time has passed: counters are noted, and what the switches tell the outside is sent."""
+        """Time has passed: counters are noted, and what the switches send to the outside is sent."""
         self._service.sample()
         if self.wires is not None:
-            self.wires.tell()
+            self.wires.transmit()
 
 
-def _wires(links: Sequence[WireLink], network: ObservedNetwork, clock: Clock) -> Wires | None:
+def _wires(links: Sequence[WireLink], network: ObservedNetwork, clock: SimulationClock) -> Wires | None:
     """The wire ports; None without any. Raises EngineError."""
     if not links:
         return None
@@ -328,7 +329,7 @@ async def _pace(engine: Engine) -> None:
     rounds = WIRE_ROUNDS if engine.wires is not None else 1
     for number in itertools.count(1):
         await asyncio.sleep(PACE_S / rounds)
-        await loop.run_in_executor(engine.worker, engine.machine.pace,
+        await loop.run_in_executor(engine.worker, engine.operations.pace,
                                    engine.realtime and number % rounds == 0)
 
 
@@ -344,7 +345,7 @@ async def run(arguments: Arguments) -> None:
         loop.add_signal_handler(number, stop.set)
     try:
         engine = Engine(arguments, sonic_agent, time.monotonic_ns)
-    except (WorldError, ValueError) as error:
+    except (SimulationError, ValueError) as error:
         raise EngineError(f"testbed {arguments.testbed}: {error}") from error
     ports = list(dict.fromkeys((arguments.otg_port, arguments.clock_port or arguments.otg_port)))
     async with serving(engine, ports) as taken:

@@ -21,15 +21,17 @@ from virtual_testbed.dataplane.control import PFC, ControlFrame, understand
 from virtual_testbed.dataplane.events import NEVER
 from virtual_testbed.dataplane.outside import OpenNetwork
 from virtual_testbed.dataplane.units import pause_time_ps
-from virtual_testbed.ring import Ring
+from virtual_testbed.packet_ring import PacketRing
 
 MOST_KINDS = 1000
 """Kinds of frames that are remembered."""
 LOG = logging.getLogger(__name__)
 
 
-class Heard(NamedTuple):
-    """Equal frames, each while the pause of the one before lasts: the first at `time_ps`, the last `span_ps` later."""
+class ReceivedBurst(NamedTuple):
+    """Equal frames received in a burst, each while the pause of the one before lasts: the first acts at `time_ps`, the
+    last `span_ps` later.
+    """
 
     time_ps: int
     location: str
@@ -38,15 +40,15 @@ class Heard(NamedTuple):
     span_ps: int
 
 
-class Kind(NamedTuple):
-    """A kind of frame: what it is, and how long it pauses at the least (`NEVER`: it pauses nothing)."""
+class ControlFrameKind(NamedTuple):
+    """Control frames of equal bytes, and how long one pauses at the least (`NEVER`: it pauses nothing)."""
 
     frame: ControlFrame
     lasts_ps: int
 
 
-class Ear:
-    """Frames of one wire port that wait for their instant, those that act as one taken together.
+class ExternalRx:
+    """The receiving side of one wire port: frames wait for their instant, and equal ones that follow become a burst.
 
     Args:
         location: the generator port's. `speed_mbps`: of its link, which the length of a pause depends on.
@@ -54,8 +56,8 @@ class Ear:
 
     def __init__(self, location: str, speed_mbps: int) -> None:
         self._location, self._speed_mbps = location, speed_mbps
-        self._waiting: deque[tuple[int, Kind]] = deque()
-        self._kinds: dict[bytes, Kind] = {}
+        self._waiting: deque[tuple[int, ControlFrameKind]] = deque()
+        self._kinds: dict[bytes, ControlFrameKind] = {}
 
     def add(self, time_ps: int, data: bytes) -> None:
         """A frame (before its FCS) has arrived, not before those that were added before."""
@@ -66,14 +68,15 @@ class Ear:
             kind = self._kinds[data] = self._kind(ControlFrame(data))
         self._waiting.append((time_ps, kind))
 
-    def _kind(self, frame: ControlFrame) -> Kind:
+    def _kind(self, frame: ControlFrame) -> ControlFrameKind:
         control = understand(frame, "")
         quanta = min((quanta for _, quanta in control.pauses if quanta), default=0)
-        return Kind(frame, pause_time_ps(quanta, self._speed_mbps) if control.kind == PFC and quanta else NEVER)
+        pauses = control.kind == PFC and quanta
+        return ControlFrameKind(frame, pause_time_ps(quanta, self._speed_mbps) if pauses else NEVER)
 
-    def hear(self, until_ps: int, response_ps: int) -> list[Heard]:
+    def receive(self, until_ps: int, response_ps: int) -> list[ReceivedBurst]:
         """What acts, `response_ps` after it has arrived, at or before that instant."""
-        found: list[Heard] = []
+        found: list[ReceivedBurst] = []
         waiting = self._waiting
         while waiting and waiting[0][0] + response_ps <= until_ps:
             first_ps, kind = waiting.popleft()
@@ -81,7 +84,7 @@ class Ear:
             while waiting and waiting[0][1] is kind and waiting[0][0] + response_ps <= until_ps and (
                     waiting[0][0] - last_ps <= kind.lasts_ps):
                 last_ps, frames = max(last_ps, waiting.popleft()[0]), frames + 1
-            found.append(Heard(first_ps + response_ps, self._location, kind.frame, frames, last_ps - first_ps))
+            found.append(ReceivedBurst(first_ps + response_ps, self._location, kind.frame, frames, last_ps - first_ps))
         return found
 
 
@@ -96,15 +99,15 @@ class Wire:
     def __init__(self, link: WireLink) -> None:
         self.link, self.interface = link, find(link.interface)
         self._sending = open_socket()
-        self._receiving = Ring(link.interface, CONTROL_ETHERTYPE)
-        self.ear = Ear(link.location, link.speed_mbps)
+        self._receiving = PacketRing(link.interface, CONTROL_ETHERTYPE)
+        self.rx = ExternalRx(link.location, link.speed_mbps)
         self._sent: dict[bytes, int] = {}
         self._is_broken = False
 
     def read(self, simulated_ps: Callable[[int], int]) -> None:
         """Take what has arrived, each frame at its simulated instant."""
         ahead_ns = time.time_ns() - time.monotonic_ns()
-        add = self.ear.add
+        add = self.rx.add
         for time_ns, data, tag in self._receiving.take():
             add(simulated_ps(time_ns - ahead_ns), data if tag is None else tagged(data, tag & 0xFFF, tag >> 13))
         lost = self._receiving.lost()
@@ -112,7 +115,7 @@ class Wire:
             LOG.warning("wire %s: %d frames arrived while the testbed did not keep up, and are lost",
                         self.link.interface, lost)
 
-    def tell(self, counts: dict[bytes, int]) -> None:
+    def transmit(self, counts: dict[bytes, int]) -> None:
         """Send what the switch has sent since the last call, given how many there have been of each kind."""
         for data, count in counts.items():
             due, self._sent[data] = count - self._sent.get(data, 0), count
@@ -151,18 +154,18 @@ class Wires:
         self._network, self._wires, self._simulated_ps = network, wires, simulated_ps
         network.outside = self
 
-    def hear(self, until_ps: int) -> list[Heard]:
+    def hear(self, until_ps: int) -> list[ReceivedBurst]:
         """What acts at or before that instant, in order."""
         found = []
         for wire in self._wires:
             wire.read(self._simulated_ps)
-            found += wire.ear.hear(until_ps, self._network.response_ps(wire.link.location))
-        return sorted(found, key=lambda heard: heard.time_ps)
+            found += wire.rx.receive(until_ps, self._network.response_ps(wire.link.location))
+        return sorted(found, key=lambda burst: burst.time_ps)
 
-    def tell(self) -> None:
+    def transmit(self) -> None:
         """Send what the switches have sent."""
         for wire in self._wires:
-            wire.tell(self._network.told(wire.link.location))
+            wire.transmit(self._network.told(wire.link.location))
 
     def close(self) -> None:
         """Let go of all interfaces."""

@@ -74,8 +74,8 @@ class GeneratorError(Exception):
     """The generator does not do what is asked of it; `str()` is one sentence."""
 
 
-class Generator:
-    """The generator in a folder, and the storm that it runs or ran."""
+class InstalledGenerator:
+    """A pause frame generator installed in a folder, and the storm that it runs or ran."""
 
     def __init__(self, folder: str) -> None:
         self.folder = Path(folder)
@@ -208,7 +208,7 @@ def _signal(pid: int, number: int) -> bool:
 
 def run_module(params: Mapping[str, Any], check_mode: bool) -> dict[str, Any]:
     """Do what the arguments ask for; the module's result. Raises GeneratorError."""
-    generator = Generator(params["folder"])
+    generator = InstalledGenerator(params["folder"])
     was_running = generator.is_running()
     changed = False
     if params["state"] == "checked":
@@ -225,7 +225,7 @@ def run_module(params: Mapping[str, Any], check_mode: bool) -> dict[str, Any]:
     return {"changed": changed, "running": running, "report": None if running else generator.report()}
 
 
-def _start(generator: Generator, options: list[str] | None) -> None:
+def _start(generator: InstalledGenerator, options: list[str] | None) -> None:
     """Start a storm, None: it runs already; a later check knows what became of it. Raises GeneratorError."""
     try:
         if options is not None:
@@ -236,7 +236,7 @@ def _start(generator: Generator, options: list[str] | None) -> None:
     generator.note("")
 
 
-def _check(generator: Generator, running: bool) -> None:
+def _check(generator: InstalledGenerator, running: bool) -> None:
     """Raises GeneratorError unless the storm asked for last runs, or did what it was asked for."""
     refusal = generator.refusal()
     if refusal:

@@ -8,7 +8,7 @@ from typing import Any, Mapping
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.pfc import hwsku
-from ansible.module_utils.pfc.layout import Switch, lay_out
+from ansible.module_utils.pfc.layout import SwitchFacts, lay_out
 from ansible.module_utils.pfc.testbed import TestbedError
 
 DOCUMENTATION = r"""
@@ -64,7 +64,7 @@ def make_layout(params: Mapping[str, Any]) -> dict[str, Any]:
     """The layout that the arguments ask for."""
     testbed = params["testbed"]
     description = testbed["duts"][params["switch"]]
-    switch = Switch(params["switch"], description, params["ports"], params["metadata"], params["asic_type"])
+    switch = SwitchFacts(params["switch"], description, params["ports"], params["metadata"], params["asic_type"])
     data = hwsku.load(os.path.join(testbed["lab_folder"], "vars", "hwsku"), description["hwsku"])
     return lay_out(testbed, switch, data)
 

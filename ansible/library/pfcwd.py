@@ -9,7 +9,7 @@ from typing import Any, Mapping
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.pfc import config_db, watchdog
 from ansible.module_utils.pfc.config_db import ConfigDbError
-from ansible.module_utils.pfc.watchdog import Rows, Timers
+from ansible.module_utils.pfc.watchdog import Rows, StartArguments
 
 DOCUMENTATION = r"""
 ---
@@ -96,8 +96,8 @@ commands:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What is to be done: `outcomes` are the tables that count as done, the first is the one predicted.
+class WatchdogPlan:
+    """Commands that change the watchdog: `outcomes` are the tables that count as done, the first is the one predicted.
 
     `exact`: a missing pfc_stat_history is not the same as `disable`.
     """
@@ -115,7 +115,7 @@ class Plan:
         return any(watchdog.same(rows, outcome) for outcome in self.outcomes)
 
 
-def make_plan(params: Mapping[str, Any], tables: Mapping[str, Any], saved: Rows) -> Plan:
+def make_plan(params: Mapping[str, Any], tables: Mapping[str, Any], saved: Rows) -> WatchdogPlan:
     """What the arguments ask of a switch with this configuration.
 
     Args:
@@ -132,25 +132,26 @@ def make_plan(params: Mapping[str, Any], tables: Mapping[str, Any], saved: Rows)
     return makers[params["state"]](params, tables)
 
 
-def _stop(params: Mapping[str, Any], tables: Mapping[str, Any]) -> Plan:
+def _stop(params: Mapping[str, Any], tables: Mapping[str, Any]) -> WatchdogPlan:
     """`pfcwd stop`."""
     ports = watchdog.chosen_ports(tables, params["ports"])
     named = [] if "all" in params["ports"] else ports
-    return Plan([watchdog.after_stop(tables, ports)], [["pfcwd", "stop", *named]], {})
+    return WatchdogPlan([watchdog.after_stop(tables, ports)], [["pfcwd", "stop", *named]], {})
 
 
-def _start(params: Mapping[str, Any], tables: Mapping[str, Any]) -> Plan:
+def _start(params: Mapping[str, Any], tables: Mapping[str, Any]) -> WatchdogPlan:
     """`pfcwd start`."""
-    timers = Timers(params["action"], params["detection_time"], params["restoration_time"], params["poll_interval"])
-    timers.check()
+    arguments = StartArguments(params["action"], params["detection_time"], params["restoration_time"],
+                               params["poll_interval"])
+    arguments.check()
     ports = watchdog.chosen_ports(tables, params["ports"])
     every_port = "all" in params["ports"]
     poll_now = watchdog.with_rows(tables).get(watchdog.GLOBAL, {}).get("POLL_INTERVAL")
-    outcome = watchdog.after_start(tables, ports, timers, every_port)
-    return Plan([outcome], watchdog.start_commands(["all"] if every_port else ports, timers, poll_now), {})
+    outcome = watchdog.after_start(tables, ports, arguments, every_port)
+    return WatchdogPlan([outcome], watchdog.start_commands(["all"] if every_port else ports, arguments, poll_now), {})
 
 
-def _default(params: Mapping[str, Any], tables: Mapping[str, Any]) -> Plan:
+def _default(params: Mapping[str, Any], tables: Mapping[str, Any]) -> WatchdogPlan:
     """`pfcwd start_default`."""
     if "all" not in params["ports"]:
         raise ConfigDbError(f"state default is for the whole switch, not for ports ({', '.join(params['ports'])})")
@@ -158,16 +159,16 @@ def _default(params: Mapping[str, Any], tables: Mapping[str, Any]) -> Plan:
     if not watchdog.defaults_on(tables):
         warning = ("DEVICE_METADATA|localhost default_pfcwd_status is not `enable`: `pfcwd start_default` does nothing "
                    "on this switch")
-    return Plan(watchdog.after_default(tables), [["pfcwd", "start_default"]], {}, warning)
+    return WatchdogPlan(watchdog.after_default(tables), [["pfcwd", "start_default"]], {}, warning)
 
 
-def _restore(tables: Mapping[str, Any], saved: Rows) -> Plan:
+def _restore(tables: Mapping[str, Any], saved: Rows) -> WatchdogPlan:
     """Exactly a saved table: rows go with `pfcwd stop`, and come with `config load`, which only adds."""
     ports, drop_global, load = watchdog.restore_steps(watchdog.with_rows(tables), saved)
     commands = [["pfcwd", "stop", *ports]] if ports else []
     if drop_global:
         commands.append(["sonic-db-cli", "CONFIG_DB", "DEL", f"{watchdog.TABLE}|{watchdog.GLOBAL}"])
-    return Plan([saved], commands, load, exact=True)
+    return WatchdogPlan([saved], commands, load, exact=True)
 
 
 def saved_rows(params: Mapping[str, Any]) -> Rows:
@@ -206,7 +207,7 @@ def run_module(module: Any) -> dict[str, Any]:
     return {"changed": True, "before": before, "table": after, "commands": plan.commands, "diff": _diff(before, after)}
 
 
-def _carry_out(module: Any, plan: Plan) -> Rows:
+def _carry_out(module: Any, plan: WatchdogPlan) -> Rows:
     """Run the commands; the table that results."""
     for command in plan.commands:
         status, out, err = module.run_command(command)

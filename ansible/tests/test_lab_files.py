@@ -19,7 +19,7 @@ PORTS = [f"Ethernet{number}" for number in range(0, 128, 4)]
 def make_switch(description, ports=("Ethernet0", "Ethernet4", "Ethernet8"), sku=SKU, asic="broadcom"):
     """The switch of a description, with these ports."""
     name = next(iter(description["duts"]))
-    return layout.Switch(name, description["duts"][name], {port: {} for port in ports}, {"hwsku": sku}, asic)
+    return layout.SwitchFacts(name, description["duts"][name], {port: {} for port in ports}, {"hwsku": sku}, asic)
 
 
 def describe(lab, name="lab-t0"):
@@ -173,7 +173,7 @@ CHAIN = ["vtb-chain-01", "vtb-chain-02", "vtb-chain-03"]
 def lay_out_chain(name, description=None):
     """The layout of a switch of the project's three in a row."""
     found = description or testbed.describe("vtb-chain", str(ANSIBLE / "testbed.yaml"), "/nowhere")
-    switch = layout.Switch(name, found["duts"][name], {port: {} for port in PORTS}, {"hwsku": SKU}, "broadcom")
+    switch = layout.SwitchFacts(name, found["duts"][name], {port: {} for port in PORTS}, {"hwsku": SKU}, "broadcom")
     return layout.lay_out(found, switch, hwsku.load(str(ANSIBLE / "vars" / "hwsku"), SKU))
 
 
@@ -222,8 +222,9 @@ def test_routed_ports_of_several_switches_have_different_addresses(lab):
     replace(lab / "vars" / "topo_small.yml", "loopback: {ipv4: [10.1.0.32/32]}", "loopback: {}")
     found = describe(lab)
     ports = {"Ethernet0": {}, "Ethernet4": {}}
-    rows = [layout.lay_out(found, layout.Switch(name, found["duts"][name], ports, {"hwsku": SKU}, "broadcom"), None)
-            ["tables"]["INTERFACE"] for name in ("sw1", "sw2")]
+    switches = [layout.SwitchFacts(name, found["duts"][name], ports, {"hwsku": SKU}, "broadcom")
+                for name in ("sw1", "sw2")]
+    rows = [layout.lay_out(found, switch, None)["tables"]["INTERFACE"] for switch in switches]
     assert "Ethernet0|10.0.0.0/31" in rows[0] and "Ethernet0|10.0.0.4/31" in rows[1]
 
 

@@ -15,7 +15,8 @@ PORTS = [f"Ethernet{number}" for number in range(0, 128, 4)]
 def lay_out_one(found, name, ports=None):
     """The layout of a switch of a testbed of the project; it has the ports of its HwSKU, or these."""
     one = found["duts"][name]
-    switch = layout.Switch(name, one, {port: {} for port in ports or one["known_ports"]}, {"hwsku": one["hwsku"]}, "")
+    own_ports = {port: {} for port in ports or one["known_ports"]}
+    switch = layout.SwitchFacts(name, one, own_ports, {"hwsku": one["hwsku"]}, "")
     return layout.lay_out(found, switch, hwsku.load(str(ANSIBLE / "vars" / "hwsku"), one["hwsku"]))["tables"]
 
 

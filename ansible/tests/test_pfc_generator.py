@@ -50,8 +50,8 @@ def generator(library, tmp_path, monkeypatch):
 
     run.module, run.folder = module, tmp_path
     yield run
-    if module.Generator(str(tmp_path)).is_running():
-        module.Generator(str(tmp_path)).stop()
+    if module.InstalledGenerator(str(tmp_path)).is_running():
+        module.InstalledGenerator(str(tmp_path)).stop()
     for process in started:
         process.wait()
 
@@ -59,7 +59,7 @@ def generator(library, tmp_path, monkeypatch):
 def test_a_storm_is_started_once_replaced_and_stopped(generator):
     assert generator("started", STORM, check_mode=True) == {"changed": True, "running": False, "report": None}
     assert generator("started", [*STORM, "0.001"]) == {"changed": True, "running": True, "report": None}
-    first = generator.module.Generator(str(generator.folder)).run
+    first = generator.module.InstalledGenerator(str(generator.folder)).run
     assert not generator("started", [*STORM, "0.001"])["changed"]
     assert generator("checked") == {"changed": False, "running": True, "report": None}
     assert generator("started", [*STORM, "0.002"])["changed"]
@@ -128,11 +128,11 @@ def test_no_check_takes_the_storm_before_for_one_that_was_refused(generator, wro
 
 def test_wrong_options_leave_a_running_storm_alone(generator):
     generator("started", [*STORM, "0.001"])
-    before = generator.module.Generator(str(generator.folder)).run
+    before = generator.module.InstalledGenerator(str(generator.folder)).run
     with pytest.raises(generator.module.GeneratorError) as caught:
         generator("started", [*STORM, "--nonsense"])
     assert str(caught.value) == "error: no such option"
-    assert generator.module.Generator(str(generator.folder)).run == before
+    assert generator.module.InstalledGenerator(str(generator.folder)).run == before
     with pytest.raises(generator.module.GeneratorError) as caught:
         generator("checked")
     assert str(caught.value) == (
@@ -153,7 +153,7 @@ def test_a_storm_that_was_stopped_for_one_that_fails_is_told(generator):
 @pytest.mark.parametrize("last", ["SIGTERM", "SIGKILL"])
 def test_a_storm_that_ends_just_before_the_signal_has_ended(generator, monkeypatch, last):
     generator("started", [*STORM, "--deaf"])
-    kill, pid = os.kill, generator.module.Generator(str(generator.folder)).run["pid"]
+    kill, pid = os.kill, generator.module.InstalledGenerator(str(generator.folder)).run["pid"]
 
     def late(number, sent):
         if sent.name == last:

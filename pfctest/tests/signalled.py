@@ -1,7 +1,7 @@
 """Workers that send nothing, signalled as they start, in a process of their own: they are forked from it.
 
 `python -m pfctest.tests.signalled worker NUMBER` signals each worker as soon as it is there, and prints what ended it;
-`python -m pfctest.tests.signalled parent` signals the parent while they start, and prints whom it tells of it.
+`python -m pfctest.tests.signalled parent` signals the parent while they start, and prints whom it signals in turn.
 """
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from unittest import mock
 from pfctest import storm, workers
 from pfctest.gaps import Gaps
 from pfctest.interface import Interface
-from pfctest.pacing import Progress, Stop
-from pfctest.storm import Outcome, Plan
+from pfctest.pacing import SendCounts, StopRequest
+from pfctest.storm import StormPlan, StormReport
 
-PLAN = Plan(tuple(Interface(name, 1, "02:00:00:00:00:01", 100_000) for name in "ab"), (b"frame",) * 2, (b"end",) * 2,
-            335_539, 167_769)
+PLAN = StormPlan(tuple(Interface(name, 1, "02:00:00:00:00:01", 100_000) for name in "ab"), (b"frame",) * 2,
+                 (b"end",) * 2, 335_539, 167_769)
 REQUEST: Any = SimpleNamespace(workers=2)
 
 
-def send_nothing(request: object, share: Plan) -> Outcome:
+def send_nothing(request: object, share: StormPlan) -> StormReport:
     """Stands for a storm: how it would end."""
-    stop = Stop()
+    stop = StopRequest()
     with storm.heeding(stop):
-        return Outcome(Progress(), Gaps(None), stop.why or "duration", False, "ordinary")
+        return StormReport(SendCounts(), Gaps(None), stop.why or "duration", False, "ordinary")
 
 
 def signal_workers(number: int) -> None:
@@ -46,10 +46,10 @@ def signal_parent() -> None:
         signal.pthread_kill(threading.get_ident(), signal.SIGTERM)  # another thread would not hold it back
         return start(*words)
 
-    def tell(processes: Sequence[int], number: int) -> None:
+    def note(processes: Sequence[int], number: int) -> None:
         print(len(processes), signal.Signals(number).name)
 
-    with mock.patch.object(workers, "_start", interrupted), mock.patch.object(workers, "_tell", tell):
+    with mock.patch.object(workers, "_start", interrupted), mock.patch.object(workers, "_signal", note):
         workers.run(REQUEST, PLAN)
 
 

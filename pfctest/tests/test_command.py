@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pfctest.frame import PauseFrame, PfcFrame, decode, encode, pfc_frame
+from pfctest.frame import GlobalPauseFrame, PfcFrame, decode, encode, pfc_frame
 from pfctest.tests.bench import received
 
 STATIONS_OWN = "02:00:00:00:00:0a"
@@ -39,9 +39,9 @@ def test_a_time_without_its_class_is_sent_as_given(bench):
     (["--priority", "3", "--quanta", "0x10"], lambda mac: encode(pfc_frame(mac, {3: 16}))),
     (["--priority", "3,4", "--q4=5", "--quanta=9"], lambda mac: encode(pfc_frame(mac, {3: 9, 4: 5}))),
     (["--priority", "3,4", "--release"], lambda mac: encode(pfc_frame(mac, {3: 0, 4: 0}))),
-    (["--global"], lambda mac: encode(PauseFrame(mac, 0xFFFF))),
-    (["--global", "--quanta", "77"], lambda mac: encode(PauseFrame(mac, 77))),
-    (["--global", "--release"], lambda mac: encode(PauseFrame(mac, 0))),
+    (["--global"], lambda mac: encode(GlobalPauseFrame(mac, 0xFFFF))),
+    (["--global", "--quanta", "77"], lambda mac: encode(GlobalPauseFrame(mac, 77))),
+    (["--global", "--release"], lambda mac: encode(GlobalPauseFrame(mac, 0))),
     (["--priority", "3", "--source-mac", STATIONS_OWN], lambda _: encode(pfc_frame(STATIONS_OWN, {3: 0xFFFF}))),
     (["--priority", "3", "--raw-source", "00:00:00:00:00:00"],
      lambda _: encode(pfc_frame("00:00:00:00:00:00", {3: 0xFFFF}))),

@@ -10,14 +10,14 @@ from scapy.contrib.mac_control import MACControlClassBasedFlowControl, MACContro
 from scapy.layers.l2 import Dot1Q, Ether
 
 from pfctest import pcap
-from pfctest.content import Content
-from pfctest.frame import FrameError, PauseFrame, decode, encode, problems
+from pfctest.frame import FrameError, GlobalPauseFrame, decode, encode, problems
+from pfctest.frame_spec import FrameSpec
 
 STATION = "02:00:00:00:00:01"
 TIMES = st.tuples(*[st.integers(0, 0xFFFF)] * 8)
-KINDS = [Content((3,), (0, 0, 0, 0xFFFF, 0, 0, 0, 0)), Content((0, 7), (1, 0, 0, 5, 0, 0, 0, 0x1234)),
-         Content(tuple(range(8)), tuple(range(1, 9))), Content((3,)), Content((), (9,) * 8), Content(None, (0xFFFF,)),
-         Content(None, (0,)), Content((4,), (0, 0, 0, 0, 7, 0, 0, 0), vlan=(100, 3))]
+KINDS = [FrameSpec((3,), (0, 0, 0, 0xFFFF, 0, 0, 0, 0)), FrameSpec((0, 7), (1, 0, 0, 5, 0, 0, 0, 0x1234)),
+         FrameSpec(tuple(range(8)), tuple(range(1, 9))), FrameSpec((3,)), FrameSpec((), (9,) * 8),
+         FrameSpec(None, (0xFFFF,)), FrameSpec(None, (0,)), FrameSpec((4,), (0, 0, 0, 0, 7, 0, 0, 0), vlan=(100, 3))]
 FIELDS = ["eth.dst", "eth.src", "macc.opcode", "macc.cbfc.enbv", *(f"macc.cbfc.pause_time.c{n}" for n in range(8)),
           "macc.pause_time", "vlan.id"]
 
@@ -33,19 +33,19 @@ def read_by_scapy(data):
                                                                        for n in range(8))
 
 
-def meant(content):
+def meant(frame_spec):
     """(vector or None, times) as they should be read."""
-    return (None if content.classes is None else sum(1 << n for n in content.classes)), content.quanta
+    return (None if frame_spec.classes is None else sum(1 << n for n in frame_spec.classes)), frame_spec.quanta
 
 
-@pytest.mark.parametrize("content", KINDS, ids=lambda content: content.title)
-def test_scapy_decodes_each_kind(content):
-    data = content.build(STATION)
+@pytest.mark.parametrize("frame_spec", KINDS, ids=lambda frame_spec: frame_spec.title)
+def test_scapy_decodes_each_kind(frame_spec):
+    data = frame_spec.build(STATION)
     layers = Ether(data)
     assert (layers.dst, layers.src) == ("01:80:c2:00:00:01", STATION)
-    assert read_by_scapy(data) == meant(content)
-    if content.vlan:
-        assert (layers[Dot1Q].vlan, layers[Dot1Q].prio) == content.vlan
+    assert read_by_scapy(data) == meant(frame_spec)
+    if frame_spec.vlan:
+        assert (layers[Dot1Q].vlan, layers[Dot1Q].prio) == frame_spec.vlan
     else:
         assert problems(data) == [] and len(data) == 60
 
@@ -53,8 +53,8 @@ def test_scapy_decodes_each_kind(content):
 @settings(max_examples=60)
 @given(st.sets(st.integers(0, 7)), TIMES)
 def test_scapy_decodes_whatever_is_encoded(classes, times):
-    content = Content(tuple(sorted(classes)), times)
-    assert read_by_scapy(content.build(STATION)) == meant(content)
+    frame_spec = FrameSpec(tuple(sorted(classes)), times)
+    assert read_by_scapy(frame_spec.build(STATION)) == meant(frame_spec)
 
 
 @given(st.binary(max_size=90))
@@ -70,7 +70,7 @@ def test_any_bytes_are_a_frame_or_one_sentence(data):
 
 @given(TIMES, st.integers(0, 0xFFFF), st.integers(0, 59), st.integers(1, 255))
 def test_a_changed_byte_is_seen_or_changes_what_is_read(times, vector, place, change):
-    data = Content((), times).build(STATION)
+    data = FrameSpec((), times).build(STATION)
     data = data[:16] + vector.to_bytes(2, "big") + data[18:]
     other = data[:place] + bytes([data[place] ^ change]) + data[place + 1:]
     try:
@@ -81,21 +81,21 @@ def test_a_changed_byte_is_seen_or_changes_what_is_read(times, vector, place, ch
 
 
 def test_a_pause_frame_round_trip():
-    assert decode(encode(PauseFrame(STATION, 7))) == PauseFrame(STATION, 7)
+    assert decode(encode(GlobalPauseFrame(STATION, 7))) == GlobalPauseFrame(STATION, 7)
 
 
 @pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed: only scapy has decoded the frames")
 def test_tshark_decodes_each_kind(tmp_path):
     file = tmp_path / "kinds.pcap"
-    pcap.write(file, [content.build(STATION) for content in KINDS], 1_000_000_007)
+    pcap.write(file, [frame_spec.build(STATION) for frame_spec in KINDS], 1_000_000_007)
     command = ["tshark", "-r", str(file), "-T", "fields", *(word for field in FIELDS for word in ("-e", field))]
     printed = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
     rows = [dict(zip(FIELDS, line.split("\t"))) for line in printed.splitlines()]
     assert len(rows) == len(KINDS)
-    for content, row in zip(KINDS, rows):
-        vector, times = meant(content)
+    for frame_spec, row in zip(KINDS, rows):
+        vector, times = meant(frame_spec)
         assert (row["eth.dst"], row["eth.src"]) == ("01:80:c2:00:00:01", STATION), row
-        assert row["vlan.id"] == ("100" if content.vlan else ""), row
+        assert row["vlan.id"] == ("100" if frame_spec.vlan else ""), row
         if vector is None:
             assert (int(row["macc.opcode"], 16), int(row["macc.pause_time"])) == (1, times[0]), row
         else:

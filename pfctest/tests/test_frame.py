@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from pfctest import frame
-from pfctest.frame import FrameError, PauseFrame, PfcFrame, decode, encode, pfc_frame
+from pfctest.frame import FrameError, GlobalPauseFrame, PfcFrame, decode, encode, pfc_frame
 
 PFC_3 = bytes.fromhex("0180c2000001" "001122334455" "8808" "0101" "0008" "000000000000ffff0000000000000000") + bytes(26)
 
@@ -30,9 +30,9 @@ def test_the_reserved_high_byte_enables_nothing():
 
 
 def test_pause_frame():
-    data = encode(PauseFrame("00:11:22:33:44:55", 100))
+    data = encode(GlobalPauseFrame("00:11:22:33:44:55", 100))
     assert data[14:18] == bytes.fromhex("00010064") and len(data) == 60
-    assert decode(data) == PauseFrame("00:11:22:33:44:55", 100)
+    assert decode(data) == GlobalPauseFrame("00:11:22:33:44:55", 100)
 
 
 @given(st.integers(0, 0xFFFF), st.tuples(*[st.integers(0, 0xFFFF)] * 8))
@@ -61,7 +61,7 @@ def test_own_address_is_accepted_when_asked():
     (lambda: encode(PfcFrame("nonsense", 0, (0,) * 8)), "'nonsense' is not a MAC address"),
     (lambda: encode(PfcFrame("00:00:00:00:00:00", 0x10000, (0,) * 8)), "class-enable vector 65536"),
     (lambda: encode(PfcFrame("00:00:00:00:00:00", 0, (0,) * 7)), "7 pause times"),
-    (lambda: encode(PauseFrame("00:00:00:00:00:00", -1)), "pause time -1"),
+    (lambda: encode(GlobalPauseFrame("00:00:00:00:00:00", -1)), "pause time -1"),
     (lambda: pfc_frame("00:00:00:00:00:00", {8: 1}), "class 8"),
 ])
 def test_bad_values(make, text):
@@ -74,7 +74,7 @@ def test_bad_values(make, text):
     (frame.tagged(PFC_3[:16] + b"\xff" + PFC_3[17:-1] + b"x", 5),
      ["the frame has a tag of VLAN 5", "class-enable vector 0xff08", "padding of 26 bytes"]),
     (PFC_3[:14] + b"\x01\x02" + PFC_3[16:40], ["frame of 40 bytes", "MAC control opcode 0x0102"]),
-    (frame.tagged(encode(PauseFrame("00:11:22:33:44:55", 9))[:-1] + b"x", 5)[:-4] + b"x",
+    (frame.tagged(encode(GlobalPauseFrame("00:11:22:33:44:55", 9))[:-1] + b"x", 5)[:-4] + b"x",
      ["the frame has a tag of VLAN 5", "padding of 39 bytes"]),
     (PFC_3[:14], ["frame of 14 bytes"]), (PFC_3[:15], ["frame of 15 bytes"]), (PFC_3[:17], ["frame of 17 bytes"]),
     (PFC_3[:12] + bytes(2) + PFC_3[14:50], ["frame of 50 bytes", "ethertype 0x0000"]), (PFC_3, []),

@@ -4,8 +4,8 @@ from __future__ import annotations
 import pytest
 
 from pfctest import cli, interface, options, storm
-from pfctest.content import Content, Raw
 from pfctest.frame import PfcFrame, decode, problems
+from pfctest.frame_spec import FrameSpec, RawFields
 from pfctest.interface import Interface, InterfaceError, has_default_route
 
 OWN = Interface("eth7", 7, "02:00:00:00:00:07", None)
@@ -17,12 +17,12 @@ def asked(*words):
 
 
 def test_classes_and_times():
-    assert asked("--p3", "--q3=5").content == Content((3,), (0, 0, 0, 5, 0, 0, 0, 0))
-    assert asked("--priority=4,3").content == Content((3, 4), (0, 0, 0, 0xFFFF, 0xFFFF, 0, 0, 0))
-    assert asked("--p1", "--priority=4", "--quanta=6").content.quanta == (0, 6, 0, 0, 6, 0, 0, 0)
-    assert asked("--global", "--quanta=6").content == Content(None, (6,))
-    assert asked("--raw-vector=0x100").content == Content((), (0,) * 8, raw=Raw(vector=0x100))
-    assert asked("--p3", "--q3=5", "--release").content.quanta == (0,) * 8
+    assert asked("--p3", "--q3=5").frame_spec == FrameSpec((3,), (0, 0, 0, 5, 0, 0, 0, 0))
+    assert asked("--priority=4,3").frame_spec == FrameSpec((3, 4), (0, 0, 0, 0xFFFF, 0xFFFF, 0, 0, 0))
+    assert asked("--p1", "--priority=4", "--quanta=6").frame_spec.quanta == (0, 6, 0, 0, 6, 0, 0, 0)
+    assert asked("--global", "--quanta=6").frame_spec == FrameSpec(None, (6,))
+    assert asked("--raw-vector=0x100").frame_spec == FrameSpec((), (0,) * 8, raw=RawFields(vector=0x100))
+    assert asked("--p3", "--q3=5", "--release").frame_spec.quanta == (0,) * 8
 
 
 @pytest.mark.parametrize("words, quanta", [
@@ -34,13 +34,13 @@ def test_classes_and_times():
     (["--raw-source=00:00:00:00:00:00"], 0xFFFF),
 ], ids=str)
 def test_a_frame_pauses_what_a_receiver_reads_in_it(words, quanta):
-    assert asked("--priority=3", *words).content.shortest_quanta == quanta
+    assert asked("--priority=3", *words).frame_spec.shortest_quanta == quanta
 
 
 def test_a_vector_alone_enables_classes():
     request = asked("--raw-vector=0x08", "--q3=65535", "--duration=1")
-    assert request.content.shortest_quanta == 0xFFFF
-    assert request.content.title == "PFC of class-enable vector 0x0008, 0 / 0 / 0 / 65535 / 0 / 0 / 0 / 0 quanta"
+    assert request.frame_spec.shortest_quanta == 0xFFFF
+    assert request.frame_spec.title == "PFC of class-enable vector 0x0008, 0 / 0 / 0 / 65535 / 0 / 0 / 0 / 0 quanta"
 
 
 def test_a_storm_needs_two_frames_in_each_pause_time():
@@ -58,7 +58,7 @@ def test_the_fastest_interface_sets_the_pace(monkeypatch):
 
 
 def test_tags():
-    data = asked("--priority=3", "--vlan=100:5").content.build("02:00:00:00:00:01")
+    data = asked("--priority=3", "--vlan=100:5").frame_spec.build("02:00:00:00:00:01")
     assert data[12:18].hex() == "8100a0648808" and len(data) == 64
     assert problems(data) == [
         "the frame has a tag of VLAN 100: expected ethertype 0x8808, MAC control frames are never tagged"]
@@ -66,7 +66,7 @@ def test_tags():
 
 def test_a_frame_that_is_wrong_in_every_way_is_described_in_every_way():
     data = asked("--priority=3", "--raw-vector=0x8008", "--raw-source=01:02:03:04:05:06",
-                 "--raw-destination=01:80:c2:00:00:02").content.build(OWN.mac)[:-1] + b"x"
+                 "--raw-destination=01:80:c2:00:00:02").frame_spec.build(OWN.mac)[:-1] + b"x"
     assert [sentence.split(":")[0][:12] for sentence in problems(data)] == [
         "destination ", "source 01", "class-enable", "padding of 2"]
     assert decode(data, any_destination=True) == PfcFrame(

@@ -6,7 +6,7 @@ from itertools import cycle
 import pytest
 
 from pfctest.gaps import Gaps
-from pfctest.pacing import NEVER_NS, Pace, Pacer, Stop, rhythm_of
+from pfctest.pacing import NEVER_NS, Pace, Pacer, StopRequest, rhythm_of
 
 LOOK_NS = 200
 """What one look at the clock takes."""
@@ -53,7 +53,7 @@ class Scheduling:
 
 
 def pacer(world, stop=None, scheduling=None, pause_ns=100_000):
-    made = Pacer(world, Gaps(pause_ns), stop or Stop(), scheduling)
+    made = Pacer(world, Gaps(pause_ns), stop or StopRequest(), scheduling)
     made.clock, made.sleep = world.clock, world.sleep
     return made
 
@@ -82,7 +82,7 @@ def test_missed_deadlines_are_not_made_up_for_and_the_grid_stays():
     made = pacer(world, scheduling=Scheduling())
     made.run(Pace(200_000, 8))
     gaps = [later - earlier for earlier, later in zip(world.sent, world.sent[1:])]
-    assert made.progress.missed == 3, "of the deadlines that passed meanwhile the last is kept"
+    assert made.counts.missed == 3, "of the deadlines that passed meanwhile the last is kept"
     assert [round(gap, -4) for gap in gaps] == [200_000, 200_000, 1_140_000, 0, 60_000, 200_000, 200_000]
 
 
@@ -91,7 +91,7 @@ def test_what_the_driver_refuses_is_no_frame():
     world = World(takes=lambda sent: next(answers))
     made = pacer(world)
     made.run(Pace(50_000, None, 5_000_000))
-    assert made.progress.refused > 0 and made.progress.frames == len(world.sent) < 100
+    assert made.counts.refused > 0 and made.counts.frames == len(world.sent) < 100
 
 
 def test_a_fixed_number_of_frames_insists():
@@ -126,24 +126,24 @@ class Silent:
 def test_an_interface_that_takes_nothing_does_not_silence_the_others(silent, period_ns):
     world = World()
     sender = Silent(world, silent)
-    made = Pacer(sender, Gaps(100_000), Stop())
+    made = Pacer(sender, Gaps(100_000), StopRequest())
     made.clock, made.sleep = world.clock, world.sleep
     assert made.run(Pace(period_ns, None, 1_000_000)) == "duration"
-    ticks = made.progress.refused
+    ticks = made.counts.refused
     assert ticks >= 20 and sorted(sender.sent) == sorted(list({0, 1, 2} - silent) * ticks)
-    assert made.progress.frames == len(sender.sent) and made.progress.last_frames == 3 - len(silent)
+    assert made.counts.frames == len(sender.sent) and made.counts.last_frames == 3 - len(silent)
 
 
 def test_the_last_tick_is_known():
     world = World()
     made = pacer(world)
     made.run(Pace(50_000, 3))
-    assert (made.progress.frames, made.progress.last_frames) == (3, 1)
-    assert made.progress.last_ns - made._gaps.first_ns == pytest.approx(100_000, abs=3 * LOOK_NS)
+    assert (made.counts.frames, made.counts.last_frames) == (3, 1)
+    assert made.counts.last_ns - made._gaps.first_ns == pytest.approx(100_000, abs=3 * LOOK_NS)
 
 
 def test_it_heeds_a_request_to_stop():
-    stop = Stop()
+    stop = StopRequest()
     world = World(takes=lambda sent: sent < 4 or bool(setattr(stop, "why", "SIGTERM")) or True)
     assert pacer(world, stop).run(Pace(50_000, None, 10**9)) == "SIGTERM"
     assert len(world.sent) <= 6

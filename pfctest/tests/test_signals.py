@@ -14,8 +14,8 @@ import pytest
 import pfctest
 from pfctest import cli, options, storm, workers
 from pfctest.gaps import Gaps
-from pfctest.pacing import Progress, Stop
-from pfctest.storm import Outcome
+from pfctest.pacing import SendCounts, StopRequest
+from pfctest.storm import StormReport
 from pfctest.tests.namespace import ROOT
 from pfctest.tests.signalled import PLAN
 
@@ -48,7 +48,7 @@ def test_a_signal_that_comes_while_workers_start_is_passed_on_to_all():
 def test_what_was_held_back_is_held_back_again():
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
     try:
-        with storm.heeding(Stop()):
+        with storm.heeding(StopRequest()):
             assert signal.SIGTERM not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
         assert signal.SIGTERM in signal.pthread_sigmask(signal.SIG_BLOCK, [])
     finally:
@@ -61,7 +61,7 @@ def test_a_storm_that_is_ended_before_its_second_frame_is_not_judged(ended_by, r
     gaps = Gaps(335_539)
     gaps.add(0, 10)
     gaps.finish(100)
-    assert cli._judge(REQUEST, Outcome(Progress(1, refused), gaps, ended_by, True, "ordinary")) == status
+    assert cli._judge(REQUEST, StormReport(SendCounts(1, refused), gaps, ended_by, True, "ordinary")) == status
 
 
 def test_an_interface_that_is_not_released_fails_after_the_report(monkeypatch, capsys):
@@ -69,7 +69,8 @@ def test_an_interface_that_is_not_released_fails_after_the_report(monkeypatch, c
     gaps.add(0, 10)
     gaps.add(100, 110)
     monkeypatch.setattr(storm, "plan", lambda request: PLAN)
-    monkeypatch.setattr(workers, "run", lambda *_: Outcome(Progress(4), gaps, "duration", False, "ordinary", "why"))
+    report = StormReport(SendCounts(4), gaps, "duration", False, "ordinary", "why")
+    monkeypatch.setattr(workers, "run", lambda *_: report)
     assert cli.main(["-d", "a,b", "--priority=3", "--duration=1"]) == 2
     said = capsys.readouterr()
     assert "4 frames sent from a, b" in said.out and said.err == "error: why\n"

@@ -1,4 +1,4 @@
-"""A job: the testbeds that one command sweeps and what it was told, kept in the job's folder so that it can go on."""
+"""A job: the testbeds that one command sweeps and its options, kept in the job's folder so that it can be resumed."""
 from __future__ import annotations
 
 import contextlib
@@ -21,7 +21,7 @@ SHARD = re.compile(r"([1-9]\d*)/([1-9]\d*)", re.ASCII)
 
 @dataclass(frozen=True)
 class Job:
-    """What a command was told.
+    """The options of a sweep command.
 
     Attributes:
         job_id: joins the runs of all its testbeds.
@@ -162,7 +162,7 @@ def load(results: Path, job_id: str, shard: str) -> Job:
     except OSError as error:
         raise Refusal(f"job '{job_id}' cannot be read: {reason(error)}") from error
     except (ValueError, KeyError, TypeError) as error:
-        raise Refusal(f"{shown(path)} says of no job of this version what it is: {error!r}") from error
+        raise Refusal(f"{shown(path)} is not a job file of this version: {error!r}") from error
 
 
 @contextlib.contextmanager

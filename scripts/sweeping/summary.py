@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from tabulate import tabulate
 
-from scripts.sweeping.watch import Part
+from scripts.sweeping.watch import TestbedRun
 from scripts.testbeds import shown
 from tests.common.pfc.record.verdict import Status
 
@@ -13,38 +13,38 @@ PASS, FAIL, ERROR, REFUSED = 0, 1, 2, 3
 HEADERS = ["testbed", "ports", "PASS", "FAIL", "ERROR", "before", "seconds", "verdict"]
 
 
-def exit_status(parts: Sequence[Part]) -> int:
+def exit_status(runs: Sequence[TestbedRun]) -> int:
     """0: every port of all testbeds is PASS; 1: some are FAIL; 2: none is FAIL, but some are ERROR, or have no verdict;
     3: what was asked for was refused on all testbeds, nothing was measured."""
-    if parts and all(part.ended is not None and part.ended.refused and not part.tally.done for part in parts):
+    if runs and all(run.ended is not None and run.ended.refused and not run.tally.done for run in runs):
         return REFUSED
-    statuses = {part.status for part in parts}
+    statuses = {run.status for run in runs}
     if Status.FAIL in statuses:
         return FAIL
     return PASS if statuses == {Status.PASS} else ERROR
 
 
-def summary(parts: Sequence[Part]) -> str:
+def summary(runs: Sequence[TestbedRun]) -> str:
     """The table, then a line for each port that is not PASS and each testbed that was not swept to its end."""
-    return "\n".join([tabulate([_row(part) for part in parts], headers=HEADERS), *_reasons(parts)])
+    return "\n".join([tabulate([_row(run) for run in runs], headers=HEADERS), *_reasons(runs)])
 
 
-def _row(part: Part) -> list[object]:
-    places = part.tally.places
-    verdicts = [part.tally.verdict(place) for place in places]
+def _row(run: TestbedRun) -> list[object]:
+    places = run.tally.places
+    verdicts = [run.tally.verdict(place) for place in places]
     counts = [verdicts.count(status) for status in Status]
-    return [part.testbed, len(places), *counts, len(part.before), round(part.seconds), part.status.value]
+    return [run.testbed, len(places), *counts, len(run.before), round(run.seconds), run.status.value]
 
 
-def _reasons(parts: Sequence[Part]) -> Iterator[str]:
+def _reasons(runs: Sequence[TestbedRun]) -> Iterator[str]:
     """Each reason once, with the ports that it concerns."""
-    for part in parts:
+    for run in runs:
         reasons: dict[tuple[Status, str, str], list[str]] = {}
-        for place in part.tally.places:
-            verdict = part.tally.verdict(place)
+        for place in run.tally.places:
+            verdict = run.tally.verdict(place)
             if verdict is not Status.PASS:
-                reasons.setdefault((verdict, place[0], part.tally.cause(place)), []).append(place[1])
+                reasons.setdefault((verdict, place[0], run.tally.cause(place)), []).append(place[1])
         for (verdict, device, cause), ports in reasons.items():
             yield f"{verdict.value} {device} {', '.join(ports)}: {cause}"
-        if part.cause:
-            yield f"ERROR {part.testbed}: {part.cause} ({shown(part.folder)})"
+        if run.cause:
+            yield f"ERROR {run.testbed}: {run.cause} ({shown(run.folder)})"

@@ -9,12 +9,12 @@ from typing import Any
 from tests.common.pfc.model.ports import natural
 from tests.common.pfc.record.verdict import Status, combine
 
-Place = tuple[str, str]  # device, port
+DevicePort = tuple[str, str]  # device, port
 NO_VERDICT = "no verdict: the run ended before it was measured"
 
 
-class Tally:
-    """The verdicts of a run so far. A line counts once it is whole; the last one of a verdict is the one that holds."""
+class VerdictTally:
+    """The verdicts of a run so far. A line counts once it is whole; of several of one verdict the last one counts."""
 
     def __init__(self, folder: Path) -> None:
         """Nothing is read yet.
@@ -25,19 +25,19 @@ class Tally:
         self._records, self._run = folder / "records.jsonl", folder / "run.json"
         self._offset = 0
         self._run_written = 0
-        self._expected: dict[Place, set[str]] = {}
-        self._heard: dict[Place, dict[tuple[Any, ...], tuple[Status, str]]] = {}
-        self._old: dict[Place, str] = {}
+        self._expected: dict[DevicePort, set[str]] = {}
+        self._verdicts: dict[DevicePort, dict[tuple[Any, ...], tuple[Status, str]]] = {}
+        self._old: dict[DevicePort, str] = {}
         self.problem = ""
 
-    def read(self) -> list[Place]:
+    def read(self) -> list[DevicePort]:
         """Takes in what is new. `problem` then says what could not be read, this time; a broken line is met every time.
 
         Returns:
             Ports that have all their verdicts now and had not, or another verdict than before.
         """
         before = {place: self.verdict(place) for place in self.places if self.is_done(place)}
-        touched: dict[Place, None] = {}
+        touched: dict[DevicePort, None] = {}
         try:
             self._read_run()
             for place in self._read_records():
@@ -49,35 +49,35 @@ class Tally:
 
     def forget_errors(self) -> None:
         """The run goes on: what was ERROR is going to be measured again."""
-        for place, heard in self._heard.items():
-            errors = [key for key, (status, _) in heard.items() if status is Status.ERROR]
+        for place, verdicts in self._verdicts.items():
+            errors = [key for key, (status, _) in verdicts.items() if status is Status.ERROR]
             for key in errors:
-                self._old[place] = heard.pop(key)[1]
+                self._old[place] = verdicts.pop(key)[1]
 
     @property
-    def places(self) -> list[Place]:
+    def places(self) -> list[DevicePort]:
         """Every port that the run is about, in natural order."""
-        return sorted({*self._expected, *self._heard}, key=lambda place: (natural(place[0]), natural(place[1])))
+        return sorted({*self._expected, *self._verdicts}, key=lambda place: (natural(place[0]), natural(place[1])))
 
     @property
-    def done(self) -> list[Place]:
+    def done(self) -> list[DevicePort]:
         """Those that have all their verdicts."""
         return [place for place in self.places if self.is_done(place)]
 
-    def is_done(self, place: Place) -> bool:
+    def is_done(self, place: DevicePort) -> bool:
         """Whether each of a port's metrics has a verdict."""
-        metrics = {str(key[-1]) for key in self._heard.get(place, {})}
+        metrics = {str(key[-1]) for key in self._verdicts.get(place, {})}
         return bool(metrics) and metrics >= self._expected.get(place, set())
 
-    def verdict(self, place: Place) -> Status:
+    def verdict(self, place: DevicePort) -> Status:
         """A port's verdict; one that has not all of them is ERROR, unless it failed already."""
-        found = [status for status, _ in self._heard.get(place, {}).values()]
+        found = [status for status, _ in self._verdicts.get(place, {}).values()]
         return combine(found if self.is_done(place) else [*found, Status.ERROR])
 
-    def cause(self, place: Place) -> str:
+    def cause(self, place: DevicePort) -> str:
         """Why a port is not PASS, in a sentence; empty: it is."""
         verdict = self.verdict(place)
-        causes = [cause for status, cause in self._heard.get(place, {}).values() if status is verdict and cause]
+        causes = [cause for status, cause in self._verdicts.get(place, {}).values() if status is verdict and cause]
         if causes or verdict is Status.PASS:
             return causes[0] if causes else ""
         return self._old.get(place, NO_VERDICT)
@@ -94,12 +94,12 @@ class Tally:
             return
         if written == self._run_written:
             return
-        expected: dict[Place, set[str]] = {}
+        expected: dict[DevicePort, set[str]] = {}
         for device, port, metric in json.loads(self._run.read_text(encoding="utf-8"))["expected"]:
             expected.setdefault((device, port), set()).add(metric)
         self._run_written, self._expected = written, expected
 
-    def _read_records(self) -> Iterator[Place]:
+    def _read_records(self) -> Iterator[DevicePort]:
         """The ports of new records."""
         try:
             with self._records.open("rb") as file:
@@ -109,11 +109,11 @@ class Tally:
             return
         whole = data[:data.rfind(b"\n") + 1]
         for line in whole.splitlines(keepends=True):
-            yield self._hear(json.loads(line))
+            yield self._take(json.loads(line))
             self._offset += len(line)
 
-    def _hear(self, record: Mapping[str, Any]) -> Place:
+    def _take(self, record: Mapping[str, Any]) -> DevicePort:
         place = str(record["device_id"]), str(record["port_id"])
         key = record["plan_id"], record["priority"], record["metric_name"]
-        self._heard.setdefault(place, {})[key] = Status(record["status"]), str(record["cause"] or "")
+        self._verdicts.setdefault(place, {})[key] = Status(record["status"]), str(record["cause"] or "")
         return place

@@ -1,4 +1,4 @@
-"""Starts the parts of a job, several at the same time, watches what they write, and ends them."""
+"""Starts the testbeds' runs of a job, several at the same time, watches what they write, and ends them."""
 from __future__ import annotations
 
 import contextlib
@@ -11,10 +11,10 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from scripts.sweeping.eta import Eta, News
 from scripts.sweeping.job import Job
-from scripts.sweeping.pace import News, Pace
-from scripts.sweeping.part import LOG, MEASURING, PART_FILE, Ended, read_ended
-from scripts.sweeping.tally import Place, Tally
+from scripts.sweeping.tally import DevicePort, VerdictTally
+from scripts.sweeping.testbed_run import LOG, MEASURING, RUN_FILE, Ended, read_ended
 from scripts.testbeds import CLEAN_UP_SECONDS, ROOT, reason
 from tests.common.pfc.record.verdict import Status, combine
 from virtual_testbed.process import command_tied_to
@@ -23,21 +23,23 @@ POLL_S = 1.0
 ENDING_S = 2 * CLEAN_UP_SECONDS  # pytest puts the switch back, then the testbed is taken down
 
 
-class Part:
-    """One testbed of a job, and what is known of it."""
+class TestbedRun:
+    """One testbed's share of a job: its process, and the verdicts that it has written so far."""
+
+    __test__ = False  # the name is not pytest's
 
     def __init__(self, job: Job, testbed: str) -> None:
         """Not started; what an earlier command left in its folder is read."""
         self.testbed = testbed
         self.folder = job.folder_of(testbed)
-        self.tally = Tally(self.folder)
+        self.tally = VerdictTally(self.folder)
         self.tally.read()
         self.ended = read_ended(self.folder)
         if not self.is_finished:
             self.tally.forget_errors()
-        self.before: list[Place] = self.tally.done
+        self.before: list[DevicePort] = self.tally.done
         self.began: float | None = None
-        self.pace = Pace(one_by_one=job.concurrency == "1")
+        self.eta = Eta(one_by_one=job.concurrency == "1")
         self.seconds = 0.0
         self._job = job
         self._child: subprocess.Popen[bytes] | None = None
@@ -57,7 +59,7 @@ class Part:
         self.ended, self.began = None, time.monotonic()
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            (self.folder / PART_FILE).unlink(missing_ok=True)
+            (self.folder / RUN_FILE).unlink(missing_ok=True)
             with (self.folder / LOG).open("wb") as log:
                 self._child = subprocess.Popen(
                     command_tied_to(os.getpid(), signal.SIGINT, self.command()), cwd=ROOT, stdin=subprocess.DEVNULL,
@@ -67,7 +69,7 @@ class Part:
 
     def command(self) -> list[str]:
         """Its process."""
-        return [sys.executable, "-m", "scripts.sweeping.part", str(Path(self._job.results)), self._job.job_id,
+        return [sys.executable, "-m", "scripts.sweeping.testbed_run", str(Path(self._job.results)), self._job.job_id,
                 self._job.shard, self.testbed]
 
     def process(self) -> int | None:
@@ -78,7 +80,7 @@ class Part:
         except OSError:
             return None
 
-    def look(self) -> list[Place]:
+    def look(self) -> list[DevicePort]:
         """Takes in what its process wrote and whether it ended; returns ports with a new verdict."""
         assert self._child is not None and self.began is not None, f"{self.testbed} was not started"
         has_ended = self._child.poll() is not None
@@ -87,10 +89,10 @@ class Part:
         if has_ended:
             self.ended = read_ended(self.folder) or Ended(None, f"its process ended early: {self._last_words()}")
         news = self.tally.read()
-        if self.pace.measuring is None and MEASURING in self._steps():
-            self.pace.measuring = before if news else now  # ports were not measured in no time
+        if self.eta.measuring is None and MEASURING in self._steps():
+            self.eta.measuring = before if news else now  # ports were not measured in no time
         if news:
-            self.pace.take(News(now, len(self.tally.done) - len(self.before)))
+            self.eta.take(News(now, len(self.tally.done) - len(self.before)))
         return news
 
     def end(self) -> None:
@@ -148,8 +150,8 @@ class Part:
         return (self._log() or ["it said nothing"])[-1]
 
 
-class Stop:
-    """Whether a signal asked for the end."""
+class StopSignal:
+    """Whether a signal asked for the end of the job."""
 
     def __init__(self) -> None:
         """No signal is caught yet."""
@@ -157,7 +159,7 @@ class Stop:
         self._woken, self._wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
 
     def fileno(self) -> int:
-        """Is readable once a signal came, so that nobody who waits for a part sleeps over it."""
+        """Is readable once a signal came, so that waiting for a process ends."""
         return self._woken
 
     def catch(self) -> None:
@@ -172,76 +174,77 @@ class Stop:
         self.asked = True
 
 
-class Running:
-    """The parts whose processes run. Whoever waits for one of them, or for a signal, is woken by any."""
+class RunningTestbeds:
+    """The testbeds whose processes run; `sleep` ends when one of them ends, or a signal comes."""
 
-    def __init__(self, stop: Stop) -> None:
+    def __init__(self, stop: StopSignal) -> None:
         """None runs yet."""
-        self.parts: list[Part] = []
+        self.runs: list[TestbedRun] = []
         self._stop = stop
-        self._processes: dict[Part, int | None] = {}
+        self._processes: dict[TestbedRun, int | None] = {}
         self._selector = selectors.DefaultSelector()
         self._selector.register(stop, selectors.EVENT_READ)
 
-    def start(self, part: Part) -> None:
+    def start(self, run: TestbedRun) -> None:
         """One more, if it can be started."""
-        part.start()
-        if part.ended is not None:
+        run.start()
+        if run.ended is not None:
             return
-        self.parts.append(part)
-        process = self._processes[part] = part.process()
+        self.runs.append(run)
+        process = self._processes[run] = run.process()
         if process is not None:
             self._selector.register(process, selectors.EVENT_READ)
 
     def sleep(self) -> None:
         """Returns after a while, or as soon as a process ended or a signal came."""
-        if self.parts and self._stop in [key.fileobj for key, _ in self._selector.select(POLL_S)]:
+        if self.runs and self._stop in [key.fileobj for key, _ in self._selector.select(POLL_S)]:
             self._selector.unregister(self._stop)
 
-    def drop(self, part: Part) -> None:
+    def drop(self, run: TestbedRun) -> None:
         """Its process has ended."""
-        self.parts.remove(part)
-        process = self._processes.pop(part)
+        self.runs.remove(run)
+        process = self._processes.pop(run)
         if process is not None:
             self._selector.unregister(process)
             os.close(process)
 
     def end(self) -> None:
         """Ends all that run, at the same time, and waits for them."""
-        for part in self.parts:
-            part.end()
-        for part in self.parts:
-            part.wait()
-        for part in self.parts[:]:
-            part.look()
-            self.drop(part)
+        for run in self.runs:
+            run.end()
+        for run in self.runs:
+            run.wait()
+        for run in self.runs[:]:
+            run.look()
+            self.drop(run)
 
     def close(self) -> None:
         """Nobody waits any more."""
         self._selector.close()
 
 
-def watch(parts: Sequence[Part], at_once: int, stop: Stop, tell: Callable[[Part, list[Place]], None]) -> None:
-    """Carries out parts, so many at the same time; returns, or raises, when all have ended.
+def watch(runs: Sequence[TestbedRun], at_once: int, stop: StopSignal,
+          update: Callable[[TestbedRun, list[DevicePort]], None]) -> None:
+    """Carries out runs of testbeds, so many at the same time; returns, or raises, when all have ended.
 
     Args:
-        parts: none is started yet.
+        runs: none is started yet.
         at_once: the limit.
         stop: when that is asked for, those that run are ended and the others are not started.
-        tell: is called for each part that runs, about once a second, with the ports that have a new verdict.
+        update: called for each running testbed, about once a second, with the ports that have a new verdict.
     """
-    waiting, running = list(parts), Running(stop)
+    waiting, running = list(runs), RunningTestbeds(stop)
     try:
-        while running.parts or (waiting and not stop.asked):
-            while waiting and len(running.parts) < at_once and not stop.asked:
+        while running.runs or (waiting and not stop.asked):
+            while waiting and len(running.runs) < at_once and not stop.asked:
                 running.start(waiting.pop(0))
             running.sleep()
-            for part in running.parts[:]:
+            for run in running.runs[:]:
                 if stop.asked:
-                    part.end()
-                tell(part, part.look())
-                if part.ended is not None:
-                    running.drop(part)
+                    run.end()
+                update(run, run.look())
+                if run.ended is not None:
+                    running.drop(run)
     finally:
         running.end()  # after an exception: what is on a switch is put back whatever went wrong here
         running.close()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.overlay import LANDMARKS, REFUSED, ROOT, TRAVELS, Refusal, main, overlay, travelling
+from scripts.overlay import LANDMARKS, REFUSED, ROOT, TRAVELS, OverlayError, main, overlay, travelling
 
 CONFTEST = '''
 import pytest
@@ -175,21 +175,21 @@ def test_nothing_is_copied_where_something_is(checkout: Path, folder: str, capsy
 @pytest.mark.parametrize("missing", LANDMARKS)
 def test_what_is_no_checkout_is_refused(checkout: Path, missing: str) -> None:
     (checkout / missing).rename(checkout / "elsewhere")
-    with pytest.raises(Refusal, match=f"is no sonic-mgmt checkout: it has no {missing}"):
+    with pytest.raises(OverlayError, match=f"is no sonic-mgmt checkout: it has no {missing}"):
         overlay(checkout)
 
 
 def test_a_folder_that_is_none_and_the_project_itself_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(Refusal, match="is no folder"):
+    with pytest.raises(OverlayError, match="is no folder"):
         overlay(tmp_path / "none")
-    with pytest.raises(Refusal, match="is this project itself"):
+    with pytest.raises(OverlayError, match="is this project itself"):
         overlay(ROOT)
 
 
 def test_nothing_leaves_the_checkout_through_a_link(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     outside = tmp_path_factory.mktemp("outside")
     (checkout / "tests/common/unit_tests").symlink_to(outside)
-    with pytest.raises(Refusal, match="is outside the checkout"):
+    with pytest.raises(OverlayError, match="is outside the checkout"):
         overlay(checkout)
     assert not list(outside.iterdir())
 
@@ -205,7 +205,7 @@ def test_what_cannot_be_copied_whole_is_not_copied(checkout: Path, monkeypatch: 
         target.write_bytes(source.read_bytes())
 
     monkeypatch.setattr("scripts.overlay.shutil.copyfile", full)
-    with pytest.raises(Refusal, match="is as it was: No space left on device"):
+    with pytest.raises(OverlayError, match="is as it was: No space left on device"):
         overlay(checkout)
     assert contents(checkout) == before and {path for path in checkout.rglob("*") if path.is_dir()} == folders
 

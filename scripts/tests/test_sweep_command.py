@@ -99,7 +99,7 @@ def test_a_job_is_killed_interrupted_and_resumed(lab: Path, tmp_path: Path) -> N
         child.send_signal(signal.SIGTERM)
         said = child.communicate(timeout=HANG_S)[0]
     assert child.returncode in (1, 2), said
-    assert "pytest was killed by SIGKILL" in (first / "part.log").read_text(encoding="utf-8")
+    assert "pytest was killed by SIGKILL" in (first / "testbed_run.log").read_text(encoding="utf-8")
     assert re.search(rf"^ERROR {NAMES[0]}-01 .*Ethernet12: no verdict", said, re.MULTILINE), said
     assert f"ERROR {NAMES[0]}: interrupted" in said and "--resume night" in said, said
     resumed = sweep(tmp_path, "--resume", "night")
@@ -153,7 +153,7 @@ def check_resumed(resumed: subprocess.CompletedProcess[str], folder: Path) -> No
      " of _.- after the first"),
     (["--resume", "none"], "nothing to resume: {folder}/results/none/job.json is not there; {folder}/results has no"
      " job"),
-    (["--resume", "none", "--ports", "Ethernet0"], "--resume goes on with a job as it was told to be done: leave out"
+    (["--resume", "none", "--ports", "Ethernet0"], "--resume goes on with a job with the options that it has: leave out"
      " --testbed-file, --ports"),
     (["--nonsense"], "unrecognized arguments: --nonsense"),
 ])

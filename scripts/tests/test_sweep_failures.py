@@ -1,4 +1,4 @@
-"""What fails while a sweep lasts, other than what it measures: it costs one part at most, the status stays right."""
+"""What fails while a sweep lasts, other than what it measures: it costs one testbed at most, the status stays right."""
 import errno
 import io
 import os
@@ -12,26 +12,26 @@ from typing import Any
 import pytest
 
 from scripts import sweep, testbeds
-from scripts.sweeping import part as part_process
+from scripts.sweeping import testbed_run
 from scripts.sweeping.job import Job, create, load
 from scripts.sweeping.output import put
-from scripts.sweeping.part import Ended
 from scripts.sweeping.progress import Progress
 from scripts.sweeping.summary import exit_status
-from scripts.sweeping.tally import Place
-from scripts.sweeping.watch import Part, Stop, watch
+from scripts.sweeping.tally import DevicePort
+from scripts.sweeping.testbed_run import Ended
+from scripts.sweeping.watch import StopSignal, TestbedRun, watch
 
 READY = "ready"
 CLEAN_UP = f"""
-trap 'echo \\{{\\"pytest\\": null, \\"cause\\": \\"put back\\"\\}} > part.json; exit' INT
+trap 'echo \\{{\\"pytest\\": null, \\"cause\\": \\"put back\\"\\}} > testbed_run.json; exit' INT
 echo "== {READY}"
 while :; do sleep 0.05; done
 """
-QUICK = "echo '{\"pytest\": 0}' > part.json"
+QUICK = "echo '{\"pytest\": 0}' > testbed_run.json"
 HANG_S = 60
 
 
-class Scripted(Part):
+class Scripted(TestbedRun):
     """Its process is a shell script in its folder."""
 
     def __init__(self, job: Job, testbed: str, script: str) -> None:
@@ -55,7 +55,7 @@ def job_in(folder: Path, *names: str) -> Job:
     return Job("night", str(folder), names, str(folder / "testbed.yaml"))
 
 
-def tell_nothing(part: Part, news: Sequence[Place]) -> None:
+def show_nothing(run: TestbedRun, news: Sequence[DevicePort]) -> None:
     """Nobody listens."""
 
 
@@ -63,51 +63,51 @@ def test_a_part_that_cannot_be_started_is_an_error_and_the_others_go_on(tmp_path
     job = job_in(tmp_path, "vtb-a", "vtb-b", "vtb-c")
     job.folder.mkdir()
     job.folder_of("vtb-b").touch()
-    parts = [Scripted(job, name, QUICK) for name in job.testbeds]
-    watch(parts, 3, Stop(), tell_nothing)
-    assert [part.ended for part in parts] == [
-        Ended(0), Ended(None, f"it could not be started: {parts[1].folder}: File exists"), Ended(0)]
-    assert exit_status(parts) == 2
+    runs = [Scripted(job, name, QUICK) for name in job.testbeds]
+    watch(runs, 3, StopSignal(), show_nothing)
+    assert [run.ended for run in runs] == [
+        Ended(0), Ended(None, f"it could not be started: {runs[1].folder}: File exists"), Ended(0)]
+    assert exit_status(runs) == 2
 
 
 def test_progress_that_cannot_be_written_is_dropped(tmp_path: Path) -> None:
     for columns in (None, 40):
-        part = Scripted(job_in(tmp_path, "vtb-a"), "vtb-a", QUICK)
-        watch([part], 1, Stop(), Progress([part], Gone(), columns).tell)
-        assert part.ended == Ended(0)
+        run = Scripted(job_in(tmp_path, "vtb-a"), "vtb-a", QUICK)
+        watch([run], 1, StopSignal(), Progress([run], Gone(), columns).update)
+        assert run.ended == Ended(0)
 
 
 def test_after_a_failure_the_parts_that_run_put_back_what_they_changed(tmp_path: Path) -> None:
     job = job_in(tmp_path, "vtb-a", "vtb-b")
-    parts = [Scripted(job, name, CLEAN_UP) for name in job.testbeds]
+    runs = [Scripted(job, name, CLEAN_UP) for name in job.testbeds]
 
-    def tell(part: Part, news: Sequence[Place]) -> None:
-        if all(part.step == READY for part in parts):
+    def update(run: TestbedRun, news: Sequence[DevicePort]) -> None:
+        if all(run.step == READY for run in runs):
             raise RuntimeError("no more")
 
     with pytest.raises(RuntimeError, match="no more"):
-        watch(parts, 2, Stop(), tell)
-    assert [part.ended for part in parts] == [Ended(None, "put back")] * 2
+        watch(runs, 2, StopSignal(), update)
+    assert [run.ended for run in runs] == [Ended(None, "put back")] * 2
 
 
 def test_a_signal_to_a_command_whose_terminal_is_gone_ends_its_part_cleanly(tmp_path: Path) -> None:
-    part, stop = Scripted(job_in(tmp_path, "vtb-a"), "vtb-a", CLEAN_UP), Stop()
-    progress = Progress([part], Gone(), 40)
+    run, stop = Scripted(job_in(tmp_path, "vtb-a"), "vtb-a", CLEAN_UP), StopSignal()
+    progress = Progress([run], Gone(), 40)
     before = signal.getsignal(signal.SIGHUP), signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
 
-    def tell(part: Part, news: list[Place]) -> None:
-        if part.step == READY and not stop.asked:
+    def update(run: TestbedRun, news: list[DevicePort]) -> None:
+        if run.step == READY and not stop.asked:
             os.kill(os.getpid(), signal.SIGHUP)
-        progress.tell(part, news)
+        progress.update(run, news)
 
     try:
         signal.signal(signal.SIGHUP, signal.SIG_DFL)  # as without `nohup`
         stop.catch()
-        watch([part], 1, stop, tell)
+        watch([run], 1, stop, update)
     finally:
         for signum, handler in zip((signal.SIGHUP, signal.SIGINT, signal.SIGTERM), before, strict=True):
             signal.signal(signum, handler)
-    assert part.ended == Ended(None, "put back")
+    assert run.ended == Ended(None, "put back")
 
 
 def test_what_was_measured_gives_the_status_whatever_failed(
@@ -118,7 +118,7 @@ def test_what_was_measured_gives_the_status_whatever_failed(
     job = job_in(tmp_path, "vtb-a")
     create(job)
     monkeypatch.setattr("scripts.sweep.watch", fail)
-    assert sweep.carry_out(job, None, Stop()) == 2
+    assert sweep.carry_out(job, None, StopSignal()) == 2
     said = capsys.readouterr()
     assert "No space left on device" in said.err and "ERROR vtb-a: not started" in said.out
 
@@ -149,7 +149,7 @@ def test_what_is_no_text_of_the_terminal_is_written_in_other_letters() -> None:
 
 
 def carried_out(folder: Path, monkeypatch: pytest.MonkeyPatch, error: Exception) -> Ended:
-    """How a part ends when a step of it fails so."""
+    """How a run ends when a step of it fails so."""
     def fail(*arguments: object) -> None:
         raise error
 
@@ -158,7 +158,7 @@ def carried_out(folder: Path, monkeypatch: pytest.MonkeyPatch, error: Exception)
     (folder / "testbed.yaml").write_text("- {conf-name: lab-1, inv_name: lab}\n", encoding="utf-8")
     (folder / "lab").touch()
     monkeypatch.setattr(testbeds, "run", fail)
-    return part_process.carry_out(job, "lab-1")
+    return testbed_run.carry_out(job, "lab-1")
 
 
 @pytest.mark.parametrize(("error", "cause", "refused"), [

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from scripts.sweeping.job import Job, create, held, load, shard_of
-from scripts.sweeping.orders import faults_of
-from scripts.sweeping.part import PART_FILE, PYTEST_LOG, Ended, how_it_ended
+from scripts.sweeping.options import faults_of
 from scripts.sweeping.progress import Progress
 from scripts.sweeping.summary import exit_status, summary
-from scripts.sweeping.tally import NO_VERDICT, Tally
-from scripts.sweeping.watch import Part
+from scripts.sweeping.tally import NO_VERDICT, VerdictTally
+from scripts.sweeping.testbed_run import PYTEST_LOG, RUN_FILE, Ended, how_it_ended
+from scripts.sweeping.watch import TestbedRun
 from scripts.testbeds import Refusal
 from tests.common.pfc.record.verdict import Status
 
@@ -47,13 +47,13 @@ def job_in(folder: Path, **told: Any) -> Job:
     return Job("night", str(folder), ("vtb-a", "vtb-b"), "/lab/testbed.yaml", **told)
 
 
-def part_of(folder: Path, *lines: str, ended: Mapping[str, Any] | None = None, testbed: str = "vtb-a") -> Part:
-    """A part that left records, and (`part.json`) how it ended."""
+def run_of(folder: Path, *lines: str, ended: Mapping[str, Any] | None = None, testbed: str = "vtb-a") -> TestbedRun:
+    """A testbed's run that left records, and (`testbed_run.json`) how it ended."""
     job = job_in(folder)
     write(job.folder_of(testbed), *lines)
     if ended is not None:
-        (job.folder_of(testbed) / PART_FILE).write_text(json.dumps(ended), encoding="utf-8")
-    return Part(job, testbed)
+        (job.folder_of(testbed) / RUN_FILE).write_text(json.dumps(ended), encoding="utf-8")
+    return TestbedRun(job, testbed)
 
 
 def test_every_nth_testbed_of_the_sorted_list_is_in_a_shard() -> None:
@@ -85,12 +85,12 @@ def test_a_job_is_kept_and_loaded(tmp_path: Path) -> None:
     with held(job), pytest.raises(Refusal, match="^job 'night' is being run by another pfc-sweep"), held(job):
         pass
     job.path.write_text('{"schema": 9}', encoding="utf-8")
-    with pytest.raises(Refusal, match="says of no job of this version"):
+    with pytest.raises(Refusal, match="is not a job file of this version"):
         load(tmp_path, "night", "1/2")
 
 
 def test_a_port_is_done_when_all_its_metrics_have_a_verdict(tmp_path: Path) -> None:
-    tally = Tally(tmp_path)
+    tally = VerdictTally(tmp_path)
     assert tally.read() == [] and tally.places == []
     write(tmp_path, record("Ethernet4", LOSSLESS), record("Ethernet4", LOSSY, "FAIL", "12 frames")[:-9])
     assert tally.read() == [] and len(tally.places) == 2
@@ -105,7 +105,7 @@ def test_a_port_is_done_when_all_its_metrics_have_a_verdict(tmp_path: Path) -> N
 
 def test_the_last_verdict_holds(tmp_path: Path) -> None:
     write(tmp_path, both("Ethernet0", "ERROR", "gone"), both("Ethernet4"))
-    tally, place = Tally(tmp_path), (DEVICE, "Ethernet0")
+    tally, place = VerdictTally(tmp_path), (DEVICE, "Ethernet0")
     tally.read()
     tally.forget_errors()
     assert tally.done == [(DEVICE, "Ethernet4")] and tally.cause(place) == "gone"
@@ -115,14 +115,14 @@ def test_the_last_verdict_holds(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("line", ["{\n", "[]\n", '{"device_id": "a"}\n'])
 def test_what_cannot_be_read_is_no_pass(tmp_path: Path, line: str) -> None:
-    part = part_of(tmp_path, both("Ethernet0"), both("Ethernet4"), line, ended={"pytest": 0})
-    assert "cannot be read" in part.tally.problem and not part.is_finished
-    assert exit_status([part]) == 2
+    run = run_of(tmp_path, both("Ethernet0"), both("Ethernet4"), line, ended={"pytest": 0})
+    assert "cannot be read" in run.tally.problem and not run.is_finished
+    assert exit_status([run]) == 2
 
 
 def test_what_can_be_read_again_is_no_problem_any_more(tmp_path: Path) -> None:
     write(tmp_path, both("Ethernet0"))
-    tally = Tally(tmp_path)
+    tally = VerdictTally(tmp_path)
     tally.read()
     (tmp_path / "run.json").rename(tmp_path / "away")
     (tmp_path / "run.json").mkdir()
@@ -134,7 +134,7 @@ def test_what_can_be_read_again_is_no_problem_any_more(tmp_path: Path) -> None:
 
 def test_a_broken_line_stays_a_problem_and_hides_none_before_it(tmp_path: Path) -> None:
     write(tmp_path, both("Ethernet0"), "{\n", both("Ethernet4"))
-    tally = Tally(tmp_path)
+    tally = VerdictTally(tmp_path)
     assert tally.read() == [(DEVICE, "Ethernet0")] and "cannot be read" in tally.problem
     assert tally.read() == [] and "cannot be read" in tally.problem
 
@@ -161,18 +161,18 @@ REFUSED: Mapping[str, Any] = {"pytest": 4, "cause": "no such port", "refused": T
 def test_exit_status(tmp_path: Path, statuses: tuple[str | None, ...], ended: Mapping[str, Any] | None, status: int,
                      finished: bool) -> None:
     lines = [both(port, one, "why") for port, one in zip(PORTS, statuses, strict=True) if one]
-    part = part_of(tmp_path, *lines, ended=ended)
-    healthy = part_of(tmp_path, both("Ethernet0"), both("Ethernet4"), ended=OVER, testbed="vtb-b")
-    assert exit_status([part]) == status and part.is_finished is finished
-    assert exit_status([part, healthy]) == (2 if status == 3 else status)
+    run = run_of(tmp_path, *lines, ended=ended)
+    healthy = run_of(tmp_path, both("Ethernet0"), both("Ethernet4"), ended=OVER, testbed="vtb-b")
+    assert exit_status([run]) == status and run.is_finished is finished
+    assert exit_status([run, healthy]) == (2 if status == 3 else status)
 
 
 def test_the_summary_has_each_reason_once(tmp_path: Path) -> None:
-    part = part_of(tmp_path, both("Ethernet0", "FAIL", "12 frames"), ended={"pytest": None, "cause": "interrupted"})
-    assert summary([part]).splitlines()[2].split() == ["vtb-a", "2", "0", "1", "1", "1", "0", "FAIL"]
-    assert summary([part]).splitlines()[3:] == [
+    run = run_of(tmp_path, both("Ethernet0", "FAIL", "12 frames"), ended={"pytest": None, "cause": "interrupted"})
+    assert summary([run]).splitlines()[2].split() == ["vtb-a", "2", "0", "1", "1", "1", "0", "FAIL"]
+    assert summary([run]).splitlines()[3:] == [
         f"FAIL {DEVICE} Ethernet0: 12 frames", f"ERROR {DEVICE} Ethernet4: {NO_VERDICT}",
-        f"ERROR vtb-a: interrupted ({part.folder})"]
+        f"ERROR vtb-a: interrupted ({run.folder})"]
 
 
 @pytest.mark.parametrize(("text", "status", "ended"), [
@@ -191,32 +191,32 @@ def test_how_pytest_ended(tmp_path: Path, text: str, status: int, ended: Ended) 
     assert how_it_ended(-9, tmp_path) == Ended(-9, f"pytest was killed by SIGKILL, 3 times ({log})")
 
 
-def progress_of(folder: Path, columns: int | None) -> tuple[Progress, Part, io.StringIO]:
+def progress_of(folder: Path, columns: int | None) -> tuple[Progress, TestbedRun, io.StringIO]:
     """One port was measured before."""
-    part = part_of(folder, both("Ethernet0"))
-    part.began = 90.0
-    (part.folder / "part.log").write_text("== bring-up\n== sweep\n", encoding="utf-8")
+    run = run_of(folder, both("Ethernet0"))
+    run.began = 90.0
+    (run.folder / "testbed_run.log").write_text("== bring-up\n== sweep\n", encoding="utf-8")
     out = io.StringIO()
-    return Progress([part], out, columns, clock=lambda: 120.0), part, out
+    return Progress([run], out, columns, clock=lambda: 120.0), run, out
 
 
 def test_a_log_has_a_line_for_each_port(tmp_path: Path) -> None:
-    progress, part, out = progress_of(tmp_path, None)
-    progress.tell(part, [])
+    progress, run, out = progress_of(tmp_path, None)
+    progress.update(run, [])
     assert out.getvalue().split(" ", 1)[1] == "vtb-a sweep\n"
-    write(part.folder, both("Ethernet4", "FAIL", "12 frames"))
-    progress.tell(part, part.tally.read())
-    progress.tell(part, [])
+    write(run.folder, both("Ethernet4", "FAIL", "12 frames"))
+    progress.update(run, run.tally.read())
+    progress.update(run, [])
     assert [line.split(" ", 1)[1] for line in out.getvalue().splitlines()] == [
         "vtb-a sweep", f"vtb-a {DEVICE} Ethernet4 FAIL: 12 frames (2 of 2 ports, 1 PASS, 1 FAIL, 0 ERROR)"]
 
 
 def test_a_terminal_has_a_line_for_each_testbed(tmp_path: Path) -> None:
-    progress, part, out = progress_of(tmp_path, 40)
-    progress.tell(part, [])
+    progress, run, out = progress_of(tmp_path, 40)
+    progress.update(run, [])
     assert out.getvalue() == "vtb-a  1 of 2 ports, 1 PASS, 0 FAIL, 0 \n"
     out.truncate(out.seek(0))
-    write(part.folder, both("Ethernet4", "ERROR", "gone"))
-    progress.tell(part, part.tally.read())
+    write(run.folder, both("Ethernet4", "ERROR", "gone"))
+    progress.update(run, run.tally.read())
     assert out.getvalue() == ("\x1b[A\x1b[K" f"{DEVICE} Ethernet4 ERROR: gone\n"
                               "vtb-a  2 of 2 ports, 1 PASS, 0 FAIL, 1 \n")

@@ -110,7 +110,7 @@ class XoffWrongPriority(Fault):
 
 
 class XonNotSent(Fault):
-    """The end of congestion is not told: the sender goes on when its pause has lapsed (compare sonic-mgmt#7058)."""
+    """No XON at the end of congestion: the sender goes on when its pause has lapsed (compare sonic-mgmt#7058)."""
 
     name = "xon-not-sent"
 

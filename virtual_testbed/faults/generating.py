@@ -9,8 +9,8 @@ from virtual_testbed.dataplane.hooks import Fault
 
 
 class FinishedFlowsStayStarted(Fault):
-    """A flow that has finished by itself does not begin again when it is started, without a word, until it was told to
-    stop or the traffic was configured anew (IxNetwork may keep a finished traffic item `started`, and snappi-ixnetwork
+    """A flow that has finished by itself does not begin again when it is started, without a word, until it was stopped
+    or the traffic was configured anew (IxNetwork may keep a finished traffic item `started`, and snappi-ixnetwork
     starts only those that are `stopped`).
     """
 

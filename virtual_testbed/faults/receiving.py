@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pfctest.frame import OPCODE_PFC, FrameError, PauseFrame, PfcFrame, decode
+from pfctest.frame import OPCODE_PFC, FrameError, GlobalPauseFrame, PfcFrame, decode
 from virtual_testbed.dataplane.control import DISCARD, GLOBAL_PAUSE, PFC, Control
 from virtual_testbed.dataplane.hooks import Fault, Scope
 from virtual_testbed.dataplane.units import PS_PER_SECOND
@@ -152,7 +152,7 @@ class GlobalPauseHonoured(Fault):
         if reading.kind != GLOBAL_PAUSE:
             return reading
         read = decode(frame, any_destination=True)
-        assert isinstance(read, PauseFrame), "a frame understood as 802.3x pause is one"
+        assert isinstance(read, GlobalPauseFrame), "a frame understood as 802.3x pause is one"
         return Control(PFC, tuple((number, read.quanta) for number in CLASSES if concerns(self, number)))
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from pfctest.timing import RESPONSE_QUANTA
 from virtual_testbed.dataplane.hooks import Fault, Scope
 from virtual_testbed.faults.built_in import BUILT_IN
-from virtual_testbed.faults.own_file import load_class
+from virtual_testbed.faults.fault_loader import load_class
 
 _FILE = re.compile(r"(?P<path>.+\.py):(?P<name>[^:@,]*)(?P<rest>@.*)?", re.DOTALL)
 _PS = {"s": 10**12, "ms": 10**9, "us": 10**6, "ns": 10**3}

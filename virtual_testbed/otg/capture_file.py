@@ -9,7 +9,7 @@ import struct
 from collections.abc import Iterable
 
 from pfctest.frame import with_fcs
-from virtual_testbed.otg.plane import CapturedFrame
+from virtual_testbed.otg.plane import CapturedFrameView
 
 ETHERNET = 1
 NANOSECOND_PCAP = 0xA1B23C4D
@@ -20,7 +20,7 @@ OPTION_TIME_RESOLUTION, OPTION_FCS_LENGTH, OPTION_COMMENT = 9, 13, 1
 PS_PER_NS = 1000
 
 
-def capture_file(frames: Iterable[CapturedFrame], file_format: str, snap_bytes: int | None = None,
+def capture_file(frames: Iterable[CapturedFrameView], file_format: str, snap_bytes: int | None = None,
                  comment: str = "") -> bytes:
     """The file as bytes.
 
@@ -34,7 +34,7 @@ def capture_file(frames: Iterable[CapturedFrame], file_format: str, snap_bytes: 
     return _pcap(frames, snap) if file_format == "pcap" else _pcapng(frames, snap, comment)
 
 
-def _pcap(frames: Iterable[CapturedFrame], snap: int) -> bytes:
+def _pcap(frames: Iterable[CapturedFrameView], snap: int) -> bytes:
     parts = [struct.pack("<IHHiIII", NANOSECOND_PCAP, 2, 4, 0, 0, snap, ETHERNET)]
     for frame in frames:
         seconds, nanoseconds = divmod(frame.time_ps // PS_PER_NS, 10**9)
@@ -43,7 +43,7 @@ def _pcap(frames: Iterable[CapturedFrame], snap: int) -> bytes:
     return b"".join(parts)
 
 
-def _pcapng(frames: Iterable[CapturedFrame], snap: int, comment: str) -> bytes:
+def _pcapng(frames: Iterable[CapturedFrameView], snap: int, comment: str) -> bytes:
     remark = _option(OPTION_COMMENT, comment.encode()) + _option(0, b"") if comment else b""
     parts = [
         _block(SECTION_HEADER, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1) + remark),

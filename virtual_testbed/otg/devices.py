@@ -12,8 +12,8 @@ from virtual_testbed.otg.fields import Fields, listed
 ANY_MAC = "00:00:00:00:00:00"
 
 
-class Site(Protocol):
-    """What the model must know of the testbed."""
+class Fabric(Protocol):
+    """The switches as the generator ports see them: speeds of the links, and who answers address resolution."""
 
     @property
     def speeds(self) -> Mapping[str, int]:
@@ -28,8 +28,8 @@ class Site(Protocol):
 
 
 @dataclass(frozen=True)
-class Interface:
-    """One IP address of one device.
+class DeviceInterface:
+    """An interface of an emulated device: one IP address.
 
     Attributes:
         name: of the address object; `ethernet`: of its Ethernet; `port`: name of the generator port.
@@ -51,7 +51,7 @@ class Interface:
         """4 or 6."""
         return ipaddress.ip_address(self.address).version
 
-    def reaches_directly(self, other: Interface) -> bool:
+    def reaches_directly(self, other: DeviceInterface) -> bool:
         """True when the other address is in this one's own subnet, so that it is resolved itself, not the gateway."""
         if self.version != other.version:
             return False
@@ -63,9 +63,9 @@ class Devices:
     """All devices of a configuration."""
 
     hosts: tuple[Host, ...] = ()
-    interfaces: tuple[Interface, ...] = ()
+    interfaces: tuple[DeviceInterface, ...] = ()
 
-    def by_name(self) -> dict[str, Interface]:
+    def by_name(self) -> dict[str, DeviceInterface]:
         """Interfaces by their own name and, for the first of each, by their Ethernet's."""
         named = {interface.ethernet: interface for interface in reversed(self.interfaces)}
         return named | {interface.name: interface for interface in self.interfaces}
@@ -74,7 +74,7 @@ class Devices:
 def read_devices(config: Fields, ports: Mapping[str, GeneratorPort]) -> Devices:
     """Reads `devices`. Gateways are still unresolved, except those whose MAC the request gives."""
     hosts: list[Host] = []
-    interfaces: list[Interface] = []
+    interfaces: list[DeviceInterface] = []
     for device in config.items("devices"):
         device.text("name")
         for ethernet in device.items("ethernets"):
@@ -85,28 +85,29 @@ def read_devices(config: Fields, ports: Mapping[str, GeneratorPort]) -> Devices:
     return Devices(tuple(hosts), tuple(interfaces))
 
 
-def resolve(devices: Devices, ports: Mapping[str, GeneratorPort], site: Site) -> Devices:
+def resolve(devices: Devices, ports: Mapping[str, GeneratorPort], fabric: Fabric) -> Devices:
     """The devices with every gateway resolved that answers: another device's address, or the switch's."""
     owners = {interface.address: interface for interface in devices.interfaces}
 
-    def gateway_mac(interface: Interface) -> str | None:
+    def gateway_mac(interface: DeviceInterface) -> str | None:
         owner = owners.get(interface.gateway)
         if owner is not None and owner.port != interface.port:
             return owner.mac
-        return site.gateway_mac(ports[interface.port].location, interface.gateway)
+        return fabric.gateway_mac(ports[interface.port].location, interface.gateway)
 
     return replace(devices, interfaces=tuple(
         interface if interface.gateway_mac else replace(interface, gateway_mac=gateway_mac(interface))
         for interface in devices.interfaces))
 
 
-def _read_ethernet(ethernet: Fields, ports: Mapping[str, GeneratorPort], index: int) -> tuple[Host, list[Interface]]:
+def _read_ethernet(ethernet: Fields, ports: Mapping[str, GeneratorPort],
+                   index: int) -> tuple[Host, list[DeviceInterface]]:
     name = ethernet.text("name")
     port = _read_connection(ethernet.child("connection"), ports)
     mac = ethernet.mac("mac", f"02:00:00:00:{index >> 8 & 0xff:02x}:{index & 0xff:02x}")
     if ethernet.integer("mtu", 1500, 0, 65535) != 1500:
         ethernet.warn("mtu", "ignored, devices send no frames of their own")
-    interfaces = [_read_address(address, version, Interface("", name, port, mac, "", "", ""))
+    interfaces = [_read_address(address, version, DeviceInterface("", name, port, mac, "", "", ""))
                   for version, field in ((4, "ipv4_addresses"), (6, "ipv6_addresses"))
                   for address in ethernet.items(field)]
     ethernet.done("vlans")
@@ -125,7 +126,7 @@ def _read_connection(connection: Fields, ports: Mapping[str, GeneratorPort]) -> 
     return port
 
 
-def _read_address(fields: Fields, version: int, ethernet: Interface) -> Interface:
+def _read_address(fields: Fields, version: int, ethernet: DeviceInterface) -> DeviceInterface:
     name = fields.text("name")
     address, gateway = fields.ip("address", version), fields.ip("gateway", version)
     prefix = fields.integer("prefix", 24 if version == 4 else 64, 1, 32 if version == 4 else 128)

@@ -9,8 +9,8 @@ from math import lcm
 from pfctest.timing import WIRE_OVERHEAD_BYTES
 from virtual_testbed.dataplane.traffic import DataFlow, Flow, GeneratorPort, PauseFlow
 from virtual_testbed.otg.content import FCS_BYTES
-from virtual_testbed.otg.devices import ANY_MAC, Interface
-from virtual_testbed.otg.durations import Pace, read_duration
+from virtual_testbed.otg.devices import ANY_MAC, DeviceInterface
+from virtual_testbed.otg.durations import FlowTiming, read_duration
 from virtual_testbed.otg.fields import Fields, listed
 from virtual_testbed.otg.headers import DataHeaders, PauseHeaders, read_headers
 from virtual_testbed.otg.sizes import mean_size, read_sizes
@@ -22,8 +22,8 @@ SMALLEST_RATE = {"bps": 672, "percentage": 0}
 
 
 @dataclass(frozen=True)
-class Names:
-    """What a flow may refer to.
+class FlowEndpoints:
+    """Ports and device interfaces that a flow may refer to, by their names.
 
     Attributes:
         ports: generator ports of the configuration by name.
@@ -33,7 +33,7 @@ class Names:
 
     ports: Mapping[str, GeneratorPort]
     speeds: Mapping[str, int]
-    interfaces: Mapping[str, Interface]
+    interfaces: Mapping[str, DeviceInterface]
 
 
 @dataclass(frozen=True)
@@ -68,23 +68,23 @@ class FlowSetup:
     problem: str = ""
 
 
-def read_flow(flow: Fields, names: Names) -> FlowSetup | None:
+def read_flow(flow: Fields, endpoints: FlowEndpoints) -> FlowSetup | None:
     """Reads one flow; None when it has errors, which are then noted."""
     before = len(flow.report.errors)
     name = flow.text("name")
-    ends = _read_ends(flow.child("tx_rx"), names) if flow.require("tx_rx") is not None else _Ends()
+    ends = _read_ends(flow.child("tx_rx"), endpoints) if flow.require("tx_rx") is not None else _Ends()
     headers = read_headers(flow)
-    pace = _read_pace(flow, headers, names.speeds.get(ends.tx_port, 0))
-    duration = read_duration(flow.child("duration"), pace)
+    timing = _read_timing(flow, headers, endpoints.speeds.get(ends.tx_port, 0))
+    duration = read_duration(flow.child("duration"), timing)
     metrics = _read_metrics(flow.child("metrics"))
     flow.done("egress_packet")
     if metrics["enable"] and not ends.rx_ports and ends.tx_port:
         flow.error("tx_rx.port.rx_names", "missing, and metrics.enable needs to know where frames are received")
-    if len(flow.report.errors) > before or headers is None or not pace.speed_mbps:
+    if len(flow.report.errors) > before or headers is None or not timing.speed_mbps:
         return None
     if isinstance(headers, PauseHeaders):
-        frame = headers.frame.ljust(pace.sizes[0] - FCS_BYTES, b"\0")
-        pause = PauseFlow(name, ends.tx_port, ends.rx_ports, frame, pace.rate_fps, duration)
+        frame = headers.frame.ljust(timing.sizes[0] - FCS_BYTES, b"\0")
+        pause = PauseFlow(name, ends.tx_port, ends.rx_ports, frame, timing.rate_fps, duration)
         return FlowSetup(pause, metrics["enable"], metrics["loss"])
     destination_mac, problem = _resolve(headers, ends)
     if problem:
@@ -95,12 +95,12 @@ def read_flow(flow: Fields, names: Names) -> FlowSetup | None:
         destination_mac=destination_mac,
         source_address=headers.source or _address(ends.source, headers),
         destination_address=headers.destination or _address(ends.destination, headers),
-        dscp=headers.dscp, queue=headers.queue, sizes=pace.sizes, rate_fps=pace.rate_fps, duration=duration,
+        dscp=headers.dscp, queue=headers.queue, sizes=timing.sizes, rate_fps=timing.rate_fps, duration=duration,
         vlan_id=headers.vlan_id, vlan_priority=headers.vlan_priority, content=headers.content.frame)
     return FlowSetup(data, metrics["enable"], metrics["loss"], problem)
 
 
-def _read_pace(flow: Fields, headers: DataHeaders | PauseHeaders | None, speed_mbps: int) -> Pace:
+def _read_timing(flow: Fields, headers: DataHeaders | PauseHeaders | None, speed_mbps: int) -> FlowTiming:
     """Sizes and rate. Every pause frame of a flow is the same, so those have one size."""
     modelled = ("fixed",) if isinstance(headers, PauseHeaders) else ("fixed", "increment", "weight_pairs")
     sizes = read_sizes(flow, headers.shortest_frame if headers else 0, modelled)
@@ -109,29 +109,29 @@ def _read_pace(flow: Fields, headers: DataHeaders | PauseHeaders | None, speed_m
                    f"{LONGEST_CYCLE}: use fewer DSCP values or sizes")
     rate = read_rate(flow.child("rate"))
     fps = rate.frames_per_second(mean_size(sizes), speed_mbps)
-    return Pace(speed_mbps, sizes, fps or Fraction(DEFAULT_RATE["pps"]))
+    return FlowTiming(speed_mbps, sizes, fps or Fraction(DEFAULT_RATE["pps"]))
 
 
 @dataclass(frozen=True)
 class _Ends:
     tx_port: str = ""
     rx_ports: tuple[str, ...] = ()
-    source: Interface | None = None
-    destination: Interface | None = None
+    source: DeviceInterface | None = None
+    destination: DeviceInterface | None = None
 
 
-def _read_ends(tx_rx: Fields, names: Names) -> _Ends:
+def _read_ends(tx_rx: Fields, endpoints: FlowEndpoints) -> _Ends:
     choice = tx_rx.choice(("port", "device"), "port")
     ends = _Ends()
     if choice == "port":
-        ends = _port_ends(tx_rx.child("port"), names)
+        ends = _port_ends(tx_rx.child("port"), endpoints)
     elif choice == "device":
-        ends = _device_ends(tx_rx.child("device"), names)
+        ends = _device_ends(tx_rx.child("device"), endpoints)
     tx_rx.done()
     return ends
 
 
-def _port_ends(port: Fields, names: Names) -> _Ends:
+def _port_ends(port: Fields, endpoints: FlowEndpoints) -> _Ends:
     tx_name = port.text("tx_name")
     rx_names = port.names("rx_names")
     if not rx_names and port.has("rx_name"):
@@ -139,27 +139,27 @@ def _port_ends(port: Fields, names: Names) -> _Ends:
     port.take("rx_name")
     port.done()
     for field, name in (("tx_name", tx_name), *(("rx_names", name) for name in rx_names)):
-        if name and name not in names.ports:
-            port.error(field, f"no port is named {name!r}; ports are {listed(names.ports)}")
+        if name and name not in endpoints.ports:
+            port.error(field, f"no port is named {name!r}; ports are {listed(endpoints.ports)}")
     if tx_name in rx_names:
         port.warn("rx_names", f"{tx_name!r} is also the sender: no switch sends a frame back, so it receives none")
     if len(set(rx_names)) != len(rx_names):
         port.error("rx_names", f"names repeat: {listed(rx_names)}")
-    return _Ends(tx_name if tx_name in names.ports else "", tuple(rx_names))
+    return _Ends(tx_name if tx_name in endpoints.ports else "", tuple(rx_names))
 
 
-def _device_ends(device: Fields, names: Names) -> _Ends:
-    found: list[Interface] = []
+def _device_ends(device: Fields, endpoints: FlowEndpoints) -> _Ends:
+    found: list[DeviceInterface] = []
     device.one_of("mode", ("mesh", "one_to_one"), "mesh")
     if device.boolean("bidirectional", False):
         device.error("bidirectional", "true: not modelled; modelled is one flow a direction")
     for field in ("tx_names", "rx_names"):
         for name in (listing := device.names(field, required=True)):
-            if name not in names.interfaces:
-                device.error(field, f"no device interface is named {name!r}; they are {listed(names.interfaces)}")
+            if name not in endpoints.interfaces:
+                device.error(field, f"no device interface is named {name!r}; they are {listed(endpoints.interfaces)}")
         if len(listing) != 1:
             device.error(field, f"{len(listing)} names: not modelled; modelled is one device interface at each end")
-        found += [names.interfaces[name] for name in listing[:1] if name in names.interfaces]
+        found += [endpoints.interfaces[name] for name in listing[:1] if name in endpoints.interfaces]
     device.done()
     if len(found) < 2:
         return _Ends()
@@ -171,7 +171,7 @@ def _device_ends(device: Fields, names: Names) -> _Ends:
     return _Ends(found[0].port, (found[1].port,), *found)
 
 
-def _address(interface: Interface | None, headers: DataHeaders) -> str:
+def _address(interface: DeviceInterface | None, headers: DataHeaders) -> str:
     if interface is not None:
         return interface.address
     return "0.0.0.0" if headers.ip_version == 4 else "::"

@@ -177,15 +177,15 @@ def _writer(whole: Any, streamed: bool) -> Callable[[Any], Any]:
 def _refusal(error: OtgError) -> tuple[Any, str]:
     """Status and details of an error; OTG wants its `Error` message there, with gRPC's number of the status.
 
-    As many of the errors are told as fit, the first in any case.
+    As many of the errors are sent as fit, the first in any case.
     """
     status = STATUS.get(error.code, grpc.StatusCode.INTERNAL)
-    told = [error.errors[0][:LARGEST_DETAILS]]
-    left = LARGEST_DETAILS - len(json.dumps(told[0]))
+    sent = [error.errors[0][:LARGEST_DETAILS]]
+    left = LARGEST_DETAILS - len(json.dumps(sent[0]))
     for sentence in error.errors[1:]:
         left -= len(json.dumps(sentence))
         if left < 0:
-            told.append(f"and {len(error.errors) - len(told)} more")
+            sent.append(f"and {len(error.errors) - len(sent)} more")
             break
-        told.append(sentence)
-    return status, json.dumps({"code": status.value[0], "kind": error.kind, "errors": told})
+        sent.append(sentence)
+    return status, json.dumps({"code": status.value[0], "kind": error.kind, "errors": sent})

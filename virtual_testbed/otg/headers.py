@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pfctest.frame import CLASSES, CONTROL_ETHERTYPE, OPCODE_PAUSE, OPCODE_PFC, PauseFrame, PfcFrame, encode
+from pfctest.frame import CLASSES, CONTROL_ETHERTYPE, OPCODE_PAUSE, OPCODE_PFC, GlobalPauseFrame, PfcFrame, encode
 from virtual_testbed.otg.content import (ETHER_TYPES, FCS_BYTES, PROTOCOLS, TCP_WORDS, VERSIONS, FrameContent,
                                          Layer)
 from virtual_testbed.otg.fields import Fields
@@ -321,7 +321,7 @@ def _read_global_pause(pause: Fields) -> bytes:
     kind = _kind_of_frame(pause, OPCODE_PAUSE)
     time = constant(pause, "time", integer_kind(16), 0)
     pause.done()
-    return _with_kind(encode(PauseFrame(source, time, destination)), kind)
+    return _with_kind(encode(GlobalPauseFrame(source, time, destination)), kind)
 
 
 def _kind_of_frame(pause: Fields, operation: int) -> bytes:

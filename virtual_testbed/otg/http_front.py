@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeVar
 
 from aiohttp import web
 
-from virtual_testbed.clock import Clock, ClockError
+from virtual_testbed.clock import ClockError, SimulationClock
 from virtual_testbed.otg.errors import BAD_REQUEST, OtgError, internal_error
 from virtual_testbed.otg.service import OtgService
 
@@ -23,8 +23,8 @@ LARGEST_BODY = 64 * 2**20
 LOG = logging.getLogger(__name__)
 
 
-class Machine(Protocol):
-    """What runs the operations: sees to the time before each and to the switches' databases after a change."""
+class OperationBackend(Protocol):
+    """Runs the operations: syncs the clock before each, and writes the switches' databases after a change."""
 
     def perform(self, operation: Callable[[], T], changes: bool) -> T:
         """Runs an operation; raises OtgError also for failures that happened since the last one."""
@@ -36,14 +36,15 @@ class HttpFront:
     Args:
         service: the OTG operations.
         clock: the testbed's clock.
-        machine: what runs operations.
+        backend: what runs operations.
         worker: an executor of one thread, on which they run.
     """
 
-    def __init__(self, service: OtgService, clock: Clock, machine: Machine, worker: Executor) -> None:
+    def __init__(self, service: OtgService, clock: SimulationClock, backend: OperationBackend,
+                 worker: Executor) -> None:
         self._service = service
         self._clock = clock
-        self._machine = machine
+        self._backend = backend
         self._worker = worker
 
     def application(self) -> web.Application:
@@ -70,7 +71,7 @@ class HttpFront:
     async def compute(self, operation: Callable[[], T], changes: bool = False) -> T:
         """Runs an operation on the worker thread, after those that came before it."""
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._worker, self._machine.perform, operation, changes)
+        return await loop.run_in_executor(self._worker, self._backend.perform, operation, changes)
 
     def _with_body(self, operation: Callable[[Any], Any],
                    changes: bool = False) -> Callable[[web.Request], Awaitable[web.Response]]:

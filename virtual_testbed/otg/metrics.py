@@ -8,7 +8,7 @@ from typing import Any
 
 from pfctest.timing import WIRE_OVERHEAD_BYTES
 from virtual_testbed.otg.flows import FlowSetup
-from virtual_testbed.otg.plane import FlowCounters, GeneratorCounters
+from virtual_testbed.otg.plane import FlowCountersView, GeneratorCountersView
 
 WINDOW_PS = 10**12
 
@@ -33,7 +33,7 @@ class Rates:
     bytes_rx: float = 0.0
 
 
-def totals(counters: FlowCounters | GeneratorCounters) -> Totals:
+def totals(counters: FlowCountersView | GeneratorCountersView) -> Totals:
     """The four counters that flows and ports have in common."""
     return Totals(counters.frames_tx, counters.frames_rx, counters.bytes_tx, counters.bytes_rx)
 
@@ -78,7 +78,7 @@ class RateMeter:
                        for name in ("frames_tx", "frames_rx", "bytes_tx", "bytes_rx")))
 
 
-def flow_metric(setup: FlowSetup, counters: FlowCounters, rates: Rates, columns: Sequence[str]) -> dict[str, Any]:
+def flow_metric(setup: FlowSetup, counters: FlowCountersView, rates: Rates, columns: Sequence[str]) -> dict[str, Any]:
     """One `FlowMetric`. Loss is a percentage of the frames sent; frames under way or held count as lost so far."""
     every: dict[str, Any] = {"transmit": counters.transmit, **totals(counters).__dict__}
     every |= {"frames_tx_rate": rates.frames_tx, "frames_rx_rate": rates.frames_rx}
@@ -95,8 +95,8 @@ def flow_metric(setup: FlowSetup, counters: FlowCounters, rates: Rates, columns:
 
 
 @dataclass(frozen=True)
-class PortState:
-    """What a port's metric says beside its counters; `last_change_ns`: when its link changed last, simulated time."""
+class GeneratorPortState:
+    """The state of a generator port; `last_change_ns`: when its link changed last, simulated time."""
 
     location: str
     capturing: bool
@@ -104,7 +104,7 @@ class PortState:
     last_change_ns: int
 
 
-def port_metric(name: str, state: PortState, counters: GeneratorCounters, rates: Rates,
+def port_metric(name: str, state: GeneratorPortState, counters: GeneratorCountersView, rates: Rates,
                 columns: Sequence[str]) -> dict[str, Any]:
     """One `PortMetric`; `speed` is in kilobytes a second, as OTG has it."""
     every: dict[str, Any] = {

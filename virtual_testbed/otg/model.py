@@ -12,10 +12,10 @@ from typing import Any
 
 from pfctest.timing import MAX_QUANTA, pause_time_ps
 from virtual_testbed.dataplane.traffic import GeneratorPort, Host
-from virtual_testbed.otg.devices import Devices, Site, read_devices, resolve
+from virtual_testbed.otg.devices import Devices, Fabric, read_devices, resolve
 from virtual_testbed.otg.errors import OtgError
 from virtual_testbed.otg.fields import Fields, Report, listed
-from virtual_testbed.otg.flows import FlowSetup, Names, read_flow
+from virtual_testbed.otg.flows import FlowEndpoints, FlowSetup, read_flow
 from virtual_testbed.otg.stations import learned_stations, station_warnings, unreachable_warnings
 
 SPEEDS_MBPS = {"speed_10_fd_mbps": 10, "speed_10_hd_mbps": 10, "speed_100_fd_mbps": 100, "speed_100_hd_mbps": 100,
@@ -55,54 +55,54 @@ class Model:
     warnings: tuple[str, ...] = ()
     stations: tuple[Host, ...] = ()
 
-    def interfaces(self, site: Site) -> Devices:
+    def interfaces(self, fabric: Fabric) -> Devices:
         """The devices with their gateways resolved as of now."""
-        return resolve(self.devices, {port.name: port for port in self.ports}, site)
+        return resolve(self.devices, {port.name: port for port in self.ports}, fabric)
 
-    def names(self, site: Site) -> Names:
+    def endpoints(self, fabric: Fabric) -> FlowEndpoints:
         """What a flow of this configuration may refer to, as of now."""
-        return Names({port.name: port for port in self.ports}, self.speeds, self.interfaces(site).by_name())
+        return FlowEndpoints({port.name: port for port in self.ports}, self.speeds, self.interfaces(fabric).by_name())
 
 
-def read_config(body: Any, site: Site) -> Model:
+def read_config(body: Any, fabric: Fabric) -> Model:
     """Reads the body of `set_config`.
 
     Args:
         body: the JSON data.
-        site: the testbed's generator ports and its switches' answers to address resolution.
+        fabric: the testbed's generator ports and its switches' answers to address resolution.
 
     Raises:
         OtgError: with every error found.
     """
     report = Report()
     config = Fields(body, "", report)
-    ports = {port.name: port for port in (_read_port(fields, site) for fields in config.items("ports"))}
+    ports = {port.name: port for port in (_read_port(fields, fabric) for fields in config.items("ports"))}
     _unique_locations(ports.values(), report)
-    speeds = {name: site.speeds.get(port.location, 0) for name, port in ports.items()}
+    speeds = {name: fabric.speeds.get(port.location, 0) for name, port in ports.items()}
     ports, speeds = _read_layer1(config, ports, speeds)
     captures = _read_captures(config, ports)
     devices = read_devices(config, ports)
     auto_start = _read_options(config.child("options"))
-    resolved = devices if report.errors else resolve(devices, ports, site)
-    names = Names(ports, speeds, resolved.by_name())
-    flows = [read_flow(fields, names) for fields in config.items("flows")]
+    resolved = devices if report.errors else resolve(devices, ports, fabric)
+    endpoints = FlowEndpoints(ports, speeds, resolved.by_name())
+    flows = [read_flow(fields, endpoints) for fields in config.items("flows")]
     config.done(*UNMODELLED)
     _unique_names(body, report)
     if report.errors:
         raise OtgError(report.errors)
     whole = tuple(flow for flow in flows if flow is not None)
-    stations = learned_stations(whole, devices.hosts, site)
-    report.warnings += [*station_warnings(stations), *unreachable_warnings(whole, (*stations, *devices.hosts), site)]
+    stations = learned_stations(whole, devices.hosts, fabric)
+    report.warnings += [*station_warnings(stations), *unreachable_warnings(whole, (*stations, *devices.hosts), fabric)]
     return Model(tuple(ports.values()), speeds, captures, devices, whole, auto_start, tuple(report.warnings), stations)
 
 
-def read_flows(flows: Any, path: str, names: Names) -> tuple[tuple[FlowSetup, ...], list[str]]:
+def read_flows(flows: Any, path: str, endpoints: FlowEndpoints) -> tuple[tuple[FlowSetup, ...], list[str]]:
     """Reads further flows against a configuration that stands.
 
     Args:
         flows: the JSON list.
         path: where it stands in the request.
-        names: what the flows may refer to.
+        endpoints: what the flows may refer to.
 
     Returns:
         The flows, and warnings.
@@ -111,17 +111,18 @@ def read_flows(flows: Any, path: str, names: Names) -> tuple[tuple[FlowSetup, ..
         OtgError: with every error found.
     """
     report = Report()
-    found = [read_flow(fields, names) for fields in Fields({path: flows}, "", report).items(path)]
+    found = [read_flow(fields, endpoints) for fields in Fields({path: flows}, "", report).items(path)]
     if report.errors:
         raise OtgError(report.errors)
     return tuple(flow for flow in found if flow is not None), report.warnings
 
 
-def _read_port(port: Fields, site: Site) -> GeneratorPort:
+def _read_port(port: Fields, fabric: Fabric) -> GeneratorPort:
     name, location = port.text("name"), port.text("location")
     port.done()
-    if location and location not in site.speeds:
-        port.error("location", f"{location!r} is not a generator port of this testbed; they are {listed(site.speeds)}")
+    if location and location not in fabric.speeds:
+        port.error("location",
+                   f"{location!r} is not a generator port of this testbed; they are {listed(fabric.speeds)}")
     return GeneratorPort(name, location)
 
 

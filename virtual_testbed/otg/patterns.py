@@ -13,7 +13,7 @@ CHOICES = ("value", "values", "increment", "decrement")
 
 
 @dataclass(frozen=True)
-class Kind:
+class FieldKind:
     """What one header field holds.
 
     Attributes:
@@ -29,12 +29,12 @@ class Kind:
     text: Callable[[int], str] = str
 
 
-def integer_kind(bits: int) -> Kind:
+def integer_kind(bits: int) -> FieldKind:
     """An unsigned integer of that many bits."""
     def parse(value: Any) -> int | None:
         number = parse_integer(value)
         return number if number is not None and 0 <= number < 1 << bits else None
-    return Kind(bits, f"an integer from 0 to {(1 << bits) - 1}", parse)
+    return FieldKind(bits, f"an integer from 0 to {(1 << bits) - 1}", parse)
 
 
 def _mac_number(value: Any) -> int | None:
@@ -56,9 +56,9 @@ def mac_text(number: int) -> str:
     return ":".join(f"{number >> shift & 0xff:02x}" for shift in range(40, -8, -8))
 
 
-MAC = Kind(48, "a MAC address", _mac_number, mac_text)
-IPV4 = Kind(32, "an IPv4 address", _ip_number(ipaddress.IPv4Address), lambda n: str(ipaddress.IPv4Address(n)))
-IPV6 = Kind(128, "an IPv6 address", _ip_number(ipaddress.IPv6Address), lambda n: str(ipaddress.IPv6Address(n)))
+MAC = FieldKind(48, "a MAC address", _mac_number, mac_text)
+IPV4 = FieldKind(32, "an IPv4 address", _ip_number(ipaddress.IPv4Address), lambda n: str(ipaddress.IPv4Address(n)))
+IPV6 = FieldKind(128, "an IPv6 address", _ip_number(ipaddress.IPv6Address), lambda n: str(ipaddress.IPv6Address(n)))
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Pattern:
         return tuple(self.value(frame) for frame in range(len(self)))
 
 
-def read_pattern(header: Fields, name: str, kind: Kind, default: int, auto: int | None = None) -> Pattern:
+def read_pattern(header: Fields, name: str, kind: FieldKind, default: int, auto: int | None = None) -> Pattern:
     """Reads one header field.
 
     Args:
@@ -114,7 +114,7 @@ def read_pattern(header: Fields, name: str, kind: Kind, default: int, auto: int 
     return pattern
 
 
-def _value(fields: Fields, name: str, value: Any, kind: Kind, default: int) -> int:
+def _value(fields: Fields, name: str, value: Any, kind: FieldKind, default: int) -> int:
     if value is None:
         return default
     number = kind.parse(value)
@@ -123,7 +123,7 @@ def _value(fields: Fields, name: str, value: Any, kind: Kind, default: int) -> i
     return default if number is None else number
 
 
-def _values(fields: Fields, kind: Kind, default: int) -> Pattern:
+def _values(fields: Fields, kind: FieldKind, default: int) -> Pattern:
     values = fields.take("values")
     if not isinstance(values, list) or not 0 < len(values) <= LONGEST_COUNTER:
         fields.error("values", f"{shown(values)} found, a list of 1 to {LONGEST_COUNTER} values expected")
@@ -132,7 +132,7 @@ def _values(fields: Fields, kind: Kind, default: int) -> Pattern:
                          for index, value in enumerate(values)))
 
 
-def _counter(counter: Fields, kind: Kind, sign: int) -> Pattern:
+def _counter(counter: Fields, kind: FieldKind, sign: int) -> Pattern:
     start = _value(counter, "start", counter.take("start"), kind, 0)
     step = _value(counter, "step", counter.take("step"), kind, 1)
     count = counter.integer("count", 1, 1, LONGEST_COUNTER)
@@ -140,7 +140,7 @@ def _counter(counter: Fields, kind: Kind, sign: int) -> Pattern:
     return Pattern(start=start, step=sign * step, count=count, bits=kind.bits)
 
 
-def constant(header: Fields, name: str, kind: Kind, default: int, auto: int | None = None) -> int:
+def constant(header: Fields, name: str, kind: FieldKind, default: int, auto: int | None = None) -> int:
     """A header field that must be the same in every frame, because the forwarding depends on it."""
     pattern = read_pattern(header, name, kind, default, auto)
     values = set(pattern.every())

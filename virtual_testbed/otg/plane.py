@@ -1,4 +1,4 @@
-"""What the OTG service needs of the data plane; `virtual_testbed.dataplane.network.Network` has it."""
+"""Protocols: what the OTG service needs of the data plane; `virtual_testbed.dataplane.network.Network` has it."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -20,15 +20,15 @@ class TrafficCounters(Protocol):
     def bytes_rx(self) -> int: ...
 
 
-class FlowCounters(TrafficCounters, Protocol):
-    """Counters of one flow. `transmit` is started, stopped or paused."""
+class FlowCountersView(TrafficCounters, Protocol):
+    """Reads the counters of one flow. `transmit` is started, stopped or paused."""
 
     @property
     def transmit(self) -> str: ...
 
 
-class GeneratorCounters(TrafficCounters, Protocol):
-    """Counters of one generator port."""
+class GeneratorCountersView(TrafficCounters, Protocol):
+    """Reads the counters of one generator port."""
 
     @property
     def link_up(self) -> bool: ...
@@ -36,8 +36,8 @@ class GeneratorCounters(TrafficCounters, Protocol):
     def speed_mbps(self) -> int: ...
 
 
-class CapturedFrame(Protocol):
-    """A frame as it arrived, without its FCS, and the instant of its last bit."""
+class CapturedFrameView(Protocol):
+    """Reads a frame as it arrived, without its FCS, and the instant of its last bit."""
 
     @property
     def time_ps(self) -> int: ...
@@ -62,6 +62,6 @@ class DataPlane(Protocol):
     def set_link(self, port: str, up: bool) -> None: ...
     def start_capture(self, port: str, limit_frames: int) -> None: ...
     def stop_capture(self, port: str) -> None: ...
-    def capture(self, port: str) -> Sequence[CapturedFrame]: ...
-    def flow_counters(self, name: str) -> FlowCounters: ...
-    def generator_counters(self, port: str) -> GeneratorCounters: ...
+    def capture(self, port: str) -> Sequence[CapturedFrameView]: ...
+    def flow_counters(self, name: str) -> FlowCountersView: ...
+    def generator_counters(self, port: str) -> GeneratorCountersView: ...

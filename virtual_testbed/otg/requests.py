@@ -20,8 +20,8 @@ PORT_COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Control:
-    """A control state: `kind` is protocol, link, capture or transmit; no `names` means all."""
+class ControlState:
+    """A control state (`set_control_state`): `kind` is protocol, link, capture or transmit; no `names` means all."""
 
     kind: str
     state: str
@@ -63,7 +63,7 @@ def refuse_unknown(names: Iterable[str], known: Iterable[str], kind: str, path: 
         raise OtgError([f"{path}: no {kind} is named {name!r}; {kind}s are {listed(every)}" for name in unknown])
 
 
-def read_control(body: Any) -> Control:
+def read_control(body: Any) -> ControlState:
     """Reads the body of `set_control_state`.
 
     Raises:
@@ -72,7 +72,7 @@ def read_control(body: Any) -> Control:
     return _read(body, _control)
 
 
-def _control(request: Fields) -> Control:
+def _control(request: Fields) -> ControlState:
     branches = {"port": ("link", "capture"), "protocol": ("all",), "traffic": ("flow_transmit",)}
     states = {"link": ("up", "down"), "capture": ("start", "stop"), "all": ("start", "stop"),
               "flow_transmit": ("start", "stop", "pause", "resume")}
@@ -81,13 +81,13 @@ def _control(request: Fields) -> Control:
     request.done()
     kind = outer.choice(branches[choice], "") if outer else ""
     if outer is None or not kind:
-        return Control("", "")
+        return ControlState("", "")
     inner = outer.child(kind)
     outer.done()
     state = inner.one_of("state", states[kind], "")
     names = () if kind == "all" else inner.names("flow_names" if kind == "flow_transmit" else "port_names")
     inner.done()
-    return Control({"all": "protocol", "flow_transmit": "transmit"}.get(kind, kind), state, tuple(names))
+    return ControlState({"all": "protocol", "flow_transmit": "transmit"}.get(kind, kind), state, tuple(names))
 
 
 def read_metrics(body: Any) -> MetricsQuery:

@@ -11,16 +11,16 @@ from dataclasses import replace
 from typing import Any
 
 from virtual_testbed.otg.capture_file import capture_file
-from virtual_testbed.otg.devices import Site
+from virtual_testbed.otg.devices import Fabric
 from virtual_testbed.otg.errors import NOT_IMPLEMENTED, OtgError
 from virtual_testbed.otg.flows import FlowSetup
-from virtual_testbed.otg.metrics import PortState, RateMeter, flow_metric, port_metric, totals
+from virtual_testbed.otg.metrics import GeneratorPortState, RateMeter, flow_metric, port_metric, totals
 from virtual_testbed.otg.model import (CAPTURED_FRAMES, Model, object_names, read_config,
                                        read_flows)
-from virtual_testbed.otg.plane import DataPlane, GeneratorCounters
+from virtual_testbed.otg.plane import DataPlane, GeneratorCountersView
 from virtual_testbed.otg.stations import unreachable_warnings
-from virtual_testbed.otg.requests import (Control, MetricsQuery, read_append, read_capture, read_control, read_delete,
-                                          read_metrics, read_states, read_update, refuse_unknown)
+from virtual_testbed.otg.requests import (ControlState, MetricsQuery, read_append, read_capture, read_control,
+                                          read_delete, read_metrics, read_states, read_update, refuse_unknown)
 
 API_VERSIONS = "^1.40"  # the client compares its own version with this range
 APP_VERSION = "0.1.0"
@@ -32,12 +32,12 @@ class OtgService:
 
     Args:
         plane: the data plane.
-        site: what the testbed has: generator ports, and who answers address resolution.
+        fabric: what the testbed has: generator ports, and who answers address resolution.
     """
 
-    def __init__(self, plane: DataPlane, site: Site) -> None:
+    def __init__(self, plane: DataPlane, fabric: Fabric) -> None:
         self._plane = plane
-        self._site = site
+        self._fabric = fabric
         self._body: dict[str, Any] = {}
         self._model = Model()
         self._protocols_started = True
@@ -48,7 +48,7 @@ class OtgService:
 
     def set_config(self, body: Any) -> dict[str, Any]:
         """Replaces the whole configuration: everything stops, all counters are zero. An empty one clears all."""
-        model = read_config(body, self._site)
+        model = read_config(body, self._fabric)
         self._stop_captures(sorted(self._capturing))
         self._captured = set()
         hosts = (*model.stations, *model.devices.hosts)
@@ -67,12 +67,12 @@ class OtgService:
     def append_config(self, body: Any) -> dict[str, Any]:
         """Adds flows, stopped; the others go on as they are."""
         raw = read_append(body)
-        setups, warnings = read_flows(raw, "flows", self._model.names(self._site))
+        setups, warnings = read_flows(raw, "flows", self._model.endpoints(self._fabric))
         self._refuse_taken_names(raw)
         self._plane.add_flows([setup.flow for setup in setups])
         self._take_over([*self._model.flows, *setups], [*self._body.get("flows", ()), *raw])
         self._meter.zero(self._plane.now_ps, [_flow_key(setup.flow.name) for setup in setups])
-        lost = unreachable_warnings(setups, (*self._model.stations, *self._model.devices.hosts), self._site)
+        lost = unreachable_warnings(setups, (*self._model.stations, *self._model.devices.hosts), self._fabric)
         return _warning([*warnings, *lost])
 
     def delete_config(self, body: Any) -> dict[str, Any]:
@@ -94,7 +94,7 @@ class OtgService:
         refuse_unknown([str(flow.get("name")) for flow in updates], self._flow_names(), "flow", "flows.flows")
         changes = {flow["name"]: {name: flow[name] for name in properties if name in flow} for flow in updates}
         raw = [{**flow, **changes.get(flow["name"], {})} for flow in self._body.get("flows", ())]
-        setups, _ = read_flows(raw, "flows", self._model.names(self._site))
+        setups, _ = read_flows(raw, "flows", self._model.endpoints(self._fabric))
         running = [name for name in changes if self._plane.flow_counters(name).transmit != "stopped"]
         if running:
             raise OtgError([f"flow {name}: changing its rate or size while it runs is not modelled; stop it first"
@@ -108,7 +108,7 @@ class OtgService:
     def set_control_state(self, body: Any) -> dict[str, Any]:
         """Starts and stops flows, captures, links and the devices' address resolution."""
         control = read_control(body)
-        actions: dict[str, Callable[[Control], None]] = {
+        actions: dict[str, Callable[[ControlState], None]] = {
             "transmit": self._transmit, "capture": self._control_captures, "link": self._control_links,
             "protocol": self._control_protocols}
         actions[control.kind](control)
@@ -133,7 +133,7 @@ class OtgService:
     def get_states(self, body: Any) -> dict[str, Any]:
         """The devices' gateways and, where somebody answers, their MAC addresses; resolved as of now."""
         version, wanted = read_states(body)
-        interfaces = self._model.interfaces(self._site).interfaces
+        interfaces = self._model.interfaces(self._fabric).interfaces
         refuse_unknown(wanted, dict.fromkeys(interface.ethernet for interface in interfaces), "ethernet",
                        "ethernet_names")
         states = []
@@ -171,7 +171,7 @@ class OtgService:
                 for setup in self._model.flows if setup.metrics}
         self._meter.sample(self._plane.now_ps, now)
 
-    def _transmit(self, control: Control) -> None:
+    def _transmit(self, control: ControlState) -> None:
         refuse_unknown(control.names, self._flow_names(), "flow", "traffic.flow_transmit.flow_names")
         names = list(control.names) or self._flow_names()
         if control.state in ("start", "resume"):
@@ -205,7 +205,7 @@ class OtgService:
         if problems:
             raise OtgError(problems)
 
-    def _control_captures(self, control: Control) -> None:
+    def _control_captures(self, control: ControlState) -> None:
         refuse_unknown(control.names, self._port_names(), "port", "port.capture.port_names")
         configured = [name for setup in self._model.captures for name in setup.ports]
         missing = [name for name in control.names if name not in configured]
@@ -225,13 +225,13 @@ class OtgService:
             self._plane.stop_capture(name)
             self._capturing.discard(name)
 
-    def _control_links(self, control: Control) -> None:
+    def _control_links(self, control: ControlState) -> None:
         refuse_unknown(control.names, self._port_names(), "port", "port.link.port_names")
         for name in control.names or self._port_names():
             self._plane.set_link(name, control.state == "up")
         self._note_links()
 
-    def _control_protocols(self, control: Control) -> None:
+    def _control_protocols(self, control: ControlState) -> None:
         self._protocols_started = control.state == "start"
 
     def _flow_metrics(self, query: MetricsQuery) -> list[dict[str, Any]]:
@@ -253,8 +253,8 @@ class OtgService:
         for port in wanted:
             counters = self._plane.generator_counters(port.name)
             rates = self._meter.rates(self._plane.now_ps, _port_key(port.name), totals(counters))
-            state = PortState(port.location, port.name in self._capturing, port.name in sending,
-                              self._links[port.name][1] // 1000)
+            state = GeneratorPortState(port.location, port.name in self._capturing, port.name in sending,
+                                       self._links[port.name][1] // 1000)
             found.append(port_metric(port.name, state, counters, rates, query.columns))
         return found
 
@@ -263,7 +263,7 @@ class OtgService:
         return {setup.flow.tx_port for setup in self._model.flows if setup.flow.tx_port in ports
                 and self._plane.flow_counters(setup.flow.name).transmit == "started"}
 
-    def _note_links(self) -> dict[str, GeneratorCounters]:
+    def _note_links(self) -> dict[str, GeneratorCountersView]:
         """Remembers when each link was last seen to change (at the end of a step of time, or by a request).
 
         Returns:

@@ -25,7 +25,7 @@ from virtual_testbed.sonic.factory import factory_config, switch_mac
 from virtual_testbed.sonic.polling import Intervals, read_intervals
 from virtual_testbed.sonic.profile import load_profile
 from virtual_testbed.sonic.publisher import Publisher
-from virtual_testbed.sonic.removals import withhold_removals
+from virtual_testbed.sonic.removal_faults import withhold_removals
 from virtual_testbed.sonic.resp import DatabaseError
 from virtual_testbed.sonic.translate import Translation, translate
 
@@ -34,8 +34,8 @@ _log = logging.getLogger(__name__)
 _EPHEMERAL = ("APPL_DB", "COUNTERS_DB", "PFC_WD_DB", "STATE_DB")
 
 
-class Network(Protocol):
-    """What an agent needs of `virtual_testbed.dataplane.network.Network`."""
+class SwitchDataPlane(Protocol):
+    """The data plane as the agent of one switch uses it; `virtual_testbed.dataplane.network.Network` has this."""
 
     @property
     def now_ps(self) -> int:
@@ -79,7 +79,8 @@ class ChangeWatch:
 class SonicAgent:
     """One switch's link between its databases and the data plane."""
 
-    def __init__(self, switch: str, redis_socket: str, hwsku: str, network: Network, faults: Sequence[Fault]) -> None:
+    def __init__(self, switch: str, redis_socket: str, hwsku: str, network: SwitchDataPlane,
+                 faults: Sequence[Fault]) -> None:
         """Start: the switch gets its factory configuration if it has none, name maps and first counters are written.
 
         Args:
@@ -104,7 +105,7 @@ class SonicAgent:
         self.apply_configuration()
 
     def apply_configuration(self) -> bool:
-        """Bring CONFIG_DB into effect if it was written to; True when the data plane was told something new.
+        """Bring CONFIG_DB into effect if it was written to; True when the data plane got something new.
 
         A Redis that is away is waited for by asking again at the next call.
         """

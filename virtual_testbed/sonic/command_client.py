@@ -25,7 +25,7 @@ def _is_ordinary() -> bool:
 
 
 def _request(module: str, words: list[str]) -> bytes:
-    """What the command is told beside its descriptors: see `command_server.Request`."""
+    """The message that goes to the server beside the descriptors: see `command_server.CommandRequest`."""
     mask = os.umask(0o077)
     os.umask(mask)
     head = [module, os.geteuid(), mask, sys.stdout.errors, len(words), *words]

@@ -84,8 +84,8 @@ def _start() -> subprocess.Popen[bytes]:
 
 
 @dataclass(frozen=True)
-class Request:
-    """What `command_client` asks for.
+class CommandRequest:
+    """A command that `command_client` wants to be run.
 
     Attributes:
         module: name in `virtual_testbed.sonic.commands`.
@@ -103,7 +103,7 @@ class Request:
     variables: list[bytes]
 
     @classmethod
-    def parse(cls, message: bytes) -> Request:
+    def parse(cls, message: bytes) -> CommandRequest:
         """Read a message. Raises ValueError when it is none."""
         module, uid, mask, errors, count, *rest = message.split(b"\0")
         size = int(count)
@@ -160,7 +160,7 @@ class Server:
         descriptors: list[int] = []
         try:
             message, descriptors, _flags, _address = socket.recv_fds(client, _REQUEST_BYTES, _DESCRIPTORS)
-            request = Request.parse(message)
+            request = CommandRequest.parse(message)
             program = self._programs[request.module]
             pid = os.fork()
         except (OSError, ValueError, KeyError) as error:
@@ -177,7 +177,7 @@ class Server:
         for number in descriptors:
             os.close(number)
 
-    def _become(self, client: socket.socket, request: Request, descriptors: list[int]) -> None:
+    def _become(self, client: socket.socket, request: CommandRequest, descriptors: list[int]) -> None:
         """In the child: be what the client is. What fails here ends it, and the client does without."""
         try:
             for key in list(self._selector.get_map().values()):  # others' connections end with their last descriptor
@@ -208,7 +208,7 @@ class Server:
                 os.killpg(command.pid, number)
 
     def _end(self, command: Command) -> None:
-        """Reap a command, and tell its client unless that is gone."""
+        """Reap a command, and send its status to the client unless that is gone."""
         _, status = os.waitpid(command.pid, 0)
         self._selector.unregister(command.ended)
         os.close(command.ended)
@@ -240,7 +240,7 @@ def _load_programs() -> dict[str, types.CodeType]:
     return programs
 
 
-def _take_over(request: Request) -> None:
+def _take_over(request: CommandRequest) -> None:
     """Make account, umask, environment and streams as they are in a Python that the client has started."""
     if request.uid != os.geteuid():
         become_root()
@@ -260,7 +260,7 @@ def _take_over(request: Request) -> None:
         setattr(sys, f"__{name}__", getattr(sys, name))
 
 
-def _run(program: types.CodeType, request: Request) -> NoReturn:
+def _run(program: types.CodeType, request: CommandRequest) -> NoReturn:
     """Run a module as `python -m` does, and end as Python does."""
     module = types.ModuleType("__main__")
     module.__file__ = program.co_filename

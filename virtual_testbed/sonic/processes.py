@@ -24,20 +24,20 @@ Pump = Coroutine[Any, Any, None]
 
 
 @dataclass(frozen=True)
-class Request:
-    """What to run: `arguments`, environment, working folder."""
+class ProcessSpec:
+    """The process to start for a request: `arguments`, environment, working folder."""
 
     arguments: Sequence[str]
     environment: Mapping[str, str]
     folder: Path
 
 
-async def serve(channel: Channel, request: Request) -> None:
-    """Run a request to its end and report that to the client. Its process group ends with the channel."""
+async def serve(channel: Channel, spec: ProcessSpec) -> None:
+    """Run a process to its end and report that to the client. Its process group ends with the channel."""
     try:
-        process, master = await _start(channel, request)
+        process, master = await _start(channel, spec)
     except OSError as error:
-        channel.stderr.write(f"{request.arguments[0]}: {error.strerror}\n".encode())
+        channel.stderr.write(f"{spec.arguments[0]}: {error.strerror}\n".encode())
         channel.exit(126)
         return
     pumps = _terminal_pumps(channel, process, master) if master is not None else _pipe_pumps(channel, process)
@@ -59,12 +59,12 @@ async def serve(channel: Channel, request: Request) -> None:
             os.close(master)
 
 
-async def _start(channel: Channel, request: Request) -> tuple[asyncio.subprocess.Process, int | None]:
+async def _start(channel: Channel, spec: ProcessSpec) -> tuple[asyncio.subprocess.Process, int | None]:
     """The process, and its terminal if it has one. A start that is cancelled is completed first, and what it started
-    ended: asyncio would wait for a process that nobody has told to end."""
+    ended: asyncio would wait for a process that nobody asked to end."""
     on_terminal = channel.get_terminal_type() is not None
     starting: asyncio.Future[tuple[asyncio.subprocess.Process, int | None]] = asyncio.ensure_future(
-        _start_on_terminal(channel, request) if on_terminal else _start_on_pipes(request))
+        _start_on_terminal(channel, spec) if on_terminal else _start_on_pipes(spec))
     try:
         return await asyncio.shield(starting)
     except asyncio.CancelledError:
@@ -103,10 +103,10 @@ def _signal_group(group: int, number: int) -> bool:
     return True
 
 
-async def _start_on_pipes(request: Request) -> tuple[asyncio.subprocess.Process, int | None]:
+async def _start_on_pipes(spec: ProcessSpec) -> tuple[asyncio.subprocess.Process, int | None]:
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
-        *request.arguments, stdin=pipe, stdout=pipe, stderr=pipe, env=dict(request.environment), cwd=request.folder,
+        *spec.arguments, stdin=pipe, stdout=pipe, stderr=pipe, env=dict(spec.environment), cwd=spec.folder,
         start_new_session=True)
     return process, None
 
@@ -146,14 +146,14 @@ async def _drain(source: asyncio.StreamReader, sink: asyncssh.SSHWriter[bytes]) 
             return
 
 
-async def _start_on_terminal(channel: Channel, request: Request) -> tuple[asyncio.subprocess.Process, int | None]:
+async def _start_on_terminal(channel: Channel, spec: ProcessSpec) -> tuple[asyncio.subprocess.Process, int | None]:
     master, slave = os.openpty()
     try:
         _set_size(master, channel.get_terminal_size())
-        environment = {**request.environment, "TERM": str(channel.get_terminal_type())}
+        environment = {**spec.environment, "TERM": str(channel.get_terminal_type())}
         process = await asyncio.create_subprocess_exec(
-            "/bin/sh", "-c", _TAKE_TERMINAL, os.ttyname(slave), *request.arguments, stdin=slave, stdout=slave,
-            stderr=slave, env=environment, cwd=request.folder, start_new_session=True)
+            "/bin/sh", "-c", _TAKE_TERMINAL, os.ttyname(slave), *spec.arguments, stdin=slave, stdout=slave,
+            stderr=slave, env=environment, cwd=spec.folder, start_new_session=True)
     except BaseException:
         os.close(master)
         raise

@@ -11,8 +11,8 @@ _ALL_TO_ZERO = {number: 0 for number in range(8)}
 
 
 @dataclass(frozen=True)
-class PortQos:
-    """What a PORT_QOS_MAP row says of a port. Maps are total; `dot1p_to_tc` is empty where the tag is not trusted."""
+class PortQosMaps:
+    """The maps of one PORT_QOS_MAP row. Maps are total; `dot1p_to_tc` is empty where the tag is not trusted."""
 
     pfc: frozenset[int]
     watchdog: frozenset[int]
@@ -47,7 +47,7 @@ class QosMaps:
             name = None
         return cls(tables, name)
 
-    def of_port(self, key: str, row: Row) -> PortQos:
+    def of_port(self, key: str, row: Row) -> PortQosMaps:
         """The maps of one PORT_QOS_MAP row."""
         pfc = priorities_of(row.get("pfc_enable", ""))
         watchdog = priorities_of(row["pfcwd_sw_enable"]) if "pfcwd_sw_enable" in row else pfc
@@ -55,7 +55,7 @@ class QosMaps:
         identity = {number: number for number in range(8)}
         trusts_tag = "dot1p_to_tc_map" in row and "dscp_to_tc_map" not in row
         dot1p = self._named("DOT1P_TO_TC_MAP", row.get("dot1p_to_tc_map"), _ALL_TO_ZERO)
-        return PortQos(
+        return PortQosMaps(
             pfc, watchdog, self._named("DSCP_TO_TC_MAP", row.get("dscp_to_tc_map", self.global_dscp), zero),
             self._named("TC_TO_QUEUE_MAP", row.get("tc_to_queue_map"), _ALL_TO_ZERO),
             self._named("TC_TO_PRIORITY_GROUP_MAP", row.get("tc_to_pg_map"), _ALL_TO_ZERO),

@@ -57,8 +57,8 @@ class Layout:
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """Which way it is (`namespace` or `environment`) and, in one sentence, why."""
+class ViewDecision:
+    """How a switch gets its root view (`namespace` or `environment`) and, in one sentence, why."""
 
     kind: str
     reason: str
@@ -80,7 +80,7 @@ def skeleton(root: Path) -> None:
         _give(root, 0, 0)
 
 
-def decide(layout: Layout, choice: str = "auto") -> Outcome:
+def decide(layout: Layout, choice: str = "auto") -> ViewDecision:
     """Find out which way is possible, by building the whole view in a child process.
 
     Args:
@@ -88,14 +88,14 @@ def decide(layout: Layout, choice: str = "auto") -> Outcome:
         choice: `auto`, or `environment` to use no namespace.
     """
     if choice == ENVIRONMENT:
-        return Outcome(ENVIRONMENT, "asked for")
+        return ViewDecision(ENVIRONMENT, "asked for")
     refusal = _refusal(layout)
     if refusal:
-        return Outcome(ENVIRONMENT, f"no namespaces here: {refusal}")
-    return Outcome(NAMESPACE, "the kernel lets this user make user and mount namespaces")
+        return ViewDecision(ENVIRONMENT, f"no namespaces here: {refusal}")
+    return ViewDecision(NAMESPACE, "the kernel lets this user make user and mount namespaces")
 
 
-def enter(layout: Layout, outcome: Outcome) -> Outcome:
+def enter(layout: Layout, decision: ViewDecision) -> ViewDecision:
     """Put the calling process, which must be single-threaded, into the switch's view.
 
     With namespaces the caller goes on as a grandchild; the original process only waits for it, hands SIGTERM on, and
@@ -103,18 +103,18 @@ def enter(layout: Layout, outcome: Outcome) -> Outcome:
 
     Args:
         layout: the view.
-        outcome: what `decide` found.
+        decision: what `decide` found.
 
     Returns:
-        `outcome`, its reason completed.
+        `decision`, its reason completed.
 
     Raises:
         OSError: the kernel changed its mind since `decide`.
     """
-    if outcome.kind == ENVIRONMENT:
-        return _environment(layout, outcome.reason)
+    if decision.kind == ENVIRONMENT:
+        return _environment(layout, decision.reason)
     _enter_namespaces(layout)
-    return outcome
+    return decision
 
 
 def _refusal(layout: Layout) -> str:
@@ -300,18 +300,18 @@ def _write_accounts(layout: Layout) -> None:
         path.write_text(text, encoding="ascii")
 
 
-def _environment(layout: Layout, reason: str) -> Outcome:
+def _environment(layout: Layout, reason: str) -> ViewDecision:
     """No view; root gives its power up for good."""
     if os.geteuid() != 0:
-        return Outcome(ENVIRONMENT, reason)
+        return ViewDecision(ENVIRONMENT, reason)
     account = pwd.getpwnam("nobody")
     try:
         _give(layout.root, account.pw_uid, account.pw_gid)
         privileges.become_unprivileged(account.pw_uid, account.pw_gid)
     except OSError as error:  # root of a user namespace that maps one account only is not root on the host
-        return Outcome(ENVIRONMENT, f"{reason}; commands stay with this account: {error.strerror or error}")
+        return ViewDecision(ENVIRONMENT, f"{reason}; commands stay with this account: {error.strerror or error}")
     die_with_parent()
-    return Outcome(ENVIRONMENT, f"{reason}; commands run as {account.pw_name}")
+    return ViewDecision(ENVIRONMENT, f"{reason}; commands run as {account.pw_name}")
 
 
 def _give(path: Path, uid: int, gid: int) -> None:
@@ -331,11 +331,11 @@ def main() -> int:
     keep = (Path(__file__).resolve().parents[2], Path(sys.prefix), Path(sys.base_prefix))
     try:
         layout = Layout(root, "probe", keep)
-        outcome = enter(layout, decide(layout, os.environ.get("SONIC_ROOT_VIEW", "auto")))
+        decision = enter(layout, decide(layout, os.environ.get("SONIC_ROOT_VIEW", "auto")))
     except OSError:
         traceback.print_exc()
         return 1
-    print(f"{outcome.kind}: {outcome.reason}", flush=True)
+    print(f"{decision.kind}: {decision.reason}", flush=True)
     os.execv("/bin/sh", ["/bin/sh", "-c", command])
 
 

@@ -1,7 +1,7 @@
 """The SSH server of one switch: `python -m virtual_testbed.sonic.ssh SWITCH.json`.
 
-Requests run as real processes in the switch's root view (`root_view`), with its commands first in PATH (`programs`).
-Listens on 127.0.0.1; prints one JSON line when ready; ends on SIGTERM and with its parent.
+Requests run as real processes in the switch's root view (`root_view`), with its commands first in PATH
+(`command_wrappers`). Listens on 127.0.0.1; prints one JSON line when ready; ends on SIGTERM and with its parent.
 """
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from typing import Any
 import asyncssh
 
 from virtual_testbed.process import RUN_VARIABLE, die_with_parent
-from virtual_testbed.sonic import command_server, databases, processes, programs, root_view
-from virtual_testbed.sonic.files import SwitchFiles
-from virtual_testbed.sonic.logins import Account, Login
+from virtual_testbed.sonic import command_server, command_wrappers, databases, processes, root_view
 from virtual_testbed.sonic.profile import ProfileError, load_profile
 from virtual_testbed.sonic.resp import DatabaseError
+from virtual_testbed.sonic.sftp import SwitchFiles
+from virtual_testbed.sonic.ssh_auth import Account, Login
 
 _log = logging.getLogger(__name__)
 _SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -52,7 +52,7 @@ class Settings:
     hwsku: str
     mac: str
     root_view: str = "auto"
-    build: str = programs.BUILD
+    build: str = command_wrappers.BUILD
 
     @classmethod
     def read(cls, path: Path) -> Settings:
@@ -91,45 +91,45 @@ def _read_keys(settings: Settings) -> Keys:
 
 def _layout(settings: Settings) -> root_view.Layout:
     executable = Path(sys.executable)
-    keep = {programs.PACKAGE_ROOT, settings.bin, settings.root, Path(settings.redis_socket).parent,
+    keep = {command_wrappers.PACKAGE_ROOT, settings.bin, settings.root, Path(settings.redis_socket).parent,
             executable.parent.parent, executable.resolve().parent.parent, Path(sys.prefix), Path(sys.base_prefix)}
     return root_view.Layout(settings.root, settings.hostname, tuple(sorted(keep)))
 
 
-def prepare(settings: Settings) -> root_view.Outcome:
+def prepare(settings: Settings) -> root_view.ViewDecision:
     """Write the switch's files and commands, and enter its root view: after this the process is inside.
 
     Raises:
         ProfileError: unknown HwSKU.
         OSError: a folder cannot be written, or the kernel refuses what it allowed a moment ago.
     """
-    programs.write_image_files(settings.root, load_profile(settings.hwsku), settings.mac, settings.build)
+    command_wrappers.write_image_files(settings.root, load_profile(settings.hwsku), settings.mac, settings.build)
     settings.bin.mkdir(parents=True, exist_ok=True)
     layout = _layout(settings)
-    outcome = root_view.decide(layout, settings.root_view)
-    programs.write_programs(settings.bin, {
+    decision = root_view.decide(layout, settings.root_view)
+    command_wrappers.write_wrappers(settings.bin, {
         "name": settings.name, "hwsku": settings.hwsku, "redis_socket": settings.redis_socket,
-        "root": _root(settings, outcome), "mac": settings.mac}, outcome.kind)
-    return root_view.enter(layout, outcome)
+        "root": _root(settings, decision), "mac": settings.mac}, decision.kind)
+    return root_view.enter(layout, decision)
 
 
-def _root(settings: Settings, outcome: root_view.Outcome) -> str:
+def _root(settings: Settings, decision: root_view.ViewDecision) -> str:
     """What stands before the switch's paths: nothing where it has its own view."""
-    return "" if outcome.kind == root_view.NAMESPACE else str(settings.root)
+    return "" if decision.kind == root_view.NAMESPACE else str(settings.root)
 
 
 class Shell:
     """What a login finds: environment, home, and files that follow the databases."""
 
-    def __init__(self, settings: Settings, outcome: root_view.Outcome) -> None:
+    def __init__(self, settings: Settings, decision: root_view.ViewDecision) -> None:
         self._settings = settings
-        inside = outcome.kind == root_view.NAMESPACE
+        inside = decision.kind == root_view.NAMESPACE
         self.prefix = Path("/") if inside else settings.root
         self.home = self.prefix / "home/admin"
         self.environment = {
             "PATH": f"{settings.bin}:{_SYSTEM_PATH}", "HOME": str(self.home), "USER": settings.user,
-            "LOGNAME": settings.user, "SHELL": "/bin/sh", "LANG": "C.UTF-8", "SONIC_VIEW": outcome.kind,
-            "SONIC_ROOT": _root(settings, outcome),
+            "LOGNAME": settings.user, "SHELL": "/bin/sh", "LANG": "C.UTF-8", "SONIC_VIEW": decision.kind,
+            "SONIC_ROOT": _root(settings, decision),
             "PS1": f"{settings.user}@{settings.hostname}:\\w$ " if _shell().endswith("bash") else
                    f"{settings.user}@{settings.hostname}:$ "}
         if not inside:
@@ -156,23 +156,23 @@ class Shell:
     def _write_port(self, port: str, row: Mapping[str, str]) -> None:
         if (self.prefix / "sys/class/net" / port).is_dir():
             up = row.get("oper_status") == "up"
-            programs.write_port(self.prefix, port, {
+            command_wrappers.write_port(self.prefix, port, {
                 "operstate": "up" if up else "down", "carrier": "1" if up else "0", "speed": row.get("speed", ""),
                 "mtu": row.get("mtu", "9100")})
 
     def _write_addresses(self, mac: str | None) -> None:
         if mac:
             for folder in (self.prefix / "sys/class/net").glob("Ethernet*"):
-                programs.write_port(self.prefix, folder.name, {"address": mac})
+                command_wrappers.write_port(self.prefix, folder.name, {"address": mac})
 
 
 def _shell() -> str:
     return "/bin/bash" if Path("/bin/bash").exists() else "/bin/sh"
 
 
-async def run_server(settings: Settings, keys: Keys, outcome: root_view.Outcome) -> None:
+async def run_server(settings: Settings, keys: Keys, decision: root_view.ViewDecision) -> None:
     """Serve until SIGTERM."""
-    shell = Shell(settings, outcome)
+    shell = Shell(settings, decision)
     shell.refresh()
     os.chdir(shell.home)
     account = Account.read(settings.user, settings.password, keys.authorized)
@@ -186,8 +186,8 @@ async def run_server(settings: Settings, keys: Keys, outcome: root_view.Outcome)
         sftp_factory=lambda channel: SwitchFiles(channel, shell.prefix), allow_scp=True, encoding=None,
         line_editor=False,
         login_timeout=30, keepalive_interval=30, x11_forwarding=False, agent_forwarding=False)
-    print(json.dumps({"ready": True, "ssh_port": listener.get_port(), "root_view": outcome.kind,
-                      "root_view_reason": outcome.reason}), flush=True)
+    print(json.dumps({"ready": True, "ssh_port": listener.get_port(), "root_view": decision.kind,
+                      "root_view_reason": decision.reason}), flush=True)
     await stop.wait()
     listener.close()
     await requests.end()
@@ -210,7 +210,7 @@ class Requests:
         command = channel.command
         arguments = ["/bin/sh", "-c", command] if command else [_shell(), *_interactive_options()]
         environment = self._shell.variables(dict(channel.env))
-        await processes.serve(channel, processes.Request(arguments, environment, self._shell.home))
+        await processes.serve(channel, processes.ProcessSpec(arguments, environment, self._shell.home))
 
     async def end(self) -> None:
         """Cancel all; each ends its process group."""
@@ -238,9 +238,9 @@ def main(arguments: list[str]) -> int:
     try:
         settings = Settings.read(Path(arguments[0]))
         keys = _read_keys(settings)
-        outcome = prepare(settings)
-        with command_server.serving(programs.command_folder(_root(settings, outcome))):
-            asyncio.run(run_server(settings, keys, outcome))
+        decision = prepare(settings)
+        with command_server.serving(command_wrappers.command_folder(_root(settings, decision))):
+            asyncio.run(run_server(settings, keys, decision))
     except (SettingsError, ProfileError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

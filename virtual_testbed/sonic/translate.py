@@ -1,4 +1,4 @@
-"""CONFIG_DB -> what the data plane is told, as orchagent and buffermgrd do it.
+"""Translates CONFIG_DB into the data plane's configuration, as orchagent and buffermgrd do it.
 
 A malformed row is left out and named, the others are applied. Rows of tables that have nothing to do with forwarding
 or PFC are not read.

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from pfctest.frame import PauseFrame, PfcFrame, decode, encode, pfc_frame
+from pfctest.frame import GlobalPauseFrame, PfcFrame, decode, encode, pfc_frame
 from pfctest.timing import RESPONSE_QUANTA, response_allowance_ps
 from virtual_testbed.dataplane.configuration import SchedulerConfig
 from virtual_testbed.dataplane.control import DISCARD, ERROR, GLOBAL_PAUSE, PFC, Control, ControlFrame, understand
 from virtual_testbed.dataplane.counters import Sample
 from virtual_testbed.dataplane.hooks import Hooks, Place, Scope
 from virtual_testbed.faults import BUILT_IN, FaultError, parse_fault
-from virtual_testbed.faults.own_file import HOOKS
+from virtual_testbed.faults.fault_loader import HOOKS
 from virtual_testbed.tests.dataplane.testbeds import SECOND
 
 MAC, STATION = "02:00:00:00:00:01", "02:00:00:00:00:99"
@@ -153,7 +153,7 @@ def test_zero_quanta_ignored():
     frame = pfc_frame(MAC, {3: 0, 4: 7, 5: 0})
     assert read("zero-quanta-ignored", frame) == Control(PFC, ((4, 7),))
     assert read("zero-quanta-ignored@*,priority=3", frame) == Control(PFC, ((4, 7), (5, 0)))
-    assert read("zero-quanta-ignored", PauseFrame(MAC, 0)) == Control(GLOBAL_PAUSE)
+    assert read("zero-quanta-ignored", GlobalPauseFrame(MAC, 0)) == Control(GLOBAL_PAUSE)
 
 
 def test_zero_source_ignored():
@@ -161,7 +161,7 @@ def test_zero_source_ignored():
     assert read("zero-source-ignored", frame) == Control(DISCARD)
     assert read("zero-source-ignored@*,priority=4", frame) == Control(PFC, ((3, 7),))
     assert read("zero-source-ignored", pfc_frame(MAC, {3: 7})) == Control(PFC, ((3, 7),))
-    assert read("zero-source-ignored", PauseFrame("00:00:00:00:00:00", 7)) == Control(GLOBAL_PAUSE)
+    assert read("zero-source-ignored", GlobalPauseFrame("00:00:00:00:00:00", 7)) == Control(GLOBAL_PAUSE)
 
 
 def test_empty_vector_honoured():
@@ -170,14 +170,14 @@ def test_empty_vector_honoured():
     assert read("empty-vector-honoured", frame) == Control(PFC, ((3, 9), (4, 8)))
     assert read("empty-vector-honoured@*,priority=4", frame) == Control(PFC, ((4, 8),))
     assert read("empty-vector-honoured", PfcFrame(MAC, 1 << 4, (1,) * 8)) == Control(PFC, ((4, 1),))
-    assert read("empty-vector-honoured", PauseFrame(MAC, 7)) == Control(GLOBAL_PAUSE)
+    assert read("empty-vector-honoured", GlobalPauseFrame(MAC, 7)) == Control(GLOBAL_PAUSE)
     bad = Control(ERROR)
     assert parse_fault("empty-vector-honoured").parse(encode(frame), bad) == bad
 
 
 def test_global_pause_honoured():
-    assert read("global-pause-honoured", PauseFrame(MAC, 7)) == Control(PFC, tuple((n, 7) for n in range(8)))
-    assert read("global-pause-honoured@*,priority=2", PauseFrame(MAC, 7)) == Control(PFC, ((2, 7),))
+    assert read("global-pause-honoured", GlobalPauseFrame(MAC, 7)) == Control(PFC, tuple((n, 7) for n in range(8)))
+    assert read("global-pause-honoured@*,priority=2", GlobalPauseFrame(MAC, 7)) == Control(PFC, ((2, 7),))
     assert read("global-pause-honoured", pfc_frame(MAC, {3: 7})) == Control(PFC, ((3, 7),))
 
 

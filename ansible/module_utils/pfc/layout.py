@@ -42,8 +42,8 @@ FIRST_IPV6 = ipaddress.IPv6Address("fc00::1")
 
 
 @dataclass(frozen=True)
-class Switch:
-    """A switch as the files and the switch itself describe it; `ports` and `metadata` are its own CONFIG_DB's."""
+class SwitchFacts:
+    """What the files and the switch itself say of a switch; `ports` and `metadata` are of its own CONFIG_DB."""
 
     name: str
     description: Mapping[str, Any]
@@ -52,7 +52,7 @@ class Switch:
     asic_type: str
 
 
-def lay_out(testbed: Mapping[str, Any], switch: Switch, hwsku: Mapping[str, Any] | None) -> dict[str, Any]:
+def lay_out(testbed: Mapping[str, Any], switch: SwitchFacts, hwsku: Mapping[str, Any] | None) -> dict[str, Any]:
     """What `config_db_tables` shall bring a switch to.
 
     Args:
@@ -91,7 +91,7 @@ def lay_out(testbed: Mapping[str, Any], switch: Switch, hwsku: Mapping[str, Any]
             "absent": _absent({*tested, *roles_of_ports.used}, tables), "ports": tested, "notes": notes}
 
 
-def check_links(switch: Switch) -> dict[str, Mapping[str, Any]]:
+def check_links(switch: SwitchFacts) -> dict[str, Mapping[str, Any]]:
     """The links of a switch by port, all of them to ports that it has.
 
     Raises:

@@ -23,7 +23,7 @@ Rows = dict[str, Row]
 
 
 @dataclass(frozen=True)
-class Timers:
+class StartArguments:
     """Arguments of `pfcwd start`; times in ms, `restoration_ms` None for the command's own (twice the detection)."""
 
     action: str = "drop"
@@ -90,13 +90,13 @@ def after_stop(tables: Mapping[str, Any], ports: Iterable[str]) -> Rows:
     return {key: row for key, row in with_rows(tables).items() if key not in gone}
 
 
-def after_start(tables: Mapping[str, Any], ports: list[str], timers: Timers, every_port: bool) -> Rows:
+def after_start(tables: Mapping[str, Any], ports: list[str], arguments: StartArguments, every_port: bool) -> Rows:
     """PFC_WD after `pfcwd start` on these ports.
 
     Args:
         tables: the configuration.
         ports: names of existing ports.
-        timers: the command's arguments.
+        arguments: the command's arguments.
         every_port: the ports were asked for as `all`: those without pfc_enable are passed over, not refused.
 
     Raises:
@@ -108,11 +108,11 @@ def after_start(tables: Mapping[str, Any], ports: list[str], timers: Timers, eve
         raise ConfigDbError(f"PFC is not enabled on port {refused} (PORT_QOS_MAP|{refused} has no pfc_enable)")
     rows = with_rows(tables)
     for port in enabled:
-        rows[port] = {"action": timers.action, "detection_time": str(timers.detection_ms),
-                      "restoration_time": str(timers.restored_after_ms),
+        rows[port] = {"action": arguments.action, "detection_time": str(arguments.detection_ms),
+                      "restoration_time": str(arguments.restored_after_ms),
                       "pfc_stat_history": rows.get(port, {}).get("pfc_stat_history", NO_HISTORY)}
-    _check_poll(rows, timers.poll_ms)
-    return _with_poll(rows, timers.poll_ms)
+    _check_poll(rows, arguments.poll_ms)
+    return _with_poll(rows, arguments.poll_ms)
 
 
 def _check_poll(rows: Rows, poll_ms: int | None) -> None:
@@ -164,17 +164,17 @@ def pfc_enabled(tables: Mapping[str, Any], port: str) -> bool:
     return tables.get("PORT_QOS_MAP", {}).get(port, {}).get("pfc_enable") is not None
 
 
-def start_commands(ports: list[str], timers: Timers, poll_now: str | None) -> list[list[str]]:
+def start_commands(ports: list[str], arguments: StartArguments, poll_now: str | None) -> list[list[str]]:
     """The commands for `started`; `ports` may be ["all"].
 
     The poll interval must never be above a port's times: it goes down first and up last.
     """
-    start = ["pfcwd", "start", "--action", timers.action, "--restoration-time", str(timers.restored_after_ms),
-             *ports, str(timers.detection_ms)]
-    if timers.poll_ms is None or str(timers.poll_ms) == poll_now:
+    start = ["pfcwd", "start", "--action", arguments.action, "--restoration-time", str(arguments.restored_after_ms),
+             *ports, str(arguments.detection_ms)]
+    if arguments.poll_ms is None or str(arguments.poll_ms) == poll_now:
         return [start]
-    interval = ["pfcwd", "interval", str(timers.poll_ms)]
-    lower = poll_now is not None and poll_now.isdigit() and timers.poll_ms < int(poll_now)
+    interval = ["pfcwd", "interval", str(arguments.poll_ms)]
+    lower = poll_now is not None and poll_now.isdigit() and arguments.poll_ms < int(poll_now)
     return [interval, start] if lower else [start, interval]
 
 

@@ -24,7 +24,7 @@ from .. import schema
 from ..queries import counting
 from . import timeline
 from .page_budget import PageBudget
-from .ports import NO_PRIORITY, Names, Numbered, Port
+from .ports import NO_PRIORITY, Numbered, PageNumbering, PortResults
 
 CHECK_FIELDS = ("name", "required", "status", "expected", "seen", "where", "message")
 """What a check in a chunk holds, in this order. `message` is empty where it says no more than the others do."""
@@ -56,7 +56,8 @@ def packed(text: str) -> str:
     return base64.b64encode(zlib.compress(text.encode("utf-8"), LEVEL)).decode("ascii")
 
 
-def chunk(connection: Connection, port: Port, started: datetime, budget: PageBudget, names: Names) -> str:
+def chunk(connection: Connection, port: PortResults, started: datetime, budget: PageBudget,
+          numbering: PageNumbering) -> str:
     """The JSON text of a port: `metrics` (name, status, cause), `builds`, `labels`, `checks`, `records`.
 
     Args:
@@ -64,11 +65,11 @@ def chunk(connection: Connection, port: Port, started: datetime, budget: PageBud
         port: whose records.
         started: the start of its run.
         budget: what is to be in the page.
-        names: the numbers of test cases and metrics.
+        numbering: of test cases and metrics.
     """
     contents = _Contents()
     checks = _checks(connection, port, budget, contents)
-    records = [_record(row, checks, (budget, names, contents), started)
+    records = [_record(row, checks, (budget, numbering, contents), started)
                for row in connection.execute(_records(port, budget)).all()]
     metrics = [[row["metric_name"], row["status"], row["cause"]] for row in port.metrics]
     lists = {"metrics": [json.dumps(metric) for metric in metrics],
@@ -77,7 +78,7 @@ def chunk(connection: Connection, port: Port, started: datetime, budget: PageBud
     return "{" + ",".join(f'"{name}":[{",".join(items)}]' for name, items in lists.items()) + "}"
 
 
-def _records(port: Port, budget: PageBudget) -> Select[Any]:
+def _records(port: PortResults, budget: PageBudget) -> Select[Any]:
     table = schema.records.c
     wanted = true() if budget.pass_evidence else table.status != Status.PASS.value
     evidence = case((wanted, table.evidence), else_=None).label("evidence")
@@ -88,17 +89,17 @@ def _records(port: Port, budget: PageBudget) -> Select[Any]:
             .order_by(table.timestamp, table.record_id))
 
 
-def _record(row: Row[Any], checks: dict[str, list[int]], parts: tuple[PageBudget, Names, _Contents],
+def _record(row: Row[Any], checks: dict[str, list[int]], parts: tuple[PageBudget, PageNumbering, _Contents],
             started: datetime) -> str:
     """A record as JSON text; what the database keeps as JSON is taken as it is."""
-    budget, names, contents = parts
+    budget, numbering, contents = parts
     is_pass = row.status == Status.PASS
     evidence = NOTHING if row.evidence is None or not budget.takes(row.evidence) else row.evidence
     deviations, extra, kept = (for_script(text) for text in (row.deviations, row.extra, evidence))
     drawn = json.dumps(timeline.plots(json.loads(evidence))) if DRAWN in evidence else "[]"
     fields = (
         '""' if is_pass else quoted(row.record_id), str(NO_PRIORITY if row.priority is None else row.priority),
-        str(names.cases.number((row.plan_id, row.scenario))), str(names.metrics.number(row.metric_name)),
+        str(numbering.cases.number((row.plan_id, row.scenario))), str(numbering.metrics.number(row.metric_name)),
         quoted(row.status), str(int(row.counts)), str(round((row.timestamp - started).total_seconds() * 1000)),
         *(NOTHING if text is None else quoted(text) for text in (row.cause, row.replaces)),
         str(contents.builds.number((row.os_version, row.hwsku, row.software_version, row.on_behalf_of))),
@@ -108,7 +109,7 @@ def _record(row: Row[Any], checks: dict[str, list[int]], parts: tuple[PageBudget
     return "[" + ",".join(fields) + "]"
 
 
-def _checks(connection: Connection, port: Port, budget: PageBudget, contents: _Contents) -> dict[str, list[int]]:
+def _checks(connection: Connection, port: PortResults, budget: PageBudget, contents: _Contents) -> dict[str, list[int]]:
     """The numbers of the checks of each record."""
     record, table = schema.records.c, schema.checks.c
     of_pass = true() if budget.pass_checks else record.status != Status.PASS.value

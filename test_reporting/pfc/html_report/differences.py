@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 
 from .. import history
 from ..queries import Rows
-from .ports import Port
+from .ports import PortResults
 
 CHANGES = ("new failure", "could not be measured", "gone", "new", "fixed", "measured again")
 """The kinds of differences, what a reader must know first at the beginning."""
@@ -41,7 +41,7 @@ class Comparison:
 
 
 def compare(connection: Connection, run: Mapping[str, Any], baseline: Sequence[Mapping[str, Any]],
-            ports: Sequence[Port], alone: bool) -> Comparison:
+            ports: Sequence[PortResults], alone: bool) -> Comparison:
     """Compare a run with the baseline.
 
     Args:
@@ -70,7 +70,7 @@ def left_out(baseline: Sequence[Mapping[str, Any]], comparisons: Sequence[Compar
              else "no run here is of this testbed") for run in baseline if run["run_id"] not in used]
 
 
-def flaky(connection: Connection, run_id: str, ports: Sequence[Port]) -> Rows:
+def flaky(connection: Connection, run_id: str, ports: Sequence[PortResults]) -> Rows:
     """The rows of `metrics` that were both PASS and FAIL with one build in the testbed's latest runs."""
     unsteady = history.flaky_series(connection, run_id)
     return [{**row, "port": port} for port in ports for row in port.metrics if row["series_id"] in unsteady]

@@ -13,7 +13,7 @@ from tests.common.pfc.record.verdict import Status
 
 from .. import schema
 from ..queries import Rows, counting
-from .ports import Port
+from .ports import PortResults
 
 MOST_PLACES = 12
 """Places of a group that are listed; all of them are in the matrix."""
@@ -37,7 +37,7 @@ class Group:
     ports: set[int] = field(default_factory=set)
     priorities: set[int] = field(default_factory=set)
 
-    def add(self, row: Mapping[str, Any], port: Port) -> None:
+    def add(self, row: Mapping[str, Any], port: PortResults) -> None:
         """Count a verdict."""
         self.count += 1
         self.ports.add(port.number)
@@ -57,7 +57,7 @@ class Group:
         return [name for name in ("expected", "seen", "cause") if any(place[name] for place in self.places)]
 
 
-def failures(connection: Connection, run_id: str, ports: Sequence[Port]) -> list[Group]:
+def failures(connection: Connection, run_id: str, ports: Sequence[PortResults]) -> list[Group]:
     """The groups of a run: FAIL before ERROR, those with the most verdicts first; then what was not measured at all."""
     by_series = {series: port for port in ports for series in port.series}
     groups: dict[tuple[Status, str], Group] = {}
@@ -81,7 +81,7 @@ def shown_json(text: str | None) -> str:
     return "" if value is None else value if isinstance(value, str) else str(text)
 
 
-def _unmeasured(ports: Sequence[Port], explained: set[str]) -> Iterator[tuple[dict[str, Any], Port]]:
+def _unmeasured(ports: Sequence[PortResults], explained: set[str]) -> Iterator[tuple[dict[str, Any], PortResults]]:
     """Metrics that are not PASS although no verdict says so: nothing was measured, or the run has not finished."""
     for port in ports:
         for row in port.metrics:
@@ -104,7 +104,7 @@ def _not_pass(run_id: str) -> Select[Any]:
             .order_by(record.timestamp, record.record_id))
 
 
-def _shape(cause: str, port: Port) -> str:
+def _shape(cause: str, port: PortResults) -> str:
     """A cause without what is different from place to place: names of ports and numbers."""
     for name in (port.device_id, port.port_id):
         cause = cause.replace(name, "*") if name else cause

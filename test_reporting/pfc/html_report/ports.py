@@ -35,16 +35,16 @@ class Numbered(Generic[Key]):
 
 
 @dataclass
-class Names:
-    """What the page's data name by numbers: test cases (plan id, scenario) and metrics."""
+class PageNumbering:
+    """The numbers that stand for test cases (plan id, scenario) and metrics in the page's data."""
 
     cases: Numbered[tuple[str, str]] = field(default_factory=Numbered)
     metrics: Numbered[str] = field(default_factory=Numbered)
 
 
 @dataclass
-class Port:
-    """A port with its metrics (rows of `metrics`) and how many verdicts of each status each priority has.
+class PortResults:
+    """The results of a port: its metrics (rows of `metrics`) and how many verdicts of each status each priority has.
 
     `codes` has four numbers for each verdict that counts: priority, test case, metric, status; `number` names the port
     in the page.
@@ -78,11 +78,11 @@ class Port:
 
 
 @dataclass
-class Device:
-    """A device with its ports, and the values that its metrics name: build, HwSKU, on whose behalf."""
+class DeviceResults:
+    """The results of a device's ports, and the values that its metrics name: build, HwSKU, on whose behalf."""
 
     device_id: str
-    ports: list[Port] = field(default_factory=list)
+    ports: list[PortResults] = field(default_factory=list)
 
     def values(self, column: str) -> list[str]:
         """The different values of a column of `metrics`, empty ones left out."""
@@ -105,7 +105,8 @@ def worst(counts: Mapping[str, int]) -> Status:
                 Status.PASS if counts.get(Status.PASS) else Status.ERROR)
 
 
-def read_ports(connection: Connection, run_id: str, metrics: Rows, first: int, names: Names) -> list[Port]:
+def read_ports(connection: Connection, run_id: str, metrics: Rows, first: int,
+               numbering: PageNumbering) -> list[PortResults]:
     """The ports of a run, those that were not measured too.
 
     Args:
@@ -113,44 +114,44 @@ def read_ports(connection: Connection, run_id: str, metrics: Rows, first: int, n
         run_id: the run.
         metrics: its rows of `metrics` that are verdicts, in the order that the ports are to have.
         first: the number of the first port; the others follow.
-        names: numbers of test cases and metrics.
+        numbering: of test cases and metrics.
     """
-    ports: dict[tuple[str, str], Port] = {}
+    ports: dict[tuple[str, str], PortResults] = {}
     for row in metrics:
         place = row["device_id"], row["port_id"]
         if place not in ports:
-            ports[place] = Port(first + len(ports), run_id, *place)
+            ports[place] = PortResults(first + len(ports), run_id, *place)
         ports[place].metrics.append(row)
-    _count(connection, run_id, list(ports.values()), names)
+    _count(connection, run_id, list(ports.values()), numbering)
     return list(ports.values())
 
 
-def devices_of(ports: list[Port]) -> list[Device]:
+def devices_of(ports: list[PortResults]) -> list[DeviceResults]:
     """The devices of these ports."""
-    devices: dict[str, Device] = {}
+    devices: dict[str, DeviceResults] = {}
     for port in ports:
-        devices.setdefault(port.device_id, Device(port.device_id)).ports.append(port)
+        devices.setdefault(port.device_id, DeviceResults(port.device_id)).ports.append(port)
     return list(devices.values())
 
 
-def tally(ports: list[Port], names: Names) -> list[dict[str, Any]]:
+def tally(ports: list[PortResults], numbering: PageNumbering) -> list[dict[str, Any]]:
     """The test cases in natural order: plan id, scenario, and how many verdicts of each metric have which status."""
     counts: dict[int, Counter[tuple[int, int]]] = {}
     for port in ports:
         codes = port.codes
         for case, metric, status in zip(codes[1::4], codes[2::4], codes[3::4], strict=True):
             counts.setdefault(case, Counter())[metric, status] += 1
-    cases, metrics = names.cases.all(), names.metrics.all()
+    cases, metrics = numbering.cases.all(), numbering.metrics.all()
     found = [{"number": case, "plan_id": cases[case][0], "scenario": cases[case][1], "metrics": {
         metric: Counter({status.value: counted[number, place] for place, status in enumerate(STATUSES)})
         for number, metric in enumerate(metrics)}} for case, counted in counts.items()]
     return sorted(found, key=lambda row: (natural(str(row["plan_id"])), natural(str(row["scenario"]))))
 
 
-def _count(connection: Connection, run_id: str, ports: list[Port], names: Names) -> None:
+def _count(connection: Connection, run_id: str, ports: list[PortResults], numbering: PageNumbering) -> None:
     """One pass over the verdicts of a run that count."""
     table = schema.records.c
-    metrics = {row["series_id"]: (port, names.metrics.number(row["metric_name"]))
+    metrics = {row["series_id"]: (port, numbering.metrics.number(row["metric_name"]))
                for port in ports for row in port.metrics}
     numbers = {status.value: number for number, status in enumerate(STATUSES)}
     for series, priority, plan_id, scenario, status in connection.execute(
@@ -161,5 +162,5 @@ def _count(connection: Connection, run_id: str, ports: list[Port], names: Names)
         if cell is None:
             cell = port.cells[priority] = Counter()
         cell[status] += 1
-        port.codes += (NO_PRIORITY if priority is None else priority, names.cases.number((plan_id, scenario)), metric,
-                       numbers[status])
+        port.codes += (NO_PRIORITY if priority is None else priority, numbering.cases.number((plan_id, scenario)),
+                       metric, numbers[status])

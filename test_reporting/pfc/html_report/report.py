@@ -24,9 +24,9 @@ from ..errors import ReportingError
 from ..history import FLAKY_RUNS
 from . import chunk, texts
 from .differences import MOST_ROWS, left_out
-from .page_budget import PageBudget, page_budget_of, MOST_EVIDENCE
+from .page_budget import MOST_EVIDENCE, PageBudget, page_budget_of
 from .failures import MOST_GROUPS
-from .ports import STATUSES, Names, tally, worst
+from .ports import STATUSES, PageNumbering, tally, worst
 from .view import MOST_NUMBERS, RunView, column, read_view
 
 HERE = Path(__file__).parent
@@ -61,46 +61,47 @@ def write_report(connection: Connection, names: Sequence[str], baseline: str | N
         ReportingError: there is no such run, or the file cannot be written.
     """
     before = queries.runs_of(connection, baseline) if baseline else []
-    views, budget, cases = _read(connection, names, before)
+    views, budget, numbering = _read(connection, names, before)
     first = names[0] if names else views[0].run["run_id"]
     path = output or _default_output(results, first)
     verdict = aggregate(view.verdict for view in views)
     page = _environment().get_template(TEMPLATE).generate(
-        views=views, verdict=verdict, tally=tally([port for view in views for port in view.ports], cases),
-        packed=_packed(connection, views, budget, cases), index=lambda: _index(views, cases), budget=budget,
+        views=views, verdict=verdict, tally=tally([port for view in views for port in view.ports], numbering),
+        packed=_packed(connection, views, budget, numbering), index=lambda: _index(views, numbering), budget=budget,
         uncompared=left_out(before, [view.comparison for view in views if view.comparison],
                             [view.run for view in views]),
-        names=cases, metric_number=cases.metrics.number,
+        numbering=numbering, metric_number=numbering.metrics.number,
         script=Markup(_text(SCRIPT)), style=Markup(_text(STYLE)), policy=_policy())
     return Written(path, _write(path, page), verdict)
 
 
 def _read(connection: Connection, names: Sequence[str],
-          before: queries.Rows) -> tuple[list[RunView], PageBudget, Names]:
+          before: queries.Rows) -> tuple[list[RunView], PageBudget, PageNumbering]:
     found = [run for name in names or (None,) for run in queries.runs_of(connection, name)]
     runs = list({run["run_id"]: run for run in found}.values())
-    cases, views = Names(), list[RunView]()
+    numbering, views = PageNumbering(), list[RunView]()
     for run in runs:
         first = sum(len(view.ports) for view in views)
-        views.append(read_view(connection, run, first, cases,
+        views.append(read_view(connection, run, first, numbering,
                                (before, len(before) == len(runs) == 1) if before else None))
-    return views, page_budget_of(connection, [run["run_id"] for run in runs]), cases
+    return views, page_budget_of(connection, [run["run_id"] for run in runs]), numbering
 
 
 def _packed(connection: Connection, views: Sequence[RunView], budget: PageBudget,
-            names: Names) -> Iterator[tuple[str, Markup]]:
+            numbering: PageNumbering) -> Iterator[tuple[str, Markup]]:
     """The blocks of packed data, each with its id: the statuses that the filters need, then each port's records."""
     codes = {port.number: port.codes for view in views for port in view.ports}
     yield "codes", Markup(chunk.packed(json.dumps(codes, separators=(",", ":"))))
     for view in views:
         for port in view.ports:
-            yield f"d{port.number}", Markup(chunk.packed(chunk.chunk(connection, port, view.started, budget, names)))
+            records = chunk.chunk(connection, port, view.started, budget, numbering)
+            yield f"d{port.number}", Markup(chunk.packed(records))
 
 
-def _index(views: Sequence[RunView], names: Names) -> Markup:
+def _index(views: Sequence[RunView], numbering: PageNumbering) -> Markup:
     """What the script must know at once, as JSON that no HTML parser can misread."""
     document = {
-        "statuses": STATUSES, "cases": names.cases.all(), "metrics": names.metrics.all(),
+        "statuses": STATUSES, "cases": numbering.cases.all(), "metrics": numbering.metrics.all(),
         "runs": [{"run_id": view.run["run_id"], "started_ms": int(view.started.timestamp() * 1000)} for view in views],
         "ports": [[number, port.device_id, port.port_id] for number, view in enumerate(views) for port in view.ports],
         "record": chunk.RECORD_FIELDS, "check": chunk.CHECK_FIELDS, "build": chunk.BUILD_FIELDS}

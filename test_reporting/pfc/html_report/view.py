@@ -18,7 +18,7 @@ from .. import queries, schema
 from ..queries import Rows
 from .differences import Comparison, compare, flaky
 from .failures import Group, failures
-from .ports import STATUSES, Device, Names, Port, devices_of, read_ports
+from .ports import STATUSES, DeviceResults, PageNumbering, PortResults, devices_of, read_ports
 from .texts import duration, moment
 
 MOST_NUMBERS = 200
@@ -31,7 +31,7 @@ class RunView:
 
     run: Mapping[str, Any]
     verdict: Verdict
-    ports: list[Port]
+    ports: list[PortResults]
     groups: list[Group]
     flaky: Rows
     comparison: Comparison | None
@@ -46,7 +46,7 @@ class RunView:
         return started
 
     @property
-    def devices(self) -> list[Device]:
+    def devices(self) -> list[DeviceResults]:
         """Its devices."""
         return devices_of(self.ports)
 
@@ -76,7 +76,7 @@ class RunView:
         return any(None in port.cells for port in self.ports)
 
 
-def read_view(connection: Connection, run: Mapping[str, Any], first: int, names: Names,
+def read_view(connection: Connection, run: Mapping[str, Any], first: int, numbering: PageNumbering,
               baseline: tuple[Sequence[Mapping[str, Any]], bool] | None) -> RunView:
     """Read a run.
 
@@ -84,11 +84,11 @@ def read_view(connection: Connection, run: Mapping[str, Any], first: int, names:
         connection: to the database.
         run: its row of `runs`.
         first: the number of its first port in the page.
-        names: the numbers of test cases and metrics.
+        numbering: of test cases and metrics.
         baseline: the runs to compare with, and whether one is compared with one; None: with none.
     """
     metrics = queries.metric_rows(connection, run["run_id"])
-    ports = read_ports(connection, run["run_id"], [row for row in metrics if row["status"]], first, names)
+    ports = read_ports(connection, run["run_id"], [row for row in metrics if row["status"]], first, numbering)
     return RunView(
         run=run, verdict=queries.run_verdict(connection, run), ports=ports,
         groups=failures(connection, run["run_id"], ports), flaky=flaky(connection, run["run_id"], ports),
@@ -102,7 +102,7 @@ def column(priority: int | None) -> str:
     return "all" if priority is None else f"p{priority}"
 
 
-def _facts(run: Mapping[str, Any], ports: Sequence[Port]) -> list[tuple[str, str]]:
+def _facts(run: Mapping[str, Any], ports: Sequence[PortResults]) -> list[tuple[str, str]]:
     """Environment and build: pairs of name and value, which is empty where it is not known."""
     info = queries.plain({"info": run["info"]})["info"]
     of_ports = {name: ", ".join(sorted({row[name] for port in ports for row in port.metrics} - {""}))
@@ -118,7 +118,7 @@ def _facts(run: Mapping[str, Any], ports: Sequence[Port]) -> list[tuple[str, str
               for name, value in sorted(info.items()))]
 
 
-def _tried_again(connection: Connection, run_id: str, ports: Sequence[Port]) -> int:
+def _tried_again(connection: Connection, run_id: str, ports: Sequence[PortResults]) -> int:
     """How many verdict records do not count: errors that were tried again."""
     table = schema.records.c
     every = connection.scalar(select(func.count()).where(table.run_id == run_id, table.kind == VERDICT)) or 0

@@ -11,11 +11,11 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from virtual_testbed.sonic.commands.context import Switch, run, this_switch
+from virtual_testbed.sonic.commands.context import SwitchContext, run, this_switch
 from virtual_testbed.sonic.databases import Config, as_json, checked_config, merge, natural, write_config
 
 
-def _read(path: str, switch: Switch, parse: Callable[[str], Any]) -> Config:
+def _read(path: str, switch: SwitchContext, parse: Callable[[str], Any]) -> Config:
     """A source file. Raises OSError; ValueError that names the file."""
     try:
         text = sys.stdin.read() if path == "-" else switch.file(path).read_text(encoding="utf-8")
@@ -34,7 +34,7 @@ def _yaml(text: str) -> Any:
         raise ValueError(" ".join(str(error).split())) from error
 
 
-def _gather(arguments: argparse.Namespace, switch: Switch) -> Config:
+def _gather(arguments: argparse.Namespace, switch: SwitchContext) -> Config:
     data: Config = switch.running() if arguments.from_db else {}
     for path in arguments.json or []:
         data = merge(data, _read(path, switch, json.loads))

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from virtual_testbed.sonic.commands import interface, patch, vlan
-from virtual_testbed.sonic.commands.context import Switch, require_root, run, this_switch
+from virtual_testbed.sonic.commands.context import SwitchContext, require_root, run, this_switch
 from virtual_testbed.sonic.commands.groups import AliasedGroup
 from virtual_testbed.sonic.databases import Config, as_json, checked_config, merge, write_config
 from virtual_testbed.sonic.factory import QOS_TABLES, factory_config, qos_tables
@@ -39,7 +39,7 @@ def _confirm(yes: bool, message: str) -> None:
         click.confirm(message, abort=True)
 
 
-def _read(switch: Switch, name: str) -> Config:
+def _read(switch: SwitchContext, name: str) -> Config:
     """A configuration file. Ends the command with one sentence when it cannot be used."""
     try:
         text = sys.stdin.read() if name == "/dev/stdin" else switch.file(name).read_text(encoding="utf-8")
@@ -123,7 +123,7 @@ def reload(yes: bool, filename: str | None, file_format: str, **ignored: object)
     write_config(switch.config, wanted)
 
 
-def _with_identity(config: Config, switch: Switch) -> Config:
+def _with_identity(config: Config, switch: SwitchContext) -> Config:
     """Hardware and address are the machine's where a file does not say (`load_sysinfo_if_missing`)."""
     identity = factory_config(switch.profile, switch.name, switch.mac)["DEVICE_METADATA"]["localhost"]
     metadata = {name: identity[name] for name in ("hwsku", "platform", "mac")}

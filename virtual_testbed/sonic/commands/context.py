@@ -1,6 +1,7 @@
 """What a command knows of the switch that it runs on, and how it ends.
 
-The wrapper that starts a command names a JSON file in $SONIC_CONTEXT (written by `virtual_testbed.sonic.programs`).
+The wrapper that starts a command names a JSON file in $SONIC_CONTEXT (`virtual_testbed.sonic.command_wrappers` writes
+it).
 """
 from __future__ import annotations
 
@@ -22,8 +23,10 @@ ROOT_NEEDED = "Root privileges are required for this operation"
 
 
 @dataclass(frozen=True)
-class Switch:
-    """The switch. `root` is empty where it has its own root view, else the folder that stands for `/`."""
+class SwitchContext:
+    """The switch that a command runs on. `root` is empty where it has its own root view, else the folder that stands
+    for `/`.
+    """
 
     name: str
     hwsku: str
@@ -73,10 +76,10 @@ class Switch:
         return list(self.port_oids)
 
 
-def this_switch() -> Switch:
+def this_switch() -> SwitchContext:
     """The switch that the wrapper named."""
     data = json.loads(Path(os.environ["SONIC_CONTEXT"]).read_text(encoding="utf-8"))
-    return Switch(**{name: data[name] for name in ("name", "hwsku", "redis_socket", "root", "mac")})
+    return SwitchContext(**{name: data[name] for name in ("name", "hwsku", "redis_socket", "root", "mac")})
 
 
 def is_root() -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from virtual_testbed.sonic.commands.context import Switch, this_switch
+from virtual_testbed.sonic.commands.context import SwitchContext, this_switch
 from virtual_testbed.sonic.databases import Config, checked_config, write_config
 
 _options = [
@@ -35,7 +35,7 @@ def _with_options(command: Any) -> Any:
     return command
 
 
-def _load(switch: Switch, name: str) -> Any:
+def _load(switch: SwitchContext, name: str) -> Any:
     try:
         text = sys.stdin.read() if name == "/dev/stdin" else switch.file(name).read_text(encoding="utf-8")
         return json.loads(text)
@@ -65,7 +65,7 @@ def _checked(data: object) -> Config:
         raise PatchError(str(error)) from error
 
 
-def check_hardware(switch: Switch, before: Config, after: Config) -> None:
+def check_hardware(switch: SwitchContext, before: Config, after: Config) -> None:
     """Raise PatchError when `after` has a row that the hardware would refuse and `before` had not."""
     from virtual_testbed.sonic.translate import translate
     old = translate(before, switch.profile, switch.name, switch.mac).problems
@@ -75,7 +75,7 @@ def check_hardware(switch: Switch, before: Config, after: Config) -> None:
         raise PatchError(new[0])
 
 
-def _bring_about(switch: Switch, wanted: Config, current: Config, dry_run: bool) -> None:
+def _bring_about(switch: SwitchContext, wanted: Config, current: Config, dry_run: bool) -> None:
     check_hardware(switch, current, wanted)
     if not dry_run:
         write_config(switch.config, wanted, current)

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import click
 
-from virtual_testbed.sonic.commands.context import Switch, run, this_switch
+from virtual_testbed.sonic.commands.context import SwitchContext, run, this_switch
 from virtual_testbed.sonic.databases import change_row, natural, read_config
 
 
@@ -14,14 +14,14 @@ def _print(rows: list[list[str]], header: tuple[str, str]) -> None:
     print()
 
 
-def show_asymmetric(switch: Switch, interface: str | None) -> None:
+def show_asymmetric(switch: SwitchContext, interface: str | None) -> None:
     """Print asymmetric PFC of a port or all."""
     ports = read_config(switch.config, "PORT").get("PORT", {})
     _print([[port, row.get("pfc_asym", "N/A")] for port, row in ports.items() if interface in (None, port)],
            ("Interface", "Asymmetric"))
 
 
-def show_priority(switch: Switch, interface: str | None) -> None:
+def show_priority(switch: SwitchContext, interface: str | None) -> None:
     """Print lossless priorities of a port or all."""
     maps = read_config(switch.config, "PORT_QOS_MAP").get("PORT_QOS_MAP", {})
     if interface and interface not in maps:
@@ -31,12 +31,12 @@ def show_priority(switch: Switch, interface: str | None) -> None:
     _print([[port, maps[port].get("pfc_enable", "N/A")] for port in ports], ("Interface", "Lossless priorities"))
 
 
-def set_asymmetric(switch: Switch, interface: str, status: str) -> None:
+def set_asymmetric(switch: SwitchContext, interface: str, status: str) -> None:
     """Set asymmetric PFC of a port."""
     change_row(switch.config, "PORT", interface, {"pfc_asym": status})
 
 
-def set_priority(switch: Switch, interface: str, priority: str, status: str) -> None:
+def set_priority(switch: SwitchContext, interface: str, priority: str, status: str) -> None:
     """Make a priority of a port lossless or lossy."""
     maps = read_config(switch.config, "PORT_QOS_MAP").get("PORT_QOS_MAP", {})
     if interface not in maps:

@@ -4,7 +4,7 @@ from __future__ import annotations
 import argparse
 import datetime
 
-from virtual_testbed.sonic.commands.context import Switch, run, this_switch
+from virtual_testbed.sonic.commands.context import SwitchContext, run, this_switch
 from virtual_testbed.sonic.commands.snapshots import NOT_AVAILABLE, Snapshots, difference, table, with_commas
 from virtual_testbed.sonic.databases import read_fields
 
@@ -16,19 +16,19 @@ _HISTORY = (("SAI_PORT_STAT_PFC_{}_ON2OFF_RX_PKTS", "EST_PORT_STAT_PFC_{}_ON2OFF
 Rows = dict[str, list[str]]
 
 
-def _counters(switch: Switch, fields: list[str]) -> dict[str, dict[str, str]]:
+def _counters(switch: SwitchContext, fields: list[str]) -> dict[str, dict[str, str]]:
     found = read_fields(switch.counters, [f"COUNTERS:{oid}" for oid in switch.port_oids.values()], fields)
     return dict(zip(switch.ports(), found))
 
 
-def collect(switch: Switch, direction: str) -> Rows:
+def collect(switch: SwitchContext, direction: str) -> Rows:
     """Port -> eight counts (text) of one direction, `RX` or `TX`."""
     fields = [f"SAI_PORT_STAT_PFC_{priority}_{direction}_PKTS" for priority in range(8)]
     return {port: [values.get(field, NOT_AVAILABLE) for field in fields]
             for port, values in _counters(switch, fields).items()}
 
 
-def history(switch: Switch) -> Rows:
+def history(switch: SwitchContext) -> Rows:
     """`port:priority` -> transitions, total time, recent time, recent timestamp."""
     fields = [name.format(priority) for names in _HISTORY for name in names for priority in range(8)]
     return {f"{port}:{priority}": [_first(values, [name.format(priority) for name in names]) for names in _HISTORY]
@@ -39,7 +39,7 @@ def _first(values: dict[str, str], names: list[str]) -> str:
     return next((values[name] for name in names if name in values), NOT_AVAILABLE)
 
 
-def show(switch: Switch) -> None:
+def show(switch: SwitchContext) -> None:
     """Print both directions, less what this user cleared."""
     for direction, title in (("RX", "Port Rx"), ("TX", "Port Tx")):
         rows = collect(switch, direction)
@@ -54,7 +54,7 @@ def show(switch: Switch) -> None:
             print()
 
 
-def show_history(switch: Switch) -> None:
+def show_history(switch: SwitchContext) -> None:
     """Print the pause history."""
     kept = Snapshots(switch, "pfcstat").load("pfcstatrx_hist")
     if kept:
@@ -77,7 +77,7 @@ def _date(microseconds: str) -> str:
     return datetime.datetime.fromtimestamp(int(microseconds) / 1e6).strftime("%m/%d/%Y, %H:%M:%S")
 
 
-def clear(switch: Switch) -> None:
+def clear(switch: SwitchContext) -> None:
     """Remember the counters as they are."""
     snapshots = Snapshots(switch, "pfcstat")
     snapshots.save("pfcstatrx", collect(switch, "RX"))

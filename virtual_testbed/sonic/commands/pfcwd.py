@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import click
 
-from virtual_testbed.sonic.commands.context import Switch, require_root, run, this_switch
+from virtual_testbed.sonic.commands.context import SwitchContext, require_root, run, this_switch
 from virtual_testbed.sonic.commands.snapshots import table
 from virtual_testbed.sonic.databases import Row, change_row, natural, read_config, read_fields, read_hash, read_row
 
@@ -23,7 +23,7 @@ _SETTINGS = {"ACTION": ("action", "drop"), "DETECTION TIME": ("detection_time", 
              "RESTORATION TIME": ("restoration_time", "infinite"), "HISTORY": ("pfc_stat_history", "disable")}
 
 
-def show_stats(switch: Switch, queues: Iterable[str], empty: bool = False, check_storm: bool = False) -> None:
+def show_stats(switch: SwitchContext, queues: Iterable[str], empty: bool = False, check_storm: bool = False) -> None:
     """Print queues with statistics (`empty`: all); with `check_storm` only the exit status says whether one is
     stormed.
     """
@@ -41,7 +41,7 @@ def show_stats(switch: Switch, queues: Iterable[str], empty: bool = False, check
     print(table(rows, ["QUEUE", "STATUS", *_STATISTICS]))
 
 
-def show_config(switch: Switch, ports: Iterable[str]) -> None:
+def show_config(switch: SwitchContext, ports: Iterable[str]) -> None:
     """Print the configuration of ports (default: all that have one)."""
     config = read_config(switch.config, "PFC_WD").get("PFC_WD", {})
     rows = [[port, *(str(config[port].get(name, default)) for name, default in _SETTINGS.values())]
@@ -55,7 +55,7 @@ def show_config(switch: Switch, ports: Iterable[str]) -> None:
     print(table(rows, ["PORT", *_SETTINGS]))
 
 
-def _check_ports(switch: Switch, ports: Iterable[str]) -> None:
+def _check_ports(switch: SwitchContext, ports: Iterable[str]) -> None:
     unknown = sorted(set(ports) - {"all"} - set(switch.ports()), key=natural)
     if unknown:
         print("Failed to run command, invalid options:")
@@ -63,12 +63,12 @@ def _check_ports(switch: Switch, ports: Iterable[str]) -> None:
         sys.exit(1)
 
 
-def _expand(switch: Switch, ports: Iterable[str]) -> list[str]:
+def _expand(switch: SwitchContext, ports: Iterable[str]) -> list[str]:
     ports = list(ports)
     return switch.ports() if not ports or "all" in ports else ports
 
 
-def _configure(switch: Switch, port: str, fields: Row, overwrite: bool = True) -> None:
+def _configure(switch: SwitchContext, port: str, fields: Row, overwrite: bool = True) -> None:
     """Write a port's row unless PFC is off there. A history setting stays unless given."""
     if "pfc_enable" not in read_row(switch.config, "PORT_QOS_MAP", port):
         print(f"SKIPPED: PFC is not enabled on port: {port}")
@@ -80,7 +80,7 @@ def _configure(switch: Switch, port: str, fields: Row, overwrite: bool = True) -
     change_row(switch.config, "PFC_WD", port, fields)
 
 
-def start_default(switch: Switch) -> None:
+def start_default(switch: SwitchContext) -> None:
     """The default watchdog on all ports with a neighbour, if the switch's metadata enables it."""
     config = switch.running()
     internal = [port for port, row in config.get("PORT", {}).items()
@@ -96,7 +96,7 @@ def start_default(switch: Switch) -> None:
     change_row(switch.config, "PFC_WD", "GLOBAL", {"POLL_INTERVAL": str(min(_DEFAULT_MS * factor, _MAX_POLL_MS))})
 
 
-def _refuse_slow_poll(switch: Switch, poll_ms: int) -> None:
+def _refuse_slow_poll(switch: SwitchContext, poll_ms: int) -> None:
     """A poll may not be longer than the shortest configured time."""
     times = [(int(row[name]), name.replace("_", " "))
              for port, row in read_config(switch.config, "PFC_WD").get("PFC_WD", {}).items() if "Ethernet" in port

@@ -7,7 +7,7 @@ import re
 import sys
 from dataclasses import dataclass
 
-from virtual_testbed.sonic.commands.context import Switch, run, this_switch
+from virtual_testbed.sonic.commands.context import SwitchContext, run, this_switch
 from virtual_testbed.sonic.commands.snapshots import NOT_AVAILABLE, Snapshots, difference, table
 from virtual_testbed.sonic.databases import read_fields, read_hashes
 
@@ -35,7 +35,7 @@ _FLAGS = (
 Counts = dict[str, dict[str, str]]
 
 
-def collect(switch: Switch) -> Counts:
+def collect(switch: SwitchContext) -> Counts:
     """Port -> counter -> value (text, N/A where the hardware has none)."""
     wanted_fields = [field for fields in _COUNTERS.values() for field in fields]
     found = read_fields(switch.counters, [f"COUNTERS:{oid}" for oid in switch.port_oids.values()], wanted_fields)
@@ -49,7 +49,7 @@ def _total(values: dict[str, str], fields: tuple[str, ...]) -> str:
     return str(sum(int(values[field]) for field in fields))
 
 
-def _rates(switch: Switch) -> Counts:
+def _rates(switch: SwitchContext) -> Counts:
     """Port -> state and rates, ready to print."""
     hashes = read_hashes(switch.counters, [f"RATES:{oid}" for oid in switch.port_oids.values()])
     with switch.connect("APPL_DB") as appl:
@@ -110,7 +110,7 @@ class View:
     non_zero: bool = False
 
 
-def show(switch: Switch, view: View) -> None:
+def show(switch: SwitchContext, view: View) -> None:
     """Print ports, less what this user cleared."""
     tag = view.tag
     kept = None if view.raw else Snapshots(switch, "portstat", tag).load("portstat")
@@ -140,13 +140,13 @@ def show(switch: Switch, view: View) -> None:
         print("No non-zero statistics found for the specified interfaces.")
 
 
-def clear(switch: Switch, tag: str | None = None) -> None:
+def clear(switch: SwitchContext, tag: str | None = None) -> None:
     """Remember the counters as they are."""
     Snapshots(switch, "portstat", tag).save("portstat", collect(switch))
     print("Cleared counters")
 
 
-def detailed(switch: Switch, port: str) -> None:
+def detailed(switch: SwitchContext, port: str) -> None:
     """`show interfaces counters detailed PORT`: the part that this switch counts."""
     counts = collect(switch).get(port)
     if counts is None:

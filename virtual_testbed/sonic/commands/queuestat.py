@@ -5,7 +5,7 @@ import argparse
 import json
 import sys
 
-from virtual_testbed.sonic.commands.context import Switch, run, this_switch
+from virtual_testbed.sonic.commands.context import SwitchContext, run, this_switch
 from virtual_testbed.sonic.commands.snapshots import NOT_AVAILABLE, Snapshots, difference, table
 from virtual_testbed.sonic.databases import natural, read_fields, read_hash
 
@@ -17,7 +17,7 @@ _TYPES = {"SAI_QUEUE_TYPE_UNICAST": "UC", "SAI_QUEUE_TYPE_MULTICAST": "MC", "SAI
 Counts = dict[str, list[str]]  # "UC3" -> four numbers
 
 
-def collect(switch: Switch, ports: list[str]) -> dict[str, Counts]:
+def collect(switch: SwitchContext, ports: list[str]) -> dict[str, Counts]:
     """Port -> queue label -> packets, bytes, dropped packets, dropped bytes (text)."""
     names = read_hash(switch.counters, "COUNTERS_QUEUE_NAME_MAP")
     types = read_hash(switch.counters, "COUNTERS_QUEUE_TYPE_MAP")
@@ -30,7 +30,7 @@ def collect(switch: Switch, ports: list[str]) -> dict[str, Counts]:
     return found
 
 
-def show(switch: Switch, port: str | None = None, as_json: bool = False, non_zero: bool = False) -> None:
+def show(switch: SwitchContext, port: str | None = None, as_json: bool = False, non_zero: bool = False) -> None:
     """Print one port or all, less what this user cleared; exit status 1 for an unknown port."""
     ports = switch.ports()
     if port is not None and port not in ports:
@@ -59,7 +59,7 @@ def _since(counts: Counts, old: Counts) -> Counts:
             for queue, values in counts.items()}
 
 
-def clear(switch: Switch) -> None:
+def clear(switch: SwitchContext) -> None:
     """Remember the counters as they are."""
     snapshots = Snapshots(switch, "queuestat")
     for port, counts in collect(switch, switch.ports()).items():

@@ -10,7 +10,7 @@ import os
 from typing import Any
 
 from virtual_testbed.sonic.agent_keys import BOOT_KEY
-from virtual_testbed.sonic.commands.context import Switch, user_id
+from virtual_testbed.sonic.commands.context import SwitchContext, user_id
 
 NOT_AVAILABLE = "N/A"
 
@@ -18,7 +18,7 @@ NOT_AVAILABLE = "N/A"
 class Snapshots:
     """The snapshots of one command, such as `pfcstat`, for the user who runs it (and a tag)."""
 
-    def __init__(self, switch: Switch, command: str, tag: str | None = None) -> None:
+    def __init__(self, switch: SwitchContext, command: str, tag: str | None = None) -> None:
         self._switch = switch
         name = f"{user_id()}-{tag}" if tag else str(user_id())
         self._application = switch.path("/tmp/cache") / command

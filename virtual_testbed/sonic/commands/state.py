@@ -5,14 +5,14 @@ import datetime
 import subprocess
 import sys
 
-from virtual_testbed.sonic.commands.context import Switch
+from virtual_testbed.sonic.commands.context import SwitchContext
 from virtual_testbed.sonic.commands.snapshots import table
 from virtual_testbed.sonic.databases import Config, natural, read_config, read_fields
 
 _STATUS = ["Interface", "Lanes", "Speed", "MTU", "FEC", "Alias", "Vlan", "Oper", "Admin", "Type", "Asym PFC"]
 
 
-def interface_status(switch: Switch, interface: str | None) -> None:
+def interface_status(switch: SwitchContext, interface: str | None) -> None:
     """Print ports; exit status 1 for an unknown one."""
     config: Config = {}
     for name in ("PORT", "PORTCHANNEL_MEMBER", "VLAN_MEMBER"):
@@ -50,7 +50,7 @@ def _mode(config: Config, port: str) -> str:
     return "trunk" if member_of else "routed"
 
 
-def vlan_brief(switch: Switch) -> None:
+def vlan_brief(switch: SwitchContext) -> None:
     """Print VLANs, their members and addresses."""
     from tabulate import tabulate
     config = switch.running()
@@ -65,7 +65,7 @@ def vlan_brief(switch: Switch) -> None:
                    disable_numparse=True))
 
 
-def version(switch: Switch, brief: bool) -> None:
+def version(switch: SwitchContext, brief: bool) -> None:
     """Print image, hardware and time."""
     import yaml
     image = yaml.safe_load(switch.path("/etc/sonic/sonic_version.yml").read_text(encoding="utf-8"))

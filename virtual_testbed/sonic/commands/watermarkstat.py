@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from virtual_testbed.sonic.commands.context import Switch
+from virtual_testbed.sonic.commands.context import SwitchContext
 from virtual_testbed.sonic.commands.snapshots import NOT_AVAILABLE, Snapshots, table
 from virtual_testbed.sonic.databases import natural, read_fields, read_hash
 
@@ -36,7 +36,7 @@ PG_DROPS = Watermark("pg_drops", "Ingress PG dropped packets:", "PG", "COUNTERS_
                      "SAI_INGRESS_PRIORITY_GROUP_STAT_DROPPED_PACKETS", table="COUNTERS", running=True)
 
 
-def _collect(switch: Switch, what: Watermark) -> dict[str, str]:
+def _collect(switch: SwitchContext, what: Watermark) -> dict[str, str]:
     names = read_hash(switch.counters, what.map)
     count = switch.profile.unicast_queues
     wanted = sorted((name for name in names if int(name.split(":")[1]) < count), key=natural)
@@ -44,7 +44,7 @@ def _collect(switch: Switch, what: Watermark) -> dict[str, str]:
     return {name: values.get(what.field, NOT_AVAILABLE) for name, values in zip(wanted, found)}
 
 
-def show(switch: Switch, what: Watermark) -> None:
+def show(switch: SwitchContext, what: Watermark) -> None:
     """Print one line a port."""
     kept = Snapshots(switch, "watermarkstat").load(what.name)
     old = kept[1] if kept else {}
@@ -65,6 +65,6 @@ def _since(value: str, old: str | None, running: bool) -> str:
     return value if int(value) > int(old) else "0"
 
 
-def clear(switch: Switch, what: Watermark) -> None:
+def clear(switch: SwitchContext, what: Watermark) -> None:
     """Remember the present values."""
     Snapshots(switch, "watermarkstat").save(what.name, _collect(switch, what))

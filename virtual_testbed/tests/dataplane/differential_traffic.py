@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from pfctest.frame import OPCODE_PAUSE, PauseFrame, PfcFrame, encode
+from pfctest.frame import OPCODE_PAUSE, GlobalPauseFrame, PfcFrame, encode
 from virtual_testbed.dataplane.traffic import DataFlow, Duration, Flow, Host, PauseFlow
 from virtual_testbed.tests.dataplane.differential_chooser import Chooser, chance, some
 
@@ -185,7 +185,7 @@ def _spoilt(chooser: Chooser, tx: Place, frame: bytes, quanta: int) -> tuple[byt
     """A frame that may be no valid PFC frame, and whether its FCS is wrong."""
     kind = chooser.number(0, 9)
     if kind == 1:
-        return encode(PauseFrame(tx.host.mac, quanta)), False
+        return encode(GlobalPauseFrame(tx.host.mac, quanta)), False
     if kind == 2:
         return frame[:16] + b"\x00\x00" + frame[18:], False
     if kind == 3:

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from pfctest.frame import PauseFrame, PfcFrame, encode
+from pfctest.frame import GlobalPauseFrame, PfcFrame, encode
 from virtual_testbed.dataplane.traffic import Duration
 from virtual_testbed.tests.dataplane.testbeds import (MS, SECOND, SWITCH, SWITCH_MAC, US, background, change_port, data,
                                                       line_rate, names, network, storm, switch_config)
@@ -105,7 +105,7 @@ def test_lossy_priority_is_counted_but_never_pauses():
 
 
 def test_global_pause_is_ignored_and_is_not_pfc(test_flow):
-    net = run_storm(raw(encode(PauseFrame("00:00:00:00:00:00", 0xFFFF))), traffic=[test_flow])
+    net = run_storm(raw(encode(GlobalPauseFrame("00:00:00:00:00:00", 0xFFFF))), traffic=[test_flow])
     assert rx_side(net).pfc_rx == (0,) * 8 and rx_side(net).pause_rx == 60
     assert net.flow_counters("test").frames_rx > 50_000
 

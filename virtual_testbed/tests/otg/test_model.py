@@ -14,7 +14,7 @@ MAC_1, MAC_2, SWITCH_MAC = "00:01:22:33:44:01", "00:02:22:33:44:01", "02:00:5e:0
 LEFT, RIGHT = "127.1.0.1;1;1", "127.1.0.2;1;1"
 
 
-class Site:
+class FakeFabric:
     """Two ports of 100G; the switch answers for 192.168.0.1 on both."""
 
     speeds = {LEFT: 100_000, RIGHT: 100_000}
@@ -46,12 +46,12 @@ def config(*flows, **changes):
 
 
 def flow_of(flow, **changes):
-    return read_config(config(flow, **changes), Site()).flows[0].flow
+    return read_config(config(flow, **changes), FakeFabric()).flows[0].flow
 
 
 def errors_of(body):
     with pytest.raises(OtgError) as caught:
-        read_config(body, Site())
+        read_config(body, FakeFabric())
     assert caught.value.code == 400
     assert caught.value.kind == "validation"
     return list(caught.value.errors)
@@ -72,7 +72,7 @@ def test_defaults_are_those_of_otg():
 
 
 def test_an_empty_configuration_clears():
-    model = read_config({}, Site())
+    model = read_config({}, FakeFabric())
     assert (model.ports, model.flows, model.warnings) == ((), (), ())
 
 
@@ -169,7 +169,7 @@ def test_layer1_flow_control():
          "auto_negotiate": False, "auto_negotiation": {"rs_fec": True, "link_training": True},
          "flow_control": {"choice": "ieee_802_1qbb", "ieee_802_1qbb": {f"pfc_class_{n}": n // 2 for n in range(8)}}},
         {"name": "b", "port_names": ["p2"], "flow_control": {"choice": "ieee_802_3x", "ieee_802_3x": {}}}]
-    model = read_config(config(layer1=layer1), Site())
+    model = read_config(config(layer1=layer1), FakeFabric())
     assert model.ports == (
         GeneratorPort("p1", LEFT, 100_000, tuple((n, n // 2) for n in range(8))),
         GeneratorPort("p2", RIGHT, 0, (), True))
@@ -183,18 +183,18 @@ def test_layer1_flow_control():
 ])
 def test_a_pause_class_without_setting_stops_nothing(branch, expected):
     layer1 = [{"name": "a", "port_names": ["p1"], "flow_control": {"ieee_802_1qbb": branch}}]
-    assert read_config(config(layer1=layer1), Site()).ports[0].pfc_queues == expected
+    assert read_config(config(layer1=layer1), FakeFabric()).ports[0].pfc_queues == expected
 
 
 @pytest.mark.parametrize(("speed", "expected"), [(None, 394 * 5120), ("speed_25_gbps", 394 * 20480)])
 def test_pfc_delay_is_the_response_time_in_quanta_of_the_port(speed, expected):
     layer1 = [{"name": "a", "port_names": ["p1"], "speed": speed,
                "flow_control": {"ieee_802_1qbb": {"pfc_delay": 394}}}]
-    assert read_config(config(layer1=layer1), Site()).ports[0].response_ps == expected
+    assert read_config(config(layer1=layer1), FakeFabric()).ports[0].response_ps == expected
 
 
 def test_without_flow_control_no_pause_is_honoured():
-    port = read_config(config(layer1=[{"name": "a", "port_names": ["p1"]}]), Site()).ports[0]
+    port = read_config(config(layer1=[{"name": "a", "port_names": ["p1"]}]), FakeFabric()).ports[0]
     assert (port.pfc_queues, port.honours_global_pause) == ((), False)
 
 
@@ -202,7 +202,7 @@ def test_device_flow_takes_its_addresses_from_the_devices():
     devices = [device("d1", "p1", MAC_1, "192.168.0.2"), device("d2", "p2", MAC_2, "192.168.0.3")]
     ends = {"choice": "device", "device": {"tx_names": ["d1 ip"], "rx_names": ["d2 eth"]}}
     packet = [{"choice": "ethernet", "ethernet": {}}, {"choice": "ipv4", "ipv4": {}}]
-    model = read_config(config(data_flow(tx_rx=ends, packet=packet), devices=devices), Site())
+    model = read_config(config(data_flow(tx_rx=ends, packet=packet), devices=devices), FakeFabric())
     flow = model.flows[0].flow
     assert (flow.tx_port, flow.rx_ports) == ("p1", ("p2",))
     assert (flow.source_mac, flow.destination_mac) == (MAC_1, MAC_2)
@@ -220,7 +220,7 @@ def test_device_flow_to_another_subnet_goes_to_the_gateway(gateway, mac, warning
     devices[0]["ethernets"][0]["ipv4_addresses"][0]["gateway"] = gateway
     ends = {"choice": "device", "device": {"tx_names": ["d1 ip"], "rx_names": ["d2 ip"]}}
     packet = [{"choice": "ethernet", "ethernet": {}}, {"choice": "ipv4", "ipv4": {}}]
-    model = read_config(config(data_flow(tx_rx=ends, packet=packet), devices=devices), Site())
+    model = read_config(config(data_flow(tx_rx=ends, packet=packet), devices=devices), FakeFabric())
     assert model.flows[0].flow.destination_mac == mac
     assert list(model.warnings) == warnings
     assert bool(model.flows[0].problem) == bool(warnings)
@@ -230,7 +230,7 @@ def test_harmless_settings_are_accepted_and_ignored_ones_are_said():
     layer1 = [{"name": "a", "port_names": ["p1"], "mtu": 9000, "promiscuous": False}]
     options = {"port_options": {"location_preemption": True, "data_integrity": False},
                "protocol_options": {"auto_start_all": False}}
-    model = read_config(config(layer1=layer1, options=options, lags=[], lldp=[], egress_only_tracking=[]), Site())
+    model = read_config(config(layer1=layer1, options=options, lags=[], lldp=[], egress_only_tracking=[]), FakeFabric())
     assert not model.auto_start
     assert [warning.split(":")[0] for warning in model.warnings] == ["layer1[0].mtu", "layer1[0].promiscuous"]
 
@@ -239,7 +239,7 @@ def test_flows_that_need_not_run_at_once_may_ask_for_more_than_the_line():
     """What counts is what is started."""
     flows = [data_flow(name=name, rate={"choice": "percentage", "percentage": 60}) for name in "ab"]
     devices = [device("d", "p2", MAC_2, "192.168.0.3")]
-    assert read_config(config(*flows, devices=devices), Site()).warnings == ()
+    assert read_config(config(*flows, devices=devices), FakeFabric()).warnings == ()
 
 
 BACK = {"choice": "port", "port": {"tx_name": "p1", "rx_names": ["p1"]}}
@@ -248,27 +248,27 @@ BACK = {"choice": "port", "port": {"tx_name": "p1", "rx_names": ["p1"]}}
 def test_a_receiver_may_be_the_sender():
     """Nothing comes back to it; the other receivers are what they are without it."""
     told = "'p1' is also the sender: no switch sends a frame back, so it receives none"
-    model = read_config(config(data_flow(tx_rx=BACK), devices=[device("d", "p2", MAC_2, "192.168.0.3")]), Site())
+    model = read_config(config(data_flow(tx_rx=BACK), devices=[device("d", "p2", MAC_2, "192.168.0.3")]), FakeFabric())
     assert model.flows[0].flow.rx_ports == ("p1",)
     assert model.warnings == (f"flows[0].tx_rx.port.rx_names: {told}",)
     both = {"choice": "port", "port": {"tx_name": "p1", "rx_names": ["p1", "p2"]}}
-    model = read_config(config(data_flow(tx_rx=both), data_flow(name="other")), Site())
+    model = read_config(config(data_flow(tx_rx=both), data_flow(name="other")), FakeFabric())
     assert model.flows[0].flow.rx_ports == ("p1", "p2")
     assert [(host.port, host.mac) for host in model.stations] == [("p2", MAC_2)]
 
 
 def test_a_sender_that_receives_nothing_does_not_say_who_is_behind_it():
-    alone = read_config(config(data_flow(tx_rx=BACK)), Site())
+    alone = read_config(config(data_flow(tx_rx=BACK)), FakeFabric())
     assert alone.stations == ()
     assert alone.warnings[1:] == (f"flow data: nobody has its destination MAC address {MAC_2}, so the switch drops it",)
-    beside = read_config(config(data_flow(tx_rx=BACK), data_flow(name="other")), Site())
+    beside = read_config(config(data_flow(tx_rx=BACK), data_flow(name="other")), FakeFabric())
     assert [(host.port, host.mac) for host in beside.stations] == [("p2", MAC_2)]
 
 
 def test_devices_of_one_port_may_send_to_each_other():
     devices = [device("d", "p1", MAC_1, "192.168.0.2"), device("e", "p1", MAC_2, "192.168.0.3")]
     ends = {"choice": "device", "device": {"tx_names": ["d ip"], "rx_names": ["e ip"]}}
-    model = read_config(config(data_flow(tx_rx=ends), devices=devices), Site())
+    model = read_config(config(data_flow(tx_rx=ends), devices=devices), FakeFabric())
     assert model.flows[0].flow.rx_ports == ("p1",)
     assert model.warnings == ("flows[0].tx_rx.device.rx_names: 'e ip' is on port 'p1', where the sender is too: no "
                               "switch sends a frame back, so it receives none",)

@@ -88,7 +88,7 @@ class Plane:
         self.flows[name] = replace(self.flows[name], frames_tx=tx, frames_rx=rx, bytes_tx=tx * size, bytes_rx=rx * size)
 
 
-class Site:
+class FakeFabric:
     speeds = {LEFT: 100_000, RIGHT: 100_000}
     switch_macs = (SWITCH_MAC,)
     answers = True
@@ -134,7 +134,7 @@ def plane():
 
 @pytest.fixture
 def service(plane):
-    service = OtgService(plane, Site())
+    service = OtgService(plane, FakeFabric())
     assert service.set_config(CONFIG)["warnings"] == []
     plane.calls.clear()
     return service
@@ -257,9 +257,9 @@ def test_protocol_stop_forgets_the_neighbours(service):
 
 
 def test_a_flow_without_resolved_gateway_is_not_started(plane):
-    site = Site()
-    site.answers = False
-    service = OtgService(plane, site)
+    fabric = FakeFabric()
+    fabric.answers = False
+    service = OtgService(plane, fabric)
     far = {"name": "far", "ethernets": [{
         "name": "f", "connection": {"choice": "port_name", "port_name": "p2"},
         "ipv4_addresses": [{"name": "j4", "address": "10.0.0.2", "gateway": "10.0.0.1"}]}]}

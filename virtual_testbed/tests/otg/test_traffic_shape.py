@@ -13,7 +13,7 @@ from virtual_testbed.dataplane.traffic import Duration
 from virtual_testbed.otg.errors import OtgError
 from virtual_testbed.otg.fields import parse_number
 from virtual_testbed.otg.model import read_config
-from virtual_testbed.tests.otg.test_model import LEFT, RIGHT, Site
+from virtual_testbed.tests.otg.test_model import LEFT, RIGHT, FakeFabric
 
 LINE_BPS = 10**11
 IMIX = {64: 7, 570: 4, 1518: 1}
@@ -41,7 +41,7 @@ class Shaped:
     def model(self):
         if not len(self.flow.packet):
             self.headers("ethernet", "ipv4")
-        return read_config(json.loads(self.config.serialize("json")), Site())
+        return read_config(json.loads(self.config.serialize("json")), FakeFabric())
 
     def read(self):
         return self.model().flows[0].flow

@@ -22,9 +22,9 @@ from virtual_testbed.dataplane.counters import (
     ALL_PARTS, PgCounters, PortCounters, QueueCounters, SwitchCounters, SwitchStates)
 from virtual_testbed.sonic import databases
 from virtual_testbed.sonic.agent import SonicAgent
+from virtual_testbed.sonic.command_wrappers import write_image_files, write_wrappers
 from virtual_testbed.sonic.factory import switch_mac
 from virtual_testbed.sonic.profile import load_profile
-from virtual_testbed.sonic.programs import write_image_files, write_programs
 from virtual_testbed.sonic.resp import Connection, DatabaseError
 
 HWSKU = "Arista-7060CX-32S-C32"
@@ -149,7 +149,7 @@ class Programs:
         self.root, self.bin = folder / "root", folder / "bin"
         write_image_files(self.root, load_profile(HWSKU), MAC)
         context = {"name": NAME, "hwsku": HWSKU, "redis_socket": socket, "root": str(self.root), "mac": MAC}
-        write_programs(self.bin, context, "environment")
+        write_wrappers(self.bin, context, "environment")
 
     def __call__(self, command, root=True, stdin="", status=0):
         """Output of a command line; stderr after stdout. `root`: as below sudo."""

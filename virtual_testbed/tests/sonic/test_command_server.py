@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from virtual_testbed.sonic import command_client, databases
-from virtual_testbed.sonic.command_server import Request
+from virtual_testbed.sonic.command_server import CommandRequest
 from virtual_testbed.tests.sonic.test_ssh import wait_until
 
 # reads its input to the end: runs as long as that is open
@@ -212,4 +212,4 @@ def test_a_server_that_does_not_answer_is_left_for_good(tmp_path, monkeypatch):
     b"", b"show\0nonsense", b"show\0x\x0018\0strict\x000", b"\xff\x000\x000\0strict\0x"])
 def test_a_message_that_is_no_request(message):
     with pytest.raises(ValueError):
-        Request.parse(message)
+        CommandRequest.parse(message)

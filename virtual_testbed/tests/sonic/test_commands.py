@@ -9,8 +9,8 @@ import pytest
 from virtual_testbed.dataplane.counters import WatchdogState
 from virtual_testbed.sonic import databases
 from virtual_testbed.sonic.agent import SonicAgent
+from virtual_testbed.sonic.command_wrappers import write_image_files
 from virtual_testbed.sonic.profile import load_profile
-from virtual_testbed.sonic.programs import write_image_files
 from virtual_testbed.tests.sonic.conftest import HWSKU, MAC, NAME
 
 

@@ -14,7 +14,7 @@ from virtual_testbed.sonic.factory import factory_config
 from virtual_testbed.sonic.polling import DEFAULT_MS, read_intervals
 from virtual_testbed.sonic.profile import load_profile
 from virtual_testbed.tests.sonic.conftest import HWSKU, NAME, port_counters
-from virtual_testbed.world import World
+from virtual_testbed.simulation import Simulation
 
 SECOND = 10**12
 TABLE = "FLEX_COUNTER_TABLE"
@@ -51,7 +51,7 @@ class CountingNetwork:
 
 @pytest.fixture
 def lab(redis, config_db):
-    """A world of one switch on its real databases."""
+    """A simulation of one switch on its real databases."""
     network = CountingNetwork()
     agents = []
 
@@ -59,9 +59,9 @@ def lab(redis, config_db):
         agents.append(SonicAgent(NAME, redis.socket, HWSKU, network, []))
         return agents[-1]
 
-    world = World(network, {NAME: make_agent}, lambda: None)
-    world.publish()
-    yield SimpleNamespace(world=world, network=network, config=config_db, redis=redis)
+    simulation = Simulation(network, {NAME: make_agent}, lambda: None)
+    simulation.publish()
+    yield SimpleNamespace(simulation=simulation, network=network, config=config_db, redis=redis)
     for agent in agents:
         agent.close()
 
@@ -86,7 +86,7 @@ def expected(port, queue, watermark):
 
 
 def advance(lab, seconds):
-    return VirtualClock(lab.world).advance({"nanoseconds": round(seconds * 10**9)})
+    return VirtualClock(lab.simulation).advance({"nanoseconds": round(seconds * 10**9)})
 
 
 def test_a_reading_is_as_old_as_the_last_poll(lab):
@@ -121,7 +121,7 @@ def test_a_long_advance_polls_each_group_once(lab):
 
 def test_realtime_polls_at_the_same_instants(lab):
     wall = SimpleNamespace(ns=0)
-    clock = RealtimeClock(lab.world, lambda: wall.ns)
+    clock = RealtimeClock(lab.simulation, lambda: wall.ns)
     for _ in range(105):
         wall.ns += 99_700_000
         clock.settle()

@@ -29,7 +29,7 @@ class Channel:
 
 async def _cancel(turns, terminal, mark):
     """Cancel a request after so many turns of the loop, when its shell has started the command."""
-    request = processes.Request(["/bin/sh", "-c", f"/bin/sleep {mark}; true"], {}, Path("/"))
+    request = processes.ProcessSpec(["/bin/sh", "-c", f"/bin/sleep {mark}; true"], {}, Path("/"))
     task = asyncio.ensure_future(processes.serve(Channel(terminal), request))
     for _ in range(turns):
         await asyncio.sleep(0)

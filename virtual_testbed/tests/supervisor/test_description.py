@@ -8,7 +8,7 @@ import pytest
 from virtual_testbed.cables import GeneratorLink, SwitchLink
 from virtual_testbed.description import DescriptionError, generator_location, load_testbed
 from virtual_testbed.plan import Options, make_plan
-from virtual_testbed.sonic.programs import BUILD
+from virtual_testbed.sonic.command_wrappers import BUILD
 from virtual_testbed.state import TestbedFolder, read_json
 from virtual_testbed.testbed import read_arguments
 

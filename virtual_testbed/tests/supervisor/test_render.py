@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from virtual_testbed.plan import Options, Plan, make_plan
+from virtual_testbed.plan import LaunchPlan, Options, make_plan
 from virtual_testbed.render import inventory, render_all, rendered_entry
 from virtual_testbed.state import TestbedFolder, read_json, write_json
 
@@ -43,7 +43,7 @@ def listed(path):
 def test_plan_survives_its_file(make, tmp_path):
     plan = make("lab-new", clock="virtual", faults=("pause-ignored",))
     write_json(tmp_path / "plan.json", plan.to_json())
-    assert Plan.from_json(read_json(tmp_path / "plan.json")) == plan
+    assert LaunchPlan.from_json(read_json(tmp_path / "plan.json")) == plan
 
 
 def test_virtual_testbed_names_its_clock(make):

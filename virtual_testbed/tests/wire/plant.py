@@ -82,7 +82,7 @@ def main() -> None:
     print("ready", flush=True)
     for _ in sys.stdin:
         clock.settle()
-        wires.tell()
+        wires.transmit()
         print(json.dumps(counters(net)), flush=True)
     wires.close()
 

@@ -6,19 +6,19 @@ from dataclasses import asdict
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from pfctest.frame import PauseFrame, encode, pfc_frame
+from pfctest.frame import GlobalPauseFrame, encode, pfc_frame
 from virtual_testbed.cables import GeneratorLink, WireError, WireLink, wire_link
 from virtual_testbed.dataplane.control import ControlFrame
 from virtual_testbed.dataplane.network import NetworkError
 from virtual_testbed.tests.dataplane import testbeds
 from virtual_testbed.tests.dataplane.testbeds import MS, US
 from virtual_testbed.tests.wire.plant import open_network
-from virtual_testbed.wire import Ear
+from virtual_testbed.wire import ExternalRx
 
 PFC_3 = ControlFrame(encode(pfc_frame("00:00:00:00:00:00", {3: 0xFFFF})))
 MIXED = ControlFrame(encode(pfc_frame("02:00:00:00:00:00", {3: 1000, 4: 0})))
 RELEASE = ControlFrame(encode(pfc_frame("02:00:00:00:00:00", {3: 0})))
-GLOBAL = ControlFrame(encode(PauseFrame("02:00:00:00:00:00", 0xFFFF)))
+GLOBAL = ControlFrame(encode(GlobalPauseFrame("02:00:00:00:00:00", 0xFFFF)))
 RUNT = ControlFrame(PFC_3.data[:40])
 PAUSE_PS = 335_539_200
 WAY_PS = 84 * 80 + 5 * 5000
@@ -28,12 +28,12 @@ WAY_PS = 84 * 80 + 5 * 5000
 class Given:
     """Frames that were known before."""
 
-    def __init__(self, ear):
-        self._ear = ear
+    def __init__(self, rx):
+        self._rx = rx
 
     def hear(self, until_ps):
         """What acts by then."""
-        return self._ear.hear(until_ps, 0)
+        return self._rx.receive(until_ps, 0)
 
 
 def traffic(rate_share=0.3):
@@ -56,10 +56,10 @@ def outcome(net, flows):
 def run(arrivals, reads, merged=True):
     """The outcome after frames (instant, frame) have come to p0, counters read at some instants on the way."""
     flows = traffic()
-    net, ear = open_network(testbeds.switch_config(2), flows), Ear(testbeds.location(0), 100_000)
+    net, rx = open_network(testbeds.switch_config(2), flows), ExternalRx(testbeds.location(0), 100_000)
     for arrival in arrivals:
-        ear.add(arrival[0], arrival[1].data)
-    net.outside = Given(ear) if merged else None
+        rx.add(arrival[0], arrival[1].data)
+    net.outside = Given(rx) if merged else None
     net.start_flows(testbeds.names(flows))
     if not merged:
         for time_ps, frame in arrivals:
@@ -96,17 +96,17 @@ def test_frames_taken_together_do_what_they_do_one_by_one(steps, read_ps):
 
 
 def test_a_storm_costs_one_change():
-    ear = Ear("there", 100_000)
+    rx = ExternalRx("there", 100_000)
     for number in range(1000):
-        ear.add(number * 167 * US, PFC_3.data)
-    heard, = ear.hear(10**12, 500)
+        rx.add(number * 167 * US, PFC_3.data)
+    heard, = rx.receive(10**12, 500)
     assert (heard.time_ps, heard.frames, heard.span_ps) == (500, 1000, 999 * 167 * US)
 
 
 def test_what_does_not_act_yet_waits():
-    ear = Ear("there", 100_000)
-    ear.add(1000, PFC_3.data)
-    assert ear.hear(1499, 500) == [] and len(ear.hear(1500, 500)) == 1
+    rx = ExternalRx("there", 100_000)
+    rx.add(1000, PFC_3.data)
+    assert rx.receive(1499, 500) == [] and len(rx.receive(1500, 500)) == 1
 
 
 def test_a_pause_of_a_port_that_nothing_else_uses_ends_on_time():

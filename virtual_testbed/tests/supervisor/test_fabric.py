@@ -7,7 +7,7 @@ import pytest
 
 from virtual_testbed.cables import GeneratorLink, SwitchLink
 from virtual_testbed.dataplane.configuration import SwitchConfig, SwitchPortConfig, VlanConfig
-from virtual_testbed.testbed import Site
+from virtual_testbed.testbed import ConfiguredFabric
 
 MACS = {name: f"02:00:00:00:00:0{number}" for number, name in enumerate(("s1", "s2", "s3"), 1)}
 
@@ -28,12 +28,12 @@ def switches():
 
 
 @pytest.fixture
-def site(switches):
+def fabric(switches):
     """A generator port on each switch, and a second one on a routed port."""
     links = [GeneratorLink(f"{port} {name}", name, port, 100_000, 5) for name in MACS for port in ("host", "routed")]
     cables = [SwitchLink(("s1", "right"), ("s2", "left"), 100_000, 40),
               SwitchLink(("s2", "right"), ("s3", "left"), 100_000, 40)]
-    return Site(links, cables, switches)
+    return ConfiguredFabric(links, cables, switches)
 
 
 def set_port(switches, name, port, **changes):
@@ -44,39 +44,39 @@ def set_port(switches, name, port, **changes):
 @pytest.mark.parametrize("at", MACS)
 @pytest.mark.parametrize("gateway, owner", [("192.168.7.1", "s1"), ("192.168.7.3", "s3"), ("fc02::2", "s2"),
                                             ("fc02:0:0::3", "s3")])
-def test_a_gateway_in_the_vlan_answers_from_any_switch(site, at, gateway, owner):
-    assert site.gateway_mac(f"host {at}", gateway) == MACS[owner]
+def test_a_gateway_in_the_vlan_answers_from_any_switch(fabric, at, gateway, owner):
+    assert fabric.gateway_mac(f"host {at}", gateway) == MACS[owner]
 
 
-def test_a_routed_port_is_answered_by_its_own_switch_only(site):
-    assert site.gateway_mac("routed s2", "10.0.2.0") == site.gateway_mac("routed s2", "fc00::2:1") == MACS["s2"]
+def test_a_routed_port_is_answered_by_its_own_switch_only(fabric):
+    assert fabric.gateway_mac("routed s2", "10.0.2.0") == fabric.gateway_mac("routed s2", "fc00::2:1") == MACS["s2"]
     for gateway in ("10.0.1.0", "192.168.7.2", "10.0.2.1"):
-        assert site.gateway_mac("routed s2", gateway) is None
-    assert site.gateway_mac("host s2", "10.0.2.0") is None
+        assert fabric.gateway_mac("routed s2", gateway) is None
+    assert fabric.gateway_mac("host s2", "10.0.2.0") is None
 
 
 @pytest.mark.parametrize("name, port", [("s2", "right"), ("s3", "left")])
-def test_a_cable_that_is_shut_down_cuts_the_row(site, switches, name, port):
+def test_a_cable_that_is_shut_down_cuts_the_row(fabric, switches, name, port):
     set_port(switches, name, port, admin_up=False)
-    assert site.gateway_mac("host s1", "192.168.7.3") is None
-    assert site.gateway_mac("host s1", "192.168.7.2") == MACS["s2"]
+    assert fabric.gateway_mac("host s1", "192.168.7.3") is None
+    assert fabric.gateway_mac("host s1", "192.168.7.2") == MACS["s2"]
 
 
-def test_another_vlan_at_the_far_end_is_not_the_same_segment(site, switches):
+def test_another_vlan_at_the_far_end_is_not_the_same_segment(fabric, switches):
     (vlan,) = switches["s2"].vlans
     switches["s2"] = replace(switches["s2"], vlans=(replace(vlan, vlan_id=20),))
-    assert site.gateway_mac("host s1", "192.168.7.2") is None and site.gateway_mac("host s1", "192.168.7.3") is None
+    assert fabric.gateway_mac("host s1", "192.168.7.2") is None and fabric.gateway_mac("host s1", "192.168.7.3") is None
 
 
-def test_a_switch_that_is_not_configured_answers_nothing(site, switches):
+def test_a_switch_that_is_not_configured_answers_nothing(fabric, switches):
     del switches["s3"]
-    assert site.gateway_mac("host s3", "192.168.7.3") is None and site.gateway_mac("host s1", "192.168.7.3") is None
+    assert fabric.gateway_mac("host s3", "192.168.7.3") is None and fabric.gateway_mac("host s1", "192.168.7.3") is None
     set_port(switches, "s1", "host", admin_up=False)
-    assert site.gateway_mac("host s1", "192.168.7.1") is None
+    assert fabric.gateway_mac("host s1", "192.168.7.1") is None
 
 
 def test_a_ring_ends(switches):
     links = [GeneratorLink("host", "s1", "host", 100_000, 5)]
     cables = [SwitchLink((near, "right"), (far, "left"), 100_000, 40)
               for near, far in (("s1", "s2"), ("s2", "s3"), ("s3", "s1"))]
-    assert Site(links, cables, switches).gateway_mac("host", "192.168.7.9") is None
+    assert ConfiguredFabric(links, cables, switches).gateway_mac("host", "192.168.7.9") is None

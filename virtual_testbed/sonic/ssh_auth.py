@@ -29,11 +29,11 @@ class Login(asyncssh.SSHServer):
         self._account = account
 
     def begin_auth(self, username: str) -> bool:
-        """Nobody gets in without."""
+        """Authentication is required."""
         return True
 
     def password_auth_supported(self) -> bool:
-        """Yes."""
+        """Password login is supported."""
         return True
 
     def validate_password(self, username: str, password: str) -> bool:
@@ -42,7 +42,7 @@ class Login(asyncssh.SSHServer):
         return username == self._account.user and right
 
     def public_key_auth_supported(self) -> bool:
-        """Yes."""
+        """Login by public key is supported."""
         return True
 
     def validate_public_key(self, username: str, key: asyncssh.SSHKey) -> bool:

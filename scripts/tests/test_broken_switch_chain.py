@@ -61,7 +61,7 @@ CASES = [
 ]
 
 
-class RowBench:
+class ChainBench:
     """Carries out HOP-1 with the suite's own steps."""
 
     def __init__(self, testbed: dict[str, object], changed: ExitStack) -> None:
@@ -87,14 +87,14 @@ class RowBench:
 
 
 @pytest.fixture(name="bench", scope="module")
-def fixture_bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RowBench]:
+def fixture_bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChainBench]:
     """For vtb-chain with all these faults."""
     folder = tmp_path_factory.mktemp("row")
     with broken_testbed(folder, [one.fault for one in CASES], name="vtb-chain") as testbed, ExitStack() as changed:
-        yield RowBench(testbed, changed)
+        yield ChainBench(testbed, changed)
 
 
-def test_a_healthy_row_passes_with_the_documented_checks(bench: RowBench) -> None:
+def test_a_healthy_row_passes_with_the_documented_checks(bench: ChainBench) -> None:
     assert bench.clock.now() < EVERY_S
     outcome = bench.judge()
     passed_as_documented(outcome, documented_checks(ROOT / "docs/testplan/hop-back-pressure.md", "HOP-1"))
@@ -102,7 +102,7 @@ def test_a_healthy_row_passes_with_the_documented_checks(bench: RowBench) -> Non
 
 
 @pytest.mark.parametrize("expected", CASES, ids=lambda one: one.name)
-def test_a_broken_switch_in_the_row_is_told(bench: RowBench, expected: Case) -> None:
+def test_a_broken_switch_of_the_chain_is_named(bench: ChainBench, expected: Case) -> None:
     begin = EVERY_S * (1 + CASES.index(expected))
     bench.clock.sleep(begin - bench.clock.now())
     compare(bench.judge(), expected)

@@ -1,4 +1,4 @@
-"""A new job from what the user asked for: everything that can be refused before a testbed is touched is refused."""
+"""Makes a new job of the options: everything that can be refused before a testbed is touched is refused."""
 from __future__ import annotations
 
 import argparse

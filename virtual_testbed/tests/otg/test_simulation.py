@@ -1,4 +1,4 @@
-"""Clocks and world: who advances, in which order, and that no failure stays silent."""
+"""Clocks and simulation: who advances, in which order, and that no failure stays silent."""
 from __future__ import annotations
 
 import logging
@@ -7,7 +7,7 @@ import pytest
 
 from virtual_testbed.clock import ClockError, RealtimeClock, VirtualClock
 from virtual_testbed.dataplane.network import Overrun
-from virtual_testbed.world import Machine, World, WorldError, WorldLate
+from virtual_testbed.simulation import OperationRunner, Simulation, SimulationError, SimulationLate
 from virtual_testbed.otg.errors import OtgError
 
 SECOND = 10**12
@@ -65,13 +65,13 @@ class Agent:
 
 
 class Parts:
-    """A world of one switch with everything it does written down."""
+    """A simulation of one switch with everything it does written down."""
 
     def __init__(self):
         self.log = []
         self.network = Network(self.log)
         self.agents = []
-        self.world = World(self.network, {"sw": self.make_agent}, lambda: self.log.append("sample"))
+        self.simulation = Simulation(self.network, {"sw": self.make_agent}, lambda: self.log.append("sample"))
         self.wall_ns = 0
 
     def make_agent(self):
@@ -79,7 +79,7 @@ class Parts:
         return self.agents[-1]
 
     def realtime(self):
-        return RealtimeClock(self.world, lambda: self.wall_ns)
+        return RealtimeClock(self.simulation, lambda: self.wall_ns)
 
 
 @pytest.fixture
@@ -88,34 +88,34 @@ def parts():
 
 
 def test_an_advance_applies_computes_samples_and_publishes(parts):
-    reading = VirtualClock(parts.world).advance({"nanoseconds": 5 * 10**9})
+    reading = VirtualClock(parts.simulation).advance({"nanoseconds": 5 * 10**9})
     assert reading == {"mode": "virtual", "now_ns": 5 * 10**9, "lag_ns": 0}
     assert parts.log == ["apply", ("advance", 4 * SECOND), "sample", ("advance", 5 * SECOND), "sample", "publish"]
 
 
 def test_a_short_advance_is_one_step(parts):
-    VirtualClock(parts.world).advance({"nanoseconds": 10**9})
+    VirtualClock(parts.simulation).advance({"nanoseconds": 10**9})
     assert parts.log == ["apply", ("advance", SECOND), "sample", "publish"]
 
 
 def test_an_advance_stops_where_counters_are_polled(parts):
-    parts.world.refresh()
+    parts.simulation.refresh()
     parts.agents[0].polls = {2 * SECOND: {"QUEUE"}, 5 * SECOND: {"PORT"}, 9 * SECOND: {"PORT"}}
     parts.log.clear()
-    parts.world.advance_to(5 * SECOND)
+    parts.simulation.advance_to(5 * SECOND)
     assert parts.log == ["apply", ("advance", 2 * SECOND), "sample", ("poll", "QUEUE"), ("advance", 4 * SECOND),
                          "sample", ("advance", 5 * SECOND), "sample", ("poll", "PORT")]
 
 
 def test_a_poll_that_fails_is_told(parts):
-    parts.world.refresh()
+    parts.simulation.refresh()
     agent = parts.agents[0]
     agent.polls = {SECOND: {"PORT"}}
     agent.poll = lambda groups: agent.log.append(1 / 0)
-    with pytest.raises(WorldError, match="switch sw: its agent failed .*division by zero"):
-        parts.world.advance_to(2 * SECOND)
-    assert parts.world.now_ps == SECOND
-    parts.world.advance_to(2 * SECOND)
+    with pytest.raises(SimulationError, match="switch sw: its agent failed .*division by zero"):
+        parts.simulation.advance_to(2 * SECOND)
+    assert parts.simulation.now_ps == SECOND
+    parts.simulation.advance_to(2 * SECOND)
     assert len(parts.agents) == 2
 
 
@@ -123,7 +123,7 @@ def test_a_poll_that_fails_is_told(parts):
                                           {"nanoseconds": 1.5}, {"nanoseconds": True}, {"nanoseconds": "5"}, []])
 def test_an_advance_that_makes_no_sense_is_refused(parts, request_body):
     with pytest.raises(ClockError):
-        VirtualClock(parts.world).advance(request_body)
+        VirtualClock(parts.simulation).advance(request_body)
     assert parts.log == []
 
 
@@ -152,78 +152,78 @@ def test_realtime_says_when_it_falls_behind_and_when_it_has_caught_up(parts, cap
 
 
 def test_an_operation_sees_configuration_changes_and_publishes_its_own(parts):
-    machine = Machine(parts.world, VirtualClock(parts.world))
-    assert machine.perform(lambda: parts.log.append("operation") or 7, changes=True) == 7
+    runner = OperationRunner(parts.simulation, VirtualClock(parts.simulation))
+    assert runner.perform(lambda: parts.log.append("operation") or 7, changes=True) == 7
     assert parts.log == ["apply", "operation", "publish"]
 
 
 def test_a_failed_agent_is_told_and_made_anew(parts):
-    machine = Machine(parts.world, VirtualClock(parts.world))
-    machine.perform(lambda: None, changes=False)
+    runner = OperationRunner(parts.simulation, VirtualClock(parts.simulation))
+    runner.perform(lambda: None, changes=False)
     parts.agents[0].failure = ConnectionError("redis is away")
     with pytest.raises(OtgError) as caught:
-        machine.perform(lambda: None, changes=False)
+        runner.perform(lambda: None, changes=False)
     assert caught.value.errors == ("switch sw: its agent failed (ConnectionError: redis is away)",)
     assert (caught.value.code, caught.value.kind) == (500, "internal")
-    machine.perform(lambda: None, changes=False)
+    runner.perform(lambda: None, changes=False)
     assert len(parts.agents) == 2
 
 
 def test_a_failure_while_nobody_asked_comes_out_in_the_next_answer_once(parts):
-    machine = Machine(parts.world, parts.realtime())
-    machine.pace(publish=True)
+    runner = OperationRunner(parts.simulation, parts.realtime())
+    runner.pace(publish=True)
     parts.agents[0].failure = ConnectionError("redis is away")
-    machine.pace(publish=True)
-    machine.pace(publish=True)
+    runner.pace(publish=True)
+    runner.pace(publish=True)
     with pytest.raises(OtgError, match="redis is away"):
-        machine.perform(lambda: None, changes=False)
-    machine.perform(lambda: None, changes=False)
+        runner.perform(lambda: None, changes=False)
+    runner.perform(lambda: None, changes=False)
 
 
 def test_a_switch_that_is_configured_shows_it_while_time_stands_still(parts):
-    machine = Machine(parts.world, VirtualClock(parts.world))
-    machine.pace(publish=False)
+    runner = OperationRunner(parts.simulation, VirtualClock(parts.simulation))
+    runner.pace(publish=False)
     assert parts.log == ["apply"]
     parts.agents[0].changed = True
-    machine.pace(publish=False)
+    runner.pace(publish=False)
     assert parts.log == ["apply", "apply", "publish"]
 
 
 def test_what_takes_too_long_to_compute_is_refused_and_time_goes_on_afterwards(parts):
-    machine, clock = Machine(parts.world, VirtualClock(parts.world)), VirtualClock(parts.world)
+    runner, clock = OperationRunner(parts.simulation, VirtualClock(parts.simulation)), VirtualClock(parts.simulation)
     parts.network.is_slow = True
     with pytest.raises(OtgError, match="^computing that takes too long$") as caught:
-        machine.perform(lambda: clock.advance({"nanoseconds": 10**9}), changes=False)
+        runner.perform(lambda: clock.advance({"nanoseconds": 10**9}), changes=False)
     assert caught.value.code == 500
     parts.network.is_slow = False
-    assert machine.perform(lambda: clock.advance({"nanoseconds": 10**9}), changes=False)["now_ns"] == 10**9
+    assert runner.perform(lambda: clock.advance({"nanoseconds": 10**9}), changes=False)["now_ns"] == 10**9
 
 
 def test_what_takes_too_long_is_lag_of_a_realtime_clock_and_operations_go_on(parts, caplog):
-    machine = Machine(parts.world, parts.realtime())
+    runner = OperationRunner(parts.simulation, parts.realtime())
     parts.network.is_slow = True
     parts.wall_ns = 10**9
     with caplog.at_level(logging.WARNING):
-        assert machine.perform(lambda: parts.log.append("flows stop") or 7, changes=True) == 7
-        machine.pace(publish=True)
-        assert machine.perform(lambda: 8, changes=False) == 8
-    assert parts.log.count("flows stop") == 1 and parts.world.now_ps == 0
+        assert runner.perform(lambda: parts.log.append("flows stop") or 7, changes=True) == 7
+        runner.pace(publish=True)
+        assert runner.perform(lambda: 8, changes=False) == 8
+    assert parts.log.count("flows stop") == 1 and parts.simulation.now_ps == 0
     told = [record.getMessage() for record in caplog.records]
     assert told[:2] == ["computing that takes too long", "simulated time falls behind the wall clock (1.000 s behind)"]
     parts.network.is_slow = False
-    machine.perform(lambda: None, changes=False)
-    assert parts.world.now_ps == SECOND
+    runner.perform(lambda: None, changes=False)
+    assert parts.simulation.now_ps == SECOND
 
 
 def test_any_other_failure_of_the_data_plane_is_no_lag(parts):
-    machine = Machine(parts.world, parts.realtime())
+    runner = OperationRunner(parts.simulation, parts.realtime())
     parts.network.fails_at = 0
     with pytest.raises(OtgError, match="the data plane failed"):
-        machine.perform(lambda: None, changes=False)
+        runner.perform(lambda: None, changes=False)
 
 
 def test_what_takes_too_long_leaves_no_switch_with_counters_of_before(parts):
-    parts.world.refresh()
+    parts.simulation.refresh()
     agent = parts.agents[0]
     agent.polls = {SECOND: {"QUEUE"}, 5 * SECOND: {"PORT", "PG_DROP"}}
     agent.late_polls = {2 * SECOND: {"PORT"}, SECOND: {"QUEUE"}}
@@ -235,14 +235,14 @@ def test_what_takes_too_long_leaves_no_switch_with_counters_of_before(parts):
         step(time_ps)
 
     parts.network.advance_to = slow_after_the_first
-    with pytest.raises(WorldLate, match="^computing that takes too long$"):
-        parts.world.advance_to(5 * SECOND)
+    with pytest.raises(SimulationLate, match="^computing that takes too long$"):
+        parts.simulation.advance_to(5 * SECOND)
     assert parts.log == ["apply", ("advance", SECOND), "sample", ("poll", "QUEUE"), ("missed", 0, 3 * SECOND),
                          ("poll", "PORT"), "publish"]
 
 
 def test_an_agent_that_finds_the_data_plane_late_has_not_failed(parts):
-    parts.world.refresh()
+    parts.simulation.refresh()
     agent = parts.agents[0]
     agent.polls = {SECOND: {"PORT"}}
 
@@ -250,23 +250,23 @@ def test_an_agent_that_finds_the_data_plane_late_has_not_failed(parts):
         raise Overrun("computing that takes too long")
 
     agent.poll = late
-    with pytest.raises(WorldLate, match="^computing that takes too long$"):
-        parts.world.advance_to(SECOND)
-    parts.world.refresh()
+    with pytest.raises(SimulationLate, match="^computing that takes too long$"):
+        parts.simulation.advance_to(SECOND)
+    parts.simulation.refresh()
     assert parts.agents == [agent]
 
 
 def test_a_failed_data_plane_is_never_trusted_again(parts):
-    machine = Machine(parts.world, VirtualClock(parts.world))
+    runner = OperationRunner(parts.simulation, VirtualClock(parts.simulation))
     parts.network.fails_at = SECOND
     for _ in range(2):
         with pytest.raises(OtgError, match="the data plane failed at 0.000000000 s .*ZeroDivisionError: bug"):
-            machine.perform(lambda: VirtualClock(parts.world).advance({"nanoseconds": 10**9}), changes=False)
+            runner.perform(lambda: VirtualClock(parts.simulation).advance({"nanoseconds": 10**9}), changes=False)
 
 
 def test_time_stands_still_while_a_switch_cannot_be_asked(parts):
-    parts.world.refresh()
+    parts.simulation.refresh()
     parts.agents[0].failure = ConnectionError("away")
-    with pytest.raises(WorldError):
-        parts.world.advance_to(SECOND)
-    assert parts.world.now_ps == 0
+    with pytest.raises(SimulationError):
+        parts.simulation.advance_to(SECOND)
+    assert parts.simulation.now_ps == 0

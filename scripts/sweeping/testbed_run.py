@@ -1,6 +1,6 @@
 """One testbed of a job, in a process of its own: brought up where it is virtual, deployed, swept, taken down.
 
-`part.json` in its folder says how that ended; it is not there while it lasts, nor if the process was killed.
+`testbed_run.json` in its folder says how that ended; it is not there while it lasts, nor if the process was killed.
 """
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from typing import Any
 
 from scripts import testbeds
 from scripts.sweeping.job import Job, load
-from scripts.sweeping.orders import faults_of
+from scripts.sweeping.options import faults_of
 
 SUITE = "snappi_tests/pfc/qualification"
 SWEEP, STRESS = "test_port_sweep.py", "test_full_load.py"
-PART_FILE, LOG, PYTEST_LOG, DEPLOY_LOG = "part.json", "part.log", "pytest.log", "deploy.log"
+RUN_FILE, LOG, PYTEST_LOG, DEPLOY_LOG = "testbed_run.json", "testbed_run.log", "pytest.log", "deploy.log"
 MEASURING = "sweep"
 TRIES = 3  # processes that are killed, one after another: then something is wrong that another one does not mend
 ALL_RAN = (0, 1)  # pytest: each item was run
@@ -31,12 +31,12 @@ REASON = re.compile(r"^(?:ERROR: |!+ .*Exit: error: |error: )(.+?)(?: !+)?$", re
 
 @dataclass(frozen=True)
 class Ended:
-    """How a part ended.
+    """How the run on a testbed ended.
 
     Attributes:
         pytest: exit status of pytest, negative where a signal killed it; None: it was not started.
         cause: why not everything was measured, in one sentence; empty: everything was.
-        refused: whether what it was told cannot be done.
+        refused: whether its options cannot be carried out.
     """
 
     pytest: int | None
@@ -45,9 +45,9 @@ class Ended:
 
 
 def read_ended(folder: Path) -> Ended | None:
-    """How the part of a folder ended; None: it did not, or nobody knows."""
+    """How the run of a folder ended; None: it did not, or that is not known."""
     try:
-        return Ended(**json.loads((folder / PART_FILE).read_text(encoding="utf-8")))
+        return Ended(**json.loads((folder / RUN_FILE).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         return None
 
@@ -81,7 +81,7 @@ def _last_reason(log: Path) -> list[str]:
         return []
 
 
-def _swept(job: Job, testbed: testbeds.Testbed, is_deployed: bool) -> Ended:
+def _swept(job: Job, testbed: testbeds.TestbedFiles, is_deployed: bool) -> Ended:
     """Deploys a testbed that is up, where that is asked for, and sweeps it."""
     folder = job.folder_of(testbed.name)
     try:
@@ -94,7 +94,7 @@ def _swept(job: Job, testbed: testbeds.Testbed, is_deployed: bool) -> Ended:
     return how_it_ended(measure(job, testbed), folder)
 
 
-def _found(stack: contextlib.ExitStack, job: Job, name: str, entry: Mapping[str, Any]) -> testbeds.Testbed:
+def _found(stack: contextlib.ExitStack, job: Job, name: str, entry: Mapping[str, Any]) -> testbeds.TestbedFiles:
     """The testbed with its endpoints; a virtual one is there until the stack ends."""
     if not entry.get("virtual"):
         return testbeds.hardware_testbed(name, entry, Path(job.testbed_file))
@@ -102,7 +102,7 @@ def _found(stack: contextlib.ExitStack, job: Job, name: str, entry: Mapping[str,
     return stack.enter_context(testbeds.virtual_testbed(name, Path(job.testbed_file), faults_of(job.faults, entry)))
 
 
-def measure(job: Job, testbed: testbeds.Testbed) -> int:
+def measure(job: Job, testbed: testbeds.TestbedFiles) -> int:
     """Runs the suite, and goes on with it where a signal killed it; returns pytest's exit status."""
     folder, status = job.folder_of(testbed.name), 0
     for _ in range(TRIES):
@@ -114,11 +114,11 @@ def measure(job: Job, testbed: testbeds.Testbed) -> int:
     return status
 
 
-def command(job: Job, testbed: testbeds.Testbed) -> list[str]:
+def command(job: Job, testbed: testbeds.TestbedFiles) -> list[str]:
     """pytest, for the sweep of a testbed, or for what an earlier one left of it."""
     folder = job.folder_of(testbed.name)
-    parts = [SWEEP] if job.ports or job.ports_only else [SWEEP, STRESS]
-    modules = [f"{SUITE}/{part}" for part in parts if (testbeds.ROOT / "tests" / SUITE / part).is_file()]
+    names = [SWEEP] if job.ports or job.ports_only else [SWEEP, STRESS]
+    modules = [f"{SUITE}/{name}" for name in names if (testbeds.ROOT / "tests" / SUITE / name).is_file()]
     earlier = (folder / "records.jsonl").is_file()
     return [
         sys.executable, "-m", "pytest", "-c", "pytest.ini", *modules, "--testbed", testbed.name,
@@ -146,14 +146,14 @@ def how_it_ended(status: int, folder: Path) -> Ended:
 
 def write_ended(ended: Ended, folder: Path) -> None:
     """Keeps how it ended: the old text or the new one, whole."""
-    new = folder / f".{PART_FILE}"
+    new = folder / f".{RUN_FILE}"
     new.write_text(json.dumps(asdict(ended)) + "\n", encoding="utf-8")
-    new.replace(folder / PART_FILE)
+    new.replace(folder / RUN_FILE)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The process of a part; its exit status says nothing, `part.json` does."""
-    parser = argparse.ArgumentParser(prog="sweep part")
+    """The process of one testbed; its exit status says nothing, `testbed_run.json` does."""
+    parser = argparse.ArgumentParser(prog="sweep of a testbed")
     for name in ("results", "job", "shard", "testbed"):
         parser.add_argument(name)
     options = parser.parse_args(arguments)

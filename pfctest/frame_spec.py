@@ -1,9 +1,9 @@
-"""What the frames of a run say, before it is known which interface they leave from."""
+"""Specifies the frames of a storm, before it is known which interface they leave from."""
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from pfctest.frame import CLASSES, CONTROL_ADDRESS, FrameError, PauseFrame, PfcFrame, decode, encode, tagged
+from pfctest.frame import CLASSES, CONTROL_ADDRESS, FrameError, GlobalPauseFrame, PfcFrame, decode, encode, tagged
 
 NO_PAUSES = (0,) * CLASSES
 _ANY_STATION = "02:00:00:00:00:00"
@@ -12,7 +12,7 @@ LENGTHS = range(14, 1515)
 
 
 @dataclass(frozen=True)
-class Raw:
+class RawFields:
     """Fields that are put into a frame whatever the standard says of them, for negative tests; None: as it should be.
 
     `vector` 16 bits with the reserved high byte, `opcode` 16 bits, addresses as text, `length` in bytes before the FCS
@@ -27,8 +27,8 @@ class Raw:
 
 
 @dataclass(frozen=True)
-class Content:
-    """A kind of pause frame.
+class FrameSpec:
+    """What a pause frame says, but for its source address.
 
     Attributes:
         classes: enabled classes; None: an 802.3x PAUSE frame, of `quanta[0]`.
@@ -40,10 +40,10 @@ class Content:
     classes: tuple[int, ...] | None
     quanta: tuple[int, ...] = NO_PAUSES
     vlan: tuple[int, int] | None = None
-    raw: Raw = Raw()
+    raw: RawFields = RawFields()
 
     @property
-    def released(self) -> Content:
+    def released(self) -> FrameSpec:
         """The same kind of frame with pause times 0, which ends what this one began."""
         return replace(self, quanta=NO_PAUSES)
 
@@ -59,7 +59,7 @@ class Content:
             read = decode(data)
         except FrameError:  # wrong on purpose: no receiver acts on it
             return 0
-        asked = [read.quanta] if isinstance(read, PauseFrame) else read.pauses.values()
+        asked = [read.quanta] if isinstance(read, GlobalPauseFrame) else read.pauses.values()
         return min((quanta for quanta in asked if quanta), default=0)
 
     @property
@@ -83,7 +83,7 @@ class Content:
         raw = self.raw
         source, destination = raw.source or source, raw.destination or CONTROL_ADDRESS
         if self.classes is None:
-            data = encode(PauseFrame(source, self.quanta[0], destination))
+            data = encode(GlobalPauseFrame(source, self.quanta[0], destination))
         else:
             vector = sum(1 << number for number in self.classes) if raw.vector is None else raw.vector
             data = encode(PfcFrame(source, vector, self.quanta, destination))

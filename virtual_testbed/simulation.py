@@ -1,11 +1,11 @@
-"""The moving parts of a testbed as one world that time can be advanced in, and the way operations are run on it."""
+"""One simulation of all moving parts of a testbed, in which time is advanced; and the runner of operations on it."""
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Mapping
 from typing import Protocol, TypeVar
 
-from virtual_testbed.clock import Clock, Late
+from virtual_testbed.clock import Late, SimulationClock
 from virtual_testbed.dataplane.network import NetworkError, Overrun
 from virtual_testbed.otg.errors import OtgError, internal_error
 from virtual_testbed.otg.metrics import WINDOW_PS
@@ -14,11 +14,11 @@ T = TypeVar("T")
 LOG = logging.getLogger(__name__)
 
 
-class WorldError(Exception):
+class SimulationError(Exception):
     """A part of the testbed failed; `str()` is one sentence."""
 
 
-class WorldLate(WorldError, Late):
+class SimulationLate(SimulationError, Late):
     """The data plane takes too long; all parts stand at an earlier instant and go on from there."""
 
 
@@ -40,7 +40,7 @@ class Agent(Protocol):
         """Takes over what was written to CONFIG_DB before the call; True when something changed."""
 
     def publish_states(self) -> None:
-        """Writes what shows at once, as of now."""
+        """Writes the states that are visible without polling, as of now."""
 
     def due_polls(self, until_ps: int, after_ps: int | None = None) -> Mapping[int, Collection[str]]:
         """Instants after now (or `after_ps`), up to and including `until_ps`, at which counters must be polled -> which
@@ -51,7 +51,7 @@ class Agent(Protocol):
         """Writes these counters as of now."""
 
 
-class World:
+class Simulation:
     """Data plane, switches and generator statistics, advanced together.
 
     Args:
@@ -77,7 +77,7 @@ class World:
         """Applies the configuration changes made so far; a switch that changed shows its new state at once.
 
         Raises:
-            WorldError: a switch could not be asked.
+            SimulationError: a switch could not be asked.
         """
         self._check()
         for switch in self._factories:
@@ -89,9 +89,10 @@ class World:
         On the way it stops where a switch polls counters, and polls them.
 
         Raises:
-            WorldLate: the data plane takes too long; time stands still at an earlier instant, which the switches show.
-            WorldError: a switch could not be asked (time stands still then) or polled, or the data plane failed (for
-                good).
+            SimulationLate: the data plane takes too long; time stands still at an earlier instant, which the switches
+                show.
+            SimulationError: a switch could not be asked (time stands still then) or polled, or the data plane failed
+                (for good).
         """
         self.refresh()
         begin_ps = self.now_ps
@@ -106,7 +107,7 @@ class World:
                 for switch, due in polls.items():
                     if instant in due:
                         self._poll(switch, due.pop(instant))
-        except WorldLate:
+        except SimulationLate:
             self._poll_late(begin_ps, polls)
             raise
 
@@ -123,10 +124,10 @@ class World:
         self._with_agent(switch, lambda agent: agent.poll(groups))
 
     def publish(self) -> None:
-        """Writes what of the switches' databases shows at once, as of now.
+        """Writes the states that switches show without polling, as of now.
 
         Raises:
-            WorldError: a switch's database could not be written.
+            SimulationError: a switch's database could not be written.
         """
         self._check()
         for switch in self._factories:
@@ -137,16 +138,16 @@ class World:
             self._network.advance_to(time_ps)
             self._sample()
         except Overrun as error:
-            raise WorldLate(str(error)) from error
+            raise SimulationLate(str(error)) from error
         except Exception as error:  # whatever it is, the state is not to be trusted any more: say so from now on
             LOG.exception("the data plane failed")
             self._broken = (f"the data plane failed at {self.now_ps / 1e12:.9f} s of simulated time "
                             f"({type(error).__name__}: {error}); restart the testbed")
-            raise WorldError(self._broken) from error
+            raise SimulationError(self._broken) from error
 
     def _check(self) -> None:
         if self._broken:
-            raise WorldError(self._broken)
+            raise SimulationError(self._broken)
 
     def _with_agent(self, switch: str, action: Callable[[Agent], T]) -> T:
         """Runs an action of a switch's agent, made anew when there is none; a failing one is given up."""
@@ -155,11 +156,11 @@ class World:
                 self._agents[switch] = self._factories[switch]()
             return action(self._agents[switch])
         except Overrun as error:  # the data plane's, not the agent's
-            raise WorldLate(str(error)) from error
+            raise SimulationLate(str(error)) from error
         except Exception as error:  # whatever it is: reported now, and the next call makes a new agent
             self._agents.pop(switch, None)
             LOG.debug("agent of %s", switch, exc_info=True)
-            raise WorldError(f"switch {switch}: its agent failed ({type(error).__name__}: {error})") from error
+            raise SimulationError(f"switch {switch}: its agent failed ({type(error).__name__}: {error})") from error
 
 
 def _take_over(agent: Agent) -> None:
@@ -175,16 +176,16 @@ def _modelled(operation: Callable[[], T]) -> T:
         raise OtgError([str(error)]) from error
 
 
-class Machine:
-    """Runs operations on a world whose clock is seen to; failures of the pacing come out in the next answer.
+class OperationRunner:
+    """Runs operations; syncs the clock before each. Failures of the pacing come out in the next answer.
 
     Args:
-        world: what the operations act on.
+        simulation: what the operations act on.
         clock: its clock.
     """
 
-    def __init__(self, world: World, clock: Clock) -> None:
-        self._world = world
+    def __init__(self, simulation: Simulation, clock: SimulationClock) -> None:
+        self._simulation = simulation
         self._clock = clock
         self._pending = ""
 
@@ -199,11 +200,11 @@ class Machine:
             raise internal_error(pending)
         try:
             self._clock.settle()
-            self._world.refresh()
+            self._simulation.refresh()
             result = _modelled(operation)
             if changes:
-                self._world.publish()
-        except WorldError as error:
+                self._simulation.publish()
+        except SimulationError as error:
             raise internal_error(str(error)) from error
         return result
 
@@ -216,11 +217,11 @@ class Machine:
         """
         try:
             self._clock.settle()
-            self._world.refresh()
+            self._simulation.refresh()
             if publish:
-                self._world.publish()
+                self._simulation.publish()
         except Exception as error:  # nobody waits for this: it must be kept until somebody asks
-            sentence = str(error) if isinstance(error, WorldError) else f"following the clock failed: {error!r}"
+            sentence = str(error) if isinstance(error, SimulationError) else f"following the clock failed: {error!r}"
             if sentence != self._pending:
-                LOG.error("%s", sentence, exc_info=not isinstance(error, WorldError))
+                LOG.error("%s", sentence, exc_info=not isinstance(error, SimulationError))
             self._pending = sentence

@@ -23,7 +23,7 @@ _STATUS = struct.Struct("I")
 _COUNTS = struct.Struct("II")
 
 
-class Ring:
+class PacketRing:
     """What arrives on an interface.
 
     Args:
@@ -41,7 +41,7 @@ class Ring:
         self._memory = mmap.mmap(self._socket.fileno(), BLOCK_BYTES * BLOCKS)
         self._socket.setsockopt(_SOL_PACKET, _IGNORE_OUTGOING, 1)
         _keep_only(self._socket, ethertype)
-        self._socket.bind((interface, _ETH_P_ALL))  # bound to one type it would not be told of VLAN tags
+        self._socket.bind((interface, _ETH_P_ALL))  # bound to one type it would not see VLAN tags
         self._place = 0
 
     def take(self) -> Iterator[tuple[int, bytes, int | None]]:

@@ -37,7 +37,7 @@ def command_folder(root: str) -> Path:
     return Path(f"{root}/run")
 
 
-def write_programs(folder: Path, context: Mapping[str, str], view: str) -> None:
+def write_wrappers(folder: Path, context: Mapping[str, str], view: str) -> None:
     """Fill a bin folder. Existing programs are replaced.
 
     Args:
@@ -60,9 +60,9 @@ def write_programs(folder: Path, context: Mapping[str, str], view: str) -> None:
         _write(folder / name, f"{settings}{package} {start} \"$@\"\n")
     sudo = shlex.quote(_compiled(Path(__file__).parent / "commands" / "sudo.py", folder))
     _write(folder / "sudo", f"{settings}exec {python} -I -S {sudo} \"$@\"\n")
-    elsewhere = f"PYTHONPATH={shlex.quote(str(Path(__file__).parent / 'elsewhere'))} PYTHONDONTWRITEBYTECODE=1 "
+    shim = f"PYTHONPATH={shlex.quote(str(Path(__file__).parent / 'path_shim'))} PYTHONDONTWRITEBYTECODE=1 "
     for name in ("python3", "python"):
-        _write(folder / name, (settings + elsewhere if root else "") + f"exec {python} \"$@\"\n")
+        _write(folder / name, (settings + shim if root else "") + f"exec {python} \"$@\"\n")
     for name in _FILE_PROGRAMS:
         (folder / name).unlink(missing_ok=True)
         if view == root_view.ENVIRONMENT:

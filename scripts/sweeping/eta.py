@@ -1,4 +1,4 @@
-"""How fast the ports of a testbed are measured, and so the time that those take which are left."""
+"""Estimates the time that the ports of a testbed take which are left, from how fast the others were measured."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ class News:
     ports: int
 
 
-class Pace:
-    """What a part's looks at its run have seen."""
+class Eta:
+    """The time left of the run on a testbed (ETA), estimated each time that new verdicts are seen."""
 
     def __init__(self, one_by_one: bool) -> None:
         """Nothing was seen yet.
@@ -29,11 +29,11 @@ class Pace:
         self._last: News | None = None
 
     def take(self, news: News) -> None:
-        """There are new verdicts."""
+        """Takes in new verdicts."""
         self._first, self._last = self._first or news, news
 
     def seconds_left(self, left: int, now: float) -> float:
-        """The time that so many ports take; 0: it cannot be told."""
+        """The time that so many ports take; 0: it is not known."""
         if self._last is None:
             return 0.0
         return max(0.0, self._seconds_each() * left - (now - self._last.moment))

@@ -6,21 +6,21 @@ from pathlib import Path
 
 import pytest
 
+from scripts.sweeping.eta import Eta, News
 from scripts.sweeping.job import Job
-from scripts.sweeping.pace import News, Pace
 from scripts.sweeping.progress import Progress, time_left
-from scripts.sweeping.watch import Part
+from scripts.sweeping.watch import TestbedRun
 
 PORTS = [f"Ethernet{4 * number}" for number in range(32)]
 
 
 def seconds_left(one_by_one: bool, news: Mapping[float, int], now: float) -> float:
     """Of 32 ports, measured from 10 s on."""
-    pace = Pace(one_by_one)
-    pace.measuring = 10.0
+    eta = Eta(one_by_one)
+    eta.measuring = 10.0
     for moment, ports in news.items():
-        pace.take(News(moment, ports))
-    return pace.seconds_left(32 - max(news.values(), default=0), now)
+        eta.take(News(moment, ports))
+    return eta.seconds_left(32 - max(news.values(), default=0), now)
 
 
 @pytest.mark.parametrize(("one_by_one", "news", "now", "expected"), [
@@ -54,7 +54,7 @@ def test_the_time_left_is_said_in_words(seconds: float, text: str) -> None:
     assert time_left(seconds) == text
 
 
-class Lasting(Part):
+class Lasting(TestbedRun):
     """Its process sleeps."""
 
     def command(self) -> list[str]:
@@ -63,7 +63,7 @@ class Lasting(Part):
 
 
 class Clock:
-    """Stands in for the module `time` where a part looks at it."""
+    """Stands in for the module `time` where a run looks at it."""
 
     now = 0.0
 
@@ -73,24 +73,24 @@ class Clock:
 
 
 def standings(job: Job, looks: Sequence[tuple[float, int]], clock: Clock) -> list[str]:
-    """What is said at each look of a part that was started at 0 s, and of which so many ports have a verdict then."""
-    part = Lasting(job, job.testbeds[0])
-    part.start()
-    run = job.folder_of(part.testbed)
+    """What is said at each look of a run that was started at 0 s, and of which so many ports have a verdict then."""
+    run = Lasting(job, job.testbeds[0])
+    run.start()
+    folder = job.folder_of(run.testbed)
     expected = [["switch", port, "metric"] for port in PORTS]
-    (run / "run.json").write_text(json.dumps({"expected": expected}), encoding="utf-8")
+    (folder / "run.json").write_text(json.dumps({"expected": expected}), encoding="utf-8")
     said = []
     for now, ports in looks:
         clock.now = now
-        (run / "part.log").write_text("== sweep\n" if now > 10 else "== deployment\n", encoding="utf-8")
+        (folder / "testbed_run.log").write_text("== sweep\n" if now > 10 else "== deployment\n", encoding="utf-8")
         fields = {"device_id": "switch", "plan_id": "SWEEP-1", "priority": None, "metric_name": "metric",
                   "status": "PASS", "cause": None}
-        (run / "records.jsonl").write_text(
+        (folder / "records.jsonl").write_text(
             "".join(json.dumps({**fields, "port_id": port}) + "\n" for port in PORTS[:ports]), encoding="utf-8")
-        part.look()
-        said.append(Progress([part], io.StringIO(), None, clock.monotonic).standing(part).partition("ERROR")[2])
-    part.end()
-    part.wait()
+        run.look()
+        said.append(Progress([run], io.StringIO(), None, clock.monotonic).standing(run).partition("ERROR")[2])
+    run.end()
+    run.wait()
     return said
 
 
