@@ -33,9 +33,9 @@ BROKEN = [
     case(fault, verdicts, checks, message, ALL_PORTS)
     for fault, verdicts, checks, message in (
         ("pause-ignored@Ethernet8", "FAIL PASS", "blocked-while-paused held-within-buffer back-pressure",
-         "Ethernet8 priority 3: expected 0 frames received while paused, got 8466749"),
+         "Ethernet8 priority 3: expected 0 frames from Ethernet72 to Ethernet8 received while paused, got 8466749"),
         ("pause-leaks@Ethernet100", "FAIL PASS", "blocked-while-paused",
-         "Ethernet100 priority 4: expected 0 frames received while paused, got 8"),
+         "Ethernet100 priority 4: expected 0 frames from Ethernet36 to Ethernet100 received while paused, got 8"),
         ("lossless-dropped@Ethernet16,one_in=4", "FAIL PASS", "clean-flow held-frames-drained resumed full-rate",
          "Ethernet16 priority 3: expected all 1000 frames received without any storm, got 750"),
         ("lossy-dropped@Ethernet20,one_in=4", "PASS FAIL", "clean-flow background-unaffected resumed full-rate",

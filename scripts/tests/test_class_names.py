@@ -14,20 +14,14 @@ OPEN = {
     "ControlFrame": (f"{QUALIFICATION}/lab/capture.py", f"{DATA_PLANE}/control.py"),
     "Hop": (f"{QUALIFICATION}/model/switch_chain.py", f"{DATA_PLANE}/forwarding.py"),
     "Host": (f"{QUALIFICATION}/lab/dut.py", f"{DATA_PLANE}/traffic.py"),
-    "Owner": (f"{QUALIFICATION}/lab/lease.py", f"{DATA_PLANE}/port.py"),
     "PauseSender": (f"{QUALIFICATION}/lab/generator.py", f"{DATA_PLANE}/pause.py"),
     "Place": (f"{QUALIFICATION}/model/checking.py", f"{DATA_PLANE}/hooks.py"),
-    "Pool": (f"{QUALIFICATION}/cases/watermarks.py", f"{DATA_PLANE}/buffer.py"),
+    "Pool": (f"{QUALIFICATION}/cases/switch_counters.py", f"{DATA_PLANE}/buffer.py"),
     "Schedule": (f"{DATA_PLANE}/levels.py", f"{DATA_PLANE}/units.py"),
     "Scheduler": (f"{QUALIFICATION}/cases/scheduler_shares.py", f"{DATA_PLANE}/scheduler.py"),
     "Session": ("tests/snappi_tests/pfc/qualification/files/session.py", f"{DATA_PLANE}/apart.py"),
-    "Storm": (
-        f"{QUALIFICATION}/cases/counting_checks.py",
-        f"{QUALIFICATION}/model/scenario.py",
-        f"{DATA_PLANE}/storm.py",
-    ),
+    "Storm": (f"{QUALIFICATION}/model/scenario.py", f"{DATA_PLANE}/storm.py"),
     "Watchdog": (f"{QUALIFICATION}/lab/watchdog.py", f"{DATA_PLANE}/watchdog.py"),
-    "Way": (f"{QUALIFICATION}/cases/flap.py", f"{DATA_PLANE}/ways.py"),
 }
 """Names that mean something else in the data plane: no name is added here, and one with one meaning is taken out."""
 

@@ -49,14 +49,18 @@ Switch = Callable[[bool], None]  # takes the link down (False) or up (True)
 
 
 @dataclass(frozen=True)
-class Way:
+class LinkDown:
     """How the link goes down: in a storm or not, by the switch's configuration or the generator's end of the link."""
 
     in_storm: bool
     by_switch: bool = False
 
 
-WAYS: Mapping[PlanCase, Way] = {QUIET: Way(False), IN_STORM: Way(True), SHUTDOWN: Way(True, by_switch=True)}
+LINKS_DOWN: Mapping[PlanCase, LinkDown] = {
+    QUIET: LinkDown(in_storm=False),
+    IN_STORM: LinkDown(in_storm=True),
+    SHUTDOWN: LinkDown(in_storm=True, by_switch=True),
+}
 
 
 @dataclass(frozen=True)
@@ -125,7 +129,7 @@ def measure(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> Fl
         QualificationError: a step could not be done, or the link did not come up again. However this ends no traffic
             runs on, the link is told to be up, and the watchdog is stopped.
     """
-    flap = measure_flap(lab, WAYS[case], target, before)
+    flap = measure_flap(lab, LINKS_DOWN[case], target, before)
     if unmet([*flap_validity(flap), *judge_flap(flap)]):
         return FlapAndPauses(flap, None)
     return FlapAndPauses(flap, storm_sequence.measure(lab, _afterwards(lab, case, target), flap.after))
@@ -139,7 +143,7 @@ def _afterwards(lab: Lab, case: PlanCase, target: Target) -> Scenario:
     )
 
 
-def measure_flap(lab: Lab, way: Way, target: Target, before: DutCounters) -> FlapRun:
+def measure_flap(lab: Lab, way: LinkDown, target: Target, before: DutCounters) -> FlapRun:
     """Traffic, the flap in it, and the same traffic after it."""
     pair = lab.subject.pair
     traffic = flap_traffic(lab, way, target)
@@ -183,7 +187,7 @@ def _send_after(lab: Lab, traffic: Traffic) -> Stats:
 
 
 @contextmanager
-def _link(lab: Lab, way: Way) -> Iterator[Switch]:
+def _link(lab: Lab, way: LinkDown) -> Iterator[Switch]:
     """What takes the link of the port under test down and up; it is up when the `with` block ends, however that is.
 
     Raises:
@@ -231,7 +235,7 @@ def _write_down(lab: Lab, port: str) -> None:
     lab.dut.ask({"rewrite": lease.rewrite()})
 
 
-def flap_traffic(lab: Lab, way: Way, target: Target) -> Traffic:
+def flap_traffic(lab: Lab, way: LinkDown, target: Target) -> Traffic:
     """The storm, data that runs while the link goes down (role CLEAN, until it is stopped), and the same data for
     later."""
     loads = (Role.TEST, TEST_PERCENT, target), (Role.BACKGROUND, BACKGROUND_PERCENT, lab.subject.qos.others(target))
@@ -315,4 +319,4 @@ def _links(run: FlapRun) -> Iterator[Check]:
             yield error_unless("link-flapped", at_port(run.subject, port), (seen == "up") == wanted, expected, seen)
 
 
-CASES: Table = {case: Procedure(measure, validity, judge, all_lossless) for case in WAYS}
+CASES: Table = {case: Procedure(measure, validity, judge, all_lossless) for case in LINKS_DOWN}

@@ -43,7 +43,7 @@ class LeaseLost(QualificationError):
 
 
 @dataclass(frozen=True)
-class Owner:
+class LeaseOwner:
     """A process that holds a lease, known from any other one.
 
     Attributes:
@@ -60,7 +60,7 @@ class Owner:
     started: int
 
     @classmethod
-    def of(cls, pid: int) -> Owner:
+    def of(cls, pid: int) -> LeaseOwner:
         """The process `pid` of this machine."""
         return cls(_user(), socket.gethostname(), pid, _system(), (_stat(pid) or ("", 0))[1])
 
@@ -98,7 +98,7 @@ class Lease:
             back once more does no harm.
     """
 
-    owner: Owner
+    owner: LeaseOwner
     run_id: str
     watchdog: Table
     token: str = field(default_factory=lambda: uuid.uuid4().hex)
@@ -215,7 +215,7 @@ def refuse_if_taken(hostname: str, seen: Seen | None) -> None:
     Raises:
         LeaseLost: a run that may still live has it, and is not this process.
     """
-    if seen is not None and not seen.is_over() and seen.lease.owner != Owner.of(os.getpid()):
+    if seen is not None and not seen.is_over() and seen.lease.owner != LeaseOwner.of(os.getpid()):
         raise LeaseLost(refusal(hostname, seen))
 
 
@@ -251,14 +251,14 @@ def _parse(text: str) -> Seen | None:
     return Seen(Lease(owner, str(content["run_id"]), watchdog, str(content["token"]), tables), int(age), digest)
 
 
-def _owner(content: Mapping[str, Any]) -> Owner:
+def _owner(content: Mapping[str, Any]) -> LeaseOwner:
     """An owner as the file has it."""
     user, host, system = (str(content[name]) for name in ("user", "host", "system"))
-    return Owner(user, host, int(content["pid"]), system, int(content["started"]))
+    return LeaseOwner(user, host, int(content["pid"]), system, int(content["started"]))
 
 
 def _system() -> str:
-    """What `Owner.system` is on this machine; empty where there is no Linux."""
+    """What `LeaseOwner.system` is on this machine; empty where there is no Linux."""
     try:
         boot = (PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         return f"{boot} {os.readlink(PROC / 'self/ns/pid')}"

@@ -22,7 +22,7 @@ from . import lease as leases
 from .cli_text import first_line
 from .clock import Clock, WallClock, wait_for
 from .dut import Host, checked, parse_config_db, run_batch
-from .lease import FOLDER, LEASE_FILE, WATCHDOG, Lease, LeaseLost, Owner, Rows, Seen, Table, as_found
+from .lease import FOLDER, LEASE_FILE, WATCHDOG, Lease, LeaseLost, LeaseOwner, Rows, Seen, Table, as_found
 from .observer import RunObserver
 
 logger = logging.getLogger(__name__)
@@ -221,7 +221,7 @@ class SwitchRestorer:
             seen, now = self._look()
             if seen is not None and not may_take(seen):
                 raise LeaseLost(leases.refusal(self._host.hostname, seen))
-            lease = Lease(Owner.of(os.getpid()), self._run_id, now)
+            lease = Lease(LeaseOwner.of(os.getpid()), self._run_id, now)
             if seen is not None:
                 lease.watchdog = seen.lease.watchdog
                 lease.rows = seen.lease.rows

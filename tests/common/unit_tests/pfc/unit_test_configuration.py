@@ -13,7 +13,7 @@ import pytest
 
 from tests.common.pfc.cases.reconfigured import wait_for_groups
 from tests.common.pfc.lab.configuration import NAME, lossless_set, trusting_tags
-from tests.common.pfc.lab.lease import LEASE_FILE, Lease, LeaseLost, Owner, as_found
+from tests.common.pfc.lab.lease import LEASE_FILE, Lease, LeaseLost, LeaseOwner, as_found
 from tests.common.pfc.lab.restore import SwitchRestorer
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.qos import read_port_qos
@@ -227,7 +227,7 @@ def test_a_run_that_lost_its_lease_changes_no_row(switch):
     """Another one has the switch."""
     before, (restorer, configured) = switch.config_db(), changed(switch)
     with pytest.raises(LeaseLost, match="run run-2"), restorer.watchdog_stopped() as lease:
-        other = Lease(Owner("alice", "lab-2", 4711, "boot", 5), "run-2", FOUND)
+        other = Lease(LeaseOwner("alice", "lab-2", 4711, "boot", 5), "run-2", FOUND)
         (switch.home / LEASE_FILE).write_text(other.text())
         with configured(lease):
             pytest.fail("the block must not run")
@@ -238,7 +238,7 @@ def leased(switch):
     """What the file on the switch says."""
     content = json.loads((switch.home / LEASE_FILE).read_text())
     rows = {table: keys for table, keys in content["tables"].items() if table != "PFC_WD"}
-    return Lease(Owner.of(os.getpid()), content["run_id"], content["tables"]["PFC_WD"], rows=rows)
+    return Lease(LeaseOwner.of(os.getpid()), content["run_id"], content["tables"]["PFC_WD"], rows=rows)
 
 
 class Asked:

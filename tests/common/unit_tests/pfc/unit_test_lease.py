@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from tests.common.pfc.lab import lease as leases
-from tests.common.pfc.lab.lease import LASTS_S, Lease, LeaseLost, Owner, Seen, find, refuse_if_taken
+from tests.common.pfc.lab.lease import LASTS_S, Lease, LeaseLost, LeaseOwner, Seen, find, refuse_if_taken
 from tests.common.pfc.model.errors import QualificationError
 
 WATCHDOG = {"Ethernet0": {"action": "drop"}}
@@ -17,7 +17,7 @@ WATCHDOG = {"Ethernet0": {"action": "drop"}}
 def ended():
     """A process of this machine that has ended, and was waited for."""
     with subprocess.Popen(["sleep", "60"]) as process:
-        owner = Owner.of(process.pid)
+        owner = LeaseOwner.of(process.pid)
         process.kill()
     return owner
 
@@ -34,14 +34,14 @@ def printed(lease, **changes):
 
 def test_this_process_lives_and_an_ended_one_is_dead():
     """Both are of this machine."""
-    assert not Owner.of(os.getpid()).is_dead(), "this process"
+    assert not LeaseOwner.of(os.getpid()).is_dead(), "this process"
     assert ended().is_dead(), "an ended process"
 
 
 def test_a_process_that_ended_and_was_not_waited_for_is_dead():
     """A zombie."""
     with subprocess.Popen(["sleep", "60"]) as process:
-        owner = Owner.of(process.pid)
+        owner = LeaseOwner.of(process.pid)
         process.kill()
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
         assert owner.is_dead(), "a zombie"
@@ -49,7 +49,7 @@ def test_a_process_that_ended_and_was_not_waited_for_is_dead():
 
 def test_another_process_with_the_same_number_is_not_the_owner():
     """It started at another time."""
-    mine = Owner.of(os.getpid())
+    mine = LeaseOwner.of(os.getpid())
     assert dataclasses.replace(mine, started=mine.started - 1).is_dead(), "the number was given again"
 
 
@@ -67,19 +67,19 @@ def test_a_machine_without_proc_knows_nothing(monkeypatch, tmp_path):
     gone = ended()
     monkeypatch.setattr(leases, "PROC", tmp_path)
     assert not gone.is_dead(), "nothing says so"
-    assert Owner.of(os.getpid()).system == "", "nothing to know it by"
+    assert LeaseOwner.of(os.getpid()).system == "", "nothing to know it by"
 
 
 def test_a_hidden_process_counts_as_alive(monkeypatch):
     """/proc is mounted so that it shows no process of others, but the number is in use."""
-    mine = Owner.of(os.getpid())
+    mine = LeaseOwner.of(os.getpid())
     monkeypatch.setattr(leases, "_stat", lambda pid: None)
     assert not mine.is_dead(), "it may live"
 
 
 def test_what_is_written_is_what_is_read():
     """Age and digest are the switch's."""
-    lease = Lease(Owner("alice", "lab-2", 4711, "boot", 5), "run-1", WATCHDOG)
+    lease = Lease(LeaseOwner("alice", "lab-2", 4711, "boot", 5), "run-1", WATCHDOG)
     assert find("vtb-t0-01", printed(lease), 0) == Seen(lease, 12, "digest"), printed(lease)
     assert find("vtb-t0-01", "\n", 0) is None, "there is none"
 
@@ -112,7 +112,7 @@ def test_a_lock_that_is_held_is_told():
 def test_the_refusal_names_the_run_and_how_long():
     """One sentence."""
     with pytest.raises(LeaseLost) as error:
-        refuse_if_taken("vtb-t0-01", seen(Owner("alice", "lab-2", 4711, "boot", 5), 100))
+        refuse_if_taken("vtb-t0-01", seen(LeaseOwner("alice", "lab-2", 4711, "boot", 5), 100))
     assert str(error.value) == (
         "vtb-t0-01: run run-1 (process 4711 of alice on lab-2) has this switch, and its lease runs out in 500 s unless"
         " it goes on; wait for its end, or stop it and run pfc-restore"
@@ -122,5 +122,5 @@ def test_the_refusal_names_the_run_and_how_long():
 @pytest.mark.parametrize("found", [None, "own", "dead"])
 def test_who_may_have_the_switch(found):
     """Nobody has it, this process, or a dead one."""
-    owners = {"own": Owner.of(os.getpid()), "dead": ended()}
+    owners = {"own": LeaseOwner.of(os.getpid()), "dead": ended()}
     refuse_if_taken("vtb-t0-01", None if found is None else seen(owners[found]))

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from tests.common.pfc.lab.dut import Dut
-from tests.common.pfc.lab.lease import LASTS_S, LEASE_FILE, Lease, LeaseLost, Owner
+from tests.common.pfc.lab.lease import LASTS_S, LEASE_FILE, Lease, LeaseLost, LeaseOwner
 from tests.common.pfc.lab.restore import SwitchRestorer
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.unit_tests.pfc.shell_switch import FOUND, PFCWD, Clock, ShellHost
 
-ELSEWHERE = Owner("alice", "lab-2", 4711, "another boot", 5)
+ELSEWHERE = LeaseOwner("alice", "lab-2", 4711, "another boot", 5)
 
 
 @pytest.fixture
@@ -221,7 +221,7 @@ def test_a_second_run_is_refused_while_the_first_lives(switch):
         before = (switch.home / LEASE_FILE).read_text()
         with pytest.raises(LeaseLost) as error, stopped(switch, "run-2"):
             pytest.fail("the block must not run")
-        owner = Owner.of(os.getpid())
+        owner = LeaseOwner.of(os.getpid())
         said = str(error.value)
         assert said.startswith(f"vtb-t0-01: run run-1 ({owner}) has this switch, and its lease runs out in "), said
         assert (switch.home / LEASE_FILE).read_text() == before, "the lease was changed"

@@ -10,7 +10,7 @@ from tests.common.pfc.cases.watchdog.quiet import ShortPause, start_pauses
 from tests.common.pfc.cases.watchdog.timers import Outage, OutagesRun, covers_any, validity
 from tests.common.pfc.lab.cli_text import watchdog_rows
 from tests.common.pfc.lab.dut import Dut
-from tests.common.pfc.lab.lease import Lease, Owner
+from tests.common.pfc.lab.lease import Lease, LeaseOwner
 from tests.common.pfc.lab.watchdog import DROP, Timers, Watchdog, watching
 from tests.common.pfc.model.counters import DutCounters, WatchdogRow
 from tests.common.pfc.model.errors import QualificationError
@@ -33,7 +33,7 @@ class FakeDut:
 
     def __init__(self, found, rows=PORTS):
         """`found`: PFC_WD as the lease has it; None: there is no lease."""
-        self.lease = None if found is None else Lease(Owner("alice", "lab", 1, "", 0), "run-1", found)
+        self.lease = None if found is None else Lease(LeaseOwner("alice", "lab", 1, "", 0), "run-1", found)
         self.rows, self.asked = rows, []
 
     def ask(self, commands):
