@@ -180,7 +180,8 @@ def many_ports(milliseconds: int, ports: int = MANY_PORTS) -> Cost:
         ports: ports of the switch.
     """
     phases = random.Random(PHASE_SEED)
-    storms, data = storms_of_many_ports(ports, phases), data_of_many_ports(ports, phases)
+    storms = storms_of_many_ports(ports, phases)
+    data = data_of_many_ports(ports, phases)
     flows: list[Flow] = [*storms, *data]
     before = time.process_time()
     net = network_of_many_ports(ports, flows)
@@ -231,7 +232,8 @@ def figures_of_one_port() -> list[Figure]:
     """A port of a sweep; the data plane against frame-by-frame models."""
     sweep = one_port(32, SWEEP_SECONDS, SWEEP_READS)
     queue = one_port(2, SPAN_SECONDS, READS)
-    oracle, model = fastest(oracle_one_port), fastest(simpy_one_port)
+    oracle = fastest(oracle_one_port)
+    model = fastest(simpy_one_port)
     return [
         Figure("dataplane.32x100g.sweep_port.cpu_s", sweep.cpu_s, "s"),
         Figure("dataplane.32x100g.frames_per_cpu_s", sweep.frames_per_cpu_s, "1/s"),

@@ -60,7 +60,8 @@ class TimedClock:
 
 def outside_traffic_s(clock: TimedClock, what: Callable[[], object]) -> float:
     """Real seconds that a call takes without those in which the clock runs."""
-    began, ran = time.perf_counter(), clock.spent_s
+    began = time.perf_counter()
+    ran = clock.spent_s
     what()
     return time.perf_counter() - began - (clock.spent_s - ran)
 
@@ -69,15 +70,18 @@ class Upstream:
     """One port as sonic-mgmt's test has it."""
 
     def __init__(self, bench: Bench, port: str) -> None:
-        self._bench, self._plan = bench, bench.plan_sweep().plans[port]
-        self._api, self._shell = bench.api, bench.dut.host.shell
+        self._bench = bench
+        self._plan = bench.plan_sweep().plans[port]
+        self._api = bench.api
+        self._shell = bench.dut.host.shell
         lab = self._plan.lab(bench.dut, bench.api, bench.clock)
         self._config = scenario_traffic(lab, scenario(lab.subject.qos)).config
         self._names = [flow.name for flow in self._config.flows]
 
     def measure(self) -> None:
         """The calls of one run."""
-        pair, tested = self._plan.subject.pair, self._plan.subject.qos.lossless
+        pair = self._plan.subject.pair
+        tested = self._plan.subject.qos.lossless
         self._run(*CLEARED_FIRST, *CLEARED_FIRST)
         self._api.set_config(self._config)
         self._run("sonic-clear macsec")

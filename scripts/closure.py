@@ -159,7 +159,8 @@ def core_of(closure: Closure) -> list[Path]:
 def added_by(closure: Closure, option: str) -> list[Path]:
     """The files that an option adds to a closure: its folder, the seam's files that import it, and what these import
     that is not in the closure. Test modules are not among them."""
-    root, folder = closure.root, Path(LOGIC) / option
+    root = closure.root
+    folder = Path(LOGIC) / option
     own = [path.relative_to(root) for path in (root / folder).rglob("*.py")]
     seam = [path.relative_to(root) for path in (root / SEAM / "files").glob("*.py")]
     plugins = [file for file in seam if any(one.is_relative_to(folder) for one in imported(root, file))]

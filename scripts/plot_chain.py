@@ -66,7 +66,9 @@ def measure() -> dict[str, int]:
 
 def run() -> ChainSamples:
     """Sample the counters from the beginning to the end."""
-    net, samples, before = testbed(), ChainSamples(), [0] * len(ROWS)
+    net = testbed()
+    samples = ChainSamples()
+    before = [0] * len(ROWS)
     for time_ps in range(0, END_PS + 1, STEP_PS):
         net.advance_to(time_ps)
         switches = {name: net.switch_counters(name) for name in SWITCHES}
@@ -103,7 +105,8 @@ def draw(samples: ChainSamples, paths: Sequence[Path]) -> None:
 
 def _mark_instants(above: Any, below: Any) -> None:
     """A line with a number at each switch's first XOFF, and what the numbers mean."""
-    rows, instants = [("first XOFF", "sent (µs)", "received (µs)")], list(COMPUTED_PS.values())
+    rows = [("first XOFF", "sent (µs)", "received (µs)")]
+    instants = list(COMPUTED_PS.values())
     names = (*reversed(SWITCHES), "first sender")
     for number in range(len(SWITCHES)):
         sent_ps, received_ps = instants[2 * number:2 * number + 2]

@@ -30,7 +30,8 @@ class Eta:
 
     def take(self, news: News) -> None:
         """Takes in new verdicts."""
-        self._first, self._last = self._first or news, news
+        self._first = self._first or news
+        self._last = news
 
     def seconds_left(self, left: int, now: float) -> float:
         """The time that so many ports take; 0: it is not known."""

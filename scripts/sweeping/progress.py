@@ -29,7 +29,10 @@ class Progress:
             columns: the width of the terminal; None: it is a log.
             clock: seconds, with the same origin as the runs' own.
         """
-        self._runs, self._out, self._columns, self._clock = runs, out, columns, clock
+        self._runs = runs
+        self._out = out
+        self._columns = columns
+        self._clock = clock
         self._drawn = 0
         self._steps: dict[str, str] = {}
         self._width = max(len(run.testbed) for run in runs)
@@ -49,7 +52,8 @@ class Progress:
 
     def standing(self, run: TestbedRun) -> str:
         """`12 of 32 ports, 11 PASS, 1 FAIL, 0 ERROR, about 2 min left`."""
-        done, total = len(run.tally.done), len(run.tally.places)
+        done = len(run.tally.done)
+        total = len(run.tally.places)
         counts = ", ".join(f"{run.tally.count(status)} {status.value}" for status in Status)
         left = time_left(run.eta.seconds_left(total - done, self._clock()))
         return ", ".join([f"{done} of {total} ports", counts, *([left] if left and run.ended is None else [])])
@@ -81,7 +85,8 @@ class Progress:
 
     def _erased(self) -> str:
         """What takes the lines away that are drawn again."""
-        drawn, self._drawn = self._drawn, 0
+        drawn = self._drawn
+        self._drawn = 0
         return f"{UP}{CLEAR}" * drawn
 
 

@@ -22,7 +22,8 @@ class VerdictTally:
         Args:
             folder: of the run, with its `records.jsonl` and `run.json`; it need not be there.
         """
-        self._records, self._run = folder / "records.jsonl", folder / "run.json"
+        self._records = folder / "records.jsonl"
+        self._run = folder / "run.json"
         self._offset = 0
         self._run_written = 0
         self._expected: dict[DevicePort, set[str]] = {}
@@ -97,7 +98,8 @@ class VerdictTally:
         expected: dict[DevicePort, set[str]] = {}
         for device, port, metric in json.loads(self._run.read_text(encoding="utf-8"))["expected"]:
             expected.setdefault((device, port), set()).add(metric)
-        self._run_written, self._expected = written, expected
+        self._run_written = written
+        self._expected = expected
 
     def _read_records(self) -> Iterator[DevicePort]:
         """The ports of new records."""

@@ -104,7 +104,8 @@ def _found(stack: contextlib.ExitStack, job: Job, name: str, entry: Mapping[str,
 
 def measure(job: Job, testbed: testbeds.TestbedFiles) -> int:
     """Runs the suite, and goes on with it where a signal killed it; returns pytest's exit status."""
-    folder, status = job.folder_of(testbed.name), 0
+    folder = job.folder_of(testbed.name)
+    status = 0
     for _ in range(TRIES):
         with (folder / PYTEST_LOG).open("a", encoding="utf-8") as log:
             status = testbeds.run(command(job, testbed), testbeds.ROOT / "tests", log)

@@ -56,7 +56,8 @@ class TestbedRun:
 
     def start(self) -> None:
         """Starts its process; if that cannot be done, it has ended, and `cause` says why."""
-        self.ended, self.began = None, time.monotonic()
+        self.ended = None
+        self.began = time.monotonic()
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             (self.folder / RUN_FILE).unlink(missing_ok=True)
@@ -84,7 +85,8 @@ class TestbedRun:
         """Takes in what its process wrote and whether it ended; returns ports with a new verdict."""
         assert self._child is not None and self.began is not None, f"{self.testbed} was not started"
         has_ended = self._child.poll() is not None
-        before, now = self.began + self.seconds, time.monotonic()
+        before = self.began + self.seconds
+        now = time.monotonic()
         self.seconds = now - self.began
         if has_ended:
             self.ended = read_ended(self.folder) or Ended(None, f"its process ended early: {self._last_words()}")
@@ -233,7 +235,8 @@ def watch(runs: Sequence[TestbedRun], at_once: int, stop: StopSignal,
         stop: when that is asked for, those that run are ended and the others are not started.
         update: called for each running testbed, about once a second, with the ports that have a new verdict.
     """
-    waiting, running = list(runs), RunningTestbeds(stop)
+    waiting = list(runs)
+    running = RunningTestbeds(stop)
     try:
         while running.runs or (waiting and not stop.asked):
             while waiting and len(running.runs) < at_once and not stop.asked:

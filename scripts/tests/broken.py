@@ -209,7 +209,8 @@ class Bench:
 
     def __init__(self, dut: Dut, testbed: Testbed) -> None:
         self.clock: Clock = EndpointClock(testbed["clock"]["url"])
-        self.dut, self.api = dut, snappi.api(location=testbed["otg"]["url"])
+        self.dut = dut
+        self.api = snappi.api(location=testbed["otg"]["url"])
         self._plans: dict[tuple[str, str], PortPlan] = {}
         self._qualifiers: dict[tuple[str, str], Qualifier] = {}
         self._outcomes: dict[tuple[tuple[str, str], PlanCase, Target], Outcome] = {}

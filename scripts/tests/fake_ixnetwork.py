@@ -109,7 +109,8 @@ class FakeIxNetwork:
         Raises:
             LookupError: a request that nothing is known of.
         """
-        path, query = urlsplit(url).path.replace("//", "/"), urlsplit(url).query
+        path = urlsplit(url).path.replace("//", "/")
+        query = urlsplit(url).query
         payload = json.loads(data) if data else {}
         if "/ixnetworkweb/" in path or method == "OPTIONS":
             return Answer(200, {})
@@ -223,7 +224,8 @@ class FakeIxNetwork:
         """A new child, `/vport[2]`."""
         above, name = xpath.rsplit("/", 1)
         node = {"xpath": xpath}
-        parent, kind = self._node(above or "/"), name.split("[")[0]
+        parent = self._node(above or "/")
+        kind = name.split("[")[0]
         if "[" in name:
             parent.setdefault(kind, []).append(node)
         else:

@@ -68,7 +68,8 @@ class Bench:
     """Judges ports of the switch."""
 
     def __init__(self, dut: KnownDut, runtime: Mapping[str, Any], folder: str) -> None:
-        self._dut, self._folder = dut, folder
+        self._dut = dut
+        self._folder = folder
         self._api = snappi.api(location=runtime["otg"]["url"])
         self._settled: dict[tuple[str, str], DutCounters | None] = {}  # a reading with all in it that came before
 
@@ -77,7 +78,8 @@ class Bench:
         of all checks, and what is not PASS by priority and name."""
         lab = self._lab(run)
         assert lab.pause_source is not None, "the testbed names this machine"
-        target, cable = targets(run.case, lab.subject)[0], (run.port, lab.subject.pauses_from)
+        target = targets(run.case, lab.subject)[0]
+        cable = (run.port, lab.subject.pauses_from)
         scenario = replace(make_scenario(run.case, target, lab.subject.qos), data_s=1)
         try:
             self._settled[cable] = self._settled.get(cable) or lab.pause_source.arrived(lab, lab.dut.counters())

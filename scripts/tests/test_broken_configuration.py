@@ -145,7 +145,8 @@ def test_what_a_killed_run_left_is_put_back_and_never_planned_with(testbed: Mapp
     host = OpenSsh(testbed["switches"][SWITCH])
     try:
         before = config_of(host)
-        switch, clock = json.dumps(testbed["switches"][SWITCH]), testbed["clock"]["url"]
+        switch = json.dumps(testbed["switches"][SWITCH])
+        clock = testbed["clock"]["url"]
         ended = subprocess.run([sys.executable, "-c", KILLED, switch, clock], cwd=ROOT, check=False, timeout=HANG_S)
         assert ended.returncode == -signal.SIGKILL
         left = config_of(host)

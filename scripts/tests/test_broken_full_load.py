@@ -92,7 +92,8 @@ def test_all_other_ports_pass(loaded: Loaded) -> None:
 
 def test_a_record_has_the_buffers_and_stays_small(loaded: Loaded) -> None:
     evidence = loaded.outcomes[HEALTHY].evidence
-    marks, pool = evidence["watermark_bytes"], evidence["ingress_pool"]
+    marks = evidence["watermark_bytes"]
+    pool = evidence["ingress_pool"]
     assert set(marks) == {HEALTHY, "Ethernet112"} and set(marks[HEALTHY]["group_shared"]) == {0, 3, 4}
     assert 0 < marks[HEALTHY]["group_headroom"][3] <= 165568 and marks[HEALTHY]["queue"][3] > 100_000
     of_all = evidence["watermarks_of_all_ports"]

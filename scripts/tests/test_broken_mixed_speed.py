@@ -89,7 +89,9 @@ class MixedBench:
     """Judges ports of the testbed with the suite's own steps."""
 
     def __init__(self, dut: KnownDut, otg: str, clock: str) -> None:
-        self._dut, self._api, self._clock = dut, snappi.api(location=otg), EndpointClock(clock)
+        self._dut = dut
+        self._api = snappi.api(location=otg)
+        self._clock = EndpointClock(clock)
         self._qualifiers: dict[str, Qualifier] = {}
 
     def judge(self, port: str, plan_id: str) -> Outcome:

@@ -107,7 +107,8 @@ def test_the_other_ports_pass_in_both_modes(
     one_by_one: Mapping[str, Outcome], in_waves: Mapping[str, Outcome]
 ) -> None:
     ports = {f"Ethernet{4 * number}" for number in range(32)}
-    broken, documented = set(map(under_test, THREE)), switches.documented_checks(PAGE, PORT.plan_id)
+    broken = set(map(under_test, THREE))
+    documented = switches.documented_checks(PAGE, PORT.plan_id)
     assert set(in_waves) == ports and failed(in_waves) == broken == failed(one_by_one)
     for outcomes in (one_by_one, in_waves):
         for port in {*outcomes} - broken:

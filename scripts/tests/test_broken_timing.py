@@ -265,7 +265,8 @@ def test_tshark_reads_the_same_in_a_capture(bench: Bench, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(sent, "read_capture", keep)
     bench.judge(OneCase("none@Ethernet12", "PASS", "PASS", frozenset(), "", ALL))
-    file, capture = tmp_path / "sent.pcap", read_capture(kept[0])
+    file = tmp_path / "sent.pcap"
+    capture = read_capture(kept[0])
     file.write_bytes(kept[0])
     times = [f"macc.cbfc.pause_time.c{priority}" for priority in range(8)]
     fields = ["eth.dst", "eth.src", "eth.type", "macc.opcode", "macc.cbfc.enbv", *times]

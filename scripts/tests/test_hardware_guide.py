@@ -157,7 +157,8 @@ def test_the_table_of_messages_is_read():
 
 @pytest.mark.parametrize("sentence", sentences())
 def test_the_code_still_says_what_the_guide_explains(sentence):
-    parts, texts = fixed_parts(sentence), literals()
+    parts = fixed_parts(sentence)
+    texts = literals()
     assert parts, f"{sentence!r} has no fixed part"
     missing = [part for part in parts if not any(part in text for text in texts)]
     assert not missing, f"no message of the code has {missing}"

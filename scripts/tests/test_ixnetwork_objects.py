@@ -155,7 +155,8 @@ def test_ipv6_data_has_the_dscp_in_the_high_bits_of_its_traffic_class(chassis, a
 def test_every_flow_has_a_sending_and_a_receiving_port(chassis, api):
     push(api, STORM, TEST)
     ends = [(item["endpointSet"][0]["sources"], item["endpointSet"][0]["destinations"]) for item in chassis.items()]
-    rx, tx = ["/vport[1]/protocols"], ["/vport[2]/protocols"]
+    rx = ["/vport[1]/protocols"]
+    tx = ["/vport[2]/protocols"]
     assert ends == [(rx, tx), (tx, rx)], "snappi_ixnetwork reads tx_rx.port.rx_name, and no rx_names"
 
 

@@ -195,7 +195,8 @@ def test_nothing_leaves_the_checkout_through_a_link(checkout: Path, tmp_path_fac
 
 
 def test_what_cannot_be_copied_whole_is_not_copied(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before, folders = contents(checkout), {path for path in checkout.rglob("*") if path.is_dir()}
+    before = contents(checkout)
+    folders = {path for path in checkout.rglob("*") if path.is_dir()}
     left = [None] * 30
 
     def full(source: Path, target: Path) -> None:

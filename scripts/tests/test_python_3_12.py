@@ -57,7 +57,8 @@ def fingerprint(python: str) -> str:
 
 def make_environment(python: str) -> Path:
     """The interpreter of the environment, which is made where there is none or an old one."""
-    stamp, interpreter = PLACE / "made-of", PLACE / "bin" / "python"
+    stamp = PLACE / "made-of"
+    interpreter = PLACE / "bin" / "python"
     if stamp.is_file() and stamp.read_text(encoding="ascii") == fingerprint(python):
         return interpreter
     shutil.rmtree(PLACE, ignore_errors=True)

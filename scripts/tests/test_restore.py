@@ -104,7 +104,8 @@ def storm(folder: Path) -> snappi.Api:
     for name, location in (("one", "127.1.0.1;1;1"), ("two", "127.1.0.2;1;1")):
         config.ports.port(name=name, location=location)
     flow = config.flows.flow(name="storm")[-1]
-    flow.tx_rx.port.tx_name, flow.tx_rx.port.rx_names = "one", ["two"]
+    flow.tx_rx.port.tx_name = "one"
+    flow.tx_rx.port.rx_names = ["two"]
     flow.packet.pfcpause()
     flow.rate.pps = 10
     flow.metrics.enable = True

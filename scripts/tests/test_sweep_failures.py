@@ -91,7 +91,8 @@ def test_after_a_failure_the_parts_that_run_put_back_what_they_changed(tmp_path:
 
 
 def test_a_signal_to_a_command_whose_terminal_is_gone_ends_its_part_cleanly(tmp_path: Path) -> None:
-    run, stop = Scripted(job_in(tmp_path, "vtb-a"), "vtb-a", CLEAN_UP), StopSignal()
+    run = Scripted(job_in(tmp_path, "vtb-a"), "vtb-a", CLEAN_UP)
+    stop = StopSignal()
     progress = Progress([run], Gone(), 40)
     before = signal.getsignal(signal.SIGHUP), signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
 

@@ -56,7 +56,8 @@ class Sweep:
     """A sweep of some ports of a virtual testbed, in a folder for its records."""
 
     def __init__(self, testbed: Testbed, folder: Path) -> None:
-        self._testbed, self._folder = testbed, folder
+        self._testbed = testbed
+        self._folder = folder
 
     @property
     def records(self) -> list[dict[str, Any]]:

@@ -105,7 +105,8 @@ def test_a_port_is_done_when_all_its_metrics_have_a_verdict(tmp_path: Path) -> N
 
 def test_the_last_verdict_holds(tmp_path: Path) -> None:
     write(tmp_path, both("Ethernet0", "ERROR", "gone"), both("Ethernet4"))
-    tally, place = VerdictTally(tmp_path), (DEVICE, "Ethernet0")
+    tally = VerdictTally(tmp_path)
+    place = (DEVICE, "Ethernet0")
     tally.read()
     tally.forget_errors()
     assert tally.done == [(DEVICE, "Ethernet4")] and tally.cause(place) == "gone"

@@ -130,7 +130,8 @@ def _run_of(folder: Path) -> Run | None:
 def _files(folder: Path, output: Path) -> tuple[list[str], list[str]]:
     """The names of the run's files, in their order, and why others are left out: what is no file of its own, what has a
     name that the list of digests cannot hold. Files that begin with a dot are on their way to another name."""
-    names, left_out = [], []
+    names = []
+    left_out = []
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
         if path.name.startswith(".") or (path.is_dir() and not path.is_symlink()) or _is_same(path, output):
@@ -154,7 +155,8 @@ def _pack(
 ) -> tuple[str, ...]:
     """Pack the files, then what they say, so that the summary knows what changed meanwhile; returns all problems."""
     top = folder_name(folder.absolute().name)
-    sums, sizes = [], dict[str, int]()
+    sums = []
+    sizes = dict[str, int]()
     for name in names:
         entry = _entry(f"{top}/{name}")
         with (folder / name).open("rb") as file, archive.open(entry, "w", force_zip64=True) as packed:
@@ -173,7 +175,9 @@ def _pack(
 
 def _entry(name: str) -> zipfile.ZipInfo:
     entry = zipfile.ZipInfo(name, BEGINNING)
-    entry.compress_type, entry.create_system, entry.external_attr = zipfile.ZIP_DEFLATED, 3, 0o644 << 16
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    entry.create_system = 3
+    entry.external_attr = 0o644 << 16
     return entry
 
 

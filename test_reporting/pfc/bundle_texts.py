@@ -99,7 +99,8 @@ def read_contents(folder: Path) -> Contents:
 
 def summary(contents: Contents, problems: Sequence[str]) -> str:
     """The verdicts of a run as a text, and what the bundle lacks."""
-    run, verdict = contents.run, _verdict(contents)
+    run = contents.run
+    verdict = _verdict(contents)
     lines = ["no run is known" if run is None else f"run {printable(run.run_id)} on {printable(run.testbed)}"]
     if run is not None:
         lines += [*([f"started {run.started:%Y-%m-%d %H:%M:%S} UTC"] if run.started != NO_START else []),
@@ -116,7 +117,8 @@ def summary(contents: Contents, problems: Sequence[str]) -> str:
 
 def versions(contents: Contents, names: Sequence[str]) -> str:
     """What measured, on which switches, and where the packages are listed."""
-    run, records = contents.run, contents.records
+    run = contents.run
+    records = contents.records
     measured = {run.software_version} if run is not None else set()
     measured |= {record.software_version for record in records}
     switches = {(one.device_id, one.os_version or "unknown", one.hwsku or "unknown", one.on_behalf_of)

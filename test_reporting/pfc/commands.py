@@ -100,7 +100,8 @@ def sync_command(options: argparse.Namespace) -> int:
 def _sync(results: Path, sink: Sink) -> int:
     """Deliver to one database; returns how much was in trouble."""
     from .sync import deliver_folder, run_folders
-    delivered, problems = 0, 0
+    delivered = 0
+    problems = 0
     for folder in run_folders(results):
         try:
             delivery = deliver_folder(folder, sink)

@@ -110,7 +110,8 @@ class _Destination:
             self._sink = self._sink or open_sink(self._url)
             deliver(self._sink)
         except StoreError:
-            self._sink, self.behind = None, True
+            self._sink = None
+            self.behind = True
             raise
 
 

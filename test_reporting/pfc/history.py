@@ -53,7 +53,8 @@ def flaky_series(connection: Connection, run_id: str, runs: int = FLAKY_RUNS) ->
         run_id: runs of this one's testbed, up to and with it, are looked at.
         runs: how many.
     """
-    table, metrics = schema.runs.c, schema.metrics.c
+    table = schema.runs.c
+    metrics = schema.metrics.c
     this = connection.execute(select(table.testbed, table.started).where(table.run_id == run_id)).one()
     latest = (select(table.run_id).where(table.testbed == this.testbed, table.started <= this.started,
                                          table.finished.is_not(None), table.origin == QUALIFICATION)

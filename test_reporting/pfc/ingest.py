@@ -54,7 +54,8 @@ def ingest(path: Path, urls: Urls = None) -> tuple[int, list[str]]:
     context, records = _read(path)
     job_id = context.get("test.job.id", "")
     run_id = short_id(job_id) if job_id not in NO_JOB else f"metrics-{digest([json.dumps([context, records])])}"
-    documents, problems = [], []
+    documents = []
+    problems = []
     for number, record in enumerate(records, start=1):
         try:
             documents.append(_document(run_id, context, record, f"{path} record {number}"))
@@ -66,7 +67,8 @@ def ingest(path: Path, urls: Urls = None) -> tuple[int, list[str]]:
 def _read(path: Path) -> tuple[dict[str, Any], list[Any]]:
     try:
         document = json.loads(path.read_bytes())
-        context, records = document["metadata"]["test_context"] or {}, document["records"]
+        context = document["metadata"]["test_context"] or {}
+        records = document["records"]
     except OSError as error:
         raise FileError(f"{path} cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError, KeyError, TypeError) as error:
@@ -80,7 +82,8 @@ def _read(path: Path) -> tuple[dict[str, Any], list[Any]]:
 def _document(run_id: str, context: Mapping[str, Any], record: Any, where: str) -> dict[str, Any]:
     """A record of the file as one of ours, checked."""
     try:
-        labels, timestamp = {**context, **record["labels"]}, int(record["timestamp"])
+        labels = {**context, **record["labels"]}
+        timestamp = int(record["timestamp"])
         metric = {**_metric(record, digest([run_id, json.dumps([context, record], sort_keys=True)])),
                   "unit": str(record.get("unit", "")), "description": str(record.get("description", ""))}
         document = metric_document(run_id, labels, metric, timestamp, FINAL)
@@ -92,7 +95,8 @@ def _document(run_id: str, context: Mapping[str, Any], record: Any, where: str) 
 
 
 def _metric(record: Mapping[str, Any], record_id: str) -> dict[str, Any]:
-    name, data = record["metric_name"], record["data"]
+    name = record["metric_name"]
+    data = record["data"]
     if record["metric_type"] != "histogram":
         return stub_metric(name, data, {}, record_id)
     return {**stub_metric(name, data["total_count"], {}, record_id), "is_verdict": False,

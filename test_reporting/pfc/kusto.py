@@ -82,7 +82,8 @@ class _RunFile:
         """Read what was appended since the last look; cut off a line whose writer was killed: it comes again."""
         size = cut_torn_line(file)
         if size < self._read_to:
-            self._ids, self._read_to = set(), 0  # somebody put another file in its place
+            self._ids = set()
+            self._read_to = 0  # somebody put another file in its place
         text = os.pread(file, size - self._read_to, self._read_to)
         self._ids.update(json.loads(line)["record_id"] for line in text.splitlines())
         self._read_to = size

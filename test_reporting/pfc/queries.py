@@ -90,7 +90,8 @@ def record_rows(connection: Connection, run_id: str) -> Rows:
 
 def port_records(connection: Connection, run_id: str, device_id: str, port_id: str) -> Rows:
     """As `record_rows`, of one port: a run may have more records than fit into memory, a port has some hundred."""
-    metrics, records = schema.metrics.c, schema.records.c
+    metrics = schema.metrics.c
+    records = schema.records.c
     series = select(metrics.series_id).where(metrics.run_id == sql_text(run_id), metrics.port_id == sql_text(port_id),
                                              metrics.device_id == sql_text(device_id))
     return _records(connection, [records.run_id == sql_text(run_id), records.series_id.in_(series)])
@@ -110,7 +111,8 @@ def _records(connection: Connection, wanted: Sequence[ColumnElement[bool]]) -> R
 
 def failed_checks(connection: Connection, run_id: str) -> Rows:
     """The required checks of a run that are not PASS, each with device, port, priority and scenario of its record."""
-    records, checks = schema.records.c, schema.checks.c
+    records = schema.records.c
+    checks = schema.checks.c
     found = connection.execute(
         select(schema.checks, records.device_id, records.port_id, records.priority, records.scenario)
         .join_from(schema.checks, schema.records)
@@ -121,7 +123,8 @@ def failed_checks(connection: Connection, run_id: str) -> Rows:
 
 def unexplained_records(connection: Connection, run_id: str) -> Rows:
     """The verdict records of a run that are not PASS although no check says why: their cause does."""
-    records, checks = schema.records.c, schema.checks.c
+    records = schema.records.c
+    checks = schema.checks.c
     explained = select(checks.record_id).where(checks.run_id == run_id, checks.status != Status.PASS.value,
                                                checks.required == 1)
     found = connection.execute(
@@ -177,7 +180,8 @@ def counted(found: Iterable[tuple[str, int]]) -> dict[str, int]:
 
 def counting() -> ColumnElement[bool]:
     """SQL of `effective_records`: a verdict, and no ERROR that was tried again later."""
-    record, again = schema.records.c, schema.records.alias("again").c
+    record = schema.records.c
+    again = schema.records.alias("again").c
     tried_again = (select(literal(1)).where(again.run_id == record.run_id, again.replaces == record.record_id,
                                             again.series_id == record.series_id, again.timestamp > record.timestamp)
                    .exists())

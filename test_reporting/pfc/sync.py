@@ -54,7 +54,8 @@ def deliver_folder(directory: Path, sink: Sink) -> FolderDelivery:
 
 def _deliver(sink: Sink, run: Run, records: Iterator[Record]) -> int:
     """In batches; the end of the run comes with the last one, so that half a delivery is no finished run."""
-    delivered, batch = 0, list(islice(records, BATCH))
+    delivered = 0
+    batch = list(islice(records, BATCH))
     while following := list(islice(records, BATCH)):
         delivered += sink.deliver(replace(run, finished=None), batch)
         batch = following

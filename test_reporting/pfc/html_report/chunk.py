@@ -111,7 +111,8 @@ def _record(row: Row[Any], checks: dict[str, list[int]], parts: tuple[PageBudget
 
 def _checks(connection: Connection, port: PortResults, budget: PageBudget, contents: _Contents) -> dict[str, list[int]]:
     """The numbers of the checks of each record."""
-    record, table = schema.records.c, schema.checks.c
+    record = schema.records.c
+    table = schema.checks.c
     of_pass = true() if budget.pass_checks else record.status != Status.PASS.value
     wanted = select(record.record_id).where(record.run_id == port.run_id, record.series_id.in_(port.series), of_pass)
     query = (select(table.record_id, table.name, table.required, table.status, table.expected, table.seen, table.place,

@@ -46,7 +46,8 @@ class Group:
         if row["priority"] is not None:
             self.priorities.add(row["priority"])
         if len(self.places) < MOST_PLACES:
-            expected, seen = shown_json(row["expected"]), shown_json(row["seen"])
+            expected = shown_json(row["expected"])
+            seen = shown_json(row["seen"])
             said = f"expected {expected}, got {seen}" in row["cause"]
             self.places.append({**row, "port": port, "expected": expected, "seen": seen,
                                 "cause": "" if said else row["cause"]})
@@ -92,7 +93,9 @@ def _unmeasured(ports: Sequence[PortResults], explained: set[str]) -> Iterator[t
 
 def _not_pass(run_id: str) -> Select[Any]:
     """The verdicts that are not PASS, each with the first check that decides it."""
-    record, check, other = schema.records.c, schema.checks.c, schema.checks.alias("other").c
+    record = schema.records.c
+    check = schema.checks.c
+    other = schema.checks.alias("other").c
     first = (select(func.min(other.position))
              .where(other.run_id == record.run_id, other.record_id == record.record_id, other.required == 1,
                     other.status == record.status).scalar_subquery())

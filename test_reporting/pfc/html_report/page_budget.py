@@ -41,7 +41,8 @@ class PageBudget:
 
 def page_budget_of(connection: Connection, run_ids: Sequence[str]) -> PageBudget:
     """Decide it for these runs: one pass over the sizes of what they hold."""
-    table, checks = schema.records.c, schema.checks.c
+    table = schema.records.c
+    checks = schema.checks.c
     is_pass = case((table.status == Status.PASS.value, 1), else_=0)
     found = connection.execute(
         select(is_pass, func.count(), func.sum(func.length(table.evidence)))

@@ -141,7 +141,8 @@ def tally(ports: list[PortResults], numbering: PageNumbering) -> list[dict[str, 
         codes = port.codes
         for case, metric, status in zip(codes[1::4], codes[2::4], codes[3::4], strict=True):
             counts.setdefault(case, Counter())[metric, status] += 1
-    cases, metrics = numbering.cases.all(), numbering.metrics.all()
+    cases = numbering.cases.all()
+    metrics = numbering.metrics.all()
     found = [{"number": case, "plan_id": cases[case][0], "scenario": cases[case][1], "metrics": {
         metric: Counter({status.value: counted[number, place] for place, status in enumerate(STATUSES)})
         for number, metric in enumerate(metrics)}} for case, counted in counts.items()]

@@ -79,7 +79,8 @@ def _read(connection: Connection, names: Sequence[str],
           before: queries.Rows) -> tuple[list[RunView], PageBudget, PageNumbering]:
     found = [run for name in names or (None,) for run in queries.runs_of(connection, name)]
     runs = list({run["run_id"]: run for run in found}.values())
-    numbering, views = PageNumbering(), list[RunView]()
+    numbering = PageNumbering()
+    views = list[RunView]()
     for run in runs:
         first = sum(len(view.ports) for view in views)
         views.append(read_view(connection, run, first, numbering,
