@@ -20,6 +20,7 @@ from scripts.sweeping.job import Job, load
 from scripts.sweeping.options import faults_of
 
 SUITE = "snappi_tests/pfc/qualification"
+RESUME = "tests/common/pfc/resume"  # the option without which no run goes on
 SWEEP, STRESS = "test_port_sweep.py", "test_full_load.py"
 RUN_FILE, LOG, PYTEST_LOG, DEPLOY_LOG = "testbed_run.json", "testbed_run.log", "pytest.log", "deploy.log"
 MEASURING = "sweep"
@@ -120,7 +121,7 @@ def command(job: Job, testbed: testbeds.TestbedFiles) -> list[str]:
     folder = job.folder_of(testbed.name)
     names = [SWEEP] if job.ports or job.ports_only else [SWEEP, STRESS]
     modules = [f"{SUITE}/{name}" for name in names if (testbeds.ROOT / "tests" / SUITE / name).is_file()]
-    earlier = (folder / "records.jsonl").is_file()
+    earlier = (folder / "records.jsonl").is_file() and (testbeds.ROOT / RESUME).is_dir()
     return [
         sys.executable, "-m", "pytest", "-c", "pytest.ini", *modules, "--testbed", testbed.name,
         "--testbed_file", str(testbed.testbed_file), "--inventory", str(testbed.inventory), "--host-pattern", "all",
@@ -140,7 +141,7 @@ def how_it_ended(status: int, folder: Path) -> Ended:
         return Ended(status, f"{killed} ({testbeds.shown(log)})")
     text = log.read_text(encoding="utf-8", errors="replace").rpartition("test session starts")[2]
     reasons = REASON.findall(text)
-    notes = re.findall(r"^note: the run ends here, .+ goes on with it: (.+)$", text, re.MULTILINE)
+    notes = re.findall(r"^note: the run ends here, (?:.+ goes on with it|unfinished): (.+)$", text, re.MULTILINE)
     why = (reasons or notes or [f"pytest ended with status {status} ({testbeds.shown(log)})"])[-1]
     return Ended(status, why, refused=status == USAGE)
 

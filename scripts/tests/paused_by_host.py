@@ -87,7 +87,7 @@ class Bench:
                 settled = self._settled[cable]
                 storm = measure_storm(lab, scenario, settled_counters(lab) if settled is None else settled)
                 finding = found(storm, storm_validity, judge_storm)
-                self._settled[cable] = finding.after
+                self._settled[cable] = finding.settled
                 if {check.name for check in finding.invalid} != {"storm-unbroken"}:
                     break
         except QualificationError as error:

@@ -25,7 +25,7 @@ from ..record.verdict import LOSSY, Check
 from .engine import Procedure, sending, settled_counters
 from .ingress import FRAME_BYTES, IngressLoad, entered, ingress_applied, ingress_flows, ingress_taken
 from .scheduler_shares import Scheduler, divide, read_schedulers
-from .switch_counters import Drops, drop_commands, drops_delay_s, own_frames, read_drops
+from .switch_counters import Drops, data_commands, drops_delay_s, own_frames, read_drops
 from .validity import undisturbed
 
 logger = logging.getLogger(__name__)
@@ -228,7 +228,7 @@ def measure(lab: Lab, offered: OfferedLoad, target: Target, before: DutCounters)
     rx = lab.subject.pair.rx.port
     enters = [port.port for port in offered.ports]
     loses = any(priority not in lab.subject.qos.lossless for priority in offered.congested)
-    also, wait_s = (drop_commands(rx), drops_delay_s(lab)) if loses else ({}, lab.delays.port_s)
+    also, wait_s = (data_commands(rx), drops_delay_s(lab)) if loses else ({}, lab.delays.port_s)
     if loses:
         before = settled_counters(lab, wait_s, also)
     traffic = lab.builder.build(ingress_flows(lab, offered.loads, offered.mix))
@@ -379,7 +379,7 @@ def _line_full(run: LoadRun, times: Timing) -> Check:
         got = run.received
     carried = line_rate_fps(plan.mean_bytes, run.subject.pair.speed_mbps) * Fraction(seconds)
     least = floor(carried * (1 - Fraction(run.subject.tolerances.load_tolerance_percent) / 100))
-    place = at_port(run.subject, run.subject.pair.rx.port)
+    place = at_port(run.subject)
     expected = f"at least {least} frames received, a full line"
     return fail_unless("line-full", place, got >= least, expected, got)
 

@@ -25,7 +25,7 @@ from .engine import Procedure, Table, sending, settled_counters
 from .frames import all_times
 from .pauses import pause_lossless
 from .switch_counters import (
-    PORTS, DataCounters, PortCounts, data_counters, drop_commands, drops_delay_s, own_frames, port_counts,
+    PORTS, DataCounters, PortCounts, data_counters, data_commands, drops_delay_s, own_frames, port_counts,
 )
 from .targets import all_lossless
 from .validity import storm_held, undisturbed
@@ -41,10 +41,10 @@ class PausesRun(CaseRun):
     """A storm without any data; its flow is looked at when it had ended (`storm`).
 
     Attributes:
-        own_frames: how many frames may be counted that no generator sent.
+        allowed: how many frames may be counted that no generator sent.
     """
 
-    own_frames: int
+    allowed: int
 
     @property
     def storm(self) -> FlowStats:
@@ -69,7 +69,7 @@ class PausesRun(CaseRun):
         return {
             "storm_frame": asdict(self.frame),
             "counted_in_all": {"rx": asdict(self.gained)},
-            "own_frames_allowed": self.own_frames,
+            "own_frames_allowed": self.allowed,
         }
 
 
@@ -80,14 +80,14 @@ class DataRun:
     Attributes:
         run: what was measured.
         before, during, after: the data counters before it, in the storm, and when all was over.
-        own_frames: how many frames may be counted that no generator sent.
+        allowed: how many frames may be counted that no generator sent.
     """
 
     run: Measurement
     before: DataCounters
     during: DataCounters
     after: DataCounters
-    own_frames: int
+    allowed: int
 
     @property
     def subject(self) -> PortUnderTest:
@@ -115,7 +115,7 @@ class DataRun:
             **self.run.evidence(),
             "counted_in_storm": self.in_storm.evidence(),
             "counted_in_all": self.in_all.evidence(),
-            "own_frames_allowed": self.own_frames,
+            "own_frames_allowed": self.allowed,
         }
 
 
@@ -139,7 +139,7 @@ def measure_data(lab: Lab, case: PlanCase, target: Target, before: DutCounters) 
     until all groups of counters have been polled."""
     scenario = pause_lossless(case, target, lab.subject.qos)
     patient = _patient(lab)
-    also = drop_commands(lab.port)
+    also = data_commands(lab.port)
     run = storm_sequence.measure(patient, scenario, settled_counters(patient, also=also), also)
     early, during, late = (data_counters(run.subject, one) for one in (run.before, run.during, run.after))
     return DataRun(run, early, during, late, own_frames(lab.clock.exact))
@@ -180,7 +180,7 @@ def judge_pauses(run: PausesRun) -> Iterator[Check]:
         yield every_pause_counted(run, priority, run.storm.frames_tx, "once the storm had stopped ")
     others = [priority for priority in PRIORITIES if priority not in enabled]
     yield from no_pause_counted("no-other-pause-counted", run, others, ", as none enabled it")
-    yield from _pauses_are_no_data(run.subject, run.gained, run.own_frames)
+    yield from _pauses_are_no_data(run.subject, run.gained, run.allowed)
 
 
 def judge_data(data: DataRun) -> Iterator[Check]:
@@ -188,7 +188,7 @@ def judge_data(data: DataRun) -> Iterator[Check]:
     yield from _held_queue_stands_still(data)
     yield from _queues_agree(data)
     yield from _ports_agree(data)
-    yield from _pauses_are_no_data(data.subject, data.in_all.rx, data.own_frames)
+    yield from _pauses_are_no_data(data.subject, data.in_all.rx, data.allowed)
     yield from _nothing_dropped(data)
 
 
@@ -210,7 +210,7 @@ def _nothing_dropped(data: DataRun) -> Iterator[Check]:
     for port, column, frames, allowed in (
         (subject.pair.rx.port, "TX_DRP", gained.rx.tx_dropped, 0),
         (subject.pair.tx.port, "TX_DRP", gained.tx.tx_dropped, 0),
-        (subject.pair.tx.port, "RX_DRP", gained.tx.rx_dropped, data.own_frames),
+        (subject.pair.tx.port, "RX_DRP", gained.tx.rx_dropped, data.allowed),
     ):
         expected = f"{_up_to(allowed)} frames more in {column}"
         yield fail_unless("no-port-drops", at_port(subject, port), frames <= allowed, expected, frames)
@@ -247,7 +247,7 @@ def _agreeing_queue(data: DataRun, priority: int, frames_rx: int, gained: DataCo
     frames = gained.queues.get(priority, 0)
     expected = f"the {frames_rx} frames that the generator received {when} in Counter/pkts of queue UC{priority}"
     expected += _or_more(data)
-    return fail_unless("queue-agrees", place, 0 <= frames - frames_rx <= data.own_frames, expected, frames)
+    return fail_unless("queue-agrees", place, 0 <= frames - frames_rx <= data.allowed, expected, frames)
 
 
 def _ports_agree(data: DataRun) -> Iterator[Check]:
@@ -264,7 +264,7 @@ def _ports_agree(data: DataRun) -> Iterator[Check]:
     )
     for name, port, column, did, due, frames, when in rows:
         expected = f"the {due} frames that the generator {did} {when} in {column}{_or_more(data)}"
-        met = 0 <= frames - due <= data.own_frames
+        met = 0 <= frames - due <= data.allowed
         yield fail_unless(name, at_port(run.subject, port), met, expected, frames)
 
 
@@ -290,7 +290,7 @@ def _up_to(allowed: int) -> str:
 
 
 def _or_more(data: DataRun) -> str:
-    return f" (or up to {data.own_frames} more)" if data.own_frames else ""
+    return f" (or up to {data.allowed} more)" if data.allowed else ""
 
 
 CASES: Table = {

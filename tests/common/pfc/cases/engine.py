@@ -39,13 +39,13 @@ class Finding:
         checks: what was judged.
         invalid: reasons why it was no measurement, best first (status ERROR); then nothing was judged.
         evidence: the numbers behind it, for the record.
-        after: the switch's last counters, as of `Measured.settled`.
+        settled: the switch's last counters, as `Measured` has them.
     """
 
     checks: Sequence[Check]
     invalid: Sequence[Check]
     evidence: Mapping[str, Any]
-    after: DutCounters | None = None
+    settled: DutCounters | None = None
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from . import targets
 from .engine import Procedure, Table, settled_counters
 from .hold_in_storm import HeldRun, Hold, back_pressure, hold_s, measure, validity
 from .ingress import IngressLoad, ingress_taken
-from .switch_counters import GROUPS, HEADROOM, drops_delay_s, group_drops, headroom_used
+from .switch_counters import GROUPS, HEADROOM, drops_delay_s, gained, group_drops, headroom_used
 
 SINGLE = PlanCase("headroom-single-lossless", "HEAD-1", (LOSSLESS,))
 SEVERAL = PlanCase("headroom-several-lossless", "HEAD-2", (LOSSLESS,))
@@ -183,7 +183,7 @@ def _dropped(held: HeldRun) -> tuple[int, ...]:
     """Frames that each priority group of the tx port dropped."""
     port = held.subject.pair.tx.port
     early, late = (group_drops(one.printed["group_drops"], port) for one in (held.before, held.after))
-    return tuple(now - before for now, before in zip(late, early, strict=True))
+    return gained(late, early)
 
 
 def was_used(run: HeadroomRun) -> Iterator[Check]:

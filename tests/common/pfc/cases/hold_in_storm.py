@@ -135,7 +135,7 @@ def storm_ran(run: HeldRun) -> Iterator[Check]:
     in, and of what the switch had no reason to hold, and did not, all that was due."""
     pair = run.subject.pair
     storms = run.flows("paused", Role.STORM)
-    place = at_port(run.subject, pair.rx.port)
+    place = at_port(run.subject)
     yield from storm_held(place, storms, pair.speed_mbps, SETTLE_S + run.hold.data_s)
     for storm in storms:
         yield storm_running(place, storm, run.phases["drained"][storm.plan.name])

@@ -145,7 +145,8 @@ def _from_each(
 
 
 def _slower_line(lab: Lab, seconds: float) -> list[IngressLoad]:
-    [fast], slow_mbps = fast_port(lab.subject), lab.subject.pair.speed_mbps
+    [fast] = fast_port(lab.subject)
+    slow_mbps = lab.subject.pair.speed_mbps
     lossless, lossy = (
         max(1, percent * slow_mbps // fast.speed_mbps) for percent in (LOSSLESS_PERCENT, LOSSY_PERCENT)
     )

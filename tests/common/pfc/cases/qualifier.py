@@ -51,7 +51,7 @@ class Qualifier:
             finding = procedures()[case].carry_out(self.lab, case, target, before)
         except Exception as error:
             return broken_off(subject, case, target, error).with_evidence(evidence_of(self.lab.observers))
-        self._settled = finding.after
+        self._settled = finding.settled
         return judged(subject, case, target, finding, clean_flow).with_evidence(evidence_of(self.lab.observers))
 
     def _send_clean_flows(self) -> list[Check]:

@@ -93,8 +93,8 @@ def all_but_one(subject: PortUnderTest) -> list[Target]:
     return [tuple(priority for priority in PRIORITIES if priority != highest)]
 
 
-def whole_port(subject: PortUnderTest) -> list[Target]:
-    """The whole port."""
+def whole_port_changeable(subject: PortUnderTest) -> list[Target]:
+    """The whole port, where such sets can be configured."""
     return [()] if _lossy(subject) else []
 
 
@@ -210,7 +210,7 @@ CASES: Table = {
     ONE: reconfigured_case(pauses_of_a_set, one),
     THREE: reconfigured_case(pauses_of_a_set, three),
     SEVEN: reconfigured_case(pauses_of_a_set, all_but_one),
-    EIGHT: reconfigured_case(global_pause_of_eight, whole_port),
-    PUT_BACK: reconfigured_case(put_back, whole_port),
+    EIGHT: reconfigured_case(global_pause_of_eight, whole_port_changeable),
+    PUT_BACK: reconfigured_case(put_back, whole_port_changeable),
     TAGGED: reconfigured_case(pauses_by_tag, all_lossless_changeable, CHANGEABLE),
 }

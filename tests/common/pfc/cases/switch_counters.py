@@ -42,7 +42,7 @@ class PortCounts:
 
     def since(self, before: PortCounts) -> PortCounts:
         """What came after an earlier reading."""
-        return PortCounts(*_gained(astuple(self), astuple(before)))
+        return PortCounts(*gained(astuple(self), astuple(before)))
 
     def least(self) -> int:
         """The smallest of them."""
@@ -72,7 +72,7 @@ class DataCounters:
             self.tx.since(before.tx),
             _gained_by(self.queues, before.queues),
             _gained_by(self.queue_drops, before.queue_drops),
-            _gained(self.group_drops, before.group_drops),
+            gained(self.group_drops, before.group_drops),
         )
 
     def least(self) -> int:
@@ -117,7 +117,7 @@ class Drops:
         """What came after an earlier reading."""
         return Drops(
             _gained_by(self.queues, before.queues),
-            {port: _gained(counts, before.groups[port]) for port, counts in self.groups.items()},
+            {port: gained(counts, before.groups[port]) for port, counts in self.groups.items()},
             self.leaving - before.leaving,
             _gained_by(self.entering, before.entering),
         )
@@ -183,7 +183,7 @@ def drops_delay_s(lab: Lab) -> float:
     return max(lab.delays.port_s, lab.delays.queue_s, lab.delays.group_s)
 
 
-def drop_commands(leaves: str) -> dict[str, str]:
+def data_commands(leaves: str) -> dict[str, str]:
     """What has to be run beside the counters for `read_drops` and `data_counters`; `leaves` is the port where data
     leaves. The counters of all ports are read, as older images cannot filter them."""
     return {"data": PORTS, "queue": f"show queue counters {leaves}", "groups": GROUPS}
@@ -194,7 +194,7 @@ def read_drops(printed: Mapping[str, str], leaves: str, enters: Sequence[str]) -
     ports, queues and priority groups.
 
     Args:
-        printed: what `drop_commands` printed.
+        printed: what `data_commands` printed.
         leaves, enters: the ports.
 
     Raises:
@@ -203,13 +203,13 @@ def read_drops(printed: Mapping[str, str], leaves: str, enters: Sequence[str]) -
     return Drops(
         queue_drops(printed["queue"], leaves),
         {port: group_drops(printed["groups"], port) for port in enters},
-        port_counts(printed["data"], leaves).tx_dropped,
-        {port: port_counts(printed["data"], port).rx_dropped for port in enters},
+        _numbers(printed["data"], PORTS, ("IFACE", leaves), ("TX_DRP",))[0],
+        {port: _numbers(printed["data"], PORTS, ("IFACE", port), ("RX_DRP",))[0] for port in enters},
     )
 
 
 def data_counters(subject: PortUnderTest, reading: DutCounters) -> DataCounters:
-    """The data counters of a reading that `drop_commands` were run with.
+    """The data counters of a reading that `data_commands` were run with.
 
     Raises:
         QualificationError: a command printed no counts for a port, or for the queue of a priority that data reaches.
@@ -328,7 +328,8 @@ def _numbers(text: str, command: str, of: tuple[str, str], columns: Sequence[str
     raise QualificationError(f"`{command}` printed no {', '.join(columns)} for {of[1]}: {first_line(text)!r}")
 
 
-def _gained(late: Sequence[int], early: Sequence[int]) -> tuple[int, ...]:
+def gained(late: Sequence[int], early: Sequence[int]) -> tuple[int, ...]:
+    """What each count of a reading has more than in an earlier one."""
     return tuple(now - before for now, before in zip(late, early, strict=True))
 
 

@@ -141,9 +141,11 @@ def load_applied(
             yield sent_as_due(subject, flow, pushed[priority_of(flow)], flow.plan.role in held, when)
 
 
-def lossy_in_background(subject: PortUnderTest, background: Iterable[FlowStats], seen: str) -> Iterator[Check]:
-    """Without lossy traffic nothing says that it is spared."""
+def lossy_in_background(
+    subject: PortUnderTest, background: Iterable[FlowStats], none: str = "0 such flows"
+) -> Iterator[Check]:
+    """Without lossy traffic nothing says that it is spared; `none` says for the message why there is none."""
     lossy = [flow for flow in background if priority_of(flow) not in subject.qos.lossless]
     place = Place(subject.where(), LOSSY)
     expected = "background traffic on a lossy priority"
-    yield error_unless("lossy-background", place, bool(lossy), expected, seen)
+    yield error_unless("lossy-background", place, bool(lossy), expected, f"{len(lossy)} such flows" if lossy else none)

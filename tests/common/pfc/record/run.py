@@ -17,6 +17,7 @@ from .errors import RecordError, RecordsUnreadable, RecordsUnwritable
 from .records import LONGEST_RUN_ID, SCHEMA, Record, SeriesKey, format_moment, parse_moment
 
 RUN_FILE = "run.json"
+OPTIONS_FILE = "options.json"
 QUALIFICATION, TELEMETRY = ORIGINS = ("qualification", "telemetry")
 LONGEST_FOLDER_NAME = 80
 
@@ -124,6 +125,28 @@ def write_run(directory: Path, run: Run) -> None:
     except OSError as error:
         with suppress(OSError):
             new.unlink()
+        raise RecordsUnwritable(f"{path} cannot be written: {error.strerror}") from error
+
+
+def keep_options(folder: Path, options: Mapping[str, str], goes_on: bool) -> None:
+    """Keeps what the verdicts of a run are about, once.
+
+    Args:
+        folder: of the run.
+        options: name -> value.
+        goes_on: whether an earlier part of the run may have kept them.
+
+    Raises:
+        RecordsUnwritable: it cannot be kept.
+    """
+    path = folder / OPTIONS_FILE
+    if goes_on and path.exists():
+        return
+    new = folder / f".{OPTIONS_FILE}"
+    try:
+        new.write_text(json.dumps(dict(options), indent=1) + "\n", encoding="utf-8")
+        new.replace(path)
+    except OSError as error:
         raise RecordsUnwritable(f"{path} cannot be written: {error.strerror}") from error
 
 

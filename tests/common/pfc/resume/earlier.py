@@ -9,13 +9,12 @@ from pathlib import Path
 
 from ..record.case import PlannedItem
 from ..record.effective_records import effective_records
-from ..record.errors import RecordError, RecordsUnreadable, RecordsUnwritable
+from ..record.errors import RecordError, RecordsUnreadable
 from ..record.parsing import parse_lines
 from ..record.record_file import RECORDS_FILE, RecordFile
 from ..record.records import VERDICT, Record
+from ..record.run import OPTIONS_FILE
 from ..record.verdict import PortVerdict, Status, VerdictKey
-
-OPTIONS_FILE = "options.json"
 
 
 @dataclass(frozen=True)
@@ -72,28 +71,6 @@ def check_options(folder: Path, options: Mapping[str, str]) -> None:
                 f"--pfc-resume: {folder} is of a run with {name} {earlier[name]}, this one has {value}: their verdicts"
                 " do not belong together"
             )
-
-
-def keep_options(folder: Path, options: Mapping[str, str], goes_on: bool) -> None:
-    """Keeps what the verdicts of a run are about, once.
-
-    Args:
-        folder: of the run.
-        options: name -> value.
-        goes_on: whether an earlier part of the run may have kept them.
-
-    Raises:
-        RecordsUnwritable: it cannot be kept.
-    """
-    path = folder / OPTIONS_FILE
-    if goes_on and path.exists():
-        return
-    new = folder / f".{OPTIONS_FILE}"
-    try:
-        new.write_text(json.dumps(dict(options), indent=1) + "\n", encoding="utf-8")
-        new.replace(path)
-    except OSError as error:
-        raise RecordsUnwritable(f"{path} cannot be written: {error.strerror}") from error
 
 
 def read_earlier(folder: Path) -> Earlier:

@@ -18,7 +18,7 @@ from ..lab.generator import Traffic
 from ..lab.lab import Lab
 from ..lab.otg_config import TrafficBuilder
 from ..model.arithmetic import PAUSE_FRAME_BYTES, line_rate_fps, share_percent
-from ..model.checking import Place, all_at_rate, error_unless, fail_unless, flows_of, priority_of
+from ..model.checking import Place, all_at_rate, error_unless, fail_unless, priority_of
 from ..model.counters import DutCounters
 from ..model.measurement import Measurement
 from ..model.qos import PortQos, priority_groups
@@ -178,14 +178,14 @@ def judge_full(full: FullRun) -> list[Check]:
 def _full_rate(run: Measurement) -> Iterator[Check]:
     """A sender that the switch holds back sends less and loses nothing: only this notices. Lossy priorities have their
     part of the line while the lossless ones of all ports are paused, and each has it once the storms are over."""
-    in_the_storm = flows_of(run.paused.values(), Role.BACKGROUND)
+    in_the_storm = run.flows("paused", Role.BACKGROUND)
     yield from all_at_rate("full-rate", run.subject, in_the_storm, run.scenario.moment)
     yield from all_at_rate("full-rate", run.subject, run.resumed.values(), "once the storms had stopped")
 
 
 def _held(run: Measurement) -> dict[int, FlowStats]:
     """Of each priority the flow whose frames the switch held."""
-    return {priority_of(flow): flow for flow in flows_of(run.paused.values(), Role.TEST)}
+    return {priority_of(flow): flow for flow in run.flows("paused", Role.TEST)}
 
 
 def _marks_counted(full: FullRun) -> Iterator[Check]:

@@ -39,7 +39,7 @@ class SweepCase:
         case: the test case.
         scenario: what it is on a port with these priorities; refuses a port that it cannot be carried out on.
         measure: a finding for each port, from what they are measured with and counters that have everything in them
-            that came before (None: it waits and reads them itself). It leaves no traffic running, however it ends.
+            that came before. It leaves no traffic running, however it ends.
         all_or_none: a port's verdict is about all of them, so none is measured without the others.
     """
 
@@ -63,7 +63,7 @@ class Sweeper:
 
         Args:
             labs: port under test -> what it is measured with; all have one traffic generator and one switch.
-            flights: the same ports, in groups that a preflight takes at once.
+            batches: the same ports, in groups that a preflight takes at once.
             waves: the same ports, in groups that are measured at once.
             how: what is carried out.
             patience: the clock used while waiting for an unresponsive lab; None: real time.
@@ -167,7 +167,7 @@ class Sweeper:
             clean = self._results[lab.port]
             assert not isinstance(clean, QualificationError), f"{lab.port} was measured without a preflight"
             outcomes.append(judged(lab.subject, self._how.case, (), finding, clean))
-            self._settled = finding.after
+            self._settled = finding.settled
         return outcomes
 
     @property

@@ -7,7 +7,7 @@ import pytest
 from tests.common.pfc.cases.counting import CASES, DATA, PAUSES, PausesRun, judge_pauses
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.cases.switch_counters import (
-    OWN_FRAMES, PortCounts, data_counters, drop_commands, own_frames, port_counts,
+    OWN_FRAMES, PortCounts, data_counters, data_commands, own_frames, port_counts,
 )
 from tests.common.pfc.lab.counter_polling import read_poll_delays
 from tests.common.pfc.lab.dut import Dut
@@ -49,7 +49,7 @@ def reading(ports=PORTS, queues=QUEUES, groups=GROUPS):
     """A reading of the fake switch, with what these commands print."""
     host = FakeHost(FakeWorld())
     subject = plan_port(Dut(host), TESTER_PORTS, "Ethernet0", None).subject
-    asked = drop_commands(subject.pair.rx.port)
+    asked = data_commands(subject.pair.rx.port)
     host.answers |= {asked[name]: (text, 0) for name, text in (("data", ports), ("queue", queues), ("groups", groups))}
     return subject, Dut(host).counters(also=asked)
 

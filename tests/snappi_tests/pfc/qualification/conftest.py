@@ -14,7 +14,7 @@ from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.port_plan import LabFacts, PortRequest, connected_port, plan_device
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.record.errors import RecordError, RecordsUnwritable
-from tests.snappi_tests.pfc.qualification.files.extension import plugins
+from tests.snappi_tests.pfc.qualification.files.extension import deselected, plugins
 from tests.snappi_tests.pfc.qualification.files.options import add_options, meaning
 from tests.snappi_tests.pfc.qualification.files.session import Session, read_target, write_target
 from tests.snappi_tests.pfc.qualification.files.steps import (
@@ -141,8 +141,7 @@ def pytest_collection_modifyitems(config, items):
     left = [item for item in items if (case := case_of(item)) and case not in ours.cases]
     left += [item for item in items if item.get_closest_marker("pfc_cases") and not case_of(item)]
     try:
-        for extension in ours.extensions:
-            left += extension.left_out([item for item in items if item not in left])
+        left += deselected(ours.extensions, [item for item in items if item not in left])
     except (QualificationError, RecordError) as error:
         raise pytest.UsageError(str(error)) from None
     if left:

@@ -13,6 +13,7 @@ from tests.common.pfc.sweep.plan import Bench
 from tests.common.pfc.sweep.port_sweep import PORT
 from tests.common.unit_tests.pfc.fakes import DEVICE, PORTS
 from tests.common.unit_tests.pfc.sweep_fakes import SweptLab
+from tests.snappi_tests.pfc.qualification.files.extension import deselected
 from tests.snappi_tests.pfc.qualification.files.resume import Resuming
 from tests.snappi_tests.pfc.qualification.files.session import PORT_PARAMETER, Session
 from tests.snappi_tests.pfc.qualification.files.sweep import Sweeps, sweep_lines
@@ -33,13 +34,15 @@ class Item:
 ITEMS = [Item(port) for port in PORTS]
 
 
-def begin(folder, resume=False, testbed="lab"):
+def begin(folder, resume=False, testbed="lab", ports=None):
     """A session that sweeps the fake switch, or goes on with that; and the items that it runs."""
     ours = Session("run-1", None if resume else str(folder))
-    option = {"pfc_resume": str(folder) if resume else None, "testbed": testbed}.get
-    ours.extensions = [Resuming(ours, option)]
-    ours.extensions[0].read_options()
-    left = ours.extensions[0].left_out(ITEMS)
+    given = {"pfc_resume": str(folder) if resume else None, "testbed": testbed, "pfc_concurrency": "1",
+             "pfc_ports": ports}
+    ours.extensions = [Resuming(ours, given.get), Sweeps(ours, given.get)]  # in the order of `plugins`
+    for extension in ours.extensions:
+        extension.read_options()
+    left = deselected(ours.extensions, ITEMS)
     ours.begin([item for item in ITEMS if item not in left], testbed)
     return ours, [item for item in ITEMS if item not in left]
 
@@ -74,6 +77,17 @@ def test_what_was_not_measured_is_left_for_the_next_part_of_the_run(tmp_path):
     assert sorted(counting) == [(port, metric) for port in sorted(PORTS) for metric in (LOSSLESS, LOSSY)], counting
     third, items = begin(tmp_path, resume=True)
     assert not items and third.finish(), "everything was measured"
+
+
+def test_a_sweep_of_some_ports_goes_on(tmp_path):
+    """`--pfc-ports` names ports that were measured, too; those that it does not name are left alone."""
+    first, items = begin(tmp_path)
+    keep(first, items[0])
+    keep(first, items[1], Status.FAIL)
+    second, items = begin(tmp_path, resume=True, ports=f"{PORTS[0]},{PORTS[2]}")
+    assert [item.nodeid for item in items] == [ITEMS[2].nodeid], "the port that is not measured yet"
+    keep(second, items[0])
+    assert second.finish(), "the verdict of a port that was not asked for decided"
 
 
 def test_a_run_on_another_testbed_is_refused(tmp_path):

@@ -6,7 +6,7 @@ The module here that is called as an option's folder is a pytest plugin, with ho
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
@@ -69,15 +69,35 @@ class Extension:
             items: every item that is going to run.
         """
 
-    def begin(self) -> None:
-        """Takes part in the run that begins: its folder is there, nothing is planned yet.
+    def measured_before(self, items: Sequence[Any]) -> list[Any]:
+        """Of the items that all options leave those that need no measurement any more.
 
         Raises:
-            RecordsUnwritable: the folder cannot be written.
+            QualificationError: they are not to be measured on this testbed.
         """
+        return []
+
+    def begin(self) -> None:
+        """Takes part in the run that begins: its folder is there, nothing is planned yet."""
 
     def announce(self) -> None:
         """Announces what is known of the switch to the session, which has begun."""
+
+
+def deselected(extensions: Iterable[Extension], items: Iterable[Any]) -> list[Any]:
+    """The items that are not going to run: those that the user's options leave out, and of the others those that an
+    earlier part of the run has measured.
+
+    Raises:
+        QualificationError: an option names nothing that there is, or the run was on another testbed.
+    """
+    there = list(items)
+    left: list[Any] = []
+    for extension in extensions:
+        left += extension.left_out([item for item in there if item not in left])
+    for extension in extensions:
+        left += extension.measured_before([item for item in there if item not in left])
+    return left
 
 
 def plugins() -> list[ModuleType]:

@@ -14,7 +14,7 @@ import pytest
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.record.case import PlannedItem
 from tests.common.pfc.record.verdict import PortVerdict
-from tests.common.pfc.resume.earlier import Earlier, check_options, keep_options, read_earlier
+from tests.common.pfc.resume.earlier import Earlier, check_options, read_earlier
 from tests.snappi_tests.pfc.qualification.files.extension import Extension
 from tests.snappi_tests.pfc.qualification.files.session import Session
 from tests.snappi_tests.pfc.qualification.files.steps import SESSION_KEY
@@ -70,7 +70,7 @@ class Resuming(Extension):
         if self._folder is not None:
             check_options(self._folder, self._session.options)
 
-    def left_out(self, items: Sequence[Any]) -> list[Any]:
+    def measured_before(self, items: Sequence[Any]) -> list[Any]:
         """The items that an earlier part of the run has measured.
 
         Raises:
@@ -96,12 +96,7 @@ class Resuming(Extension):
         return True
 
     def begin(self) -> None:
-        """Keeps what the verdicts are about, and counts those that are there.
-
-        Raises:
-            RecordsUnwritable: the folder cannot be written.
-        """
-        keep_options(self._session.folder, self._session.options, self._folder is not None)
+        """Counts the verdicts that are there."""
         self._session.collector.go_on(self.earlier.unmeasured(), self.earlier.measured())
         for measured, verdicts in self._finished.items():
             self._session.collector.recall(measured, verdicts)

@@ -25,7 +25,7 @@ from tests.common.pfc.record.errors import RecordError
 from tests.common.pfc.record.outcome import Outcome
 from tests.common.pfc.record.record_file import RecordFile, refuse_records
 from tests.common.pfc.record.records import Record, RunLabels
-from tests.common.pfc.record.run import Run, new_run_id
+from tests.common.pfc.record.run import Run, keep_options, new_run_id
 from tests.common.pfc.record.run_writer import RunEnd, RunWriter
 from tests.common.pfc.record.verdict import PortVerdict, Status
 from tests.snappi_tests.pfc.qualification.files.extension import Extension
@@ -106,6 +106,7 @@ class Session:
         self.began = True
         self._testbed = testbed
         RecordFile(self.folder).create()
+        keep_options(self.folder, self.options, self._goes_on)
         found = (option.observer(self.folder) for option in options())
         self._observers = [observer for observer in found if observer is not None]
         self.collector = VerdictCollector(self._labels())
