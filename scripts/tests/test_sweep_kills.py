@@ -8,6 +8,7 @@ import random
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,7 @@ PORTS = ("Ethernet0", "Ethernet4", "Ethernet64", "Ethernet68")
 FAULT = "pause-leaks@Ethernet4"  # one port fails, so that not every verdict is the same
 VICTIMS = ("pytest", "engine", f"{SWITCH}.ssh", "supervisor")
 SEED, TRIES = 5, 4
+LOOKS, LOOK_S = 40, 0.5  # for what was killed to be there again
 CACHE = "cache"
 OPTIONS = ("-p", "no:hypothesispytest", "--log-cli-level=INFO")
 
@@ -122,13 +124,18 @@ def flow_states(testbed: Testbed) -> set[str]:
 
 
 def watchdog(testbed: Testbed) -> dict[str, Any]:
-    """PFC_WD of the switch's CONFIG_DB."""
-    runtime = json.loads((testbed["folder"] / "vtb-t0/runtime.json").read_text(encoding="utf-8"))
-    host = OpenSsh(runtime["switches"][SWITCH])
-    try:
-        return dict(json.loads(host.shell("sonic-cfggen -d --print-data")["stdout"])["PFC_WD"])
-    finally:
-        host.close()
+    """PFC_WD of the switch's CONFIG_DB; an SSH server that was killed is back within seconds."""
+    for _ in range(LOOKS):
+        runtime = json.loads((testbed["folder"] / "vtb-t0/runtime.json").read_text(encoding="utf-8"))
+        host = OpenSsh(runtime["switches"][SWITCH])
+        try:
+            said = host.shell("sonic-cfggen -d --print-data")
+        finally:
+            host.close()
+        if said["rc"] == 0:
+            return dict(json.loads(said["stdout"])["PFC_WD"])
+        time.sleep(LOOK_S)
+    raise AssertionError(f"{SWITCH} did not answer for {LOOKS * LOOK_S:.0f} s: {said['stderr']}")
 
 
 @dataclass(frozen=True)
