@@ -105,7 +105,8 @@ def decode(data: bytes, *, any_destination: bool = False) -> PfcFrame | GlobalPa
     """
     for wrong in _no_control_frame(data):
         raise wrong
-    destination, source = _mac_text(data[0:6]), _mac_text(data[6:12])
+    destination = _mac_text(data[0:6])
+    source = _mac_text(data[6:12])
     if destination != CONTROL_ADDRESS and not any_destination:
         raise FrameError("destination", f"destination {destination} is not the MAC control address: "
                                         f"expected {CONTROL_ADDRESS}")
@@ -148,7 +149,8 @@ def problems(data: bytes) -> list[str]:
     the fields that are there are looked at, in a tagged frame those behind the tag.
     """
     found = [str(wrong) for wrong in _no_control_frame(data)]
-    destination, source = data[0:6], data[6:12]
+    destination = data[0:6]
+    source = data[6:12]
     if len(destination) == 6 and _mac_text(destination) != CONTROL_ADDRESS:
         found.append(f"destination {_mac_text(destination)} is not the MAC control address: expected {CONTROL_ADDRESS}")
     if len(source) == 6 and not any(source):
@@ -162,7 +164,8 @@ def _body_problems(bare: bytes) -> list[str]:
     """What is wrong behind the opcode of a frame without tag; nothing is known of another kind than these two."""
     if int.from_bytes(bare[12:14], "big") != CONTROL_ETHERTYPE or _opcode(bare) not in (OPCODE_PAUSE, OPCODE_PFC):
         return []
-    found, is_pfc = [], _opcode(bare) == OPCODE_PFC
+    found = []
+    is_pfc = _opcode(bare) == OPCODE_PFC
     if is_pfc and any(bare[16:17]):
         found.append(f"class-enable vector 0x{bare[16:18].hex()} has bits in its high byte, which is reserved: "
                      "expected 0x00..0xff")

@@ -81,7 +81,8 @@ class FrameSpec:
             FrameError: a field does not take its value.
         """
         raw = self.raw
-        source, destination = raw.source or source, raw.destination or CONTROL_ADDRESS
+        source = raw.source or source
+        destination = raw.destination or CONTROL_ADDRESS
         if self.classes is None:
             data = encode(GlobalPauseFrame(source, self.quanta[0], destination))
         else:

@@ -98,7 +98,8 @@ class Gaps:
         gaps = self.sends - 1
         if gaps < 1:
             return None
-        wanted, seen = share * gaps, 0
+        wanted = share * gaps
+        seen = 0
         for place, count in enumerate(self._bins):
             seen += count
             if seen >= wanted and seen:

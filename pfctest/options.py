@@ -248,7 +248,8 @@ def speed(text: str) -> int:
     found = _SPEED.fullmatch(text)
     if found is None:
         raise argparse.ArgumentTypeError(f"speed '{text}' is not understood: expected one such as 100G")
-    tenths, unit = int(found[1]) * 10 + int(found[2] or 0), 1000 if found[3].upper() == "G" else 1
+    tenths = int(found[1]) * 10 + int(found[2] or 0)
+    unit = 1000 if found[3].upper() == "G" else 1
     mbps = tenths * unit // 10
     try:
         ps_per_byte(mbps)

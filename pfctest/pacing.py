@@ -111,7 +111,9 @@ class Pacer:
 
     def __init__(self, sender: FrameSender, gaps: Gaps, stop: StopRequest,
                  scheduling: Scheduling | None = None) -> None:
-        self._sender, self._gaps, self._stop = sender, gaps, stop
+        self._sender = sender
+        self._gaps = gaps
+        self._stop = stop
         self._scheduling = scheduling
         self._rest_every = REST_EVERY
         self.counts = SendCounts()
@@ -122,17 +124,24 @@ class Pacer:
         """Send; why it ended: `duration`, `count`, or what asked for it."""
         now_ns = self.clock()
         end_ns = now_ns + pace.duration_ns if pace.duration_ns is not None else NEVER_NS
-        deadline_ns, left = now_ns, pace.ticks if pace.ticks is not None else NEVER_NS
+        deadline_ns = now_ns
+        left = pace.ticks if pace.ticks is not None else NEVER_NS
         while not self._stop.why and left > 0 and now_ns < end_ns:
-            until_ns, used_ns = min(end_ns, now_ns + SLICE_NS), time.process_time_ns()
+            until_ns = min(end_ns, now_ns + SLICE_NS)
+            used_ns = time.process_time_ns()
             deadline_ns, left = self._slice(pace, deadline_ns, left, until_ns)
-            before_ns, now_ns = now_ns, self.clock()
+            before_ns = now_ns
+            now_ns = self.clock()
             self._look(time.process_time_ns() - used_ns, now_ns - before_ns)
         return self._stop.why or ("duration" if left > 0 else "count")
 
     def _slice(self, pace: Pace, deadline_ns: int, left: int, until_ns: int) -> tuple[int, int]:
         """Send what is due before `until_ns`; the next deadline, and the ticks left."""
-        clock, sender, gaps, stop, period_ns = self.clock, self._sender, self._gaps, self._stop, pace.period_ns
+        clock = self.clock
+        sender = self._sender
+        gaps = self._gaps
+        stop = self._stop
+        period_ns = pace.period_ns
         rhythm = rhythm_of(period_ns, self._is_real_time, self._rest_every)
         turn = 0
         while left > 0 and deadline_ns < until_ns:
@@ -152,7 +161,8 @@ class Pacer:
                 sent += self._rest(sent, pace.ticks is not None)
             self.counts.frames += sent
             if sent:
-                self.counts.last_frames, self.counts.last_ns = sent, now_ns
+                self.counts.last_frames = sent
+                self.counts.last_ns = now_ns
             if sent == sender.frames:
                 gaps.add(now_ns, clock())
                 left -= 1
@@ -167,7 +177,8 @@ class Pacer:
         """Try again to send what the driver did not take: once, or (`insist`) for a while; how many frames it took."""
         if not insist:
             return self._others(sent)
-        patience_ns, more = self.clock() + PATIENCE_NS, 0
+        patience_ns = self.clock() + PATIENCE_NS
+        more = 0
         while sent + more < self._sender.frames and not self._stop.why:
             more += self._sender.send(sent + more)
             if self.clock() >= patience_ns:

@@ -65,7 +65,9 @@ def scheduled(real_time: bool, leave: bool = False) -> Iterator[Scheduling]:
         real_time: it sleeps between frames, over which no CPU is to fall asleep.
         leave: scheduling and CPUs stay as they are.
     """
-    policy, parameters, nice = os.sched_getscheduler(0), os.sched_getparam(0), os.getpriority(os.PRIO_PROCESS, 0)
+    policy = os.sched_getscheduler(0)
+    parameters = os.sched_getparam(0)
+    nice = os.getpriority(os.PRIO_PROCESS, 0)
     collects = gc.isenabled()
     gc.disable()
     _prctl(PR_SET_TIMERSLACK, 1)

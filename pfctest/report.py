@@ -28,7 +28,8 @@ def planned(request: StormRequest, plan: StormPlan) -> dict[str, Any]:
 
 def achieved(request: StormRequest, plan: StormPlan, storm_report: StormReport) -> dict[str, Any]:
     """What was sent, for programs, besides what was planned; gaps are seconds, shares of 1 (None: not measured)."""
-    gaps, counts = storm_report.gaps, storm_report.counts
+    gaps = storm_report.gaps
+    counts = storm_report.counts
     return {
         **planned(request, plan), "seen_at": SEEN_AT, "ended_by": storm_report.ended_by,
         "released": storm_report.released, "scheduling": storm_report.scheduling, "frames": counts.frames,

@@ -61,7 +61,8 @@ class Batch:
 
     def __init__(self, opened: socket.socket, frames: Sequence[Outgoing]) -> None:
         self.frames = len(frames)
-        self._descriptor, self._names = opened.fileno(), [interface.name for interface, _ in frames]
+        self._descriptor = opened.fileno()
+        self._names = [interface.name for interface, _ in frames]
         kinds = {data: place for place, data in enumerate(dict.fromkeys(data for _, data in frames))}
         self._data = [ctypes.create_string_buffer(data, len(data)) for data in kinds]
         self._vectors = (_IoVector * len(kinds))(*(_IoVector(ctypes.addressof(data), len(data)) for data in self._data))
@@ -107,7 +108,8 @@ class Single:
     frames = 1
 
     def __init__(self, opened: socket.socket, outgoing: Outgoing) -> None:
-        self._name, self._data = outgoing[0].name, outgoing[1]
+        self._name = outgoing[0].name
+        self._data = outgoing[1]
         _bind(opened, self._name)
         self._send = opened.send
 

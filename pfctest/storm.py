@@ -119,7 +119,8 @@ def run(request: StormRequest, planned: StormPlan) -> StormReport:
     Raises:
         SendError: this process may not send, or an interface has failed. What was begun on the others has been ended.
     """
-    stop, failures = StopRequest(), []
+    stop = StopRequest()
+    failures = []
     with open_socket() as opened, heeding(stop), scheduled(planned.period_ns > 0, not request.real_time) as scheduling:
         try:
             counts, gaps, ended_by = _send(opened, request, planned, Asked(stop, scheduling))
@@ -176,7 +177,8 @@ def _release(opened: socket.socket, planned: StormPlan) -> list[SendError]:
     They take turns, so that one which takes no frames does not keep the others shut.
     """
     owed: dict[Outgoing, int] = dict.fromkeys(zip(planned.interfaces, planned.releases), RELEASES)
-    failures, patience_ns = [], time.monotonic_ns() + SECOND_NS
+    failures = []
+    patience_ns = time.monotonic_ns() + SECOND_NS
     while owed:
         for outgoing, count in list(owed.items()):
             try:

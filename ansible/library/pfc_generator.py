@@ -244,10 +244,12 @@ def _check(generator: InstalledGenerator, running: bool) -> None:
         raise GeneratorError(f"the last start was refused{before}: {refusal}")
     if running:
         return
-    report, errors = generator.report(), generator.errors()
+    report = generator.report()
+    errors = generator.errors()
     if report is None or errors.startswith(ERROR):
         raise GeneratorError(errors or "no storm runs, and none has reported")
-    share, limit = report["open_share"], report["max_open_share"]
+    share = report["open_share"]
+    limit = report["max_open_share"]
     if share is not None and share > limit:
         raise GeneratorError(f"the storm left the queue open for {share * 100:.4f} % of its time, as seen at the "
                              f"sender: expected at most {limit * 100:g} %")

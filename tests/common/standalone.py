@@ -64,7 +64,8 @@ class StandaloneLab:
         testbed_file = Path(self._config.getoption("testbed_file") or DEFAULT_TESTBED_FILE).resolve()
         beside = testbed_file.parent / str(self.tbinfo.get("lab_folder") or ".") / "files"
         folder = beside if beside.is_dir() else ANSIBLE_DIR / "files"
-        duts, group = self.tbinfo["duts"], str(self.tbinfo.get("inv_name", ""))
+        duts = self.tbinfo["duts"]
+        group = str(self.tbinfo.get("inv_name", ""))
         try:
             answer = self.localhost.conn_graph_facts(filepath=f"{folder}/", group=group, anchor=duts)
         except (RunAnsibleModuleFail, AttributeError) as error:

@@ -126,7 +126,8 @@ def changed_rows(before: Mapping[str, Any], after: Mapping[str, Any], names: Ite
     old: Tables = {}
     new: Tables = {}
     for table in sorted(names):
-        was, becomes = before.get(table, {}), after.get(table, {})
+        was = before.get(table, {})
+        becomes = after.get(table, {})
         for key in sorted({*was, *becomes}, key=natural):
             if was.get(key) == becomes.get(key):
                 continue
@@ -143,7 +144,8 @@ def make_patch(before: Mapping[str, Any], after: Mapping[str, Any], names: Itera
     """
     patch: list[dict[str, Any]] = []
     for table in sorted(names):
-        was, becomes = before.get(table), after.get(table)
+        was = before.get(table)
+        becomes = after.get(table)
         if not becomes:
             patch += [{"op": "remove", "path": pointer(table)}] if was is not None else []
         elif was is None:
@@ -214,7 +216,8 @@ def unlike(running: Mapping[str, Any], wanted: Mapping[str, Any], names: Iterabl
     found, expected = changed_rows(running, wanted, names)
     for table in sorted({*found, *expected}):
         for key in sorted({*found.get(table, {}), *expected.get(table, {})}, key=natural):
-            seen, right = found.get(table, {}).get(key), expected.get(table, {}).get(key)
+            seen = found.get(table, {}).get(key)
+            right = expected.get(table, {}).get(key)
             return f"{table}|{key} is {_shown(seen)} and should be {_shown(right)}"
     return ""
 

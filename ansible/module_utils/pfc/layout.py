@@ -97,7 +97,8 @@ def check_links(switch: SwitchFacts) -> dict[str, Mapping[str, Any]]:
     Raises:
         TestbedError: a port does not exist, there is no link, or the switch is of another HwSKU.
     """
-    found, described = switch.metadata.get("hwsku"), switch.description["hwsku"]
+    found = switch.metadata.get("hwsku")
+    described = switch.description["hwsku"]
     if found != described:
         raise TestbedError(f"{switch.description['hwsku_where']}: {switch.name} is described as HwSku {described}, but "
                            f"the switch says it is {found}")
@@ -145,7 +146,8 @@ class Tiers:
         Raises:
             TestbedError: both are of one tier, the other end is not routed, or the T1 has not its HwSKU's ports.
         """
-        peer, port = link["peer"], link["port"]
+        peer = link["peer"]
+        port = link["port"]
         tiers = [ROLES[_role(self._duts[name])][0] for name in (switch, peer)]
         if tiers[0] == tiers[1]:
             raise TestbedError(f"{file}: {port} of {switch} leads to {peer} and is in no VLAN; routed ports between "
@@ -176,7 +178,8 @@ class Tiers:
 
 def _is_routed(description: Mapping[str, Any], port: str) -> bool:
     """Whether a topology makes a port of a switch routed; where nothing is known of its ports it is taken to be so."""
-    ports, topology = description["known_ports"], description["topology"]["topology"]
+    ports = description["known_ports"]
+    topology = description["topology"]["topology"]
     if ports is None or port not in ports:
         return True
     position = sorted(ports, key=natural).index(port)
@@ -194,7 +197,9 @@ class _Addresses:
 
     def __init__(self, testbed: Mapping[str, Any], switch: str, ports: list[str]) -> None:
         own = testbed["duts"][switch]
-        self._file, self._ports, self._switch = own["topology_file"], ports, switch
+        self._file = own["topology_file"]
+        self._ports = ports
+        self._switch = switch
         self._duts = [name for name in testbed["dut_names"]
                       if testbed["duts"][name]["topology_name"] == own["topology_name"]]
         self._links = {link["port"]: link for link in own["links"] if link["peer"] in testbed["dut_names"]}

@@ -98,7 +98,8 @@ def describe(name: str, path: str, otherwise: str) -> dict[str, Any]:
         if not entry.get(key):
             raise TestbedError(f"{path}: testbed {name} has no {key}")
     lab = lab_folder(entry, path, otherwise)
-    group, chosen = str(entry["inv_name"]), topologies_of(entry, names, path)
+    group = str(entry["inv_name"])
+    chosen = topologies_of(entry, names, path)
     read = {topology: _topology(topology, lab) for topology in dict.fromkeys((topology_of(entry), *chosen.values()))}
     graph = read_graph(os.path.join(lab, "files"), group)
     duts = {dut: {**_dut(dut, graph, path), **read[chosen[dut]]} for dut in names}

@@ -6,19 +6,31 @@ The module here that is called as an option's folder is a pytest plugin, with ho
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tests.common.pfc.lab.option import rooms
+
+if TYPE_CHECKING:
+    from tests.snappi_tests.pfc.qualification.files.session import Session
 
 FILES = __name__.rpartition(".")[0]
 
 
 class Extension:
     """What an option adds to a session; each method here adds nothing."""
+
+    def __init__(self, session: Session, option: Callable[[str], Any]) -> None:
+        """
+        Args:
+            session: the session.
+            option: pytest's `config.getoption`.
+        """
+        self._session = session
+        self._option = option
 
     @property
     def plan_only(self) -> bool:

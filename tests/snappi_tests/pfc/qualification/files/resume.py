@@ -28,13 +28,8 @@ class Resuming(Extension):
     """
 
     def __init__(self, session: Session, option: Callable[[str], Any]) -> None:
-        """
-        Args:
-            session: the session.
-            option: pytest's `config.getoption`.
-        """
-        self._session = session
-        self._option = option
+        """Nothing is read yet; arguments as of `Extension`."""
+        super().__init__(session, option)
         self._folder: Path | None = None  # of the run; None: a new one begins
         self._finished: dict[PlannedItem, list[PortVerdict]] = {}
         self.earlier = Earlier()

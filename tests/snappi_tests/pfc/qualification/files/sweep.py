@@ -49,13 +49,8 @@ class Sweeps(Extension):
     """
 
     def __init__(self, session: Session, option: Callable[[str], Any]) -> None:
-        """
-        Args:
-            session: the session.
-            option: pytest's `config.getoption`.
-        """
-        self._session = session
-        self._option = option
+        """Nothing is planned yet; arguments as of `Extension`."""
+        super().__init__(session, option)
         self.plan_of_ports: SweepPlan | None = None
         self.ports: list[str] = []
         self.loads: dict[PlanCase, list[str]] = {}
