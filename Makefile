@@ -20,23 +20,40 @@ SHARD   ?=
 PORTS   ?=
 PORTS_ONLY ?=
 JOB     ?=
+RUN     ?=
+V       ?=
 CASES   ?= 2000
 SEED    ?= 0
 SAMPLE  := 100
+
+# The variables that each target reads. Any other one on the command line is a slip, and would do nothing.
+TAKES_qualify := TESTBED TESTBED_FILE PORT FAULT SCENARIO SET IP DEPLOY CHANGE_CONFIG SAME_GENERATOR V
+TAKES_sweep := TESTBED TESTBED_FILE PORTS PORTS_ONLY FAULT IP CONCURRENCY SHARD JOB RESUME DEPLOY SAME_GENERATOR
+TAKES_restore := TESTBED TESTBED_FILE FORCE
+TAKES_report := RUN
+TAKES_overlay := SONIC_MGMT
+TAKES_differential := CASES SEED
+GOALS := $(or $(MAKECMDGOALS),help)
+TAKEN := $(foreach goal,$(GOALS),$(TAKES_$(goal)))
+GIVEN := $(foreach name,$(.VARIABLES),$(if $(findstring command line,$(origin $(name))),$(name)))
+UNKNOWN := $(filter-out $(TAKEN) PYTHON MAKEFLAGS MAKEOVERRIDES,$(GIVEN))
+ifneq ($(UNKNOWN),)
+$(error `make $(GOALS)` has no variable $(UNKNOWN); it takes $(or $(sort $(TAKEN) PYTHON)))
+endif
 
 # Ansible, pip and pytest keep what they write inside the clone (or a temporary folder), never in the user's home.
 export ANSIBLE_HOME := $(CURDIR)/.ansible
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-PYTEST := XDG_CACHE_HOME=$(CURDIR)/$(VENV)/cache XDG_CONFIG_HOME=$(CURDIR)/$(VENV)/config \
+PYTEST := XDG_CACHE_HOME='$(CURDIR)/$(VENV)/cache' XDG_CONFIG_HOME='$(CURDIR)/$(VENV)/config' \
     $(BIN)/python -m pytest -q -n 2 --dist loadscope -rs
 
 .DEFAULT_GOAL := help
-.PHONY: help pfctest qualify sweep restore overlay test test-all differential lint bench closure docs-images clean
+.PHONY: help pfctest qualify sweep report down restore overlay test test-all differential lint bench closure docs-images clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
-	@echo '  variables: TESTBED=vtb-t0 TESTBED_FILE=ansible/testbed.yaml PORT=Ethernet8 FAULT=pause-ignored@Ethernet8 SCENARIO=PFC-2,global-pause SET=3,4 IP=6 DEPLOY=1 PYTHON=python3'
+	@echo '  for instance: make qualify TESTBED=vtb-t0 PORT=Ethernet8 FAULT=pause-ignored@Ethernet8 SCENARIO=PFC-2,global-pause SET=3,4 IP=6 V=1'
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -46,12 +63,12 @@ $(BIN)/python:
 	    "(on Debian the package python3-venv brings that)"; exit 1; }
 
 $(VENV)/.installed: $(BIN)/python setup.cfg constraints.txt
-	@echo "installing the packages that a qualification needs"
-	@$(BIN)/pip install -q -c constraints.txt -e .
+	@echo "installing the packages that a qualification needs: about a minute, @SIZE@ MB in $(VENV)"
+	@$(BIN)/pip install -q -c constraints.txt -e '.[virtual,postgresql]'
 	@touch $@
 
 $(VENV)/.test-installed: $(VENV)/.installed
-	@echo "installing the packages that the tests need"
+	@echo "installing the packages that the tests need: about a minute, @TEST@ MB more in $(VENV)"
 	@$(BIN)/pip install -q -c constraints.txt -e '.[test,bench]'
 	@$(BIN)/pip check
 	@touch $@
@@ -66,11 +83,11 @@ $(VENV)/.docs-installed: $(VENV)/.installed
 	@$(BIN)/pip install -q -c constraints.txt -e '.[docs]'
 	@touch $@
 
-qualify: $(VENV)/.installed  ## qualify a switch: TESTBED=, PORT=, SCENARIO=, SET=, IP=6, FAULT=; on hardware also DEPLOY=1, CHANGE_CONFIG=1, SAME_GENERATOR=1
+qualify: $(VENV)/.installed  ## qualify a switch: TESTBED=, PORT=, SCENARIO=, SET=, IP=6, FAULT=, V=1 (all that pytest prints); on hardware also DEPLOY=1, CHANGE_CONFIG=1, SAME_GENERATOR=1
 	@$(BIN)/python scripts/qualify.py --testbed '$(TESTBED)' $(if $(PORT),--port '$(PORT)') \
 	    $(if $(TESTBED_FILE),--testbed-file '$(TESTBED_FILE)') $(if $(FAULT),--fault '$(FAULT)') $(if $(DEPLOY),--deploy) \
 	    $(if $(SCENARIO),--scenario '$(SCENARIO)') $(if $(SET),--set '$(SET)') --ip-version '$(IP)' \
-	    $(if $(CHANGE_CONFIG),--change-config) $(if $(SAME_GENERATOR),--same-generator)
+	    $(if $(CHANGE_CONFIG),--change-config) $(if $(SAME_GENERATOR),--same-generator) $(if $(V),--verbose)
 
 sweep: $(VENV)/.installed  ## sweep every port: TESTBED=a,b, CONCURRENCY=max, PORTS=, FAULT=, SHARD=1/2, JOB=, DEPLOY=1; RESUME=JOB goes on
 	@$(BIN)/python scripts/sweep.py $(if $(SHARD),--shard '$(SHARD)') $(if $(RESUME),--resume '$(RESUME)',\
@@ -78,6 +95,12 @@ sweep: $(VENV)/.installed  ## sweep every port: TESTBED=a,b, CONCURRENCY=max, PO
 	    $(if $(CONCURRENCY),--concurrency '$(CONCURRENCY)') $(if $(PORTS),--ports '$(PORTS)') \
 	    $(if $(PORTS_ONLY),--ports-only) $(if $(FAULT),--fault '$(FAULT)') $(if $(JOB),--job '$(JOB)') \
 	    $(if $(DEPLOY),--deploy) $(if $(SAME_GENERATOR),--same-generator))
+
+report: $(VENV)/.installed  ## write the page of the latest run, or of RUN= (a run or a job), and say where it is
+	@$(BIN)/pfc-report html $(if $(RUN),'$(RUN)')
+
+down: $(VENV)/.installed  ## take every virtual testbed of the clone down
+	@$(BIN)/virtual-testbed down
 
 restore: $(VENV)/.installed  ## stop the traffic of a testbed and put its switches back after a run that died: TESTBED=, FORCE=1
 	@$(BIN)/python scripts/restore.py '$(TESTBED)' $(if $(TESTBED_FILE),--testbed-file '$(TESTBED_FILE)') \

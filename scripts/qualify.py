@@ -1,8 +1,8 @@
 """One qualification, end to end: bring the testbed up, deploy it, test it, print the verdicts, leave nothing running.
 
-`make qualify` calls this. A virtual testbed (`virtual: true` in its testbed entry) is brought up and taken down here;
-hardware is used as it stands and deployed only with `--deploy`.
-Exit status: 0 for PASS, 1 for FAIL or ERROR, 2 for a refusal.
+A virtual testbed (`virtual: true` in its testbed entry) is brought up and taken down here; one that is up already is
+used as it is, and stays up. Hardware is used as it stands and deployed only with --deploy.
+Exit status: 0 PASS, 1 FAIL, 2 ERROR (nothing FAIL, but not everything could be measured), 3 refused.
 """
 from __future__ import annotations
 
@@ -11,15 +11,18 @@ import contextlib
 import os
 import sys
 import time
-from collections.abc import Sequence
-from datetime import datetime, timezone
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from scripts.testbeds import (  # noqa: E402  (the path has to be there first)
-    ROOT,
-    TESTBED_FILE,
+from scripts.output import put, settle  # noqa: E402  (the path has to be there first)
+from scripts.qualifying.options import check, parse  # noqa: E402
+from scripts.qualifying.progress import FamilyProgress, ItemEvents, LogTail  # noqa: E402
+from scripts.suite import DEPLOY_LOG, PYTEST_LOG, SUITE, Ended, how_it_ended, run_suite, suite_command  # noqa: E402
+from scripts.testbeds import (  # noqa: E402
+    Failure,
     Refusal,
     TestbedFiles,
     adopt_orphans,
@@ -28,119 +31,133 @@ from scripts.testbeds import (  # noqa: E402  (the path has to be there first)
     end_orphans,
     environment,
     hardware_testbed,
-    read_entry,
-    run,
+    reason,
     shown,
     step,
     virtual_testbed,
 )
-from tests.common.pfc.cases.plan import parse_set, select  # noqa: E402
-from tests.common.pfc.model.errors import QualificationError  # noqa: E402
-from virtual_testbed.faults import absolute  # noqa: E402
+from tests.common.clone import RESULTS, ROOT  # noqa: E402
+from tests.common.pfc.record.run import new_run_id  # noqa: E402
+from tests.common.pfc.record.verdict import Status  # noqa: E402
 
-PASS, NOT_PASS, REFUSED = 0, 1, 2
-
-
-def check_selection(scenarios: Sequence[str], sets: Sequence[str]) -> None:
-    """Refuse test cases that are not in the plan, and sets of priorities that are none, before anything is started."""
-    try:
-        select(",".join(scenarios).replace(" ", "").split(","))
-        for one in sets:
-            parse_set(one)
-    except QualificationError as error:
-        raise Refusal(str(error)) from error
+REFUSED = 3
+EXIT_STATUS = {Status.PASS: 0, Status.FAIL: 1, Status.ERROR: 2}
+ITEM_LOG = "items.jsonl"
+PAGE = "report.html"
 
 
-def run_tests(testbed: TestbedFiles, options: argparse.Namespace, results: Path, run_id: str) -> int:
-    """Run the qualification suite as sonic-mgmt does, from `tests/`; returns pytest's exit status."""
-    command = [sys.executable, "-m", "pytest", "-c", "pytest.ini", "snappi_tests/pfc/qualification",
-               "--testbed", testbed.name, "--testbed_file", str(testbed.testbed_file),
-               "--inventory", str(testbed.inventory), "--host-pattern", "all",
-               "--pfc-ip-version", options.ip_version, "--pfc-results", str(results), "--pfc-run-id", run_id,
-               f"--junit-xml={results / 'junit.xml'}"]
-    if options.port:
-        command += ["--pfc-port", options.port]
-    command += [f"--pfc-scenario={names}" for names in options.scenario]
-    command += [f"--pfc-set={priorities}" for priorities in options.set]
-    if options.change_config:
-        command.append("--pfc-change-config")
-    if options.same_generator:
-        command.append("--pfc-same-generator")
-    return run(command, ROOT / "tests")
+def pytest_command(testbed: TestbedFiles, options: argparse.Namespace, folder: Path, run_id: str) -> list[str]:
+    """pytest for the port under test."""
+    given = [*(["--pfc-port", options.port] if options.port else []),
+             *(f"--pfc-scenario={names}" for names in options.scenario),
+             *(f"--pfc-set={priorities}" for priorities in options.set),
+             *(["--pfc-change-config"] if options.change_config else []),
+             *(["--pfc-same-generator"] if options.same_generator else []),
+             *(["--color=yes"] if options.verbose and sys.stdout.isatty() else [])]
+    return suite_command(testbed, folder, [SUITE], "--pfc-ip-version", options.ip_version, "--pfc-results",
+                         str(folder), "--pfc-run-id", run_id, "-p", "scripts.qualifying.item_log", "--pfc-item-log",
+                         str(folder / ITEM_LOG), *given)
+
+
+def measure(testbed: TestbedFiles, options: argparse.Namespace, folder: Path,
+            run_id: str) -> tuple[Ended, FamilyProgress]:
+    """Runs the suite and shows how far it is; returns how it ended, and what it found."""
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    events = ItemEvents(folder / ITEM_LOG)
+    progress = FamilyProgress(None if options.verbose else sys.stdout, sys.stdout.isatty())
+    log = LogTail(folder / PYTEST_LOG, sys.stdout)
+
+    def look() -> None:
+        for event in events.read():
+            progress.take(event)
+        if options.verbose:
+            log.copy()
+
+    status = run_suite(pytest_command(testbed, options, folder, run_id), folder, look)
+    return how_it_ended(status, folder), progress
 
 
 def qualify(options: argparse.Namespace) -> int:
-    """Run all steps; returns the exit status."""
+    """Runs all steps; returns the exit status.
+
+    Raises:
+        Refusal: it cannot be carried out, or a step before the tests failed.
+    """
     began = time.monotonic()
-    testbed_file = Path(options.testbed_file).resolve()
-    entry = read_entry(options.testbed, testbed_file)
-    is_virtual = bool(entry.get("virtual"))
-    if options.fault and not is_virtual:
-        raise Refusal(f"testbed '{options.testbed}' is hardware: FAULT= is for virtual testbeds only")
-    check_selection(options.scenario, options.set)
-    environment(ROOT / "results")
-    run_id = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ") + f"-{os.getpid()}"
-    results = ROOT / "results" / run_id
+    entry = check(options)
+    environment(RESULTS)
+    run_id = new_run_id()
+    folder = RESULTS / run_id
     with contextlib.ExitStack() as stack:
-        if is_virtual:
-            step(f"virtual testbed {options.testbed} up" + "".join(f", fault {fault}" for fault in options.fault))
-            testbed = stack.enter_context(virtual_testbed(options.testbed, testbed_file, options.fault))
-        else:
-            testbed = hardware_testbed(options.testbed, entry, testbed_file)
-        results.mkdir(parents=True)
-        if is_virtual or options.deploy:
+        testbed = found(stack, options, entry)
+        folder.mkdir(parents=True)
+        if entry.get("virtual") or options.deploy:
             step("Ansible deploys the testbed")
-            deploy(testbed, results / "deploy.log")
-        step("qualification")
-        status = run_tests(testbed, options, results, run_id)
-    print(f"== {'PASS' if status == 0 else 'not PASS'} after {time.monotonic() - began:.0f} s\n"
-          f"   verdicts, evidence and logs: {shown(results)}\n"
-          f"   reporting database: {os.environ['PFC_REPORT_DB']}", flush=True)
-    return PASS if status == 0 else NOT_PASS
+            deploy(testbed, folder / DEPLOY_LOG)
+        step(f"qualification (all that pytest prints: {shown(folder / PYTEST_LOG)})")
+        ended, progress = measure(testbed, options, folder, run_id)
+    if ended.refused:
+        raise Refusal(ended.cause)
+    return conclude(ended, progress.verdict, folder, options.verbose, time.monotonic() - began)
 
 
-def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    """Read the command line."""
-    parser = argparse.ArgumentParser(prog="qualify", description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--testbed", default="vtb-t0", metavar="NAME", help="testbed to qualify (default: %(default)s)")
-    parser.add_argument("--testbed-file", default=str(TESTBED_FILE), metavar="FILE",
-                        help="testbed file (default: ansible/testbed.yaml)")
-    parser.add_argument("--port", metavar="PORT", help="port under test (default: Ethernet0)")
-    parser.add_argument("--fault", action="append", default=[], metavar="FAULT", type=absolute,
-                        help="break the virtual switch, for instance pause-ignored@Ethernet0; may be repeated")
-    parser.add_argument("--scenario", action="append", default=[], metavar="CASE",
-                        help="test case of the plan, by id or name, for instance PFC-1,global-pause; may be repeated "
-                             "(default: the whole plan)")
-    parser.add_argument("--set", action="append", default=[], metavar="PRIORITIES",
-                        help="priorities to pause together, for instance 3,4; may be repeated (default: all lossless "
-                             "ones, all lossy ones)")
-    parser.add_argument("--ip-version", choices=["4", "6"], default="4", help="of the data (default: %(default)s)")
-    parser.add_argument("--change-config", action="store_true",
-                        help="also the test cases that change a hardware switch's configuration and put it back (a "
-                             "virtual one's always run)")
-    parser.add_argument("--same-generator", action="store_true",
-                        help="data may also enter by a port on the port under test's own traffic generator")
-    parser.add_argument("--deploy", action="store_true", help="deploy a hardware testbed too (a virtual one always is)")
-    return parser.parse_args(arguments)
+def found(stack: contextlib.ExitStack, options: argparse.Namespace, entry: Mapping[str, Any]) -> TestbedFiles:
+    """The testbed with its endpoints; a virtual one that is brought up is there until the stack ends."""
+    testbed_file = Path(options.testbed_file).resolve()
+    if not entry.get("virtual"):
+        return hardware_testbed(options.testbed, entry, testbed_file)
+    broken = f", deliberately broken: {', '.join(options.fault)}" if options.fault else ""
+    step(f"virtual testbed {options.testbed}{broken}")
+    return stack.enter_context(virtual_testbed(options.testbed, testbed_file, options.fault))
 
 
-def main() -> int:
-    """Entry point: one sentence and status 2 for a refusal, no traceback."""
+def conclude(ended: Ended, verdict: Mapping[str, Any], folder: Path, verbose: bool, seconds: float) -> int:
+    """Says what was found; the last line is the verdict with its first cause. Returns the exit status.
+
+    Args:
+        ended: how pytest ended.
+        verdict: the last event of `item_log`; empty: the session did not come to its end.
+        folder: of the run.
+        verbose: whether pytest's own summary was printed.
+        seconds: that it all took.
+    """
+    status = Status(verdict.get("status", Status.ERROR))
+    cause = ended.cause or verdict.get("cause", "")
+    if status is Status.PASS and ended.pytest != 0:
+        status = Status.ERROR
+        cause = cause or f"every verdict is PASS, but not the session: {shown(folder / PYTEST_LOG)} says why"
+    lines = [] if verbose else verdict.get("summary", [])
+    page = [f"page: {shown(folder / PAGE)}"] if (folder / PAGE).is_file() else []
+    say(*lines, *page, f"verdicts, evidence and logs: {shown(folder)}",
+        f"reporting database: {os.environ['PFC_REPORT_DB']}",
+        f"{status.value} after {seconds:.0f} s{': ' if cause else ''}{cause}")
+    return EXIT_STATUS[status]
+
+
+def say(*lines: str) -> None:
+    """Lines for the user, if there is still one."""
+    put("".join(f"{line}\n" for line in lines), sys.stdout)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Entry point: one sentence and no traceback for what cannot be done."""
     catch_signals()
     adopt_orphans()
     try:
-        return qualify(parse())
-    except Refusal as refusal:
-        print(f"error: {refusal}", file=sys.stderr)
-        return REFUSED
-    except OSError as error:
-        print(f"error: {error}", file=sys.stderr)
+        return qualify(parse(arguments, __doc__ or ""))
+    except Failure as failure:
+        say(f"ERROR: {failure}")
+        return EXIT_STATUS[Status.ERROR]
+    except (Refusal, OSError) as error:
+        put(f"error: {reason(error) if isinstance(error, OSError) else error}\n", sys.stderr)
         return REFUSED
     except KeyboardInterrupt:
-        print("error: interrupted; the testbed was taken down", file=sys.stderr)
-        return NOT_PASS
+        say("ERROR: interrupted; the testbed was taken down")
+        return EXIT_STATUS[Status.ERROR]
     finally:
         end_orphans()
+        for out in (sys.stdout, sys.stderr):
+            settle(out)
 
 
 if __name__ == "__main__":

@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import json
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from scripts.testbeds import (  # noqa: E402  (the path has to be there first)
-    BIN, TESTBED_FILE, Refusal, TestbedFiles, environment, hardware_testbed, read_entry)
+    TESTBED_FILE, Refusal, TestbedFiles, environment, files_of, hardware_testbed, read_entry, running_testbed)
+from tests.common.clone import ROOT  # noqa: E402
 from tests.common.errors import LabError  # noqa: E402
 from tests.common.pfc.model.errors import QualificationError  # noqa: E402
 from tests.common.pfc.lab.restore import SwitchRestorer  # noqa: E402
@@ -119,12 +117,10 @@ def find_testbed(name: str, testbed_file: Path, inventory: str | None) -> Testbe
         return TestbedFiles(name, testbed_file, Path(inventory).resolve())
     if not entry.get("virtual"):
         return hardware_testbed(name, entry, testbed_file)
-    asked = subprocess.run([str(BIN / "virtual-testbed"), "status", name, "--json"], capture_output=True, text=True,
-                           cwd=ROOT, check=False)
-    runtime = (json.loads(asked.stdout)[0] if asked.stdout.strip() else {}).get("runtime")
-    if asked.returncode or not runtime:
+    runtime = running_testbed(name)
+    if runtime is None:
         raise Refusal(f"the virtual testbed '{name}' is not up: what a run changed on it is gone with it")
-    return TestbedFiles(name, Path(runtime["testbed_file"]), Path(runtime["inventory"]))
+    return files_of(name, runtime)
 
 
 def run(testbed: TestbedFiles, force: bool) -> int:

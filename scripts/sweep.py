@@ -11,19 +11,18 @@ import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from scripts.sweeping.job import Job, create, held, load  # noqa: E402  (the path has to be there first)
 from scripts.sweeping.options import new_job  # noqa: E402
-from scripts.sweeping.output import put, settle  # noqa: E402
+from scripts.output import put, settle  # noqa: E402
 from scripts.sweeping.progress import Progress  # noqa: E402
 from scripts.sweeping.summary import REFUSED, exit_status, summary  # noqa: E402
 from scripts.sweeping.watch import StopSignal, TestbedRun, watch  # noqa: E402
 from scripts.testbeds import (  # noqa: E402
-    ROOT,
     TESTBED_FILE,
+    CommandParser,
     Refusal,
     adopt_orphans,
     end_orphans,
@@ -31,22 +30,15 @@ from scripts.testbeds import (  # noqa: E402
     reason,
     shown,
 )
+from tests.common.clone import ROOT  # noqa: E402
 from tests.common.pfc.model.ports import summary as some  # noqa: E402
 from virtual_testbed.faults import absolute  # noqa: E402
 
 
-class Parser(argparse.ArgumentParser):
-    """Ends with this command's own status for what it refuses."""
-
-    def error(self, message: str) -> NoReturn:
-        """One sentence."""
-        raise Refusal(message)
-
-
-def parser() -> Parser:
+def parser() -> CommandParser:
     """The command line."""
-    made = Parser(prog="pfc-sweep", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
-                  allow_abbrev=False)
+    made = CommandParser(prog="pfc-sweep", description=__doc__, allow_abbrev=False,
+                         formatter_class=argparse.RawDescriptionHelpFormatter)
     made.add_argument("--testbed", action="append", metavar="NAMES",
                       help="testbeds, with commas between them; may be repeated (default: vtb-t0)")
     made.add_argument("--testbed-file", metavar="FILE", help=f"testbed file (default: {shown(TESTBED_FILE)})")

@@ -2,6 +2,7 @@
 child processes that are ended cleanly."""
 from __future__ import annotations
 
+import argparse
 import contextlib
 import ctypes
 import json
@@ -11,22 +12,23 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NoReturn
 
 import yaml
 
+from tests.common.clone import ROOT, keep_in_clone
 from virtual_testbed.process import command_tied_to
 
-ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
 ANSIBLE = ROOT / "ansible"
 TESTBED_FILE = ANSIBLE / "testbed.yaml"
 ANSIBLE_REASON = re.compile(r"^\[ERROR\]: (?:Task failed: )?(?:(?:Module|Action) failed: )?(.+)$", re.MULTILINE)
 CLEAN_UP_SECONDS = 120
 ORPHANS_SECONDS = 2
+MEANWHILE_SECONDS = 0.2
 PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 
 
@@ -38,6 +40,14 @@ class Failure(Refusal):
     """What was asked for can be done, but a step of it failed; the text is one sentence for the user."""
 
 
+class CommandParser(argparse.ArgumentParser):
+    """A command line; what it does not understand is refused like anything else."""
+
+    def error(self, message: str) -> NoReturn:
+        """Refuses it."""
+        raise Refusal(message)
+
+
 @dataclass(frozen=True)
 class TestbedFiles:
     """The files that describe a testbed with the endpoints that it has now; its name."""
@@ -47,23 +57,41 @@ class TestbedFiles:
     inventory: Path
 
 
-def run(command: Sequence[str], cwd: Path, out: IO[str] | None = None) -> int:
+def run(command: Sequence[str], cwd: Path, out: IO[str] | None = None,
+        meanwhile: Callable[[], None] | None = None) -> int:
     """Run a child to its end and return its exit status.
 
     The child has a session of its own, so that Ctrl-C reaches it once, through here: it is then given time to put back
     what it changed on a switch. It is interrupted in the same way when this process is killed.
+
+    Args:
+        command: its program and arguments.
+        cwd: the folder it runs in.
+        out: takes what it prints; None: it is printed.
+        meanwhile: is called now and then while it runs, and once more when it has ended.
     """
     tied = command_tied_to(os.getpid(), signal.SIGINT, command)
     with subprocess.Popen(tied, cwd=cwd, stdout=out, stderr=subprocess.STDOUT if out else None,
                           start_new_session=True) as child:
         try:
-            return child.wait()
+            return _waited(child, meanwhile) if meanwhile else child.wait()
         except KeyboardInterrupt:
             child.send_signal(signal.SIGINT)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 child.wait(timeout=CLEAN_UP_SECONDS)
             child.kill()
             raise
+
+
+def _waited(child: subprocess.Popen[bytes], meanwhile: Callable[[], None]) -> int:
+    """The exit status of a child."""
+    while True:
+        try:
+            return child.wait(MEANWHILE_SECONDS)
+        except subprocess.TimeoutExpired:
+            pass
+        finally:
+            meanwhile()
 
 
 def adopt_orphans() -> None:
@@ -131,15 +159,41 @@ def hardware_testbed(name: str, entry: Mapping[str, Any], testbed_file: Path) ->
     return TestbedFiles(name, testbed_file, inventory)
 
 
+def running_testbed(name: str) -> Mapping[str, Any] | None:
+    """What a virtual testbed that is up says of itself (its `runtime.json`); None: it is not up."""
+    asked = subprocess.run([str(BIN / "virtual-testbed"), "status", name, "--json"], capture_output=True, text=True,
+                           cwd=ROOT, check=False)
+    status = json.loads(asked.stdout)[0] if asked.stdout.strip() else {}
+    return status.get("runtime") if status.get("state") == "up" else None
+
+
+def files_of(name: str, runtime: Mapping[str, Any]) -> TestbedFiles:
+    """The files of a virtual testbed that is up."""
+    return TestbedFiles(name, Path(runtime["testbed_file"]), Path(runtime["inventory"]))
+
+
 @contextlib.contextmanager
 def virtual_testbed(name: str, testbed_file: Path, faults: Sequence[str]) -> Iterator[TestbedFiles]:
     """Bring a virtual testbed up on the virtual clock, and take it down again whatever happens.
 
-    The supervisor watches this process and takes the testbed down by itself when it is killed.
+    The supervisor watches this process and takes the testbed down by itself when it is killed. A testbed that is up
+    already is used as it is, and stays up.
 
     Raises:
+        Refusal: it is up already, and other faults were asked for.
         Failure: it did not come up.
     """
+    runtime = running_testbed(name)
+    if runtime is not None:
+        has = runtime["faults"]
+        if faults and list(faults) != has:
+            raise Refusal(f"virtual testbed '{name}' is up already with {', '.join(has) or 'no fault'}: end it with"
+                          f" `make down` first, faults are injected when it is brought up")
+        clock = runtime["clock"]["mode"]
+        step(f"{name} is up already, on the {clock} clock, {', '.join(has) or 'without faults'}: it is used as it is,"
+             " and stays up")
+        yield files_of(name, runtime)
+        return
     command = [str(BIN / "virtual-testbed"), "up", name, "--clock", "virtual", "--json",
                "--testbed-file", str(testbed_file), "--owner-pid", str(os.getpid())]
     for fault in faults:
@@ -148,8 +202,7 @@ def virtual_testbed(name: str, testbed_file: Path, faults: Sequence[str]) -> Ite
     if up.returncode:
         raise Failure(f"the virtual testbed '{name}' did not come up")
     try:
-        runtime = json.loads(up.stdout)
-        yield TestbedFiles(name, Path(runtime["testbed_file"]), Path(runtime["inventory"]))
+        yield files_of(name, json.loads(up.stdout))
     finally:
         subprocess.run([str(BIN / "virtual-testbed"), "down", name], stdout=subprocess.DEVNULL, cwd=ROOT, check=False)
 
@@ -161,7 +214,7 @@ def deploy(testbed: TestbedFiles, log: Path) -> None:
         Failure: it failed; the sentence has Ansible's reason.
     """
     command = [str(BIN / "ansible-playbook"), "-i", str(testbed.inventory), str(ANSIBLE / "deploy_testbed.yml"),
-               "-e", f"testbed_name={testbed.name}", "-e", f"testbed_file={testbed.testbed_file}"]
+               "-e", json.dumps({"testbed_name": testbed.name, "testbed_file": str(testbed.testbed_file)})]
     with log.open("w", encoding="utf-8") as out:
         code = run(command, ANSIBLE, out)
     if code:
@@ -176,7 +229,7 @@ def environment(results_root: Path) -> None:
     os.environ["PATH"] = f"{BIN}{os.pathsep}{os.environ.get('PATH', '')}"
     os.environ["ANSIBLE_CONFIG"] = str(ANSIBLE / "ansible.cfg")
     os.environ.setdefault("ANSIBLE_HOME", str(ROOT / ".ansible"))
-    os.environ.setdefault("PFC_REPORT_DB", f"sqlite:///{results_root / 'pfc.db'}")
+    keep_in_clone(results_root)
 
 
 def step(text: str) -> None:

@@ -1,7 +1,9 @@
-"""Console scripts whose code is in the clone, not in the package: they need its `tests/` and `ansible/` too."""
+"""Console scripts: those whose code is in the clone, not in the package (they need its `tests/` and `ansible/` too),
+and the virtual testbed's, whose libraries are an extra."""
 
 from __future__ import annotations
 
+import os
 import runpy
 import sys
 from pathlib import Path
@@ -21,11 +23,27 @@ def sweep() -> None:
     runpy.run_path(str(script), run_name="__main__")
 
 
+def qualify() -> None:
+    """`pfc-qualify`: runs `scripts/qualify.py`."""
+    runpy.run_path(str(_of_the_clone("pfc-qualify", "scripts/qualify.py")), run_name="__main__")
+
+
 def report() -> None:
-    """`pfc-report`: runs `test_reporting.pfc`."""
+    """`pfc-report`: runs `test_reporting.pfc`, on the clone's own results unless the user names a database."""
     _of_the_clone("pfc-report", "test_reporting/pfc/__main__.py")
+    os.environ.setdefault("PFC_REPORT_DB", f"sqlite:///{os.path.relpath(CLONE / 'results' / 'pfc.db')}")
     sys.path.insert(0, str(CLONE))
     runpy.run_module("test_reporting.pfc", run_name="__main__", alter_sys=True)
+
+
+def virtual_testbed() -> None:
+    """`virtual-testbed`: brings virtual testbeds up and down."""
+    try:
+        from virtual_testbed.cli import main
+    except ModuleNotFoundError as error:
+        sys.exit(f"error: virtual-testbed needs the extra `virtual` of this package, {error.name} is not installed:"
+                 " pip install -c constraints.txt -e '.[virtual]'")
+    main(prog_name="virtual-testbed")
 
 
 def _of_the_clone(command: str, path: str) -> Path:

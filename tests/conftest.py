@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.common.clone import keep_in_clone
 from tests.common.devices.duthosts import DutHosts
 from tests.common.errors import LabError
 from tests.common.fixtures.conn_graph_facts import conn_graph_facts, fanout_graph_facts, fanout_graph_facts_multidut
@@ -47,6 +48,11 @@ PARAMETERS = {
     "enum_one_dut_lossy_prio": lossy_parameters,
     "enum_dut_portname": port_parameters,
 }
+
+
+def pytest_configure():
+    """Whatever a run writes is in the clone."""
+    keep_in_clone()
 
 
 def pytest_addoption(parser):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 from typing import TextIO
 
-from scripts.sweeping.output import put
+from scripts.output import put
 from scripts.sweeping.tally import DevicePort
 from scripts.sweeping.testbed_run import MEASURING
 from scripts.sweeping.watch import TestbedRun

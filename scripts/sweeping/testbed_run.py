@@ -7,42 +7,24 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
-import re
 import signal
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from scripts import testbeds
+from scripts.early import faults_of
+from scripts.suite import DEPLOY_LOG, REASON, SUITE, Ended, how_it_ended, run_suite, suite_command
 from scripts.sweeping.job import Job, load
-from scripts.sweeping.options import faults_of
+from tests.common.clone import ROOT
 
-SUITE = "snappi_tests/pfc/qualification"
 RESUME = "tests/common/pfc/resume"  # the option without which no run goes on
 SWEEP, STRESS = "test_port_sweep.py", "test_full_load.py"
-RUN_FILE, LOG, PYTEST_LOG, DEPLOY_LOG = "testbed_run.json", "testbed_run.log", "pytest.log", "deploy.log"
+RUN_FILE, LOG = "testbed_run.json", "testbed_run.log"
 MEASURING = "sweep"
 TRIES = 3  # processes that are killed, one after another: then something is wrong that another one does not mend
-ALL_RAN = (0, 1)  # pytest: each item was run
-USAGE = 4  # pytest: refused
-REASON = re.compile(r"^(?:ERROR: |!+ .*Exit: error: |error: )(.+?)(?: !+)?$", re.MULTILINE)
-
-
-@dataclass(frozen=True)
-class Ended:
-    """How the run on a testbed ended.
-
-    Attributes:
-        pytest: exit status of pytest, negative where a signal killed it; None: it was not started.
-        cause: why not everything was measured, in one sentence; empty: everything was.
-        refused: whether its options cannot be carried out.
-    """
-
-    pytest: int | None
-    cause: str = ""
-    refused: bool = False
 
 
 def read_ended(folder: Path) -> Ended | None:
@@ -92,7 +74,7 @@ def _swept(job: Job, testbed: testbeds.TestbedFiles, is_deployed: bool) -> Ended
     except testbeds.Refusal as refusal:
         return Ended(None, str(refusal))
     testbeds.step(MEASURING)
-    return how_it_ended(measure(job, testbed), folder)
+    return how_it_ended(measure(job, testbed), folder, TRIES)
 
 
 def _found(stack: contextlib.ExitStack, job: Job, name: str, entry: Mapping[str, Any]) -> testbeds.TestbedFiles:
@@ -108,8 +90,7 @@ def measure(job: Job, testbed: testbeds.TestbedFiles) -> int:
     folder = job.folder_of(testbed.name)
     status = 0
     for _ in range(TRIES):
-        with (folder / PYTEST_LOG).open("a", encoding="utf-8") as log:
-            status = testbeds.run(command(job, testbed), testbeds.ROOT / "tests", log)
+        status = run_suite(command(job, testbed), folder)
         if status >= 0:
             break
         print(f"pytest was killed by {signal.Signals(-status).name}", flush=True)
@@ -120,30 +101,13 @@ def command(job: Job, testbed: testbeds.TestbedFiles) -> list[str]:
     """pytest, for the sweep of a testbed, or for what an earlier one left of it."""
     folder = job.folder_of(testbed.name)
     names = [SWEEP] if job.ports or job.ports_only else [SWEEP, STRESS]
-    modules = [f"{SUITE}/{name}" for name in names if (testbeds.ROOT / "tests" / SUITE / name).is_file()]
-    earlier = (folder / "records.jsonl").is_file() and (testbeds.ROOT / RESUME).is_dir()
-    return [
-        sys.executable, "-m", "pytest", "-c", "pytest.ini", *modules, "--testbed", testbed.name,
-        "--testbed_file", str(testbed.testbed_file), "--inventory", str(testbed.inventory), "--host-pattern", "all",
-        "--pfc-resume" if earlier else "--pfc-results", str(folder), "--pfc-run-id", job.run_id_of(testbed.name),
-        "--pfc-job-id", job.job_id, "--pfc-concurrency", job.concurrency, "--pfc-ip-version", job.ip_version,
-        *([f"--pfc-ports={job.ports}"] if job.ports else []), *(["--pfc-same-generator"] if job.same_generator else []),
-        f"--junit-xml={folder / 'junit.xml'}", "--log-cli-level=WARNING"]
-
-
-def how_it_ended(status: int, folder: Path) -> Ended:
-    """What an exit status of pytest means; what was printed says why it refused."""
-    log = folder / PYTEST_LOG
-    if status in ALL_RAN:
-        return Ended(status)
-    if status < 0:
-        killed = f"pytest was killed by {signal.Signals(-status).name}, {TRIES} times"
-        return Ended(status, f"{killed} ({testbeds.shown(log)})")
-    text = log.read_text(encoding="utf-8", errors="replace").rpartition("test session starts")[2]
-    reasons = REASON.findall(text)
-    notes = re.findall(r"^note: the run ends here, (?:.+ goes on with it|unfinished): (.+)$", text, re.MULTILINE)
-    why = (reasons or notes or [f"pytest ended with status {status} ({testbeds.shown(log)})"])[-1]
-    return Ended(status, why, refused=status == USAGE)
+    modules = [f"{SUITE}/{name}" for name in names if (ROOT / "tests" / SUITE / name).is_file()]
+    earlier = (folder / "records.jsonl").is_file() and (ROOT / RESUME).is_dir()
+    return suite_command(
+        testbed, folder, modules, "--pfc-resume" if earlier else "--pfc-results", str(folder),
+        "--pfc-run-id", job.run_id_of(testbed.name), "--pfc-job-id", job.job_id, "--pfc-concurrency", job.concurrency,
+        "--pfc-ip-version", job.ip_version, *([f"--pfc-ports={job.ports}"] if job.ports else []),
+        *(["--pfc-same-generator"] if job.same_generator else []), "--log-cli-level=WARNING")
 
 
 def write_ended(ended: Ended, folder: Path) -> None:

@@ -14,8 +14,10 @@ from pathlib import Path
 from scripts.sweeping.eta import Eta, News
 from scripts.sweeping.job import Job
 from scripts.sweeping.tally import DevicePort, VerdictTally
-from scripts.sweeping.testbed_run import LOG, MEASURING, RUN_FILE, Ended, read_ended
-from scripts.testbeds import CLEAN_UP_SECONDS, ROOT, reason
+from scripts.suite import Ended
+from scripts.sweeping.testbed_run import LOG, MEASURING, RUN_FILE, read_ended
+from scripts.testbeds import CLEAN_UP_SECONDS, reason
+from tests.common.clone import ROOT
 from tests.common.pfc.record.verdict import Status, combine
 from virtual_testbed.process import command_tied_to
 

@@ -1,13 +1,26 @@
-"""The qualification command refuses what cannot work with one sentence, and ends what it started."""
+"""The qualification command: what it refuses, what it says of a PASS, a FAIL and an ERROR, and that it ends what it
+started."""
+import io
+import json
+import os
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
+from scripts import early
+from scripts.qualify import conclude
+from scripts.qualifying.progress import FamilyProgress, ItemEvents
+from scripts.suite import Ended
+from scripts.testbeds import Refusal
+from scripts.tests.small_lab import NAMES, ROOT, describe
 from tests.common.pfc.cases.plan import plan_ids
 
-SCRIPT = Path(__file__).resolve().parent.parent / "qualify.py"
+SCRIPT = ROOT / "scripts/qualify.py"
+MOST_LINES = 60  # of a FAIL
+HANG_S = 300
 
 HARDWARE = """
 - conf-name: lab-1
@@ -19,32 +32,134 @@ HARDWARE = """
 """
 
 
-def qualify(tmp_path: Path, *arguments: str, testbeds: str | None = HARDWARE) -> subprocess.CompletedProcess[str]:
+def qualify(tmp_path: Path, *arguments: str, testbeds: str | None = HARDWARE,
+            environment: Mapping[str, str] = os.environ) -> subprocess.CompletedProcess[str]:
     testbed_file = tmp_path / "testbed.yaml"
     if testbeds is not None:
         testbed_file.write_text(testbeds)
     command = [sys.executable, str(SCRIPT), "--testbed-file", str(testbed_file), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=HANG_S, env=environment)
 
 
 @pytest.mark.parametrize(("arguments", "testbeds", "sentence"), [
     (["--testbed", "vtb-t9"], HARDWARE, "testbed 'vtb-t9' is not in {file}; it has lab-1, virtual-1"),
     (["--testbed", "lab-1"], HARDWARE,
      "testbed 'lab-1': inv_name names the inventory {folder}/lab, which is not a file"),
-    (["--testbed", "lab-1", "--fault", "pause-ignored"], HARDWARE,
-     "testbed 'lab-1' is hardware: FAULT= is for virtual testbeds only"),
     (["--testbed", "virtual-1", "--scenario", "PFC-2,PFC-77"], HARDWARE,
      f"scenario 'PFC-77' is not in the plan; it has {plan_ids()}"),
     (["--testbed", "virtual-1", "--set", "3;4"], HARDWARE,
      "'3;4' is no set of priorities: expected numbers from 0 to 7, as in 3,4"),
+    (["--testbed", "virtual-1", "--nonsense"], HARDWARE, "unrecognized arguments: --nonsense"),
     (["--testbed", "lab-1"], "lab-1: {}\n", "testbed file {file} must hold a list of testbed entries"),
     (["--testbed", "lab-1"], None, "testbed file {file} cannot be read: [Errno 2] No such file or directory: '{file}'"),
 ])
 def test_refusals(tmp_path: Path, arguments: list[str], testbeds: str | None, sentence: str) -> None:
     ended = qualify(tmp_path, *arguments, testbeds=testbeds)
-    assert ended.returncode == 2
+    assert ended.returncode == 3
     expected = sentence.format(file=tmp_path / "testbed.yaml", folder=tmp_path)
     assert ended.stderr == f"error: {expected}\n"
+
+
+@pytest.fixture(scope="module", name="lab")
+def fixture_lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The testbed file of small virtual testbeds, none of them up."""
+    return describe(tmp_path_factory.mktemp("lab"))
+
+
+@pytest.mark.parametrize(("arguments", "sentence"), [
+    (["--port", "Ethernet99"], "testbed '{name}' has no port Ethernet99 with a traffic generator behind it; it has"
+     " Ethernet0, Ethernet4, Ethernet8, Ethernet12"),
+    (["--set", "7"], "testbed '{name}' the port under test priority 7: no DSCP value reaches it, DSCP_TO_TC_MAP|AZURE"
+     " leads to [0, 1, 2, 3, 4, 5, 6] only"),
+    (["--set", "3,5"], "testbed '{name}' the port under test: priorities 3, 5: lossless and lossy priorities together;"
+     " a set to be paused at once has several lossless priorities (of [3, 4]) or lossy ones only"),
+    (["--fault", "pause-ignored@Ethernet1"], "fault pause-ignored@Ethernet1: testbed '{name}' has no port Ethernet1, it"
+     " takes one of Ethernet0, Ethernet4, Ethernet8, ... Ethernet124 (32 ports)"),
+    (["--fault", "foo@Ethernet0"], "fault 'foo' is unknown: expected one of "),
+])
+def test_what_a_virtual_testbed_lacks_is_refused_early(lab: Path, arguments: list[str], sentence: str) -> None:
+    command = [sys.executable, str(SCRIPT), "--testbed-file", str(lab), "--testbed", NAMES[0], *arguments]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=HANG_S)
+    assert (ended.returncode, ended.stdout) == (3, "")
+    assert ended.stderr.startswith(f"error: {sentence.format(name=NAMES[0])}"), ended.stderr
+
+
+def test_a_machine_without_ssh_or_room_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    early.check_machine(tmp_path / "results")
+    monkeypatch.setattr(early, "LEAST_FREE_MB", 10**12)
+    with pytest.raises(Refusal, match=r"MB left on its disk, a run needs 1000000000000 MB$"):
+        early.check_machine(tmp_path / "results")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(Refusal, match="^there is no ssh on the PATH"):
+        early.check_machine(tmp_path / "results")
+
+
+def events(*statuses: str) -> list[dict[str, object]]:
+    """A session of one item of PFC and some of WD."""
+    items = [{"family": "PFC", "status": "PASS"}, *({"family": "WD", "status": status} for status in statuses)]
+    return [{"planned": {"PFC": 1, "WD": len(statuses)}}, *items]
+
+
+def test_a_line_for_each_family() -> None:
+    out = io.StringIO()
+    moments: Iterator[float] = iter([0, 0, 2, 5])
+    progress = FamilyProgress(out, False, lambda: next(moments))
+    for event in events("FAIL", "PASS", "skipped", "FAIL"):
+        progress.take(event)
+    assert out.getvalue() == ("PFC     1 items  PASS                        2 s\n"
+                              "WD      4 items  1 PASS, 2 FAIL, 1 skipped    3 s\n")
+
+
+def test_a_bar_on_a_terminal_is_drawn_again() -> None:
+    out = io.StringIO()
+    progress = FamilyProgress(out, True)
+    for event in events("PASS", "PASS"):
+        progress.take(event)
+    drawn = out.getvalue().split("\r\x1b[K")
+    assert drawn[2] == "WD      2 items  [##########..........] PASS", drawn
+    assert drawn[3].startswith("WD      2 items  PASS "), drawn
+
+
+def test_a_line_that_is_not_whole_is_read_later(tmp_path: Path) -> None:
+    file = tmp_path / "items.jsonl"
+    reader = ItemEvents(file)
+    assert list(reader.read()) == []
+    file.write_text('{"planned": {}}\n{"fam')
+    assert list(reader.read()) == [{"planned": {}}]
+    file.write_text('{"planned": {}}\n{"family": "PFC"}\n')
+    assert list(reader.read()) == [{"family": "PFC"}]
+
+
+@pytest.mark.parametrize(("ended", "verdict", "status", "last"), [
+    (Ended(0), {"status": "PASS", "cause": "", "summary": ["table"]}, 0, "PASS after 7 s"),
+    (Ended(1), {"status": "FAIL", "cause": "12 frames", "summary": []}, 1, "FAIL after 7 s: 12 frames"),
+    (Ended(1), {"status": "ERROR", "cause": "no storm", "summary": []}, 2, "ERROR after 7 s: no storm"),
+    (Ended(1), {"status": "PASS", "cause": "", "summary": []}, 2,
+     "ERROR after 7 s: every verdict is PASS, but not the session: {folder}/pytest.log says why"),
+    (Ended(-9, "pytest was killed by SIGKILL"), {}, 2, "ERROR after 7 s: pytest was killed by SIGKILL"),
+    (Ended(5, "nothing can be measured"), {}, 2, "ERROR after 7 s: nothing can be measured"),
+])
+def test_the_last_line_and_the_exit_status(tmp_path: Path, capsys: pytest.CaptureFixture[str],
+                                           monkeypatch: pytest.MonkeyPatch, ended: Ended, verdict: dict[str, object],
+                                           status: int, last: str) -> None:
+    monkeypatch.setenv("PFC_REPORT_DB", "sqlite:///x.db")
+    assert conclude(ended, verdict, tmp_path, False, 7.0) == status
+    assert capsys.readouterr().out.splitlines()[-1] == last.format(folder=tmp_path)
+
+
+@pytest.mark.slow("a broken switch through the whole plan")
+def test_a_fail_is_short_and_says_where_the_rest_is(tmp_path: Path) -> None:
+    command = [sys.executable, str(SCRIPT), "--fault", "pause-ignored@Ethernet0"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=4 * HANG_S)
+    lines = ended.stdout.splitlines()
+    assert (ended.returncode, ended.stderr) == (1, ""), ended.stdout
+    assert len(lines) <= MOST_LINES, ended.stdout
+    assert lines[-1].startswith("FAIL after "), lines[-1]
+    assert lines[-1].endswith(" priority 3: expected 0 frames received while paused, got 29932951"), lines[-1]
+    page, = (line.removeprefix("page: ") for line in lines if line.startswith("page: "))
+    assert "<html" in (ROOT / page).read_text(encoding="utf-8")
+    events_of_run = (ROOT / page).with_name("items.jsonl").read_text(encoding="ascii").splitlines()
+    assert sum("family" in json.loads(line) for line in events_of_run) == 63
 
 
 def test_what_outlives_its_step_is_ended() -> None:

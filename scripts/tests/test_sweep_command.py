@@ -136,11 +136,11 @@ def check_resumed(resumed: subprocess.CompletedProcess[str], folder: Path) -> No
      " other"),
     (["--testbed", "lab-1"], "testbed 'lab-1': inv_name names the inventory {folder}/lab, which is not a file"),
     (["--testbed", "vtb-1", "--fault", "pause-ignored@switch-d:Ethernet0"],
-     "--fault pause-ignored@switch-d:Ethernet0: no testbed has the switch switch-d; there are switch-c"),
-    (["--testbed", "vtb-1", "--fault", "foo"], "--fault: fault 'foo' is unknown: expected one of " + ", ".join(
+     "fault pause-ignored@switch-d:Ethernet0: no testbed has the switch switch-d; there are switch-c"),
+    (["--testbed", "vtb-1", "--fault", "foo"], "fault 'foo' is unknown: expected one of " + ", ".join(
         sorted(BUILT_IN)) + ", or path/to/file.py:ClassName"),
     (["--testbed", "vtb-1", "--fault", "pause-ignored@Ethernet0,priority=9"],
-     "--fault: fault 'pause-ignored@Ethernet0,priority=9': priority 9 does not exist: expected 0..7"),
+     "fault 'pause-ignored@Ethernet0,priority=9': priority 9 does not exist: expected 0..7"),
     (["--testbed", "vtb-1"], "{folder}/files/graph_groups.yml: cannot be read (No such file or directory)"),
     (["--testbed", "vtb-1", "--concurrency", "0"], "--concurrency is '0', it takes a number from 1 on, or max"),
     (["--testbed", "vtb-1", "--ports", "Ethernet0,"], "--ports is 'Ethernet0,', it takes names of ports with commas"
@@ -172,7 +172,7 @@ def test_a_fault_on_a_port_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Refusal) as refused:
         job_of(parser().parse_args([*told, "--fault", "pause-ignored@Ethernet1"]))
     assert str(refused.value).startswith(
-        f"--fault pause-ignored@Ethernet1: testbed '{NAMES[0]}' has no port Ethernet1, it takes one of Ethernet0, ")
+        f"fault pause-ignored@Ethernet1: testbed '{NAMES[0]}' has no port Ethernet1, it takes one of Ethernet0, ")
     assert not (tmp_path / "no").exists()
 
 

@@ -14,11 +14,11 @@ import pytest
 from scripts import sweep, testbeds
 from scripts.sweeping import testbed_run
 from scripts.sweeping.job import Job, create, load
-from scripts.sweeping.output import put
+from scripts.output import put
 from scripts.sweeping.progress import Progress
 from scripts.sweeping.summary import exit_status
 from scripts.sweeping.tally import DevicePort
-from scripts.sweeping.testbed_run import Ended
+from scripts.suite import Ended
 from scripts.sweeping.watch import StopSignal, TestbedRun, watch
 
 READY = "ready"

@@ -194,7 +194,8 @@ def test_ctrl_c_stops_the_traffic_and_puts_the_switch_back(undisturbed: Undistur
     assert status == 2 and "KeyboardInterrupt" in text, text
     assert [(one["port_id"], one["status"]) for one in sweep.records] == 2 * [(PORTS[0], "PASS")], text
     for port in PORTS[1:]:
-        assert f"ERROR pfc.lossless, pfc.lossy: {SWITCH} {port}: the run ended before it was measured\n" in text, text
+        why = f"{SWITCH} {port}: the run ended before it was measured"
+        assert f"ERROR SWEEP-1 pfc.lossless, pfc.lossy: {why}\n" in text, text
     assert flow_states(undisturbed.testbed) == {"stopped"}, text
     assert watchdog(undisturbed.testbed) == undisturbed.watchdog, text
     status, printed = sweep.run(options=[f"--junit-xml={tmp_path / 'junit.xml'}"])

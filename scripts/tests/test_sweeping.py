@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from scripts.sweeping.job import Job, create, held, load, shard_of
-from scripts.sweeping.options import faults_of
+from scripts.early import faults_of
 from scripts.sweeping.progress import Progress
 from scripts.sweeping.summary import exit_status, summary
 from scripts.sweeping.tally import NO_VERDICT, VerdictTally
-from scripts.sweeping.testbed_run import PYTEST_LOG, RUN_FILE, Ended, how_it_ended
+from scripts.suite import PYTEST_LOG, Ended, how_it_ended
+from scripts.sweeping.testbed_run import RUN_FILE
 from scripts.sweeping.watch import TestbedRun
 from scripts.testbeds import Refusal
 from tests.common.pfc.record.verdict import Status
@@ -189,7 +190,7 @@ def test_how_pytest_ended(tmp_path: Path, text: str, status: int, ended: Ended) 
     assert how_it_ended(status, tmp_path) == ended
     log.write_text("", encoding="utf-8")
     assert how_it_ended(3, tmp_path) == Ended(3, f"pytest ended with status 3 ({log})")
-    assert how_it_ended(-9, tmp_path) == Ended(-9, f"pytest was killed by SIGKILL, 3 times ({log})")
+    assert how_it_ended(-9, tmp_path, 3) == Ended(-9, f"pytest was killed by SIGKILL, 3 times ({log})")
 
 
 def progress_of(folder: Path, columns: int | None) -> tuple[Progress, TestbedRun, io.StringIO]:

@@ -7,5 +7,6 @@ from __future__ import annotations
 from .delivery import RunDelivery
 from .errors import ReportingError, StoreError
 from .final_metrics import report_final_metrics
+from .page import write_page
 
-__all__ = ["ReportingError", "RunDelivery", "StoreError", "report_final_metrics"]
+__all__ = ["ReportingError", "RunDelivery", "StoreError", "report_final_metrics", "write_page"]

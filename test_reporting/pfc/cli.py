@@ -104,7 +104,7 @@ def _add_moving(add: Callable[..., argparse.ArgumentParser]) -> None:
     bundle = add("bundle", help="pack a run, its evidence and checksums into one zip file, or check such a file")
     bundle.add_argument("run", nargs="?", metavar="RUN", help="run id, or job id (default: the latest qualification)")
     bundle.add_argument("--output", type=Path, metavar="FILE",
-                        help="file to write (default: pfc-<the run's folder>.zip, here)")
+                        help="file to write (default: pfc-<the run's folder>.zip beside the folder)")
     bundle.add_argument("--overwrite", action="store_true", help="also where there is a file of that name")
     bundle.add_argument("--results", type=Path, metavar="DIR",
                         help="folder that holds the runs' folders (default: the database's)")

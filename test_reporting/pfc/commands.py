@@ -12,6 +12,7 @@ from tests.common.pfc.record.verdict import Status, Verdict, aggregate
 
 from .database import Sink, database_urls, open_sink, open_store, results_folder
 from .errors import ReportingError
+from .page import page_of
 
 REFUSED = 3
 LONGEST_SENTENCE = 4000
@@ -72,13 +73,7 @@ def trend_command(options: argparse.Namespace) -> int:
 
 def html_command(options: argparse.Namespace) -> int:
     """Write the HTML report; says where, and how large it is."""
-    with open_store(options.db, must_exist=True).reading() as connection:
-        try:
-            from .html_report import write_report
-        except ImportError as error:
-            raise ReportingError(f"no HTML report can be written: Jinja2 is not installed ({error})") from error
-        written = write_report(connection, options.runs, options.baseline, options.output,
-                               results_folder(options.db))
+    written = page_of(options.runs, options.baseline, options.output, results_folder(options.db), options.db)
     print(f"{written.path}: {written.verdict.status}, {written.size} bytes")
     return 0
 
@@ -167,7 +162,7 @@ def bundle_command(options: argparse.Namespace) -> int:
             print(f"{options.check}: every file is as it was packed")
         return DIFFERENT if say(f"{options.check}: {problem}" for problem in problems) else 0
     folder = _folder_of(options.run, options.results or results_folder(options.db), options.db)
-    made = bundle.make(folder, options.output or Path(f"pfc-{folder.absolute().name}.zip"), options.overwrite)
+    made = bundle.make(folder, options.output or folder.parent / f"pfc-{folder.absolute().name}.zip", options.overwrite)
     print(f"{made.path}: {made.files} files, {made.path.stat().st_size} bytes, SHA-256 {made.sha256}")
     return REFUSED if say(f"{made.path}: {problem}" for problem in made.problems) else 0
 

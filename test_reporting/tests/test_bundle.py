@@ -257,7 +257,7 @@ def test_a_summary_says_nothing_of_the_machine_or_the_day(folder, tmp_path):
 def test_a_bundle_is_called_as_the_folder_is(folder, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     folder.rename(folder.with_name("renamed"))
-    assert main(["bundle", RUN_ID]) == 0 and (tmp_path / "pfc-renamed.zip").is_file()
+    assert main(["bundle", RUN_ID]) == 0 and (folder.parent / "pfc-renamed.zip").is_file()
 
 
 def test_a_bundle_in_a_folder_that_is_named_otherwise_is_not_packed_into_the_next(folder, monkeypatch):

@@ -40,6 +40,7 @@ SEAM = (
     "tests.common.errors",
     "tests.common.fixtures.conn_graph_facts",
     "tests.common.snappi_tests.snappi_fixtures",
+    "tests.common.clone",
     "tests.common.standalone",
     "tests.common.telemetry",
     "test_reporting.pfc",

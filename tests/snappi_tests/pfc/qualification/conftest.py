@@ -6,6 +6,8 @@ sonic-mgmt where this folder is in such a tree, and from this project's `tests/c
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.common.pfc.cases.plan import check_sets, impossible, parse_set, port_cases, select, sweep_cases, targets
@@ -52,7 +54,8 @@ def pytest_addoption(parser, pluginmanager):
 def pytest_configure(config):
     """One session object for a pytest session. It is there before anything is refused: where pytest was given a folder
     above this one, a refusal is one error among other suites' tests, and the hooks below go on."""
-    session = Session(*(config.getoption(name) for name in ("pfc_run_id", "pfc_results", "pfc_job_id")))
+    options = (config.getoption(name) for name in ("pfc_run_id", "pfc_results", "pfc_job_id"))
+    session = Session(*options, results=_results())
     config.stash[SESSION_KEY] = session
     session.extensions = [plugin.extend(config) for plugin in plugins()]
     config.addinivalue_line("markers", "pfc_case(case): the test case of the PFC test plan that a test carries out")
@@ -331,6 +334,15 @@ def _targets_now(ours, case):
     except QualificationError as error:
         pytest.fail(str(error), pytrace=False)
     return targets(case, subject, ours.sets)
+
+
+def _results():
+    """The folder of the runs that were given none."""
+    if not STANDALONE:
+        return Path("results")
+    from tests.common.clone import RESULTS
+
+    return RESULTS
 
 
 def _reporting():

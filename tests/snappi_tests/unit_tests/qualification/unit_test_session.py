@@ -83,6 +83,10 @@ class Reporting:
         self.runs.append(ended)
         return self.stored
 
+    def write_page(self, folder, run_id):
+        """The run has a page."""
+        (folder / "report.html").write_text(run_id)
+
     def report_final_metrics(self, run, verdicts, builds):
         """The verdicts go through SONiC's interface."""
         if self.refusal is not None:
@@ -169,7 +173,7 @@ def test_one_failure(session):
     keep(session, 3)
     keep(session, 4, Status.FAIL)
     assert not session.finish(), "a FAIL is not PASS"
-    expected = f"FAIL pfc.lossless, pfc.lossy: {DEVICE} Ethernet0 priority 4: expected all frames, got 7\n"
+    expected = f"FAIL PFC-1 pfc.lossless, pfc.lossy: {DEVICE} Ethernet0 priority 4: expected all frames, got 7\n"
     assert summary(session).count(expected) == 1, summary(session)
 
 
@@ -180,7 +184,7 @@ def test_an_item_that_broke(session):
     session.broken(Item(4).nodeid, "teardown broke too")
     session.broken("another test", "unrelated")
     assert not session.finish(), "an ERROR is not PASS"
-    assert "ERROR pfc.lossless, pfc.lossy: the switch went away" in summary(session), summary(session)
+    assert "ERROR PFC-1 pfc.lossless, pfc.lossy: the switch went away" in summary(session), summary(session)
     last = json.loads((session.folder / "records.jsonl").read_text().splitlines()[-1])
     assert (last["priority"], last["status"], last["cause"]) == (4, "ERROR", "the switch went away"), last
 

@@ -49,10 +49,13 @@ def read_target(text: str) -> Target:
 class Session:
     """The state of a session."""
 
-    def __init__(self, run_id: str | None, folder: str | None, job_id: str | None = None) -> None:
-        """`run_id`, `folder` and `job_id` are the options `--pfc-run-id`, `--pfc-results` and `--pfc-job-id`."""
+    def __init__(
+        self, run_id: str | None, folder: str | None, job_id: str | None = None, results: Path = Path("results")
+    ) -> None:
+        """`run_id`, `folder` and `job_id` are the options `--pfc-run-id`, `--pfc-results` and `--pfc-job-id`; a run
+        without a folder has one below `results`."""
         self.run_id = run_id or new_run_id()
-        self.folder = Path(folder or Path("results") / self.run_id).absolute()
+        self.folder = Path(folder or results / self.run_id).absolute()
         self.job_id = job_id
         self.plan: PortPlan | None = None
         self.extensions: list[Extension] = []
@@ -252,7 +255,17 @@ class Session:
         self.notes += dict.fromkeys([*left_out, *lost])
         end = self._writer.finish() if self._writer is not None else RunEnd(stored=True)
         is_kept = end.stored and not end.unspooled and not lost
+        self._write_page()
         return self._report_final_metrics() and is_kept and self.collector.all_passed()
+
+    def _write_page(self) -> None:
+        """Writes the page of the run, where the reporting is there; no verdict depends on it."""
+        if self._reporting is None:
+            return
+        try:
+            self._reporting.write_page(self.folder, self.run_id)
+        except RecordError as error:
+            self.notes.append(f"the page of the run: {error}")
 
     def _report_final_metrics(self) -> bool:
         """Reports the verdicts through SONiC's final metrics reporter; returns whether they are not lost there."""

@@ -1,0 +1,165 @@
+"""What can be refused before a testbed is touched: faults, ports and priorities that it does not have, what this
+machine lacks."""
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import ansible.module_utils
+
+from scripts.testbeds import ANSIBLE, Refusal, shown
+from tests.common.pfc.cases.plan import check_sets
+from tests.common.pfc.model.errors import QualificationError
+from tests.common.pfc.model.ports import natural
+from tests.common.pfc.model.ports import summary as some
+from tests.common.pfc.model.qos import read_port_qos
+from tests.common.pfc.record.case import PlanCase, Target
+from tests.common.snappi_tests.port import GENERATOR_NAMES
+from virtual_testbed.connection_graph import ConnectionGraphError, load_graph
+from virtual_testbed.description import DescriptionError, load_testbed
+from virtual_testbed.faults import FaultError, parse_fault
+
+ansible.module_utils.__path__.append(str(ANSIBLE / "module_utils"))  # where Ansible finds the project's own
+
+from ansible.module_utils.pfc.layout import qos_tables  # noqa: E402  (the path has to be there first)
+
+Entry = Mapping[str, Any]
+FAULTY_SWITCH = re.compile(r"@([^:,@=]+):")
+LEAST_FREE_MB = 100
+"""What a run needs on the disk: its records and evidence (some MB), a virtual testbed's logs and databases."""
+
+
+def check_machine(results: Path) -> None:
+    """Refuses a machine without an SSH client, or without room for what a run writes.
+
+    Args:
+        results: the folder of the runs' folders; it need not be there.
+
+    Raises:
+        Refusal: one of them is missing.
+    """
+    if shutil.which("ssh") is None:
+        raise Refusal("there is no ssh on the PATH: Ansible reaches every switch by OpenSSH's client, install that")
+    there = next(folder for folder in (results, *results.parents) if folder.is_dir())
+    free = shutil.disk_usage(there).free // 1_000_000
+    if free < LEAST_FREE_MB:
+        raise Refusal(f"{shown(there)} has {free} MB left on its disk, a run needs {LEAST_FREE_MB} MB")
+
+
+def switches(entry: Entry) -> list[str]:
+    """The switches of a testbed."""
+    duts = entry.get("dut") or entry.get("duts") or []
+    return [str(dut) for dut in (duts if isinstance(duts, list) else [duts])]
+
+
+def check_faults(faults: Sequence[str], entries: Mapping[str, Entry]) -> None:
+    """Refuses faults that no testbed can have.
+
+    Args:
+        faults: as the user wrote them.
+        entries: name -> the entry of each testbed.
+
+    Raises:
+        Refusal: a testbed is hardware, a fault means nothing, or it names a switch that is in none.
+    """
+    for name, entry in entries.items():
+        if faults and not entry.get("virtual"):
+            raise Refusal(f"testbed '{name}' is hardware: a fault is for virtual testbeds only")
+    known = {switch for entry in entries.values() for switch in switches(entry)}
+    for fault in faults:
+        named = FAULTY_SWITCH.search(fault)
+        if named is not None and named[1] not in known:
+            there = ", ".join(sorted(known))
+            raise Refusal(f"fault {fault}: no testbed has the switch {named[1]}; there are {there}")
+        try:
+            parse_fault(fault)
+        except FaultError as error:
+            raise Refusal(str(error)) from error
+
+
+def check_virtual(name: str, testbed_file: Path, faults: Sequence[str]) -> None:
+    """Refuses a virtual testbed that cannot be brought up as it is described.
+
+    Args:
+        name: of the testbed.
+        testbed_file: where its entry is from.
+        faults: its own.
+
+    Raises:
+        Refusal: the description is wrong, or a fault is on a port that the testbed does not have.
+    """
+    try:
+        testbed = load_testbed(name, testbed_file)
+    except DescriptionError as error:
+        raise Refusal(str(error)) from error
+    ports = {port for switch in testbed.switches for port in switch.hwsku.ports}
+    for fault in faults:
+        port = parse_fault(fault).scope.port
+        if port is not None and port not in ports:
+            raise Refusal(f"fault {fault}: testbed '{name}' has no port {port}, it takes one of {some([*ports])}")
+
+
+def faults_of(faults: Sequence[str], entry: Entry) -> list[str]:
+    """The faults of a testbed: those that name no switch, and those that name one of its own."""
+    named = [(fault, FAULTY_SWITCH.search(fault)) for fault in faults]
+    return [fault for fault, found in named if found is None or found[1] in switches(entry)]
+
+
+def check_ports(wanted: Iterable[str], name: str, entry: Entry, testbed_file: Path) -> None:
+    """Refuses ports that no switch of a testbed has a traffic generator behind, as its connection graph says.
+
+    Args:
+        wanted: names of ports.
+        name: of the testbed.
+        entry: its entry.
+        testbed_file: where that is from.
+
+    Raises:
+        Refusal: there is none of that name, or the files of the connection graph are wrong.
+    """
+    missing = [*wanted]
+    if not missing:
+        return
+    try:
+        there = _generator_ports(name, entry, testbed_file)
+    except (ConnectionGraphError, DescriptionError) as error:
+        raise Refusal(str(error)) from error
+    missing = [port for port in missing if port not in there]
+    if missing:
+        raise Refusal(f"testbed '{name}' has no port {', '.join(missing)} with a traffic generator behind it; it has"
+                      f" {some(sorted(there, key=natural))}")
+
+
+def _generator_ports(name: str, entry: Entry, testbed_file: Path) -> set[str]:
+    """The switches' ports that have a traffic generator behind them."""
+    if entry.get("virtual"):
+        return {link.switch_port for link in load_testbed(name, testbed_file).generator_links}
+    lab = (testbed_file.parent / str(entry.get("lab_folder") or ".")).resolve()
+    folder = lab / "files" if (lab / "files").is_dir() else ANSIBLE / "files"
+    graph = load_graph(str(entry.get("inv_name")), folder)
+    own = switches(entry)
+    ends = [pair for link in graph.links for pair in ((link.start, link.end), (link.end, link.start))]
+    return {near[1] for near, far in ends
+            if near[0] in own and any(part in far[0].lower() for part in GENERATOR_NAMES)}
+
+
+def check_priorities(sets: Sequence[Target], cases: Sequence[PlanCase], name: str, port: str) -> None:
+    """Refuses sets of priorities that cannot be paused together on a switch that is going to be deployed.
+
+    Args:
+        sets: of priorities.
+        cases: the test cases that are selected.
+        name: of the testbed.
+        port: under test; empty: it is not known yet.
+
+    Raises:
+        Refusal: a set is none of lossless priorities or of lossy ones, or none of the selected cases is about it.
+    """
+    under_test = port or "the port under test"
+    try:
+        check_sets(sets, cases, read_port_qos(qos_tables([under_test], "", None), f"testbed '{name}'", under_test))
+    except QualificationError as error:
+        raise Refusal(str(error)) from error

@@ -1,0 +1,76 @@
+"""The command line of a qualification; everything that can be refused before a testbed is touched is refused."""
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from scripts.early import check_faults, check_machine, check_ports, check_priorities, check_virtual
+from scripts.testbeds import TESTBED_FILE, CommandParser, Refusal, hardware_testbed, read_entry
+from tests.common.clone import RESULTS
+from tests.common.pfc.cases.plan import parse_set, select
+from tests.common.pfc.model.errors import QualificationError
+from virtual_testbed.faults import absolute
+
+
+def parse(arguments: Sequence[str] | None, description: str) -> argparse.Namespace:
+    """Reads the command line.
+
+    Args:
+        arguments: None: the process's own.
+        description: what `--help` begins with.
+
+    Raises:
+        Refusal: it cannot be understood.
+    """
+    parser = CommandParser(prog="pfc-qualify", description=description, allow_abbrev=False,
+                           formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--testbed", default="vtb-t0", metavar="NAME", help="testbed to qualify (default: %(default)s)")
+    parser.add_argument("--testbed-file", default=str(TESTBED_FILE), metavar="FILE",
+                        help="testbed file (default: ansible/testbed.yaml)")
+    parser.add_argument("--port", default="", metavar="PORT",
+                        help="port under test (default: the first with a traffic generator behind it)")
+    parser.add_argument("--fault", action="append", default=[], metavar="FAULT", type=absolute,
+                        help="break the virtual switch, for instance pause-ignored@Ethernet0; may be repeated")
+    parser.add_argument("--scenario", action="append", default=[], metavar="CASE",
+                        help="test case of the plan, by id or name, for instance PFC-1,global-pause; may be repeated "
+                             "(default: the whole plan)")
+    parser.add_argument("--set", action="append", default=[], metavar="PRIORITIES",
+                        help="priorities to pause together, for instance 3,4; may be repeated (default: all lossless "
+                             "ones, all lossy ones)")
+    parser.add_argument("--ip-version", choices=["4", "6"], default="4", help="of the data (default: %(default)s)")
+    parser.add_argument("--change-config", action="store_true",
+                        help="also the test cases that change a hardware switch's configuration and put it back (a "
+                             "virtual one's always run)")
+    parser.add_argument("--same-generator", action="store_true",
+                        help="data may also enter by a port on the port under test's own traffic generator")
+    parser.add_argument("--deploy", action="store_true", help="deploy a hardware testbed too (a virtual one always is)")
+    parser.add_argument("--verbose", action="store_true", help="print all that pytest prints, not a line for a family")
+    return parser.parse_args(arguments)
+
+
+def check(options: argparse.Namespace) -> Mapping[str, Any]:
+    """Refuses what cannot be carried out; returns the testbed's entry.
+
+    Raises:
+        Refusal: one sentence that says what is wrong.
+    """
+    name = options.testbed
+    testbed_file = Path(options.testbed_file).resolve()
+    entry = read_entry(name, testbed_file)
+    if not entry.get("virtual"):
+        hardware_testbed(name, entry, testbed_file)
+    check_faults(options.fault, {name: entry})
+    try:
+        cases = select(",".join(options.scenario).replace(" ", "").split(","))
+        sets = [parse_set(text) for text in options.set]
+    except QualificationError as error:
+        raise Refusal(str(error)) from error
+    if entry.get("virtual"):
+        check_virtual(name, testbed_file, options.fault)
+    check_ports([options.port] if options.port else [], name, entry, testbed_file)
+    if entry.get("virtual") or options.deploy:
+        check_priorities(sets, cases, name, options.port)
+    check_machine(RESULTS)
+    return entry
