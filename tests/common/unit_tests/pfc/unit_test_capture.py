@@ -5,7 +5,8 @@ import zlib
 
 import pytest
 
-from tests.common.pfc.lab.capture import ControlFrame, decode, read_capture
+from tests.common.pfc.lab.capture import ControlFrame
+from tests.common.pfc.lab.capture_file import decode, read_capture
 from tests.common.pfc.model.errors import QualificationError
 
 XOFF = bytes.fromhex("0180c2000001 02aabbccddee 8808 0101 0018" + "0000" * 3 + "ffff 1000" + "0000" * 3) + bytes(26)
