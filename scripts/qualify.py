@@ -20,7 +20,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from scripts.output import put, settle  # noqa: E402  (the path has to be there first)
 from scripts.qualifying.options import check, parse  # noqa: E402
 from scripts.qualifying.progress import FamilyProgress, ItemEvents, LogTail  # noqa: E402
-from scripts.suite import DEPLOY_LOG, PYTEST_LOG, SUITE, Ended, how_it_ended, run_suite, suite_command  # noqa: E402
+from scripts.suite import (  # noqa: E402
+    DEPLOY_LOG,
+    PAGE,
+    PYTEST_LOG,
+    SUITE,
+    Ended,
+    how_it_ended,
+    run_suite,
+    suite_command,
+)
 from scripts.testbeds import (  # noqa: E402
     Failure,
     Refusal,
@@ -43,7 +52,6 @@ from tests.common.pfc.record.verdict import Status  # noqa: E402
 REFUSED = 3
 EXIT_STATUS = {Status.PASS: 0, Status.FAIL: 1, Status.ERROR: 2}
 ITEM_LOG = "items.jsonl"
-PAGE = "report.html"
 
 
 def pytest_command(testbed: TestbedFiles, options: argparse.Namespace, folder: Path, run_id: str) -> list[str]:

@@ -12,7 +12,7 @@ from scripts import testbeds
 from tests.common.clone import ROOT
 
 SUITE = "snappi_tests/pfc/qualification"
-PYTEST_LOG, DEPLOY_LOG, JUNIT = "pytest.log", "deploy.log", "junit.xml"
+PYTEST_LOG, DEPLOY_LOG, JUNIT, PAGE = "pytest.log", "deploy.log", "junit.xml", "report.html"
 ALL_RAN = (0, 1)  # pytest: each item was run
 USAGE = 4  # pytest: refused
 NOTHING = 5  # pytest: no item is left

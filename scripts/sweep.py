@@ -14,7 +14,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from scripts.sweeping.job import Job, create, held, load  # noqa: E402  (the path has to be there first)
+from scripts.suite import PAGE  # noqa: E402  (the path has to be there first)
+from scripts.sweeping.job import Job, create, held, load, resume_command  # noqa: E402
 from scripts.sweeping.options import new_job  # noqa: E402
 from scripts.output import put, settle  # noqa: E402
 from scripts.sweeping.progress import Progress  # noqa: E402
@@ -101,10 +102,12 @@ def carry_out(job: Job, at_once: int | None, stop: StopSignal) -> int:
         except Exception as error:  # every testbed's run has ended: what was measured decides, whatever it is
             put(f"error: the job was ended by {error!r}\n", sys.stderr)
     say(summary(runs))
+    for run in runs:
+        if (run.folder / PAGE).is_file():
+            say(f"page of {run.testbed}: {shown(run.folder / PAGE)}")
     say(f"verdicts, evidence and logs: {shown(job.folder)}")
     if any(not run.is_finished for run in runs):
-        shard = f" --shard {job.shard}" if job.shard else ""
-        say(f"what has no verdict, or is ERROR, can be measured again: --resume {job.job_id}{shard}")
+        say(f"what has no verdict, or is ERROR, can be measured again: {resume_command(job)}")
     return exit_status(runs)
 
 

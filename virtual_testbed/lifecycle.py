@@ -154,7 +154,9 @@ def take_down(folder: TestbedFolder, purge: bool = False) -> bool:
 def down_command(folder: TestbedFolder) -> str:
     """What a user types, from the current folder, to stop a testbed."""
     state, default = folder.path.parent, Path(os.environ.get(STATE_VARIABLE) or DEFAULT_STATE).resolve()
-    return shlex.join(["virtual-testbed", "down", folder.name, *(["--state", str(state)] if state != default else [])])
+    script = Path(sys.executable).with_name("virtual-testbed")
+    program = script.relative_to(Path.cwd()) if script.is_relative_to(Path.cwd()) else script
+    return shlex.join([str(program), "down", folder.name, *(["--state", str(state)] if state != default else [])])
 
 
 def _remove(path: Path) -> None:

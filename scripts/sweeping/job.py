@@ -6,12 +6,15 @@ import fcntl
 import json
 import os
 import re
+import shlex
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from scripts.testbeds import Refusal, reason, shown
+from tests.common.clone import RESULTS
 
 SCHEMA = 1
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
@@ -128,8 +131,8 @@ def create(job: Job) -> None:
         file = job.path.open("x", encoding="utf-8")
     except OSError as error:
         if job.path.is_file():
-            raise Refusal(f"job '{job.job_id}' is there already ({shown(job.path)}): --resume {job.job_id} goes on"
-                          " with it, another --job begins anew") from None
+            raise Refusal(f"job '{job.job_id}' is there already ({shown(job.path)}): `{resume_command(job)}` goes"
+                          " on with it, another --job begins anew") from None
         raise _unwritable(job, error) from error
     try:
         with file:
@@ -140,6 +143,14 @@ def create(job: Job) -> None:
         with contextlib.suppress(OSError):  # half a file would be in the way of the next try
             job.path.unlink()
         raise _unwritable(job, error) from error
+
+
+def resume_command(job: Job) -> str:
+    """What a user types to go on with a job."""
+    results = [] if Path(job.results) == RESULTS else ["--results", job.results]
+    shard = ["--shard", job.shard] if job.shard else []
+    program = str(Path(sys.executable).with_name("pfc-sweep"))
+    return shlex.join([shown(Path(program)), *results, "--resume", job.job_id, *shard])
 
 
 def _unwritable(job: Job, error: OSError) -> Refusal:

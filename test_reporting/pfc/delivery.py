@@ -1,7 +1,8 @@
 """The databases that a run is delivered to while it goes on; one that is in trouble stops neither it nor the others."""
 from __future__ import annotations
 
-import shutil
+import shlex
+import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -128,4 +129,5 @@ def deliver_once(run: Run, records: Sequence[Record], urls: Urls = None) -> list
 
 def sync_command() -> str:
     """What a user types to deliver records later; where the project is not installed the module does what it does."""
-    return "pfc-report sync" if shutil.which("pfc-report") else "python -m test_reporting.pfc sync"
+    script = Path(sys.executable).with_name("pfc-report")
+    return f"{shlex.quote(str(script))} sync" if script.is_file() else "python -m test_reporting.pfc sync"

@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -40,7 +42,7 @@ def test_a_life(virtual_testbed, folder):
     assert result.exit_code == 0, result.output
     runtime = folder.read_runtime()
     for part in ("testbed lab-t0 is up", "ssh -F", runtime["otg"]["url"], f"virtual, {runtime['clock']['url']}",
-                 "pause-ignored@Ethernet0", "virtual-testbed down lab-t0"):
+                 "pause-ignored@Ethernet0", "bin/virtual-testbed down lab-t0"):
         assert part in result.stdout
     assert "lab-t0 is up already" in sentence(virtual_testbed("up", "lab-t0"))
     result = virtual_testbed("status")
@@ -98,11 +100,15 @@ def test_state_folder_that_cannot_be_made(command, lab, tmp_path, monkeypatch, l
 def test_the_command_that_stops_a_testbed(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv(STATE_VARIABLE, raising=False)
-    assert down_command(TestbedFolder(tmp_path / ".virtual_testbed" / "lab")) == "virtual-testbed down lab"
+    program = Path(sys.executable).with_name("virtual-testbed")
+    assert program.is_file()
+    assert down_command(TestbedFolder(tmp_path / ".virtual_testbed" / "lab")) == f"{program} down lab"
     elsewhere = TestbedFolder(tmp_path / "my state" / "lab")
-    assert down_command(elsewhere) == f"virtual-testbed down lab --state '{tmp_path}/my state'"
+    assert down_command(elsewhere) == f"{program} down lab --state '{tmp_path}/my state'"
     monkeypatch.setenv(STATE_VARIABLE, "my state")
-    assert down_command(elsewhere) == "virtual-testbed down lab"
+    assert down_command(elsewhere) == f"{program} down lab"
+    monkeypatch.chdir(program.parent.parent)
+    assert down_command(elsewhere).startswith("bin/virtual-testbed down lab")
 
 
 def test_bring_up_is_what_the_command_uses():

@@ -110,7 +110,7 @@ def test_keys_password_and_configuration_outlive_a_run_until_purged(up, folder):
 def test_second_up_is_refused(up, folder):
     runtime = up()
     with pytest.raises(LifecycleError, match=r"lab-t0 is up already \(supervisor \d+\): stop it with "
-                                             "`virtual-testbed down lab-t0 --state .*/state`"):
+                                             "`.*virtual-testbed down lab-t0 --state .*/state`"):
         up()
     assert folder.read_runtime() == runtime
 

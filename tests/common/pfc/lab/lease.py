@@ -223,7 +223,7 @@ def refusal(hostname: str, seen: Seen) -> str:
     """The sentence for whoever finds the switch taken."""
     return (
         f"{hostname}: {seen} has this switch, and its lease runs out in {LASTS_S - seen.age_s} s unless it goes on;"
-        " wait for its end, or stop it and run pfc-restore"
+        " wait for its end, or stop it and run `make restore TESTBED=NAME`"
     )
 
 

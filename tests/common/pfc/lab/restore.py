@@ -211,7 +211,7 @@ class SwitchRestorer:
 
         if not wait_for(restored, RETURN_DEADLINE_S, self._clock, 2.0):
             raise QualificationError(
-                f"{lost[-1]}; {what} is not put back yet, the next run or pfc-restore does that from"
+                f"{lost[-1]}; {what} is not put back yet, the next run or `make restore TESTBED=NAME` does that from"
                 f" {LEASE_FILE} on the switch"
             )
 

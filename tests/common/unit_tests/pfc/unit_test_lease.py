@@ -115,7 +115,7 @@ def test_the_refusal_names_the_run_and_how_long():
         refuse_if_taken("vtb-t0-01", seen(LeaseOwner("alice", "lab-2", 4711, "boot", 5), 100))
     assert str(error.value) == (
         "vtb-t0-01: run run-1 (process 4711 of alice on lab-2) has this switch, and its lease runs out in 500 s unless"
-        " it goes on; wait for its end, or stop it and run pfc-restore"
+        " it goes on; wait for its end, or stop it and run `make restore TESTBED=NAME`"
     ), str(error.value)
 
 
