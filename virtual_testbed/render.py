@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import yaml
 
+from virtual_testbed.faults import by_file_name
 from virtual_testbed.keys import known_hosts
 from virtual_testbed.plan import USER, LaunchPlan, SwitchAccess
 from virtual_testbed.state import TestbedFolder, write_text
@@ -19,7 +20,8 @@ CONTROL_PATHS = "cp"
 
 
 def rendered_entry(plan: LaunchPlan, engine: Mapping[str, Any]) -> dict[str, Any]:
-    """The testbed's entry with its endpoints; a clock is named only when it does not follow the wall clock.
+    """The testbed's entry with its endpoints; a clock is named only when it does not follow the wall clock, faults only
+    when there are some.
 
     Args:
         plan: what runs.
@@ -31,6 +33,9 @@ def rendered_entry(plan: LaunchPlan, engine: Mapping[str, Any]) -> dict[str, Any
     entry.pop("clock", None)
     if plan.clock == "virtual":
         entry["clock"] = engine["clock_url"]
+    entry.pop("faults", None)
+    if plan.faults:
+        entry["faults"] = [by_file_name(spec) for spec in plan.faults]
     return entry
 
 

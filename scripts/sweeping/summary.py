@@ -25,8 +25,10 @@ def exit_status(runs: Sequence[TestbedRun]) -> int:
 
 
 def summary(runs: Sequence[TestbedRun]) -> str:
-    """The table, then a line for each port that is not PASS and each testbed that was not swept to its end."""
-    return "\n".join([tabulate([_row(run) for run in runs], headers=HEADERS), *_reasons(runs)])
+    """What was broken on purpose, the table, then a line for each port that is not PASS and each testbed that was not
+    swept to its end."""
+    broken = [f"deliberately broken: {', '.join(run.tally.faults)} ({run.testbed})" for run in runs if run.tally.faults]
+    return "\n".join([*broken, tabulate([_row(run) for run in runs], headers=HEADERS), *_reasons(runs)])
 
 
 def _row(run: TestbedRun) -> list[object]:

@@ -29,6 +29,8 @@ class VerdictTally:
         self._expected: dict[DevicePort, set[str]] = {}
         self._verdicts: dict[DevicePort, dict[tuple[Any, ...], tuple[Status, str]]] = {}
         self._old: dict[DevicePort, str] = {}
+        self.faults: list[str] = []
+        """What is broken on purpose in the testbed, as the run says it."""
         self.problem = ""
 
     def read(self) -> list[DevicePort]:
@@ -96,10 +98,12 @@ class VerdictTally:
         if written == self._run_written:
             return
         expected: dict[DevicePort, set[str]] = {}
-        for device, port, metric in json.loads(self._run.read_text(encoding="utf-8"))["expected"]:
+        run = json.loads(self._run.read_text(encoding="utf-8"))
+        for device, port, metric in run["expected"]:
             expected.setdefault((device, port), set()).add(metric)
         self._run_written = written
         self._expected = expected
+        self.faults = run.get("faults", [])
 
     def _read_records(self) -> Iterator[DevicePort]:
         """The ports of new records."""

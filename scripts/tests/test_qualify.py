@@ -154,10 +154,11 @@ def test_a_fail_is_short_and_says_where_the_rest_is(tmp_path: Path) -> None:
     lines = ended.stdout.splitlines()
     assert (ended.returncode, ended.stderr) == (1, ""), ended.stdout
     assert len(lines) <= MOST_LINES, ended.stdout
+    assert lines.count("deliberately broken: pause-ignored@Ethernet0") == 1, ended.stdout
     assert lines[-1].startswith("FAIL after "), lines[-1]
     assert lines[-1].endswith(" priority 3: expected 0 frames received while paused, got 29932951"), lines[-1]
     page, = (line.removeprefix("page: ") for line in lines if line.startswith("page: "))
-    assert "<html" in (ROOT / page).read_text(encoding="utf-8")
+    assert "<b>deliberately broken:</b> <bdi>pause-ignored@Ethernet0</bdi>" in (ROOT / page).read_text(encoding="utf-8")
     events_of_run = (ROOT / page).with_name("items.jsonl").read_text(encoding="ascii").splitlines()
     assert sum("family" in json.loads(line) for line in events_of_run) == 63
 

@@ -16,11 +16,15 @@ import pytest
 from scripts.sweep import job_of, parser
 from scripts.testbeds import Refusal
 from scripts.tests.small_lab import NAMES, PORTS, ROOT, describe, small_lab
+from test_reporting.pfc import history, queries
+from test_reporting.pfc.database import open_store
+from test_reporting.pfc.html_report import write_report
 from virtual_testbed.faults import BUILT_IN
 
 SCRIPT = ROOT / "scripts/sweep.py"
 HANG_S = 300
 SECOND = f"{NAMES[1]}-01"
+FAULT = f"pause-ignored@{SECOND}:Ethernet4"
 LABS = """
 - {conf-name: lab-1, inv_name: lab, dut: [switch-a], tg_api_server: 'server:443'}
 - {conf-name: lab-2, inv_name: lab, dut: [switch-b], tg_api_server: 'server:443'}
@@ -82,7 +86,7 @@ def _words(path: Path) -> list[bytes]:
 @pytest.fixture(scope="module", name="lab")
 def fixture_lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A testbed file of two small testbeds that are up; a port of the second one is broken."""
-    with small_lab(tmp_path_factory.mktemp("lab"), [f"pause-ignored@{SECOND}:Ethernet4"]) as testbed_file:
+    with small_lab(tmp_path_factory.mktemp("lab"), [FAULT]) as testbed_file:
         yield testbed_file
 
 
@@ -104,6 +108,9 @@ def test_a_job_is_killed_interrupted_and_resumed(lab: Path, tmp_path: Path) -> N
     assert f"ERROR {NAMES[0]}: interrupted" in said and "--resume night" in said, said
     resumed = sweep(tmp_path, "--resume", "night")
     check_resumed(resumed, tmp_path / "night")
+    assert resumed.stdout.count(f"deliberately broken: {FAULT} ({NAMES[1]})\n") == 1, resumed.stdout
+    assert resumed.stdout.count("deliberately broken") == 1, resumed.stdout
+    check_what_was_broken(tmp_path)
     again = sweep(tmp_path, "--resume", "night")
     assert again.returncode == 3
     assert again.stderr == f"error: nothing to do: job 'night' has a verdict of each port of {', '.join(NAMES)}\n"
@@ -123,6 +130,26 @@ def check_resumed(resumed: subprocess.CompletedProcess[str], folder: Path) -> No
         assert {record["status"] for record in records} <= {"PASS", "FAIL"}, name
         assert {record["run_id"] for record in records} == {f"night-{name}"}, name
         assert json.loads((folder / name / "run.json").read_text(encoding="utf-8"))["job_id"] == "night", name
+
+
+def check_what_was_broken(results: Path) -> None:
+    """The fault of the second testbed is in its run, its records, the database, its session's summary and its page, and
+    its runs are in no trend; the first testbed's say that nothing was broken."""
+    store = open_store(f"sqlite:///{results / 'pfc.db'}")
+    for name, faults in zip(NAMES, ([], [FAULT]), strict=True):
+        folder = results / "night" / name
+        assert json.loads((folder / "run.json").read_text(encoding="utf-8"))["faults"] == faults, name
+        assert {tuple(record["faults"]) for record in records_of(folder)} == {tuple(faults)}, name
+        banner = f"deliberately broken: {FAULT}"
+        assert (banner in (folder / "pytest.log").read_text(encoding="utf-8")) == bool(faults), name
+        with store.reading() as connection:
+            assert queries.faults_of(queries.find_run(connection, f"night-{name}")) == faults, name
+            rows = queries.record_rows(connection, f"night-{name}") + queries.metric_rows(connection, f"night-{name}")
+            assert [row["faults"] for row in rows] == [faults] * len(rows) != [], name
+            page = write_report(connection, [f"night-{name}"], None, results / "page.html", results).path
+        assert (f"<b>deliberately broken:</b> <bdi>{FAULT}</bdi>" in page.read_text(encoding="utf-8")) == bool(faults)
+    with store.reading() as connection:
+        assert [run["testbed"] for run in history.trend(connection, history.Selection(), 20)] == [NAMES[0]]
 
 
 @pytest.mark.parametrize(("arguments", "sentence"), [

@@ -57,6 +57,18 @@ def run_of(folder: Path, *lines: str, ended: Mapping[str, Any] | None = None, te
     return TestbedRun(job, testbed)
 
 
+def test_a_summary_says_what_was_broken_on_purpose(tmp_path: Path) -> None:
+    healthy = run_of(tmp_path, *map(both, PORTS), ended={"pytest": 0})
+    broken = run_of(tmp_path, *map(both, PORTS), ended={"pytest": 0}, testbed="vtb-b")
+    assert "deliberately broken" not in summary([healthy, broken])
+    file = broken.folder / "run.json"
+    run = json.loads(file.read_text(encoding="utf-8"))
+    file.write_text(json.dumps({**run, "faults": ["pause-ignored@Ethernet0", "lossy-dropped"]}), encoding="utf-8")
+    broken = TestbedRun(job_in(tmp_path), "vtb-b")
+    assert summary([healthy, broken]).splitlines()[0] == (
+        "deliberately broken: pause-ignored@Ethernet0, lossy-dropped (vtb-b)")
+
+
 def test_every_nth_testbed_of_the_sorted_list_is_in_a_shard() -> None:
     names = ["c", "a", "e", "b", "d", "a"]
     assert shard_of(names, "") == ("a", "b", "c", "d", "e")

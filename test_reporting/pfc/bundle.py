@@ -23,10 +23,11 @@ from typing import IO
 from tests.common.pfc.record.errors import RecordError
 from tests.common.pfc.record.record_file import RECORDS_FILE
 from tests.common.pfc.record.records import Record
-from tests.common.pfc.record.run import RUN_FILE, TELEMETRY, Run, folder_name, read_run
+from tests.common.pfc.record.run import RUN_FILE, TELEMETRY, Run, read_run
 
 from .bundle_texts import Contents, read_contents, read_lines, summary, versions
 from .errors import FileError
+from .names import folder_name
 from .sync import run_folders
 
 SUMS, SUMMARY, VERSIONS = "SHA256SUMS", "SUMMARY.txt", "VERSIONS.txt"

@@ -16,7 +16,7 @@ from tests.common.pfc.record.run import RUN_FILE, Run, read_run
 from tests.common.pfc.record.verdict import Status, Verdict, aggregate
 
 from .queries import natural
-from .report import printable, table
+from .report import broken, printable, table
 
 MOST_ROWS = 2000
 """Verdicts in a summary: a port has some hundred."""
@@ -105,6 +105,7 @@ def summary(contents: Contents, problems: Sequence[str]) -> str:
     if run is not None:
         lines += [*([f"started {run.started:%Y-%m-%d %H:%M:%S} UTC"] if run.started != NO_START else []),
                   f"finished {run.finished:%Y-%m-%d %H:%M:%S} UTC" if run.finished else "not finished"]
+        lines += [printable(broken(run.faults))] if run.faults else []
         lines += [f"{name}: {printable(str(value))}" for name, value in sorted(run.info.items())]
     lines.append(f"verdict: {verdict.status}" + (f": {printable(verdict.cause)}" if verdict.cause else ""))
     lines += ["", *_table(contents.verdicts), ""]

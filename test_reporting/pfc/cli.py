@@ -85,6 +85,8 @@ def _add_looking(add: Callable[..., argparse.ArgumentParser]) -> None:
     for name in ("testbed", "device", "port", "metric"):
         trend.add_argument(f"--{name}", default="", metavar=name.upper(), help=f"of this {name} only")
     trend.add_argument("--limit", type=_positive, default=20, metavar="N", help="how many (default: %(default)s)")
+    trend.add_argument("--with-broken", action="store_true",
+                       help="also runs on a virtual testbed that was broken on purpose (default: left out)")
     trend.set_defaults(command=commands.trend_command)
 
 

@@ -61,11 +61,14 @@ def compare_command(options: argparse.Namespace) -> int:
 def trend_command(options: argparse.Namespace) -> int:
     """Print how the latest qualifications did."""
     from . import history, report
-    selection = history.Selection(options.testbed, options.device, options.port, options.metric)
+    selection = history.Selection(options.testbed, options.device, options.port, options.metric, options.with_broken)
     with open_store(options.db, must_exist=True).reading() as connection:
         runs = history.trend(connection, selection, options.limit)
         values = history.numbers(connection, selection, options.limit) if options.metric else []
+        left_out = 0 if options.with_broken else history.broken_runs(connection, selection)
     print(report.trend_table(runs))
+    if left_out:
+        print(report.left_out(left_out))
     if values:
         print(report.values_table(values))
     return 0

@@ -11,7 +11,7 @@ from typing import Any
 from tests.common.pfc.record.run import Run
 from tests.common.pfc.record.verdict import DESCRIPTIONS, MetricVerdict, Status
 
-from .telemetry_sink import RUN_ID
+from .telemetry_sink import FAULTS, RUN_ID, joined_faults
 
 PACKAGE = "test_reporting.telemetry"
 FOLDER = Path(__file__).resolve().parents[1] / "telemetry"
@@ -50,6 +50,7 @@ def report_final_metrics(run: Run, verdicts: Sequence[MetricVerdict], builds: Ma
         names.METRIC_LABEL_TESTBED: run.testbed,
         names.METRIC_LABEL_TEST_JOBID: run.job_id or run.run_id,
         RUN_ID: run.run_id,
+        **({FAULTS: joined_faults(run.faults)} if run.faults else {}),
     })
     gauges = {name: telemetry.metrics.GaugeMetric(name, DESCRIPTIONS.get(name, ""), NO_UNIT, reporter)
               for name in dict.fromkeys(verdict.metric_name for verdict in verdicts)}

@@ -14,10 +14,10 @@ from typing import Any
 from tests.common.pfc.record.errors import RecordError
 from tests.common.pfc.record.parsing import parse_line
 from tests.common.pfc.record.records import FINAL, encode_line
-from tests.common.pfc.record.run import short_id
 
 from .database import Urls
 from .errors import FileError
+from .names import short_id
 from .sql_rows import digest
 from .telemetry_sink import keep, metric_document, stub_metric
 

@@ -62,6 +62,8 @@ def _properties(run: Mapping[str, Any], records: Rows) -> ElementTree.Element:
               "hwsku": last.get("hwsku", ""), "os_version": last.get("os_version", ""), "topology": "", "asic": "",
               "platform": "", "job_id": run["job_id"], "on_behalf_of": last.get("on_behalf_of", ""),
               "software_version": run["software_version"]}
+    if run["faults"]:
+        values["deliberately_broken"] = "; ".join(run["faults"])
     properties = ElementTree.Element("properties")
     for name, value in values.items():
         ElementTree.SubElement(properties, "property", name=name, value=_xml(value))

@@ -13,9 +13,10 @@ from typing import Any
 
 from tests.common.pfc.record.record_file import append_durably, cut_torn_line, locked, sync_folder
 from tests.common.pfc.record.records import Record, format_moment
-from tests.common.pfc.record.run import Run, folder_name
+from tests.common.pfc.record.run import Run
 
 from .errors import StoreError
+from .names import folder_name
 from .sql_rows import check_rows, record_row
 
 SUFFIX = ".TestMetrics.json"
@@ -29,7 +30,7 @@ COLUMNS = {
     "Result": ("string", "result"), "Summary": ("string", "summary"), "Replaces": ("string", "replaces"),
     "SoftwareVersion": ("string", "software_version"), "Labels": ("dynamic", "labels"),
     "Checks": ("dynamic", "checks"), "Evidence": ("dynamic", "evidence"), "Deviations": ("dynamic", "deviations"),
-    "Extra": ("dynamic", "extra"),
+    "Extra": ("dynamic", "extra"), "Faults": ("dynamic", "faults"),
 }
 """Column of the table -> its type, and the key of the JSON object that it is filled from."""
 CHECK = ("name", "required", "status", "expected", "seen", "place", "message")
@@ -94,7 +95,7 @@ def row(run: Run, record: Record) -> dict[str, Any]:
     stored = record_row(run, record)
     checks = [{name: json.loads(check[name]) if name in ("expected", "seen") else check[name] for name in CHECK}
               for check in check_rows(record)]
-    documents = {name: json.loads(stored[name]) for name in ("labels", "evidence", "deviations", "extra")}
+    documents = {name: json.loads(stored[name]) for name in ("labels", "evidence", "deviations", "extra", "faults")}
     values = {**stored, **documents, "id": stored["run_id"], "tracking_id": stored["job_id"],
               "timestamp": format_moment(record.timestamp), "metric_type": record.kind, "result": stored["status"],
               "summary": stored["cause"], "checks": checks}

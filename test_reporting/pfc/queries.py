@@ -18,7 +18,7 @@ from .errors import StoreError
 from .sql_rows import sql_text
 
 Rows = list[dict[str, Any]]
-JSON_COLUMNS = frozenset({"labels", "evidence", "extra", "expected", "seen", "info", "deviations"})
+JSON_COLUMNS = frozenset({"labels", "evidence", "extra", "expected", "seen", "info", "deviations", "faults"})
 
 
 def list_runs(connection: Connection, limit: int) -> Rows:
@@ -62,6 +62,12 @@ def runs_of(connection: Connection, name: str | None = None) -> Rows:
         if found:
             return own or [dict(run) for run in found]
     return [find_run(connection, name)]
+
+
+def faults_of(run: Mapping[str, Any]) -> list[str]:
+    """What was broken on purpose in the testbed of a run: of its row of `runs`, as it is stored or `plain`."""
+    faults: list[str] = json.loads(run["faults"]) if isinstance(run["faults"], str) else run["faults"]
+    return faults
 
 
 def run_verdict(connection: Connection, run: Mapping[str, Any]) -> Verdict:

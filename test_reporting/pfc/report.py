@@ -13,24 +13,27 @@ from tabulate import tabulate
 
 from tests.common.pfc.record.verdict import Status, Verdict
 
-from .queries import Rows
+from .queries import Rows, faults_of
 
 LONGEST_CELL = 300
 WIDEST_COLUMN = 60
+BROKEN = "deliberately broken"
 
 
 def runs_table(runs: Rows) -> str:
     """One line a run."""
     headers = ["run", "testbed", "started (UTC)", "status", *Status]
-    return table(headers, [[run["run_id"], run["testbed"], _time(run["started"]), _run_status(run),
-                            *(run[status] for status in Status)] for run in runs])
+    rows = [[run["run_id"], run["testbed"], _time(run["started"]), _run_status(run),
+             *(run[status] for status in Status)] for run in runs]
+    return _table_of_runs(headers, rows, runs)
 
 
 def run_report(run: Mapping[str, Any], verdict: Verdict, metrics: Rows, reasons: Rows) -> str:
-    """A run: its metrics, then why some of them are not PASS."""
+    """A run: what was broken on purpose, its metrics, then why some of them are not PASS."""
+    faults = faults_of(run)
     end = f"finished {_time(run['finished'])}" if run["finished"] else "not finished"
     parts = [f"run {printable(run['run_id'])} on {printable(run['testbed'])}, started {_time(run['started'])}, {end}",
-             metrics_table(metrics)]
+             *([printable(broken(faults))] if faults else []), metrics_table(metrics)]
     if reasons:
         parts += ["not PASS:", reasons_table(reasons)]
     cause = f": {printable(verdict.cause)}" if verdict.cause else ""
@@ -54,8 +57,7 @@ def reasons_table(reasons: Rows) -> str:
 
 def comparison(before: Mapping[str, Any], after: Mapping[str, Any], differences: Rows) -> str:
     """Where two runs differ, one line a place; then how many of each kind."""
-    titles = [f"{printable(run['run_id'])} on {printable(run['testbed'])}, started {_time(run['started'])}"
-              for run in (before, after)]
+    titles = [_title(run) for run in (before, after)]
     headers = ["change", "device", "port", "priority", "plan id", "metric", "before", "after", "flaky"]
     rows = [[row["change"], row["device_id"], row["port_id"], row["priority"], row["plan_id"] or row["scenario"],
              row["metric_name"], row["before"] or "-", row["after"] or "-", "flaky" if row["flaky"] else ""]
@@ -68,9 +70,15 @@ def comparison(before: Mapping[str, Any], after: Mapping[str, Any], differences:
 
 def trend_table(runs: Rows) -> str:
     """One line a run: its build, and how many metrics are PASS, FAIL and ERROR."""
-    return table(["run", "testbed", "started (UTC)", "build", "status", *Status],
-                 [[run["run_id"], run["testbed"], run["started"][:19].replace("T", " "), run["os_version"],
-                   _run_status(run), *(run[status] for status in Status)] for run in runs])
+    headers = ["run", "testbed", "started (UTC)", "build", "status", *Status]
+    rows = [[run["run_id"], run["testbed"], run["started"][:19].replace("T", " "), run["os_version"],
+             _run_status(run), *(run[status] for status in Status)] for run in runs]
+    return _table_of_runs(headers, rows, runs)
+
+
+def left_out(number: int) -> str:
+    """That so many runs are in no trend."""
+    return f"left out: {number} {'run' if number == 1 else 'runs'} on a deliberately broken testbed (--with-broken)"
 
 
 def values_table(values: Rows) -> str:
@@ -78,6 +86,11 @@ def values_table(values: Rows) -> str:
     return table(["run", "device", "port", "metric", "time (UTC)", "value"],
                  [[row["run_id"], row["device_id"], row["port_id"], row["metric_name"],
                    row["timestamp"][:19].replace("T", " "), _value(row)] for row in values])
+
+
+def broken(faults: Sequence[str]) -> str:
+    """`deliberately broken: pause-ignored@Ethernet0`: what was broken on purpose in a testbed."""
+    return f"{BROKEN}: {', '.join(faults)}"
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
@@ -107,6 +120,21 @@ def as_csv(metrics: Rows) -> str:
 def as_json(runs: Rows, metrics: Rows, records: Rows) -> str:
     """Runs, metrics and records (with checks and evidence) as one JSON object."""
     return json.dumps({"runs": runs, "metrics": metrics, "records": records}, indent=1) + "\n"
+
+
+def _table_of_runs(headers: Sequence[str], rows: Sequence[Sequence[Any]], runs: Rows) -> str:
+    """A table with a line for each run; with what was broken on purpose, if anything was in any of them."""
+    found = [", ".join(faults_of(run)) for run in runs]
+    if not any(found):
+        return table(headers, rows)
+    return table([*headers, BROKEN], [[*row, faults] for row, faults in zip(rows, found, strict=True)])
+
+
+def _title(run: Mapping[str, Any]) -> str:
+    """A run in one line."""
+    faults = faults_of(run)
+    title = f"{printable(run['run_id'])} on {printable(run['testbed'])}, started {_time(run['started'])}"
+    return f"{title}, {printable(broken(faults))}" if faults else title
 
 
 def _cell(value: Any) -> str:

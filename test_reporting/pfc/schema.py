@@ -19,7 +19,9 @@ from sqlalchemy.types import TypeDecorator, TypeEngine
 from tests.common.pfc.record.records import format_moment, parse_moment
 
 
-VERSION = "0002"
+VERSION = "0003"
+NO_FAULTS = "[]"
+"""The column `faults` where nothing was broken on purpose."""
 AGREEMENT = """
 (status IS NOT NULL AND value IS NOT NULL AND status = 'PASS' AND value = 0 AND cause IS NULL)
 OR (status IS NOT NULL AND value IS NOT NULL AND status = 'FAIL' AND value = 1 AND cause IS NOT NULL)
@@ -56,6 +58,10 @@ def _run_id(**options: Any) -> Column[str]:
     return Column("run_id", Text, ForeignKey("runs.run_id"), nullable=False, **options)
 
 
+def _faults() -> Column[str]:
+    return Column("faults", Text, nullable=False, server_default=NO_FAULTS)
+
+
 metadata = MetaData()
 
 # The table in which Alembic keeps the version of a schema: later versions find here what they have to migrate.
@@ -74,6 +80,7 @@ runs = Table(
     Column("software_version", Text, nullable=False),
     Column("expected", Text, nullable=False),
     Column("info", Text, nullable=False),
+    _faults(),
     CheckConstraint("status IS NULL OR status IN ('PASS', 'FAIL', 'ERROR')", name="runs_status"),
     CheckConstraint("status IS NULL OR status <> 'PASS' OR finished IS NOT NULL", name="runs_pass_is_finished"),
     Index("runs_by_start", "started"),
@@ -108,6 +115,7 @@ records = Table(
     Column("deviations", Text, nullable=False),
     Column("labels", Text, nullable=False),
     Column("extra", Text, nullable=False),
+    _faults(),
     CheckConstraint(AGREEMENT, name="records_status_and_value"),
     Index("records_by_series", "series_id", "run_id"),  # run_id first would rival the key until there are statistics
     Index("records_tried_again", "run_id", "replaces", sqlite_where=text("replaces IS NOT NULL"),
@@ -150,6 +158,7 @@ metrics = Table(
     Column("os_version", Text, nullable=False),
     Column("hwsku", Text, nullable=False),
     Column("labels", Text, nullable=False),
+    _faults(),
     CheckConstraint(AGREEMENT, name="metrics_status_and_value"),
     Index("metrics_one_verdict", "run_id", "series_id", unique=True,
           sqlite_where=text("status IS NOT NULL"), postgresql_where=text("status IS NOT NULL")),

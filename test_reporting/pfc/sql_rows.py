@@ -47,7 +47,8 @@ def run_row(run: Run) -> dict[str, Any]:
     """A run as a row of `runs`."""
     return _row(run_id=run.run_id, testbed=run.testbed, started=run.started, finished=run.finished, origin=run.origin,
                 job_id=run.job_id, software_version=run.software_version,
-                expected=sql_json([list(key) for key in run.expected]), info=sql_json(run.info))
+                expected=sql_json([list(key) for key in run.expected]), info=sql_json(run.info),
+                faults=sql_json(run.faults))
 
 
 def record_row(run: Run, record: Record) -> dict[str, Any]:
@@ -63,7 +64,7 @@ def record_row(run: Run, record: Record) -> dict[str, Any]:
         os_version=record.os_version, hwsku=record.hwsku,
         software_version=record.software_version or run.software_version, evidence=sql_json(record.evidence),
         deviations=sql_json(record.deviations), labels=sql_json(record.labels),
-        extra=sql_json(record.extra))
+        extra=sql_json(record.extra), faults=sql_json(record.faults))
 
 
 def check_rows(record: Record) -> Iterator[dict[str, Any]]:

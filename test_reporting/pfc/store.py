@@ -28,7 +28,7 @@ from .upgrade import prepare
 StoredRun = Row[*tuple[Any, ...]]
 BATCH = 500
 RUN_COLUMNS = (schema.runs.c.run_id, schema.runs.c.testbed, schema.runs.c.started, schema.runs.c.finished,
-               schema.runs.c.origin, schema.runs.c.job_id)
+               schema.runs.c.origin, schema.runs.c.job_id, schema.runs.c.faults)
 _records = schema.records.c
 PRESENT = select(_records.record_id).where(_records.run_id == bindparam("run"),
                                            _records.record_id.in_(bindparam("ids", expanding=True)))
@@ -172,7 +172,7 @@ class _Delivery:
                 "status": verdict.status.value, "cause": verdict.cause,
                 "timestamp": last.timestamp if last else run.finished or run.started,
                 "os_version": last.os_version if last else "", "hwsku": last.hwsku if last else "",
-                "labels": sql_json(labels)}
+                "labels": sql_json(labels), "faults": run.faults}
 
     def _judge_run(self, run: StoredRun) -> None:
         """The run's own verdict. A run of telemetry that reported nothing but numbers has none."""

@@ -19,17 +19,21 @@ from tests.common.pfc.record.errors import RecordError, RecordsUnwritable
 from tests.common.pfc.record.parsing import parse_line
 from tests.common.pfc.record.record_file import RecordFile
 from tests.common.pfc.record.records import FINAL, PERIODIC, SCHEMA, encode_line, format_moment
-from tests.common.pfc.record.run import RUN_FILE, TELEMETRY, Run, folder_name, short_id, write_run
+from tests.common.pfc.record.run import RUN_FILE, TELEMETRY, Run, write_run
 from tests.common.pfc.record.verdict import Status
 
 from .database import Urls, results_folder
 from .delivery import deliver_once, sync_command
 from .errors import ReportingError
+from .names import folder_name, short_id
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 FOLDER = "telemetry"
 RUN_ID = "test.run.id"
 """The label of what is reported of a run that keeps its verdicts itself, in records of its own."""
+FAULTS = "test.faults"
+"""The label of what was broken on purpose in the testbed; absent where nothing was."""
+BETWEEN_FAULTS = "; "
 UNKNOWN_DEVICE = "unknown"
 STATUS_METRICS = frozenset({"pfc.lossless", "pfc.lossy"})
 """Metrics whose numbers are `FINAL_STATUS` values."""
@@ -96,6 +100,7 @@ def keep(run_id: str, common_labels: Mapping[str, Any], documents: Sequence[Mapp
     moments = [record.timestamp for record in records]
     run = Run(run_id, _text(common_labels.get("test.testbed", "")), min(moments), max(moments), TELEMETRY,
               job_id=_text(common_labels.get("test.job.id", "")))
+    run = run.broken_by(fault for record in records for fault in record.faults)
     problems = _spool(results_folder(urls) / FOLDER / folder_name(run_id), run, lines)
     refused = deliver_once(run, records, urls)
     if problems and refused:
@@ -126,6 +131,7 @@ def metric_document(run_id: str, labels: Mapping[str, Any], metric: Mapping[str,
         "port_id": _text(labels.get("device.port.id", "")), "metric_name": metric["name"],
         "scenario": _text(labels.get("test.testcase", "")), "os_version": _text(labels.get("test.os.version", "")),
         "job_id": _text(labels.get("test.job.id", "")), "unit": metric["unit"], "labels": texts,
+        "faults": _faults(_text(labels.get(FAULTS, ""))),
         "evidence": metric.get("evidence", {}), "description": metric.get("description", "")}
     if metric["is_verdict"]:
         decided = _verdict(metric["name"], metric["value"])
@@ -147,6 +153,16 @@ def _verdict(name: str, value: float | None) -> dict[str, Any]:
 def _ended_with(decided: Mapping[str, Any]) -> dict[str, Any]:
     """A status that a run ended with, which its verdict records decide."""
     return {"kind": FINAL, "status": decided["status"], "cause": decided["cause"]}
+
+
+def joined_faults(faults: Sequence[str]) -> str:
+    """Faults as the text of a label."""
+    return BETWEEN_FAULTS.join(faults)
+
+
+def _faults(label: str) -> list[str]:
+    """The faults of a label's text."""
+    return label.split(BETWEEN_FAULTS) if label else []
 
 
 def _moment(timestamp: int) -> datetime:

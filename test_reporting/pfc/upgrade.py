@@ -12,7 +12,7 @@ from .engine import Database, insert_or
 from .errors import StoreError
 
 MIGRATIONS = Path(__file__).parent / "migrations"
-OLDER = ("0001",)
+OLDER = ("0001", "0002")
 """Versions that are brought to `schema.VERSION`; any other is of a later software."""
 
 

@@ -35,6 +35,14 @@ def test_a_bundle_has_every_file_and_what_they_say(packed, folder, capsys):
         f"Python and its packages: {VERSIONS}"]
 
 
+def test_a_bundle_says_what_was_broken_on_purpose(packed, database, tmp_path):
+    assert "deliberately broken" not in contents(packed)[f"{RUN_ID}/SUMMARY.txt"].decode()
+    make_run(database.parent / "b", verdict(1), run_id="b", faults=["pause-ignored@Ethernet0"])
+    assert main(["bundle", "b", "--output", str(tmp_path / "b.zip")]) == 0
+    summary = contents(tmp_path / "b.zip")["b/SUMMARY.txt"].decode()
+    assert summary.splitlines()[3] == "deliberately broken: pause-ignored@Ethernet0"
+
+
 def test_others_can_check_it(packed, tmp_path):
     shutil.unpack_archive(packed, tmp_path / "there")
     done = subprocess.run(["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=tmp_path / "there" / RUN_ID,

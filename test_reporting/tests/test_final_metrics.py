@@ -67,6 +67,15 @@ def test_each_verdict_is_recorded_with_its_labels(database, monkeypatch):
                for one in metrics)
 
 
+def test_what_was_broken_on_purpose_is_said_of_them(database, url, capsys):
+    faults = ("pause-ignored@Ethernet0,priority=3", "lossy-dropped")
+    report_final_metrics(Run(RUN_ID, "vtb-t0", faults=faults), VERDICTS, BUILDS)
+    found = lines(database.parent / "telemetry" / RUN_ID / "records.jsonl")
+    assert {tuple(one["faults"]) for one in found} == {faults}
+    assert {one["labels"]["test.faults"] for one in found} == {"pause-ignored@Ethernet0,priority=3; lossy-dropped"}
+    assert main(["list"]) == 0 and "lossy-dropped" in capsys.readouterr().out, "the run says it too"
+
+
 def test_they_are_stored_and_no_verdict_counts_twice(database, url, capsys):
     run = qualified(database.parent / RUN_ID, url)
     before = shown(database, capsys)

@@ -79,13 +79,81 @@ def test_an_error_that_was_tried_again_is_no_difference(run, url):
         assert history.differences(connection, "a", "b") == []
 
 
-def test_what_was_both_with_one_build_is_flaky(run, url):
-    run("a", ("PASS", "Ethernet0", 3, {}), ("PASS", "Ethernet4", 3, {"os_version": "1"}))
-    run("b", ("FAIL", "Ethernet0", 3, {}), ("FAIL", "Ethernet4", 3, {"os_version": "2"}))
+@pytest.mark.parametrize("statuses, is_flaky", [
+    (("PASS", "FAIL", "PASS"), True), (("FAIL", "PASS", "FAIL"), True),
+    (("PASS", "PASS", "FAIL", "FAIL"), False), (("FAIL", "FAIL", "PASS", "PASS"), False), (("PASS", "FAIL"), False),
+    (("PASS", "ERROR", "PASS"), False), (("PASS", "ERROR", "FAIL", "ERROR"), False),
+    (("PASS", "ERROR", "FAIL", "ERROR", "PASS"), True)])
+def test_a_verdict_that_comes_back_is_flaky(run, url, statuses, is_flaky):
+    for number, status in enumerate(statuses):
+        run(f"run-{number}", (status, "Ethernet0", 3, {}))
+    last = f"run-{len(statuses) - 1}"
     with open_store(url).reading() as connection:
-        assert {row["port_id"]: row["flaky"] for row in history.differences(connection, "a", "b")} == {
-            "Ethernet0": True, "Ethernet4": False}
-        assert history.flaky_series(connection, "a") == set(), "what came later says nothing"
+        assert len(history.flaky_series(connection, last)) == is_flaky
+        assert not history.flaky_series(connection, "run-1"), "what came later says nothing"
+        assert not history.flaky_series(connection, last, runs=2)
+        marks = {row["flaky"] for row in history.differences(connection, f"run-{len(statuses) - 2}", last)}
+    assert marks <= {is_flaky}
+
+
+def test_a_verdict_that_comes_back_with_another_build_is_not_flaky(run, url):
+    builds = [("PASS", "1"), ("FAIL", "2"), ("PASS", "1"), ("FAIL", "2"), ("PASS", "3")]
+    for number, (status, build) in enumerate(builds):
+        run(f"run-{number}", (status, "Ethernet0", 3, {"os_version": build}))
+    with open_store(url).reading() as connection:
+        assert history.flaky_cases(connection, "run-4") == set()
+
+
+def test_each_test_case_is_flaky_by_itself(run, url):
+    """Runs of some test cases alone do not make the others flaky, and a regression beside a flaky case is none."""
+    whole = [("FAIL", "Ethernet0", 3, {"plan_id": "WD-1"}), ("PASS", "Ethernet0", 3, {})]
+    run("a", ("PASS", "Ethernet0", 3, {}), ("PASS", "Ethernet0", 4, {}))
+    run("b", *whole, ("FAIL", "Ethernet0", 4, {}))
+    run("c", ("PASS", "Ethernet0", 3, {}))
+    run("d", *whole, ("PASS", "Ethernet0", 4, {}))
+    run("e", ("FAIL", "Ethernet0", 3, {}), ("FAIL", "Ethernet0", 4, {}))
+    with open_store(url).reading() as connection:
+        assert {case[1:3] for case in history.flaky_cases(connection, "e")} == {(4, "PFC-1")}
+        marks = {row["priority"]: row["flaky"] for row in history.differences(connection, "d", "e")
+                 if row["plan_id"] == "PFC-1"}
+    assert marks == {3: False, 4: True}
+
+
+def test_runs_that_were_deliberately_broken_make_nothing_flaky(run, url):
+    run("a", ("PASS", "Ethernet0", 3, {}))
+    run("b", ("FAIL", "Ethernet0", 3, {}), faults=["pause-ignored@Ethernet0"])
+    run("c", ("PASS", "Ethernet0", 3, {}))
+    run("d", ("FAIL", "Ethernet0", 3, {}))
+    with open_store(url).reading() as connection:
+        assert history.flaky_cases(connection, "c") == history.flaky_cases(connection, "d") == set()
+
+
+def test_runs_that_were_deliberately_broken_are_in_a_trend_on_request(run, capsys):
+    run("healthy", ("PASS", "Ethernet0", 3, {}))
+    run("broken", ("FAIL", "Ethernet0", 3, {}), faults=["pause-ignored@Ethernet0", "lossy-dropped"])
+    assert main(["trend"]) == 0
+    shown = capsys.readouterr().out
+    assert "healthy" in shown and "pause-ignored" not in shown and "FAIL" not in shown.split("healthy")[1], shown
+    assert shown.splitlines()[-1] == "left out: 1 run on a deliberately broken testbed (--with-broken)"
+    assert main(["trend", "--with-broken"]) == 0
+    shown = capsys.readouterr().out
+    assert "pause-ignored@Ethernet0, lossy-dropped" in shown and "left out" not in shown, shown
+    assert main(["trend", "--testbed", "other"]) == 0
+    assert "left out" not in capsys.readouterr().out, "of another testbed none is"
+
+
+def test_runs_that_were_deliberately_broken_say_so_where_they_are_asked_for(run, capsys):
+    run("healthy", ("PASS", "Ethernet0", 3, {}))
+    assert main(["list"]) == main(["show"]) == main(["compare", "healthy", "healthy"]) == 0
+    assert "deliberately broken" not in capsys.readouterr().out
+    run("broken", ("FAIL", "Ethernet0", 3, {}), faults=["pause-ignored@Ethernet0"])
+    banner = "deliberately broken: pause-ignored@Ethernet0"
+    assert main(["list"]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert "deliberately broken" in shown[1] and "pause-ignored@Ethernet0" in shown[4] and len(shown) == 6, shown
+    for command, line in ((["show"], 1), (["show", "broken"], 1), (["compare", "healthy", "broken"], 1)):
+        assert main(command) == 1
+        assert capsys.readouterr().out.splitlines()[line].endswith(banner)
 
 
 def test_trend(run, capsys):
@@ -115,6 +183,13 @@ def test_trend_of_a_number(database, capsys):
     writer.finish()
     assert main(["trend", "--metric", "head.response"]) == 0
     assert "12.5 us" in capsys.readouterr().out
+    writer = started(database.parent / "b", run={**RUN, "run_id": "b", "faults": ["slow-response"]})
+    writer.write(parsed({**number, "run_id": "b", "value": 99.5, "faults": ["slow-response"]}))
+    writer.finish()
+    assert main(["trend", "--metric", "head.response"]) == 0
+    assert "99.5 us" not in capsys.readouterr().out
+    assert main(["trend", "--metric", "head.response", "--with-broken"]) == 0
+    assert "99.5 us" in capsys.readouterr().out
     place = ["--device", "vtb-t0-01", "--port", "Ethernet0"]
     assert main(["trend", "--metric", "head.response", *place]) == 0
     assert "12.5 us" in capsys.readouterr().out

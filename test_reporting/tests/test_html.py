@@ -11,7 +11,7 @@ import pytest
 from test_reporting.pfc.cli import main
 from test_reporting.pfc.html_report import chunk, page_budget
 from test_reporting.tests import benchmarks
-from test_reporting.tests.html_samples import HOSTILE, Page, hostile_run, timeline
+from test_reporting.tests.html_samples import HOSTILE, MARKUP, Page, hostile_run, timeline
 from test_reporting.tests.samples import RUN_ID, verdict
 
 
@@ -130,10 +130,27 @@ def test_differences_to_a_baseline_and_flaky_metrics(run, page):
         started="2026-01-31T12:00:00Z")
     run(verdict(4, "FAIL"), verdict(5, port_id="Ethernet8"), run_id="b")
     made = page("b", "--baseline", "a")
+    assert "Flaky" not in made.section("failures"), "nothing has come back yet"
     words = made.section("differences")
     assert "b compared with a on vtb-t0, started 2026-01-31 12:00:00 UTC: 1 new failure, 1 gone, 1 fixed." in words
-    assert "Flaky 2 metrics of ports both PASS and FAIL with one build" in made.section("failures")
+    run(verdict(6), verdict(7, "FAIL", port_id="Ethernet8"), run_id="c", started="2026-01-31T14:00:00Z")
+    assert "Flaky 2 metrics of ports with a verdict that came back" in page("c").section("failures")
     assert "differences" not in page("b").by_id
+
+
+def test_what_was_broken_on_purpose_is_said_first(run, page):
+    run(verdict(1), run_id="a", started="2026-01-31T12:00:00Z")
+    run(verdict(2, "FAIL"), run_id="b", faults=["pause-ignored@Ethernet0", MARKUP])
+    assert not [one for one in page("a").root.all("p") if one.attributes.get("class") == "broken"]
+    made = page("b", "--baseline", "a")
+    said, = [one for one in made.root.all("header")[0].all("p") if one.attributes.get("class") == "broken"]
+    assert said.words == f"deliberately broken: pause-ignored@Ethernet0, {MARKUP}"
+    assert "deliberately broken" not in made.section("differences")
+    words = page("a", "--baseline", "b").section("differences")
+    assert "started 2026-01-31 13:00:00 UTC, deliberately broken: pause-ignored@Ethernet0" in words
+    assert "pause-ignored@Ethernet0" not in page("a").root.words
+    both = page("a", "b").root.all("header")[0].words
+    assert f"pause-ignored@Ethernet0, {MARKUP} (b)" in both
 
 
 def test_the_runs_of_a_job_are_compared_by_testbed(run, page):

@@ -40,6 +40,13 @@ def test_a_case_for_each_record_and_for_what_was_not_measured(exported):
     assert (failure.get("message"), failure.text) == ("the cause", "expected 0 frames, got 12 (FAIL)")
     properties = {one.get("name"): one.get("value") for one in root.iter("property")}
     assert properties["testbed"] == "vtb-t0" and properties["os_version"] == "SONiC.20260101"
+    assert "deliberately_broken" not in properties
+
+
+def test_what_was_broken_on_purpose_is_a_property(exported):
+    root = exported(verdict(1), faults=["pause-ignored@Ethernet0", "lossy-dropped"])
+    properties = {one.get("name"): one.get("value") for one in root.iter("property")}
+    assert properties["deliberately_broken"] == "pause-ignored@Ethernet0; lossy-dropped"
 
 
 @pytest.mark.parametrize("finish, cause", [(True, "nothing was measured"), (False, "the run has not finished")])

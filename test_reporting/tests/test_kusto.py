@@ -48,13 +48,15 @@ def test_the_script_creates_the_columns_that_the_files_fill():
 
 def test_a_row_has_what_the_record_says(sink, file):
     run = run_of({**RUN, "job_id": "job-7", "software_version": "1.0"})
-    assert sink.deliver(run, records(verdict(1, "FAIL", deviations=["d"], on_behalf_of="t1"))) == 1
+    assert sink.deliver(run, records(verdict(1, "FAIL", deviations=["d"], on_behalf_of="t1",
+                                             faults=["pause-ignored"]))) == 1
     row, = rows(file)
     assert list(row) == [key for _, key in kusto.COLUMNS.values()]
     assert (row["id"], row["tracking_id"], row["result"], row["value"], row["summary"], row["metric_type"]) == (
         RUN_ID, "job-7", "FAIL", 1, "the cause", "verdict")
     assert (row["timestamp"], row["software_version"], row["on_behalf_of"], row["deviations"]) == (
         "2026-01-31T13:00:00.000001Z", "1.0", "t1", ["d"])
+    assert row["faults"] == ["pause-ignored"]
     assert row["evidence"] == {"frames": {"sent": 1000, "received": 12}}
     assert (row["checks"][0]["expected"], row["checks"][0]["seen"]) == ("0 frames", 12)
 

@@ -110,13 +110,21 @@ def test_the_commands_say_the_same_of_both(server_url, database, tmp_path, monke
     writer.write(parsed(verdict(1), verdict(2, "FAIL", port_id="Ethernet4"),
                         verdict(3, "ERROR", port_id="Ethernet8")))
     assert writer.finish().stored
+    for number, (run_id, status, faults) in enumerate((
+            ("b", "FAIL", []), ("c", "FAIL", ["pause-ignored@Ethernet0"]), ("d", "PASS", [])), start=14):
+        run = {**FINISHED, "run_id": run_id, "faults": faults, "started": f"2026-01-31T{number}:00:00Z"}
+        writer = started(tmp_path / run_id, [f"sqlite:///{database}", server_url], run=run)
+        writer.write(parsed(verdict(number, status, run_id=run_id, faults=faults)))
+        assert writer.finish().stored
     for command in (["list"], ["show"], ["export", "--format", "csv"], ["export", "--format", "json"],
-                    ["export", "--format", "junit"], ["trend"], ["compare", RUN_ID, RUN_ID]):
+                    ["export", "--format", "junit"], ["trend"], ["trend", "--with-broken"], ["compare", RUN_ID, "c"],
+                    ["compare", "b", "d"]):
         said = []
         for url in (f"sqlite:///{database}", server_url):
             status = main(["--db", url, *command])
             said.append((status, *capsys.readouterr()))
         assert said[0] == said[1] and said[0][2] == "", command
+    assert "│ flaky   │\n" in said[1][1].partition("fixed")[2], said[1][1]
 
 
 @pytest.mark.parametrize("text", [
@@ -299,6 +307,8 @@ def test_an_older_database_is_brought_to_this_version(server_url, query):
     assert query("select kind, value, status, job_id, on_behalf_of, software_version, deviations, replaces "
                  "from records order by record_id") == CHANGES
     assert query() == [("d", "p", "pfc.lossless", 1, "FAIL"), ("d", "p", "rate", 2.5, None)]
+    assert query("select faults from runs union all select faults from records union all select faults from metrics"
+                 ) == [("[]",)] * 5
     engine = create_engine(server_url.replace("postgresql:", "postgresql+psycopg:"))
     with engine.connect() as connection:
         assert compare_metadata(MigrationContext.configure(connection), schema.metadata) == []

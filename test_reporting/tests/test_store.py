@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import sqlite3
 
 import pytest
@@ -45,6 +46,17 @@ def test_a_row_says_where_it_comes_from(store, database):
         (RUN_ID, "vtb-t0", "2026-01-31T13:00:00.000002Z", "SONiC.20260101", "Arista-7060CX-32S-C32", None,
          '{"device.id": "vtb-t0-01", "device.port.id": "Ethernet0", "test.job.id": "job-7", '
          '"test.os.version": "SONiC.20260101", "test.testbed": "vtb-t0", "tg.traffic_rate": "50"}')]
+
+
+def test_what_was_broken_on_purpose_is_in_each_table(store, database):
+    faults = ["pause-ignored@Ethernet0,priority=3", "lossy-dropped"]
+    running = {**RUN, "expected": [["vtb-t0-01", "Ethernet0", "pfc.lossless"]]}
+    store.deliver(run_of(running), [])
+    assert ask(database, "select r.faults, m.faults from runs r join metrics m using (run_id)") == [("[]", "[]")]
+    store.deliver(run_of({**FINISHED, **running, "finished": FINISHED["finished"], "faults": faults}),
+                  records(verdict(1, faults=faults)))
+    for table in ("runs", "records", "metrics"):
+        assert [json.loads(row[0]) for row in ask(database, f"select faults from {table}")] == [faults], table
 
 
 def test_checks_and_evidence_are_kept(store, database):
@@ -187,7 +199,7 @@ def test_a_database_of_another_version_is_refused(store, database, url):
     connection.close()
     with pytest.raises(StoreError) as refused:
         open_store(url)
-    assert str(refused.value) == f"database {url} has schema version 0099; this software knows 0002 and older ones"
+    assert str(refused.value) == f"database {url} has schema version 0099; this software knows 0003 and older ones"
 
 
 def test_a_database_that_has_to_exist_is_not_created(database, url):

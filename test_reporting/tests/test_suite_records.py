@@ -13,7 +13,7 @@ from tests.common.pfc.record.verdict import LOSSLESS, Check, PortVerdict, Status
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reporting.md"
 ALLOWED = allowed_for("cisco-8000", HARDWARE)
-LABELS = RunLabels("run-1", "lab-1", "SONiC.1", "Cisco-8101", "job-1", "t1-01", ALLOWED)
+LABELS = RunLabels("run-1", "lab-1", "SONiC.1", "Cisco-8101", "job-1", "t1-01", ALLOWED, ("pause-ignored@Ethernet0",))
 
 
 def made(status: Status = Status.PASS) -> Record:
@@ -31,6 +31,7 @@ def test_every_field_of_the_suites_records_is_known():
         assert not record.extra
         assert written.document()["schema"] == SCHEMA
         assert (record.job_id, record.on_behalf_of) == ("job-1", "t1-01")
+        assert record.faults == ("pause-ignored@Ethernet0",)
         assert record.software_version == SOFTWARE
         assert [one["name"] for one in record.deviations] == [one["name"] for one in ALLOWED] != []
         assert record.record_id == written.record_id

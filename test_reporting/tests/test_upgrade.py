@@ -27,8 +27,8 @@ def old(database, url):
 
 
 def shape(path):
-    """Tables (but Alembic's own), indexes and constraints, in whatever layout they were written."""
-    return {name: "".join(sql.split()).replace('"', "") for name, sql in
+    """Tables (but Alembic's own), indexes and constraints, in whatever layout and order they were written."""
+    return {name: sorted("".join(sql.split()).replace('"', "").rstrip(")").split(",")) for name, sql in
             ask(path, "select name, sql from sqlite_master where sql is not null and name <> 'alembic_version'")}
 
 
@@ -40,6 +40,8 @@ def test_an_older_database_is_brought_to_this_version_with_all_its_rows(old, dat
     assert ask(database, "select device_id, port_id, metric_name, value, status, cause, labels from metrics") == before
     assert ask(database, "select kind, value, status, job_id, on_behalf_of, software_version, deviations, replaces "
                          "from records order by record_id") == CHANGES
+    for table in ("runs", "records", "metrics"):
+        assert ask(database, f"select distinct faults from {table}") == [("[]",)], "of older ones no fault is known"
     assert ask(database, "select run_id, record_id, message from checks") == [("r", "id-1", "expected 0, got 1")]
     assert ask(database, "select count(distinct series_id) from records join metrics using (series_id)") == [(2,)]
     assert ask(database, "pragma integrity_check") == [("ok",)] and not ask(database, "pragma foreign_key_check")
@@ -67,12 +69,12 @@ def test_a_migration_that_fails_leaves_the_database_as_it_was(old, database):
         connection.execute("update records set status = 'MAYBE'")
     connection.close()
     before = shape(database)
-    with pytest.raises(StoreError, match="of schema version 0001 cannot be brought to 0002: CHECK constraint failed"):
+    with pytest.raises(StoreError, match="of schema version 0001 cannot be brought to 0003: CHECK constraint failed"):
         open_store(old)
     assert shape(database) == before and ask(database, "select count(*) from records") == [(2,)]
 
 
 def test_without_alembic_an_older_database_is_refused(old, monkeypatch):
     monkeypatch.setitem(sys.modules, "alembic", None)
-    with pytest.raises(StoreError, match="version 0001 and must be brought to 0002: Alembic is not installed"):
+    with pytest.raises(StoreError, match="version 0001 and must be brought to 0003: Alembic is not installed"):
         open_store(old)

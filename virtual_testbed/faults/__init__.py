@@ -8,6 +8,6 @@ from __future__ import annotations
 
 from virtual_testbed.dataplane.hooks import Fault, Hooks, Scope, covers
 from virtual_testbed.faults.built_in import BUILT_IN
-from virtual_testbed.faults.specification import FaultError, absolute, parse_fault
+from virtual_testbed.faults.specification import FaultError, absolute, by_file_name, parse_fault
 
-__all__ = ["BUILT_IN", "Fault", "FaultError", "Hooks", "Scope", "absolute", "covers", "parse_fault"]
+__all__ = ["BUILT_IN", "Fault", "FaultError", "Hooks", "Scope", "absolute", "by_file_name", "covers", "parse_fault"]

@@ -67,6 +67,12 @@ def absolute(spec: str) -> str:
     return spec if parts.path is None else f"{Path(parts.path).absolute()}{spec[len(parts.path):]}"
 
 
+def by_file_name(spec: str) -> str:
+    """The specification with a file's name in place of its path: what is said of it elsewhere than on this machine."""
+    parts = _split(spec)
+    return spec if parts.path is None else f"{Path(parts.path).name}{spec[len(parts.path):]}"
+
+
 def _split(spec: str) -> _Parts:
     name, at, rest = spec.partition("@")
     path = None

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from .. import history
-from ..queries import Rows
+from ..queries import Rows, faults_of
 from .ports import PortResults
 
 CHANGES = ("new failure", "could not be measured", "gone", "new", "fixed", "measured again")
@@ -38,6 +38,11 @@ class Comparison:
 
     baseline: Mapping[str, Any] | None
     changes: list[Change]
+
+    @property
+    def faults(self) -> list[str]:
+        """What was broken on purpose in the baseline's testbed."""
+        return faults_of(self.baseline) if self.baseline is not None else []
 
 
 def compare(connection: Connection, run: Mapping[str, Any], baseline: Sequence[Mapping[str, Any]],
@@ -71,6 +76,6 @@ def left_out(baseline: Sequence[Mapping[str, Any]], comparisons: Sequence[Compar
 
 
 def flaky(connection: Connection, run_id: str, ports: Sequence[PortResults]) -> Rows:
-    """The rows of `metrics` that were both PASS and FAIL with one build in the testbed's latest runs."""
+    """The rows of `metrics` with a test case whose verdict came back in the testbed's latest runs."""
     unsteady = history.flaky_series(connection, run_id)
     return [{**row, "port": port} for port in ports for row in port.metrics if row["series_id"] in unsteady]

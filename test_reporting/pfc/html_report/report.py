@@ -16,12 +16,12 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from sqlalchemy import Connection
 
-from tests.common.pfc.record.run import folder_name
 from tests.common.pfc.record.verdict import NOTHING_MEASURED, Status, Verdict, aggregate
 
 from .. import queries
 from ..errors import ReportingError
 from ..history import FLAKY_RUNS
+from ..names import folder_name
 from . import chunk, texts
 from .differences import MOST_ROWS, left_out
 from .page_budget import MOST_EVIDENCE, PageBudget, page_budget_of

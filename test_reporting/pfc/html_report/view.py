@@ -46,6 +46,11 @@ class RunView:
         return started
 
     @property
+    def faults(self) -> list[str]:
+        """What was broken on purpose in its testbed."""
+        return queries.faults_of(self.run)
+
+    @property
     def devices(self) -> list[DeviceResults]:
         """Its devices."""
         return devices_of(self.ports)

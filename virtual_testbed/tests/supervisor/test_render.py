@@ -59,6 +59,13 @@ def test_realtime_testbed_names_no_clock(make):
     assert "clock" not in rendered_entry(replace(plan, entry={**plan.entry, "clock": "http://stale/clock"}), ENGINE)
 
 
+def test_testbed_says_what_is_broken_on_purpose(make):
+    plan = make(faults=("/home/me/shifted.py:Shifted@Ethernet0,by=2", "lossy-dropped"))
+    assert rendered_entry(plan, ENGINE)["faults"] == ["shifted.py:Shifted@Ethernet0,by=2", "lossy-dropped"]
+    stale = replace(plan, faults=(), entry={**plan.entry, "faults": ["stale"]})
+    assert "faults" not in rendered_entry(stale, ENGINE), "nothing is broken now"
+
+
 def test_testbed_file_has_one_entry(make):
     plan = make("lab-new")
     render_all(plan, ENGINE, {"lab-t0-01": 2201, "lab-t0-02": 2202})

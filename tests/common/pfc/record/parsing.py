@@ -79,6 +79,12 @@ class _Fields:
             self.refuse(name, value, "a list")
         return tuple(value or ())
 
+    def texts(self, name: str) -> tuple[str, ...]:
+        values = self.items(name)
+        if not all(isinstance(value, str) for value in values):
+            self.refuse(name, list(values), "a list of texts")
+        return values
+
     def moment(self, name: str) -> datetime:
         text = self.text(name)
         try:
@@ -148,7 +154,8 @@ def _record(fields: _Fields, identity: str) -> Record:
            ("scenario", "plan_id", "os_version", "hwsku", "unit", "job_id", "software_version")},
         "on_behalf_of": fields.text("on_behalf_of", "") or _text_of(labels.get(ON_BEHALF_OF)),
         "replaces": fields.optional_identity("replaces", LONGEST_RECORD_ID),
-        "evidence": fields.mapping("evidence"), "labels": labels, "deviations": fields.items("deviations")}
+        "evidence": fields.mapping("evidence"), "labels": labels, "deviations": fields.items("deviations"),
+        "faults": fields.texts("faults")}
     return Record(**common, **_decided(fields, kind, metric_name), extra=fields.rest)
 
 

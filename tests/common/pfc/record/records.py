@@ -41,6 +41,7 @@ class RunLabels:
         job_id: what the run belongs to; empty: nothing.
         on_behalf_of: the T1 that the switch stands for; empty: itself.
         deviations: differences of switch and testbed that are allowed for (`deviations.allowed_for`).
+        faults: what is broken on purpose in the testbed, as it says it.
     """
 
     run_id: str
@@ -50,6 +51,7 @@ class RunLabels:
     job_id: str = ""
     on_behalf_of: str = ""
     deviations: Sequence[Mapping[str, Any]] = ()
+    faults: Sequence[str] = ()
 
     @property
     def labels(self) -> dict[str, str]:
@@ -90,6 +92,7 @@ class Record:
     evidence: Mapping[str, Any] = field(default_factory=dict)
     labels: Mapping[str, Any] = field(default_factory=dict)
     deviations: tuple[Any, ...] = ()
+    faults: tuple[str, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -150,6 +153,7 @@ class Record:
             "hwsku": self.hwsku,
             "software_version": self.software_version,
             "deviations": list(self.deviations),
+            "faults": list(self.faults),
             **({"checks": [check.as_record() for check in self.checks]} if self.kind == VERDICT else {}),
             "evidence": dict(self.evidence),
             "labels": dict(self.labels),
@@ -207,6 +211,7 @@ def make_record(
         evidence=dict(evidence),
         labels=run.labels,
         deviations=tuple(dict(one) for one in run.deviations),
+        faults=tuple(run.faults),
     )
 
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +17,12 @@ from .records import LONGEST_RUN_ID, SCHEMA, Record, SeriesKey, format_moment, p
 RUN_FILE = "run.json"
 OPTIONS_FILE = "options.json"
 QUALIFICATION, TELEMETRY = ORIGINS = ("qualification", "telemetry")
-LONGEST_FOLDER_NAME = 80
 
 
 @dataclass(frozen=True)
 class Run:
-    """One run. `expected` lists (device, port, metric): each gets a row, an ERROR when nothing was measured of it."""
+    """One run. `expected` lists (device, port, metric): each gets a row, an ERROR when nothing was measured of it.
+    `faults` lists what was broken on purpose in the testbed, as it says it."""
 
     run_id: str
     testbed: str = ""
@@ -35,17 +33,22 @@ class Run:
     software_version: str = ""
     expected: tuple[SeriesKey, ...] = ()
     info: Mapping[str, Any] = field(default_factory=dict)
+    faults: tuple[str, ...] = ()
 
     def document(self) -> dict[str, Any]:
         """The run as it is written to `run.json`."""
         return {"schema": SCHEMA, "run_id": self.run_id, "testbed": self.testbed, "origin": self.origin,
                 "started": format_moment(self.started), "finished": self.finished and format_moment(self.finished),
                 "job_id": self.job_id, "software_version": self.software_version,
-                "expected": [list(key) for key in self.expected], "info": dict(self.info)}
+                "expected": [list(key) for key in self.expected], "faults": list(self.faults), "info": dict(self.info)}
 
     def expecting(self, keys: Iterable[SeriesKey]) -> Run:
         """The same run, expecting these too."""
         return replace(self, expected=tuple(dict.fromkeys([*self.expected, *keys])))
+
+    def broken_by(self, faults: Iterable[str]) -> Run:
+        """The same run, with these faults too."""
+        return replace(self, faults=tuple(dict.fromkeys([*self.faults, *faults])))
 
 
 def run_of(document: Mapping[str, Any], where: str = "run", no_start: datetime | None = None) -> Run:
@@ -76,9 +79,13 @@ def run_of(document: Mapping[str, Any], where: str = "run", no_start: datetime |
         raise RecordError(f"{where}: field 'origin' is {texts['origin']!r}; it must be one of {', '.join(ORIGINS)}")
     times = {name: _moment(rest.pop(name, None), where, name) for name in ("started", "finished")}
     expected = tuple(_key(entry, where) for entry in rest.pop("expected", None) or ())
+    faults = rest.pop("faults", None) or []
+    if not (isinstance(faults, list) and all(isinstance(fault, str) for fault in faults)):
+        raise RecordError(f"{where}: field 'faults' is {faults!r}; it must be a list of texts")
     info = {**(rest.pop("info", None) or {}), **rest}
     return Run(texts["run_id"], texts["testbed"], times["started"] or no_start or datetime.now(timezone.utc),
-               times["finished"], texts["origin"], texts["job_id"], texts["software_version"], expected, info)
+               times["finished"], texts["origin"], texts["job_id"], texts["software_version"], expected, info,
+               tuple(faults))
 
 
 def read_run(directory: Path, records: Iterable[Record], no_start: datetime | None = None) -> Run | None:
@@ -95,7 +102,7 @@ def read_run(directory: Path, records: Iterable[Record], no_start: datetime | No
         return run_of(json.loads(path.read_text(encoding="utf-8")), str(path), no_start)
     except FileNotFoundError:
         first = next(iter(records), None)
-        return Run(first.run_id, first.testbed, started=first.timestamp) if first else None
+        return Run(first.run_id, first.testbed, started=first.timestamp, faults=first.faults) if first else None
     except OSError as error:
         raise RecordsUnreadable(f"{path} cannot be read: {error.strerror}") from error
     except ValueError as error:
@@ -153,21 +160,6 @@ def keep_options(folder: Path, options: Mapping[str, str], goes_on: bool) -> Non
 def new_run_id(now: datetime | None = None) -> str:
     """A run id that sorts by time: `20261120T130000Z-4711` (the number is this process's)."""
     return f"{now or datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}-{os.getpid()}"
-
-
-def short_id(text: str) -> str:
-    """A run id for any text: itself where it is not too long, else the beginning of it and a digest."""
-    return text if len(text) <= LONGEST_RUN_ID else f"{text[:LONGEST_RUN_ID // 2]}-{_digest(text)}"
-
-
-def folder_name(run_id: str) -> str:
-    """A file name for any run id: itself where it is plain and short, else a readable part of it and a digest."""
-    plain = re.sub(r"[^A-Za-z0-9._:+-]", "_", run_id)[:LONGEST_FOLDER_NAME].lstrip(".")
-    return plain if plain == run_id else f"{plain}-{_digest(run_id)}"
-
-
-def _digest(text: str) -> str:
-    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
 def _moment(value: Any, where: str, name: str) -> datetime | None:

@@ -102,6 +102,11 @@ class RunWriter:
         if self._delivery is not None and kept:
             self._delivery.deliver(self._run, kept)
 
+    def broken_by(self, faults: Sequence[str]) -> None:
+        """Says from now on that the testbed is broken on purpose by these faults too."""
+        self._run = self._run.broken_by(faults)
+        self._write_run()
+
     def finish(self) -> RunEnd:
         """Ends the run: tries once more what the disk did not take, and brings everything to the databases."""
         waiting = self._unspooled
@@ -130,7 +135,7 @@ class RunWriter:
             return self._run
         job_id = self._run.job_id or earlier.job_id
         begun = replace(self._run, started=earlier.started, job_id=job_id, expected=earlier.expected)
-        return begun.expecting(self._run.expected)
+        return begun.expecting(self._run.expected).broken_by(earlier.faults)
 
     def _mended(self) -> bool:
         """Whether the file has records already; it ends with a whole line then."""

@@ -9,7 +9,7 @@ import pytest
 from tests.common.pfc.record.errors import RecordError, RecordsUnwritable
 from tests.common.pfc.record.record_file import RecordFile
 from tests.common.pfc.record.records import parse_moment
-from tests.common.pfc.record.run import Run, folder_name, new_run_id, read_run, write_run
+from tests.common.pfc.record.run import Run, new_run_id, read_run, run_of, write_run
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_a_line_is_on_the_disk_when_append_returns(file, monkeypatch):
 
 def test_a_run_is_read_as_it_was_written(tmp_path):
     run = Run("r", "vtb-t0", parse_moment("2026-01-31T13:00:00Z"), None, "qualification", "job", "0.1.0",
-              (("d", "p", "m"),), {"ports": ["Ethernet0"]})
+              (("d", "p", "m"),), {"ports": ["Ethernet0"]}, ("pause-ignored@Ethernet0",))
     write_run(tmp_path / "r", run)
     assert read_run(tmp_path / "r", []) == run, "it is another run"
     names = [path.name for path in (tmp_path / "r").iterdir()]
@@ -95,17 +95,14 @@ def test_a_run_file_that_cannot_be_read_is_named(tmp_path):
         read_run(tmp_path, [])
 
 
-@pytest.mark.parametrize("run_id", ["20260131T130000Z-1", "mock-case_20260131_13:00:00"])
-def test_a_plain_run_id_is_its_folder(run_id):
-    assert folder_name(run_id) == run_id, folder_name(run_id)
+def test_a_run_of_an_older_version_says_nothing_of_faults():
+    assert run_of({"run_id": "r"}).faults == (), "nothing is known to have been broken"
 
 
-@pytest.mark.parametrize("run_id", ["../../etc", ".", "..", "a/b", "a b", "x" * 300, "\0", "\u05d0", "\ud800"])
-def test_any_run_id_has_a_folder_of_its_own(tmp_path, run_id):
-    name = folder_name(run_id)
-    assert "/" not in name and not name.startswith(".") and len(name) <= 100, name
-    assert name != folder_name(run_id + "x"), "two runs have one folder"
-    (tmp_path / name).mkdir()
+@pytest.mark.parametrize("faults", ["pause-ignored", [1], {"a": "b"}])
+def test_faults_that_are_no_texts_are_refused(faults):
+    with pytest.raises(RecordError, match="^run: field 'faults' is .*; it must be a list of texts$"):
+        run_of({"run_id": "r", "faults": faults})
 
 
 def test_run_ids_sort_by_time():

@@ -42,6 +42,7 @@ def test_a_record_is_read_whole():
     assert record.checks[0].expected == "0 frames" and record.checks[0].seen == 12, record.checks[0].expected
     assert record.evidence == {"frames": {"sent": 1000, "received": 12}}, record.evidence
     assert record.extra == {"note": "new in a later version"}, record.extra
+    assert record.faults == (), "a record of an older version says nothing of faults"
 
 
 @pytest.mark.parametrize("change, sentence", [
@@ -50,6 +51,8 @@ def test_a_record_is_read_whole():
     ({"run_id": "x" * 201}, f"field 'run_id' is '{'x' * 76}...; it must be a text of at most 200 characters"),
     ({"record_id": "x" * 65}, f"field 'record_id' is '{'x' * 65}'; it must be a text of at most 64 characters"),
     ({"deviations": {}}, "field 'deviations' is {}; it must be a list"),
+    ({"faults": "pause-ignored"}, "field 'faults' is 'pause-ignored'; it must be a list"),
+    ({"faults": ["pause-ignored", 1]}, "field 'faults' is ['pause-ignored', 1]; it must be a list of texts"),
     ({"run_id": ""}, "field 'run_id' is ''; it must be a text that is not empty"),
     ({"run_id": 5}, "field 'run_id' is 5; it must be a text that is not empty"),
     ({"device_id": None}, "field 'device_id' is None; it must be a text that is not empty"),
@@ -140,6 +143,7 @@ def test_a_final_record_holds_a_number_or_the_status_that_a_run_ended_with():
 
 
 @pytest.mark.parametrize("change", [{}, {"status": "FAIL"}, {"status": "ERROR", "checks": []}, {"note": "later"},
+                                    {"faults": ["pause-ignored@Ethernet0"]},
                                     {"checks": [CHECK, {**CHECK, "status": "FAIL", "required": False}]}])
 def test_a_record_that_was_read_is_written_as_it_was(change):
     written = verdict(**change)

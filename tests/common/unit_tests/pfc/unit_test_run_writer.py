@@ -36,6 +36,9 @@ class Databases:
         return self.stored
 
 
+FAULT, OTHER = "pause-ignored@Ethernet0", "lossy-dropped"
+
+
 def record(metric=LOSSLESS, run_id="run-1", evidence=None):
     """A record of a PASS."""
     check = Check("resumed", metric, Status.PASS, "all frames", 7, "dut-1 Ethernet0 priority 3", 3)
@@ -94,6 +97,24 @@ def test_a_run_that_goes_on_keeps_what_it_began_with(writer, folder, said, datab
     assert again.run.job_id == "job-1", again.run
     assert databases.caught_up == 1, "the databases did not catch up"
     assert (folder / "records.jsonl").read_bytes().endswith(b"}\n"), "the torn line is still there"
+
+
+def test_a_fault_that_is_known_later_is_in_the_run_from_then_on(writer, folder):
+    """Also for whoever finds the folder of a run that was killed."""
+    writer.broken_by([FAULT])
+    assert read_run(folder, []).faults == writer.run.faults == (FAULT,), writer.run
+    writer.finish()
+    assert read_run(folder, []).faults == (FAULT,), writer.run
+
+
+@pytest.mark.parametrize(("before", "now", "expected"), [
+    ([FAULT], [], (FAULT,)), ([], [FAULT], (FAULT,)), ([FAULT], [FAULT, OTHER], (FAULT, OTHER))])
+def test_a_run_that_goes_on_was_broken_where_a_part_of_it_was(folder, said, before, now, expected):
+    """Its verdicts are those of all parts together."""
+    RunWriter(folder, Run("run-1", "lab", faults=tuple(before)), said.append).start()
+    again = RunWriter(folder, Run("run-1", "lab", faults=tuple(now)), said.append)
+    again.start()
+    assert read_run(folder, []).faults == expected, again.run
 
 
 def test_a_record_of_another_run_is_refused(writer, folder):

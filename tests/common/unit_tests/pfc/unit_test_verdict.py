@@ -100,6 +100,7 @@ def test_records_are_as_agreed():
         "hwsku": "Arista-7060CX-32S-C32",
         "software_version": SOFTWARE,
         "deviations": allowed,
+        "faults": [],
         "checks": [
             {
                 "name": "blocked-while-paused",

@@ -237,6 +237,8 @@ def pytest_terminal_summary(terminalreporter, config):
 @pytest.fixture(scope="module")
 def pfc_lab_facts(request, duthosts, tbinfo, get_snappi_ports, conn_graph_facts):  # noqa: F811
     """The testbed, and what the user wishes to be measured on it."""
+    with one_sentence():
+        request.config.stash[SESSION_KEY].note_faults(tbinfo)
     ports = [connected_port(port) for port in get_snappi_ports]
     rx, tx, ip = (request.config.getoption(name) for name in ("pfc_port", "pfc_tx_port", "pfc_ip_version"))
     change, same = (request.config.getoption(name) for name in ("pfc_change_config", "pfc_same_generator"))
@@ -286,7 +288,7 @@ def pfc_telemetry(request):
     reporter = _db_reporter(request) if gauge_class is not None else None
     yield
     if reporter is not None:
-        record_verdicts(ours.verdicts_of(request.node.nodeid), reporter, gauge_class)
+        record_verdicts(ours.verdicts_of(request.node.nodeid), reporter, gauge_class, ours.faults)
 
 
 def _gauge_class():

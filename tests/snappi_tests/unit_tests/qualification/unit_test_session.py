@@ -12,6 +12,7 @@ from tests.common.pfc.evidence.files import EvidenceFiles
 from tests.common.pfc.evidence.recorder import EvidenceRecorder
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.port_plan import plan_port
+from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.ports import ConnectedPort
 from tests.common.pfc.record.errors import RecordError, RecordsUnwritable
 from tests.common.pfc.record.outcome import Outcome
@@ -187,6 +188,65 @@ def test_an_item_that_broke(session):
     assert "ERROR PFC-1 pfc.lossless, pfc.lossy: the switch went away" in summary(session), summary(session)
     last = json.loads((session.folder / "records.jsonl").read_text().splitlines()[-1])
     assert (last["priority"], last["status"], last["cause"]) == (4, "ERROR", "the switch went away"), last
+
+
+BROKEN = {"conf-name": "vtb-t0", "faults": ["lossy-queue-paused@Ethernet0", "pause-leaks"]}
+
+
+def faults_in(folder):
+    """What the run and each of its records say was broken on purpose."""
+    records = [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
+    return json.loads((folder / "run.json").read_text())["faults"], [record["faults"] for record in records]
+
+
+def test_nothing_is_broken_on_purpose_unless_the_testbed_says_so(session):
+    """The summary has no line for it."""
+    session.on_testbed({"conf-name": "vtb-t0"})
+    keep(session, 3)
+    assert faults_in(session.folder) == ([], [[], []]), faults_in(session.folder)
+    assert "deliberately broken" not in summary(session), summary(session)
+
+
+def test_what_is_broken_on_purpose_is_in_the_run_before_anything_is_measured(tmp_path, reporting):
+    """And in each record, above the table, and in the databases."""
+    ours = Session("run-1", str(tmp_path))
+    ours.plan = plan_port(Dut(FakeHost(FakeWorld())), PORTS, None, None)
+    ours.on_testbed(BROKEN)
+    ours.begin([Item(3), Item(4)], "vtb-t0")
+    ours.announce()
+    ours.open_report(reporting)
+    assert faults_in(tmp_path) == (BROKEN["faults"], []), faults_in(tmp_path)
+    keep(ours, 3)
+    ours.broken(Item(4).nodeid, "the switch went away")
+    ours.finish()
+    assert faults_in(tmp_path) == (BROKEN["faults"], [BROKEN["faults"]] * 4), faults_in(tmp_path)
+    assert reporting.runs[0].faults == reporting.runs[-1].faults == tuple(BROKEN["faults"]), reporting.runs
+    lines = summary(ours).splitlines()
+    assert lines[:2] == ["PFC verdicts", "deliberately broken: lossy-queue-paused@Ethernet0, pause-leaks"], lines
+
+
+@pytest.mark.parametrize("is_announced", [True, False])
+def test_what_is_broken_on_purpose_may_be_known_only_when_tests_run(tmp_path, reporting, is_announced):
+    """As in a sonic-mgmt tree: the run says it from then on, and every record."""
+    ours = Session("run-1", str(tmp_path))
+    ours.begin([Item(3), Item(4)], "vtb-t0")
+    ours.open_report(reporting)
+    assert faults_in(tmp_path) == ([], []), faults_in(tmp_path)
+    if is_announced:
+        ours.plan = plan_port(Dut(FakeHost(FakeWorld())), PORTS, None, None)
+        ours.announce()
+    ours.note_faults(BROKEN)
+    assert faults_in(tmp_path) == (BROKEN["faults"], []), faults_in(tmp_path)
+    keep(ours, 3)
+    ours.finish()
+    assert faults_in(tmp_path) == (BROKEN["faults"], [BROKEN["faults"]] * 4), faults_in(tmp_path)
+
+
+@pytest.mark.parametrize("faults", ["pause-ignored", [1], {"a": "b"}])
+def test_faults_that_are_no_texts_are_refused(tmp_path, faults):
+    """In one sentence, with what would be right."""
+    with pytest.raises(QualificationError, match=r"^testbed lab: faults is .*; it must be a list of what is broken"):
+        Session("run-1", str(tmp_path)).on_testbed({"conf-name": "lab", "faults": faults})
 
 
 def test_a_clean_up_that_broke(session):

@@ -43,6 +43,15 @@ class GaugeMetric:
         self.values[str(sorted(additional_labels.items()))] = value, additional_labels
 
 
+class GaugeMetricThatKeeps(GaugeMetric):
+    """A gauge that remembers its labels after the report."""
+
+    def record(self, value, additional_labels=None):
+        """One value."""
+        self.labels = additional_labels
+        super().record(value, additional_labels)
+
+
 def verdict(port, priority, metric, status):
     """A verdict."""
     where = f"dut-1 {port} priority {priority}"
@@ -76,6 +85,16 @@ def test_several_ports_do_not_take_each_others_places():
     verdicts = [verdict(port, 3, LOSSLESS, Status.PASS) for port in ("Ethernet0", "Ethernet4")]
     record_verdicts(verdicts, reporter, GaugeMetric)
     assert reporter.reports == [[(LOSSLESS, "Ethernet0", 0), (LOSSLESS, "Ethernet4", 0)]], reporter.reports
+
+
+@pytest.mark.parametrize(("faults", "expected"), [
+    ((), None), (("slow-response", "lossy-dropped@Ethernet0"), "slow-response; lossy-dropped@Ethernet0")])
+def test_what_was_broken_on_purpose_is_a_label(faults, expected):
+    """So that nobody's trend has such a run."""
+    reporter = Reporter()
+    verdicts = [verdict("Ethernet0", 3, LOSSLESS, Status.PASS)]
+    record_verdicts(verdicts, reporter, GaugeMetricThatKeeps, faults)
+    assert reporter.metrics[0].labels.get("test.faults") == expected, reporter.metrics[0].labels
 
 
 def test_a_test_without_verdicts_reports_nothing():

@@ -29,6 +29,7 @@ from tests.common.pfc.record.run import Run, keep_options, new_run_id
 from tests.common.pfc.record.run_writer import RunEnd, RunWriter
 from tests.common.pfc.record.verdict import PortVerdict, Status
 from tests.snappi_tests.pfc.qualification.files.extension import Extension
+from tests.snappi_tests.pfc.qualification.files.faults import faults_of
 
 UNKNOWN = "unknown"
 PARAMETERS = ("enum_one_dut_lossless_prio", "pfc_target")
@@ -63,6 +64,7 @@ class Session:
         self.sets: list[Target] = []
         self.began = False
         self._testbed = ""
+        self._faults: tuple[str, ...] = ()
         self.collector = VerdictCollector(self._labels())
         self.notes: list[str] = []
         self._writer: RunWriter | None = None
@@ -92,11 +94,33 @@ class Session:
         """What the testbed's entry says that changes what verdicts mean.
 
         Raises:
+            QualificationError: the entry says it wrongly.
             RecordError: the run was begun with another entry.
         """
+        self.note_faults(entry)
         self.options |= {f"{key} of the testbed's entry": repr(entry.get(key)) for key in testbed_keys()}
         for extension in self.extensions:
             extension.on_testbed()
+
+    def note_faults(self, entry: Mapping[str, Any]) -> None:
+        """Notes what the testbed's entry says is broken on purpose: the run and its records say so from now on.
+
+        Raises:
+            QualificationError: the entry says it wrongly.
+        """
+        faults = faults_of(entry)
+        if faults == self._faults:
+            return
+        self._faults = faults
+        for device in {item.device for item in self.collector.planned}:
+            self.collector.announce(device, replace(self.collector.labels_of(device), faults=faults))
+        if self._writer is not None:
+            self._writer.broken_by(faults)
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """What is broken on purpose, also what was in an earlier part of the run; none: nothing."""
+        return self._writer.run.faults if self._writer is not None else self._faults
 
     def begin(self, items: Sequence[Any], testbed: str) -> None:
         """Tests are about to run on `testbed`: each item is going to end in a verdict.
@@ -171,7 +195,7 @@ class Session:
 
     def _labels(self) -> RunLabels:
         """What all records of the run carry of a switch of which nothing is known."""
-        return RunLabels(self.run_id, self._testbed, UNKNOWN, UNKNOWN, self.job_id or "")
+        return RunLabels(self.run_id, self._testbed, UNKNOWN, UNKNOWN, self.job_id or "", faults=self._faults)
 
     def gone(self, cause: str) -> None:
         """Nothing can be measured any more: what is left is for a run that goes on with this one."""
@@ -200,7 +224,8 @@ class Session:
     def _run(self, info: Mapping[str, str]) -> Run:
         """The run; each verdict that it expects is an ERROR until there is a record."""
         expected = tuple(key for key in self.collector.expected if UNKNOWN not in key)
-        return Run(self.run_id, self._testbed, job_id=self.job_id or "", expected=expected, info=info)
+        return Run(self.run_id, self._testbed, job_id=self.job_id or "", expected=expected, faults=self._faults,
+                   info=info)
 
     def keep(self, nodeid: str, outcome: Outcome) -> Outcome:
         """Keeps the verdicts that an item ended with; returns what is kept of them. One whose evidence is lost cannot

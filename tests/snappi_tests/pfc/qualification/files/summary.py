@@ -57,8 +57,9 @@ def write_summary(terminal: Any, session: Session) -> None:
 
 
 def summary_lines(session: Session) -> Iterator[tuple[str, Status | None]]:
-    """One row for each device, port and metric, the first reason of each test case that is not PASS, notes: each line,
-    with the verdict that it is about."""
+    """What was broken on purpose, one row for each device, port and metric, the first reason of each test case that is
+    not PASS, notes: each line, with the verdict that it is about."""
+    yield from ((line, None) for line in fault_lines(session))
     results = session.collector.metric_verdicts()
     rows = [[result.device, result.port, result.metric_name, result.status.value] for result in results]
     table = tabulate(rows, headers=["device", "port", "metric", "verdict"]) if rows else "nothing was measured"
@@ -70,6 +71,12 @@ def summary_lines(session: Session) -> Iterator[tuple[str, Status | None]]:
         yield f"... and {len(more)} test cases more that are not PASS", combine(reason.status for reason in more)
     for note in session.notes:
         yield f"note: {note}", None
+
+
+def fault_lines(session: Session) -> list[str]:
+    """`deliberately broken: pause-ignored@Ethernet0`, so that nobody takes the verdicts for a switch's own; none where
+    nothing was broken on purpose."""
+    return [f"deliberately broken: {', '.join(session.faults)}"] if session.faults else []
 
 
 def reasons(session: Session) -> list[Reason]:

@@ -11,6 +11,8 @@ from tests.common.pfc.record.verdict import DESCRIPTIONS, PortVerdict
 DEVICE_ID = "device.id"
 DEVICE_PORT_ID = "device.port.id"
 """sonic-mgmt's label keys."""
+FAULTS = "test.faults"
+"""This project's own label key: what was broken on purpose in the testbed; absent where nothing was."""
 NO_UNIT = "N/A"
 
 
@@ -35,7 +37,9 @@ class GaugeClass(Protocol):
         """The gauge of a metric."""
 
 
-def record_verdicts(verdicts: Sequence[PortVerdict], reporter: Reporter, gauge_class: GaugeClass) -> None:
+def record_verdicts(
+    verdicts: Sequence[PortVerdict], reporter: Reporter, gauge_class: GaugeClass, faults: Sequence[str] = ()
+) -> None:
     """Records the verdict of each device, port and metric of a test: 0 is PASS, 1 is FAIL, as in SONiC's
     `FINAL_STATUS`, which this interface has not; what could not be measured has no value.
 
@@ -43,10 +47,12 @@ def record_verdicts(verdicts: Sequence[PortVerdict], reporter: Reporter, gauge_c
         verdicts: all of the test, of whatever priorities; none: nothing is reported.
         reporter: sonic-mgmt's, of the test.
         gauge_class: sonic-mgmt's.
+        faults: what was broken on purpose in the testbed.
     """
     found = metric_verdicts(verdicts)
+    broken = {FAULTS: "; ".join(faults)} if faults else {}
     for verdict in found:
         gauge = gauge_class(verdict.metric_name, DESCRIPTIONS[verdict.metric_name], NO_UNIT, reporter)
-        gauge.record(verdict.status.number, {DEVICE_ID: verdict.device, DEVICE_PORT_ID: verdict.port})
+        gauge.record(verdict.status.number, {DEVICE_ID: verdict.device, DEVICE_PORT_ID: verdict.port} | broken)
     if found:
         reporter.report()
