@@ -44,8 +44,12 @@ class SimulationClock(Protocol):
     def read(self) -> dict[str, Any]:
         """`{"mode", "now_ns", "lag_ns"}`: `virtual` or `realtime`, simulated time, how far behind the wall clock."""
 
-    def advance(self, request: Any) -> dict[str, Any]:
-        """Advances by `request["nanoseconds"]` and reads the clock. Raises ClockError when that cannot be."""
+    def advance(self, request: Any) -> int:
+        """Begins to advance by `request["nanoseconds"]`, 0 to 3600 s; returns the simulated time at which that is done
+        (nanoseconds), which may be now. Raises ClockError for any other request."""
+
+    def read_awaited(self) -> dict[str, Any]:
+        """Reads the clock for whoever waits for a later instant. Raises Late where that takes too long to compute."""
 
     def settle(self) -> None:
         """Brings simulated time to where it should be before a request is answered."""
@@ -61,16 +65,14 @@ class VirtualClock:
         """See SimulationClock."""
         return _reading("virtual", self._simulation, 0)
 
-    def advance(self, request: Any) -> dict[str, Any]:
-        """See SimulationClock; 0 to 3600 s at a time."""
-        nanoseconds = request.get("nanoseconds") if isinstance(request, dict) else None
-        if not isinstance(nanoseconds, int) or isinstance(nanoseconds, bool):
-            raise ClockError(f'the body is {request!r:.60}, but {{"nanoseconds": <integer>}} is expected')
-        if not 0 <= nanoseconds <= LONGEST_ADVANCE_NS:
-            raise ClockError(f"nanoseconds is {nanoseconds!r:.40}, but one request advances by 0 to "
-                             f"{LONGEST_ADVANCE_NS}")
-        self._simulation.advance_to(self._simulation.now_ps + nanoseconds * PS_PER_NS)
+    def advance(self, request: Any) -> int:
+        """See SimulationClock; it is done when this returns."""
+        self._simulation.advance_to(self._simulation.now_ps + _asked_ns(request) * PS_PER_NS)
         self._simulation.publish()
+        return self._simulation.now_ps // PS_PER_NS
+
+    def read_awaited(self) -> dict[str, Any]:
+        """See SimulationClock; there is nothing to wait for."""
         return self.read()
 
     def settle(self) -> None:
@@ -90,6 +92,7 @@ class RealtimeClock:
         self._monotonic_ns = monotonic_ns
         self._offset_ns = monotonic_ns() - simulation.now_ps // PS_PER_NS
         self._lagging = False
+        self._late: Late | None = None
 
     def simulated_ps(self, monotonic_ns: int) -> int:
         """Simulated time that belongs to a reading of the wall clock."""
@@ -104,10 +107,15 @@ class RealtimeClock:
         """See SimulationClock."""
         return _reading("realtime", self._simulation, self.lag_ns)
 
-    def advance(self, request: Any) -> dict[str, Any]:
-        """Refused: nobody but the wall clock advances it."""
-        raise ClockError("this testbed's clock follows the wall clock and cannot be advanced; "
-                         "bring the testbed up with --clock virtual for that")
+    def advance(self, request: Any) -> int:
+        """See SimulationClock; it is done when the wall clock has gone on as far and the computation has kept up."""
+        return self._simulation.now_ps // PS_PER_NS + _asked_ns(request)
+
+    def read_awaited(self) -> dict[str, Any]:
+        """See SimulationClock; without that, traffic that can only be stepped would be waited for by the hour."""
+        if self._late is not None:
+            raise self._late
+        return self.read()
 
     def settle(self) -> None:
         """Advances to the wall clock's time, at most by one second; logs falling behind and catching up.
@@ -116,15 +124,27 @@ class RealtimeClock:
         the traffic that is the reason can be stopped.
         """
         behind = self.lag_ns
+        self._late = None
         try:
             self._simulation.advance_to(self._simulation.now_ps + min(behind, LONGEST_STEP_NS) * PS_PER_NS)
         except Late as error:
+            self._late = error
             LOG.warning("%s", error)
         lag = self.lag_ns
         if (lag > NOTABLE_LAG_NS) != self._lagging:
             self._lagging = not self._lagging
             LOG.warning("simulated time %s the wall clock (%.3f s behind)",
                         "falls behind" if self._lagging else "has caught up with", lag / 1e9)
+
+
+def _asked_ns(request: Any) -> int:
+    """By how much a request wants to advance. Raises ClockError."""
+    nanoseconds = request.get("nanoseconds") if isinstance(request, dict) else None
+    if not isinstance(nanoseconds, int) or isinstance(nanoseconds, bool):
+        raise ClockError(f'the body is {request!r:.60}, but {{"nanoseconds": <integer>}} is expected')
+    if not 0 <= nanoseconds <= LONGEST_ADVANCE_NS:
+        raise ClockError(f"nanoseconds is {nanoseconds!r:.40}, but one request advances by 0 to {LONGEST_ADVANCE_NS}")
+    return nanoseconds
 
 
 def _reading(mode: str, simulation: Advanceable, lag_ns: int) -> dict[str, Any]:

@@ -27,7 +27,6 @@ from virtual_testbed.state import (
 _POLL_S = 0.05
 _DOWN_S = 20.0
 _KILLED_S = 5.0
-_LEAVING_S = 5.0
 _CLOCK_TIMEOUT_S = 5.0
 
 
@@ -73,7 +72,7 @@ def bring_up(testbed: Testbed, folder: TestbedFolder, options: Options) -> dict[
 @contextlib.contextmanager
 def _locked_when_free(folder: TestbedFolder) -> Iterator[int | None]:
     """The lock, waited for while a supervisor is on its way out; None when the testbed is up."""
-    deadline = time.monotonic() + _LEAVING_S
+    deadline = time.monotonic() + _DOWN_S
     while True:
         with locked(folder) as lock:
             if lock is not None or folder.supervisor() is not None or time.monotonic() > deadline:

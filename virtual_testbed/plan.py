@@ -70,7 +70,8 @@ class ChildSpec:
 
 @dataclass(frozen=True)
 class Policy:
-    """When the supervisor loses patience; times in seconds.
+    """When the supervisor loses patience; times in seconds. Of `ready_s`, the time for which a child waits for a CPU
+    does not count.
 
     A death within `quick_s` of a start is quick; after `quick_deaths` quick ones in a row the testbed has failed.
     """

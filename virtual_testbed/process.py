@@ -24,7 +24,7 @@ RUN_VARIABLE = "VIRTUAL_TESTBED_RUN"
 
 TIED = "--tied-to"
 
-_SWEEPS = 40
+_SWEEPS = 400  # a killed process needs the CPU once more
 _SWEEP_PAUSE_S = 0.05
 
 
@@ -106,6 +106,15 @@ def identify(pid: int) -> ProcessIdentity | None:
     return ProcessIdentity(pid, int(fields[19])) if len(fields) > 19 else None
 
 
+def waited_for_cpu_s(pid: int) -> float:
+    """Seconds for which a process, its first thread, was ready to run and others had the CPUs (Linux' `sched-stats`); 0
+    where there is no such process, or the kernel does not count that."""
+    try:
+        return int(Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii").split()[1]) / 1e9
+    except OSError:
+        return 0.0
+
+
 def this_process() -> ProcessIdentity:
     """The identity of the calling process."""
     identity = identify(os.getpid())
@@ -135,7 +144,7 @@ def end_run(run: str) -> list[ProcessIdentity]:
     """Kill what is left of a run.
 
     Returns:
-        What did not end within two seconds (a process in uninterruptible sleep); normally empty.
+        What did not end within twenty seconds (a process in uninterruptible sleep); normally empty.
     """
     left: list[ProcessIdentity] = []
     for _ in range(_SWEEPS):  # again and again: what is found may have started more in the meantime

@@ -17,10 +17,12 @@ from virtual_testbed.state import TestbedFolder, write_text
 
 LOOPBACK = "127.0.0.1"
 CONTROL_PATHS = "cp"
+SSH_TIMEOUT_S = 120
+"""For a connection and for sudo: on loopback who does not listen refuses at once, and who is slow has no CPU."""
 
 
 def rendered_entry(plan: LaunchPlan, engine: Mapping[str, Any]) -> dict[str, Any]:
-    """The testbed's entry with its endpoints; a clock is named only when it does not follow the wall clock, faults only
+    """The testbed's entry with its endpoints; `clock` is one that does not follow the wall clock. Faults are named only
     when there are some.
 
     Args:
@@ -30,10 +32,9 @@ def rendered_entry(plan: LaunchPlan, engine: Mapping[str, Any]) -> dict[str, Any
     entry = dict(plan.entry)
     entry["tg_api_server"] = urlsplit(engine["otg_url"]).netloc
     entry["tg_api_transport"] = "http"
-    entry.pop("clock", None)
-    if plan.clock == "virtual":
-        entry["clock"] = engine["clock_url"]
-    entry.pop("faults", None)
+    for key in ("clock", "realtime_clock", "faults"):
+        entry.pop(key, None)
+    entry["clock" if plan.clock == "virtual" else "realtime_clock"] = engine["clock_url"]
     if plan.faults:
         entry["faults"] = [by_file_name(spec) for spec in plan.faults]
     return entry
@@ -73,6 +74,7 @@ def inventory(plan: LaunchPlan, ports: Mapping[str, int]) -> str:
         "ansible_ssh_private_key_file": str(folder.ssh / "id_ed25519"),
         "ansible_ssh_common_args": shlex.join(ssh_options(folder)),
         "ansible_control_path_dir": f"{plan.run_folder}/{CONTROL_PATHS}",
+        "ansible_ssh_timeout": SSH_TIMEOUT_S,
         "ansible_python_interpreter": "python3",  # the first in the switch's PATH: the one that runs the testbed
     }
     chassis = [f"{name} ansible_host={address} os=snappi" for name, address in plan.generators.items()]

@@ -195,7 +195,7 @@ class Engine:
         self.wires = _wires(arguments.wires, network, clock)
         self.operations = OperationRunner(simulation, clock)
         self.worker = ThreadPoolExecutor(1, "testbed")
-        self.front = HttpFront(service, clock, self.operations, self.worker)
+        self.front = HttpFront(service, clock, self.operations, self.worker, network.progress)
         self.grpc_front = grpc_front.GrpcFront(
             service,
             lambda operation, changes: self.worker.submit(self.operations.perform, operation, changes).result())

@@ -13,5 +13,5 @@ SHOWN = "import conftest, signal; print(signal.getsignal(signal.{0}) == signal.S
 @pytest.mark.parametrize("name", ["INT", "QUIT"])
 def test_a_background_job_heeds_interrupts(name: str) -> None:
     command = ["sh", "-c", f"trap '' {name}; exec \"$@\"", "sh", sys.executable, "-c", SHOWN.format(f"SIG{name}")]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
     assert (done.stdout, done.stderr) == ("False\n", "")

@@ -276,6 +276,11 @@ class Network:
         self._catch_up()
         return readout.switch_states(found)
 
+    def progress(self) -> tuple[int, int, int]:
+        """Three numbers of which one changes while a computation gets on: up to which instant it goes, which one it has
+        reached (picoseconds), and how many events were stepped. Another thread may ask."""
+        return self._target_ps, self._loop.now_ps, self._loop.events
+
     def statistics(self) -> Statistics:
         """How the result was computed so far."""
         self._catch_up()

@@ -184,8 +184,7 @@ async def run_server(settings: Settings, keys: Keys, decision: root_view.ViewDec
         "127.0.0.1", settings.port, server_factory=lambda: Login(account),
         server_host_keys=[asyncssh.import_private_key(keys.host)], process_factory=requests.handle,
         sftp_factory=lambda channel: SwitchFiles(channel, shell.prefix), allow_scp=True, encoding=None,
-        line_editor=False,
-        login_timeout=30, keepalive_interval=30, x11_forwarding=False, agent_forwarding=False)
+        line_editor=False, keepalive_interval=30, x11_forwarding=False, agent_forwarding=False)
     print(json.dumps({"ready": True, "ssh_port": listener.get_port(), "root_view": decision.kind,
                       "root_view_reason": decision.reason}), flush=True)
     await stop.wait()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Iterator
 from typing import Any
@@ -20,7 +21,7 @@ from tests.common.standalone import lab_of
 from tests.common.testbed import TestbedEntry
 
 TRANSPORTS = ("http", "grpc", "ixnetwork")
-GRPC_TIMEOUT_S = 300
+API_TIMEOUT_S = 600  # of one request, beside whatever else the API server's machine does
 LOG_LEVEL = logging.ERROR  # snappi warns at each start that versions are not compared
 
 
@@ -75,9 +76,12 @@ def open_api(tbinfo: TestbedEntry, duthost: SonicHost) -> Any:
             api._password = account.get("password")
         return api
     if transport == "http":
-        return snappi.api(location=f"http://{address}:{port}", loglevel=LOG_LEVEL)
+        api = snappi.api(location=f"http://{address}:{port}", loglevel=LOG_LEVEL)
+        session = api._transport._session
+        session.request = functools.partial(session.request, timeout=API_TIMEOUT_S)  # snappi waits for ever
+        return api
     api = snappi.api(location=f"{address}:{port}", transport=snappi.Transport.GRPC, loglevel=LOG_LEVEL)
-    api.request_timeout = GRPC_TIMEOUT_S
+    api.request_timeout = API_TIMEOUT_S
     return api
 
 

@@ -1,10 +1,13 @@
 """Testbed files, tester ports and API servers of the stand-alone fixture layer."""
 
+import socket
+
 import pytest
 
 from tests.common.errors import LabError
+from tests.common.snappi_tests import snappi_fixtures
 from tests.common.snappi_tests.port import generator_ports, port_location
-from tests.common.snappi_tests.snappi_fixtures import api_server, api_transport
+from tests.common.snappi_tests.snappi_fixtures import api_server, api_transport, check_api
 from tests.common.testbed import TestbedInfo, topology_type
 
 FILE = """\
@@ -138,3 +141,13 @@ def test_an_unknown_transport_is_refused():
     """With the valid ones."""
     with pytest.raises(LabError, match="tg_api_transport is 'telnet', it takes http, grpc, ixnetwork"):
         api_transport({"conf-name": "a", "tg_api_transport": "telnet"})
+
+
+def test_an_api_server_that_never_answers_is_given_up(monkeypatch):
+    """It takes the connection and the request, and that is all."""
+    monkeypatch.setattr(snappi_fixtures, "API_TIMEOUT_S", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        server = f"127.0.0.1:{silent.getsockname()[1]}"
+        testbed = {"conf-name": "lab", "tg_api_server": server, "tg_api_transport": "http"}
+        with pytest.raises(LabError, match=f"testbed lab: .*API server {server} does not answer: .*timed out"):
+            check_api(testbed, Dut({}))

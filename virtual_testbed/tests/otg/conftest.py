@@ -100,11 +100,11 @@ class Server:
         thread = threading.Thread(target=self._loop.run_until_complete, args=(self._serve(),))
         thread.start()
         try:
-            assert self._ready.wait(20)
+            assert self._ready.wait(60)
             yield self
         finally:
             self._loop.call_soon_threadsafe(self._stop.set)
-            thread.join(20)
+            thread.join(60)
             self._loop.close()
             self.engine.worker.shutdown()
 

@@ -3,12 +3,14 @@ from __future__ import annotations
 
 import io
 import zlib
+from unittest.mock import patch
 
 import pytest
 import requests
 import snappi
 from scapy.utils import PcapNgReader, PcapReader
 
+from virtual_testbed.dataplane import advance
 from virtual_testbed.dataplane.counters import CapturedFrame
 from virtual_testbed.dataplane.network import Network
 from virtual_testbed.tests.otg.conftest import PORTS, SWITCH_MAC
@@ -365,17 +367,36 @@ def test_the_virtual_clock_stands_still_until_it_is_advanced(server):
     assert answer.json() == {"mode": "virtual", "now_ns": 3_000_000_001, "lag_ns": 0}
 
 
-def test_a_realtime_clock_runs_and_cannot_be_advanced(make_server):
+def test_a_realtime_clock_runs_and_an_advance_waits_for_it(make_server):
     with make_server("realtime") as server:
         first = requests.get(f"{server.url}/clock", timeout=60).json()
         assert first["mode"] == "realtime"
         published = server.agents[0].published
         while server.agents[0].published < published + 3:
             assert requests.get(f"{server.url}/clock", timeout=60).status_code == 200
-        assert requests.get(f"{server.url}/clock", timeout=60).json()["now_ns"] > first["now_ns"]
-        answer = requests.post(f"{server.url}/clock/advance", json={"nanoseconds": 1}, timeout=60)
+        now = requests.get(f"{server.url}/clock", timeout=60).json()
+        assert now["now_ns"] > first["now_ns"]
+        later = requests.post(f"{server.url}/clock/advance", json={"nanoseconds": 150_000_000}, timeout=60).json()
+        assert later["mode"] == "realtime" and later["now_ns"] >= now["now_ns"] + 150_000_000
+        answer = requests.post(f"{server.url}/clock/advance", json={"nanoseconds": -1}, timeout=60)
         assert answer.status_code == 400
-        assert "follows the wall clock" in answer.json()["errors"][0]
+        assert "nanoseconds is -1" in answer.json()["errors"][0]
+
+
+def test_an_advance_does_not_wait_for_what_can_only_be_stepped(make_server):
+    """Two ports into one, by the wall clock: the computation never catches up, and whoever waits is told why."""
+    with patch.object(advance, "MOST_EVENTS", 5000), make_server("realtime") as server:
+        client = Client(server.url)
+        config = base_config(client.api)
+        config.ports.port(name="other", location=LOCATIONS[3])
+        add_data(config, "data", 3, 3, 100)
+        add_data(config, "more", 3, 3, 100).tx_rx.port.tx_name = "other"
+        client.api.set_config(config)
+        client.transmit("start")
+        answer = requests.post(f"{server.url}/clock/advance", json={"nanoseconds": 60 * 10**9}, timeout=60)
+        client.close()
+    assert answer.status_code == 500
+    assert "of simulated time takes too long: frames can only be looked at one by one" in answer.json()["errors"][0]
 
 
 def test_a_failed_switch_surfaces_in_the_next_answer(server):

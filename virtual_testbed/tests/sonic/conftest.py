@@ -156,7 +156,7 @@ class Programs:
         environment = {"PATH": f"{self.bin}:/usr/bin:/bin", "HOME": str(self.root / "home/admin"), "LANG": "C.UTF-8",
                        "USER": "root" if root else "admin", **({"SUDO_UID": "1000"} if root else {})}
         done = subprocess.run(["/bin/sh", "-c", command], env=environment, input=stdin, capture_output=True, text=True,
-                              cwd=self.root / "home/admin", timeout=30)
+                              cwd=self.root / "home/admin", timeout=60)
         assert done.returncode == status, f"{command}: exit status {done.returncode}\n{done.stdout}{done.stderr}"
         return done.stdout + done.stderr
 
@@ -229,7 +229,7 @@ class SshSwitch:
 
     def stop_server(self):
         self.process.terminate()
-        status = self.process.wait(10)
+        status = self.process.wait(60)
         self.process.stdout.close()
         return status
 

@@ -110,7 +110,7 @@ def test_commands_are_the_same_with_the_server_and_without(switch):
 
 def test_input_reaches_a_command_that_the_server_runs(switch):
     with _waiting(switch, WAITS) as (process, _, _):
-        output, errors = process.communicate(CONFIG.encode(), timeout=20)
+        output, errors = process.communicate(CONFIG.encode(), timeout=60)
         assert (process.returncode, json.loads(output), errors) == (0, json.loads(CONFIG), b"")
 
 
@@ -121,7 +121,7 @@ def test_a_signal_ends_a_command_as_it_ends_a_program(switch, words, number):
         [client] = [pid for pid in _below(switch.process.pid) if "command_client.py" in _stat(pid)[1]]
         os.kill(client, number)
         wait_until(lambda: command not in _below(server), "the command to end before its input does")
-        output, errors = process.communicate(timeout=20)
+        output, errors = process.communicate(timeout=60)
         assert output.split()[-1:] == [b"%d" % (128 + number)], errors.decode()
 
 
@@ -171,7 +171,7 @@ def test_a_killed_server_takes_its_commands_along_and_later_ones_do_without(swit
     with _waiting(switch, f"{WAITS}; echo $?; show pfc counters") as (process, server, command):
         os.kill(server, signal.SIGKILL)
         wait_until(lambda: not _stat(command)[1], "the command to end before its input does")
-        output, _ = process.communicate(timeout=20)
+        output, _ = process.communicate(timeout=60)
     assert output.startswith(b"137\n") and b"Port Rx" in output
     switch.stop_server()
     switch.start()

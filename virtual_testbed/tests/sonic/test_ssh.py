@@ -156,7 +156,7 @@ def test_a_shell_on_a_terminal(switch):
                 os.read(master, 65536)
             except OSError:
                 break
-    assert client.wait(10) == 5
+    assert client.wait(60) == 5
     os.close(master)
 
 
@@ -202,7 +202,7 @@ def test_password_and_strangers(switch, tmp_path):
         options = [*switch.options, "-o", "PreferredAuthentications=password", "-o", "NumberOfPasswordPrompts=1"]
         environment = {**os.environ, "SSH_ASKPASS": str(askpass), "SSH_ASKPASS_REQUIRE": "force", "ANSWER": answer}
         return subprocess.run(["ssh", *options, "-p", str(switch.settings["port"]), f"{user}@127.0.0.1", "echo in"],
-                              env=environment, capture_output=True, timeout=30, stdin=subprocess.DEVNULL)
+                              env=environment, capture_output=True, timeout=60, stdin=subprocess.DEVNULL)
 
     assert login("admin", "secret").stdout == b"in\n"
     assert login("admin", "wrong").returncode == 255
@@ -210,7 +210,7 @@ def test_password_and_strangers(switch, tmp_path):
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(tmp_path / "other")], check=True)
     options = [word.replace(str(switch.folder / "key"), str(tmp_path / "other")) for word in switch.options]
     stranger = subprocess.run(["ssh", *options, "-o", "PasswordAuthentication=no", "-p", str(switch.settings["port"]),
-                               "admin@127.0.0.1", "true"], capture_output=True, timeout=30)
+                               "admin@127.0.0.1", "true"], capture_output=True, timeout=60)
     assert stranger.returncode == 255
 
 
@@ -227,7 +227,7 @@ def test_a_restart_keeps_port_key_and_files(switch):
     client = subprocess.Popen(switch.ssh(sleep), stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     wait_until(lambda: running(sleep), "the command to start")
     assert switch.stop_server() == 0
-    client.wait(10)
+    client.wait(60)
     wait_until(lambda: not running(sleep), "the command to end with its server")
     switch.start()
     assert switch.settings["port"] == port and (switch.folder / "host_key").read_bytes() == key
@@ -243,7 +243,7 @@ def test_a_killed_server_leaves_nothing(switch):
     switch.process.kill()
     switch.process.wait()
     switch.process.stdout.close()
-    client.wait(10)
+    client.wait(60)
     wait_until(lambda: not running(sleep), "the command to end with its server")
     switch.start()
 

@@ -18,7 +18,7 @@ from virtual_testbed.state import TestbedFolder, read_json
 
 ROOT = Path(__file__).parents[3]
 BIN = Path(sys.executable).parent
-PATIENCE_S = 20
+PATIENCE_S = 60
 
 
 @pytest.fixture(scope="module")

@@ -54,9 +54,12 @@ def test_virtual_testbed_names_its_clock(make):
     assert (entry["conf-name"], entry["dut"], entry["comment"]) == ("lab-t0", ["lab-t0-01"], "four ports")
 
 
-def test_realtime_testbed_names_no_clock(make):
-    plan = make()
-    assert "clock" not in rendered_entry(replace(plan, entry={**plan.entry, "clock": "http://stale/clock"}), ENGINE)
+@pytest.mark.parametrize(("mode", "key"), [("virtual", "clock"), ("realtime", "realtime_clock")])
+def test_a_clock_that_follows_the_wall_clock_has_a_key_of_its_own(make, mode, key):
+    plan = make(clock=mode)
+    stale = {"clock": "http://stale/clock", "realtime_clock": "http://stale/clock"}
+    entry = rendered_entry(replace(plan, entry={**plan.entry, **stale}), ENGINE)
+    assert {name: url for name, url in entry.items() if name in stale} == {key: "http://127.0.0.1:8444/clock"}
 
 
 def test_testbed_says_what_is_broken_on_purpose(make):

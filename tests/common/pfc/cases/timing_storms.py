@@ -13,7 +13,9 @@ from ..lab.lab import Lab
 from ..model.arithmetic import (
     MAX_QUANTA, PAUSE_FRAME_BYTES, line_rate_fps, pause_seconds, response_seconds, storm_fps,
 )
-from ..model.checking import at_port, at_priority, everything_received, fail_unless, never_taken, priority_of
+from ..model.checking import (
+    at_port, at_priority, error_unless, everything_received, fail_unless, never_taken, priority_of,
+)
 from ..model.counters import DutCounters
 from ..model.measurement import CaseRun
 from ..model.traffic import FlowPlan, FlowStats, Role, Stats
@@ -52,8 +54,8 @@ class Times:
 
     @property
     def data(self) -> float:
-        """How long data runs."""
-        return self.lead + TIMES * (self.storm + self.gap)
+        """How long data runs; where what is told takes its time, a while longer for each storm."""
+        return self.lead + TIMES * (self.storm + self.gap + self.settled)
 
 
 def times(speed_mbps: int, exact: bool) -> Times:
@@ -160,6 +162,9 @@ def validity(run: StormsRun) -> Iterator[Check]:
     for storm in STORM_NAMES:
         yield from storm_held(place, run.flows(f"{storm} stopped", Role.STORM), speed, run.times.storm)
         yield from storm_stopped(place, run.flows(f"{storm} over", Role.STORM), "the storm stopped after its time")
+    if not run.exact:
+        lasts = all(flow.transmitting for flow in run.flows(f"{STORM_NAMES[-1]} over", Role.TEST))
+        yield error_unless("load-lasted", place, lasts, "data that outlasts the storms", "its end: they came late")
     yield from load_applied(run.subject, run.flows("drained"), run.pfc_sent(), "in and between the storms")
 
 

@@ -4,10 +4,11 @@ time."""
 from __future__ import annotations
 
 import json
+import os
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from ..model.errors import QualificationError
@@ -52,17 +53,18 @@ class WallClock:
 
 
 class EndpointClock:
-    """A virtual testbed's clock: it stands still until `sleep` advances it by exactly the time asked for."""
-
-    exact = True
+    """A virtual testbed's clock. One that stands still is advanced by exactly the time that `sleep` is asked for; one
+    that follows real time is waited for until it has got as far, also where a busy machine makes it fall behind."""
 
     def __init__(self, url: str, timeout_s: float = 120.0) -> None:
-        """`url` is the testbed entry's `clock`; `timeout_s` bounds one request in real time."""
+        """Asks which of both it is. `url` is in the testbed's entry; for `timeout_s` of real time the testbed may make
+        no progress: while it does, it says so (HTTP's `100 Continue`)."""
         self._url = url.rstrip("/")
         self._timeout_s = timeout_s
         self._known_s: float | None = None
         # The endpoint is on loopback: a proxy that the environment names must not see the request.
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        self.exact = self._request(self._url)["mode"] == "virtual"
 
     def now(self) -> float:
         """Simulated seconds."""
@@ -70,12 +72,8 @@ class EndpointClock:
         return self._known_s
 
     def moment(self) -> float:
-        """Simulated seconds, asked for once; then this clock's own steps are added to them."""
-        return self.now() if self._known_s is None else self._known_s
-
-    def mode(self) -> str:
-        """`virtual` or `realtime`."""
-        return str(self._request(self._url)["mode"])
+        """Simulated seconds; where nobody else moves them, asked for once and then counted."""
+        return self.now() if self._known_s is None or not self.exact else self._known_s
 
     def sleep(self, seconds: float) -> None:
         """Advances simulated time; returns when the testbed has computed it."""
@@ -96,20 +94,19 @@ class EndpointClock:
         except urllib.error.HTTPError as error:
             reason = error.read().decode(errors="replace").strip()
             raise QualificationError(f"the testbed's clock {url} refused the request: {reason}") from error
+        except TimeoutError as error:
+            raise QualificationError(
+                f"this machine is too busy, or the virtual testbed hangs: its simulation made no progress in"
+                f" {self._timeout_s:g} s ({url}; load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPUs)"
+            ) from error
         except OSError as error:
             raise QualificationError(f"the testbed's clock {url} cannot be reached: {error}") from error
 
 
-def open_clock(url: str | None) -> Clock:
-    """The clock that a testbed entry asks for: no `clock` key, or one that follows real time, means the wall clock.
-
-    Raises:
-        QualificationError: the endpoint does not answer.
-    """
-    if url is None:
-        return WallClock()
-    clock = EndpointClock(url)
-    return clock if clock.mode() == "virtual" else WallClock()
+def open_clock(testbed: Mapping[str, Any]) -> Clock:
+    """The clock of a testbed's entry, hardware's is the wall clock. Raises QualificationError: it does not answer."""
+    url = testbed.get("clock") or testbed.get("realtime_clock")
+    return EndpointClock(url) if url else WallClock()
 
 
 def wait_for(condition: Callable[[], bool], deadline_s: float, clock: Clock, interval_s: float = 0.5) -> bool:

@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
@@ -19,10 +20,14 @@ def test_wait_for(true_at, met, ended_at):
     assert (seen, clock.now()) == (met, ended_at), f"expected {met} at {ended_at} s, got {seen} at {clock.now()} s"
 
 
+REFUSED_NS = 3
+
+
 @pytest.fixture
 def endpoint():
-    """A clock server: its URL, its time, and the requests that it got."""
-    state = {"mode": "virtual", "now_ns": 0, "steps": []}
+    """A clock server: its URL, its time, and the requests that it got. While it answers a step, it says `pauses` times
+    that it gets on, `pause_s` apart; with `hangs` set it never answers one."""
+    state = {"mode": "virtual", "now_ns": 0, "steps": [], "pauses": 0, "pause_s": 0.0, "hangs": None}
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):
@@ -31,9 +36,14 @@ def endpoint():
         def do_POST(self):
             step = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["nanoseconds"]
             state["steps"].append(step)
-            if state["mode"] != "virtual":
-                self._answer(400, {"error": "this clock follows real time"})
+            if step == REFUSED_NS:
+                self._answer(400, {"error": "nobody has that much time"})
                 return
+            if state["hangs"] is not None:
+                state["hangs"].wait()
+            for _ in range(state["pauses"]):
+                self.wfile.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+                time.sleep(state["pause_s"])
             state["now_ns"] += step
             self.do_GET()
 
@@ -59,8 +69,8 @@ def endpoint():
 def test_a_virtual_clock_advances_by_exactly_the_time_slept(endpoint):
     """In steps of at most an hour."""
     url, state = endpoint
-    clock = open_clock(url)
-    assert isinstance(clock, EndpointClock), type(clock)
+    clock = open_clock({"clock": url})
+    assert clock.exact, "expected a clock on which what lasts milliseconds can be measured"
     clock.sleep(1.5)
     clock.sleep(7200.25)
     assert state["steps"] == [1500000000, 3600000000000, 3600000000000, 250000000], state["steps"]
@@ -75,17 +85,56 @@ def test_a_virtual_clock_never_sleeps_for_nothing(endpoint):
     assert state["steps"] == [1], f"expected one step of 1 ns, got {state['steps']}"
 
 
-def test_the_wall_clock_is_used_where_no_clock_can_be_advanced(endpoint):
-    """Without an endpoint, and where the testbed follows real time."""
+def test_a_simulation_that_follows_real_time_is_waited_for(endpoint):
+    """On its own clock: where a busy machine makes it fall behind, a run takes longer and measures the same."""
     url, state = endpoint
     state["mode"] = "realtime"
-    assert isinstance(open_clock(url), WallClock), "expected the wall clock"
-    assert isinstance(open_clock(None), WallClock), "expected the wall clock"
-    with pytest.raises(QualificationError, match="refused the request: .*follows real time"):
-        EndpointClock(url).sleep(1)
+    clock = open_clock({"realtime_clock": url})
+    assert not clock.exact, "expected a clock on which flows start when they can"
+    clock.sleep(2)
+    assert state["steps"] == [2 * 10**9], f"expected to wait for the simulation, got {state['steps']}"
+    state["now_ns"] += 10**9
+    assert clock.moment() == 3.0, f"expected the time that has passed by itself too, got {clock.moment()}"
+
+
+def test_hardware_is_waited_for_on_the_wall_clock():
+    """No endpoint."""
+    assert isinstance(open_clock({"conf-name": "lab"}), WallClock), "expected the wall clock"
+
+
+def test_a_refusal_is_told(endpoint):
+    """With the server's reason."""
+    url, _ = endpoint
+    with pytest.raises(QualificationError, match="refused the request: .*nobody has that much time"):
+        EndpointClock(url).sleep(REFUSED_NS / 1e9)
+
+
+def test_a_computation_that_gets_on_may_take_longer_than_the_limit(endpoint):
+    """The limit is one for no progress, which the server tells."""
+    url, state = endpoint
+    state |= {"pauses": 8, "pause_s": 0.25}
+    clock = EndpointClock(url, timeout_s=1.5)
+    clock.sleep(1)
+    assert clock.now() == 1.0, f"expected the step to be made, got {clock.now()}"
+
+
+def test_a_computation_that_does_not_get_on_is_the_machines_fault(endpoint):
+    """No word of the switch, and what was seen."""
+    url, state = endpoint
+    state["hangs"] = threading.Event()
+    clock = EndpointClock(url, timeout_s=0.2)
+    said = (
+        r"this machine is too busy, or the virtual testbed hangs: its simulation made no progress in 0.2 s"
+        rf" \({url}/advance; load average [0-9.]+ on [0-9]+ CPUs\)"
+    )
+    try:
+        with pytest.raises(QualificationError, match=said):
+            clock.sleep(1)
+    finally:
+        state["hangs"].set()
 
 
 def test_a_clock_that_is_away_is_one_sentence():
     """The URL and the reason."""
     with pytest.raises(QualificationError, match="the testbed's clock http://127.0.0.1:1/clock cannot be reached: "):
-        open_clock("http://127.0.0.1:1/clock")
+        open_clock({"clock": "http://127.0.0.1:1/clock"})

@@ -6,8 +6,13 @@ from types import SimpleNamespace
 import pytest
 
 from tests.common.pfc.cases.timing import COURSES, Course, Pauses, TimingRun, Window, due_by_window_end
-from tests.common.pfc.cases.timing_storms import sender_let_go_s, times
+from tests.common.pfc.cases.engine import unmet
+from tests.common.pfc.cases.timing_storms import STORM_NAMES, StormsRun, sender_let_go_s, times, validity
 from tests.common.pfc.model.arithmetic import RESPONSE_QUANTA, response_seconds
+from tests.common.pfc.model.counters import DutCounters
+from tests.common.pfc.model.measurement import PortUnderTest
+from tests.common.pfc.model.ports import ConnectedPort, PortPair
+from tests.common.pfc.model.qos import PortQos, SharedBuffer
 from tests.common.pfc.model.traffic import FlowPlan, FlowStats, Role
 
 SPEEDS = sorted(RESPONSE_QUANTA)
@@ -49,6 +54,31 @@ def test_a_sender_is_let_go_before_its_own_pause_could_lapse():
     lasting = times(100_000, exact=True)
     assert sender_let_go_s(100_000, lasting, 6) * 1e6 == pytest.approx(253.7, abs=0.2), "not 0.75 P + R"
     assert times(100_000, exact=False).storm >= 1, "a generator's start-up takes up to a second"
+
+
+@pytest.mark.parametrize(("exact", "lasts", "lacking"), [
+    (False, True, []), (False, False, ["load-lasted"]), (True, False, []),
+])
+def test_data_that_ends_before_the_last_storm_is_over_says_nothing_of_the_switch(exact, lasts, lacking):
+    """By the wall clock a busy machine is late; by an exact one both end at one instant."""
+    ports = ("Ethernet0", "Ethernet64")
+    rx, tx = (ConnectedPort("sw", port, f"generator {port}", port, 100_000) for port in ports)
+    qos = PortQos("sw", "Ethernet0", (3,), {0: (8,), 3: (3,)}, "AZURE")
+    subject = PortUnderTest(PortPair(rx, tx), qos, SharedBuffer("egress_lossless_pool", 15_000_000), "broadcom")
+    lasting = times(100_000, exact)
+    storm = FlowStats(FlowPlan("storm", Role.STORM, None, 64, fps=5960), False, 5960 * 10, 0)
+    data = {"test": FlowStats(FlowPlan("test", Role.TEST, 3, 1024, 50.0, seconds=lasting.data), lasts, 0, 0)}
+    phases = {f"{name} {moment}": {"storm": storm, **data} for name in STORM_NAMES for moment in ("stopped", "over")}
+    nothing = DutCounters(*(dict.fromkeys(ports, (0,) * 8) for _ in range(2)), {}, {}, (), {})
+    run = StormsRun(subject, nothing, nothing, nothing, (3,), phases, lasting, exact)
+    found = [check.name for check in unmet(validity(run)) if check.name != "link-up"]
+    assert found == lacking, f"expected {lacking}, got {found}"
+
+
+def test_data_of_storms_by_the_wall_clock_has_time_for_the_calls():
+    """A second more for each storm: two calls to start and stop it, and three for counts."""
+    lasting = times(100_000, exact=False)
+    assert lasting.data == lasting.lead + 3 * (lasting.storm + lasting.gap) + 3, lasting
 
 
 WINDOW = Window(1, Pauses(0xFFFF, 6))

@@ -273,7 +273,7 @@ def pfc_bench(request, duthosts, tbinfo, snappi_api, pfc_lab_facts, pfc_host):  
             ours.plan = plan_device(pfc_lab_facts[0], duthosts[0].hostname, pfc_lab_facts[1])
             ours.announce()
         duts = ours.take({name: duthosts[name] for name in ours.plan.devices})
-        clock = open_clock(tbinfo.get("clock"))
+        clock = open_clock(tbinfo)
         dut = duts[ours.plan.state.device]
         pause_host = _pause_host(ours.plan, pfc_host)
         yield ours.qualifier(ours.plan.lab(dut, snappi_api, clock, duts, pause_host))

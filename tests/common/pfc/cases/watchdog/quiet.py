@@ -101,8 +101,8 @@ def _pauses(lab: Lab, target: Target) -> list[ShortPause]:
 
 
 def start_pauses(lab: Lab, pauses: Sequence[ShortPause]) -> None:
-    """Starts all pauses: on an exact clock at once, each has its delay; else one by one, when it is its time. Flows
-    that are told to start at once do not, and two pauses that meet would be a storm."""
+    """Starts all pauses: on an exact clock at once, each has its delay; else one by one, when it is its time, or later
+    after one that was late. Flows that are told to start at once do not, and two pauses that meet would be a storm."""
     if lab.clock.exact:
         lab.generator.start([pause.flow.name for pause in pauses])
         return
@@ -110,6 +110,7 @@ def start_pauses(lab: Lab, pauses: Sequence[ShortPause]) -> None:
     for pause in pauses:
         lab.clock.sleep(max(0.0, pause.start_s - (lab.clock.now() - began_s)))
         lab.generator.start([pause.flow.name])
+        began_s = max(began_s, lab.clock.now() - pause.start_s - WALL_GAP_S / 2)
 
 
 def validity(run: WatchdogRun) -> Iterator[Check]:

@@ -19,7 +19,9 @@ from ...lab.lease import Rows
 from ...lab.preflight import SETTLE_S
 from ...lab.watchdog import DROP, MS_PER_S, Timers, Watchdog
 from ...model.arithmetic import line_rate_fps
-from ...model.checking import at_priorities, at_priority, everything_received, fail_unless, flows_of, priority_of
+from ...model.checking import (
+    at_priorities, at_priority, error_unless, everything_received, fail_unless, flows_of, priority_of,
+)
 from ...model.counters import DutCounters
 from ...model.errors import QualificationError
 from ...model.measurement import PortUnderTest
@@ -233,7 +235,7 @@ def _profile_in_effect(lab: Lab, port: str, target: Target) -> Mapping[str, Any]
 
 def validity(run: OutagesRun) -> Iterator[Check]:
     """Whether each of the storms was a measurement. It has to last, by its frames and their rate, until it must have
-    been detected: a shorter one says nothing about a watchdog that does not see it."""
+    been detected: a shorter one says nothing about a watchdog that does not see it; and data has to outlast it."""
     subject = run.subject
     place = at_priorities(run.subject, run.tested)
     yield from links_kept(run)
@@ -243,6 +245,11 @@ def validity(run: OutagesRun) -> Iterator[Check]:
         latest_s = outage.timers.latest_detection_s
         yield from storm_held(place, [storm], subject.pair.speed_mbps, latest_s + _spare_s(outage.exact))
         yield from storm_sent(place, [storm], int((storm.plan.fps or 0) * latest_s))
+        seconds = storm.frames_tx / (storm.plan.fps or 1)
+        most_s = latest_s + 2 * _spare_s(outage.exact)
+        expected = f"a storm of at most {most_s:g} s"
+        seen = f"{seconds:.1f} s: this machine, or the generator, stopped it late"
+        yield error_unless("storm-ended", place, seconds <= most_s, expected, seen)
         yield from storm_stopped(place, [storm])
         yield from storm_unbroken(place, [storm])
         pushed = run.pfc_sent_by_all()

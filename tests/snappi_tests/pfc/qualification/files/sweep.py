@@ -164,7 +164,7 @@ def pfc_sweepers(
             sweeps.announce()
         device = sweeps.plan_of_ports.device
         dut = ours.take({device: duthosts[device]})[device]
-        bench = Bench(dut, snappi_api, open_clock(tbinfo.get("clock")))
+        bench = Bench(dut, snappi_api, open_clock(tbinfo))
         yield cache(lambda case: sweeps.sweeper(case, bench))
         end_of_module(request)
 
