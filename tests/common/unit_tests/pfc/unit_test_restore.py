@@ -209,8 +209,8 @@ def test_a_switch_that_stays_away_is_told(switch):
     with pytest.raises(QualificationError) as error, stopped(switch):
         lose(switch, 100)
     assert str(error.value) == (
-        "vtb-t0-01: connection refused; the watchdog is not put back yet, the next run or `make restore TESTBED=NAME` does that from"
-        " .pfc_qualification/lease.json on the switch"
+        "vtb-t0-01: connection refused; the watchdog is not put back yet, the next run or `make restore"
+        " TESTBED=NAME` does that from .pfc_qualification/lease.json on the switch"
     ), str(error.value)
     assert (switch.home / LEASE_FILE).exists(), "the file is gone"
 
