@@ -45,7 +45,7 @@ from scripts.testbeds import (  # noqa: E402
     step,
     virtual_testbed,
 )
-from tests.common.clone import RESULTS, ROOT  # noqa: E402
+from tests.common.clone import ROOT  # noqa: E402
 from tests.common.pfc.record.run import new_run_id  # noqa: E402
 from tests.common.pfc.record.verdict import Status  # noqa: E402
 
@@ -93,9 +93,10 @@ def qualify(options: argparse.Namespace) -> int:
     """
     began = time.monotonic()
     entry = check(options)
-    environment(RESULTS)
+    results = options.results.resolve()
+    environment(results)
     run_id = new_run_id()
-    folder = RESULTS / run_id
+    folder = results / run_id
     with contextlib.ExitStack() as stack:
         testbed = found(stack, options, entry)
         folder.mkdir(parents=True)

@@ -13,11 +13,12 @@ from typing import Any
 
 import pytest
 
-from tests.common.pfc.record.verdict import Status, combine
+from tests.common.pfc.record.verdict import combine
 from tests.snappi_tests.pfc.qualification.files.steps import SESSION_KEY, case_of
 from tests.snappi_tests.pfc.qualification.files.summary import reasons, summary_lines
 
-OPTION = "--pfc-item-log"
+SKIPPED = "skipped"
+"""The status of an item that turned out to be about nothing on this port."""
 
 
 class ItemLog:
@@ -43,8 +44,8 @@ class ItemLog:
         done = yield
         if item.nodeid in self._families:
             verdicts = item.config.stash[SESSION_KEY].verdicts_of(item.nodeid)
-            status = combine(verdict.status for verdict in verdicts) if verdicts else None
-            self._write({"family": self._families[item.nodeid], "status": status.value if status else "skipped"})
+            status = combine(verdict.status for verdict in verdicts).value if verdicts else SKIPPED
+            self._write({"family": self._families[item.nodeid], "status": status})
         return done
 
     @pytest.hookimpl(trylast=True)
@@ -65,12 +66,9 @@ class ItemLog:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Where to."""
-    parser.addoption(OPTION, type=Path, metavar="FILE", help="write what becomes of each item to this file")
+    parser.addoption("--pfc-item-log", type=Path, metavar="FILE", help="write what becomes of each item to this file")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Follows the session."""
     config.pluginmanager.register(ItemLog(config.getoption("pfc_item_log")), ItemLog.__name__)
-
-
-__all__ = ["OPTION", "ItemLog", "Status"]

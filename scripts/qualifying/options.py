@@ -46,6 +46,8 @@ def parse(arguments: Sequence[str] | None, description: str) -> argparse.Namespa
     parser.add_argument("--same-generator", action="store_true",
                         help="data may also enter by a port on the port under test's own traffic generator")
     parser.add_argument("--deploy", action="store_true", help="deploy a hardware testbed too (a virtual one always is)")
+    parser.add_argument("--results", type=Path, default=RESULTS, metavar="DIR",
+                        help="folder of results, and of the reporting database (default: results)")
     parser.add_argument("--verbose", action="store_true", help="print all that pytest prints, not a line for a family")
     return parser.parse_args(arguments)
 
@@ -72,5 +74,5 @@ def check(options: argparse.Namespace) -> Mapping[str, Any]:
     check_ports([options.port] if options.port else [], name, entry, testbed_file)
     if entry.get("virtual") or options.deploy:
         check_priorities(sets, cases, name, options.port)
-    check_machine(RESULTS)
+    check_machine(options.results.resolve())
     return entry

@@ -17,6 +17,7 @@ from scripts.suite import Ended
 from scripts.testbeds import Refusal
 from scripts.tests.small_lab import NAMES, ROOT, describe
 from tests.common.pfc.cases.plan import plan_ids
+from virtual_testbed.state import STATE_VARIABLE
 
 SCRIPT = ROOT / "scripts/qualify.py"
 MOST_LINES = 60  # of a FAIL
@@ -147,10 +148,17 @@ def test_the_last_line_and_the_exit_status(tmp_path: Path, capsys: pytest.Captur
     assert capsys.readouterr().out.splitlines()[-1] == last.format(folder=tmp_path)
 
 
+def qualify_in(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """A qualification that keeps everything in a folder."""
+    environment = {name: value for name, value in os.environ.items() if name != "PFC_REPORT_DB"}
+    environment[STATE_VARIABLE] = str(folder / "state")
+    command = [sys.executable, str(SCRIPT), "--results", str(folder / "results"), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=4 * HANG_S, env=environment)
+
+
 @pytest.mark.slow("a broken switch through the whole plan")
 def test_a_fail_is_short_and_says_where_the_rest_is(tmp_path: Path) -> None:
-    command = [sys.executable, str(SCRIPT), "--fault", "pause-ignored@Ethernet0"]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=4 * HANG_S)
+    ended = qualify_in(tmp_path, "--fault", "pause-ignored@Ethernet0")
     lines = ended.stdout.splitlines()
     assert (ended.returncode, ended.stderr) == (1, ""), ended.stdout
     assert len(lines) <= MOST_LINES, ended.stdout
@@ -158,8 +166,8 @@ def test_a_fail_is_short_and_says_where_the_rest_is(tmp_path: Path) -> None:
     assert lines[-1].startswith("FAIL after "), lines[-1]
     assert lines[-1].endswith(" priority 3: expected 0 frames received while paused, got 29932951"), lines[-1]
     page, = (line.removeprefix("page: ") for line in lines if line.startswith("page: "))
-    assert "<b>deliberately broken:</b> <bdi>pause-ignored@Ethernet0</bdi>" in (ROOT / page).read_text(encoding="utf-8")
-    events_of_run = (ROOT / page).with_name("items.jsonl").read_text(encoding="ascii").splitlines()
+    assert "<b>deliberately broken:</b> <bdi>pause-ignored@Ethernet0</bdi>" in Path(page).read_text(encoding="utf-8")
+    events_of_run = Path(page).with_name("items.jsonl").read_text(encoding="ascii").splitlines()
     assert sum("family" in json.loads(line) for line in events_of_run) == 63
 
 
@@ -172,3 +180,13 @@ def test_what_outlives_its_step_is_ended() -> None:
     ended = subprocess.run([sys.executable, "-c", body], cwd=SCRIPT.parent.parent, stdout=subprocess.PIPE, text=True,
                            check=True, timeout=60)
     assert not Path("/proc", ended.stdout.strip()).exists()
+
+
+@pytest.mark.slow("a qualification of its own testbed")
+def test_a_folder_with_a_space_in_its_name(tmp_path: Path) -> None:
+    """The testbed file and the state of the virtual testbed may lie in one."""
+    folder = tmp_path / "my lab"
+    folder.mkdir()
+    ended = qualify_in(folder, "--testbed-file", str(describe(folder)), "--testbed", NAMES[0], "--scenario", "PFC-1")
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert (folder / "results/pfc.db").is_file()
