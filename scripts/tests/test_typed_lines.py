@@ -40,6 +40,7 @@ class Way:
         also: what is added to it, so that it does what the page is about and no more.
         instead: parts of it with what takes their place: names of files that are elsewhere, options that start nothing.
         lab: the testbed that is up and deployed when it is typed; empty: none is up.
+        results: whether there are results, of which the latest are those of a qualification that passed.
     """
 
     left_out: str = ""
@@ -48,6 +49,7 @@ class Way:
     also: str = ""
     instead: tuple[tuple[str, str], ...] = ()
     lab: str = ""
+    results: bool = False
 
 
 def qualifies(also: str = "", *says: str, passes: bool = True) -> Way:
@@ -82,7 +84,7 @@ TRIED: dict[str, Way] = {
     "make test": Way(left_out=PART_OF_IT),
     "make test-all": Way(left_out=PART_OF_IT),
     "make lint": Way(left_out="`make test` begins with it"),
-    "sqlite3 results/pfc.db 'select device_id, port_id, metric_name, value, status from metrics'": Way(),
+    "sqlite3 results/pfc.db 'select device_id, port_id, metric_name, value, status from metrics'": Way(results=True),
     "make qualify PORT=Ethernet8": qualifies("SCENARIO=PFC-1", "Ethernet8"),
     "make qualify SCENARIO=PFC-2,global-pause,WD": qualifies("", *PORT_TABLE),
     "make qualify SCENARIO=PFC-3 SET=0,1": qualifies("", *PORT_TABLE),
@@ -171,13 +173,15 @@ TRIED: dict[str, Way] = {
         Way(lab="vtb-t0", also="--pfc-scenario=PFC", says=PORT_TABLE),
     "make restore TESTBED=lab-1": refused("'lab-1'", NO_SUCH),
     # docs/reporting.md
-    "pfc-report show": Way(says=("pfc.lossless", "pfc.lossy")),
-    "pfc-report sync": Way(),
+    "pfc-report show": Way(results=True, says=("pfc.lossless", "pfc.lossy")),
+    "pfc-report sync": Way(results=True),
     'sqlite3 results/pfc.db "select r.port_id, r.priority, c.name, c.expected, c.seen, c.message, r.evidence'
-    " from checks c join records r using (run_id, record_id) where c.run_id = '...' and c.status <> 'PASS';\"": Way(),
-    "pfc-report html 20261122T030936Z-21290 --baseline 20261122T030907Z-19702": Way(
-        instead=((EXAMPLE_RUNS[0], "$(ls results | grep ^2 | tail -n 1)"),
-                 (EXAMPLE_RUNS[1], "$(ls results | grep ^2 | head -n 1)")), says=("report.html: ", " bytes")),
+    " from checks c join records r using (run_id, record_id) where c.run_id = '...' and c.status <> 'PASS';\"":
+        Way(results=True),
+    f"pfc-report html {EXAMPLE_RUNS[0]} --baseline {EXAMPLE_RUNS[1]}": Way(
+        results=True, says=("report.html: ", " bytes"), instead=(
+            (EXAMPLE_RUNS[0], "$(ls results | grep ^2 | tail -n 1)"),
+            (EXAMPLE_RUNS[1], "$(ls results | grep ^2 | head -n 1)"))),
     # docs/sweep.md
     "make sweep TESTBED=vtb-t0,vtb-mixed CONCURRENCY=max": Way(says=("vtb-t0", "vtb-mixed", "PASS")),
     ".venv/bin/pfc-sweep --testbed lab-1,lab-2,lab-3 --concurrency max --job friday > friday.log 2>&1 &":
@@ -207,7 +211,7 @@ class Snippet:
 
     Attributes:
         left_out: why it is not run here; empty: it is.
-        lab: the testbed that is up and deployed when it runs; empty: none is.
+        lab, results: as of a `Way`.
         before, after: code around it.
         instead: parts of it with what takes their place.
         says: what is printed among other things.
@@ -216,6 +220,7 @@ class Snippet:
 
     left_out: str = ""
     lab: str = ""
+    results: bool = False
     before: str = ""
     after: str = ""
     instead: tuple[tuple[str, str], ...] = ()
@@ -257,7 +262,7 @@ SNIPPETS: dict[str, Snippet] = {
     "from pathlib import Path": Snippet(before=A_DOCUMENT, after="print(end.stored)", says=("True",)),
     "from test_reporting.telemetry.metric_definitions import *": Snippet(),
     "from test_reporting.pfc.telemetry_sink import store_reporter": Snippet(before=A_REPORTER),
-    "from test_reporting.pfc import history, queries": Snippet(after="print(run['status'], len(cells))"),
+    "from test_reporting.pfc import history, queries": Snippet(results=True, after="print(run['status'], len(cells))"),
 }
 
 
@@ -284,14 +289,24 @@ class Clone:
         kept = {name: text for name, text in os.environ.items() if not name.startswith(OF_THE_CALLER)}
         self._environment = kept | {"PYTHONPATH": str(folder), "PATH": f"{BIN}{os.pathsep}{kept.get('PATH', '')}"}
         self._deployed = set[str]()
+        self._has_results = False
 
     def type(self, line: str, scene: tuple[str, ...] = (), inside: tuple[str, ...] = ()) -> tuple[int, str]:
         """Types a line into a shell; returns its exit status and what was printed."""
+        self._has_results = self._has_results and "qualify" not in line and "sweep" not in line
         script = "\n".join([*scene, line])
         done = subprocess.run(["bash", "-c", script], cwd=self.folder, env=self._environment, text=True, check=False,
                               input="\n".join([*inside, ""]), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               timeout=LONGEST_S)
         return done.returncode, done.stdout
+
+    def get_ready(self, way: Way | Snippet) -> None:
+        """Has what is there when something is tried in this way."""
+        if way.results and not self._has_results:
+            self.have("")
+            self._must("make qualify SCENARIO=PFC-4")
+            self._has_results = True
+        self.have(way.lab)
 
     def have(self, name: str) -> None:
         """Has a testbed up, deployed, on the virtual clock, and no other; an empty name: none."""
@@ -393,7 +408,7 @@ def test_nothing_is_tried_that_is_on_no_page() -> None:
 @pytest.mark.slow("brings virtual testbeds up, and measures on them")
 @pytest.mark.parametrize(("one", "way"), tried(SHELL))
 def test_a_line_does_what_its_page_says(clone: Clone, one: Typed, way: Way) -> None:
-    clone.have(way.lab)
+    clone.get_ready(way)
     status, printed = clone.type(f"{replaced(one.text, way.instead)} {way.also}", one.scene, one.inside)
     assert "unrecognized arguments" not in printed and "no such option" not in printed.lower(), printed
     assert (status == 0) is way.passes, f"{one.where}: exit status {status}\n{printed}"
@@ -403,7 +418,7 @@ def test_a_line_does_what_its_page_says(clone: Clone, one: Typed, way: Way) -> N
 @pytest.mark.slow("brings virtual testbeds up, and measures on them")
 @pytest.mark.parametrize(("one", "way"), tried(PYTHON))
 def test_a_snippet_does_what_its_page_says(clone: Clone, one: Typed, way: Snippet) -> None:
-    clone.have(way.lab)
+    clone.get_ready(way)
     file = clone.folder / "test_snippet.py"
     code = "\n".join([way.before, replaced(one.text, way.instead), way.after])
     file.write_text(code, encoding="utf-8")
@@ -464,8 +479,11 @@ def calls_of_make() -> Iterator[tuple[str, str]]:
 def test_make_is_given_targets_and_variables_that_it_has() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
-    variables = set(re.findall(r"^([A-Z_]+)\s*\??:?=", makefile, re.MULTILINE))
+    taken = {target: names.split() for target, names in re.findall(r"^TAKES_(\w+) := (.+)$", makefile, re.MULTILINE)}
     calls = list(calls_of_make())
-    unknown = [f"{where}: {name}" for where, call in calls
-               for name in ({call.split()[1]} - targets) | (set(re.findall(r" ([A-Z_]+)=", call)) - variables)]
+    unknown = list[str]()
+    for where, call in calls:
+        target = call.split()[1]
+        names = set(re.findall(r" ([A-Z_]+)=", call)) - {*taken.get(target, ()), "PYTHON"}
+        unknown += [f"{where}: {name}" for name in names | ({target} - targets)]
     assert len(calls) > 60 and not unknown, unknown
