@@ -90,7 +90,8 @@ TRIED: dict[str, Way] = {
     "make qualify SCENARIO=PFC-3 SET=0,1": qualifies("", *PORT_TABLE),
     "make qualify IP=6": qualifies(PFC, *PORT_TABLE),
     "make qualify TESTBED=vtb-t1": qualifies(PFC, "vtb-t1-rep-01", *PORT_TABLE),
-    "make qualify TESTBED=vtb-mixed PORT=Ethernet32": qualifies("", "vtb-mixed-01", "Ethernet32", *PORT_TABLE),
+    "make qualify TESTBED=vtb-mixed PORT=Ethernet32": qualifies(
+        "SCENARIO=PFC,FRAME,COUNT,LOAD,M2O,HEAD,TIME,SENT,FLAP,TAG", "vtb-mixed-01", "Ethernet32", *PORT_TABLE),
     "make qualify TESTBED=vtb-t0-64x400g": qualifies(
         "SCENARIO=PFC,SENT,M2O", "vtb-t0-64x400g-01", *PORT_TABLE),
     "make qualify TESTBED=vtb-chain SCENARIO=HOP": qualifies("", "vtb-chain-01", *PORT_TABLE),
@@ -98,7 +99,7 @@ TRIED: dict[str, Way] = {
     "make qualify FAULT=lossy-queue-paused@Ethernet0": qualifies(PFC, "FAIL", passes=False),
     "make qualify FAULT=watchdog-stop-ignored": qualifies(PFC, "ERROR", passes=False),
     "make qualify FAULT=my_fault.py:MyFault@Ethernet0": qualifies(PFC, "FAIL", passes=False),
-    "make sweep TESTBED=vtb-t0": Way(says=("32 ports", "PASS")),
+    "make sweep TESTBED=vtb-t0": Way(says=("of 32 ports", "PASS")),
     "make sweep TESTBED=lab-1,lab-2 CONCURRENCY=max": refused("'lab-1'", NO_SUCH),
     "make sweep RESUME=JOB": refused("results/JOB/job.json is not there"),
     ".venv/bin/virtual-testbed up vtb-t0": Way(says=UP_WITH),
