@@ -24,6 +24,7 @@ from tests.common.snappi_tests.snappi_fixtures import (
     snappi_testbed_config,
 )
 from tests.common.priorities import lossless_parameters, lossy_parameters, port_parameters
+from tests.common.sonic_mgmt_options import add_options, deselect_other_topologies
 from tests.common.standalone import lab_of
 
 __all__ = [
@@ -62,6 +63,12 @@ def pytest_addoption(parser):
     group.addoption(
         "--testbed_file", action="store", default=None, help="testbed file (default: ansible/testbed.yaml)"
     )
+    add_options(parser)
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leaves out the tests of other topologies than `--topology` names."""
+    deselect_other_topologies(config, items)
 
 
 def pytest_generate_tests(metafunc):

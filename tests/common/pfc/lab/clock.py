@@ -77,7 +77,8 @@ class EndpointClock:
 
     def sleep(self, seconds: float) -> None:
         """Advances simulated time; returns when the testbed has computed it."""
-        left_ns = max(round(seconds * 1e9), 1 if seconds > 0 else 0)  # a poller's last step may be less than 1 ns
+        whole_ns = -(-round(seconds * 1e12) // 1000)  # of picoseconds, rounded up: what ends then has ended
+        left_ns = max(whole_ns, 1 if seconds > 0 else 0)  # a poller's last step may be less than 1 ps
         while left_ns > 0:
             step_ns = min(left_ns, LARGEST_STEP_NS)
             self._request(f"{self._url}/advance", {"nanoseconds": step_ns})

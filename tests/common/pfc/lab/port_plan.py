@@ -166,7 +166,7 @@ def plan_device(facts: LabFacts, device: str, asked: PortRequest) -> PortPlan:
         QualificationError: nothing can be measured for it; the sentence says why.
     """
     check_keys(facts.testbed)
-    if facts.testbed.get("clock"):  # a virtual testbed
+    if facts.testbed.get("virtual"):
         asked = replace(asked, change_config=True)
     if asked.port_under_test is None:
         first = (option.first_port(facts.testbed) for option in options())

@@ -131,7 +131,7 @@ def plan_sweep(facts: LabFacts, device: str, asked: PortRequest) -> SweepPlan:
         QualificationError: there is no port to measure; the sentence says why.
     """
     check_keys(facts.testbed)
-    if facts.testbed.get("clock"):  # a virtual testbed
+    if facts.testbed.get("virtual"):
         asked = replace(asked, change_config=True)
     chosen = measured_device(facts, device)
     state = chosen.state

@@ -77,6 +77,14 @@ def test_a_virtual_clock_advances_by_exactly_the_time_slept(endpoint):
     assert clock.now() == 7201.75, clock.now()
 
 
+@pytest.mark.parametrize("seconds, step_ns", [(0.0115015872, 11501588), (1.1, 1100000000), (0.3, 300000000)])
+def test_a_virtual_clock_does_not_return_early(endpoint, seconds, step_ns):
+    """Data of 11.5015872 ms has ended after 11,501,588 ns, and is still on the line 1 ns before."""
+    url, state = endpoint
+    EndpointClock(url).sleep(seconds)
+    assert state["steps"] == [step_ns], f"expected one step of {step_ns} ns, got {state['steps']}"
+
+
 def test_a_virtual_clock_never_sleeps_for_nothing(endpoint):
     """What is left until a deadline may be a rounding error of seconds; a poller that sleeps 0 ns never gets there."""
     url, state = endpoint

@@ -11,7 +11,7 @@ CHANGING = [case for case in port_cases() if case.family in ("LSET", "TAG")]
 
 
 @pytest.mark.parametrize(
-    ("entry", "option", "may"), [({}, False, False), ({}, True, True), ({"clock": "http://127.0.0.1:1"}, False, True)]
+    ("entry", "option", "may"), [({}, False, False), ({}, True, True), ({"virtual": True}, False, True)]
 )
 def test_cases_that_change_the_configuration(entry, option, may):
     """Where they may not, they have no target, and a note says what it takes."""
@@ -25,7 +25,7 @@ def test_cases_that_change_the_configuration(entry, option, may):
 
 def test_the_sets_of_sonic_s_default_maps():
     """Lossless are 3 and 4; 7 is reached by no DSCP value before it is configured."""
-    subject = plan_device(lab(clock="http://127.0.0.1:1"), DEVICE, PortRequest()).subject
+    subject = plan_device(lab(virtual=True), DEVICE, PortRequest()).subject
     found = {case.plan_id: targets(case, subject) for case in CHANGING}
     assert found == {
         "LSET-1": [(2,)], "LSET-2": [(0, 1, 2)], "LSET-3": [(0, 1, 2, 3, 4, 5, 6)], "LSET-4": [()], "LSET-5": [()],
