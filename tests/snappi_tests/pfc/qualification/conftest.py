@@ -229,11 +229,11 @@ def _take_over(ours, config):
 
 
 def pytest_terminal_summary(terminalreporter, config):
-    """The verdict table. Where tests are only collected: which test cases have no item, and why."""
+    """The verdict table. Where nothing is measured: which test cases have no item, and why."""
     ours = config.stash[SESSION_KEY]
     if ours.began:
         write_summary(terminalreporter, ours)
-    elif config.option.collectonly and ours.plan:
+    elif ours.plan:
         for note in impossible([case for case in ours.cases if case in port_cases()], ours.plan.subject):
             terminalreporter.write_line(f"note: {note}")
 
