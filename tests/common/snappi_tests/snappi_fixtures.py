@@ -14,7 +14,7 @@ from tests.common.devices.duthosts import DutHosts
 from tests.common.devices.sonic import SonicHost
 from tests.common.errors import LabError
 from tests.common.pfc.lab.api_reason import api_reason
-from tests.common.snappi_tests.client import make_snappi_fast
+from tests.common.snappi_tests.client import make_snappi_fast, quiet_snappi
 from tests.common.snappi_tests.config import whole_config
 from tests.common.snappi_tests.port import PortFacts
 from tests.common.standalone import lab_of
@@ -67,6 +67,7 @@ def api_server(tbinfo: TestbedEntry, duthost: SonicHost) -> tuple[str, str]:
 def open_api(tbinfo: TestbedEntry, duthost: SonicHost) -> Any:
     """The snappi API object of a testbed; nothing is sent yet."""
     make_snappi_fast()
+    quiet_snappi()
     (address, port), transport = api_server(tbinfo, duthost), api_transport(tbinfo)
     if transport == "ixnetwork":
         api = snappi.api(location=f"https://{address}:{port}", ext="ixnetwork", loglevel=LOG_LEVEL)
