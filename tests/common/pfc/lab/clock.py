@@ -93,8 +93,9 @@ class EndpointClock:
             with self._opener.open(request, timeout=self._timeout_s) as answer:
                 return dict(json.load(answer))
         except urllib.error.HTTPError as error:
-            reason = error.read().decode(errors="replace").strip()
-            raise QualificationError(f"the testbed's clock {url} refused the request: {reason}") from error
+            said = error.read().decode(errors="replace").strip()
+            reason = "; ".join(json.loads(said)["errors"]) if said.startswith('{"code"') else said
+            raise QualificationError(f"not the switch, the virtual testbed refused ({url}): {reason}") from error
         except TimeoutError as error:
             raise QualificationError(
                 f"this machine is too busy, or the virtual testbed hangs: its simulation made no progress in"

@@ -37,7 +37,7 @@ def endpoint():
             step = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["nanoseconds"]
             state["steps"].append(step)
             if step == REFUSED_NS:
-                self._answer(400, {"error": "nobody has that much time"})
+                self._answer(400, {"code": 400, "kind": "x", "errors": ["nobody has that much time"]})
                 return
             if state["hangs"] is not None:
                 state["hangs"].wait()
@@ -113,7 +113,8 @@ def test_hardware_is_waited_for_on_the_wall_clock():
 def test_a_refusal_is_told(endpoint):
     """With the server's reason."""
     url, _ = endpoint
-    with pytest.raises(QualificationError, match="refused the request: .*nobody has that much time"):
+    expected = r"^not the switch, the virtual testbed refused \(.*\): nobody has that much time$"
+    with pytest.raises(QualificationError, match=expected):
         EndpointClock(url).sleep(REFUSED_NS / 1e9)
 
 
