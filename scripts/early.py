@@ -10,7 +10,7 @@ from typing import Any
 
 import ansible.module_utils
 
-from scripts.testbeds import ANSIBLE, Refusal, shown
+from scripts.testbeds import ANSIBLE, Refusal
 from tests.common.pfc.cases.plan import check_sets
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.ports import natural
@@ -32,21 +32,22 @@ LEAST_FREE_MB = 100
 """What a run needs on the disk: its records and evidence (some MB), a virtual testbed's logs and databases."""
 
 
-def check_machine(results: Path) -> None:
+def check_machine(*places: Path) -> None:
     """Refuses a machine without an SSH client, or without room for what a run writes.
 
     Args:
-        results: the folder of the runs' folders; it need not be there.
+        places: folders that it writes to; they need not be there.
 
     Raises:
         Refusal: one of them is missing.
     """
     if shutil.which("ssh") is None:
         raise Refusal("there is no ssh on the PATH: Ansible reaches every switch by OpenSSH's client, install that")
-    there = next(folder for folder in (results, *results.parents) if folder.is_dir())
-    free = shutil.disk_usage(there).free // 1_000_000
-    if free < LEAST_FREE_MB:
-        raise Refusal(f"{shown(there)} has {free} MB left on its disk, a run needs {LEAST_FREE_MB} MB")
+    for place in places:
+        there = next(folder for folder in (place, *place.parents) if folder.is_dir())
+        free = shutil.disk_usage(there).free // 1_000_000
+        if free < LEAST_FREE_MB:
+            raise Refusal(f"{there} has {free} MB left on its disk, a run needs {LEAST_FREE_MB} MB")
 
 
 def switches(entry: Entry) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import re
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -52,6 +53,7 @@ from tests.common.pfc.record.verdict import Status  # noqa: E402
 REFUSED = 3
 EXIT_STATUS = {Status.PASS: 0, Status.FAIL: 1, Status.ERROR: 2}
 ITEM_LOG = "items.jsonl"
+PASSWORD = re.compile(r"(?<=//)([^:/@\s]*):[^@/\s]*@")
 
 
 def pytest_command(testbed: TestbedFiles, options: argparse.Namespace, folder: Path, run_id: str) -> list[str]:
@@ -61,7 +63,7 @@ def pytest_command(testbed: TestbedFiles, options: argparse.Namespace, folder: P
              *(f"--pfc-set={priorities}" for priorities in options.set),
              *(["--pfc-change-config"] if options.change_config else []),
              *(["--pfc-same-generator"] if options.same_generator else []),
-             *(["--color=yes"] if options.verbose and sys.stdout.isatty() else [])]
+             *(["--color=yes"] if options.verbose and is_terminal() else [])]
     return suite_command(testbed, folder, [SUITE], "--pfc-ip-version", options.ip_version, "--pfc-results",
                          str(folder), "--pfc-run-id", run_id, "-p", "scripts.qualifying.item_log", "--pfc-item-log",
                          str(folder / ITEM_LOG), *given)
@@ -72,7 +74,7 @@ def measure(testbed: TestbedFiles, options: argparse.Namespace, folder: Path,
     """Runs the suite and shows how far it is; returns how it ended, and what it found."""
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     events = ItemEvents(folder / ITEM_LOG)
-    progress = FamilyProgress(None if options.verbose else sys.stdout, sys.stdout.isatty())
+    progress = FamilyProgress(None if options.verbose else sys.stdout, is_terminal())
     log = LogTail(folder / PYTEST_LOG, sys.stdout)
 
     def look() -> None:
@@ -81,8 +83,20 @@ def measure(testbed: TestbedFiles, options: argparse.Namespace, folder: Path,
         if options.verbose:
             log.copy()
 
-    status = run_suite(pytest_command(testbed, options, folder, run_id), folder, look)
-    return how_it_ended(status, folder), progress
+    try:
+        ended = how_it_ended(run_suite(pytest_command(testbed, options, folder, run_id), folder, look), folder)
+    except KeyboardInterrupt:
+        look()
+        ended = Ended(None, "interrupted")
+    except OSError as error:
+        ended = Ended(None, f"the tests did not come to their end: {reason(error)}")
+    progress.end()
+    return ended, progress
+
+
+def is_terminal() -> bool:
+    """Whether a line that was printed can be drawn again."""
+    return sys.stdout is not None and sys.stdout.isatty()
 
 
 def qualify(options: argparse.Namespace) -> int:
@@ -97,9 +111,9 @@ def qualify(options: argparse.Namespace) -> int:
     environment(results)
     run_id = new_run_id()
     folder = results / run_id
+    folder.mkdir(parents=True)
     with contextlib.ExitStack() as stack:
         testbed = found(stack, options, entry)
-        folder.mkdir(parents=True)
         if entry.get("virtual") or options.deploy:
             step("Ansible deploys the testbed")
             deploy(testbed, folder / DEPLOY_LOG)
@@ -107,7 +121,7 @@ def qualify(options: argparse.Namespace) -> int:
         ended, progress = measure(testbed, options, folder, run_id)
     if ended.refused:
         raise Refusal(ended.cause)
-    return conclude(ended, progress.verdict, folder, options.verbose, time.monotonic() - began)
+    return conclude(ended, progress, folder, options.verbose, time.monotonic() - began)
 
 
 def found(stack: contextlib.ExitStack, options: argparse.Namespace, entry: Mapping[str, Any]) -> TestbedFiles:
@@ -120,25 +134,27 @@ def found(stack: contextlib.ExitStack, options: argparse.Namespace, entry: Mappi
     return stack.enter_context(virtual_testbed(options.testbed, testbed_file, options.fault))
 
 
-def conclude(ended: Ended, verdict: Mapping[str, Any], folder: Path, verbose: bool, seconds: float) -> int:
+def conclude(ended: Ended, progress: FamilyProgress, folder: Path, verbose: bool, seconds: float) -> int:
     """Says what was found; the last line is the verdict with its first cause. Returns the exit status.
 
     Args:
         ended: how pytest ended.
-        verdict: the last event of `item_log`; empty: the session did not come to its end.
+        progress: what it found.
         folder: of the run.
         verbose: whether pytest's own summary was printed.
         seconds: that it all took.
     """
-    status = Status(verdict.get("status", Status.ERROR))
-    cause = ended.cause or verdict.get("cause", "")
-    if status is Status.PASS and ended.pytest != 0:
+    status = progress.status
+    cause = ended.cause or progress.verdict.get("cause", "")
+    if not cause and ended.pytest != 0:
+        session = "every verdict is PASS, but not" if progress.verdict else "not every item was measured by"
+        cause = f"{session} the session: {shown(folder / PYTEST_LOG)} says why"
+    if status is Status.PASS and cause:
         status = Status.ERROR
-        cause = cause or f"every verdict is PASS, but not the session: {shown(folder / PYTEST_LOG)} says why"
-    lines = [] if verbose else verdict.get("summary", [])
+    lines = [] if verbose else progress.verdict.get("summary", [])
     page = [f"page: {shown(folder / PAGE)}"] if (folder / PAGE).is_file() else []
-    say(*lines, *page, f"verdicts, evidence and logs: {shown(folder)}",
-        f"reporting database: {os.environ['PFC_REPORT_DB']}",
+    databases = PASSWORD.sub(r"\1:***@", os.environ["PFC_REPORT_DB"])
+    say(*lines, *page, f"verdicts, evidence and logs: {shown(folder)}", f"reporting database: {databases}",
         f"{status.value} after {seconds:.0f} s{': ' if cause else ''}{cause}")
     return EXIT_STATUS[status]
 
@@ -161,7 +177,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         put(f"error: {reason(error) if isinstance(error, OSError) else error}\n", sys.stderr)
         return REFUSED
     except KeyboardInterrupt:
-        say("ERROR: interrupted; the testbed was taken down")
+        say("ERROR: interrupted before anything was measured")
         return EXIT_STATUS[Status.ERROR]
     finally:
         end_orphans()

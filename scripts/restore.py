@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from scripts.testbeds import (  # noqa: E402  (the path has to be there first)
     TESTBED_FILE, Refusal, TestbedFiles, environment, files_of, hardware_testbed, read_entry, running_testbed)
-from tests.common.clone import ROOT  # noqa: E402
+from tests.common.clone import RESULTS, ROOT  # noqa: E402
 from tests.common.errors import LabError  # noqa: E402
 from tests.common.pfc.model.errors import QualificationError  # noqa: E402
 from tests.common.pfc.lab.restore import SwitchRestorer  # noqa: E402
@@ -149,7 +149,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point: one sentence and status 2 for a refusal, no traceback."""
     options = parse(arguments)
-    environment(ROOT / "results")
+    environment(RESULTS)
     try:
         testbed = find_testbed(options.testbed, Path(options.testbed_file).resolve(), options.inventory)
         return run(testbed, options.force)

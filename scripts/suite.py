@@ -18,6 +18,7 @@ USAGE = 4  # pytest: refused
 NOTHING = 5  # pytest: no item is left
 REASON = re.compile(r"^(?:ERROR: |!+ .*Exit: error: |error: )(.+?)(?: !+)?$", re.MULTILINE)
 LEFT = re.compile(r"^note: the run ends here, (?:.+ goes on with it|unfinished): (.+)$", re.MULTILINE)
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 NOTE = re.compile(r"^note: (.+)$", re.MULTILINE)
 
 
@@ -76,7 +77,7 @@ def how_it_ended(status: int, folder: Path, tries: int = 1) -> Ended:
     if status < 0:
         often = f", {tries} times" if tries > 1 else ""
         return Ended(status, f"pytest was killed by {signal.Signals(-status).name}{often} ({testbeds.shown(log)})")
-    text = log.read_text(encoding="utf-8", errors="replace").rpartition("test session starts")[2]
+    text = COLOUR.sub("", log.read_text(encoding="utf-8", errors="replace")).rpartition("test session starts")[2]
     notes = LEFT.findall(text) or (NOTE.findall(text) if status == NOTHING else [])
     why = (REASON.findall(text) or notes or [f"pytest ended with status {status} ({testbeds.shown(log)})"])[-1]
     return Ended(status, why, refused=status == USAGE)

@@ -31,7 +31,7 @@ from scripts.testbeds import (  # noqa: E402
     reason,
     shown,
 )
-from tests.common.clone import ROOT  # noqa: E402
+from tests.common.clone import RESULTS  # noqa: E402
 from tests.common.pfc.model.ports import summary as some  # noqa: E402
 from virtual_testbed.faults import absolute  # noqa: E402
 
@@ -59,7 +59,7 @@ def parser() -> CommandParser:
     made.add_argument("--job", metavar="ID", help="id of a new job (default: from time and process)")
     made.add_argument("--resume", metavar="JOB", help="go on with what is left of a job, with its own options")
     made.add_argument("--at-once", type=int, metavar="N", help="testbeds at the same time (default: all)")
-    made.add_argument("--results", default=str(ROOT / "results"), metavar="DIR",
+    made.add_argument("--results", default=str(RESULTS), metavar="DIR",
                       help="folder of results (default: results)")
     return made
 

@@ -8,6 +8,7 @@ import ctypes
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from typing import IO, Any, NoReturn
 
 import yaml
 
+from scripts.output import put
 from tests.common.clone import ROOT, keep_in_clone
 from virtual_testbed.process import command_tied_to
 
@@ -180,15 +182,19 @@ def virtual_testbed(name: str, testbed_file: Path, faults: Sequence[str]) -> Ite
     already is used as it is, and stays up.
 
     Raises:
-        Refusal: it is up already, and other faults were asked for.
+        Refusal: it is up already, for another process, or with other faults than these.
         Failure: it did not come up.
     """
     runtime = running_testbed(name)
     if runtime is not None:
+        if runtime["owner_pid"] is not None:
+            raise Refusal(f"virtual testbed '{name}' is up for process {runtime['owner_pid']}, which takes it down when"
+                          " it has done: wait for its end")
         has = runtime["faults"]
         if faults and list(faults) != has:
-            raise Refusal(f"virtual testbed '{name}' is up already with {', '.join(has) or 'no fault'}: end it with"
-                          f" `make down` first, faults are injected when it is brought up")
+            down = shlex.join([str(BIN / "virtual-testbed"), "down", name])
+            raise Refusal(f"virtual testbed '{name}' is up already with {', '.join(has) or 'no fault'}, and faults are"
+                          f" injected when it is brought up: end it first with `{down}`")
         clock = runtime["clock"]["mode"]
         step(f"{name} is up already, on the {clock} clock, {', '.join(has) or 'without faults'}: it is used as it is,"
              " and stays up")
@@ -234,7 +240,7 @@ def environment(results_root: Path) -> None:
 
 def step(text: str) -> None:
     """Announce a step."""
-    print(f"== {text}", flush=True)
+    put(f"== {text}\n", sys.stdout)
 
 
 def catch_signals() -> None:
@@ -256,5 +262,5 @@ def reason(error: OSError) -> str:
 
 
 def shown(path: Path) -> str:
-    """A path for the user: short where it is in the clone."""
-    return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
+    """A path for the user: short where it is below the current folder."""
+    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)

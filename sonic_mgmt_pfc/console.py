@@ -31,7 +31,8 @@ def qualify() -> None:
 def report() -> None:
     """`pfc-report`: runs `test_reporting.pfc`, on the clone's own results unless the user names a database."""
     _of_the_clone("pfc-report", "test_reporting/pfc/__main__.py")
-    os.environ.setdefault("PFC_REPORT_DB", f"sqlite:///{os.path.relpath(CLONE / 'results' / 'pfc.db')}")
+    if not os.environ.get("PFC_REPORT_DB"):
+        os.environ["PFC_REPORT_DB"] = f"sqlite:///{os.path.relpath(CLONE / 'results' / 'pfc.db')}"
     sys.path.insert(0, str(CLONE))
     runpy.run_module("test_reporting.pfc", run_name="__main__", alter_sys=True)
 

@@ -224,7 +224,7 @@ class Supervisor:
                 "redis_socket": switch.redis_socket, "root_view": views[switch.name]["root_view"],
                 "root_view_reason": views[switch.name].get("root_view_reason", ""),
             } for switch in plan.switches},
-            "faults": list(plan.faults), "wires": dict(plan.wires),
+            "faults": list(plan.faults), "wires": dict(plan.wires), "owner_pid": plan.owner_pid,
             "children": {name: {"status": "up" if child.up.is_set() else "down", "pid": child.pid,
                                 "restarts": child.restarts, "last_death": child.last_death}
                          for name, child in self._children.items()},

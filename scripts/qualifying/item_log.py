@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,8 @@ class ItemLog:
         self._write({"status": status.value, "cause": cause, "summary": [line for line, _ in summary_lines(ours)]})
 
     def _write(self, event: dict[str, Any]) -> None:
-        with self._file.open("a", encoding="ascii") as file:
+        """Writes a line; what the disk does not take is not worth a measurement."""
+        with suppress(OSError), self._file.open("a", encoding="ascii") as file:
             file.write(json.dumps(event) + "\n")
 
 

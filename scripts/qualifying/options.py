@@ -8,7 +8,7 @@ from typing import Any
 
 from scripts.early import check_faults, check_machine, check_ports, check_priorities, check_virtual
 from scripts.testbeds import TESTBED_FILE, CommandParser, Refusal, hardware_testbed, read_entry
-from tests.common.clone import RESULTS
+from tests.common.clone import RESULTS, ROOT
 from tests.common.pfc.cases.plan import parse_set, select
 from tests.common.pfc.model.errors import QualificationError
 from virtual_testbed.faults import absolute
@@ -74,5 +74,5 @@ def check(options: argparse.Namespace) -> Mapping[str, Any]:
     check_ports([options.port] if options.port else [], name, entry, testbed_file)
     if entry.get("virtual") or options.deploy:
         check_priorities(sets, cases, name, options.port)
-    check_machine(options.results.resolve())
+    check_machine(options.results.resolve(), ROOT)
     return entry

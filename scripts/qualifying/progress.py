@@ -5,6 +5,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -31,7 +32,7 @@ class ItemEvents:
         self._offset = 0
 
     def read(self) -> Iterator[Event]:
-        """What is new. A line counts once it is whole."""
+        """What is new. A line counts once it is whole; one that a full disk tore does not."""
         if not self._file.is_file():
             return
         with self._file.open("rb") as file:
@@ -39,7 +40,8 @@ class ItemEvents:
             for line in file:
                 if line.endswith(b"\n"):
                     self._offset += len(line)
-                    yield json.loads(line)
+                    with suppress(ValueError):
+                        yield json.loads(line)
 
 
 class FamilyProgress:
@@ -59,7 +61,18 @@ class FamilyProgress:
         self._planned: dict[str, int] = {}
         self._done: dict[str, Counter[str]] = {}
         self._since = clock()
+        self._seen = set[str]()
         self.verdict: Event = {}
+        """The last event; empty: there was none."""
+
+    @property
+    def status(self) -> Status:
+        """The verdict; of a session that did not come to its end, ERROR unless an item failed."""
+        return Status(self.verdict.get("status", Status.FAIL if Status.FAIL.value in self._seen else Status.ERROR))
+
+    def end(self) -> None:
+        """Takes the bar of a family away that has not come to its end."""
+        put(self._erased(), self._out)
 
     def take(self, event: Event) -> None:
         """Takes in what happened, and says it."""
@@ -73,6 +86,7 @@ class FamilyProgress:
 
     def _ended(self, family: str, status: str) -> None:
         """An item has ended."""
+        self._seen.add(status)
         done = self._done.setdefault(family, Counter())
         done[status] += 1
         total = self._planned.get(family, done.total())

@@ -9,6 +9,7 @@ from typing import Any
 from scripts.early import check_faults, check_machine, check_ports, check_virtual, faults_of, switches
 from scripts.sweeping.job import Job, check_name, shard_of
 from scripts.testbeds import TESTBED_FILE, Refusal, hardware_testbed, read_entry
+from tests.common.clone import ROOT
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.record.run import new_run_id
 from tests.snappi_tests.pfc.qualification.files.sweep import parse_concurrency
@@ -45,7 +46,7 @@ def new_job(options: argparse.Namespace) -> Job:
         if entry.get("virtual"):
             check_virtual(name, testbed_file, faults_of(job.faults, entry))
         check_ports([port for port in job.ports.replace(" ", "").split(",") if port], name, entry, testbed_file)
-    check_machine(Path(job.results))
+    check_machine(Path(job.results), ROOT)
     return job
 
 

@@ -3,6 +3,7 @@ started."""
 import io
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -15,7 +16,7 @@ from scripts.qualify import conclude
 from scripts.qualifying.progress import FamilyProgress, ItemEvents
 from scripts.suite import Ended
 from scripts.testbeds import Refusal
-from scripts.tests.small_lab import NAMES, ROOT, describe
+from scripts.tests.small_lab import BIN, NAMES, ROOT, describe
 from tests.common.pfc.cases.plan import plan_ids
 from virtual_testbed.state import STATE_VARIABLE
 
@@ -119,6 +120,9 @@ def test_a_bar_on_a_terminal_is_drawn_again() -> None:
     drawn = out.getvalue().split("\r\x1b[K")
     assert drawn[2] == "WD      2 items  [##########..........] PASS", drawn
     assert drawn[3].startswith("WD      2 items  PASS "), drawn
+    progress.take({"family": "TAG", "status": "PASS"})
+    progress.end()
+    assert out.getvalue().endswith("\r\x1b[K")
 
 
 def test_a_line_that_is_not_whole_is_read_later(tmp_path: Path) -> None:
@@ -129,23 +133,51 @@ def test_a_line_that_is_not_whole_is_read_later(tmp_path: Path) -> None:
     assert list(reader.read()) == [{"planned": {}}]
     file.write_text('{"planned": {}}\n{"family": "PFC"}\n')
     assert list(reader.read()) == [{"family": "PFC"}]
+    with file.open("a") as torn:
+        torn.write('{"fam{"family": "WD"}\n{"family": "LSET"}\n')
+    assert list(reader.read()) == [{"family": "LSET"}]
 
 
-@pytest.mark.parametrize(("ended", "verdict", "status", "last"), [
+def progress_of(*events: dict[str, object]) -> FamilyProgress:
+    """What a session said."""
+    progress = FamilyProgress(None, False)
+    for event in events:
+        progress.take(event)
+    return progress
+
+
+FAILED = {"family": "PFC", "status": "FAIL"}
+
+
+@pytest.mark.parametrize(("ended", "said", "status", "last"), [
     (Ended(0), {"status": "PASS", "cause": "", "summary": ["table"]}, 0, "PASS after 7 s"),
     (Ended(1), {"status": "FAIL", "cause": "12 frames", "summary": []}, 1, "FAIL after 7 s: 12 frames"),
     (Ended(1), {"status": "ERROR", "cause": "no storm", "summary": []}, 2, "ERROR after 7 s: no storm"),
     (Ended(1), {"status": "PASS", "cause": "", "summary": []}, 2,
      "ERROR after 7 s: every verdict is PASS, but not the session: {folder}/pytest.log says why"),
-    (Ended(-9, "pytest was killed by SIGKILL"), {}, 2, "ERROR after 7 s: pytest was killed by SIGKILL"),
-    (Ended(5, "nothing can be measured"), {}, 2, "ERROR after 7 s: nothing can be measured"),
+    (Ended(1), {"planned": {}}, 2,
+     "ERROR after 7 s: not every item was measured by the session: {folder}/pytest.log says why"),
+    (Ended(-9, "pytest was killed by SIGKILL"), FAILED, 1, "FAIL after 7 s: pytest was killed by SIGKILL"),
+    (Ended(-9, "pytest was killed by SIGKILL"), {"planned": {}}, 2, "ERROR after 7 s: pytest was killed by SIGKILL"),
+    (Ended(5, "nothing can be measured"), {"planned": {}}, 2, "ERROR after 7 s: nothing can be measured"),
 ])
 def test_the_last_line_and_the_exit_status(tmp_path: Path, capsys: pytest.CaptureFixture[str],
-                                           monkeypatch: pytest.MonkeyPatch, ended: Ended, verdict: dict[str, object],
+                                           monkeypatch: pytest.MonkeyPatch, ended: Ended, said: dict[str, object],
                                            status: int, last: str) -> None:
-    monkeypatch.setenv("PFC_REPORT_DB", "sqlite:///x.db")
-    assert conclude(ended, verdict, tmp_path, False, 7.0) == status
-    assert capsys.readouterr().out.splitlines()[-1] == last.format(folder=tmp_path)
+    monkeypatch.setenv("PFC_REPORT_DB", "sqlite:////x.db postgresql://ci:secret@db/pfc")
+    assert conclude(ended, progress_of({"planned": {"PFC": 2}}, said), tmp_path, False, 7.0) == status
+    printed = capsys.readouterr().out
+    assert printed.splitlines()[-1] == last.format(folder=tmp_path)
+    assert "reporting database: sqlite:////x.db postgresql://ci:***@db/pfc\n" in printed
+
+
+@pytest.mark.parametrize("closed", ["stdout", "reader"])
+def test_nobody_has_to_listen(tmp_path: Path, closed: str) -> None:
+    """What is refused is refused all the same, and the status says it."""
+    arguments = ["--testbed-file", str(tmp_path / "none.yaml")]
+    line = shlex.join([sys.executable, str(SCRIPT), *arguments])
+    script = f"{line} >&-" if closed == "stdout" else f"set -o pipefail; {line} | true"
+    assert subprocess.run(["bash", "-c", script], check=False, stderr=subprocess.DEVNULL).returncode == 3
 
 
 def qualify_in(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -154,6 +186,30 @@ def qualify_in(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str
     environment[STATE_VARIABLE] = str(folder / "state")
     command = [sys.executable, str(SCRIPT), "--results", str(folder / "results"), *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=4 * HANG_S, env=environment)
+
+
+@pytest.mark.slow("brings a virtual testbed up twice")
+def test_a_testbed_that_is_up_already(tmp_path: Path) -> None:
+    """One that is up for nobody is used, and stays up; one that another command brought up is that command's."""
+    lab = describe(tmp_path)
+    told = ["--testbed-file", str(lab), "--testbed", NAMES[0], "--scenario", "PFC-4"]
+    virtual_testbed = [str(BIN / "virtual-testbed")]
+    where = ["--state", str(tmp_path / "state")]
+    up = [*virtual_testbed, "up", NAMES[0], "--testbed-file", str(lab), "--clock", "virtual", *where]
+    try:
+        subprocess.run(up, check=True, stdout=subprocess.DEVNULL)
+        used = qualify_in(tmp_path, *told)
+        assert used.returncode == 0 and "is up already, on the virtual clock" in used.stdout, used.stdout + used.stderr
+        broken = qualify_in(tmp_path, *told, "--fault", "pause-ignored@Ethernet0")
+        assert broken.returncode == 3 and "is up already with no fault, and faults are injected" in broken.stderr
+        subprocess.run([*virtual_testbed, "status", NAMES[0], *where], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([*virtual_testbed, "down", NAMES[0], *where], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([*up, "--owner-pid", str(os.getpid())], check=True, stdout=subprocess.DEVNULL)
+        refused = qualify_in(tmp_path, *told)
+        assert refused.returncode == 3, refused.stdout
+        assert f"virtual testbed '{NAMES[0]}' is up for process {os.getpid()}, which takes it down" in refused.stderr
+    finally:
+        subprocess.run([*virtual_testbed, "down", NAMES[0], *where], check=True, stdout=subprocess.DEVNULL)
 
 
 @pytest.mark.slow("a broken switch through the whole plan")

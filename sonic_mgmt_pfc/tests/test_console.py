@@ -13,10 +13,12 @@ def test_commands_are_the_scripts_of_the_clone(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setattr(runpy, "run_path", lambda path, run_name: ran.append((path, run_name)))
     monkeypatch.setattr(runpy, "run_module", lambda name, run_name, alter_sys: ran.append((name, run_name)))
+    monkeypatch.setenv("PFC_REPORT_DB", "")
+    console.qualify()
     console.restore()
     console.sweep()
     console.report()
-    paths = [str(console.CLONE / "scripts" / name) for name in ("restore.py", "sweep.py")]
+    paths = [str(console.CLONE / "scripts" / name) for name in ("qualify.py", "restore.py", "sweep.py")]
     assert ran == [(what, "__main__") for what in (*paths, "test_reporting.pfc")]
 
 

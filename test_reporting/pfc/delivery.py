@@ -12,7 +12,7 @@ from tests.common.pfc.record.records import Record
 from tests.common.pfc.record.run import Run
 from tests.common.pfc.record.run_writer import Say
 
-from .database import Sink, Urls, database_urls, open_sink
+from .database import Sink, Urls, database_file, database_urls, open_sink
 from .errors import StoreError
 
 SLOW_SECONDS = 2
@@ -78,8 +78,8 @@ class RunDelivery:
             destination.deliver(run, unspooled)
             destination.deliver(ended, [])
         except RecordError as error:
-            self._say(f"{error}; deliver the records later with: {sync_command()} "
-                      f"--results {self._directory.parent}")
+            self._say(f"{error}; deliver the records later with: {sync_command(destination.url)} "
+                      f"--results {shlex.quote(str(self._directory.parent))}")
             return False
         return True
 
@@ -88,7 +88,7 @@ class _Destination:
     """One database; `behind`: it lacks something that the folder has."""
 
     def __init__(self, url: str) -> None:
-        self._url = url
+        self.url = url
         self._sink: Sink | None = None
         self.behind = False
 
@@ -108,7 +108,7 @@ class _Destination:
 
     def _use(self, deliver: Callable[[Sink], object]) -> None:
         try:
-            self._sink = self._sink or open_sink(self._url)
+            self._sink = self._sink or open_sink(self.url)
             deliver(self._sink)
         except StoreError:
             self._sink = None
@@ -127,7 +127,12 @@ def deliver_once(run: Run, records: Sequence[Record], urls: Urls = None) -> list
     return problems
 
 
-def sync_command() -> str:
-    """What a user types to deliver records later; where the project is not installed the module does what it does."""
+def sync_command(url: str = "") -> str:
+    """What a user types to deliver records later; where the project is not installed the module does what it does.
+
+    Args:
+        url: of the database; that of a server, which may have a password, is left to the environment.
+    """
     script = Path(sys.executable).with_name("pfc-report")
-    return f"{shlex.quote(str(script))} sync" if script.is_file() else "python -m test_reporting.pfc sync"
+    program = [str(script)] if script.is_file() else ["python", "-m", "test_reporting.pfc"]
+    return shlex.join([*program, *(["--db", url] if database_file(url) else []), "sync"])

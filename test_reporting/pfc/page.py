@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -15,27 +16,29 @@ if TYPE_CHECKING:
 PAGE = "report.html"
 
 
-def write_page(directory: Path, run_id: str, urls: Urls = None) -> Path:
+def write_page(directory: Path, run_id: str, is_stored: bool, urls: Urls = None) -> Path:
     """Write the page of a run into its folder: from the database, which knows the runs before it, or, where that does
-    not answer, from the folder's own records.
+    not have all of it, from the folder's own records.
 
     Args:
         directory: the run's folder.
         run_id: its id.
+        is_stored: whether every database has the whole run.
         urls: as `database_urls` takes them.
 
     Raises:
-        RecordError: it cannot be written; the run's records are as they were.
+        RecordError, OSError: it cannot be written; the run's records are as they were.
     """
     page = directory / PAGE
-    try:
-        page_of([run_id], None, page, directory.parent, urls)
-    except StoreError:
-        from .sync import deliver_folder
-        with TemporaryDirectory() as folder:
-            url = f"{SQLITE_FILE}{folder}/run.db"
-            deliver_folder(directory, open_store(url))
-            page_of([run_id], None, page, directory.parent, url)
+    if is_stored:
+        with suppress(StoreError):
+            page_of([run_id], None, page, directory.parent, urls)
+            return page
+    from .sync import deliver_folder
+    with TemporaryDirectory() as folder:
+        url = f"{SQLITE_FILE}{folder}/run.db"
+        deliver_folder(directory, open_store(url))
+        page_of([run_id], None, page, directory.parent, url)
     return page
 
 

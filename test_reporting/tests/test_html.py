@@ -9,6 +9,7 @@ import shlex
 import pytest
 
 from test_reporting.pfc.cli import main
+from test_reporting.pfc import write_page
 from test_reporting.pfc.html_report import chunk, page_budget
 from test_reporting.tests import benchmarks
 from test_reporting.tests.html_samples import HOSTILE, MARKUP, Page, hostile_run, timeline
@@ -34,6 +35,18 @@ def test_it_is_in_the_folder_of_the_run_unless_said_otherwise(run, database, cap
     assert capsys.readouterr().out == f"{path}: FAIL, {path.stat().st_size} bytes\n"
     assert Page(path).root.all("h1")[0].words == f"FAIL {RUN_ID}"
     assert [one.name for one in path.parent.glob("*report*")] == ["report.html"], "nothing else is left behind"
+
+
+@pytest.mark.parametrize(("is_stored", "urls"), [
+    (True, None), (False, None), (True, "postgresql://127.0.0.1:1/none"), (True, "kusto:///out"),
+])
+def test_a_run_has_its_page_whatever_the_databases_do(run, database, is_stored, urls):
+    run(verdict(1), verdict(2, "FAIL", port_id="Ethernet8"))
+    if not is_stored:
+        database.unlink()
+    path = write_page(database.parent / RUN_ID, RUN_ID, is_stored, urls)
+    assert path == database.parent / RUN_ID / "report.html"
+    assert Page(path).root.all("h1")[0].words == f"FAIL {RUN_ID}"
 
 
 def test_without_such_a_folder_it_is_here(run, database, tmp_path, monkeypatch):

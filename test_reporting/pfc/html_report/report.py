@@ -21,6 +21,7 @@ from tests.common.pfc.record.verdict import NOTHING_MEASURED, Status, Verdict, a
 from .. import queries
 from ..errors import ReportingError
 from ..history import FLAKY_RUNS
+from ..page import PAGE
 from ..names import folder_name
 from . import chunk, texts
 from .differences import MOST_ROWS, left_out
@@ -32,7 +33,6 @@ from .view import MOST_NUMBERS, RunView, column, read_view
 HERE = Path(__file__).parent
 TEMPLATE, SCRIPT, STYLE = "report.html.j2", "report.js", "report.css"
 PRIORITIES = range(8)
-OUTPUT = "report.html"
 MOST_EXAMPLES = 10
 """Reasons whose first verdict stands open in the page, with its plot."""
 
@@ -134,7 +134,7 @@ def _text(name: str) -> str:
 
 def _default_output(results: Path, name: str) -> Path:
     folder = results / folder_name(name)
-    return folder / OUTPUT if folder.is_dir() else Path(f"pfc-report-{folder_name(name)}.html")
+    return folder / PAGE if folder.is_dir() else Path(f"pfc-report-{folder_name(name)}.html")
 
 
 def _write(path: Path, parts: Iterator[Any]) -> int:

@@ -84,7 +84,7 @@ class Reporting:
         self.runs.append(ended)
         return self.stored
 
-    def write_page(self, folder, run_id):
+    def write_page(self, folder, run_id, is_stored):
         """The run has a page."""
         (folder / "report.html").write_text(run_id)
 

@@ -279,17 +279,17 @@ class Session:
         left_out = [note for observer in self._observers for note in observer.notes()]
         self.notes += dict.fromkeys([*left_out, *lost])
         end = self._writer.finish() if self._writer is not None else RunEnd(stored=True)
-        is_kept = end.stored and not end.unspooled and not lost
-        self._write_page()
-        return self._report_final_metrics() and is_kept and self.collector.all_passed()
+        is_reported = self._report_final_metrics()
+        self._write_page(end.stored)
+        return is_reported and end.stored and not end.unspooled and not lost and self.collector.all_passed()
 
-    def _write_page(self) -> None:
+    def _write_page(self, is_stored: bool) -> None:
         """Writes the page of the run, where the reporting is there; no verdict depends on it."""
         if self._reporting is None:
             return
         try:
-            self._reporting.write_page(self.folder, self.run_id)
-        except RecordError as error:
+            self._reporting.write_page(self.folder, self.run_id, is_stored)
+        except (RecordError, OSError) as error:
             self.notes.append(f"the page of the run: {error}")
 
     def _report_final_metrics(self) -> bool:
