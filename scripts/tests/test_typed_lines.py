@@ -300,7 +300,7 @@ class Clone:
         done = subprocess.run(["bash", "-c", script], cwd=self.folder, env=self._environment, text=True, check=False,
                               input="\n".join([*inside, ""]), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               timeout=LONGEST_S)
-        return done.returncode, done.stdout
+        return done.returncode, done.stdout.replace(str(BIN), ".venv/bin")  # where a clone's own would be
 
     def get_ready(self, way: Way | Snippet) -> None:
         """Has what is there when something is tried in this way."""
