@@ -109,10 +109,14 @@ def test_kill_9_leaves_nothing_that_the_next_up_does_not_end(start, run, environ
     word = f"600.{secrets.randbelow(10 ** 9):09}"
     arguments = ["ssh", "-F", folder.ssh / "config", "vtb-t0-01", f"sleep {word} & echo started; wait"]
     with subprocess.Popen(arguments, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as session:
-        assert session.stdout.readline() == b"started\n"
-        assert len(command_lines(word)) >= 3  # ssh, the shell and the sleep
-        run_folder = read_json(folder.run)["run_folder"]
-        folder.supervisor().send(signal.SIGKILL)
+        try:
+            assert session.stdout.readline() == b"started\n"
+            until(lambda: len(command_lines(word)) >= 3)  # ssh, the shell, and then the sleep
+            run_folder = read_json(folder.run)["run_folder"]
+            folder.supervisor().send(signal.SIGKILL)
+        except BaseException:
+            session.kill()  # or it would be waited for
+            raise
     if all_at_once:
         until(lambda: not command_lines(word) and not processes_of_run(run_folder))
     assert run("virtual-testbed", "status", "--state", folder.path.parent, check=False).returncode == 1
