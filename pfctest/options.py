@@ -15,7 +15,8 @@ from pfctest.frame_spec import LENGTHS, FrameSpec, RawFields
 from pfctest.timing import MAX_QUANTA, TimingError, ps_per_byte
 
 EXIT_REFUSED = 2
-DEFAULT_OVERSAMPLE, DEFAULT_MAX_OPEN = 2.0, 1.0
+DEFAULT_OVERSAMPLE = 2.0
+DEFAULT_MAX_OPEN = 1.0
 _SPEED = re.compile(r"(\d+)(?:\.(\d))?([GM]?)", re.IGNORECASE)
 _T = TypeVar("_T")
 

@@ -28,7 +28,8 @@ REST_EVERY, REST_NS, REST_SHARE = 2, 9_000, 0.4
 """In one short period of so many a real-time pacer sleeps for that long, or that share of the period: falling asleep
 and waking up take their part of it, and what is left to others is more than the 5 % that the kernel demands. Short
 rests are best: what delays waking up may then take longer before the queue opens."""
-REAL_TIME_SPIN_NS, ORDINARY_SPIN_NS = 10_000, 80_000
+REAL_TIME_SPIN_NS = 10_000
+ORDINARY_SPIN_NS = 80_000
 NEVER_NS = 1 << 62
 
 

@@ -18,7 +18,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 
-PR_SET_PDEATHSIG, PR_SET_TIMERSLACK = 1, 29
+PR_SET_PDEATHSIG = 1
+PR_SET_TIMERSLACK = 29
 _BEST_NICE = -20
 _WAKE_LATENCY = "/dev/cpu_dma_latency"
 """Holds for as long as it is open: a 32 bit number, the microseconds within which a CPU must be awake."""

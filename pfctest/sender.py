@@ -14,7 +14,8 @@ from typing import Tuple
 
 from pfctest.interface import Interface
 
-SOL_PACKET, PACKET_QDISC_BYPASS = 263, 20
+SOL_PACKET = 263
+PACKET_QDISC_BYPASS = 20
 BATCH = 256
 """Frames in one call of a sender that sends as fast as it can; more gains nothing."""
 _NOT_NOW = (errno.EAGAIN, errno.ENOBUFS)

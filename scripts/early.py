@@ -103,7 +103,7 @@ def check_virtual(name: str, testbed_file: Path, faults: Sequence[str]) -> None:
             raise Refusal(f"fault {fault}: testbed '{name}' has no port {port}, it takes one of {some([*ports])}")
 
 
-def faults_of(faults: Sequence[str], entry: Entry) -> list[str]:
+def own_faults(faults: Sequence[str], entry: Entry) -> list[str]:
     """The faults of a testbed: those that name no switch, and those that name one of its own."""
     named = [(fault, FAULTY_SWITCH.search(fault)) for fault in faults]
     return [fault for fault, found in named if found is None or found[1] in switches(entry)]
@@ -121,14 +121,14 @@ def check_ports(wanted: Iterable[str], name: str, entry: Entry, testbed_file: Pa
     Raises:
         Refusal: there is none of that name, or the files of the connection graph are wrong.
     """
-    missing = [*wanted]
-    if not missing:
+    asked = [*wanted]
+    if not asked:
         return
     try:
         there = _generator_ports(name, entry, testbed_file)
     except (ConnectionGraphError, DescriptionError) as error:
         raise Refusal(str(error)) from error
-    missing = [port for port in missing if port not in there]
+    missing = [port for port in asked if port not in there]
     if missing:
         raise Refusal(f"testbed '{name}' has no port {', '.join(missing)} with a traffic generator behind it; it has"
                       f" {some(sorted(there, key=natural))}")

@@ -23,8 +23,9 @@ from scripts.qualifying.options import check, parse  # noqa: E402
 from scripts.qualifying.progress import FamilyProgress, ItemEvents, LogTail  # noqa: E402
 from scripts.suite import (  # noqa: E402
     DEPLOY_LOG,
-    PAGE,
+    EXIT_STATUS,
     PYTEST_LOG,
+    REFUSED,
     SUITE,
     Ended,
     how_it_ended,
@@ -46,12 +47,11 @@ from scripts.testbeds import (  # noqa: E402
     step,
     virtual_testbed,
 )
+from test_reporting.pfc.page import PAGE  # noqa: E402
 from tests.common.clone import ROOT  # noqa: E402
 from tests.common.pfc.record.run import new_run_id  # noqa: E402
 from tests.common.pfc.record.verdict import Status  # noqa: E402
 
-REFUSED = 3
-EXIT_STATUS = {Status.PASS: 0, Status.FAIL: 1, Status.ERROR: 2}
 ITEM_LOG = "items.jsonl"
 PASSWORD = re.compile(r"(?<=//)([^:/@\s]*):[^@/\s]*@")
 

@@ -30,7 +30,9 @@ from tests.common.pfc.lab.generator import Generator  # noqa: E402
 from tests.common.snappi_tests.snappi_fixtures import open_api  # noqa: E402
 from tests.common.standalone import StandaloneLab, lab_of  # noqa: E402
 
-PASS, NOT_PASS, REFUSED = 0, 1, 2
+PASS = 0
+NOT_PASS = 1
+REFUSED = 2
 QUIETLY = ("-qq", "-s", "--no-header", "--no-summary", "--assert", "plain", "-p", "no:cacheprovider", "-o",
            "log_cli=false")
 

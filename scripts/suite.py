@@ -10,9 +10,15 @@ from pathlib import Path
 
 from scripts import testbeds
 from tests.common.clone import ROOT
+from tests.common.pfc.record.verdict import Status
 
+EXIT_STATUS = {Status.PASS: 0, Status.FAIL: 1, Status.ERROR: 2}
+"""Of the commands that measure; what they refuse is `REFUSED`."""
+REFUSED = 3
 SUITE = "snappi_tests/pfc/qualification"
-PYTEST_LOG, DEPLOY_LOG, JUNIT, PAGE = "pytest.log", "deploy.log", "junit.xml", "report.html"
+PYTEST_LOG = "pytest.log"
+DEPLOY_LOG = "deploy.log"
+JUNIT = "junit.xml"
 ALL_RAN = (0, 1)  # pytest: each item was run
 USAGE = 4  # pytest: refused
 NOTHING = 5  # pytest: no item is left

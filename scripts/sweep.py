@@ -14,12 +14,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from scripts.suite import PAGE  # noqa: E402  (the path has to be there first)
+from scripts.suite import REFUSED  # noqa: E402  (the path has to be there first)
 from scripts.sweeping.job import Job, create, held, load, resume_command  # noqa: E402
 from scripts.sweeping.options import new_job  # noqa: E402
 from scripts.output import put, settle  # noqa: E402
 from scripts.sweeping.progress import Progress  # noqa: E402
-from scripts.sweeping.summary import REFUSED, exit_status, summary  # noqa: E402
+from scripts.sweeping.summary import exit_status, summary  # noqa: E402
 from scripts.sweeping.watch import StopSignal, TestbedRun, watch  # noqa: E402
 from scripts.testbeds import (  # noqa: E402
     TESTBED_FILE,
@@ -31,6 +31,7 @@ from scripts.testbeds import (  # noqa: E402
     reason,
     shown,
 )
+from test_reporting.pfc.page import PAGE  # noqa: E402
 from tests.common.clone import RESULTS  # noqa: E402
 from tests.common.pfc.model.ports import summary as some  # noqa: E402
 from virtual_testbed.faults import absolute  # noqa: E402

@@ -65,9 +65,16 @@ report:
   type: dict
 """
 
-ARCHIVE, RUN, REPORT, ERRORS, REFUSAL = "pfctest.pyz", "run.json", "report.json", "errors.txt", "refusal.txt"
+ARCHIVE = "pfctest.pyz"
+RUN = "run.json"
+REPORT = "report.json"
+ERRORS = "errors.txt"
+REFUSAL = "refusal.txt"
 ERROR = "error: "  # what the generator's own sentences begin with
-START_S, BEGIN_S, STOP_S, PROBE_S = 0.5, 15.0, 15.0, 0.05
+START_S = 0.5
+BEGIN_S = 15.0
+STOP_S = 15.0
+PROBE_S = 0.05
 
 
 class GeneratorError(Exception):

@@ -14,12 +14,10 @@ from typing import Any
 
 import pytest
 
+from scripts.qualifying.progress import SKIPPED
 from tests.common.pfc.record.verdict import combine
 from tests.snappi_tests.pfc.qualification.files.steps import SESSION_KEY, case_of
 from tests.snappi_tests.pfc.qualification.files.summary import reasons, summary_lines
-
-SKIPPED = "skipped"
-"""The status of an item that turned out to be about nothing on this port."""
 
 
 class ItemLog:

@@ -12,9 +12,12 @@ from typing import Any, TextIO
 from scripts.output import put
 from tests.common.pfc.record.verdict import Status
 
-BEGINNING, CLEAR = "\r", "\x1b[K"
+BEGINNING = "\r"
+CLEAR = "\x1b[K"
 BAR = 20
-ORDER = (*(status.value for status in Status), "skipped")
+SKIPPED = "skipped"
+"""The status of an item that turned out to be about nothing on this port."""
+ORDER = (*(status.value for status in Status), SKIPPED)
 
 Event = dict[str, Any]
 

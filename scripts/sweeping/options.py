@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from scripts.early import check_faults, check_machine, check_ports, check_virtual, faults_of, switches
+from scripts.early import check_faults, check_machine, check_ports, check_virtual, own_faults, switches
 from scripts.sweeping.job import Job, check_name, shard_of
 from scripts.testbeds import TESTBED_FILE, Refusal, hardware_testbed, read_entry
 from tests.common.clone import ROOT
@@ -44,7 +44,7 @@ def new_job(options: argparse.Namespace) -> Job:
               options.same_generator, options.ports_only)
     for name, entry in entries.items():
         if entry.get("virtual"):
-            check_virtual(name, testbed_file, faults_of(job.faults, entry))
+            check_virtual(name, testbed_file, own_faults(job.faults, entry))
         check_ports([port for port in job.ports.replace(" ", "").split(",") if port], name, entry, testbed_file)
     check_machine(Path(job.results), ROOT)
     return job

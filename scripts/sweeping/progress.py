@@ -13,7 +13,8 @@ from scripts.sweeping.testbed_run import MEASURING
 from scripts.sweeping.watch import TestbedRun
 from tests.common.pfc.record.verdict import Status
 
-UP, CLEAR = "\x1b[A", "\x1b[K"
+UP = "\x1b[A"
+CLEAR = "\x1b[K"
 
 
 class Progress:

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 
 from tabulate import tabulate
 
+from scripts.suite import EXIT_STATUS, REFUSED
 from scripts.sweeping.watch import TestbedRun
 from scripts.testbeds import shown
-from tests.common.pfc.record.verdict import Status
+from tests.common.pfc.record.verdict import Status, combine
 
-PASS, FAIL, ERROR, REFUSED = 0, 1, 2, 3
 HEADERS = ["testbed", "ports", "PASS", "FAIL", "ERROR", "before", "seconds", "verdict"]
 
 
@@ -18,10 +18,7 @@ def exit_status(runs: Sequence[TestbedRun]) -> int:
     3: what was asked for was refused on all testbeds, nothing was measured."""
     if runs and all(run.ended is not None and run.ended.refused and not run.tally.done for run in runs):
         return REFUSED
-    statuses = {run.status for run in runs}
-    if Status.FAIL in statuses:
-        return FAIL
-    return PASS if statuses == {Status.PASS} else ERROR
+    return EXIT_STATUS[combine(run.status for run in runs)]
 
 
 def summary(runs: Sequence[TestbedRun]) -> str:

@@ -15,14 +15,16 @@ from pathlib import Path
 from typing import Any
 
 from scripts import testbeds
-from scripts.early import faults_of
+from scripts.early import own_faults
 from scripts.suite import DEPLOY_LOG, REASON, SUITE, Ended, how_it_ended, run_suite, suite_command
 from scripts.sweeping.job import Job, load
 from tests.common.clone import ROOT
 
 RESUME = "tests/common/pfc/resume"  # the option without which no run goes on
-SWEEP, STRESS = "test_port_sweep.py", "test_full_load.py"
-RUN_FILE, LOG = "testbed_run.json", "testbed_run.log"
+SWEEP = "test_port_sweep.py"
+STRESS = "test_full_load.py"
+RUN_FILE = "testbed_run.json"
+LOG = "testbed_run.log"
 MEASURING = "sweep"
 TRIES = 3  # processes that are killed, one after another: then something is wrong that another one does not mend
 
@@ -82,7 +84,7 @@ def _found(stack: contextlib.ExitStack, job: Job, name: str, entry: Mapping[str,
     if not entry.get("virtual"):
         return testbeds.hardware_testbed(name, entry, Path(job.testbed_file))
     testbeds.step("bring-up")
-    return stack.enter_context(testbeds.virtual_testbed(name, Path(job.testbed_file), faults_of(job.faults, entry)))
+    return stack.enter_context(testbeds.virtual_testbed(name, Path(job.testbed_file), own_faults(job.faults, entry)))
 
 
 def measure(job: Job, testbed: testbeds.TestbedFiles) -> int:

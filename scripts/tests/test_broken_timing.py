@@ -138,17 +138,26 @@ def on(ports: tuple[str, str], *cases: OneCase) -> list[OneCase]:
     return [replace(one, ports=ports) for one in cases]
 
 
-LENGTH, RATE, ZERO, THROTTLED, STORMS = (
-    timing.PAUSE_LENGTH, timing.PAUSE_RATE, timing.ZERO_RESUMES, timing.THROTTLED, timing_storms.STORMS)
-ONE, ALL = sent.SINGLE, sent.SEVERAL
+LENGTH = timing.PAUSE_LENGTH
+RATE = timing.PAUSE_RATE
+ZERO = timing.ZERO_RESUMES
+THROTTLED = timing.THROTTLED
+STORMS = timing_storms.STORMS
+ONE = sent.SINGLE
+ALL = sent.SEVERAL
 RISING = f"{FILE}:Rising@Ethernet28"
-SLUGGISH, UNASKED = f"{FILE}:Sluggish@Ethernet24", "pfc-unasked@Ethernet96,priority=0,period_ms=1000"
+SLUGGISH = f"{FILE}:Sluggish@Ethernet24"
+UNASKED = "pfc-unasked@Ethernet96,priority=0,period_ms=1000"
 BOTH = "Ethernet24", "Ethernet96"
 LOST = "clean-flow nothing-lost background-unaffected every-pause-counted no-other-back-pressure"
-OUTLIVES, APART = "pause-outlives-flap@Ethernet20", ("Ethernet20", "Ethernet92")  # its tx port is held for ever
-ODD, DESTINATION = f"{FILE}:Odd@Ethernet72,priority=3", f"{FILE}:OtherDestination@Ethernet72,priority=4"
-TYPE, CODE = f"{FILE}:OtherType@Ethernet76,priority=3", f"{FILE}:OtherCode@Ethernet76,priority=4"
-ODD_CHECKS, UNTAKEN = "source source-own enable-vector unused-times padding", "held-frames-drained"
+OUTLIVES = "pause-outlives-flap@Ethernet20"
+APART = ("Ethernet20", "Ethernet92")  # its tx port is held for ever
+ODD = f"{FILE}:Odd@Ethernet72,priority=3"
+DESTINATION = f"{FILE}:OtherDestination@Ethernet72,priority=4"
+TYPE = f"{FILE}:OtherType@Ethernet76,priority=3"
+CODE = f"{FILE}:OtherCode@Ethernet76,priority=4"
+ODD_CHECKS = "source source-own enable-vector unused-times padding"
+UNTAKEN = "held-frames-drained"
 TIME_CASES = [
     case(ZERO, "zero-quanta-ignored@Ethernet8", "FAIL PASS", "resumed-in-time every-pause-counted",
          "Ethernet8 priority 3: expected at least ... frames received in pauses of 65535 quanta ended after 100.0 us "

@@ -28,7 +28,9 @@ from ansible.module_utils.pfc import graph, hwsku, layout, testbed  # noqa: E402
 
 BIN = Path(sys.executable).parent
 PAGE = ROOT / "docs" / "hardware.md"
-SWITCH, TESTBED, SKU = "acme-sw-01", "acme-t0-1", "Arista-7060CX-32S-C32"
+SWITCH = "acme-sw-01"
+TESTBED = "acme-t0-1"
+SKU = "Arista-7060CX-32S-C32"
 FILE = re.compile(r"^`([^`\n]+)`[^\n]*:[^\n]*\n(?:[^`#\n][^\n]*\n)*\n```\w+\n(.*?)^```", re.MULTILINE | re.DOTALL)
 ROW = re.compile(r"^\| `(.+?)` \| ", re.MULTILINE)
 MESSAGES = re.compile(r"^## What the messages mean$(.*?)^## ", re.MULTILINE | re.DOTALL)

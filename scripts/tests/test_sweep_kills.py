@@ -26,8 +26,10 @@ pytestmark = pytest.mark.slow("a sweep for each thing that can be killed in it")
 PORTS = ("Ethernet0", "Ethernet4", "Ethernet64", "Ethernet68")
 FAULT = "pause-leaks@Ethernet4"  # one port fails, so that not every verdict is the same
 VICTIMS = ("pytest", "engine", f"{SWITCH}.ssh", "supervisor")
-SEED, TRIES = 5, 4
-LOOKS, LOOK_S = 40, 0.5  # for what was killed to be there again
+SEED = 5
+TRIES = 4
+LOOKS = 40
+LOOK_S = 0.5  # for what was killed to be there again
 CACHE = "cache"
 OPTIONS = ("-p", "no:hypothesispytest", "--log-cli-level=INFO")
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from scripts.sweeping.job import Job, create, held, load, shard_of
-from scripts.early import faults_of
+from scripts.early import own_faults
 from scripts.sweeping.progress import Progress
 from scripts.sweeping.summary import exit_status, summary
 from scripts.sweeping.tally import NO_VERDICT, VerdictTally
@@ -83,8 +83,8 @@ def test_a_shard_that_is_none_is_refused(shard: str) -> None:
 
 def test_a_fault_is_for_the_testbed_that_has_its_switch() -> None:
     faults = ["pause-ignored", "deaf@Ethernet0", "deaf@sw-1:Ethernet4,priority=3", "lab.py:Mine@sw-2:Ethernet8"]
-    assert faults_of(faults, {"dut": ["sw-1"]}) == faults[:3]
-    assert faults_of(faults, {"duts": ["sw-2", "sw-3"]}) == [*faults[:2], faults[3]]
+    assert own_faults(faults, {"dut": ["sw-1"]}) == faults[:3]
+    assert own_faults(faults, {"duts": ["sw-2", "sw-3"]}) == [*faults[:2], faults[3]]
 
 
 def test_a_job_is_kept_and_loaded(tmp_path: Path) -> None:

@@ -14,7 +14,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")))
-SHELL, PYTHON, SYNOPSIS, SQL = "", "python", "synopsis", "sql"
+SHELL = ""
+PYTHON = "python"
+SYNOPSIS = "synopsis"
+SQL = "sql"
 OTHERS = ("text", "yaml", "ini", "csv")
 FENCE = re.compile(r"\s*```(\w*)$")
 PROMPT = "$ "

@@ -30,7 +30,9 @@ from .errors import FileError
 from .names import folder_name
 from .sync import run_folders
 
-SUMS, SUMMARY, VERSIONS = "SHA256SUMS", "SUMMARY.txt", "VERSIONS.txt"
+SUMS = "SHA256SUMS"
+SUMMARY = "SUMMARY.txt"
+VERSIONS = "VERSIONS.txt"
 BEGINNING = (1980, 1, 1, 0, 0, 0)
 """The time of every file in a bundle, the earliest that zip files know: when it was packed says nothing."""
 BLOCK = 2**20

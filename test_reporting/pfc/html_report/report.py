@@ -31,7 +31,9 @@ from .ports import STATUSES, PageNumbering, tally, worst
 from .view import MOST_NUMBERS, RunView, column, read_view
 
 HERE = Path(__file__).parent
-TEMPLATE, SCRIPT, STYLE = "report.html.j2", "report.js", "report.css"
+TEMPLATE = "report.html.j2"
+SCRIPT = "report.js"
+STYLE = "report.css"
 PRIORITIES = range(8)
 MOST_EXAMPLES = 10
 """Reasons whose first verdict stands open in the page, with its plot."""

@@ -18,7 +18,9 @@ class Item:
         return SimpleNamespace(args=self._topologies) if name == "topology" and self._topologies else None
 
 
-TGEN, T0, UNMARKED = Item("tgen", "multidut-tgen"), Item("t0"), Item()
+TGEN = Item("tgen", "multidut-tgen")
+T0 = Item("t0")
+UNMARKED = Item()
 
 
 def config(named):

@@ -12,7 +12,8 @@ from virtual_testbed.cables import GeneratorLink, WireLink
 from virtual_testbed.testbed import Arguments, Engine, EngineError, sonic_agent
 
 COMMAND = Path(sys.executable).with_name("virtual-testbed")
-PATIENCE_S, PROBE_S = 60, 0.3
+PATIENCE_S = 60
+PROBE_S = 0.3
 
 
 def counted(place, state, direction):

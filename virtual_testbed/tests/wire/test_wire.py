@@ -11,7 +11,8 @@ from pfctest.tests.namespace import WHY_NOT, namespace, way
 from virtual_testbed.tests.dataplane.testbeds import SWITCH_MAC
 
 pytestmark = pytest.mark.skipif(way() is None, reason=WHY_NOT)
-PATIENCE_S, PROBE_S = 60, 0.02
+PATIENCE_S = 60
+PROBE_S = 0.02
 QUANTA, PAUSE_US = 13107, 671_078
 """A pause that can be waited for, on 10 Mb/s."""
 OTHERS = ("1", "4")

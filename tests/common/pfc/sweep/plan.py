@@ -18,7 +18,8 @@ from ..model.ports import ConnectedPort, PortPair, natural, summary
 from ..model.tolerances import tolerances_of
 from .waves import Pairing, pair_ports, plan_waves
 
-STORM_LEAD_S, DATA_S = 1, 5
+STORM_LEAD_S = 1
+DATA_S = 5
 
 
 @dataclass(frozen=True)

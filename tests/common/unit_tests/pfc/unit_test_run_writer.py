@@ -36,7 +36,8 @@ class Databases:
         return self.stored
 
 
-FAULT, OTHER = "pause-ignored@Ethernet0", "lossy-dropped"
+FAULT = "pause-ignored@Ethernet0"
+OTHER = "lossy-dropped"
 
 
 def record(metric=LOSSLESS, run_id="run-1", evidence=None):

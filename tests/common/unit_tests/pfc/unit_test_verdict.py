@@ -16,7 +16,9 @@ from tests.common.pfc.record.verdict import (
 )
 
 RUN = RunLabels("run-1", "vtb-t0", "unknown", "unknown")
-PASS, FAIL, ERROR = Status.PASS, Status.FAIL, Status.ERROR
+PASS = Status.PASS
+FAIL = Status.FAIL
+ERROR = Status.ERROR
 WHERE = "vtb-t0-01 Ethernet8 priority 3"
 PLANNED = PlannedItem("vtb-t0-01", "Ethernet8", (3,), SINGLE_LOSSLESS)
 OTHER = PlannedItem("vtb-t0-01", "Ethernet8", (4,), SINGLE_LOSSLESS)
@@ -189,7 +191,9 @@ def test_a_check_that_is_not_required_does_not_decide():
     assert verdict([informs]).status is ERROR, "nothing that is required was measured"
 
 
-PASSED, FAILED, BROKEN = Verdict(PASS), Verdict(FAIL, "f"), Verdict(ERROR, "e")
+PASSED = Verdict(PASS)
+FAILED = Verdict(FAIL, "f")
+BROKEN = Verdict(ERROR, "e")
 
 
 @pytest.mark.parametrize("verdicts, expected", [

@@ -27,10 +27,14 @@ from .checks import WatchdogRun, no_other_storm
 QUIET = PlanCase("watchdog-quiet", "WD-4")
 TIMERS = Timers(DROP)
 LEAD_S = 3.0  # data runs that long before the first pause; within this time the watchdog is started
-LONG_STORMS, LONG_SHARE = 2, 0.95  # each is that share of the shortest time in which a storm may be detected
+LONG_STORMS = 2
+LONG_SHARE = 0.95  # each is that share of the shortest time in which a storm may be detected
 LONG_GAP_S = 0.2
-BURSTS, BURST_S, BURST_CYCLE_S = 6, 0.05, 0.15
-SINGLES, SINGLE_CYCLE_S = 30, 0.01  # pause frames one by one, each of which lapses
+BURSTS = 6
+BURST_S = 0.05
+BURST_CYCLE_S = 0.15
+SINGLES = 30
+SINGLE_CYCLE_S = 0.01  # pause frames one by one, each of which lapses
 LOAD_PERCENT = 1  # of the line, test and background each: what a pause held drains at once, so that each pause is one
 TAIL_S = 1.0  # data goes on after the last pause
 WALL_GAP_S = 2.0  # between pauses on hardware: flows start up to a second after they are told to, one by one as here
