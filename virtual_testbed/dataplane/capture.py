@@ -8,7 +8,7 @@ from virtual_testbed.dataplane.control import ControlFrame
 from virtual_testbed.dataplane.counters import CapturedFrame
 from virtual_testbed.dataplane.generator import GeneratorSide
 from virtual_testbed.dataplane.line import ControlItem
-from virtual_testbed.dataplane.port import Path
+from virtual_testbed.dataplane.port import Path, SwitchPort
 from virtual_testbed.dataplane.traffic import DataFlow
 
 FCS_BYTES = 4
@@ -41,6 +41,11 @@ class Capture:
         """False once it is stopped or full."""
         return self._stop_ps is None and len(self._notes) < self._limit
 
+    @property
+    def room(self) -> int:
+        """How many frames it can still take."""
+        return self._limit - len(self._notes)
+
     def add(self, note: Note) -> None:
         """A frame reaches the port, now or soon."""
         if self.is_open and note.time_ps > self._start_ps:
@@ -62,6 +67,24 @@ class Capture:
                 if note.control is not None or (note.path is not None and note.path.flow in flows)]
 
 
+class Tap:
+    """Lets a capture see what reaches a generator port from its switch port."""
+
+    def __init__(self, side: GeneratorSide, port: SwitchPort, capture: Capture) -> None:
+        self._side, self._port, self.capture = side, port, capture
+
+    def data(self, time_ps: int, path: Path, sent: int) -> None:
+        """A data frame, before which its path has sent so many, will reach the generator port at `time_ps`."""
+        self.capture.add(Note(time_ps, None, path, path.number + sent * path.cycle))
+        if not self.capture.is_open:
+            self._port.tap = None
+
+    def control(self, item: ControlItem, now_ps: int) -> None:
+        """A control frame reaches the generator port."""
+        self.capture.add(Note(now_ps, item.frame, None, 0))
+        self._side.receiver.receive(item, now_ps)
+
+
 def tap(side: GeneratorSide, capture: Capture | None, now_ps: int) -> None:
     """Let a capture, if there is an open one, see what reaches a generator port."""
     port = side.switch_port
@@ -72,19 +95,9 @@ def tap(side: GeneratorSide, capture: Capture | None, now_ps: int) -> None:
         return
     if not side.is_up:
         capture.cut(now_ps)
-    if not capture.is_open:
-        return
-
-    def data(time_ps: int, path: Path) -> None:
-        capture.add(Note(time_ps, None, path, path.number + path.tx * path.cycle))
-        if not capture.is_open:
-            port.tap = None
-
-    def control(item: ControlItem, now_ps: int) -> None:
-        capture.add(Note(now_ps, item.frame, None, 0))
-        side.receiver.receive(item, now_ps)
-
-    port.tap, port.line.deliver = data, control
+    if capture.is_open:
+        port.tap = Tap(side, port, capture)
+        port.line.deliver = port.tap.control
 
 
 def _bytes(note: Note, flows: Mapping[int, DataFlow]) -> bytes:

@@ -35,6 +35,25 @@ class Owner(Protocol):
         """The pool that a profile names, for a user named in an error."""
 
 
+class Capturing(Protocol):
+    """A capture's room."""
+
+    @property
+    def room(self) -> int:
+        """How many frames it can still take."""
+
+
+class Tap(Protocol):
+    """Who is told of frames that will reach a generator port."""
+
+    @property
+    def capture(self) -> Capturing:
+        """For whom."""
+
+    def data(self, time_ps: int, path: Path, sent: int) -> None:
+        """A data frame, before which its path has sent so many, will be there at `time_ps`."""
+
+
 class Path:
     """One kind of frame through a switch, with its counts.
 
@@ -129,7 +148,7 @@ class SwitchPort:
         self.paths: list[Path] = []
         self.leaving: list[Path] = []
         self.finish = self._finish
-        self.tap: Callable[[int, Path], None] | None = None
+        self.tap: Tap | None = None
         self.leaks = Leaks(self._leak_period_ps, self._let_out, switch.loop)
 
     def connect(self, speed_mbps: int, propagation_ps: int, peer: object) -> None:
@@ -292,7 +311,7 @@ class SwitchPort:
             line.busy_until_ps = end_ps
             self.flight.append((end_ps + line.propagation_ps, path))
             if self.tap is not None:
-                self.tap(end_ps + line.propagation_ps, path)
+                self.tap.data(end_ps + line.propagation_ps, path, path.tx)
         self.loop.push_traffic((end_ps, FRAME_SENT, self.index, self.finish))
 
     def _finish(self, now_ps: int) -> None:

@@ -1,0 +1,495 @@
+"""The model's objects as tables, and back."""
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from virtual_testbed.dataplane import counters, events
+from virtual_testbed.dataplane.buffer import EgressQueue, Pool, PriorityGroup
+from virtual_testbed.dataplane.capture import Note
+from virtual_testbed.dataplane.compiled import tables
+from virtual_testbed.dataplane.compiled.tables import (ACTS, DUE, ENDS, FREE_NODE, FREE_NODES, LANDS, MARGIN, NEVER,
+                                                       NONE, NOTES, NOW, PAUSED, SENT, STARTED, STOPPED, WAKES, Tables)
+from virtual_testbed.dataplane.control import PFC, Control
+from virtual_testbed.dataplane.events import EventLoop
+from virtual_testbed.dataplane.flow import FlowState, Lane, Segment
+from virtual_testbed.dataplane.generator import GeneratorSide
+from virtual_testbed.dataplane.line import ControlItem
+from virtual_testbed.dataplane.pause import PauseReceiver
+from virtual_testbed.dataplane.port import Path, SwitchPort
+from virtual_testbed.dataplane.train import Train
+from virtual_testbed.dataplane.units import pause_time_ps
+
+LARGEST = 1 << 61
+"""No number that is stepped with may be larger, so that the sum of two fits into 64 bits."""
+LEAST_NODES = 1 << 12
+STATES = {counters.STOPPED: STOPPED, counters.STARTED: STARTED, counters.PAUSED: PAUSED}
+STATE_NAMES = {number: name for name, number in STATES.items()}
+
+End = GeneratorSide | SwitchPort
+Row = Mapping[str, int]
+
+
+class NotCompiled(Exception):
+    """The traffic has something that compiled stepping does not know; `str()` says what."""
+
+
+class Rings:
+    """Rings in one table of entries, in the making."""
+
+    def __init__(self, columns: np.dtype[Any]) -> None:
+        self._columns = columns
+        self._entries: list[tuple[int, int, Sequence[tuple[int, ...]]]] = []
+        self._end = 0
+
+    def add(self, entries: Sequence[tuple[int, ...]], least: int = 0) -> Row:
+        """A ring that holds entries, with room for four times as many, and for `least`."""
+        capacity = 1 << (max(4 * (len(entries) + MARGIN), least) - 1).bit_length()
+        first = self._end
+        self._entries.append((first, capacity, entries))
+        self._end += capacity
+        return {"first": first, "mask": capacity - 1, "head": 0, "count": len(entries)}
+
+    def table(self) -> NDArray[Any]:
+        """All entries."""
+        found = np.zeros(max(1, self._end), self._columns)
+        for first, _, entries in self._entries:
+            if entries:
+                found[first:first + len(entries)] = entries
+        return found
+
+
+class Transfer:
+    """The traffic of some ports in tables; nothing else may change it before `back` has been called.
+
+    Args:
+        sides, ports: all that influence each other.
+        loop: whose traffic it is.
+
+    Raises:
+        NotCompiled: see there.
+    """
+
+    def __init__(self, sides: Sequence[GeneratorSide], ports: Sequence[SwitchPort], loop: EventLoop) -> None:
+        self._sides, self._ports, self._loop = sides, ports, loop
+        self._ends: list[End] = [*sides, *ports]
+        self._rows: dict[object, int] = {end: row for row, end in enumerate(self._ends)}
+        self._receivers: list[PauseReceiver] = [end.receiver for end in self._ends]
+        self._items: list[ControlItem] = [item for end in self._ends for item in end.line.items]
+        self._flows: list[FlowState] = [flow for side in sides for flow in side.flows]
+        self._lanes: list[Lane] = [lane for flow in self._flows for lane in flow.kinds]
+        self._trains: list[Train] = [*(storm.train for side in sides for storm in side.storms),
+                                     *(train for port in ports for train in port.sender.all_trains)]
+        self._paths: list[Path] = [path for port in ports for path in port.paths]
+        for objects in (self._items, self._flows, self._lanes, self._trains, self._paths):
+            self._rows.update({found: row for row, found in enumerate(objects)})
+        self._queues = [queue for port in ports for queue in port.queues]
+        self._groups = [(group, port) for port in ports for group in port.pgs]
+        self._pools: list[Pool] = list(dict.fromkeys(
+            share.pool for share in (*self._queues, *(group for group, _ in self._groups))))
+        self._rows.update({pool: row for row, pool in enumerate(self._pools)})
+        self._controls: list[Control] = []
+        self._entries, self._segments = Rings(tables.ENTRY), Rings(tables.SEGMENT)
+        self._rings: list[Row] = []
+        self._sources: list[tuple[int, int, int, int, int]] = []
+        self._check()
+        self.tables = self._filled()
+
+    def _check(self) -> None:
+        for end in self._ends:
+            if self._peer(end) == NONE:
+                raise NotCompiled("a cable leads to a port that takes no part")
+        for port in self._ports:
+            if port.leak or any(port.leaks.period_ps(queue) for queue in range(8)):
+                raise NotCompiled("a shut queue leaks")
+        for path in (lane.path for lane in self._lanes if lane.path is not None):
+            if path not in self._rows:
+                raise NotCompiled("a flow leads to a port that takes no part")
+
+    def _peer(self, end: End) -> int:
+        return self._rows.get(end.switch_port if isinstance(end, GeneratorSide) else end.peer, NONE)
+
+    # ---- to tables
+
+    def _filled(self) -> Tables:
+        items, pauses = self._item_rows()
+        ends = [self._end_row(end) for end in self._ends]
+        flows = [self._flow_row(flow) for flow in self._flows]
+        trains = [self._train_row(train) for train in self._trains]
+        none: list[Row] = [{} for _ in range(8 * len(self._sides))]
+        shares = [*none, *(self._queue_row(queue) for queue in self._queues),
+                  *none, *(self._group_row(group, port) for group, port in self._groups)]
+        nodes, registers = self._nodes(shares)
+        sources = self._order(ends, trains)
+        times = np.full(1 << (max(2, len(sources)) - 1).bit_length(), NEVER, np.int64)
+        times[:len(sources)] = [source[2] for source in sources]
+        registers[NOW] = self._loop.now_ps
+        return Tables(
+            _table(tables.END, ends), _table(tables.CLASS, [row for end in self._ends for row in self._class_rows(end)]),
+            _table(tables.SHARE, shares), _table(tables.POOL, [_pool_row(pool) for pool in self._pools]),
+            _table(tables.PATH, [self._path_row(path) for path in self._paths]),
+            _table(tables.ITEM, items), np.array(pauses, np.int64).reshape(-1), _table(tables.LANE, [
+                {"flow": self._rows[lane.flow], "tx_time_ps": lane.tx_time_ps, "launched": lane.launched,
+                 "path": self._row(lane.path)} for lane in self._lanes]),
+            np.array([self._rows[lane] for flow in self._flows for lane in flow.lanes], np.int64),
+            _table(tables.FLOW, flows), self._segments.table(), _table(tables.TRAIN, trains),
+            _table(tables.RING, self._rings), self._entries.table(), nodes,
+            _table(tables.SOURCE, [{"kind": what, "row": row} for _, _, _, what, row in sources]),
+            times, _winners(times), np.zeros(len(self._ends), np.int64),
+            np.zeros(sum(row["tapped"] for row in ends if row["is_port"]) + 2 * MARGIN, tables.NOTE), registers)
+
+    def _row(self, found: object) -> int:
+        return NONE if found is None else self._rows.get(found, NONE)
+
+    def _end_row(self, end: End) -> Row:
+        line, receiver, row = end.line, end.receiver, self._rows[end]
+        flight = [(bounded(time_ps), self._what(frame)) for time_ps, frame in line.flight]
+        responding = [(bounded(time_ps), self._control_row(control)) for time_ps, control in receiver.responding]
+        alarm_ps = min([NEVER, *(bounded(until_ps) for since_ps, until_ps in zip(receiver.since_ps, receiver.until_ps)
+                                 if since_ps is not None)])
+        found = {
+            "is_up": line.is_up, "busy_until_ps": bounded(line.busy_until_ps), "on_line": self._row(line.on_line),
+            "propagation_ps": line.propagation_ps, "data_ps": bounded(line.data_ps), "moved_ps": bounded(line.moved_ps),
+            "peer": self._peer(end), "gate": end.gate, "response_ps": bounded(receiver.response_ps),
+            "alarm_ps": alarm_ps, "current": self._row(end.current),
+            "flight": self._ring(flight), "responding": self._ring(responding),
+            "controls": self._ring([(0, self._rows[item]) for item in line.controls]),
+            "lands": self._source(line.kind, line.index, flight[0][0] if flight else NEVER, LANDS, row),
+            "acts": self._source(events.PAUSE_ACTS, receiver.index, responding[0][0] if responding else NEVER, ACTS,
+                                 row),
+            "ends": self._source(events.PAUSE_ENDS, receiver.index, alarm_ps, ENDS, row)}
+        return found | (self._side_row(end, row) if isinstance(end, GeneratorSide) else self._port_row(end, row))
+
+    def _side_row(self, side: GeneratorSide, row: int) -> Row:
+        if side.line.controls:
+            wake_ps = bounded(side.line.busy_until_ps)
+        else:
+            wake_ps = max(bounded(side.line.busy_until_ps), bounded(side.due[0][0])) if side.due else NEVER
+        return {"is_port": 0, "wake_ps": wake_ps, "flows": len(side.flows), "departed": NONE,
+                "first_flow": self._rows[side.flows[0]] if side.flows else 0,
+                "chooses": self._source(events.FRAME_DUE, side.index, wake_ps, WAKES, row)}
+
+    def _port_row(self, port: SwitchPort, row: int) -> Row:
+        scheduler, sender, busy_until_ps = port.scheduler, port.sender, bounded(port.line.busy_until_ps)
+        departed = [(bounded(time_ps), self._rows[path]) for time_ps, path in port.flight]
+        sent_ps = busy_until_ps if busy_until_ps > self._loop.now_ps else NEVER
+        return {"is_port": 1, "to_switch": port.to_switch, "backlog": port.backlog, "turn": scheduler.turn,
+                "strict": scheduler.strict, "is_fresh": scheduler.fresh, "sending": sender.sending,
+                "tells_xon": sender.tells_xon, "repeats": sender.repeats,
+                "tapped": 0 if port.tap is None else port.tap.capture.room + MARGIN,
+                "departed": self._ring(departed, port.flight.maxlen or 0),
+                "chooses": self._source(events.FRAME_SENT, port.index, sent_ps, SENT, row)}
+
+    def _ring(self, entries: Sequence[tuple[int, ...]], least: int = 0) -> int:
+        self._rings.append(self._entries.add(entries, least))
+        return len(self._rings) - 1
+
+    def _source(self, kind: int, index: int, time_ps: int, what: int, row: int) -> int:
+        """A source of events; its number for the time being."""
+        self._sources.append((kind, index, time_ps, what, row))
+        return len(self._sources) - 1
+
+    def _order(self, ends: list[Row], trains: list[Row]) -> list[tuple[int, int, int, int, int]]:
+        """Sources in the order of the events of one instant, and their numbers where they are used."""
+        order = sorted(range(len(self._sources)), key=lambda number: self._sources[number][:2])
+        place = {number: rank for rank, number in enumerate(order)}
+        for row in ends:
+            row.update({use: place[row[use]] for use in ("lands", "chooses", "acts", "ends")})  # type: ignore[attr-defined]
+        for row in trains:
+            row.update({"source": place[row["source"]]})  # type: ignore[attr-defined]
+        return [self._sources[number] for number in order]
+
+    def _what(self, frame: object) -> int:
+        return -1 - self._rows[frame] if isinstance(frame, ControlItem) else self._rows[frame]
+
+    def _class_rows(self, end: End) -> Iterable[Row]:
+        receiver = end.receiver
+        for priority in range(8):
+            since_ps = receiver.since_ps[priority]
+            found = {"shuts": receiver.shuts[priority], "since_ps": NONE if since_ps is None else since_ps,
+                     "until_ps": bounded(receiver.until_ps[priority]), "on2off": receiver.on2off[priority],
+                     "paused_ps": receiver.paused_ps[priority]}
+            if isinstance(end, SwitchPort):
+                sender, scheduler = end.sender, end.scheduler
+                found |= {"deficit": scheduler.deficits[priority], "quantum": scheduler.quanta[priority],
+                          "xoff_item": self._rows[sender.xoff_items[priority]],
+                          "xon_item": self._rows[sender.xon_items[priority]],
+                          "train": self._rows[sender.trains[priority]]}
+            yield found
+
+    def _item_rows(self) -> tuple[list[Row], list[list[int]]]:
+        """Control frames, and how long they pause; the readings of those that are about to act are at hand then."""
+        rows: list[Row] = []
+        pauses: list[list[int]] = []
+        for end in self._ends:
+            receiver = self._receivers[self._peer(end)]
+            for item in end.line.items:
+                control = receiver.reading(item.frame) if item.frame.data else Control("")
+                rows.append(_item_row(control, item.tx_time_ps, item.launched, item.arrived))
+                pauses.append(_pauses(control, receiver))
+                self._controls.append(control)
+        for receiver in self._receivers:
+            for _, control in receiver.responding:
+                rows.append(_item_row(control, 0, 0, 0))
+                pauses.append(_pauses(control, receiver))
+                self._controls.append(control)
+        return rows, pauses
+
+    def _control_row(self, control: Control) -> int:
+        """The row of a frame that is about to act."""
+        return next(row for row in range(len(self._items), len(self._controls)) if self._controls[row] is control)
+
+    def _queue_row(self, queue: EgressQueue[Path]) -> Row:
+        return self._share_row(queue) | {"frames": queue.frames, "bit": queue.bit, "first_node": NONE,
+                                         "last_node": NONE}
+
+    def _group_row(self, group: PriorityGroup, port: SwitchPort) -> Row:
+        priorities = port.pg_priorities[group.number]
+        return self._share_row(group) | {
+            "headroom": group.headroom, "headroom_size": group.headroom_size, "headroom_peak": group.headroom_peak,
+            "xon": group.xon, "xon_offset": group.xon_offset, "xoff": group.xoff, "is_lossless": group.is_lossless,
+            "priorities": sum(1 << priority for priority in priorities)}
+
+    def _share_row(self, share: EgressQueue[Path] | PriorityGroup) -> dict[str, int]:
+        if share.static_limit is None and share.pool.size << share.up > LARGEST:
+            raise NotCompiled("a dynamic threshold beyond 64 bits")
+        return {"size": share.size, "up": share.up, "down": share.down, "pool": self._rows[share.pool],
+                "static_limit": NONE if share.static_limit is None else min(share.static_limit, LARGEST),
+                "reserved": share.reserved, "shared": share.shared, "peak": share.peak, "dropping": share.dropping}
+
+    def _path_row(self, path: Path) -> Row:
+        takes_part = path.out in self._rows and path.queue is not None and path.blocked is None
+        queue = self._rows[path.out] * 8 + path.queue.number if takes_part and path.queue else NONE
+        found = {name: getattr(path, name) for name in (*Path.COUNTED, "frame_bytes", "size", "tx_time_ps",
+                                                        "drop_one_in", "drop_phase")}
+        return found | {"in_end": self._rows[path.in_port], "out": self._row(path.out), "queue": queue,
+                        "pg": 8 * (len(self._ends) + self._rows[path.in_port]) + path.pg.number,
+                        "onward": self._row(path.onward), "is_blocked": not takes_part}
+
+    def _flow_row(self, flow: FlowState) -> Row:
+        waiting = [] if flow.segment is None else [flow.segment, *flow.later]
+        self._rings.append(self._segments.add([_segment_entry(segment) for segment in waiting]))
+        frozen = Segment(0, 0, 0, 0, None) if flow.frozen is None else flow.frozen
+        due_ps, residue, place, burst_ps, left = _segment_entry(frozen)
+        return {"queue_bit": flow.queue_bit, "state": STATES[flow.state], "has_begun": flow.has_begun,
+                "step": bounded(flow.step), "rest": bounded(flow.rest), "parts": bounded(flow.parts),
+                "burst": flow.burst, "burst_period_ps": bounded(flow.burst_period_ps), "position": flow.position,
+                "first_turn": sum(len(other.lanes) for other in self._flows[:self._rows[flow]]),
+                "turns": len(flow.lanes), "sent": flow.sent, "lost": flow.lost, "segments": len(self._rings) - 1,
+                "is_frozen": flow.frozen is not None, "due_ps": due_ps, "residue": residue, "place": place,
+                "burst_ps": burst_ps, "left": left}
+
+    def _train_row(self, train: Train) -> Row:
+        schedule = train.schedule
+        due_ps = bounded(train.due_ps)
+        begun = train.number // schedule.burst if schedule.burst else 0
+        return {"end": next(row for row, end in enumerate(self._ends) if end.line is train.item.line),
+                "item": self._rows[train.item],
+                "source": self._source(events.CONTROL_DUE, train.order, due_ps, DUE, self._rows[train]),
+                "step": bounded(schedule.step), "rest": bounded(schedule.rest), "parts": bounded(schedule.parts),
+                "burst": schedule.burst, "burst_period_ps": bounded(schedule.burst_period_ps),
+                "base_ps": bounded(schedule.base_ps), "number": train.number, "limit": bounded(train.limit),
+                "due_ps": due_ps, "residue": train.residue,
+                "burst_ps": bounded(schedule.base_ps + begun * schedule.burst_period_ps)}
+
+    def _nodes(self, shares: list[Row]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """Runs of frames in all queues, chained up, then those that are free."""
+        rows: list[tuple[int, int, int]] = []
+        for share, queue in zip(shares[8 * len(self._sides):], self._queues):
+            if queue.frames:
+                first = len(rows)
+                rows += [(self._rows[path], frames, first + number + 1)
+                         for number, (path, frames) in enumerate(queue.content())]
+                rows[-1] = (*rows[-1][:2], NONE)
+                share.update(first_node=first, last_node=len(rows) - 1)  # type: ignore[attr-defined]
+        used = len(rows)
+        size = 4 * used + LEAST_NODES + 4 * len(self._ends)
+        nodes = np.zeros(size, tables.NODE)
+        nodes["next"] = np.arange(1, size + 1)
+        if rows:
+            nodes[:used] = rows
+        registers = np.zeros(tables.REGISTERS, np.int64)
+        registers[FREE_NODE], registers[FREE_NODES] = used, size - used
+        return nodes, registers
+
+    # ---- back
+
+    def back(self) -> None:
+        """Bring the objects to where the tables are; the loop's events have to be set anew."""
+        found = self.tables
+        self._loop.now_ps = int(found.registers[NOW])
+        self._ends_back()
+        self._shares_back()
+        for pool, (_, used, _, headroom_used) in zip(self._pools, found.pools.tolist()):
+            pool.used, pool.headroom_used = used, headroom_used
+        self._items_back()
+        for path, row in zip(self._paths, _rows(found.paths)):
+            for name in (*Path.COUNTED, "drop_phase"):
+                setattr(path, name, row[name])
+        for lane, row in zip(self._lanes, _rows(found.lanes)):
+            lane.launched = row["launched"]
+        for train, row in zip(self._trains, _rows(found.trains)):
+            train.schedule.base_ps, train.number, train.limit = row["base_ps"], row["number"], unbounded(row["limit"])
+        for flow, row in zip(self._flows, _rows(found.flows)):
+            self._flow_back(flow, row)
+        for side in self._sides:
+            side.sort_flows()
+        for end, time_ps, what, number in found.notes[:found.registers[NOTES]].tolist():
+            self._note(self._ends[end], time_ps, what, number)
+
+    def _ends_back(self) -> None:
+        classes = _rows(self.tables.classes)
+        for end, row in zip(self._ends, _rows(self.tables.ends)):
+            line, receiver, number = end.line, end.receiver, self._rows[end]
+            line.busy_until_ps = row["busy_until_ps"]
+            line.data_ps, line.moved_ps = unbounded(row["data_ps"]), unbounded(row["moved_ps"])
+            line.on_line = None if row["on_line"] == NONE else self._items[row["on_line"]]
+            line.controls = deque(self._items[what] for _, what in self._entries_of(row["controls"]))
+            line.flight = deque((time_ps, self._frame(end, what)) for time_ps, what in self._entries_of(row["flight"]))
+            receiver.responding = deque((time_ps, self._controls[what])
+                                        for time_ps, what in self._entries_of(row["responding"]))
+            mine = classes[8 * number:8 * number + 8]
+            receiver.since_ps[:] = [None if found["since_ps"] == NONE else found["since_ps"] for found in mine]
+            receiver.until_ps[:] = [unbounded(found["until_ps"]) for found in mine]
+            receiver.on2off[:] = [found["on2off"] for found in mine]
+            receiver.paused_ps[:] = [found["paused_ps"] for found in mine]
+            end.gate = row["gate"]
+            if isinstance(end, GeneratorSide):
+                end.current = None if row["current"] == NONE else self._lanes[row["current"]]
+                continue
+            end.current = None if row["current"] == NONE else self._paths[row["current"]]
+            end.backlog, end.sender.sending = row["backlog"], row["sending"]
+            end.scheduler.turn, end.scheduler.fresh = row["turn"], bool(row["is_fresh"])
+            end.scheduler.deficits[:] = [found["deficit"] for found in mine]
+            end.flight.clear()
+            end.flight.extend((time_ps, self._paths[what]) for time_ps, what in self._entries_of(row["departed"]))
+
+    def _entries_of(self, ring: int) -> Iterable[tuple[int, int]]:
+        first, mask, head, count = self.tables.rings[ring].tolist()
+        return (self.tables.entries[first + ((head + number) & mask)].tolist() for number in range(count))
+
+    def _frame(self, end: End, what: int) -> Any:
+        if what < 0:
+            return self._items[-1 - what]
+        return self._lanes[what] if isinstance(end, GeneratorSide) else self._paths[what]
+
+    def _shares_back(self) -> None:
+        rows, nodes = _rows(self.tables.shares), self.tables.nodes
+        first = 8 * len(self._sides)
+        for queue, row in zip(self._queues, rows[first:]):
+            queue.reserved, queue.shared, queue.peak = row["reserved"], row["shared"], row["peak"]
+            queue.runs.clear()
+            queue.frames = 0
+            number = row["first_node"]
+            while number != NONE:
+                path, frames, number = nodes[number].tolist()
+                queue.push(self._paths[path], frames)
+        for (group, _), row in zip(self._groups, rows[8 * len(self._ends) + first:]):
+            group.reserved, group.shared, group.peak = row["reserved"], row["shared"], row["peak"]
+            group.headroom, group.headroom_peak = row["headroom"], row["headroom_peak"]
+            group.xoff = bool(row["xoff"])
+
+    def _items_back(self) -> None:
+        rows = _rows(self.tables.items)
+        for end in self._ends:
+            receiver = self._receivers[self._peer(end)]
+            for item in end.line.items:
+                row = rows[self._rows[item]]
+                if row["arrived"] > item.arrived:
+                    receiver.count(item.frame, row["arrived"] - item.arrived)
+                item.launched, item.arrived = row["launched"], row["arrived"]
+
+    def _flow_back(self, flow: FlowState, row: Mapping[str, int]) -> None:
+        first, mask, head, count = self.tables.rings[row["segments"]].tolist()
+        waiting = deque(_segment(self.tables.segments[first + ((head + number) & mask)].tolist())
+                        for number in range(count))
+        flow.segment = waiting.popleft() if waiting else None
+        flow.later = waiting
+        flow.frozen = None
+        if row["is_frozen"]:
+            flow.frozen = _segment([row["due_ps"], row["residue"], row["place"], row["burst_ps"], row["left"]])
+        flow.position, flow.sent, flow.lost = row["position"], row["sent"], row["lost"]
+        if row["state"] != STATES[flow.state]:
+            flow.state = STATE_NAMES[row["state"]]
+            self._loop.cancel(flow.end_action)
+            flow.side.flow_changed()
+
+    def _note(self, port: End, time_ps: int, what: int, sent: int) -> None:
+        tap = port.tap if isinstance(port, SwitchPort) else None
+        if tap is None:
+            return
+        if what < 0:
+            tap.capture.add(Note(time_ps, self._items[-1 - what].frame, None, 0))
+        else:
+            tap.data(time_ps, self._paths[what], sent)
+
+
+def _pool_row(pool: Pool) -> Row:
+    return {"size": min(pool.size, LARGEST), "used": pool.used, "headroom_size": pool.headroom_size,
+            "headroom_used": pool.headroom_used}
+
+
+def _item_row(control: Control, tx_time_ps: int, launched: int, arrived: int) -> Row:
+    return {"tx_time_ps": tx_time_ps, "launched": launched, "arrived": arrived, "is_pfc": control.kind == PFC,
+            "classes": sum(1 << priority for priority, _ in control.pauses)}
+
+
+def _pauses(control: Control, receiver: PauseReceiver) -> list[int]:
+    quanta = dict(control.pauses)
+    return [pause_time_ps(quanta.get(priority, 0), receiver.speed_mbps) for priority in range(8)]
+
+
+def _segment_entry(segment: Segment) -> tuple[int, int, int, int, int]:
+    return (bounded(segment.due_ps), bounded(segment.residue), segment.place, bounded(segment.burst_ps),
+            NONE if segment.left is None else segment.left)
+
+
+def _segment(entry: Sequence[int]) -> Segment:
+    due_ps, residue, place, burst_ps, left = entry
+    return Segment(due_ps, residue, place, burst_ps, None if left == NONE else left)
+
+
+def _table(columns: np.dtype[Any], rows: Sequence[Row]) -> NDArray[Any]:
+    """Rows as a table; a column that a row does not have is 0."""
+    names = columns.names or ()
+    found = np.zeros(max(1, len(rows)), columns)
+    if rows:
+        found[:len(rows)] = [tuple(row.get(name, 0) for name in names) for row in rows]
+    return found
+
+
+def _rows(table: NDArray[Any]) -> list[dict[str, int]]:
+    names = table.dtype.names or ()
+    return [dict(zip(names, row)) for row in table.tolist()]
+
+
+def _winners(times: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The tournament among sources by time, of equal ones the first; a place is won by one of the two below it."""
+    found = np.zeros(2 * times.size, np.int64)
+    found[times.size:] = np.arange(times.size)
+    for place in range(times.size - 1, 0, -1):
+        left, right = found[2 * place], found[2 * place + 1]
+        found[place] = left if times[left] <= times[right] else right
+    return found
+
+
+def bounded(number: int) -> int:
+    """A number as a table holds it; one that stands for no end is NEVER there.
+
+    Raises:
+        NotCompiled: it is too large.
+    """
+    if abs(number) >= events.NEVER:
+        return NEVER if number > 0 else -NEVER
+    if abs(number) > LARGEST:
+        raise NotCompiled("a number beyond 64 bits")
+    return number
+
+
+def unbounded(number: int) -> int:
+    """A number of a table as the model has it."""
+    return number if abs(number) < NEVER else (events.NEVER if number > 0 else -events.NEVER)
