@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from virtual_testbed.dataplane.apart import Apart
+from virtual_testbed.dataplane.compiled import Compiled
 from virtual_testbed.dataplane.components import Component, components
 from virtual_testbed.dataplane.counters import Statistics
 from virtual_testbed.dataplane.events import NEVER, EventLoop, Exhausted
@@ -15,8 +16,8 @@ from virtual_testbed.dataplane.skip import Skip
 from virtual_testbed.dataplane.switch import Switch
 
 MOST_EVENTS = 8_000_000
-"""Events that are stepped in one go, half a minute of computing or more: of traffic that can only be stepped nobody
-waits for more."""
+"""Work that is done in one go, in events that are stepped: half a minute of computing or more. Of traffic that can only
+be stepped nobody waits for more."""
 
 
 class Advance:
@@ -29,7 +30,8 @@ class Advance:
     def __init__(self, loop: EventLoop, sides: Mapping[str, GeneratorSide], switches: Mapping[str, Switch]) -> None:
         self.loop, self._sides, self._switches = loop, sides, switches
         self._reasons: dict[str, int] = {}
-        self.whole = Skip(loop, self._count)
+        self._compiled = Compiled(loop, self._count)
+        self.whole = Skip(loop, self._count, self._compiled.stepper)
         self.apart = Apart(loop, self.whole, self._count)
         self.whole.otherwise, self.whole.at_reset = self.apart.advance, self.apart.reset
         loop.watcher = self.whole
@@ -41,7 +43,7 @@ class Advance:
             Why it had to end before, if it had to.
         """
         begin_ps, before, first = self.loop.now_ps, dict(self._reasons), self.loop.events
-        self.whole.last_event = first + MOST_EVENTS
+        self.whole.last_work = self.loop.work + MOST_EVENTS
         try:
             self.loop.run(until_ps)
         except Exhausted:
@@ -51,7 +53,7 @@ class Advance:
                     f"can only be looked at one by one{f' ({why})' if why else ''}, and after "
                     f"{self.loop.events - first} events {_seconds(self.loop.now_ps)} is reached, where time stands now")
         finally:
-            self.whole.last_event = NEVER
+            self.whole.last_work = NEVER
         return ""
 
     def rebuild(self) -> None:
@@ -65,7 +67,7 @@ class Advance:
         is_unplugged = any(side.switch_port is None and side.flows for side in self._sides.values())
         self.whole.refusal = "a generator port with flows has no switch" if is_unplugged else None
         found = [] if is_unplugged else components(sides, ports, paths)
-        self.apart.watch([Component(*parts, self.loop, self._count) for parts in found] if len(found) > 1 else [])
+        self.apart.watch([Component(*parts, self.loop, self._count, self._compiled.stepper) for parts in found] if len(found) > 1 else [])
         self.whole.watch(sides, ports)
 
     def _starts(self) -> Iterator[Path]:
@@ -98,9 +100,11 @@ class Advance:
 
     def statistics(self) -> Statistics:
         """How the result was computed so far."""
-        skip, recurrence, apart = self.whole, self.whole.recurrence, self.apart
-        return Statistics(self.loop.instants, skip.regenerations, recurrence.jumps, recurrence.cycles,
-                          skip.skipped_ps + recurrence.skipped_ps, apart.sessions, apart.apart_ps, dict(self._reasons))
+        skip, recurrence, apart, compiled = self.whole, self.whole.recurrence, self.apart, self._compiled
+        return Statistics(self.loop.instants, skip.regenerations, recurrence.jumps + compiled.leaps,
+                          recurrence.cycles + compiled.cycles,
+                          skip.skipped_ps + recurrence.skipped_ps + compiled.skipped_ps, apart.sessions, apart.apart_ps,
+                          dict(self._reasons), self.loop.compiled_events)
 
 
 def _seconds(time_ps: int) -> str:

@@ -56,8 +56,8 @@ class Terms:
 class Session:
     """A stretch of time in which regular components wait while the others are advanced."""
 
-    def __init__(self, loop: EventLoop, terms: Terms, turn: int, last_event: int = NEVER) -> None:
-        self.last_instant, self.last_event = loop.instants + turn, last_event
+    def __init__(self, loop: EventLoop, terms: Terms, turn: int, last_work: int = NEVER) -> None:
+        self.last_instant, self.last_work = loop.instants + turn, last_work
         self.loop, self.regular, self.others, self.end_ps = loop, terms.regular, terms.others, terms.end_ps
         self._rises, self._most = terms.rises, terms.most
         self._longest_tried_ps = FIRST_STRETCH_PS
@@ -80,7 +80,7 @@ class Session:
             self._step(now_ps, until_ps)
             now_ps, self.end_ps = until_ps, min(self.end_ps, self.loop.next_timer_ps - 1)  # a leak may have begun
             goes_on = (now_ps < self.end_ps and self.loop.instants < self.last_instant
-                       and self.loop.events <= self.last_event)
+                       and self.loop.work <= self.last_work)
             until_ps = self._next(now_ps) if goes_on else None
         for component in self.regular:
             self._begin(component)
@@ -93,10 +93,10 @@ class Session:
 
     def _step(self, now_ps: int, until_ps: int) -> None:
         """Advance the others from now on. The next stretch is to cost no more events than are left by then."""
-        before = self.loop.events
+        before = self.loop.work
         for component in self.others:
             self.loop.run_apart(component.strand, until_ps)
-        stepped, left = self.loop.events - before, self.last_event - self.loop.events
+        stepped, left = self.loop.work - before, self.last_work - self.loop.work
         if stepped:
             affordable_ps = max(SHORTEST_PS, (until_ps - now_ps) * left // stepped)
             self._longest_tried_ps = min(self._longest_tried_ps, affordable_ps)
@@ -192,7 +192,7 @@ class Apart:
         if not terms.regular and not self._turn_of_all_ends:
             self._turn_of_all_ends = self.loop.instants + self._turn // TURN_OF_ALL
             return None
-        session = Session(self.loop, terms, self._turn, self._whole.last_event)
+        session = Session(self.loop, terms, self._turn, self._whole.last_work)
         end_ps = session.run()
         if self.loop.instants >= session.last_instant:
             self._turn_of_all_ends = self.loop.instants + self._turn // TURN_OF_ALL

@@ -13,7 +13,7 @@ from virtual_testbed.dataplane.flow import Lane
 from virtual_testbed.dataplane.generator import GeneratorSide
 from virtual_testbed.dataplane.levels import fits, is_congested, rises
 from virtual_testbed.dataplane.port import Path, SwitchPort, paths_through
-from virtual_testbed.dataplane.skip import Skip
+from virtual_testbed.dataplane.skip import Skip, Stepper
 from virtual_testbed.dataplane.units import WIRE_OVERHEAD_BYTES
 
 
@@ -25,9 +25,9 @@ class Component:
     """
 
     def __init__(self, sides: Sequence[GeneratorSide], ports: Sequence[SwitchPort], loop: EventLoop,
-                 count: Callable[[str], None]) -> None:
+                 count: Callable[[str], None], stepper: Callable[[], Stepper | None]) -> None:
         self.sides, self.ports = sides, ports
-        self.skip = Skip(loop, count)
+        self.skip = Skip(loop, count, stepper)
         self.skip.watch(sides, ports)
         self.strand = Strand(self.skip)
 

@@ -159,8 +159,8 @@ class CapturedFrame:
 @dataclass(frozen=True)
 class Statistics:
     """How the result was computed: instants stepped one by one, skips by regeneration and by recurrence (jumps over so
-    many cycles) of all ports together, sessions in which components were advanced apart and how long those were, and
-    why nothing was skipped where it was not.
+    many cycles) of all ports together, sessions in which components were advanced apart and how long those were, why
+    nothing was skipped where it was not, and how many events compiled code has stepped.
     """
 
     instants_stepped: int
@@ -171,3 +171,4 @@ class Statistics:
     sessions_apart: int
     picoseconds_apart: int
     not_skipped: Mapping[str, int]
+    compiled_events: int = 0

@@ -20,6 +20,8 @@ Event = tuple[int, int, int, Action]
  POLL) = range(11)
 """Kinds, in the order in which the events of one instant are processed."""
 NEVER = 1 << 200
+COMPILED_EVENTS_PER_EVENT = 64
+"""Events that compiled code steps in the time in which this loop steps one."""
 
 
 class Exhausted(Exception):
@@ -72,7 +74,8 @@ class EventLoop:
         now_ps: all events at or before this instant are processed (while an event runs: its instant).
         watcher: who is told of what comes; `check_in` instants until it is asked to check.
         section: set by events that the watcher wants to be told of.
-        instants: how many instants were stepped, `further` traffic events beside the first of each.
+        instants: how many instants were stepped, `further` traffic events beside the first of each; `compiled_events`
+            those of both that compiled code has stepped.
     """
 
     def __init__(self) -> None:
@@ -83,7 +86,7 @@ class EventLoop:
         self.section = False
         self.watcher = Watcher()
         self.check_in = 0
-        self.instants = self.further = 0
+        self.instants = self.further = self.compiled_events = 0
         self._last_ps = 0
         self._sequence = 0
 
@@ -115,6 +118,11 @@ class EventLoop:
     def events(self) -> int:
         """How many events of traffic were stepped."""
         return self.instants + self.further
+
+    @property
+    def work(self) -> int:
+        """What stepping has cost so far, in events that this loop has stepped itself."""
+        return self.events - self.compiled_events + self.compiled_events // COMPILED_EVENTS_PER_EVENT
 
     @property
     def next_timer_ps(self) -> int:

@@ -3,9 +3,11 @@ counted.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
 
-from virtual_testbed.dataplane.events import NEVER, EventLoop, Exhausted, Watcher
+from virtual_testbed.dataplane.events import (COMPILED_EVENTS_PER_EVENT, NEVER, EventLoop, Exhausted,
+                                             Watcher)
 from virtual_testbed.dataplane.generator import GeneratorSide
 from virtual_testbed.dataplane.port import SwitchPort
 from virtual_testbed.dataplane.recurrence import Recurrence
@@ -15,8 +17,21 @@ from virtual_testbed.dataplane.survey import NotRegular, Survey
 FIRST_CHECK = 256
 """Instants to step after a change before looking again whether the rest can be skipped; doubled at each failure."""
 LONGEST_CHECK = 1 << 16
+COMPILED_FROM = 1 << 12
+"""After so much work compiled code may go on, if it is installed."""
+EVENTS_PER_FRAME = 4
+"""It is sent, reaches the switch, leaves it, and reaches its end."""
+COMPILED_INSTANTS = 1 << 22
+"""So many at a time: less than a second's work."""
 LONGEST_WAIT_PS = 10_000_000_000
 """Where a regime can be used only after longer than this, cycles are looked for beside it: one may be seen sooner."""
+
+
+class Stepper(Protocol):
+    """Steps traffic as the loop does, only faster."""
+
+    def step(self, sides: Sequence[GeneratorSide], ports: Sequence[SwitchPort], last_ps: int, most: int) -> bool:
+        """Step up to `last_ps`, at most so many instants; False: not at all. The loop's events have to be set anew."""
 
 
 class Skip(Watcher):
@@ -24,6 +39,7 @@ class Skip(Watcher):
 
     Args:
         count: told of each reason why nothing was skipped.
+        stepper: what steps in compiled code (None: that is not installed).
 
     Attributes:
         sides, ports: those that are looked at: nothing else influences them.
@@ -31,24 +47,26 @@ class Skip(Watcher):
         otherwise: what to try, with the last instant of the span, where the traffic is not regular up to there; True
             when it has led on.
         at_reset: what else must forget what it has found.
-        last_event: how many events may have been stepped when it looks; beyond, the run ends.
+        last_work: how much work may have been done when it looks; beyond, the run ends.
         regime: what holds now, if anything does.
         regenerations, skipped_ps: what was skipped, `recurrence` apart.
     """
 
-    def __init__(self, loop: EventLoop, count: Callable[[str], None]) -> None:
-        self.loop, self._count = loop, count
+    def __init__(self, loop: EventLoop, count: Callable[[str], None],
+                 stepper: Callable[[], Stepper | None]) -> None:
+        self.loop, self._count, self._stepper = loop, count, stepper
         self.sides: Sequence[GeneratorSide] = []
         self.ports: Sequence[SwitchPort] = []
         self.recurrence = Recurrence(loop, count, self.schedule)
         self.refusal: str | None = None
         self.otherwise: Callable[[int], bool] = lambda last_ps: False
         self.at_reset: Callable[[], None] = lambda: None
-        self.last_event = NEVER
+        self.last_work = NEVER
         self.regime: Regime | None = None
         self.regenerations = self.skipped_ps = 0
         self._is_short = False
         self._wait = FIRST_CHECK
+        self._begin_work = self._begin_ps = 0
 
     def watch(self, sides: Sequence[GeneratorSide], ports: Sequence[SwitchPort]) -> None:
         """Take the ports that are looked at."""
@@ -67,6 +85,7 @@ class Skip(Watcher):
         """Something from outside has changed: what was found before says nothing about what comes."""
         self.regime, self._is_short = None, False
         self._wait = self.loop.check_in = FIRST_CHECK
+        self._begin_work, self._begin_ps = self.loop.work, self.loop.now_ps
         self.recurrence.is_wanted = False
         self.at_reset()
         self.recurrence.reset()
@@ -107,10 +126,11 @@ class Skip(Watcher):
     def at_check(self, last_ps: int) -> None:
         """Look for a regime, and skip if there is one."""
         self.loop.check_in = self._wait
-        if self.loop.events > self.last_event:
+        if self.loop.work > self.last_work:
             raise Exhausted
         if self.regime is not None and self.loop.now_ps <= self.regime.end_ps:
             self._try(last_ps)
+            self._step_compiled(last_ps)
             return
         self._wait = min(2 * self._wait, LONGEST_CHECK)
         self.loop.check_in = self._wait
@@ -121,6 +141,34 @@ class Skip(Watcher):
             self._wait = self.loop.check_in = FIRST_CHECK
         else:
             self._try(last_ps)
+            self._step_compiled(last_ps)
+
+    def _step_compiled(self, last_ps: int) -> None:
+        """Step on in compiled code, where stepping by that alone would have been less work so far."""
+        stepper = self._stepper() if self._is_slow else None
+        if stepper is None or self.loop.now_ps >= last_ps:
+            return
+        self._end_regime(self.loop.now_ps, True)
+        if stepper.step(self.sides, self.ports, last_ps, COMPILED_INSTANTS):
+            self.recurrence.reset()
+            self.schedule()
+            self.loop.check_in = FIRST_CHECK
+
+    @property
+    def _is_slow(self) -> bool:
+        """Whether more work was done since the last change than stepping everything in compiled code would have been.
+        """
+        work, passed_ps = self.loop.work - self._begin_work, self.loop.now_ps - self._begin_ps
+        if work < COMPILED_FROM:
+            return False
+        events = sum(passed_ps * EVENTS_PER_FRAME // step_ps for step_ps in self._steps_ps())
+        return work * COMPILED_EVENTS_PER_EVENT > events
+
+    def _steps_ps(self) -> Iterator[int]:
+        """The time between two frames of each flow that sends."""
+        for side in self.sides:
+            yield from (flow.step for flow in side.flows if flow.segment is not None and not flow.is_shut)
+            yield from (storm.train.schedule.step for storm in side.storms if storm.train.is_running)
 
     def may_skip_to(self, last_ps: int) -> bool:
         """Whether a regime holds up to then and may be used."""

@@ -18,10 +18,12 @@ STOPPED, STARTED, PAUSED = range(3)
 (LANDS, SENT, ACTS, ENDS, DUE, WAKES) = range(6)
 """What an event source does: a frame reaches the end of the line, the frame on the line has left, a received pause
 acts, one ends, a train's frame comes due, a generator port chooses."""
-(NOW, FREE_NODE, FREE_NODES, INSTANTS, FURTHER, NOTES, AWAKE, IS_FULL) = range(8)
+(NOW, FREE_NODE, FREE_NODES, INSTANTS, FURTHER, NOTES, AWAKE, IS_FULL, SLOWEST_FLOW, SLOWEST_TRAIN, SECTIONS,
+ IS_SECTION) = range(12)
 """Of `Tables.registers`: the instant reached; the first free node, and how many there are; instants and further events
-stepped; frames noted of captures, and ends that are to choose; a table is nearly full."""
-REGISTERS = 8
+stepped; frames noted of captures, and ends that are to choose; a table is nearly full; the flow or train whose frames
+are section points (NONE: none), how many there were, and whether the last instant was one."""
+REGISTERS = 12
 MARGIN = 64
 """So many entries of a ring or table stay free at the end of every instant."""
 
@@ -35,11 +37,12 @@ END = _table(
     "gate", "is_awake", "current", "response_ps", "alarm_ps",
     "lands", "chooses", "acts", "ends",
     "flight", "controls", "responding", "departed",
-    "wake_ps", "first_flow", "flows",
+    "wake_ps", "first_flow", "flows", "waits", "gates",
     "backlog", "turn", "strict", "is_fresh", "sending", "tells_xon", "repeats", "tapped")
 """One end of a cable: a generator port or a switch port, with the line that leads away from it and the receiver of what
 comes. `lands` .. `ends` are its event sources (`chooses`: WAKES of a generator port, SENT of a switch port); `flight` ..
-`departed` its rings (`departed`: the last data frames sent to a generator port). `tapped`: how many more frames a capture
+`departed` its rings (`departed`: the last data frames sent to a generator port). `waits` and `gates` count how often a
+generator port found that no frame was due yet, and how often its gate has changed. `tapped`: how many more frames a capture
 takes of what reaches the generator port at the other end."""
 CLASS = _table("shuts", "since_ps", "until_ps", "on2off", "paused_ps", "deficit", "quantum", "xoff_item", "xon_item",
                "train")

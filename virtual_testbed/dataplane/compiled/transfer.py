@@ -13,7 +13,8 @@ from virtual_testbed.dataplane.buffer import EgressQueue, Pool, PriorityGroup
 from virtual_testbed.dataplane.capture import Note
 from virtual_testbed.dataplane.compiled import tables
 from virtual_testbed.dataplane.compiled.tables import (ACTS, DUE, ENDS, FREE_NODE, FREE_NODES, LANDS, MARGIN, NEVER,
-                                                       NONE, NOTES, NOW, PAUSED, SENT, STARTED, STOPPED, WAKES, Tables)
+                                                       NONE, NOTES, NOW, PAUSED, SENT, SLOWEST_FLOW, SLOWEST_TRAIN, STARTED,
+                                                       STOPPED, WAKES, Tables)
 from virtual_testbed.dataplane.control import PFC, Control
 from virtual_testbed.dataplane.events import EventLoop
 from virtual_testbed.dataplane.flow import FlowState, Lane, Segment
@@ -128,6 +129,7 @@ class Transfer:
         times = np.full(1 << (max(2, len(sources)) - 1).bit_length(), NEVER, np.int64)
         times[:len(sources)] = [source[2] for source in sources]
         registers[NOW] = self._loop.now_ps
+        registers[SLOWEST_FLOW] = registers[SLOWEST_TRAIN] = NONE
         return Tables(
             _table(tables.END, ends), _table(tables.CLASS, [row for end in self._ends for row in self._class_rows(end)]),
             _table(tables.SHARE, shares), _table(tables.POOL, [_pool_row(pool) for pool in self._pools]),
@@ -141,6 +143,15 @@ class Transfer:
             _table(tables.SOURCE, [{"kind": what, "row": row} for _, _, _, what, row in sources]),
             times, _winners(times), np.zeros(len(self._ends), np.int64),
             np.zeros(sum(row["tapped"] for row in ends if row["is_port"]) + 2 * MARGIN, tables.NOTE), registers)
+
+    def slowest_first(self) -> list[tuple[int, int]]:
+        """The flows and trains that send, each as what `SLOWEST_FLOW` and `SLOWEST_TRAIN` are for it: no cycle is
+        shorter than the time between two frames of one that takes part."""
+        found = [(flow.step, self._rows[flow], NONE) for flow in self._flows
+                 if flow.segment is not None or flow.frozen is not None]
+        found += [(storm.train.schedule.step, NONE, self._rows[storm.train])
+                  for side in self._sides for storm in side.storms if storm.train.is_running]
+        return [(flow, train) for _, flow, train in sorted(found, reverse=True)]
 
     def _row(self, found: object) -> int:
         return NONE if found is None else self._rows.get(found, NONE)
@@ -456,9 +467,9 @@ def _segment(entry: Sequence[int]) -> Segment:
 def _table(columns: np.dtype[Any], rows: Sequence[Row]) -> NDArray[Any]:
     """Rows as a table; a column that a row does not have is 0."""
     names = columns.names or ()
-    found = np.zeros(max(1, len(rows)), columns)
+    found = np.zeros(len(rows), columns)
     if rows:
-        found[:len(rows)] = [tuple(row.get(name, 0) for name in names) for row in rows]
+        found[:] = [tuple(row.get(name, 0) for name in names) for row in rows]
     return found
 
 
