@@ -18,9 +18,9 @@ from tests.common.pfc.model.ports import summary as some
 from tests.common.pfc.model.qos import read_port_qos
 from tests.common.pfc.record.case import PlanCase, Target
 from tests.common.snappi_tests.port import GENERATOR_NAMES
-from virtual_testbed.connection_graph import ConnectionGraphError, load_graph
-from virtual_testbed.description import DescriptionError, load_testbed
 from virtual_testbed.faults import FaultError, parse_fault
+from virtual_testbed.lab_files.connection_graph import ConnectionGraphError, load_graph
+from virtual_testbed.lab_files.description import DescriptionError, load_testbed
 
 ansible.module_utils.__path__.append(str(ANSIBLE / "module_utils"))  # where Ansible finds the project's own
 

@@ -40,7 +40,7 @@ def report() -> None:
 def virtual_testbed() -> None:
     """`virtual-testbed`: brings virtual testbeds up and down."""
     try:
-        from virtual_testbed.cli import main
+        from virtual_testbed.supervision.cli import main
     except ModuleNotFoundError as error:
         sys.exit(f"error: virtual-testbed needs the extra `virtual` of this package, {error.name} is not installed:"
                  " pip install -c constraints.txt -e '.[virtual]'")

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from virtual_testbed.endpoints import Endpoints
+    from virtual_testbed.supervision.endpoints import Endpoints
 
 FOLDER_VARIABLE = "VIRTUAL_TESTBED_FOLDER"
 """Where the running testbed keeps its files: how pytest-xdist's workers find it."""
 PLACEHOLDERS = ("otg_url", "otg_grpc", "clock_url", "testbed_file", "inventory")
 """What stands in braces in `--virtual-testbed-env`: attributes of `Endpoints`."""
-CLI = [sys.executable, "-P", "-m", "virtual_testbed.cli"]
+CLI = [sys.executable, "-P", "-m", "virtual_testbed.supervision.cli"]
 PLAYBOOK = [sys.executable, "-P", "-m", "ansible", "playbook"]
 REASON = re.compile(r"^(?:\[ERROR\]: |ERROR! )(?:Task failed: )?(?:(?:Module|Action) failed: )?(.+)$", re.MULTILINE)
 
@@ -79,14 +79,14 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 @pytest.fixture(scope="session")
 def virtual_testbed(pytestconfig: pytest.Config) -> Endpoints:
-    """The endpoints of the testbed that `--virtual-testbed` brought up (`virtual_testbed.endpoints.Endpoints`)."""
+    """The endpoints (`virtual_testbed.supervision.endpoints`) of the testbed that `--virtual-testbed` brought up."""
     if not pytestconfig.option.virtual_testbed:
         raise pytest.UsageError("the fixture virtual_testbed needs --virtual-testbed NAME")
     return _read()
 
 
 def _read() -> Endpoints:
-    from virtual_testbed.endpoints import read_endpoints
+    from virtual_testbed.supervision.endpoints import read_endpoints
     return read_endpoints(Path(os.environ[FOLDER_VARIABLE]))
 
 

@@ -26,7 +26,7 @@ class Engine:
     """An engine's process, and where its clock is."""
 
     def __init__(self, arguments: Path) -> None:
-        self.process = subprocess.Popen([sys.executable, "-m", "virtual_testbed.testbed", str(arguments)],
+        self.process = subprocess.Popen([sys.executable, "-m", "virtual_testbed.engine.testbed", str(arguments)],
                                         stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         self.clock_url = json.loads(self.process.stdout.readline())["clock_url"]

@@ -19,7 +19,7 @@ FORKING = {
     "test_reporting/tests/samples.py": "a process that was forked beside an open database",
     "virtual_testbed/sonic/command_server.py": "a command of a switch",
     "virtual_testbed/sonic/root_view.py": "the processes of a switch's own view",
-    "virtual_testbed/supervisor.py": "to be nobody's child",
+    "virtual_testbed/supervision/supervisor.py": "to be nobody's child",
 }
 FORKS = {"fork", "forkpty"}  # of os; and of pty
 SUBPROCESS = {"preexec_fn", "user", "group", "extra_groups"}  # with one of these, `subprocess` forks

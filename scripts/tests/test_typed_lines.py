@@ -162,7 +162,7 @@ TRIED: dict[str, Way] = {
     " -e pfc_generator_state=absent":
         understood(also=SYNTAX),
     "ip link add name host0 type veth peer name sw0 && ip link set host0 up && ip link set sw0 up": Way(
-        left_out="needs root, or a network namespace; virtual_testbed/tests/wire makes one"),
+        left_out="needs root, or a network namespace; virtual_testbed/tests/engine makes one"),
     "virtual-testbed up vtb-t0 --wire Ethernet0=sw0": refused("sw0"),
     "pfctest -d host0 --priority 3 --duration 10 --speed 100G": refused("host0", also=" --dry-run"),
     # docs/qualification.md

@@ -18,9 +18,9 @@ from typing import Any, Protocol, TypeVar
 
 from aiohttp import ClientConnectionResetError, HttpVersion11, web
 
-from virtual_testbed.clock import ClockError, SimulationClock
 from virtual_testbed.otg.errors import BAD_REQUEST, OtgError, internal_error
 from virtual_testbed.otg.service import OtgService
+from virtual_testbed.otg.simulation_clock import ClockError, SimulationClock
 
 T = TypeVar("T")
 LARGEST_BODY = 64 * 2**20

@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from virtual_testbed.endpoints import Endpoints, read_endpoints
+from virtual_testbed.supervision.endpoints import Endpoints, read_endpoints
 
 LOSSLESS, LOSSY = ("3", "4"), ("0", "1", "2", "5", "6")
 """The priorities that the deployment configures, for which sonic-mgmt's test_pretest.py would ask the switch."""

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from virtual_testbed import cli
 from virtual_testbed.dataplane.hooks import Fault, Scope
 from virtual_testbed.faults import FaultError, absolute, parse_fault
-from virtual_testbed.lifecycle import LifecycleError
+from virtual_testbed.supervision import cli
+from virtual_testbed.supervision.lifecycle import LifecycleError
 from virtual_testbed.tests.dataplane.testbeds import SECOND, SWITCH, data, network, storm, switch_config
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -10,10 +10,10 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
-from virtual_testbed.endpoints import Endpoints, OtgPort
 from virtual_testbed.sonic_mgmt import checkout as lab
 from virtual_testbed.sonic_mgmt import plain_otg
 from virtual_testbed.sonic_mgmt.library import minigraph_facts, sonic_basic_facts
+from virtual_testbed.supervision.endpoints import Endpoints, OtgPort
 
 ROOT = Path(__file__).resolve().parents[2]
 GROUPS = "---\n  - lab\n  - snappi-sonic\n"
@@ -107,7 +107,7 @@ THEIRS = "snappi_tests/pfc/test_pfc_pause_lossless_with_snappi.py"
 @pytest.mark.parametrize("faults, outcome", [((), "1 passed"), (("pause-ignored",), "1 failed")])
 def test_sonic_mgmt_s_own_test_judges_a_virtual_switch(tmp_path: Path, faults: tuple[str, ...], outcome: str) -> None:
     environment = {name: text for name, text in os.environ.items() if not name.startswith(("PYTHON", "PYTEST"))}
-    cli = [sys.executable, "-m", "virtual_testbed.cli"]
+    cli = [sys.executable, "-m", "virtual_testbed.supervision.cli"]
     state = ["--state", str(tmp_path)]
     chosen = [text for fault in faults for text in ("--fault", fault)]
     subprocess.run([*cli, "up", "vtb-t0", "--clock", "realtime", *state, *chosen], cwd=ROOT, check=True)

@@ -10,8 +10,8 @@ import pytest
 
 from virtual_testbed.dataplane.configuration import (BufferProfile, PoolConfig, SchedulerConfig, SwitchConfig,
                                                      SwitchPortConfig, VlanConfig)
+from virtual_testbed.engine.testbed import Arguments, GeneratorLink, SwitchAddress, Engine, serving
 from virtual_testbed.faults import parse_fault
-from virtual_testbed.testbed import Arguments, GeneratorLink, SwitchAddress, Engine, serving
 
 SWITCH = "vtb-t0-01"
 SWITCH_MAC = "02:00:5e:00:00:01"

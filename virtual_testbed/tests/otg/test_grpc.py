@@ -9,8 +9,8 @@ import pytest
 import snappi
 from scapy.utils import RawPcapReader
 
+from virtual_testbed.engine.testbed import EngineError, serving_grpc
 from virtual_testbed.otg.grpc_front import LARGEST_DETAILS
-from virtual_testbed.testbed import EngineError, serving_grpc
 from virtual_testbed.tests.otg.conftest import SWITCH_MAC
 from virtual_testbed.tests.otg.test_http import Client, add_data, add_storm, base_config, errors_of
 

@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 
 import pytest
 
-from virtual_testbed.testbed import serving_grpc
+from virtual_testbed.engine.testbed import serving_grpc
 from virtual_testbed.tests.otg.test_grpc import INVALID_ARGUMENT, GrpcClient
 from virtual_testbed.tests.otg.test_http import Client, add_data, add_storm, base_config, errors_of
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from virtual_testbed.state import TestbedFolder
+from virtual_testbed.supervision.state import TestbedFolder
 
 ROOT = Path(__file__).parents[3]
 TESTBED_FILE = ROOT / "ansible" / "testbed.yaml"

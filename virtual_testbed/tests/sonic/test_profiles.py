@@ -7,7 +7,7 @@ import re
 import pytest
 
 from pfctest.timing import RESPONSE_QUANTA, response_allowance_ps
-from virtual_testbed.connection_graph import LINK_SPEEDS_MBPS
+from virtual_testbed.lab_files.connection_graph import LINK_SPEEDS_MBPS
 from virtual_testbed.sonic.factory import factory_config, qos_tables
 from virtual_testbed.sonic.profile import FOLDER, ProfileError, known_hwskus, load_profile
 from virtual_testbed.sonic.translate import translate
