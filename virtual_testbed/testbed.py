@@ -28,16 +28,16 @@ from pfctest.interface import InterfaceError
 from pfctest.sender import SendError
 from virtual_testbed.cables import GeneratorLink, SwitchLink, WireLink
 from virtual_testbed.clock import RealtimeClock, SimulationClock, VirtualClock
-from virtual_testbed.dataplane.configuration import SwitchConfig, VlanConfig
+from virtual_testbed.dataplane.model.configuration import SwitchConfig, VlanConfig
 from virtual_testbed.dataplane.outside import OpenNetwork
 from virtual_testbed.faults import Fault, FaultError, parse_fault
 from virtual_testbed.otg import grpc_front
 from virtual_testbed.otg.http_front import HttpFront
 from virtual_testbed.otg.service import OtgService
 from virtual_testbed.process import die_with_parent
+from virtual_testbed.simulation import Agent, OperationRunner, Simulation, SimulationError
 from virtual_testbed.sonic.agent import SonicAgent
 from virtual_testbed.wire import Wire, Wires
-from virtual_testbed.simulation import Agent, OperationRunner, Simulation, SimulationError
 
 HOST = "127.0.0.1"
 PACE_S = 0.1

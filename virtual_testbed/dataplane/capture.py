@@ -4,12 +4,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from virtual_testbed.dataplane.control import ControlFrame
-from virtual_testbed.dataplane.counters import CapturedFrame
-from virtual_testbed.dataplane.generator import GeneratorSide
-from virtual_testbed.dataplane.line import ControlItem
-from virtual_testbed.dataplane.port import Path
-from virtual_testbed.dataplane.traffic import DataFlow
+from virtual_testbed.dataplane.model.control_frames import MacControlFrame
+from virtual_testbed.dataplane.model.counters import CapturedFrame
+from virtual_testbed.dataplane.model.generator import GeneratorSide
+from virtual_testbed.dataplane.model.line import ControlItem
+from virtual_testbed.dataplane.model.port import Path
+from virtual_testbed.dataplane.model.traffic import DataFlow
 
 FCS_BYTES = 4
 NUMBER_BYTES = 8
@@ -19,12 +19,12 @@ class Note(NamedTuple):
     """A frame that reaches the port at `time_ps`: a control frame, or a data frame by its path and number."""
 
     time_ps: int
-    control: ControlFrame | None
+    control: MacControlFrame | None
     path: Path | None
     number: int
 
 
-class Capture:
+class PortCapture:
     """One port's capture.
 
     Attributes:
@@ -62,7 +62,7 @@ class Capture:
                 if note.control is not None or (note.path is not None and note.path.flow in flows)]
 
 
-def tap(side: GeneratorSide, capture: Capture | None, now_ps: int) -> None:
+def tap(side: GeneratorSide, capture: PortCapture | None, now_ps: int) -> None:
     """Let a capture, if there is an open one, see what reaches a generator port."""
     port = side.switch_port
     if port is None:

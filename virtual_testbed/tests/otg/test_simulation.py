@@ -7,8 +7,8 @@ import pytest
 
 from virtual_testbed.clock import ClockError, RealtimeClock, VirtualClock
 from virtual_testbed.dataplane.network import Overrun
-from virtual_testbed.simulation import OperationRunner, Simulation, SimulationError, SimulationLate
 from virtual_testbed.otg.errors import OtgError
+from virtual_testbed.simulation import OperationRunner, Simulation, SimulationError, SimulationLate
 
 SECOND = 10**12
 

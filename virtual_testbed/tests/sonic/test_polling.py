@@ -7,14 +7,15 @@ from types import SimpleNamespace
 import pytest
 
 from virtual_testbed.clock import RealtimeClock, VirtualClock
-from virtual_testbed.dataplane.counters import PgCounters, QueueCounters, SwitchCounters, SwitchStates, WatchdogState
+from virtual_testbed.dataplane.model.counters import (PgCounters, QueueCounters, SwitchCounters, SwitchStates,
+                                                      WatchdogState)
+from virtual_testbed.simulation import Simulation
 from virtual_testbed.sonic import databases
 from virtual_testbed.sonic.agent import SonicAgent
 from virtual_testbed.sonic.factory import factory_config
 from virtual_testbed.sonic.polling import DEFAULT_MS, read_intervals
 from virtual_testbed.sonic.profile import load_profile
 from virtual_testbed.tests.sonic.conftest import HWSKU, NAME, port_counters
-from virtual_testbed.simulation import Simulation
 
 SECOND = 10**12
 TABLE = "FLEX_COUNTER_TABLE"

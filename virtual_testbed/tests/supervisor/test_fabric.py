@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from virtual_testbed.cables import GeneratorLink, SwitchLink
-from virtual_testbed.dataplane.configuration import SwitchConfig, SwitchPortConfig, VlanConfig
+from virtual_testbed.dataplane.model.configuration import SwitchConfig, SwitchPortConfig, VlanConfig
 from virtual_testbed.testbed import ConfiguredFabric
 
 MACS = {name: f"02:00:00:00:00:0{number}" for number, name in enumerate(("s1", "s2", "s3"), 1)}

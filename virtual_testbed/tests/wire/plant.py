@@ -13,9 +13,9 @@ from typing import Any
 
 from virtual_testbed.cables import WireLink
 from virtual_testbed.clock import RealtimeClock
-from virtual_testbed.dataplane.configuration import PoolConfig, SwitchConfig
+from virtual_testbed.dataplane.model.configuration import PoolConfig, SwitchConfig
+from virtual_testbed.dataplane.model.traffic import Flow
 from virtual_testbed.dataplane.outside import OpenNetwork
-from virtual_testbed.dataplane.traffic import Flow
 from virtual_testbed.tests.dataplane import testbeds
 from virtual_testbed.wire import Wire, Wires
 
