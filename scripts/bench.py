@@ -26,8 +26,8 @@ from pfctest.tests import bench as generator  # noqa: E402
 from pfctest.timing import frames_per_second_to_block, response_allowance_ps  # noqa: E402
 from scripts import bench_sweep  # noqa: E402
 from test_reporting.tests import benchmarks as reporting  # noqa: E402
+from virtual_testbed.dataplane.model.traffic import DataFlow, Duration, Flow, PauseFlow  # noqa: E402
 from virtual_testbed.dataplane.network import Network  # noqa: E402
-from virtual_testbed.dataplane.traffic import DataFlow, Duration, Flow, PauseFlow  # noqa: E402
 from virtual_testbed.tests.dataplane import testbeds  # noqa: E402
 from virtual_testbed.tests.dataplane.oracle import Oracle  # noqa: E402
 from virtual_testbed.tests.dataplane.simpy_queue import SimpyQueue  # noqa: E402

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from virtual_testbed.dataplane.model.traffic import Duration
 from virtual_testbed.dataplane.network import Network
-from virtual_testbed.dataplane.traffic import Duration
 from virtual_testbed.tests.dataplane.chain import DOWN, SENDER, SWITCHES, UP, data, first_changes, network, storm
 from virtual_testbed.tests.dataplane.testbeds import MS, US
 

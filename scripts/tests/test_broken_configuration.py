@@ -44,9 +44,9 @@ HANG_S = 120
 KILLED = """
 import json, os, signal, sys
 from scripts.tests.broken import HEALTHY_RX, HEALTHY_TX, OpenSsh
+from tests.common.pfc.lab.clock import EndpointClock
 from tests.common.pfc.lab.configuration import lossless_set
 from tests.common.pfc.lab.restore import READ_CONFIG, SwitchRestorer
-from tests.common.pfc.lab.clock import EndpointClock
 host = OpenSsh(json.loads(sys.argv[1]))
 config_db = json.loads(host.shell(READ_CONFIG)["stdout"])
 rows = lossless_set(config_db, host.hostname, (HEALTHY_RX, HEALTHY_TX), (2,))
@@ -58,7 +58,7 @@ with restorer.watchdog_stopped() as lease, restorer.configured(lease, config_db,
 
 FILES = {  # ways of being broken that nobody reported; they show that a check can fail
     "crossed.py": '''
-from virtual_testbed.dataplane.hooks import Fault
+from virtual_testbed.dataplane.model.hooks import Fault
 
 
 class Crossed(Fault):

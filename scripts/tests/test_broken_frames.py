@@ -38,8 +38,8 @@ FILES = {  # ways of being broken that nobody reported; they show that a check c
 from dataclasses import replace
 
 from pfctest.frame import decode
-from virtual_testbed.dataplane.control import PFC, Control
-from virtual_testbed.dataplane.hooks import Fault
+from virtual_testbed.dataplane.model.control_frames import PFC, Control
+from virtual_testbed.dataplane.model.hooks import Fault
 
 
 class ReservedHonoured(Fault):
@@ -67,7 +67,7 @@ class TypeHonoured(Fault):
         return Control(PFC, tuple(sorted(read.pauses.items())))
 ''',
     "missing.py": '''
-from virtual_testbed.dataplane.hooks import Fault
+from virtual_testbed.dataplane.model.hooks import Fault
 
 
 class Missing(Fault):

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.slow("three families of the plan, each case on each swi
 
 FILES = {
     "roomier.py": '''
-from virtual_testbed.dataplane.hooks import Fault
+from virtual_testbed.dataplane.model.hooks import Fault
 
 
 class Roomier(Fault):

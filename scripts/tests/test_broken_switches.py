@@ -38,7 +38,7 @@ ONLY_ON_THE_FAKE_SWITCH = {"resumed-rate"}  # no hook slows a switch down after 
 OWN_FILE = "shifted.py"  # the worked example of docs/faults.md, relative to the folder where the testbed is started
 FURTHER_FILES = {  # ways of being broken that nobody reported; they show that a check can fail
     "crossed.py": '''
-from virtual_testbed.dataplane.hooks import Fault
+from virtual_testbed.dataplane.model.hooks import Fault
 
 class Crossed(Fault):
     """A pause of a lossy priority shuts queue 3."""

@@ -33,7 +33,7 @@ FILE = "wrongly.py"
 FILES = {FILE: '''
 from dataclasses import replace
 
-from virtual_testbed.dataplane.hooks import Fault
+from virtual_testbed.dataplane.model.hooks import Fault
 
 
 class _Sent(Fault):

@@ -34,7 +34,7 @@ FILES = {  # ways of being broken that nobody reported; they show that a check c
     "nervous.py": '''
 from dataclasses import replace
 
-from virtual_testbed.dataplane.hooks import Fault
+from virtual_testbed.dataplane.model.hooks import Fault
 
 
 class Nervous(Fault):

@@ -2,28 +2,10 @@
 import ast
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).resolve().parent.parent.parent
 PARTS = ("ansible", "pfctest", "scripts", "sonic_mgmt_pfc", "test_reporting", "tests", "virtual_testbed")
 TEST_FOLDERS = ("tests", "unit_tests")
 TEST_MODULES = ("test_", "unit_test_", "conftest.py")
-QUALIFICATION, DATA_PLANE = "tests/common/pfc", "virtual_testbed/dataplane"
-OPEN = {
-    "Capture": (f"{QUALIFICATION}/lab/capture.py", f"{DATA_PLANE}/capture.py"),
-    "ControlFrame": (f"{QUALIFICATION}/lab/capture.py", f"{DATA_PLANE}/control.py"),
-    "Hop": (f"{QUALIFICATION}/model/switch_chain.py", f"{DATA_PLANE}/forwarding.py"),
-    "Host": (f"{QUALIFICATION}/lab/dut.py", f"{DATA_PLANE}/traffic.py"),
-    "PauseSender": (f"{QUALIFICATION}/lab/generator.py", f"{DATA_PLANE}/pause.py"),
-    "Place": (f"{QUALIFICATION}/model/checking.py", f"{DATA_PLANE}/hooks.py"),
-    "Pool": (f"{QUALIFICATION}/cases/switch_counters.py", f"{DATA_PLANE}/buffer.py"),
-    "Schedule": (f"{DATA_PLANE}/levels.py", f"{DATA_PLANE}/units.py"),
-    "Scheduler": (f"{QUALIFICATION}/cases/scheduler_shares.py", f"{DATA_PLANE}/scheduler.py"),
-    "Session": ("tests/snappi_tests/pfc/qualification/files/session.py", f"{DATA_PLANE}/apart.py"),
-    "Storm": (f"{QUALIFICATION}/model/scenario.py", f"{DATA_PLANE}/storm.py"),
-    "Watchdog": (f"{QUALIFICATION}/lab/watchdog.py", f"{DATA_PLANE}/watchdog.py"),
-}
-"""Names that mean something else in the data plane: no name is added here, and one with one meaning is taken out."""
 
 
 def is_test(file):
@@ -51,18 +33,7 @@ def names_with_several_meanings(root):
 def test_a_class_name_has_one_meaning():
     found = names_with_several_meanings(ROOT)
     assert len(list((ROOT / "virtual_testbed").rglob("*.py"))) > 100, "the modules are not looked at"
-    added = {name: files for name, files in found.items() if OPEN.get(name) != files}
-    assert not added, f"give the class of one of these modules a name of its own: {added}"
-
-
-def test_what_is_still_open_is_open():
-    closed = sorted(OPEN.keys() - names_with_several_meanings(ROOT).keys())
-    assert not closed, f"these names have one meaning now: take them out of OPEN: {closed}"
-
-
-@pytest.mark.parametrize("name", OPEN)
-def test_only_names_of_the_data_plane_are_open(name):
-    assert any(file.startswith(f"{DATA_PLANE}/") for file in OPEN[name])
+    assert not found, f"give the class of one of these modules a name of its own: {found}"
 
 
 def test_a_name_in_two_modules_is_found(tmp_path):

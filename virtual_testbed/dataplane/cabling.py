@@ -4,12 +4,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from virtual_testbed.dataplane.events import FRAME_RECEIVED
 from virtual_testbed.dataplane.forwarding import PortName
-from virtual_testbed.dataplane.generator import GeneratorSide
-from virtual_testbed.dataplane.port import SwitchPort
-from virtual_testbed.dataplane.switch import Switch
-from virtual_testbed.dataplane.units import PS_PER_METRE, ps_per_byte
+from virtual_testbed.dataplane.model.events import FRAME_RECEIVED
+from virtual_testbed.dataplane.model.generator import GeneratorSide
+from virtual_testbed.dataplane.model.port import SwitchPort
+from virtual_testbed.dataplane.model.switch import Switch
+from virtual_testbed.dataplane.model.units import PS_PER_METRE, ps_per_byte
 
 
 class CablingError(ValueError):

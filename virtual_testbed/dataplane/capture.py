@@ -4,12 +4,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from virtual_testbed.dataplane.control import ControlFrame
-from virtual_testbed.dataplane.counters import CapturedFrame
-from virtual_testbed.dataplane.generator import GeneratorSide
-from virtual_testbed.dataplane.line import ControlItem
-from virtual_testbed.dataplane.port import Path, SwitchPort
-from virtual_testbed.dataplane.traffic import DataFlow
+from virtual_testbed.dataplane.model.control_frames import MacControlFrame
+from virtual_testbed.dataplane.model.counters import CapturedFrame
+from virtual_testbed.dataplane.model.generator import GeneratorSide
+from virtual_testbed.dataplane.model.line import ControlItem
+from virtual_testbed.dataplane.model.port import Path, SwitchPort
+from virtual_testbed.dataplane.model.traffic import DataFlow
 
 FCS_BYTES = 4
 NUMBER_BYTES = 8
@@ -19,12 +19,12 @@ class Note(NamedTuple):
     """A frame that reaches the port at `time_ps`: a control frame, or a data frame by its path and number."""
 
     time_ps: int
-    control: ControlFrame | None
+    control: MacControlFrame | None
     path: Path | None
     number: int
 
 
-class Capture:
+class PortCapture:
     """One port's capture.
 
     Attributes:
@@ -70,22 +70,31 @@ class Capture:
 class Tap:
     """Lets a capture see what reaches a generator port from its switch port."""
 
-    def __init__(self, side: GeneratorSide, port: SwitchPort, capture: Capture) -> None:
-        self._side, self._port, self.capture = side, port, capture
+    def __init__(self, side: GeneratorSide, port: SwitchPort, capture: PortCapture) -> None:
+        self._side, self._port, self._capture = side, port, capture
+
+    @property
+    def room(self) -> int:
+        """How many frames it can still take."""
+        return self._capture.room
 
     def data(self, time_ps: int, path: Path, sent: int) -> None:
         """A data frame, before which its path has sent so many, will reach the generator port at `time_ps`."""
-        self.capture.add(Note(time_ps, None, path, path.number + sent * path.cycle))
-        if not self.capture.is_open:
+        self._capture.add(Note(time_ps, None, path, path.number + sent * path.cycle))
+        if not self._capture.is_open:
             self._port.tap = None
+
+    def note(self, time_ps: int, item: ControlItem) -> None:
+        """A control frame reached the generator port at `time_ps`."""
+        self._capture.add(Note(time_ps, item.frame, None, 0))
 
     def control(self, item: ControlItem, now_ps: int) -> None:
         """A control frame reaches the generator port."""
-        self.capture.add(Note(now_ps, item.frame, None, 0))
+        self.note(now_ps, item)
         self._side.receiver.receive(item, now_ps)
 
 
-def tap(side: GeneratorSide, capture: Capture | None, now_ps: int) -> None:
+def tap(side: GeneratorSide, capture: PortCapture | None, now_ps: int) -> None:
     """Let a capture, if there is an open one, see what reaches a generator port."""
     port = side.switch_port
     if port is None:

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
 
-from virtual_testbed.dataplane.configuration import SwitchConfig
-from virtual_testbed.dataplane.traffic import DataFlow, Host
+from virtual_testbed.dataplane.model.configuration import SwitchConfig
+from virtual_testbed.dataplane.model.traffic import DataFlow, EmulatedHost
 
 DROP_UNKNOWN_MAC = "unknown destination MAC"
 DROP_NO_ROUTE = "no host has the destination address"
@@ -34,7 +34,7 @@ IsUp = Callable[[str, str], bool]
 
 
 @dataclass(frozen=True)
-class Hop:
+class SwitchHop:
     """A frame's way through one switch, and the MAC addresses it has behind it.
 
     `blocked` is the reason to drop it here (None: it leaves by `out_port`); `out_port` is then the port it would have
@@ -71,7 +71,7 @@ class Topology:
     """
 
     def __init__(self, cables: Iterable[tuple[PortName, PortName]], attachments: Mapping[str, PortName],
-                 hosts: Iterable[Host]) -> None:
+                 hosts: Iterable[EmulatedHost]) -> None:
         self._cables = [way for a, b in cables for way in ((a, b), (b, a))]
         self._other_end = dict(self._cables)
         self._attachments = dict(attachments)
@@ -81,7 +81,7 @@ class Topology:
                             for host in attached for address in host.addresses}
 
     def route(self, configs: Configs, flow: DataFlow, frame_bytes: int, ingress: PortName,
-              is_up: IsUp) -> tuple[Hop, ...]:
+              is_up: IsUp) -> tuple[SwitchHop, ...]:
         """The way of a frame of a flow, from the switch port where it comes in.
 
         Args:
@@ -96,7 +96,7 @@ class Topology:
             is bridged to the switch that routes it, perhaps back the way it came.
         """
         frame = _Frame(frame_bytes, flow.source_mac, flow.destination_mac, flow.destination_address)
-        hops: list[Hop] = []
+        hops: list[SwitchHop] = []
         place: PortName | None = ingress
         # Every hop is one cable nearer to the switch that routes, and from there to the host, so that the bound is
         # never what ends the way.
@@ -108,19 +108,19 @@ class Topology:
             place = self._next(hops[-1])
         return tuple(hops)
 
-    def _next(self, hop: Hop) -> PortName | None:
+    def _next(self, hop: SwitchHop) -> PortName | None:
         """Where a hop's frame comes in next, None at a generator port or when it is dropped."""
         if hop.blocked is not None or hop.out_port is None:
             return None
         return self._other_end.get((hop.switch, hop.out_port))
 
-    def _hop(self, configs: Configs, frame: _Frame, ingress: PortName, is_up: IsUp) -> Hop:
+    def _hop(self, configs: Configs, frame: _Frame, ingress: PortName, is_up: IsUp) -> SwitchHop:
         """What the switch at `ingress` does with a frame."""
         switch, in_port = ingress
         config = configs[switch]
         routed = frame.destination_mac.lower() == config.mac.lower()
         if frame.size > config.ports[in_port].mtu + ETHERNET_BYTES:
-            return Hop(switch, in_port, None, DROP_OVERSIZE, routed, frame.source_mac, frame.destination_mac)
+            return SwitchHop(switch, in_port, None, DROP_OVERSIZE, routed, frame.source_mac, frame.destination_mac)
         host = self._host(frame, routed)
         out = self._way_out(configs, switch, self._goal(configs, frame, host, routed), is_up)
         turns_back = routed and out == in_port and (switch, out) in self._other_end
@@ -128,16 +128,16 @@ class Topology:
         if blocked is None and out is not None and not self._works((switch, out), is_up):
             blocked = DROP_PORT_DOWN
         if not routed or blocked is not None or host is None or out is None:
-            return Hop(switch, in_port, out, blocked, routed, frame.source_mac, frame.destination_mac)
+            return SwitchHop(switch, in_port, out, blocked, routed, frame.source_mac, frame.destination_mac)
         after = self._other_end.get((switch, out))
-        return Hop(switch, in_port, out, None, True, config.mac, configs[after[0]].mac if after else host.mac)
+        return SwitchHop(switch, in_port, out, None, True, config.mac, configs[after[0]].mac if after else host.mac)
 
-    def _host(self, frame: _Frame, routed: bool) -> Host | None:
+    def _host(self, frame: _Frame, routed: bool) -> EmulatedHost | None:
         if routed:
             return self._by_address.get(ip_address(frame.destination_address.partition("/")[0]))
         return self._by_mac.get(frame.destination_mac.lower())
 
-    def _goal(self, configs: Configs, frame: _Frame, host: Host | None, routed: bool) -> Goal | None:
+    def _goal(self, configs: Configs, frame: _Frame, host: EmulatedHost | None, routed: bool) -> Goal | None:
         """The host's port, or the other switch that a frame to be bridged is addressed to."""
         switches = [] if routed else [name for name, config in configs.items()
                                       if config.mac.lower() == frame.destination_mac.lower()]

@@ -5,8 +5,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from virtual_testbed.dataplane.traffic import DataFlow, Flow
-from virtual_testbed.dataplane.units import PS_PER_SECOND, WIRE_OVERHEAD_BYTES
+from virtual_testbed.dataplane.model.flow import FlowState
+from virtual_testbed.dataplane.model.traffic import DataFlow, Flow
+from virtual_testbed.dataplane.model.units import PS_PER_SECOND, WIRE_OVERHEAD_BYTES
 
 FCS_BYTES = 4
 
@@ -80,6 +81,43 @@ def whole_demand(flow: Flow, share: Fraction, begin_ps: int) -> Demand:
         last_ps = begin_ps + bursts * duration.burst_period_ps + further * PS_PER_SECOND / flow.rate_fps
         ends.append(last_ps + mean_frame_time_ps(flow, share))
     return Demand(flow.name, share, begin_ps, min(ends, default=None))
+
+
+def demand_of_start(flow: FlowState, now_ps: int) -> Demand:
+    """What a flow asks of its line when it is started now."""
+    return whole_demand(flow.spec, _share(flow), now_ps + flow.spec.duration.delay_ps)
+
+
+def demand_of_rest(flow: FlowState, now_ps: int) -> Demand:
+    """What a flow, which was started, asks of its line from now on; when it is paused: if it goes on now.
+
+    As long as PFC holds it nobody knows when its last frame will leave.
+    """
+    share = _share(flow)
+    duration = flow.spec.duration
+    if not flow.has_begun:
+        return whole_demand(flow.spec, share, flow.begin_ps)
+    ends = []
+    if duration.time_ps is not None:
+        ends.append(Fraction(flow.begin_ps + duration.time_ps))
+    if duration.frames is not None and not flow.is_shut:
+        ends.append(_last_due_ps(flow, now_ps) + mean_frame_time_ps(flow.spec, share))
+    return Demand(flow.spec.name, share, now_ps, min(ends, default=None))
+
+
+def _share(flow: FlowState) -> Fraction:
+    return share_of_line(flow.spec, flow.side.line.speed_mbps)
+
+
+def _last_due_ps(flow: FlowState, now_ps: int) -> Fraction:
+    """When the last frame of a flow of fixed frames comes due if it goes on from now on; now: it is due already."""
+    last = flow.frozen or (flow.later[-1] if flow.later else flow.segment)
+    if last is None or last.left is None:
+        return Fraction(now_ps)
+    slip_ps = max(0, now_ps - last.due_ps) if last is flow.frozen else 0
+    final = flow.after(last, last.left - 1)
+    assert final is not None, "one frame is left"
+    return final.due_ps + Fraction(final.residue, flow.parts) + slip_ps
 
 
 def mean_frame_time_ps(flow: Flow, share: Fraction) -> Fraction:

@@ -9,21 +9,21 @@ import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 
 from virtual_testbed.dataplane import readout
-from virtual_testbed.dataplane.advance import Advance
 from virtual_testbed.dataplane.cabling import Cabling, CablingError
-from virtual_testbed.dataplane.capture import Capture, tap
-from virtual_testbed.dataplane.configuration import SwitchConfig
-from virtual_testbed.dataplane.counters import (ALL_PARTS, PAUSED, STARTED, STOPPED, CapturedFrame, FlowCounters,
-                                                GeneratorCounters, Statistics, SwitchCounters, SwitchStates)
-from virtual_testbed.dataplane.events import ONSET, EventLoop
-from virtual_testbed.dataplane.flow import FlowState
-from virtual_testbed.dataplane.generator import GeneratorSide
-from virtual_testbed.dataplane.hooks import Fault, Hooks
-from virtual_testbed.dataplane.load import Demand, first_overload
+from virtual_testbed.dataplane.capture import PortCapture, tap
+from virtual_testbed.dataplane.fast_forward.advance import Advance
+from virtual_testbed.dataplane.load import Demand, demand_of_rest, demand_of_start, first_overload
+from virtual_testbed.dataplane.model.configuration import SwitchConfig
+from virtual_testbed.dataplane.model.counters import (ALL_PARTS, PAUSED, STARTED, STOPPED, CapturedFrame, FlowCounters,
+                                                      GeneratorCounters, Statistics, SwitchCounters, SwitchStates)
+from virtual_testbed.dataplane.model.events import ONSET, EventLoop
+from virtual_testbed.dataplane.model.flow import FlowState
+from virtual_testbed.dataplane.model.generator import GeneratorSide
+from virtual_testbed.dataplane.model.hooks import Fault, Hooks
+from virtual_testbed.dataplane.model.pause_flow import PauseFlowState
+from virtual_testbed.dataplane.model.switch import Switch
+from virtual_testbed.dataplane.model.traffic import DataFlow, Flow, GeneratorPort, EmulatedHost
 from virtual_testbed.dataplane.paths import Paths
-from virtual_testbed.dataplane.storm import Storm
-from virtual_testbed.dataplane.switch import Switch
-from virtual_testbed.dataplane.traffic import DataFlow, Flow, GeneratorPort, Host
 
 CAPTURE_FRAMES = 16384
 """Frames that a capture holds unless another limit is given."""
@@ -54,10 +54,10 @@ class Network:
         self._paths = Paths(self._switches, self.hooks)
         self._advance = Advance(self._loop, self._cabling.sides, self._switches)
         self._ports: dict[str, GeneratorSide] = {}
-        self._hosts: tuple[Host, ...] = ()
-        self._flows: dict[str, FlowState | Storm] = {}
+        self._hosts: tuple[EmulatedHost, ...] = ()
+        self._flows: dict[str, FlowState | PauseFlowState] = {}
         self._data: set[int] = set()
-        self._captures: dict[str, Capture] = {}
+        self._captures: dict[str, PortCapture] = {}
         self._flow_numbers = itertools.count()  # never used twice: events at one instant are ordered by them
         for time_ps in self.hooks.changes_ps:
             self._loop.at(time_ps, self._faults_changed, ONSET)
@@ -108,7 +108,7 @@ class Network:
         self._switches[config.name].configure(config, self.now_ps)
         self._refresh()
 
-    def set_traffic(self, ports: Sequence[GeneratorPort], hosts: Sequence[Host], flows: Sequence[Flow]) -> None:
+    def set_traffic(self, ports: Sequence[GeneratorPort], hosts: Sequence[EmulatedHost], flows: Sequence[Flow]) -> None:
         """Replace ports, hosts and flows; all flows are stopped, their counters 0.
 
         Raises:
@@ -140,7 +140,7 @@ class Network:
         for flow in flows:
             flow.stop(self.now_ps)
             del self._flows[flow.spec.name]
-            if isinstance(flow, Storm):
+            if isinstance(flow, PauseFlowState):
                 self._ports[flow.spec.tx_port].storms.remove(flow)
             else:
                 side = self._ports[flow.spec.tx_port]
@@ -193,7 +193,7 @@ class Network:
         self._check_load(set(), self._paused(names))
         self._tell(names, lambda flow: flow.resume(self.now_ps))
 
-    def _tell(self, names: Sequence[str], command: Callable[[FlowState | Storm], None]) -> None:
+    def _tell(self, names: Sequence[str], command: Callable[[FlowState | PauseFlowState], None]) -> None:
         flows = [self._flow(name) for name in names]
         self._change()
         for flow in flows:
@@ -221,7 +221,7 @@ class Network:
         """
         side = self._port(port)
         self._change()
-        self._captures[side.location] = Capture(self.now_ps, limit_frames)
+        self._captures[side.location] = PortCapture(self.now_ps, limit_frames)
         self._paths.by_dscp = True
         self._refresh()
 
@@ -339,7 +339,7 @@ class Network:
                 self._flows[spec.name] = state
                 self._data.add(state.index)
             else:
-                storm = Storm(spec, next(self._flow_numbers), side.line, self._loop)
+                storm = PauseFlowState(spec, next(self._flow_numbers), side.line, self._loop)
                 side.storms.append(storm)
                 self._flows[spec.name] = storm
         self._refresh()
@@ -391,7 +391,7 @@ class Network:
                 raise NetworkError(f"flow {flow.name} has no {'frame size' if flow.dscp else 'DSCP'}: "
                                    "expected at least one")
 
-    def _stays_finished(self, flow: FlowState | Storm) -> bool:
+    def _stays_finished(self, flow: FlowState | PauseFlowState) -> bool:
         """True when a flow has ended by itself, and its generator then ignores START."""
         port = self._ports[flow.spec.tx_port].switch_port
         if not flow.has_finished or port is None:
@@ -414,16 +414,16 @@ class Network:
         """What the flows of a port ask of its line from now on."""
         for flow in side.flows:
             if flow in starting:
-                yield flow.demand_of_start(self.now_ps)
+                yield demand_of_start(flow, self.now_ps)
             elif flow.state == STARTED or flow in resuming:
-                yield flow.demand(self.now_ps)
+                yield demand_of_rest(flow, self.now_ps)
 
     def _switch(self, name: str) -> Switch:
         if name not in self._switches:
             raise NetworkError(f"switch '{name}' is unknown: expected one of {_list(self._switches)}")
         return self._switches[name]
 
-    def _flow(self, name: str) -> FlowState | Storm:
+    def _flow(self, name: str) -> FlowState | PauseFlowState:
         if name not in self._flows:
             raise NetworkError(f"flow '{name}' does not exist: expected one of {_list(self._flows)}")
         return self._flows[name]

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol
 
-from virtual_testbed.dataplane.control import ControlFrame
+from virtual_testbed.dataplane.model.control_frames import MacControlFrame
+from virtual_testbed.dataplane.model.port import SwitchPort
 from virtual_testbed.dataplane.network import Network, NetworkError
-from virtual_testbed.dataplane.port import SwitchPort
 
 
 class Heard(Protocol):
@@ -25,7 +25,7 @@ class Heard(Protocol):
         """The generator port's."""
 
     @property
-    def frame(self) -> ControlFrame:
+    def frame(self) -> MacControlFrame:
         """What they are."""
 
     @property
@@ -60,7 +60,7 @@ class OpenNetwork(Network):
             self.hear(heard.location, heard.frame, heard.frames, heard.span_ps)
         super().advance_to(time_ps)
 
-    def hear(self, location: str, frame: ControlFrame, frames: int, span_ps: int) -> None:
+    def hear(self, location: str, frame: MacControlFrame, frames: int, span_ps: int) -> None:
         """Pause frames come out of the cable of a generator port now.
 
         Args:

@@ -1,16 +1,16 @@
 """Paths of flows through the switches: worked out when something changes, so that a frame only follows them."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 
-from virtual_testbed.dataplane.forwarding import Hop, PortName, Topology
-from virtual_testbed.dataplane.flow import FlowState, Lane
-from virtual_testbed.dataplane.generator import GeneratorSide
-from virtual_testbed.dataplane.hooks import Hooks
-from virtual_testbed.dataplane.port import Path, SwitchPort
-from virtual_testbed.dataplane.switch import Switch
-from virtual_testbed.dataplane.traffic import Host
-from virtual_testbed.dataplane.units import frame_time_ps
+from virtual_testbed.dataplane.forwarding import SwitchHop, PortName, Topology
+from virtual_testbed.dataplane.model.flow import FlowState, Lane
+from virtual_testbed.dataplane.model.generator import GeneratorSide
+from virtual_testbed.dataplane.model.hooks import Hooks
+from virtual_testbed.dataplane.model.port import Path
+from virtual_testbed.dataplane.model.switch import Switch
+from virtual_testbed.dataplane.model.traffic import EmulatedHost
+from virtual_testbed.dataplane.model.units import frame_time_ps
 
 
 class Paths:
@@ -30,7 +30,7 @@ class Paths:
         self.by_dscp = False
 
     def know(self, cables: Sequence[tuple[PortName, PortName]], sides: Mapping[str, GeneratorSide],
-             hosts: Sequence[Host]) -> None:
+             hosts: Sequence[EmulatedHost]) -> None:
         """Take cables between switches, generator ports by name, and hosts."""
         attached = {name: (side.switch_port.switch.name, side.switch_port.name)
                     for name, side in sides.items() if side.switch_port is not None}
@@ -51,7 +51,7 @@ class Paths:
     def _is_up(self, switch: str, port: str) -> bool:
         return self._switches[switch].ports[port].is_up
 
-    def _chain(self, flow: FlowState, lane: Lane, hops: Sequence[Hop]) -> Path | None:
+    def _chain(self, flow: FlowState, lane: Lane, hops: Sequence[SwitchHop]) -> Path | None:
         following: Path | None = None
         for hop in reversed(hops):
             path = self._path(flow, lane, hop)
@@ -59,7 +59,7 @@ class Paths:
             following = path
         return following
 
-    def _path(self, flow: FlowState, lane: Lane, hop: Hop) -> Path:
+    def _path(self, flow: FlowState, lane: Lane, hop: SwitchHop) -> Path:
         """The flow's path with these properties, made if it is new."""
         switch = self._switches[hop.switch]
         port = switch.ports[hop.in_port]
@@ -92,22 +92,3 @@ class Paths:
             path.drop_one_in = self._hooks.ask(
                 out.place, number, 0, lambda fault, frames: fault.drop_one_in(number, lossless, frames))
         return path
-
-
-def fold(ports: Iterable[SwitchPort], used: Set[Path]) -> None:
-    """Add up the counts of paths that no frame takes any more and none is on, so that they do not pile up."""
-    for port in ports:
-        kept: dict[tuple[object, ...], Path] = {}
-        paths = []
-        for path in port.paths:
-            key = path.out, path.queue, path.pg, path.blocked, path.frame_bytes
-            if path in used or kept.setdefault(key, path) is path:
-                paths.append(path)
-                continue
-            for name in (*Path.COUNTED, "flushed"):
-                setattr(kept[key], name, getattr(kept[key], name) + getattr(path, name))
-        if len(paths) < len(port.paths):
-            for path in set(port.paths).difference(paths):
-                if path.out is not None:
-                    path.out.leaving.remove(path)
-            port.paths[:] = paths

@@ -3,15 +3,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Set
 
-from virtual_testbed.dataplane.control import ERROR, GLOBAL_PAUSE
-from virtual_testbed.dataplane.counters import (PORTS, PRIORITY_GROUPS, QUEUES, FlowCounters, GeneratorCounters,
-                                                PgCounters, PortCounters, QueueCounters, SwitchCounters, SwitchStates)
-from virtual_testbed.dataplane.flow import FlowState
-from virtual_testbed.dataplane.generator import GeneratorSide
-from virtual_testbed.dataplane.pause import DATA_BYTES, DATA_FRAMES, DROPPED
-from virtual_testbed.dataplane.port import Path, SwitchPort
-from virtual_testbed.dataplane.storm import Storm
-from virtual_testbed.dataplane.switch import Switch
+from virtual_testbed.dataplane.model.control_frames import ERROR, GLOBAL_PAUSE
+from virtual_testbed.dataplane.model.counters import (PORTS, PRIORITY_GROUPS, QUEUES, FlowCounters, GeneratorCounters,
+                                                      PgCounters, PortCounters, QueueCounters, SwitchCounters,
+                                                      SwitchStates)
+from virtual_testbed.dataplane.model.flow import FlowState
+from virtual_testbed.dataplane.model.generator import GeneratorSide
+from virtual_testbed.dataplane.model.pause_flow import PauseFlowState
+from virtual_testbed.dataplane.model.pause_receiver import DATA_BYTES, DATA_FRAMES, DROPPED
+from virtual_testbed.dataplane.model.port import Path, SwitchPort
+from virtual_testbed.dataplane.model.switch import Switch
 
 PS_PER_US = 10**6
 
@@ -23,25 +24,26 @@ def delivered(path: Path, now_ps: int) -> int:
     return path.tx - path.lost - path.out.in_flight(now_ps).get(path, 0)
 
 
-def flow_counters(flow: FlowState | Storm, ports: Mapping[str, GeneratorSide], now_ps: int) -> FlowCounters:
+def flow_counters(flow: FlowState | PauseFlowState, ports: Mapping[str, GeneratorSide], now_ps: int) -> FlowCounters:
     """Counters of a flow; `ports` are the generator ports by name."""
-    held = frozenset[int]() if isinstance(flow, Storm) else _holders(flow, ports[flow.spec.tx_port])
+    held = frozenset[int]() if isinstance(flow, PauseFlowState) else _holders(flow, ports[flow.spec.tx_port])
     sent, received, bytes_sent, bytes_received = _counts(flow, ports, now_ps)
     return FlowCounters(sent - flow.sent_cleared, received - flow.received_cleared,
                         bytes_sent - flow.bytes_sent_cleared, bytes_received - flow.bytes_received_cleared,
                         flow.transmit_state(now_ps), held)
 
 
-def clear_flow(flow: FlowState | Storm, ports: Mapping[str, GeneratorSide], now_ps: int) -> None:
+def clear_flow(flow: FlowState | PauseFlowState, ports: Mapping[str, GeneratorSide], now_ps: int) -> None:
     """Count a flow from 0 again."""
     (flow.sent_cleared, flow.received_cleared, flow.bytes_sent_cleared,
      flow.bytes_received_cleared) = _counts(flow, ports, now_ps)
 
 
-def _counts(flow: FlowState | Storm, ports: Mapping[str, GeneratorSide], now_ps: int) -> tuple[int, int, int, int]:
+def _counts(flow: FlowState | PauseFlowState, ports: Mapping[str, GeneratorSide],
+            now_ps: int) -> tuple[int, int, int, int]:
     """Frames and bytes, sent and received."""
     sides = {id(ports[name]): ports[name] for name in flow.spec.rx_ports}
-    if isinstance(flow, Storm):
+    if isinstance(flow, PauseFlowState):
         sent = flow.sent(now_ps)
         received = sum(flooded(flow, ports[flow.spec.tx_port], side) for side in sides.values())
         return sent, received, sent * flow.frame_bytes, received * flow.frame_bytes
@@ -51,7 +53,7 @@ def _counts(flow: FlowState | Storm, ports: Mapping[str, GeneratorSide], now_ps:
             sum(n * size for n, size in found))
 
 
-def flooded(storm: Storm, source: GeneratorSide, side: GeneratorSide) -> int:
+def flooded(storm: PauseFlowState, source: GeneratorSide, side: GeneratorSide) -> int:
     """Frames of a storm that a faulty switch has forwarded from its port `source` to another generator port.
 
     They count there when they reach the switch, and do nothing else.

@@ -26,7 +26,7 @@ from aiohttp import web
 
 from pfctest.interface import InterfaceError
 from pfctest.sender import SendError
-from virtual_testbed.dataplane.configuration import SwitchConfig, VlanConfig
+from virtual_testbed.dataplane.model.configuration import SwitchConfig, VlanConfig
 from virtual_testbed.dataplane.outside import OpenNetwork
 from virtual_testbed.engine.clock import RealtimeClock, VirtualClock
 from virtual_testbed.engine.simulation import Agent, OperationRunner, Simulation, SimulationError

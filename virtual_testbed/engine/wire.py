@@ -16,10 +16,10 @@ from typing import NamedTuple
 from pfctest.frame import CONTROL_ETHERTYPE, tagged
 from pfctest.interface import find
 from pfctest.sender import BATCH, Batch, SendError, open_socket
-from virtual_testbed.dataplane.control import PFC, ControlFrame, understand
-from virtual_testbed.dataplane.events import NEVER
+from virtual_testbed.dataplane.model.control_frames import PFC, MacControlFrame, understand
+from virtual_testbed.dataplane.model.events import NEVER
 from virtual_testbed.dataplane.outside import OpenNetwork
-from virtual_testbed.dataplane.units import pause_time_ps
+from virtual_testbed.dataplane.model.units import pause_time_ps
 from virtual_testbed.engine.packet_ring import PacketRing
 from virtual_testbed.lab_files.cables import WireLink
 
@@ -35,7 +35,7 @@ class ReceivedBurst(NamedTuple):
 
     time_ps: int
     location: str
-    frame: ControlFrame
+    frame: MacControlFrame
     frames: int
     span_ps: int
 
@@ -43,7 +43,7 @@ class ReceivedBurst(NamedTuple):
 class ControlFrameKind(NamedTuple):
     """Control frames of equal bytes, and how long one pauses at the least (`NEVER`: it pauses nothing)."""
 
-    frame: ControlFrame
+    frame: MacControlFrame
     lasts_ps: int
 
 
@@ -65,10 +65,10 @@ class ExternalRx:
         if kind is None:
             if len(self._kinds) >= MOST_KINDS:
                 self._kinds.clear()
-            kind = self._kinds[data] = self._kind(ControlFrame(data))
+            kind = self._kinds[data] = self._kind(MacControlFrame(data))
         self._waiting.append((time_ps, kind))
 
-    def _kind(self, frame: ControlFrame) -> ControlFrameKind:
+    def _kind(self, frame: MacControlFrame) -> ControlFrameKind:
         control = understand(frame, "")
         quanta = min((quanta for _, quanta in control.pauses if quanta), default=0)
         pauses = control.kind == PFC and quanta

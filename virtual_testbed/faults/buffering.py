@@ -6,9 +6,9 @@ congested data comes in on, because the pause frames go out there.
 from __future__ import annotations
 
 from pfctest.frame import FrameError, PfcFrame, decode
-from virtual_testbed.dataplane.configuration import SchedulerConfig
-from virtual_testbed.dataplane.hooks import Fault, Scope
-from virtual_testbed.dataplane.units import PS_PER_MS
+from virtual_testbed.dataplane.model.configuration import SchedulerConfig
+from virtual_testbed.dataplane.model.hooks import Fault, Scope
+from virtual_testbed.dataplane.model.units import PS_PER_MS
 from virtual_testbed.faults.options import NumberedFault
 
 WRONG_PRIORITY = 0

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-from virtual_testbed.dataplane.hooks import Fault
+from virtual_testbed.dataplane.model.hooks import Fault
 
 HOOKS = frozenset(name for name, value in vars(Fault).items() if not name.startswith("_") and callable(value))
 
@@ -26,7 +26,7 @@ def load_class(path: Path, name: str) -> type[Fault]:
                          if isinstance(value, type) and value.__module__ == module.__name__)
         raise ValueError(f"{path} has no class '{name}' (it has: {', '.join(classes) or 'none'})")
     if not issubclass(found, Fault) or found is Fault:
-        raise ValueError(f"class {name} of {path} is not derived from virtual_testbed.dataplane.hooks.Fault")
+        raise ValueError(f"class {name} of {path} is not derived from virtual_testbed.faults.Fault")
     _check(found, module, f"class {name} of {path}")
     return found
 

@@ -5,7 +5,7 @@ transmit queue, and pause flows, are meant.
 """
 from __future__ import annotations
 
-from virtual_testbed.dataplane.hooks import Fault
+from virtual_testbed.dataplane.model.hooks import Fault
 
 
 class FinishedFlowsStayStarted(Fault):

@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from virtual_testbed.dataplane.counters import Sample
-from virtual_testbed.dataplane.hooks import Fault, Scope
+from virtual_testbed.dataplane.model.counters import Sample
+from virtual_testbed.dataplane.model.hooks import Fault, Scope
 from virtual_testbed.faults.options import NumberedFault, concerns
 
 BELOW = 1000

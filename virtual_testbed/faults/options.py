@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from virtual_testbed.dataplane.hooks import Fault, Scope
+from virtual_testbed.dataplane.model.hooks import Fault, Scope
 
 
 class NumberedFault(Fault):

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pfctest.frame import OPCODE_PFC, FrameError, GlobalPauseFrame, PfcFrame, decode
-from virtual_testbed.dataplane.control import DISCARD, GLOBAL_PAUSE, PFC, Control
-from virtual_testbed.dataplane.hooks import Fault, Scope
-from virtual_testbed.dataplane.units import PS_PER_SECOND
+from virtual_testbed.dataplane.model.control_frames import DISCARD, GLOBAL_PAUSE, PFC, Control
+from virtual_testbed.dataplane.model.hooks import Fault, Scope
+from virtual_testbed.dataplane.model.units import PS_PER_SECOND
 from virtual_testbed.faults.options import NumberedFault, concerns
 
 LOSSY_QUEUE = 1

@@ -13,7 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from pfctest.timing import RESPONSE_QUANTA
-from virtual_testbed.dataplane.hooks import Fault, Scope
+from virtual_testbed.dataplane.model.hooks import Fault, Scope
 from virtual_testbed.faults.built_in import BUILT_IN
 from virtual_testbed.faults.fault_loader import load_class
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 
-from virtual_testbed.dataplane.traffic import DataFlow
+from virtual_testbed.dataplane.model.traffic import DataFlow
 from virtual_testbed.otg.patterns import Pattern
 
 FCS_BYTES = 4

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from virtual_testbed.dataplane.traffic import GeneratorPort, Host
+from virtual_testbed.dataplane.model.traffic import GeneratorPort, EmulatedHost
 from virtual_testbed.otg.fields import Fields, listed
 
 ANY_MAC = "00:00:00:00:00:00"
@@ -62,7 +62,7 @@ class DeviceInterface:
 class Devices:
     """All devices of a configuration."""
 
-    hosts: tuple[Host, ...] = ()
+    hosts: tuple[EmulatedHost, ...] = ()
     interfaces: tuple[DeviceInterface, ...] = ()
 
     def by_name(self) -> dict[str, DeviceInterface]:
@@ -73,7 +73,7 @@ class Devices:
 
 def read_devices(config: Fields, ports: Mapping[str, GeneratorPort]) -> Devices:
     """Reads `devices`. Gateways are still unresolved, except those whose MAC the request gives."""
-    hosts: list[Host] = []
+    hosts: list[EmulatedHost] = []
     interfaces: list[DeviceInterface] = []
     for device in config.items("devices"):
         device.text("name")
@@ -101,7 +101,7 @@ def resolve(devices: Devices, ports: Mapping[str, GeneratorPort], fabric: Fabric
 
 
 def _read_ethernet(ethernet: Fields, ports: Mapping[str, GeneratorPort],
-                   index: int) -> tuple[Host, list[DeviceInterface]]:
+                   index: int) -> tuple[EmulatedHost, list[DeviceInterface]]:
     name = ethernet.text("name")
     port = _read_connection(ethernet.child("connection"), ports)
     mac = ethernet.mac("mac", f"02:00:00:00:{index >> 8 & 0xff:02x}:{index & 0xff:02x}")
@@ -111,8 +111,8 @@ def _read_ethernet(ethernet: Fields, ports: Mapping[str, GeneratorPort],
                   for version, field in ((4, "ipv4_addresses"), (6, "ipv6_addresses"))
                   for address in ethernet.items(field)]
     ethernet.done("vlans")
-    host = Host(name, port, mac, tuple(interface.address for interface in interfaces),
-                tuple(interface.gateway for interface in interfaces))
+    host = EmulatedHost(name, port, mac, tuple(interface.address for interface in interfaces),
+                        tuple(interface.gateway for interface in interfaces))
     return host, interfaces
 
 

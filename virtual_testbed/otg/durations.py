@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import ceil, gcd
 
 from pfctest.timing import PS_PER_SECOND
-from virtual_testbed.dataplane.traffic import Duration
+from virtual_testbed.dataplane.model.traffic import Duration
 from virtual_testbed.otg.fields import Fields
 
 LONGEST_SECONDS = 10**6

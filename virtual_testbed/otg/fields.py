@@ -15,7 +15,7 @@ from fractions import Fraction
 from math import isclose, isfinite
 from typing import Any
 
-from virtual_testbed.dataplane.units import simplest_rational
+from virtual_testbed.dataplane.model.units import simplest_rational
 
 MAC = re.compile(r"[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}")
 INTEGER = re.compile(r"-?[0-9]{1,20}")

@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import lcm
 
 from pfctest.timing import WIRE_OVERHEAD_BYTES
-from virtual_testbed.dataplane.traffic import DataFlow, Flow, GeneratorPort, PauseFlow
+from virtual_testbed.dataplane.model.traffic import DataFlow, Flow, GeneratorPort, PauseFlow
 from virtual_testbed.otg.content import FCS_BYTES
 from virtual_testbed.otg.devices import ANY_MAC, DeviceInterface
 from virtual_testbed.otg.durations import FlowTiming, read_duration

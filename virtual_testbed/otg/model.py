@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pfctest.timing import MAX_QUANTA, pause_time_ps
-from virtual_testbed.dataplane.traffic import GeneratorPort, Host
+from virtual_testbed.dataplane.model.traffic import GeneratorPort, EmulatedHost
 from virtual_testbed.otg.devices import Devices, Fabric, read_devices, resolve
 from virtual_testbed.otg.errors import OtgError
 from virtual_testbed.otg.fields import Fields, Report, listed
@@ -53,7 +53,7 @@ class Model:
     flows: tuple[FlowSetup, ...] = ()
     auto_start: bool = True
     warnings: tuple[str, ...] = ()
-    stations: tuple[Host, ...] = ()
+    stations: tuple[EmulatedHost, ...] = ()
 
     def interfaces(self, fabric: Fabric) -> Devices:
         """The devices with their gateways resolved as of now."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from virtual_testbed.dataplane.traffic import Flow, GeneratorPort, Host
+from virtual_testbed.dataplane.model.traffic import Flow, GeneratorPort, EmulatedHost
 
 
 class TrafficCounters(Protocol):
@@ -50,7 +50,9 @@ class DataPlane(Protocol):
 
     @property
     def now_ps(self) -> int: ...
-    def set_traffic(self, ports: Sequence[GeneratorPort], hosts: Sequence[Host], flows: Sequence[Flow]) -> None: ...
+    def set_traffic(self, ports: Sequence[GeneratorPort], hosts: Sequence[EmulatedHost],
+                    flows: Sequence[Flow]) -> None: ...
+
     def add_flows(self, flows: Sequence[Flow]) -> None: ...
     def remove_flows(self, names: Sequence[str]) -> None: ...
     def check_load(self, starting: Sequence[str], resuming: Sequence[str]) -> None: ...

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from virtual_testbed.dataplane.traffic import DataFlow, Host
+from virtual_testbed.dataplane.model.traffic import DataFlow, EmulatedHost
 from virtual_testbed.otg.devices import ANY_MAC, Fabric
 from virtual_testbed.otg.flows import FlowSetup
 
 GROUP_BIT = 0x01  # of the first byte: an address of many
 
 
-def learned_stations(setups: Iterable[FlowSetup], hosts: Iterable[Host], fabric: Fabric) -> tuple[Host, ...]:
+def learned_stations(
+        setups: Iterable[FlowSetup], hosts: Iterable[EmulatedHost], fabric: Fabric) -> tuple[EmulatedHost, ...]:
     """One host for each unicast destination that nobody has and that all flows to it send to the same one receiver.
 
     A flow's own sender among its receivers does not count: it receives nothing of it.
@@ -24,23 +25,23 @@ def learned_stations(setups: Iterable[FlowSetup], hosts: Iterable[Host], fabric:
         others = tuple(port for port in flow.rx_ports if port != flow.tx_port)
         if others or not flow.rx_ports:
             receivers.setdefault(flow.destination_mac.lower(), set()).add(others)
-    return tuple(Host(f"station {mac}", ports[0], mac, ()) for mac, ways in receivers.items()
+    return tuple(EmulatedHost(f"station {mac}", ports[0], mac, ()) for mac, ways in receivers.items()
                  for ports in ways if len(ways) == len(ports) == 1)
 
 
-def station_warnings(stations: Iterable[Host]) -> list[str]:
+def station_warnings(stations: Iterable[EmulatedHost]) -> list[str]:
     """One sentence for each."""
     return [f"port {host.port}: no device has the MAC address {host.mac}; it is taken to be behind this port, where "
             "flows to it are received" for host in stations]
 
 
-def unreachable_warnings(setups: Iterable[FlowSetup], hosts: Iterable[Host], fabric: Fabric) -> list[str]:
+def unreachable_warnings(setups: Iterable[FlowSetup], hosts: Iterable[EmulatedHost], fabric: Fabric) -> list[str]:
     """One sentence for each flow to a MAC address that nobody has; `hosts`: all there are, stations included."""
     return [f"flow {flow.name}: nobody has its destination MAC address {flow.destination_mac}, so the switch drops it"
             for flow in _unknown(setups, hosts, fabric)]
 
 
-def _unknown(setups: Iterable[FlowSetup], hosts: Iterable[Host], fabric: Fabric) -> Iterator[DataFlow]:
+def _unknown(setups: Iterable[FlowSetup], hosts: Iterable[EmulatedHost], fabric: Fabric) -> Iterator[DataFlow]:
     """Flows to a unicast address that neither a host nor a switch has."""
     known = {host.mac.lower() for host in hosts} | set(fabric.switch_macs) | {ANY_MAC}
     for setup in setups:

@@ -13,9 +13,9 @@ import uuid
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
-from virtual_testbed.dataplane.configuration import SwitchConfig
-from virtual_testbed.dataplane.counters import SwitchCounters, SwitchStates
-from virtual_testbed.dataplane.hooks import Fault, Hooks
+from virtual_testbed.dataplane.model.configuration import SwitchConfig
+from virtual_testbed.dataplane.model.counters import SwitchCounters, SwitchStates
+from virtual_testbed.dataplane.model.hooks import Fault, Hooks
 from virtual_testbed.sonic import databases
 from virtual_testbed.sonic.agent_keys import BOOT_KEY
 from virtual_testbed.sonic.counters import Hash, ObjectIds, parts_of

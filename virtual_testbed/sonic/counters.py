@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from virtual_testbed.dataplane.configuration import SwitchConfig, WatchdogConfig
-from virtual_testbed.dataplane.counters import (PORTS, PRIORITY_GROUPS, QUEUES, PgCounters, PortCounters, QueueCounters,
-                                                SwitchCounters, SwitchStates, WatchdogState)
+from virtual_testbed.dataplane.model.configuration import SwitchConfig, WatchdogConfig
+from virtual_testbed.dataplane.model.counters import (PORTS, PRIORITY_GROUPS, QUEUES, PgCounters, PortCounters,
+                                                      QueueCounters, SwitchCounters, SwitchStates, WatchdogState)
 from virtual_testbed.sonic.databases import natural
 from virtual_testbed.sonic.profile import Profile
 

@@ -3,9 +3,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from virtual_testbed.dataplane.configuration import SwitchConfig
-from virtual_testbed.dataplane.counters import PortCounters, SwitchCounters, SwitchStates
-from virtual_testbed.dataplane.hooks import Hooks, Place
+from virtual_testbed.dataplane.model.configuration import SwitchConfig
+from virtual_testbed.dataplane.model.counters import PortCounters, SwitchCounters, SwitchStates
+from virtual_testbed.dataplane.model.hooks import Hooks, PortPlace
 from virtual_testbed.sonic.counters import (
     WATCHDOG_FIELDS, Hash, ObjectIds, Reading, changes, rate_readings, readings, watchdog_readings)
 from virtual_testbed.sonic.publisher import Publisher
@@ -58,7 +58,7 @@ class CountersDb:
         """The fields as the faults let them be seen."""
         if not self._hooks.faults:
             return reading.fields
-        place = Place(self._switch, reading.port, config.ports[reading.port].speed_mbps)
+        place = PortPlace(self._switch, reading.port, config.ports[reading.port].speed_mbps)
         answer: Mapping[str, str] = reading.fields
         return self._hooks.ask(place, reading.number, answer, lambda fault, fields: fault.published(
             reading.name, fields))

@@ -3,8 +3,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from virtual_testbed.dataplane.configuration import SwitchConfig, SwitchPortConfig
-from virtual_testbed.dataplane.hooks import Hooks, Place
+from virtual_testbed.dataplane.model.configuration import SwitchConfig, SwitchPortConfig
+from virtual_testbed.dataplane.model.hooks import Hooks, PortPlace
 
 
 def withhold_removals(old: SwitchConfig, new: SwitchConfig, hooks: Hooks) -> SwitchConfig:
@@ -19,14 +19,14 @@ def withhold_removals(old: SwitchConfig, new: SwitchConfig, hooks: Hooks) -> Swi
 def _watchdog_kept(new: SwitchPortConfig, old: SwitchPortConfig, switch: str, hooks: Hooks) -> SwitchPortConfig:
     if old.watchdog is None or new.watchdog is not None:
         return new
-    reaches = hooks.ask(Place(switch, new.name, new.speed_mbps), None, True,
+    reaches = hooks.ask(PortPlace(switch, new.name, new.speed_mbps), None, True,
                         lambda fault, answer: fault.watchdog_removal_reaches_hardware(answer))
     return new if reaches else replace(new, watchdog=old.watchdog)
 
 
 def _pfc_kept(new: SwitchPortConfig, old: SwitchPortConfig, switch: str, hooks: Hooks) -> SwitchPortConfig:
     """A priority that stays lossless keeps the priority group that was derived for it, too."""
-    place = Place(switch, new.name, new.speed_mbps)
+    place = PortPlace(switch, new.name, new.speed_mbps)
     kept = {priority for priority in old.pfc_priorities - new.pfc_priorities if not hooks.ask(
         place, priority, True, lambda fault, answer: fault.pfc_removal_reaches_hardware(answer))}
     if not kept:

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from virtual_testbed.dataplane.configuration import (
-    BufferProfile, PoolConfig, SchedulerConfig, SwitchConfig, SwitchPortConfig, VlanConfig, WatchdogConfig)
+from virtual_testbed.dataplane.model.configuration import (BufferProfile, PoolConfig, SchedulerConfig, SwitchConfig,
+                                                           SwitchPortConfig, VlanConfig, WatchdogConfig)
 from virtual_testbed.sonic.databases import Config, Row, natural
 from virtual_testbed.sonic.profile import Profile
 from virtual_testbed.sonic.qos_maps import QosMaps

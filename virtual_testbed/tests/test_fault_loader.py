@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from virtual_testbed.dataplane.hooks import Fault, Scope
+from virtual_testbed.dataplane.model.hooks import Fault, Scope
 from virtual_testbed.faults import FaultError, absolute, parse_fault
 from virtual_testbed.supervision import cli
 from virtual_testbed.supervision.lifecycle import LifecycleError
@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs/faults.md"
 
 
-HEAD = "from virtual_testbed.dataplane.hooks import Fault\n"
+HEAD = "from virtual_testbed.dataplane.model.hooks import Fault\n"
 GOOD = HEAD + '''
 class Deaf(Fault):
     name = "deaf"
@@ -63,8 +63,8 @@ def test_a_relative_path_is_the_callers(write, tmp_path, monkeypatch):
     (GOOD, "deaf", "own.py has no class 'deaf' (it has: Deaf)"),
     (GOOD, "", "own.py has no class '' (it has: Deaf)"),
     (GOOD, "HEAD", "own.py has no class 'HEAD'"),
-    (GOOD, "Fault", "class Fault of {path} is not derived from virtual_testbed.dataplane.hooks.Fault"),
-    ("class Deaf: pass", "Deaf", "class Deaf of {path} is not derived from virtual_testbed.dataplane.hooks.Fault"),
+    (GOOD, "Fault", "class Fault of {path} is not derived from virtual_testbed.faults.Fault"),
+    ("class Deaf: pass", "Deaf", "class Deaf of {path} is not derived from virtual_testbed.faults.Fault"),
     ("import nowhere", "Deaf", "own.py cannot be imported: ModuleNotFoundError: No module named 'nowhere'"),
     ("class Deaf(", "Deaf", "own.py cannot be imported: SyntaxError: "),
     ("raise SystemExit", "Deaf", "own.py cannot be imported: SystemExit"),

@@ -8,10 +8,11 @@ import pytest
 
 from pfctest.frame import GlobalPauseFrame, PfcFrame, decode, encode, pfc_frame
 from pfctest.timing import RESPONSE_QUANTA, response_allowance_ps
-from virtual_testbed.dataplane.configuration import SchedulerConfig
-from virtual_testbed.dataplane.control import DISCARD, ERROR, GLOBAL_PAUSE, PFC, Control, ControlFrame, understand
-from virtual_testbed.dataplane.counters import Sample
-from virtual_testbed.dataplane.hooks import Hooks, Place, Scope
+from virtual_testbed.dataplane.model.configuration import SchedulerConfig
+from virtual_testbed.dataplane.model.control_frames import (DISCARD, ERROR, GLOBAL_PAUSE, PFC, Control, MacControlFrame,
+                                                            understand)
+from virtual_testbed.dataplane.model.counters import Sample
+from virtual_testbed.dataplane.model.hooks import Hooks, PortPlace, Scope
 from virtual_testbed.faults import BUILT_IN, FaultError, parse_fault
 from virtual_testbed.faults.fault_loader import HOOKS
 from virtual_testbed.tests.dataplane.testbeds import SECOND
@@ -37,7 +38,7 @@ def of(*numbers):
 def read(fault, frame):
     """What a fault makes of a frame, given what a healthy port reads."""
     data = encode(frame)
-    return parse_fault(fault).parse(data, understand(ControlFrame(data), STATION))
+    return parse_fault(fault).parse(data, understand(MacControlFrame(data), STATION))
 
 
 # ---- what is there
@@ -124,10 +125,12 @@ def test_a_fault_is_asked_in_its_scope_only():
         hooks.now_ps = now_ps
         return hooks.ask(place, priority, of(priority), lambda fault, queues: fault.shut_queues(priority, queues))
 
-    place = Place("dut", "Ethernet0", 100_000)
+    place = PortPlace("dut", "Ethernet0", 100_000)
     assert shut(place, 3, SECOND) == of() and shut(place, 4, SECOND) == of(4)
     assert shut(place, 3, SECOND - 1) == shut(place, 3, 2 * SECOND) == of(3)
-    for other in (Place("dut", "Ethernet4", 100_000), Place("x", "Ethernet0", 100_000), Place("dut", "Ethernet0", 40)):
+    others = (PortPlace("dut", "Ethernet4", 100_000), PortPlace("x", "Ethernet0", 100_000),
+              PortPlace("dut", "Ethernet0", 40))
+    for other in others:
         assert shut(other, 3, SECOND) == of(3)
     assert hooks.changes_ps == [SECOND, 2 * SECOND]
 
@@ -166,7 +169,7 @@ def test_zero_source_ignored():
 
 def test_empty_vector_honoured():
     frame = PfcFrame(MAC, 0, (0, 0, 0, 9, 8, 0, 0, 0), STATION)
-    assert understand(ControlFrame(encode(frame)), STATION) == Control(PFC)
+    assert understand(MacControlFrame(encode(frame)), STATION) == Control(PFC)
     assert read("empty-vector-honoured", frame) == Control(PFC, ((3, 9), (4, 8)))
     assert read("empty-vector-honoured@*,priority=4", frame) == Control(PFC, ((4, 8),))
     assert read("empty-vector-honoured", PfcFrame(MAC, 1 << 4, (1,) * 8)) == Control(PFC, ((4, 1),))
@@ -228,7 +231,7 @@ def test_frames_that_are_sent_wrong():
     assert decode(sent) == pfc_frame("00:00:00:00:00:00", {3: 0xFFFF})
     sent = parse_fault("malformed-pfc-sent").emitted(frame)
     assert frame.startswith(sent) and len(sent) == 18 + 7 * 2
-    assert understand(ControlFrame(sent), STATION) == Control(ERROR)
+    assert understand(MacControlFrame(sent), STATION) == Control(ERROR)
     for name in ("zero-source-sent", "malformed-pfc-sent"):
         assert parse_fault(f"{name}@*,priority=4").emitted(frame) == frame
         assert parse_fault(f"{name}@*,priority=3").emitted(frame) != frame

@@ -51,6 +51,16 @@ SEAM_OF_OPTIONS = {"files/resume.py": "resume", "files/sweep.py": "sweep"}
 RULES = [
     Rule("pfctest", ("pfctest",)),
     Rule(
+        "virtual_testbed/dataplane/model",
+        ("pfctest", "virtual_testbed.dataplane.model"),
+        never=("socket", "time", "asyncio", "threading"),
+    ),
+    Rule(
+        "virtual_testbed/dataplane/fast_forward",
+        ("virtual_testbed.dataplane.model", "virtual_testbed.dataplane.fast_forward"),
+        never=("socket", "time", "asyncio", "threading"),
+    ),
+    Rule(
         "virtual_testbed/dataplane",
         ("pfctest", "virtual_testbed.dataplane"),
         never=("socket", "time", "asyncio", "threading"),

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from virtual_testbed.dataplane.events import EventLoop
+from virtual_testbed.dataplane.model.events import EventLoop
 
 if TYPE_CHECKING:
     from virtual_testbed.dataplane.compiled.stepper import Stepper

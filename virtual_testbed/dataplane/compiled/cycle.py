@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from virtual_testbed.dataplane.compiled.tables import NEVER, NONE, NOW, Tables
-from virtual_testbed.dataplane.port import Path
+from virtual_testbed.dataplane.model.port import Path
 
 COUNTS = {"flows": ("sent", "lost"), "lanes": ("launched",), "items": ("launched", "arrived"),
           "paths": Path.COUNTED, "classes": ("on2off", "paused_ps")}

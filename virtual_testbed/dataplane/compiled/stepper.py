@@ -3,16 +3,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
 from virtual_testbed.dataplane.compiled.cycle import cycles_before, leap
 from virtual_testbed.dataplane.compiled.stepping import step
 from virtual_testbed.dataplane.compiled.tables import (FURTHER, INSTANTS, IS_FULL, NONE, NOW, SECTIONS, SLOWEST_FLOW,
                                                        SLOWEST_TRAIN, Tables)
 from virtual_testbed.dataplane.compiled.transfer import NotCompiled, Transfer
-from virtual_testbed.dataplane.events import EventLoop
-from virtual_testbed.dataplane.generator import GeneratorSide
-from virtual_testbed.dataplane.port import SwitchPort
+from virtual_testbed.dataplane.model.events import EventLoop
+from virtual_testbed.dataplane.model.generator import GeneratorSide
+from virtual_testbed.dataplane.model.port import SwitchPort
 
 FIRST_SECTIONS = 64
 """States are compared with one that is renewed after so many section points, then after twice as many, and so on."""

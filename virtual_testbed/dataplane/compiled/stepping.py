@@ -5,19 +5,30 @@ say why. The events of one instant come in the same order, which is the order of
 """
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, TypeVar
+
 from numba import njit
 
 from virtual_testbed.dataplane.compiled.tables import (ACTS, AWAKE, DUE, ENDS, FREE_NODE, FREE_NODES, FURTHER, INSTANTS,
                                                        IS_FULL, IS_SECTION, LANDS, MARGIN, NEVER, NONE, NOTES, NOW,
-                                                       SECTIONS, SENT, SLOWEST_FLOW, SLOWEST_TRAIN, STARTED, STOPPED)
+                                                       SECTIONS, SENT, SLOWEST_FLOW, SLOWEST_TRAIN, STARTED, STOPPED,
+                                                       Tables)
 
-compiled = njit(cache=True, nogil=True, forceinline=True, _nrt=False, error_model="numpy")
+_Function = TypeVar("_Function", bound=Callable[..., object])
+
+_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
+"""`_nrt`: references to tables are not counted, which would take most of the time; nothing is allocated here."""
+entry: Callable[[_Function], _Function] = njit(**_OPTIONS)
+"""Of a function that is called from outside."""
+compiled: Callable[[_Function], _Function] = njit(forceinline=True, **_OPTIONS)
+"""Of a function that becomes part of those."""
 
 
 # ---- events
 
 @compiled
-def expect(t, source, time_ps):
+def expect(t: Tables, source: int, time_ps: int) -> None:
     """A source has its next event at `time_ps`."""
     times, winners = t.times, t.winners
     times[source] = time_ps
@@ -31,8 +42,8 @@ def expect(t, source, time_ps):
         place >>= 1
 
 
-@njit(cache=True, nogil=True, _nrt=False, error_model="numpy")
-def step(t, before, last_ps, most, sections):
+@entry
+def step(t: Tables, before: Tables, last_ps: int, most: int, sections: int) -> bool:
     """Step instant by instant up to `last_ps`, at most so many instants and section points.
 
     It ends early where a table is nearly full, and at a section point at which the state is that of the tables
@@ -73,7 +84,7 @@ def step(t, before, last_ps, most, sections):
 
 
 @compiled
-def happen(t, source, now_ps):
+def happen(t: Tables, source: int, now_ps: int) -> None:
     """An event."""
     kind, row = t.sources[source].kind, t.sources[source].row
     expect(t, source, NEVER)
@@ -92,7 +103,7 @@ def happen(t, source, now_ps):
 
 
 @compiled
-def wake(t, number):
+def wake(t: Tables, number: int) -> None:
     """An idle line chooses at the end of the instant."""
     end = t.ends[number]
     if not end.is_awake:
@@ -104,7 +115,7 @@ def wake(t, number):
 # ---- rings
 
 @compiled
-def append(t, number, time_ps, what):
+def append(t: Tables, number: int, time_ps: int, what: int) -> None:
     """Put an entry at the end of a ring."""
     ring = t.rings[number]
     entry = t.entries[ring.first + ((ring.head + ring.count) & ring.mask)]
@@ -116,7 +127,7 @@ def append(t, number, time_ps, what):
 
 
 @compiled
-def take_first(t, number):
+def take_first(t: Tables, number: int) -> int:
     """What the first entry of a ring holds; it is taken out."""
     ring = t.rings[number]
     what = t.entries[ring.first + ring.head].what
@@ -126,7 +137,7 @@ def take_first(t, number):
 
 
 @compiled
-def first_time_ps(t, number):
+def first_time_ps(t: Tables, number: int) -> int:
     """The instant of the first entry of a ring; NEVER if there is none."""
     ring = t.rings[number]
     return t.entries[ring.first + ring.head].time_ps if ring.count else NEVER
@@ -135,7 +146,7 @@ def first_time_ps(t, number):
 # ---- lines
 
 @compiled
-def queue_control(t, number, item, now_ps):
+def queue_control(t: Tables, number: int, item: int, now_ps: int) -> None:
     """A control frame begins to wait for the line of an end."""
     end = t.ends[number]
     append(t, end.controls, 0, item)
@@ -147,7 +158,7 @@ def queue_control(t, number, item, now_ps):
 
 
 @compiled
-def launch_control(t, number, now_ps):
+def launch_control(t: Tables, number: int, now_ps: int) -> int:
     """Put the oldest waiting control frame on the line; when it will have left."""
     end = t.ends[number]
     item = take_first(t, end.controls)
@@ -161,7 +172,7 @@ def launch_control(t, number, now_ps):
 
 
 @compiled
-def fly(t, number, end_ps, what):
+def fly(t: Tables, number: int, end_ps: int, what: int) -> None:
     """A frame that has left at `end_ps` is under way."""
     end = t.ends[number]
     arrival_ps = end_ps + end.propagation_ps
@@ -171,7 +182,7 @@ def fly(t, number, end_ps, what):
 
 
 @compiled
-def land(t, number, now_ps):
+def land(t: Tables, number: int, now_ps: int) -> None:
     """The first frame under way from an end reaches the other end."""
     end = t.ends[number]
     what = take_first(t, end.flight)
@@ -193,7 +204,7 @@ def land(t, number, now_ps):
 
 
 @compiled
-def note(t, number, time_ps, what, sent):
+def note(t: Tables, number: int, time_ps: int, what: int, sent: int) -> None:
     """A capture is told of a frame that reaches a generator port from the end."""
     t.ends[number].tapped -= 1
     if t.ends[number].tapped <= MARGIN:
@@ -211,7 +222,7 @@ def note(t, number, time_ps, what, sent):
 # ---- pauses received
 
 @compiled
-def receive_control(t, sender, item, now_ps):
+def receive_control(t: Tables, sender: int, item: int, now_ps: int) -> None:
     """A control frame has come out of the line of `sender`."""
     t.items[item].arrived += 1
     if t.ends[sender].tapped > 0:
@@ -228,7 +239,7 @@ def receive_control(t, sender, item, now_ps):
 
 
 @compiled
-def respond(t, number, acts_ps, item):
+def respond(t: Tables, number: int, acts_ps: int, item: int) -> None:
     """A pause acts at that instant: in the order of time, also where the response time has become shorter."""
     append(t, number, acts_ps, item)
     ring = t.rings[number]
@@ -246,7 +257,7 @@ def respond(t, number, acts_ps, item):
 
 
 @compiled
-def act_due(t, number, now_ps):
+def act_due(t: Tables, number: int, now_ps: int) -> None:
     """The first pause that waits for its response time acts."""
     end = t.ends[number]
     item = take_first(t, end.responding)
@@ -255,7 +266,7 @@ def act_due(t, number, now_ps):
 
 
 @compiled
-def act(t, number, item, now_ps):
+def act(t: Tables, number: int, item: int, now_ps: int) -> None:
     """A pause frame acts on an end."""
     end, classes = t.ends[number], t.items[item].classes
     for priority in range(8):
@@ -276,7 +287,7 @@ def act(t, number, item, now_ps):
 
 
 @compiled
-def end_pause(t, number, now_ps):
+def end_pause(t: Tables, number: int, now_ps: int) -> None:
     """The pause of a class, if there is one, is over."""
     row = t.classes[number]
     if row.since_ps != NONE:
@@ -286,7 +297,7 @@ def end_pause(t, number, now_ps):
 
 
 @compiled
-def expire(t, number, now_ps):
+def expire(t: Tables, number: int, now_ps: int) -> None:
     """Pauses of an end have lapsed, or were prolonged meanwhile."""
     end = t.ends[number]
     end.alarm_ps = NEVER
@@ -304,7 +315,7 @@ def expire(t, number, now_ps):
 
 
 @compiled
-def set_gate(t, number, now_ps):
+def set_gate(t: Tables, number: int, now_ps: int) -> None:
     """Shut and open queues of an end as its paused classes say."""
     end = t.ends[number]
     gate = 0
@@ -339,7 +350,7 @@ def set_gate(t, number, now_ps):
 # ---- pauses sent
 
 @compiled
-def send_xoff(t, number, priorities, now_ps):
+def send_xoff(t: Tables, number: int, priorities: int, now_ps: int) -> None:
     """A port pauses classes that it does not pause yet."""
     end = t.ends[number]
     for priority in range(8):
@@ -361,7 +372,7 @@ def send_xoff(t, number, priorities, now_ps):
 
 
 @compiled
-def send_xon(t, number, priorities, now_ps):
+def send_xon(t: Tables, number: int, priorities: int, now_ps: int) -> None:
     """A port lets classes go on."""
     end = t.ends[number]
     for priority in range(8):
@@ -379,7 +390,7 @@ def send_xon(t, number, priorities, now_ps):
 
 
 @compiled
-def come_due(t, number):
+def come_due(t: Tables, number: int) -> None:
     """A frame of a train comes due."""
     train = t.trains[number]
     item, end, now_ps = train.item, train.end, train.due_ps
@@ -390,7 +401,7 @@ def come_due(t, number):
 
 
 @compiled
-def go_on(t, number):
+def go_on(t: Tables, number: int) -> None:
     """A train expects the frame after the one that is due."""
     train = t.trains[number]
     train.number += 1
@@ -410,7 +421,7 @@ def go_on(t, number):
 # ---- shared buffer
 
 @compiled
-def limit(t, share):
+def limit(t: Tables, share: int) -> int:
     """Most shared bytes that a share may hold at this instant."""
     row = t.shares[share]
     if row.static_limit != NONE:
@@ -420,7 +431,7 @@ def limit(t, share):
 
 
 @compiled
-def rest_over_reserved(t, share, size):
+def rest_over_reserved(t: Tables, share: int, size: int) -> int:
     """Bytes of a frame that reserved memory does not hold."""
     row = t.shares[share]
     free = row.size - row.reserved
@@ -430,7 +441,7 @@ def rest_over_reserved(t, share, size):
 
 
 @compiled
-def take(t, group, size):
+def take(t: Tables, group: int, size: int) -> int:
     """Charge a frame to a priority group: 0 taken, 1 taken and over the limit, 2 no room."""
     row = t.shares[group]
     rest = rest_over_reserved(t, group, size)
@@ -456,7 +467,7 @@ def take(t, group, size):
 
 
 @compiled
-def give_back(t, share, size):
+def give_back(t: Tables, share: int, size: int) -> None:
     """Give a frame's bytes back to a share: shared ones first, then reserved ones."""
     row = t.shares[share]
     part = row.shared if row.shared < size else size
@@ -466,7 +477,7 @@ def give_back(t, share, size):
 
 
 @compiled
-def release(t, number, now_ps):
+def release(t: Tables, number: int, now_ps: int) -> None:
     """A frame leaves the buffer: give its cells back, XON if that is due."""
     path = t.paths[number]
     if path.queue != NONE:
@@ -492,7 +503,7 @@ def release(t, number, now_ps):
 # ---- egress queues
 
 @compiled
-def push(t, queue, path):
+def push(t: Tables, queue: int, path: int) -> None:
     """Append a frame to a queue."""
     row = t.shares[queue]
     row.frames += 1
@@ -517,7 +528,7 @@ def push(t, queue, path):
 
 
 @compiled
-def pop(t, queue):
+def pop(t: Tables, queue: int) -> int:
     """The path of the first frame of a queue, which is taken out."""
     row = t.shares[queue]
     row.frames -= 1
@@ -537,7 +548,7 @@ def pop(t, queue):
 # ---- switch ports
 
 @compiled
-def receive(t, number, now_ps):
+def receive(t: Tables, number: int, now_ps: int) -> None:
     """A data frame's last bit has come to a switch port: admit it or drop it."""
     path = t.paths[number]
     path.rx += 1
@@ -583,7 +594,7 @@ def receive(t, number, now_ps):
 
 
 @compiled
-def pick_at_port(t, number, now_ps):
+def pick_at_port(t: Tables, number: int, now_ps: int) -> None:
     """Put the next frame on a switch port's line: a control frame, or the one that the scheduler chooses."""
     end = t.ends[number]
     if end.busy_until_ps > now_ps:
@@ -618,7 +629,7 @@ def pick_at_port(t, number, now_ps):
 
 
 @compiled
-def depart(t, number, arrival_ps, path):
+def depart(t: Tables, number: int, arrival_ps: int, path: int) -> None:
     """Remember the last frames sent to a generator port."""
     ring = t.rings[t.ends[number].departed]
     entry = t.entries[ring.first + ((ring.head + ring.count) & ring.mask)]
@@ -631,7 +642,7 @@ def depart(t, number, arrival_ps, path):
 
 
 @compiled
-def finish(t, number, now_ps):
+def finish(t: Tables, number: int, now_ps: int) -> None:
     """The last bit of the frame on a switch port's line has left."""
     end = t.ends[number]
     path = end.current
@@ -643,7 +654,7 @@ def finish(t, number, now_ps):
 
 
 @compiled
-def forget_round(t, number, turn):
+def forget_round(t: Tables, number: int, turn: int) -> None:
     """Start a round of the scheduler anew at a queue."""
     end = t.ends[number]
     end.turn = turn
@@ -654,7 +665,7 @@ def forget_round(t, number, turn):
 
 
 @compiled
-def choose(t, number, eligible):
+def choose(t: Tables, number: int, eligible: int) -> int:
     """The queue to send from."""
     end = t.ends[number]
     strict = eligible & end.strict
@@ -681,7 +692,7 @@ def choose(t, number, eligible):
 
 
 @compiled
-def highest(mask):
+def highest(mask: int) -> int:
     """The highest bit of a mask of eight, as a number."""
     number = 7
     while not mask >> number & 1:
@@ -692,7 +703,7 @@ def highest(mask):
 # ---- generator ports and flows
 
 @compiled
-def pick_at_generator(t, number, now_ps):
+def pick_at_generator(t: Tables, number: int, now_ps: int) -> None:
     """Put the next frame on a generator port's line: a control frame, or the oldest data frame that nothing holds."""
     end = t.ends[number]
     if end.busy_until_ps > now_ps:
@@ -735,7 +746,7 @@ def pick_at_generator(t, number, now_ps):
 
 
 @compiled
-def wake_at(t, number, time_ps):
+def wake_at(t: Tables, number: int, time_ps: int) -> None:
     """A generator port chooses at that instant."""
     end = t.ends[number]
     end.wake_ps = time_ps
@@ -743,7 +754,7 @@ def wake_at(t, number, time_ps):
 
 
 @compiled
-def oldest(t, number):
+def oldest(t: Tables, number: int) -> int:
     """The flow of a generator port whose frame is due first, of those that may send; the first flow of equal ones."""
     end = t.ends[number]
     found, found_ps = NONE, NEVER
@@ -757,14 +768,14 @@ def oldest(t, number):
 
 
 @compiled
-def due_ps(t, flow):
+def due_ps(t: Tables, flow: int) -> int:
     """When the next frame of a flow that has one is due."""
     ring = t.rings[t.flows[flow].segments]
     return t.segments[ring.first + ring.head].due_ps
 
 
 @compiled
-def take_frame(t, number):
+def take_frame(t: Tables, number: int) -> int:
     """The lane of a flow's next frame, which goes on the line."""
     flow = t.flows[number]
     chosen = t.turns[flow.first_turn + flow.position]
@@ -787,7 +798,7 @@ def take_frame(t, number):
 
 
 @compiled
-def advance_one(flow, schedule):
+def advance_one(flow: Any, schedule: Any) -> None:
     """A frame of a schedule (a segment, or what a flow has frozen) is behind."""
     if schedule.left != NONE:
         schedule.left -= 1
@@ -807,7 +818,7 @@ def advance_one(flow, schedule):
 
 
 @compiled
-def freeze(t, number, until_ps):
+def freeze(t: Tables, number: int, until_ps: int) -> None:
     """A flow's schedule stands still: frames due up to `until_ps` came due, the next one does not."""
     flow = t.flows[number]
     ring = t.rings[flow.segments]
@@ -828,7 +839,7 @@ def freeze(t, number, until_ps):
 
 
 @compiled
-def thaw(t, number, now_ps):
+def thaw(t: Tables, number: int, now_ps: int) -> None:
     """A flow's schedule goes on: a frame that came due is due now."""
     flow = t.flows[number]
     if not flow.is_frozen or flow.state != STARTED:
@@ -851,7 +862,7 @@ def thaw(t, number, now_ps):
 # ---- recurrence
 
 @compiled
-def recurs(t, before):
+def recurs(t: Tables, before: Tables) -> bool:
     """Whether everything that influences the future is as it was in the tables `before`, relative to the instant.
 
     Counts may differ, and how much is left of a flow or train that has an end.
@@ -862,7 +873,7 @@ def recurs(t, before):
 
 
 @compiled
-def flows_recur(t, before, now_ps, then_ps):
+def flows_recur(t: Tables, before: Tables, now_ps: int, then_ps: int) -> bool:
     """Schedules of flows, and which of their frames is next.
 
     The schedules of a generator port that always had a frame due, and the same queues open, may have moved less than
@@ -882,7 +893,7 @@ def flows_recur(t, before, now_ps, then_ps):
 
 
 @compiled
-def least_move(t, before, first, flows, most_ps):
+def least_move(t: Tables, before: Tables, first: int, flows: int, most_ps: int) -> int:
     """How far the schedules of flows that nothing holds have moved on, if one did less than `most_ps`."""
     for number in range(first, first + flows):
         if t.flows[number].is_frozen:
@@ -897,7 +908,7 @@ def least_move(t, before, first, flows, most_ps):
 
 
 @compiled
-def flow_recurs(t, before, number, moved_ps, now_ps, then_ps):
+def flow_recurs(t: Tables, before: Tables, number: int, moved_ps: int, now_ps: int, then_ps: int) -> bool:
     """One flow, whose schedule should have moved on so far."""
     flow, old = t.flows[number], before.flows[number]
     ring, old_ring = t.rings[flow.segments], before.rings[old.segments]
@@ -917,7 +928,7 @@ def flow_recurs(t, before, number, moved_ps, now_ps, then_ps):
 
 
 @compiled
-def frozen_recurs(flow, old, now_ps, then_ps):
+def frozen_recurs(flow: Any, old: Any, now_ps: int, then_ps: int) -> bool:
     """What is frozen: of a frame that came due in the hold it does not matter when."""
     if flow.due_ps > now_ps or old.due_ps > then_ps:
         return segment_recurs(flow, old, flow.burst, now_ps - then_ps, True)
@@ -927,7 +938,7 @@ def frozen_recurs(flow, old, now_ps, then_ps):
 
 
 @compiled
-def segment_recurs(new, old, burst, moved_ps, is_last):
+def segment_recurs(new: Any, old: Any, burst: int, moved_ps: int, is_last: bool) -> bool:
     """A segment of a flow, or what is frozen: of the last one frames may have been used up."""
     if new.due_ps - old.due_ps != moved_ps or new.residue != old.residue or new.place != old.place:
         return False
@@ -939,7 +950,7 @@ def segment_recurs(new, old, burst, moved_ps, is_last):
 
 
 @compiled
-def trains_recur(t, before, now_ps, then_ps):
+def trains_recur(t: Tables, before: Tables, now_ps: int, then_ps: int) -> bool:
     """When frames of trains come due."""
     for number in range(t.trains.size):
         train, old = t.trains[number], before.trains[number]
@@ -959,7 +970,7 @@ def trains_recur(t, before, now_ps, then_ps):
 
 
 @compiled
-def ends_recur(t, before, now_ps, then_ps):
+def ends_recur(t: Tables, before: Tables, now_ps: int, then_ps: int) -> bool:
     """Lines, pauses, and schedulers."""
     for number in range(t.ends.size):
         end, old = t.ends[number], before.ends[number]
@@ -982,7 +993,7 @@ def ends_recur(t, before, now_ps, then_ps):
 
 
 @compiled
-def ring_recurs(t, before, number, now_ps, then_ps):
+def ring_recurs(t: Tables, before: Tables, number: int, now_ps: int, then_ps: int) -> bool:
     """What is in a ring."""
     ring, old_ring = t.rings[number], before.rings[number]
     if ring.count != old_ring.count:
@@ -996,7 +1007,7 @@ def ring_recurs(t, before, number, now_ps, then_ps):
 
 
 @compiled
-def departed_recur(t, before, number, now_ps, then_ps):
+def departed_recur(t: Tables, before: Tables, number: int, now_ps: int, then_ps: int) -> bool:
     """Frames on their way to a generator port, the last ones first."""
     ring, old_ring = t.rings[number], before.rings[number]
     place, old_place = ring.count - 1, old_ring.count - 1
@@ -1015,7 +1026,7 @@ def departed_recur(t, before, number, now_ps, then_ps):
 
 
 @compiled
-def classes_recur(t, before, number, now_ps, then_ps):
+def classes_recur(t: Tables, before: Tables, number: int, now_ps: int, then_ps: int) -> bool:
     """Pauses of an end, and the round of its scheduler."""
     for priority in range(8 * number, 8 * number + 8):
         row, old = t.classes[priority], before.classes[priority]
@@ -1034,7 +1045,7 @@ def classes_recur(t, before, number, now_ps, then_ps):
 
 
 @compiled
-def shares_recur(t, before):
+def shares_recur(t: Tables, before: Tables) -> bool:
     """What the buffer holds, and in which order it leaves."""
     for number in range(t.shares.size):
         share, old = t.shares[number], before.shares[number]
@@ -1049,7 +1060,8 @@ def shares_recur(t, before):
             continue
         node, old_node = t.shares[number].first_node, before.shares[number].first_node
         while node != NONE and old_node != NONE:
-            if t.nodes[node].path != before.nodes[old_node].path or t.nodes[node].frames != before.nodes[old_node].frames:
+            if (t.nodes[node].path != before.nodes[old_node].path
+                    or t.nodes[node].frames != before.nodes[old_node].frames):
                 return False
             node, old_node = t.nodes[node].next, before.nodes[old_node].next
         if node != old_node:

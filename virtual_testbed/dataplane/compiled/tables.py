@@ -39,14 +39,17 @@ END = _table(
     "flight", "controls", "responding", "departed",
     "wake_ps", "first_flow", "flows", "waits", "gates",
     "backlog", "turn", "strict", "is_fresh", "sending", "tells_xon", "repeats", "tapped")
-"""One end of a cable: a generator port or a switch port, with the line that leads away from it and the receiver of what
-comes. `lands` .. `ends` are its event sources (`chooses`: WAKES of a generator port, SENT of a switch port); `flight` ..
+"""One end of a cable: a generator port or a switch port, with the line that leads away from it and the receiver of
+what comes.
+
+`lands` to `ends` are its event sources (`chooses`: WAKES of a generator port, SENT of a switch port), `flight` to
 `departed` its rings (`departed`: the last data frames sent to a generator port). `waits` and `gates` count how often a
-generator port found that no frame was due yet, and how often its gate has changed. `tapped`: how many more frames a capture
-takes of what reaches the generator port at the other end."""
+generator port found that no frame was due yet, and how often its gate has changed. `tapped`: how many more frames a
+capture takes of what reaches the generator port at the other end, and MARGIN.
+"""
 CLASS = _table("shuts", "since_ps", "until_ps", "on2off", "paused_ps", "deficit", "quantum", "xoff_item", "xon_item",
                "train")
-"""One of the eight classes of an end, in the order of the ends. `since_ps`: NONE when it is not paused."""
+"""One of the eight classes of an end, eight an end. `since_ps`: NONE when it is not paused."""
 SHARE = _table("size", "static_limit", "up", "down", "pool", "reserved", "shared", "peak", "dropping", "headroom",
                "headroom_size", "headroom_peak", "xon", "xon_offset", "xoff", "is_lossless", "priorities",
                "frames", "bit", "first_node", "last_node")
@@ -62,11 +65,11 @@ LANE = _table("flow", "tx_time_ps", "path", "launched")
 FLOW = _table("queue_bit", "state", "has_begun", "step", "rest", "parts", "burst", "burst_period_ps", "position",
               "first_turn", "turns", "sent", "lost", "segments", "is_frozen", "due_ps", "residue", "place", "burst_ps",
               "left")
-"""A data flow; `segments` is its ring, `due_ps` .. `left` what is frozen. Turn `first_turn + position` sends next."""
+"""A data flow; `segments` is its ring, `due_ps` to `left` what is frozen. Turn `first_turn + position` sends next."""
 SEGMENT = _table("due_ps", "residue", "place", "burst_ps", "left")
 """`left`: NONE without end."""
-TRAIN = _table("end", "item", "source", "step", "rest", "parts", "burst", "burst_period_ps", "base_ps", "number", "limit",
-               "due_ps", "residue", "burst_ps")
+TRAIN = _table("end", "item", "source", "step", "rest", "parts", "burst", "burst_period_ps", "base_ps", "number",
+               "limit", "due_ps", "residue", "burst_ps")
 RING = _table("first", "mask", "head", "count")
 """A queue in a table of entries: the n-th entry is `first + ((head + n) & mask)`."""
 ENTRY = _table("time_ps", "what")

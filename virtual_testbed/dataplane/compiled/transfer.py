@@ -8,22 +8,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from virtual_testbed.dataplane import counters, events
-from virtual_testbed.dataplane.buffer import EgressQueue, Pool, PriorityGroup
-from virtual_testbed.dataplane.capture import Note
+from virtual_testbed.dataplane.model import counters, events
+from virtual_testbed.dataplane.model.buffer import EgressQueue, BufferPool, PriorityGroup
 from virtual_testbed.dataplane.compiled import tables
 from virtual_testbed.dataplane.compiled.tables import (ACTS, DUE, ENDS, FREE_NODE, FREE_NODES, LANDS, MARGIN, NEVER,
-                                                       NONE, NOTES, NOW, PAUSED, SENT, SLOWEST_FLOW, SLOWEST_TRAIN, STARTED,
-                                                       STOPPED, WAKES, Tables)
-from virtual_testbed.dataplane.control import PFC, Control
-from virtual_testbed.dataplane.events import EventLoop
-from virtual_testbed.dataplane.flow import FlowState, Lane, Segment
-from virtual_testbed.dataplane.generator import GeneratorSide
-from virtual_testbed.dataplane.line import ControlItem
-from virtual_testbed.dataplane.pause import PauseReceiver
-from virtual_testbed.dataplane.port import Path, SwitchPort
-from virtual_testbed.dataplane.train import Train
-from virtual_testbed.dataplane.units import pause_time_ps
+                                                       NONE, NOTES, NOW, PAUSED, SENT, SLOWEST_FLOW, SLOWEST_TRAIN,
+                                                       STARTED, STOPPED, WAKES, Tables)
+from virtual_testbed.dataplane.model.control_frames import PFC, Control
+from virtual_testbed.dataplane.model.events import EventLoop
+from virtual_testbed.dataplane.model.flow import FlowState, Lane, Segment
+from virtual_testbed.dataplane.model.generator import GeneratorSide
+from virtual_testbed.dataplane.model.line import ControlItem
+from virtual_testbed.dataplane.model.pause_receiver import PauseReceiver
+from virtual_testbed.dataplane.model.port import Path, SwitchPort
+from virtual_testbed.dataplane.model.line import Train
+from virtual_testbed.dataplane.model.units import pause_time_ps
 
 LARGEST = 1 << 61
 """No number that is stepped with may be larger, so that the sum of two fits into 64 bits."""
@@ -32,7 +31,7 @@ STATES = {counters.STOPPED: STOPPED, counters.STARTED: STARTED, counters.PAUSED:
 STATE_NAMES = {number: name for name, number in STATES.items()}
 
 End = GeneratorSide | SwitchPort
-Row = Mapping[str, int]
+Row = dict[str, int]
 
 
 class NotCompiled(Exception):
@@ -90,7 +89,7 @@ class Transfer:
             self._rows.update({found: row for row, found in enumerate(objects)})
         self._queues = [queue for port in ports for queue in port.queues]
         self._groups = [(group, port) for port in ports for group in port.pgs]
-        self._pools: list[Pool] = list(dict.fromkeys(
+        self._pools: list[BufferPool] = list(dict.fromkeys(
             share.pool for share in (*self._queues, *(group for group, _ in self._groups))))
         self._rows.update({pool: row for row, pool in enumerate(self._pools)})
         self._controls: list[Control] = []
@@ -131,7 +130,8 @@ class Transfer:
         registers[NOW] = self._loop.now_ps
         registers[SLOWEST_FLOW] = registers[SLOWEST_TRAIN] = NONE
         return Tables(
-            _table(tables.END, ends), _table(tables.CLASS, [row for end in self._ends for row in self._class_rows(end)]),
+            _table(tables.END, ends),
+            _table(tables.CLASS, [row for end in self._ends for row in self._class_rows(end)]),
             _table(tables.SHARE, shares), _table(tables.POOL, [_pool_row(pool) for pool in self._pools]),
             _table(tables.PATH, [self._path_row(path) for path in self._paths]),
             _table(tables.ITEM, items), np.array(pauses, np.int64).reshape(-1), _table(tables.LANE, [
@@ -191,7 +191,7 @@ class Transfer:
         return {"is_port": 1, "to_switch": port.to_switch, "backlog": port.backlog, "turn": scheduler.turn,
                 "strict": scheduler.strict, "is_fresh": scheduler.fresh, "sending": sender.sending,
                 "tells_xon": sender.tells_xon, "repeats": sender.repeats,
-                "tapped": 0 if port.tap is None else port.tap.capture.room + MARGIN,
+                "tapped": 0 if port.tap is None else port.tap.room + MARGIN,
                 "departed": self._ring(departed, port.flight.maxlen or 0),
                 "chooses": self._source(events.FRAME_SENT, port.index, sent_ps, SENT, row)}
 
@@ -209,9 +209,9 @@ class Transfer:
         order = sorted(range(len(self._sources)), key=lambda number: self._sources[number][:2])
         place = {number: rank for rank, number in enumerate(order)}
         for row in ends:
-            row.update({use: place[row[use]] for use in ("lands", "chooses", "acts", "ends")})  # type: ignore[attr-defined]
+            row.update({use: place[row[use]] for use in ("lands", "chooses", "acts", "ends")})
         for row in trains:
-            row.update({"source": place[row["source"]]})  # type: ignore[attr-defined]
+            row.update({"source": place[row["source"]]})
         return [self._sources[number] for number in order]
 
     def _what(self, frame: object) -> int:
@@ -316,7 +316,7 @@ class Transfer:
                 rows += [(self._rows[path], frames, first + number + 1)
                          for number, (path, frames) in enumerate(queue.content())]
                 rows[-1] = (*rows[-1][:2], NONE)
-                share.update(first_node=first, last_node=len(rows) - 1)  # type: ignore[attr-defined]
+                share.update(first_node=first, last_node=len(rows) - 1)
         used = len(rows)
         size = 4 * used + LEAST_NODES + 4 * len(self._ends)
         nodes = np.zeros(size, tables.NODE)
@@ -434,12 +434,12 @@ class Transfer:
         if tap is None:
             return
         if what < 0:
-            tap.capture.add(Note(time_ps, self._items[-1 - what].frame, None, 0))
+            tap.note(time_ps, self._items[-1 - what])
         else:
             tap.data(time_ps, self._paths[what], sent)
 
 
-def _pool_row(pool: Pool) -> Row:
+def _pool_row(pool: BufferPool) -> Row:
     return {"size": min(pool.size, LARGEST), "used": pool.used, "headroom_size": pool.headroom_size,
             "headroom_used": pool.headroom_used}
 

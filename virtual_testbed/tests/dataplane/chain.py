@@ -11,10 +11,10 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 from pfctest.frame import encode, pfc_frame
-from virtual_testbed.dataplane.configuration import SwitchConfig
-from virtual_testbed.dataplane.hooks import Fault
+from virtual_testbed.dataplane.model.configuration import SwitchConfig
+from virtual_testbed.dataplane.model.hooks import Fault
+from virtual_testbed.dataplane.model.traffic import DataFlow, Duration, Flow, GeneratorPort, EmulatedHost, PauseFlow
 from virtual_testbed.dataplane.network import Network
-from virtual_testbed.dataplane.traffic import DataFlow, Duration, Flow, GeneratorPort, Host, PauseFlow
 from virtual_testbed.sonic.databases import Config
 from virtual_testbed.sonic.factory import factory_config, qos_tables, switch_mac
 from virtual_testbed.sonic.profile import load_profile
@@ -62,10 +62,11 @@ def location(port: str) -> str:
     return f"127.1.0.{3 + int(number) // 8};{switch};{1 + int(number) % 8 // 4}"
 
 
-def host(port: str) -> Host:
+def host(port: str) -> EmulatedHost:
     """The host behind a generator port."""
     switch, number = map(int, port.split("."))
-    return Host(f"h{port}", port, f"00:00:22:33:{switch:02x}:{number:02x}", (f"192.168.{switch}.{number + 10}",))
+    mac = f"00:00:22:33:{switch:02x}:{number:02x}"
+    return EmulatedHost(f"h{port}", port, mac, (f"192.168.{switch}.{number + 10}",))
 
 
 def network(flows: Sequence[Flow], faults: Sequence[Fault] = ()) -> Network:

@@ -6,7 +6,7 @@ from dataclasses import fields
 from typing import Any
 from unittest.mock import patch
 
-from virtual_testbed.dataplane import apart, skip
+from virtual_testbed.dataplane.fast_forward import partition, skip
 from virtual_testbed.dataplane.network import Network
 from virtual_testbed.faults import BUILT_IN, Fault, Scope
 from virtual_testbed.tests.dataplane.differential_cases import Case
@@ -66,7 +66,7 @@ def run_case(case: Case) -> tuple[list[str], Network, Oracle]:
     """Differences between data plane and oracle as sentences, and the two."""
     longest = 40 if case.first_check == 10 else skip.LONGEST_CHECK
     with patch.multiple(skip, FIRST_CHECK=case.first_check, LONGEST_CHECK=longest), patch.object(
-            apart, "SHORTEST_PS", US):
+            partition, "SHORTEST_PS", US):
         return _run_case(case)
 
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from virtual_testbed.dataplane.configuration import (BufferProfile, PoolConfig, SchedulerConfig, SwitchConfig,
-                                                     SwitchPortConfig, VlanConfig, WatchdogConfig)
-from virtual_testbed.dataplane.traffic import DataFlow, Flow, GeneratorPort, Host
+from virtual_testbed.dataplane.model.configuration import (BufferProfile, PoolConfig, SchedulerConfig, SwitchConfig,
+                                                           SwitchPortConfig, VlanConfig, WatchdogConfig)
+from virtual_testbed.dataplane.model.traffic import DataFlow, Flow, GeneratorPort, EmulatedHost
 from virtual_testbed.tests.dataplane import testbeds
 from virtual_testbed.tests.dataplane.differential_chooser import Chooser, SeedChooser, chance, some
 from virtual_testbed.tests.dataplane.differential_traffic import BIG_SIZES, Place, Style, data_flows, storms, wire_fps
@@ -33,7 +33,7 @@ class Case:
     links: list[Link] = field(default_factory=list)
     switch_links: list[SwitchLink] = field(default_factory=list)
     ports: list[GeneratorPort] = field(default_factory=list)
-    hosts: list[Host] = field(default_factory=list)
+    hosts: list[EmulatedHost] = field(default_factory=list)
     flows: list[Flow] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
     faults: list[OracleFault] = field(default_factory=list)
@@ -242,8 +242,8 @@ def _add_generator_port(chooser: Chooser, case: Case, kind: Family, link: tuple[
     case.ports.append(GeneratorPort(f"p{number}", testbeds.location(number), 0,
                                     tuple((n, n) for n in range(8)) if honours else (), False,
                                     _response(chooser, kind)))
-    case.hosts.append(Host(f"h{number}", f"p{number}", testbeds.mac(number),
-                           (f"192.168.0.{number + 2}", f"fc02:1000::{number + 2:x}")))
+    case.hosts.append(EmulatedHost(f"h{number}", f"p{number}", testbeds.mac(number),
+                                   (f"192.168.0.{number + 2}", f"fc02:1000::{number + 2:x}")))
 
 
 def _response(chooser: Chooser, kind: Family) -> int:

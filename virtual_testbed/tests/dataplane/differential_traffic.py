@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from pfctest.frame import OPCODE_PAUSE, GlobalPauseFrame, PfcFrame, encode
-from virtual_testbed.dataplane.traffic import DataFlow, Duration, Flow, Host, PauseFlow
+from virtual_testbed.dataplane.model.traffic import DataFlow, Duration, Flow, EmulatedHost, PauseFlow
 from virtual_testbed.tests.dataplane.differential_chooser import Chooser, chance, some
 
 US, SECOND = 10**6, 10**12
@@ -63,7 +63,7 @@ class Place:
     """A generator port, the host behind it and the switch that it is plugged into."""
 
     port: str
-    host: Host
+    host: EmulatedHost
     switch_mac: str
     speed_mbps: int
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from virtual_testbed.dataplane.configuration import SwitchConfig
-from virtual_testbed.dataplane.traffic import Flow, GeneratorPort, Host
+from virtual_testbed.dataplane.model.configuration import SwitchConfig
+from virtual_testbed.dataplane.model.traffic import Flow, GeneratorPort, EmulatedHost
 from virtual_testbed.tests.dataplane.oracle_clock import FAULT, TIMER, Cable, Clock, LineEnd
 from virtual_testbed.tests.dataplane.oracle_control import OracleFault
 from virtual_testbed.tests.dataplane.oracle_device import Switch
@@ -76,7 +76,7 @@ class Oracle:
 
     # ---- commands
 
-    def set_traffic(self, ports: Sequence[GeneratorPort], hosts: Sequence[Host], flows: Sequence[Flow]) -> None:
+    def set_traffic(self, ports: Sequence[GeneratorPort], hosts: Sequence[EmulatedHost], flows: Sequence[Flow]) -> None:
         """As in `Network`, once."""
         self.by_name = {port.name: self.generators[port.location] for port in ports}
         for port in ports:
@@ -149,7 +149,7 @@ class Oracle:
             for port in switch.ports.values():
                 port.priorities_changed()
 
-    # ---- what can be read, under the names of `virtual_testbed.dataplane.counters`
+    # ---- what can be read, under the names of `virtual_testbed.dataplane.model.counters`
 
     def read(self) -> Counts:
         """Every counter by (what, where ..., field)."""

@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from virtual_testbed.dataplane.configuration import BufferProfile, PoolConfig
+from virtual_testbed.dataplane.model.configuration import BufferProfile, PoolConfig
 from virtual_testbed.tests.dataplane.oracle_generator import Frame
 
 CHECK_EVERY = 500

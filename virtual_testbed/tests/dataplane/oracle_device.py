@@ -1,7 +1,7 @@
 """A switch of the oracle: its ports, its configuration, its watchdog's polls."""
 from __future__ import annotations
 
-from virtual_testbed.dataplane.configuration import SwitchConfig
+from virtual_testbed.dataplane.model.configuration import SwitchConfig
 from virtual_testbed.tests.dataplane.oracle_clock import POLL, Cable, Clock
 from virtual_testbed.tests.dataplane.oracle_control import OracleFault
 from virtual_testbed.tests.dataplane.oracle_forwarding import Ways

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
 
-from virtual_testbed.dataplane.configuration import SwitchConfig
-from virtual_testbed.dataplane.traffic import Host
+from virtual_testbed.dataplane.model.configuration import SwitchConfig
+from virtual_testbed.dataplane.model.traffic import EmulatedHost
 
 UNKNOWN_MAC, NO_HOST = "unknown destination MAC", "no host has the destination address"
 OTHER_VLAN = "destination is not in the VLAN of the ingress port"
@@ -30,7 +30,7 @@ class Ways:
 
     def __init__(self, switch_links: Sequence[tuple[PortName, PortName]]) -> None:
         self.cables = list(switch_links)
-        self.hosts: list[tuple[Host, PortName]] = []
+        self.hosts: list[tuple[EmulatedHost, PortName]] = []
         self.configs: dict[str, SwitchConfig] = {}
         self.is_up: Callable[[PortName], bool] = lambda port: True
         self._known: dict[tuple[str, str, str, str], Decision] = {}
@@ -73,7 +73,7 @@ class Ways:
             return Decision(None, OTHER_VLAN, mac)
         return Decision(out, "", mac)
 
-    def _next_mac(self, out: PortName, host: Host) -> str:
+    def _next_mac(self, out: PortName, host: EmulatedHost) -> str:
         other = self._other_end(out)
         return (self.configs[other[0]].mac if other else host.mac).lower()
 
@@ -109,6 +109,6 @@ class Ways:
         return distance
 
 
-def _has_address(host: Host, address: str) -> bool:
+def _has_address(host: EmulatedHost, address: str) -> bool:
     wanted = ip_address(address.partition("/")[0])
     return any(ip_address(own.partition("/")[0]) == wanted for own in host.addresses)

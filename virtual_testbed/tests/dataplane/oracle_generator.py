@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from virtual_testbed.dataplane.traffic import DataFlow, Flow, GeneratorPort, PauseFlow
+from virtual_testbed.dataplane.model.traffic import DataFlow, Flow, GeneratorPort, PauseFlow
 from virtual_testbed.tests.dataplane.oracle_clock import (AT_GENERATOR, CONTROL_DUE, DUE, FCS_BYTES, FLOW_END,
                                                           FLOW_START, GENERATOR_INDEX, TIMER, Cable, Clock,
                                                           ControlItem, LineEnd, PauseTimers)

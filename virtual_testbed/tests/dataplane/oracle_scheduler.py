@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from virtual_testbed.dataplane.configuration import SchedulerConfig
+from virtual_testbed.dataplane.model.configuration import SchedulerConfig
 
 
 Served = list[tuple[bool, int]]

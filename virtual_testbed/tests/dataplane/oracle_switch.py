@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from virtual_testbed.dataplane.configuration import SwitchConfig, SwitchPortConfig
+from virtual_testbed.dataplane.model.configuration import SwitchConfig, SwitchPortConfig
 from virtual_testbed.tests.dataplane.oracle_buffer import Group, Pools, Queue
 from virtual_testbed.tests.dataplane.oracle_clock import (CONTROL_DUE, FAULT, FCS_BYTES, TIMER, Cable, Clock,
                                                           ControlItem, LineEnd, PauseTimers)

@@ -4,7 +4,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from virtual_testbed.dataplane.configuration import WatchdogConfig
+from virtual_testbed.dataplane.model.configuration import WatchdogConfig
 
 Four = tuple[int, int, int, int]
 NOTHING: Four = (0, 0, 0, 0)

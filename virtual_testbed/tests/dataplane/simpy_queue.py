@@ -22,8 +22,8 @@ import simpy
 
 from pfctest.frame import PfcFrame, decode
 from pfctest.timing import MAX_QUANTA, frame_time_ps, pause_time_ps
-from virtual_testbed.dataplane.configuration import BufferProfile, SwitchConfig
-from virtual_testbed.dataplane.traffic import DataFlow, Duration, Flow, PauseFlow
+from virtual_testbed.dataplane.model.configuration import BufferProfile, SwitchConfig
+from virtual_testbed.dataplane.model.traffic import DataFlow, Duration, Flow, PauseFlow
 
 CONTROL = 8
 """The transmit queue of MAC control frames, which no pause shuts."""

@@ -5,8 +5,8 @@ from the data plane but counters; every expected instant is a sum of frame times
 """
 from __future__ import annotations
 
-from virtual_testbed.dataplane.hooks import Scope
-from virtual_testbed.dataplane.traffic import Duration
+from virtual_testbed.dataplane.model.hooks import Scope
+from virtual_testbed.dataplane.model.traffic import Duration
 from virtual_testbed.faults import BUILT_IN
 from virtual_testbed.tests.dataplane.chain import (DOWN, SECOND_SENDER, SENDER, SWITCHES, UP, changes, data, network,
                                                    storm)

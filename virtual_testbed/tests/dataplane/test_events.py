@@ -1,7 +1,7 @@
 """The order in which things happen."""
 from __future__ import annotations
 
-from virtual_testbed.dataplane.events import FRAME_SENT, EventLoop
+from virtual_testbed.dataplane.model.events import FRAME_SENT, EventLoop
 
 
 def test_traffic_between_a_cancelled_timer_and_the_next_comes_first():

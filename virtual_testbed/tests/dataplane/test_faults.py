@@ -5,8 +5,8 @@ from dataclasses import asdict
 
 import pytest
 
-from virtual_testbed.dataplane.hooks import Fault, Scope
-from virtual_testbed.dataplane.traffic import Duration, PauseFlow
+from virtual_testbed.dataplane.model.hooks import Fault, Scope
+from virtual_testbed.dataplane.model.traffic import Duration, PauseFlow
 from virtual_testbed.faults import BUILT_IN, parse_fault
 from virtual_testbed.tests.dataplane.testbeds import (SECOND, SWITCH, data, line_rate, names, network, storm,
                                                       switch_config)

@@ -9,7 +9,7 @@ import pytest
 
 from pfctest.frame import PfcFrame, encode
 from pfctest.timing import pause_time_ps
-from virtual_testbed.dataplane.traffic import Duration, PauseFlow
+from virtual_testbed.dataplane.model.traffic import Duration, PauseFlow
 from virtual_testbed.faults import parse_fault
 from virtual_testbed.tests.dataplane.testbeds import (MS, SECOND, SWITCH, data, line_rate, names, network, storm,
                                                       switch_config)

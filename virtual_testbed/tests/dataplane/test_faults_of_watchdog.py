@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import pytest
 
-from virtual_testbed.dataplane.traffic import Duration
+from virtual_testbed.dataplane.model.traffic import Duration
 from virtual_testbed.faults import parse_fault
 from virtual_testbed.tests.dataplane.testbeds import (MS, SECOND, SWITCH, data, line_rate, names, network, storm,
                                                       switch_config, with_watchdog)

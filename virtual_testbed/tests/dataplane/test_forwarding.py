@@ -6,15 +6,15 @@ from fractions import Fraction
 import pytest
 
 from virtual_testbed.dataplane import forwarding
-from virtual_testbed.dataplane.configuration import SwitchConfig, SwitchPortConfig, VlanConfig
-from virtual_testbed.dataplane.forwarding import Hop, Topology
-from virtual_testbed.dataplane.traffic import DataFlow, Host
+from virtual_testbed.dataplane.forwarding import SwitchHop, Topology
+from virtual_testbed.dataplane.model.configuration import SwitchConfig, SwitchPortConfig, VlanConfig
+from virtual_testbed.dataplane.model.traffic import DataFlow, EmulatedHost
 from virtual_testbed.tests.dataplane.differential import run_case
 from virtual_testbed.tests.dataplane.differential_cases import make_case
 
 PORTS = tuple(f"Ethernet{4 * number}" for number in range(8))
-HOST_A = Host("ha", "pa", "00:00:00:00:0a:01", ("192.168.0.2/24", "fc02:1000::2"))
-HOST_B = Host("hb", "pb", "00:00:00:00:0B:02", ("192.168.1.2", "fc02:1001::2/64"))
+HOST_A = EmulatedHost("ha", "pa", "00:00:00:00:0a:01", ("192.168.0.2/24", "fc02:1000::2"))
+HOST_B = EmulatedHost("hb", "pb", "00:00:00:00:0B:02", ("192.168.1.2", "fc02:1001::2/64"))
 FLOW = DataFlow("flow", "pa", ("pb",), HOST_A.mac, HOST_B.mac, "192.168.0.2", "192.168.1.2", (3,), 3, (1024,),
                 Fraction(1000))
 
@@ -56,13 +56,13 @@ def ways(hops):
 
 
 def test_one_switch_bridges():
-    assert route([]) == (Hop("a", PORTS[0], PORTS[7], None, False, HOST_A.mac, HOST_B.mac),)
+    assert route([]) == (SwitchHop("a", PORTS[0], PORTS[7], None, False, HOST_A.mac, HOST_B.mac),)
 
 
 def test_one_switch_routes_by_ipv4_and_ipv6():
     for address in ("192.168.1.2", "fc02:1001:0::2", "192.168.1.2/24"):
         flow = replace(FLOW, destination_mac=mac_of("a").upper(), destination_address=address)
-        assert route([], flow) == (Hop("a", PORTS[0], PORTS[7], None, True, mac_of("a"), HOST_B.mac),)
+        assert route([], flow) == (SwitchHop("a", PORTS[0], PORTS[7], None, True, mac_of("a"), HOST_B.mac),)
 
 
 def test_mac_addresses_are_compared_whatever_their_case():

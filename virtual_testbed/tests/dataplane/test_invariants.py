@@ -7,10 +7,10 @@ from fractions import Fraction
 
 import pytest
 
-from virtual_testbed.dataplane.configuration import BufferProfile
+from virtual_testbed.dataplane.model.configuration import BufferProfile
+from virtual_testbed.dataplane.model.traffic import DataFlow, Duration, PauseFlow
+from virtual_testbed.dataplane.model.units import Schedule, simplest_rational
 from virtual_testbed.dataplane.network import Network, NetworkError
-from virtual_testbed.dataplane.traffic import DataFlow, Duration, PauseFlow
-from virtual_testbed.dataplane.units import Schedule, simplest_rational
 from virtual_testbed.tests.dataplane import testbeds
 from virtual_testbed.tests.dataplane.differential import PEAKS, build_network, command, read_network
 from virtual_testbed.tests.dataplane.differential_cases import FAMILIES, make_case

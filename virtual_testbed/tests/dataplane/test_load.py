@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from virtual_testbed.dataplane.load import Demand, first_overload, share_of_line, whole_demand
+from virtual_testbed.dataplane.model.traffic import Duration
 from virtual_testbed.dataplane.network import NetworkError
-from virtual_testbed.dataplane.traffic import Duration
 from virtual_testbed.tests.dataplane.testbeds import (MS, SECOND, data, line_rate, names, network, storm,
                                                       switch_config)
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from pfctest.timing import frames_per_second_to_block
-from virtual_testbed.dataplane.configuration import PoolConfig
+from virtual_testbed.dataplane.model.configuration import PoolConfig
 from virtual_testbed.tests.dataplane.testbeds import (MS, SECOND, SWITCH, data, generator_ports, line_rate, names,
                                                       network, storm, switch_config)
 

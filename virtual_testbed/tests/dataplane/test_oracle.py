@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import pytest
 
-from virtual_testbed.dataplane.configuration import BufferProfile, SchedulerConfig, VlanConfig
-from virtual_testbed.dataplane.traffic import Duration
+from virtual_testbed.dataplane.model.configuration import BufferProfile, SchedulerConfig, VlanConfig
+from virtual_testbed.dataplane.model.traffic import Duration
 from virtual_testbed.tests.dataplane import testbeds
 from virtual_testbed.tests.dataplane.oracle import Oracle, OracleFault
 from virtual_testbed.tests.dataplane.oracle_clock import ControlItem

@@ -6,7 +6,7 @@ from unittest.mock import patch
 
 import pytest
 
-from virtual_testbed.dataplane import advance
+from virtual_testbed.dataplane.fast_forward import advance
 from virtual_testbed.dataplane.network import Network, Overrun
 from virtual_testbed.tests.dataplane.testbeds import (MS, SECOND, SWITCH, data, generator_ports, hosts, line_rate,
                                                       location, names, network, port_name, storm, switch_config)
@@ -95,7 +95,7 @@ def test_what_is_stepped_apart_counts_as_well():
         net.advance_to(20 * MS)
         with pytest.raises(Overrun):
             net.flow_counters("a")
-    assert net._advance.apart.sessions and net._loop.events < 10 * 20_000
+    assert net._advance.partition.sessions and net._loop.events < 10 * 20_000
     other, _ = with_an_idle_switch()
     other.advance_to(net.now_ps)
     assert state(net, flows) == state(other, flows)

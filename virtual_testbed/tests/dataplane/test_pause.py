@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from pfctest.frame import GlobalPauseFrame, PfcFrame, encode
-from virtual_testbed.dataplane.traffic import Duration
+from virtual_testbed.dataplane.model.traffic import Duration
 from virtual_testbed.tests.dataplane.testbeds import (MS, SECOND, SWITCH, SWITCH_MAC, US, background, change_port, data,
                                                       line_rate, names, network, storm, switch_config)
 

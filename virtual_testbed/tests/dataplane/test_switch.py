@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from virtual_testbed.dataplane.configuration import BufferProfile, PoolConfig, SchedulerConfig
-from virtual_testbed.dataplane.counters import ALL_PARTS
-from virtual_testbed.dataplane.switch import ConfigurationError
-from virtual_testbed.dataplane.traffic import Duration
+from virtual_testbed.dataplane.model.configuration import BufferProfile, PoolConfig, SchedulerConfig
+from virtual_testbed.dataplane.model.counters import ALL_PARTS
+from virtual_testbed.dataplane.model.switch import ConfigurationError
+from virtual_testbed.dataplane.model.traffic import Duration
 from virtual_testbed.tests.dataplane.testbeds import (MS, SECOND, SWITCH, SWITCH_MAC, US, change_port, data, line_rate,
                                                       mac, names, network, storm, switch_config)
 

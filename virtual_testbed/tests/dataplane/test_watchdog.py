@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from virtual_testbed.dataplane.traffic import Duration
+from virtual_testbed.dataplane.model.traffic import Duration
 from virtual_testbed.tests.dataplane.testbeds import (MS, SECOND, SWITCH, change_port, data, network, storm,
                                                       switch_config, with_watchdog)
 

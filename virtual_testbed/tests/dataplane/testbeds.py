@@ -9,11 +9,11 @@ from fractions import Fraction
 from typing import Any
 
 from pfctest.frame import encode, pfc_frame
-from virtual_testbed.dataplane.configuration import (BufferProfile, PoolConfig, SchedulerConfig, SwitchConfig,
-                                                     SwitchPortConfig, VlanConfig, WatchdogConfig)
-from virtual_testbed.dataplane.hooks import Fault
+from virtual_testbed.dataplane.model.configuration import (BufferProfile, PoolConfig, SchedulerConfig, SwitchConfig,
+                                                           SwitchPortConfig, VlanConfig, WatchdogConfig)
+from virtual_testbed.dataplane.model.hooks import Fault
+from virtual_testbed.dataplane.model.traffic import DataFlow, Duration, GeneratorPort, EmulatedHost, PauseFlow
 from virtual_testbed.dataplane.network import Network
-from virtual_testbed.dataplane.traffic import DataFlow, Duration, GeneratorPort, Host, PauseFlow
 
 SWITCH = "dut"
 SWITCH_MAC = "00:aa:bb:cc:dd:ee"
@@ -70,9 +70,10 @@ def generator_ports(count: int, honours: bool = True) -> list[GeneratorPort]:
     return [GeneratorPort(f"p{n}", location(n), 0, mapping) for n in range(count)]
 
 
-def hosts(count: int) -> list[Host]:
+def hosts(count: int) -> list[EmulatedHost]:
     """One host behind each generator port."""
-    return [Host(f"h{n}", f"p{n}", mac(n), (f"192.168.0.{n + 2}", f"fc02:1000::{n + 2:x}")) for n in range(count)]
+    return [EmulatedHost(f"h{n}", f"p{n}", mac(n), (f"192.168.0.{n + 2}", f"fc02:1000::{n + 2:x}"))
+            for n in range(count)]
 
 
 def line_rate(frame_bytes: int, speed_mbps: int = 100_000) -> Fraction:

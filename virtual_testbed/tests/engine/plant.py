@@ -11,9 +11,9 @@ import sys
 import time
 from typing import Any
 
-from virtual_testbed.dataplane.configuration import PoolConfig, SwitchConfig
+from virtual_testbed.dataplane.model.configuration import PoolConfig, SwitchConfig
 from virtual_testbed.dataplane.outside import OpenNetwork
-from virtual_testbed.dataplane.traffic import Flow
+from virtual_testbed.dataplane.model.traffic import Flow
 from virtual_testbed.engine.clock import RealtimeClock
 from virtual_testbed.engine.wire import Wire, Wires
 from virtual_testbed.lab_files.cables import WireLink

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from virtual_testbed.dataplane.configuration import SwitchConfig, SwitchPortConfig, VlanConfig
+from virtual_testbed.dataplane.model.configuration import SwitchConfig, SwitchPortConfig, VlanConfig
 from virtual_testbed.engine.testbed import ConfiguredFabric
 from virtual_testbed.lab_files.cables import GeneratorLink, SwitchLink
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from pfctest.frame import GlobalPauseFrame, encode, pfc_frame
-from virtual_testbed.dataplane.control import ControlFrame
+from virtual_testbed.dataplane.model.control_frames import MacControlFrame
 from virtual_testbed.dataplane.network import NetworkError
 from virtual_testbed.engine.wire import ExternalRx
 from virtual_testbed.lab_files.cables import GeneratorLink, WireError, WireLink, wire_link
@@ -15,11 +15,11 @@ from virtual_testbed.tests.dataplane import testbeds
 from virtual_testbed.tests.dataplane.testbeds import MS, US
 from virtual_testbed.tests.engine.plant import open_network
 
-PFC_3 = ControlFrame(encode(pfc_frame("00:00:00:00:00:00", {3: 0xFFFF})))
-MIXED = ControlFrame(encode(pfc_frame("02:00:00:00:00:00", {3: 1000, 4: 0})))
-RELEASE = ControlFrame(encode(pfc_frame("02:00:00:00:00:00", {3: 0})))
-GLOBAL = ControlFrame(encode(GlobalPauseFrame("02:00:00:00:00:00", 0xFFFF)))
-RUNT = ControlFrame(PFC_3.data[:40])
+PFC_3 = MacControlFrame(encode(pfc_frame("00:00:00:00:00:00", {3: 0xFFFF})))
+MIXED = MacControlFrame(encode(pfc_frame("02:00:00:00:00:00", {3: 1000, 4: 0})))
+RELEASE = MacControlFrame(encode(pfc_frame("02:00:00:00:00:00", {3: 0})))
+GLOBAL = MacControlFrame(encode(GlobalPauseFrame("02:00:00:00:00:00", 0xFFFF)))
+RUNT = MacControlFrame(PFC_3.data[:40])
 PAUSE_PS = 335_539_200
 WAY_PS = 84 * 80 + 5 * 5000
 """From the instant at which a frame comes due to its last bit at the switch: on the line, and 5 m of cable."""

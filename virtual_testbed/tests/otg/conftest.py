@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from virtual_testbed.dataplane.configuration import (BufferProfile, PoolConfig, SchedulerConfig, SwitchConfig,
-                                                     SwitchPortConfig, VlanConfig)
+from virtual_testbed.dataplane.model.configuration import (BufferProfile, PoolConfig, SchedulerConfig, SwitchConfig,
+                                                           SwitchPortConfig, VlanConfig)
 from virtual_testbed.engine.testbed import Arguments, GeneratorLink, SwitchAddress, Engine, serving
 from virtual_testbed.faults import parse_fault
 

@@ -7,7 +7,7 @@ import zlib
 import pytest
 from scapy.utils import PcapNgReader, PcapReader
 
-from virtual_testbed.dataplane.counters import CapturedFrame
+from virtual_testbed.dataplane.model.counters import CapturedFrame
 from virtual_testbed.otg.capture_file import capture_file
 
 FRAMES = [CapturedFrame(3_000_000_001_500 * n + 999, bytes([n]) * (60 + n)) for n in range(3)]

@@ -10,7 +10,7 @@ from scapy.layers.l2 import Dot1Q, Ether
 from scapy.layers.vxlan import VXLAN
 from scapy.packet import Padding, Raw
 
-from virtual_testbed.dataplane.traffic import DataFlow
+from virtual_testbed.dataplane.model.traffic import DataFlow
 from virtual_testbed.otg.fields import Fields, Report
 from virtual_testbed.otg.headers import read_headers
 

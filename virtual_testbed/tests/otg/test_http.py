@@ -10,8 +10,8 @@ import requests
 import snappi
 from scapy.utils import PcapNgReader, PcapReader
 
-from virtual_testbed.dataplane import advance
-from virtual_testbed.dataplane.counters import CapturedFrame
+from virtual_testbed.dataplane.fast_forward import advance
+from virtual_testbed.dataplane.model.counters import CapturedFrame
 from virtual_testbed.dataplane.network import Network
 from virtual_testbed.tests.otg.conftest import PORTS, SWITCH_MAC
 

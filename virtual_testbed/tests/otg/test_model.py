@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from virtual_testbed.dataplane.traffic import DataFlow, Duration, GeneratorPort, Host, PauseFlow
+from virtual_testbed.dataplane.model.traffic import DataFlow, Duration, GeneratorPort, EmulatedHost, PauseFlow
 from virtual_testbed.otg.errors import OtgError
 from virtual_testbed.otg.model import read_config
 
@@ -207,7 +207,7 @@ def test_device_flow_takes_its_addresses_from_the_devices():
     assert (flow.tx_port, flow.rx_ports) == ("p1", ("p2",))
     assert (flow.source_mac, flow.destination_mac) == (MAC_1, MAC_2)
     assert (flow.source_address, flow.destination_address) == ("192.168.0.2", "192.168.0.3")
-    assert model.devices.hosts[0] == Host("d1 eth", "p1", MAC_1, ("192.168.0.2",), ("192.168.0.1",))
+    assert model.devices.hosts[0] == EmulatedHost("d1 eth", "p1", MAC_1, ("192.168.0.2",), ("192.168.0.1",))
 
 
 @pytest.mark.parametrize(("gateway", "mac", "warnings"), [

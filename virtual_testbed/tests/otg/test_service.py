@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from virtual_testbed.dataplane.counters import CapturedFrame, FlowCounters, GeneratorCounters
+from virtual_testbed.dataplane.model.counters import CapturedFrame, FlowCounters, GeneratorCounters
 from virtual_testbed.dataplane.network import NetworkError
 from virtual_testbed.otg.errors import OtgError
 from virtual_testbed.otg.service import OtgService

@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 import snappi
 
-from virtual_testbed.dataplane.traffic import Duration
+from virtual_testbed.dataplane.model.traffic import Duration
 from virtual_testbed.otg.errors import OtgError
 from virtual_testbed.otg.fields import parse_number
 from virtual_testbed.otg.model import read_config

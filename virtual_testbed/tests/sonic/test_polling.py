@@ -6,7 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from virtual_testbed.dataplane.counters import PgCounters, QueueCounters, SwitchCounters, SwitchStates, WatchdogState
+from virtual_testbed.dataplane.model.counters import (PgCounters, QueueCounters, SwitchCounters, SwitchStates,
+                                                      WatchdogState)
 from virtual_testbed.engine.clock import RealtimeClock, VirtualClock
 from virtual_testbed.engine.simulation import Simulation
 from virtual_testbed.sonic import databases

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from virtual_testbed.dataplane.configuration import BufferProfile, PoolConfig, SchedulerConfig, WatchdogConfig
+from virtual_testbed.dataplane.model.configuration import BufferProfile, PoolConfig, SchedulerConfig, WatchdogConfig
 from virtual_testbed.sonic.databases import merge
 from virtual_testbed.sonic.factory import factory_config, qos_tables
 from virtual_testbed.sonic.profile import ProfileError, load_profile

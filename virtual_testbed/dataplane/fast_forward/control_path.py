@@ -1,0 +1,269 @@
+"""One direction of a cable with the control frames that it carries, and what those do at its end.
+
+A train is **steady** when its frames change nothing: each comes before the pause that it prolongs would end, or the
+receiver does not honour the class.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from virtual_testbed.dataplane.fast_forward.busy_periods import Stream, busy_period_ps
+from virtual_testbed.dataplane.model.control_frames import DISCARD, PFC, Control
+from virtual_testbed.dataplane.model.events import NEVER
+from virtual_testbed.dataplane.model.generator import GeneratorSide
+from virtual_testbed.dataplane.model.line import ControlItem, Line, Train
+from virtual_testbed.dataplane.model.pause_receiver import PauseReceiver
+from virtual_testbed.dataplane.model.port import SwitchPort
+from virtual_testbed.dataplane.model.units import pause_time_ps
+
+
+class Steadiness(NamedTuple):
+    """What the control frames of a path do.
+
+    Attributes:
+        keeps: classes that they keep paused from now on, and how long any pause frame of such a class must last.
+        changes_ps: until when nothing else happens; `disturbs`: a frame under way does something else.
+        jitter_ps: longest time from a frame's due instant until it has been sent.
+    """
+
+    keeps: Mapping[int, int]
+    changes_ps: int
+    disturbs: bool
+    jitter_ps: int
+
+
+class ControlPath(NamedTuple):
+    """A line, the receiver at its end, and the trains that run on it."""
+
+    line: Line
+    receiver: PauseReceiver
+    trains: list[Train]
+
+    def under_way(self) -> list[ControlItem]:
+        """Control frames that wait for the line or are on the cable."""
+        return [*self.line.controls, *(frame for _, frame in self.line.flight if isinstance(frame, ControlItem))]
+
+    def steadiness(self, longest_frame_ps: int, now_ps: int) -> Steadiness | None:
+        """What the control frames do when data frames of at most this time share the line.
+
+        Returns:
+            None when they may fill the line.
+        """
+        trains = self.trains
+        if not (trains or self.line.controls or self.line.flight or self.receiver.responding):
+            return Steadiness({}, NEVER, False, longest_frame_ps)  # what comes of the below where there is no frame
+        waiting_ps = sum(item.tx_time_ps for item in self.line.controls)
+        streams = [Stream(train.schedule.step, train.item.tx_time_ps, 0) for train in trains]
+        jitter_ps = busy_period_ps(streams, longest_frame_ps + waiting_ps)
+        if jitter_ps is None:
+            return None
+        acts = self._acts(now_ps + jitter_ps)
+        keeps: dict[int, int] = {}
+        for priority, since_ps in enumerate(self.receiver.since_ps):
+            gap_ps = None if since_ps is None else self._kept_by(priority, jitter_ps, acts, now_ps)
+            if gap_ps is not None:
+                keeps[priority] = gap_ps
+        changes_ps = min((train.due_ps - 1 for train in trains if self._changes(self._reading(train.item), keeps)),
+                         default=NEVER)
+        for train in trains:
+            if train.limit < NEVER:
+                changes_ps = min(changes_ps, train.schedule.instant_ps(train.limit - 1) - 1)
+        disturbs = any(self._changes(control, keeps) for _, control in acts)
+        return Steadiness(keeps, changes_ps, disturbs, jitter_ps)
+
+    def _reading(self, item: ControlItem) -> Control:
+        """What comes of a frame at the end of the line."""
+        control = self.receiver.reading(item.frame)
+        return control if self.line.is_up and control.kind == PFC else Control(DISCARD)
+
+    def _acts(self, sent_ps: int) -> list[tuple[int, Control]]:
+        """What the frames under way do, and when at the latest, if those that wait have been sent by `sent_ps`."""
+        line, receiver = self.line, self.receiver
+        arrivals = [(time_ps, frame) for time_ps, frame in line.flight if isinstance(frame, ControlItem)]
+        arrivals += [(sent_ps + line.propagation_ps, item) for item in line.controls]
+        return [*receiver.responding,
+                *((time_ps + receiver.response_ps, self._reading(item)) for time_ps, item in arrivals)]
+
+    def _kept_by(self, priority: int, jitter_ps: int, acts: Sequence[tuple[int, Control]], now_ps: int) -> int | None:
+        """Longest time between frames that keep a class paused for ever; None: its pause may end."""
+        receiver = self.receiver
+        late_ps = jitter_ps + self.line.propagation_ps + receiver.response_ps
+        lasting = [train for train in self.trains if train.limit >= NEVER and train.schedule.longest_gap_ps + jitter_ps
+                   <= _lasts_ps(receiver, self._reading(train.item), priority)]
+        if not lasting:
+            return None
+        next_ps = min(train.due_ps for train in lasting) + late_ps
+        under_way = [(time_ps, _lasts_ps(receiver, control, priority)) for time_ps, control in acts
+                     if priority in dict(control.pauses)]
+        first_ps = min([next_ps, *(time_ps for time_ps, _ in under_way)])
+        if receiver.until_ps[priority] < first_ps or any(now_ps + lasts_ps < next_ps for _, lasts_ps in under_way):
+            return None
+        return min(train.schedule.longest_gap_ps for train in lasting) + jitter_ps
+
+    def _changes(self, control: Control, keeps: Mapping[int, int]) -> bool:
+        """True when a frame does more than prolong pauses that are kept."""
+        receiver = self.receiver
+        return any(receiver.shuts[priority] and (quanta or receiver.since_ps[priority] is not None) and (
+            priority not in keeps or _lasts_ps(receiver, control, priority) < keeps[priority])
+            for priority, quanta in control.pauses)
+
+    def carry_begin_ps(self, jitter_ps: int, time_ps: int) -> int:
+        """From when on frames must be looked at one by one to know the state of a steady path at `time_ps`."""
+        longest_ps = max((train.schedule.longest_gap_ps for train in self.trains), default=0)
+        return time_ps - 3 * jitter_ps - self.line.propagation_ps - self.receiver.response_ps - longest_ps
+
+    def carry(self, jitter_ps: int, time_ps: int) -> None:
+        """Move a path that carries steady trains and nothing else to `time_ps`, every event up to then processed.
+
+        `carry_begin_ps` must lie in the future.
+        """
+        line, receiver, trains = self
+        begin_ps = self.carry_begin_ps(jitter_ps, time_ps)
+        for item in line.controls:
+            item.launched += 1
+        for item in self.under_way():
+            _arrived(receiver, item, 1)
+        line.controls.clear()
+        line.flight.clear()
+        receiver.responding.clear()
+        line.on_line, line.busy_until_ps = None, begin_ps
+        dues: list[tuple[int, int, Train]] = []
+        for train in trains:
+            first = max(train.number, train.schedule.count(begin_ps - 1))
+            train.item.launched += first - train.number
+            _arrived(receiver, train.item, first - train.number)
+            train.number = train.schedule.count(time_ps)
+            dues += [(train.schedule.instant_ps(number), train.order, train) for number in range(first, train.number)]
+        for due_ps, _, train in sorted(dues, key=lambda due: due[:2]):
+            self._send(train.item, due_ps, time_ps)
+
+    def _send(self, item: ControlItem, due_ps: int, time_ps: int) -> None:
+        """A frame comes due: what has become of it by `time_ps`."""
+        line, receiver = self.line, self.receiver
+        start_ps = max(due_ps, line.busy_until_ps)
+        if start_ps > time_ps:
+            line.controls.append(item)
+            return
+        end_ps = start_ps + item.tx_time_ps
+        item.launched += 1
+        line.on_line, line.busy_until_ps = item, end_ps
+        if not line.is_up:
+            return
+        arrival_ps = end_ps + line.propagation_ps
+        if arrival_ps > time_ps:
+            line.flight.append((arrival_ps, item))
+            return
+        _arrived(receiver, item, 1)
+        acts_ps, control = arrival_ps + receiver.response_ps, receiver.reading(item.frame)
+        if control.kind != PFC:
+            return
+        if acts_ps > time_ps:
+            receiver.responding.append((acts_ps, control))
+            return
+        for priority, quanta in control.pauses:
+            if receiver.shuts[priority]:
+                receiver.until_ps[priority] = acts_ps + pause_time_ps(quanta, receiver.speed_mbps)
+
+    def anchor(self) -> ControlPathAnchor:
+        """The path as it is now."""
+        line, receiver, trains = self
+        moving = self.under_way()
+        items = {item: (item.launched, item.arrived) for item in {*(train.item for train in trains), *moving}}
+        for item in line.controls:
+            launched, arrived = items[item]
+            items[item] = launched + 1, arrived
+        for item in moving:
+            launched, arrived = items[item]
+            items[item] = launched, arrived + line.is_up
+        counts, kinds = self._counted_ahead(moving)
+        found = ControlPathAnchor(self, items, [train.number for train in trains], counts, kinds,
+                                  list(receiver.until_ps))
+        coming = [receiver.reading(item.frame) for item in moving]
+        for control in (*coming, *(control for _, control in receiver.responding)):
+            _forget_ends(receiver, control, found.until_ps)
+        return found
+
+    def _counted_ahead(self, moving: list[ControlItem]) -> tuple[list[int], dict[str, int]]:
+        """What the receiver will have counted when the frames under way have come; its own counts stay."""
+        receiver = self.receiver
+        counts, kinds = list(receiver.counts), dict(receiver.kinds)
+        if self.line.is_up:
+            for item in moving:
+                receiver.count(item.frame, 1)
+        ahead = list(receiver.counts), dict(receiver.kinds)
+        receiver.counts[:] = counts
+        receiver.kinds.update(kinds)
+        return ahead
+
+
+@dataclass(eq=False)
+class ControlPathAnchor:
+    """A control path at the beginning of a steady state, when all control frames under way have been received; it is
+    placed at any later instant from there.
+
+    Attributes:
+        items: frames of each kind (launched, arrived); `numbers` the next frame of each train.
+        counts, kinds, until_ps: of the receiver; ends of pauses that frames under way prolong are not known.
+    """
+
+    control_path: ControlPath
+    items: dict[ControlItem, tuple[int, int]]
+    numbers: list[int]
+    counts: list[int]
+    kinds: dict[str, int]
+    until_ps: list[int]
+
+    def place(self, begin_ps: int) -> None:
+        """The state in which all frames due before `begin_ps` have been received, and none after."""
+        line, receiver, trains = self.control_path
+        line.controls.clear()
+        line.flight.clear()
+        line.on_line = None
+        line.busy_until_ps = 0
+        receiver.responding.clear()
+        receiver.counts[:] = self.counts
+        receiver.kinds.update(self.kinds)
+        receiver.until_ps[:] = self.until_ps
+        for item, (launched, arrived) in self.items.items():
+            item.launched, item.arrived = launched, arrived
+        for train, number in zip(trains, self.numbers):
+            train.number = max(number, min(train.limit, train.schedule.count(begin_ps - 1)))
+            frames = train.number - number
+            if frames:
+                train.item.launched += frames
+                if line.is_up:
+                    train.item.arrived += frames
+                    receiver.count(train.item.frame, frames)
+                    _forget_ends(receiver, receiver.reading(train.item.frame), receiver.until_ps)
+
+
+def control_paths(sides: Iterable[GeneratorSide], ports: Iterable[SwitchPort]) -> list[ControlPath]:
+    """All control paths of generator ports and switch ports with cables."""
+    found = [ControlPath(side.line, side.switch_port.receiver, [s.train for s in side.storms if s.train.is_running])
+             for side in sides if side.switch_port is not None]
+    for port in ports:
+        peer = port.peer
+        if isinstance(peer, (SwitchPort, GeneratorSide)):
+            running = [train for train in port.sender.all_trains if train.is_running]
+            found.append(ControlPath(port.line, peer.receiver, running))
+    return found
+
+
+def _lasts_ps(receiver: PauseReceiver, control: Control, priority: int) -> int:
+    """How long a frame pauses a class (0: it does not, or ends its pause)."""
+    return pause_time_ps(dict(control.pauses).get(priority, 0), receiver.speed_mbps)
+
+
+def _arrived(receiver: PauseReceiver, item: ControlItem, frames: int) -> None:
+    if frames and item.line.is_up:
+        item.arrived += frames
+        receiver.count(item.frame, frames)
+
+
+def _forget_ends(receiver: PauseReceiver, control: Control, until_ps: list[int]) -> None:
+    """The pauses that a frame prolongs end at an instant that is not known; not before its successor comes."""
+    for priority, quanta in control.pauses:
+        if quanta and receiver.shuts[priority]:
+            until_ps[priority] = NEVER

@@ -1,0 +1,60 @@
+"""Frames of a flow that take turns, and when their turns come again.
+
+Frames that differ in nothing but a DSCP that leads nowhere else are alike: traffic recurs when like frames are where
+others were. Their turns are then not the same, nor are the frames under way, which follow from them.
+"""
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterator
+
+from virtual_testbed.dataplane.model.flow import FlowState, Lane
+from virtual_testbed.dataplane.model.generator import GeneratorSide
+
+
+def length(flow: FlowState) -> int:
+    """After how many frames a flow sends frames again that are like those: of one size, along one path."""
+    alike = [(lane.path, lane.frame_bytes) for lane in flow.lanes]
+    number = len(alike)
+    return next(turns for turns in range(1, number + 1) if not number % turns and alike[turns:] == alike[:-turns])
+
+
+def likeness(frame: object) -> tuple[int, ...]:
+    """The same for frames that are alike."""
+    return (id(frame.flow), id(frame.path), frame.frame_bytes) if isinstance(frame, Lane) else (id(frame),)
+
+
+def is_in_turn(side: GeneratorSide) -> bool:
+    """Whether the frames under way are those whose turns were last; not so where a flow has begun anew since."""
+    return all(frame is _earlier(frame.flow, since) for _, frame, since in _under_way(side))
+
+
+def rotate(side: GeneratorSide, flow: FlowState, frames: int) -> None:
+    """A flow of a generator port has sent so many frames more, and those under way are as far on."""
+    rounds, rest = divmod(frames, len(flow.lanes))
+    for number, lane in enumerate(flow.lanes):
+        lane.launched += rounds + ((number - flow.position) % len(flow.lanes) < rest)
+    flow.position = (flow.position + frames) % len(flow.lanes)
+    flight = list(side.line.flight)
+    for place, frame, since in _under_way(side):
+        if frame.flow is flow:
+            flight[place] = flight[place][0], _earlier(flow, since)
+    side.line.flight = deque(flight)
+    if side.current is not None and side.current.flow is flow:
+        side.current = _earlier(flow, 0)
+
+
+def _under_way(side: GeneratorSide) -> Iterator[tuple[int, Lane, int]]:
+    """Data frames on the line and on the cable, the last one first: place in the flight, frame, how many its flow has
+    put on the line since."""
+    since: Counter[FlowState] = Counter()
+    for place in reversed(range(len(side.line.flight))):
+        frame = side.line.flight[place][1]
+        if isinstance(frame, Lane):
+            yield place, frame, since[frame.flow]
+            since[frame.flow] += 1
+
+
+def _earlier(flow: FlowState, since: int) -> Lane:
+    """The frame that a flow put on the line so many frames before its last one."""
+    return flow.lanes[(flow.position - 1 - since) % len(flow.lanes)]

@@ -1,0 +1,249 @@
+"""Whether the next stretch of time can be skipped for a set of ports, and how; else it is stepped, and the reason is
+counted.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
+
+from virtual_testbed.dataplane.model.events import (COMPILED_EVENTS_PER_EVENT, NEVER, EventLoop, Exhausted,
+                                                    Watcher)
+from virtual_testbed.dataplane.model.generator import GeneratorSide
+from virtual_testbed.dataplane.model.port import SwitchPort
+from virtual_testbed.dataplane.fast_forward.recurrence import Recurrence
+from virtual_testbed.dataplane.fast_forward.steady_state import SteadyState
+from virtual_testbed.dataplane.fast_forward.steady_proof import NotSteady, SteadyProof
+
+FIRST_CHECK = 256
+"""Instants to step after a change before looking again whether the rest can be skipped; doubled at each failure."""
+LONGEST_CHECK = 1 << 16
+COMPILED_FROM = 1 << 12
+"""After so much work compiled code may go on, if it is installed."""
+EVENTS_PER_FRAME = 4
+"""It is sent, reaches the switch, leaves it, and reaches its end."""
+COMPILED_INSTANTS = 1 << 22
+"""So many at a time: less than a second's work."""
+LONGEST_WAIT_PS = 10_000_000_000
+"""Where a steady state can be used only after longer than this, cycles are looked for too: one may be seen sooner."""
+
+
+class Stepper(Protocol):
+    """Steps traffic as the loop does, only faster."""
+
+    def step(self, sides: Sequence[GeneratorSide], ports: Sequence[SwitchPort], last_ps: int, most: int) -> bool:
+        """Step up to `last_ps`, at most so many instants; False: not at all. The loop's events have to be set anew."""
+
+
+class Skip(Watcher):
+    """See the module.
+
+    Args:
+        count: told of each reason why nothing was skipped.
+        stepper: what steps in compiled code (None: that is not installed).
+
+    Attributes:
+        sides, ports: those that are looked at: nothing else influences them.
+        refusal: why nothing may be skipped, if so.
+        otherwise: what to try, with the last instant of the span, where the traffic is not steady up to there; True
+            when it has led on.
+        at_reset: what else must forget what it has found.
+        last_work: how much work may have been done when it looks; beyond, the run ends.
+        steady_state: what holds now, if anything does.
+        regenerations, skipped_ps: what was skipped, `recurrence` apart.
+    """
+
+    def __init__(self, loop: EventLoop, count: Callable[[str], None],
+                 stepper: Callable[[], Stepper | None]) -> None:
+        self.loop, self._count, self._stepper = loop, count, stepper
+        self.sides: Sequence[GeneratorSide] = []
+        self.ports: Sequence[SwitchPort] = []
+        self.recurrence = Recurrence(loop, count, self.schedule)
+        self.refusal: str | None = None
+        self.otherwise: Callable[[int], bool] = lambda last_ps: False
+        self.at_reset: Callable[[], None] = lambda: None
+        self.last_work = NEVER
+        self.steady_state: SteadyState | None = None
+        self.regenerations = self.skipped_ps = 0
+        self._is_short = False
+        self._wait = FIRST_CHECK
+        self._begin_work = self._begin_ps = 0
+
+    def watch(self, sides: Sequence[GeneratorSide], ports: Sequence[SwitchPort]) -> None:
+        """Take the ports that are looked at."""
+        self.sides, self.ports = sides, ports
+        self.recurrence.watch(sides, ports)
+        self.listen()
+        self.reset()
+
+    def listen(self) -> None:
+        """Be told from now on when flows of the generator ports change or are held."""
+        for side in self.sides:
+            side.flows_changed = self.reset
+            side.holds_changed = self.recurrence.choose_section
+
+    def reset(self) -> None:
+        """Something from outside has changed: what was found before says nothing about what comes."""
+        self.steady_state, self._is_short = None, False
+        self._wait = self.loop.check_in = FIRST_CHECK
+        self._begin_work, self._begin_ps = self.loop.work, self.loop.now_ps
+        self.recurrence.is_wanted = False
+        self.at_reset()
+        self.recurrence.reset()
+
+    def settle(self) -> None:
+        """The ends of all pauses must be known now."""
+        self._look_back(self.loop.now_ps, True)
+
+    def before_timers(self) -> None:
+        """Timers change something from outside."""
+        self._end_steady_state(self.loop.next_timer_ps - 1, True)
+        self.reset()
+
+    def before_change(self) -> None:
+        """A poll is about to change something from outside."""
+        self._end_steady_state(self.loop.now_ps, False)
+        self.reset()
+
+    def _end_steady_state(self, now_ps: int, whole: bool) -> None:
+        self._look_back(now_ps, whole)
+        self.steady_state = None
+
+    def _look_back(self, now_ps: int, whole: bool) -> None:
+        """Step a longer window up to now, if the last one was too short to know the end of every pause."""
+        if self.steady_state is not None and self._is_short:
+            self._is_short = False
+            self._recompute(self.steady_state, now_ps - self.steady_state.long_window_ps, now_ps, whole)
+
+    def before_span(self, last_ps: int) -> None:
+        """Jump over it if that is known to be possible."""
+        if self.steady_state is not None:
+            self._try(last_ps)
+
+    def at_section(self, now_ps: int, last_ps: int) -> None:
+        """Look whether the state is one that was seen before."""
+        self.recurrence.at_section(now_ps, last_ps)
+
+    def at_check(self, last_ps: int) -> None:
+        """Look for a steady state, and skip if there is one."""
+        self.loop.check_in = self._wait
+        if self.loop.work > self.last_work:
+            raise Exhausted
+        if self.steady_state is not None and self.loop.now_ps <= self.steady_state.end_ps:
+            self._try(last_ps)
+            self._step_compiled(last_ps)
+            return
+        self._wait = min(2 * self._wait, LONGEST_CHECK)
+        self.loop.check_in = self._wait
+        self.find_steady_state()
+        if self.may_skip_to(last_ps):
+            self._try(last_ps)
+        elif self.otherwise(last_ps):
+            self._wait = self.loop.check_in = FIRST_CHECK
+        else:
+            self._try(last_ps)
+            self._step_compiled(last_ps)
+
+    def _step_compiled(self, last_ps: int) -> None:
+        """Step on in compiled code, where stepping by that alone would have been less work so far."""
+        stepper = self._stepper() if self._is_slow else None
+        if stepper is None or self.loop.now_ps >= last_ps:
+            return
+        self._end_steady_state(self.loop.now_ps, True)
+        if stepper.step(self.sides, self.ports, last_ps, COMPILED_INSTANTS):
+            self.recurrence.reset()
+            self.schedule()
+            self.loop.check_in = FIRST_CHECK
+
+    @property
+    def _is_slow(self) -> bool:
+        """Whether more work was done since the last change than stepping everything in compiled code would have been.
+        """
+        work, passed_ps = self.loop.work - self._begin_work, self.loop.now_ps - self._begin_ps
+        if work < COMPILED_FROM:
+            return False
+        events = sum(passed_ps * EVENTS_PER_FRAME // step_ps for step_ps in self._steps_ps())
+        return work * COMPILED_EVENTS_PER_EVENT > events
+
+    def _steps_ps(self) -> Iterator[int]:
+        """The time between two frames of each flow that sends."""
+        for side in self.sides:
+            yield from (flow.step for flow in side.flows if flow.segment is not None and not flow.is_shut)
+            yield from (storm.train.schedule.step for storm in side.storms if storm.train.is_running)
+
+    def may_skip_to(self, last_ps: int) -> bool:
+        """Whether a steady state holds up to then and may be used."""
+        return self.steady_state is not None and self.steady_state.end_ps >= last_ps and not self._is_tapped
+
+    @property
+    def _is_tapped(self) -> bool:
+        """Whether a capture is open, which must see every frame."""
+        return any(port.tap is not None for port in self.ports)
+
+    def find_steady_state(self) -> None:
+        """Look for a steady state that holds from now on; if there is none, cycles are looked for."""
+        self.steady_state, self.recurrence.is_wanted = None, False
+        if self.refusal is not None:
+            self._count(self.refusal)
+            return
+        try:
+            proof = SteadyProof(self.sides, self.ports, self.loop.now_ps, self.loop.next_change_ps)
+            self.steady_state = SteadyState(proof, self.loop.now_ps)
+            waits_ps = self.steady_state.valid_ps + self.steady_state.window_ps - self.loop.now_ps
+            self.recurrence.is_wanted = waits_ps > LONGEST_WAIT_PS and not self._is_tapped
+        except NotSteady as reason:
+            self._count(str(reason))
+            self.recurrence.is_wanted = not self._is_tapped
+
+    def forget_steady_state(self) -> None:
+        """It has been left."""
+        self.steady_state, self._is_short = None, False
+
+    def _try(self, last_ps: int) -> None:
+        """Jump as far as the steady state allows, if that is worth it; where it ends, ends of pauses must be known."""
+        state, now_ps = self.steady_state, self.loop.now_ps
+        if state is None:
+            return
+        it_ends = last_ps > state.end_ps
+        end_ps = min(last_ps, state.end_ps)
+        begin_ps = end_ps - (state.long_window_ps if it_ends else state.window_ps)
+        if end_ps - state.long_window_ps >= state.valid_ps and begin_ps - now_ps >= state.window_ps:
+            if self._is_tapped:
+                self._count("a capture is open")
+                return
+            self.skipped_ps += begin_ps - now_ps
+            self.regenerations += 1
+            self._is_short = not it_ends
+            self._wait = FIRST_CHECK  # what comes after it may be as short as the steady state was
+            self._recompute(state, begin_ps, end_ps, True)
+        elif it_ends:
+            self._look_back(now_ps, True)
+
+    def _recompute(self, steady_state: SteadyState, begin_ps: int, now_ps: int, whole: bool) -> None:
+        """Step a window up to now; `whole`: all of that instant, not only what a poll at it sees."""
+        loop = self.loop
+        peaks = steady_state.peaks()
+        steady_state.place(begin_ps)
+        loop.now_ps = begin_ps - 1
+        loop.awake.clear()
+        self.schedule()
+        self.recurrence.reset()
+        loop.check_in = NEVER
+        loop.rerun(now_ps, whole)
+        loop.check_in, loop.section = self._wait, False
+        steady_state.restore_peaks(peaks, now_ps)
+
+    def schedule(self) -> None:
+        """Set all events of traffic anew from the state of the ports."""
+        self.loop.heap.clear()
+        for side in self.sides:
+            side.schedule()
+            side.line.schedule()
+            side.receiver.schedule()
+            for storm in side.storms:
+                storm.train.expect()
+        for port in self.ports:
+            port.schedule()
+            port.line.schedule()
+            port.receiver.schedule()
+            for train in port.sender.all_trains:
+                train.expect()

@@ -1,0 +1,124 @@
+"""Regeneration: in a steady state counts follow from schedules, and single frames from a short window.
+
+While every line is idle now and then, no threshold is reached and no pause begins or ends, what happened before a
+line's last idle instant no longer matters. So the state at any later instant t is found by letting every frame that
+came due before t - `window_ps` be delivered (closed form) and stepping the rest. `SteadyProof` shows that this holds.
+"""
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+
+from virtual_testbed.dataplane.fast_forward.buffer_levels import SteadyFlow, is_congested
+from virtual_testbed.dataplane.fast_forward.delivery import Tally, deliver, shares
+from virtual_testbed.dataplane.fast_forward.steady_proof import SteadyProof
+from virtual_testbed.dataplane.model.buffer import EgressQueue, PriorityGroup, Share
+from virtual_testbed.dataplane.model.flow import Lane
+from virtual_testbed.dataplane.model.port import Path, SwitchPort
+
+
+class SteadyState:
+    """See the module.
+
+    Attributes:
+        valid_ps: the first instant that a window may begin at; `end_ps` the last that the steady state holds at.
+        uses: what groups and queues may hold.
+        window_ps: how much must be stepped to know the state; `long_window_ps` to know the end of every pause too.
+    """
+
+    def __init__(self, proof: SteadyProof, now_ps: int) -> None:
+        self.sides, self.ports = proof.sides, proof.ports
+        self.flows, self.anchors, self.tallies = proof.steady_flows, proof.anchors, proof.tallies
+        self.window_ps = proof.window_ps
+        self.long_window_ps = proof.window_ps + proof.response_ps + proof.longest_gap_ps
+        self.valid_ps, self.end_ps = now_ps + proof.settle_ps + 1, proof.end_ps
+        self.uses, self._fillers = proof.uses, proof.fillers
+        self._shares = {share for path in self.tallies for share in shares(path)}
+        self._shut = [(port, queue, queue.content())
+                      for port in self.ports for queue in port.queues if port.gate & queue.bit]
+
+    def place(self, begin_ps: int) -> None:
+        """The state in which every frame due before `begin_ps` has been delivered, and none after."""
+        tallies = {path: tally.copy() for path, tally in self.tallies.items()}
+        for steady_flow in self.flows:
+            _place_flow(steady_flow, begin_ps, tallies)
+        for path, tally in tallies.items():
+            for name, value in tally.counts.items():
+                setattr(path, name, value)
+            path.drop_phase = tally.phase
+        for port in self.ports:
+            _empty(port)
+        for port, queue, runs in self._shut:
+            self._refill(port, queue, runs, tallies)
+        self._charge(tallies)
+        for anchor in self.anchors:
+            anchor.place(begin_ps)
+        for side in self.sides:
+            side.current, side.awake = None, False
+            side.sort_flows()
+
+    def _refill(self, port: SwitchPort, queue: EgressQueue[Path], runs: list[tuple[Path, int]],
+                tallies: Mapping[Path, Tally]) -> None:
+        """Let a shut queue hold what it held at the beginning, and what has come since (of one path only)."""
+        filler = self._fillers.get(id(queue))
+        if filler is not None:
+            added = tallies[filler].waits - sum(frames for path, frames in runs if path is filler)
+            runs = [*runs, (filler, added)] if added else runs
+        queue.runs = deque([path, frames] for path, frames in runs)
+        queue.frames = sum(frames for _, frames in runs)
+        port.backlog = port.backlog | queue.bit if queue.frames else port.backlog & ~queue.bit
+
+    def _charge(self, tallies: Mapping[Path, Tally]) -> None:
+        """Let groups and queues hold what waits in queues that are shut, reserved bytes first."""
+        held = dict.fromkeys(self._shares, 0)
+        for path, tally in tallies.items():
+            for share in shares(path):
+                held[share] += tally.waits * path.size
+        for share, size in held.items():
+            if not is_congested(share):
+                shared = max(0, size - share.size)
+                share.pool.used += shared - share.shared
+                share.shared, share.reserved = shared, size - shared
+
+    def peaks(self) -> list[tuple[Share, int]]:
+        """Highest levels so far."""
+        return [(share, share.peak) for share in self._shares]
+
+    def restore_peaks(self, before: list[tuple[Share, int]], now_ps: int) -> None:
+        """After a window up to now: levels in it were not all real, but they are now."""
+        for share, peak in before:
+            share.peak = max(peak, share.shared + (0 if isinstance(share, PriorityGroup) else share.reserved))
+        for use in self.uses:
+            use.note_bound(now_ps)
+
+
+def _place_flow(steady_flow: SteadyFlow, begin_ps: int, tallies: Mapping[Path, Tally]) -> None:
+    flow = steady_flow.flow
+    frames = flow.due_by(steady_flow.segment, begin_ps - 1)
+    flow.segment = flow.after(steady_flow.segment, frames)
+    flow.sent, flow.lost = steady_flow.sent + frames, steady_flow.lost
+    lanes = flow.lanes
+    flow.position = (steady_flow.position + frames) % len(lanes)
+    rounds, rest = divmod(frames, len(lanes))
+    counts: dict[Lane, int] = {}
+    for number, lane in enumerate(lanes):
+        extra = (number - steady_flow.position) % len(lanes) < rest
+        counts[lane] = counts.get(lane, 0) + rounds + extra
+    for lane, launched in zip(flow.kinds, steady_flow.launched):
+        lane.launched = launched + counts[lane]
+        if lane.path is None:
+            flow.lost += counts[lane]
+        else:
+            deliver(tallies, lane.path, counts[lane])
+
+
+def _empty(port: SwitchPort) -> None:
+    """Nothing is on the line, or waits for it in queues that are open."""
+    port.current, port.awake = None, False
+    port.flight.clear()
+    port.scheduler.forget(0)
+    port.backlog &= port.gate
+    for queue in port.queues:
+        if not port.gate & queue.bit:
+            queue.runs.clear()
+            queue.frames = 0

@@ -1,0 +1,231 @@
+"""Shared packet memory: pools, priority groups on the way in, queues on the way out.
+
+Bytes here are whole cells. A frame takes reserved bytes first, then shared ones up to the limit, then (lossless
+groups) headroom; it gives back headroom first, then shared, then reserved. Thresholds are tested when a frame is
+admitted (XOFF, drop) and when a frame *of that group* has left (XON), at no other time: traffic of other ports moves
+a limit but wakes nobody.
+"""
+from __future__ import annotations
+
+from collections import deque
+from typing import Generic, Protocol, TypeVar
+
+from virtual_testbed.dataplane.model.configuration import BufferProfile, PoolConfig
+
+UNLIMITED_BYTES = 1 << 62
+
+
+class FrameKind(Protocol):
+    """What tells the frames of a queue apart; each is `frame_bytes` long with its FCS."""
+
+    frame_bytes: int
+
+
+Kind = TypeVar("Kind", bound=FrameKind)
+
+
+class BufferPool:
+    """A `BUFFER_POOL`: `used` of `size` shared bytes, `headroom_used` of `headroom_size` (0: groups have headroom of
+    their own). While components are apart no more than `ceiling` can be in use, and proofs allow for that (0: they are
+    not apart).
+    """
+
+    __slots__ = ("size", "used", "ceiling", "headroom_size", "headroom_used")
+
+    def __init__(self, config: PoolConfig) -> None:
+        self.used = self.ceiling = self.headroom_used = 0
+        self.configure(config)
+
+    def configure(self, config: PoolConfig) -> None:
+        """Take new sizes; what is in use stays."""
+        self.size, self.headroom_size = config.size, config.xoff
+
+
+class Share:
+    """What one priority group or queue holds of its pool.
+
+    Attributes:
+        reserved, shared: bytes held; `size` the most it may hold reserved.
+        peak: most bytes held (queues: all of them, groups: shared ones) while every frame was stepped, `bound` the
+            most that it may have held otherwise.
+    """
+
+    __slots__ = ("pool", "size", "static_limit", "up", "down", "reserved", "shared", "peak", "bound")
+
+    def __init__(self) -> None:
+        self.reserved = self.shared = self.peak = self.bound = 0
+        self.pool = BufferPool(PoolConfig(UNLIMITED_BYTES))
+        self.set_profile(None, self.pool)
+
+    def set_profile(self, profile: BufferProfile | None, pool: BufferPool) -> None:
+        """Take limits from a profile; None: no limit, and nothing taken from a pool that others use."""
+        if self.pool is not pool:
+            self.pool.used -= self.shared
+            pool.used += self.shared
+            self.pool = pool
+        self.size = profile.size if profile else 0
+        threshold = profile.dynamic_th if profile else None
+        self.static_limit: int | None = None
+        if threshold is None:
+            self.static_limit = profile.static_th if profile and profile.static_th is not None else UNLIMITED_BYTES
+        self.up, self.down = max(0, threshold or 0), max(0, -(threshold or 0))
+
+    def limit(self) -> int:
+        """Most shared bytes it may hold at this instant."""
+        if self.static_limit is not None:
+            return self.static_limit
+        return (self.pool.size - self.pool.used) << self.up >> self.down
+
+    def limit_with(self, more: int) -> int:
+        """Most shared bytes it may hold when so many bytes more of its pool are used, or as many as may be."""
+        if self.static_limit is not None:
+            return self.static_limit
+        return max(0, self.pool.size - max(self.pool.used + more, self.pool.ceiling)) << self.up >> self.down
+
+    def rest_over_reserved(self, size: int) -> int:
+        """Bytes of a frame of `size` that reserved memory does not hold."""
+        free = self.size - self.reserved
+        return size - free if size > free > 0 else (0 if size <= free else size)
+
+
+class PriorityGroup(Share):
+    """Ingress accounting of one (port, priority group).
+
+    Attributes:
+        xoff: True from the XOFF decision to the XON decision.
+        dropping: the watchdog discards what arrives.
+        is_lossless: its profile has headroom.
+    """
+
+    __slots__ = ("headroom", "headroom_size", "headroom_peak", "xon", "xon_offset", "xoff", "dropping", "number",
+                 "is_lossless")
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+        self.headroom = self.headroom_size = self.headroom_peak = self.xon = self.xon_offset = 0
+        self.xoff = self.dropping = self.is_lossless = False
+
+    def configure(self, profile: BufferProfile | None, pool: BufferPool) -> None:
+        """Take a profile; what is held stays."""
+        if self.pool is not pool:
+            self.pool.headroom_used -= self.headroom
+            pool.headroom_used += self.headroom
+        self.set_profile(profile, pool)
+        self.headroom_size = profile.xoff if profile else 0
+        self.is_lossless = self.headroom_size > 0
+        self.xon, self.xon_offset = (profile.xon, profile.xon_offset) if profile else (0, 0)
+
+    @property
+    def held(self) -> int:
+        """Bytes held: reserved, shared and headroom."""
+        return self.reserved + self.shared + self.headroom
+
+    def take(self, size: int) -> int:
+        """Charge a frame of `size` bytes: 0 taken, 1 taken and over the limit (XOFF), 2 no room and over the limit
+        (XOFF, drop).
+        """
+        rest = self.rest_over_reserved(size)
+        if rest:
+            pool = self.pool
+            if self.shared + rest <= self.limit():
+                self.shared += rest
+                pool.used += rest
+                if self.shared > self.peak:
+                    self.peak = self.shared
+            else:
+                if self.headroom + rest > self.headroom_size or (
+                        pool.headroom_size and pool.headroom_used + rest > pool.headroom_size):
+                    return 2
+                self.headroom += rest
+                pool.headroom_used += rest
+                if self.headroom > self.headroom_peak:
+                    self.headroom_peak = self.headroom
+                self.reserved += size - rest
+                return 1
+        self.reserved += size - rest
+        return 0
+
+    def release(self, size: int) -> bool:
+        """Give back a frame of `size` bytes; True when XON is due."""
+        pool = self.pool
+        if self.headroom:
+            part = min(self.headroom, size)
+            self.headroom -= part
+            pool.headroom_used -= part
+            size -= part
+        part = self.shared if self.shared < size else size
+        self.shared -= part
+        pool.used -= part
+        self.reserved -= size - part
+        return self.xoff and not self.headroom and self.shared <= self.xon_level()
+
+    def xon_level(self) -> int:
+        """Shared bytes at or below which XON is sent: `max(xon, limit - xon_offset)`, without an offset `xon`."""
+        return max(self.xon, self.limit() - self.xon_offset) if self.xon_offset else self.xon
+
+
+class EgressQueue(Share, Generic[Kind]):
+    """Frames waiting for the line, run-length coded: `runs` of [kind, frames], the first is next.
+
+    Attributes:
+        frames: how many wait (the frame on the line is not among them, its bytes are still held).
+        dropping: the watchdog discards what arrives.
+    """
+
+    __slots__ = ("runs", "frames", "dropping", "number", "bit")
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.runs: deque[list[object]] = deque()
+        self.frames = 0
+        self.dropping = False
+        self.number, self.bit = number, 1 << number
+
+    def fits(self, size: int) -> bool:
+        """True when a frame of `size` bytes is within the limit."""
+        rest = self.rest_over_reserved(size)
+        return not rest or self.shared + rest <= self.limit()
+
+    def charge(self, size: int) -> None:
+        """Count a frame of `size` bytes that fits."""
+        rest = self.rest_over_reserved(size)
+        self.shared += rest
+        self.pool.used += rest
+        self.reserved += size - rest
+        if self.reserved + self.shared > self.peak:
+            self.peak = self.reserved + self.shared
+
+    def release(self, size: int) -> None:
+        """Give back a frame of `size` bytes."""
+        part = self.shared if self.shared < size else size
+        self.shared -= part
+        self.pool.used -= part
+        self.reserved -= size - part
+
+    def push(self, kind: Kind, frames: int = 1) -> None:
+        """Append frames."""
+        self.frames += frames
+        runs = self.runs
+        if runs and runs[-1][0] is kind:
+            runs[-1][1] += frames  # type: ignore[operator]
+        else:
+            runs.append([kind, frames])
+
+    def content(self) -> list[tuple[Kind, int]]:
+        """What waits, as (kind, frames), the first is next."""
+        return [(run[0], run[1]) for run in self.runs]  # type: ignore[misc]
+
+    def pop(self) -> Kind:
+        """Take the first frame."""
+        self.frames -= 1
+        run = self.runs[0]
+        if run[1] == 1:
+            self.runs.popleft()
+        else:
+            run[1] -= 1  # type: ignore[operator]
+        return run[0]  # type: ignore[return-value]
+
+    def head(self) -> Kind:
+        """The first frame."""
+        return self.runs[0][0]  # type: ignore[return-value]

@@ -1,0 +1,46 @@
+"""MAC control frames: what a receiver makes of one."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pfctest.frame import FrameError, PfcFrame, decode
+
+FCS_BYTES = 4
+PFC, GLOBAL_PAUSE, ERROR, DISCARD = "pfc", "pause", "error", "discard"
+
+
+@dataclass(frozen=True)
+class Control:
+    """What a receiver makes of a MAC control frame: its kind, and the quanta by enabled class of a PFC frame."""
+
+    kind: str
+    pauses: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class MacControlFrame:
+    """A MAC control frame before its FCS; `fcs_error` sends it with a wrong one."""
+
+    data: bytes
+    fcs_error: bool = False
+
+    @property
+    def frame_bytes(self) -> int:
+        """Length with FCS."""
+        return len(self.data) + FCS_BYTES
+
+
+def understand(frame: MacControlFrame, station_mac: str) -> Control:
+    """Validity at the receiver: FCS, length, ethertype, opcode, destination (the group address or the station's own).
+
+    Frames with errors are `error`, valid ones that no rule accepts `discard`; neither pauses nor counts as PFC.
+    """
+    if frame.fcs_error:
+        return Control(ERROR)
+    try:
+        read = decode(frame.data, any_destination=frame.data[:6].hex(":") == station_mac.lower())
+    except FrameError as wrong:
+        return Control(ERROR if wrong.reason == "short" else DISCARD)
+    if isinstance(read, PfcFrame):
+        return Control(PFC, tuple(sorted(read.pauses.items())))
+    return Control(GLOBAL_PAUSE)

@@ -1,0 +1,175 @@
+"""Traffic generator ports: the line that flows share, and how received PFC holds them.
+
+Frames leave in the order in which they came due, except those whose transmit queue is paused.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from heapq import heapify, heappop, heapreplace
+
+from virtual_testbed.dataplane.model.control_frames import Control, MacControlFrame, understand
+from virtual_testbed.dataplane.model.counters import STOPPED
+from virtual_testbed.dataplane.model.events import CONTROL_AT_GENERATOR, FRAME_DUE, FRAME_RECEIVED, NEVER, EventLoop
+from virtual_testbed.dataplane.model.flow import FlowState, Lane
+from virtual_testbed.dataplane.model.line import Line
+from virtual_testbed.dataplane.model.pause_flow import PauseFlowState
+from virtual_testbed.dataplane.model.pause_receiver import PauseReceiver
+from virtual_testbed.dataplane.model.port import SwitchPort
+from virtual_testbed.dataplane.model.traffic import GeneratorPort
+from virtual_testbed.dataplane.model.units import PS_PER_METRE
+
+NO_STATION = ""
+"""A generator port accepts pause frames to the group address only."""
+
+
+class GeneratorSide:
+    """The generator's end of a link.
+
+    Attributes:
+        line: towards the switch.
+        receiver: what comes from the switch; `gate` the transmit queues that it holds.
+        due: flows that may send, as a heap by the next frame's due instant; `current` the lane of the data frame on the
+            line until it is free.
+        wake_ps: when the line next has to choose (`NEVER`: when something happens).
+    """
+
+    def __init__(self, location: str, index: int, speed_mbps: int, cable_m: int, loop: EventLoop) -> None:
+        self.location, self.index, self.loop = location, index, loop
+        self.speed_mbps = speed_mbps
+        self.line = Line(speed_mbps, cable_m * PS_PER_METRE, loop, self._poke)
+        self.receiver = PauseReceiver(index, _read, self._set_gate, loop)
+        self.receiver.speed_mbps = speed_mbps
+        self.spec: GeneratorPort | None = None
+        self.switch_port: SwitchPort | None = None
+        self.admin_up, self.is_up = True, False
+        self.flows: list[FlowState] = []
+        self.storms: list[PauseFlowState] = []
+        self.due: list[tuple[int, int, FlowState]] = []
+        self.current: Lane | None = None
+        self.gate = 0
+        self.wake_ps = NEVER
+        self.awake = False
+        self.received_cleared = [0] * 8
+        self.wake = self._wake
+        self.flows_changed: Callable[[], None] = lambda: None
+        self.holds_changed: Callable[[], None] = lambda: None
+
+    @property
+    def is_busy(self) -> bool:
+        """True when something is under way here, or paused."""
+        return bool(self.receiver.is_busy or self.line.flight or self.line.controls)
+
+    def connect(self, port: SwitchPort) -> None:
+        """Plug the cable in."""
+        self.switch_port = port
+        port.connect(self.speed_mbps, self.line.propagation_ps, self)
+        self.line.kind, self.line.index, self.line.deliver = FRAME_RECEIVED, port.index, port.receive_control
+        port.line.kind, port.line.index = CONTROL_AT_GENERATOR, self.index
+        port.line.deliver = self.receiver.receive
+
+    def configure(self, now_ps: int) -> None:
+        """Take what the port's specification says of PFC."""
+        shuts = [0] * 8
+        for priority, queue in self.spec.pfc_queues if self.spec else ():
+            shuts[priority] |= 1 << queue
+        self.receiver.response_ps = self.spec.response_ps if self.spec else 0
+        if shuts != self.receiver.shuts:
+            self.receiver.configure(shuts, [(priority,) for priority in range(8)], now_ps)
+
+    def pick(self, now_ps: int) -> None:
+        """Put the next frame on the line: a control frame, or the oldest data frame whose queue is not paused."""
+        line = self.line
+        if line.busy_until_ps > now_ps:
+            return
+        if line.controls:
+            self.current = None
+            end_ps = line.launch_control(now_ps)
+            self._wake_at(end_ps if line.controls or not self.due else max(end_ps, self.due[0][0]))
+            return
+        line.on_line = self.current = None
+        due = self.due
+        if not due:
+            self.wake_ps = NEVER
+            return
+        due_ps, index, flow = due[0]
+        if due_ps > now_ps:
+            self._wake_at(due_ps)
+            return
+        if flow.is_section:
+            self.loop.section = True
+        self.current = lane = flow.take()
+        end_ps = now_ps + lane.tx_time_ps
+        line.data_ps = now_ps
+        line.launch(lane, end_ps)
+        if flow.segment is None:
+            heappop(due)
+        else:
+            heapreplace(due, (flow.segment[0], index, flow))
+        if due:
+            next_ps = due[0][0]
+            self._wake_at(next_ps if next_ps > end_ps else end_ps)
+        else:
+            self.wake_ps = NEVER
+
+    def queue_flows(self) -> None:
+        """Flows, or what holds them, have changed: sort out anew which may send."""
+        self.sort_flows()
+        self._poke(self.loop.now_ps)
+
+    def flow_changed(self) -> None:
+        """A flow began or ended."""
+        self.flows_changed()
+
+    def sort_flows(self) -> None:
+        """Sort out anew which flows may send."""
+        self.due = [(flow.segment.due_ps, flow.index, flow) for flow in self.flows
+                    if flow.segment is not None and not flow.is_shut]
+        heapify(self.due)
+
+    def schedule(self) -> None:
+        """Set the event of the next choice anew."""
+        busy_until_ps = self.line.busy_until_ps
+        if self.line.controls:
+            self._wake_at(busy_until_ps)
+        elif self.due:
+            self._wake_at(max(busy_until_ps, self.due[0][0]))
+        else:
+            self.wake_ps = NEVER
+
+    def _poke(self, now_ps: int) -> None:
+        if self.line.busy_until_ps <= now_ps:
+            self.loop.wake(self)
+        elif self.wake_ps > self.line.busy_until_ps:
+            self._wake_at(self.line.busy_until_ps)
+
+    def _wake_at(self, time_ps: int) -> None:
+        self.wake_ps = time_ps
+        self.loop.push_traffic((time_ps, FRAME_DUE, self.index, self.wake))
+
+    def _wake(self, now_ps: int) -> None:
+        if now_ps == self.wake_ps and not self.awake:
+            self.awake = True
+            self.loop.awake.append(self)
+
+    def _set_gate(self, gate: int, now_ps: int) -> None:
+        if gate == self.gate:
+            return
+        before, self.gate = self.gate, gate
+        for flow in self.flows:
+            if flow.queue_bit & gate & ~before:
+                flow.freeze(now_ps - 1)
+                if flow.state == STOPPED:
+                    flow.forget()
+            elif flow.queue_bit & before & ~gate:
+                flow.thaw(now_ps)
+        self.queue_flows()
+        self.holds_changed()
+
+    def link_went_down(self, now_ps: int) -> None:
+        """Lose what is on the cable, forget pauses; frames go into the void from now on."""
+        self.line.cut()
+        self.receiver.link_went_down(now_ps)
+
+
+def _read(frame: MacControlFrame) -> Control:
+    return understand(frame, NO_STATION)

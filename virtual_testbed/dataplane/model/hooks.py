@@ -1,0 +1,220 @@
+"""Where a fault can change the data plane.
+
+A fault is a class derived from `Fault` that overrides some of the hooks below. A hook is given the healthy answer and
+returns another one. The data plane asks when it is configured, when a state changes or when a control frame of a new
+kind appears, never once per data frame, so a fault costs nothing and cannot break exactness. `Hooks` asks the faults
+whose scope covers the place and the present instant, in the order in which they were given.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
+
+from virtual_testbed.dataplane.model.configuration import SchedulerConfig
+from virtual_testbed.dataplane.model.control_frames import Control
+from virtual_testbed.dataplane.model.counters import Sample
+
+_Answer = TypeVar("_Answer")
+
+
+class PortPlace(NamedTuple):
+    """A switch port."""
+
+    switch: str
+    port: str
+    speed_mbps: int = 0
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Where and when a fault applies; None is everywhere. It lasts from `from_ps` up to, not including, `until_ps`."""
+
+    switch: str | None = None
+    port: str | None = None
+    priority: int | None = None
+    speed_mbps: int | None = None
+    from_ps: int = 0
+    until_ps: int | None = None
+
+
+class Fault:
+    """A healthy switch and generator: every hook returns what it is given. Derive, override, name it.
+
+    Args:
+        scope: where it applies; hooks are called inside that scope only.
+        options: further `key=value` of its specification, as text.
+    """
+
+    name = "none"
+    options: tuple[str, ...] = ()
+
+    def __init__(self, scope: Scope = Scope(), **options: str) -> None:
+        self.scope = scope
+        self.values = options
+
+    # ---- a control frame arrives
+
+    def parse(self, frame: bytes, reading: Control) -> Control:
+        """What the port makes of a received MAC control frame (`frame` without FCS)."""
+        return reading
+
+    def counted(self, priority: int, priorities: frozenset[int]) -> frozenset[int]:
+        """Priorities under which a received PFC frame with `priority` enabled is counted; healthy: that one."""
+        return priorities
+
+    def counts_as_data(self, counts: bool) -> bool:
+        """Whether received PFC frames are counted as data too."""
+        return counts
+
+    def counts_as_drop(self, counts: bool) -> bool:
+        """Whether received PFC frames are counted as frames dropped on the way in."""
+        return counts
+
+    def forwards_control(self, forwards: bool) -> bool:
+        """Whether MAC control frames received on the port are flooded to the other generator ports."""
+        return forwards
+
+    # ---- the gate of the queues
+
+    def shut_queues(self, priority: int, queues: frozenset[int]) -> frozenset[int]:
+        """Queues that a received pause of `priority` shuts; healthy: its own queue when PFC is enabled for it, else
+        none.
+        """
+        return queues
+
+    def response_ps(self, response_ps: int) -> int:
+        """Time from the last bit of a pause frame to its effect."""
+        return response_ps
+
+    def leak_period_ps(self, queue: int, period_ps: int) -> int:
+        """How often a shut queue lets one frame out, in picoseconds (0: never)."""
+        return period_ps
+
+    def keeps_pause(self, priority: int, keeps: bool) -> bool:
+        """Whether a received pause outlives the link: from then on no timer ends it, the next frame changes it."""
+        return keeps
+
+    def scheduled(self, queue: int, scheduler: SchedulerConfig) -> SchedulerConfig:
+        """How a queue is served; healthy: as configured, DWRR of weight 1 without a scheduler (queue 7: strict)."""
+        return scheduler
+
+    # ---- admission
+
+    def headroom_bytes(self, group: int, headroom: int) -> int:
+        """Headroom of a lossless priority group (it stays lossless: XOFF is sent all the same)."""
+        return headroom
+
+    def drop_one_in(self, queue: int, lossless: bool, frames: int) -> int:
+        """Of how many frames leaving through `queue` one is dropped on arrival (0: none is)."""
+        return frames
+
+    # ---- back-pressure
+
+    def xoff_priorities(self, group: int, priorities: frozenset[int]) -> frozenset[int]:
+        """Priorities for which a congested priority group makes its port send pause frames."""
+        return priorities
+
+    def sends_xon(self, priority: int, sends: bool) -> bool:
+        """Whether the end of congestion is told (else refreshes stop, and the pause lapses)."""
+        return sends
+
+    def refreshes(self, priority: int, refreshes: bool) -> bool:
+        """Whether an XOFF is repeated while the congestion lasts."""
+        return refreshes
+
+    def unasked_period_ps(self, priority: int, period_ps: int) -> int:
+        """How often XOFF is sent although nothing is congested, at multiples of simulated time (0: never)."""
+        return period_ps
+
+    def emitted(self, frame: bytes) -> bytes:
+        """The pause frame as it is sent (without FCS)."""
+        return frame
+
+    # ---- watchdog
+
+    def watchdog_sees(self, queue: int, sample: Sample) -> Sample:
+        """What a poll reads of a queue."""
+        return sample
+
+    def watchdog_action(self, queue: int, action: str) -> str:
+        """What is done to the hardware when a storm is detected: drop, forward, alert (nothing)."""
+        return action
+
+    def watchdog_queues(self, queue: int, queues: frozenset[int]) -> frozenset[int]:
+        """Queues that the action on a storm of `queue` hits; healthy: that one."""
+        return queues
+
+    def watchdog_detection_ms(self, queue: int, detection_ms: int) -> int:
+        """How long a storm has to last before it is detected."""
+        return detection_ms
+
+    def watchdog_restores(self, queue: int, restores: bool) -> bool:
+        """Whether the end of a storm is acted upon."""
+        return restores
+
+    # ---- the traffic generator at the port's other end
+
+    def starts_again(self, starts: bool) -> bool:
+        """Whether START makes a flow that has finished by itself begin anew; healthy: it does."""
+        return starts
+
+    # ---- configuration and what can be seen (asked by the SONiC agent)
+
+    def watchdog_removal_reaches_hardware(self, reaches: bool) -> bool:
+        """Whether removing a port's watchdog configuration takes effect."""
+        return reaches
+
+    def pfc_removal_reaches_hardware(self, reaches: bool) -> bool:
+        """Whether removing a priority from a port's PFC takes effect."""
+        return reaches
+
+    def published(self, key: str, fields: Mapping[str, str]) -> Mapping[str, str]:
+        """Fields of the COUNTERS_DB hash that `key` names in SONiC's words: `Ethernet0`, or `Ethernet0:3` (queue or
+        priority group) when the scope has that priority or none.
+        """
+        return fields
+
+
+class Hooks:
+    """The faults of a testbed, asked by place.
+
+    Attributes:
+        now_ps: faults whose scope does not cover this instant are not asked.
+    """
+
+    def __init__(self, faults: Sequence[Fault] = ()) -> None:
+        self.faults = tuple(faults)
+        self.now_ps = 0
+        self._at: dict[tuple[PortPlace, int | None], tuple[Fault, ...]] = {}
+
+    @property
+    def changes_ps(self) -> list[int]:
+        """Instants after 0 at which a fault begins or ends."""
+        ends = [fault.scope.until_ps for fault in self.faults if fault.scope.until_ps is not None]
+        return sorted({*(fault.scope.from_ps for fault in self.faults), *ends} - {0})
+
+    def ask(self, place: PortPlace, priority: int | None, healthy: _Answer,
+            hook: Callable[[Fault, _Answer], _Answer]) -> _Answer:
+        """The answer of all faults that cover the place, the priority (None: any) and the present instant."""
+        here = self._at.get((place, priority))
+        if here is None:  # where a fault applies never changes, and is asked for every port at every poll
+            here = self._at[place, priority] = tuple(
+                fault for fault in self.faults if covers(fault.scope, place, priority))
+        answer = healthy
+        for fault in here:
+            if lasts(fault.scope, self.now_ps):
+                answer = hook(fault, answer)
+        return answer
+
+
+def covers(scope: Scope, place: PortPlace, priority: int | None) -> bool:
+    """True when `place` and `priority` (None: any) lie in the scope."""
+    return (scope.switch in (None, place.switch) and scope.port in (None, place.port)
+            and (priority is None or scope.priority in (None, priority))
+            and scope.speed_mbps in (None, place.speed_mbps))
+
+
+def lasts(scope: Scope, now_ps: int) -> bool:
+    """True when the instant lies in the scope."""
+    return scope.from_ps <= now_ps and (scope.until_ps is None or now_ps < scope.until_ps)

@@ -1,0 +1,193 @@
+"""What a received pause frame does: the timers of a port."""
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from virtual_testbed.dataplane.model.control_frames import DISCARD, ERROR, GLOBAL_PAUSE, PFC, Control, MacControlFrame
+from virtual_testbed.dataplane.model.events import NEVER, PAUSE_ACTS, PAUSE_ENDS, EventLoop
+from virtual_testbed.dataplane.model.line import ControlItem
+from virtual_testbed.dataplane.model.units import pause_time_ps
+
+DATA_FRAMES, DATA_BYTES, DROPPED = "data frames", "data bytes", "dropped"
+"""Of `PauseReceiver.kinds`: control frames that are counted as data too, their bytes, and those counted as drops."""
+
+
+class PauseReceiver:
+    """The receiving side of one port: timers and counts of eight classes.
+
+    Args:
+        index: orders the events of ports at one instant.
+        read: what the port makes of a frame.
+        set_gate: called with the mask of the queues shut, and now, whenever it may have changed.
+
+    Attributes:
+        speed_mbps: speed of the port, which a quantum depends on; `response_ps` from a frame's last bit to its effect.
+        shuts: queue mask that a pause of each class shuts now (0: the class is not honoured).
+        counted: the classes under which a frame of each class is counted.
+        since_ps, until_ps: begin of each class's pause (None: not paused), and its end.
+        counts: PFC frames counted by class; `kinds` control frames by kind.
+        on2off, paused_ps: ends of pauses, and time paused up to the last end.
+    """
+
+    def __init__(self, index: int, read: Callable[[MacControlFrame], Control], set_gate: Callable[[int, int], None],
+                 loop: EventLoop) -> None:
+        self.index, self.loop = index, loop
+        self._read, self._set_gate = read, set_gate
+        self._readings: dict[MacControlFrame, Control] = {}
+        self.speed_mbps = self.response_ps = 0
+        self.shuts = [0] * 8
+        self.counted: list[tuple[int, ...]] = [(priority,) for priority in range(8)]
+        self.since_ps: list[int | None] = [None] * 8
+        self.until_ps = [0] * 8
+        self.counts, self.on2off, self.paused_ps = [0] * 8, [0] * 8, [0] * 8
+        self.counts_as_data = self.counts_as_drop = False
+        self.kinds = {GLOBAL_PAUSE: 0, ERROR: 0, DISCARD: 0, PFC: 0, DATA_FRAMES: 0, DATA_BYTES: 0, DROPPED: 0}
+        self.responding: deque[tuple[int, Control]] = deque()
+        self.alarm_ps = NEVER
+        self.act, self.expire = self._act_due, self._expire
+
+    @property
+    def is_busy(self) -> bool:
+        """True while a class is paused, or a frame is about to act."""
+        return bool(self.responding) or any(since_ps is not None for since_ps in self.since_ps)
+
+    def gate(self) -> int:
+        """Mask of the queues shut now."""
+        mask = 0
+        for shut, since in zip(self.shuts, self.since_ps):
+            if since is not None:
+                mask |= shut
+        return mask
+
+    def configure(self, shuts: list[int], counted: list[tuple[int, ...]], now_ps: int) -> None:
+        """Take what each class shuts and how it is counted; a class no longer honoured resumes."""
+        self._readings.clear()
+        self.shuts, self.counted = shuts, counted
+        for priority in range(8):
+            if not shuts[priority]:
+                self._end(priority, now_ps)
+        self._set_gate(self.gate(), now_ps)
+
+    def reading(self, frame: MacControlFrame) -> Control:
+        """What the port makes of a frame."""
+        if frame not in self._readings:
+            self._readings[frame] = self._read(frame)
+        return self._readings[frame]
+
+    def receive(self, item: ControlItem, now_ps: int) -> None:
+        """A control frame's last bit has come."""
+        control = self.reading(item.frame)
+        self.count(item.frame, 1)
+        if control.kind != PFC:
+            return
+        if not self.response_ps:
+            self._act(control, now_ps)
+            return
+        acts_ps = now_ps + self.response_ps
+        self.responding.append((acts_ps, control))
+        if len(self.responding) > 1 and self.responding[-2][0] > acts_ps:  # the response time has become shorter
+            self.responding = deque(sorted(self.responding, key=lambda waiting: waiting[0]))
+        if self.responding[0][0] == acts_ps:
+            self.loop.push_traffic((acts_ps, PAUSE_ACTS, self.index, self.act))
+
+    def hear(self, frame: MacControlFrame, frames: int, span_ps: int, now_ps: int) -> None:
+        """Equal frames from outside the model, of which the first acts now and the last after `span_ps`: count all of
+        them, and pause for as long as they do together.
+        """
+        control = self.reading(frame)
+        self.count(frame, frames)
+        if control.kind != PFC:
+            return
+        self._act(control, now_ps)
+        for priority, quanta in control.pauses:
+            if quanta and self.shuts[priority]:
+                self.until_ps[priority] += span_ps
+
+    def count(self, frame: MacControlFrame, frames: int) -> None:
+        """Count received control frames."""
+        control = self.reading(frame)
+        self.kinds[control.kind] += frames
+        if control.kind == DISCARD or (control.kind == PFC and self.counts_as_data):
+            self.kinds[DATA_FRAMES] += frames
+            self.kinds[DATA_BYTES] += frames * frame.frame_bytes
+        if control.kind == DISCARD or (control.kind == PFC and self.counts_as_drop):
+            self.kinds[DROPPED] += frames
+        if control.kind == PFC:
+            for priority, _ in control.pauses:
+                for counted in self.counted[priority]:
+                    self.counts[counted] += frames
+
+    def _act_due(self, now_ps: int) -> None:
+        if not self.responding or self.responding[0][0] != now_ps:
+            return  # forgotten meanwhile
+        _, control = self.responding.popleft()
+        if self.responding:
+            self.loop.push_traffic((self.responding[0][0], PAUSE_ACTS, self.index, self.act))
+        self._act(control, now_ps)
+
+    def _act(self, control: Control, now_ps: int) -> None:
+        for priority, quanta in control.pauses:
+            if not self.shuts[priority]:
+                continue
+            if not quanta:
+                self._end(priority, now_ps)
+                continue
+            if self.since_ps[priority] is None:
+                self.since_ps[priority] = now_ps
+            self.until_ps[priority] = now_ps + pause_time_ps(quanta, self.speed_mbps)
+            if self.until_ps[priority] < self.alarm_ps:
+                self._set_alarm(self.until_ps[priority])
+        self._set_gate(self.gate(), now_ps)
+
+    def _end(self, priority: int, now_ps: int) -> None:
+        since_ps = self.since_ps[priority]
+        if since_ps is not None:
+            self.on2off[priority] += 1
+            self.paused_ps[priority] += now_ps - since_ps
+            self.since_ps[priority] = None
+
+    def link_went_down(self, now_ps: int, kept: frozenset[int] = frozenset()) -> None:
+        """Forget every pause; those of the classes `kept` stay until another frame changes them."""
+        self.responding.clear()
+        for priority in range(8):
+            if priority not in kept:
+                self._end(priority, now_ps)
+            elif self.since_ps[priority] is not None:
+                self.until_ps[priority] = NEVER
+        self._set_gate(self.gate(), now_ps)
+
+    def duration_ps(self, priority: int, now_ps: int) -> int:
+        """How long the class has been paused up to `now_ps`."""
+        since_ps = self.since_ps[priority]
+        return self.paused_ps[priority] + (now_ps - since_ps if since_ps is not None else 0)
+
+    def is_paused(self, priority: int) -> bool:
+        """True while the class is paused."""
+        return self.since_ps[priority] is not None
+
+    def schedule(self) -> None:
+        """Set the events of what is to act and to end anew."""
+        self.alarm_ps = NEVER
+        if self.responding:
+            self.loop.push_traffic((self.responding[0][0], PAUSE_ACTS, self.index, self.act))
+        self._watch()
+
+    def _watch(self) -> None:
+        ends = [until for since, until in zip(self.since_ps, self.until_ps) if since is not None]
+        if ends and min(ends) < NEVER:
+            self._set_alarm(min(ends))
+
+    def _set_alarm(self, time_ps: int) -> None:
+        self.alarm_ps = time_ps
+        self.loop.push_traffic((time_ps, PAUSE_ENDS, self.index, self.expire))
+
+    def _expire(self, now_ps: int) -> None:
+        if now_ps != self.alarm_ps:
+            return  # another alarm was set meanwhile
+        self.alarm_ps = NEVER
+        for priority in range(8):
+            if self.since_ps[priority] is not None and self.until_ps[priority] <= now_ps:
+                self._end(priority, now_ps)
+        self._watch()
+        self._set_gate(self.gate(), now_ps)

@@ -1,0 +1,424 @@
+"""Switch ports: they receive, admit, queue and send; their priority groups push back.
+
+Store and forward: a frame is admitted when its last bit has come, can leave from that instant on, and holds its
+buffer until its own last bit has left.
+"""
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Set
+from typing import Protocol, TypeVar
+
+from virtual_testbed.dataplane.model.buffer import EgressQueue, BufferPool, PriorityGroup
+from virtual_testbed.dataplane.model.configuration import BufferProfile, SchedulerConfig, SwitchConfig, SwitchPortConfig
+from virtual_testbed.dataplane.model.control_frames import Control, MacControlFrame, understand
+from virtual_testbed.dataplane.model.events import FRAME_SENT, EventLoop
+from virtual_testbed.dataplane.model.hooks import Fault, Hooks, PortPlace
+from virtual_testbed.dataplane.model.leaks import Leaks
+from virtual_testbed.dataplane.model.line import ControlItem, Line
+from virtual_testbed.dataplane.model.pause_receiver import PauseReceiver
+from virtual_testbed.dataplane.model.pause_transmitter import PauseTransmitter, teach
+from virtual_testbed.dataplane.model.scheduler import EgressScheduler, scheduler_of
+
+_Answer = TypeVar("_Answer")
+
+
+class Owner(Protocol):
+    """The switch, as far as its ports need it."""
+
+    name: str
+    config: SwitchConfig
+    loop: EventLoop
+    hooks: Hooks
+
+    def pool_of(self, profile: BufferProfile | None, user: str) -> tuple[BufferProfile | None, BufferPool]:
+        """The pool that a profile names, for a user named in an error."""
+
+
+class Tap(Protocol):
+    """A capture of what will reach a generator port."""
+
+    @property
+    def room(self) -> int:
+        """How many frames it can still take."""
+
+    def data(self, time_ps: int, path: Path, sent: int) -> None:
+        """A data frame, before which its path has sent so many, will be there at `time_ps`."""
+
+    def note(self, time_ps: int, item: ControlItem) -> None:
+        """A control frame was there at `time_ps`."""
+
+
+class Path:
+    """One kind of frame through a switch, with its counts.
+
+    Attributes:
+        flow: number of the flow; `frame_bytes` its size with FCS, `size` the same in whole cells.
+        pg, out, queue: where it is accounted and leaves; `out` and `queue` are None when `blocked` says why it is
+            dropped.
+        onward: its path through the next switch (None: it leaves to a generator port).
+        macs: source and destination MAC address as it leaves.
+        number, cycle: its n-th frame is number `number + n * cycle` of the flow.
+        drop_one_in, drop_phase: a fault drops every n-th frame.
+        rx .. lost: frames received, sent, dropped by reason, lost on the wire after being sent.
+    """
+
+    COUNTED = ("rx", "tx", "blocked_drops", "tail_drops", "pg_drops", "watchdog_tx_drops", "watchdog_rx_drops",
+               "fault_drops", "lost")
+    __slots__ = ("flow", "frame_bytes", "size", "tx_time_ps", "pg", "out", "queue", "in_port", "blocked", "onward",
+                 "macs", "number", "cycle", "drop_one_in", "drop_phase", "flushed", *COUNTED)
+
+    def __init__(self, flow: int, frame_bytes: int, in_port: SwitchPort, blocked: str | None) -> None:
+        self.flow, self.frame_bytes, self.in_port, self.blocked = flow, frame_bytes, in_port, blocked
+        self.size = frame_bytes
+        self.pg: PriorityGroup = in_port.pgs[0]
+        self.out: SwitchPort | None = None
+        self.queue: EgressQueue[Path] | None = None
+        self.onward: Path | None = None
+        self.macs = "", ""
+        self.number, self.cycle = 0, 1
+        self.tx_time_ps = self.drop_one_in = self.drop_phase = self.flushed = self.lost = 0
+        self.rx = self.tx = self.blocked_drops = self.tail_drops = self.pg_drops = self.fault_drops = 0
+        self.watchdog_tx_drops = self.watchdog_rx_drops = 0
+
+    def arrive(self, now_ps: int) -> None:
+        """A frame's last bit reaches the next switch."""
+        if self.onward is None:
+            self.lost += 1
+        else:
+            self.onward.in_port.receive(self.onward, now_ps)
+
+    def lose(self) -> None:
+        """A frame was on a cable that is cut."""
+        self.lost += 1
+
+    @property
+    def tx_side_drops(self) -> int:
+        """Frames counted as drops of the egress queue."""
+        return self.tail_drops + self.watchdog_tx_drops + self.fault_drops + self.flushed
+
+    @property
+    def rx_side_drops(self) -> int:
+        """Frames counted as drops of the ingress port."""
+        return self.blocked_drops + self.pg_drops + self.watchdog_rx_drops
+
+    @property
+    def inside(self) -> int:
+        """Frames in the switch now."""
+        return self.rx - self.tx - self.tx_side_drops - self.rx_side_drops
+
+
+class SwitchPort:
+    """One front-panel port.
+
+    Attributes:
+        line: towards the other end of the cable; `peer` what is there (None: no cable).
+        backlog: mask of queues with frames waiting; `gate` mask of queues shut by received pauses; `leak` queues that
+            a fault lets send one frame all the same, now and then by `leaks`.
+        tap: told of each data frame put on the line to a generator port: when it will have reached it, and its path.
+        current: the data frame on the line; `flight` the last frames sent to a generator as (arrival, path).
+        muted: priorities whose PFC the watchdog has switched off.
+        paths: all kinds of frames that have come in here; `leaving` those meant to leave here.
+    """
+
+    def __init__(self, switch: Owner, config: SwitchPortConfig, index: int) -> None:
+        self.switch, self.config, self.index, self.loop = switch, config, index, switch.loop
+        self.name = config.name
+        self.place = PortPlace(switch.name, config.name, config.speed_mbps)
+        self.pgs = [PriorityGroup(number) for number in range(8)]
+        self.queues: list[EgressQueue[Path]] = [EgressQueue(number) for number in range(8)]
+        self.scheduler = EgressScheduler()
+        self.receiver = PauseReceiver((1 << 20) + index, self._read, self.set_gate, switch.loop)
+        self.peer: object | None = None
+        self.line = Line(config.speed_mbps, 0, switch.loop, self._poke)
+        self.sender = PauseTransmitter(self.line, index, switch.loop)
+        self.is_up = False
+        self.backlog = self.gate = self.leak = 0
+        self.current: Path | None = None
+        self.flight: deque[tuple[int, Path]] = deque()
+        self.to_switch = False
+        self.awake = False
+        self.muted: set[int] = set()
+        self.pg_priorities: list[list[int]] = [[] for _ in range(8)]
+        self.paths: list[Path] = []
+        self.leaving: list[Path] = []
+        self.finish = self._finish
+        self.tap: Tap | None = None
+        self.leaks = Leaks(self._leak_period_ps, self._let_out, switch.loop)
+
+    def connect(self, speed_mbps: int, propagation_ps: int, peer: object) -> None:
+        """Plug the cable in."""
+        self.peer, self.to_switch = peer, isinstance(peer, SwitchPort)
+        self.line = Line(speed_mbps, propagation_ps, self.loop, self._poke)
+        self.sender = PauseTransmitter(self.line, self.index, self.loop)
+        self.flight = deque(maxlen=propagation_ps // (84 * self.line.ps_per_byte) + 2)
+        self._set_frames()
+
+    def configure(self, config: SwitchPortConfig, now_ps: int) -> None:
+        """Take a configuration; what the port holds stays."""
+        self.config = config
+        self.place = PortPlace(self.switch.name, config.name, config.speed_mbps)
+        for n in range(8):
+            profile, pool = self.switch.pool_of(config.priority_groups.get(n), f"{self.name} group {n}")
+            self.pgs[n].configure(profile, pool)
+            if profile is not None and profile.xoff:
+                self.pgs[n].headroom_size = self._headroom(n, profile.xoff)
+            self.queues[n].set_profile(*self.switch.pool_of(config.queues.get(n), f"{self.name} queue {n}"))
+        self.scheduler.configure({n: self._scheduled(n) for n in range(8)})
+        self.receiver.speed_mbps = config.speed_mbps
+        self.receiver.response_ps = self.ask(None, config.response_ps, lambda fault, ps: fault.response_ps(ps))
+        self.apply_priorities(now_ps)
+        self._update_leaks(now_ps)
+
+    def ask(self, priority: int | None, healthy: _Answer, hook: Callable[[Fault, _Answer], _Answer]) -> _Answer:
+        """What the faults of this port make of a healthy answer."""
+        return self.switch.hooks.ask(self.place, priority, healthy, hook)
+
+    def _scheduled(self, queue: int) -> SchedulerConfig:
+        healthy = scheduler_of(self.config.schedulers, queue)
+        return self.ask(queue, healthy, lambda fault, found: fault.scheduled(queue, found))
+
+    def _headroom(self, group: int, size: int) -> int:
+        return self.ask(group, size, lambda fault, found: fault.headroom_bytes(group, found))
+
+    def apply_priorities(self, now_ps: int) -> None:
+        """Work out which priorities pause what, from configuration, watchdog and faults."""
+        active = self.config.pfc_priorities - self.muted
+        shuts, counted = [], []
+        for p in range(8):
+            own = frozenset({self.config.pfc_to_queue[p]}) if p in active else frozenset()
+            chosen = own if p in self.muted else self.ask(p, own, lambda fault, queues: fault.shut_queues(p, queues))
+            shuts.append(sum(1 << queue for queue in chosen))
+            under = self.ask(p, frozenset({p}), lambda fault, found: fault.counted(p, found))
+            counted.append(tuple(sorted(under)))
+        self.receiver.counts_as_data = self.ask(None, False, lambda fault, does: fault.counts_as_data(does))
+        self.receiver.counts_as_drop = self.ask(None, False, lambda fault, does: fault.counts_as_drop(does))
+        self.receiver.configure(shuts, counted, now_ps)
+        self._set_frames()
+        groups = []
+        for n in range(8):
+            mine = frozenset(p for p in active if self.config.tc_to_pg[p] == n)
+            told = self.ask(n, mine, lambda fault, found: fault.xoff_priorities(n, found))
+            groups.append(sorted(told))
+        self.pg_priorities = groups
+        allowed = {priority for found in groups for priority in found}
+        for priority in range(8):
+            if self.sender.sending >> priority & 1 and priority not in allowed:
+                self.sender.abandon(priority, now_ps)
+        self.resend_xoff(now_ps)
+
+    def _set_frames(self) -> None:
+        teach(self.sender, self, self.switch.config.mac, self.loop.now_ps)
+
+    def resend_xoff(self, now_ps: int) -> None:
+        """Groups that are congested pause their priorities, those that do not do so yet."""
+        self.sender.start_unasked(now_ps)
+        for group in self.pgs:
+            if group.xoff:
+                for priority in self.pg_priorities[group.number]:
+                    self.sender.xoff(priority, now_ps)
+
+    def _read(self, frame: MacControlFrame) -> Control:
+        reading = understand(frame, self.switch.config.mac)
+        return self.ask(None, reading, lambda fault, found: fault.parse(frame.data, found))
+
+    def receive_control(self, item: ControlItem, now_ps: int) -> None:
+        """A control frame's last bit has come."""
+        self.receiver.receive(item, now_ps)
+
+    def receive(self, path: Path, now_ps: int) -> None:
+        """A data frame's last bit has come: admit it or drop it."""
+        path.rx += 1
+        out, queue = path.out, path.queue
+        if path.blocked is not None or out is None or queue is None:
+            path.blocked_drops += 1
+            return
+        group, size = path.pg, path.size
+        if queue.dropping or group.dropping:
+            self._watchdog_drop(path, queue)
+            return
+        if path.drop_one_in:
+            path.drop_phase += 1
+            if path.drop_phase == path.drop_one_in:
+                path.drop_phase = 0
+                path.fault_drops += 1
+                return
+        if not queue.fits(size):
+            path.tail_drops += 1
+            return
+        verdict = group.take(size)
+        if verdict:
+            if not group.xoff and group.is_lossless:
+                group.xoff = True
+                for priority in self.pg_priorities[group.number]:
+                    self.sender.xoff(priority, now_ps)
+            if verdict == 2:
+                path.pg_drops += 1
+                return
+        queue.charge(size)
+        queue.push(path)
+        out.backlog |= queue.bit
+        if not out.awake and out.line.busy_until_ps <= now_ps:
+            out.awake = True
+            self.loop.awake.append(out)
+
+    def _watchdog_drop(self, path: Path, queue: EgressQueue[Path]) -> None:
+        if queue.dropping:
+            path.watchdog_tx_drops += 1
+        else:
+            path.watchdog_rx_drops += 1
+
+    def release(self, path: Path, now_ps: int) -> None:
+        """A frame leaves the buffer: give its cells back, XON if that is due."""
+        if path.queue is not None:
+            path.queue.release(path.size)
+        if path.pg.release(path.size):
+            path.pg.xoff = False
+            for priority in path.in_port.pg_priorities[path.pg.number]:
+                path.in_port.sender.xon(priority, now_ps)
+
+    def pick(self, now_ps: int) -> None:
+        """Put the next frame on the line: a control frame, or the one that the scheduler chooses."""
+        line = self.line
+        if line.busy_until_ps > now_ps:
+            return
+        if line.controls:
+            end_ps = line.launch_control(now_ps)
+            self.loop.push_traffic((end_ps, FRAME_SENT, self.index, self.finish))
+            return
+        line.on_line = None
+        eligible = self.backlog & ~(self.gate & ~self.leak)
+        if not eligible:
+            self.scheduler.forget(0)
+            return
+        queue = self.queues[self.scheduler.choose(eligible, self.queues)]
+        path = queue.pop()
+        if not queue.frames:
+            self.backlog &= ~queue.bit
+        if self.gate & queue.bit:
+            self.leak &= ~queue.bit
+        self.current = path
+        end_ps = now_ps + path.tx_time_ps
+        line.data_ps = now_ps
+        if self.to_switch:
+            line.launch(path, end_ps)
+        else:
+            line.busy_until_ps = end_ps
+            self.flight.append((end_ps + line.propagation_ps, path))
+            if self.tap is not None:
+                self.tap.data(end_ps + line.propagation_ps, path, path.tx)
+        self.loop.push_traffic((end_ps, FRAME_SENT, self.index, self.finish))
+
+    def _finish(self, now_ps: int) -> None:
+        """The last bit of the frame on the line has left."""
+        if self.line.busy_until_ps != now_ps:
+            return  # forgotten meanwhile
+        path = self.current
+        if path is not None:
+            self.current = None
+            path.tx += 1
+            self.release(path, now_ps)
+        if not self.awake:  # also without a backlog: finding nothing to send starts the round anew
+            self.awake = True
+            self.loop.awake.append(self)
+
+    @property
+    def is_quiet(self) -> bool:
+        """True when nothing waits here, is under way, or is paused."""
+        line, is_busy = self.line, self.receiver.is_busy or not self.sender.is_quiet
+        return not (self.backlog or self.current or line.flight or line.controls or is_busy)
+
+    def _poke(self, now_ps: int) -> None:
+        if self.line.busy_until_ps <= now_ps:
+            self.loop.wake(self)
+
+    def schedule(self) -> None:
+        """Set the event of the frame on the line anew."""
+        if self.line.busy_until_ps > self.loop.now_ps:
+            self.loop.push_traffic((self.line.busy_until_ps, FRAME_SENT, self.index, self.finish))
+
+    def set_gate(self, gate: int, now_ps: int) -> None:
+        """Shut and open queues."""
+        if gate == self.gate:
+            return
+        self.gate = gate
+        self._update_leaks(now_ps)
+        if self.backlog:
+            self._poke(now_ps)
+
+    def _update_leaks(self, now_ps: int) -> None:
+        self.leak &= self.gate & self.leaks.update(self.gate, now_ps)
+
+    def _leak_period_ps(self, queue: int) -> int:
+        return self.ask(queue, 0, lambda fault, period: fault.leak_period_ps(queue, period))
+
+    def _let_out(self, queue: int, now_ps: int) -> None:
+        self.leak |= 1 << queue
+        self._poke(now_ps)
+
+    def flush(self, queue: EgressQueue[Path], now_ps: int) -> None:
+        """Discard what waits in a queue (not the frame on the line)."""
+        while queue.frames:
+            path = queue.pop()
+            path.flushed += 1
+            self.release(path, now_ps)
+        self.backlog &= ~queue.bit
+
+    def link_went_down(self, now_ps: int) -> None:
+        """Lose the frame on the line and those on the cable, discard what waits, forget every pause."""
+        line, path = self.line, self.current
+        line.is_up = False
+        if path is not None:  # it has not left: discarded here, not lost on the cable
+            self.current = None
+            path.flushed += 1
+            if self.to_switch and line.flight:
+                line.flight.pop()
+            elif self.flight:
+                self.flight.pop()
+            self.release(path, now_ps)
+        elif line.on_line is not None and line.busy_until_ps > now_ps:
+            line.on_line.launched -= 1
+        for arrival_ps, sent in self.flight:
+            if arrival_ps > now_ps:
+                sent.lose()
+        self.flight.clear()
+        line.cut()
+        line.on_line, line.busy_until_ps = None, min(line.busy_until_ps, now_ps)
+        for queue in self.queues:
+            self.flush(queue, now_ps)
+        kept = frozenset(p for p in range(8) if self.ask(p, False, lambda fault, keeps: fault.keeps_pause(p, keeps)))
+        self.receiver.link_went_down(now_ps, kept)
+        self.sender.link_went_down(now_ps)
+
+    def in_flight(self, now_ps: int) -> dict[Path, int]:
+        """Frames sent to a generator port whose last bit has not reached it."""
+        found: dict[Path, int] = {}
+        for arrival_ps, path in self.flight:
+            if now_ps < arrival_ps <= now_ps + self.line.propagation_ps:
+                found[path] = found.get(path, 0) + 1
+        return found
+
+
+def paths_through(ports: Iterable[SwitchPort]) -> list[Path]:
+    """All paths that come in and leave by these ports."""
+    members = dict.fromkeys(ports)
+    return [path for port in members for path in port.paths if path.out is None or path.out in members]
+
+
+def fold(ports: Iterable[SwitchPort], used: Set[Path]) -> None:
+    """Add up the counts of paths that no frame takes any more and none is on, so that they do not pile up."""
+    for port in ports:
+        kept: dict[tuple[object, ...], Path] = {}
+        paths = []
+        for path in port.paths:
+            key = path.out, path.queue, path.pg, path.blocked, path.frame_bytes
+            if path in used or kept.setdefault(key, path) is path:
+                paths.append(path)
+                continue
+            for name in (*Path.COUNTED, "flushed"):
+                setattr(kept[key], name, getattr(kept[key], name) + getattr(path, name))
+        if len(paths) < len(port.paths):
+            for path in set(port.paths).difference(paths):
+                if path.out is not None:
+                    path.out.leaving.remove(path)
+            port.paths[:] = paths

@@ -1,0 +1,78 @@
+"""What the watchdog reads of a switch port, and what it does to it."""
+from __future__ import annotations
+
+from virtual_testbed.dataplane.model.configuration import SwitchPortConfig
+from virtual_testbed.dataplane.model.counters import Sample
+from virtual_testbed.dataplane.model.port import SwitchPort
+from virtual_testbed.dataplane.model.watchdog import DROP, FORWARD, FrameCounts
+
+
+class WatchedSwitchPort:
+    """A switch port as the watchdog sees it."""
+
+    def __init__(self, port: SwitchPort) -> None:
+        self.port = port
+        self._hit: dict[int, frozenset[int]] = {}
+
+    @property
+    def config(self) -> SwitchPortConfig:
+        """The port's configuration."""
+        return self.port.config
+
+    def sample(self, number: int, now_ps: int) -> Sample:
+        """Read a queue for a poll of the watchdog."""
+        receiver, queue = self.port.receiver, self.port.queues[number]
+        packets = sum(path.tx for path in self.port.leaving if path.queue is queue)
+        sample = Sample(now_ps, receiver.counts[number], receiver.on2off[number], receiver.is_paused(number),
+                        packets, queue.reserved + queue.shared, receiver.duration_ps(number, now_ps))
+        return self.port.ask(number, sample, lambda fault, seen: fault.watchdog_sees(number, seen))
+
+    def detection_ms(self, number: int, configured_ms: int) -> int:
+        """How long a storm of a queue has to last."""
+        return self.port.ask(number, configured_ms, lambda fault, ms: fault.watchdog_detection_ms(number, ms))
+
+    def restores(self, number: int) -> bool:
+        """Whether a queue works again after its storm."""
+        return self.port.ask(number, True, lambda fault, does: fault.watchdog_restores(number, does))
+
+    def frames_through(self, number: int) -> FrameCounts:
+        """Frames (sent, dropped) of a queue and (accepted, dropped) of its priority group so far."""
+        port = self.port
+        queue, group = port.queues[number], port.pgs[port.config.tc_to_pg[number]]
+        out = [path for path in port.leaving if path.queue is queue]
+        into = [path for path in port.paths if path.pg is group]
+        return (sum(path.tx for path in out), sum(path.tx_side_drops for path in out),
+                sum(path.rx - path.rx_side_drops for path in into),
+                sum(path.pg_drops + path.watchdog_rx_drops for path in into))
+
+    def act_on_storm(self, number: int, action: str, now_ps: int) -> None:
+        """Do what the watchdog's `drop` or `forward` does to a queue and its priority (`alert`: nothing)."""
+        done = self.port.ask(number, action, lambda fault, found: fault.watchdog_action(number, found))
+        self._hit[number] = self.port.ask(number, frozenset({number}), lambda fault, found: fault.watchdog_queues(
+            number, found))
+        for queue in sorted(self._hit[number]):
+            if done in (DROP, FORWARD):
+                self.port.muted.add(queue)
+            if done == DROP:
+                self._set_dropping(queue, True)
+                if self.port.switch.config.asic_type == "broadcom":
+                    self.port.flush(self.port.queues[queue], now_ps)
+        self.port.apply_priorities(now_ps)
+
+    def undo_action(self, number: int, now_ps: int) -> None:
+        """Undo what the watchdog has done to a queue and its priority."""
+        hit = self._hit.pop(number, frozenset())
+        for queue in sorted(hit.difference(*self._hit.values())):
+            self.port.muted.discard(queue)
+            self._set_dropping(queue, False)
+        self.port.apply_priorities(now_ps)
+
+    def _set_dropping(self, number: int, dropping: bool) -> None:
+        """Drop what would leave by the queue, and what comes in with its traffic class if that has a group of its
+        own.
+        """
+        port = self.port
+        port.queues[number].dropping = dropping
+        group = port.config.tc_to_pg[number]
+        if list(port.config.tc_to_pg.values()).count(group) == 1:
+            port.pgs[group].dropping = dropping
