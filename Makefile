@@ -32,7 +32,7 @@ TAKES_sweep := TESTBED TESTBED_FILE PORTS PORTS_ONLY FAULT IP CONCURRENCY SHARD 
 TAKES_restore := TESTBED TESTBED_FILE FORCE
 TAKES_report := RUN
 TAKES_overlay := SONIC_MGMT
-TAKES_differential := CASES SEED
+TAKES_differential := CASES SEED COMPILED
 GOALS := $(or $(MAKECMDGOALS),help)
 TAKEN := $(foreach goal,$(GOALS),$(TAKES_$(goal)))
 GIVEN := $(foreach name,$(.VARIABLES),$(if $(findstring command line,$(origin $(name))),$(name)))
@@ -113,12 +113,13 @@ overlay:  ## copy what travels into a sonic-mgmt checkout: SONIC_MGMT=<checkout>
 test: lint  ## lint, type check and the project's tests but for slow ones: at most 8 minutes on 2 cores
 	$(PYTEST) -m 'not slow'
 
-test-all: lint  ## the same with the slow ones, and 100 cases of the differential
+test-all: lint  ## the same with the slow ones, and 100 cases of the differential with and without compiled code
 	$(PYTEST)
 	@$(BIN)/python scripts/differential.py --cases $(SAMPLE)
+	@$(BIN)/python scripts/differential.py --cases $(SAMPLE) --compiled
 
-differential: $(VENV)/.test-installed  ## compare the data plane with its oracle in random testbeds: CASES=, SEED=
-	@$(BIN)/python scripts/differential.py --cases '$(CASES)' --seed '$(SEED)'
+differential: $(VENV)/.test-installed  ## compare the data plane with its oracle in random testbeds: CASES=, SEED=, COMPILED=1
+	@$(BIN)/python scripts/differential.py --cases '$(CASES)' --seed '$(SEED)' $(if $(COMPILED),--compiled)
 
 lint: $(VENV)/.test-installed  ## flake8, mypy and ansible-lint
 	$(BIN)/flake8

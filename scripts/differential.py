@@ -34,13 +34,13 @@ class CaseResult:
     counts: Counter[str] = field(default_factory=Counter)
 
 
-def run_seed(seed: int, family: str | None) -> CaseResult:
-    """Run the case of a seed; an exception is a difference too."""
+def run_seed(seed: int, family: str | None, compiled: bool) -> CaseResult:
+    """Run the case of a seed; an exception is a difference too. `compiled`: compiled code steps whenever it can."""
     case = make_case(seed, family)
     result = CaseResult(seed, case.family)
     begun = time.process_time()
     try:
-        result.differences, net, oracle = run_case(case)
+        result.differences, net, oracle = run_case(case, compiled)
     except Exception as error:  # whatever it is: the case is reported and counts as a mismatch
         result.differences = [f"{type(error).__name__}: {error}"]
     else:
@@ -56,7 +56,7 @@ def skips_of(net: Network) -> Counter[str]:
              "sessions_apart": "with components advanced apart"}
     skipped = found.picoseconds_skipped or found.picoseconds_apart
     return Counter({f"cases {name}": 1 for key, name in kinds.items() if getattr(found, key)}
-                   | {"cases that skipped nothing": int(not skipped)})
+                   | {"cases that skipped nothing": int(not skipped), "compiled events": found.compiled_events})
 
 
 def events_of(oracle: Oracle) -> Counter[str]:
@@ -102,6 +102,7 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=CASES, help=f"how many (default {CASES})")
     parser.add_argument("--seed", type=int, default=0, help="seed of the first one (default 0)")
     parser.add_argument("--family", choices=list(FAMILIES), help="only cases of this family")
+    parser.add_argument("--compiled", action="store_true", help="compiled code steps whenever it can, else it never does")
     parser.add_argument("--processes", type=int, default=PROCESSES, help=f"how many at once (default {PROCESSES})")
     parser.add_argument("--show", action="store_true", help="print the first case in full and run nothing")
     asked = parser.parse_args()
@@ -112,7 +113,8 @@ def main() -> int:
         return 0
     seeds = range(asked.seed, asked.seed + asked.cases)
     with ProcessPoolExecutor(asked.processes, get_context("spawn")) as pool:
-        return 0 if report(pool.map(partial(run_seed, family=asked.family), seeds, chunksize=4)) else 1
+        run = partial(run_seed, family=asked.family, compiled=asked.compiled)
+        return 0 if report(pool.map(run, seeds, chunksize=4)) else 1
 
 
 if __name__ == "__main__":

@@ -28,9 +28,10 @@ def slow_marks() -> Iterator[tuple[str, ast.AST]]:
 
 def test_everything_is_what_is_quick_and_what_is_slow() -> None:
     quick, = recipe("test")
-    everything, sample = recipe("test-all")
+    everything, sample, compiled = recipe("test-all")
     assert quick == f"{everything} {QUICK}"
     assert sample.endswith("scripts/differential.py --cases 100")
+    assert compiled == f"{sample} --compiled"
 
 
 def test_continuous_integration_runs_everything() -> None:

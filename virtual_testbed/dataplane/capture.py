@@ -67,7 +67,7 @@ class PortCapture:
                 if note.control is not None or (note.path is not None and note.path.flow in flows)]
 
 
-class Tap:
+class CaptureTap:
     """Lets a capture see what reaches a generator port from its switch port."""
 
     def __init__(self, side: GeneratorSide, port: SwitchPort, capture: PortCapture) -> None:
@@ -105,7 +105,7 @@ def tap(side: GeneratorSide, capture: PortCapture | None, now_ps: int) -> None:
     if not side.is_up:
         capture.cut(now_ps)
     if capture.is_open:
-        port.tap = Tap(side, port, capture)
+        port.tap = CaptureTap(side, port, capture)
         port.line.deliver = port.tap.control
 
 

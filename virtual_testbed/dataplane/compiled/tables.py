@@ -53,8 +53,8 @@ CLASS = _table("shuts", "since_ps", "until_ps", "on2off", "paused_ps", "deficit"
 SHARE = _table("size", "static_limit", "up", "down", "pool", "reserved", "shared", "peak", "dropping", "headroom",
                "headroom_size", "headroom_peak", "xon", "xon_offset", "xoff", "is_lossless", "priorities",
                "frames", "bit", "first_node", "last_node")
-"""A priority group (to `priorities`, a mask) or an egress queue (from `frames` on). `static_limit`: NONE where the limit
-is dynamic."""
+"""A priority group (to `priorities`, a mask) or an egress queue (from `frames` on). `static_limit`: NONE where the
+limit is dynamic."""
 POOL = _table("size", "used", "headroom_size", "headroom_used")
 PATH = _table("in_end", "out", "pg", "queue", "onward", "is_blocked", "frame_bytes", "size", "tx_time_ps",
               "drop_one_in", "drop_phase", "rx", "tx", "blocked_drops", "tail_drops", "pg_drops", "watchdog_tx_drops",

@@ -30,7 +30,7 @@ class Advance:
         self.loop, self._sides, self._switches = loop, sides, switches
         self._reasons: dict[str, int] = {}
         self._compiled = Compiled(loop, self._count)
-        self.whole = Skip(loop, self._count, self._compiled.stepper)
+        self.whole = Skip(loop, self._count, self._compiled)
         self.partition = Partition(loop, self.whole, self._count)
         self.whole.otherwise, self.whole.at_reset = self.partition.advance, self.partition.reset
         loop.watcher = self.whole
@@ -66,7 +66,7 @@ class Advance:
         is_unplugged = any(side.switch_port is None and side.flows for side in self._sides.values())
         self.whole.refusal = "a generator port with flows has no switch" if is_unplugged else None
         found = [] if is_unplugged else components(sides, ports, paths)
-        self.partition.watch([Component(*parts, self.loop, self._count, self._compiled.stepper) for parts in found]
+        self.partition.watch([Component(*parts, self.loop, self._count, self._compiled) for parts in found]
                              if len(found) > 1 else [])
         self.whole.watch(sides, ports)
 

@@ -11,9 +11,10 @@ from virtual_testbed.dataplane.model.buffer import BufferPool, PriorityGroup, Sh
 from virtual_testbed.dataplane.model.events import EventLoop, Strand
 from virtual_testbed.dataplane.model.flow import Lane
 from virtual_testbed.dataplane.model.generator import GeneratorSide
+from virtual_testbed.dataplane.compiled import Compiled
 from virtual_testbed.dataplane.fast_forward.buffer_levels import fits, is_congested, rises
 from virtual_testbed.dataplane.model.port import Path, SwitchPort, paths_through
-from virtual_testbed.dataplane.fast_forward.skip import Skip, Stepper
+from virtual_testbed.dataplane.fast_forward.skip import Skip
 from virtual_testbed.dataplane.model.units import WIRE_OVERHEAD_BYTES
 
 
@@ -25,9 +26,9 @@ class Component:
     """
 
     def __init__(self, sides: Sequence[GeneratorSide], ports: Sequence[SwitchPort], loop: EventLoop,
-                 count: Callable[[str], None], stepper: Callable[[], Stepper | None]) -> None:
+                 count: Callable[[str], None], compiled: Compiled) -> None:
         self.sides, self.ports = sides, ports
-        self.skip = Skip(loop, count, stepper)
+        self.skip = Skip(loop, count, compiled)
         self.skip.watch(sides, ports)
         self.strand = Strand(self.skip)
 

@@ -4,12 +4,12 @@ counted.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
 
 from virtual_testbed.dataplane.model.events import (COMPILED_EVENTS_PER_EVENT, NEVER, EventLoop, Exhausted,
                                                     Watcher)
 from virtual_testbed.dataplane.model.generator import GeneratorSide
 from virtual_testbed.dataplane.model.port import SwitchPort
+from virtual_testbed.dataplane.compiled import Compiled
 from virtual_testbed.dataplane.fast_forward.recurrence import Recurrence
 from virtual_testbed.dataplane.fast_forward.steady_state import SteadyState
 from virtual_testbed.dataplane.fast_forward.steady_proof import NotSteady, SteadyProof
@@ -19,6 +19,8 @@ FIRST_CHECK = 256
 LONGEST_CHECK = 1 << 16
 COMPILED_FROM = 1 << 12
 """After so much work compiled code may go on, if it is installed."""
+MANY_REGENERATIONS = 16
+"""Skips after which they may be compared with what compiled code would have cost."""
 EVENTS_PER_FRAME = 4
 """It is sent, reaches the switch, leaves it, and reaches its end."""
 COMPILED_INSTANTS = 1 << 22
@@ -27,19 +29,12 @@ LONGEST_WAIT_PS = 10_000_000_000
 """Where a steady state can be used only after longer than this, cycles are looked for too: one may be seen sooner."""
 
 
-class Stepper(Protocol):
-    """Steps traffic as the loop does, only faster."""
-
-    def step(self, sides: Sequence[GeneratorSide], ports: Sequence[SwitchPort], last_ps: int, most: int) -> bool:
-        """Step up to `last_ps`, at most so many instants; False: not at all. The loop's events have to be set anew."""
-
-
 class Skip(Watcher):
     """See the module.
 
     Args:
         count: told of each reason why nothing was skipped.
-        stepper: what steps in compiled code (None: that is not installed).
+        compiled: steps in compiled code, if that is installed.
 
     Attributes:
         sides, ports: those that are looked at: nothing else influences them.
@@ -52,9 +47,8 @@ class Skip(Watcher):
         regenerations, skipped_ps: what was skipped, `recurrence` apart.
     """
 
-    def __init__(self, loop: EventLoop, count: Callable[[str], None],
-                 stepper: Callable[[], Stepper | None]) -> None:
-        self.loop, self._count, self._stepper = loop, count, stepper
+    def __init__(self, loop: EventLoop, count: Callable[[str], None], compiled: Compiled) -> None:
+        self.loop, self._count, self._compiled = loop, count, compiled
         self.sides: Sequence[GeneratorSide] = []
         self.ports: Sequence[SwitchPort] = []
         self.recurrence = Recurrence(loop, count, self.schedule)
@@ -66,7 +60,7 @@ class Skip(Watcher):
         self.regenerations = self.skipped_ps = 0
         self._is_short = False
         self._wait = FIRST_CHECK
-        self._begin_work = self._begin_ps = 0
+        self._begin_work = self._begin_ps = self._begin_regenerations = 0
 
     def watch(self, sides: Sequence[GeneratorSide], ports: Sequence[SwitchPort]) -> None:
         """Take the ports that are looked at."""
@@ -86,6 +80,7 @@ class Skip(Watcher):
         self.steady_state, self._is_short = None, False
         self._wait = self.loop.check_in = FIRST_CHECK
         self._begin_work, self._begin_ps = self.loop.work, self.loop.now_ps
+        self._begin_regenerations = self.regenerations
         self.recurrence.is_wanted = False
         self.at_reset()
         self.recurrence.reset()
@@ -144,12 +139,18 @@ class Skip(Watcher):
             self._step_compiled(last_ps)
 
     def _step_compiled(self, last_ps: int) -> None:
-        """Step on in compiled code, where stepping by that alone would have been less work so far."""
-        stepper = self._stepper() if self._is_slow else None
-        if stepper is None or self.loop.now_ps >= last_ps:
+        """Step on in compiled code, where stepping by that alone would have been less work so far: up to where a steady
+        state can be used, unless such states have proved to end soon."""
+        stepper = self._compiled.stepper() if self._is_slow else None
+        if stepper is None:
             return
-        self._end_steady_state(self.loop.now_ps, True)
-        if stepper.step(self.sides, self.ports, last_ps, COMPILED_INSTANTS):
+        state, now_ps = self.steady_state, self.loop.now_ps
+        if state is not None:
+            if self.regenerations - self._begin_regenerations < MANY_REGENERATIONS or state.end_ps >= last_ps:
+                last_ps = min(last_ps, state.valid_ps + state.long_window_ps + state.window_ps)
+            else:
+                self._end_steady_state(now_ps, True)
+        if now_ps < last_ps and stepper.step(self.sides, self.ports, last_ps, COMPILED_INSTANTS):
             self.recurrence.reset()
             self.schedule()
             self.loop.check_in = FIRST_CHECK

@@ -35,7 +35,7 @@ class Owner(Protocol):
         """The pool that a profile names, for a user named in an error."""
 
 
-class Tap(Protocol):
+class FrameTap(Protocol):
     """A capture of what will reach a generator port."""
 
     @property
@@ -143,7 +143,7 @@ class SwitchPort:
         self.paths: list[Path] = []
         self.leaving: list[Path] = []
         self.finish = self._finish
-        self.tap: Tap | None = None
+        self.tap: FrameTap | None = None
         self.leaks = Leaks(self._leak_period_ps, self._let_out, switch.loop)
 
     def connect(self, speed_mbps: int, propagation_ps: int, peer: object) -> None:

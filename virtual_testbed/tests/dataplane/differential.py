@@ -2,10 +2,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import fields
 from typing import Any
 from unittest.mock import patch
 
+from virtual_testbed.dataplane.compiled import Compiled
 from virtual_testbed.dataplane.fast_forward import partition, skip
 from virtual_testbed.dataplane.network import Network
 from virtual_testbed.faults import BUILT_IN, Fault, Scope
@@ -62,11 +64,23 @@ def command(model: Network | Oracle, name: str, argument: Any) -> None:
         what[name](argument)
 
 
-def run_case(case: Case) -> tuple[list[str], Network, Oracle]:
-    """Differences between data plane and oracle as sentences, and the two."""
-    longest = 40 if case.first_check == 10 else skip.LONGEST_CHECK
-    with patch.multiple(skip, FIRST_CHECK=case.first_check, LONGEST_CHECK=longest), patch.object(
-            partition, "SHORTEST_PS", US):
+def run_case(case: Case, compiled: bool = False) -> tuple[list[str], Network, Oracle]:
+    """Differences between data plane and oracle as sentences, and the two.
+
+    Args:
+        compiled: compiled code steps whenever it can; else never.
+    """
+    is_short = case.first_check == 10
+    longest = 40 if is_short else skip.LONGEST_CHECK
+    with ExitStack() as stack:
+        stack.enter_context(patch.multiple(skip, FIRST_CHECK=case.first_check, LONGEST_CHECK=longest))
+        stack.enter_context(patch.object(partition, "SHORTEST_PS", US))
+        if compiled:
+            stack.enter_context(patch.multiple(skip, COMPILED_FROM=0, MANY_REGENERATIONS=0 if is_short else 16,
+                                               COMPILED_INSTANTS=100 if is_short else skip.COMPILED_INSTANTS))
+            stack.enter_context(patch("virtual_testbed.dataplane.compiled.stepper.FIRST_SECTIONS", 2 if is_short else 64))
+        else:
+            stack.enter_context(patch.object(Compiled, "stepper", lambda compiled: None))
         return _run_case(case)
 
 

@@ -47,7 +47,7 @@ def test_pairs_that_fill_their_lines_recur_together(pairs):
 
 @pytest.mark.parametrize("sizes", [(1024,), (64, 1500, 64, 300)])
 @pytest.mark.parametrize("span_ps", [MS, MS + 3_456_789])
-def test_a_jump_leaves_the_turns_where_they_would_be(sizes, span_ps):
+def test_a_jump_leaves_the_turns_where_they_would_be(plain, sizes, span_ps):
     flows = full_lines(2, sizes)
     jumped = run(flows, 2, span_ps)
     with patch.object(Recurrence, "at_section", lambda *_: None), patch.object(Partition, "advance", lambda *_: False):

@@ -9,12 +9,13 @@ import pytest
 
 PACKAGE = Path(__file__).parents[2]
 DATA_PLANE = "virtual_testbed.dataplane."
-PACKAGES = (DATA_PLANE + "model", DATA_PLANE + "fast_forward")
+PACKAGES = (DATA_PLANE + "model", DATA_PLANE + "compiled", DATA_PLANE + "fast_forward")
 ROOMS = {
     "": ("outside", "network readout", "capture cabling paths load", "forwarding"),
     "fast_forward.": ("advance", "partition", "components", "skip", "recurrence steady_state", "steady_proof",
                       "buffer_levels line_backlog", "control_path queue_growth frame_rotation delivery",
                       "busy_periods"),
+    "compiled.": ("__init__", "stepper", "transfer cycle stepping", "tables"),
     "model.": ("generator", "switch flow", "watchdog_port", "port", "pause_flow pause_receiver pause_transmitter",
                "line buffer scheduler watchdog leaks", "hooks",
                "control_frames counters events units configuration traffic"),

@@ -11,6 +11,8 @@ from virtual_testbed.dataplane.network import Network, Overrun
 from virtual_testbed.tests.dataplane.testbeds import (MS, SECOND, SWITCH, data, generator_ports, hosts, line_rate,
                                                       location, names, network, port_name, storm, switch_config)
 
+pytestmark = pytest.mark.usefixtures("plain")
+
 
 def overload():
     """Two flows for one port, each in step with nothing, in a queue that a storm on the same lines shuts now and then:

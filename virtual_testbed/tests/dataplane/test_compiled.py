@@ -1,0 +1,153 @@
+"""Compiled stepping comes to the same counts as the data plane without it, and as the oracle."""
+from __future__ import annotations
+
+from fractions import Fraction
+from unittest.mock import patch
+
+import pytest
+
+from virtual_testbed.dataplane import compiled
+from virtual_testbed.dataplane.compiled import Compiled, tables
+from virtual_testbed.dataplane.compiled.cycle import COUNTS
+from virtual_testbed.dataplane.fast_forward import skip
+from virtual_testbed.dataplane.model.traffic import Duration
+from virtual_testbed.faults import BUILT_IN, Scope
+from virtual_testbed.tests.dataplane.differential import run_case
+from virtual_testbed.tests.dataplane.differential_cases import FAMILIES, make_case
+from virtual_testbed.tests.dataplane.testbeds import (MS, SECOND, SWITCH, US, data, line_rate, names, network, storm,
+                                                      switch_config)
+
+SEEDS = range(100, 104)
+FULL = line_rate(1024)
+EVERYWHERE = Scope()
+
+
+def incast(senders, percent, dscp=3):
+    """So many ports send to one more."""
+    return [data(f"d{n}", n, senders, [dscp], dscp if dscp == 3 else 0, rate_fps=FULL * Fraction(percent, 100))
+            for n in range(senders)]
+
+
+TRAFFIC = {
+    "incast, lossless": (3, incast(2, 80), []),
+    "incast, lossless, uneven": (8, incast(7, Fraction(2013, 100)), []),
+    "incast, lossy": (3, incast(2, 80, 8), []),
+    "lapsing pauses": (2, [*incast(1, 100), storm("s", 1, {3: 0x2000}, 20_000)], []),
+    "lapsing pauses, half load": (2, [*incast(1, 50), storm("s", 1, {3: 0x2000}, 20_000)], []),
+    "a pause flow at line rate": (2, [data("d", 0, 1, [4], 4), storm("s", 0, {3: 0xFFFF}, FULL * 1044 / 84)], []),
+    "drops at full load": (2, incast(1, 100), [BUILT_IN["lossless-dropped"](EVERYWHERE, one_in="7")]),
+    "bursts": (3, [data(f"d{n}", n, 2, [3, 4], 3, sizes=(64, 1500, 700), rate_fps=line_rate(1500), duration=Duration(
+        burst_frames=70, burst_period_ps=20 * US)) for n in range(2)], []),
+    "flows that end": (3, [data(f"d{n}", n, 2, [3], 3, rate_fps=FULL, duration=Duration(frames=20_001 + n))
+                           for n in range(2)] + [storm("s", 2, {3: 0x100}, 90_000, duration=Duration(frames=37))], []),
+    "a switch that answers late": (3, incast(2, 80), [BUILT_IN["slow-response"](EVERYWHERE, factor="3")]),
+}
+
+
+def run(ports, flows, faults, span_ps, capture=0):
+    """A network that has been computed up to the end of the span."""
+    net = network(switch_config(ports), flows, faults)
+    net.start_flows(names(flows))
+    if capture:
+        net.start_capture(f"p{ports - 1}", capture)
+    net.advance_to(span_ps)
+    net.statistics()
+    return net
+
+
+def counters(net, flows):
+    """Everything that can be read; of peaks what compiled code knows exactly lies between the two figures without it."""
+    return ([net.flow_counters(name) for name in names(flows)], net.switch_counters(SWITCH),
+            [net.generator_counters(f"p{number}") for number in range(len(net._ports))])
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_seeded_cases(family):
+    for seed in SEEDS:
+        case = make_case(seed, family)
+        found = run_case(case, compiled=True)[0]
+        assert not found, f"make_case({seed}, {family!r}): {found[:8]}"
+
+
+@pytest.mark.parametrize("what", TRAFFIC)
+@pytest.mark.parametrize("span_ps", [700 * US + 1])
+def test_counts_and_captures_are_those_without_it(what, span_ps, monkeypatch):
+    ports, flows, faults = TRAFFIC[what]
+    monkeypatch.setattr(skip, "COMPILED_FROM", 100)
+    net = run(ports, flows, faults, span_ps, capture=3000)
+    assert net.statistics().compiled_events
+    with patch.object(Compiled, "stepper", lambda self: None):
+        other = run(ports, flows, faults, span_ps, capture=3000)
+    assert counters(net, flows) == counters(other, flows)
+    assert net.capture(f"p{ports - 1}") == other.capture(f"p{ports - 1}")
+
+
+@pytest.mark.parametrize("what", TRAFFIC)
+def test_it_leaps_to_where_it_would_have_stepped(what, monkeypatch):
+    """Both are compiled; without section points nothing recurs."""
+    ports, flows, faults = TRAFFIC[what]
+    monkeypatch.setattr(skip, "COMPILED_FROM", 100)
+    net = run(ports, flows, faults, 20 * MS)
+    monkeypatch.setattr("virtual_testbed.dataplane.compiled.transfer.Transfer.slowest_first", lambda self: [])
+    other = run(ports, flows, faults, 20 * MS)
+    assert not other._advance._compiled.leaps
+    first, second = counters(net, flows), counters(other, flows)
+    assert first == second
+    for each in (net, other):
+        each.stop_flows(names(flows))
+        each.advance_to(SECOND)
+    assert counters(net, flows) == counters(other, flows)
+
+
+def test_congestion_is_leapt_over():
+    leaps = {}
+    for what, (ports, flows, faults) in TRAFFIC.items():
+        with patch.object(skip, "COMPILED_FROM", 100), patch.object(
+                skip.Recurrence, "at_section", lambda *_: None):
+            leaps[what] = run(ports, flows, faults, 60 * MS)._advance._compiled.leaps
+    assert {what for what in leaps if leaps[what]} >= {"incast, lossy", "lapsing pauses", "drops at full load",
+                                                       "a pause flow at line rate", "bursts"}, leaps
+
+
+def test_what_does_not_fit_into_64_bits_is_stepped_without_it():
+    flows = [data(f"d{n}", n, 2, [3], 3, rate_fps=FULL * Fraction(8 * 10**30 + n, 10**31)) for n in range(2)]
+    with patch.object(skip, "COMPILED_FROM", 100):
+        net = run(3, flows, [], 100 * US)
+        reasons = net.statistics().not_skipped
+    assert reasons["not stepped by compiled code: a number beyond 64 bits"] and not net.statistics().compiled_events
+    assert net.flow_counters("d0").frames_rx > 500
+
+
+def test_a_queue_that_leaks_is_stepped_without_it():
+    flows = [*incast(2, 80), storm("s", 2, {3: 0xFFFF})]
+    with patch.object(skip, "COMPILED_FROM", 100):
+        found = run(3, flows, [BUILT_IN["pause-leaks"](EVERYWHERE, period_ms="1")], 3 * MS).statistics()
+    assert found.not_skipped["not stepped by compiled code: a shut queue leaks"]
+
+
+def test_tables_grow(monkeypatch):
+    """Rings, runs of frames and notes that become full are made larger."""
+    monkeypatch.setattr(skip, "COMPILED_FROM", 100)
+    monkeypatch.setattr("virtual_testbed.dataplane.compiled.transfer.LEAST_NODES", tables.MARGIN)
+    ports, flows, faults = TRAFFIC["incast, lossless"]
+    net = run(ports, flows, faults, MS)
+    with patch.object(Compiled, "stepper", lambda self: None):
+        other = run(ports, flows, faults, MS)
+    assert counters(net, flows) == counters(other, flows)
+
+
+def test_it_is_not_needed():
+    with patch.object(compiled, "find_spec", lambda name: None):
+        net = run(*TRAFFIC["incast, lossy"], MS)
+    assert not net.statistics().compiled_events and net._advance._compiled.stepper() is None
+
+
+def test_a_count_that_is_forgotten_is_noticed(monkeypatch):
+    """The comparison itself."""
+    monkeypatch.setitem(COUNTS, "flows", ("lost",))
+    ports, flows, faults = TRAFFIC["incast, lossy"]
+    with patch.object(skip, "COMPILED_FROM", 100), patch.object(skip.Recurrence, "at_section", lambda *_: None):
+        net = run(ports, flows, faults, 20 * MS)
+    assert net._advance._compiled.leaps
+    counted = net.flow_counters("d0")
+    assert counted.frames_tx != int(FULL * Fraction(80, 100) * 20 / 1000) + 1
