@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from pfctest.tests import bench as generator  # noqa: E402
 from pfctest.timing import frames_per_second_to_block, response_allowance_ps  # noqa: E402
-from scripts import bench_sweep  # noqa: E402
+from scripts import bench_hard, bench_sweep  # noqa: E402
 from test_reporting.tests import benchmarks as reporting  # noqa: E402
 from virtual_testbed.dataplane.model.traffic import DataFlow, Duration, Flow, PauseFlow  # noqa: E402
 from virtual_testbed.dataplane.network import Network  # noqa: E402
@@ -87,8 +87,9 @@ class Cost:
 
 
 BOUNDS = {
-    "dataplane.64x400g.60s.cpu_s": Bound(10, 2),
-    "dataplane.64x400g.frames_per_cpu_s": Bound(1e10, 5e10, at_least=True),
+    **{f"dataplane.hard.{case.name}.cpu_s_per_s": Bound(5, 1) for case in bench_hard.CASES},
+    "dataplane.64x400g.60s.cpu_s": Bound(10, 1),
+    "dataplane.64x400g.frames_per_cpu_s": Bound(1e10, 1e11, at_least=True),
     "dataplane.64x400g.3600s_over_60s": Bound(1.5),
     "dataplane.64x400g_over_32x400g": Bound(2.6, 2.2),
     "dataplane.32x100g.sweep_port.cpu_s": Bound(0.2),
@@ -274,7 +275,13 @@ def figures_of_sweep() -> list[Figure]:
     return [Figure(*one) for one in bench_sweep.figures()]
 
 
+def figures_of_hard() -> list[Figure]:
+    """Traffic that hardly repeats, on the shipped T0 as deployed."""
+    return [Figure(*one) for one in bench_hard.figures()]
+
+
 GROUPS = {
+    "hard": figures_of_hard,
     "sweep": figures_of_sweep,
     "reporting": figures_of_reporting,
     "pfctest": figures_of_generator,

@@ -75,5 +75,11 @@ class Stepper:
                 left = sections
 
 
+def compile_all() -> None:
+    """Compile everything, or load it from where it is kept, before it is needed."""
+    nothing = Transfer([], [], EventLoop()).tables
+    step(nothing, nothing, 0, 0, 0)
+
+
 def _copy(found: Tables) -> Tables:
     return Tables(*(table.copy() for table in found))

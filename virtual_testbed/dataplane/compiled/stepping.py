@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 
 from numba import njit
 
-from virtual_testbed.dataplane.compiled.tables import (ACTS, AWAKE, DUE, ENDS, FREE_NODE, FREE_NODES, FURTHER, INSTANTS,
+from virtual_testbed.dataplane.compiled.tables import (ACTS, AWAKE, DUE, FREE_NODE, FREE_NODES, FURTHER, INSTANTS,
                                                        IS_FULL, IS_SECTION, LANDS, MARGIN, NEVER, NONE, NOTES, NOW,
                                                        SECTIONS, SENT, SLOWEST_FLOW, SLOWEST_TRAIN, STARTED, STOPPED,
-                                                       Tables)
+                                                       WAKES, Tables)
 
 _Function = TypeVar("_Function", bound=Callable[..., object])
 
@@ -85,21 +85,22 @@ def step(t: Tables, before: Tables, last_ps: int, most: int, sections: int) -> b
 
 @compiled
 def happen(t: Tables, source: int, now_ps: int) -> None:
-    """An event."""
+    """An event; its source expects another one then, or none."""
     kind, row = t.sources[source].kind, t.sources[source].row
-    expect(t, source, NEVER)
     if kind == LANDS:
         land(t, row, now_ps)
     elif kind == SENT:
+        expect(t, source, NEVER)
         finish(t, row, now_ps)
+    elif kind == WAKES:
+        expect(t, source, NEVER)
+        wake(t, row)
     elif kind == DUE:
         come_due(t, row)
     elif kind == ACTS:
         act_due(t, row, now_ps)
-    elif kind == ENDS:
-        expire(t, row, now_ps)
     else:
-        wake(t, row)
+        expire(t, row, now_ps)
 
 
 @compiled
@@ -309,8 +310,7 @@ def expire(t: Tables, number: int, now_ps: int) -> None:
             end_pause(t, 8 * number + priority, now_ps)
         elif row.until_ps < end.alarm_ps:
             end.alarm_ps = row.until_ps
-    if end.alarm_ps < NEVER:
-        expect(t, end.ends, end.alarm_ps)
+    expect(t, end.ends, end.alarm_ps)
     set_gate(t, number, now_ps)
 
 

@@ -139,31 +139,30 @@ class Skip(Watcher):
             self._step_compiled(last_ps)
 
     def _step_compiled(self, last_ps: int) -> None:
-        """Step on in compiled code, where stepping by that alone would have been less work so far: up to where a steady
-        state can be used, unless such states have proved to end soon."""
-        stepper = self._compiled.stepper() if self._is_slow else None
+        """Step on in compiled code: up to where a steady state can be used, unless that does not pay."""
+        state, now_ps = self.steady_state, self.loop.now_ps
+        if self.loop.work - self._begin_work < COMPILED_FROM:
+            return
+        if state is not None and not self._is_tapped and self._pays(state, last_ps):
+            last_ps = min(last_ps, state.valid_ps + state.long_window_ps + state.window_ps)
+        stepper = self._compiled.stepper() if now_ps < last_ps else None
         if stepper is None:
             return
-        state, now_ps = self.steady_state, self.loop.now_ps
-        if state is not None:
-            if self.regenerations - self._begin_regenerations < MANY_REGENERATIONS or state.end_ps >= last_ps:
-                last_ps = min(last_ps, state.valid_ps + state.long_window_ps + state.window_ps)
-            else:
-                self._end_steady_state(now_ps, True)
-        if now_ps < last_ps and stepper.step(self.sides, self.ports, last_ps, COMPILED_INSTANTS):
+        if state is not None and last_ps > state.end_ps:
+            self._end_steady_state(now_ps, True)
+        if stepper.step(self.sides, self.ports, last_ps, COMPILED_INSTANTS):
             self.recurrence.reset()
             self.schedule()
             self.loop.check_in = FIRST_CHECK
 
-    @property
-    def _is_slow(self) -> bool:
-        """Whether more work was done since the last change than stepping everything in compiled code would have been.
-        """
-        work, passed_ps = self.loop.work - self._begin_work, self.loop.now_ps - self._begin_ps
-        if work < COMPILED_FROM:
-            return False
+    def _pays(self, state: SteadyState, last_ps: int) -> bool:
+        """Whether less work was done since the last change than stepping everything in compiled code would have been;
+        also where it is too early to say."""
+        if self.regenerations - self._begin_regenerations < MANY_REGENERATIONS or state.end_ps >= last_ps:
+            return True
+        passed_ps = self.loop.now_ps - self._begin_ps
         events = sum(passed_ps * EVENTS_PER_FRAME // step_ps for step_ps in self._steps_ps())
-        return work * COMPILED_EVENTS_PER_EVENT > events
+        return (self.loop.work - self._begin_work) * COMPILED_EVENTS_PER_EVENT < events
 
     def _steps_ps(self) -> Iterator[int]:
         """The time between two frames of each flow that sends."""
