@@ -268,7 +268,7 @@ class Network:
         """Counters of a switch now, since it was added; of a large switch only the `parts` that are needed."""
         found = self._switch(switch)
         self._catch_up()
-        return readout.switch_counters(found, parts, self.now_ps)
+        return readout.switch_counters(found, parts, self.now_ps, self._advance.ledger.bound)
 
     def switch_states(self, switch: str) -> SwitchStates:
         """States of a switch now."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from virtual_testbed.dataplane.fast_forward.components import Component, components
+from virtual_testbed.dataplane.fast_forward.ledger import Ledger
 from virtual_testbed.dataplane.fast_forward.partition import Partition
 from virtual_testbed.dataplane.fast_forward.skip import Skip
 from virtual_testbed.dataplane.model.counters import Statistics
@@ -23,15 +24,19 @@ class Advance:
 
     Args:
         sides: generator ports by location; `switches` by name.
+
+    Attributes:
+        ledger: what is known beside the state of the ports.
     """
 
     def __init__(self, loop: EventLoop, sides: Mapping[str, GeneratorSide], switches: Mapping[str, Switch]) -> None:
-        self.loop, self._sides, self._switches = loop, sides, switches
-        self._reasons: dict[str, int] = {}
-        self.whole = Skip(loop, self._count)
-        self.partition = Partition(loop, self.whole, self._count)
-        self.whole.otherwise, self.whole.at_reset = self.partition.advance, self.partition.reset
-        loop.watcher = self.whole
+        self.loop = loop
+        self.ledger = Ledger()
+        self.partition = Partition(loop, self.ledger)
+        self.whole = Skip(loop, self.ledger, self.partition)
+        self._sides = sides
+        self._switches = switches
+        loop.attach(self.whole)
 
     def run(self, until_ps: int) -> str:
         """Compute up to then, or until more than `MOST_EVENTS` were stepped.
@@ -39,18 +44,20 @@ class Advance:
         Returns:
             Why it had to end before, if it had to.
         """
-        begin_ps, before, first = self.loop.now_ps, dict(self._reasons), self.loop.events
-        self.whole.last_event = first + MOST_EVENTS
+        begin_ps = self.loop.now_ps
+        before = self.ledger.reasons.copy()
+        first = self.loop.events
+        self.whole.allow(first + MOST_EVENTS)
         try:
             self.loop.run(until_ps)
         except Exhausted:
-            new = {reason: number - before.get(reason, 0) for reason, number in self._reasons.items()}
+            new = {reason: number - before[reason] for reason, number in self.ledger.reasons.items()}
             why = max((reason for reason in new if new[reason] > 0), key=new.__getitem__, default="")
             return (f"computing {_seconds(begin_ps)} to {_seconds(until_ps)} of simulated time takes too long: frames "
                     f"can only be looked at one by one{f' ({why})' if why else ''}, and after "
                     f"{self.loop.events - first} events {_seconds(self.loop.now_ps)} is reached, where time stands now")
         finally:
-            self.whole.last_event = NEVER
+            self.whole.allow(NEVER)
         return ""
 
     def rebuild(self) -> None:
@@ -62,10 +69,9 @@ class Advance:
                  if port.peer is not None and (port in used or not port.is_quiet)]
         sides = [side for side in self._sides.values() if side.switch_port in ports]
         is_unplugged = any(side.switch_port is None and side.flows for side in self._sides.values())
-        self.whole.refusal = "a generator port with flows has no switch" if is_unplugged else None
         found = [] if is_unplugged else components(sides, ports, paths)
-        self.partition.watch([Component(*parts, self.loop, self._count) for parts in found] if len(found) > 1 else [])
-        self.whole.watch(sides, ports)
+        self.partition.watch([Component(*parts, self.loop, self.ledger) for parts in found] if len(found) > 1 else [])
+        self.whole.watch(sides, ports, "a generator port with flows has no switch" if is_unplugged else "")
 
     def _starts(self) -> Iterator[Path]:
         """First paths that frames take, those of flows and those still under way."""
@@ -92,15 +98,12 @@ class Advance:
         self.whole.settle()
         self.reset()
 
-    def _count(self, reason: str) -> None:
-        self._reasons[reason] = self._reasons.get(reason, 0) + 1
-
     def statistics(self) -> Statistics:
         """How the result was computed so far."""
         skip, recurrence, partition = self.whole, self.whole.recurrence, self.partition
         return Statistics(self.loop.instants, skip.regenerations, recurrence.jumps, recurrence.cycles,
                           skip.skipped_ps + recurrence.skipped_ps, partition.sessions, partition.apart_ps,
-                          dict(self._reasons))
+                          dict(self.ledger.reasons))
 
 
 def _seconds(time_ps: int) -> str:

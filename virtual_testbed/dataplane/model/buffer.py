@@ -8,6 +8,7 @@ a limit but wakes nobody.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 from typing import Generic, Protocol, TypeVar
 
 from virtual_testbed.dataplane.model.configuration import BufferProfile, PoolConfig
@@ -26,19 +27,20 @@ Kind = TypeVar("Kind", bound=FrameKind)
 
 class BufferPool:
     """A `BUFFER_POOL`: `used` of `size` shared bytes, `headroom_used` of `headroom_size` (0: groups have headroom of
-    their own). While components are apart no more than `ceiling` can be in use, and proofs allow for that (0: they are
-    not apart).
+    their own).
     """
 
-    __slots__ = ("size", "used", "ceiling", "headroom_size", "headroom_used")
+    __slots__ = ("size", "used", "headroom_size", "headroom_used")
 
     def __init__(self, config: PoolConfig) -> None:
-        self.used = self.ceiling = self.headroom_used = 0
+        self.used = 0
+        self.headroom_used = 0
         self.configure(config)
 
     def configure(self, config: PoolConfig) -> None:
         """Take new sizes; what is in use stays."""
-        self.size, self.headroom_size = config.size, config.xoff
+        self.size = config.size
+        self.headroom_size = config.xoff
 
 
 class Share:
@@ -46,14 +48,15 @@ class Share:
 
     Attributes:
         reserved, shared: bytes held; `size` the most it may hold reserved.
-        peak: most bytes held (queues: all of them, groups: shared ones) while every frame was stepped, `bound` the
-            most that it may have held otherwise.
+        peak: most bytes held (queues: all of them, groups: shared ones) while every frame was stepped.
     """
 
-    __slots__ = ("pool", "size", "static_limit", "up", "down", "reserved", "shared", "peak", "bound")
+    __slots__ = ("pool", "size", "static_limit", "up", "down", "reserved", "shared", "peak")
 
     def __init__(self) -> None:
-        self.reserved = self.shared = self.peak = self.bound = 0
+        self.reserved = 0
+        self.shared = 0
+        self.peak = 0
         self.pool = BufferPool(PoolConfig(UNLIMITED_BYTES))
         self.set_profile(None, self.pool)
 
@@ -76,11 +79,26 @@ class Share:
             return self.static_limit
         return (self.pool.size - self.pool.used) << self.up >> self.down
 
-    def limit_with(self, more: int) -> int:
-        """Most shared bytes it may hold when so many bytes more of its pool are used, or as many as may be."""
+    def limit_at(self, used: int) -> int:
+        """Most shared bytes it may hold when so many bytes of its pool are used."""
         if self.static_limit is not None:
             return self.static_limit
-        return max(0, self.pool.size - max(self.pool.used + more, self.pool.ceiling)) << self.up >> self.down
+        return max(0, self.pool.size - used) << self.up >> self.down
+
+    def hold(self, reserved: int, shared: int) -> None:
+        """Hold other bytes than before; no peak is noted."""
+        self.pool.used += shared - self.shared
+        self.reserved = reserved
+        self.shared = shared
+
+    def grow(self, size: int) -> None:
+        """Hold so many shared bytes more; the peak is as much higher."""
+        self.hold(self.reserved, self.shared + size)
+        self.peak += size
+
+    def set_peak(self, peak: int) -> None:
+        """Take what was most."""
+        self.peak = peak
 
     def rest_over_reserved(self, size: int) -> int:
         """Bytes of a frame of `size` that reserved memory does not hold."""
@@ -211,6 +229,11 @@ class EgressQueue(Share, Generic[Kind]):
             runs[-1][1] += frames  # type: ignore[operator]
         else:
             runs.append([kind, frames])
+
+    def fill(self, content: Iterable[tuple[Kind, int]]) -> None:
+        """Take what waits, as `content`; the bytes held stay."""
+        self.runs = deque([kind, frames] for kind, frames in content)
+        self.frames = sum(frames for _, frames in self.content())
 
     def content(self) -> list[tuple[Kind, int]]:
         """What waits, as (kind, frames), the first is next."""

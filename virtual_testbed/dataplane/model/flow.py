@@ -76,6 +76,29 @@ class Segment(NamedTuple):
     burst_ps: int
     left: int | None
 
+    def moved(self, shift_ps: int) -> Segment:
+        """The same so much later."""
+        return self._replace(due_ps=self.due_ps + shift_ps, burst_ps=self.burst_ps + shift_ps)
+
+
+class FlowSnapshot(NamedTuple):
+    """What moves in a flow; `launched` by kind of its frames. See `FlowState`."""
+
+    state: str
+    has_begun: bool
+    segment: Segment | None
+    later: tuple[Segment, ...]
+    frozen: Segment | None
+    position: int
+    sent: int
+    lost: int
+    launched: tuple[int, ...]
+
+    @property
+    def waiting(self) -> tuple[Segment, ...]:
+        """Segments of frames that come due, the next one first."""
+        return (self.segment, *self.later) if self.segment is not None else ()
+
 
 class FlowState:
     """A data flow, running or not.
@@ -102,7 +125,8 @@ class FlowState:
         self.segment: Segment | None = None
         self.later: deque[Segment] = deque()
         self.frozen: Segment | None = None
-        self.is_section = self.has_begun = self.is_told = False
+        self.has_begun = False
+        self.is_told = False
         self.begin_ps = 0
         kinds: dict[tuple[int, int], Lane] = {}
         self.lanes = [self._lane(kinds, spec.dscp[n % len(spec.dscp)], spec.sizes[n % len(spec.sizes)])
@@ -113,6 +137,53 @@ class FlowState:
 
     def _lane(self, kinds: dict[tuple[int, int], Lane], dscp: int, size: int) -> Lane:
         return kinds.setdefault((dscp, size), Lane(self, dscp, size))
+
+    def snapshot(self) -> FlowSnapshot:
+        """Its state now."""
+        return FlowSnapshot(self.state, self.has_begun, self.segment, tuple(self.later), self.frozen, self.position,
+                            self.sent, self.lost, tuple(lane.launched for lane in self.kinds))
+
+    def restore(self, snapshot: FlowSnapshot) -> None:
+        """Take a state; its port sorts flows anew afterwards. Timers are not part of it."""
+        (self.state, self.has_begun, self.segment, later, self.frozen, self.position, self.sent, self.lost,
+         launched) = snapshot
+        self.later = deque(later)
+        for lane, frames in zip(self.kinds, launched):
+            lane.launched = frames
+
+    def shift(self, shift_ps: int, now_ps: int) -> None:
+        """Let what is to come due after now come so much later; frames that PFC holds stay what they are."""
+        if self.segment is not None and not self.is_shut:
+            self.segment = self.segment.moved(shift_ps)
+            self.later = deque(segment.moved(shift_ps) for segment in self.later)
+        if self.frozen is not None and self.frozen.due_ps > now_ps:
+            self.frozen = self.frozen.moved(shift_ps)
+
+    def repeat(self, since: FlowSnapshot, times: int) -> None:
+        """Count what was sent since then so many times more, and take as many turns; what came due since then while PFC
+        holds it comes due that much later each time.
+        """
+        frames = times * (self.sent - since.sent)
+        self.sent += frames
+        self.lost += times * (self.lost - since.lost)
+        self._take_turns(frames)
+        again = [self._repeated(new, old, times) for new, old in zip(self.snapshot().waiting, since.waiting)]
+        if again:
+            self.segment = again[0]
+            self.later = deque(again[1:])
+
+    def _repeated(self, new: Segment, old: Segment, times: int) -> Segment:
+        moved = new.moved(times * (new.due_ps - old.due_ps)) if self.is_shut else new
+        if new.left is None or old.left is None:
+            return moved
+        return moved._replace(left=new.left + times * (new.left - old.left))
+
+    def _take_turns(self, frames: int) -> None:
+        """So many frames more have been put on the line."""
+        rounds, rest = divmod(frames, len(self.lanes))
+        for number, lane in enumerate(self.lanes):
+            lane.launched += rounds + ((number - self.position) % len(self.lanes) < rest)
+        self.position = (self.position + frames) % len(self.lanes)
 
     def start(self, now_ps: int) -> None:
         """START at `now_ps`; a running flow goes on."""

@@ -4,7 +4,6 @@ Frames leave in the order in which they came due, except those whose transmit qu
 """
 from __future__ import annotations
 
-from collections.abc import Callable
 from heapq import heapify, heappop, heapreplace
 
 from virtual_testbed.dataplane.model.control_frames import Control, MacControlFrame, understand
@@ -51,8 +50,6 @@ class GeneratorSide:
         self.awake = False
         self.received_cleared = [0] * 8
         self.wake = self._wake
-        self.flows_changed: Callable[[], None] = lambda: None
-        self.holds_changed: Callable[[], None] = lambda: None
 
     @property
     def is_busy(self) -> bool:
@@ -95,8 +92,8 @@ class GeneratorSide:
         if due_ps > now_ps:
             self._wake_at(due_ps)
             return
-        if flow.is_section:
-            self.loop.section = True
+        if flow is self.loop.sampled:
+            self.loop.has_sample = True
         self.current = lane = flow.take()
         end_ps = now_ps + lane.tx_time_ps
         line.data_ps = now_ps
@@ -118,13 +115,22 @@ class GeneratorSide:
 
     def flow_changed(self) -> None:
         """A flow began or ended."""
-        self.flows_changed()
+        self.loop.watcher.flows_changed()
 
     def sort_flows(self) -> None:
         """Sort out anew which flows may send."""
         self.due = [(flow.segment.due_ps, flow.index, flow) for flow in self.flows
                     if flow.segment is not None and not flow.is_shut]
         heapify(self.due)
+
+    def empty(self) -> None:
+        """No data frame is on the line; sort out anew which flows may send."""
+        self.current = None
+        self.sort_flows()
+
+    def replace_current(self, lane: Lane) -> None:
+        """Take another lane as that of the data frame on the line."""
+        self.current = lane
 
     def schedule(self) -> None:
         """Set the event of the next choice anew."""
@@ -163,7 +169,7 @@ class GeneratorSide:
             elif flow.queue_bit & before & ~gate:
                 flow.thaw(now_ps)
         self.queue_flows()
-        self.holds_changed()
+        self.loop.watcher.holds_changed()
 
     def link_went_down(self, now_ps: int) -> None:
         """Lose what is on the cable, forget pauses; frames go into the void from now on."""

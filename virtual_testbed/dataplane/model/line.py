@@ -2,8 +2,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, Protocol
 
 from virtual_testbed.dataplane.model.control_frames import MacControlFrame
 from virtual_testbed.dataplane.model.events import CONTROL_DUE, NEVER, EventLoop
@@ -18,6 +18,13 @@ class Arriving(Protocol):
 
     def lose(self) -> None:
         """It was on a cable that is cut."""
+
+
+class ItemSnapshot(NamedTuple):
+    """Counts of one kind of control frame."""
+
+    launched: int
+    arrived: int
 
 
 class ControlItem:
@@ -36,6 +43,19 @@ class ControlItem:
         self.launched = self.arrived = 0
         line.items.append(self)
 
+    def snapshot(self) -> ItemSnapshot:
+        """Its counts now."""
+        return ItemSnapshot(self.launched, self.arrived)
+
+    def restore(self, snapshot: ItemSnapshot) -> None:
+        """Take counts."""
+        self.launched, self.arrived = snapshot
+
+    def repeat(self, since: ItemSnapshot, times: int) -> None:
+        """Count what was counted since then so many times more."""
+        self.launched += times * (self.launched - since.launched)
+        self.arrived += times * (self.arrived - since.arrived)
+
     def arrive(self, now_ps: int) -> None:
         """Hand it to the receiver at the other end."""
         self.arrived += 1
@@ -43,6 +63,16 @@ class ControlItem:
 
     def lose(self) -> None:
         """Nothing remembers it."""
+
+
+class LineSnapshot(NamedTuple):
+    """What is on a line and waits for it. See `Line`."""
+
+    busy_until_ps: int
+    on_line: ControlItem | None
+    controls: tuple[ControlItem, ...]
+    flight: tuple[tuple[int, Arriving], ...]
+    data_ps: int
 
 
 class Line:
@@ -58,12 +88,12 @@ class Line:
             all kinds of them.
         busy_until_ps: when the line is free again.
         flight: frames whose arrival is an event, as (instant, frame), in order; the one on the line is among them.
-        data_ps, moved_ps: when a data frame was last put on it, and when its sender last decided on XOFF or XON.
+        data_ps: when a data frame was last put on it.
         deliver: what the other end does with a control frame.
     """
 
     __slots__ = ("speed_mbps", "propagation_ps", "loop", "poke", "ps_per_byte", "is_up", "kind", "index", "controls",
-                 "on_line", "items", "busy_until_ps", "flight", "data_ps", "moved_ps", "deliver", "land")
+                 "on_line", "items", "busy_until_ps", "flight", "data_ps", "deliver", "land")
 
     def __init__(self, speed_mbps: int, propagation_ps: int, loop: EventLoop, poke: Callable[[int], None]) -> None:
         self.speed_mbps, self.propagation_ps, self.loop, self.poke = speed_mbps, propagation_ps, loop, poke
@@ -75,7 +105,7 @@ class Line:
         self.items: list[ControlItem] = []
         self.busy_until_ps = 0
         self.flight: deque[tuple[int, Arriving]] = deque()
-        self.data_ps = self.moved_ps = -NEVER
+        self.data_ps = -NEVER
         self.deliver: Callable[[ControlItem, int], None] = lambda item, now_ps: None
         self.land = self._land
 
@@ -126,10 +156,45 @@ class Line:
             frame.lose()
         self.flight.clear()
 
+    def snapshot(self) -> LineSnapshot:
+        """Its state now."""
+        return LineSnapshot(self.busy_until_ps, self.on_line, tuple(self.controls), tuple(self.flight), self.data_ps)
+
+    def restore(self, snapshot: LineSnapshot) -> None:
+        """Take a state; events are set by `schedule`."""
+        self.busy_until_ps, self.on_line, controls, flight, self.data_ps = snapshot
+        self.controls = deque(controls)
+        self.flight = deque(flight)
+
+    def empty(self) -> None:
+        """Nothing is on it or waits for it any more, nor is counted as lost."""
+        self.controls.clear()
+        self.flight.clear()
+        self.on_line = None
+        self.busy_until_ps = 0
+
+    def shift(self, shift_ps: int) -> None:
+        """Let what is on it be so much later."""
+        self.busy_until_ps += shift_ps
+        self.flight = deque((time_ps + shift_ps, frame) for time_ps, frame in self.flight)
+        self.data_ps += shift_ps
+
+    def replace_frames(self, frames: Iterable[Arriving]) -> None:
+        """Take other frames for those on the cable, which arrive when those would."""
+        self.flight = deque((time_ps, frame) for (time_ps, _), frame in zip(self.flight, frames, strict=True))
+
     def schedule(self) -> None:
         """Set the event of the next arrival anew."""
         if self.flight:
             self.loop.push_traffic((self.flight[0][0], self.kind, self.index, self.land))
+
+
+class TrainSnapshot(NamedTuple):
+    """How far a train has come: when its schedule began, number of its next frame, and of how many."""
+
+    base_ps: int
+    number: int
+    limit: int
 
 
 class Train:
@@ -166,6 +231,22 @@ class Train:
         schedule = self.schedule
         number = self.number % schedule.burst if schedule.burst else self.number
         return number * (schedule.step * schedule.parts + schedule.rest) % schedule.parts
+
+    def snapshot(self) -> TrainSnapshot:
+        """Its state now."""
+        return TrainSnapshot(self.schedule.base_ps, self.number, self.limit)
+
+    def restore(self, snapshot: TrainSnapshot) -> None:
+        """Take a state; its event is set by `expect`."""
+        self.schedule.base_ps, self.number, self.limit = snapshot
+
+    def repeat(self, since: TrainSnapshot, times: int) -> None:
+        """Go on as since then so many times more: one that began anew begins that much later, any other is further."""
+        base_ps = self.schedule.base_ps
+        if base_ps != since.base_ps:
+            self.schedule.base_ps += times * (base_ps - since.base_ps)
+        else:
+            self.number += times * (self.number - since.number)
 
     def start(self, base_ps: int, number: int, limit: int) -> None:
         """Run from frame `number` of a schedule that begins at `base_ps` up to `limit` frames in all."""

@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from virtual_testbed.dataplane.model.control_frames import DISCARD, ERROR, GLOBAL_PAUSE, PFC, Control, MacControlFrame
 from virtual_testbed.dataplane.model.events import NEVER, PAUSE_ACTS, PAUSE_ENDS, EventLoop
@@ -11,6 +12,18 @@ from virtual_testbed.dataplane.model.units import pause_time_ps
 
 DATA_FRAMES, DATA_BYTES, DROPPED = "data frames", "data bytes", "dropped"
 """Of `PauseReceiver.kinds`: control frames that are counted as data too, their bytes, and those counted as drops."""
+
+
+class ReceiverSnapshot(NamedTuple):
+    """Pauses of a port, frames about to act, and counts. See `PauseReceiver`."""
+
+    since_ps: tuple[int | None, ...]
+    until_ps: tuple[int, ...]
+    responding: tuple[tuple[int, Control], ...]
+    counts: tuple[int, ...]
+    on2off: tuple[int, ...]
+    paused_ps: tuple[int, ...]
+    kinds: tuple[int, ...]
 
 
 class PauseReceiver:
@@ -166,6 +179,37 @@ class PauseReceiver:
         """True while the class is paused."""
         return self.since_ps[priority] is not None
 
+    def snapshot(self) -> ReceiverSnapshot:
+        """Its state now."""
+        return ReceiverSnapshot(tuple(self.since_ps), tuple(self.until_ps), tuple(self.responding), tuple(self.counts),
+                                tuple(self.on2off), tuple(self.paused_ps), tuple(self.kinds.values()))
+
+    def restore(self, snapshot: ReceiverSnapshot) -> None:
+        """Take a state, with the same classes paused; events are set by `schedule`."""
+        self.since_ps = list(snapshot.since_ps)
+        self.until_ps = list(snapshot.until_ps)
+        self.responding = deque(snapshot.responding)
+        self.counts = list(snapshot.counts)
+        self.on2off = list(snapshot.on2off)
+        self.paused_ps = list(snapshot.paused_ps)
+        self.kinds = dict(zip(self.kinds, snapshot.kinds))
+
+    def shift(self, shift_ps: int) -> None:
+        """Let what is to act and to end be so much later."""
+        self.responding = deque((time_ps + shift_ps, control) for time_ps, control in self.responding)
+        self.until_ps = [time_ps + shift_ps for time_ps in self.until_ps]
+
+    def repeat(self, since: ReceiverSnapshot, times: int) -> None:
+        """Count what was counted since then so many times more; a pause that began since then begins that much later
+        each time.
+        """
+        self.counts = _repeated(self.counts, since.counts, times)
+        self.on2off = _repeated(self.on2off, since.on2off, times)
+        self.paused_ps = _repeated(self.paused_ps, since.paused_ps, times)
+        self.kinds = dict(zip(self.kinds, _repeated(list(self.kinds.values()), since.kinds, times)))
+        self.since_ps = [new_ps if new_ps is None or old_ps is None else new_ps + times * (new_ps - old_ps)
+                         for new_ps, old_ps in zip(self.since_ps, since.since_ps)]
+
     def schedule(self) -> None:
         """Set the events of what is to act and to end anew."""
         self.alarm_ps = NEVER
@@ -191,3 +235,7 @@ class PauseReceiver:
                 self._end(priority, now_ps)
         self._watch()
         self._set_gate(self.gate(), now_ps)
+
+
+def _repeated(now: Sequence[int], since: Sequence[int], times: int) -> list[int]:
+    return [new + times * (new - old) for new, old in zip(now, since)]

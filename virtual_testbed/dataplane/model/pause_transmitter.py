@@ -97,7 +97,7 @@ class PauseTransmitter:
         if self.sending >> priority & 1 or not self.line.is_up:
             return
         self.sending |= 1 << priority
-        self.line.moved_ps = now_ps
+        self.loop.watcher.pause_decided(self.line, now_ps)
         self.line.queue(self.xoff_items[priority], now_ps)
         self.trains[priority].start(now_ps, 1, NEVER if self.repeats >> priority & 1 else 1)
 
@@ -112,7 +112,7 @@ class PauseTransmitter:
     def abandon(self, priority: int, now_ps: int) -> None:
         """Stop repeating without an XON: the other end resumes when its timer runs out."""
         self.sending &= ~(1 << priority)
-        self.line.moved_ps = now_ps
+        self.loop.watcher.pause_decided(self.line, now_ps)
         self.trains[priority].stop()
 
     def link_went_down(self, now_ps: int) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Set
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from virtual_testbed.dataplane.model.buffer import EgressQueue, BufferPool, PriorityGroup
 from virtual_testbed.dataplane.model.configuration import BufferProfile, SchedulerConfig, SwitchConfig, SwitchPortConfig
@@ -35,6 +35,22 @@ class Owner(Protocol):
         """The pool that a profile names, for a user named in an error."""
 
 
+class PathSnapshot(NamedTuple):
+    """Counts of a path. See `Path`."""
+
+    rx: int
+    tx: int
+    blocked_drops: int
+    tail_drops: int
+    pg_drops: int
+    watchdog_tx_drops: int
+    watchdog_rx_drops: int
+    fault_drops: int
+    lost: int
+    flushed: int
+    drop_phase: int
+
+
 class Path:
     """One kind of frame through a switch, with its counts.
 
@@ -49,10 +65,8 @@ class Path:
         rx .. lost: frames received, sent, dropped by reason, lost on the wire after being sent.
     """
 
-    COUNTED = ("rx", "tx", "blocked_drops", "tail_drops", "pg_drops", "watchdog_tx_drops", "watchdog_rx_drops",
-               "fault_drops", "lost")
     __slots__ = ("flow", "frame_bytes", "size", "tx_time_ps", "pg", "out", "queue", "in_port", "blocked", "onward",
-                 "macs", "number", "cycle", "drop_one_in", "drop_phase", "flushed", *COUNTED)
+                 "macs", "number", "cycle", "drop_one_in", *PathSnapshot._fields)
 
     def __init__(self, flow: int, frame_bytes: int, in_port: SwitchPort, blocked: str | None) -> None:
         self.flow, self.frame_bytes, self.in_port, self.blocked = flow, frame_bytes, in_port, blocked
@@ -77,6 +91,27 @@ class Path:
     def lose(self) -> None:
         """A frame was on a cable that is cut."""
         self.lost += 1
+
+    def snapshot(self) -> PathSnapshot:
+        """Its counts now."""
+        return PathSnapshot(self.rx, self.tx, self.blocked_drops, self.tail_drops, self.pg_drops,
+                            self.watchdog_tx_drops, self.watchdog_rx_drops, self.fault_drops, self.lost, self.flushed,
+                            self.drop_phase)
+
+    def restore(self, snapshot: PathSnapshot) -> None:
+        """Take counts."""
+        (self.rx, self.tx, self.blocked_drops, self.tail_drops, self.pg_drops, self.watchdog_tx_drops,
+         self.watchdog_rx_drops, self.fault_drops, self.lost, self.flushed, self.drop_phase) = snapshot
+
+    def add(self, other: Path) -> None:
+        """Count the frames of another path here."""
+        phase = self.drop_phase
+        self.restore(PathSnapshot(*(mine + its for mine, its in zip(self.snapshot(), other.snapshot()))))
+        self.drop_phase = phase
+
+    def repeat(self, since: PathSnapshot, times: int) -> None:
+        """Count what was counted since then so many times more."""
+        self.restore(PathSnapshot(*(new + times * (new - old) for new, old in zip(self.snapshot(), since))))
 
     @property
     def tx_side_drops(self) -> int:
@@ -318,6 +353,27 @@ class SwitchPort:
         if self.line.busy_until_ps <= now_ps:
             self.loop.wake(self)
 
+    def empty(self) -> None:
+        """No data frame is on the line or on the cable to a generator, nor waits in an open queue; buffers stay."""
+        self.current = None
+        self.flight.clear()
+        self.scheduler.forget(0)
+        self.backlog &= self.gate
+        for queue in self.queues:
+            if not self.gate & queue.bit:
+                queue.fill(())
+
+    def fill(self, queue: EgressQueue[Path], content: Iterable[tuple[Path, int]]) -> None:
+        """Take what waits in one of the queues, as (path, frames)."""
+        queue.fill(content)
+        self.backlog = self.backlog | queue.bit if queue.frames else self.backlog & ~queue.bit
+
+    def shift(self, shift_ps: int, now_ps: int) -> None:
+        """Let frames on the cable to a generator arrive so much later; those that have arrived are forgotten."""
+        moved = [(arrival_ps + shift_ps, path) for arrival_ps, path in self.flight if arrival_ps > now_ps]
+        self.flight.clear()
+        self.flight.extend(moved)
+
     def schedule(self) -> None:
         """Set the event of the frame on the line anew."""
         if self.line.busy_until_ps > self.loop.now_ps:
@@ -401,8 +457,7 @@ def fold(ports: Iterable[SwitchPort], used: Set[Path]) -> None:
             if path in used or kept.setdefault(key, path) is path:
                 paths.append(path)
                 continue
-            for name in (*Path.COUNTED, "flushed"):
-                setattr(kept[key], name, getattr(kept[key], name) + getattr(path, name))
+            kept[key].add(path)
         if len(paths) < len(port.paths):
             for path in set(port.paths).difference(paths):
                 if path.out is not None:

@@ -14,7 +14,7 @@ ROOMS = {
     "": ("outside", "network readout", "capture cabling paths load", "forwarding"),
     "fast_forward.": ("advance", "partition", "components", "skip", "recurrence steady_state", "steady_proof",
                       "buffer_levels line_backlog", "control_path queue_growth frame_rotation delivery",
-                      "busy_periods"),
+                      "busy_periods ledger"),
     "model.": ("generator", "switch flow", "watchdog_port", "port", "pause_flow pause_receiver pause_transmitter",
                "line buffer scheduler watchdog leaks", "hooks",
                "control_frames counters events units configuration traffic"),
