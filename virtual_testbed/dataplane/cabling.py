@@ -104,7 +104,7 @@ class Cabling:
 def _join(a: SwitchPort, b: SwitchPort, cable: SwitchCable) -> None:
     for port, other in ((a, b), (b, a)):
         port.connect(cable.speed_mbps, cable.cable_m * PS_PER_METRE, other)
-        port.line.kind, port.line.index, port.line.deliver = FRAME_RECEIVED, other.index, other.receive_control
+        port.line.lead_to(other.receiver, FRAME_RECEIVED, other.index)
 
 
 def _set_port(port: SwitchPort, is_up: bool, now_ps: int) -> None:

@@ -7,7 +7,6 @@ from typing import NamedTuple
 from virtual_testbed.dataplane.model.control_frames import MacControlFrame
 from virtual_testbed.dataplane.model.counters import CapturedFrame
 from virtual_testbed.dataplane.model.generator import GeneratorSide
-from virtual_testbed.dataplane.model.line import ControlItem
 from virtual_testbed.dataplane.model.port import Path
 from virtual_testbed.dataplane.model.traffic import DataFlow
 
@@ -41,8 +40,15 @@ class PortCapture:
         """False once it is stopped or full."""
         return self._stop_ps is None and len(self._notes) < self._limit
 
-    def add(self, note: Note) -> None:
-        """A frame reaches the port, now or soon."""
+    def data_sent(self, path: Path, arrival_ps: int) -> None:
+        """A data frame reaches the port soon."""
+        self._add(Note(arrival_ps, None, path, path.number + path.tx * path.cycle))
+
+    def control_arrived(self, frame: MacControlFrame, now_ps: int) -> None:
+        """A control frame reaches the port."""
+        self._add(Note(now_ps, frame, None, 0))
+
+    def _add(self, note: Note) -> None:
         if self.is_open and note.time_ps > self._start_ps:
             self._notes.append(note)
 
@@ -63,28 +69,14 @@ class PortCapture:
 
 
 def tap(side: GeneratorSide, capture: PortCapture | None, now_ps: int) -> None:
-    """Let a capture, if there is an open one, see what reaches a generator port."""
-    port = side.switch_port
-    if port is None:
+    """Let a capture, if there is an open one, observe what reaches a generator port."""
+    if side.switch_port is None:
         return
-    port.tap, port.line.deliver = None, side.receiver.receive
-    if capture is None:
-        return
-    if not side.is_up:
+    if capture is not None and not side.is_up:
         capture.cut(now_ps)
-    if not capture.is_open:
-        return
-
-    def data(time_ps: int, path: Path) -> None:
-        capture.add(Note(time_ps, None, path, path.number + path.tx * path.cycle))
-        if not capture.is_open:
-            port.tap = None
-
-    def control(item: ControlItem, now_ps: int) -> None:
-        capture.add(Note(now_ps, item.frame, None, 0))
-        side.receiver.receive(item, now_ps)
-
-    port.tap, port.line.deliver = data, control
+    observer = capture if capture is not None and capture.is_open else None
+    side.switch_port.observe(observer)
+    side.receiver.observe(observer)
 
 
 def _bytes(note: Note, flows: Mapping[int, DataFlow]) -> bytes:

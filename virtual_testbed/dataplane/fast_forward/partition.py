@@ -69,7 +69,7 @@ class PartitionedRun:
         self._most = terms.most
         self._longest_tried_ps = FIRST_STRETCH_PS
         self._has_begun = False
-        leaks = [port.leaks.period_ps(queue) for component in self.others for port in component.ports
+        leaks = [port.leak_period_ps(queue) for component in self.others for port in component.ports
                  for queue in range(8)]
         self._longest_ps = min([NEVER, *(period_ps - 1 for period_ps in leaks if period_ps)])
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from heapq import heapify, heappop, heapreplace
 
-from virtual_testbed.dataplane.model.control_frames import Control, MacControlFrame, understand
+from virtual_testbed.dataplane.model.control_frames import Control, MacControlFrame
 from virtual_testbed.dataplane.model.counters import STOPPED
 from virtual_testbed.dataplane.model.events import CONTROL_AT_GENERATOR, FRAME_DUE, FRAME_RECEIVED, NEVER, EventLoop
 from virtual_testbed.dataplane.model.flow import FlowState, Lane
@@ -16,9 +16,6 @@ from virtual_testbed.dataplane.model.pause_receiver import PauseReceiver
 from virtual_testbed.dataplane.model.port import SwitchPort
 from virtual_testbed.dataplane.model.traffic import GeneratorPort
 from virtual_testbed.dataplane.model.units import PS_PER_METRE
-
-NO_STATION = ""
-"""A generator port accepts pause frames to the group address only."""
 
 
 class GeneratorSide:
@@ -33,14 +30,17 @@ class GeneratorSide:
     """
 
     def __init__(self, location: str, index: int, speed_mbps: int, cable_m: int, loop: EventLoop) -> None:
-        self.location, self.index, self.loop = location, index, loop
+        self.location = location
+        self.index = index
+        self.loop = loop
         self.speed_mbps = speed_mbps
-        self.line = Line(speed_mbps, cable_m * PS_PER_METRE, loop, self._poke)
-        self.receiver = PauseReceiver(index, _read, self._set_gate, loop)
+        self.line = Line(self, speed_mbps, cable_m * PS_PER_METRE, loop)
+        self.receiver = PauseReceiver(self, index, loop)
         self.receiver.speed_mbps = speed_mbps
         self.spec: GeneratorPort | None = None
         self.switch_port: SwitchPort | None = None
-        self.admin_up, self.is_up = True, False
+        self.admin_up = True
+        self.is_up = False
         self.flows: list[FlowState] = []
         self.storms: list[PauseFlowState] = []
         self.due: list[tuple[int, int, FlowState]] = []
@@ -60,9 +60,17 @@ class GeneratorSide:
         """Plug the cable in."""
         self.switch_port = port
         port.connect(self.speed_mbps, self.line.propagation_ps, self)
-        self.line.kind, self.line.index, self.line.deliver = FRAME_RECEIVED, port.index, port.receive_control
-        port.line.kind, port.line.index = CONTROL_AT_GENERATOR, self.index
-        port.line.deliver = self.receiver.receive
+        self.line.lead_to(port.receiver, FRAME_RECEIVED, port.index)
+        port.line.lead_to(self.receiver, CONTROL_AT_GENERATOR, self.index)
+
+    @property
+    def station_mac(self) -> str:
+        """Empty: a generator port accepts pause frames to the group address only."""
+        return ""
+
+    def parse(self, frame: MacControlFrame, reading: Control) -> Control:
+        """The healthy reading: no fault changes how a generator reads a frame."""
+        return reading
 
     def configure(self, now_ps: int) -> None:
         """Take what the port's specification says of PFC."""
@@ -111,7 +119,7 @@ class GeneratorSide:
     def queue_flows(self) -> None:
         """Flows, or what holds them, have changed: sort out anew which may send."""
         self.sort_flows()
-        self._poke(self.loop.now_ps)
+        self.line_wanted(self.loop.now_ps)
 
     def flow_changed(self) -> None:
         """A flow began or ended."""
@@ -142,7 +150,8 @@ class GeneratorSide:
         else:
             self.wake_ps = NEVER
 
-    def _poke(self, now_ps: int) -> None:
+    def line_wanted(self, now_ps: int) -> None:
+        """A frame has begun to wait, or flows have changed: choose as soon as the line is free."""
         if self.line.busy_until_ps <= now_ps:
             self.loop.wake(self)
         elif self.wake_ps > self.line.busy_until_ps:
@@ -157,10 +166,12 @@ class GeneratorSide:
             self.awake = True
             self.loop.awake.append(self)
 
-    def _set_gate(self, gate: int, now_ps: int) -> None:
+    def set_gate(self, gate: int, now_ps: int) -> None:
+        """Hold the flows of some transmit queues, and let all others go on."""
         if gate == self.gate:
             return
-        before, self.gate = self.gate, gate
+        before = self.gate
+        self.gate = gate
         for flow in self.flows:
             if flow.queue_bit & gate & ~before:
                 flow.freeze(now_ps - 1)
@@ -175,7 +186,3 @@ class GeneratorSide:
         """Lose what is on the cable, forget pauses; frames go into the void from now on."""
         self.line.cut()
         self.receiver.link_went_down(now_ps)
-
-
-def _read(frame: MacControlFrame) -> Control:
-    return understand(frame, NO_STATION)

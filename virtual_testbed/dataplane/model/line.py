@@ -2,12 +2,26 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
 from virtual_testbed.dataplane.model.control_frames import MacControlFrame
 from virtual_testbed.dataplane.model.events import CONTROL_DUE, NEVER, EventLoop
 from virtual_testbed.dataplane.model.units import WIRE_OVERHEAD_BYTES, Schedule, ps_per_byte
+
+
+class LineSender(Protocol):
+    """What sends on a line."""
+
+    def line_wanted(self, now_ps: int) -> None:
+        """A frame has begun to wait: choose as soon as the line is free."""
+
+
+class ControlReceiver(Protocol):
+    """What is at the other end of a line."""
+
+    def receive_control(self, frame: MacControlFrame, now_ps: int) -> None:
+        """A control frame's last bit has come."""
 
 
 class Arriving(Protocol):
@@ -59,7 +73,8 @@ class ControlItem:
     def arrive(self, now_ps: int) -> None:
         """Hand it to the receiver at the other end."""
         self.arrived += 1
-        self.line.deliver(self, now_ps)
+        assert self.line.end is not None, "a line that is up has a receiver at its end"
+        self.line.end.receive_control(self.frame, now_ps)
 
     def lose(self) -> None:
         """Nothing remembers it."""
@@ -79,7 +94,7 @@ class Line:
     """See the module.
 
     Args:
-        poke: called with now when a control frame begins to wait.
+        sender: what chooses the frames that go on it.
 
     Attributes:
         is_up: what is put on it arrives; else it is lost.
@@ -89,30 +104,40 @@ class Line:
         busy_until_ps: when the line is free again.
         flight: frames whose arrival is an event, as (instant, frame), in order; the one on the line is among them.
         data_ps: when a data frame was last put on it.
-        deliver: what the other end does with a control frame.
+        end: what receives control frames at the other end (None: nothing is plugged in).
     """
 
-    __slots__ = ("speed_mbps", "propagation_ps", "loop", "poke", "ps_per_byte", "is_up", "kind", "index", "controls",
-                 "on_line", "items", "busy_until_ps", "flight", "data_ps", "deliver", "land")
+    __slots__ = ("sender", "speed_mbps", "propagation_ps", "loop", "ps_per_byte", "is_up", "kind", "index", "controls",
+                 "on_line", "items", "busy_until_ps", "flight", "data_ps", "end", "land")
 
-    def __init__(self, speed_mbps: int, propagation_ps: int, loop: EventLoop, poke: Callable[[int], None]) -> None:
-        self.speed_mbps, self.propagation_ps, self.loop, self.poke = speed_mbps, propagation_ps, loop, poke
+    def __init__(self, sender: LineSender, speed_mbps: int, propagation_ps: int, loop: EventLoop) -> None:
+        self.sender = sender
+        self.speed_mbps = speed_mbps
+        self.propagation_ps = propagation_ps
+        self.loop = loop
         self.ps_per_byte = ps_per_byte(speed_mbps)
         self.is_up = False
-        self.kind = self.index = 0
+        self.kind = 0
+        self.index = 0
         self.controls: deque[ControlItem] = deque()
         self.on_line: ControlItem | None = None
         self.items: list[ControlItem] = []
         self.busy_until_ps = 0
         self.flight: deque[tuple[int, Arriving]] = deque()
         self.data_ps = -NEVER
-        self.deliver: Callable[[ControlItem, int], None] = lambda item, now_ps: None
+        self.end: ControlReceiver | None = None
         self.land = self._land
+
+    def lead_to(self, end: ControlReceiver, kind: int, index: int) -> None:
+        """Plug in what is at the other end; arrivals there are events of that kind and index."""
+        self.end = end
+        self.kind = kind
+        self.index = index
 
     def queue(self, item: ControlItem, now_ps: int) -> None:
         """A control frame begins to wait."""
         self.controls.append(item)
-        self.poke(now_ps)
+        self.sender.line_wanted(now_ps)
 
     def launch_control(self, now_ps: int) -> int:
         """Put the oldest waiting control frame on the line.

@@ -11,11 +11,11 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from virtual_testbed.dataplane.model.buffer import EgressQueue, BufferPool, PriorityGroup
 from virtual_testbed.dataplane.model.configuration import BufferProfile, SchedulerConfig, SwitchConfig, SwitchPortConfig
-from virtual_testbed.dataplane.model.control_frames import Control, MacControlFrame, understand
+from virtual_testbed.dataplane.model.control_frames import Control, MacControlFrame
 from virtual_testbed.dataplane.model.events import FRAME_SENT, EventLoop
 from virtual_testbed.dataplane.model.hooks import Fault, Hooks, PortPlace
 from virtual_testbed.dataplane.model.leaks import Leaks
-from virtual_testbed.dataplane.model.line import ControlItem, Line
+from virtual_testbed.dataplane.model.line import Line
 from virtual_testbed.dataplane.model.pause_receiver import PauseReceiver
 from virtual_testbed.dataplane.model.pause_transmitter import PauseTransmitter, teach
 from virtual_testbed.dataplane.model.scheduler import EgressScheduler, scheduler_of
@@ -33,6 +33,17 @@ class Owner(Protocol):
 
     def pool_of(self, profile: BufferProfile | None, user: str) -> tuple[BufferProfile | None, BufferPool]:
         """The pool that a profile names, for a user named in an error."""
+
+
+class DataObserver(Protocol):
+    """Observes the data frames that a port sends to a generator."""
+
+    @property
+    def is_open(self) -> bool:
+        """False once it need not be told any more."""
+
+    def data_sent(self, path: Path, arrival_ps: int) -> None:
+        """A frame of a path goes on the line; its last bit will reach the generator then."""
 
 
 class PathSnapshot(NamedTuple):
@@ -136,7 +147,7 @@ class SwitchPort:
         line: towards the other end of the cable; `peer` what is there (None: no cable).
         backlog: mask of queues with frames waiting; `gate` mask of queues shut by received pauses; `leak` queues that
             a fault lets send one frame all the same, now and then by `leaks`.
-        tap: told of each data frame put on the line to a generator port: when it will have reached it, and its path.
+        observer: told of each data frame put on the line to a generator port, if there is one.
         current: the data frame on the line; `flight` the last frames sent to a generator as (arrival, path).
         muted: priorities whose PFC the watchdog has switched off.
         paths: all kinds of frames that have come in here; `leaving` those meant to leave here.
@@ -149,9 +160,9 @@ class SwitchPort:
         self.pgs = [PriorityGroup(number) for number in range(8)]
         self.queues: list[EgressQueue[Path]] = [EgressQueue(number) for number in range(8)]
         self.scheduler = EgressScheduler()
-        self.receiver = PauseReceiver((1 << 20) + index, self._read, self.set_gate, switch.loop)
+        self.receiver = PauseReceiver(self, (1 << 20) + index, switch.loop)
         self.peer: object | None = None
-        self.line = Line(config.speed_mbps, 0, switch.loop, self._poke)
+        self.line = Line(self, config.speed_mbps, 0, switch.loop)
         self.sender = PauseTransmitter(self.line, index, switch.loop)
         self.is_up = False
         self.backlog = self.gate = self.leak = 0
@@ -164,13 +175,14 @@ class SwitchPort:
         self.paths: list[Path] = []
         self.leaving: list[Path] = []
         self.finish = self._finish
-        self.tap: Callable[[int, Path], None] | None = None
-        self.leaks = Leaks(self._leak_period_ps, self._let_out, switch.loop)
+        self.observer: DataObserver | None = None
+        self.leaks = Leaks(self, switch.loop)
 
     def connect(self, speed_mbps: int, propagation_ps: int, peer: object) -> None:
         """Plug the cable in."""
-        self.peer, self.to_switch = peer, isinstance(peer, SwitchPort)
-        self.line = Line(speed_mbps, propagation_ps, self.loop, self._poke)
+        self.peer = peer
+        self.to_switch = isinstance(peer, SwitchPort)
+        self.line = Line(self, speed_mbps, propagation_ps, self.loop)
         self.sender = PauseTransmitter(self.line, self.index, self.loop)
         self.flight = deque(maxlen=propagation_ps // (84 * self.line.ps_per_byte) + 2)
         self._set_frames()
@@ -239,13 +251,18 @@ class SwitchPort:
                 for priority in self.pg_priorities[group.number]:
                     self.sender.xoff(priority, now_ps)
 
-    def _read(self, frame: MacControlFrame) -> Control:
-        reading = understand(frame, self.switch.config.mac)
+    @property
+    def station_mac(self) -> str:
+        """The switch's address."""
+        return self.switch.config.mac
+
+    def parse(self, frame: MacControlFrame, reading: Control) -> Control:
+        """What faults of the port make of a healthy reading of a frame."""
         return self.ask(None, reading, lambda fault, found: fault.parse(frame.data, found))
 
-    def receive_control(self, item: ControlItem, now_ps: int) -> None:
-        """A control frame's last bit has come."""
-        self.receiver.receive(item, now_ps)
+    def observe(self, observer: DataObserver | None) -> None:
+        """Have the data frames that go to a generator observed from now on (None: no longer)."""
+        self.observer = observer
 
     def receive(self, path: Path, now_ps: int) -> None:
         """A data frame's last bit has come: admit it or drop it."""
@@ -326,9 +343,14 @@ class SwitchPort:
         else:
             line.busy_until_ps = end_ps
             self.flight.append((end_ps + line.propagation_ps, path))
-            if self.tap is not None:
-                self.tap(end_ps + line.propagation_ps, path)
+            if self.observer is not None:
+                self._tell(self.observer, path, end_ps + line.propagation_ps)
         self.loop.push_traffic((end_ps, FRAME_SENT, self.index, self.finish))
+
+    def _tell(self, observer: DataObserver, path: Path, arrival_ps: int) -> None:
+        observer.data_sent(path, arrival_ps)
+        if not observer.is_open:
+            self.observer = None
 
     def _finish(self, now_ps: int) -> None:
         """The last bit of the frame on the line has left."""
@@ -349,7 +371,8 @@ class SwitchPort:
         line, is_busy = self.line, self.receiver.is_busy or not self.sender.is_quiet
         return not (self.backlog or self.current or line.flight or line.controls or is_busy)
 
-    def _poke(self, now_ps: int) -> None:
+    def line_wanted(self, now_ps: int) -> None:
+        """A frame has begun to wait: choose as soon as the line is free."""
         if self.line.busy_until_ps <= now_ps:
             self.loop.wake(self)
 
@@ -386,17 +409,19 @@ class SwitchPort:
         self.gate = gate
         self._update_leaks(now_ps)
         if self.backlog:
-            self._poke(now_ps)
+            self.line_wanted(now_ps)
 
     def _update_leaks(self, now_ps: int) -> None:
         self.leak &= self.gate & self.leaks.update(self.gate, now_ps)
 
-    def _leak_period_ps(self, queue: int) -> int:
+    def leak_period_ps(self, queue: int) -> int:
+        """How often a fault lets a frame out of a queue while it is shut (0: never)."""
         return self.ask(queue, 0, lambda fault, period: fault.leak_period_ps(queue, period))
 
-    def _let_out(self, queue: int, now_ps: int) -> None:
+    def let_out(self, queue: int, now_ps: int) -> None:
+        """Let one frame out of a queue that is shut."""
         self.leak |= 1 << queue
-        self._poke(now_ps)
+        self.line_wanted(now_ps)
 
     def flush(self, queue: EgressQueue[Path], now_ps: int) -> None:
         """Discard what waits in a queue (not the frame on the line)."""
