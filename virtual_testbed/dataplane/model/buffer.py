@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from virtual_testbed.dataplane.model.configuration import BufferProfile, PoolConfig
 
@@ -106,6 +106,17 @@ class Share:
         return size - free if size > free > 0 else (0 if size <= free else size)
 
 
+class GroupSnapshot(NamedTuple):
+    """What a priority group holds. See `PriorityGroup`."""
+
+    reserved: int
+    shared: int
+    peak: int
+    headroom: int
+    headroom_peak: int
+    xoff: bool
+
+
 class PriorityGroup(Share):
     """Ingress accounting of one (port, priority group).
 
@@ -133,6 +144,16 @@ class PriorityGroup(Share):
         self.headroom_size = profile.xoff if profile else 0
         self.is_lossless = self.headroom_size > 0
         self.xon, self.xon_offset = (profile.xon, profile.xon_offset) if profile else (0, 0)
+
+    def snapshot(self) -> GroupSnapshot:
+        """Its state now."""
+        return GroupSnapshot(self.reserved, self.shared, self.peak, self.headroom, self.headroom_peak, self.xoff)
+
+    def restore(self, snapshot: GroupSnapshot) -> None:
+        """Take a state; the pool changes by what is held more or less."""
+        self.hold(snapshot.reserved, snapshot.shared)
+        self.pool.headroom_used += snapshot.headroom - self.headroom
+        _, _, self.peak, self.headroom, self.headroom_peak, self.xoff = snapshot
 
     @property
     def held(self) -> int:
@@ -183,6 +204,15 @@ class PriorityGroup(Share):
         return max(self.xon, self.limit() - self.xon_offset) if self.xon_offset else self.xon
 
 
+class QueueSnapshot(NamedTuple, Generic[Kind]):
+    """What a queue holds, and what waits in it as (kind, frames). See `EgressQueue`."""
+
+    reserved: int
+    shared: int
+    peak: int
+    content: tuple[tuple[Kind, int], ...]
+
+
 class EgressQueue(Share, Generic[Kind]):
     """Frames waiting for the line, run-length coded: `runs` of [kind, frames], the first is next.
 
@@ -229,6 +259,16 @@ class EgressQueue(Share, Generic[Kind]):
             runs[-1][1] += frames  # type: ignore[operator]
         else:
             runs.append([kind, frames])
+
+    def snapshot(self) -> QueueSnapshot[Kind]:
+        """Its state now."""
+        return QueueSnapshot(self.reserved, self.shared, self.peak, tuple(self.content()))
+
+    def restore(self, snapshot: QueueSnapshot[Kind]) -> None:
+        """Take a state; the pool changes by what is held more or less."""
+        self.hold(snapshot.reserved, snapshot.shared)
+        self.peak = snapshot.peak
+        self.fill(snapshot.content)
 
     def fill(self, content: Iterable[tuple[Kind, int]]) -> None:
         """Take what waits, as `content`; the bytes held stay."""

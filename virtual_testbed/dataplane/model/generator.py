@@ -5,6 +5,7 @@ Frames leave in the order in which they came due, except those whose transmit qu
 from __future__ import annotations
 
 from heapq import heapify, heappop, heapreplace
+from typing import NamedTuple
 
 from virtual_testbed.dataplane.model.control_frames import Control, MacControlFrame
 from virtual_testbed.dataplane.model.counters import STOPPED
@@ -16,6 +17,13 @@ from virtual_testbed.dataplane.model.pause_receiver import PauseReceiver
 from virtual_testbed.dataplane.model.port import SwitchPort
 from virtual_testbed.dataplane.model.traffic import GeneratorPort
 from virtual_testbed.dataplane.model.units import PS_PER_METRE
+
+
+class SideSnapshot(NamedTuple):
+    """What moves in a generator port beside its line, its receiver, flows and trains. See `GeneratorSide`."""
+
+    gate: int
+    current: Lane | None
 
 
 class GeneratorSide:
@@ -130,6 +138,15 @@ class GeneratorSide:
         self.due = [(flow.segment.due_ps, flow.index, flow) for flow in self.flows
                     if flow.segment is not None and not flow.is_shut]
         heapify(self.due)
+
+    def snapshot(self) -> SideSnapshot:
+        """Its state now."""
+        return SideSnapshot(self.gate, self.current)
+
+    def restore(self, snapshot: SideSnapshot) -> None:
+        """Take a state, after those of the flows; events are set by `schedule`."""
+        self.gate, self.current = snapshot
+        self.sort_flows()
 
     def empty(self) -> None:
         """No data frame is on the line; sort out anew which flows may send."""

@@ -92,6 +92,10 @@ class PauseTransmitter:
                 train.schedule = Schedule(0, Fraction(PS_PER_SECOND, period_ps))
                 train.start(0, train.schedule.count(now_ps), NEVER)
 
+    def restore(self, sending: int) -> None:
+        """Take the mask of the classes that are paused; their trains have a state of their own."""
+        self.sending = sending
+
     def xoff(self, priority: int, now_ps: int) -> None:
         """Start pausing a class."""
         if self.sending >> priority & 1 or not self.line.is_up:

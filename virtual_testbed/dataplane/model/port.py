@@ -9,7 +9,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Set
 from typing import NamedTuple, Protocol, TypeVar
 
-from virtual_testbed.dataplane.model.buffer import EgressQueue, BufferPool, PriorityGroup
+from virtual_testbed.dataplane.model.buffer import (BufferPool, EgressQueue, GroupSnapshot, PriorityGroup,
+                                                    QueueSnapshot)
 from virtual_testbed.dataplane.model.configuration import BufferProfile, SchedulerConfig, SwitchConfig, SwitchPortConfig
 from virtual_testbed.dataplane.model.control_frames import Control, MacControlFrame
 from virtual_testbed.dataplane.model.events import FRAME_SENT, EventLoop
@@ -18,7 +19,7 @@ from virtual_testbed.dataplane.model.leaks import Leaks
 from virtual_testbed.dataplane.model.line import Line
 from virtual_testbed.dataplane.model.pause_receiver import PauseReceiver
 from virtual_testbed.dataplane.model.pause_transmitter import PauseTransmitter, teach
-from virtual_testbed.dataplane.model.scheduler import EgressScheduler, scheduler_of
+from virtual_testbed.dataplane.model.scheduler import EgressScheduler, SchedulerSnapshot, scheduler_of
 
 _Answer = TypeVar("_Answer")
 
@@ -138,6 +139,20 @@ class Path:
     def inside(self) -> int:
         """Frames in the switch now."""
         return self.rx - self.tx - self.tx_side_drops - self.rx_side_drops
+
+
+class PortSnapshot(NamedTuple):
+    """What moves in a switch port beside its line, its receiver and its trains. See `SwitchPort`."""
+
+    current: Path | None
+    flight: tuple[tuple[int, Path], ...]
+    backlog: int
+    gate: int
+    leak: int
+    sending: int
+    scheduler: SchedulerSnapshot
+    groups: tuple[GroupSnapshot, ...]
+    queues: tuple[QueueSnapshot[Path], ...]
 
 
 class SwitchPort:
@@ -375,6 +390,26 @@ class SwitchPort:
         """A frame has begun to wait: choose as soon as the line is free."""
         if self.line.busy_until_ps <= now_ps:
             self.loop.wake(self)
+
+    def snapshot(self) -> PortSnapshot:
+        """Its state now."""
+        return PortSnapshot(self.current, tuple(self.flight), self.backlog, self.gate, self.leak, self.sender.sending,
+                            self.scheduler.snapshot(), tuple(group.snapshot() for group in self.pgs),
+                            tuple(queue.snapshot() for queue in self.queues))
+
+    def restore(self, snapshot: PortSnapshot) -> None:
+        """Take a state; line, receiver and trains have theirs, and events are set by `schedule`."""
+        self.current = snapshot.current
+        self.flight = deque(snapshot.flight, self.flight.maxlen)
+        self.backlog = snapshot.backlog
+        self.gate = snapshot.gate
+        self.leak = snapshot.leak
+        self.sender.restore(snapshot.sending)
+        self.scheduler.restore(snapshot.scheduler)
+        for group, held in zip(self.pgs, snapshot.groups):
+            group.restore(held)
+        for queue, content in zip(self.queues, snapshot.queues):
+            queue.restore(content)
 
     def empty(self) -> None:
         """No data frame is on the line or on the cable to a generator, nor waits in an open queue; buffers stay."""
