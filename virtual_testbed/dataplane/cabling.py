@@ -121,7 +121,8 @@ def _update_generator_link(side: GeneratorSide, port: SwitchPort, now_ps: int) -
     is_up = side.admin_up and port.config.admin_up and len(speeds) == 1
     if is_up == side.is_up:
         return
-    side.is_up = side.line.is_up = is_up
+    side.is_up = is_up
+    side.line.is_up = is_up
     if not is_up:
         side.link_went_down(now_ps)
     _set_port(port, is_up, now_ps)

@@ -31,7 +31,8 @@ class PortCapture:
     """
 
     def __init__(self, start_ps: int, limit_frames: int) -> None:
-        self._start_ps, self._limit = start_ps, limit_frames
+        self._start_ps = start_ps
+        self._limit = limit_frames
         self._stop_ps: int | None = None
         self._notes: list[Note] = []
 
@@ -83,7 +84,8 @@ def _bytes(note: Note, flows: Mapping[int, DataFlow]) -> bytes:
     if note.control is not None:
         return note.control.data
     assert note.path is not None
-    flow, number = flows[note.path.flow], note.number
+    flow = flows[note.path.flow]
+    number = note.number
     if flow.content is not None:
         return flow.content(flow, number, *note.path.macs)
     return number.to_bytes(NUMBER_BYTES, "big").ljust(flow.sizes[number % len(flow.sizes)] - FCS_BYTES, b"\0")

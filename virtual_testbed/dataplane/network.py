@@ -349,9 +349,13 @@ class Network:
             flow.stop(self.now_ps)
             if isinstance(flow, FlowState):
                 flow.forget()
-        self._flows, self._data, self._captures = {}, set(), {}
+        self._flows = {}
+        self._data = set()
+        self._captures = {}
         for side in self._cabling.sides.values():
-            side.spec, side.flows, side.storms = None, [], []
+            side.spec = None
+            side.flows = []
+            side.storms = []
             side.admin_up = True
             side.line.controls.clear()
             side.queue_flows()

@@ -59,7 +59,8 @@ def flooded(storm: PauseFlowState, source: GeneratorSide, side: GeneratorSide) -
 
     They count there when they reach the switch, and do nothing else.
     """
-    port, target = source.switch_port, side.switch_port
+    port = source.switch_port
+    target = side.switch_port
     if port is None or target is None or target is port or target.switch is not port.switch or not target.is_up:
         return 0
     forwards = port.switch.hooks.ask(port.place, None, False, lambda fault, does: fault.forwards_control(does))
@@ -139,8 +140,12 @@ def _add_drops(drops: dict[tuple[str, str], int], port: SwitchPort) -> None:
 
 def _port_counters(port: SwitchPort, now_ps: int) -> PortCounters:
     receiver = port.receiver
-    rx_packets, rx_bytes, rx_drops = receiver.kinds[DATA_FRAMES], receiver.kinds[DATA_BYTES], receiver.kinds[DROPPED]
-    tx_packets = tx_bytes = tx_drops = 0
+    rx_packets = receiver.kinds[DATA_FRAMES]
+    rx_bytes = receiver.kinds[DATA_BYTES]
+    rx_drops = receiver.kinds[DROPPED]
+    tx_packets = 0
+    tx_bytes = 0
+    tx_drops = 0
     for path in port.paths:
         rx_packets += path.rx
         rx_bytes += path.rx * path.frame_bytes

@@ -100,7 +100,9 @@ class Advance:
 
     def statistics(self) -> Statistics:
         """How the result was computed so far."""
-        skip, recurrence, partition = self.whole, self.whole.recurrence, self.partition
+        skip = self.whole
+        recurrence = self.whole.recurrence
+        partition = self.partition
         return Statistics(self.loop.instants, skip.regenerations, recurrence.jumps, recurrence.cycles,
                           skip.skipped_ps + recurrence.skipped_ps, partition.sessions, partition.apart_ps,
                           dict(self.ledger.reasons))

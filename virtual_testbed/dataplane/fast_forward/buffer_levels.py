@@ -124,7 +124,8 @@ def _more(levels: Sequence[tuple[BufferUse, int]], until_ps: int) -> dict[Buffer
     all_in_all: dict[BufferPool, int] = {}
     waiting: dict[tuple[BufferPool, bool, int], int] = {}
     for use, held in levels:
-        share, pool = use.share, use.share.pool
+        share = use.share
+        pool = use.share.pool
         each[pool] = each.get(pool, 0) + max(0, held - share.size - share.shared)
         stays = max(0, use.most_staying(until_ps) - share.size)
         all_in_all[pool] = all_in_all.get(pool, 0) + stays - share.shared

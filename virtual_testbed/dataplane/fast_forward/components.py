@@ -55,7 +55,8 @@ class Component:
 
     def rises(self, pools: Iterable[BufferPool], now_ps: int, until_ps: int) -> dict[BufferPool, int]:
         """Most bytes of some pools that it uses up to then beyond those that it uses now."""
-        inflow, steady_state = self._inflow(self.ports, until_ps - now_ps), self.skip.steady_state
+        inflow = self._inflow(self.ports, until_ps - now_ps)
+        steady_state = self.skip.steady_state
         most = {pool: inflow * self._uses[pool] for pool in pools}
         if steady_state is None or until_ps > steady_state.end_ps:
             return most
@@ -76,7 +77,8 @@ class Component:
         """Whether nothing that others do to these pools, up to the ledger's ceilings, can matter here up to then."""
         if self.fits(until_ps):
             return True
-        shared, span_ps = set(pools), until_ps - now_ps
+        shared = set(pools)
+        span_ps = until_ps - now_ps
         inflow = self._inflow(self.ports, span_ps)
         for port in self.ports:
             own = self._inflow((port,), span_ps)
@@ -128,7 +130,8 @@ def _most_bytes(frames: Sequence[tuple[int, int]], span_ps: int) -> int:
 
 def _is_held(path: Path, until_ps: int) -> bool:
     """No frame of a path comes up to then: none is under way, and its flows are paused by this group alone."""
-    port, side = path.in_port, path.in_port.peer
+    port = path.in_port
+    side = path.in_port.peer
     if not isinstance(side, GeneratorSide) or any(
             isinstance(frame, Lane) and frame.path is path for _, frame in side.line.flight):
         return False

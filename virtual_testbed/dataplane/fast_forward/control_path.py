@@ -81,7 +81,8 @@ class ControlPath(NamedTuple):
 
     def _acts(self, sent_ps: int) -> list[tuple[int, Control]]:
         """What the frames under way do, and when at the latest, if those that wait have been sent by `sent_ps`."""
-        line, receiver = self.line, self.receiver
+        line = self.line
+        receiver = self.receiver
         arrivals = [(time_ps, frame) for time_ps, frame in line.flight if isinstance(frame, ControlItem)]
         arrivals += [(sent_ps + line.propagation_ps, item) for item in line.controls]
         return [*receiver.responding,

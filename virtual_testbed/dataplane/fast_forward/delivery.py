@@ -25,7 +25,8 @@ class Tally:
 
     def deliver(self, frames: int) -> int:
         """Count frames that arrive; how many go on to the next switch or the generator port."""
-        path, counts = self.path, self.counts
+        path = self.path
+        counts = self.counts
         counts["rx"] += frames
         if path.blocked is not None or path.queue is None:
             counts["blocked_drops"] += frames

@@ -152,7 +152,8 @@ def most_waiting(ports: Iterable[SwitchPort], coming: Mapping[Path, SteadyFlow],
     for path in (path for port in found for path in port.paths):
         if path.out is None or path.out not in found:
             continue
-        waiting, frames = found[path.out], leaving(path)
+        waiting = found[path.out]
+        frames = leaving(path)
         if frames:
             waiting.add_leaving(path, frames)
         if passes(path) and (path in coming or path in arriving):
@@ -169,7 +170,8 @@ def _at_first_ps(port: SwitchPort, now_ps: int) -> int:
     """Control frames that wait or are on the line; and of the data frame on it, which is counted whole elsewhere, what
     is over (negative)."""
     line = port.line
-    left_ps, waits_ps = max(0, line.busy_until_ps - now_ps), sum(item.tx_time_ps for item in line.controls)
+    left_ps = max(0, line.busy_until_ps - now_ps)
+    waits_ps = sum(item.tx_time_ps for item in line.controls)
     if port.current is not None:
         return waits_ps - (port.current.tx_time_ps - left_ps)
     return waits_ps + left_ps

@@ -75,7 +75,8 @@ class PartitionedRun:
 
     def run(self) -> int:
         """Bring everything to one instant, as late as possible, and return it."""
-        now_ps = begin_ps = self.loop.now_ps
+        begin_ps = self.loop.now_ps
+        now_ps = begin_ps
         until_ps = self._next(now_ps)
         if until_ps is None:
             return begin_ps
@@ -84,7 +85,8 @@ class PartitionedRun:
         self._has_begun = True
         while until_ps is not None:
             self._step(now_ps, until_ps)
-            now_ps, self.end_ps = until_ps, min(self.end_ps, self.loop.next_timer_ps - 1)  # a leak may have begun
+            now_ps = until_ps
+            self.end_ps = min(self.end_ps, self.loop.next_timer_ps - 1)  # a leak may have begun
             goes_on = (now_ps < self.end_ps and self.loop.instants < self.last_instant
                        and self.loop.events <= self.last_event)
             until_ps = self._next(now_ps) if goes_on else None
@@ -102,7 +104,8 @@ class PartitionedRun:
         before = self.loop.events
         for component in self.others:
             self.loop.run_apart(component.strand, until_ps)
-        stepped, left = self.loop.events - before, self.last_event - self.loop.events
+        stepped = self.loop.events - before
+        left = self.last_event - self.loop.events
         if stepped:
             affordable_ps = max(SHORTEST_PS, (until_ps - now_ps) * left // stepped)
             self._longest_tried_ps = min(self._longest_tried_ps, affordable_ps)
@@ -155,7 +158,8 @@ class Partition:
         self.sessions = 0
         self.apart_ps = 0
         self._marks: dict[Component, object] = {}
-        self._turn, self._turn_of_all_ends = FIRST_TURN, 0
+        self._turn = FIRST_TURN
+        self._turn_of_all_ends = 0
 
     def watch(self, components: list[Component]) -> None:
         """Take the components that there are."""
@@ -165,7 +169,8 @@ class Partition:
     def reset(self) -> None:
         """Something from outside has changed."""
         self._marks.clear()
-        self._turn, self._turn_of_all_ends = FIRST_TURN, 0
+        self._turn = FIRST_TURN
+        self._turn_of_all_ends = 0
         for component in self.components:
             component.skip.reset()
 
@@ -212,7 +217,8 @@ class Partition:
         """Terms with the largest budget that leaves every steady component as it is."""
         steady = [component for component in self.components if self._is_steady(component, last_ps)]
         others = [component for component in self.components if component not in steady]
-        pools, now_ps = _shared(self.components), self.loop.now_ps
+        pools = _shared(self.components)
+        now_ps = self.loop.now_ps
         for shorter in SHORTER:
             until_ps = now_ps + (last_ps - now_ps >> shorter)
             found = [component.rises(pools, now_ps, until_ps) for component in steady]

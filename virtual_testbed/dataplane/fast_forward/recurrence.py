@@ -77,7 +77,8 @@ class Recurrence:
         self.cycles = 0
         self.skipped_ps = 0
         self._seen: dict[Any, int] = {}
-        self._stride = self._wait = 1
+        self._stride = 1
+        self._wait = 1
         self._measure: Cycle | None = None
         self._riding: list[tuple[ControlPath, int]] = []
         self._still: list[ControlPath] = []
@@ -87,7 +88,8 @@ class Recurrence:
 
     def watch(self, sides: Sequence[GeneratorSide], ports: Sequence[SwitchPort]) -> None:
         """Take the ports that take part; flows lead where they lead until this is called again."""
-        self.sides, self.ports = sides, ports
+        self.sides = sides
+        self.ports = ports
         self._turns = {flow: length(flow) for side in sides for flow in side.flows}
 
     def reset(self) -> None:
@@ -96,7 +98,8 @@ class Recurrence:
             self._ledger.count("search for a cycle ended by a change")
         self._seen.clear()
         self._measure = None
-        self._stride = self._wait = 1
+        self._stride = 1
+        self._wait = 1
         self._loud.clear()
         self.choose_sample()
 
@@ -170,7 +173,9 @@ class Recurrence:
 
     def _sort_control_paths(self, now_ps: int) -> None:
         """Which control paths ride along."""
-        self._riding, self._still, self._changes_ps = [], [], NEVER
+        self._riding = []
+        self._still = []
+        self._changes_ps = NEVER
         for control_path in control_paths(self.sides, self.ports):
             quiet_ps = refresh_period_ps(control_path.line.speed_mbps) // QUIET_REFRESHES
             steady = None
@@ -294,7 +299,8 @@ def _cycles_of_fixed_frames(now: FlowSnapshot, before: FlowSnapshot) -> int:
     """How many cycles more a flow can have if each takes as many of its frames as since before, and one is left."""
     if not now.waiting or not before.waiting:
         return NEVER
-    left, earlier = now.waiting[-1].left, before.waiting[-1].left
+    left = now.waiting[-1].left
+    earlier = before.waiting[-1].left
     return (left - 1) // (earlier - left) if left is not None and earlier is not None and left < earlier else NEVER
 
 
@@ -303,7 +309,8 @@ def _relative(time_ps: int, now_ps: int) -> int:
 
 
 def _control_path_key(control_path: ControlPath, now_ps: int) -> Any:
-    line, receiver = control_path.line, control_path.receiver
+    line = control_path.line
+    receiver = control_path.receiver
     trains = [(id(train), train.due_ps - now_ps, train.residue) for train in control_path.trains]
     pauses = [(_ahead(until_ps, now_ps), shuts) for since_ps, until_ps, shuts in zip(
         receiver.since_ps, receiver.until_ps, receiver.shuts) if since_ps is not None]

@@ -189,7 +189,8 @@ class Skip(Watcher):
 
     def _try(self, last_ps: int) -> None:
         """Jump as far as the steady state allows, if that is worth it; where it ends, ends of pauses must be known."""
-        state, now_ps = self.steady_state, self.loop.now_ps
+        state = self.steady_state
+        now_ps = self.loop.now_ps
         if state is None:
             return
         it_ends = last_ps > state.end_ps

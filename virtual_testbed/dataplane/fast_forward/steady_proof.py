@@ -218,7 +218,8 @@ class SteadyProof:
         return carried
 
     def _windows(self) -> tuple[int, int]:
-        window_ps = settle_ps = 0
+        window_ps = 0
+        settle_ps = 0
         backlog = self._backlog()
         for control_path in self.control_paths:
             stay = self._stay(control_path.line, backlog, ())
@@ -248,8 +249,9 @@ class SteadyProof:
             return self._stays[id(line)]
         if id(line) in above:
             raise NotSteady("traffic goes round in a circle of switches")
-        streams = self._trains[id(line)]
-        streams, at_first, arrival = [*streams], [*streams], NO_STAY
+        streams = [*self._trains[id(line)]]
+        at_first = [*streams]
+        arrival = NO_STAY
         for tx_ps, steady_flow in self._carried.get(id(line), []):
             came = NO_STAY
             for before in _lines_before(line, steady_flow):
@@ -257,7 +259,8 @@ class SteadyProof:
             arrival = arrival.or_longer(came, 0)
             streams.append(Stream(steady_flow.flow.step, tx_ps, came.delay_ps))
             at_first.append(Stream(steady_flow.flow.step, tx_ps, came.first_delay_ps))
-        busy_ps, first_ps = _busy_ps(streams, 0), _busy_ps(at_first, backlog[id(line)])
+        busy_ps = _busy_ps(streams, 0)
+        first_ps = _busy_ps(at_first, backlog[id(line)])
         stay = Stay(arrival.settled_ps + busy_ps, arrival.delay_ps + busy_ps,
                     arrival.first_settled_ps + first_ps, arrival.first_delay_ps + first_ps)
         if id(line) in self._generators:  # first come first served, except that control frames overtake

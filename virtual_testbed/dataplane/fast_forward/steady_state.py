@@ -26,11 +26,15 @@ class SteadyState:
     """
 
     def __init__(self, proof: SteadyProof, now_ps: int) -> None:
-        self.sides, self.ports = proof.sides, proof.ports
-        self.flows, self.anchors, self.tallies = proof.steady_flows, proof.anchors, proof.tallies
+        self.sides = proof.sides
+        self.ports = proof.ports
+        self.flows = proof.steady_flows
+        self.anchors = proof.anchors
+        self.tallies = proof.tallies
         self.window_ps = proof.window_ps
         self.long_window_ps = proof.window_ps + proof.response_ps + proof.longest_gap_ps
-        self.valid_ps, self.end_ps = now_ps + proof.settle_ps + 1, proof.end_ps
+        self.valid_ps = now_ps + proof.settle_ps + 1
+        self.end_ps = proof.end_ps
         self.uses = proof.uses
         self._fillers = proof.fillers
         self._ledger = proof.ledger
@@ -88,7 +92,8 @@ class SteadyState:
 
 
 def _place_flow(steady_flow: SteadyFlow, begin_ps: int, tallies: Mapping[Path, Tally]) -> None:
-    flow, begin = steady_flow.flow, steady_flow.begin
+    flow = steady_flow.flow
+    begin = steady_flow.begin
     frames = flow.due_by(steady_flow.segment, begin_ps - 1)
     rounds, rest = divmod(frames, len(flow.lanes))
     counts: dict[Lane, int] = {}

@@ -71,7 +71,8 @@ class Share:
         self.static_limit: int | None = None
         if threshold is None:
             self.static_limit = profile.static_th if profile and profile.static_th is not None else UNLIMITED_BYTES
-        self.up, self.down = max(0, threshold or 0), max(0, -(threshold or 0))
+        self.up = max(0, threshold or 0)
+        self.down = max(0, -(threshold or 0))
 
     def limit(self) -> int:
         """Most shared bytes it may hold at this instant."""
@@ -132,8 +133,14 @@ class PriorityGroup(Share):
     def __init__(self, number: int) -> None:
         super().__init__()
         self.number = number
-        self.headroom = self.headroom_size = self.headroom_peak = self.xon = self.xon_offset = 0
-        self.xoff = self.dropping = self.is_lossless = False
+        self.headroom = 0
+        self.headroom_size = 0
+        self.headroom_peak = 0
+        self.xon = 0
+        self.xon_offset = 0
+        self.xoff = False
+        self.dropping = False
+        self.is_lossless = False
 
     def configure(self, profile: BufferProfile | None, pool: BufferPool) -> None:
         """Take a profile; what is held stays."""
@@ -228,7 +235,8 @@ class EgressQueue(Share, Generic[Kind]):
         self.runs: deque[list[object]] = deque()
         self.frames = 0
         self.dropping = False
-        self.number, self.bit = number, 1 << number
+        self.number = number
+        self.bit = 1 << number
 
     def fits(self, size: int) -> bool:
         """True when a frame of `size` bytes is within the limit."""

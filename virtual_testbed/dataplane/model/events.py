@@ -230,7 +230,9 @@ class EventLoop:
 
     def _run_traffic(self) -> None:
         """The hot loop: traffic up to `_last_ps`, which an event that sets a timer may bring forward."""
-        heap, awake, pop = self.heap, self.awake, heappop
+        heap = self.heap
+        awake = self.awake
+        pop = heappop
         while heap:
             now_ps = heap[0][0]
             if now_ps > self._last_ps:
@@ -259,7 +261,8 @@ class EventLoop:
             self.watcher.before_timers()
         self.now_ps = now_ps
         self.instants += 1
-        heap, timers = self.heap, self.timers
+        heap = self.heap
+        timers = self.timers
         while True:
             due = [queue for queue in (heap, timers) if queue and queue[0][0] == now_ps]
             if not due:

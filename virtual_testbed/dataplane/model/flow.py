@@ -43,7 +43,9 @@ class Lane:
     __slots__ = ("flow", "dscp", "frame_bytes", "tx_time_ps", "path", "launched")
 
     def __init__(self, flow: FlowState, dscp: int, frame_bytes: int) -> None:
-        self.flow, self.dscp, self.frame_bytes = flow, dscp, frame_bytes
+        self.flow = flow
+        self.dscp = dscp
+        self.frame_bytes = frame_bytes
         self.tx_time_ps = frame_time_ps(frame_bytes, flow.side.line.speed_mbps)
         self.path: Path | None = None
         self.launched = 0
@@ -114,14 +116,25 @@ class FlowState:
     """
 
     def __init__(self, spec: DataFlow, index: int, side: Sender, loop: EventLoop) -> None:
-        self.spec, self.index, self.side, self.loop = spec, index, side, loop
+        self.spec = spec
+        self.index = index
+        self.side = side
+        self.loop = loop
         self.state = STOPPED
         self.queue_bit = 1 << spec.queue
-        self.burst, self.burst_period_ps = spec.duration.burst_frames, spec.duration.burst_period_ps
+        self.burst = spec.duration.burst_frames
+        self.burst_period_ps = spec.duration.burst_period_ps
         schedule = Schedule(0, spec.rate_fps)
-        self.step, self.rest, self.parts = schedule.step, schedule.rest, schedule.parts
-        self.position = self.sent = self.lost = 0
-        self.sent_cleared = self.received_cleared = self.bytes_sent_cleared = self.bytes_received_cleared = 0
+        self.step = schedule.step
+        self.rest = schedule.rest
+        self.parts = schedule.parts
+        self.position = 0
+        self.sent = 0
+        self.lost = 0
+        self.sent_cleared = 0
+        self.received_cleared = 0
+        self.bytes_sent_cleared = 0
+        self.bytes_received_cleared = 0
         self.segment: Segment | None = None
         self.later: deque[Segment] = deque()
         self.frozen: Segment | None = None
@@ -132,7 +145,8 @@ class FlowState:
         self.lanes = [self._lane(kinds, spec.dscp[n % len(spec.dscp)], spec.sizes[n % len(spec.sizes)])
                       for n in range(lcm(len(spec.dscp), len(spec.sizes)))]
         self.kinds = list(kinds.values())
-        self.begin_action, self.end_action = self._begin, self._end
+        self.begin_action = self._begin
+        self.end_action = self._end
         self.paths: list[Path] = []
 
     def _lane(self, kinds: dict[tuple[int, int], Lane], dscp: int, size: int) -> Lane:
@@ -189,7 +203,9 @@ class FlowState:
         """START at `now_ps`; a running flow goes on."""
         if self.state != STOPPED:
             return
-        self.state, self.has_begun, self.is_told = STARTED, False, True
+        self.state = STARTED
+        self.has_begun = False
+        self.is_told = True
         self.begin_ps = now_ps + self.spec.duration.delay_ps
         self.loop.at(self.begin_ps, self.begin_action)
 
@@ -204,7 +220,8 @@ class FlowState:
         self.loop.cancel(self.end_action)
         if self.state != STOPPED:
             self.freeze(until_ps)
-        self.state, self.frozen = STOPPED, None
+        self.state = STOPPED
+        self.frozen = None
         if self.is_shut:
             self.forget()
         self.side.queue_flows()
@@ -365,7 +382,8 @@ class FlowState:
         duration = self.spec.duration
         if duration.time_ps is not None:
             self.loop.at(now_ps + duration.time_ps, self.end_action)
-        self.position, self.has_begun = 0, True
+        self.position = 0
+        self.has_begun = True
         whole = Segment(now_ps, 0, 0, now_ps, duration.frames)
         if self.state == PAUSED or self.is_shut:
             self.frozen = whole

@@ -99,7 +99,8 @@ class GeneratorSide:
             end_ps = line.launch_control(now_ps)
             self._wake_at(end_ps if line.controls or not self.due else max(end_ps, self.due[0][0]))
             return
-        line.on_line = self.current = None
+        line.on_line = None
+        self.current = None
         due = self.due
         if not due:
             self.wake_ps = NEVER
@@ -110,7 +111,8 @@ class GeneratorSide:
             return
         if flow is self.loop.sampled:
             self.loop.has_sample = True
-        self.current = lane = flow.take()
+        lane = flow.take()
+        self.current = lane
         end_ps = now_ps + lane.tx_time_ps
         line.data_ps = now_ps
         line.launch(lane, end_ps)

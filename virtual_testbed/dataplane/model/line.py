@@ -52,9 +52,11 @@ class ControlItem:
     __slots__ = ("frame", "line", "tx_time_ps", "launched", "arrived")
 
     def __init__(self, frame: MacControlFrame, line: Line) -> None:
-        self.frame, self.line = frame, line
+        self.frame = frame
+        self.line = line
         self.tx_time_ps = (frame.frame_bytes + WIRE_OVERHEAD_BYTES) * line.ps_per_byte
-        self.launched = self.arrived = 0
+        self.launched = 0
+        self.arrived = 0
         line.items.append(self)
 
     def snapshot(self) -> ItemSnapshot:
@@ -145,7 +147,8 @@ class Line:
         Returns:
             When its last bit will have left.
         """
-        item = self.on_line = self.controls.popleft()
+        item = self.controls.popleft()
+        self.on_line = item
         item.launched += 1
         end_ps = now_ps + item.tx_time_ps
         self.launch(item, end_ps)
@@ -236,8 +239,12 @@ class Train:
     __slots__ = ("item", "schedule", "order", "loop", "number", "limit", "due")
 
     def __init__(self, item: ControlItem, schedule: Schedule, order: int, loop: EventLoop) -> None:
-        self.item, self.schedule, self.order, self.loop = item, schedule, order, loop
-        self.number = self.limit = 0
+        self.item = item
+        self.schedule = schedule
+        self.order = order
+        self.loop = loop
+        self.number = 0
+        self.limit = 0
         self.due = self._due
 
     @property
@@ -275,7 +282,9 @@ class Train:
 
     def start(self, base_ps: int, number: int, limit: int) -> None:
         """Run from frame `number` of a schedule that begins at `base_ps` up to `limit` frames in all."""
-        self.schedule.base_ps, self.number, self.limit = base_ps, number, limit
+        self.schedule.base_ps = base_ps
+        self.number = number
+        self.limit = limit
         self.expect()
 
     def stop(self) -> None:

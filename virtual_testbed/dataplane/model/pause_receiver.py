@@ -106,7 +106,8 @@ class PauseReceiver:
     def configure(self, shuts: list[int], counted: list[tuple[int, ...]], now_ps: int) -> None:
         """Take what each class shuts and how it is counted; a class no longer honoured resumes."""
         self._readings.clear()
-        self.shuts, self.counted = shuts, counted
+        self.shuts = shuts
+        self.counted = counted
         for priority in range(8):
             if not shuts[priority]:
                 self._end(priority, now_ps)

@@ -81,17 +81,31 @@ class Path:
                  "macs", "number", "cycle", "drop_one_in", *PathSnapshot._fields)
 
     def __init__(self, flow: int, frame_bytes: int, in_port: SwitchPort, blocked: str | None) -> None:
-        self.flow, self.frame_bytes, self.in_port, self.blocked = flow, frame_bytes, in_port, blocked
+        self.flow = flow
+        self.frame_bytes = frame_bytes
+        self.in_port = in_port
+        self.blocked = blocked
         self.size = frame_bytes
         self.pg: PriorityGroup = in_port.pgs[0]
         self.out: SwitchPort | None = None
         self.queue: EgressQueue[Path] | None = None
         self.onward: Path | None = None
         self.macs = "", ""
-        self.number, self.cycle = 0, 1
-        self.tx_time_ps = self.drop_one_in = self.drop_phase = self.flushed = self.lost = 0
-        self.rx = self.tx = self.blocked_drops = self.tail_drops = self.pg_drops = self.fault_drops = 0
-        self.watchdog_tx_drops = self.watchdog_rx_drops = 0
+        self.number = 0
+        self.cycle = 1
+        self.tx_time_ps = 0
+        self.drop_one_in = 0
+        self.drop_phase = 0
+        self.flushed = 0
+        self.lost = 0
+        self.rx = 0
+        self.tx = 0
+        self.blocked_drops = 0
+        self.tail_drops = 0
+        self.pg_drops = 0
+        self.fault_drops = 0
+        self.watchdog_tx_drops = 0
+        self.watchdog_rx_drops = 0
 
     def arrive(self, now_ps: int) -> None:
         """A frame's last bit reaches the next switch."""
@@ -169,7 +183,10 @@ class SwitchPort:
     """
 
     def __init__(self, switch: Owner, config: SwitchPortConfig, index: int) -> None:
-        self.switch, self.config, self.index, self.loop = switch, config, index, switch.loop
+        self.switch = switch
+        self.config = config
+        self.index = index
+        self.loop = switch.loop
         self.name = config.name
         self.place = PortPlace(switch.name, config.name, config.speed_mbps)
         self.pgs = [PriorityGroup(number) for number in range(8)]
@@ -180,7 +197,9 @@ class SwitchPort:
         self.line = Line(self, config.speed_mbps, 0, switch.loop)
         self.sender = PauseTransmitter(self.line, index, switch.loop)
         self.is_up = False
-        self.backlog = self.gate = self.leak = 0
+        self.backlog = 0
+        self.gate = 0
+        self.leak = 0
         self.current: Path | None = None
         self.flight: deque[tuple[int, Path]] = deque()
         self.to_switch = False
@@ -232,7 +251,8 @@ class SwitchPort:
     def apply_priorities(self, now_ps: int) -> None:
         """Work out which priorities pause what, from configuration, watchdog and faults."""
         active = self.config.pfc_priorities - self.muted
-        shuts, counted = [], []
+        shuts = []
+        counted = []
         for p in range(8):
             own = frozenset({self.config.pfc_to_queue[p]}) if p in active else frozenset()
             chosen = own if p in self.muted else self.ask(p, own, lambda fault, queues: fault.shut_queues(p, queues))
@@ -282,11 +302,13 @@ class SwitchPort:
     def receive(self, path: Path, now_ps: int) -> None:
         """A data frame's last bit has come: admit it or drop it."""
         path.rx += 1
-        out, queue = path.out, path.queue
+        out = path.out
+        queue = path.queue
         if path.blocked is not None or out is None or queue is None:
             path.blocked_drops += 1
             return
-        group, size = path.pg, path.size
+        group = path.pg
+        size = path.size
         if queue.dropping or group.dropping:
             self._watchdog_drop(path, queue)
             return
@@ -383,7 +405,8 @@ class SwitchPort:
     @property
     def is_quiet(self) -> bool:
         """True when nothing waits here, is under way, or is paused."""
-        line, is_busy = self.line, self.receiver.is_busy or not self.sender.is_quiet
+        line = self.line
+        is_busy = self.receiver.is_busy or not self.sender.is_quiet
         return not (self.backlog or self.current or line.flight or line.controls or is_busy)
 
     def line_wanted(self, now_ps: int) -> None:
@@ -468,7 +491,8 @@ class SwitchPort:
 
     def link_went_down(self, now_ps: int) -> None:
         """Lose the frame on the line and those on the cable, discard what waits, forget every pause."""
-        line, path = self.line, self.current
+        line = self.line
+        path = self.current
         line.is_up = False
         if path is not None:  # it has not left: discarded here, not lost on the cable
             self.current = None
@@ -485,7 +509,8 @@ class SwitchPort:
                 sent.lose()
         self.flight.clear()
         line.cut()
-        line.on_line, line.busy_until_ps = None, min(line.busy_until_ps, now_ps)
+        line.on_line = None
+        line.busy_until_ps = min(line.busy_until_ps, now_ps)
         for queue in self.queues:
             self.flush(queue, now_ps)
         kept = frozenset(p for p in range(8) if self.ask(p, False, lambda fault, keeps: fault.keeps_pause(p, keeps)))

@@ -57,7 +57,8 @@ class EgressScheduler:
         strict = sum(1 << queue for queue, config in enumerate(chosen) if config.type.upper() == "STRICT")
         quanta = [max(1, config.weight) * BYTES_PER_WEIGHT for config in chosen]
         if (strict, quanta) != (self.strict, self.quanta):
-            self.strict, self.quanta = strict, quanta
+            self.strict = strict
+            self.quanta = quanta
             self.forget(0)
 
     def snapshot(self) -> SchedulerSnapshot:
@@ -85,7 +86,8 @@ class EgressScheduler:
             queue = eligible.bit_length() - 1
             self.forget(queue)
             return queue
-        queue, deficits = self.turn, self.deficits
+        queue = self.turn
+        deficits = self.deficits
         self.fresh = False
         while True:
             if eligible >> queue & 1:
