@@ -102,7 +102,7 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=CASES, help=f"how many (default {CASES})")
     parser.add_argument("--seed", type=int, default=0, help="seed of the first one (default 0)")
     parser.add_argument("--family", choices=list(FAMILIES), help="only cases of this family")
-    parser.add_argument("--compiled", action="store_true", help="compiled code steps whenever it can, else it never does")
+    parser.add_argument("--compiled", action="store_true", help="compiled code steps whenever it can, else never")
     parser.add_argument("--processes", type=int, default=PROCESSES, help=f"how many at once (default {PROCESSES})")
     parser.add_argument("--show", action="store_true", help="print the first case in full and run nothing")
     asked = parser.parse_args()

@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-NAMING = ("docs/architecture.md", "docs/glossary.md")
+NAMING = ("docs/architecture.md", "docs/fast-forward.md", "docs/glossary.md")
 LONGEST_LINE = 120
 FENCE = re.compile(r"\s*(```|~~~)")
 FILE = re.compile(r"`([\w./-]+\.py)`")
@@ -99,7 +99,7 @@ def test_a_long_line_of_prose_is_found():
 @pytest.mark.parametrize("page", NAMING)
 def test_what_a_table_names_is_in_the_code(page):
     rows = list(rows_with_files((ROOT / page).read_text(encoding="utf-8")))
-    assert len(rows) > 30, f"{page}: {len(rows)} rows name a file"
+    assert len(rows) > 10, f"{page}: {len(rows)} rows name a file"
     missing = [file for file, _ in rows if not (ROOT / file).is_file()]
     assert not missing, f"{page} names files that are not there: {missing}"
     unknown = [f"{file}: {name}" for file, names in rows for name in names if name not in names_of(file)]

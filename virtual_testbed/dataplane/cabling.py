@@ -104,7 +104,7 @@ class Cabling:
 def _join(a: SwitchPort, b: SwitchPort, cable: SwitchCable) -> None:
     for port, other in ((a, b), (b, a)):
         port.connect(cable.speed_mbps, cable.cable_m * PS_PER_METRE, other)
-        port.line.kind, port.line.index, port.line.deliver = FRAME_RECEIVED, other.index, other.receive_control
+        port.line.lead_to(other.receiver, FRAME_RECEIVED, other.index)
 
 
 def _set_port(port: SwitchPort, is_up: bool, now_ps: int) -> None:
@@ -121,7 +121,8 @@ def _update_generator_link(side: GeneratorSide, port: SwitchPort, now_ps: int) -
     is_up = side.admin_up and port.config.admin_up and len(speeds) == 1
     if is_up == side.is_up:
         return
-    side.is_up = side.line.is_up = is_up
+    side.is_up = is_up
+    side.line.is_up = is_up
     if not is_up:
         side.link_went_down(now_ps)
     _set_port(port, is_up, now_ps)

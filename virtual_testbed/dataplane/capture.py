@@ -7,8 +7,7 @@ from typing import NamedTuple
 from virtual_testbed.dataplane.model.control_frames import MacControlFrame
 from virtual_testbed.dataplane.model.counters import CapturedFrame
 from virtual_testbed.dataplane.model.generator import GeneratorSide
-from virtual_testbed.dataplane.model.line import ControlItem
-from virtual_testbed.dataplane.model.port import Path, SwitchPort
+from virtual_testbed.dataplane.model.port import Path
 from virtual_testbed.dataplane.model.traffic import DataFlow
 
 FCS_BYTES = 4
@@ -32,7 +31,8 @@ class PortCapture:
     """
 
     def __init__(self, start_ps: int, limit_frames: int) -> None:
-        self._start_ps, self._limit = start_ps, limit_frames
+        self._start_ps = start_ps
+        self._limit = limit_frames
         self._stop_ps: int | None = None
         self._notes: list[Note] = []
 
@@ -43,11 +43,18 @@ class PortCapture:
 
     @property
     def room(self) -> int:
-        """How many frames it can still take."""
+        """How many more frames it can take."""
         return self._limit - len(self._notes)
 
-    def add(self, note: Note) -> None:
-        """A frame reaches the port, now or soon."""
+    def data_sent(self, path: Path, number: int, arrival_ps: int) -> None:
+        """A data frame reaches the port soon."""
+        self._add(Note(arrival_ps, None, path, path.number + number * path.cycle))
+
+    def control_arrived(self, frame: MacControlFrame, now_ps: int) -> None:
+        """A control frame reaches the port."""
+        self._add(Note(now_ps, frame, None, 0))
+
+    def _add(self, note: Note) -> None:
         if self.is_open and note.time_ps > self._start_ps:
             self._notes.append(note)
 
@@ -67,53 +74,23 @@ class PortCapture:
                 if note.control is not None or (note.path is not None and note.path.flow in flows)]
 
 
-class CaptureTap:
-    """Lets a capture see what reaches a generator port from its switch port."""
-
-    def __init__(self, side: GeneratorSide, port: SwitchPort, capture: PortCapture) -> None:
-        self._side, self._port, self._capture = side, port, capture
-
-    @property
-    def room(self) -> int:
-        """How many frames it can still take."""
-        return self._capture.room
-
-    def data(self, time_ps: int, path: Path, sent: int) -> None:
-        """A data frame, before which its path has sent so many, will reach the generator port at `time_ps`."""
-        self._capture.add(Note(time_ps, None, path, path.number + sent * path.cycle))
-        if not self._capture.is_open:
-            self._port.tap = None
-
-    def note(self, time_ps: int, item: ControlItem) -> None:
-        """A control frame reached the generator port at `time_ps`."""
-        self._capture.add(Note(time_ps, item.frame, None, 0))
-
-    def control(self, item: ControlItem, now_ps: int) -> None:
-        """A control frame reaches the generator port."""
-        self.note(now_ps, item)
-        self._side.receiver.receive(item, now_ps)
-
-
 def tap(side: GeneratorSide, capture: PortCapture | None, now_ps: int) -> None:
-    """Let a capture, if there is an open one, see what reaches a generator port."""
-    port = side.switch_port
-    if port is None:
+    """Let a capture, if there is an open one, observe what reaches a generator port."""
+    if side.switch_port is None:
         return
-    port.tap, port.line.deliver = None, side.receiver.receive
-    if capture is None:
-        return
-    if not side.is_up:
+    if capture is not None and not side.is_up:
         capture.cut(now_ps)
-    if capture.is_open:
-        port.tap = CaptureTap(side, port, capture)
-        port.line.deliver = port.tap.control
+    observer = capture if capture is not None and capture.is_open else None
+    side.switch_port.observe(observer)
+    side.receiver.observe(observer)
 
 
 def _bytes(note: Note, flows: Mapping[int, DataFlow]) -> bytes:
     if note.control is not None:
         return note.control.data
     assert note.path is not None
-    flow, number = flows[note.path.flow], note.number
+    flow = flows[note.path.flow]
+    number = note.number
     if flow.content is not None:
         return flow.content(flow, number, *note.path.macs)
     return number.to_bytes(NUMBER_BYTES, "big").ljust(flow.sizes[number % len(flow.sizes)] - FCS_BYTES, b"\0")

@@ -268,7 +268,7 @@ class Network:
         """Counters of a switch now, since it was added; of a large switch only the `parts` that are needed."""
         found = self._switch(switch)
         self._catch_up()
-        return readout.switch_counters(found, parts, self.now_ps)
+        return readout.switch_counters(found, parts, self.now_ps, self._advance.ledger.bound)
 
     def switch_states(self, switch: str) -> SwitchStates:
         """States of a switch now."""
@@ -349,9 +349,13 @@ class Network:
             flow.stop(self.now_ps)
             if isinstance(flow, FlowState):
                 flow.forget()
-        self._flows, self._data, self._captures = {}, set(), {}
+        self._flows = {}
+        self._data = set()
+        self._captures = {}
         for side in self._cabling.sides.values():
-            side.spec, side.flows, side.storms = None, [], []
+            side.spec = None
+            side.flows = []
+            side.storms = []
             side.admin_up = True
             side.line.controls.clear()
             side.queue_flows()

@@ -25,7 +25,8 @@ class Paths:
     """
 
     def __init__(self, switches: Mapping[str, Switch], hooks: Hooks) -> None:
-        self._switches, self._hooks = switches, hooks
+        self._switches = switches
+        self._hooks = hooks
         self._topology = Topology((), {}, ())
         self.by_dscp = False
 
@@ -77,7 +78,11 @@ class Paths:
                 break
         else:
             path = Path(flow.index, lane.frame_bytes, port, hop.blocked)
-            path.pg, path.out, path.queue, path.number, path.cycle = group, out, queue, first, len(flow.lanes)
+            path.pg = group
+            path.out = out
+            path.queue = queue
+            path.number = first
+            path.cycle = len(flow.lanes)
             flow.paths.append(path)
             path.in_port.paths.append(path)
             if out is not None:
@@ -88,7 +93,8 @@ class Paths:
         path.drop_one_in = 0
         if hop.blocked is None and out is not None and queue is not None:
             path.tx_time_ps = frame_time_ps(lane.frame_bytes, out.config.speed_mbps)
-            number, lossless = queue.number, group.is_lossless
+            number = queue.number
+            lossless = group.is_lossless
             path.drop_one_in = self._hooks.ask(
                 out.place, number, 0, lambda fault, frames: fault.drop_one_in(number, lossless, frames))
         return path

@@ -1,8 +1,9 @@
 """Counters as of an instant, from what the parts of the data plane hold."""
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Set
+from collections.abc import Callable, Collection, Mapping, Set
 
+from virtual_testbed.dataplane.model.buffer import Share
 from virtual_testbed.dataplane.model.control_frames import ERROR, GLOBAL_PAUSE
 from virtual_testbed.dataplane.model.counters import (PORTS, PRIORITY_GROUPS, QUEUES, FlowCounters, GeneratorCounters,
                                                       PgCounters, PortCounters, QueueCounters, SwitchCounters,
@@ -58,7 +59,8 @@ def flooded(storm: PauseFlowState, source: GeneratorSide, side: GeneratorSide) -
 
     They count there when they reach the switch, and do nothing else.
     """
-    port, target = source.switch_port, side.switch_port
+    port = source.switch_port
+    target = side.switch_port
     if port is None or target is None or target is port or target.switch is not port.switch or not target.is_up:
         return 0
     forwards = port.switch.hooks.ask(port.place, None, False, lambda fault, does: fault.forwards_control(does))
@@ -104,8 +106,9 @@ def switch_states(switch: Switch) -> SwitchStates:
     return SwitchStates({name: port.is_up for name, port in switch.ports.items()}, watched)
 
 
-def switch_counters(switch: Switch, parts: Collection[str], now_ps: int) -> SwitchCounters:
-    """Counters of a switch."""
+def switch_counters(switch: Switch, parts: Collection[str], now_ps: int,
+                    bound: Callable[[Share], int]) -> SwitchCounters:
+    """Counters of a switch; `bound` is the most that a group or queue may have held."""
     drops: dict[tuple[str, str], int] = {}
     ports: dict[str, PortCounters] = {}
     queues: dict[tuple[str, int], QueueCounters] = {}
@@ -115,9 +118,9 @@ def switch_counters(switch: Switch, parts: Collection[str], now_ps: int) -> Swit
             ports[name] = _port_counters(port, now_ps)
             _add_drops(drops, port)
         if QUEUES in parts:
-            queues |= {(name, number): found for number, found in enumerate(_queue_counters(port))}
+            queues |= {(name, number): found for number, found in enumerate(_queue_counters(port, bound))}
         if PRIORITY_GROUPS in parts:
-            groups |= {(name, number): found for number, found in enumerate(_group_counters(port))}
+            groups |= {(name, number): found for number, found in enumerate(_group_counters(port, bound))}
     return SwitchCounters(ports, queues, groups, drops)
 
 
@@ -137,8 +140,12 @@ def _add_drops(drops: dict[tuple[str, str], int], port: SwitchPort) -> None:
 
 def _port_counters(port: SwitchPort, now_ps: int) -> PortCounters:
     receiver = port.receiver
-    rx_packets, rx_bytes, rx_drops = receiver.kinds[DATA_FRAMES], receiver.kinds[DATA_BYTES], receiver.kinds[DROPPED]
-    tx_packets = tx_bytes = tx_drops = 0
+    rx_packets = receiver.kinds[DATA_FRAMES]
+    rx_bytes = receiver.kinds[DATA_BYTES]
+    rx_drops = receiver.kinds[DROPPED]
+    tx_packets = 0
+    tx_bytes = 0
+    tx_drops = 0
     for path in port.paths:
         rx_packets += path.rx
         rx_bytes += path.rx * path.frame_bytes
@@ -155,25 +162,25 @@ def _port_counters(port: SwitchPort, now_ps: int) -> PortCounters:
         tuple(receiver.duration_ps(priority, now_ps) // PS_PER_US for priority in range(8)))
 
 
-def _queue_counters(port: SwitchPort) -> list[QueueCounters]:
+def _queue_counters(port: SwitchPort, bound: Callable[[Share], int]) -> list[QueueCounters]:
     """By queue."""
     sums = [[0, 0, 0, 0] for _ in port.queues]
     for path in port.leaving:
         if path.queue is not None:
             _add(sums[path.queue.number], path.frame_bytes, path.tx, path.tx_side_drops)
     return [QueueCounters(sent, sent_bytes, drops, drop_bytes, queue.reserved + queue.shared, queue.peak,
-                          max(queue.peak, queue.bound))
+                          bound(queue))
             for (sent, sent_bytes, drops, drop_bytes), queue in zip(sums, port.queues)]
 
 
-def _group_counters(port: SwitchPort) -> list[PgCounters]:
+def _group_counters(port: SwitchPort, bound: Callable[[Share], int]) -> list[PgCounters]:
     """By priority group."""
     sums = [[0, 0, 0, 0] for _ in port.pgs]
     for path in port.paths:
         accepted = path.rx - path.rx_side_drops - path.tx_side_drops + path.flushed
         _add(sums[path.pg.number], path.frame_bytes, accepted, path.pg_drops + path.watchdog_rx_drops)
     return [PgCounters(accepted, accepted_bytes, drops, group.held, group.peak, group.headroom_peak,
-                       max(group.peak, group.bound))
+                       bound(group))
             for (accepted, accepted_bytes, drops, _), group in zip(sums, port.pgs)]
 
 

@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from virtual_testbed.dataplane.compiled.tables import NEVER, NONE, NOW, Tables
-from virtual_testbed.dataplane.model.port import Path
+from virtual_testbed.dataplane.compiled.tables import COUNTED, NEVER, NONE, NOW, Tables
 
 COUNTS = {"flows": ("sent", "lost"), "lanes": ("launched",), "items": ("launched", "arrived"),
-          "paths": Path.COUNTED, "classes": ("on2off", "paused_ps")}
+          "paths": COUNTED, "classes": ("on2off", "paused_ps")}
 """Columns by table: they grow with every cycle."""
-INSTANTS = {"ends": ("busy_until_ps", "data_ps", "moved_ps"), "classes": ("since_ps", "until_ps"),
+INSTANTS = {"ends": ("busy_until_ps", "data_ps", "decided_ps"), "classes": ("since_ps", "until_ps"),
             "trains": ("base_ps", "due_ps", "burst_ps")}
 """Columns by table: they move with a cycle, or stay as long as it is repeated."""
 SCHEDULE = ("due_ps", "burst_ps")

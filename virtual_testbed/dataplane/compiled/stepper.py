@@ -5,17 +5,17 @@ from collections.abc import Callable, Sequence
 
 from virtual_testbed.dataplane.compiled.cycle import cycles_before, leap
 from virtual_testbed.dataplane.compiled.stepping import step
-from virtual_testbed.dataplane.compiled.tables import (FURTHER, INSTANTS, IS_FULL, NONE, NOW, SECTIONS, SLOWEST_FLOW,
+from virtual_testbed.dataplane.compiled.tables import (INSTANTS, IS_FULL, NONE, NOW, SAMPLES, SLOWEST_FLOW,
                                                        SLOWEST_TRAIN, Tables)
 from virtual_testbed.dataplane.compiled.transfer import NotCompiled, Transfer
 from virtual_testbed.dataplane.model.events import EventLoop
 from virtual_testbed.dataplane.model.generator import GeneratorSide
 from virtual_testbed.dataplane.model.port import SwitchPort
 
-FIRST_SECTIONS = 64
-"""States are compared with one that is renewed after so many section points, then after twice as many, and so on."""
-LONGEST_SECTION = 1 << 15
-"""Where no section point comes in so many instants, the next flow or train makes them."""
+FIRST_SAMPLES = 64
+"""States are compared with one that is renewed after so many samples, then after twice as many, and so on."""
+LONGEST_SAMPLE = 1 << 15
+"""Where no sample comes in so many instants, the next flow or train makes them."""
 
 
 class Stepper:
@@ -43,20 +43,16 @@ class Stepper:
                 return self._loop.instants > begin
             self._search(transfer, last_ps, most - (self._loop.instants - begin))
             transfer.back()
-            registers = transfer.tables.registers
-            self._loop.compiled_events += int(registers[INSTANTS] + registers[FURTHER])
-            self._loop.instants += int(registers[INSTANTS])
-            self._loop.further += int(registers[FURTHER])
         return True
 
     def _search(self, transfer: Transfer, last_ps: int, most: int) -> None:
         """Step until a table is full, or a cycle was leapt over."""
         found, registers, sources = transfer.tables, transfer.tables.registers, transfer.slowest_first()
         registers[SLOWEST_FLOW], registers[SLOWEST_TRAIN] = sources.pop(0) if sources else (NONE, NONE)
-        before, sections, left = _copy(found), FIRST_SECTIONS, FIRST_SECTIONS
+        before, samples, left = _copy(found), FIRST_SAMPLES, FIRST_SAMPLES
         while registers[NOW] < last_ps and registers[INSTANTS] < most and not registers[IS_FULL]:
-            passed = registers[SECTIONS]
-            if step(found, before, last_ps, min(most - registers[INSTANTS], LONGEST_SECTION), left):
+            passed = registers[SAMPLES]
+            if step(found, before, last_ps, min(most - registers[INSTANTS], LONGEST_SAMPLE), left):
                 cycles = cycles_before(found, before, last_ps)
                 if cycles > 0:
                     self.leaps += 1
@@ -64,15 +60,15 @@ class Stepper:
                     self.skipped_ps += cycles * int(registers[NOW] - before.registers[NOW])
                     leap(found, before, cycles)
                 return
-            passed = registers[SECTIONS] - passed
+            passed = registers[SAMPLES] - passed
             left -= passed
             if not passed and sources:
                 registers[SLOWEST_FLOW], registers[SLOWEST_TRAIN] = sources.pop(0)
                 left = 0
             if not left:
                 before = _copy(found)
-                sections *= 2
-                left = sections
+                samples *= 2
+                left = samples
 
 
 def compile_all() -> None:

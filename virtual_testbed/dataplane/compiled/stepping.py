@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 from numba import njit
 
 from virtual_testbed.dataplane.compiled.tables import (ACTS, AWAKE, DUE, FREE_NODE, FREE_NODES, FURTHER, INSTANTS,
-                                                       IS_FULL, IS_SECTION, LANDS, MARGIN, NEVER, NONE, NOTES, NOW,
-                                                       SECTIONS, SENT, SLOWEST_FLOW, SLOWEST_TRAIN, STARTED, STOPPED,
+                                                       IS_FULL, IS_SAMPLE, LANDS, MARGIN, NEVER, NONE, NOTES, NOW,
+                                                       SAMPLES, SENT, SLOWEST_FLOW, SLOWEST_TRAIN, STARTED, STOPPED,
                                                        WAKES, Tables)
 
 _Function = TypeVar("_Function", bound=Callable[..., object])
@@ -43,18 +43,18 @@ def expect(t: Tables, source: int, time_ps: int) -> None:
 
 
 @entry
-def step(t: Tables, before: Tables, last_ps: int, most: int, sections: int) -> bool:
-    """Step instant by instant up to `last_ps`, at most so many instants and section points.
+def step(t: Tables, before: Tables, last_ps: int, most: int, samples: int) -> bool:
+    """Step instant by instant up to `last_ps`, at most so many instants and samples.
 
-    It ends early where a table is nearly full, and at a section point at which the state is that of the tables
+    It ends early where a table is nearly full, and at a sample at which the state is that of the tables
     `before`.
 
     Returns:
-        True when it has ended at such a section point.
+        True when it has ended at such a sample.
     """
     registers, times, winners = t.registers, t.times, t.winners
-    last_instant, last_section = registers[INSTANTS] + most, registers[SECTIONS] + sections
-    while registers[INSTANTS] < last_instant and registers[SECTIONS] < last_section and not registers[IS_FULL]:
+    last_instant, last_sample = registers[INSTANTS] + most, registers[SAMPLES] + samples
+    while registers[INSTANTS] < last_instant and registers[SAMPLES] < last_sample and not registers[IS_FULL]:
         source = winners[1]
         now_ps = times[source]
         if now_ps > last_ps:
@@ -75,9 +75,9 @@ def step(t: Tables, before: Tables, last_ps: int, most: int, sections: int) -> b
             else:
                 pick_at_generator(t, t.awake[place], now_ps)
         registers[AWAKE] = 0
-        if registers[IS_SECTION]:
-            registers[IS_SECTION] = 0
-            registers[SECTIONS] += 1
+        if registers[IS_SAMPLE]:
+            registers[IS_SAMPLE] = 0
+            registers[SAMPLES] += 1
             if recurs(t, before):
                 return True
     return False
@@ -358,7 +358,7 @@ def send_xoff(t: Tables, number: int, priorities: int, now_ps: int) -> None:
         if not priorities & bit or end.sending & bit or not end.is_up:
             continue
         end.sending |= bit
-        end.moved_ps = now_ps
+        end.decided_ps = now_ps
         row = t.classes[8 * number + priority]
         queue_control(t, number, row.xoff_item, now_ps)
         train = t.trains[row.train]
@@ -380,7 +380,7 @@ def send_xon(t: Tables, number: int, priorities: int, now_ps: int) -> None:
         if not priorities & bit or not end.sending & bit:
             continue
         end.sending &= ~bit
-        end.moved_ps = now_ps
+        end.decided_ps = now_ps
         row = t.classes[8 * number + priority]
         train = t.trains[row.train]
         train.limit = train.number
@@ -395,7 +395,7 @@ def come_due(t: Tables, number: int) -> None:
     train = t.trains[number]
     item, end, now_ps = train.item, train.end, train.due_ps
     if number == t.registers[SLOWEST_TRAIN]:
-        t.registers[IS_SECTION] = 1
+        t.registers[IS_SAMPLE] = 1
     go_on(t, number)
     queue_control(t, end, item, now_ps)
 
@@ -784,7 +784,7 @@ def take_frame(t: Tables, number: int) -> int:
         flow.position = 0
     flow.sent += 1
     if number == t.registers[SLOWEST_FLOW]:
-        t.registers[IS_SECTION] = 1
+        t.registers[IS_SAMPLE] = 1
     t.lanes[chosen].launched += 1
     ring = t.rings[flow.segments]
     segment = t.segments[ring.first + ring.head]

@@ -18,11 +18,11 @@ STOPPED, STARTED, PAUSED = range(3)
 (LANDS, SENT, ACTS, ENDS, DUE, WAKES) = range(6)
 """What an event source does: a frame reaches the end of the line, the frame on the line has left, a received pause
 acts, one ends, a train's frame comes due, a generator port chooses."""
-(NOW, FREE_NODE, FREE_NODES, INSTANTS, FURTHER, NOTES, AWAKE, IS_FULL, SLOWEST_FLOW, SLOWEST_TRAIN, SECTIONS,
- IS_SECTION) = range(12)
+(NOW, FREE_NODE, FREE_NODES, INSTANTS, FURTHER, NOTES, AWAKE, IS_FULL, SLOWEST_FLOW, SLOWEST_TRAIN, SAMPLES,
+ IS_SAMPLE) = range(12)
 """Of `Tables.registers`: the instant reached; the first free node, and how many there are; instants and further events
 stepped; frames noted of captures, and ends that are to choose; a table is nearly full; the flow or train whose frames
-are section points (NONE: none), how many there were, and whether the last instant was one."""
+are samples (NONE: none), how many there were, and whether the last instant was one."""
 REGISTERS = 12
 MARGIN = 64
 """So many entries of a ring or table stay free at the end of every instant."""
@@ -33,7 +33,7 @@ def _table(*columns: str) -> np.dtype[Any]:
 
 
 END = _table(
-    "is_port", "is_up", "to_switch", "busy_until_ps", "propagation_ps", "on_line", "data_ps", "moved_ps", "peer",
+    "is_port", "is_up", "to_switch", "busy_until_ps", "propagation_ps", "on_line", "data_ps", "decided_ps", "peer",
     "gate", "is_awake", "current", "response_ps", "alarm_ps",
     "lands", "chooses", "acts", "ends",
     "flight", "controls", "responding", "departed",
@@ -44,7 +44,8 @@ what comes.
 
 `lands` to `ends` are its event sources (`chooses`: WAKES of a generator port, SENT of a switch port), `flight` to
 `departed` its rings (`departed`: the last data frames sent to a generator port). `waits` and `gates` count how often a
-generator port found that no frame was due yet, and how often its gate has changed. `tapped`: how many more frames a
+generator port found that no frame was due yet, and how often its gate has changed. `decided_ps`: when the port last
+decided on XOFF or XON (NONE: not since the tables were made). `tapped`: how many more frames a
 capture takes of what reaches the generator port at the other end, and MARGIN.
 """
 CLASS = _table("shuts", "since_ps", "until_ps", "on2off", "paused_ps", "deficit", "quantum", "xoff_item", "xon_item",
@@ -56,9 +57,11 @@ SHARE = _table("size", "static_limit", "up", "down", "pool", "reserved", "shared
 """A priority group (to `priorities`, a mask) or an egress queue (from `frames` on). `static_limit`: NONE where the
 limit is dynamic."""
 POOL = _table("size", "used", "headroom_size", "headroom_used")
+COUNTED = ("rx", "tx", "blocked_drops", "tail_drops", "pg_drops", "watchdog_tx_drops", "watchdog_rx_drops",
+           "fault_drops", "lost", "drop_phase")
+"""What moves in a path."""
 PATH = _table("in_end", "out", "pg", "queue", "onward", "is_blocked", "frame_bytes", "size", "tx_time_ps",
-              "drop_one_in", "drop_phase", "rx", "tx", "blocked_drops", "tail_drops", "pg_drops", "watchdog_tx_drops",
-              "watchdog_rx_drops", "fault_drops", "lost")
+              "drop_one_in", *COUNTED)
 ITEM = _table("tx_time_ps", "launched", "arrived", "is_pfc", "classes")
 """A kind of control frame; `classes` is the mask of those that it enables."""
 LANE = _table("flow", "tx_time_ps", "path", "launched")

@@ -1,34 +1,34 @@
 """The model's objects as tables, and back."""
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from virtual_testbed.dataplane.model import counters, events
-from virtual_testbed.dataplane.model.buffer import EgressQueue, BufferPool, PriorityGroup
 from virtual_testbed.dataplane.compiled import tables
-from virtual_testbed.dataplane.compiled.tables import (ACTS, DUE, ENDS, FREE_NODE, FREE_NODES, LANDS, MARGIN, NEVER,
-                                                       NONE, NOTES, NOW, PAUSED, SENT, SLOWEST_FLOW, SLOWEST_TRAIN,
-                                                       STARTED, STOPPED, WAKES, Tables)
+from virtual_testbed.dataplane.compiled.tables import (ACTS, DUE, ENDS, FREE_NODE, FREE_NODES, FURTHER, INSTANTS, LANDS,
+                                                       MARGIN, NEVER, NONE, NOTES, NOW, PAUSED, SENT, SLOWEST_FLOW,
+                                                       SLOWEST_TRAIN, STARTED, STOPPED, WAKES, Tables)
+from virtual_testbed.dataplane.model import counters, events
+from virtual_testbed.dataplane.model.buffer import (BufferPool, EgressQueue, GroupSnapshot, PriorityGroup,
+                                                    QueueSnapshot)
 from virtual_testbed.dataplane.model.control_frames import PFC, Control
 from virtual_testbed.dataplane.model.events import EventLoop
 from virtual_testbed.dataplane.model.flow import FlowState, Lane, Segment
-from virtual_testbed.dataplane.model.generator import GeneratorSide
-from virtual_testbed.dataplane.model.line import ControlItem
+from virtual_testbed.dataplane.model.generator import GeneratorSide, SideSnapshot
+from virtual_testbed.dataplane.model.line import ControlItem, ItemSnapshot, LineSnapshot, Train, TrainSnapshot
 from virtual_testbed.dataplane.model.pause_receiver import PauseReceiver
-from virtual_testbed.dataplane.model.port import Path, SwitchPort
-from virtual_testbed.dataplane.model.line import Train
+from virtual_testbed.dataplane.model.port import Path, PortSnapshot, SwitchPort
+from virtual_testbed.dataplane.model.scheduler import SchedulerSnapshot
 from virtual_testbed.dataplane.model.units import pause_time_ps
 
 LARGEST = 1 << 61
 """No number that is stepped with may be larger, so that the sum of two fits into 64 bits."""
+FIXED_OF_PATH = ("frame_bytes", "size", "tx_time_ps", "drop_one_in")
 LEAST_NODES = 1 << 12
 STATES = {counters.STOPPED: STOPPED, counters.STARTED: STARTED, counters.PAUSED: PAUSED}
-STATE_NAMES = {number: name for name, number in STATES.items()}
 
 End = GeneratorSide | SwitchPort
 Row = dict[str, int]
@@ -104,7 +104,7 @@ class Transfer:
             if self._peer(end) == NONE:
                 raise NotCompiled("a cable leads to a port that takes no part")
         for port in self._ports:
-            if port.leak or any(port.leaks.period_ps(queue) for queue in range(8)):
+            if port.leak or any(port.leak_period_ps(queue) for queue in range(8)):
                 raise NotCompiled("a shut queue leaks")
         for path in (lane.path for lane in self._lanes if lane.path is not None):
             if path not in self._rows:
@@ -164,7 +164,7 @@ class Transfer:
                                  if since_ps is not None)])
         found = {
             "is_up": line.is_up, "busy_until_ps": bounded(line.busy_until_ps), "on_line": self._row(line.on_line),
-            "propagation_ps": line.propagation_ps, "data_ps": bounded(line.data_ps), "moved_ps": bounded(line.moved_ps),
+            "propagation_ps": line.propagation_ps, "data_ps": bounded(line.data_ps), "decided_ps": NONE,
             "peer": self._peer(end), "gate": end.gate, "response_ps": bounded(receiver.response_ps),
             "alarm_ps": alarm_ps, "current": self._row(end.current),
             "flight": self._ring(flight), "responding": self._ring(responding),
@@ -191,7 +191,7 @@ class Transfer:
         return {"is_port": 1, "to_switch": port.to_switch, "backlog": port.backlog, "turn": scheduler.turn,
                 "strict": scheduler.strict, "is_fresh": scheduler.fresh, "sending": sender.sending,
                 "tells_xon": sender.tells_xon, "repeats": sender.repeats,
-                "tapped": 0 if port.tap is None else port.tap.room + MARGIN,
+                "tapped": 0 if port.observer is None else port.observer.room + MARGIN,
                 "departed": self._ring(departed, port.flight.maxlen or 0),
                 "chooses": self._source(events.FRAME_SENT, port.index, sent_ps, SENT, row)}
 
@@ -275,8 +275,7 @@ class Transfer:
     def _path_row(self, path: Path) -> Row:
         takes_part = path.out in self._rows and path.queue is not None and path.blocked is None
         queue = self._rows[path.out] * 8 + path.queue.number if takes_part and path.queue else NONE
-        found = {name: getattr(path, name) for name in (*Path.COUNTED, "frame_bytes", "size", "tx_time_ps",
-                                                        "drop_one_in", "drop_phase")}
+        found = {name: getattr(path, name) for name in (*FIXED_OF_PATH, *tables.COUNTED)}
         return found | {"in_end": self._rows[path.in_port], "out": self._row(path.out), "queue": queue,
                         "pg": 8 * (len(self._ends) + self._rows[path.in_port]) + path.pg.number,
                         "onward": self._row(path.onward), "is_blocked": not takes_part}
@@ -332,77 +331,89 @@ class Transfer:
     def back(self) -> None:
         """Bring the objects to where the tables are; the loop's events have to be set anew."""
         found = self.tables
-        self._loop.now_ps = int(found.registers[NOW])
-        self._ends_back()
-        self._shares_back()
-        for pool, (_, used, _, headroom_used) in zip(self._pools, found.pools.tolist()):
-            pool.used, pool.headroom_used = used, headroom_used
-        self._items_back()
-        for path, row in zip(self._paths, _rows(found.paths)):
-            for name in (*Path.COUNTED, "drop_phase"):
-                setattr(path, name, row[name])
-        for lane, row in zip(self._lanes, _rows(found.lanes)):
-            lane.launched = row["launched"]
-        for train, row in zip(self._trains, _rows(found.trains)):
-            train.schedule.base_ps, train.number, train.limit = row["base_ps"], row["number"], unbounded(row["limit"])
+        registers = found.registers.tolist()
+        self._loop.move_to(registers[NOW])
+        self._loop.count_compiled(registers[INSTANTS], registers[FURTHER])
         for flow, row in zip(self._flows, _rows(found.flows)):
             self._flow_back(flow, row)
-        for side in self._sides:
-            side.sort_flows()
-        for end, time_ps, what, number in found.notes[:found.registers[NOTES]].tolist():
-            self._note(self._ends[end], time_ps, what, number)
-
-    def _ends_back(self) -> None:
-        classes = _rows(self.tables.classes)
-        for end, row in zip(self._ends, _rows(self.tables.ends)):
-            line, receiver, number = end.line, end.receiver, self._rows[end]
-            line.busy_until_ps = row["busy_until_ps"]
-            line.data_ps, line.moved_ps = unbounded(row["data_ps"]), unbounded(row["moved_ps"])
-            line.on_line = None if row["on_line"] == NONE else self._items[row["on_line"]]
-            line.controls = deque(self._items[what] for _, what in self._entries_of(row["controls"]))
-            line.flight = deque((time_ps, self._frame(end, what)) for time_ps, what in self._entries_of(row["flight"]))
-            receiver.responding = deque((time_ps, self._controls[what])
-                                        for time_ps, what in self._entries_of(row["responding"]))
-            mine = classes[8 * number:8 * number + 8]
-            receiver.since_ps[:] = [None if found["since_ps"] == NONE else found["since_ps"] for found in mine]
-            receiver.until_ps[:] = [unbounded(found["until_ps"]) for found in mine]
-            receiver.on2off[:] = [found["on2off"] for found in mine]
-            receiver.paused_ps[:] = [found["paused_ps"] for found in mine]
-            end.gate = row["gate"]
+        for train, row in zip(self._trains, _rows(found.trains)):
+            train.restore(TrainSnapshot(row["base_ps"], row["number"], unbounded(row["limit"])))
+        for path, row in zip(self._paths, _rows(found.paths)):
+            path.restore(path.snapshot()._replace(**{name: row[name] for name in tables.COUNTED}))
+        classes = _rows(found.classes)
+        for number, (end, row) in enumerate(zip(self._ends, _rows(found.ends))):
+            self._line_back(end, row)
+            self._receiver_back(end, row, classes[8 * number:8 * number + 8])
             if isinstance(end, GeneratorSide):
-                end.current = None if row["current"] == NONE else self._lanes[row["current"]]
-                continue
-            end.current = None if row["current"] == NONE else self._paths[row["current"]]
-            end.backlog, end.sender.sending = row["backlog"], row["sending"]
-            end.scheduler.turn, end.scheduler.fresh = row["turn"], bool(row["is_fresh"])
-            end.scheduler.deficits[:] = [found["deficit"] for found in mine]
-            end.flight.clear()
-            end.flight.extend((time_ps, self._paths[what]) for time_ps, what in self._entries_of(row["departed"]))
+                lane = None if row["current"] == NONE else self._lanes[row["current"]]
+                end.restore(SideSnapshot(row["gate"], lane))
+            else:
+                self._port_back(end, row, classes[8 * number:8 * number + 8])
+        self._items_back()
+        for number, time_ps, what, sent in found.notes[:registers[NOTES]].tolist():
+            self._note(self._ends[number], time_ps, what, sent)
 
-    def _entries_of(self, ring: int) -> Iterable[tuple[int, int]]:
-        first, mask, head, count = self.tables.rings[ring].tolist()
-        return (self.tables.entries[first + ((head + number) & mask)].tolist() for number in range(count))
+    def _flow_back(self, flow: FlowState, row: Row) -> None:
+        waiting = [_segment(entry) for entry in self._ring_of(self.tables.segments, row["segments"])]
+        frozen = _segment([row[column] for column in Segment._fields]) if row["is_frozen"] else None
+        launched = tuple(self.tables.lanes["launched"][self._rows[lane]].item() for lane in flow.kinds)
+        flow.restore(flow.snapshot()._replace(
+            segment=waiting[0] if waiting else None, later=tuple(waiting[1:]), frozen=frozen, position=row["position"],
+            sent=row["sent"], lost=row["lost"], launched=launched))
+        if row["state"] != STATES[flow.state]:
+            flow.finish()
 
-    def _frame(self, end: End, what: int) -> Any:
+    def _line_back(self, end: End, row: Row) -> None:
+        flight = tuple((time_ps, self._frame(end, what))
+                       for time_ps, what in self._ring_of(self.tables.entries, row["flight"]))
+        end.line.restore(LineSnapshot(
+            row["busy_until_ps"], None if row["on_line"] == NONE else self._items[row["on_line"]],
+            tuple(self._items[what] for _, what in self._ring_of(self.tables.entries, row["controls"])), flight,
+            unbounded(row["data_ps"])))
+        if row["decided_ps"] != NONE:
+            self._loop.watcher.pause_decided(end.line, row["decided_ps"])
+
+    def _receiver_back(self, end: End, row: Row, classes: list[Row]) -> None:
+        receiver = end.receiver
+        receiver.restore(receiver.snapshot()._replace(
+            since_ps=tuple(None if each["since_ps"] == NONE else each["since_ps"] for each in classes),
+            until_ps=tuple(unbounded(each["until_ps"]) for each in classes),
+            responding=tuple((time_ps, self._controls[what])
+                             for time_ps, what in self._ring_of(self.tables.entries, row["responding"])),
+            on2off=tuple(each["on2off"] for each in classes),
+            paused_ps=tuple(each["paused_ps"] for each in classes)))
+
+    def _port_back(self, port: SwitchPort, row: Row, classes: list[Row]) -> None:
+        first = 8 * self._rows[port]
+        queues = _rows(self.tables.shares[first:first + 8])
+        first += 8 * len(self._ends)
+        groups = _rows(self.tables.shares[first:first + 8])
+        port.restore(PortSnapshot(
+            None if row["current"] == NONE else self._paths[row["current"]],
+            tuple((time_ps, self._paths[what])
+                  for time_ps, what in self._ring_of(self.tables.entries, row["departed"])),
+            row["backlog"], row["gate"], port.leak, row["sending"],
+            SchedulerSnapshot(row["turn"], tuple(each["deficit"] for each in classes), bool(row["is_fresh"])),
+            tuple(GroupSnapshot(group["reserved"], group["shared"], group["peak"], group["headroom"],
+                                group["headroom_peak"], bool(group["xoff"])) for group in groups),
+            tuple(QueueSnapshot(queue["reserved"], queue["shared"], queue["peak"],
+                                tuple(self._content(queue["first_node"]))) for queue in queues)))
+
+    def _content(self, number: int) -> Iterator[tuple[Path, int]]:
+        """Runs of frames from a node on."""
+        while number != NONE:
+            path, frames, number = self.tables.nodes[number].tolist()
+            yield self._paths[path], frames
+
+    def _ring_of(self, table: NDArray[Any], number: int) -> list[Any]:
+        """The entries of a ring."""
+        first, mask, head, count = self.tables.rings[number].tolist()
+        return [table[first + ((head + place) & mask)].tolist() for place in range(count)]
+
+    def _frame(self, end: End, what: int) -> Lane | Path | ControlItem:
         if what < 0:
             return self._items[-1 - what]
         return self._lanes[what] if isinstance(end, GeneratorSide) else self._paths[what]
-
-    def _shares_back(self) -> None:
-        rows, nodes = _rows(self.tables.shares), self.tables.nodes
-        first = 8 * len(self._sides)
-        for queue, row in zip(self._queues, rows[first:]):
-            queue.reserved, queue.shared, queue.peak = row["reserved"], row["shared"], row["peak"]
-            queue.runs.clear()
-            queue.frames = 0
-            number = row["first_node"]
-            while number != NONE:
-                path, frames, number = nodes[number].tolist()
-                queue.push(self._paths[path], frames)
-        for (group, _), row in zip(self._groups, rows[8 * len(self._ends) + first:]):
-            group.reserved, group.shared, group.peak = row["reserved"], row["shared"], row["peak"]
-            group.headroom, group.headroom_peak = row["headroom"], row["headroom_peak"]
-            group.xoff = bool(row["xoff"])
 
     def _items_back(self) -> None:
         rows = _rows(self.tables.items)
@@ -412,31 +423,16 @@ class Transfer:
                 row = rows[self._rows[item]]
                 if row["arrived"] > item.arrived:
                     receiver.count(item.frame, row["arrived"] - item.arrived)
-                item.launched, item.arrived = row["launched"], row["arrived"]
-
-    def _flow_back(self, flow: FlowState, row: Mapping[str, int]) -> None:
-        first, mask, head, count = self.tables.rings[row["segments"]].tolist()
-        waiting = deque(_segment(self.tables.segments[first + ((head + number) & mask)].tolist())
-                        for number in range(count))
-        flow.segment = waiting.popleft() if waiting else None
-        flow.later = waiting
-        flow.frozen = None
-        if row["is_frozen"]:
-            flow.frozen = _segment([row["due_ps"], row["residue"], row["place"], row["burst_ps"], row["left"]])
-        flow.position, flow.sent, flow.lost = row["position"], row["sent"], row["lost"]
-        if row["state"] != STATES[flow.state]:
-            flow.state = STATE_NAMES[row["state"]]
-            self._loop.cancel(flow.end_action)
-            flow.side.flow_changed()
+                item.restore(ItemSnapshot(row["launched"], row["arrived"]))
 
     def _note(self, port: End, time_ps: int, what: int, sent: int) -> None:
-        tap = port.tap if isinstance(port, SwitchPort) else None
-        if tap is None:
+        """A capture is told of a frame, unless it is full."""
+        if not isinstance(port, SwitchPort) or port.observer is None:
             return
         if what < 0:
-            tap.note(time_ps, self._items[-1 - what])
+            port.observer.control_arrived(self._items[-1 - what].frame, time_ps)
         else:
-            tap.data(time_ps, self._paths[what], sent)
+            port.tell(self._paths[what], sent, time_ps)
 
 
 def _pool_row(pool: BufferPool) -> Row:

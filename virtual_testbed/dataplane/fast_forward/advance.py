@@ -3,20 +3,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from virtual_testbed.dataplane.fast_forward.partition import Partition
 from virtual_testbed.dataplane.compiled import Compiled
 from virtual_testbed.dataplane.fast_forward.components import Component, components
+from virtual_testbed.dataplane.fast_forward.ledger import Ledger
+from virtual_testbed.dataplane.fast_forward.partition import Partition
+from virtual_testbed.dataplane.fast_forward.skip import Skip
 from virtual_testbed.dataplane.model.counters import Statistics
 from virtual_testbed.dataplane.model.events import NEVER, EventLoop, Exhausted
 from virtual_testbed.dataplane.model.flow import Lane
 from virtual_testbed.dataplane.model.generator import GeneratorSide
 from virtual_testbed.dataplane.model.port import Path, SwitchPort, fold
-from virtual_testbed.dataplane.fast_forward.skip import Skip
 from virtual_testbed.dataplane.model.switch import Switch
 
 MOST_EVENTS = 8_000_000
-"""Work that is done in one go, in events that are stepped: half a minute of computing or more. Of traffic that can only
-be stepped nobody waits for more."""
+"""Work that is done in one go, in events that the loop steps: half a minute of computing or more. Of traffic that can
+only be stepped nobody waits for more."""
 
 
 class Advance:
@@ -24,16 +25,20 @@ class Advance:
 
     Args:
         sides: generator ports by location; `switches` by name.
+
+    Attributes:
+        ledger: what is known beside the state of the ports.
     """
 
     def __init__(self, loop: EventLoop, sides: Mapping[str, GeneratorSide], switches: Mapping[str, Switch]) -> None:
-        self.loop, self._sides, self._switches = loop, sides, switches
-        self._reasons: dict[str, int] = {}
-        self._compiled = Compiled(loop, self._count)
-        self.whole = Skip(loop, self._count, self._compiled)
-        self.partition = Partition(loop, self.whole, self._count)
-        self.whole.otherwise, self.whole.at_reset = self.partition.advance, self.partition.reset
-        loop.watcher = self.whole
+        self.loop = loop
+        self.ledger = Ledger()
+        self.partition = Partition(loop, self.ledger)
+        self._compiled = Compiled(loop, self.ledger.count)
+        self.whole = Skip(loop, self.ledger, self._compiled, self.partition)
+        self._sides = sides
+        self._switches = switches
+        loop.attach(self.whole)
 
     def run(self, until_ps: int) -> str:
         """Compute up to then, or until more than `MOST_EVENTS` were stepped.
@@ -41,18 +46,20 @@ class Advance:
         Returns:
             Why it had to end before, if it had to.
         """
-        begin_ps, before, first = self.loop.now_ps, dict(self._reasons), self.loop.events
-        self.whole.last_work = self.loop.work + MOST_EVENTS
+        begin_ps = self.loop.now_ps
+        before = self.ledger.reasons.copy()
+        first = self.loop.events
+        self.whole.allow(self.loop.work + MOST_EVENTS)
         try:
             self.loop.run(until_ps)
         except Exhausted:
-            new = {reason: number - before.get(reason, 0) for reason, number in self._reasons.items()}
+            new = {reason: number - before[reason] for reason, number in self.ledger.reasons.items()}
             why = max((reason for reason in new if new[reason] > 0), key=new.__getitem__, default="")
             return (f"computing {_seconds(begin_ps)} to {_seconds(until_ps)} of simulated time takes too long: frames "
                     f"can only be looked at one by one{f' ({why})' if why else ''}, and after "
                     f"{self.loop.events - first} events {_seconds(self.loop.now_ps)} is reached, where time stands now")
         finally:
-            self.whole.last_work = NEVER
+            self.whole.allow(NEVER)
         return ""
 
     def rebuild(self) -> None:
@@ -64,11 +71,10 @@ class Advance:
                  if port.peer is not None and (port in used or not port.is_quiet)]
         sides = [side for side in self._sides.values() if side.switch_port in ports]
         is_unplugged = any(side.switch_port is None and side.flows for side in self._sides.values())
-        self.whole.refusal = "a generator port with flows has no switch" if is_unplugged else None
         found = [] if is_unplugged else components(sides, ports, paths)
-        self.partition.watch([Component(*parts, self.loop, self._count, self._compiled) for parts in found]
+        self.partition.watch([Component(*parts, self.loop, self.ledger, self._compiled) for parts in found]
                              if len(found) > 1 else [])
-        self.whole.watch(sides, ports)
+        self.whole.watch(sides, ports, "a generator port with flows has no switch" if is_unplugged else "")
 
     def _starts(self) -> Iterator[Path]:
         """First paths that frames take, those of flows and those still under way."""
@@ -95,16 +101,16 @@ class Advance:
         self.whole.settle()
         self.reset()
 
-    def _count(self, reason: str) -> None:
-        self._reasons[reason] = self._reasons.get(reason, 0) + 1
-
     def statistics(self) -> Statistics:
         """How the result was computed so far."""
-        skip, recurrence, partition, compiled = self.whole, self.whole.recurrence, self.partition, self._compiled
+        skip = self.whole
+        recurrence = self.whole.recurrence
+        partition = self.partition
+        compiled = self._compiled
         return Statistics(self.loop.instants, skip.regenerations, recurrence.jumps + compiled.leaps,
                           recurrence.cycles + compiled.cycles,
                           skip.skipped_ps + recurrence.skipped_ps + compiled.skipped_ps, partition.sessions,
-                          partition.apart_ps, dict(self._reasons), self.loop.compiled_events)
+                          partition.apart_ps, dict(self.ledger.reasons), self.loop.compiled_events)
 
 
 def _seconds(time_ps: int) -> str:

@@ -10,21 +10,19 @@ from dataclasses import dataclass, field
 
 from virtual_testbed.dataplane.fast_forward.busy_periods import frames_within
 from virtual_testbed.dataplane.fast_forward.delivery import Tally, leaving, passes, shares
+from virtual_testbed.dataplane.fast_forward.ledger import Ledger
 from virtual_testbed.dataplane.model.buffer import BufferPool, PriorityGroup, Share
-from virtual_testbed.dataplane.model.flow import FlowState, Segment
+from virtual_testbed.dataplane.model.flow import FlowSnapshot, FlowState, Segment
 from virtual_testbed.dataplane.model.port import Path
 
 
 @dataclass(frozen=True)
 class SteadyFlow:
-    """A data flow at the beginning of the steady state."""
+    """A data flow at the beginning of the steady state, and the segment of frames that come due in it."""
 
     flow: FlowState
     segment: Segment
-    sent: int
-    position: int
-    launched: tuple[int, ...]
-    lost: int
+    begin: FlowSnapshot
 
 
 @dataclass
@@ -56,11 +54,31 @@ class BufferUse:
     def _filled(self, until_ps: int) -> int:
         return sum(one.flow.due_by(one.segment, until_ps) * path.size for one, path in self.fills)
 
-    def note_bound(self, until_ps: int) -> None:
+    def note_bound(self, ledger: Ledger, until_ps: int) -> None:
         """Up to then frames are not stepped: the peak may have been as high as this."""
         if self.largest:
-            self.share.bound = max(self.share.bound, self.most(until_ps) - (
-                self.share.size if isinstance(self.share, PriorityGroup) else 0))
+            reserved = self.share.size if isinstance(self.share, PriorityGroup) else 0
+            ledger.note_bound(self.share, self.most(until_ps) - reserved)
+
+    def add(self, tally: Tally, coming: ComingFrames) -> None:
+        """Allow for the frames of a path."""
+        path = tally.path
+        self.held += path.inside * path.size
+        self.stays += (path.inside - leaving(path)) * path.size
+        steady_flow = coming.paths.get(path)
+        arriving = coming.arriving.get(path, 0)
+        comes = (steady_flow is not None or arriving > 0) and (tally.fills or passes(path))
+        if path.out is not None and (leaving(path) or (comes and not tally.fills)):
+            self.lines[id(path.out.line)] = coming.waiting[id(path.out.line)]
+        if not comes:
+            return
+        self.largest = max(self.largest, path.size)
+        self.held += arriving * path.size
+        if tally.fills:
+            self.stays += arriving * path.size
+            self.fills += [(steady_flow, path)] if steady_flow is not None else []
+        elif steady_flow is not None and path.out is not None:
+            self.held += frames_within(steady_flow.flow.step, coming.stay_ps[id(path.out.line)]) * path.size
 
 
 @dataclass(frozen=True)
@@ -85,27 +103,8 @@ def uses(tallies: Iterable[Tally], coming: ComingFrames) -> list[BufferUse]:
     for tally in tallies:
         for share in shares(tally.path):
             if not is_congested(share):
-                _add(found.setdefault(id(share), BufferUse(share)), tally, coming)
+                found.setdefault(id(share), BufferUse(share)).add(tally, coming)
     return list(found.values())
-
-
-def _add(use: BufferUse, tally: Tally, coming: ComingFrames) -> None:
-    path = tally.path
-    use.held += path.inside * path.size
-    use.stays += (path.inside - leaving(path)) * path.size
-    steady_flow, arriving = coming.paths.get(path), coming.arriving.get(path, 0)
-    comes = (steady_flow is not None or arriving > 0) and (tally.fills or passes(path))
-    if path.out is not None and (leaving(path) or (comes and not tally.fills)):
-        use.lines[id(path.out.line)] = coming.waiting[id(path.out.line)]
-    if not comes:
-        return
-    use.largest = max(use.largest, path.size)
-    use.held += arriving * path.size
-    if tally.fills:
-        use.stays += arriving * path.size
-        use.fills += [(steady_flow, path)] if steady_flow is not None else []
-    elif steady_flow is not None and path.out is not None:
-        use.held += frames_within(steady_flow.flow.step, coming.stay_ps[id(path.out.line)]) * path.size
 
 
 def is_congested(share: Share) -> bool:
@@ -125,7 +124,8 @@ def _more(levels: Sequence[tuple[BufferUse, int]], until_ps: int) -> dict[Buffer
     all_in_all: dict[BufferPool, int] = {}
     waiting: dict[tuple[BufferPool, bool, int], int] = {}
     for use, held in levels:
-        share, pool = use.share, use.share.pool
+        share = use.share
+        pool = use.share.pool
         each[pool] = each.get(pool, 0) + max(0, held - share.size - share.shared)
         stays = max(0, use.most_staying(until_ps) - share.size)
         all_in_all[pool] = all_in_all.get(pool, 0) + stays - share.shared
@@ -136,9 +136,10 @@ def _more(levels: Sequence[tuple[BufferUse, int]], until_ps: int) -> dict[Buffer
     return {pool: min(more, max(0, all_in_all[pool])) for pool, more in each.items()}
 
 
-def fits(found: Sequence[BufferUse], until_ps: int) -> bool:
+def fits(found: Sequence[BufferUse], until_ps: int, ledger: Ledger) -> bool:
     """No limit is reached up to then, whatever the order in which frames come and go."""
     most = [use.most(until_ps) for use in found]
     more = _more([*zip(found, most)], until_ps)
-    return not any(use.largest and held + use.largest > use.share.limit_with(more[use.share.pool])
+    used = {pool: ledger.used_at_most(pool, rise) for pool, rise in more.items()}
+    return not any(use.largest and held + use.largest > use.share.limit_at(used[use.share.pool])
                    for use, held in zip(found, most))

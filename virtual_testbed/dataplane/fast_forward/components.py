@@ -4,17 +4,18 @@ of shared pools alone.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 
+from virtual_testbed.dataplane.compiled import Compiled
+from virtual_testbed.dataplane.fast_forward.buffer_levels import fits, is_congested, rises
+from virtual_testbed.dataplane.fast_forward.ledger import Ledger
+from virtual_testbed.dataplane.fast_forward.skip import Skip
 from virtual_testbed.dataplane.model.buffer import BufferPool, PriorityGroup, Share
 from virtual_testbed.dataplane.model.events import EventLoop, Strand
 from virtual_testbed.dataplane.model.flow import Lane
 from virtual_testbed.dataplane.model.generator import GeneratorSide
-from virtual_testbed.dataplane.compiled import Compiled
-from virtual_testbed.dataplane.fast_forward.buffer_levels import fits, is_congested, rises
 from virtual_testbed.dataplane.model.port import Path, SwitchPort, paths_through
-from virtual_testbed.dataplane.fast_forward.skip import Skip
 from virtual_testbed.dataplane.model.units import WIRE_OVERHEAD_BYTES
 
 
@@ -26,9 +27,11 @@ class Component:
     """
 
     def __init__(self, sides: Sequence[GeneratorSide], ports: Sequence[SwitchPort], loop: EventLoop,
-                 count: Callable[[str], None], compiled: Compiled) -> None:
-        self.sides, self.ports = sides, ports
-        self.skip = Skip(loop, count, compiled)
+                 ledger: Ledger, compiled: Compiled) -> None:
+        self.sides = sides
+        self.ports = ports
+        self._ledger = ledger
+        self.skip = Skip(loop, ledger, compiled)
         self.skip.watch(sides, ports)
         self.strand = Strand(self.skip)
 
@@ -53,7 +56,8 @@ class Component:
 
     def rises(self, pools: Iterable[BufferPool], now_ps: int, until_ps: int) -> dict[BufferPool, int]:
         """Most bytes of some pools that it uses up to then beyond those that it uses now."""
-        inflow, steady_state = self._inflow(self.ports, until_ps - now_ps), self.skip.steady_state
+        inflow = self._inflow(self.ports, until_ps - now_ps)
+        steady_state = self.skip.steady_state
         most = {pool: inflow * self._uses[pool] for pool in pools}
         if steady_state is None or until_ps > steady_state.end_ps:
             return most
@@ -65,22 +69,25 @@ class Component:
         return not self.strand.awake and not (self.strand.heap and self.strand.heap[0][0] <= until_ps)
 
     def fits(self, until_ps: int) -> bool:
-        """Whether it is steady and stays so up to then when pools are as full as `BufferPool.ceiling` says."""
+        """Whether it is steady and stays so up to then when pools are as full as the ledger's ceilings."""
         steady_state = self.skip.steady_state
-        return steady_state is not None and until_ps <= steady_state.end_ps and fits(steady_state.uses, until_ps)
+        return steady_state is not None and until_ps <= steady_state.end_ps and fits(
+            steady_state.uses, until_ps, self._ledger)
 
     def is_free(self, pools: Iterable[BufferPool], now_ps: int, until_ps: int) -> bool:
-        """Whether nothing that others do to these pools, as far as `BufferPool.ceiling`, can matter here up to then."""
+        """Whether nothing that others do to these pools, up to the ledger's ceilings, can matter here up to then."""
         if self.fits(until_ps):
             return True
-        shared, span_ps = set(pools), until_ps - now_ps
+        shared = set(pools)
+        span_ps = until_ps - now_ps
         inflow = self._inflow(self.ports, span_ps)
         for port in self.ports:
             own = self._inflow((port,), span_ps)
-            if not all(_is_group_free(group, self._paths[port], own, until_ps)
+            if not all(self._is_group_free(group, self._paths[port], own, until_ps)
                        for group in port.pgs if group.pool in shared):
                 return False
-            if not all(_stays_below(queue, queue.shared + inflow) for queue in port.queues if queue.pool in shared):
+            queues = (queue for queue in port.queues if queue.pool in shared)
+            if not all(self._stays_below(queue, queue.shared + inflow) for queue in queues):
                 return False
         return True
 
@@ -99,23 +106,21 @@ class Component:
         """What changes when a threshold is reached that a steady state says is not."""
         return ([path.tail_drops + path.pg_drops for paths in self._paths.values() for path in paths],
                 [(group.xoff, group.headroom) for port in self.ports for group in port.pgs],
-                [port.line.moved_ps for port in self.ports])
+                [self._ledger.decided_ps(port.line) for port in self.ports])
 
+    def _is_group_free(self, group: PriorityGroup, paths: Sequence[Path], inflow: int, until_ps: int) -> bool:
+        """`paths`: those that come in by the group's port, `inflow` the most that they bring up to then."""
+        if group.static_limit is not None and not group.pool.headroom_size:
+            return True
+        if not is_congested(group):
+            return self._stays_below(group, group.shared + inflow)
+        # It sends XON at a level that others do not move, and until then nothing comes: its senders are paused.
+        return (not group.headroom and not group.xon_offset and self._stays_below(group, group.xon + inflow)
+                and all(_is_held(path, until_ps) for path in paths if path.pg is group))
 
-def _is_group_free(group: PriorityGroup, paths: Sequence[Path], inflow: int, until_ps: int) -> bool:
-    """`paths`: those that come in by the group's port, `inflow` the most that they bring up to then."""
-    if group.static_limit is not None and not group.pool.headroom_size:
-        return True
-    if not is_congested(group):
-        return _stays_below(group, group.shared + inflow)
-    # It sends XON at a level that others do not move, and until then nothing comes: its senders are paused.
-    return (not group.headroom and not group.xon_offset and _stays_below(group, group.xon + inflow)
-            and all(_is_held(path, until_ps) for path in paths if path.pg is group))
-
-
-def _stays_below(share: Share, shared: int) -> bool:
-    """No limit is reached when it holds so many shared bytes."""
-    return shared <= share.limit_with(0)
+    def _stays_below(self, share: Share, shared: int) -> bool:
+        """No limit is reached when it holds so many shared bytes."""
+        return shared <= share.limit_at(self._ledger.used_at_most(share.pool, 0))
 
 
 def _most_bytes(frames: Sequence[tuple[int, int]], span_ps: int) -> int:
@@ -126,7 +131,8 @@ def _most_bytes(frames: Sequence[tuple[int, int]], span_ps: int) -> int:
 
 def _is_held(path: Path, until_ps: int) -> bool:
     """No frame of a path comes up to then: none is under way, and its flows are paused by this group alone."""
-    port, side = path.in_port, path.in_port.peer
+    port = path.in_port
+    side = path.in_port.peer
     if not isinstance(side, GeneratorSide) or any(
             isinstance(frame, Lane) and frame.path is path for _, frame in side.line.flight):
         return False

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from virtual_testbed.dataplane.fast_forward.busy_periods import Stream, busy_period_ps
-from virtual_testbed.dataplane.model.control_frames import DISCARD, PFC, Control
-from virtual_testbed.dataplane.model.events import NEVER
+from virtual_testbed.dataplane.model.control_frames import DISCARD, PFC, Control, MacControlFrame
+from virtual_testbed.dataplane.model.events import NEVER, EventLoop, Strand, Watcher
 from virtual_testbed.dataplane.model.generator import GeneratorSide
-from virtual_testbed.dataplane.model.line import ControlItem, Line, Train
-from virtual_testbed.dataplane.model.pause_receiver import PauseReceiver
+from virtual_testbed.dataplane.model.line import ControlItem, ItemSnapshot, Line, Train, TrainSnapshot
+from virtual_testbed.dataplane.model.pause_receiver import PauseReceiver, ReceiverSnapshot
 from virtual_testbed.dataplane.model.port import SwitchPort
 from virtual_testbed.dataplane.model.units import pause_time_ps
 
@@ -35,8 +35,9 @@ class Steadiness(NamedTuple):
 
 
 class ControlPath(NamedTuple):
-    """A line, the receiver at its end, and the trains that run on it."""
+    """A line with its sender, the receiver at its end, and the trains that run on it."""
 
+    sender: GeneratorSide | SwitchPort
     line: Line
     receiver: PauseReceiver
     trains: list[Train]
@@ -80,7 +81,8 @@ class ControlPath(NamedTuple):
 
     def _acts(self, sent_ps: int) -> list[tuple[int, Control]]:
         """What the frames under way do, and when at the latest, if those that wait have been sent by `sent_ps`."""
-        line, receiver = self.line, self.receiver
+        line = self.line
+        receiver = self.receiver
         arrivals = [(time_ps, frame) for time_ps, frame in line.flight if isinstance(frame, ControlItem)]
         arrivals += [(sent_ps + line.propagation_ps, item) for item in line.controls]
         return [*receiver.responding,
@@ -114,88 +116,39 @@ class ControlPath(NamedTuple):
         longest_ps = max((train.schedule.longest_gap_ps for train in self.trains), default=0)
         return time_ps - 3 * jitter_ps - self.line.propagation_ps - self.receiver.response_ps - longest_ps
 
-    def carry(self, jitter_ps: int, time_ps: int) -> None:
+    def carry(self, loop: EventLoop, jitter_ps: int, time_ps: int) -> None:
         """Move a path that carries steady trains and nothing else to `time_ps`, every event up to then processed.
 
-        `carry_begin_ps` must lie in the future.
+        `carry_begin_ps` must lie in the future. Its last frames are stepped, alone.
         """
-        line, receiver, trains = self
         begin_ps = self.carry_begin_ps(jitter_ps, time_ps)
-        for item in line.controls:
-            item.launched += 1
-        for item in self.under_way():
-            _arrived(receiver, item, 1)
-        line.controls.clear()
-        line.flight.clear()
-        receiver.responding.clear()
-        line.on_line, line.busy_until_ps = None, begin_ps
-        dues: list[tuple[int, int, Train]] = []
-        for train in trains:
-            first = max(train.number, train.schedule.count(begin_ps - 1))
-            train.item.launched += first - train.number
-            _arrived(receiver, train.item, first - train.number)
-            train.number = train.schedule.count(time_ps)
-            dues += [(train.schedule.instant_ps(number), train.order, train) for number in range(first, train.number)]
-        for due_ps, _, train in sorted(dues, key=lambda due: due[:2]):
-            self._send(train.item, due_ps, time_ps)
-
-    def _send(self, item: ControlItem, due_ps: int, time_ps: int) -> None:
-        """A frame comes due: what has become of it by `time_ps`."""
-        line, receiver = self.line, self.receiver
-        start_ps = max(due_ps, line.busy_until_ps)
-        if start_ps > time_ps:
-            line.controls.append(item)
-            return
-        end_ps = start_ps + item.tx_time_ps
-        item.launched += 1
-        line.on_line, line.busy_until_ps = item, end_ps
-        if not line.is_up:
-            return
-        arrival_ps = end_ps + line.propagation_ps
-        if arrival_ps > time_ps:
-            line.flight.append((arrival_ps, item))
-            return
-        _arrived(receiver, item, 1)
-        acts_ps, control = arrival_ps + receiver.response_ps, receiver.reading(item.frame)
-        if control.kind != PFC:
-            return
-        if acts_ps > time_ps:
-            receiver.responding.append((acts_ps, control))
-            return
-        for priority, quanta in control.pauses:
-            if receiver.shuts[priority]:
-                receiver.until_ps[priority] = acts_ps + pause_time_ps(quanta, receiver.speed_mbps)
+        self.anchor().place(begin_ps)
+        strand = Strand(Watcher(), begin_ps - 1, NEVER)
+        with loop.apart(strand):
+            self.sender.schedule()
+            self.line.schedule()
+            self.receiver.schedule()
+            for train in self.trains:
+                train.expect()
+        loop.run_apart(strand, time_ps)
 
     def anchor(self) -> ControlPathAnchor:
         """The path as it is now."""
-        line, receiver, trains = self
         moving = self.under_way()
-        items = {item: (item.launched, item.arrived) for item in {*(train.item for train in trains), *moving}}
-        for item in line.controls:
-            launched, arrived = items[item]
-            items[item] = launched + 1, arrived
+        items = {item: item.snapshot() for item in {*(train.item for train in self.trains), *moving}}
+        for item in self.line.controls:
+            items[item] = items[item]._replace(launched=items[item].launched + 1)
         for item in moving:
-            launched, arrived = items[item]
-            items[item] = launched, arrived + line.is_up
-        counts, kinds = self._counted_ahead(moving)
-        found = ControlPathAnchor(self, items, [train.number for train in trains], counts, kinds,
-                                  list(receiver.until_ps))
-        coming = [receiver.reading(item.frame) for item in moving]
-        for control in (*coming, *(control for _, control in receiver.responding)):
-            _forget_ends(receiver, control, found.until_ps)
-        return found
-
-    def _counted_ahead(self, moving: list[ControlItem]) -> tuple[list[int], dict[str, int]]:
-        """What the receiver will have counted when the frames under way have come; its own counts stay."""
-        receiver = self.receiver
-        counts, kinds = list(receiver.counts), dict(receiver.kinds)
-        if self.line.is_up:
-            for item in moving:
-                receiver.count(item.frame, 1)
-        ahead = list(receiver.counts), dict(receiver.kinds)
-        receiver.counts[:] = counts
-        receiver.kinds.update(kinds)
-        return ahead
+            items[item] = items[item]._replace(arrived=items[item].arrived + self.line.is_up)
+        now = self.receiver.snapshot()
+        for item in moving if self.line.is_up else ():
+            self.receiver.count(item.frame, 1)
+        ahead = self.receiver.snapshot()
+        self.receiver.restore(now)
+        coming = [self.receiver.reading(item.frame) for item in moving]
+        until_ps = _with_open_ends(self.receiver, now.until_ps, (*coming, *(control for _, control in now.responding)))
+        return ControlPathAnchor(self, items, [train.snapshot() for train in self.trains],
+                                 ahead._replace(responding=(), until_ps=until_ps))
 
 
 @dataclass(eq=False)
@@ -204,50 +157,49 @@ class ControlPathAnchor:
     placed at any later instant from there.
 
     Attributes:
-        items: frames of each kind (launched, arrived); `numbers` the next frame of each train.
-        counts, kinds, until_ps: of the receiver; ends of pauses that frames under way prolong are not known.
+        items: frames of each kind; `trains` as they are.
+        receiver: its state; ends of pauses that frames under way prolong are not known.
     """
 
     control_path: ControlPath
-    items: dict[ControlItem, tuple[int, int]]
-    numbers: list[int]
-    counts: list[int]
-    kinds: dict[str, int]
-    until_ps: list[int]
+    items: dict[ControlItem, ItemSnapshot]
+    trains: list[TrainSnapshot]
+    receiver: ReceiverSnapshot
 
     def place(self, begin_ps: int) -> None:
         """The state in which all frames due before `begin_ps` have been received, and none after."""
-        line, receiver, trains = self.control_path
-        line.controls.clear()
-        line.flight.clear()
-        line.on_line = None
-        line.busy_until_ps = 0
-        receiver.responding.clear()
-        receiver.counts[:] = self.counts
-        receiver.kinds.update(self.kinds)
-        receiver.until_ps[:] = self.until_ps
-        for item, (launched, arrived) in self.items.items():
-            item.launched, item.arrived = launched, arrived
-        for train, number in zip(trains, self.numbers):
-            train.number = max(number, min(train.limit, train.schedule.count(begin_ps - 1)))
-            frames = train.number - number
-            if frames:
-                train.item.launched += frames
-                if line.is_up:
-                    train.item.arrived += frames
-                    receiver.count(train.item.frame, frames)
-                    _forget_ends(receiver, receiver.reading(train.item.frame), receiver.until_ps)
+        path = self.control_path
+        path.line.empty()
+        for item, counts in self.items.items():
+            item.restore(counts)
+        came: list[tuple[MacControlFrame, int]] = []
+        for train, begin in zip(path.trains, self.trains):
+            number = max(begin.number, min(begin.limit, train.schedule.count(begin_ps - 1)))
+            frames = number - begin.number
+            train.restore(begin._replace(number=number))
+            counts = train.item.snapshot()
+            train.item.restore(ItemSnapshot(counts.launched + frames, counts.arrived + frames * path.line.is_up))
+            if frames and path.line.is_up:
+                came.append((train.item.frame, frames))
+        controls = [path.receiver.reading(frame) for frame, _ in came]
+        until_ps = _with_open_ends(path.receiver, self.receiver.until_ps, controls)
+        path.receiver.restore(self.receiver._replace(until_ps=until_ps))
+        for frame, frames in came:
+            path.receiver.count(frame, frames)
 
 
 def control_paths(sides: Iterable[GeneratorSide], ports: Iterable[SwitchPort]) -> list[ControlPath]:
     """All control paths of generator ports and switch ports with cables."""
-    found = [ControlPath(side.line, side.switch_port.receiver, [s.train for s in side.storms if s.train.is_running])
-             for side in sides if side.switch_port is not None]
+    found = []
+    for side in sides:
+        if side.switch_port is not None:
+            running = [storm.train for storm in side.storms if storm.train.is_running]
+            found.append(ControlPath(side, side.line, side.switch_port.receiver, running))
     for port in ports:
         peer = port.peer
         if isinstance(peer, (SwitchPort, GeneratorSide)):
             running = [train for train in port.sender.all_trains if train.is_running]
-            found.append(ControlPath(port.line, peer.receiver, running))
+            found.append(ControlPath(port, port.line, peer.receiver, running))
     return found
 
 
@@ -256,14 +208,10 @@ def _lasts_ps(receiver: PauseReceiver, control: Control, priority: int) -> int:
     return pause_time_ps(dict(control.pauses).get(priority, 0), receiver.speed_mbps)
 
 
-def _arrived(receiver: PauseReceiver, item: ControlItem, frames: int) -> None:
-    if frames and item.line.is_up:
-        item.arrived += frames
-        receiver.count(item.frame, frames)
-
-
-def _forget_ends(receiver: PauseReceiver, control: Control, until_ps: list[int]) -> None:
-    """The pauses that a frame prolongs end at an instant that is not known; not before its successor comes."""
-    for priority, quanta in control.pauses:
-        if quanta and receiver.shuts[priority]:
-            until_ps[priority] = NEVER
+def _with_open_ends(receiver: PauseReceiver, until_ps: Sequence[int], controls: Iterable[Control]) -> tuple[int, ...]:
+    """Ends of pauses when some frames come: those that a frame prolongs end at an instant that is not known, not before
+    its successor comes.
+    """
+    open_ends = {priority for control in controls for priority, quanta in control.pauses
+                 if quanta and receiver.shuts[priority]}
+    return tuple(NEVER if priority in open_ends else end_ps for priority, end_ps in enumerate(until_ps))

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from virtual_testbed.dataplane.model.buffer import Share
-from virtual_testbed.dataplane.model.port import Path
+from virtual_testbed.dataplane.model.port import Path, PathSnapshot
 
 
 @dataclass(eq=False)
@@ -13,20 +13,20 @@ class Tally:
     """Counts of one path when every frame of it has been delivered.
 
     Attributes:
-        counts: values of `Path.COUNTED`; `phase` its `drop_phase`.
+        counts: what the path counts, by name (`PathSnapshot`).
         waits: frames of it that wait in a queue that is shut.
         fills: further frames will wait there too.
     """
 
     path: Path
     counts: dict[str, int]
-    phase: int
     waits: int
     fills: bool
 
     def deliver(self, frames: int) -> int:
         """Count frames that arrive; how many go on to the next switch or the generator port."""
-        path, counts = self.path, self.counts
+        path = self.path
+        counts = self.counts
         counts["rx"] += frames
         if path.blocked is not None or path.queue is None:
             counts["blocked_drops"] += frames
@@ -35,7 +35,7 @@ class Tally:
             counts["watchdog_tx_drops" if path.queue.dropping else "watchdog_rx_drops"] += frames
             return 0
         if path.drop_one_in:
-            drops, self.phase = divmod(self.phase + frames, path.drop_one_in)
+            drops, counts["drop_phase"] = divmod(counts["drop_phase"] + frames, path.drop_one_in)
             counts["fault_drops"] += drops
             frames -= drops
         if self.fills:
@@ -46,17 +46,21 @@ class Tally:
 
     def copy(self) -> Tally:
         """One of its own."""
-        return Tally(self.path, dict(self.counts), self.phase, self.waits, self.fills)
+        return Tally(self.path, dict(self.counts), self.waits, self.fills)
+
+    def apply(self) -> None:
+        """Let the path have these counts."""
+        self.path.restore(PathSnapshot(**self.counts))
 
 
 def tally(path: Path) -> Tally:
     """The counts of a path when the frames that leave its switch now have left it."""
-    counts = {name: getattr(path, name) for name in Path.COUNTED}
+    counts = path.snapshot()._asdict()
     gone = leaving(path)
     waits = path.inside - gone
     counts["tx"] += gone
     dropping = path.queue is not None and (path.queue.dropping or path.pg.dropping)
-    return Tally(path, counts, path.drop_phase, waits, is_shut(path) and not dropping and path.blocked is None)
+    return Tally(path, counts, waits, is_shut(path) and not dropping and path.blocked is None)
 
 
 def deliver(tallies: Mapping[Path, Tally], path: Path | None, frames: int) -> None:

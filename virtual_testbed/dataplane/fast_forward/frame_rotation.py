@@ -5,7 +5,7 @@ others were. Their turns are then not the same, nor are the frames under way, wh
 """
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterator
 
 from virtual_testbed.dataplane.model.flow import FlowState, Lane
@@ -29,19 +29,14 @@ def is_in_turn(side: GeneratorSide) -> bool:
     return all(frame is _earlier(frame.flow, since) for _, frame, since in _under_way(side))
 
 
-def rotate(side: GeneratorSide, flow: FlowState, frames: int) -> None:
-    """A flow of a generator port has sent so many frames more, and those under way are as far on."""
-    rounds, rest = divmod(frames, len(flow.lanes))
-    for number, lane in enumerate(flow.lanes):
-        lane.launched += rounds + ((number - flow.position) % len(flow.lanes) < rest)
-    flow.position = (flow.position + frames) % len(flow.lanes)
-    flight = list(side.line.flight)
+def replace_frames_under_way(side: GeneratorSide) -> None:
+    """The flows of a generator port have taken other turns: let the frames under way be those whose turns were last."""
+    frames = [frame for _, frame in side.line.flight]
     for place, frame, since in _under_way(side):
-        if frame.flow is flow:
-            flight[place] = flight[place][0], _earlier(flow, since)
-    side.line.flight = deque(flight)
-    if side.current is not None and side.current.flow is flow:
-        side.current = _earlier(flow, 0)
+        frames[place] = _earlier(frame.flow, since)
+    side.line.replace_frames(frames)
+    if side.current is not None:
+        side.replace_current(_earlier(side.current.flow, 0))
 
 
 def _under_way(side: GeneratorSide) -> Iterator[tuple[int, Lane, int]]:

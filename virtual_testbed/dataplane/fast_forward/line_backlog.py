@@ -64,12 +64,18 @@ class CableFeed:
     under_way_ps: int = 0
     streams: dict[FlowState, Stream] = field(default_factory=dict)
 
-    def note(self, path: Path) -> None:
-        """Frames of this path come."""
+    def add(self, path: Path, steady_flow: SteadyFlow | None, arriving: int, lines: Lines) -> None:
+        """Frames of this path come: those of a flow, and so many that are under way."""
         cable = _cable(path.in_port)
         took_ps = (path.frame_bytes + WIRE_OVERHEAD_BYTES) * cable.ps_per_byte
         self.longest_ps = max(self.longest_ps, path.tx_time_ps)
         self.ratio = max(self.ratio, Fraction(path.tx_time_ps, took_ps))
+        self.under_way_ps += arriving * path.tx_time_ps
+        if steady_flow is not None:
+            before = self.streams.get(steady_flow.flow)
+            tx_ps = max(path.tx_time_ps, before.tx_time_ps if before else 0)
+            delay_ps = lines.delays_ps[id(cable)] + cable.propagation_ps
+            self.streams[steady_flow.flow] = Stream(steady_flow.flow.step, tx_ps, delay_ps)
 
     def crossing_ps(self) -> Fraction:
         """When the two bounds are the same; 0: never."""
@@ -97,6 +103,16 @@ class LineBacklog:
     at_first_ps: int = 0
     kinds: set[tuple[int, int]] = field(default_factory=set)
     feeds: dict[SwitchPort, CableFeed] = field(default_factory=dict)
+
+    def add_leaving(self, path: Path, frames: int) -> None:
+        """So many frames of a path are in the switch."""
+        self.kinds.add((path.size, path.tx_time_ps))
+        self.at_first_ps += frames * path.tx_time_ps
+
+    def add_coming(self, path: Path, steady_flow: SteadyFlow | None, arriving: int, lines: Lines) -> None:
+        """Frames of a path come: those of a flow, and so many that are under way."""
+        self.kinds.add((path.size, path.tx_time_ps))
+        self.feeds.setdefault(path.in_port, CableFeed()).add(path, steady_flow, arriving, lines)
 
     def most_bytes(self, trains: Sequence[Stream]) -> int:
         """Most bytes that wait at once, the frame on the line among them.
@@ -136,12 +152,12 @@ def most_waiting(ports: Iterable[SwitchPort], coming: Mapping[Path, SteadyFlow],
     for path in (path for port in found for path in port.paths):
         if path.out is None or path.out not in found:
             continue
-        waiting, frames = found[path.out], leaving(path)
+        waiting = found[path.out]
+        frames = leaving(path)
         if frames:
-            waiting.kinds.add((path.size, path.tx_time_ps))
-            waiting.at_first_ps += frames * path.tx_time_ps
+            waiting.add_leaving(path, frames)
         if passes(path) and (path in coming or path in arriving):
-            _add(waiting, path, coming.get(path), arriving.get(path, 0), lines)
+            waiting.add_coming(path, coming.get(path), arriving.get(path, 0), lines)
     most = {}
     for port, waiting in found.items():
         number = id(port.line)
@@ -150,23 +166,12 @@ def most_waiting(ports: Iterable[SwitchPort], coming: Mapping[Path, SteadyFlow],
     return most
 
 
-def _add(waiting: LineBacklog, path: Path, steady_flow: SteadyFlow | None, arriving: int, lines: Lines) -> None:
-    waiting.kinds.add((path.size, path.tx_time_ps))
-    feed = waiting.feeds.setdefault(path.in_port, CableFeed())
-    feed.note(path)
-    feed.under_way_ps += arriving * path.tx_time_ps
-    if steady_flow is not None:
-        cable, before = _cable(path.in_port), feed.streams.get(steady_flow.flow)
-        tx_ps = max(path.tx_time_ps, before.tx_time_ps if before else 0)
-        delay_ps = lines.delays_ps[id(cable)] + cable.propagation_ps
-        feed.streams[steady_flow.flow] = Stream(steady_flow.flow.step, tx_ps, delay_ps)
-
-
 def _at_first_ps(port: SwitchPort, now_ps: int) -> int:
     """Control frames that wait or are on the line; and of the data frame on it, which is counted whole elsewhere, what
     is over (negative)."""
     line = port.line
-    left_ps, waits_ps = max(0, line.busy_until_ps - now_ps), sum(item.tx_time_ps for item in line.controls)
+    left_ps = max(0, line.busy_until_ps - now_ps)
+    waits_ps = sum(item.tx_time_ps for item in line.controls)
     if port.current is not None:
         return waits_ps - (port.current.tx_time_ps - left_ps)
     return waits_ps + left_ps

@@ -9,11 +9,12 @@ might, all are brought to that instant and stepped together.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from virtual_testbed.dataplane.fast_forward import skip
 from virtual_testbed.dataplane.fast_forward.components import Component
+from virtual_testbed.dataplane.fast_forward.ledger import Ledger
 from virtual_testbed.dataplane.fast_forward.skip import Skip
 from virtual_testbed.dataplane.model.buffer import BufferPool
 from virtual_testbed.dataplane.model.events import NEVER, EventLoop
@@ -56,29 +57,36 @@ class Terms:
 class PartitionedRun:
     """A stretch of time in which steady components wait while the others are advanced."""
 
-    def __init__(self, loop: EventLoop, terms: Terms, turn: int, last_work: int = NEVER) -> None:
-        self.last_instant, self.last_work = loop.instants + turn, last_work
-        self.loop, self.steady, self.others, self.end_ps = loop, terms.steady, terms.others, terms.end_ps
-        self._rises, self._most = terms.rises, terms.most
+    def __init__(self, loop: EventLoop, ledger: Ledger, terms: Terms, turn: int, last_work: int) -> None:
+        self.last_instant = loop.instants + turn
+        self.last_work = last_work
+        self.loop = loop
+        self.steady = terms.steady
+        self.others = terms.others
+        self.end_ps = terms.end_ps
+        self._ledger = ledger
+        self._rises = terms.rises
+        self._most = terms.most
         self._longest_tried_ps = FIRST_STRETCH_PS
         self._has_begun = False
-        leaks = [port.leaks.period_ps(queue) for component in self.others for port in component.ports
+        leaks = [port.leak_period_ps(queue) for component in self.others for port in component.ports
                  for queue in range(8)]
         self._longest_ps = min([NEVER, *(period_ps - 1 for period_ps in leaks if period_ps)])
 
     def run(self) -> int:
         """Bring everything to one instant, as late as possible, and return it."""
-        now_ps = begin_ps = self.loop.now_ps
+        begin_ps = self.loop.now_ps
+        now_ps = begin_ps
         until_ps = self._next(now_ps)
         if until_ps is None:
             return begin_ps
         for component in self.others:
-            component.skip.recurrence.reset()
             self._begin(component)
         self._has_begun = True
         while until_ps is not None:
             self._step(now_ps, until_ps)
-            now_ps, self.end_ps = until_ps, min(self.end_ps, self.loop.next_timer_ps - 1)  # a leak may have begun
+            now_ps = until_ps
+            self.end_ps = min(self.end_ps, self.loop.next_timer_ps - 1)  # a leak may have begun
             goes_on = (now_ps < self.end_ps and self.loop.instants < self.last_instant
                        and self.loop.work <= self.last_work)
             until_ps = self._next(now_ps) if goes_on else None
@@ -88,7 +96,7 @@ class PartitionedRun:
         for component in (*self.steady, *self.others):
             with self.loop.apart(component.strand):
                 component.skip.settle()
-        self.loop.now_ps = now_ps
+        self.loop.move_to(now_ps)
         return now_ps
 
     def _step(self, now_ps: int, until_ps: int) -> None:
@@ -96,15 +104,16 @@ class PartitionedRun:
         before = self.loop.work
         for component in self.others:
             self.loop.run_apart(component.strand, until_ps)
-        stepped, left = self.loop.work - before, self.last_work - self.loop.work
+        stepped = self.loop.work - before
+        left = self.last_work - self.loop.work
         if stepped:
             affordable_ps = max(SHORTEST_PS, (until_ps - now_ps) * left // stepped)
             self._longest_tried_ps = min(self._longest_tried_ps, affordable_ps)
 
     def _begin(self, component: Component) -> None:
-        component.strand.now_ps, component.strand.check_in = self.loop.now_ps, skip.FIRST_CHECK
-        component.skip.listen()
+        component.strand.begin(self.loop.now_ps, skip.FIRST_CHECK)
         with self.loop.apart(component.strand):
+            component.skip.recurrence.reset()
             component.skip.schedule()
 
     def _next(self, now_ps: int) -> int | None:
@@ -125,10 +134,10 @@ class PartitionedRun:
         """
         busy = [component for component in self.others if not (self._has_begun and component.is_quiet(until_ps))]
         found = [component.rises(self._most, now_ps, until_ps) for component in busy]
-        for pool, most in self._most.items():
-            pool.ceiling = pool.used + self._rises[pool] + sum(rises[pool] for rises in found)
-            if pool.ceiling > most:
-                return False
+        ceilings = {pool: pool.used + self._rises[pool] + sum(rises[pool] for rises in found) for pool in self._most}
+        if any(ceilings[pool] > most for pool, most in self._most.items()):
+            return False
+        self._ledger.set_ceilings(ceilings)
         return all(component.is_free(self._most, now_ps, until_ps) for component in busy)
 
 
@@ -136,19 +145,21 @@ class Partition:
     """See the module.
 
     Args:
-        whole: how all are advanced together.
-        count: told of each reason why components were not advanced apart.
+        ledger: told of each reason why components were not advanced apart.
 
     Attributes:
         components: those that there are; `sessions` in which they were advanced apart, `apart_ps` in all.
     """
 
-    def __init__(self, loop: EventLoop, whole: Skip, count: Callable[[str], None]) -> None:
-        self.loop, self._whole, self._count = loop, whole, count
+    def __init__(self, loop: EventLoop, ledger: Ledger) -> None:
+        self.loop = loop
+        self._ledger = ledger
         self.components: list[Component] = []
-        self.sessions = self.apart_ps = 0
+        self.sessions = 0
+        self.apart_ps = 0
         self._marks: dict[Component, object] = {}
-        self._turn, self._turn_of_all_ends = FIRST_TURN, 0
+        self._turn = FIRST_TURN
+        self._turn_of_all_ends = 0
 
     def watch(self, components: list[Component]) -> None:
         """Take the components that there are."""
@@ -158,41 +169,44 @@ class Partition:
     def reset(self) -> None:
         """Something from outside has changed."""
         self._marks.clear()
-        self._turn, self._turn_of_all_ends = FIRST_TURN, 0
+        self._turn = FIRST_TURN
+        self._turn_of_all_ends = 0
         for component in self.components:
             component.skip.reset()
 
-    def advance(self, last_ps: int) -> bool:
-        """Advance everything towards `last_ps`, as far as the components can be advanced apart; False: not at all."""
+    def advance(self, whole: Skip, last_ps: int) -> bool:
+        """Advance everything towards `last_ps`, as far as the components can be advanced apart; False: not at all.
+
+        Args:
+            whole: how all are advanced together.
+        """
         begin_ps = self.loop.now_ps
         if len(self.components) < 2 or last_ps - begin_ps < SHORTEST_PS or self.loop.instants < self._turn_of_all_ends:
             return False
         try:
             terms = self._agree(last_ps)
-            end_ps = self._run(terms) if terms is not None else begin_ps
+            end_ps = self._run(terms, whole.last_work) if terms is not None else begin_ps
         finally:
-            for pool in _shared(self.components):
-                pool.ceiling = 0
+            self._ledger.set_ceilings({})
         if end_ps is None:
             return False
         if terms is None or end_ps == begin_ps:
-            self._count("components that share a pool are near a threshold")
+            self._ledger.count("components that share a pool are near a threshold")
             return False
         self.sessions += 1
         self.apart_ps += end_ps - begin_ps
         self._marks = {component: component.marks() for component in terms.steady}
-        self._whole.forget_steady_state()
-        self._whole.schedule()
-        self._whole.listen()
-        self._whole.recurrence.reset()
+        whole.forget_steady_state()
+        whole.schedule()
+        whole.recurrence.reset()
         return True
 
-    def _run(self, terms: Terms) -> int | None:
+    def _run(self, terms: Terms, last_work: int) -> int | None:
         """Have a session, and return when it has ended; None: it is the turn of all together."""
         if not terms.steady and not self._turn_of_all_ends:
             self._turn_of_all_ends = self.loop.instants + self._turn // TURN_OF_ALL
             return None
-        session = PartitionedRun(self.loop, terms, self._turn, self._whole.last_work)
+        session = PartitionedRun(self.loop, self._ledger, terms, self._turn, last_work)
         end_ps = session.run()
         if self.loop.instants >= session.last_instant:
             self._turn_of_all_ends = self.loop.instants + self._turn // TURN_OF_ALL
@@ -203,17 +217,16 @@ class Partition:
         """Terms with the largest budget that leaves every steady component as it is."""
         steady = [component for component in self.components if self._is_steady(component, last_ps)]
         others = [component for component in self.components if component not in steady]
-        pools, now_ps = _shared(self.components), self.loop.now_ps
+        pools = _shared(self.components)
+        now_ps = self.loop.now_ps
         for shorter in SHORTER:
             until_ps = now_ps + (last_ps - now_ps >> shorter)
             found = [component.rises(pools, now_ps, until_ps) for component in steady]
             rises = {pool: sum(more[pool] for more in found) for pool in pools}
             for shift in BUDGETS:
-                for pool in pools:
-                    taken = pool.used + rises[pool]
-                    pool.ceiling = taken + (max(0, pool.size - taken) >> shift)
+                most = {pool: _with_budget(pool, pool.used + rises[pool], shift) for pool in pools}
+                self._ledger.set_ceilings(most)
                 if all(component.fits(until_ps) for component in steady):
-                    most = {pool: pool.ceiling for pool in pools}
                     return Terms(steady, others, until_ps, rises, most)
         return None
 
@@ -224,6 +237,11 @@ class Partition:
         if found is None or found.end_ps <= self.loop.now_ps or self._marks.get(component) != component.marks():
             component.skip.find_steady_state()
         return component.skip.may_skip_to(last_ps)
+
+
+def _with_budget(pool: BufferPool, taken: int, shift: int) -> int:
+    """Bytes of a pool that may be in use when so many are taken and the budget is the rest over a power of two."""
+    return taken + (max(0, pool.size - taken) >> shift)
 
 
 def _shared(components: Sequence[Component]) -> list[BufferPool]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from virtual_testbed.dataplane.fast_forward.ledger import Ledger
 from virtual_testbed.dataplane.model.buffer import EgressQueue, Share
 from virtual_testbed.dataplane.model.port import Path, SwitchPort, paths_through
 
@@ -21,9 +22,10 @@ def shut_queues(port: SwitchPort) -> Iterable[EgressQueue[Path]]:
 
 
 class QueueGrowth:
-    """See the module; `ports` are those whose state recurs."""
+    """See the module; `ports` are those whose state recurs, `ledger` says how full pools may be."""
 
-    def __init__(self, ports: Sequence[SwitchPort]) -> None:
+    def __init__(self, ports: Sequence[SwitchPort], ledger: Ledger) -> None:
+        self._ledger = ledger
         self._shares: list[Share] = [share for port in ports for share in (*port.pgs, *port.queues)]
         self._levels = [(share.reserved, share.shared, share.peak) for share in self._shares]
         self._headroom = [group.headroom for port in ports for group in port.pgs]
@@ -91,7 +93,7 @@ class QueueGrowth:
             if id(share) not in arrived:
                 continue
             most = share.shared + cycles * grown[id(share)] + arrived[id(share)]
-            if most > share.limit_with(used[id(share.pool)]):
+            if most > share.limit_at(self._ledger.used_at_most(share.pool, used[id(share.pool)])):
                 return False
         return True
 
@@ -106,10 +108,7 @@ class QueueGrowth:
                 for path, frames in pattern:
                     queue.push(path, frames)
         for share, (_, shared, _) in zip(self._shares, self._levels):
-            growth = cycles * (share.shared - shared)
-            share.shared += growth
-            share.pool.used += growth
-            share.peak += growth
+            share.grow(cycles * (share.shared - shared))
 
 
 def _appended(queue: EgressQueue[Path], before: Sequence[tuple[Path, int]]) -> list[tuple[Path, int]]:

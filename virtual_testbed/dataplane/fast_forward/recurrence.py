@@ -1,6 +1,6 @@
 """Skipping whole cycles: the traffic's state relative to now recurs, so what happens next is what happened last time.
 
-Between two timers the data plane is deterministic and takes no outside influence. At section points (frames of
+Between two timers the data plane is deterministic and takes no outside influence. At samples (frames of
 one flow) the state relative to now is taken; when it was seen before, one more cycle is stepped to measure what it
 adds to every counter, and as many cycles as fit before the next timer (or the end of the span) are added at once.
 Queues that are shut are no part of the state either: that their levels grow is seen to by `queue_growth`.
@@ -9,21 +9,22 @@ their own state at the end of the skip follows from their schedules.
 """
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 from virtual_testbed.dataplane.fast_forward.control_path import ControlPath, control_paths
-from virtual_testbed.dataplane.fast_forward.frame_rotation import is_in_turn, length, likeness, rotate
+from virtual_testbed.dataplane.fast_forward.frame_rotation import is_in_turn, length, likeness, replace_frames_under_way
+from virtual_testbed.dataplane.fast_forward.ledger import Ledger
 from virtual_testbed.dataplane.fast_forward.queue_growth import QueueGrowth
 from virtual_testbed.dataplane.model.counters import STARTED
 from virtual_testbed.dataplane.model.events import NEVER, EventLoop
-from virtual_testbed.dataplane.model.flow import FlowState, Segment
+from virtual_testbed.dataplane.model.flow import FlowSnapshot, FlowState, Segment
 from virtual_testbed.dataplane.model.generator import GeneratorSide
-from virtual_testbed.dataplane.model.line import Line, Train
-from virtual_testbed.dataplane.model.pause_receiver import PauseReceiver
-from virtual_testbed.dataplane.model.port import Path, SwitchPort, paths_through
+from virtual_testbed.dataplane.model.line import ControlItem, ItemSnapshot, Train, TrainSnapshot
+from virtual_testbed.dataplane.model.pause_receiver import PauseReceiver, ReceiverSnapshot
+from virtual_testbed.dataplane.model.port import Path, PathSnapshot, SwitchPort, paths_through
 from virtual_testbed.dataplane.model.units import refresh_period_ps
 
 MEMORY = 4096
@@ -39,18 +40,22 @@ QUIET_REFRESHES = 8
 
 @dataclass(frozen=True)
 class Cycle:
-    """The start of a cycle that is being measured: state, instant, length, counters, and what may move on its own;
-    `sent` of each flow."""
+    """The start of a cycle that is being measured.
+
+    Attributes:
+        key: the state relative to then.
+        paths, flows, items, receivers, trains: state of each, with what repeats itself from there.
+    """
 
     key: Any
     start_ps: int
     period_ps: int
-    counts: list[int]
-    sent: dict[FlowState, int]
-    trains: list[tuple[int, int]]
-    begins: list[int | None]
-    left: list[int]
     growth: QueueGrowth
+    paths: dict[Path, PathSnapshot]
+    flows: dict[FlowState, FlowSnapshot]
+    items: dict[ControlItem, ItemSnapshot]
+    receivers: dict[PauseReceiver, ReceiverSnapshot]
+    trains: dict[Train, TrainSnapshot]
 
 
 class Recurrence:
@@ -61,15 +66,19 @@ class Recurrence:
         jumps, cycles, skipped_ps: what was skipped.
     """
 
-    def __init__(self, loop: EventLoop, count_reason: Callable[[str], None],
-                 reschedule: Callable[[], None]) -> None:
-        self.loop, self._count, self._reschedule = loop, count_reason, reschedule
+    def __init__(self, loop: EventLoop, ledger: Ledger, reschedule: Callable[[], None]) -> None:
+        self.loop = loop
+        self._ledger = ledger
+        self._reschedule = reschedule
         self.sides: Sequence[GeneratorSide] = []
         self.ports: Sequence[SwitchPort] = []
         self.is_wanted = False
-        self.jumps = self.cycles = self.skipped_ps = 0
+        self.jumps = 0
+        self.cycles = 0
+        self.skipped_ps = 0
         self._seen: dict[Any, int] = {}
-        self._stride = self._wait = 1
+        self._stride = 1
+        self._wait = 1
         self._measure: Cycle | None = None
         self._riding: list[tuple[ControlPath, int]] = []
         self._still: list[ControlPath] = []
@@ -79,36 +88,35 @@ class Recurrence:
 
     def watch(self, sides: Sequence[GeneratorSide], ports: Sequence[SwitchPort]) -> None:
         """Take the ports that take part; flows lead where they lead until this is called again."""
-        self.sides, self.ports = sides, ports
+        self.sides = sides
+        self.ports = ports
         self._turns = {flow: length(flow) for side in sides for flow in side.flows}
 
     def reset(self) -> None:
         """What was seen before says nothing about what comes."""
         if len(self._seen) > 8:
-            self._count("search for a cycle ended by a change")
+            self._ledger.count("search for a cycle ended by a change")
         self._seen.clear()
         self._measure = None
-        self._stride = self._wait = 1
+        self._stride = 1
+        self._wait = 1
         self._loud.clear()
-        self.choose_section()
+        self.choose_sample()
 
-    def choose_section(self) -> None:
+    def choose_sample(self) -> None:
         """Sample where the slowest flow that sends has a frame; anew whenever PFC holds or frees flows.
 
         What is left of a flow that has stopped or is paused ends unannounced: it is sampled if there is nothing else.
         """
-        sending: list[FlowState] = []
-        for side in self.sides:
-            for flow in side.flows:
-                flow.is_section = False
-                if flow.segment is not None and not flow.is_shut:
-                    sending.append(flow)
-        best = max(sending, key=lambda flow: (flow.state == STARTED, flow.step), default=None)
-        if best is not None:
-            best.is_section = True
+        sending = [flow for flow in self._flows() if flow.segment is not None and not flow.is_shut]
+        self.loop.sample(max(sending, key=lambda flow: (flow.state == STARTED, flow.step), default=None))
 
-    def at_section(self, now_ps: int, last_ps: int) -> None:
-        """A section point: look for the state, or finish measuring a cycle and skip."""
+    def want(self, is_wanted: bool) -> None:
+        """Look for cycles from now on, or do not."""
+        self.is_wanted = is_wanted
+
+    def at_sample(self, now_ps: int, last_ps: int) -> None:
+        """A sample: look for the state, or finish measuring a cycle and skip."""
         if not self.is_wanted:
             return
         cycle = self._measure
@@ -120,7 +128,7 @@ class Recurrence:
                 self._skip(now_ps, last_ps, cycle)
                 self._seen = {cycle.key: self.loop.now_ps}
                 return
-            self._count("a measured cycle did not close")
+            self._ledger.count("a measured cycle did not close")
         self._wait -= 1
         if self._wait > 0:
             return
@@ -134,12 +142,9 @@ class Recurrence:
         self._seen[key] = now_ps
         if before_ps is not None and now_ps > before_ps:
             if now_ps + MIN_CYCLES * (now_ps - before_ps) <= last_ps:
-                sent = {flow: flow.sent for flow in self._turns}
-                self._measure = Cycle(key, now_ps, now_ps - before_ps, self._counts(), sent, self._train_states(),
-                                      self._begins(), [segment.left or 0 for segment in self._limited()],
-                                      QueueGrowth(self.ports))
+                self._measure = self._begin(key, now_ps, now_ps - before_ps)
         elif len(self._seen) > MEMORY:
-            self._count(f"no recurrence in {MEMORY} states")
+            self._ledger.count(f"no recurrence in {MEMORY} states")
             self._seen.clear()
             self._stride *= 2
 
@@ -168,11 +173,13 @@ class Recurrence:
 
     def _sort_control_paths(self, now_ps: int) -> None:
         """Which control paths ride along."""
-        self._riding, self._still, self._changes_ps = [], [], NEVER
+        self._riding = []
+        self._still = []
+        self._changes_ps = NEVER
         for control_path in control_paths(self.sides, self.ports):
             quiet_ps = refresh_period_ps(control_path.line.speed_mbps) // QUIET_REFRESHES
             steady = None
-            if now_ps - _touched_ps(control_path) > quiet_ps and id(control_path.line) not in self._loud:
+            if now_ps - self._touched_ps(control_path) > quiet_ps and id(control_path.line) not in self._loud:
                 steady = control_path.steadiness(0, now_ps)
             pauses = enumerate(control_path.receiver.since_ps)
             kept = steady is not None and all(since is None or priority in steady.keeps for priority, since in pauses)
@@ -182,175 +189,119 @@ class Recurrence:
                 self._riding.append((control_path, steady.jitter_ps))
                 self._changes_ps = min(self._changes_ps, steady.changes_ps)
 
-    # ---- counters
-
-    def _counters(self) -> list[tuple[Any, str]]:
-        found: list[tuple[Any, str]] = [(path, name) for path in paths_through(self.ports) for name in Path.COUNTED]
-        for side in self.sides:
-            for flow in side.flows:
-                found += [(flow, "sent"), (flow, "lost")]
-        for line in self._still_lines():
-            found += [(item, name) for item in line.items for name in ("launched", "arrived")]
-        return found
-
-    def _still_lines(self) -> list[Line]:
-        return [control_path.line for control_path in self._still]
-
-    def _still_receivers(self) -> list[PauseReceiver]:
-        return [control_path.receiver for control_path in self._still]
-
-    def _lists(self) -> list[list[int]]:
-        return [values for receiver in self._still_receivers()
-                for values in (receiver.counts, receiver.on2off, receiver.paused_ps)]
-
-    def _counts(self) -> list[int]:
-        counts = [getattr(owner, name) for owner, name in self._counters()]
-        for values in self._lists():
-            counts += values
-        for receiver in self._still_receivers():
-            counts += [receiver.kinds[kind] for kind in sorted(receiver.kinds)]
-        return counts
-
-    def _trains(self) -> list[Train]:
-        return [train for control_path in self._still for train in control_path.trains]
-
-    def _train_states(self) -> list[tuple[int, int]]:
-        return [(train.schedule.base_ps, train.number) for train in self._trains()]
-
-    def _begins(self) -> list[int | None]:
-        """Instants that matter beside others like them: begins of pauses, dues of frames that a pause holds."""
-        waiting = [segment.due_ps for flow in self._held() for segment in (flow.segment, *flow.later) if segment]
-        return [*(since_ps for receiver in self._still_receivers() for since_ps in receiver.since_ps), *waiting]
-
-    def _held(self) -> list[FlowState]:
-        return [flow for side in self.sides for flow in side.flows if flow.is_shut]
-
-    def _limited(self) -> list[Segment]:
-        return [flow.segment for side in self.sides for flow in side.flows
-                if flow.segment is not None and flow.segment.left is not None and not flow.is_shut]
-
     # ---- skipping
+
+    def _begin(self, key: Any, now_ps: int, period_ps: int) -> Cycle:
+        """What is now, as the start of a cycle."""
+        return Cycle(
+            key, now_ps, period_ps, QueueGrowth(self.ports, self._ledger),
+            {path: path.snapshot() for path in paths_through(self.ports)},
+            {flow: flow.snapshot() for flow in self._flows()},
+            {item: item.snapshot() for one in self._still for item in one.line.items},
+            {one.receiver: one.receiver.snapshot() for one in self._still},
+            {train: train.snapshot() for one in self._still for train in one.trains})
+
+    def _flows(self) -> Iterator[FlowState]:
+        return (flow for side in self.sides for flow in side.flows)
 
     def _skip(self, now_ps: int, last_ps: int, cycle: Cycle) -> None:
         """Add as many cycles as fit up to `last_ps` and leave each flow of fixed frames at least one."""
-        counts, trains, begins = self._counts(), self._train_states(), self._begins()
-        limited = [segment.left or 0 for segment in self._limited()]
-        if len(counts) != len(cycle.counts) or len(trains) != len(cycle.trains) or len(limited) != len(cycle.left):
-            self._count("a cycle with changing parts")
-            return
-        loud = {id(control_path.line) for control_path, _ in self._riding if _touched_ps(control_path) > cycle.start_ps}
-        if loud:
-            self._loud |= loud
-            self._count("data on a line that seemed quiet")
+        now = self._begin(cycle.key, now_ps, cycle.period_ps)
+        obstacle = self._obstacle(cycle, now)
+        if obstacle:
+            self._ledger.count(obstacle)
             return
         cycles = (min(last_ps, self._changes_ps) - now_ps) // cycle.period_ps
-        for left, before in zip(limited, cycle.left):
-            if before > left:
-                cycles = min(cycles, (left - 1) // (before - left))
-        if not all(is_in_turn(side) for side in self.sides):
-            self._count("frames under way from before a flow began anew")
-            return
-        if any(train.limit < NEVER for train in self._trains()):
-            self._count("a pause flow of fixed frames on a line with data")
-            return
-        pairs = [*((new, old) for (new, _), (old, _) in zip(trains, cycle.trains)), *zip(begins, cycle.begins)]
-        if any(new != old and (new is None or old is None or new - old != cycle.period_ps) for new, old in pairs):
-            self._count("pauses out of step")
-            return
+        cycles = min([cycles, *(_cycles_of_fixed_frames(now.flows[flow], before)
+                                for flow, before in cycle.flows.items())])
         cycles = cycle.growth.cycles(cycles) if cycles > 0 else 0
-        shift_ps = cycles * cycle.period_ps
-        end_ps = now_ps + shift_ps
+        end_ps = now_ps + cycles * cycle.period_ps
         if cycles < MIN_CYCLES or any(
                 one.carry_begin_ps(jitter_ps, end_ps) <= now_ps for one, jitter_ps in self._riding):
             return
         for control_path, jitter_ps in self._riding:
-            control_path.carry(jitter_ps, end_ps)
-        self._rotate(cycle, cycles)
-        self._add_counts(cycle.counts, counts, cycles)
-        cycle.growth.apply(cycles)
-        self._shift(now_ps, shift_ps)
-        self._shift_limited(cycle, limited, cycles)
-        self._shift_trains(cycle, trains, cycles)
-        self._shift_begins(cycle, begins, shift_ps)
+            control_path.carry(self.loop, jitter_ps, end_ps)
+        self._repeat(cycle, cycles)
+        self._shift(now_ps, end_ps - now_ps)
         self._reschedule()
         self.jumps += 1
         self.cycles += cycles
-        self.skipped_ps += shift_ps
+        self.skipped_ps += end_ps - now_ps
 
-    def _rotate(self, cycle: Cycle, cycles: int) -> None:
-        """Let flows take as many turns as they have in so many cycles."""
+    def _obstacle(self, cycle: Cycle, now: Cycle) -> str:
+        """Why what has passed since the start of a cycle cannot be repeated; empty: it can."""
+        if any(before.keys() != after.keys() for before, after in (
+                (cycle.paths, now.paths), (cycle.items, now.items), (cycle.trains, now.trains))):
+            return "a cycle with changing parts"
+        loud = {id(one.line) for one, _ in self._riding if self._touched_ps(one) > cycle.start_ps}
+        if loud:
+            self._loud |= loud
+            return "data on a line that seemed quiet"
+        if not all(is_in_turn(side) for side in self.sides):
+            return "frames under way from before a flow began anew"
+        if any(train.limit < NEVER for train in now.trains):
+            return "a pause flow of fixed frames on a line with data"
+        moves = [_moves(now.receivers[receiver].since_ps, before.since_ps)
+                 for receiver, before in cycle.receivers.items()]
+        moves += [_moves([one.due_ps for one in now.flows[flow].waiting], [one.due_ps for one in before.waiting])
+                  for flow, before in cycle.flows.items() if flow.is_shut]
+        moves += [_moves([now.trains[train].base_ps], [before.base_ps]) for train, before in cycle.trains.items()]
+        if any(move not in (0, cycle.period_ps) for found in moves for move in found):
+            return "pauses out of step"
+        return ""
+
+    def _repeat(self, cycle: Cycle, cycles: int) -> None:
+        """Let what has happened since the start of the cycle happen so many times more."""
+        for path, counts in cycle.paths.items():
+            path.repeat(counts, cycles)
+        for flow, state in cycle.flows.items():
+            flow.repeat(state, cycles)
+        for item, frames in cycle.items.items():
+            item.repeat(frames, cycles)
+        for receiver, pauses in cycle.receivers.items():
+            receiver.repeat(pauses, cycles)
+        for train, progress in cycle.trains.items():
+            train.repeat(progress, cycles)
         for side in self.sides:
-            for flow in side.flows:
-                rotate(side, flow, cycles * (flow.sent - cycle.sent[flow]))
-
-    def _add_counts(self, before: list[int], now: list[int], cycles: int) -> None:
-        added = iter([value + cycles * (value - old) for value, old in zip(now, before)])
-        for owner, name in self._counters():
-            setattr(owner, name, next(added))
-        for values in self._lists():
-            for index in range(len(values)):
-                values[index] = next(added)
-        for receiver in self._still_receivers():
-            for kind in sorted(receiver.kinds):
-                receiver.kinds[kind] = next(added)
+            replace_frames_under_way(side)
+        cycle.growth.apply(cycles)
 
     def _shift(self, now_ps: int, shift_ps: int) -> None:
         """Move everything that recurs."""
-        self.loop.now_ps += shift_ps
+        self.loop.move_to(now_ps + shift_ps)
         for control_path in self._still:
-            line, receiver = control_path.line, control_path.receiver
-            line.busy_until_ps += shift_ps
-            line.flight = deque((time_ps + shift_ps, frame) for time_ps, frame in line.flight)
-            line.data_ps += shift_ps
-            receiver.responding = deque((time_ps + shift_ps, what) for time_ps, what in receiver.responding)
-            receiver.until_ps[:] = [time_ps + shift_ps for time_ps in receiver.until_ps]
+            control_path.line.shift(shift_ps)
+            control_path.receiver.shift(shift_ps)
         for side in self.sides:
             for flow in side.flows:
-                if flow.segment is not None and not flow.is_shut:
-                    flow.segment = _moved(flow.segment, shift_ps)
-                    flow.later = deque(_moved(segment, shift_ps) for segment in flow.later)
-                if flow.frozen is not None and flow.frozen.due_ps > now_ps:
-                    flow.frozen = _moved(flow.frozen, shift_ps)
+                flow.shift(shift_ps, now_ps)
             side.sort_flows()
         for port in self.ports:
-            moved = [(arrival_ps + shift_ps, path) for arrival_ps, path in port.flight if arrival_ps > now_ps]
-            port.flight.clear()
-            port.flight.extend(moved)
+            port.shift(shift_ps, now_ps)
 
-    def _shift_limited(self, cycle: Cycle, limited: list[int], cycles: int) -> None:
-        changes = iter([cycles * (before - left) for before, left in zip(cycle.left, limited)])
-        for side in self.sides:
-            for flow in side.flows:
-                if flow.segment is not None and flow.segment.left is not None and not flow.is_shut:
-                    flow.segment = flow.segment._replace(left=flow.segment.left - next(changes))
-
-    def _shift_trains(self, cycle: Cycle, now: list[tuple[int, int]], cycles: int) -> None:
-        """A train that began anew moves with the cycle, any other goes on."""
-        for train, (base_ps, number), (old_ps, old) in zip(self._trains(), now, cycle.trains):
-            if base_ps != old_ps:
-                train.schedule.base_ps += cycles * cycle.period_ps
-            else:
-                train.number += cycles * (number - old)
-
-    def _shift_begins(self, cycle: Cycle, now: list[int | None], shift_ps: int) -> None:
-        """A pause that began in the cycle moves with it, any other goes on; so do frames that came due in it."""
-        moves = iter([shift_ps if new_ps != old_ps else 0 for new_ps, old_ps in zip(now, cycle.begins)])
-        for receiver in self._still_receivers():
-            receiver.since_ps[:] = [since_ps if since_ps is None else since_ps + move_ps
-                                    for since_ps, move_ps in zip(receiver.since_ps, moves)]
-        for flow in self._held():
-            if flow.segment is not None:
-                flow.segment = _moved(flow.segment, next(moves))
-                flow.later = deque(_moved(segment, next(moves)) for segment in flow.later)
+    def _touched_ps(self, control_path: ControlPath) -> int:
+        """When anything but trains was last on the line."""
+        decided_ps = self._ledger.decided_ps(control_path.line)
+        data_ps = control_path.line.data_ps
+        return data_ps if decided_ps is None else max(data_ps, decided_ps)
 
 
-def _moved(segment: Segment, shift_ps: int) -> Segment:
-    return segment._replace(due_ps=segment.due_ps + shift_ps, burst_ps=segment.burst_ps + shift_ps)
+def _moves(now_ps: Sequence[int | None], before_ps: Sequence[int | None]) -> Iterator[int | None]:
+    """How much later each instant is than before; None: it is there once only."""
+    for new_ps, old_ps in zip_longest(now_ps, before_ps):
+        if new_ps is None and old_ps is None:
+            yield 0
+        else:
+            yield None if new_ps is None or old_ps is None else new_ps - old_ps
 
 
-def _touched_ps(control_path: ControlPath) -> int:
-    """When anything but trains was last on the line."""
-    return max(control_path.line.data_ps, control_path.line.moved_ps)
+def _cycles_of_fixed_frames(now: FlowSnapshot, before: FlowSnapshot) -> int:
+    """How many cycles more a flow can have if each takes as many of its frames as since before, and one is left."""
+    if not now.waiting or not before.waiting:
+        return NEVER
+    left = now.waiting[-1].left
+    earlier = before.waiting[-1].left
+    return (left - 1) // (earlier - left) if left is not None and earlier is not None and left < earlier else NEVER
 
 
 def _relative(time_ps: int, now_ps: int) -> int:
@@ -358,7 +309,8 @@ def _relative(time_ps: int, now_ps: int) -> int:
 
 
 def _control_path_key(control_path: ControlPath, now_ps: int) -> Any:
-    line, receiver = control_path.line, control_path.receiver
+    line = control_path.line
+    receiver = control_path.receiver
     trains = [(id(train), train.due_ps - now_ps, train.residue) for train in control_path.trains]
     pauses = [(_ahead(until_ps, now_ps), shuts) for since_ps, until_ps, shuts in zip(
         receiver.since_ps, receiver.until_ps, receiver.shuts) if since_ps is not None]

@@ -3,86 +3,123 @@ counted.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from typing import Protocol
 
+from virtual_testbed.dataplane.compiled import Compiled
+from virtual_testbed.dataplane.fast_forward.ledger import Ledger
+from virtual_testbed.dataplane.fast_forward.recurrence import Recurrence
+from virtual_testbed.dataplane.fast_forward.steady_proof import NotSteady, SteadyProof
+from virtual_testbed.dataplane.fast_forward.steady_state import SteadyState
 from virtual_testbed.dataplane.model.events import (COMPILED_EVENTS_PER_EVENT, NEVER, EventLoop, Exhausted,
                                                     Watcher)
 from virtual_testbed.dataplane.model.generator import GeneratorSide
 from virtual_testbed.dataplane.model.port import SwitchPort
-from virtual_testbed.dataplane.compiled import Compiled
-from virtual_testbed.dataplane.fast_forward.recurrence import Recurrence
-from virtual_testbed.dataplane.fast_forward.steady_state import SteadyState
-from virtual_testbed.dataplane.fast_forward.steady_proof import NotSteady, SteadyProof
 
 FIRST_CHECK = 256
 """Instants to step after a change before looking again whether the rest can be skipped; doubled at each failure."""
 LONGEST_CHECK = 1 << 16
 COMPILED_FROM = 1 << 12
-"""After so much work compiled code may go on, if it is installed."""
+"""After so much work since the last change compiled code goes on, if it is installed."""
+COMPILED_INSTANTS = 1 << 22
+"""So many at a time: less than a second's work."""
 MANY_REGENERATIONS = 16
 """Skips after which they may be compared with what compiled code would have cost."""
 EVENTS_PER_FRAME = 4
 """It is sent, reaches the switch, leaves it, and reaches its end."""
-COMPILED_INSTANTS = 1 << 22
-"""So many at a time: less than a second's work."""
 LONGEST_WAIT_PS = 10_000_000_000
 """Where a steady state can be used only after longer than this, cycles are looked for too: one may be seen sooner."""
+
+
+class Alternative(Protocol):
+    """What a set of ports tries where its traffic is not steady."""
+
+    def advance(self, whole: Skip, last_ps: int) -> bool:
+        """Lead the traffic on towards the last instant of the span; False: not at all."""
+
+    def reset(self) -> None:
+        """Something from outside has changed: forget what was found."""
+
+
+class NoAlternative:
+    """Nothing else is tried: frames are stepped."""
+
+    def advance(self, whole: Skip, last_ps: int) -> bool:
+        """Leads nowhere."""
+        return False
+
+    def reset(self) -> None:
+        """Has nothing to forget."""
 
 
 class Skip(Watcher):
     """See the module.
 
     Args:
-        count: told of each reason why nothing was skipped.
         compiled: steps in compiled code, if that is installed.
+        alternative: what to try where the traffic is not steady up to the end of the span.
 
     Attributes:
         sides, ports: those that are looked at: nothing else influences them.
-        refusal: why nothing may be skipped, if so.
-        otherwise: what to try, with the last instant of the span, where the traffic is not steady up to there; True
-            when it has led on.
-        at_reset: what else must forget what it has found.
         last_work: how much work may have been done when it looks; beyond, the run ends.
         steady_state: what holds now, if anything does.
         regenerations, skipped_ps: what was skipped, `recurrence` apart.
     """
 
-    def __init__(self, loop: EventLoop, count: Callable[[str], None], compiled: Compiled) -> None:
-        self.loop, self._count, self._compiled = loop, count, compiled
-        self.sides: Sequence[GeneratorSide] = []
-        self.ports: Sequence[SwitchPort] = []
-        self.recurrence = Recurrence(loop, count, self.schedule)
-        self.refusal: str | None = None
-        self.otherwise: Callable[[int], bool] = lambda last_ps: False
-        self.at_reset: Callable[[], None] = lambda: None
+    def __init__(self, loop: EventLoop, ledger: Ledger, compiled: Compiled,
+                 alternative: Alternative = NoAlternative()) -> None:
+        self.loop = loop
+        self.recurrence = Recurrence(loop, ledger, self.schedule)
         self.last_work = NEVER
         self.steady_state: SteadyState | None = None
-        self.regenerations = self.skipped_ps = 0
+        self.sides: Sequence[GeneratorSide] = []
+        self.ports: Sequence[SwitchPort] = []
+        self.regenerations = 0
+        self.skipped_ps = 0
+        self._ledger = ledger
+        self._compiled = compiled
+        self._alternative = alternative
+        self._refusal = ""
         self._is_short = False
         self._wait = FIRST_CHECK
-        self._begin_work = self._begin_ps = self._begin_regenerations = 0
+        self._begin_work = 0
+        self._begin_ps = 0
+        self._begin_regenerations = 0
 
-    def watch(self, sides: Sequence[GeneratorSide], ports: Sequence[SwitchPort]) -> None:
-        """Take the ports that are looked at."""
-        self.sides, self.ports = sides, ports
+    def watch(self, sides: Sequence[GeneratorSide], ports: Sequence[SwitchPort], refusal: str = "") -> None:
+        """Take the ports that are looked at; `refusal` says why nothing may be skipped, if so."""
+        self.sides = sides
+        self.ports = ports
+        self._refusal = refusal
         self.recurrence.watch(sides, ports)
-        self.listen()
         self.reset()
 
-    def listen(self) -> None:
-        """Be told from now on when flows of the generator ports change or are held."""
-        for side in self.sides:
-            side.flows_changed = self.reset
-            side.holds_changed = self.recurrence.choose_section
+    def allow(self, last_work: int) -> None:
+        """Let a run end when it looks and more work was done (`NEVER`: let it go on)."""
+        self.last_work = last_work
+
+    def flows_changed(self) -> None:
+        """Forget what was found."""
+        self.reset()
+
+    def holds_changed(self) -> None:
+        """Sample another flow, perhaps."""
+        self.recurrence.choose_sample()
+
+    def pause_decided(self, line: object, now_ps: int) -> None:
+        """Note it."""
+        self._ledger.note_decision(line, now_ps)
 
     def reset(self) -> None:
         """Something from outside has changed: what was found before says nothing about what comes."""
-        self.steady_state, self._is_short = None, False
-        self._wait = self.loop.check_in = FIRST_CHECK
-        self._begin_work, self._begin_ps = self.loop.work, self.loop.now_ps
+        self.forget_steady_state()
+        self._wait = FIRST_CHECK
+        self._begin_work = self.loop.work
+        self._begin_ps = self.loop.now_ps
         self._begin_regenerations = self.regenerations
-        self.recurrence.is_wanted = False
-        self.at_reset()
+        self.loop.check_after(FIRST_CHECK)
+        self.recurrence.want(False)
+        self._alternative.reset()
         self.recurrence.reset()
 
     def settle(self) -> None:
@@ -114,13 +151,13 @@ class Skip(Watcher):
         if self.steady_state is not None:
             self._try(last_ps)
 
-    def at_section(self, now_ps: int, last_ps: int) -> None:
+    def at_sample(self, now_ps: int, last_ps: int) -> None:
         """Look whether the state is one that was seen before."""
-        self.recurrence.at_section(now_ps, last_ps)
+        self.recurrence.at_sample(now_ps, last_ps)
 
     def at_check(self, last_ps: int) -> None:
         """Look for a steady state, and skip if there is one."""
-        self.loop.check_in = self._wait
+        self.loop.check_after(self._wait)
         if self.loop.work > self.last_work:
             raise Exhausted
         if self.steady_state is not None and self.loop.now_ps <= self.steady_state.end_ps:
@@ -128,19 +165,21 @@ class Skip(Watcher):
             self._step_compiled(last_ps)
             return
         self._wait = min(2 * self._wait, LONGEST_CHECK)
-        self.loop.check_in = self._wait
+        self.loop.check_after(self._wait)
         self.find_steady_state()
         if self.may_skip_to(last_ps):
             self._try(last_ps)
-        elif self.otherwise(last_ps):
-            self._wait = self.loop.check_in = FIRST_CHECK
+        elif self._alternative.advance(self, last_ps):
+            self._wait = FIRST_CHECK
+            self.loop.check_after(FIRST_CHECK)
         else:
             self._try(last_ps)
             self._step_compiled(last_ps)
 
     def _step_compiled(self, last_ps: int) -> None:
         """Step on in compiled code: up to where a steady state can be used, unless that does not pay."""
-        state, now_ps = self.steady_state, self.loop.now_ps
+        state = self.steady_state
+        now_ps = self.loop.now_ps
         if self.loop.work - self._begin_work < COMPILED_FROM:
             return
         if state is not None and not self._is_tapped and self._pays(state, last_ps):
@@ -153,7 +192,7 @@ class Skip(Watcher):
         if stepper.step(self.sides, self.ports, last_ps, COMPILED_INSTANTS):
             self.recurrence.reset()
             self.schedule()
-            self.loop.check_in = FIRST_CHECK
+            self.loop.check_after(FIRST_CHECK)
 
     def _pays(self, state: SteadyState, last_ps: int) -> bool:
         """Whether less work was done since the last change than stepping everything in compiled code would have been;
@@ -177,30 +216,35 @@ class Skip(Watcher):
     @property
     def _is_tapped(self) -> bool:
         """Whether a capture is open, which must see every frame."""
-        return any(port.tap is not None for port in self.ports)
+        return any(port.observer is not None for port in self.ports)
 
     def find_steady_state(self) -> None:
         """Look for a steady state that holds from now on; if there is none, cycles are looked for."""
-        self.steady_state, self.recurrence.is_wanted = None, False
-        if self.refusal is not None:
-            self._count(self.refusal)
+        self.steady_state = None
+        self.recurrence.want(False)
+        if self._refusal:
+            self._ledger.count(self._refusal)
             return
+        now_ps = self.loop.now_ps
         try:
-            proof = SteadyProof(self.sides, self.ports, self.loop.now_ps, self.loop.next_change_ps)
-            self.steady_state = SteadyState(proof, self.loop.now_ps)
-            waits_ps = self.steady_state.valid_ps + self.steady_state.window_ps - self.loop.now_ps
-            self.recurrence.is_wanted = waits_ps > LONGEST_WAIT_PS and not self._is_tapped
+            proof = SteadyProof(self.sides, self.ports, self._ledger, now_ps, self.loop.next_change_ps)
         except NotSteady as reason:
-            self._count(str(reason))
-            self.recurrence.is_wanted = not self._is_tapped
+            self._ledger.count(str(reason))
+            self.recurrence.want(not self._is_tapped)
+            return
+        self.steady_state = SteadyState(proof, now_ps)
+        waits_ps = self.steady_state.valid_ps + self.steady_state.window_ps - now_ps
+        self.recurrence.want(waits_ps > LONGEST_WAIT_PS and not self._is_tapped)
 
     def forget_steady_state(self) -> None:
         """It has been left."""
-        self.steady_state, self._is_short = None, False
+        self.steady_state = None
+        self._is_short = False
 
     def _try(self, last_ps: int) -> None:
         """Jump as far as the steady state allows, if that is worth it; where it ends, ends of pauses must be known."""
-        state, now_ps = self.steady_state, self.loop.now_ps
+        state = self.steady_state
+        now_ps = self.loop.now_ps
         if state is None:
             return
         it_ends = last_ps > state.end_ps
@@ -208,7 +252,7 @@ class Skip(Watcher):
         begin_ps = end_ps - (state.long_window_ps if it_ends else state.window_ps)
         if end_ps - state.long_window_ps >= state.valid_ps and begin_ps - now_ps >= state.window_ps:
             if self._is_tapped:
-                self._count("a capture is open")
+                self._ledger.count("a capture is open")
                 return
             self.skipped_ps += begin_ps - now_ps
             self.regenerations += 1
@@ -220,21 +264,18 @@ class Skip(Watcher):
 
     def _recompute(self, steady_state: SteadyState, begin_ps: int, now_ps: int, whole: bool) -> None:
         """Step a window up to now; `whole`: all of that instant, not only what a poll at it sees."""
-        loop = self.loop
         peaks = steady_state.peaks()
         steady_state.place(begin_ps)
-        loop.now_ps = begin_ps - 1
-        loop.awake.clear()
+        self.loop.move_to(begin_ps - 1)
         self.schedule()
         self.recurrence.reset()
-        loop.check_in = NEVER
-        loop.rerun(now_ps, whole)
-        loop.check_in, loop.section = self._wait, False
+        self.loop.rerun(now_ps, whole)
+        self.loop.check_after(self._wait)
         steady_state.restore_peaks(peaks, now_ps)
 
     def schedule(self) -> None:
         """Set all events of traffic anew from the state of the ports."""
-        self.loop.heap.clear()
+        self.loop.forget_traffic()
         for side in self.sides:
             side.schedule()
             side.line.schedule()

@@ -8,6 +8,7 @@ from virtual_testbed.dataplane.fast_forward.buffer_levels import ComingFrames, S
 from virtual_testbed.dataplane.fast_forward.busy_periods import Stream, busy_period_ps
 from virtual_testbed.dataplane.fast_forward.control_path import ControlPathAnchor, control_paths
 from virtual_testbed.dataplane.fast_forward.delivery import deliver, leaving, passes, shares, tally
+from virtual_testbed.dataplane.fast_forward.ledger import Ledger
 from virtual_testbed.dataplane.fast_forward.line_backlog import Lines, most_waiting
 from virtual_testbed.dataplane.model.buffer import Share
 from virtual_testbed.dataplane.model.counters import STOPPED
@@ -50,6 +51,7 @@ class SteadyProof:
     Args:
         sides: generator ports with a cable.
         ports: switch ports with a cable.
+        ledger: how full pools may be.
         last_ps: how far the steady state is wanted.
 
     Attributes:
@@ -63,8 +65,13 @@ class SteadyProof:
         NotSteady: it does not.
     """
 
-    def __init__(self, sides: Sequence[GeneratorSide], ports: Sequence[SwitchPort], now_ps: int, last_ps: int) -> None:
-        self.sides, self.ports, self.now_ps, self.end_ps = sides, ports, now_ps, last_ps
+    def __init__(self, sides: Sequence[GeneratorSide], ports: Sequence[SwitchPort], ledger: Ledger, now_ps: int,
+                 last_ps: int) -> None:
+        self.sides = sides
+        self.ports = ports
+        self.ledger = ledger
+        self.now_ps = now_ps
+        self.end_ps = last_ps
         self.control_paths = control_paths(sides, ports)
         self.longest_gap_ps = 0
         self.response_ps = max((control_path.receiver.response_ps for control_path in self.control_paths), default=0)
@@ -80,7 +87,7 @@ class SteadyProof:
         self._jitters: dict[int, int] = {}
         self.anchors = self._prove_control_paths()
         self._trains = {id(line): [Stream(train.schedule.step, train.item.tx_time_ps, 0) for train in trains]
-                        for line, _, trains in self.control_paths}
+                        for _, line, _, trains in self.control_paths}
         self._generators = {id(side.line) for side in sides}
         self._stays: dict[int, Stay] = {}
         self.window_ps, self.settle_ps = self._windows()
@@ -101,8 +108,7 @@ class SteadyProof:
         if segment.left is not None:
             last = flow.after(segment, segment.left - 1)
             self.end_ps = min(self.end_ps, last.due_ps - 1 if last else self.now_ps)
-        launched = tuple(lane.launched for lane in flow.kinds)
-        yield SteadyFlow(flow, segment, flow.sent, flow.position, launched, flow.lost)
+        yield SteadyFlow(flow, segment, flow.snapshot())
 
     def _paths(self) -> dict[Path, SteadyFlow]:
         """Paths that frames still take, with the flow's schedule."""
@@ -212,7 +218,8 @@ class SteadyProof:
         return carried
 
     def _windows(self) -> tuple[int, int]:
-        window_ps = settle_ps = 0
+        window_ps = 0
+        settle_ps = 0
         backlog = self._backlog()
         for control_path in self.control_paths:
             stay = self._stay(control_path.line, backlog, ())
@@ -242,8 +249,9 @@ class SteadyProof:
             return self._stays[id(line)]
         if id(line) in above:
             raise NotSteady("traffic goes round in a circle of switches")
-        streams = self._trains[id(line)]
-        streams, at_first, arrival = [*streams], [*streams], NO_STAY
+        streams = [*self._trains[id(line)]]
+        at_first = [*streams]
+        arrival = NO_STAY
         for tx_ps, steady_flow in self._carried.get(id(line), []):
             came = NO_STAY
             for before in _lines_before(line, steady_flow):
@@ -251,7 +259,8 @@ class SteadyProof:
             arrival = arrival.or_longer(came, 0)
             streams.append(Stream(steady_flow.flow.step, tx_ps, came.delay_ps))
             at_first.append(Stream(steady_flow.flow.step, tx_ps, came.first_delay_ps))
-        busy_ps, first_ps = _busy_ps(streams, 0), _busy_ps(at_first, backlog[id(line)])
+        busy_ps = _busy_ps(streams, 0)
+        first_ps = _busy_ps(at_first, backlog[id(line)])
         stay = Stay(arrival.settled_ps + busy_ps, arrival.delay_ps + busy_ps,
                     arrival.first_settled_ps + first_ps, arrival.first_delay_ps + first_ps)
         if id(line) in self._generators:  # first come first served, except that control frames overtake
@@ -270,16 +279,16 @@ class SteadyProof:
         waiting = most_waiting(self.ports, self.paths, self._arriving, lines, self.now_ps)
         coming = ComingFrames(self.paths, self._arriving, delays_ps, waiting)
         self.uses = uses(self.tallies.values(), coming)
-        if fits(self.uses, self.end_ps):
+        if fits(self.uses, self.end_ps, self.ledger):
             return
-        if not any(use.fills for use in self.uses) or not fits(self.uses, self.now_ps):
+        if not any(use.fills for use in self.uses) or not fits(self.uses, self.now_ps, self.ledger):
             raise NotSteady("a buffer threshold may be reached")
         good_ps, bad_ps = self.now_ps, min(self.end_ps, self.now_ps + self.window_ps)
-        while bad_ps < self.end_ps and fits(self.uses, bad_ps):
+        while bad_ps < self.end_ps and fits(self.uses, bad_ps, self.ledger):
             good_ps, bad_ps = bad_ps, min(self.end_ps, 2 * bad_ps - self.now_ps)
         while bad_ps - good_ps > self.window_ps:
             middle_ps = (good_ps + bad_ps) // 2
-            if fits(self.uses, middle_ps):
+            if fits(self.uses, middle_ps, self.ledger):
                 good_ps = middle_ps
             else:
                 bad_ps = middle_ps

@@ -6,7 +6,6 @@ came due before t - `window_ps` be delivered (closed form) and stepping the rest
 """
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Mapping
 
 from virtual_testbed.dataplane.fast_forward.buffer_levels import SteadyFlow, is_congested
@@ -27,12 +26,18 @@ class SteadyState:
     """
 
     def __init__(self, proof: SteadyProof, now_ps: int) -> None:
-        self.sides, self.ports = proof.sides, proof.ports
-        self.flows, self.anchors, self.tallies = proof.steady_flows, proof.anchors, proof.tallies
+        self.sides = proof.sides
+        self.ports = proof.ports
+        self.flows = proof.steady_flows
+        self.anchors = proof.anchors
+        self.tallies = proof.tallies
         self.window_ps = proof.window_ps
         self.long_window_ps = proof.window_ps + proof.response_ps + proof.longest_gap_ps
-        self.valid_ps, self.end_ps = now_ps + proof.settle_ps + 1, proof.end_ps
-        self.uses, self._fillers = proof.uses, proof.fillers
+        self.valid_ps = now_ps + proof.settle_ps + 1
+        self.end_ps = proof.end_ps
+        self.uses = proof.uses
+        self._fillers = proof.fillers
+        self._ledger = proof.ledger
         self._shares = {share for path in self.tallies for share in shares(path)}
         self._shut = [(port, queue, queue.content())
                       for port in self.ports for queue in port.queues if port.gate & queue.bit]
@@ -42,20 +47,17 @@ class SteadyState:
         tallies = {path: tally.copy() for path, tally in self.tallies.items()}
         for steady_flow in self.flows:
             _place_flow(steady_flow, begin_ps, tallies)
-        for path, tally in tallies.items():
-            for name, value in tally.counts.items():
-                setattr(path, name, value)
-            path.drop_phase = tally.phase
+        for tally in tallies.values():
+            tally.apply()
         for port in self.ports:
-            _empty(port)
+            port.empty()
         for port, queue, runs in self._shut:
             self._refill(port, queue, runs, tallies)
         self._charge(tallies)
         for anchor in self.anchors:
             anchor.place(begin_ps)
         for side in self.sides:
-            side.current, side.awake = None, False
-            side.sort_flows()
+            side.empty()
 
     def _refill(self, port: SwitchPort, queue: EgressQueue[Path], runs: list[tuple[Path, int]],
                 tallies: Mapping[Path, Tally]) -> None:
@@ -64,9 +66,7 @@ class SteadyState:
         if filler is not None:
             added = tallies[filler].waits - sum(frames for path, frames in runs if path is filler)
             runs = [*runs, (filler, added)] if added else runs
-        queue.runs = deque([path, frames] for path, frames in runs)
-        queue.frames = sum(frames for _, frames in runs)
-        port.backlog = port.backlog | queue.bit if queue.frames else port.backlog & ~queue.bit
+        port.fill(queue, runs)
 
     def _charge(self, tallies: Mapping[Path, Tally]) -> None:
         """Let groups and queues hold what waits in queues that are shut, reserved bytes first."""
@@ -77,8 +77,7 @@ class SteadyState:
         for share, size in held.items():
             if not is_congested(share):
                 shared = max(0, size - share.size)
-                share.pool.used += shared - share.shared
-                share.shared, share.reserved = shared, size - shared
+                share.hold(size - shared, shared)
 
     def peaks(self) -> list[tuple[Share, int]]:
         """Highest levels so far."""
@@ -87,38 +86,27 @@ class SteadyState:
     def restore_peaks(self, before: list[tuple[Share, int]], now_ps: int) -> None:
         """After a window up to now: levels in it were not all real, but they are now."""
         for share, peak in before:
-            share.peak = max(peak, share.shared + (0 if isinstance(share, PriorityGroup) else share.reserved))
+            share.set_peak(max(peak, share.shared + (0 if isinstance(share, PriorityGroup) else share.reserved)))
         for use in self.uses:
-            use.note_bound(now_ps)
+            use.note_bound(self._ledger, now_ps)
 
 
 def _place_flow(steady_flow: SteadyFlow, begin_ps: int, tallies: Mapping[Path, Tally]) -> None:
     flow = steady_flow.flow
+    begin = steady_flow.begin
     frames = flow.due_by(steady_flow.segment, begin_ps - 1)
-    flow.segment = flow.after(steady_flow.segment, frames)
-    flow.sent, flow.lost = steady_flow.sent + frames, steady_flow.lost
-    lanes = flow.lanes
-    flow.position = (steady_flow.position + frames) % len(lanes)
-    rounds, rest = divmod(frames, len(lanes))
+    rounds, rest = divmod(frames, len(flow.lanes))
     counts: dict[Lane, int] = {}
-    for number, lane in enumerate(lanes):
-        extra = (number - steady_flow.position) % len(lanes) < rest
+    for number, lane in enumerate(flow.lanes):
+        extra = (number - begin.position) % len(flow.lanes) < rest
         counts[lane] = counts.get(lane, 0) + rounds + extra
-    for lane, launched in zip(flow.kinds, steady_flow.launched):
-        lane.launched = launched + counts[lane]
+    lost = begin.lost
+    for lane in flow.kinds:
         if lane.path is None:
-            flow.lost += counts[lane]
+            lost += counts[lane]
         else:
             deliver(tallies, lane.path, counts[lane])
-
-
-def _empty(port: SwitchPort) -> None:
-    """Nothing is on the line, or waits for it in queues that are open."""
-    port.current, port.awake = None, False
-    port.flight.clear()
-    port.scheduler.forget(0)
-    port.backlog &= port.gate
-    for queue in port.queues:
-        if not port.gate & queue.bit:
-            queue.runs.clear()
-            queue.frames = 0
+    flow.restore(begin._replace(
+        segment=flow.after(steady_flow.segment, frames), sent=begin.sent + frames, lost=lost,
+        position=(begin.position + frames) % len(flow.lanes),
+        launched=tuple(before + counts[lane] for lane, before in zip(flow.kinds, begin.launched))))

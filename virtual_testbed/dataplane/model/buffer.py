@@ -8,7 +8,8 @@ a limit but wakes nobody.
 from __future__ import annotations
 
 from collections import deque
-from typing import Generic, Protocol, TypeVar
+from collections.abc import Iterable
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from virtual_testbed.dataplane.model.configuration import BufferProfile, PoolConfig
 
@@ -26,19 +27,20 @@ Kind = TypeVar("Kind", bound=FrameKind)
 
 class BufferPool:
     """A `BUFFER_POOL`: `used` of `size` shared bytes, `headroom_used` of `headroom_size` (0: groups have headroom of
-    their own). While components are apart no more than `ceiling` can be in use, and proofs allow for that (0: they are
-    not apart).
+    their own).
     """
 
-    __slots__ = ("size", "used", "ceiling", "headroom_size", "headroom_used")
+    __slots__ = ("size", "used", "headroom_size", "headroom_used")
 
     def __init__(self, config: PoolConfig) -> None:
-        self.used = self.ceiling = self.headroom_used = 0
+        self.used = 0
+        self.headroom_used = 0
         self.configure(config)
 
     def configure(self, config: PoolConfig) -> None:
         """Take new sizes; what is in use stays."""
-        self.size, self.headroom_size = config.size, config.xoff
+        self.size = config.size
+        self.headroom_size = config.xoff
 
 
 class Share:
@@ -46,14 +48,15 @@ class Share:
 
     Attributes:
         reserved, shared: bytes held; `size` the most it may hold reserved.
-        peak: most bytes held (queues: all of them, groups: shared ones) while every frame was stepped, `bound` the
-            most that it may have held otherwise.
+        peak: most bytes held (queues: all of them, groups: shared ones) while every frame was stepped.
     """
 
-    __slots__ = ("pool", "size", "static_limit", "up", "down", "reserved", "shared", "peak", "bound")
+    __slots__ = ("pool", "size", "static_limit", "up", "down", "reserved", "shared", "peak")
 
     def __init__(self) -> None:
-        self.reserved = self.shared = self.peak = self.bound = 0
+        self.reserved = 0
+        self.shared = 0
+        self.peak = 0
         self.pool = BufferPool(PoolConfig(UNLIMITED_BYTES))
         self.set_profile(None, self.pool)
 
@@ -68,7 +71,8 @@ class Share:
         self.static_limit: int | None = None
         if threshold is None:
             self.static_limit = profile.static_th if profile and profile.static_th is not None else UNLIMITED_BYTES
-        self.up, self.down = max(0, threshold or 0), max(0, -(threshold or 0))
+        self.up = max(0, threshold or 0)
+        self.down = max(0, -(threshold or 0))
 
     def limit(self) -> int:
         """Most shared bytes it may hold at this instant."""
@@ -76,16 +80,42 @@ class Share:
             return self.static_limit
         return (self.pool.size - self.pool.used) << self.up >> self.down
 
-    def limit_with(self, more: int) -> int:
-        """Most shared bytes it may hold when so many bytes more of its pool are used, or as many as may be."""
+    def limit_at(self, used: int) -> int:
+        """Most shared bytes it may hold when so many bytes of its pool are used."""
         if self.static_limit is not None:
             return self.static_limit
-        return max(0, self.pool.size - max(self.pool.used + more, self.pool.ceiling)) << self.up >> self.down
+        return max(0, self.pool.size - used) << self.up >> self.down
+
+    def hold(self, reserved: int, shared: int) -> None:
+        """Hold other bytes than before; no peak is noted."""
+        self.pool.used += shared - self.shared
+        self.reserved = reserved
+        self.shared = shared
+
+    def grow(self, size: int) -> None:
+        """Hold so many shared bytes more; the peak is as much higher."""
+        self.hold(self.reserved, self.shared + size)
+        self.peak += size
+
+    def set_peak(self, peak: int) -> None:
+        """Take what was most."""
+        self.peak = peak
 
     def rest_over_reserved(self, size: int) -> int:
         """Bytes of a frame of `size` that reserved memory does not hold."""
         free = self.size - self.reserved
         return size - free if size > free > 0 else (0 if size <= free else size)
+
+
+class GroupSnapshot(NamedTuple):
+    """What a priority group holds. See `PriorityGroup`."""
+
+    reserved: int
+    shared: int
+    peak: int
+    headroom: int
+    headroom_peak: int
+    xoff: bool
 
 
 class PriorityGroup(Share):
@@ -103,8 +133,14 @@ class PriorityGroup(Share):
     def __init__(self, number: int) -> None:
         super().__init__()
         self.number = number
-        self.headroom = self.headroom_size = self.headroom_peak = self.xon = self.xon_offset = 0
-        self.xoff = self.dropping = self.is_lossless = False
+        self.headroom = 0
+        self.headroom_size = 0
+        self.headroom_peak = 0
+        self.xon = 0
+        self.xon_offset = 0
+        self.xoff = False
+        self.dropping = False
+        self.is_lossless = False
 
     def configure(self, profile: BufferProfile | None, pool: BufferPool) -> None:
         """Take a profile; what is held stays."""
@@ -115,6 +151,16 @@ class PriorityGroup(Share):
         self.headroom_size = profile.xoff if profile else 0
         self.is_lossless = self.headroom_size > 0
         self.xon, self.xon_offset = (profile.xon, profile.xon_offset) if profile else (0, 0)
+
+    def snapshot(self) -> GroupSnapshot:
+        """Its state now."""
+        return GroupSnapshot(self.reserved, self.shared, self.peak, self.headroom, self.headroom_peak, self.xoff)
+
+    def restore(self, snapshot: GroupSnapshot) -> None:
+        """Take a state; the pool changes by what is held more or less."""
+        self.hold(snapshot.reserved, snapshot.shared)
+        self.pool.headroom_used += snapshot.headroom - self.headroom
+        _, _, self.peak, self.headroom, self.headroom_peak, self.xoff = snapshot
 
     @property
     def held(self) -> int:
@@ -165,6 +211,15 @@ class PriorityGroup(Share):
         return max(self.xon, self.limit() - self.xon_offset) if self.xon_offset else self.xon
 
 
+class QueueSnapshot(NamedTuple, Generic[Kind]):
+    """What a queue holds, and what waits in it as (kind, frames). See `EgressQueue`."""
+
+    reserved: int
+    shared: int
+    peak: int
+    content: tuple[tuple[Kind, int], ...]
+
+
 class EgressQueue(Share, Generic[Kind]):
     """Frames waiting for the line, run-length coded: `runs` of [kind, frames], the first is next.
 
@@ -180,7 +235,8 @@ class EgressQueue(Share, Generic[Kind]):
         self.runs: deque[list[object]] = deque()
         self.frames = 0
         self.dropping = False
-        self.number, self.bit = number, 1 << number
+        self.number = number
+        self.bit = 1 << number
 
     def fits(self, size: int) -> bool:
         """True when a frame of `size` bytes is within the limit."""
@@ -211,6 +267,21 @@ class EgressQueue(Share, Generic[Kind]):
             runs[-1][1] += frames  # type: ignore[operator]
         else:
             runs.append([kind, frames])
+
+    def snapshot(self) -> QueueSnapshot[Kind]:
+        """Its state now."""
+        return QueueSnapshot(self.reserved, self.shared, self.peak, tuple(self.content()))
+
+    def restore(self, snapshot: QueueSnapshot[Kind]) -> None:
+        """Take a state; the pool changes by what is held more or less."""
+        self.hold(snapshot.reserved, snapshot.shared)
+        self.peak = snapshot.peak
+        self.fill(snapshot.content)
+
+    def fill(self, content: Iterable[tuple[Kind, int]]) -> None:
+        """Take what waits, as `content`; the bytes held stay."""
+        self.runs = deque([kind, frames] for kind, frames in content)
+        self.frames = sum(frames for _, frames in self.content())
 
     def content(self) -> list[tuple[Kind, int]]:
         """What waits, as (kind, frames), the first is next."""

@@ -38,10 +38,19 @@ class Chooser(Protocol):
 
 
 class Watcher:
-    """Is told what the loop is about to do, and may do it faster; this one does nothing."""
+    """Observes the loop and the traffic, and may do faster what the loop is about to do; this one does nothing."""
 
-    def at_section(self, now_ps: int, last_ps: int) -> None:
-        """`section` was set during an instant; the span ends at `last_ps`."""
+    def flows_changed(self) -> None:
+        """A flow began or ended."""
+
+    def holds_changed(self) -> None:
+        """PFC holds other flows than before."""
+
+    def pause_decided(self, line: object, now_ps: int) -> None:
+        """The sender of a line has decided on XOFF or XON."""
+
+    def at_sample(self, now_ps: int, last_ps: int) -> None:
+        """The sampled flow put a frame on its line at this instant, which is over; the span ends at `last_ps`."""
 
     def before_span(self, last_ps: int) -> None:
         """A span in which no timer fires is about to be stepped."""
@@ -63,8 +72,14 @@ class Strand:
     watcher: Watcher
     now_ps: int = 0
     check_in: int = 0
+    sampled: object = None
     heap: list[Event] = field(default_factory=list)
     awake: list[Chooser] = field(default_factory=list)
+
+    def begin(self, now_ps: int, check_in: int) -> None:
+        """Go on from an instant; the watcher is asked to check after so many."""
+        self.now_ps = now_ps
+        self.check_in = check_in
 
 
 class EventLoop:
@@ -73,7 +88,7 @@ class EventLoop:
     Attributes:
         now_ps: all events at or before this instant are processed (while an event runs: its instant).
         watcher: who is told of what comes; `check_in` instants until it is asked to check.
-        section: set by events that the watcher wants to be told of.
+        sampled: the flow of whose frames the watcher is told; `has_sample`: it sent one at this instant.
         instants: how many instants were stepped, `further` traffic events beside the first of each; `compiled_events`
             those of both that compiled code has stepped.
     """
@@ -83,10 +98,13 @@ class EventLoop:
         self.heap: list[Event] = []
         self.timers: list[Event] = []
         self.awake: list[Chooser] = []
-        self.section = False
+        self.sampled: object = None
+        self.has_sample = False
         self.watcher = Watcher()
         self.check_in = 0
-        self.instants = self.further = self.compiled_events = 0
+        self.instants = 0
+        self.further = 0
+        self.compiled_events = 0
         self._last_ps = 0
         self._sequence = 0
 
@@ -114,10 +132,39 @@ class EventLoop:
             chooser.awake = True
             self.awake.append(chooser)
 
+    def attach(self, watcher: Watcher) -> None:
+        """Have the loop watched from now on."""
+        self.watcher = watcher
+
+    def check_after(self, instants: int) -> None:
+        """Ask the watcher to check when so many more instants were stepped."""
+        self.check_in = instants
+
+    def sample(self, flow: object) -> None:
+        """Tell the watcher from now on when this flow puts a frame on its line (None: of no flow)."""
+        self.sampled = flow
+
+    def forget_traffic(self) -> None:
+        """Forget every traffic event; those that follow from the state of the parts are set anew afterwards."""
+        self.heap.clear()
+        for chooser in self.awake:
+            chooser.awake = False
+        self.awake.clear()
+
+    def move_to(self, now_ps: int) -> None:
+        """Stand at another instant: the state of all parts has been brought there."""
+        self.now_ps = now_ps
+
     @property
     def events(self) -> int:
         """How many events of traffic were stepped."""
         return self.instants + self.further
+
+    def count_compiled(self, instants: int, further: int) -> None:
+        """Count what compiled code has stepped in place of the loop."""
+        self.instants += instants
+        self.further += further
+        self.compiled_events += instants + further
 
     @property
     def work(self) -> int:
@@ -151,26 +198,34 @@ class EventLoop:
         self.now_ps = until_ps
 
     def rerun(self, until_ps: int, whole: bool) -> None:
-        """Step traffic up to `until_ps`; not `whole`: as far as a poll at that instant sees it."""
-        last_ps, self._last_ps = self._last_ps, until_ps if whole else until_ps - 1
+        """Step traffic up to `until_ps`, unwatched; not `whole`: as far as a poll at that instant sees it."""
+        last_ps = self._last_ps
+        check_in = self.check_in
+        self._last_ps = until_ps if whole else until_ps - 1
+        self.check_in = NEVER
         self._run_traffic()
         while not whole and self.heap and self.heap[0][0] == until_ps:
             heappop(self.heap)[3](until_ps)
         self.now_ps = until_ps
+        self.check_in = check_in
+        self.has_sample = False
         self._last_ps = min(last_ps, self.next_timer_ps - 1)
 
     @contextmanager
     def apart(self, strand: Strand) -> Iterator[None]:
         """Work on the traffic of a strand for a while, and on nothing else."""
-        mine = Strand(self.watcher, self.now_ps, self.check_in, self.heap, self.awake)
-        last_ps, section = self._last_ps, self.section
+        mine = Strand(self.watcher, self.now_ps, self.check_in, self.sampled, self.heap, self.awake)
+        last_ps = self._last_ps
+        has_sample = self.has_sample
         self._take(strand)
         try:
             yield
         finally:
-            strand.now_ps, strand.check_in = self.now_ps, self.check_in
+            strand.begin(self.now_ps, self.check_in)
+            strand.sampled = self.sampled
             self._take(mine)
-            self._last_ps, self.section = min(last_ps, self.next_timer_ps - 1), section
+            self._last_ps = min(last_ps, self.next_timer_ps - 1)
+            self.has_sample = has_sample
 
     def run_apart(self, strand: Strand, until_ps: int) -> None:
         """Process the traffic of a strand up to `until_ps`, before which no timer may fire or be set."""
@@ -181,12 +236,18 @@ class EventLoop:
             self.now_ps = until_ps
 
     def _take(self, strand: Strand) -> None:
-        self.watcher, self.now_ps, self.check_in = strand.watcher, strand.now_ps, strand.check_in
-        self.heap, self.awake = strand.heap, strand.awake
+        self.watcher = strand.watcher
+        self.now_ps = strand.now_ps
+        self.check_in = strand.check_in
+        self.sampled = strand.sampled
+        self.heap = strand.heap
+        self.awake = strand.awake
 
     def _run_traffic(self) -> None:
         """The hot loop: traffic up to `_last_ps`, which an event that sets a timer may bring forward."""
-        heap, awake, pop = self.heap, self.awake, heappop
+        heap = self.heap
+        awake = self.awake
+        pop = heappop
         while heap:
             now_ps = heap[0][0]
             if now_ps > self._last_ps:
@@ -203,9 +264,9 @@ class EventLoop:
                     chooser.pick(now_ps)
                 awake.clear()
             self.check_in -= 1
-            if self.section:
-                self.section = False
-                self.watcher.at_section(now_ps, self._last_ps)
+            if self.has_sample:
+                self.has_sample = False
+                self.watcher.at_sample(now_ps, self._last_ps)
             if self.check_in < 0:
                 self.watcher.at_check(self._last_ps)
 
@@ -215,14 +276,15 @@ class EventLoop:
             self.watcher.before_timers()
         self.now_ps = now_ps
         self.instants += 1
-        heap, timers = self.heap, self.timers
+        heap = self.heap
+        timers = self.timers
         while True:
             due = [queue for queue in (heap, timers) if queue and queue[0][0] == now_ps]
             if not due:
                 break
             heappop(min(due, key=lambda queue: queue[0][:3]))[3](now_ps)
         self._choose(now_ps)
-        self.section = False
+        self.has_sample = False
 
     def _choose(self, now_ps: int) -> None:
         for chooser in self.awake:

@@ -43,7 +43,9 @@ class Lane:
     __slots__ = ("flow", "dscp", "frame_bytes", "tx_time_ps", "path", "launched")
 
     def __init__(self, flow: FlowState, dscp: int, frame_bytes: int) -> None:
-        self.flow, self.dscp, self.frame_bytes = flow, dscp, frame_bytes
+        self.flow = flow
+        self.dscp = dscp
+        self.frame_bytes = frame_bytes
         self.tx_time_ps = frame_time_ps(frame_bytes, flow.side.line.speed_mbps)
         self.path: Path | None = None
         self.launched = 0
@@ -76,6 +78,29 @@ class Segment(NamedTuple):
     burst_ps: int
     left: int | None
 
+    def moved(self, shift_ps: int) -> Segment:
+        """The same so much later."""
+        return self._replace(due_ps=self.due_ps + shift_ps, burst_ps=self.burst_ps + shift_ps)
+
+
+class FlowSnapshot(NamedTuple):
+    """What moves in a flow; `launched` by kind of its frames. See `FlowState`."""
+
+    state: str
+    has_begun: bool
+    segment: Segment | None
+    later: tuple[Segment, ...]
+    frozen: Segment | None
+    position: int
+    sent: int
+    lost: int
+    launched: tuple[int, ...]
+
+    @property
+    def waiting(self) -> tuple[Segment, ...]:
+        """Segments of frames that come due, the next one first."""
+        return (self.segment, *self.later) if self.segment is not None else ()
+
 
 class FlowState:
     """A data flow, running or not.
@@ -91,34 +116,96 @@ class FlowState:
     """
 
     def __init__(self, spec: DataFlow, index: int, side: Sender, loop: EventLoop) -> None:
-        self.spec, self.index, self.side, self.loop = spec, index, side, loop
+        self.spec = spec
+        self.index = index
+        self.side = side
+        self.loop = loop
         self.state = STOPPED
         self.queue_bit = 1 << spec.queue
-        self.burst, self.burst_period_ps = spec.duration.burst_frames, spec.duration.burst_period_ps
+        self.burst = spec.duration.burst_frames
+        self.burst_period_ps = spec.duration.burst_period_ps
         schedule = Schedule(0, spec.rate_fps)
-        self.step, self.rest, self.parts = schedule.step, schedule.rest, schedule.parts
-        self.position = self.sent = self.lost = 0
-        self.sent_cleared = self.received_cleared = self.bytes_sent_cleared = self.bytes_received_cleared = 0
+        self.step = schedule.step
+        self.rest = schedule.rest
+        self.parts = schedule.parts
+        self.position = 0
+        self.sent = 0
+        self.lost = 0
+        self.sent_cleared = 0
+        self.received_cleared = 0
+        self.bytes_sent_cleared = 0
+        self.bytes_received_cleared = 0
         self.segment: Segment | None = None
         self.later: deque[Segment] = deque()
         self.frozen: Segment | None = None
-        self.is_section = self.has_begun = self.is_told = False
+        self.has_begun = False
+        self.is_told = False
         self.begin_ps = 0
         kinds: dict[tuple[int, int], Lane] = {}
         self.lanes = [self._lane(kinds, spec.dscp[n % len(spec.dscp)], spec.sizes[n % len(spec.sizes)])
                       for n in range(lcm(len(spec.dscp), len(spec.sizes)))]
         self.kinds = list(kinds.values())
-        self.begin_action, self.end_action = self._begin, self._end
+        self.begin_action = self._begin
+        self.end_action = self._end
         self.paths: list[Path] = []
 
     def _lane(self, kinds: dict[tuple[int, int], Lane], dscp: int, size: int) -> Lane:
         return kinds.setdefault((dscp, size), Lane(self, dscp, size))
 
+    def snapshot(self) -> FlowSnapshot:
+        """Its state now."""
+        return FlowSnapshot(self.state, self.has_begun, self.segment, tuple(self.later), self.frozen, self.position,
+                            self.sent, self.lost, tuple(lane.launched for lane in self.kinds))
+
+    def restore(self, snapshot: FlowSnapshot) -> None:
+        """Take a state; its port sorts flows anew afterwards. Timers are not part of it."""
+        (self.state, self.has_begun, self.segment, later, self.frozen, self.position, self.sent, self.lost,
+         launched) = snapshot
+        self.later = deque(later)
+        for lane, frames in zip(self.kinds, launched):
+            lane.launched = frames
+
+    def shift(self, shift_ps: int, now_ps: int) -> None:
+        """Let what is to come due after now come so much later; frames that PFC holds stay what they are."""
+        if self.segment is not None and not self.is_shut:
+            self.segment = self.segment.moved(shift_ps)
+            self.later = deque(segment.moved(shift_ps) for segment in self.later)
+        if self.frozen is not None and self.frozen.due_ps > now_ps:
+            self.frozen = self.frozen.moved(shift_ps)
+
+    def repeat(self, since: FlowSnapshot, times: int) -> None:
+        """Count what was sent since then so many times more, and take as many turns; what came due since then while PFC
+        holds it comes due that much later each time.
+        """
+        frames = times * (self.sent - since.sent)
+        self.sent += frames
+        self.lost += times * (self.lost - since.lost)
+        self._take_turns(frames)
+        again = [self._repeated(new, old, times) for new, old in zip(self.snapshot().waiting, since.waiting)]
+        if again:
+            self.segment = again[0]
+            self.later = deque(again[1:])
+
+    def _repeated(self, new: Segment, old: Segment, times: int) -> Segment:
+        moved = new.moved(times * (new.due_ps - old.due_ps)) if self.is_shut else new
+        if new.left is None or old.left is None:
+            return moved
+        return moved._replace(left=new.left + times * (new.left - old.left))
+
+    def _take_turns(self, frames: int) -> None:
+        """So many frames more have been put on the line."""
+        rounds, rest = divmod(frames, len(self.lanes))
+        for number, lane in enumerate(self.lanes):
+            lane.launched += rounds + ((number - self.position) % len(self.lanes) < rest)
+        self.position = (self.position + frames) % len(self.lanes)
+
     def start(self, now_ps: int) -> None:
         """START at `now_ps`; a running flow goes on."""
         if self.state != STOPPED:
             return
-        self.state, self.has_begun, self.is_told = STARTED, False, True
+        self.state = STARTED
+        self.has_begun = False
+        self.is_told = True
         self.begin_ps = now_ps + self.spec.duration.delay_ps
         self.loop.at(self.begin_ps, self.begin_action)
 
@@ -133,7 +220,8 @@ class FlowState:
         self.loop.cancel(self.end_action)
         if self.state != STOPPED:
             self.freeze(until_ps)
-        self.state, self.frozen = STOPPED, None
+        self.state = STOPPED
+        self.frozen = None
         if self.is_shut:
             self.forget()
         self.side.queue_flows()
@@ -260,9 +348,13 @@ class FlowState:
         if self.segment is None and self.later:
             self.segment = self.later.popleft()
         if self.segment is None and self.frozen is None and self.state == STARTED and self.has_begun:
-            self.state = STOPPED  # its last frame
-            self.loop.cancel(self.end_action)
-            self.side.flow_changed()
+            self.finish()
+
+    def finish(self) -> None:
+        """It ends by itself: its last frame has gone on the line."""
+        self.state = STOPPED
+        self.loop.cancel(self.end_action)
+        self.side.flow_changed()
 
     @property
     def has_finished(self) -> bool:
@@ -294,7 +386,8 @@ class FlowState:
         duration = self.spec.duration
         if duration.time_ps is not None:
             self.loop.at(now_ps + duration.time_ps, self.end_action)
-        self.position, self.has_begun = 0, True
+        self.position = 0
+        self.has_begun = True
         whole = Segment(now_ps, 0, 0, now_ps, duration.frames)
         if self.state == PAUSED or self.is_shut:
             self.frozen = whole

@@ -4,10 +4,10 @@ Frames leave in the order in which they came due, except those whose transmit qu
 """
 from __future__ import annotations
 
-from collections.abc import Callable
 from heapq import heapify, heappop, heapreplace
+from typing import NamedTuple
 
-from virtual_testbed.dataplane.model.control_frames import Control, MacControlFrame, understand
+from virtual_testbed.dataplane.model.control_frames import Control, MacControlFrame
 from virtual_testbed.dataplane.model.counters import STOPPED
 from virtual_testbed.dataplane.model.events import CONTROL_AT_GENERATOR, FRAME_DUE, FRAME_RECEIVED, NEVER, EventLoop
 from virtual_testbed.dataplane.model.flow import FlowState, Lane
@@ -18,8 +18,12 @@ from virtual_testbed.dataplane.model.port import SwitchPort
 from virtual_testbed.dataplane.model.traffic import GeneratorPort
 from virtual_testbed.dataplane.model.units import PS_PER_METRE
 
-NO_STATION = ""
-"""A generator port accepts pause frames to the group address only."""
+
+class SideSnapshot(NamedTuple):
+    """What moves in a generator port beside its line, its receiver, flows and trains. See `GeneratorSide`."""
+
+    gate: int
+    current: Lane | None
 
 
 class GeneratorSide:
@@ -34,14 +38,17 @@ class GeneratorSide:
     """
 
     def __init__(self, location: str, index: int, speed_mbps: int, cable_m: int, loop: EventLoop) -> None:
-        self.location, self.index, self.loop = location, index, loop
+        self.location = location
+        self.index = index
+        self.loop = loop
         self.speed_mbps = speed_mbps
-        self.line = Line(speed_mbps, cable_m * PS_PER_METRE, loop, self._poke)
-        self.receiver = PauseReceiver(index, _read, self._set_gate, loop)
+        self.line = Line(self, speed_mbps, cable_m * PS_PER_METRE, loop)
+        self.receiver = PauseReceiver(self, index, loop)
         self.receiver.speed_mbps = speed_mbps
         self.spec: GeneratorPort | None = None
         self.switch_port: SwitchPort | None = None
-        self.admin_up, self.is_up = True, False
+        self.admin_up = True
+        self.is_up = False
         self.flows: list[FlowState] = []
         self.storms: list[PauseFlowState] = []
         self.due: list[tuple[int, int, FlowState]] = []
@@ -51,8 +58,6 @@ class GeneratorSide:
         self.awake = False
         self.received_cleared = [0] * 8
         self.wake = self._wake
-        self.flows_changed: Callable[[], None] = lambda: None
-        self.holds_changed: Callable[[], None] = lambda: None
 
     @property
     def is_busy(self) -> bool:
@@ -63,9 +68,17 @@ class GeneratorSide:
         """Plug the cable in."""
         self.switch_port = port
         port.connect(self.speed_mbps, self.line.propagation_ps, self)
-        self.line.kind, self.line.index, self.line.deliver = FRAME_RECEIVED, port.index, port.receive_control
-        port.line.kind, port.line.index = CONTROL_AT_GENERATOR, self.index
-        port.line.deliver = self.receiver.receive
+        self.line.lead_to(port.receiver, FRAME_RECEIVED, port.index)
+        port.line.lead_to(self.receiver, CONTROL_AT_GENERATOR, self.index)
+
+    @property
+    def station_mac(self) -> str:
+        """Empty: a generator port accepts pause frames to the group address only."""
+        return ""
+
+    def parse(self, frame: MacControlFrame, reading: Control) -> Control:
+        """The healthy reading: no fault changes how a generator reads a frame."""
+        return reading
 
     def configure(self, now_ps: int) -> None:
         """Take what the port's specification says of PFC."""
@@ -86,7 +99,8 @@ class GeneratorSide:
             end_ps = line.launch_control(now_ps)
             self._wake_at(end_ps if line.controls or not self.due else max(end_ps, self.due[0][0]))
             return
-        line.on_line = self.current = None
+        line.on_line = None
+        self.current = None
         due = self.due
         if not due:
             self.wake_ps = NEVER
@@ -95,9 +109,10 @@ class GeneratorSide:
         if due_ps > now_ps:
             self._wake_at(due_ps)
             return
-        if flow.is_section:
-            self.loop.section = True
-        self.current = lane = flow.take()
+        if flow is self.loop.sampled:
+            self.loop.has_sample = True
+        lane = flow.take()
+        self.current = lane
         end_ps = now_ps + lane.tx_time_ps
         line.data_ps = now_ps
         line.launch(lane, end_ps)
@@ -114,17 +129,35 @@ class GeneratorSide:
     def queue_flows(self) -> None:
         """Flows, or what holds them, have changed: sort out anew which may send."""
         self.sort_flows()
-        self._poke(self.loop.now_ps)
+        self.line_wanted(self.loop.now_ps)
 
     def flow_changed(self) -> None:
         """A flow began or ended."""
-        self.flows_changed()
+        self.loop.watcher.flows_changed()
 
     def sort_flows(self) -> None:
         """Sort out anew which flows may send."""
         self.due = [(flow.segment.due_ps, flow.index, flow) for flow in self.flows
                     if flow.segment is not None and not flow.is_shut]
         heapify(self.due)
+
+    def snapshot(self) -> SideSnapshot:
+        """Its state now."""
+        return SideSnapshot(self.gate, self.current)
+
+    def restore(self, snapshot: SideSnapshot) -> None:
+        """Take a state, after those of the flows; events are set by `schedule`."""
+        self.gate, self.current = snapshot
+        self.sort_flows()
+
+    def empty(self) -> None:
+        """No data frame is on the line; sort out anew which flows may send."""
+        self.current = None
+        self.sort_flows()
+
+    def replace_current(self, lane: Lane) -> None:
+        """Take another lane as that of the data frame on the line."""
+        self.current = lane
 
     def schedule(self) -> None:
         """Set the event of the next choice anew."""
@@ -136,7 +169,8 @@ class GeneratorSide:
         else:
             self.wake_ps = NEVER
 
-    def _poke(self, now_ps: int) -> None:
+    def line_wanted(self, now_ps: int) -> None:
+        """A frame has begun to wait, or flows have changed: choose as soon as the line is free."""
         if self.line.busy_until_ps <= now_ps:
             self.loop.wake(self)
         elif self.wake_ps > self.line.busy_until_ps:
@@ -151,10 +185,12 @@ class GeneratorSide:
             self.awake = True
             self.loop.awake.append(self)
 
-    def _set_gate(self, gate: int, now_ps: int) -> None:
+    def set_gate(self, gate: int, now_ps: int) -> None:
+        """Hold the flows of some transmit queues, and let all others go on."""
         if gate == self.gate:
             return
-        before, self.gate = self.gate, gate
+        before = self.gate
+        self.gate = gate
         for flow in self.flows:
             if flow.queue_bit & gate & ~before:
                 flow.freeze(now_ps - 1)
@@ -163,13 +199,9 @@ class GeneratorSide:
             elif flow.queue_bit & before & ~gate:
                 flow.thaw(now_ps)
         self.queue_flows()
-        self.holds_changed()
+        self.loop.watcher.holds_changed()
 
     def link_went_down(self, now_ps: int) -> None:
         """Lose what is on the cable, forget pauses; frames go into the void from now on."""
         self.line.cut()
         self.receiver.link_went_down(now_ps)
-
-
-def _read(frame: MacControlFrame) -> Control:
-    return understand(frame, NO_STATION)

@@ -199,8 +199,8 @@ class Hooks:
         """The answer of all faults that cover the place, the priority (None: any) and the present instant."""
         here = self._at.get((place, priority))
         if here is None:  # where a fault applies never changes, and is asked for every port at every poll
-            here = self._at[place, priority] = tuple(
-                fault for fault in self.faults if covers(fault.scope, place, priority))
+            here = tuple(fault for fault in self.faults if covers(fault.scope, place, priority))
+            self._at[place, priority] = here
         answer = healthy
         for fault in here:
             if lasts(fault.scope, self.now_ps):

@@ -2,26 +2,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 from virtual_testbed.dataplane.model.events import LEAK, EventLoop
 
 
+class LeakingPort(Protocol):
+    """The port whose queues leak."""
+
+    def leak_period_ps(self, queue: int) -> int:
+        """How often a queue leaks while it is shut (0: never)."""
+
+    def let_out(self, queue: int, now_ps: int) -> None:
+        """Let one frame out of a queue."""
+
+
 class Leaks:
-    """The leaks of one port.
+    """The leaks of one port."""
 
-    Args:
-        period_ps: how often a queue leaks, 0: never.
-        let_out: lets a frame out of a queue, now.
-    """
-
-    def __init__(self, period_ps: Callable[[int], int], let_out: Callable[[int, int], None], loop: EventLoop) -> None:
-        self.period_ps, self._let_out, self._loop = period_ps, let_out, loop
+    def __init__(self, port: LeakingPort, loop: EventLoop) -> None:
+        self._port = port
+        self._loop = loop
         self._running: dict[int, Callable[[int], None]] = {}
 
     def update(self, gate: int, now_ps: int) -> int:
         """Leaks begin and end with the pause of their queue, or with the fault: the queues that leak, as a mask."""
         for queue in range(8):
-            period_ps = self.period_ps(queue) if gate >> queue & 1 else 0
+            period_ps = self._port.leak_period_ps(queue) if gate >> queue & 1 else 0
             if not period_ps and queue in self._running:
                 self._loop.cancel(self._running.pop(queue))
             elif period_ps and queue not in self._running:
@@ -31,6 +38,6 @@ class Leaks:
 
     def _leak_of(self, queue: int, period_ps: int) -> Callable[[int], None]:
         def leak(now_ps: int) -> None:
-            self._let_out(queue, now_ps)
+            self._port.let_out(queue, now_ps)
             self._loop.at(now_ps + period_ps, leak, LEAK)
         return leak

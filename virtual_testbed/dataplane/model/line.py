@@ -2,12 +2,26 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Iterable
+from typing import NamedTuple, Protocol
 
 from virtual_testbed.dataplane.model.control_frames import MacControlFrame
 from virtual_testbed.dataplane.model.events import CONTROL_DUE, NEVER, EventLoop
 from virtual_testbed.dataplane.model.units import WIRE_OVERHEAD_BYTES, Schedule, ps_per_byte
+
+
+class LineSender(Protocol):
+    """What sends on a line."""
+
+    def line_wanted(self, now_ps: int) -> None:
+        """A frame has begun to wait: choose as soon as the line is free."""
+
+
+class ControlReceiver(Protocol):
+    """What is at the other end of a line."""
+
+    def receive_control(self, frame: MacControlFrame, now_ps: int) -> None:
+        """A control frame's last bit has come."""
 
 
 class Arriving(Protocol):
@@ -18,6 +32,13 @@ class Arriving(Protocol):
 
     def lose(self) -> None:
         """It was on a cable that is cut."""
+
+
+class ItemSnapshot(NamedTuple):
+    """Counts of one kind of control frame."""
+
+    launched: int
+    arrived: int
 
 
 class ControlItem:
@@ -31,25 +52,51 @@ class ControlItem:
     __slots__ = ("frame", "line", "tx_time_ps", "launched", "arrived")
 
     def __init__(self, frame: MacControlFrame, line: Line) -> None:
-        self.frame, self.line = frame, line
+        self.frame = frame
+        self.line = line
         self.tx_time_ps = (frame.frame_bytes + WIRE_OVERHEAD_BYTES) * line.ps_per_byte
-        self.launched = self.arrived = 0
+        self.launched = 0
+        self.arrived = 0
         line.items.append(self)
+
+    def snapshot(self) -> ItemSnapshot:
+        """Its counts now."""
+        return ItemSnapshot(self.launched, self.arrived)
+
+    def restore(self, snapshot: ItemSnapshot) -> None:
+        """Take counts."""
+        self.launched, self.arrived = snapshot
+
+    def repeat(self, since: ItemSnapshot, times: int) -> None:
+        """Count what was counted since then so many times more."""
+        self.launched += times * (self.launched - since.launched)
+        self.arrived += times * (self.arrived - since.arrived)
 
     def arrive(self, now_ps: int) -> None:
         """Hand it to the receiver at the other end."""
         self.arrived += 1
-        self.line.deliver(self, now_ps)
+        assert self.line.end is not None, "a line that is up has a receiver at its end"
+        self.line.end.receive_control(self.frame, now_ps)
 
     def lose(self) -> None:
         """Nothing remembers it."""
+
+
+class LineSnapshot(NamedTuple):
+    """What is on a line and waits for it. See `Line`."""
+
+    busy_until_ps: int
+    on_line: ControlItem | None
+    controls: tuple[ControlItem, ...]
+    flight: tuple[tuple[int, Arriving], ...]
+    data_ps: int
 
 
 class Line:
     """See the module.
 
     Args:
-        poke: called with now when a control frame begins to wait.
+        sender: what chooses the frames that go on it.
 
     Attributes:
         is_up: what is put on it arrives; else it is lost.
@@ -58,31 +105,41 @@ class Line:
             all kinds of them.
         busy_until_ps: when the line is free again.
         flight: frames whose arrival is an event, as (instant, frame), in order; the one on the line is among them.
-        data_ps, moved_ps: when a data frame was last put on it, and when its sender last decided on XOFF or XON.
-        deliver: what the other end does with a control frame.
+        data_ps: when a data frame was last put on it.
+        end: what receives control frames at the other end (None: nothing is plugged in).
     """
 
-    __slots__ = ("speed_mbps", "propagation_ps", "loop", "poke", "ps_per_byte", "is_up", "kind", "index", "controls",
-                 "on_line", "items", "busy_until_ps", "flight", "data_ps", "moved_ps", "deliver", "land")
+    __slots__ = ("sender", "speed_mbps", "propagation_ps", "loop", "ps_per_byte", "is_up", "kind", "index", "controls",
+                 "on_line", "items", "busy_until_ps", "flight", "data_ps", "end", "land")
 
-    def __init__(self, speed_mbps: int, propagation_ps: int, loop: EventLoop, poke: Callable[[int], None]) -> None:
-        self.speed_mbps, self.propagation_ps, self.loop, self.poke = speed_mbps, propagation_ps, loop, poke
+    def __init__(self, sender: LineSender, speed_mbps: int, propagation_ps: int, loop: EventLoop) -> None:
+        self.sender = sender
+        self.speed_mbps = speed_mbps
+        self.propagation_ps = propagation_ps
+        self.loop = loop
         self.ps_per_byte = ps_per_byte(speed_mbps)
         self.is_up = False
-        self.kind = self.index = 0
+        self.kind = 0
+        self.index = 0
         self.controls: deque[ControlItem] = deque()
         self.on_line: ControlItem | None = None
         self.items: list[ControlItem] = []
         self.busy_until_ps = 0
         self.flight: deque[tuple[int, Arriving]] = deque()
-        self.data_ps = self.moved_ps = -NEVER
-        self.deliver: Callable[[ControlItem, int], None] = lambda item, now_ps: None
+        self.data_ps = -NEVER
+        self.end: ControlReceiver | None = None
         self.land = self._land
+
+    def lead_to(self, end: ControlReceiver, kind: int, index: int) -> None:
+        """Plug in what is at the other end; arrivals there are events of that kind and index."""
+        self.end = end
+        self.kind = kind
+        self.index = index
 
     def queue(self, item: ControlItem, now_ps: int) -> None:
         """A control frame begins to wait."""
         self.controls.append(item)
-        self.poke(now_ps)
+        self.sender.line_wanted(now_ps)
 
     def launch_control(self, now_ps: int) -> int:
         """Put the oldest waiting control frame on the line.
@@ -90,7 +147,8 @@ class Line:
         Returns:
             When its last bit will have left.
         """
-        item = self.on_line = self.controls.popleft()
+        item = self.controls.popleft()
+        self.on_line = item
         item.launched += 1
         end_ps = now_ps + item.tx_time_ps
         self.launch(item, end_ps)
@@ -126,10 +184,45 @@ class Line:
             frame.lose()
         self.flight.clear()
 
+    def snapshot(self) -> LineSnapshot:
+        """Its state now."""
+        return LineSnapshot(self.busy_until_ps, self.on_line, tuple(self.controls), tuple(self.flight), self.data_ps)
+
+    def restore(self, snapshot: LineSnapshot) -> None:
+        """Take a state; events are set by `schedule`."""
+        self.busy_until_ps, self.on_line, controls, flight, self.data_ps = snapshot
+        self.controls = deque(controls)
+        self.flight = deque(flight)
+
+    def empty(self) -> None:
+        """Nothing is on it or waits for it any more, nor is counted as lost."""
+        self.controls.clear()
+        self.flight.clear()
+        self.on_line = None
+        self.busy_until_ps = 0
+
+    def shift(self, shift_ps: int) -> None:
+        """Let what is on it be so much later."""
+        self.busy_until_ps += shift_ps
+        self.flight = deque((time_ps + shift_ps, frame) for time_ps, frame in self.flight)
+        self.data_ps += shift_ps
+
+    def replace_frames(self, frames: Iterable[Arriving]) -> None:
+        """Take other frames for those on the cable, which arrive when those would."""
+        self.flight = deque((time_ps, frame) for (time_ps, _), frame in zip(self.flight, frames, strict=True))
+
     def schedule(self) -> None:
         """Set the event of the next arrival anew."""
         if self.flight:
             self.loop.push_traffic((self.flight[0][0], self.kind, self.index, self.land))
+
+
+class TrainSnapshot(NamedTuple):
+    """How far a train has come: when its schedule began, number of its next frame, and of how many."""
+
+    base_ps: int
+    number: int
+    limit: int
 
 
 class Train:
@@ -146,8 +239,12 @@ class Train:
     __slots__ = ("item", "schedule", "order", "loop", "number", "limit", "due")
 
     def __init__(self, item: ControlItem, schedule: Schedule, order: int, loop: EventLoop) -> None:
-        self.item, self.schedule, self.order, self.loop = item, schedule, order, loop
-        self.number = self.limit = 0
+        self.item = item
+        self.schedule = schedule
+        self.order = order
+        self.loop = loop
+        self.number = 0
+        self.limit = 0
         self.due = self._due
 
     @property
@@ -167,9 +264,27 @@ class Train:
         number = self.number % schedule.burst if schedule.burst else self.number
         return number * (schedule.step * schedule.parts + schedule.rest) % schedule.parts
 
+    def snapshot(self) -> TrainSnapshot:
+        """Its state now."""
+        return TrainSnapshot(self.schedule.base_ps, self.number, self.limit)
+
+    def restore(self, snapshot: TrainSnapshot) -> None:
+        """Take a state; its event is set by `expect`."""
+        self.schedule.base_ps, self.number, self.limit = snapshot
+
+    def repeat(self, since: TrainSnapshot, times: int) -> None:
+        """Go on as since then so many times more: one that began anew begins that much later, any other is further."""
+        base_ps = self.schedule.base_ps
+        if base_ps != since.base_ps:
+            self.schedule.base_ps += times * (base_ps - since.base_ps)
+        else:
+            self.number += times * (self.number - since.number)
+
     def start(self, base_ps: int, number: int, limit: int) -> None:
         """Run from frame `number` of a schedule that begins at `base_ps` up to `limit` frames in all."""
-        self.schedule.base_ps, self.number, self.limit = base_ps, number, limit
+        self.schedule.base_ps = base_ps
+        self.number = number
+        self.limit = limit
         self.expect()
 
     def stop(self) -> None:

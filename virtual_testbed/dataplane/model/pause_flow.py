@@ -19,22 +19,30 @@ class PauseFlowState:
     """
 
     def __init__(self, spec: PauseFlow, index: int, line: Line, loop: EventLoop) -> None:
-        self.spec, self.line, self.loop = spec, line, loop
+        self.spec = spec
+        self.line = line
+        self.loop = loop
         self.item = ControlItem(MacControlFrame(spec.frame, spec.fcs_error), line)
         self.frame_bytes = self.item.frame.frame_bytes
         duration = spec.duration
         schedule = Schedule(0, spec.rate_fps, duration.burst_frames, duration.burst_period_ps)
         self.train = Train(self.item, schedule, index, loop)
-        self.state, self.is_told = STOPPED, False
-        self.sent_cleared = self.received_cleared = self.bytes_sent_cleared = self.bytes_received_cleared = 0
+        self.state = STOPPED
+        self.is_told = False
+        self.sent_cleared = 0
+        self.received_cleared = 0
+        self.bytes_sent_cleared = 0
+        self.bytes_received_cleared = 0
         self._held: tuple[int, int] | None = None
-        self.begin_action, self.end_action = self._begin, self._end
+        self.begin_action = self._begin
+        self.end_action = self._end
 
     def start(self, now_ps: int) -> None:
         """START at `now_ps`; a running flow goes on."""
         if self._state() == STOPPED:
             self.stop(now_ps)
-            self.state, self.is_told = STARTED, True
+            self.state = STARTED
+            self.is_told = True
             self.loop.at(now_ps + self.spec.duration.delay_ps, self.begin_action)
 
     def stop(self, now_ps: int) -> None:
@@ -98,5 +106,7 @@ class PauseFlowState:
             self.train.start(now_ps, 0, limit)
 
     def _end(self, now_ps: int) -> None:
-        self.train.limit = self.train.number = 0
-        self.state, self._held = STOPPED, None
+        self.train.limit = 0
+        self.train.number = 0
+        self.state = STOPPED
+        self._held = None

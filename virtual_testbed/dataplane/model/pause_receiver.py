@@ -2,24 +2,60 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
 
-from virtual_testbed.dataplane.model.control_frames import DISCARD, ERROR, GLOBAL_PAUSE, PFC, Control, MacControlFrame
+from virtual_testbed.dataplane.model.control_frames import (DISCARD, ERROR, GLOBAL_PAUSE, PFC, Control, MacControlFrame,
+                                                            understand)
 from virtual_testbed.dataplane.model.events import NEVER, PAUSE_ACTS, PAUSE_ENDS, EventLoop
-from virtual_testbed.dataplane.model.line import ControlItem
 from virtual_testbed.dataplane.model.units import pause_time_ps
 
 DATA_FRAMES, DATA_BYTES, DROPPED = "data frames", "data bytes", "dropped"
 """Of `PauseReceiver.kinds`: control frames that are counted as data too, their bytes, and those counted as drops."""
 
 
+class PausedPort(Protocol):
+    """The port whose queues received pauses shut.
+
+    Attributes:
+        station_mac: its own address, which pause frames may have beside the group address; empty: they may not.
+    """
+
+    @property
+    def station_mac(self) -> str: ...
+
+    def parse(self, frame: MacControlFrame, reading: Control) -> Control:
+        """What faults of the port make of a healthy reading of a frame."""
+
+    def set_gate(self, gate: int, now_ps: int) -> None:
+        """Shut the queues of this mask, and open all others."""
+
+
+class ControlObserver(Protocol):
+    """Observes what a port receives."""
+
+    def control_arrived(self, frame: MacControlFrame, now_ps: int) -> None:
+        """A control frame's last bit has come."""
+
+
+class ReceiverSnapshot(NamedTuple):
+    """Pauses of a port, frames about to act, and counts. See `PauseReceiver`."""
+
+    since_ps: tuple[int | None, ...]
+    until_ps: tuple[int, ...]
+    responding: tuple[tuple[int, Control], ...]
+    counts: tuple[int, ...]
+    on2off: tuple[int, ...]
+    paused_ps: tuple[int, ...]
+    kinds: tuple[int, ...]
+
+
 class PauseReceiver:
     """The receiving side of one port: timers and counts of eight classes.
 
     Args:
+        port: the port that it belongs to; told of the queues that are shut whenever they may have changed.
         index: orders the events of ports at one instant.
-        read: what the port makes of a frame.
-        set_gate: called with the mask of the queues shut, and now, whenever it may have changed.
 
     Attributes:
         speed_mbps: speed of the port, which a quantum depends on; `response_ps` from a frame's last bit to its effect.
@@ -28,24 +64,31 @@ class PauseReceiver:
         since_ps, until_ps: begin of each class's pause (None: not paused), and its end.
         counts: PFC frames counted by class; `kinds` control frames by kind.
         on2off, paused_ps: ends of pauses, and time paused up to the last end.
+        observer: told of each frame that comes, if there is one.
     """
 
-    def __init__(self, index: int, read: Callable[[MacControlFrame], Control], set_gate: Callable[[int, int], None],
-                 loop: EventLoop) -> None:
-        self.index, self.loop = index, loop
-        self._read, self._set_gate = read, set_gate
+    def __init__(self, port: PausedPort, index: int, loop: EventLoop) -> None:
+        self.port = port
+        self.index = index
+        self.loop = loop
+        self.observer: ControlObserver | None = None
         self._readings: dict[MacControlFrame, Control] = {}
-        self.speed_mbps = self.response_ps = 0
+        self.speed_mbps = 0
+        self.response_ps = 0
         self.shuts = [0] * 8
         self.counted: list[tuple[int, ...]] = [(priority,) for priority in range(8)]
         self.since_ps: list[int | None] = [None] * 8
         self.until_ps = [0] * 8
-        self.counts, self.on2off, self.paused_ps = [0] * 8, [0] * 8, [0] * 8
-        self.counts_as_data = self.counts_as_drop = False
+        self.counts = [0] * 8
+        self.on2off = [0] * 8
+        self.paused_ps = [0] * 8
+        self.counts_as_data = False
+        self.counts_as_drop = False
         self.kinds = {GLOBAL_PAUSE: 0, ERROR: 0, DISCARD: 0, PFC: 0, DATA_FRAMES: 0, DATA_BYTES: 0, DROPPED: 0}
         self.responding: deque[tuple[int, Control]] = deque()
         self.alarm_ps = NEVER
-        self.act, self.expire = self._act_due, self._expire
+        self.act = self._act
+        self.expire = self._expire
 
     @property
     def is_busy(self) -> bool:
@@ -63,26 +106,33 @@ class PauseReceiver:
     def configure(self, shuts: list[int], counted: list[tuple[int, ...]], now_ps: int) -> None:
         """Take what each class shuts and how it is counted; a class no longer honoured resumes."""
         self._readings.clear()
-        self.shuts, self.counted = shuts, counted
+        self.shuts = shuts
+        self.counted = counted
         for priority in range(8):
             if not shuts[priority]:
                 self._end(priority, now_ps)
-        self._set_gate(self.gate(), now_ps)
+        self.port.set_gate(self.gate(), now_ps)
 
     def reading(self, frame: MacControlFrame) -> Control:
         """What the port makes of a frame."""
         if frame not in self._readings:
-            self._readings[frame] = self._read(frame)
+            self._readings[frame] = self.port.parse(frame, understand(frame, self.port.station_mac))
         return self._readings[frame]
 
-    def receive(self, item: ControlItem, now_ps: int) -> None:
-        """A control frame's last bit has come."""
-        control = self.reading(item.frame)
-        self.count(item.frame, 1)
+    def observe(self, observer: ControlObserver | None) -> None:
+        """Have the frames that come observed from now on (None: no longer)."""
+        self.observer = observer
+
+    def receive_control(self, frame: MacControlFrame, now_ps: int) -> None:
+        """A control frame's last bit has come: it is counted, and acts after the response time."""
+        if self.observer is not None:
+            self.observer.control_arrived(frame, now_ps)
+        control = self.reading(frame)
+        self.count(frame, 1)
         if control.kind != PFC:
             return
         if not self.response_ps:
-            self._act(control, now_ps)
+            self._act_at_once(control, now_ps)
             return
         acts_ps = now_ps + self.response_ps
         self.responding.append((acts_ps, control))
@@ -99,7 +149,7 @@ class PauseReceiver:
         self.count(frame, frames)
         if control.kind != PFC:
             return
-        self._act(control, now_ps)
+        self._act_at_once(control, now_ps)
         for priority, quanta in control.pauses:
             if quanta and self.shuts[priority]:
                 self.until_ps[priority] += span_ps
@@ -118,15 +168,19 @@ class PauseReceiver:
                 for counted in self.counted[priority]:
                     self.counts[counted] += frames
 
-    def _act_due(self, now_ps: int) -> None:
+    def _act_at_once(self, control: Control, now_ps: int) -> None:
+        """A frame acts before those whose response time is not over yet."""
+        self.responding.appendleft((now_ps, control))
+        self._act(now_ps)
+
+    def _act(self, now_ps: int) -> None:
+        """The frame whose response time is over sets the timers of the classes that it pauses, and shuts their queues.
+        """
         if not self.responding or self.responding[0][0] != now_ps:
             return  # forgotten meanwhile
         _, control = self.responding.popleft()
         if self.responding:
             self.loop.push_traffic((self.responding[0][0], PAUSE_ACTS, self.index, self.act))
-        self._act(control, now_ps)
-
-    def _act(self, control: Control, now_ps: int) -> None:
         for priority, quanta in control.pauses:
             if not self.shuts[priority]:
                 continue
@@ -138,7 +192,7 @@ class PauseReceiver:
             self.until_ps[priority] = now_ps + pause_time_ps(quanta, self.speed_mbps)
             if self.until_ps[priority] < self.alarm_ps:
                 self._set_alarm(self.until_ps[priority])
-        self._set_gate(self.gate(), now_ps)
+        self.port.set_gate(self.gate(), now_ps)
 
     def _end(self, priority: int, now_ps: int) -> None:
         since_ps = self.since_ps[priority]
@@ -155,7 +209,7 @@ class PauseReceiver:
                 self._end(priority, now_ps)
             elif self.since_ps[priority] is not None:
                 self.until_ps[priority] = NEVER
-        self._set_gate(self.gate(), now_ps)
+        self.port.set_gate(self.gate(), now_ps)
 
     def duration_ps(self, priority: int, now_ps: int) -> int:
         """How long the class has been paused up to `now_ps`."""
@@ -165,6 +219,37 @@ class PauseReceiver:
     def is_paused(self, priority: int) -> bool:
         """True while the class is paused."""
         return self.since_ps[priority] is not None
+
+    def snapshot(self) -> ReceiverSnapshot:
+        """Its state now."""
+        return ReceiverSnapshot(tuple(self.since_ps), tuple(self.until_ps), tuple(self.responding), tuple(self.counts),
+                                tuple(self.on2off), tuple(self.paused_ps), tuple(self.kinds.values()))
+
+    def restore(self, snapshot: ReceiverSnapshot) -> None:
+        """Take a state, with the same classes paused; events are set by `schedule`."""
+        self.since_ps = list(snapshot.since_ps)
+        self.until_ps = list(snapshot.until_ps)
+        self.responding = deque(snapshot.responding)
+        self.counts = list(snapshot.counts)
+        self.on2off = list(snapshot.on2off)
+        self.paused_ps = list(snapshot.paused_ps)
+        self.kinds = dict(zip(self.kinds, snapshot.kinds))
+
+    def shift(self, shift_ps: int) -> None:
+        """Let what is to act and to end be so much later."""
+        self.responding = deque((time_ps + shift_ps, control) for time_ps, control in self.responding)
+        self.until_ps = [time_ps + shift_ps for time_ps in self.until_ps]
+
+    def repeat(self, since: ReceiverSnapshot, times: int) -> None:
+        """Count what was counted since then so many times more; a pause that began since then begins that much later
+        each time.
+        """
+        self.counts = _repeated(self.counts, since.counts, times)
+        self.on2off = _repeated(self.on2off, since.on2off, times)
+        self.paused_ps = _repeated(self.paused_ps, since.paused_ps, times)
+        self.kinds = dict(zip(self.kinds, _repeated(list(self.kinds.values()), since.kinds, times)))
+        self.since_ps = [new_ps if new_ps is None or old_ps is None else new_ps + times * (new_ps - old_ps)
+                         for new_ps, old_ps in zip(self.since_ps, since.since_ps)]
 
     def schedule(self) -> None:
         """Set the events of what is to act and to end anew."""
@@ -190,4 +275,8 @@ class PauseReceiver:
             if self.since_ps[priority] is not None and self.until_ps[priority] <= now_ps:
                 self._end(priority, now_ps)
         self._watch()
-        self._set_gate(self.gate(), now_ps)
+        self.port.set_gate(self.gate(), now_ps)
+
+
+def _repeated(now: Sequence[int], since: Sequence[int], times: int) -> list[int]:
+    return [new + times * (new - old) for new, old in zip(now, since)]

@@ -37,11 +37,14 @@ class PauseTransmitter:
     """
 
     def __init__(self, line: Line, index: int, loop: EventLoop) -> None:
-        self.line, self.loop = line, loop
+        self.line = line
+        self.loop = loop
         self.sending = 0
-        self.tells_xon = self.repeats = 0xFF
+        self.tells_xon = 255
+        self.repeats = 255
         idle = ControlItem(MacControlFrame(b""), line)
-        self.xoff_items, self.xon_items = [idle] * 8, [idle] * 8
+        self.xoff_items = [idle] * 8
+        self.xon_items = [idle] * 8
         self.retired: list[tuple[int, ControlItem]] = []
         rate = Fraction(PS_PER_SECOND, refresh_period_ps(line.speed_mbps))
         self.trains = [Train(idle, Schedule(0, rate), (1 << 30) + 8 * index + priority, loop) for priority in range(8)]
@@ -56,11 +59,13 @@ class PauseTransmitter:
                     self.retired.append((priority, items[priority]))
                     items[priority] = ControlItem(frame, self.line)
         for priority in range(8):
-            self.trains[priority].item = self.unasked[priority].item = self.xoff_items[priority]
+            self.trains[priority].item = self.xoff_items[priority]
+            self.unasked[priority].item = self.xoff_items[priority]
 
     def set_habits(self, tells_xon: int, repeats: int, now_ps: int) -> None:
         """Take the classes that a healthy port ends with XON, and repeats, as masks."""
-        self.tells_xon, self.repeats = tells_xon, repeats
+        self.tells_xon = tells_xon
+        self.repeats = repeats
         for priority, train in enumerate(self.trains):
             if not repeats >> priority & 1:
                 train.stop()
@@ -92,12 +97,16 @@ class PauseTransmitter:
                 train.schedule = Schedule(0, Fraction(PS_PER_SECOND, period_ps))
                 train.start(0, train.schedule.count(now_ps), NEVER)
 
+    def restore(self, sending: int) -> None:
+        """Take the mask of the classes that are paused; their trains have a state of their own."""
+        self.sending = sending
+
     def xoff(self, priority: int, now_ps: int) -> None:
         """Start pausing a class."""
         if self.sending >> priority & 1 or not self.line.is_up:
             return
         self.sending |= 1 << priority
-        self.line.moved_ps = now_ps
+        self.loop.watcher.pause_decided(self.line, now_ps)
         self.line.queue(self.xoff_items[priority], now_ps)
         self.trains[priority].start(now_ps, 1, NEVER if self.repeats >> priority & 1 else 1)
 
@@ -112,7 +121,7 @@ class PauseTransmitter:
     def abandon(self, priority: int, now_ps: int) -> None:
         """Stop repeating without an XON: the other end resumes when its timer runs out."""
         self.sending &= ~(1 << priority)
-        self.line.moved_ps = now_ps
+        self.loop.watcher.pause_decided(self.line, now_ps)
         self.trains[priority].stop()
 
     def link_went_down(self, now_ps: int) -> None:

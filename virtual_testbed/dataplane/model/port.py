@@ -7,18 +7,19 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Set
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
-from virtual_testbed.dataplane.model.buffer import EgressQueue, BufferPool, PriorityGroup
+from virtual_testbed.dataplane.model.buffer import (BufferPool, EgressQueue, GroupSnapshot, PriorityGroup,
+                                                    QueueSnapshot)
 from virtual_testbed.dataplane.model.configuration import BufferProfile, SchedulerConfig, SwitchConfig, SwitchPortConfig
-from virtual_testbed.dataplane.model.control_frames import Control, MacControlFrame, understand
+from virtual_testbed.dataplane.model.control_frames import Control, MacControlFrame
 from virtual_testbed.dataplane.model.events import FRAME_SENT, EventLoop
 from virtual_testbed.dataplane.model.hooks import Fault, Hooks, PortPlace
 from virtual_testbed.dataplane.model.leaks import Leaks
-from virtual_testbed.dataplane.model.line import ControlItem, Line
+from virtual_testbed.dataplane.model.line import Line
 from virtual_testbed.dataplane.model.pause_receiver import PauseReceiver
 from virtual_testbed.dataplane.model.pause_transmitter import PauseTransmitter, teach
-from virtual_testbed.dataplane.model.scheduler import EgressScheduler, scheduler_of
+from virtual_testbed.dataplane.model.scheduler import EgressScheduler, SchedulerSnapshot, scheduler_of
 
 _Answer = TypeVar("_Answer")
 
@@ -35,18 +36,38 @@ class Owner(Protocol):
         """The pool that a profile names, for a user named in an error."""
 
 
-class FrameTap(Protocol):
-    """A capture of what will reach a generator port."""
+class DataObserver(Protocol):
+    """Observes the data frames that a port sends to a generator."""
+
+    @property
+    def is_open(self) -> bool:
+        """False once it need not be told any more."""
 
     @property
     def room(self) -> int:
-        """How many frames it can still take."""
+        """How many more frames it can take."""
 
-    def data(self, time_ps: int, path: Path, sent: int) -> None:
-        """A data frame, before which its path has sent so many, will be there at `time_ps`."""
+    def data_sent(self, path: Path, number: int, arrival_ps: int) -> None:
+        """The n-th frame of a path (0: the first) goes on the line; its last bit will reach the generator then."""
 
-    def note(self, time_ps: int, item: ControlItem) -> None:
-        """A control frame was there at `time_ps`."""
+    def control_arrived(self, frame: MacControlFrame, now_ps: int) -> None:
+        """A control frame has reached the generator."""
+
+
+class PathSnapshot(NamedTuple):
+    """Counts of a path. See `Path`."""
+
+    rx: int
+    tx: int
+    blocked_drops: int
+    tail_drops: int
+    pg_drops: int
+    watchdog_tx_drops: int
+    watchdog_rx_drops: int
+    fault_drops: int
+    lost: int
+    flushed: int
+    drop_phase: int
 
 
 class Path:
@@ -63,23 +84,35 @@ class Path:
         rx .. lost: frames received, sent, dropped by reason, lost on the wire after being sent.
     """
 
-    COUNTED = ("rx", "tx", "blocked_drops", "tail_drops", "pg_drops", "watchdog_tx_drops", "watchdog_rx_drops",
-               "fault_drops", "lost")
     __slots__ = ("flow", "frame_bytes", "size", "tx_time_ps", "pg", "out", "queue", "in_port", "blocked", "onward",
-                 "macs", "number", "cycle", "drop_one_in", "drop_phase", "flushed", *COUNTED)
+                 "macs", "number", "cycle", "drop_one_in", *PathSnapshot._fields)
 
     def __init__(self, flow: int, frame_bytes: int, in_port: SwitchPort, blocked: str | None) -> None:
-        self.flow, self.frame_bytes, self.in_port, self.blocked = flow, frame_bytes, in_port, blocked
+        self.flow = flow
+        self.frame_bytes = frame_bytes
+        self.in_port = in_port
+        self.blocked = blocked
         self.size = frame_bytes
         self.pg: PriorityGroup = in_port.pgs[0]
         self.out: SwitchPort | None = None
         self.queue: EgressQueue[Path] | None = None
         self.onward: Path | None = None
         self.macs = "", ""
-        self.number, self.cycle = 0, 1
-        self.tx_time_ps = self.drop_one_in = self.drop_phase = self.flushed = self.lost = 0
-        self.rx = self.tx = self.blocked_drops = self.tail_drops = self.pg_drops = self.fault_drops = 0
-        self.watchdog_tx_drops = self.watchdog_rx_drops = 0
+        self.number = 0
+        self.cycle = 1
+        self.tx_time_ps = 0
+        self.drop_one_in = 0
+        self.drop_phase = 0
+        self.flushed = 0
+        self.lost = 0
+        self.rx = 0
+        self.tx = 0
+        self.blocked_drops = 0
+        self.tail_drops = 0
+        self.pg_drops = 0
+        self.fault_drops = 0
+        self.watchdog_tx_drops = 0
+        self.watchdog_rx_drops = 0
 
     def arrive(self, now_ps: int) -> None:
         """A frame's last bit reaches the next switch."""
@@ -91,6 +124,27 @@ class Path:
     def lose(self) -> None:
         """A frame was on a cable that is cut."""
         self.lost += 1
+
+    def snapshot(self) -> PathSnapshot:
+        """Its counts now."""
+        return PathSnapshot(self.rx, self.tx, self.blocked_drops, self.tail_drops, self.pg_drops,
+                            self.watchdog_tx_drops, self.watchdog_rx_drops, self.fault_drops, self.lost, self.flushed,
+                            self.drop_phase)
+
+    def restore(self, snapshot: PathSnapshot) -> None:
+        """Take counts."""
+        (self.rx, self.tx, self.blocked_drops, self.tail_drops, self.pg_drops, self.watchdog_tx_drops,
+         self.watchdog_rx_drops, self.fault_drops, self.lost, self.flushed, self.drop_phase) = snapshot
+
+    def add(self, other: Path) -> None:
+        """Count the frames of another path here."""
+        phase = self.drop_phase
+        self.restore(PathSnapshot(*(mine + its for mine, its in zip(self.snapshot(), other.snapshot()))))
+        self.drop_phase = phase
+
+    def repeat(self, since: PathSnapshot, times: int) -> None:
+        """Count what was counted since then so many times more."""
+        self.restore(PathSnapshot(*(new + times * (new - old) for new, old in zip(self.snapshot(), since))))
 
     @property
     def tx_side_drops(self) -> int:
@@ -108,6 +162,20 @@ class Path:
         return self.rx - self.tx - self.tx_side_drops - self.rx_side_drops
 
 
+class PortSnapshot(NamedTuple):
+    """What moves in a switch port beside its line, its receiver and its trains. See `SwitchPort`."""
+
+    current: Path | None
+    flight: tuple[tuple[int, Path], ...]
+    backlog: int
+    gate: int
+    leak: int
+    sending: int
+    scheduler: SchedulerSnapshot
+    groups: tuple[GroupSnapshot, ...]
+    queues: tuple[QueueSnapshot[Path], ...]
+
+
 class SwitchPort:
     """One front-panel port.
 
@@ -115,25 +183,30 @@ class SwitchPort:
         line: towards the other end of the cable; `peer` what is there (None: no cable).
         backlog: mask of queues with frames waiting; `gate` mask of queues shut by received pauses; `leak` queues that
             a fault lets send one frame all the same, now and then by `leaks`.
-        tap: told of each data frame put on the line to a generator port: when it will have reached it, and its path.
+        observer: told of each data frame put on the line to a generator port, if there is one.
         current: the data frame on the line; `flight` the last frames sent to a generator as (arrival, path).
         muted: priorities whose PFC the watchdog has switched off.
         paths: all kinds of frames that have come in here; `leaving` those meant to leave here.
     """
 
     def __init__(self, switch: Owner, config: SwitchPortConfig, index: int) -> None:
-        self.switch, self.config, self.index, self.loop = switch, config, index, switch.loop
+        self.switch = switch
+        self.config = config
+        self.index = index
+        self.loop = switch.loop
         self.name = config.name
         self.place = PortPlace(switch.name, config.name, config.speed_mbps)
         self.pgs = [PriorityGroup(number) for number in range(8)]
         self.queues: list[EgressQueue[Path]] = [EgressQueue(number) for number in range(8)]
         self.scheduler = EgressScheduler()
-        self.receiver = PauseReceiver((1 << 20) + index, self._read, self.set_gate, switch.loop)
+        self.receiver = PauseReceiver(self, (1 << 20) + index, switch.loop)
         self.peer: object | None = None
-        self.line = Line(config.speed_mbps, 0, switch.loop, self._poke)
+        self.line = Line(self, config.speed_mbps, 0, switch.loop)
         self.sender = PauseTransmitter(self.line, index, switch.loop)
         self.is_up = False
-        self.backlog = self.gate = self.leak = 0
+        self.backlog = 0
+        self.gate = 0
+        self.leak = 0
         self.current: Path | None = None
         self.flight: deque[tuple[int, Path]] = deque()
         self.to_switch = False
@@ -143,13 +216,14 @@ class SwitchPort:
         self.paths: list[Path] = []
         self.leaving: list[Path] = []
         self.finish = self._finish
-        self.tap: FrameTap | None = None
-        self.leaks = Leaks(self._leak_period_ps, self._let_out, switch.loop)
+        self.observer: DataObserver | None = None
+        self.leaks = Leaks(self, switch.loop)
 
     def connect(self, speed_mbps: int, propagation_ps: int, peer: object) -> None:
         """Plug the cable in."""
-        self.peer, self.to_switch = peer, isinstance(peer, SwitchPort)
-        self.line = Line(speed_mbps, propagation_ps, self.loop, self._poke)
+        self.peer = peer
+        self.to_switch = isinstance(peer, SwitchPort)
+        self.line = Line(self, speed_mbps, propagation_ps, self.loop)
         self.sender = PauseTransmitter(self.line, self.index, self.loop)
         self.flight = deque(maxlen=propagation_ps // (84 * self.line.ps_per_byte) + 2)
         self._set_frames()
@@ -184,7 +258,8 @@ class SwitchPort:
     def apply_priorities(self, now_ps: int) -> None:
         """Work out which priorities pause what, from configuration, watchdog and faults."""
         active = self.config.pfc_priorities - self.muted
-        shuts, counted = [], []
+        shuts = []
+        counted = []
         for p in range(8):
             own = frozenset({self.config.pfc_to_queue[p]}) if p in active else frozenset()
             chosen = own if p in self.muted else self.ask(p, own, lambda fault, queues: fault.shut_queues(p, queues))
@@ -218,22 +293,29 @@ class SwitchPort:
                 for priority in self.pg_priorities[group.number]:
                     self.sender.xoff(priority, now_ps)
 
-    def _read(self, frame: MacControlFrame) -> Control:
-        reading = understand(frame, self.switch.config.mac)
+    @property
+    def station_mac(self) -> str:
+        """The switch's address."""
+        return self.switch.config.mac
+
+    def parse(self, frame: MacControlFrame, reading: Control) -> Control:
+        """What faults of the port make of a healthy reading of a frame."""
         return self.ask(None, reading, lambda fault, found: fault.parse(frame.data, found))
 
-    def receive_control(self, item: ControlItem, now_ps: int) -> None:
-        """A control frame's last bit has come."""
-        self.receiver.receive(item, now_ps)
+    def observe(self, observer: DataObserver | None) -> None:
+        """Have the data frames that go to a generator observed from now on (None: no longer)."""
+        self.observer = observer
 
     def receive(self, path: Path, now_ps: int) -> None:
         """A data frame's last bit has come: admit it or drop it."""
         path.rx += 1
-        out, queue = path.out, path.queue
+        out = path.out
+        queue = path.queue
         if path.blocked is not None or out is None or queue is None:
             path.blocked_drops += 1
             return
-        group, size = path.pg, path.size
+        group = path.pg
+        size = path.size
         if queue.dropping or group.dropping:
             self._watchdog_drop(path, queue)
             return
@@ -305,9 +387,16 @@ class SwitchPort:
         else:
             line.busy_until_ps = end_ps
             self.flight.append((end_ps + line.propagation_ps, path))
-            if self.tap is not None:
-                self.tap.data(end_ps + line.propagation_ps, path, path.tx)
+            if self.observer is not None:
+                self.tell(path, path.tx, end_ps + line.propagation_ps)
         self.loop.push_traffic((end_ps, FRAME_SENT, self.index, self.finish))
+
+    def tell(self, path: Path, number: int, arrival_ps: int) -> None:
+        """Tell the observer of the n-th frame of a path (0: the first), as long as it wants to be told."""
+        if self.observer is not None:
+            self.observer.data_sent(path, number, arrival_ps)
+            if not self.observer.is_open:
+                self.observer = None
 
     def _finish(self, now_ps: int) -> None:
         """The last bit of the frame on the line has left."""
@@ -325,12 +414,55 @@ class SwitchPort:
     @property
     def is_quiet(self) -> bool:
         """True when nothing waits here, is under way, or is paused."""
-        line, is_busy = self.line, self.receiver.is_busy or not self.sender.is_quiet
+        line = self.line
+        is_busy = self.receiver.is_busy or not self.sender.is_quiet
         return not (self.backlog or self.current or line.flight or line.controls or is_busy)
 
-    def _poke(self, now_ps: int) -> None:
+    def line_wanted(self, now_ps: int) -> None:
+        """A frame has begun to wait: choose as soon as the line is free."""
         if self.line.busy_until_ps <= now_ps:
             self.loop.wake(self)
+
+    def snapshot(self) -> PortSnapshot:
+        """Its state now."""
+        return PortSnapshot(self.current, tuple(self.flight), self.backlog, self.gate, self.leak, self.sender.sending,
+                            self.scheduler.snapshot(), tuple(group.snapshot() for group in self.pgs),
+                            tuple(queue.snapshot() for queue in self.queues))
+
+    def restore(self, snapshot: PortSnapshot) -> None:
+        """Take a state; line, receiver and trains have theirs, and events are set by `schedule`."""
+        self.current = snapshot.current
+        self.flight = deque(snapshot.flight, self.flight.maxlen)
+        self.backlog = snapshot.backlog
+        self.gate = snapshot.gate
+        self.leak = snapshot.leak
+        self.sender.restore(snapshot.sending)
+        self.scheduler.restore(snapshot.scheduler)
+        for group, held in zip(self.pgs, snapshot.groups):
+            group.restore(held)
+        for queue, content in zip(self.queues, snapshot.queues):
+            queue.restore(content)
+
+    def empty(self) -> None:
+        """No data frame is on the line or on the cable to a generator, nor waits in an open queue; buffers stay."""
+        self.current = None
+        self.flight.clear()
+        self.scheduler.forget(0)
+        self.backlog &= self.gate
+        for queue in self.queues:
+            if not self.gate & queue.bit:
+                queue.fill(())
+
+    def fill(self, queue: EgressQueue[Path], content: Iterable[tuple[Path, int]]) -> None:
+        """Take what waits in one of the queues, as (path, frames)."""
+        queue.fill(content)
+        self.backlog = self.backlog | queue.bit if queue.frames else self.backlog & ~queue.bit
+
+    def shift(self, shift_ps: int, now_ps: int) -> None:
+        """Let frames on the cable to a generator arrive so much later; those that have arrived are forgotten."""
+        moved = [(arrival_ps + shift_ps, path) for arrival_ps, path in self.flight if arrival_ps > now_ps]
+        self.flight.clear()
+        self.flight.extend(moved)
 
     def schedule(self) -> None:
         """Set the event of the frame on the line anew."""
@@ -344,17 +476,19 @@ class SwitchPort:
         self.gate = gate
         self._update_leaks(now_ps)
         if self.backlog:
-            self._poke(now_ps)
+            self.line_wanted(now_ps)
 
     def _update_leaks(self, now_ps: int) -> None:
         self.leak &= self.gate & self.leaks.update(self.gate, now_ps)
 
-    def _leak_period_ps(self, queue: int) -> int:
+    def leak_period_ps(self, queue: int) -> int:
+        """How often a fault lets a frame out of a queue while it is shut (0: never)."""
         return self.ask(queue, 0, lambda fault, period: fault.leak_period_ps(queue, period))
 
-    def _let_out(self, queue: int, now_ps: int) -> None:
+    def let_out(self, queue: int, now_ps: int) -> None:
+        """Let one frame out of a queue that is shut."""
         self.leak |= 1 << queue
-        self._poke(now_ps)
+        self.line_wanted(now_ps)
 
     def flush(self, queue: EgressQueue[Path], now_ps: int) -> None:
         """Discard what waits in a queue (not the frame on the line)."""
@@ -366,7 +500,8 @@ class SwitchPort:
 
     def link_went_down(self, now_ps: int) -> None:
         """Lose the frame on the line and those on the cable, discard what waits, forget every pause."""
-        line, path = self.line, self.current
+        line = self.line
+        path = self.current
         line.is_up = False
         if path is not None:  # it has not left: discarded here, not lost on the cable
             self.current = None
@@ -383,7 +518,8 @@ class SwitchPort:
                 sent.lose()
         self.flight.clear()
         line.cut()
-        line.on_line, line.busy_until_ps = None, min(line.busy_until_ps, now_ps)
+        line.on_line = None
+        line.busy_until_ps = min(line.busy_until_ps, now_ps)
         for queue in self.queues:
             self.flush(queue, now_ps)
         kept = frozenset(p for p in range(8) if self.ask(p, False, lambda fault, keeps: fault.keeps_pause(p, keeps)))
@@ -415,8 +551,7 @@ def fold(ports: Iterable[SwitchPort], used: Set[Path]) -> None:
             if path in used or kept.setdefault(key, path) is path:
                 paths.append(path)
                 continue
-            for name in (*Path.COUNTED, "flushed"):
-                setattr(kept[key], name, getattr(kept[key], name) + getattr(path, name))
+            kept[key].add(path)
         if len(paths) < len(port.paths):
             for path in set(port.paths).difference(paths):
                 if path.out is not None:

@@ -7,6 +7,7 @@ deficit.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from virtual_testbed.dataplane.model.buffer import EgressQueue, Kind
 from virtual_testbed.dataplane.model.configuration import SchedulerConfig
@@ -20,6 +21,14 @@ CONTROL_QUEUE = 7
 def scheduler_of(schedulers: Mapping[int, SchedulerConfig], queue: int) -> SchedulerConfig:
     """The scheduler of a queue; one without is DWRR of weight 1, queue 7 strict."""
     return schedulers.get(queue, SchedulerConfig("STRICT" if queue == CONTROL_QUEUE else "DWRR"))
+
+
+class SchedulerSnapshot(NamedTuple):
+    """The round of a port. See `EgressScheduler`."""
+
+    turn: int
+    deficits: tuple[int, ...]
+    fresh: bool
 
 
 class EgressScheduler:
@@ -48,8 +57,18 @@ class EgressScheduler:
         strict = sum(1 << queue for queue, config in enumerate(chosen) if config.type.upper() == "STRICT")
         quanta = [max(1, config.weight) * BYTES_PER_WEIGHT for config in chosen]
         if (strict, quanta) != (self.strict, self.quanta):
-            self.strict, self.quanta = strict, quanta
+            self.strict = strict
+            self.quanta = quanta
             self.forget(0)
+
+    def snapshot(self) -> SchedulerSnapshot:
+        """Its state now."""
+        return SchedulerSnapshot(self.turn, tuple(self.deficits), self.fresh)
+
+    def restore(self, snapshot: SchedulerSnapshot) -> None:
+        """Take a state."""
+        self.turn, deficits, self.fresh = snapshot
+        self.deficits = list(deficits)
 
     def forget(self, turn: int) -> None:
         """Start a round anew at queue `turn`."""
@@ -67,7 +86,8 @@ class EgressScheduler:
             queue = eligible.bit_length() - 1
             self.forget(queue)
             return queue
-        queue, deficits = self.turn, self.deficits
+        queue = self.turn
+        deficits = self.deficits
         self.fresh = False
         while True:
             if eligible >> queue & 1:

@@ -18,7 +18,10 @@ class Switch:
     """One switch: ports, pools, watchdog."""
 
     def __init__(self, config: SwitchConfig, loop: EventLoop, hooks: Hooks, first_index: int) -> None:
-        self.name, self.config, self.loop, self.hooks = config.name, config, loop, hooks
+        self.name = config.name
+        self.config = config
+        self.loop = loop
+        self.hooks = hooks
         self.pools = {name: BufferPool(pool) for name, pool in config.pools.items()}
         self.ports = {name: SwitchPort(self, port, first_index + place)
                       for place, (name, port) in enumerate(config.ports.items())}

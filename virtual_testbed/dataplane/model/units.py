@@ -39,7 +39,8 @@ class Schedule:
         self.base_ps = base_ps
         self.parts = period.denominator
         self.step, self.rest = divmod(period.numerator, period.denominator)
-        self.burst, self.burst_period_ps = burst, burst_period_ps
+        self.burst = burst
+        self.burst_period_ps = burst_period_ps
 
     @property
     def longest_gap_ps(self) -> int:

@@ -78,12 +78,15 @@ class QueueWatch:
     """The watchdog of one (port, queue)."""
 
     def __init__(self, port: WatchedPort, queue: int) -> None:
-        self.port, self.queue = port, queue
+        self.port = port
+        self.queue = queue
         self.config: WatchdogConfig | None = None
         self.last: Sample | None = None
         self.left_ms = 0
-        self.status, self.action = OPERATIONAL, ""
-        self.detected = self.restored = 0
+        self.status = OPERATIONAL
+        self.action = ""
+        self.detected = 0
+        self.restored = 0
         self.totals: FrameCounts = (0, 0, 0, 0)
         self.latest: FrameCounts = (0, 0, 0, 0)
         self.base: FrameCounts = (0, 0, 0, 0)
@@ -94,7 +97,8 @@ class QueueWatch:
             return
         if self.status == STORMED:
             self.clear(now_ps)
-        self.config, self.last = config, None
+        self.config = config
+        self.last = None
         self.left_ms = self._detection_ms()
 
     def _detection_ms(self) -> int:
@@ -102,7 +106,8 @@ class QueueWatch:
 
     def poll(self, sample: Sample, poll_ms: int, positive: Judgement) -> str:
         """Judge one poll: `storm`, `restore` or nothing."""
-        before, self.last = self.last, sample
+        before = self.last
+        self.last = sample
         if self.config is None or before is None:
             return ""
         if self.status == OPERATIONAL or self.action == ALERT:
@@ -129,7 +134,8 @@ class QueueWatch:
 
     def storm(self, action: str, now_ps: int) -> None:
         """A storm begins: act."""
-        self.status, self.action = STORMED, action
+        self.status = STORMED
+        self.action = action
         self.detected += 1
         self.base = self.port.frames_through(self.queue)
         if self.config is not None and action != ALERT:
@@ -164,7 +170,8 @@ class SwitchWatchdog:
     """The watchdog of a switch: all watched queues and the poll."""
 
     def __init__(self, ports: Mapping[str, WatchedPort], loop: EventLoop) -> None:
-        self.ports, self.loop = ports, loop
+        self.ports = ports
+        self.loop = loop
         self.watches: dict[tuple[str, int], QueueWatch] = {}
         self.poll_ms = 0
         self.big_red_switch = False

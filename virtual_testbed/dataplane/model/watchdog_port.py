@@ -21,7 +21,8 @@ class WatchedSwitchPort:
 
     def sample(self, number: int, now_ps: int) -> Sample:
         """Read a queue for a poll of the watchdog."""
-        receiver, queue = self.port.receiver, self.port.queues[number]
+        receiver = self.port.receiver
+        queue = self.port.queues[number]
         packets = sum(path.tx for path in self.port.leaving if path.queue is queue)
         sample = Sample(now_ps, receiver.counts[number], receiver.on2off[number], receiver.is_paused(number),
                         packets, queue.reserved + queue.shared, receiver.duration_ps(number, now_ps))
@@ -38,7 +39,8 @@ class WatchedSwitchPort:
     def frames_through(self, number: int) -> FrameCounts:
         """Frames (sent, dropped) of a queue and (accepted, dropped) of its priority group so far."""
         port = self.port
-        queue, group = port.queues[number], port.pgs[port.config.tc_to_pg[number]]
+        queue = port.queues[number]
+        group = port.pgs[port.config.tc_to_pg[number]]
         out = [path for path in port.leaving if path.queue is queue]
         into = [path for path in port.paths if path.pg is group]
         return (sum(path.tx for path in out), sum(path.tx_side_drops for path in out),

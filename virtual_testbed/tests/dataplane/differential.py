@@ -17,6 +17,7 @@ from virtual_testbed.tests.dataplane.oracle import Counts, Oracle, OracleFault
 PEAKS = {"watermark_bytes": "watermark_bound_bytes", "shared_watermark_bytes": "shared_watermark_bound_bytes"}
 """Peaks of what the data plane may not have stepped, and the bounds that it gives for them."""
 US = 10**6
+FIRST_SAMPLES = "virtual_testbed.dataplane.compiled.stepper.FIRST_SAMPLES"
 CAPTURING: Mapping[str, Callable[[Network, str], None]] = {
     "capture": Network.start_capture, "end capture": Network.stop_capture}
 NOT_COMPARED = ("speed_mbps", "tx_errors")
@@ -78,7 +79,7 @@ def run_case(case: Case, compiled: bool = False) -> tuple[list[str], Network, Or
         if compiled:
             stack.enter_context(patch.multiple(skip, COMPILED_FROM=0, MANY_REGENERATIONS=0 if is_short else 16,
                                                COMPILED_INSTANTS=100 if is_short else skip.COMPILED_INSTANTS))
-            stack.enter_context(patch("virtual_testbed.dataplane.compiled.stepper.FIRST_SECTIONS", 2 if is_short else 64))
+            stack.enter_context(patch(FIRST_SAMPLES, 2 if is_short else 64))
         else:
             stack.enter_context(patch.object(Compiled, "stepper", lambda compiled: None))
         return _run_case(case)

@@ -56,7 +56,7 @@ def run(ports, flows, faults, span_ps, capture=0):
 
 
 def counters(net, flows):
-    """Everything that can be read; of peaks what compiled code knows exactly lies between the two figures without it."""
+    """Everything that can be read."""
     return ([net.flow_counters(name) for name in names(flows)], net.switch_counters(SWITCH),
             [net.generator_counters(f"p{number}") for number in range(len(net._ports))])
 
@@ -84,7 +84,7 @@ def test_counts_and_captures_are_those_without_it(what, span_ps, monkeypatch):
 
 @pytest.mark.parametrize("what", TRAFFIC)
 def test_it_leaps_to_where_it_would_have_stepped(what, monkeypatch):
-    """Both are compiled; without section points nothing recurs."""
+    """Both are compiled; without samples nothing recurs."""
     ports, flows, faults = TRAFFIC[what]
     monkeypatch.setattr(skip, "COMPILED_FROM", 100)
     net = run(ports, flows, faults, 20 * MS)
@@ -103,7 +103,7 @@ def test_congestion_is_leapt_over():
     leaps = {}
     for what, (ports, flows, faults) in TRAFFIC.items():
         with patch.object(skip, "COMPILED_FROM", 100), patch.object(
-                skip.Recurrence, "at_section", lambda *_: None):
+                skip.Recurrence, "at_sample", lambda *_: None):
             leaps[what] = run(ports, flows, faults, 60 * MS)._advance._compiled.leaps
     assert {what for what in leaps if leaps[what]} >= {"incast, lossy", "lapsing pauses", "drops at full load",
                                                        "a pause flow at line rate", "bursts"}, leaps
@@ -146,7 +146,7 @@ def test_a_count_that_is_forgotten_is_noticed(monkeypatch):
     """The comparison itself."""
     monkeypatch.setitem(COUNTS, "flows", ("lost",))
     ports, flows, faults = TRAFFIC["incast, lossy"]
-    with patch.object(skip, "COMPILED_FROM", 100), patch.object(skip.Recurrence, "at_section", lambda *_: None):
+    with patch.object(skip, "COMPILED_FROM", 100), patch.object(skip.Recurrence, "at_sample", lambda *_: None):
         net = run(ports, flows, faults, 20 * MS)
     assert net._advance._compiled.leaps
     counted = net.flow_counters("d0")

@@ -39,7 +39,7 @@ def run(flows, pairs, span_ps):
 
 @pytest.mark.parametrize("pairs", [1, 2, 5])
 def test_pairs_that_fill_their_lines_recur_together(pairs):
-    """Partition each could go on for tens of microseconds only, which are as many jumps as there are such times."""
+    """Apart each could go on for tens of microseconds only, which are as many jumps as there are such times."""
     net = run(full_lines(pairs), pairs, 5 * SECOND)
     found = net.statistics()
     assert found.picoseconds_skipped > 5 * SECOND * 99 // 100 and found.instants_stepped < 10_000
@@ -50,7 +50,7 @@ def test_pairs_that_fill_their_lines_recur_together(pairs):
 def test_a_jump_leaves_the_turns_where_they_would_be(plain, sizes, span_ps):
     flows = full_lines(2, sizes)
     jumped = run(flows, 2, span_ps)
-    with patch.object(Recurrence, "at_section", lambda *_: None), patch.object(Partition, "advance", lambda *_: False):
+    with patch.object(Recurrence, "at_sample", lambda *_: None), patch.object(Partition, "advance", lambda *_: False):
         stepped = run(flows, 2, span_ps)
     assert jumped.statistics().cycles_skipped > 100 and not stepped.statistics().jumps
     assert counters(jumped, flows) == counters(stepped, flows)
@@ -71,7 +71,7 @@ def under_way(net):
 
 def test_frames_under_way_after_a_jump_are_those_whose_turn_it_was():
     flows, seen = full_lines(1), []
-    with patch.object(Recurrence, "at_section", lambda *_: None):
+    with patch.object(Recurrence, "at_sample", lambda *_: None):
         stepped = run(flows, 1, 100 * US)
         for place in range(15):  # together a cycle
             stepped.advance_to(100 * US + 41_000 * place)

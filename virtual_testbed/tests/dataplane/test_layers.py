@@ -14,14 +14,14 @@ ROOMS = {
     "": ("outside", "network readout", "capture cabling paths load", "forwarding"),
     "fast_forward.": ("advance", "partition", "components", "skip", "recurrence steady_state", "steady_proof",
                       "buffer_levels line_backlog", "control_path queue_growth frame_rotation delivery",
-                      "busy_periods"),
-    "compiled.": ("__init__", "stepper", "transfer cycle stepping", "tables"),
+                      "busy_periods ledger"),
+    "compiled.": ("stepper", "transfer cycle stepping", "tables"),
     "model.": ("generator", "switch flow", "watchdog_port", "port", "pause_flow pause_receiver pause_transmitter",
                "line buffer scheduler watchdog leaks", "hooks",
                "control_frames counters events units configuration traffic"),
 }
-"""Modules of the data plane by room: the room itself, `fast_forward` in it, `model` in it. A room may use those after
-it."""
+"""Modules of the data plane by room: the room itself, `fast_forward`, `compiled` and `model` in it. A room may use
+those after it."""
 FLOORS = tuple(" ".join(room + name for name in floor.split()) for room, floors in ROOMS.items() for floor in floors)
 """All modules, from the top floor down; a module may use its own floor and those below."""
 

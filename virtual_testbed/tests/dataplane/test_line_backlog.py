@@ -11,6 +11,7 @@ import pytest
 from virtual_testbed.dataplane.fast_forward import skip
 from virtual_testbed.dataplane.fast_forward.busy_periods import Stream
 from virtual_testbed.dataplane.fast_forward.delivery import leaving
+from virtual_testbed.dataplane.fast_forward.ledger import Ledger
 from virtual_testbed.dataplane.fast_forward.line_backlog import CableFeed, LineBacklog
 from virtual_testbed.dataplane.fast_forward.steady_proof import SteadyProof
 from virtual_testbed.dataplane.model.configuration import BufferProfile, PoolConfig
@@ -66,7 +67,8 @@ def bounds_and_peaks(flows, ports, begin_ps):
         net.start_flows(names(flows))
         advanced(net, flows, begin_ps)
         found = list(net._switches[SWITCH].ports.values())
-        proof = SteadyProof(list(net._cabling.sides.values()), found, net._loop.now_ps, begin_ps + SPAN_PS)
+        proof = SteadyProof(list(net._cabling.sides.values()), found, Ledger(), net._loop.now_ps,
+                            begin_ps + SPAN_PS)
         bounds = {line: most for use in proof.uses for line, most in use.lines.items()}
         peaks = {port: held(port, found) for port in found}
         receive = SwitchPort.receive

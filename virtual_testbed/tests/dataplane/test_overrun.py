@@ -7,6 +7,7 @@ from unittest.mock import patch
 import pytest
 
 from virtual_testbed.dataplane.fast_forward import advance
+from virtual_testbed.dataplane.fast_forward.ledger import Ledger
 from virtual_testbed.dataplane.network import Network, Overrun
 from virtual_testbed.tests.dataplane.testbeds import (MS, SECOND, SWITCH, data, generator_ports, hosts, line_rate,
                                                       location, names, network, port_name, storm, switch_config)
@@ -60,7 +61,7 @@ def test_an_advance_ends_when_too_much_has_to_be_stepped():
 
 def test_the_reason_is_one_of_this_run():
     net, _ = overloaded()
-    net._advance._reasons["of an earlier run"] = 10**9
+    net._advance.ledger.reasons["of an earlier run"] = 10**9
     with patch.object(advance, "MOST_EVENTS", 5000):
         net.advance_to(SECOND)
         with pytest.raises(Overrun, match=r"one by one \(a line has no idle time\), and"):
@@ -69,9 +70,8 @@ def test_the_reason_is_one_of_this_run():
 
 def test_no_reason_is_told_where_none_was_counted():
     net, _ = overloaded()
-    net._advance._reasons["of an earlier run"] = 10**9
-    with patch.object(advance, "MOST_EVENTS", 5000), patch.object(net._advance.whole, "_count", lambda reason: None), \
-            patch.object(net._advance.whole.recurrence, "_count", lambda reason: None):
+    net._advance.ledger.reasons["of an earlier run"] = 10**9
+    with patch.object(advance, "MOST_EVENTS", 5000), patch.object(Ledger, "count"):
         net.advance_to(SECOND)
         with pytest.raises(Overrun, match="one by one, and"):
             net.flow_counters("a")

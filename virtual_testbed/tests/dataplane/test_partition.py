@@ -108,7 +108,7 @@ def apart_and_together(config, flows, times, faults=list):
         return found, net.statistics().sessions_apart
     with patch.multiple(skip, FIRST_CHECK=10, LONGEST_CHECK=40), patch.object(partition, "SHORTEST_PS", US):
         one, sessions = counters()
-        with patch.object(Partition, "advance", lambda self, last_ps: False):
+        with patch.object(Partition, "advance", lambda self, whole, last_ps: False):
             other, _ = counters()
     assert sessions
     return one, other
@@ -131,7 +131,7 @@ def test_what_a_component_takes_itself_lowers_its_own_limit(end_us):
 
 
 @pytest.mark.parametrize("second", [-3, -2])
-def test_a_regular_component_whose_limit_sinks_is_not_left_behind(second):
+def test_a_steady_component_whose_limit_sinks_is_not_left_behind(second):
     flows = [slow("a", 0, 1, 499), slow("a2", 0, 1, 491), slow("b", 2, 3, 311, 9000),
              storm("s", 1, {3: 0x3FFF}, 400)]
     one, other = apart_and_together(shared(None, second), flows, [300 * US * number for number in range(1, 20)])
@@ -139,7 +139,7 @@ def test_a_regular_component_whose_limit_sinks_is_not_left_behind(second):
 
 
 @pytest.mark.parametrize("per_mille", [20, 35, 50])
-def test_a_regular_component_that_fills_is_not_left_behind_when_its_limit_sinks(per_mille):
+def test_a_steady_component_that_fills_is_not_left_behind_when_its_limit_sinks(per_mille):
     flows = [slow("a", 0, 1, 499), slow("a2", 0, 1, 461), slow("b", 2, 3, per_mille), storm("s", 1, {3: 0x37FF}, 400),
              storm("keeps", 3, {3: 0xFFFF}, 5960)]
     one, other = apart_and_together(shared(None, 0), flows, [15 * MS])
