@@ -71,6 +71,8 @@ class Family:
         reads: up to so many readings.
         pools: sizes of the buffer pools (those for ingress, for lossy queues).
         own_speeds: cables to generator ports that may be slower.
+        one_in: a fault that drops frames drops one in one of these.
+        captured: captures are open at one or two ports from the beginning on.
     """
 
     style: Style = Style()
@@ -89,6 +91,8 @@ class Family:
     reads: int = 5
     own_speeds: tuple[int, ...] = (25_000, 100_000)
     pools: tuple[tuple[int, ...], tuple[int, ...]] = (400_000, 40_000, 100_000, 8_000_000), (200_000, 20_000)
+    one_in: tuple[int, ...] = ()
+    captured: bool = False
 
 
 RECEIVING = ("pause-ignored", "lossy-queue-paused", "pause-leaks", "slow-response", "zero-quanta-ignored",
@@ -116,9 +120,18 @@ PAIRS = replace(LONG, pairs=True, lapse=True, quanta=(2000, 3000, 500), load=Fra
 LARGE = (8_000_000, 1_000_000, 300_000), (4_000_000, 1_000_000, 200_000)
 TIGHT = replace(PAIRS, load=Fraction(1), quanta=(300, 1000, 2000), storms=1, ends=False, shares=tuple(
     Fraction(text) for text in ("1", "3/4", "1/2", "1/3")))
-FULL = Style(Fraction(99, 100), ends=False, storms=1, quanta=STORM, lapse=False, full=True, unit_ps=4 * US,
-             shares=tuple(Fraction(text) for text in ("24/25", "9/10", "3/4", "1/2")),
+FULL = Style(Fraction(99, 100), ends=False, storms=1, least_storms=1, quanta=STORM, paused=(3, 4), lapse=False,
+             full=True, unit_ps=4 * US, shares=tuple(Fraction(text) for text in ("24/25", "9/10", "3/4", "1/2")),
              sizes=((1024,), (1024,), (1518,), (300,)))
+WHOLE = replace(FULL, load=Fraction(1), exactly=True, shares=tuple(
+    Fraction(text) for text in ("1", "1", "24/25", "9/10")))
+INCAST = Style(ends=False, storms=0, incast=True, alike=True, shares=tuple(
+    Fraction(text) for text in ("1", "1/2", "3/4", "1/4")))
+SHUT = replace(LONG, load=Fraction(1, 4), ends=False, storms=1, least_storms=1, quanta=(0xFFFF, 3000), paused=(3,),
+               incast=True, classes=((3,),), shares=tuple(Fraction(text) for text in ("1/2", "1/3", "1/10", "1")))
+ALL_PAUSES = Style(ends=False, least_storms=1, quanta=(0xFFFF, 2000, 300, 50, 5), storm_shares=tuple(
+    Fraction(text) for text in ("1", "999/1000", "99/100", "24/25", "101/100")))
+MANY_PORTS = (3, 4, 5, 6, 7, 8)
 FULL_POOLS = (60_000, 100_000, 150_000, 200_000, 300_000), (100_000, 400_000, 4_000_000)
 ALL_SIZES = (8_000_000, 1_000_000, 300_000, 150_000, 60_000), (4_000_000, 200_000, 60_000)
 FAMILIES = {
@@ -174,6 +187,23 @@ FAMILIES = {
                    honouring=98, responses=True, own_speeds=(100_000,)),
     "round rows": Family(replace(ROUND, exactly=True), SLOW, switches=(2,), ports=(1, 2), frames=8000, changes=(),
                          reads=8),
+    "lossless incast": Family(replace(INCAST, classes=((3,), (4,), (3, 4))), ports=MANY_PORTS, frames=20000,
+                              small_buffers=True, responses=True, changes=("stop", "start"), most_changes=2),
+    "lossy incast": Family(replace(INCAST, classes=((1,), (0, 1), (6,), (2, 5))), ports=MANY_PORTS, frames=12000,
+                           changes=("stop", "start"), most_changes=2),
+    "full lapsing": Family(replace(WHOLE, lapse=True, quanta=(200, 1000, 5000)), (100_000,), ports=(4, 4, 6),
+                           frames=8000, changes=(), reads=3, pools=FULL_POOLS, honouring=98, responses=True,
+                           own_speeds=(100_000,)),
+    "shut queues": Family(SHUT, SLOW, ports=(3, 4), frames=9000, span=(3 * MS, 50 * MS), responses=True,
+                          changes=("stop", "start", "hold", "go on", "clear"), pools=LARGE, reads=8, own_speeds=SLOW),
+    "full captured": Family(WHOLE, (100_000,), ports=(4, 4, 6), frames=12000, pools=LARGE, honouring=98, captured=True,
+                            changes=("capture", "end capture", "stop", "start"), responses=True,
+                            own_speeds=(100_000,)),
+    "full drops": Family(WHOLE, (100_000,), ports=(4, 4, 6), frames=8000, changes=(), reads=3, pools=FULL_POOLS,
+                         honouring=98, faults=("lossless-dropped", "lossy-dropped"), one_in=(7, 1, 2, 100),
+                         own_speeds=(100_000,)),
+    "full of pauses": Family(ALL_PAUSES, (100_000, 25_000, 10_000), ports=(2, 3), frames=8000, span=(20 * US, 2 * MS),
+                             changes=("stop", "start", "priorities"), responses=True),
 }
 
 
@@ -194,7 +224,7 @@ def build_case(chooser: Chooser, family: str) -> Case:
     case.flows += storms(chooser, [place for place in places if place.port not in busy], kind.style)
     span_ps = _span(case, kind)
     if kind.faults:
-        case.faults = _faults(chooser, case, span_ps, kind.faults)
+        case.faults = _faults(chooser, case, kind, span_ps)
     case.steps = _steps(chooser, case, kind, span_ps)
     return case
 
@@ -301,15 +331,16 @@ def _set_speeds(chooser: Chooser, case: Case, kind: Family) -> None:
 
 # ---- what is broken, and what happens
 
-def _faults(chooser: Chooser, case: Case, span_ps: int, names: tuple[str, ...]) -> list[OracleFault]:
+def _faults(chooser: Chooser, case: Case, kind: Family, span_ps: int) -> list[OracleFault]:
     found: dict[str, OracleFault] = {}
-    for name in some(chooser, names, 1, 2):
+    for name in some(chooser, kind.faults, 1, 2):
         _, switch, port, _, _ = chooser.choice(case.links)
         since = chooser.choice([0, chooser.number(1, span_ps)]) if name != "pfc-forwarded" else 0
         until = chooser.choice([None, since + chooser.number(1, span_ps)]) if name != "pfc-forwarded" else None
         value = {"pause-leaks": 1, "slow-response": chooser.choice([2, 4]), "lossless-dropped": 7,
                  "lossy-dropped": 5, "pause-short": chooser.choice([50, 1, 99]),
                  "watchdog-late": chooser.choice([2, 3])}.get(name, 1)
+        value = chooser.choice(kind.one_in) if kind.one_in else value
         priority = 3 if name in BY_PRIORITY and chance(chooser, 30) else None
         found[port] = OracleFault(name, switch, port, priority, since, until, value)
     return list(found.values())
@@ -319,6 +350,7 @@ def _steps(chooser: Chooser, case: Case, kind: Family, span_ps: int) -> list[Ste
     names = [flow.name for flow in case.flows]
     times = _times(chooser, span_ps, chooser.number(0, kind.most_changes) if kind.changes else 0)
     steps: list[Step] = [(0, "start", names)]
+    steps += [(0, "capture", port.name) for port in some(chooser, case.ports, 1, 2)] if kind.captured else []
     configs = {config.name: config for config in case.configs}
     for time in times:
         steps += [(time, "read", None)] if chance(chooser, 30) else []

@@ -16,6 +16,7 @@ SIZES = [(1024,), (1024,), (64,), (1518,), (256,), (9000,)]
 MIXED_SIZES = [(64, 1518), (1024, 64, 512), (100, 101, 102), (9000, 64)]
 BIG_SIZES = [(1518,), (1518,), (9000,), (4096,), (9000, 1518), (512,)]
 SHARES = [Fraction(text) for text in ("1/4", "1/10", "1/3", "1/2", "1/14", "9/20", "1")]
+CLASSES = [(3,), (4,), (1,), (0, 1), (3, 4, 1), (6,)]
 NO_MAC = "00:00:00:00:00:00"
 
 
@@ -27,7 +28,8 @@ class Style:
         load: how much of a line the data flows of a port fill, at most (`exactly`: at least, too).
         mixed: several sizes in a flow, bursts, VLAN tags.
         ends: flows may be delayed and may end by themselves.
-        storms: 0 to this many pause flows a port; `quanta` what they pause for.
+        storms: `least_storms` to this many pause flows a port; `quanta` what they pause for.
+        paused: classes that nine in ten of them pause (empty: any).
         lapse: their gaps may be longer than their pauses.
         near: their gaps are only a little shorter than their pauses.
         odd: some are no valid PFC frames.
@@ -37,6 +39,8 @@ class Style:
         pairs: data goes between the first and the second port, the third and the fourth, and so on.
         full: every port sends one flow of each class, most of them to the port that is as far on for all; and a storm.
         sizes, shares: frame sizes, and the part of `load` that a flow asks for.
+        classes: those that the frames of a data flow have in turn.
+        storm_shares: the part of a line that its pause flows ask for together, whatever they pause for (empty: less).
     """
 
     load: Fraction = Fraction(1)
@@ -44,6 +48,8 @@ class Style:
     mixed: bool = False
     ends: bool = True
     storms: int = 2
+    least_storms: int = 0
+    paused: tuple[int, ...] = ()
     quanta: tuple[int, ...] = (5, 50, 300, 2000)
     lapse: bool = True
     odd: bool = False
@@ -56,6 +62,8 @@ class Style:
     full: bool = False
     sizes: Sequence[tuple[int, ...]] = tuple(SIZES)
     shares: Sequence[Fraction] = tuple(SHARES)
+    classes: Sequence[tuple[int, ...]] = tuple(CLASSES)
+    storm_shares: Sequence[Fraction] = ()
 
 
 @dataclass(frozen=True)
@@ -122,7 +130,7 @@ def _data_flow(chooser: Chooser, name: str, way: tuple[Place, Place, Fraction], 
     rate = wire_fps(sizes, tx.speed_mbps) * share
     if not style.exactly and not style.alike and chance(chooser, 30):
         rate = Fraction(max(1, int(rate) - chooser.number(0, 1000)))
-    classes = chooser.choice([(3,), (4,), (1,), (0, 1), (3, 4, 1), (6,)])
+    classes = chooser.choice(style.classes)
     routed, version = chance(chooser, 40), chooser.choice([0, 1])
     tagged = style.mixed and chance(chooser, 50)
     return DataFlow(name, tx.port, (rx.port,), tx.host.mac, tx.switch_mac if routed else rx.host.mac,
@@ -146,11 +154,17 @@ def storms(chooser: Chooser, places: list[Place], style: Style) -> list[Flow]:
     flows: list[Flow] = []
     for tx in places:
         others = tuple(place.port for place in places if place is not tx)
-        for number in range(chooser.number(int(style.full), style.storms)):
+        count = chooser.number(style.least_storms, style.storms)
+        share = chooser.choice(style.storm_shares) / max(1, count) if style.storm_shares else None
+        for number in range(count):
             quanta = chooser.choice(style.quanta)
             frame, fcs_error = _pause_frame(chooser, tx, quanta, style)
-            rate = _storm_rate(chooser, quanta * 512 * 10**6 // tx.speed_mbps, tx.speed_mbps, style)
-            rate = min(rate, wire_fps((len(frame) + 4,), tx.speed_mbps) * 2 / 3)
+            line_fps = wire_fps((len(frame) + 4,), tx.speed_mbps)
+            if share is not None:
+                rate = line_fps * share
+            else:
+                rate = _storm_rate(chooser, quanta * 512 * 10**6 // tx.speed_mbps, tx.speed_mbps, style)
+                rate = min(rate, line_fps * 2 / 3)
             duration = Duration()
             if style.ends:
                 frames = chooser.choice([None, None, chooser.number(1, 20)])
@@ -173,7 +187,7 @@ def _storm_rate(chooser: Chooser, pause_ps: int, speed_mbps: int, style: Style) 
 
 def _pause_frame(chooser: Chooser, tx: Place, quanta: int, style: Style) -> tuple[bytes, bool]:
     classes = sorted({*([3] if chance(chooser, 60) else []), *some(chooser, range(8), 1, 2)})
-    classes = [3, 4] if style.full and chance(chooser, 90) else classes
+    classes = [*style.paused] if style.paused and chance(chooser, 90) else classes
     times = [chooser.choice([quanta, quanta, quanta // 2, 0] if n in classes and (style.lapse or style.ends)
                             else [quanta]) for n in range(8)]
     source = chooser.choice([tx.host.mac, NO_MAC])
