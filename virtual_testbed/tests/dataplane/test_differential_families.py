@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from virtual_testbed.dataplane.load import share_of_line
-from virtual_testbed.dataplane.traffic import DataFlow
+from virtual_testbed.dataplane.model.traffic import DataFlow
 from virtual_testbed.tests.dataplane.differential_cases import BUFFERING, FAMILIES, make_case
 from virtual_testbed.tests.dataplane.differential_traffic import DSCP_OF
 

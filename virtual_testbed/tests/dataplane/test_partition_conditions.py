@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from virtual_testbed.dataplane.configuration import BufferProfile, PoolConfig
-from virtual_testbed.dataplane.traffic import Duration
+from virtual_testbed.dataplane.model.configuration import BufferProfile, PoolConfig
+from virtual_testbed.dataplane.model.traffic import Duration
 from virtual_testbed.faults import BUILT_IN, Scope
-from virtual_testbed.tests.dataplane.test_apart import SLOW_MBPS, UNLIMITED, apart_and_together, shared, slow
+from virtual_testbed.tests.dataplane.test_partition import SLOW_MBPS, UNLIMITED, apart_and_together, shared, slow
 from virtual_testbed.tests.dataplane.testbeds import (MS, SWITCH, change_port, names, network, port_name, storm,
                                                       switch_config)
 
