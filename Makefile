@@ -49,7 +49,7 @@ PYTEST := XDG_CACHE_HOME='$(CURDIR)/$(VENV)/cache' XDG_CONFIG_HOME='$(CURDIR)/$(
     $(BIN)/python -m pytest -q -n 2 --dist loadscope -rs
 
 .DEFAULT_GOAL := help
-.PHONY: help pfctest qualify sweep report down restore overlay test test-all differential lint bench closure docs-images clean
+.PHONY: help pfctest qualify sweep report down restore overlay test test-all differential lint bench compiled closure docs-images clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -68,7 +68,7 @@ $(VENV)/.installed: $(BIN)/python setup.cfg constraints.txt
 	@touch $@
 
 $(VENV)/.test-installed: $(VENV)/.installed
-	@echo "installing the packages that the tests need: about a minute, 210 MB more in $(VENV)"
+	@echo "installing the packages that the tests need: about a minute, 490 MB more in $(VENV)"
 	@$(BIN)/pip install -q -c constraints.txt -e '.[test,bench]'
 	@$(BIN)/pip check
 	@touch $@
@@ -128,6 +128,11 @@ lint: $(VENV)/.test-installed  ## flake8, mypy and ansible-lint
 
 bench: $(VENV)/.bench-installed  ## print the benchmarks and write them to results/bench.json
 	@$(BIN)/python scripts/bench.py
+
+compiled: $(VENV)/.installed  ## install numba (280 MB): the virtual testbed computes congested traffic some 60 times as fast
+	@echo "installing numba: 280 MB more in $(VENV); then half a minute of compiling"
+	@$(BIN)/pip install -q -c constraints.txt -e '.[compiled]'
+	@$(BIN)/python -c 'from virtual_testbed.dataplane.compiled.stepper import compile_all; compile_all()'
 
 closure:  ## print what PFC-1 to PFC-4 draw in when they are imported, by room, and what each option adds
 	@$(PYTHON) scripts/closure.py

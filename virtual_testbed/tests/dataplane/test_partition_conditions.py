@@ -16,6 +16,8 @@ from virtual_testbed.tests.dataplane.testbeds import (MS, SWITCH, change_port, n
 HEADROOM_BYTES, XON_BYTES = 60_000, 2288
 BOUNDLESS_BYTES = 1 << 40
 
+pytestmark = pytest.mark.usefixtures("plain")
+
 
 def group(dynamic_th=None, static_th=None, headroom_bytes=HEADROOM_BYTES, xon_offset=0):
     """The profile of a priority group."""
