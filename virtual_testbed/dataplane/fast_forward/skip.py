@@ -21,8 +21,9 @@ FIRST_CHECK = 256
 LONGEST_CHECK = 1 << 16
 COMPILED_FROM = 1 << 12
 """After so much work since the last change compiled code goes on, if it is installed."""
-COMPILED_INSTANTS = 1 << 22
-"""So many at a time: less than a second's work."""
+FIRST_COMPILED, MOST_COMPILED = 1 << 18, 1 << 22
+"""So many instants at a time, twice as many each time: what can be skipped is looked for in between. The most are less
+than a second's work."""
 MANY_REGENERATIONS = 16
 """Skips after which they may be compared with what compiled code would have cost."""
 EVENTS_PER_FRAME = 4
@@ -82,6 +83,7 @@ class Skip(Watcher):
         self._refusal = ""
         self._is_short = False
         self._wait = FIRST_CHECK
+        self._compiled_turn = FIRST_COMPILED
         self._begin_work = 0
         self._begin_ps = 0
         self._begin_regenerations = 0
@@ -114,6 +116,7 @@ class Skip(Watcher):
         """Something from outside has changed: what was found before says nothing about what comes."""
         self.forget_steady_state()
         self._wait = FIRST_CHECK
+        self._compiled_turn = FIRST_COMPILED
         self._begin_work = self.loop.work
         self._begin_ps = self.loop.now_ps
         self._begin_regenerations = self.regenerations
@@ -189,7 +192,8 @@ class Skip(Watcher):
             return
         if state is not None and last_ps > state.end_ps:
             self._end_steady_state(now_ps, True)
-        if stepper.step(self.sides, self.ports, last_ps, COMPILED_INSTANTS):
+        if stepper.step(self.sides, self.ports, last_ps, self._compiled_turn):
+            self._compiled_turn = min(2 * self._compiled_turn, MOST_COMPILED)
             self.recurrence.reset()
             self.schedule()
             self.loop.check_after(FIRST_CHECK)

@@ -78,7 +78,8 @@ def run_case(case: Case, compiled: bool = False) -> tuple[list[str], Network, Or
         stack.enter_context(patch.object(partition, "SHORTEST_PS", US))
         if compiled:
             stack.enter_context(patch.multiple(skip, COMPILED_FROM=0, MANY_REGENERATIONS=0 if is_short else 16,
-                                               COMPILED_INSTANTS=100 if is_short else skip.COMPILED_INSTANTS))
+                                               FIRST_COMPILED=100 if is_short else skip.FIRST_COMPILED,
+                                               MOST_COMPILED=400 if is_short else skip.MOST_COMPILED))
             stack.enter_context(patch(FIRST_SAMPLES, 2 if is_short else 64))
         else:
             stack.enter_context(patch.object(Compiled, "stepper", lambda compiled: None))
