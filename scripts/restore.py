@@ -22,11 +22,11 @@ from scripts.testbeds import (  # noqa: E402  (the path has to be there first)
 from tests.common.clone import RESULTS, ROOT  # noqa: E402
 from tests.common.errors import LabError  # noqa: E402
 from tests.common.pfc.model.errors import QualificationError  # noqa: E402
-from tests.common.pfc.lab.restore import SwitchRestorer  # noqa: E402
-from tests.common.pfc.lab.lease import LeaseLost  # noqa: E402
 from tests.common.pfc.lab.clock import WallClock  # noqa: E402
-from tests.common.pfc.record.run import new_run_id  # noqa: E402
 from tests.common.pfc.lab.generator import Generator  # noqa: E402
+from tests.common.pfc.lab.reservation import ReservationLost  # noqa: E402
+from tests.common.pfc.lease.taking import LeaseTaker  # noqa: E402
+from tests.common.pfc.record.run import new_run_id  # noqa: E402
 from tests.common.snappi_tests.snappi_fixtures import open_api  # noqa: E402
 from tests.common.standalone import StandaloneLab, lab_of  # noqa: E402
 
@@ -56,7 +56,7 @@ class Restorer:
         """Does it; the outcome is in `status`."""
         try:
             self.status = PASS if restore(lab_of(session.config), self._force) else NOT_PASS
-        except LeaseLost as error:
+        except ReservationLost as error:
             complain(f"{error}; --force ends it all the same")
             self.status = REFUSED
         except (LabError, QualificationError) as error:
@@ -70,13 +70,13 @@ def restore(lab: StandaloneLab, force: bool) -> bool:
     The switches are taken first, so that no run begins anything anew while the traffic is being stopped.
 
     Raises:
-        LeaseLost: a run lives on this machine; then nothing was changed on the switch that it has.
+        ReservationLost: a run lives on this machine; then nothing was changed on the switch that it has.
         QualificationError: a switch could not be put back, or not be reached.
     """
     run_id = new_run_id()
     with contextlib.ExitStack() as stack:
         found = {
-            host.hostname: stack.enter_context(SwitchRestorer(host, run_id).healed(force)) for host in lab.duthosts
+            host.hostname: stack.enter_context(LeaseTaker(host, run_id).healed(force)) for host in lab.duthosts
         }
         stopped = attempt(lambda: quiet(Generator(open_api(lab.tbinfo, lab.duthosts[0]), WallClock())))
     for hostname, seen in found.items():

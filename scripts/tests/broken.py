@@ -257,7 +257,7 @@ def watchdog_stopped(testbed: Testbed) -> Iterator[Bench]:
     host = OpenSsh(testbed["switches"][SWITCH])
     dut = KnownDut(host)
     try:
-        with SwitchRestorer(host, "broken").watchdog_stopped() as dut.lease:
+        with SwitchRestorer(host, "broken").watchdog_stopped() as dut.reservation:
             yield Bench(dut, testbed)
     finally:
         host.close()

@@ -113,7 +113,7 @@ def main(runtime_file: str, folder: str) -> None:
     host = OpenSsh(runtime["switches"][SWITCH], SWITCH)
     dut = KnownDut(host)
     try:
-        with SwitchRestorer(host, "paused-by-host").watchdog_stopped() as dut.lease:
+        with SwitchRestorer(host, "paused-by-host").watchdog_stopped() as dut.reservation:
             bench = Bench(dut, runtime, folder)
             print(json.dumps({run.name: bench.judge(run) for run in RUNS}))
     finally:

@@ -112,7 +112,7 @@ def fixture_bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MixedBen
         host = OpenSsh(testbed["switches"][SWITCH], SWITCH)
         dut = KnownDut(host)
         try:
-            with SwitchRestorer(host, "broken").watchdog_stopped() as dut.lease:
+            with SwitchRestorer(host, "broken").watchdog_stopped() as dut.reservation:
                 yield MixedBench(dut, testbed["otg"]["url"], testbed["clock"]["url"])
         finally:
             host.close()

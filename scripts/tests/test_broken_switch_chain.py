@@ -77,7 +77,7 @@ class ChainBench:
         self._api = snappi.api(location=testbed["otg"]["url"])
         for name, host in hosts.items():
             changed.callback(host.close)
-            self._duts[name].lease = changed.enter_context(SwitchRestorer(host, "broken").watchdog_stopped())
+            self._duts[name].reservation = changed.enter_context(SwitchRestorer(host, "broken").watchdog_stopped())
 
     def judge(self) -> Outcome:
         """The row as it is now, after a preflight of its first switch."""

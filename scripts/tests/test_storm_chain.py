@@ -100,7 +100,7 @@ def judge(testbed: Testbed, monkeypatch: pytest.MonkeyPatch, forgets: str = "") 
             transmit(names, verb)
 
     monkeypatch.setattr(lab.generator, "_transmit", forgetful)
-    with SwitchRestorer(lab.dut.host, "chain").watchdog_stopped() as lab.dut.lease:
+    with SwitchRestorer(lab.dut.host, "chain").watchdog_stopped() as lab.dut.reservation:
         return Qualifier(lab).qualify(SINGLE_LOSSLESS, (3,))
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..lab.clock import wait_for
-from ..lab.configuration import read_config
+from ..lab.configuration import RowRestorer, read_config, reservation_of
 from ..lab.generator import Traffic
 from ..lab.lab import Lab
 from ..lab.preflight import SETTLE_S
@@ -226,13 +226,11 @@ def _is_up(lab: Lab, port: str) -> bool:
 
 
 def _write_down(lab: Lab, port: str) -> None:
-    """The port's row goes into the lease before it changes, so that whoever finds the lease of a dead run brings it
-    back."""
-    lease = lab.dut.lease
-    assert lease is not None, f"{lab.dut.name}: its configuration is changed without a lease"
-    row = read_config(lab).get("PORT", {}).get(port)
-    lease.rows = {**lease.rows, "PORT": {port: row, **lease.rows.get("PORT", {})}}
-    lab.dut.ask({"rewrite": lease.rewrite()})
+    """The port's row is written down before it changes, so that it comes back also if this run dies."""
+    reservation = reservation_of(lab)
+    found = {"PORT": {port: read_config(lab).get("PORT", {}).get(port)}}
+    RowRestorer(lab.dut.host, reservation).keep(found)
+    lab.dut.ask({"write": reservation.write()})
 
 
 def flap_traffic(lab: Lab, way: LinkDown, target: Target) -> Traffic:

@@ -6,7 +6,7 @@ names one: an option is taken away by deleting its folder.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -18,8 +18,10 @@ from ..model.errors import QualificationError
 from ..model.measurement import PortUnderTest
 from ..model.tolerances import KEY as TOLERANCES_KEY
 from ..record.case import PlanCase
+from .dut import Host
 from .observer import RunObserver
 from .pause_source import NamedPauseSource
+from .reservation import Reservation, Rows
 
 if TYPE_CHECKING:
     from .port_plan import LabFacts, MeasuredDevice, PortPlan
@@ -40,6 +42,29 @@ class Option:
 
     def observer(self, run_folder: Path) -> RunObserver | None:
         """Who looks on at a run whose records are in this folder."""
+        return None
+
+    def left_changed(self, host: Host) -> Rows:
+        """Rows of a switch that a run changed which died, as it found them: they are put back before anything is
+        measured.
+
+        Raises:
+            ReservationLost: a run that may still live has the switch.
+        """
+        return {}
+
+    def reserve(self, host: Host, run_id: str, observers: Sequence[RunObserver]) -> Reservation | None:
+        """Makes a switch this run's, in the sight of other runs; None: nobody is told.
+
+        Args:
+            host: the switch.
+            run_id: names the run.
+            observers: who looks on at the configuration before the run.
+
+        Raises:
+            ReservationLost: another run has the switch.
+            QualificationError: it cannot be reserved; nothing was changed.
+        """
         return None
 
     def measured(self, facts: LabFacts, device: str) -> MeasuredDevice | None:

@@ -2,7 +2,7 @@
 
 Outside a test case the watchdog of the whole switch is stopped (`restore`). A case starts it on the ports that it
 needs; however it ends, these ports have no row in PFC_WD afterwards and the polling interval is the one that was found
-before the first run, as the lease has it.
+before the first run, as the reservation has it.
 """
 
 from __future__ import annotations
@@ -139,10 +139,10 @@ class Watchdog:
         Raises:
             QualificationError: nobody wrote down what was found.
         """
-        lease = self._dut.lease
-        if lease is None:
-            raise QualificationError(f"{self._dut.name}: the watchdog is started under the switch's lease only")
-        found = lease.watchdog.get("GLOBAL", {}).get("POLL_INTERVAL")
+        reservation = self._dut.reservation
+        if reservation is None:
+            raise QualificationError(f"{self._dut.name}: the watchdog is started on a reserved switch only")
+        found = reservation.watchdog.get("GLOBAL", {}).get("POLL_INTERVAL")
         return None if found is None else int(found)
 
 

@@ -17,7 +17,6 @@ import snappi
 from tabulate import tabulate
 
 from tests.common.pfc.lab.dut import MARK
-from tests.common.pfc.lab.lease import LOOK
 
 DEVICE = "vtb-t0-01"
 PORTS = ("Ethernet0", "Ethernet4", "Ethernet64", "Ethernet68")
@@ -368,8 +367,6 @@ class FakeHost:
                 [_interface(port, world) for port in PORTS],
                 ["Interface", "Lanes", "Speed", "MTU", "FEC", "Alias", "Vlan", "Oper", "Admin", "Type", "Asym PFC"],
             )
-        if command == LOOK:
-            return ""
         if command == "sonic-cfggen -d --print-data":
             return json.dumps(world.config_db)
         if command == "show version":

@@ -14,6 +14,7 @@ from tests.common.pfc.cases.plan import check_sets, impossible, parse_set, port_
 from tests.common.pfc.lab.clock import WallClock, open_clock
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.port_plan import LabFacts, PortRequest, connected_port, plan_device
+from tests.common.pfc.lab.restore import read_state
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.record.errors import RecordError, RecordsUnwritable
 from tests.snappi_tests.pfc.qualification.files.extension import deselected, plugins
@@ -246,7 +247,7 @@ def pfc_lab_facts(request, duthosts, tbinfo, get_snappi_ports, conn_graph_facts)
     ports = [connected_port(port) for port in get_snappi_ports]
     rx, tx, ip = (request.config.getoption(name) for name in ("pfc_port", "pfc_tx_port", "pfc_ip_version"))
     change, same = (request.config.getoption(name) for name in ("pfc_change_config", "pfc_same_generator"))
-    facts = LabFacts(tbinfo, lambda name: Dut(duthosts[name]).state(), ports, conn_graph_facts["device_conn"])
+    facts = LabFacts(tbinfo, lambda name: read_state(Dut(duthosts[name])), ports, conn_graph_facts["device_conn"])
     return facts, PortRequest(rx, tx, int(ip), change, same)
 
 

@@ -155,11 +155,12 @@ class Session:
         if not self._duts:
             for observer in self._observers:
                 observer.session_started()
-            duts = {name: Dut(host, self._observers) for name, host in hosts.items()}
+            duts = {}
             with ExitStack() as changed:  # one that cannot be had gives the others back
-                for dut in duts.values():
-                    restorer = SwitchRestorer(dut.host, self.run_id, observers=self._observers)
-                    dut.lease = changed.enter_context(restorer.watchdog_stopped())
+                for name, host in hosts.items():
+                    restorer = SwitchRestorer(host, self.run_id, observers=self._observers)
+                    reservation = changed.enter_context(restorer.watchdog_stopped())
+                    duts[name] = Dut(host, self._observers, reservation)
                 self._changed = changed.pop_all()
             self._duts = duts
         return self._duts
