@@ -21,10 +21,10 @@ from scripts.tests.broken import (
 from tests.common.pfc.cases.loads import MIXED_SPEED
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.lab.clock import EndpointClock
-from tests.common.pfc.lab.port_plan import plan_port
 from tests.common.pfc.lab.restore import SwitchRestorer
 from tests.common.pfc.model.ports import ConnectedPort
 from tests.common.pfc.record.outcome import Outcome
+from tests.common.unit_tests.pfc.fakes import plan_port
 from virtual_testbed.faults import BUILT_IN
 
 pytestmark = pytest.mark.slow("a family of the plan, each case on each switch that is broken in its way")

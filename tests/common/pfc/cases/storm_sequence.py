@@ -14,7 +14,6 @@ from ..lab.generator import STOP_GRACE_S, Traffic
 from ..lab.lab import Lab
 from ..lab.otg_config import build_together
 from ..lab.preflight import SETTLE_S
-from ..lab.storm_chain import ANSWERS_S
 from ..model.arithmetic import MAX_QUANTA, PAUSE_FRAME_BYTES, storm_fps
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
@@ -28,6 +27,7 @@ from .flows import RESUMED, DataLoad, again, data_flows
 logger = logging.getLogger(__name__)
 
 DRAIN_DEADLINE_S = 10.0
+ANSWERS_S = 10.0  # what calls to switch and generator may take in a storm, beside what is waited
 LOOKS = 2
 """Readings of flow statistics while data is sent in a storm, for the timeline: after its first and second quarter."""
 

@@ -19,7 +19,9 @@ from ..model.measurement import PortUnderTest
 from ..model.tolerances import KEY as TOLERANCES_KEY
 from ..record.case import PlanCase
 from .dut import Host
+from .generator import Generator
 from .observer import RunObserver
+from .otg_config import TrafficBuilder
 from .pause_source import NamedPauseSource
 from .reservation import Reservation, Rows
 
@@ -36,9 +38,12 @@ class Option:
 
     Attributes:
         testbed_keys: keys of a testbed's entry that it reads, and that change what a verdict means.
+        builder, generator: what builds and drives traffic; None: as the core does.
     """
 
     testbed_keys: tuple[str, ...] = ()
+    builder: type[TrafficBuilder] | None = None
+    generator: type[Generator] | None = None
 
     def observer(self, run_folder: Path) -> RunObserver | None:
         """Who looks on at a run whose records are in this folder."""

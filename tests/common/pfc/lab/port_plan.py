@@ -74,10 +74,12 @@ class PortPlan:
         config_db = self.state.config_db
         ports = tuple(self.subject.ports.values())
         hosts = dict(zip(ports, hosts_behind(ports, config_db, self.subject.ip_version, self.first_host), strict=True))
-        builder = TrafficBuilder(api, self.subject, hosts, _router_mac(self.state))
+        builder_class = next((option.builder for option in options() if option.builder), TrafficBuilder)
+        generator_class = next((option.generator for option in options() if option.generator), Generator)
+        builder = builder_class(api, self.subject, hosts, _router_mac(self.state))
         source = self.pause_source(clock, pause_host)
         sender = source.sender if source is not None else None
-        generator = Generator(api, clock, dut.observers, sender)
+        generator = generator_class(api, clock, dut.observers, sender)
         return Lab(
             self.subject, dut, generator, builder, generator.clock, self.delays, self.chain, {dut.name: dut, **others},
             config_db, dut.observers, source,
@@ -194,24 +196,6 @@ def _with_pause_source(plan: PortPlan, facts: LabFacts) -> PortPlan:
         " bounded, and whether the switch forwards them is not looked at"
     )
     return replace(plan, subject=subject, pauses=pauses, remarks=(*plan.remarks, remark))
-
-
-def plan_port(
-    dut: Dut, ports: Sequence[ConnectedPort], port_under_test: str | None, tx_port: str | None, ip_version: int = 4
-) -> PortPlan:
-    """Plans the measurement of one port.
-
-    Args:
-        dut: the switch; it is asked for its configuration and its ports' state.
-        ports: its ports with a traffic generator behind them.
-        port_under_test: None: the first of them.
-        tx_port: None: chosen by `choose_pair`.
-        ip_version: of the data, 4 or 6.
-
-    Raises:
-        QualificationError: the port cannot be measured; the sentence says why.
-    """
-    return plan_measured(dut.state(), ports, PortRequest(port_under_test, tx_port, ip_version))
 
 
 def plan_measured(state: SwitchState, ports: Sequence[ConnectedPort], asked: PortRequest) -> PortPlan:

@@ -12,7 +12,6 @@ from ..cases.engine import Procedure, Table, settled_counters
 from ..cases.pauses import pause_lossless
 from ..cases.storm_sequence import measure
 from ..lab.lab import Lab
-from ..lab.otg_config import TrafficBuilder
 from ..model.checking import Place, fail_unless
 from ..model.counters import DutCounters, changed
 from ..model.errors import QualificationError
@@ -54,7 +53,7 @@ def measure_chain(lab: Lab, case: PlanCase, target: Target, before: DutCounters)
     if chain is None:
         raise QualificationError(f"{lab.subject.where()}: {case.plan_id} needs a row of switches")
     dut = ChainDut(chain.hops, lab.duts)
-    builder = TrafficBuilder(lab.builder.api, chain.subject, chain.hosts, chain.router_mac)
+    builder = type(lab.builder)(lab.builder.api, chain.subject, chain.hosts, chain.router_mac)
     whole = replace(lab, subject=chain.subject, dut=dut, builder=builder)
     run = measure(whole, pause_lossless(case, target, chain.subject.qos), settled_counters(whole))
     return ChainRun(run, chain.hops, dut.readings)

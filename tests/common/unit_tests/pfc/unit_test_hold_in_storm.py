@@ -9,10 +9,9 @@ from tests.common.pfc.cases.ingress import IngressLoad
 from tests.common.pfc.cases.headroom import SINGLE, covered, headroom_command
 from tests.common.pfc.cases.hold_in_storm import HeldRun, Hold, storm_ran
 from tests.common.pfc.lab.dut import Dut
-from tests.common.pfc.lab.port_plan import plan_port
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.traffic import FlowPlan, FlowStats, Role, pfc_frame
-from tests.common.unit_tests.pfc.fakes import FakeApi, FakeClock, FakeHost, FakeWorld
+from tests.common.unit_tests.pfc.fakes import FakeApi, FakeClock, FakeHost, FakeWorld, plan_port
 from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
 
 STORM = FlowPlan("storm", Role.STORM, None, 64, fps=5960, pause=pfc_frame((3,), 65535))

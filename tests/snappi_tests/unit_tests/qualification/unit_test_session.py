@@ -11,13 +11,12 @@ from tests.common.pfc.cases.plan import port_cases
 from tests.common.pfc.evidence.files import EvidenceFiles
 from tests.common.pfc.evidence.recorder import EvidenceRecorder
 from tests.common.pfc.lab.dut import Dut
-from tests.common.pfc.lab.port_plan import plan_port
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.ports import ConnectedPort
 from tests.common.pfc.record.errors import RecordError, RecordsUnwritable
 from tests.common.pfc.record.outcome import Outcome
 from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Check, PortVerdict, Status
-from tests.common.unit_tests.pfc.fakes import DEVICE, FakeHost, FakeWorld
+from tests.common.unit_tests.pfc.fakes import DEVICE, FakeHost, FakeWorld, plan_port
 from tests.snappi_tests.pfc.qualification.files.session import PARAMETERS, Session, read_target, write_target
 from tests.snappi_tests.pfc.qualification.files.summary import write_summary
 
