@@ -12,7 +12,7 @@ QUALIFICATION, DATA_PLANE = "tests/common/pfc", "virtual_testbed/dataplane"
 OPEN = {
     "Capture": (f"{QUALIFICATION}/lab/capture.py", f"{DATA_PLANE}/capture.py"),
     "ControlFrame": (f"{QUALIFICATION}/lab/capture.py", f"{DATA_PLANE}/control.py"),
-    "Hop": (f"{QUALIFICATION}/model/switch_chain.py", f"{DATA_PLANE}/forwarding.py"),
+    "Hop": (f"{QUALIFICATION}/switch_chain/hops.py", f"{DATA_PLANE}/forwarding.py"),
     "Host": (f"{QUALIFICATION}/lab/dut.py", f"{DATA_PLANE}/traffic.py"),
     "PauseSender": (f"{QUALIFICATION}/lab/generator.py", f"{DATA_PLANE}/pause.py"),
     "Place": (f"{QUALIFICATION}/model/checking.py", f"{DATA_PLANE}/hooks.py"),

@@ -10,7 +10,8 @@ from tests.common.pfc.record.errors import RecordError
 from tests.common.pfc.record.parsing import parse_lines
 from tests.common.pfc.record.record_file import RECORDS_FILE, RecordFile
 from tests.common.pfc.record.records import Record
-from tests.common.pfc.record.run import RUN_FILE, Run, read_run
+from tests.common.pfc.record.run import RUN_FILE, Run
+from tests.common.pfc.record.run_reading import read_run
 
 from .database import Sink
 

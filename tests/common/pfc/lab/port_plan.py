@@ -12,7 +12,6 @@ from ..model.errors import QualificationError
 from ..model.measurement import PortUnderTest
 from ..model.ports import ConnectedPort, Links, PortPair, choose_pair, find_further, hosts_behind
 from ..model.qos import check_same_classes, read_port_qos, read_shared_buffer, remarks
-from ..model.switch_chain import SwitchChain
 from ..model.tolerances import tolerances_of
 from .clock import Clock
 from .counter_polling import PollDelays, read_poll_delays
@@ -36,7 +35,8 @@ class PortPlan:
         delays: how old its counters are.
         remarks: what is remarkable.
         on_behalf_of: the device that the switch stands for; None: for itself.
-        chain: the switches in a row behind it, if there are any.
+        addition: what an option planned for its test cases; None: nothing.
+        others: the other switches that these look at.
         first_host: number of the first host behind its ports, where several ports are measured at once.
         pauses: where pauses come from; None: the traffic generator.
     """
@@ -46,14 +46,15 @@ class PortPlan:
     delays: PollDelays
     remarks: tuple[str, ...] = ()
     on_behalf_of: str | None = None
-    chain: SwitchChain | None = None
+    addition: object = None
+    others: tuple[str, ...] = ()
     first_host: int = 0
     pauses: NamedPauseSource | None = None
 
     @property
     def devices(self) -> tuple[str, ...]:
         """Every switch that is looked at, the one under test first."""
-        return tuple(hop.device for hop in self.chain.hops) if self.chain else (self.state.device,)
+        return self.state.device, *self.others
 
     def lab(
         self, dut: Dut, api: Any, clock: Clock, others: Mapping[str, Dut] = MappingProxyType({}),
@@ -65,7 +66,7 @@ class PortPlan:
             dut: the switch; who looks on at it looks on at the traffic too.
             api: snappi API object of the traffic generators.
             clock: what to wait on.
-            others: the other switches that `devices` names; without them no chain of switches is measured.
+            others: the switches that the plan calls so, by name.
             pause_host: the host that pauses come from, where the testbed names one.
 
         Raises:
@@ -81,7 +82,7 @@ class PortPlan:
         sender = source.sender if source is not None else None
         generator = generator_class(api, clock, dut.observers, sender)
         return Lab(
-            self.subject, dut, generator, builder, generator.clock, self.delays, self.chain, {dut.name: dut, **others},
+            self.subject, dut, generator, builder, generator.clock, self.delays, self.addition, others,
             config_db, dut.observers, source,
         )
 

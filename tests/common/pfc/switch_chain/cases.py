@@ -16,10 +16,10 @@ from ..model.checking import Place, fail_unless
 from ..model.counters import DutCounters, changed
 from ..model.errors import QualificationError
 from ..model.measurement import Measurement, PortUnderTest
-from ..model.switch_chain import Hop
 from ..record.case import PlanCase, Target
 from ..record.verdict import LOSSLESS, LOSSY, Check
 from .chain import ChainDut
+from .hops import Hop, SwitchChain
 
 HOP_BY_HOP = PlanCase("pause-hop-by-hop", "HOP-1")
 
@@ -49,10 +49,10 @@ class ChainRun:
 
 def measure_chain(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> ChainRun:
     """A storm at one end of the chain, the traffic from the other; every switch between is looked at."""
-    chain = lab.chain
-    if chain is None:
+    chain = lab.addition
+    if not isinstance(chain, SwitchChain):
         raise QualificationError(f"{lab.subject.where()}: {case.plan_id} needs a row of switches")
-    dut = ChainDut(chain.hops, lab.duts)
+    dut = ChainDut(chain.hops, {lab.dut.name: lab.dut, **lab.others})
     builder = type(lab.builder)(lab.builder.api, chain.subject, chain.hosts, chain.router_mac)
     whole = replace(lab, subject=chain.subject, dut=dut, builder=builder)
     run = measure(whole, pause_lossless(case, target, chain.subject.qos), settled_counters(whole))

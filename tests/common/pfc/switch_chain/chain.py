@@ -12,7 +12,7 @@ from ..model.errors import QualificationError
 from ..model.measurement import PortUnderTest
 from ..model.ports import ConnectedPort, Links, PortPair, hosts_behind, natural
 from ..model.qos import SharedBuffer, check_same_classes, read_port_qos, read_shared_buffer
-from ..model.switch_chain import Hop, SwitchChain
+from .hops import Hop, SwitchChain
 
 
 class ChainDut(Dut):

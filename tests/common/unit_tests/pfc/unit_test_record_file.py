@@ -8,8 +8,9 @@ import pytest
 
 from tests.common.pfc.record.errors import RecordError, RecordsUnwritable
 from tests.common.pfc.record.record_file import RecordFile
-from tests.common.pfc.record.records import parse_moment
-from tests.common.pfc.record.run import Run, new_run_id, read_run, run_of, write_run
+from tests.common.pfc.record.parsing import parse_moment
+from tests.common.pfc.record.run import Run, new_run_id, write_run
+from tests.common.pfc.record.run_reading import read_run, run_of
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.common.pfc.cases.plan import check_sets, impossible, parse_set, port_cases, select, sweep_cases, targets
+from tests.common.pfc.cases.plan import check_sets, impossible, port_cases, sweep_cases, targets
 from tests.common.pfc.lab.clock import WallClock, open_clock
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.port_plan import LabFacts, PortRequest, connected_port, plan_device
@@ -18,7 +18,7 @@ from tests.common.pfc.lab.restore import read_state
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.record.errors import RecordError, RecordsUnwritable
 from tests.snappi_tests.pfc.qualification.files.extension import deselected, plugins
-from tests.snappi_tests.pfc.qualification.files.options import add_options, meaning
+from tests.snappi_tests.pfc.qualification.files.options import add_options
 from tests.snappi_tests.pfc.qualification.files.session import Session, read_target, write_target
 from tests.snappi_tests.pfc.qualification.files.steps import (
     SESSION_KEY,
@@ -58,20 +58,13 @@ def pytest_configure(config):
     options = (config.getoption(name) for name in ("pfc_run_id", "pfc_results", "pfc_job_id"))
     session = Session(*options, results=_results())
     config.stash[SESSION_KEY] = session
-    session.extensions = [plugin.extend(config) for plugin in plugins()]
+    extensions = [plugin.extend(config) for plugin in plugins()]
     config.addinivalue_line("markers", "pfc_case(case): the test case of the PFC test plan that a test carries out")
     config.addinivalue_line("markers", "pfc_cases(case, ...): the test cases that a test carries out, each an item")
     if config.getoption("dist", "no") != "no" or config.getoption("numprocesses", None):
         raise pytest.UsageError("a testbed is measured by one process at a time: start pytest without -n")
     try:
-        asked = config.getoption("pfc_scenario") or [
-            name for extension in session.extensions for name in extension.asked(config.args)
-        ]
-        session.cases = select(",".join(asked).replace(" ", "").split(","))
-        session.sets = [parse_set(text) for text in config.getoption("pfc_set")]
-        session.options = meaning(config.getoption, session.cases if asked else (), session.sets)
-        for extension in session.extensions:
-            extension.read_options()
+        session.ask(extensions, config.getoption("pfc_scenario"), config.getoption("pfc_set"), config.args)
     except (QualificationError, RecordError) as error:
         raise pytest.UsageError(str(error)) from None
 
@@ -102,7 +95,7 @@ def _plan(session):
     if is_sweep(ours.cases):
         return
     try:
-        ours.plan = lab.port_plan
+        ours.use(lab.port_plan)
         check_sets(ours.sets, ours.cases, ours.plan.subject.qos)
         if not session.config.option.collectonly:
             ours.plan.pause_source(WallClock(), _pause_host(ours.plan, lab.host))
@@ -177,13 +170,10 @@ def pytest_collection_finish(session):
         return
     try:
         ours.begin(items, session.config.getoption("testbed"))
-        if ours.plan is not None:
-            ours.announce()
         for extension in ours.extensions:
             extension.announce()
         ours.open_report(*_reporting())
     except RecordsUnwritable as error:
-        ours.began = False
         raise pytest.UsageError(str(error)) from None
 
 
@@ -275,8 +265,7 @@ def pfc_bench(request, duthosts, tbinfo, snappi_api, pfc_lab_facts, pfc_host):  
     ours = request.config.stash[SESSION_KEY]
     with one_sentence():
         if ours.plan is None:
-            ours.plan = plan_device(pfc_lab_facts[0], duthosts[0].hostname, pfc_lab_facts[1])
-            ours.announce()
+            ours.use(plan_device(pfc_lab_facts[0], duthosts[0].hostname, pfc_lab_facts[1]))
         duts = ours.take({name: duthosts[name] for name in ours.plan.devices})
         clock = open_clock(tbinfo)
         dut = duts[ours.plan.state.device]
