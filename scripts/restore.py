@@ -24,6 +24,7 @@ from tests.common.errors import LabError  # noqa: E402
 from tests.common.pfc.model.errors import QualificationError  # noqa: E402
 from tests.common.pfc.lab.clock import WallClock  # noqa: E402
 from tests.common.pfc.lab.generator import Generator  # noqa: E402
+from tests.common.pfc.lab.generator_ports import set_links  # noqa: E402
 from tests.common.pfc.lab.reservation import ReservationLost  # noqa: E402
 from tests.common.pfc.lease.taking import LeaseTaker  # noqa: E402
 from tests.common.pfc.record.run import new_run_id  # noqa: E402
@@ -90,7 +91,7 @@ def restore(lab: StandaloneLab, force: bool) -> bool:
 def quiet(generator: Generator) -> None:
     """Nothing is sent any more, and every link that a run had taken down is up."""
     generator.stop()
-    generator.set_links([], True)
+    set_links(generator, [], True)
 
 
 def attempt(action: Callable[[], None]) -> bool:

@@ -20,7 +20,8 @@ import snappi
 from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
 from tests.common.pfc.cases.plan import targets
 from tests.common.pfc.cases.qualifier import Qualifier
-from tests.common.pfc.lab.clock import Clock, EndpointClock
+from tests.common.pfc.lab.clock import Clock
+from tests.common.pfc.simulated_time.endpoint_clock import EndpointClock
 from tests.common.pfc.lab.dut import Dut, SwitchState
 from tests.common.pfc.lab.port_plan import LabFacts, PortPlan, PortRequest
 from tests.common.pfc.lab.restore import SwitchRestorer

@@ -28,7 +28,7 @@ from scripts.tests.broken import (
 )
 from tests.common.pfc.cases import reconfigured
 from tests.common.pfc.cases.reconfigured import EIGHT, ONE, PUT_BACK, SEVEN, TAGGED, THREE
-from tests.common.pfc.lab.clock import EndpointClock
+from tests.common.pfc.simulated_time.endpoint_clock import EndpointClock
 from tests.common.pfc.lab.configuration import trusting_tags
 from tests.common.pfc.lab.dut import READ_CONFIG, Dut
 from tests.common.pfc.lab.restore import SwitchRestorer, read_state
@@ -47,7 +47,7 @@ from scripts.tests.broken import HEALTHY_RX, HEALTHY_TX, OpenSsh
 from tests.common.pfc.lab.configuration import RowRestorer, lossless_set
 from tests.common.pfc.lab.dut import READ_CONFIG
 from tests.common.pfc.lab.restore import SwitchRestorer
-from tests.common.pfc.lab.clock import EndpointClock
+from tests.common.pfc.simulated_time.endpoint_clock import EndpointClock
 host = OpenSsh(json.loads(sys.argv[1]))
 config_db = json.loads(host.shell(READ_CONFIG)["stdout"])
 rows = lossless_set(config_db, host.hostname, (HEALTHY_RX, HEALTHY_TX), (2,))

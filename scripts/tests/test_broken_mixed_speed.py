@@ -20,7 +20,7 @@ from scripts.tests.broken import (
 )
 from tests.common.pfc.cases.loads import MIXED_SPEED
 from tests.common.pfc.cases.qualifier import Qualifier
-from tests.common.pfc.lab.clock import EndpointClock
+from tests.common.pfc.simulated_time.endpoint_clock import EndpointClock
 from tests.common.pfc.lab.restore import SwitchRestorer
 from tests.common.pfc.model.ports import ConnectedPort
 from tests.common.pfc.record.outcome import Outcome

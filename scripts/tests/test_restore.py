@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import snappi
 
-from tests.common.pfc.lab.clock import EndpointClock
+from tests.common.pfc.simulated_time.endpoint_clock import EndpointClock
 from tests.common.pfc.lab.restore import SwitchRestorer
 
 ROOT = Path(__file__).resolve().parent.parent.parent

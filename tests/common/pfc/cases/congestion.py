@@ -23,10 +23,11 @@ from ..model.traffic import Stats
 from ..record.case import PlanCase, Target, named
 from ..record.verdict import LOSSY, Check
 from .engine import Procedure, sending, settled_counters
-from .ingress import FRAME_BYTES, IngressLoad, entered, ingress_applied, ingress_flows, ingress_taken
+from .ingress import (
+    FRAME_BYTES, IngressLoad, entered, ingress_applied, ingress_flows, ingress_taken, ingress_undisturbed,
+)
 from .scheduler_shares import Scheduler, divide, read_schedulers
 from .switch_counters import Drops, data_commands, drops_delay_s, own_frames, read_drops
-from .validity import undisturbed
 
 logger = logging.getLogger(__name__)
 
@@ -282,7 +283,7 @@ def _received(stats: Stats) -> dict[int, int]:
 
 def validity(run: LoadRun) -> Iterator[Check]:
     """Whether it was a measurement, best cause first: what was due must have been sent."""
-    yield from undisturbed(run, run.offered.ports)
+    yield from ingress_undisturbed(run, run.offered.ports)
     yield from ingress_applied(run, "sent", "in all")
 
 

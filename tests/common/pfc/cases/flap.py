@@ -12,6 +12,7 @@ from typing import Any
 from ..lab.clock import wait_for
 from ..lab.configuration import RowRestorer, read_config, reservation_of
 from ..lab.generator import Traffic
+from ..lab.generator_ports import set_links
 from ..lab.lab import Lab
 from ..lab.preflight import SETTLE_S
 from ..lab.watchdog import DROP, Timers, Watchdog, watching
@@ -206,7 +207,7 @@ def _link(lab: Lab, way: LinkDown) -> Iterator[Switch]:
         if way.by_switch:
             lab.dut.ask({"link": lab.dut.guarded(f"config interface {'startup' if up else 'shutdown'} {port}")})
         else:
-            lab.generator.set_links([lab.builder.port_name(port)], up)
+            set_links(lab.generator, [lab.builder.port_name(port)], up)
         is_up = up
 
     try:

@@ -17,9 +17,9 @@ from ..model.measurement import CaseRun
 from ..model.traffic import FlowStats, Role, Stats
 from ..record.verdict import Check
 from .engine import sending
-from .ingress import FRAME_BYTES, IngressLoad, entered, ingress_applied, ingress_flows
+from .ingress import FRAME_BYTES, IngressLoad, entered, ingress_applied, ingress_flows, ingress_undisturbed
 from .storm_sequence import pause_storm
-from .validity import storm_held, storm_running, storm_stopped, undisturbed
+from .validity import storm_held, storm_running, storm_stopped
 
 logger = logging.getLogger(__name__)
 
@@ -126,7 +126,7 @@ def _in_the_storm(lab: Lab, traffic: Traffic, hold: Hold) -> Stats:
 
 def validity(run: HeldRun) -> Iterator[Check]:
     """Whether it was a measurement, best cause first."""
-    yield from undisturbed(run, entered(run.hold.loads))
+    yield from ingress_undisturbed(run, entered(run.hold.loads))
     yield from storm_ran(run)
 
 

@@ -8,6 +8,7 @@ from dataclasses import asdict, astuple, dataclass
 from typing import Any, TypeVar
 
 from ..lab.cli_text import Row, first_line, number, queue_packets, tables
+from ..lab.counter_polling import COUNTER_TABLE, LATE_S, is_polled, period_s
 from ..lab.dut import Dut
 from ..lab.lab import Lab
 from ..model.counters import DutCounters
@@ -167,6 +168,20 @@ def own_frames(exact: bool) -> int:
     """Frames that may be counted beside those of the generators' flows. Hosts and switches send some of their own (ARP,
     neighbour discovery, LLDP), each seldom, where a single lost burst is far more; nobody does where time is exact."""
     return 0 if exact else OWN_FRAMES
+
+
+def watermark_delay_s(config_db: ConfigDb, device: str) -> float:
+    """Seconds after an event from which on a reading of priority groups' watermarks has it in it.
+
+    Raises:
+        QualificationError: they are not polled, or every so often as is no number of milliseconds.
+    """
+    if not is_polled(config_db, "PG_WATERMARK"):
+        raise QualificationError(
+            f"{device}: its watermarks of priority groups are not polled, {COUNTER_TABLE}|PG_WATERMARK is not enabled:"
+            " expected enable (`counterpoll watermark enable`)"
+        )
+    return period_s(config_db, device, "PG_WATERMARK") + LATE_S
 
 
 def drops_delay_s(lab: Lab) -> float:

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..lab.generator import Traffic
 from ..lab.lab import Lab
-from ..model.arithmetic import MAX_QUANTA, PAUSE_FRAME_BYTES, line_rate_fps, pause_seconds, response_seconds
+from ..model.arithmetic import MAX_QUANTA, PAUSE_FRAME_BYTES, line_rate_fps, pause_seconds
 from ..model.checking import (
     all_at_rate, at_port, at_priority, every_pause_counted, everything_received, fail_unless, never_taken,
     no_pause_sent, priority_of,
@@ -19,6 +19,7 @@ from ..model.checking import (
 from ..model.counters import DutCounters
 from ..model.measurement import CaseRun, PortUnderTest, flow_numbers
 from ..model.qos import PRIORITIES
+from ..model.response_time import response_seconds
 from ..model.traffic import FlowPlan, FlowStats, Role, Stats, pfc_frame
 from ..record.case import PlanCase, Target
 from ..record.verdict import Check

@@ -10,14 +10,13 @@ from typing import Any
 
 from ..lab.generator import Traffic
 from ..lab.lab import Lab
-from ..model.arithmetic import (
-    MAX_QUANTA, PAUSE_FRAME_BYTES, line_rate_fps, pause_seconds, response_seconds, storm_fps,
-)
+from ..model.arithmetic import MAX_QUANTA, PAUSE_FRAME_BYTES, line_rate_fps, pause_seconds, storm_fps
 from ..model.checking import (
     at_port, at_priority, error_unless, everything_received, fail_unless, never_taken, priority_of,
 )
 from ..model.counters import DutCounters
 from ..model.measurement import CaseRun
+from ..model.response_time import response_seconds
 from ..model.traffic import FlowPlan, FlowStats, Role, Stats
 from ..record.case import PlanCase, Target
 from ..record.verdict import Check

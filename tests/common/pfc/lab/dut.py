@@ -17,6 +17,7 @@ from .observer import RunObserver
 from .reservation import Reservation
 
 MARK = "@@pfc-qualification@@"
+WATCHDOG_STATISTICS = "pfcwd show stats"
 READ_CONFIG = "sonic-cfggen -d --print-data"
 
 
@@ -176,40 +177,24 @@ class Dut:
         return command if self.reservation is None else f"{{ {self.reservation.held()}; }} && {command}"
 
     def counters(
-        self, queues_of: Sequence[str] = (), also: Mapping[str, str] = MappingProxyType({})
+        self, queues_of: Sequence[str] = (), also: Mapping[str, str] = MappingProxyType({}),
+        statistics: str = WATCHDOG_STATISTICS,
     ) -> DutCounters:
         """Reads the counters of all ports, and the queues of the ports that are named.
 
         Args:
             queues_of: the ports.
-            also: a name -> a further shell command that is run in the same call.
+            also: a name -> a further shell command that is run in the same call, after the watchdog's statistics were
+                read and before anything else is.
+            statistics: the shell command that prints these statistics.
 
         Raises:
             ReservationLost: the switch is not this run's any more.
             QualificationError: a command failed, or a counter is `N/A`.
         """
-        return self._read(queues_of, "pfcwd show stats", also)
-
-    def watched_counters(self, queues: Sequence[str], then: Mapping[str, str] = MappingProxyType({})) -> DutCounters:
-        """Reads the counters of all ports, and the watchdog's statistics of some queues also where there are none yet.
-
-        Args:
-            queues: `Ethernet0:3` and so on, one or more.
-            then: a name -> a shell command that is run in the same call, after the watchdog's statistics were read and
-                before anything else is. Then the statistics are those of all other queues too, so that the next run
-                may begin with them.
-
-        Raises:
-            ReservationLost: the switch is not this run's any more.
-            QualificationError: a command failed, or a counter is `N/A`.
-        """
-        all_that_have_some = "pfcwd show stats && echo && " if then else ""
-        return self._read((), f"{all_that_have_some}pfcwd show stats -e {' '.join(queues)}", then)
-
-    def _read(self, queues_of: Sequence[str], statistics: str, then: Mapping[str, str]) -> DutCounters:
         commands = {
             "watchdog": statistics,
-            **then,
+            **also,
             "pfc": "show pfc counters",
             "rows": "sonic-db-cli CONFIG_DB KEYS 'PFC_WD|*'",
             "ports": "show interfaces status",
@@ -227,7 +212,7 @@ class Dut:
             watchdog=cli_text.watchdog_rows(text["watchdog"]),
             watchdog_ports=tuple(sorted(row for row in rows if row != "GLOBAL")),
             interfaces=cli_text.interface_states(text["ports"]),
-            printed={name: text[name] for name in then},
+            printed={name: text[name] for name in also},
         )
 
 

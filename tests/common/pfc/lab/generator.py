@@ -66,7 +66,9 @@ class Generator:
     """The traffic generators behind one OTG API server; flows are known by name, wherever they come from.
 
     Attributes:
+        api: snappi's API object; what it raises becomes a sentence in `call`.
         clock: what to wait on while traffic runs.
+        observers: who looks on at what is sent and counted.
         pause_sender: what sends pause flows; None: the traffic generators do.
     """
 
@@ -81,8 +83,8 @@ class Generator:
             observers: who looks on at what is sent and counted.
             pause_sender: what sends pause flows instead of the traffic generators.
         """
-        self._api = api
-        self._observers = observers
+        self.api = api
+        self.observers = observers
         self.pause_sender = pause_sender
         self.clock = clock
         self._flows: Mapping[str, FlowPlan] = {}
@@ -95,17 +97,17 @@ class Generator:
         Raises:
             QualificationError: the API refuses it, or an address stays unresolved.
         """
-        for observer in self._observers:
+        for observer in self.observers:
             observer.traffic_pushed(traffic.flows.values(), traffic.config, self.clock.moment())
-        answer = self._call(self._api.set_config, traffic.config)
+        answer = self.call(self.api.set_config, traffic.config)
         for warning in getattr(answer, "warnings", None) or ():
             logger.warning("the traffic generator's API server: %s", warning)
         self._flows = traffic.flows
         self._gaps = {}
         self._baseline = {}
-        state = self._api.control_state()
+        state = self.api.control_state()
         state.protocol.all.state = state.protocol.all.START
-        self._call(self._api.set_control_state, state)
+        self.call(self.api.set_control_state, state)
         owed = _gateways(traffic.config)
         if not wait_for(lambda: owed <= self._resolved(owed), NEIGHBOR_DEADLINE_S, self.clock, 1.0):
             found = ", ".join(sorted(ethernet for ethernet, _ in self._resolved(owed))) or "none"
@@ -124,7 +126,7 @@ class Generator:
         Raises:
             QualificationError: one could not be started.
         """
-        for observer in self._observers:
+        for observer in self.observers:
             observer.flows_started([self._flows[name] for name in names if name in self._flows], self.clock.moment())
         elsewhere, own = self._by_sender(names)
         for name in elsewhere:
@@ -146,7 +148,7 @@ class Generator:
         finally:
             if own or not names:
                 self._stop(own if names else ())
-        for observer in self._observers:
+        for observer in self.observers:
             observer.flows_stopped(names, self.clock.moment())
 
     def _by_sender(self, names: Iterable[str]) -> tuple[list[str], list[str]]:
@@ -205,7 +207,7 @@ class Generator:
         counted = self._statistics(own) if own else {}
         counted |= {name: self._other_sender.statistics(self._flows[name]) for name in elsewhere}
         stats = {name: counted[name] for name in wanted}
-        for observer in self._observers:
+        for observer in self.observers:
             observer.statistics_read(stats, self.clock.moment())
         return stats
 
@@ -216,42 +218,6 @@ class Generator:
             )
             for name, one in self._read(names).items()
         }
-
-    def look(self) -> None:
-        """Asks for the statistics of all flows.
-
-        Raises:
-            QualificationError: the traffic generators do not answer.
-        """
-        self._call(self._api.get_metrics, self._metrics_request([]))
-
-    def capture(self, port_names: Sequence[str]) -> None:
-        """Begins to capture what arrives at generator ports that the configuration names for it."""
-        self._control_capture(port_names, "START")
-
-    def captured(self, port_name: str) -> bytes:
-        """Ends the capture of a generator port and returns it: a pcap or pcapng file."""
-        self._control_capture([port_name], "STOP")
-        request = self._api.capture_request()
-        request.port_name = port_name
-        answer = self._call(self._api.get_capture, request)
-        data = bytes(answer.read() if hasattr(answer, "read") else answer)
-        for observer in self._observers:
-            observer.capture_read(data)
-        return data
-
-    def set_links(self, port_names: Sequence[str], up: bool) -> None:
-        """Takes the links of generator ports up or down."""
-        state = self._api.control_state()
-        state.port.link.port_names = list(port_names)
-        state.port.link.state = state.port.link.UP if up else state.port.link.DOWN
-        self._call(self._api.set_control_state, state)
-
-    def _control_capture(self, port_names: Sequence[str], verb: str) -> None:
-        state = self._api.control_state()
-        state.port.capture.port_names = list(port_names)
-        state.port.capture.state = getattr(state.port.capture, verb)
-        self._call(self._api.set_control_state, state)
 
     def _all_stopped(self, names: Sequence[str]) -> bool:
         return not any(flow.transmitting for flow in self.stats(names).values())
@@ -266,7 +232,7 @@ class Generator:
 
     def _metrics(self, names: Sequence[str]) -> dict[str, Counted]:
         """What the generators say of flows, no names: of all; those without counts are absent."""
-        answer = self._call(self._api.get_metrics, self._metrics_request(names))
+        answer = self.call(self.api.get_metrics, self._metrics_request(names))
         return {
             metric.name: Counted(metric.transmit != "stopped", int(metric.frames_tx), int(metric.frames_rx))
             for metric in answer.flow_metrics
@@ -274,32 +240,37 @@ class Generator:
         }
 
     def _metrics_request(self, names: Sequence[str]) -> Any:
-        request = self._api.metrics_request()
+        request = self.api.metrics_request()
         request.flow.flow_names = list(names)
         return request
 
     def _transmit(self, names: Sequence[str], verb: str) -> None:
-        state = self._api.control_state()
+        state = self.api.control_state()
         if names:
             state.traffic.flow_transmit.flow_names = list(names)
         state.traffic.flow_transmit.state = getattr(state.traffic.flow_transmit, verb)
-        self._call(self._api.set_control_state, state)
+        self.call(self.api.set_control_state, state)
 
     def _resolved(self, owed: set[tuple[str, str]]) -> set[tuple[str, str]]:
         """Of the ethernets and OTG kinds of neighbours that a configuration has, those that know their gateway."""
         found = set()
         for kind in sorted({kind for _, kind in owed}):
-            request = self._api.states_request()
+            request = self.api.states_request()
             request.choice = kind
-            neighbors = getattr(self._call(self._api.get_states, request), kind)
+            neighbors = getattr(self.call(self.api.get_states, request), kind)
             found |= {(neighbor.ethernet_name, kind) for neighbor in neighbors if neighbor.link_layer_address}
         return found
 
-    def _call(self, method: Callable[[Any], Any], argument: Any) -> Any:
+    def call(self, method: Callable[[Any], Any], argument: Any) -> Any:
+        """What the API server answers.
+
+        Raises:
+            QualificationError: it refuses, or does not answer.
+        """
         try:
             return method(argument)
         except Exception as error:  # snappi raises plain Exception, and its transports their own
-            raise QualificationError(f"the traffic generator's API server: {api_reason(self._api, error)}") from error
+            raise QualificationError(f"the traffic generator's API server: {api_reason(self.api, error)}") from error
 
 
 def _gateways(config: Any) -> set[tuple[str, str]]:

@@ -18,6 +18,7 @@ from ..model.errors import QualificationError
 from ..model.measurement import PortUnderTest
 from ..model.tolerances import KEY as TOLERANCES_KEY
 from ..record.case import PlanCase
+from .clock import Clock, WallClock
 from .dut import Host
 from .generator import Generator
 from .observer import RunObserver
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from .port_plan import LabFacts, MeasuredDevice, PortPlan
 
 PACKAGE = __name__.rpartition(".lab.")[0]
+CLOCK_KEYS = ("clock", "realtime_clock")
+"""Keys of a testbed's entry that name a clock other than the wall clock."""
 OWN_KEYS = "pfc_"
 """What the names of all keys of a testbed's entry begin with that are about the qualification."""
 
@@ -84,6 +87,14 @@ class Option:
         """The port under test where the user names none; None: as the core chooses."""
         return None
 
+    def clock(self, testbed: Mapping[str, Any]) -> Clock | None:
+        """What is waited on where a testbed's entry names a clock; None: the wall clock.
+
+        Raises:
+            QualificationError: it does not answer.
+        """
+        return None
+
     def pauses_named(self, testbed: Mapping[str, Any]) -> str:
         """What a testbed's entry says of where pauses come from, `pfc_pause_source names fanout-01`; empty: nothing."""
         return ""
@@ -134,6 +145,21 @@ def check_keys(testbed: Mapping[str, Any]) -> None:
                 f"testbed {testbed.get('conf-name')} has {key}, which nothing here understands: expected"
                 f" {', '.join(testbed_keys())}"
             )
+
+
+def open_clock(testbed: Mapping[str, Any]) -> Clock:
+    """The clock of a testbed's entry; hardware's is the wall clock.
+
+    Raises:
+        QualificationError: it does not answer, or nothing here reads it.
+    """
+    found = next((clock for option in options() if (clock := option.clock(testbed)) is not None), None)
+    if found is None and any(testbed.get(key) for key in CLOCK_KEYS):
+        raise QualificationError(
+            f"testbed {testbed.get('conf-name')} has a clock of its own, which nothing here reads: it cannot be"
+            " measured by the wall clock"
+        )
+    return found or WallClock()
 
 
 def pause_source_of(testbed: Mapping[str, Any], port: str) -> NamedPauseSource | None:

@@ -115,7 +115,7 @@ def never_taken(
 def everything_received(name: str, subject: PortUnderTest, flows: Iterable[FlowStats], when: str) -> Iterator[Check]:
     """Every frame that these flows sent was received; `when` is for the message, and may be empty."""
     for flow in flows:
-        expected = f"all {flow.frames_tx} frames {_way(flow)}received {when}".rstrip()
+        expected = f"all {flow.frames_tx} frames {way(flow)}received {when}".rstrip()
         place = at_priority(subject, priority_of(flow))
         yield fail_unless(name, place, flow.frames_rx == flow.frames_tx, expected, flow.frames_rx)
 
@@ -123,7 +123,7 @@ def everything_received(name: str, subject: PortUnderTest, flows: Iterable[FlowS
 def nothing_received(name: str, subject: PortUnderTest, flows: Iterable[FlowStats], when: str) -> Iterator[Check]:
     """No frame of these flows was received."""
     for flow in flows:
-        expected = f"0 frames {_way(flow)}received {when}"
+        expected = f"0 frames {way(flow)}received {when}"
         yield fail_unless(name, at_priority(subject, priority_of(flow)), flow.frames_rx == 0, expected, flow.frames_rx)
 
 
@@ -135,15 +135,6 @@ def all_at_rate(name: str, subject: PortUnderTest, flows: Iterable[FlowStats], w
         expected = f"at least {least} frames received {when}"
         place = at_priority(subject, priority_of(flow))
         yield fail_unless(name, place, flow.frames_rx >= least, expected, flow.frames_rx)
-
-
-def not_held(subject: PortUnderTest, flows: Iterable[FlowStats], when: str) -> Iterator[Check]:
-    """The switch took as many frames of these flows as are sent when nothing holds a sender."""
-    for flow in flows:
-        least = least_load(subject, flow.plan)
-        expected = f"at least {least} frames {_way(flow)}sent {when}"
-        place = at_priority(subject, priority_of(flow))
-        yield fail_unless("sender-not-held", place, flow.frames_tx >= least, expected, flow.frames_tx)
 
 
 def every_pause_counted(run: Readings, priority: int, sent: int, when: str = "") -> Check:
@@ -171,7 +162,7 @@ def no_pause_sent(name: str, run: Readings, priorities: Iterable[int]) -> Iterat
         yield fail_unless(name, place, frames == 0, f"0 PFC frames sent out of {run.subject.pair.tx.port}", frames)
 
 
-def _way(flow: FlowStats) -> str:
+def way(flow: FlowStats) -> str:
     """Which way a data flow goes, for messages: `from Ethernet64 to Ethernet0 `; empty: to the port under test."""
     plan = flow.plan
     return f"from {plan.enters} to {plan.leaves} " if plan.leaves else ""

@@ -12,8 +12,7 @@ from typing import Any
 from ..cases.checks import judge, validity
 from ..cases.engine import Finding, found
 from ..cases.storm_sequence import Part, measure_together
-from ..cases.switch_counters import Pool, Watermarks, ingress_pool, read_watermarks, together
-from ..lab.counter_polling import watermark_delay_s
+from ..cases.switch_counters import Pool, Watermarks, ingress_pool, read_watermarks, together, watermark_delay_s
 from ..lab.generator import Traffic
 from ..lab.lab import Lab
 from ..lab.otg_config import TrafficBuilder

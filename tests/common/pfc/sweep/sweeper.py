@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from ..cases.engine import Finding, settled_counters
 from ..cases.qualifier import broken_off, judged
 from ..lab.clock import Clock, WallClock, wait_for
+from ..lab.generator_ports import look
 from ..lab.lab import Lab
 from ..lab.observer import RunObserver, evidence_of
 from ..lab.preflight import PreflightResult, preflight_in_batches
@@ -191,7 +192,7 @@ class Sweeper:
             try:
                 lab = next(iter(self._labs.values()))
                 lab.dut.ask({"hello": "true"})
-                lab.generator.look()
+                look(lab.generator)
                 lab.clock.now()
             except QualificationError as error:
                 reasons.append(str(error))

@@ -41,10 +41,10 @@ class FakeDut:
         self.asked += commands.values()
         return {name: "\n".join(f"PFC_WD|{port}" for port in self.rows) for name in commands}
 
-    def watched_counters(self, queues, then):
+    def counters(self, also, statistics):
         """No counters."""
-        self.asked += then.values()
-        return queues
+        self.asked += also.values()
+        return statistics
 
 
 def changes(dut):
@@ -91,7 +91,8 @@ def test_nothing_is_stopped_twice_or_without_a_start():
     dut = FakeDut({})
     with watching(dut, PORTS, (3, 4)) as watchdog:
         watchdog.start(Timers(DROP))
-        assert watchdog.stop() == ("Ethernet0:3", "Ethernet0:4", "Ethernet64:3", "Ethernet64:4"), watchdog.queues
+        queues = "Ethernet0:3 Ethernet0:4 Ethernet64:3 Ethernet64:4"
+        assert watchdog.stop() == f"pfcwd show stats && echo && pfcwd show stats -e {queues}", watchdog.queues
     assert len(changes(dut)) == 5, changes(dut)
     other = FakeDut({})
     with watching(other, PORTS, (3, 4)):

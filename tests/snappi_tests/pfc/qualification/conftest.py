@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.common.pfc.cases.plan import check_sets, impossible, port_cases, sweep_cases, targets
-from tests.common.pfc.lab.clock import WallClock, open_clock
+from tests.common.pfc.lab.clock import WallClock
+from tests.common.pfc.lab.option import open_clock
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.port_plan import LabFacts, PortRequest, connected_port, plan_device
 from tests.common.pfc.lab.restore import read_state

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from ...lab.preflight import SETTLE_S
 from ...lab.watchdog import DROP, OPERATIONAL, STORMED, Timers
+from ...lab.watchdog_deviations import drops_what_comes_in
 from ...model.checking import (
-    at_port, at_priorities, at_priority, everything_received, fail_unless, not_held, nothing_received,
+    Place, at_port, at_priorities, at_priority, error_unless, everything_received, fail_unless, least_load,
+    nothing_received, priority_of, way,
 )
 from ...model.counters import DutCounters, WatchdogRow
-from ...model.deviations import drops_what_comes_in
-from ...model.measurement import NEVER_STORMED, CaseRun
+from ...model.measurement import NEVER_STORMED, CaseRun, PortUnderTest
 from ...model.traffic import FlowStats, Role
 from ...record.verdict import Check
-from ..validity import (
-    counters_kept, links_kept, load_applied, lossy_in_background, storm_held, storm_stopped, storm_unbroken,
-)
+from ..validity import counters_kept, links_kept, load_applied, lossy_in_background, storm_held, storm_stopped
 
 DATA_S = 2
 NOT_PUSHED = (0,) * 8  # no PFC frame for any priority
@@ -162,3 +161,19 @@ def restored(run: WatchdogRun) -> Iterator[Check]:
         yield fail_unless("restored", place, row.status == OPERATIONAL, expected, row.status)
         expected = "1 storm counted as restored"
         yield fail_unless("restoration-counted", place, row.restored == 1, expected, row.restored)
+
+
+def storm_unbroken(place: Place, storms: Iterable[FlowStats]) -> Iterator[Check]:
+    """Each of these storms that was a chain of flows ran without a gap until it was stopped."""
+    for storm in storms:
+        expected = "the storm running until it was stopped"
+        yield error_unless("storm-running", place, not storm.gap, expected, storm.gap or "running")
+
+
+def not_held(subject: PortUnderTest, flows: Iterable[FlowStats], when: str) -> Iterator[Check]:
+    """The switch took as many frames of these flows as are sent when nothing holds a sender."""
+    for flow in flows:
+        least = least_load(subject, flow.plan)
+        expected = f"at least {least} frames {way(flow)}sent {when}"
+        place = at_priority(subject, priority_of(flow))
+        yield fail_unless("sender-not-held", place, flow.frames_tx >= least, expected, flow.frames_tx)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
-from tests.common.pfc.cases.plan import impossible, parse_set, port_cases, select, summary, sweep_cases
+from tests.common.pfc.cases.plan import deviations, impossible, parse_set, port_cases, select, summary, sweep_cases
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.lab.dut import Dut, Host, SwitchState
 from tests.common.pfc.lab.lab import Lab
@@ -224,7 +224,7 @@ class Session:
 
     def announce_switch(self, state: SwitchState, on_behalf_of: str | None, tolerances: Tolerances) -> None:
         """A switch is known: what all its records carry."""
-        allowed = allowed_for(state.asic, tolerances)
+        allowed = allowed_for(state.asic, tolerances, deviations())
         labels = replace(self._labels(), os_version=state.os_version, hwsku=state.hwsku,
                          on_behalf_of=on_behalf_of or "", deviations=allowed)
         self.collector.announce(state.device, labels)
