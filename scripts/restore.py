@@ -3,7 +3,7 @@
 It works from any machine: what is put back is in the lease that the run left on the switch. A run that lives on this
 machine is refused (stop it: it puts the state back itself), unless with `--force`; a run of another machine loses its
 lease and ends in ERROR.
-Exit status: 0 when the traffic is stopped and everything is back, 1 when not, 2 for a refusal.
+Exit status: 0 when the traffic is stopped and everything is back, 1 when not, 3 for a refusal.
 """
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from scripts.testbeds import (  # noqa: E402  (the path has to be there first)
+from scripts.suite import REFUSED  # noqa: E402  (the path has to be there first)
+from scripts.testbeds import (  # noqa: E402
     TESTBED_FILE, Refusal, TestbedFiles, environment, files_of, hardware_testbed, read_entry, running_testbed)
 from tests.common.clone import RESULTS, ROOT  # noqa: E402
 from tests.common.errors import LabError  # noqa: E402
@@ -33,7 +34,6 @@ from tests.common.standalone import StandaloneLab, lab_of  # noqa: E402
 
 PASS = 0
 NOT_PASS = 1
-REFUSED = 2
 QUIETLY = ("-qq", "-s", "--no-header", "--no-summary", "--assert", "plain", "-p", "no:cacheprovider", "-o",
            "log_cli=false")
 
@@ -150,7 +150,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Entry point: one sentence and status 2 for a refusal, no traceback."""
+    """Entry point: one sentence and status 3 for a refusal, no traceback."""
     options = parse(arguments)
     environment(RESULTS)
     try:

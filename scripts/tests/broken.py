@@ -254,15 +254,21 @@ class Bench:
 
 
 @contextmanager
-def watchdog_stopped(testbed: Testbed) -> Iterator[Bench]:
-    """A bench; the switch's watchdog is stopped meanwhile."""
-    host = OpenSsh(testbed["switches"][SWITCH])
-    dut = KnownDut(host)
+def reserved_switch(testbed: Testbed, name: str = SWITCH) -> Iterator[KnownDut]:
+    """A switch; its watchdog is stopped meanwhile."""
+    host = OpenSsh(testbed["switches"][name], name)
     try:
-        with SwitchRestorer(host, "broken").watchdog_stopped() as dut.reservation:
-            yield Bench(dut, testbed)
+        with SwitchRestorer(host, "broken").watchdog_stopped() as reservation:
+            yield KnownDut(host, reservation=reservation)
     finally:
         host.close()
+
+
+@contextmanager
+def watchdog_stopped(testbed: Testbed) -> Iterator[Bench]:
+    """A bench; the switch's watchdog is stopped meanwhile."""
+    with reserved_switch(testbed) as dut:
+        yield Bench(dut, testbed)
 
 
 @contextmanager

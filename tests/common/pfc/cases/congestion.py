@@ -27,7 +27,7 @@ from .ingress import (
     FRAME_BYTES, IngressLoad, entered, ingress_applied, ingress_flows, ingress_taken, ingress_undisturbed,
 )
 from .scheduler_shares import Scheduler, divide, read_schedulers
-from .switch_counters import Drops, data_commands, drops_delay_s, own_frames, read_drops
+from .switch_counters import DataCounters, data_commands, data_counters, drops_delay_s, own_frames
 
 logger = logging.getLogger(__name__)
 
@@ -142,7 +142,7 @@ class LoadRun(CaseRun):
 
     offered: OfferedLoad
     rates: Mapping[int, int]
-    drops: Drops | None
+    drops: DataCounters | None
 
     @property
     def lossy(self) -> list[int]:
@@ -171,7 +171,7 @@ class LoadRun(CaseRun):
             "wanted_percent": {priority: float(100 * part) for priority, part in self.offered.wanted.items()},
             "given_percent": {priority: float(100 * part) for priority, part in self.offered.given.items()},
             "received_in_window": dict(self.rates),
-            **({} if self.drops is None else self.drops.counted()),
+            **({} if self.drops is None else _dropped(self.drops)),
         }
 
 
@@ -227,7 +227,6 @@ def measure(lab: Lab, offered: OfferedLoad, target: Target, before: DutCounters)
         QualificationError: a step could not be done. No traffic runs on, however this ends.
     """
     rx = lab.subject.pair.rx.port
-    enters = [port.port for port in offered.ports]
     loses = any(priority not in lab.subject.qos.lossless for priority in offered.congested)
     also, wait_s = (data_commands(rx), drops_delay_s(lab)) if loses else ({}, lab.delays.port_s)
     if loses:
@@ -241,8 +240,12 @@ def measure(lab: Lab, offered: OfferedLoad, target: Target, before: DutCounters)
     lab.clock.sleep(wait_s)  # what the switch holds leaves meanwhile, and is counted
     sent = lab.generator.stats(traffic.flows)
     after = lab.dut.counters(also=also)
-    drops = read_drops(after.printed, rx, enters).since(read_drops(before.printed, rx, enters)) if loses else None
+    drops = _counted(lab, offered, after).since(_counted(lab, offered, before)) if loses else None
     return LoadRun(lab.subject, before, during or after, after, target, {"sent": sent}, offered, rates, drops)
+
+
+def _counted(lab: Lab, offered: OfferedLoad, reading: DutCounters) -> DataCounters:
+    return data_counters(reading.printed, lab.port, [port.port for port in offered.ports])
 
 
 def _send(lab: Lab, traffic: Traffic, offered: OfferedLoad) -> tuple[dict[int, int], DutCounters | None]:
@@ -394,14 +397,24 @@ def _pfc_stops(run: LoadRun) -> Iterator[Check]:
             yield fail_unless("back-pressure-ends", place, frames == 0, expected, frames)
 
 
-def _drops_counted(run: LoadRun, drops: Drops) -> Iterator[Check]:
+def _dropped(counted: DataCounters) -> dict[str, Any]:
+    """The drops, for the record."""
+    return {
+        "queue_drops": dict(counted.queue_drops),
+        "group_drops": {port: list(counts) for port, counts in counted.group_drops.items()},
+        "tx_drp": counted.leaving.tx_dropped,
+        "rx_drp": {port: counts.rx_dropped for port, counts in counted.entering.items()},
+    }
+
+
+def _drops_counted(run: LoadRun, drops: DataCounters) -> Iterator[Check]:
     """What the line has no room for is counted as dropped, by port and by queue (or by priority group, where a frame
     was dropped as it entered). On hardware frames of the switch's own may be among them."""
     missing = sum(flow.frames_tx for flow in run.flows("sent")) - run.received
     allowed = own_frames(run.offered.timing != WALL)
     for name, what, seen in (
-        ("port-drops-counted", "ports (TX_DRP, RX_DRP)", drops.by_port),
-        ("queue-drops-counted", "queues and priority groups", drops.by_queue),
+        ("port-drops-counted", "ports (TX_DRP, RX_DRP)", drops.drops_by_port),
+        ("queue-drops-counted", "queues and priority groups", drops.drops_by_queue),
     ):
         expected = f"{missing} frames counted as dropped by {what}" + (f" (or up to {allowed} more)" if allowed else "")
         yield fail_unless(name, Place(run.subject.where(), LOSSY), 0 <= seen - missing <= allowed, expected, seen)

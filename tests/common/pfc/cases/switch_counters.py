@@ -4,16 +4,14 @@ numbers."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import astuple, dataclass
 from typing import Any, TypeVar
 
 from ..lab.cli_text import Row, first_line, number, queue_packets, tables
 from ..lab.counter_polling import COUNTER_TABLE, LATE_S, is_polled, period_s
 from ..lab.dut import Dut
 from ..lab.lab import Lab
-from ..model.counters import DutCounters
 from ..model.errors import QualificationError
-from ..model.measurement import PortUnderTest
 from ..model.qos import PRIORITIES, ConfigDb
 
 PORTS = "show interfaces counters"
@@ -52,85 +50,48 @@ class PortCounts:
 
 @dataclass(frozen=True)
 class DataCounters:
-    """One reading.
+    """What a switch counts of data on its way to one port, since it started (or somebody's clear). It counts drops
+    twice over: by port, and by queue or priority group.
 
     Attributes:
-        rx, tx: the port under test, and the tx port.
-        queues, queue_drops: unicast queue of the port under test -> frames that left through it, that it dropped.
-        group_drops: frames dropped in priority groups 0 to 7 of the tx port.
+        leaving: the port where data leaves.
+        entering: each port where data enters.
+        queues, queue_drops: unicast queue of the port where data leaves -> frames that left through it, that it
+            dropped.
+        group_drops: port where data enters -> frames dropped in its priority groups 0 to 7.
     """
 
-    rx: PortCounts
-    tx: PortCounts
+    leaving: PortCounts
+    entering: Mapping[str, PortCounts]
     queues: Mapping[int, int]
     queue_drops: Mapping[int, int]
-    group_drops: tuple[int, ...]
+    group_drops: Mapping[str, tuple[int, ...]]
+
+    @property
+    def drops_by_port(self) -> int:
+        """Frames that the ports count as dropped."""
+        return self.leaving.tx_dropped + sum(port.rx_dropped for port in self.entering.values())
+
+    @property
+    def drops_by_queue(self) -> int:
+        """Frames that queues and priority groups count as dropped."""
+        return sum(self.queue_drops.values()) + sum(map(sum, self.group_drops.values()))
 
     def since(self, before: DataCounters) -> DataCounters:
         """What came after an earlier reading."""
         return DataCounters(
-            self.rx.since(before.rx),
-            self.tx.since(before.tx),
+            self.leaving.since(before.leaving),
+            {port: counts.since(before.entering[port]) for port, counts in self.entering.items()},
             _gained_by(self.queues, before.queues),
             _gained_by(self.queue_drops, before.queue_drops),
-            gained(self.group_drops, before.group_drops),
+            {port: gained(counts, before.group_drops[port]) for port, counts in self.group_drops.items()},
         )
 
     def least(self) -> int:
         """The smallest count of all."""
-        return min(
-            self.rx.least(), self.tx.least(), *self.queues.values(), *self.queue_drops.values(), *self.group_drops
-        )
-
-    def evidence(self) -> dict[str, Any]:
-        """The numbers, for the record."""
-        return asdict(self)
-
-
-@dataclass(frozen=True)
-class Drops:
-    """Frames that a switch dropped on their way to one port, since it started (or somebody's clear). It counts them
-    twice over: by port, and by queue or priority group.
-
-    Attributes:
-        queues: unicast queue of the port where data leaves -> frames.
-        groups: port where data enters -> frames of each of its priority groups.
-        leaving: frames that the port where data leaves dropped (`TX_DRP`).
-        entering: port where data enters -> frames that it dropped (`RX_DRP`).
-    """
-
-    queues: Mapping[int, int]
-    groups: Mapping[str, tuple[int, ...]]
-    leaving: int
-    entering: Mapping[str, int]
-
-    @property
-    def by_port(self) -> int:
-        """Frames that the ports count."""
-        return self.leaving + sum(self.entering.values())
-
-    @property
-    def by_queue(self) -> int:
-        """Frames that queues and priority groups count."""
-        return sum(self.queues.values()) + sum(map(sum, self.groups.values()))
-
-    def since(self, before: Drops) -> Drops:
-        """What came after an earlier reading."""
-        return Drops(
-            _gained_by(self.queues, before.queues),
-            {port: gained(counts, before.groups[port]) for port, counts in self.groups.items()},
-            self.leaving - before.leaving,
-            _gained_by(self.entering, before.entering),
-        )
-
-    def counted(self) -> dict[str, Any]:
-        """The numbers, for the record."""
-        return {
-            "queue_drops": dict(self.queues),
-            "group_drops": {port: list(counts) for port, counts in self.groups.items()},
-            "tx_drp": self.leaving,
-            "rx_drp": dict(self.entering),
-        }
+        ports = (self.leaving, *self.entering.values())
+        groups = [count for counts in self.group_drops.values() for count in counts]
+        return min(*(port.least() for port in ports), *self.queues.values(), *self.queue_drops.values(), *groups)
 
 
 @dataclass(frozen=True)
@@ -199,13 +160,13 @@ def drops_delay_s(lab: Lab) -> float:
 
 
 def data_commands(leaves: str) -> dict[str, str]:
-    """What has to be run beside the counters for `read_drops` and `data_counters`; `leaves` is the port where data
+    """What has to be run beside the counters for `data_counters`; `leaves` is the port where data
     leaves. The counters of all ports are read, as older images cannot filter them."""
     return {"data": PORTS, "queue": f"show queue counters {leaves}", "groups": GROUPS}
 
 
-def read_drops(printed: Mapping[str, str], leaves: str, enters: Sequence[str]) -> Drops:
-    """The drop counters of the port where data leaves and of those where it enters, as old as the switch's last poll of
+def data_counters(printed: Mapping[str, str], leaves: str, enters: Sequence[str]) -> DataCounters:
+    """The data counters of the port where data leaves and of those where it enters, as old as the switch's last poll of
     ports, queues and priority groups.
 
     Args:
@@ -215,34 +176,12 @@ def read_drops(printed: Mapping[str, str], leaves: str, enters: Sequence[str]) -
     Raises:
         QualificationError: a count is missing.
     """
-    return Drops(
+    return DataCounters(
+        port_counts(printed["data"], leaves),
+        {port: port_counts(printed["data"], port) for port in enters},
+        queue_packets(printed["queue"], leaves),
         queue_drops(printed["queue"], leaves),
         {port: group_drops(printed["groups"], port) for port in enters},
-        _numbers(printed["data"], PORTS, ("IFACE", leaves), ("TX_DRP",))[0],
-        {port: _numbers(printed["data"], PORTS, ("IFACE", port), ("RX_DRP",))[0] for port in enters},
-    )
-
-
-def data_counters(subject: PortUnderTest, reading: DutCounters) -> DataCounters:
-    """The data counters of a reading that `data_commands` were run with.
-
-    Raises:
-        QualificationError: a command printed no counts for a port, or for the queue of a priority that data reaches.
-    """
-    printed = reading.printed
-    rx = subject.pair.rx.port
-    tx = subject.pair.tx.port
-    queues = queue_packets(printed["queue"], rx)
-    drops = queue_drops(printed["queue"], rx)
-    for priority in subject.qos.reachable:
-        if priority not in queues or priority not in drops:
-            raise QualificationError(
-                f"{subject.where(priority)}: `show queue counters` printed no Counter/pkts and Drop/pkts for queue"
-                f" UC{priority}: its counters are not being polled"
-            )
-    return DataCounters(
-        port_counts(printed["data"], rx), port_counts(printed["data"], tx), queues, drops,
-        group_drops(printed["groups"], tx)
     )
 
 

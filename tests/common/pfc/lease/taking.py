@@ -63,9 +63,9 @@ class LeaseTaker:
             seen, now = self._look()
             if seen is not None and not may_take(seen):
                 raise ReservationLost(leases.refusal(self._host.hostname, seen))
-            lease = Lease(LeaseOwner.of(os.getpid()), self._run_id, watchdog=now)
+            found = now if seen is None else seen.lease.watchdog
+            lease = Lease(LeaseOwner.of(os.getpid()), self._run_id, watchdog=found)
             if seen is not None:
-                lease.watchdog = seen.lease.watchdog
                 RowRestorer(self._host, lease).keep(seen.lease.rows)
             if self._write(lease, seen):
                 return lease

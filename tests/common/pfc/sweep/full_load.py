@@ -10,7 +10,7 @@ from math import floor
 from typing import Any
 
 from ..cases.checks import judge, validity
-from ..cases.engine import Finding, found
+from ..cases.engine import Finding, ScenarioRun, found
 from ..cases.storm_sequence import Part, measure_together
 from ..cases.switch_counters import Pool, Watermarks, ingress_pool, read_watermarks, together, watermark_delay_s
 from ..lab.generator import Traffic
@@ -74,33 +74,25 @@ class FullPart(Part):
 
 
 @dataclass(frozen=True)
-class FullRun:
-    """What one port did under the load of all.
+class FullRun(ScenarioRun):
+    """What one port did under the load of all, by its own flows and counters.
 
     Attributes:
-        run: its own flows and counters.
         marks: the watermarks of all ports; `groups` those of this port's data where it enters, by priority.
         pool: the ingress pool; `shared_bytes` and `headroom_bytes` the sums of what each lossless group of all ports
             had of it at most, perhaps at different times.
     """
 
-    run: Measurement
     marks: Watermarks
     groups: Mapping[int, int]
     pool: Pool
     shared_bytes: int
     headroom_bytes: int
 
-    @property
-    def settled(self) -> DutCounters:
-        """Those after the run."""
-        return self.run.after
-
-    def evidence(self) -> dict[str, Any]:
-        """The numbers, for the record: of each flow and of this port's watermarks."""
-        pair = self.run.subject.pair
+    def details(self) -> dict[str, Any]:
+        """This port's watermarks."""
+        pair = self.subject.pair
         return {
-            **self.run.evidence(),
             "watermark_bytes": {port: self.marks.counted(port) for port in (pair.rx.port, pair.tx.port)},
             "watermarks_of_all_ports": {"shared_bytes": self.shared_bytes, "headroom_bytes": self.headroom_bytes},
             "ingress_pool": {"name": self.pool.name, "size_bytes": self.pool.size_bytes,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..cases.checks import judge, validity
-from ..cases.engine import Procedure, Table, settled_counters
+from ..cases.engine import Procedure, ScenarioRun, Table, settled_counters
 from ..cases.pauses import pause_lossless
 from ..cases.storm_sequence import measure
 from ..lab.lab import Lab
@@ -25,16 +25,14 @@ HOP_BY_HOP = PlanCase("pause-hop-by-hop", "HOP-1")
 
 
 @dataclass(frozen=True)
-class ChainRun:
-    """One run.
+class ChainRun(ScenarioRun):
+    """One run, measured at the two ends of the chain.
 
     Attributes:
-        whole: what was seen at the two ends of the chain.
         hops: the switches between them.
         readings: of each time, the counters of each switch.
     """
 
-    whole: Measurement
     hops: Sequence[Hop]
     readings: Sequence[Mapping[str, DutCounters]]
 
@@ -42,9 +40,9 @@ class ChainRun:
     def settled(self) -> None:
         """The next run reads the switch under test's own counters."""
 
-    def evidence(self) -> dict[str, Any]:
-        """The numbers, for the record."""
-        return self.whole.evidence() | _evidence(self.hops, self.readings)
+    def details(self) -> dict[str, Any]:
+        """What each switch sent up the chain."""
+        return _evidence(self.hops, self.readings)
 
 
 def measure_chain(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> ChainRun:
@@ -61,7 +59,7 @@ def measure_chain(lab: Lab, case: PlanCase, target: Target, before: DutCounters)
 
 def judge_chain(run: ChainRun) -> list[Check]:
     """What the storm must do at the ends, and in between."""
-    return [*judge(run.whole), *hop_checks(run.hops, run.readings, run.whole)]
+    return [*judge(run.run), *hop_checks(run.hops, run.readings, run.run)]
 
 
 def hop_checks(hops: Sequence[Hop], readings: Sequence[Mapping[str, DutCounters]], run: Measurement) -> Iterator[Check]:
@@ -109,7 +107,7 @@ def _in_a_chain(subject: PortUnderTest) -> list[Target]:
 
 CASES: Table = {
     HOP_BY_HOP: Procedure(
-        measure_chain, lambda run: validity(run.whole), judge_chain, _in_a_chain,
+        measure_chain, lambda run: validity(run.run), judge_chain, _in_a_chain,
         "another switch on its cables with a traffic generator behind it",
     ),
 }

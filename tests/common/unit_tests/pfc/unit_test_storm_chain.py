@@ -6,7 +6,7 @@ import pytest
 
 from tests.common.pfc.cases.counting import DATA, _patient
 from tests.common.pfc.cases.ingress import IngressLoad
-from tests.common.pfc.cases.hold_in_storm import Hold, hold_traffic, storm_ran
+from tests.common.pfc.cases.hold_in_storm import Hold, hold_traffic, storm_ran_and_load_applied
 from tests.common.pfc.cases.pauses import CASES, SINGLE_LOSSLESS, make_scenario
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.cases.storm_sequence import pause_storm, scenario_traffic
@@ -282,7 +282,7 @@ def test_a_gap_counts_in_every_family_whose_storms_are_chains(gap):
                for name, flow in run.phases["drained"].items()}
     lacking = ["storm-running"] if gap else []
     gone_on = dataclasses.replace(run, phases={**run.phases, "drained": drained})
-    assert [check.name for check in unmet(storm_ran(gone_on))] == lacking, gap
+    assert [check.name for check in unmet(storm_ran_and_load_applied(gone_on))] == lacking, gap
     phases = {"stormed": {"storm": run.phases["paused"]["storm"]}, "over": {"storm": drained["storm"]}}
     watched = WatchdogRun(run.subject, run.before, run.before, run.before, (3,), phases, Timers(DROP), ())
     found = {check.name for check in unmet(watchdog_validity(watched))}
