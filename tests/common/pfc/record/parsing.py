@@ -7,9 +7,10 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any, NoReturn
 
-from .errors import RecordError
+from .errors import RecordError, RecordsUnreadable
 from .records import FINAL, KINDS, ON_BEHALF_OF, SCHEMA, VERDICT, Record
 from .effective_records import NO_CAUSE
 from .verdict import Check, Status
@@ -107,6 +108,23 @@ class _Fields:
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) <= LARGEST_NUMBER:
             self.refuse(name, value, "a finite number")
         return value
+
+
+def read_lines(path: Path) -> Iterator[bytes]:
+    """Yields the lines of a file of records, with their line ends; a last one without is one that its writer was killed
+    in.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        RecordsUnreadable: it cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            yield from file
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise RecordsUnreadable(f"{path} cannot be read: {error.strerror}") from error
 
 
 def parse_line(line: bytes, where: str = "record") -> Record:

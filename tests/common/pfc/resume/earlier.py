@@ -10,7 +10,7 @@ from pathlib import Path
 from ..record.case import PlannedItem
 from ..record.effective_records import effective_records
 from ..record.errors import RecordError, RecordsUnreadable, RecordsUnwritable
-from ..record.parsing import parse_lines
+from ..record.parsing import parse_lines, read_lines
 from ..record.record_file import RECORDS_FILE, RecordFile
 from ..record.records import VERDICT, Record
 from ..record.verdict import PortVerdict, Status, VerdictKey
@@ -122,7 +122,7 @@ def read_earlier(folder: Path) -> Earlier:
 
 
 def _verdict_records(file: RecordFile) -> Iterator[Record]:
-    for found in parse_lines(file.lines(), str(file.path)):
+    for found in parse_lines(read_lines(file.path), str(file.path)):
         if isinstance(found, RecordError):
             raise RecordError(f"--pfc-resume: {found}") from found
         if found.kind == VERDICT:

@@ -13,7 +13,6 @@ from ..lab.clock import Clock, WallClock, wait_for
 from ..lab.generator_ports import look
 from ..lab.lab import Lab
 from ..lab.observer import RunObserver, evidence_of
-from ..lab.preflight import PreflightResult, preflight_in_batches
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
 from ..model.qos import PortQos
@@ -22,6 +21,7 @@ from ..record.case import PlanCase
 from ..record.outcome import Outcome
 from ..record.verdict import Status
 from . import port_sweep as family
+from .preflight_in_batches import PreflightResult, preflight_in_batches
 
 logger = logging.getLogger(__name__)
 

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.common.pfc.cases.plan import check_sets, impossible, port_cases, sweep_cases, targets
-from tests.common.pfc.lab.clock import WallClock
+from tests.common.pfc.cases.plan import impossible, port_cases, sweep_cases, targets
 from tests.common.pfc.lab.option import open_clock
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.port_plan import LabFacts, PortRequest, connected_port, plan_device
@@ -78,30 +77,11 @@ def pytest_collection(session):
 
 
 def _plan(session):
-    """Looks at the lab, and plans the port under test. Where it cannot be measured, that is refused once it is known
-    that it has to be: a sweep measures the others."""
-    from tests.common.errors import LabError
-    from tests.common.snappi_tests.snappi_fixtures import check_api
-    from tests.common.standalone import lab_of
+    """Plans the port under test, unless a sweep measures the others."""
+    from tests.common.standalone_session import plan
 
-    lab = lab_of(session.config)
     ours = session.config.stash[SESSION_KEY]
-    try:
-        if not session.config.option.collectonly:
-            check_api(lab.tbinfo, lab.duthosts[0])
-        lab.look()
-        ours.on_testbed(lab.tbinfo)
-    except (LabError, QualificationError, RecordError) as error:
-        raise pytest.UsageError(str(error)) from None
-    if is_sweep(ours.cases):
-        return
-    try:
-        ours.use(lab.port_plan)
-        check_sets(ours.sets, ours.cases, ours.plan.subject.qos)
-        if not session.config.option.collectonly:
-            ours.plan.pause_source(WallClock(), _pause_host(ours.plan, lab.host))
-    except (LabError, QualificationError) as error:
-        raise pytest.UsageError(str(error)) from None
+    plan(session.config, ours, not is_sweep(ours.cases))
 
 
 def pytest_generate_tests(metafunc):
@@ -200,7 +180,9 @@ def pytest_sessionfinish(session, exitstatus):
         return
     try:
         if STANDALONE and _measured_before(ours) and not session.items:
-            _take_over(ours, session.config)
+            from tests.common.standalone_session import take_over
+
+            take_over(session.config, ours)
         ours.put_back()  # a session that was interrupted
     except QualificationError as error:
         ours.notes.append(f"clean-up: {error}")
@@ -210,14 +192,6 @@ def pytest_sessionfinish(session, exitstatus):
         session.exitstatus = pytest.ExitCode.OK if ours.finish() else pytest.ExitCode.TESTS_FAILED
     else:
         ours.finish()
-
-
-def _take_over(ours, config):
-    """Nothing is left to measure, but what the killed run changed has to be put back."""
-    from tests.common.standalone import lab_of
-
-    lab = lab_of(config)
-    ours.take({lab.device: lab.duthosts[lab.device]})
 
 
 def pytest_terminal_summary(terminalreporter, config):
@@ -325,12 +299,9 @@ def pfc_qualify(request, pfc_bench, pfc_telemetry):
 
 def _targets_now(ours, case):
     """What a test case is about where the port was not known when tests were collected."""
-    subject = ours.plan.subject
-    try:
-        check_sets(ours.sets, ours.cases, subject.qos)
-    except QualificationError as error:
-        pytest.fail(str(error), pytrace=False)
-    return targets(case, subject, ours.sets)
+    with one_sentence():
+        ours.check_sets()
+    return targets(case, ours.plan.subject, ours.sets)
 
 
 def _results():

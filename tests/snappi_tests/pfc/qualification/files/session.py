@@ -9,7 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
-from tests.common.pfc.cases.plan import deviations, impossible, parse_set, port_cases, select, summary, sweep_cases
+from tests.common.pfc.cases.plan import (
+    check_sets,
+    deviations,
+    impossible,
+    parse_set,
+    port_cases,
+    select,
+    summary,
+    sweep_cases,
+)
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.lab.dut import Dut, Host, SwitchState
 from tests.common.pfc.lab.lab import Lab
@@ -221,6 +230,15 @@ class Session:
         if self._writer is not None:
             self.announce_switch(plan.state, plan.on_behalf_of, plan.subject.tolerances)
             self.notes += plan.remarks
+
+    def check_sets(self) -> None:
+        """Whether the sets of priorities that the user wants paused together can be, on the port under test.
+
+        Raises:
+            QualificationError: one cannot.
+        """
+        assert self.plan is not None, "sets of priorities are those of a port"
+        check_sets(self.sets, self.cases, self.plan.subject.qos)
 
     def announce_switch(self, state: SwitchState, on_behalf_of: str | None, tolerances: Tolerances) -> None:
         """A switch is known: what all its records carry."""
