@@ -14,7 +14,7 @@ from typing import Any
 from ..lab.generator import Traffic
 from ..lab.lab import Lab
 from ..model.arithmetic import line_rate_fps
-from ..model.checking import Place, at_port, at_priority, fail_unless, least_load, priority_of
+from ..model.checking import Place, at_least, at_port, at_priority, fail_unless, least_load, none_of, priority_of
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
 from ..model.measurement import CaseRun, PortUnderTest
@@ -322,8 +322,7 @@ def _throughput(run: LoadRun) -> Iterator[Check]:
         flows = [flow.plan for flow in run.flows("sent") if priority_of(flow) == priority]
         least = sum(least_load(run.subject, plan) for plan in flows)
         got = run.frames(priority)[1]
-        expected = f"at least {least} frames received"
-        yield fail_unless("throughput", at_priority(run.subject, priority), got >= least, expected, got)
+        yield at_least("throughput", at_priority(run.subject, priority), least, "frames received", got)
 
 
 def _back_pressure(run: LoadRun) -> Iterator[Check]:
@@ -336,16 +335,15 @@ def _back_pressure(run: LoadRun) -> Iterator[Check]:
 
 
 def _no_back_pressure(run: LoadRun) -> Iterator[Check]:
-    """Nothing else is: no lossy priority, however much of it comes in, no lossless one that the line has room for, and
-    no port that data does not enter by."""
+    """No other sender is paused: no lossy priority, however much of it comes in, no lossless one that the line has room
+    for, and no port that data does not enter by."""
     name = "no-other-back-pressure" if run.held else "no-back-pressure"
     for port in (*run.offered.ports, run.subject.pair.rx):
         for priority, frames in enumerate(run.pfc_sent_in_all(port.port)):
             if priority in run.held and port in run.offered.ports:
                 continue
             place = at_priority(run.subject, priority)
-            expected = f"0 PFC frames sent out of {port.port}"
-            yield fail_unless(name, place, frames == 0, expected, frames)
+            yield none_of(name, place, f"PFC frames sent out of {port.port}", frames)
 
 
 def _shares(run: LoadRun) -> Iterator[Check]:
@@ -384,8 +382,7 @@ def _line_full(run: LoadRun, times: Timing) -> Check:
     carried = line_rate_fps(plan.mean_bytes, run.subject.pair.speed_mbps) * Fraction(seconds)
     least = floor(carried * (1 - Fraction(run.subject.tolerances.load_tolerance_percent) / 100))
     place = at_port(run.subject)
-    expected = f"at least {least} frames received, a full line"
-    return fail_unless("line-full", place, got >= least, expected, got)
+    return at_least("line-full", place, least, "frames received, a full line", got)
 
 
 def _pfc_stops(run: LoadRun) -> Iterator[Check]:
@@ -393,8 +390,7 @@ def _pfc_stops(run: LoadRun) -> Iterator[Check]:
     for port in run.offered.ports:
         for priority, frames in enumerate(run.pfc_sent_after(port.port)):
             place = at_priority(run.subject, priority)
-            expected = f"0 PFC frames sent out of {port.port} afterwards"
-            yield fail_unless("back-pressure-ends", place, frames == 0, expected, frames)
+            yield none_of("back-pressure-ends", place, f"PFC frames sent out of {port.port} afterwards", frames)
 
 
 def _dropped(counted: DataCounters) -> dict[str, Any]:

@@ -30,7 +30,7 @@ class Measured(Protocol):
 
 @dataclass(frozen=True)
 class ScenarioRun:
-    """A scenario that was measured, and what else was seen of it; what that is, a class of its own says.
+    """A measured scenario. A subclass adds what else was seen of it.
 
     Attributes:
         run: what was measured.
@@ -127,7 +127,7 @@ def found(
 
 
 def unmet(made: Iterable[Check]) -> list[Check]:
-    """Those that are not PASS."""
+    """The checks that are not PASS."""
     return [one for one in made if one.status is not Status.PASS]
 
 

@@ -12,11 +12,11 @@ from typing import Any
 
 from ..lab.lab import Lab
 from ..model.arithmetic import MAX_QUANTA, PAUSE_FRAME_BYTES, QUANTUM_BITS, WIRE_OVERHEAD_BYTES
-from ..model.checking import Place, at_priority, error_unless, fail_unless, priority_of
+from ..model.checking import Place, at_least, at_priority, error_unless, fail_unless, priority_of
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
 from ..model.measurement import PortUnderTest
-from ..model.qos import ConfigDb, PortQos, priority_groups
+from ..model.qos import ConfigDb, PortQos
 from ..model.response_time import response_seconds
 from ..model.traffic import FlowStats
 from ..record.case import PlanCase, Target
@@ -25,7 +25,9 @@ from . import targets
 from .engine import Procedure, Table, settled_counters
 from .hold_in_storm import HeldRun, Hold, back_pressure, hold_s, measure, validity
 from .ingress import IngressLoad, ingress_taken
-from .switch_counters import GROUPS, HEADROOM, drops_delay_s, gained, group_drops, headroom_used, watermark_delay_s
+from .switch_counters import (
+    GROUPS, HEADROOM, drops_delay_s, gained, group_drops, headroom_used, priority_groups, watermark_delay_s,
+)
 
 SINGLE = PlanCase("headroom-single-lossless", "HEAD-1", (LOSSLESS,))
 SEVERAL = PlanCase("headroom-several-lossless", "HEAD-2", (LOSSLESS,))
@@ -248,8 +250,9 @@ def _full(place: Place, filled: Filled) -> Check:
     """A frame is dropped only when headroom has less than a frame's room left."""
     xoff_bytes = filled.headroom.xoff_bytes
     least = xoff_bytes - FRAME_BYTES - CELL_BYTES
-    expected = f"at least {least} of the {xoff_bytes} bytes used before frames are dropped"
-    return fail_unless("headroom-full", place, filled.used >= least, expected, filled.used)
+    return at_least(
+        "headroom-full", place, least, f"of the {xoff_bytes} bytes used before frames are dropped", filled.used
+    )
 
 
 def headroom_command(port: str) -> str:

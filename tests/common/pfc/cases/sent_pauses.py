@@ -91,7 +91,7 @@ class SentRun(CaseRun):
 
     @property
     def tx_port(self) -> str:
-        """Where the pause frames come out."""
+        """The port that the pause frames come out of."""
         return self.subject.pair.tx.port
 
     def details(self) -> dict[str, Any]:

@@ -76,7 +76,7 @@ class Part:
         )
 
     def own(self, stats: Mapping[str, FlowStats]) -> dict[str, FlowStats]:
-        """Of the statistics of all flows those of this port's."""
+        """The statistics of this port's flows, out of those of all."""
         names = {flow.name for flow in self.flows()}
         return {name: flow for name, flow in stats.items() if name in names}
 

@@ -12,7 +12,7 @@ from ..lab.counter_polling import COUNTER_TABLE, LATE_S, is_polled, period_s
 from ..lab.dut import Dut
 from ..lab.lab import Lab
 from ..model.errors import QualificationError
-from ..model.qos import PRIORITIES, ConfigDb
+from ..model.qos import PRIORITIES, ConfigDb, map_of
 
 PORTS = "show interfaces counters"
 GROUPS = "show priority-group drop counters"
@@ -183,6 +183,15 @@ def data_counters(printed: Mapping[str, str], leaves: str, enters: Sequence[str]
         queue_drops(printed["queue"], leaves),
         {port: group_drops(printed["groups"], port) for port in enters},
     )
+
+
+def priority_groups(config_db: ConfigDb, device: str, port: str) -> dict[int, int]:
+    """Priority -> the priority group that its frames take when they enter a port.
+
+    Raises:
+        QualificationError: the port has no such map.
+    """
+    return map_of(config_db, device, port, ("tc_to_pg_map", "TC_TO_PRIORITY_GROUP_MAP"))[1]
 
 
 def read_watermarks(dut: Dut) -> Watermarks:

@@ -108,7 +108,7 @@ def storm_running(place: Place, counted: FlowStats, stopped: FlowStats) -> Check
 def load_applied(
     subject: PortUnderTest, flows: Iterable[FlowStats], pushed: Sequence[int], when: str, held: Sequence[Role] = ()
 ) -> Iterator[Check]:
-    """Of the data among these flows what was due was sent.
+    """The data flows among these sent what was due.
 
     Args:
         subject: the port under test.

@@ -274,7 +274,7 @@ def _keys(config_db: ConfigDb, device: str, table: str, port: str) -> dict[str, 
 
 
 def _differing(config_db: ConfigDb, wanted: Rows) -> dict[str, dict[str, Mapping[str, Any] | None]]:
-    """Those of the rows that CONFIG_DB does not have so."""
+    """The rows that CONFIG_DB does not have as wanted."""
     found = {
         table: {key: row for key, row in keys.items() if config_db.get(table, {}).get(key) != row}
         for table, keys in wanted.items()

@@ -252,7 +252,7 @@ class Generator:
         self.call(self.api.set_control_state, state)
 
     def _resolved(self, owed: set[tuple[str, str]]) -> set[tuple[str, str]]:
-        """Of the ethernets and OTG kinds of neighbours that a configuration has, those that know their gateway."""
+        """The ethernets that know their gateway, with the OTG kind of the neighbour, out of those in `owed`."""
         found = set()
         for kind in sorted({kind for _, kind in owed}):
             request = self.api.states_request()

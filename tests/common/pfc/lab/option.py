@@ -49,7 +49,7 @@ class Option:
     generator: type[Generator] | None = None
 
     def observer(self, run_folder: Path) -> RunObserver | None:
-        """Who looks on at a run whose records are in this folder."""
+        """An observer of a run whose records are in this folder; None: there is none."""
         return None
 
     def left_changed(self, host: Host) -> Rows:
@@ -100,7 +100,7 @@ class Option:
         return ""
 
     def pause_source(self, testbed: Mapping[str, Any], port: str) -> NamedPauseSource | None:
-        """Where the pauses for a port under test come from, if not from the traffic generator.
+        """The source of the pauses for a port under test; None: the traffic generator.
 
         Raises:
             QualificationError: the testbed's entry says it wrongly.
@@ -108,7 +108,7 @@ class Option:
         return None
 
     def lacking(self, case: PlanCase, subject: PortUnderTest) -> str:
-        """What it would take, beside what this option has, to carry out a case; empty: nothing."""
+        """What a port lacks for a case, so far as this option knows; empty: nothing."""
         return ""
 
     def extend(self, plan: PortPlan, facts: LabFacts) -> PortPlan:
@@ -163,7 +163,7 @@ def open_clock(testbed: Mapping[str, Any]) -> Clock:
 
 
 def pause_source_of(testbed: Mapping[str, Any], port: str) -> NamedPauseSource | None:
-    """Where the pauses for a port under test come from; None: from the traffic generator.
+    """The source of the pauses for a port under test; None: the traffic generator.
 
     Raises:
         QualificationError: the testbed's entry says it wrongly.
@@ -182,5 +182,5 @@ def pauses_named(testbed: Mapping[str, Any]) -> str:
 
 
 def lacking(case: PlanCase, subject: PortUnderTest) -> str:
-    """What it would take, beside what the options have, to carry out a case; empty: nothing."""
+    """What a port lacks for a case, so far as the options know; empty: nothing."""
     return next((lack for option in options() if (lack := option.lacking(case, subject))), "")

@@ -87,7 +87,7 @@ class PortPlan:
         )
 
     def pause_source(self, clock: Clock, pause_host: Host | None) -> PauseSource | None:
-        """Where pauses come from, once it is known that it can send them; None: the traffic generators do.
+        """Opens the source of pauses, which can send then; None: the traffic generators send them.
 
         Raises:
             QualificationError: it cannot.

@@ -1,4 +1,4 @@
-"""A switch that a run has for itself while it measures: what was found there, and has to be put back.
+"""The reservation of a switch by a run: what was found there, and has to be put back.
 
 By itself a run tells nobody: the lab sees to it that no other one has the switch. An option may keep the reservation
 where other runs see it (`option.Option.reserve`); then each command that changes something first looks whether the

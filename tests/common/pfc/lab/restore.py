@@ -83,7 +83,7 @@ class SwitchRestorer:
             insist("the watchdog", lambda: self._restore_once(reservation), reservation, self._clock)
 
     def _reserve(self) -> Reservation:
-        """As an option does, or from what the switch has now."""
+        """Reserves the switch as an option does it, else by reading what it has now."""
         found = (option.reserve(self._host, self._run_id, self._observers) for option in options())
         reservation = next((one for one in found if one is not None), None)
         if reservation is not None:

@@ -96,7 +96,7 @@ class Lease(Reservation):
 
     @property
     def remedy(self) -> str:
-        """Who puts back what could not be put back yet."""
+        """What puts back what could not be put back yet, for messages."""
         return f"the next run or `pfc-restore NAME` does that from {LEASE_FILE} on the switch"
 
     def text(self) -> str:

@@ -56,7 +56,7 @@ class Tolerances:
         return f"{self.count_tolerance_percent:g} % more or less"
 
     def evidence(self) -> dict[str, Any]:
-        """As every record carries them."""
+        """The tolerances as every record carries them."""
         return asdict(self)
 
 

@@ -45,7 +45,8 @@ class Earlier:
         return {key: record.record_id for key, record in self.records.items() if record.status is Status.ERROR}
 
     def measured(self) -> dict[VerdictKey, PortVerdict]:
-        """Those that were PASS or FAIL. They stay, also where their item is measured again for the sake of another."""
+        """The verdicts that were PASS or FAIL. They stay, also where their item is measured again for the sake of
+        another."""
         return {key: port_verdict(record) for key, record in self.records.items() if record.status is not Status.ERROR}
 
 

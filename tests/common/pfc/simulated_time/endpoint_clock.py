@@ -18,8 +18,8 @@ class EndpointClock:
     that follows real time is waited for until it has got as far, also where a busy machine makes it fall behind."""
 
     def __init__(self, url: str, timeout_s: float = 120.0) -> None:
-        """Asks which of both it is. `url` is in the testbed's entry; for `timeout_s` of real time the testbed may make
-        no progress: while it does, it says so (HTTP's `100 Continue`)."""
+        """Asks which of the two kinds it is. `url` is in the testbed's entry; for `timeout_s` of real time the testbed
+        may make no progress: while it does, it says so (HTTP's `100 Continue`)."""
         self._url = url.rstrip("/")
         self._timeout_s = timeout_s
         self._known_s: float | None = None

@@ -14,7 +14,7 @@ class SimulatedTimeOption(Option):
     """A testbed's entry may name a clock."""
 
     def clock(self, testbed: Mapping[str, Any]) -> Clock | None:
-        """The clock that the entry names, asked which of both kinds it is."""
+        """The clock that the entry names."""
         url = next((testbed[key] for key in CLOCK_KEYS if testbed.get(key)), None)
         return EndpointClock(url) if url else None
 

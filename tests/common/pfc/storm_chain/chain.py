@@ -131,15 +131,15 @@ class StormClock:
 
     @property
     def exact(self) -> bool:
-        """As of the clock."""
+        """As the clock has it."""
         return self._clock.exact
 
     def now(self) -> float:
-        """As of the clock."""
+        """As the clock has it."""
         return self._clock.now()
 
     def moment(self) -> float:
-        """As of the clock."""
+        """As the clock has it."""
         return self._clock.moment()
 
     def sleep(self, seconds: float) -> None:

@@ -12,7 +12,9 @@ from typing import Any
 from ..cases.checks import judge, validity
 from ..cases.engine import Finding, ScenarioRun, found
 from ..cases.storm_sequence import Part, measure_together
-from ..cases.switch_counters import Pool, Watermarks, ingress_pool, read_watermarks, together, watermark_delay_s
+from ..cases.switch_counters import (
+    Pool, Watermarks, ingress_pool, priority_groups, read_watermarks, together, watermark_delay_s,
+)
 from ..lab.generator import Traffic
 from ..lab.lab import Lab
 from ..lab.otg_config import TrafficBuilder
@@ -20,7 +22,7 @@ from ..model.arithmetic import PAUSE_FRAME_BYTES, line_rate_fps, share_percent
 from ..model.checking import Place, all_at_rate, error_unless, fail_unless, priority_of
 from ..model.counters import DutCounters
 from ..model.measurement import Measurement
-from ..model.qos import PortQos, priority_groups
+from ..model.qos import PortQos
 from ..model.scenario import Scenario
 from ..model.traffic import FlowPlan, FlowStats, Role
 from ..record.case import PlanCase
@@ -31,7 +33,7 @@ ALL_PORTS = PlanCase("full-load", "SWEEP-2")
 
 
 def scenario(qos: PortQos) -> Scenario:
-    """As SWEEP-1 has it for one port.
+    """SWEEP-1's scenario for one port.
 
     Raises:
         QualificationError: no DSCP value reaches a lossless priority.
@@ -175,7 +177,7 @@ def _full_rate(run: Measurement) -> Iterator[Check]:
 
 
 def _held(run: Measurement) -> dict[int, FlowStats]:
-    """Of each priority the flow whose frames the switch held."""
+    """Priority -> the flow whose frames the switch held."""
     return {priority_of(flow): flow for flow in run.flows("paused", Role.TEST)}
 
 

@@ -173,7 +173,7 @@ class Sweeper:
 
     @property
     def _observers(self) -> Sequence[RunObserver]:
-        """Who looks on at what all of the ports are measured with: that is one generator and one switch."""
+        """The observers of the one generator and the one switch that all ports are measured with."""
         return next(iter(self._labs.values())).observers
 
     def _start_measurement(self, name: str, for_all: bool = False) -> None:
