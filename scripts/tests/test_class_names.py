@@ -16,7 +16,7 @@ OPEN = {
     "Host": (f"{QUALIFICATION}/lab/dut.py", f"{DATA_PLANE}/traffic.py"),
     "PauseSender": (f"{QUALIFICATION}/lab/generator.py", f"{DATA_PLANE}/pause.py"),
     "Place": (f"{QUALIFICATION}/model/checking.py", f"{DATA_PLANE}/hooks.py"),
-    "Pool": (f"{QUALIFICATION}/cases/switch_counters.py", f"{DATA_PLANE}/buffer.py"),
+    "Pool": (f"{QUALIFICATION}/sweep/watermarks.py", f"{DATA_PLANE}/buffer.py"),
     "Schedule": (f"{DATA_PLANE}/levels.py", f"{DATA_PLANE}/units.py"),
     "Scheduler": (f"{QUALIFICATION}/cases/scheduler_shares.py", f"{DATA_PLANE}/scheduler.py"),
     "Session": ("tests/snappi_tests/pfc/qualification/files/session.py", f"{DATA_PLANE}/apart.py"),

@@ -1,15 +1,14 @@
-"""Frames that a switch counts and drops, and how full its buffers have been at most: what its commands print, as
+"""Frames that a switch counts and drops, and how full its headroom has been at most: what its commands print, as
 numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from ..lab.cli_text import Row, first_line, number, queue_packets, tables
 from ..lab.counter_polling import COUNTER_TABLE, LATE_S, is_polled, period_s
-from ..lab.dut import Dut
 from ..lab.lab import Lab
 from ..model.errors import QualificationError
 from ..model.qos import PRIORITIES, ConfigDb, map_of
@@ -17,14 +16,8 @@ from ..model.qos import PRIORITIES, ConfigDb, map_of
 PORTS = "show interfaces counters"
 GROUPS = "show priority-group drop counters"
 HEADROOM = "show priority-group watermark headroom"
-WATERMARKS = {
-    "shared": "show priority-group watermark shared",
-    "headroom": HEADROOM,
-    "queues": "show queue watermark unicast",
-}
 PORT_COLUMNS = ("RX_OK", "RX_DRP", "TX_OK", "TX_DRP")
 GROUP_COLUMNS = tuple(f"PG{group}" for group in PRIORITIES)
-NOT_COUNTED = "N/A"
 OWN_FRAMES = 100  # in a run of a minute, on a port or in a queue: some protocols, none of them twice a second
 
 Key = TypeVar("Key")
@@ -92,37 +85,6 @@ class DataCounters:
         ports = (self.leaving, *self.entering.values())
         groups = [count for counts in self.group_drops.values() for count in counts]
         return min(*(port.least() for port in ports), *self.queues.values(), *self.queue_drops.values(), *groups)
-
-
-@dataclass(frozen=True)
-class Pool:
-    """The ingress pool of CONFIG_DB: its bytes, and those of its shared headroom (0: groups have their own)."""
-
-    name: str
-    size_bytes: int
-    headroom_bytes: int
-
-
-@dataclass(frozen=True)
-class Watermarks:
-    """Most bytes since the switch started (or somebody's clear): port -> shared ones of each priority group, headroom
-    of each, and each unicast queue's; None: not counted."""
-
-    shared: Mapping[str, tuple[int | None, ...]]
-    headroom: Mapping[str, tuple[int | None, ...]]
-    queues: Mapping[str, tuple[int | None, ...]]
-
-    def used(self, port: str, group: int) -> int | None:
-        """Shared bytes and headroom of a group together; None: not counted."""
-        parts = [kind[port][group] for kind in (self.shared, self.headroom) if group < len(kind.get(port, ()))]
-        counted = [part for part in parts if part is not None]
-        return sum(counted) if len(counted) == 2 else None
-
-    def counted(self, port: str) -> dict[str, Any]:
-        """The numbers of a port, for the record: where they are more than 0."""
-        kinds = {"group_shared": self.shared, "group_headroom": self.headroom, "queue": self.queues}
-        return {name: {place: most for place, most in enumerate(kind.get(port, ())) if most}
-                for name, kind in kinds.items()}
 
 
 def own_frames(exact: bool) -> int:
@@ -194,16 +156,6 @@ def priority_groups(config_db: ConfigDb, device: str, port: str) -> dict[int, in
     return map_of(config_db, device, port, ("tc_to_pg_map", "TC_TO_PRIORITY_GROUP_MAP"))[1]
 
 
-def read_watermarks(dut: Dut) -> Watermarks:
-    """What the switch says, as old as its last poll of watermarks.
-
-    Raises:
-        QualificationError: a command failed, or printed no table of ports.
-    """
-    printed = dut.ask(WATERMARKS)
-    return Watermarks(**{name: watermarks(printed[name], command) for name, command in WATERMARKS.items()})
-
-
 def port_counts(text: str, port: str) -> PortCounts:
     """`show interfaces counters`: what a port counted.
 
@@ -241,51 +193,14 @@ def headroom_used(text: str, port: str) -> tuple[int, ...]:
     return _numbers(text, HEADROOM, ("Port", port), GROUP_COLUMNS)
 
 
-def watermarks(text: str, command: str) -> dict[str, tuple[int | None, ...]]:
-    """One of `WATERMARKS`: port -> the numbers of its row; None: not counted.
-
-    Raises:
-        QualificationError: there is no such table.
-    """
-    found = {
-        row["Port"]: tuple(None if cell == NOT_COUNTED else number(cell) for name, cell in row.items()
-                           if name not in ("Port", ""))
-        for row in _rows(text) if row.get("Port")
-    }
-    if not found:
-        raise QualificationError(f"`{command}` printed no port: {first_line(text)!r}")
-    return found
-
-
-def ingress_pool(config_db: ConfigDb, device: str) -> Pool:
-    """The largest ingress pool.
-
-    Raises:
-        QualificationError: CONFIG_DB has none with a size.
-    """
-    found = [
-        Pool(name, int(row["size"]), int(row.get("xoff", 0)))
-        for name, row in config_db.get("BUFFER_POOL", {}).items()
-        if row.get("type") == "ingress" and str(row.get("size", "")).isdigit() and str(row.get("xoff", 0)).isdigit()
-    ]
-    if not found:
-        raise QualificationError(f"{device}: CONFIG_DB has no BUFFER_POOL of type ingress with a size")
-    return max(found, key=lambda pool: pool.size_bytes)
-
-
-def together(readings: Mapping[str, tuple[int | None, ...]], places: Sequence[tuple[str, int]]) -> int:
-    """The sum over ports and groups, what is not counted left out."""
-    return sum(readings[port][group] or 0 for port, group in places if group < len(readings.get(port, ())))
-
-
-def _rows(text: str) -> list[Row]:
-    """The rows of all tables."""
+def table_rows(text: str) -> list[Row]:
+    """The rows of all tables that a command printed."""
     return [row for table in tables(text) for row in table]
 
 
 def _numbers(text: str, command: str, of: tuple[str, str], columns: Sequence[str]) -> tuple[int, ...]:
     """What the row has in these columns that has in one column what `of` says."""
-    for row in _rows(text):
+    for row in table_rows(text):
         if row.get(of[0]) == of[1] and all(column in row for column in columns):
             return tuple(number(row[column]) for column in columns)
     raise QualificationError(f"`{command}` printed no {', '.join(columns)} for {of[1]}: {first_line(text)!r}")

@@ -12,9 +12,7 @@ from typing import Any
 from ..cases.checks import judge, validity
 from ..cases.engine import Finding, ScenarioRun, found
 from ..cases.storm_sequence import Part, measure_together
-from ..cases.switch_counters import (
-    Pool, Watermarks, ingress_pool, priority_groups, read_watermarks, together, watermark_delay_s,
-)
+from ..cases.switch_counters import priority_groups, watermark_delay_s
 from ..lab.generator import Traffic
 from ..lab.lab import Lab
 from ..lab.otg_config import TrafficBuilder
@@ -28,6 +26,7 @@ from ..model.traffic import FlowPlan, FlowStats, Role
 from ..record.case import PlanCase
 from ..record.verdict import LOSSLESS, Check
 from . import port_sweep as sweep
+from .watermarks import Pool, Watermarks, ingress_pool, read_watermarks, together
 
 ALL_PORTS = PlanCase("full-load", "SWEEP-2")
 
