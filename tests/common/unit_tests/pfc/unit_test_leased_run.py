@@ -13,11 +13,12 @@ import pytest
 
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.reservation import ReservationLost
-from tests.common.pfc.lab.restore import SwitchRestorer, read_state
+from tests.common.pfc.lab.restore import read_state
 from tests.common.pfc.lease.lease import LASTS_S, LEASE_FILE, Lease, LeaseOwner
 from tests.common.pfc.lease.taking import LeaseTaker
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.unit_tests.pfc.shell_switch import FOUND, Clock, ShellHost
+from tests.common.unit_tests.pfc.unit_test_restore import lose, stopped
 
 ELSEWHERE = LeaseOwner("alice", "lab-2", 4711, "another boot", 5)
 
@@ -26,24 +27,6 @@ ELSEWHERE = LeaseOwner("alice", "lab-2", 4711, "another boot", 5)
 def switch(tmp_path):
     """A switch with its watchdog running."""
     return ShellHost.installed(tmp_path)
-
-
-def stopped(switch, run_id="run-1"):
-    """The watchdog stopped, as a `with` block."""
-    return SwitchRestorer(switch, run_id, Clock()).watchdog_stopped()
-
-
-def lose(switch, calls):
-    """The switch does not answer the next `calls` calls."""
-    answer, left = switch.shell, [None] * calls
-
-    def shell(command, **options):
-        if left:
-            left.pop()
-            raise ConnectionError("connection refused")
-        return answer(command, **options)
-
-    switch.shell = shell
 
 
 def killed_run(switch, run_id="run-1"):
