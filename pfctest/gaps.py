@@ -42,6 +42,10 @@ class Gaps:
         self._bins = array("Q", bytes(8 * (_BINS + 1)))
         self._limit_ns = pause_ns if pause_ns is not None else 1 << 62
 
+    def expect(self, rounds: int) -> None:
+        """Says how many frames on the interface each call to come has."""
+        self.rounds = rounds
+
     def add(self, begin_ns: int, end_ns: int) -> None:
         """Frames were sent between these instants."""
         others_ns = self._others_ns(end_ns - begin_ns) if self.rounds > 1 else 0

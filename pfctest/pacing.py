@@ -48,6 +48,10 @@ class StopRequest:
 
     why: str = ""
 
+    def ask(self, why: str) -> None:
+        """Says that it is to end now, and why."""
+        self.why = why
+
 
 @dataclass(frozen=True)
 class Pace:
@@ -98,6 +102,19 @@ class SendCounts:
     missed: int = 0
     last_frames: int = 0
     last_ns: int = 0
+
+    def add(self, frames: int, at_ns: int, is_whole: bool) -> None:
+        """Counts a tick: so many frames were taken; `is_whole`: all of them."""
+        self.frames += frames
+        if frames:
+            self.last_frames = frames
+            self.last_ns = at_ns
+        if not is_whole:
+            self.refused += 1
+
+    def miss(self, ticks: int) -> None:
+        """Counts ticks that came too late to be sent."""
+        self.missed += ticks
 
 
 class Pacer:
@@ -160,15 +177,11 @@ class Pacer:
             sent = sender.send()
             if sent < sender.frames:
                 sent += self._rest(sent, pace.ticks is not None)
-            self.counts.frames += sent
-            if sent:
-                self.counts.last_frames = sent
-                self.counts.last_ns = now_ns
-            if sent == sender.frames:
+            is_whole = sent == sender.frames
+            self.counts.add(sent, now_ns, is_whole)
+            if is_whole:
                 gaps.add(now_ns, clock())
                 left -= 1
-            else:
-                self.counts.refused += 1
             deadline_ns = self._next(deadline_ns, period_ns)
         if left > 0 and not stop.why:
             self._sleep(min(until_ns, deadline_ns) - clock())
@@ -205,7 +218,7 @@ class Pacer:
         deadline_ns += period_ns
         missed = (self.clock() - deadline_ns) // period_ns
         if missed > 0:
-            self.counts.missed += missed
+            self.counts.miss(missed)
             deadline_ns += missed * period_ns
         return deadline_ns
 

@@ -159,16 +159,17 @@ def _flat_out(opened: socket.socket, planned: StormPlan, gaps: Gaps, stop: StopR
     if pace.ticks is not None:
         rounds = min(rounds, pace.ticks)
     calls, rest = (None, 0) if pace.ticks is None else divmod(pace.ticks, rounds)
-    gaps.rounds = rounds
+    gaps.expect(rounds)
     pacer = Pacer(Batch(opened, planned.outgoing * rounds), gaps, stop)
     ended_by = pacer.run(Pace(0, calls, pace.duration_ns))
+    counts = pacer.counts
     if rest and ended_by == "count":
-        gaps.rounds = rest
+        gaps.expect(rest)
         last = Pacer(Batch(opened, planned.outgoing * rest), gaps, stop)
         ended_by = last.run(Pace(0, 1, pace.duration_ns))
-        pacer.counts = replace(last.counts, frames=pacer.counts.frames + last.counts.frames,
-                               refused=pacer.counts.refused + last.counts.refused)
-    return pacer.counts, ended_by
+        counts = replace(last.counts, frames=counts.frames + last.counts.frames,
+                         refused=counts.refused + last.counts.refused)
+    return counts, ended_by
 
 
 def _release(opened: socket.socket, planned: StormPlan) -> list[SendError]:
@@ -201,7 +202,7 @@ def heeding(stop: StopRequest, also: Callable[[int], None] = lambda number: None
     Signals that were held back until now (in a new worker) are heeded first, and held back again afterwards.
     """
     def ask(number: int, _: Any) -> None:
-        stop.why = signal.Signals(number).name
+        stop.ask(signal.Signals(number).name)
         also(number)
 
     heeded = [number for number in STOPPING if signal.getsignal(number) is not signal.SIG_IGN]  # as under nohup

@@ -149,11 +149,11 @@ def options_of(root: Path) -> list[str]:
 
 
 def core_of(closure: Closure) -> list[Path]:
-    """The core's files of a closure as it is in a sonic-mgmt tree, where `test_reporting/pfc` is not: its verdicts go
-    through that tree's reporters and JSON lines there."""
+    """The files of the core and of the seam in a closure as it is in a sonic-mgmt tree, where `test_reporting/pfc` is
+    not: its verdicts go through that tree's reporters and JSON lines there."""
     given = [file for file, importers in closure.importers.items() if not importers]
     there = closure_of(closure.root, given, without=DATABASES)
-    return [file for file in there.importers if room_of(file) in CORE]
+    return [file for file in there.importers if room_of(file) in (*CORE, SEAM)]
 
 
 def added_by(closure: Closure, option: str) -> list[Path]:
@@ -178,7 +178,7 @@ def report(closure: Closure, by_size: bool) -> list[str]:
     lines.append(_row("the seam and the qualification logic", own, closure))
     core = [file for file in own if room_of(file) in CORE]
     lines.append(_row("of that, the core", core, closure))
-    lines.append(_row("the core, where no reporting database is", core_of(closure), closure))
+    lines.append(_row("core and seam, where no database is", core_of(closure), closure))
     options = {option: added_by(closure, option) for option in options_of(closure.root)}
     lines += [_row(f"the option {option} adds", files, closure) for option, files in options.items()]
     return lines + (list(_by_size(closure)) if by_size else [])

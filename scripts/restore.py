@@ -3,7 +3,7 @@
 It works from any machine: what is put back is in the lease that the run left on the switch. A run that lives on this
 machine is refused (stop it: it puts the state back itself), unless with `--force`; a run of another machine loses its
 lease and ends in ERROR.
-Exit status: 0 when the traffic is stopped and everything is back, 1 when not, 2 for a refusal.
+Exit status: 0 when the traffic is stopped and everything is back, 1 when not, 3 for a refusal.
 """
 from __future__ import annotations
 
@@ -17,22 +17,23 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from scripts.testbeds import (  # noqa: E402  (the path has to be there first)
+from scripts.suite import REFUSED  # noqa: E402  (the path has to be there first)
+from scripts.testbeds import (  # noqa: E402
     TESTBED_FILE, Refusal, TestbedFiles, environment, files_of, hardware_testbed, read_entry, running_testbed)
 from tests.common.clone import RESULTS, ROOT  # noqa: E402
 from tests.common.errors import LabError  # noqa: E402
 from tests.common.pfc.model.errors import QualificationError  # noqa: E402
-from tests.common.pfc.lab.restore import SwitchRestorer  # noqa: E402
-from tests.common.pfc.lab.lease import LeaseLost  # noqa: E402
 from tests.common.pfc.lab.clock import WallClock  # noqa: E402
-from tests.common.pfc.record.run import new_run_id  # noqa: E402
 from tests.common.pfc.lab.generator import Generator  # noqa: E402
+from tests.common.pfc.lab.generator_ports import set_links  # noqa: E402
+from tests.common.pfc.lab.reservation import ReservationLost  # noqa: E402
+from tests.common.pfc.lease.taking import LeaseTaker  # noqa: E402
+from tests.common.pfc.record.run import new_run_id  # noqa: E402
 from tests.common.snappi_tests.snappi_fixtures import open_api  # noqa: E402
 from tests.common.standalone import StandaloneLab, lab_of  # noqa: E402
 
 PASS = 0
 NOT_PASS = 1
-REFUSED = 2
 QUIETLY = ("-qq", "-s", "--no-header", "--no-summary", "--assert", "plain", "-p", "no:cacheprovider", "-o",
            "log_cli=false")
 
@@ -56,7 +57,7 @@ class Restorer:
         """Does it; the outcome is in `status`."""
         try:
             self.status = PASS if restore(lab_of(session.config), self._force) else NOT_PASS
-        except LeaseLost as error:
+        except ReservationLost as error:
             complain(f"{error}; --force ends it all the same")
             self.status = REFUSED
         except (LabError, QualificationError) as error:
@@ -70,13 +71,13 @@ def restore(lab: StandaloneLab, force: bool) -> bool:
     The switches are taken first, so that no run begins anything anew while the traffic is being stopped.
 
     Raises:
-        LeaseLost: a run lives on this machine; then nothing was changed on the switch that it has.
+        ReservationLost: a run lives on this machine; then nothing was changed on the switch that it has.
         QualificationError: a switch could not be put back, or not be reached.
     """
     run_id = new_run_id()
     with contextlib.ExitStack() as stack:
         found = {
-            host.hostname: stack.enter_context(SwitchRestorer(host, run_id).healed(force)) for host in lab.duthosts
+            host.hostname: stack.enter_context(LeaseTaker(host, run_id).healed(force)) for host in lab.duthosts
         }
         stopped = attempt(lambda: quiet(Generator(open_api(lab.tbinfo, lab.duthosts[0]), WallClock())))
     for hostname, seen in found.items():
@@ -90,7 +91,7 @@ def restore(lab: StandaloneLab, force: bool) -> bool:
 def quiet(generator: Generator) -> None:
     """Nothing is sent any more, and every link that a run had taken down is up."""
     generator.stop()
-    generator.set_links([], True)
+    set_links(generator, [], True)
 
 
 def attempt(action: Callable[[], None]) -> bool:
@@ -149,7 +150,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Entry point: one sentence and status 2 for a refusal, no traceback."""
+    """Entry point: one sentence and status 3 for a refusal, no traceback."""
     options = parse(arguments)
     environment(RESULTS)
     try:

@@ -56,7 +56,7 @@ def test_gaps_longer_than_the_bins():
        st.integers(1, 5))
 def test_no_time_counts_twice(calls, wait, rounds):
     found, sent = Gaps(PAUSE_NS), list(instants(calls))
-    found.rounds = rounds
+    found.expect(rounds)
     for begin, end in sent:
         found.add(begin, end)
         assert found.open_share is None or 0 <= found.open_share <= 1
@@ -85,7 +85,7 @@ def batches(rounds, round_ns, interrupted):
 
 def test_frames_of_a_batch_leave_throughout_the_call():
     found = Gaps(PAUSE_NS)
-    found.rounds = 256
+    found.expect(256)
     for begin, end, _ in batches(256, 20, {}):
         found.add(begin, end)
     assert found.open_ns == 0 and end > 6 * PAUSE_NS, "calls that last longer than a pause, of frames that come in time"
@@ -94,7 +94,7 @@ def test_frames_of_a_batch_leave_throughout_the_call():
 @given(st.integers(2, 50), st.integers(1, 400), st.integers(1, 5), st.integers(0, 49), st.integers(0, 9000))
 def test_a_batch_that_was_interrupted_left_the_queue_open(rounds, round_ns, number, place, length):
     found, left = Gaps(PAUSE_NS), []
-    found.rounds = rounds
+    found.expect(rounds)
     for begin, end, frames in batches(rounds, round_ns, {number: (place % rounds, length)}):
         found.add(begin, end)
         left += frames
@@ -105,7 +105,7 @@ def test_a_batch_that_was_interrupted_left_the_queue_open(rounds, round_ns, numb
 
 def test_a_batch_of_pauses_shorter_than_its_rounds_keeps_nothing_shut():
     found = Gaps(5)
-    found.rounds = 100
+    found.expect(100)
     for begin, end, _ in batches(100, 1000, {}):
         found.add(begin, end)
     found.finish(end)

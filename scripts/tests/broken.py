@@ -20,9 +20,10 @@ import snappi
 from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
 from tests.common.pfc.cases.plan import targets
 from tests.common.pfc.cases.qualifier import Qualifier
-from tests.common.pfc.lab.clock import Clock, EndpointClock
+from tests.common.pfc.lab.clock import Clock
+from tests.common.pfc.simulated_time.endpoint_clock import EndpointClock
 from tests.common.pfc.lab.dut import Dut, SwitchState
-from tests.common.pfc.lab.port_plan import LabFacts, PortPlan, PortRequest, plan_port
+from tests.common.pfc.lab.port_plan import LabFacts, PortPlan, PortRequest
 from tests.common.pfc.lab.restore import SwitchRestorer
 from tests.common.pfc.model.measurement import PortUnderTest
 from tests.common.pfc.model.ports import ConnectedPort
@@ -33,6 +34,7 @@ from tests.common.pfc.sweep.cases import make_full_load, make_sweeper
 from tests.common.pfc.sweep.full_load import ALL_PORTS
 from tests.common.pfc.sweep.plan import Bench as SweepBench, SweepPlan, plan_sweep
 from tests.common.snappi_tests.client import make_snappi_fast
+from tests.common.unit_tests.pfc.fakes import plan_port
 from virtual_testbed.faults import BUILT_IN
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -252,15 +254,21 @@ class Bench:
 
 
 @contextmanager
-def watchdog_stopped(testbed: Testbed) -> Iterator[Bench]:
-    """A bench; the switch's watchdog is stopped meanwhile."""
-    host = OpenSsh(testbed["switches"][SWITCH])
-    dut = KnownDut(host)
+def reserved_switch(testbed: Testbed, name: str = SWITCH) -> Iterator[KnownDut]:
+    """A switch; its watchdog is stopped meanwhile."""
+    host = OpenSsh(testbed["switches"][name], name)
     try:
-        with SwitchRestorer(host, "broken").watchdog_stopped() as dut.lease:
-            yield Bench(dut, testbed)
+        with SwitchRestorer(host, "broken").watchdog_stopped() as reservation:
+            yield KnownDut(host, reservation=reservation)
     finally:
         host.close()
+
+
+@contextmanager
+def watchdog_stopped(testbed: Testbed) -> Iterator[Bench]:
+    """A bench; the switch's watchdog is stopped meanwhile."""
+    with reserved_switch(testbed) as dut:
+        yield Bench(dut, testbed)
 
 
 @contextmanager

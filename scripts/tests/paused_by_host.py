@@ -111,10 +111,9 @@ def main(runtime_file: str, folder: str) -> None:
     """See the module."""
     runtime = json.loads(Path(runtime_file).read_text(encoding="utf-8"))
     host = OpenSsh(runtime["switches"][SWITCH], SWITCH)
-    dut = KnownDut(host)
     try:
-        with SwitchRestorer(host, "paused-by-host").watchdog_stopped() as dut.lease:
-            bench = Bench(dut, runtime, folder)
+        with SwitchRestorer(host, "paused-by-host").watchdog_stopped() as reservation:
+            bench = Bench(KnownDut(host, reservation=reservation), runtime, folder)
             print(json.dumps({run.name: bench.judge(run) for run in RUNS}))
     finally:
         host.close()

@@ -28,10 +28,10 @@ from scripts.tests.broken import (
 )
 from tests.common.pfc.cases import reconfigured
 from tests.common.pfc.cases.reconfigured import EIGHT, ONE, PUT_BACK, SEVEN, TAGGED, THREE
-from tests.common.pfc.lab.clock import EndpointClock
+from tests.common.pfc.simulated_time.endpoint_clock import EndpointClock
 from tests.common.pfc.lab.configuration import trusting_tags
-from tests.common.pfc.lab.dut import Dut
-from tests.common.pfc.lab.restore import READ_CONFIG, SwitchRestorer
+from tests.common.pfc.lab.dut import READ_CONFIG, Dut
+from tests.common.pfc.lab.restore import SwitchRestorer, read_state
 from tests.common.pfc.record.case import PlanCase
 
 pytestmark = pytest.mark.slow("two families of the plan, each case on each switch that is broken in its way")
@@ -44,14 +44,16 @@ HANG_S = 120
 KILLED = """
 import json, os, signal, sys
 from scripts.tests.broken import HEALTHY_RX, HEALTHY_TX, OpenSsh
-from tests.common.pfc.lab.clock import EndpointClock
-from tests.common.pfc.lab.configuration import lossless_set
-from tests.common.pfc.lab.restore import READ_CONFIG, SwitchRestorer
+from tests.common.pfc.lab.configuration import RowRestorer, lossless_set
+from tests.common.pfc.lab.dut import READ_CONFIG
+from tests.common.pfc.lab.restore import SwitchRestorer
+from tests.common.pfc.simulated_time.endpoint_clock import EndpointClock
 host = OpenSsh(json.loads(sys.argv[1]))
 config_db = json.loads(host.shell(READ_CONFIG)["stdout"])
 rows = lossless_set(config_db, host.hostname, (HEALTHY_RX, HEALTHY_TX), (2,))
-restorer = SwitchRestorer(host, "killed", EndpointClock(sys.argv[2]))
-with restorer.watchdog_stopped() as lease, restorer.configured(lease, config_db, rows):
+clock = EndpointClock(sys.argv[2])
+restorer = SwitchRestorer(host, "killed", clock)
+with restorer.watchdog_stopped() as lease, RowRestorer(host, lease).configured(config_db, rows, clock):
     os.kill(os.getpid(), signal.SIGKILL)
 """
 
@@ -151,7 +153,7 @@ def test_what_a_killed_run_left_is_put_back_and_never_planned_with(testbed: Mapp
         assert ended.returncode == -signal.SIGKILL
         left = config_of(host)
         assert left["PORT_QOS_MAP"][HEALTHY_RX]["pfc_enable"] == "2"
-        assert Dut(host).state().config_db == {**before, "PFC_WD": left["PFC_WD"]}
+        assert read_state(Dut(host)).config_db == {**before, "PFC_WD": left["PFC_WD"]}
         with SwitchRestorer(host, "next", EndpointClock(clock)).watchdog_stopped():
             assert config_of(host) == {**before, "PFC_WD": left["PFC_WD"]}
         assert config_of(host) == before

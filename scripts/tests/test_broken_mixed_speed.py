@@ -11,20 +11,19 @@ from scripts.tests.broken import (
     ROOT,
     Case,
     KnownDut,
-    OpenSsh,
     broken_testbed,
     compare,
     documented_checks,
     documented_faults,
     passed_as_documented,
+    reserved_switch,
 )
 from tests.common.pfc.cases.loads import MIXED_SPEED
 from tests.common.pfc.cases.qualifier import Qualifier
-from tests.common.pfc.lab.clock import EndpointClock
-from tests.common.pfc.lab.port_plan import plan_port
-from tests.common.pfc.lab.restore import SwitchRestorer
 from tests.common.pfc.model.ports import ConnectedPort
 from tests.common.pfc.record.outcome import Outcome
+from tests.common.pfc.simulated_time.endpoint_clock import EndpointClock
+from tests.common.unit_tests.pfc.fakes import plan_port
 from virtual_testbed.faults import BUILT_IN
 
 pytestmark = pytest.mark.slow("a family of the plan, each case on each switch that is broken in its way")
@@ -109,13 +108,8 @@ def fixture_bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MixedBen
     """vtb-mixed with all these faults, its watchdog stopped."""
     faults = [fault for some in FAULTS.values() for fault in some]
     with broken_testbed(tmp_path_factory.mktemp("mixed"), faults, name="vtb-mixed") as testbed:
-        host = OpenSsh(testbed["switches"][SWITCH], SWITCH)
-        dut = KnownDut(host)
-        try:
-            with SwitchRestorer(host, "broken").watchdog_stopped() as dut.lease:
-                yield MixedBench(dut, testbed["otg"]["url"], testbed["clock"]["url"])
-        finally:
-            host.close()
+        with reserved_switch(testbed, SWITCH) as dut:
+            yield MixedBench(dut, testbed["otg"]["url"], testbed["clock"]["url"])
 
 
 @pytest.mark.parametrize("plan_id", PLANS)

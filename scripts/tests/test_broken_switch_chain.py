@@ -11,21 +11,19 @@ import snappi
 from scripts.tests.broken import (
     ROOT,
     Case,
-    KnownDut,
-    OpenSsh,
     broken_testbed,
     compare,
     documented_checks,
     documented_faults,
     passed_as_documented,
+    reserved_switch,
 )
 from tests.common.pfc.cases.plan import targets
 from tests.common.pfc.cases.qualifier import Qualifier
-from tests.common.pfc.lab.clock import EndpointClock
 from tests.common.pfc.lab.port_plan import LabFacts, PortRequest, plan_device
-from tests.common.pfc.lab.restore import SwitchRestorer
 from tests.common.pfc.model.ports import ConnectedPort
 from tests.common.pfc.record.outcome import Outcome
+from tests.common.pfc.simulated_time.endpoint_clock import EndpointClock
 from tests.common.pfc.switch_chain.cases import HOP_BY_HOP
 
 pytestmark = pytest.mark.slow("three switches in a row, broken one after another")
@@ -66,8 +64,7 @@ class ChainBench:
 
     def __init__(self, testbed: dict[str, object], changed: ExitStack) -> None:
         self.clock = EndpointClock(testbed["clock"]["url"])
-        hosts = {name: OpenSsh(testbed["switches"][name], name) for name in ROW}
-        self._duts = {name: KnownDut(host) for name, host in hosts.items()}
+        self._duts = {name: changed.enter_context(reserved_switch(testbed, name)) for name in ROW}
         ports = [ConnectedPort(name, f"Ethernet{4 * port}", f"snappi-vtb-{3 + port // 2}",
                                f"127.1.0.{3 + port // 2};{1 + number};{1 + port % 2}", 100_000)
                  for number, name in enumerate(ROW) for port in range(4)]
@@ -75,9 +72,6 @@ class ChainBench:
         facts = LabFacts(entry, lambda name: self._duts[name].state(), ports, CABLES)
         self.plan = plan_device(facts, ROW[0], PortRequest())
         self._api = snappi.api(location=testbed["otg"]["url"])
-        for name, host in hosts.items():
-            changed.callback(host.close)
-            self._duts[name].lease = changed.enter_context(SwitchRestorer(host, "broken").watchdog_stopped())
 
     def judge(self) -> Outcome:
         """The row as it is now, after a preflight of its first switch."""

@@ -23,8 +23,7 @@ from tests.common.pfc.cases.watchdog.actions import DROP_SEVERAL, DROP_SINGLE, F
 from tests.common.pfc.cases.watchdog.all_to_all import DROP_ALL_TO_ALL, FORWARD_ALL_TO_ALL
 from tests.common.pfc.cases.watchdog.quiet import QUIET
 from tests.common.pfc.cases.watchdog.timers import BUFFER_CHANGED, ON_TRAFFIC
-from tests.common.pfc.lab.dut import parse_config_db
-from tests.common.pfc.lab.restore import READ_CONFIG
+from tests.common.pfc.lab.dut import READ_CONFIG, parse_config_db
 from tests.common.pfc.record.case import PlanCase
 
 PAGE = ROOT / "docs/testplan/wd-watchdog.md"
@@ -151,6 +150,6 @@ def test_every_fault_is_caught_and_nothing_else(bench: Bench, broken: Case) -> N
 def test_a_healthy_port_passes_every_test_case(bench: Bench, plan: PlanCase) -> None:
     """With exactly the documented checks; the watchdog is stopped afterwards and polls as it was found."""
     passed_as_documented(bench.judge(healthy(plan)), documented_checks(PAGE, plan.plan_id))
-    assert bench.dut.lease is not None
+    assert bench.dut.reservation is not None
     text = bench.dut.ask({"config": READ_CONFIG})["config"]
-    assert parse_config_db(bench.dut.host, text)["PFC_WD"] == {"GLOBAL": bench.dut.lease.watchdog["GLOBAL"]}
+    assert parse_config_db(bench.dut.host, text)["PFC_WD"] == {"GLOBAL": bench.dut.reservation.watchdog["GLOBAL"]}

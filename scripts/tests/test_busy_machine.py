@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.common.pfc.lab.clock import EndpointClock
+from tests.common.pfc.simulated_time.endpoint_clock import EndpointClock
 from tests.common.pfc.model.errors import QualificationError
 
 ENGINE = {"testbed": "vtb", "switches": [], "switch_links": [], "faults": [], "generator_ports": [

@@ -6,9 +6,9 @@ import pytest
 from scripts.closure import CORE, LOGIC, MODULE, REFUSED, ROOT, SEAM, closure_of, core_of, lines_of, main, options_of
 from scripts.closure import imported, seam_of
 
-MOST_LINES_OF_THE_CORE = 7000
-"""Of what PFC-1 to PFC-4 draw in, without the seam and the reporting databases: it may shrink, and what makes it grow
-has a reason to say."""
+MOST_LINES_OF_THE_CORE = 7260
+"""Of what PFC-1 to PFC-4 draw in, with the seam and without the reporting databases: it may shrink, and what makes it
+grow has a reason to say."""
 FILES = {
     "tests/__init__.py": "",
     "tests/common/pfc/__init__.py": "",
@@ -47,7 +47,7 @@ def test_what_is_printed(checkout: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert rows[1:9] == ["tests (the fixture layer) 1 0", f"{LOGIC} 1 0", f"{LOGIC}/lab 3 7", f"{LOGIC}/model 2 3",
                          f"{SEAM} 2 2", "all of it 9 12", "the seam and the qualification logic 8 12",
                          "of that, the core 6 10"]
-    assert rows[9] == "the core, where no reporting database is 6 10"
+    assert rows[9] == "core and seam, where no database is 8 12"
     assert rows[10] == "the option sweep adds 3 4"  # the plan, its plugin in the seam, and lab/alone.py
     assert "2 tests/common/pfc/model/errors.py <- tests/common/pfc/lab/watchdog.py" in rows
     assert f"1 {MODULE} <- given" in rows

@@ -41,7 +41,8 @@ def imports_what_is_gone(checkout: Path, path: Path) -> bool:  # noqa: F811
 
 
 def test_there_are_options() -> None:
-    assert {"sweep", "evidence", "host_pauses", "replacement", "resume", "switch_chain"} <= set(OPTIONS)
+    assert {"sweep", "evidence", "host_pauses", "lease", "replacement", "resume", "simulated_time",
+            "storm_chain", "switch_chain"} <= set(OPTIONS)
 
 
 @pytest.mark.parametrize("options", [*([one] for one in OPTIONS), OPTIONS], ids=[*OPTIONS, "all"])

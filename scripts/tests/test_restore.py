@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import snappi
 
-from tests.common.pfc.lab.clock import EndpointClock
+from tests.common.pfc.simulated_time.endpoint_clock import EndpointClock
 from tests.common.pfc.lab.restore import SwitchRestorer
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -140,7 +140,7 @@ def test_a_second_run_is_refused_while_the_first_lives(folder: Path, switch: Ssh
     sentence = f"{SWITCH}: run first (process {os.getpid()} of "
     errors = [line for line in (ended.stdout + ended.stderr).splitlines() if line.startswith("ERROR")]
     assert len(errors) == 1 and errors[0].startswith(f"ERROR: {sentence}"), ended.stdout + ended.stderr
-    assert refused.returncode == 2 and refused.stderr.startswith(f"error: {sentence}"), refused.stderr
+    assert refused.returncode == 3 and refused.stderr.startswith(f"error: {sentence}"), refused.stderr
     assert refused.stderr.endswith("; --force ends it all the same\n"), refused.stderr
     assert switch.watchdog() == FOUND
 
@@ -175,7 +175,7 @@ def test_a_killed_run_is_healed_without_another(folder: Path, switch: Ssh) -> No
 ])
 def test_refusals(tmp_path: Path, testbed: str, sentence: str) -> None:
     ended = restore(tmp_path, testbed=testbed)
-    assert ended.returncode == 2
+    assert ended.returncode == 3
     expected = sentence.format(file=ROOT / "ansible/testbed.yaml")
     assert ended.stderr.startswith(f"error: {expected}"), ended.stderr
 

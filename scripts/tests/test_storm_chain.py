@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,7 @@ from scripts.tests.broken import (
 from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS, make_scenario
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.cases.storm_sequence import scenario_traffic
-from tests.common.pfc.lab.clock import EndpointClock
+from tests.common.pfc.simulated_time.endpoint_clock import EndpointClock
 from tests.common.pfc.lab.lab import Lab
 from tests.common.pfc.lab.port_plan import LabFacts, PortRequest, plan_device
 from tests.common.pfc.lab.restore import SwitchRestorer
@@ -100,8 +101,9 @@ def judge(testbed: Testbed, monkeypatch: pytest.MonkeyPatch, forgets: str = "") 
             transmit(names, verb)
 
     monkeypatch.setattr(lab.generator, "_transmit", forgetful)
-    with SwitchRestorer(lab.dut.host, "chain").watchdog_stopped() as lab.dut.lease:
-        return Qualifier(lab).qualify(SINGLE_LOSSLESS, (3,))
+    with SwitchRestorer(lab.dut.host, "chain").watchdog_stopped() as reservation:
+        reserved = replace(lab, dut=KnownDut(lab.dut.host, reservation=reservation))
+        return Qualifier(reserved).qualify(SINGLE_LOSSLESS, (3,))
 
 
 def test_a_storm_goes_on_for_as_long_as_it_is_needed(testbed: Testbed, monkeypatch: pytest.MonkeyPatch) -> None:

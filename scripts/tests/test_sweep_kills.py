@@ -19,7 +19,7 @@ import pytest
 import snappi
 
 from scripts.tests.broken import HANG_S, ROOT, SWITCH, OpenSsh, Testbed, bring_up, broken_testbed
-from tests.common.pfc.lab.clock import EndpointClock
+from tests.common.pfc.simulated_time.endpoint_clock import EndpointClock
 
 pytestmark = pytest.mark.slow("a sweep for each thing that can be killed in it")
 

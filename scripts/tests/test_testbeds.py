@@ -4,6 +4,8 @@ from pathlib import Path
 import pytest
 
 from scripts.testbeds import Refusal, read_entries, reason
+from tests.common.snappi_tests import port
+from virtual_testbed import connection_graph
 
 
 @pytest.mark.parametrize(("content", "sentence"), [
@@ -31,3 +33,8 @@ def test_a_wrong_testbed_file_is_refused(tmp_path: Path, content: bytes, sentenc
 ])
 def test_the_reason_of_an_error_has_no_number(error: OSError, text: str) -> None:
     assert reason(error) == text
+
+
+def test_suite_and_virtual_testbed_know_a_traffic_generator_by_the_same_names() -> None:
+    """Neither may import the other."""
+    assert port.GENERATOR_NAMES == connection_graph.GENERATOR_NAMES

@@ -9,11 +9,10 @@ from tests.common.pfc.cases import pauses
 from tests.common.pfc.cases.plan import port_cases, sweep_cases, tables, targets
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.lab.dut import Dut
-from tests.common.pfc.lab.port_plan import plan_port
 from tests.common.pfc.record.case import PlanCase
 from tests.common.pfc.record.verdict import Status
 from tests.common.pfc.sweep import full_load, port_sweep as sweep, watchdog_all_ports
-from tests.common.unit_tests.pfc.fakes import FakeApi, FakeClock, FakeHost, FakeWorld
+from tests.common.unit_tests.pfc.fakes import FakeApi, FakeClock, FakeHost, FakeWorld, plan_port
 from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
 
 ROOT = Path(__file__).resolve().parent.parent.parent

@@ -23,7 +23,8 @@ from typing import IO
 from tests.common.pfc.record.errors import RecordError
 from tests.common.pfc.record.record_file import RECORDS_FILE
 from tests.common.pfc.record.records import Record
-from tests.common.pfc.record.run import RUN_FILE, TELEMETRY, Run, read_run
+from tests.common.pfc.record.run import RUN_FILE, TELEMETRY, Run
+from tests.common.pfc.record.run_reading import read_run
 
 from .bundle_texts import Contents, read_contents, read_lines, summary, versions
 from .errors import FileError

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 
-from tests.common.pfc.record.effective_records import Outline, effective_records, judge
+from tests.common.pfc.record.effective_records import Outline, Verdict, aggregate, effective_records, judge
 from tests.common.pfc.record.errors import RecordError
 from tests.common.pfc.record.parsing import parse_lines
 from tests.common.pfc.record.record_file import RECORDS_FILE
 from tests.common.pfc.record.records import SOFTWARE, VERDICT, Record, SeriesKey
-from tests.common.pfc.record.run import RUN_FILE, Run, read_run
-from tests.common.pfc.record.verdict import Status, Verdict, aggregate
+from tests.common.pfc.record.run import RUN_FILE, Run
+from tests.common.pfc.record.run_reading import read_run
+from tests.common.pfc.record.verdict import Status
 
 from .queries import natural
 from .report import broken, printable, table

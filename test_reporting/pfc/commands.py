@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.common.pfc.record.errors import RecordError
-from tests.common.pfc.record.verdict import Status, Verdict, aggregate
+from tests.common.pfc.record.effective_records import Verdict, aggregate
+from tests.common.pfc.record.verdict import Status
 
 from .database import Sink, database_urls, open_sink, open_store, results_folder
 from .errors import ReportingError

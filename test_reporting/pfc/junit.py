@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from xml.etree import ElementTree
 
-from tests.common.pfc.record.verdict import NOT_FINISHED, Status
+from tests.common.pfc.record.effective_records import NOT_FINISHED
+from tests.common.pfc.record.verdict import Status
 
 from .queries import Rows
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 import re
 from hashlib import sha256
 
-from tests.common.pfc.record.records import LONGEST_RUN_ID
+from tests.common.pfc.record.parsing import LONGEST_RUN_ID
 
 LONGEST_FOLDER_NAME = 80
 

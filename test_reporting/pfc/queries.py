@@ -11,7 +11,8 @@ from sqlalchemy import ColumnElement, Connection, and_, case, func, literal, or_
 
 from tests.common.pfc.record.records import VERDICT, format_moment
 from tests.common.pfc.record.run import QUALIFICATION
-from tests.common.pfc.record.verdict import Status, Verdict, aggregate
+from tests.common.pfc.record.effective_records import Verdict, aggregate
+from tests.common.pfc.record.verdict import Status
 
 from . import schema
 from .errors import StoreError

@@ -11,7 +11,8 @@ from typing import Any
 
 from tabulate import tabulate
 
-from tests.common.pfc.record.verdict import Status, Verdict
+from tests.common.pfc.record.effective_records import Verdict
+from tests.common.pfc.record.verdict import Status
 
 from .queries import Rows, faults_of
 

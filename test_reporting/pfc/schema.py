@@ -16,7 +16,8 @@ from sqlalchemy import (CheckConstraint, Column, DateTime, Dialect, Double, Fore
                         Integer, MetaData, Numeric, String, Table, Text, text)
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
-from tests.common.pfc.record.records import format_moment, parse_moment
+from tests.common.pfc.record.parsing import parse_moment
+from tests.common.pfc.record.records import format_moment
 
 
 VERSION = "0003"

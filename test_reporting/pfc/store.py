@@ -15,10 +15,10 @@ from typing import Any
 from sqlalchemy import Connection, Row, bindparam, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from tests.common.pfc.record.effective_records import judge
+from tests.common.pfc.record.effective_records import Verdict, aggregate, judge
 from tests.common.pfc.record.records import FINAL, ON_BEHALF_OF, VERDICT, Record, SeriesKey
 from tests.common.pfc.record.run import QUALIFICATION, Run
-from tests.common.pfc.record.verdict import Status, Verdict, aggregate
+from tests.common.pfc.record.verdict import Status
 
 from . import schema
 from .engine import Database, insert_or

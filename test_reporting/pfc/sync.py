@@ -7,10 +7,11 @@ from itertools import chain, islice
 from pathlib import Path
 
 from tests.common.pfc.record.errors import RecordError
-from tests.common.pfc.record.parsing import parse_lines
+from tests.common.pfc.record.parsing import parse_lines, read_lines
 from tests.common.pfc.record.record_file import RECORDS_FILE, RecordFile
 from tests.common.pfc.record.records import Record
-from tests.common.pfc.record.run import RUN_FILE, Run, read_run
+from tests.common.pfc.record.run import RUN_FILE, Run
+from tests.common.pfc.record.run_reading import read_run
 
 from .database import Sink
 
@@ -83,6 +84,6 @@ def _own(records: Iterator[Record], run: Run, directory: Path, problems: list[Re
 def _lines(directory: Path) -> Iterator[Record | RecordError]:
     file = RecordFile(directory)
     try:
-        yield from parse_lines(file.lines(), str(file.path))
+        yield from parse_lines(read_lines(file.path), str(file.path))
     except FileNotFoundError:
         return

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tests.common.pfc.record.parsing import parse_line
 from tests.common.pfc.record.records import encode_line
-from tests.common.pfc.record.run import run_of
+from tests.common.pfc.record.run_reading import run_of
 from test_reporting.pfc import history, queries
 from test_reporting.pfc.database import open_store
 from test_reporting.pfc.html_report import write_report

@@ -15,7 +15,7 @@ from typing import Any
 
 from tests.common.pfc.record.parsing import parse_line
 from tests.common.pfc.record.records import Record, encode_line
-from tests.common.pfc.record.run import run_of
+from tests.common.pfc.record.run_reading import read_run, run_of
 from tests.common.pfc.record.run_writer import RunWriter, Say
 from test_reporting.pfc.database import Urls, open_store
 from test_reporting.pfc.delivery import RunDelivery
@@ -56,7 +56,8 @@ def started(folder: Path | str, urls: Urls = None, say: Say | None = None,
         run: what `run.json` says.
     """
     told = say or logging.getLogger(__name__).warning
-    writer = RunWriter(Path(folder), run_of(run), told, RunDelivery(Path(folder), told, urls))
+    earlier = read_run(Path(folder), [])
+    writer = RunWriter(Path(folder), run_of(run), told, RunDelivery(Path(folder), told, urls), earlier)
     writer.start()
     return writer
 

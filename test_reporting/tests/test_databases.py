@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from tests.common.pfc.record.run import run_of
+from tests.common.pfc.record.run_reading import run_of
 from tests.common.pfc.record.run_writer import RunEnd
 from test_reporting.pfc.cli import main
 from test_reporting.pfc.database import database_urls, results_folder

@@ -54,7 +54,7 @@ def test_a_run_from_start_to_end(folder, url, database, said):
     writer.write(parsed(verdict(1)))
     writer.write(parsed(verdict(2, metric_name="pfc.lossy")))
     found = parsed(*lines(folder / "records.jsonl"))
-    assert [record.verdict.status for record in found] == ["PASS", "PASS"]
+    assert [record.status for record in found] == ["PASS", "PASS"]
     assert [row[4] for row in ask(database)] == ["ERROR", "ERROR"]
     assert writer.finish() == RunEnd(stored=True)
     assert [row[3:] for row in ask(database)] == [(0, "PASS"), (0, "PASS")]

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.common.pfc.record.run import Run, run_of
+from tests.common.pfc.record.run import Run
+from tests.common.pfc.record.run_reading import run_of
 from tests.common.pfc.record.verdict import MetricVerdict, Status
 from test_reporting.pfc.cli import main
 from test_reporting.pfc.database import open_store

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.common.pfc.record.records import parse_moment
+from tests.common.pfc.record.parsing import parse_moment
 from test_reporting.pfc.html_report.texts import counted, duration, ranges, shown, size
 from test_reporting.pfc.html_report.timeline import plots, rates
 from test_reporting.tests.html_samples import timeline

@@ -8,7 +8,7 @@ import pytest
 
 from tests.common.pfc.record.parsing import parse_line
 from tests.common.pfc.record.records import encode_line
-from tests.common.pfc.record.run import run_of
+from tests.common.pfc.record.run_reading import run_of
 from test_reporting.pfc import kusto
 from test_reporting.pfc.database import open_sink
 from test_reporting.pfc.errors import StoreError

@@ -4,7 +4,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tests.common.pfc.cases.plan import port_cases
+from tests.common.pfc.cases.plan import deviations, port_cases
 from tests.common.pfc.model.deviations import allowed_for
 from tests.common.pfc.model.tolerances import HARDWARE
 from tests.common.pfc.record.parsing import parse_line
@@ -12,7 +12,7 @@ from tests.common.pfc.record.records import ON_BEHALF_OF, SCHEMA, SOFTWARE, Reco
 from tests.common.pfc.record.verdict import LOSSLESS, Check, PortVerdict, Status
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reporting.md"
-ALLOWED = allowed_for("cisco-8000", HARDWARE)
+ALLOWED = allowed_for("cisco-8000", HARDWARE, deviations())
 LABELS = RunLabels("run-1", "lab-1", "SONiC.1", "Cisco-8101", "job-1", "t1-01", ALLOWED, ("pause-ignored@Ethernet0",))
 
 

@@ -6,7 +6,8 @@ import json
 import pytest
 
 import test_reporting.pfc.sync
-from tests.common.pfc.record.run import run_of, write_run
+from tests.common.pfc.record.run import write_run
+from tests.common.pfc.record.run_reading import run_of
 from test_reporting.pfc.database import open_store
 from test_reporting.pfc.errors import StoreError
 from test_reporting.pfc.sync import deliver_folder

@@ -17,6 +17,7 @@ from tests.common.errors import LabError, RunAnsibleModuleFail
 from tests.common.pfc.lab.dut import Dut, SwitchState
 from tests.common.pfc.lab.option import check_keys, pauses_named
 from tests.common.pfc.lab.port_plan import LabFacts, PortPlan, PortRequest, connected_port, measured_device, plan_device
+from tests.common.pfc.lab.restore import read_state
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.ports import natural
 from tests.common.pfc.model.tolerances import tolerances_of
@@ -140,7 +141,7 @@ class StandaloneLab:
         return PortRequest(rx, tx, ip_version, change, same)
 
     def _state(self, name: str) -> SwitchState:
-        return Dut(self.duthosts[name]).state()
+        return read_state(Dut(self.duthosts[name]))
 
     @cached_property
     def _hosts(self) -> AnsibleHosts:

@@ -12,7 +12,7 @@ import yaml
 # What sonic-mgmt's traffic generator code accepts as a port's speed, in Mb/s (its `speed_type`).
 LINK_SPEEDS_MBPS = (10_000, 25_000, 40_000, 50_000, 100_000, 200_000, 400_000, 800_000)
 # sonic-mgmt recognises a generator by its host name (`get_peer_snappi_chassis`).
-GENERATOR_NAME_PARTS = ("snappi", "ixia", "stc")
+GENERATOR_NAMES = ("snappi", "ixia", "stc")  # the suite knows a traffic generator by the same parts of its name
 
 _DEVICE_COLUMNS = ("Hostname", "ManagementIp", "HwSku", "Type")
 _LINK_COLUMNS = ("StartDevice", "StartPort", "EndDevice", "EndPort", "BandWidth")

@@ -17,7 +17,7 @@ import yaml
 
 from virtual_testbed.lab_files.cables import GeneratorLink, SwitchLink
 from virtual_testbed.lab_files.connection_graph import (
-    GENERATOR_NAME_PARTS,
+    GENERATOR_NAMES,
     ConnectionGraph,
     ConnectionGraphError,
     GraphDevice,
@@ -228,9 +228,9 @@ def _generators(entry: Mapping[str, Any], graph: ConnectionGraph, where: str, du
 
 def _generator_address(device: GraphDevice) -> str:
     """The address of a generator whose name sonic-mgmt would recognise."""
-    if not any(part in device.name for part in GENERATOR_NAME_PARTS):
+    if not any(part in device.name for part in GENERATOR_NAMES):
         raise DescriptionError(f"{device.where}: traffic generator {device.name} is not recognised as one: its host "
-                               f"name must contain one of {', '.join(GENERATOR_NAME_PARTS)}")
+                               f"name must contain one of {', '.join(GENERATOR_NAMES)}")
     try:
         return str(ipaddress.ip_address(device.address))
     except ValueError:

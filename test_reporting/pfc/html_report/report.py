@@ -16,7 +16,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from sqlalchemy import Connection
 
-from tests.common.pfc.record.verdict import NOTHING_MEASURED, Status, Verdict, aggregate
+from tests.common.pfc.record.effective_records import NOTHING_MEASURED, Verdict, aggregate
+from tests.common.pfc.record.verdict import Status
 
 from .. import queries
 from ..errors import ReportingError

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, func, select
 
 from tests.common.pfc.record.records import VERDICT
-from tests.common.pfc.record.verdict import Verdict
+from tests.common.pfc.record.effective_records import Verdict
 
 from .. import queries, schema
 from ..queries import Rows

@@ -14,7 +14,7 @@ from typing import Any
 from ..lab.generator import Traffic
 from ..lab.lab import Lab
 from ..model.arithmetic import line_rate_fps
-from ..model.checking import Place, at_port, at_priority, fail_unless, least_load, priority_of
+from ..model.checking import Place, at_least, at_port, at_priority, fail_unless, least_load, none_of, priority_of
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
 from ..model.measurement import CaseRun, PortUnderTest
@@ -23,10 +23,11 @@ from ..model.traffic import Stats
 from ..record.case import PlanCase, Target, named
 from ..record.verdict import LOSSY, Check
 from .engine import Procedure, sending, settled_counters
-from .ingress import FRAME_BYTES, IngressLoad, entered, ingress_applied, ingress_flows, ingress_taken
+from .ingress import (
+    FRAME_BYTES, IngressLoad, entered, ingress_applied, ingress_flows, ingress_taken, ingress_undisturbed,
+)
 from .scheduler_shares import Scheduler, divide, read_schedulers
-from .switch_counters import Drops, data_commands, drops_delay_s, own_frames, read_drops
-from .validity import undisturbed
+from .switch_counters import DataCounters, data_commands, data_counters, drops_delay_s, own_frames
 
 logger = logging.getLogger(__name__)
 
@@ -141,7 +142,7 @@ class LoadRun(CaseRun):
 
     offered: OfferedLoad
     rates: Mapping[int, int]
-    drops: Drops | None
+    drops: DataCounters | None
 
     @property
     def lossy(self) -> list[int]:
@@ -170,7 +171,7 @@ class LoadRun(CaseRun):
             "wanted_percent": {priority: float(100 * part) for priority, part in self.offered.wanted.items()},
             "given_percent": {priority: float(100 * part) for priority, part in self.offered.given.items()},
             "received_in_window": dict(self.rates),
-            **({} if self.drops is None else self.drops.counted()),
+            **({} if self.drops is None else _dropped(self.drops)),
         }
 
 
@@ -226,7 +227,6 @@ def measure(lab: Lab, offered: OfferedLoad, target: Target, before: DutCounters)
         QualificationError: a step could not be done. No traffic runs on, however this ends.
     """
     rx = lab.subject.pair.rx.port
-    enters = [port.port for port in offered.ports]
     loses = any(priority not in lab.subject.qos.lossless for priority in offered.congested)
     also, wait_s = (data_commands(rx), drops_delay_s(lab)) if loses else ({}, lab.delays.port_s)
     if loses:
@@ -240,8 +240,12 @@ def measure(lab: Lab, offered: OfferedLoad, target: Target, before: DutCounters)
     lab.clock.sleep(wait_s)  # what the switch holds leaves meanwhile, and is counted
     sent = lab.generator.stats(traffic.flows)
     after = lab.dut.counters(also=also)
-    drops = read_drops(after.printed, rx, enters).since(read_drops(before.printed, rx, enters)) if loses else None
+    drops = _counted(lab, offered, after).since(_counted(lab, offered, before)) if loses else None
     return LoadRun(lab.subject, before, during or after, after, target, {"sent": sent}, offered, rates, drops)
+
+
+def _counted(lab: Lab, offered: OfferedLoad, reading: DutCounters) -> DataCounters:
+    return data_counters(reading.printed, lab.port, [port.port for port in offered.ports])
 
 
 def _send(lab: Lab, traffic: Traffic, offered: OfferedLoad) -> tuple[dict[int, int], DutCounters | None]:
@@ -282,7 +286,7 @@ def _received(stats: Stats) -> dict[int, int]:
 
 def validity(run: LoadRun) -> Iterator[Check]:
     """Whether it was a measurement, best cause first: what was due must have been sent."""
-    yield from undisturbed(run, run.offered.ports)
+    yield from ingress_undisturbed(run, run.offered.ports)
     yield from ingress_applied(run, "sent", "in all")
 
 
@@ -318,8 +322,7 @@ def _throughput(run: LoadRun) -> Iterator[Check]:
         flows = [flow.plan for flow in run.flows("sent") if priority_of(flow) == priority]
         least = sum(least_load(run.subject, plan) for plan in flows)
         got = run.frames(priority)[1]
-        expected = f"at least {least} frames received"
-        yield fail_unless("throughput", at_priority(run.subject, priority), got >= least, expected, got)
+        yield at_least("throughput", at_priority(run.subject, priority), least, "frames received", got)
 
 
 def _back_pressure(run: LoadRun) -> Iterator[Check]:
@@ -332,16 +335,15 @@ def _back_pressure(run: LoadRun) -> Iterator[Check]:
 
 
 def _no_back_pressure(run: LoadRun) -> Iterator[Check]:
-    """Nothing else is: no lossy priority, however much of it comes in, no lossless one that the line has room for, and
-    no port that data does not enter by."""
+    """No other sender is paused: no lossy priority, however much of it comes in, no lossless one that the line has room
+    for, and no port that data does not enter by."""
     name = "no-other-back-pressure" if run.held else "no-back-pressure"
     for port in (*run.offered.ports, run.subject.pair.rx):
         for priority, frames in enumerate(run.pfc_sent_in_all(port.port)):
             if priority in run.held and port in run.offered.ports:
                 continue
             place = at_priority(run.subject, priority)
-            expected = f"0 PFC frames sent out of {port.port}"
-            yield fail_unless(name, place, frames == 0, expected, frames)
+            yield none_of(name, place, f"PFC frames sent out of {port.port}", frames)
 
 
 def _shares(run: LoadRun) -> Iterator[Check]:
@@ -380,8 +382,7 @@ def _line_full(run: LoadRun, times: Timing) -> Check:
     carried = line_rate_fps(plan.mean_bytes, run.subject.pair.speed_mbps) * Fraction(seconds)
     least = floor(carried * (1 - Fraction(run.subject.tolerances.load_tolerance_percent) / 100))
     place = at_port(run.subject)
-    expected = f"at least {least} frames received, a full line"
-    return fail_unless("line-full", place, got >= least, expected, got)
+    return at_least("line-full", place, least, "frames received, a full line", got)
 
 
 def _pfc_stops(run: LoadRun) -> Iterator[Check]:
@@ -389,18 +390,27 @@ def _pfc_stops(run: LoadRun) -> Iterator[Check]:
     for port in run.offered.ports:
         for priority, frames in enumerate(run.pfc_sent_after(port.port)):
             place = at_priority(run.subject, priority)
-            expected = f"0 PFC frames sent out of {port.port} afterwards"
-            yield fail_unless("back-pressure-ends", place, frames == 0, expected, frames)
+            yield none_of("back-pressure-ends", place, f"PFC frames sent out of {port.port} afterwards", frames)
 
 
-def _drops_counted(run: LoadRun, drops: Drops) -> Iterator[Check]:
+def _dropped(counted: DataCounters) -> dict[str, Any]:
+    """The drops, for the record."""
+    return {
+        "queue_drops": dict(counted.queue_drops),
+        "group_drops": {port: list(counts) for port, counts in counted.group_drops.items()},
+        "tx_drp": counted.leaving.tx_dropped,
+        "rx_drp": {port: counts.rx_dropped for port, counts in counted.entering.items()},
+    }
+
+
+def _drops_counted(run: LoadRun, drops: DataCounters) -> Iterator[Check]:
     """What the line has no room for is counted as dropped, by port and by queue (or by priority group, where a frame
     was dropped as it entered). On hardware frames of the switch's own may be among them."""
     missing = sum(flow.frames_tx for flow in run.flows("sent")) - run.received
     allowed = own_frames(run.offered.timing != WALL)
     for name, what, seen in (
-        ("port-drops-counted", "ports (TX_DRP, RX_DRP)", drops.by_port),
-        ("queue-drops-counted", "queues and priority groups", drops.by_queue),
+        ("port-drops-counted", "ports (TX_DRP, RX_DRP)", drops.drops_by_port),
+        ("queue-drops-counted", "queues and priority groups", drops.drops_by_queue),
     ):
         expected = f"{missing} frames counted as dropped by {what}" + (f" (or up to {allowed} more)" if allowed else "")
         yield fail_unless(name, Place(run.subject.where(), LOSSY), 0 <= seen - missing <= allowed, expected, seen)

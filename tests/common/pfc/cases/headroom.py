@@ -10,14 +10,14 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Any
 
-from ..lab.counter_polling import watermark_delay_s
 from ..lab.lab import Lab
-from ..model.arithmetic import MAX_QUANTA, PAUSE_FRAME_BYTES, QUANTUM_BITS, WIRE_OVERHEAD_BYTES, response_seconds
-from ..model.checking import Place, at_priority, error_unless, fail_unless, priority_of
+from ..model.arithmetic import MAX_QUANTA, PAUSE_FRAME_BYTES, QUANTUM_BITS, WIRE_OVERHEAD_BYTES
+from ..model.checking import Place, at_least, at_priority, error_unless, fail_unless, priority_of
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
 from ..model.measurement import PortUnderTest
-from ..model.qos import ConfigDb, PortQos, priority_groups
+from ..model.qos import ConfigDb, PortQos
+from ..model.response_time import response_seconds
 from ..model.traffic import FlowStats
 from ..record.case import PlanCase, Target
 from ..record.verdict import LOSSLESS, Check
@@ -25,7 +25,9 @@ from . import targets
 from .engine import Procedure, Table, settled_counters
 from .hold_in_storm import HeldRun, Hold, back_pressure, hold_s, measure, validity
 from .ingress import IngressLoad, ingress_taken
-from .switch_counters import GROUPS, HEADROOM, drops_delay_s, gained, group_drops, headroom_used
+from .switch_counters import (
+    GROUPS, HEADROOM, drops_delay_s, gained, group_drops, headroom_used, priority_groups, watermark_delay_s,
+)
 
 SINGLE = PlanCase("headroom-single-lossless", "HEAD-1", (LOSSLESS,))
 SEVERAL = PlanCase("headroom-several-lossless", "HEAD-2", (LOSSLESS,))
@@ -248,8 +250,9 @@ def _full(place: Place, filled: Filled) -> Check:
     """A frame is dropped only when headroom has less than a frame's room left."""
     xoff_bytes = filled.headroom.xoff_bytes
     least = xoff_bytes - FRAME_BYTES - CELL_BYTES
-    expected = f"at least {least} of the {xoff_bytes} bytes used before frames are dropped"
-    return fail_unless("headroom-full", place, filled.used >= least, expected, filled.used)
+    return at_least(
+        "headroom-full", place, least, f"of the {xoff_bytes} bytes used before frames are dropped", filled.used
+    )
 
 
 def headroom_command(port: str) -> str:
@@ -360,12 +363,19 @@ def _quantum_bytes(line_percent: float) -> Fraction:
     return QUANTUM_BYTES * Fraction(line_percent) / 100
 
 
+def all_reached_lossless(subject: PortUnderTest) -> list[Target]:
+    """All lossless priorities that some DSCP value reaches together, one or more."""
+    return [subject.qos.reached_lossless] if subject.qos.reached_lossless else []
+
+
+def several_reached_lossless(subject: PortUnderTest) -> list[Target]:
+    """The same, where there are several."""
+    return all_reached_lossless(subject) if len(subject.qos.reached_lossless) > 1 else []
+
+
+SEVERAL_LOSSLESS_REACHED = "several lossless priorities that DSCP values lead to"
 CASES: Table = {
     SINGLE: Procedure(covered, was_used, judge_covered, targets.each_reached_lossless, targets.LOSSLESS_REACHED),
-    SEVERAL: Procedure(
-        covered, was_used, judge_covered, targets.several_reached_lossless, targets.SEVERAL_LOSSLESS_REACHED
-    ),
-    OVERFLOW: Procedure(
-        overflow, was_overflowed, judge_overflow, targets.all_reached_lossless, targets.LOSSLESS_REACHED
-    ),
+    SEVERAL: Procedure(covered, was_used, judge_covered, several_reached_lossless, SEVERAL_LOSSLESS_REACHED),
+    OVERFLOW: Procedure(overflow, was_overflowed, judge_overflow, all_reached_lossless, targets.LOSSLESS_REACHED),
 }

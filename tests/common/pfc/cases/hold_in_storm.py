@@ -17,9 +17,9 @@ from ..model.measurement import CaseRun
 from ..model.traffic import FlowStats, Role, Stats
 from ..record.verdict import Check
 from .engine import sending
-from .ingress import FRAME_BYTES, IngressLoad, entered, ingress_applied, ingress_flows
+from .ingress import FRAME_BYTES, IngressLoad, entered, ingress_applied, ingress_flows, ingress_undisturbed
 from .storm_sequence import pause_storm
-from .validity import storm_held, storm_running, storm_stopped, undisturbed
+from .validity import storm_held, storm_running, storm_stopped
 
 logger = logging.getLogger(__name__)
 
@@ -126,11 +126,11 @@ def _in_the_storm(lab: Lab, traffic: Traffic, hold: Hold) -> Stats:
 
 def validity(run: HeldRun) -> Iterator[Check]:
     """Whether it was a measurement, best cause first."""
-    yield from undisturbed(run, entered(run.hold.loads))
-    yield from storm_ran(run)
+    yield from ingress_undisturbed(run, entered(run.hold.loads))
+    yield from storm_ran_and_load_applied(run)
 
 
-def storm_ran(run: HeldRun) -> Iterator[Check]:
+def storm_ran_and_load_applied(run: HeldRun) -> Iterator[Check]:
     """The storm sent so many pause frames that the pause cannot have lapsed on average, until it was stopped; data came
     in, and of what the switch had no reason to hold, and did not, all that was due."""
     pair = run.subject.pair

@@ -4,15 +4,16 @@ some of it was taken."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..lab.lab import Lab
 from ..model.checking import never_taken, priority_of, sent_as_due
-from ..model.measurement import CaseRun
-from ..model.ports import ConnectedPort
+from ..model.measurement import CaseRun, PortUnderTest
+from ..model.ports import ConnectedPort, PortPair
 from ..model.traffic import FlowPlan, Role
 from ..record.verdict import Check
 from .flows import DataLoad, data_flows
+from .validity import counters_kept, links_kept, watchdog_stopped
 
 FRAME_BYTES = 1024
 """Size of the frames with FCS."""
@@ -60,6 +61,17 @@ def entered(loads: Iterable[IngressLoad]) -> tuple[ConnectedPort, ...]:
     return tuple(dict.fromkeys(load.enters for load in loads))
 
 
+def ingress_undisturbed(run: CaseRun, ports: Iterable[ConnectedPort]) -> Iterator[Check]:
+    """The watchdog did not act, the links of the port under test and of these ports, which data entered by, were up,
+    and no counter was cleared."""
+    pairs = [replace(run, subject=replace(run.subject, pair=PortPair(run.subject.pair.rx, port))) for port in ports]
+    yield from watchdog_stopped(run)
+    for pair in pairs:
+        yield from links_kept(pair)
+    for pair in pairs:
+        yield from counters_kept(pair)
+
+
 def ingress_applied(run: CaseRun, phase: str, when: str, held: Collection[int] = ()) -> Iterator[Check]:
     """Of the data that was counted in a phase what was due was sent in the whole run, whichever ports it entered by;
     `held`: the priorities that the switch is meant to hold."""
@@ -74,3 +86,15 @@ def ingress_taken(run: CaseRun, phase: str, when: str) -> Iterator[Check]:
     (`never_taken`)."""
     for flow in run.flows(phase, Role.TEST, Role.BACKGROUND):
         yield from never_taken(run.subject, [flow], run.pfc_sent_in_all(flow.plan.enters), when)
+
+
+def equal_ports(subject: PortUnderTest) -> tuple[ConnectedPort, ...]:
+    """The tx port, and a second one of the same speed; empty where there is none."""
+    second = [port for port in subject.further if port.speed_mbps == subject.pair.speed_mbps]
+    return (subject.pair.tx, second[0]) if second else ()
+
+
+def faster_port(subject: PortUnderTest) -> ConnectedPort | None:
+    """The fastest port that data may enter by, if it is faster than the port under test."""
+    fastest = max(subject.further, key=lambda port: port.speed_mbps, default=subject.pair.tx)
+    return fastest if fastest.speed_mbps > subject.pair.speed_mbps else None

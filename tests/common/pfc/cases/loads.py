@@ -17,8 +17,8 @@ from .congestion import LoadMaker, OfferedLoad, load_case, offered_load, room_s,
 from .engine import Procedure, Table
 from .frames import Sizes, imix
 from .hold_in_storm import HeldRun, Hold, back_pressure, hold_s, measure, validity
-from .ingress import IngressLoad, ingress_taken
-from .targets import LOSSLESS_REACHED, each_reached_lossless, equal_ports, faster_port, whole_port
+from .ingress import IngressLoad, equal_ports, faster_port, ingress_taken
+from .targets import LOSSLESS_REACHED, each_reached_lossless, whole_port
 
 MOSTLY_LOSSLESS = PlanCase("load-mostly-lossless", "LOAD-1")
 MOSTLY_LOSSY = PlanCase("load-mostly-lossy", "LOAD-2")

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from ..lab.lab import Lab
 from ..lab.pause_source import PauseSource
 from ..model.counters import DutCounters
 from ..model.errors import NoMeasurement, QualificationError
-from ..model.measurement import Measurement, PortUnderTest
+from ..model.measurement import PortUnderTest
 from ..model.qos import DSCP_VALUES, PortQos
 from ..model.scenario import Scenario, Storm
 from ..record.case import PlanCase, Target
 from ..record.verdict import Check
 from . import targets
 from .checks import judge, validity
-from .engine import Procedure, Table
+from .engine import Procedure, ScenarioRun, Table
 from .generator_pauses import pauses_of
 from .storm_sequence import measure
 
@@ -100,24 +99,23 @@ def make_scenario(case: PlanCase, target: Target, qos: PortQos) -> Scenario:
 
 
 @dataclass(frozen=True)
-class StormRun:
+class StormRun(ScenarioRun):
     """A scenario that was measured, and where its pauses came from.
 
     Attributes:
-        run: what was measured.
         pauses: their source.
-        settled: as of `engine.Measured`.
-        not_arrived: why they cannot have arrived; None: they did.
+        last: the switch's last counters, where everything is in them.
+        not_arrived: why the pauses cannot have arrived; None: they did.
     """
 
-    run: Measurement
     pauses: PauseSource
-    settled: DutCounters | None
+    last: DutCounters | None
     not_arrived: Check | None = None
 
-    def evidence(self) -> dict[str, Any]:
-        """The numbers, for the record."""
-        return self.run.evidence()
+    @property
+    def settled(self) -> DutCounters | None:
+        """The last counters."""
+        return self.last
 
 
 def measure_storm(lab: Lab, scenario: Scenario, before: DutCounters) -> StormRun:

@@ -10,6 +10,7 @@ from pkgutil import iter_modules
 from types import ModuleType
 
 from ..lab.option import PACKAGE, lacking, rooms
+from ..model.deviations import DEVIATIONS, Deviation
 from ..model.errors import QualificationError
 from ..model.measurement import PortUnderTest
 from ..model.qos import PRIORITIES, PortQos
@@ -56,6 +57,12 @@ def port_cases() -> tuple[PlanCase, ...]:
 def sweep_cases() -> tuple[PlanCase, ...]:
     """The cases of all ports of a switch: carried out when they are asked for."""
     return tuple(sorted((case for table in tables() for case in getattr(table, "SWEEPS", ())), key=_place))
+
+
+@cache
+def deviations() -> tuple[Deviation, ...]:
+    """How platforms differ from what the plan assumes: what every run rests on, then what families do."""
+    return DEVIATIONS + tuple(one for table in tables() for one in getattr(table, "DEVIATIONS", ()))
 
 
 def targets(case: PlanCase, subject: PortUnderTest, sets: Sequence[Target] = ()) -> list[Target]:

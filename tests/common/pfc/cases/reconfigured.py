@@ -53,7 +53,7 @@ class ReconfiguredRun:
 
     @property
     def settled(self) -> DutCounters:
-        """Those after the last one."""
+        """The counters after the last scenario."""
         return list(self.runs.values())[-1].after
 
     def evidence(self) -> dict[str, Any]:

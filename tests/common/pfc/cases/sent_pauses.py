@@ -6,16 +6,18 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import date
 from itertools import pairwise
 from typing import Any
 
 from ..lab.capture import MAC_CONTROL, PFC_OPERATION, Capture, ControlFrame
 from ..lab.generator import Traffic
+from ..lab.generator_ports import end_capture, start_capture
 from ..lab.lab import Lab
 from ..model.arithmetic import MAX_QUANTA, pause_seconds
 from ..model.checking import Place, at_port, at_priority, error_unless, everything_received, fail_unless, sent_as_due
 from ..model.counters import DutCounters
-from ..model.deviations import sends_own_source, sends_unused_times_as_zero
+from ..model.deviations import Deviation, deviation
 from ..model.measurement import CaseRun
 from ..model.traffic import PAUSE_ADDRESS, Role
 from ..record.case import PlanCase, Target
@@ -42,6 +44,38 @@ LARGEST_CAPTURE = 16_384  # a capture of as many frames may have been full befor
 LEAST_BYTES = 60  # without FCS
 ZERO_MAC = "00:00:00:00:00:00"
 
+DEVIATIONS = (
+    Deviation(
+        "sent-pause-source",
+        ("mellanox",),
+        "unicast",
+        "each port of a Spectrum has a MAC address of its own (register PPAD), which CONFIG_DB does not name",
+        date(2026, 11, 21),
+    ),
+    Deviation(
+        "sent-pause-source",
+        (),
+        "own",
+        "a MAC control frame has the sender's own address (IEEE 802.3 31.3), which SONiC makes that of the switch on"
+        " all ports; sonic-mgmt's test_valid_src_mac_pfc_frame.py, for cisco-8000 only, expects it",
+        date(2026, 11, 21),
+    ),
+    Deviation(
+        "sent-pause-unused-times",
+        ("cisco-8000",),
+        "any",
+        "sonic-mgmt's CiscoPFCPacket allows times of priorities whose enable bit is not set",
+        date(2026, 11, 21),
+    ),
+    Deviation(
+        "sent-pause-unused-times",
+        (),
+        "zero",
+        "nobody reads the time of a priority whose enable bit is not set; sonic-mgmt's PFCPacket expects 0",
+        date(2026, 11, 21),
+    ),
+)
+
 
 @dataclass(frozen=True)
 class SentRun(CaseRun):
@@ -57,7 +91,7 @@ class SentRun(CaseRun):
 
     @property
     def tx_port(self) -> str:
-        """Where the pause frames come out."""
+        """The port that the pause frames come out of."""
         return self.subject.pair.tx.port
 
     def details(self) -> dict[str, Any]:
@@ -79,7 +113,7 @@ def measure(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> Se
     traffic = congesting_traffic(lab, target)
     tx_port = lab.builder.port_name(lab.subject.pair.tx.port)
     with sending(lab, traffic):
-        lab.generator.capture([tx_port])
+        start_capture(lab.generator, [tx_port])
         lab.generator.start(traffic.names())
         lab.clock.sleep(STORM_LEAD_S)
         lab.generator.run_out(traffic.names(Role.TEST), hold_s(lab))
@@ -87,7 +121,7 @@ def measure(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> Se
         logger.info("%s: storm stopped, held frames drain", lab.subject.where())
         lab.generator.stop(traffic.names(Role.STORM))
         lab.clock.sleep(hold_s(lab))
-        capture = _read(lab.generator.captured(tx_port))
+        capture = _read(end_capture(lab.generator, tx_port))
         drained = lab.generator.stats(traffic.flows)
     after = settled_counters(lab)
     phases = {"paused": held, "drained": drained}
@@ -248,6 +282,16 @@ def _is_unicast(frame: ControlFrame) -> bool:
 
 def _unused_are_zero(frame: ControlFrame) -> bool:
     return not any(time for priority, time in enumerate(frame.times) if not frame.enable_vector >> priority & 1)
+
+
+def sends_own_source(asic: str) -> bool:
+    """Whether pause frames come from the switch's MAC address; else from any unicast one."""
+    return deviation("sent-pause-source", asic, DEVIATIONS).value == "own"
+
+
+def sends_unused_times_as_zero(asic: str) -> bool:
+    """Whether pause frames have 0 as the time of each priority that they do not enable."""
+    return deviation("sent-pause-unused-times", asic, DEVIATIONS).value == "zero"
 
 
 CASES: Table = {

@@ -14,7 +14,6 @@ from ..lab.generator import STOP_GRACE_S, Traffic
 from ..lab.lab import Lab
 from ..lab.otg_config import build_together
 from ..lab.preflight import SETTLE_S
-from ..lab.storm_chain import ANSWERS_S
 from ..model.arithmetic import MAX_QUANTA, PAUSE_FRAME_BYTES, storm_fps
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
@@ -28,6 +27,7 @@ from .flows import RESUMED, DataLoad, again, data_flows
 logger = logging.getLogger(__name__)
 
 DRAIN_DEADLINE_S = 10.0
+ANSWERS_S = 10.0  # what calls to switch and generator may take in a storm, beside what is waited
 LOOKS = 2
 """Readings of flow statistics while data is sent in a storm, for the timeline: after its first and second quarter."""
 
@@ -76,7 +76,7 @@ class Part:
         )
 
     def own(self, stats: Mapping[str, FlowStats]) -> dict[str, FlowStats]:
-        """Of the statistics of all flows those of this port's."""
+        """The statistics of this port's flows, out of those of all."""
         names = {flow.name for flow in self.flows()}
         return {name: flow for name, flow in stats.items() if name in names}
 

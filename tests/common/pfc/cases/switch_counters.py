@@ -1,31 +1,23 @@
-"""Frames that a switch counts and drops, and how full its buffers have been at most: what its commands print, as
+"""Frames that a switch counts and drops, and how full its headroom has been at most: what its commands print, as
 numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass
-from typing import Any, TypeVar
+from dataclasses import astuple, dataclass
+from typing import TypeVar
 
 from ..lab.cli_text import Row, first_line, number, queue_packets, tables
-from ..lab.dut import Dut
+from ..lab.counter_polling import COUNTER_TABLE, LATE_S, is_polled, period_s
 from ..lab.lab import Lab
-from ..model.counters import DutCounters
 from ..model.errors import QualificationError
-from ..model.measurement import PortUnderTest
-from ..model.qos import PRIORITIES, ConfigDb
+from ..model.qos import PRIORITIES, ConfigDb, map_of
 
 PORTS = "show interfaces counters"
 GROUPS = "show priority-group drop counters"
 HEADROOM = "show priority-group watermark headroom"
-WATERMARKS = {
-    "shared": "show priority-group watermark shared",
-    "headroom": HEADROOM,
-    "queues": "show queue watermark unicast",
-}
 PORT_COLUMNS = ("RX_OK", "RX_DRP", "TX_OK", "TX_DRP")
 GROUP_COLUMNS = tuple(f"PG{group}" for group in PRIORITIES)
-NOT_COUNTED = "N/A"
 OWN_FRAMES = 100  # in a run of a minute, on a port or in a queue: some protocols, none of them twice a second
 
 Key = TypeVar("Key")
@@ -51,122 +43,68 @@ class PortCounts:
 
 @dataclass(frozen=True)
 class DataCounters:
-    """One reading.
+    """What a switch counts of data on its way to one port, since it started (or somebody's clear). It counts drops
+    twice over: by port, and by queue or priority group.
 
     Attributes:
-        rx, tx: the port under test, and the tx port.
-        queues, queue_drops: unicast queue of the port under test -> frames that left through it, that it dropped.
-        group_drops: frames dropped in priority groups 0 to 7 of the tx port.
+        leaving: the port where data leaves.
+        entering: each port where data enters.
+        queues, queue_drops: unicast queue of the port where data leaves -> frames that left through it, that it
+            dropped.
+        group_drops: port where data enters -> frames dropped in its priority groups 0 to 7.
     """
 
-    rx: PortCounts
-    tx: PortCounts
+    leaving: PortCounts
+    entering: Mapping[str, PortCounts]
     queues: Mapping[int, int]
     queue_drops: Mapping[int, int]
-    group_drops: tuple[int, ...]
+    group_drops: Mapping[str, tuple[int, ...]]
+
+    @property
+    def drops_by_port(self) -> int:
+        """Frames that the ports count as dropped."""
+        return self.leaving.tx_dropped + sum(port.rx_dropped for port in self.entering.values())
+
+    @property
+    def drops_by_queue(self) -> int:
+        """Frames that queues and priority groups count as dropped."""
+        return sum(self.queue_drops.values()) + sum(map(sum, self.group_drops.values()))
 
     def since(self, before: DataCounters) -> DataCounters:
         """What came after an earlier reading."""
         return DataCounters(
-            self.rx.since(before.rx),
-            self.tx.since(before.tx),
+            self.leaving.since(before.leaving),
+            {port: counts.since(before.entering[port]) for port, counts in self.entering.items()},
             _gained_by(self.queues, before.queues),
             _gained_by(self.queue_drops, before.queue_drops),
-            gained(self.group_drops, before.group_drops),
+            {port: gained(counts, before.group_drops[port]) for port, counts in self.group_drops.items()},
         )
 
     def least(self) -> int:
         """The smallest count of all."""
-        return min(
-            self.rx.least(), self.tx.least(), *self.queues.values(), *self.queue_drops.values(), *self.group_drops
-        )
-
-    def evidence(self) -> dict[str, Any]:
-        """The numbers, for the record."""
-        return asdict(self)
-
-
-@dataclass(frozen=True)
-class Drops:
-    """Frames that a switch dropped on their way to one port, since it started (or somebody's clear). It counts them
-    twice over: by port, and by queue or priority group.
-
-    Attributes:
-        queues: unicast queue of the port where data leaves -> frames.
-        groups: port where data enters -> frames of each of its priority groups.
-        leaving: frames that the port where data leaves dropped (`TX_DRP`).
-        entering: port where data enters -> frames that it dropped (`RX_DRP`).
-    """
-
-    queues: Mapping[int, int]
-    groups: Mapping[str, tuple[int, ...]]
-    leaving: int
-    entering: Mapping[str, int]
-
-    @property
-    def by_port(self) -> int:
-        """Frames that the ports count."""
-        return self.leaving + sum(self.entering.values())
-
-    @property
-    def by_queue(self) -> int:
-        """Frames that queues and priority groups count."""
-        return sum(self.queues.values()) + sum(map(sum, self.groups.values()))
-
-    def since(self, before: Drops) -> Drops:
-        """What came after an earlier reading."""
-        return Drops(
-            _gained_by(self.queues, before.queues),
-            {port: gained(counts, before.groups[port]) for port, counts in self.groups.items()},
-            self.leaving - before.leaving,
-            _gained_by(self.entering, before.entering),
-        )
-
-    def counted(self) -> dict[str, Any]:
-        """The numbers, for the record."""
-        return {
-            "queue_drops": dict(self.queues),
-            "group_drops": {port: list(counts) for port, counts in self.groups.items()},
-            "tx_drp": self.leaving,
-            "rx_drp": dict(self.entering),
-        }
-
-
-@dataclass(frozen=True)
-class Pool:
-    """The ingress pool of CONFIG_DB: its bytes, and those of its shared headroom (0: groups have their own)."""
-
-    name: str
-    size_bytes: int
-    headroom_bytes: int
-
-
-@dataclass(frozen=True)
-class Watermarks:
-    """Most bytes since the switch started (or somebody's clear): port -> shared ones of each priority group, headroom
-    of each, and each unicast queue's; None: not counted."""
-
-    shared: Mapping[str, tuple[int | None, ...]]
-    headroom: Mapping[str, tuple[int | None, ...]]
-    queues: Mapping[str, tuple[int | None, ...]]
-
-    def used(self, port: str, group: int) -> int | None:
-        """Shared bytes and headroom of a group together; None: not counted."""
-        parts = [kind[port][group] for kind in (self.shared, self.headroom) if group < len(kind.get(port, ()))]
-        counted = [part for part in parts if part is not None]
-        return sum(counted) if len(counted) == 2 else None
-
-    def counted(self, port: str) -> dict[str, Any]:
-        """The numbers of a port, for the record: where they are more than 0."""
-        kinds = {"group_shared": self.shared, "group_headroom": self.headroom, "queue": self.queues}
-        return {name: {place: most for place, most in enumerate(kind.get(port, ())) if most}
-                for name, kind in kinds.items()}
+        ports = (self.leaving, *self.entering.values())
+        groups = [count for counts in self.group_drops.values() for count in counts]
+        return min(*(port.least() for port in ports), *self.queues.values(), *self.queue_drops.values(), *groups)
 
 
 def own_frames(exact: bool) -> int:
     """Frames that may be counted beside those of the generators' flows. Hosts and switches send some of their own (ARP,
     neighbour discovery, LLDP), each seldom, where a single lost burst is far more; nobody does where time is exact."""
     return 0 if exact else OWN_FRAMES
+
+
+def watermark_delay_s(config_db: ConfigDb, device: str) -> float:
+    """Seconds after an event from which on a reading of priority groups' watermarks has it in it.
+
+    Raises:
+        QualificationError: they are not polled, or every so often as is no number of milliseconds.
+    """
+    if not is_polled(config_db, "PG_WATERMARK"):
+        raise QualificationError(
+            f"{device}: its watermarks of priority groups are not polled, {COUNTER_TABLE}|PG_WATERMARK is not enabled:"
+            " expected enable (`counterpoll watermark enable`)"
+        )
+    return period_s(config_db, device, "PG_WATERMARK") + LATE_S
 
 
 def drops_delay_s(lab: Lab) -> float:
@@ -184,13 +122,13 @@ def drops_delay_s(lab: Lab) -> float:
 
 
 def data_commands(leaves: str) -> dict[str, str]:
-    """What has to be run beside the counters for `read_drops` and `data_counters`; `leaves` is the port where data
+    """What has to be run beside the counters for `data_counters`; `leaves` is the port where data
     leaves. The counters of all ports are read, as older images cannot filter them."""
     return {"data": PORTS, "queue": f"show queue counters {leaves}", "groups": GROUPS}
 
 
-def read_drops(printed: Mapping[str, str], leaves: str, enters: Sequence[str]) -> Drops:
-    """The drop counters of the port where data leaves and of those where it enters, as old as the switch's last poll of
+def data_counters(printed: Mapping[str, str], leaves: str, enters: Sequence[str]) -> DataCounters:
+    """The data counters of the port where data leaves and of those where it enters, as old as the switch's last poll of
     ports, queues and priority groups.
 
     Args:
@@ -200,45 +138,22 @@ def read_drops(printed: Mapping[str, str], leaves: str, enters: Sequence[str]) -
     Raises:
         QualificationError: a count is missing.
     """
-    return Drops(
+    return DataCounters(
+        port_counts(printed["data"], leaves),
+        {port: port_counts(printed["data"], port) for port in enters},
+        queue_packets(printed["queue"], leaves),
         queue_drops(printed["queue"], leaves),
         {port: group_drops(printed["groups"], port) for port in enters},
-        _numbers(printed["data"], PORTS, ("IFACE", leaves), ("TX_DRP",))[0],
-        {port: _numbers(printed["data"], PORTS, ("IFACE", port), ("RX_DRP",))[0] for port in enters},
     )
 
 
-def data_counters(subject: PortUnderTest, reading: DutCounters) -> DataCounters:
-    """The data counters of a reading that `data_commands` were run with.
+def priority_groups(config_db: ConfigDb, device: str, port: str) -> dict[int, int]:
+    """Priority -> the priority group that its frames take when they enter a port.
 
     Raises:
-        QualificationError: a command printed no counts for a port, or for the queue of a priority that data reaches.
+        QualificationError: the port has no such map.
     """
-    printed = reading.printed
-    rx = subject.pair.rx.port
-    tx = subject.pair.tx.port
-    queues = queue_packets(printed["queue"], rx)
-    drops = queue_drops(printed["queue"], rx)
-    for priority in subject.qos.reachable:
-        if priority not in queues or priority not in drops:
-            raise QualificationError(
-                f"{subject.where(priority)}: `show queue counters` printed no Counter/pkts and Drop/pkts for queue"
-                f" UC{priority}: its counters are not being polled"
-            )
-    return DataCounters(
-        port_counts(printed["data"], rx), port_counts(printed["data"], tx), queues, drops,
-        group_drops(printed["groups"], tx)
-    )
-
-
-def read_watermarks(dut: Dut) -> Watermarks:
-    """What the switch says, as old as its last poll of watermarks.
-
-    Raises:
-        QualificationError: a command failed, or printed no table of ports.
-    """
-    printed = dut.ask(WATERMARKS)
-    return Watermarks(**{name: watermarks(printed[name], command) for name, command in WATERMARKS.items()})
+    return map_of(config_db, device, port, ("tc_to_pg_map", "TC_TO_PRIORITY_GROUP_MAP"))[1]
 
 
 def port_counts(text: str, port: str) -> PortCounts:
@@ -278,51 +193,14 @@ def headroom_used(text: str, port: str) -> tuple[int, ...]:
     return _numbers(text, HEADROOM, ("Port", port), GROUP_COLUMNS)
 
 
-def watermarks(text: str, command: str) -> dict[str, tuple[int | None, ...]]:
-    """One of `WATERMARKS`: port -> the numbers of its row; None: not counted.
-
-    Raises:
-        QualificationError: there is no such table.
-    """
-    found = {
-        row["Port"]: tuple(None if cell == NOT_COUNTED else number(cell) for name, cell in row.items()
-                           if name not in ("Port", ""))
-        for row in _rows(text) if row.get("Port")
-    }
-    if not found:
-        raise QualificationError(f"`{command}` printed no port: {first_line(text)!r}")
-    return found
-
-
-def ingress_pool(config_db: ConfigDb, device: str) -> Pool:
-    """The largest ingress pool.
-
-    Raises:
-        QualificationError: CONFIG_DB has none with a size.
-    """
-    found = [
-        Pool(name, int(row["size"]), int(row.get("xoff", 0)))
-        for name, row in config_db.get("BUFFER_POOL", {}).items()
-        if row.get("type") == "ingress" and str(row.get("size", "")).isdigit() and str(row.get("xoff", 0)).isdigit()
-    ]
-    if not found:
-        raise QualificationError(f"{device}: CONFIG_DB has no BUFFER_POOL of type ingress with a size")
-    return max(found, key=lambda pool: pool.size_bytes)
-
-
-def together(readings: Mapping[str, tuple[int | None, ...]], places: Sequence[tuple[str, int]]) -> int:
-    """The sum over ports and groups, what is not counted left out."""
-    return sum(readings[port][group] or 0 for port, group in places if group < len(readings.get(port, ())))
-
-
-def _rows(text: str) -> list[Row]:
-    """The rows of all tables."""
+def table_rows(text: str) -> list[Row]:
+    """The rows of all tables that a command printed."""
     return [row for table in tables(text) for row in table]
 
 
 def _numbers(text: str, command: str, of: tuple[str, str], columns: Sequence[str]) -> tuple[int, ...]:
     """What the row has in these columns that has in one column what `of` says."""
-    for row in _rows(text):
+    for row in table_rows(text):
         if row.get(of[0]) == of[1] and all(column in row for column in columns):
             return tuple(number(row[column]) for column in columns)
     raise QualificationError(f"`{command}` printed no {', '.join(columns)} for {of[1]}: {first_line(text)!r}")

@@ -4,12 +4,10 @@ the case needs."""
 from __future__ import annotations
 
 from ..model.measurement import PortUnderTest
-from ..model.ports import ConnectedPort
 from ..record.case import Target
 
 SEVERAL_LOSSLESS = "several lossless priorities"
 LOSSLESS_REACHED = "a lossless priority that some DSCP value leads to"
-SEVERAL_LOSSLESS_REACHED = "several lossless priorities that DSCP values lead to"
 CHANGEABLE = "a switch whose configuration may be changed (a virtual testbed, or --pfc-change-config on hardware)"
 
 
@@ -43,16 +41,6 @@ def each_reached_lossless(subject: PortUnderTest) -> list[Target]:
     return [(priority,) for priority in subject.qos.reached_lossless]
 
 
-def all_reached_lossless(subject: PortUnderTest) -> list[Target]:
-    """All lossless priorities that some DSCP value reaches together, one or more."""
-    return [subject.qos.reached_lossless] if subject.qos.reached_lossless else []
-
-
-def several_reached_lossless(subject: PortUnderTest) -> list[Target]:
-    """The same, where there are several."""
-    return all_reached_lossless(subject) if len(subject.qos.reached_lossless) > 1 else []
-
-
 def all_lossy(subject: PortUnderTest) -> list[Target]:
     """All lossy priorities that some DSCP value reaches together; perhaps none of them."""
     return [subject.qos.reached_lossy]
@@ -61,15 +49,3 @@ def all_lossy(subject: PortUnderTest) -> list[Target]:
 def whole_port(subject: PortUnderTest) -> list[Target]:
     """The whole port."""
     return [()]
-
-
-def equal_ports(subject: PortUnderTest) -> tuple[ConnectedPort, ...]:
-    """The tx port, and a second one of the same speed; empty where there is none."""
-    second = [port for port in subject.further if port.speed_mbps == subject.pair.speed_mbps]
-    return (subject.pair.tx, second[0]) if second else ()
-
-
-def faster_port(subject: PortUnderTest) -> ConnectedPort | None:
-    """The fastest port that data may enter by, if it is faster than the port under test."""
-    fastest = max(subject.further, key=lambda port: port.speed_mbps, default=subject.pair.tx)
-    return fastest if fastest.speed_mbps > subject.pair.speed_mbps else None

@@ -11,14 +11,15 @@ from typing import Any
 
 from ..lab.generator import Traffic
 from ..lab.lab import Lab
-from ..model.arithmetic import MAX_QUANTA, PAUSE_FRAME_BYTES, line_rate_fps, pause_seconds, response_seconds
+from ..model.arithmetic import MAX_QUANTA, PAUSE_FRAME_BYTES, line_rate_fps, pause_seconds
 from ..model.checking import (
-    all_at_rate, at_port, at_priority, every_pause_counted, everything_received, fail_unless, never_taken,
+    all_at_rate, at_least, at_most, at_port, at_priority, every_pause_counted, everything_received, never_taken,
     no_pause_sent, priority_of,
 )
 from ..model.counters import DutCounters
 from ..model.measurement import CaseRun, PortUnderTest, flow_numbers
 from ..model.qos import PRIORITIES
+from ..model.response_time import response_seconds
 from ..model.traffic import FlowPlan, FlowStats, Role, Stats, pfc_frame
 from ..record.case import PlanCase, Target
 from ..record.verdict import Check
@@ -332,10 +333,8 @@ def _share_left(run: TimingRun, window: Window, when: str) -> Iterator[Check]:
     least, most = due_by_window_end(run, window)
     for flow in run.flows(window.at_end if run.exact else window.drained, Role.TEST):
         place = at_priority(run.subject, priority_of(flow))
-        expected = f"at most {most} frames received {when}"
-        yield fail_unless("paused-long-enough", place, flow.frames_rx <= most, expected, flow.frames_rx)
-        expected = f"at least {least} frames received {when}"
-        yield fail_unless("resumed-in-time", place, flow.frames_rx >= least, expected, flow.frames_rx)
+        yield at_most("paused-long-enough", place, most, f"frames received {when}", flow.frames_rx)
+        yield at_least("resumed-in-time", place, least, f"frames received {when}", flow.frames_rx)
 
 
 def pauses_counted(run: CaseRun, storms: Iterable[FlowStats]) -> Iterator[Check]:

@@ -10,14 +10,14 @@ from typing import Any
 
 from ..lab.generator import Traffic
 from ..lab.lab import Lab
-from ..model.arithmetic import (
-    MAX_QUANTA, PAUSE_FRAME_BYTES, line_rate_fps, pause_seconds, response_seconds, storm_fps,
-)
+from ..model.arithmetic import MAX_QUANTA, PAUSE_FRAME_BYTES, line_rate_fps, pause_seconds, storm_fps
 from ..model.checking import (
-    at_port, at_priority, error_unless, everything_received, fail_unless, never_taken, priority_of,
+    at_least, at_most, at_port, at_priority, error_unless, everything_received, fail_unless, never_taken,
+    priority_of,
 )
 from ..model.counters import DutCounters
 from ..model.measurement import CaseRun
+from ..model.response_time import response_seconds
 from ..model.traffic import FlowPlan, FlowStats, Role, Stats
 from ..record.case import PlanCase, Target
 from ..record.verdict import Check
@@ -187,12 +187,12 @@ def _around(run: StormsRun, storm: str) -> Iterator[Check]:
         place = at_priority(run.subject, priority_of(flow))
         most = most_passed(run, storm)
         passed = stopped[name].frames_rx - flow.frames_rx
-        expected = f"at most {most} frames received from the beginning of {storm} to its end"
-        yield fail_unless("stopped-in-time", place, passed <= most, expected, passed)
+        yield at_most(
+            "stopped-in-time", place, most, f"frames received from the beginning of {storm} to its end", passed
+        )
         least = least_resumed(run, flow.plan)
         passed = over[name].frames_rx - stopped[name].frames_rx
-        expected = f"at least {least} frames received within {run.times.gap:.4f} s after {storm}"
-        yield fail_unless("resumed", place, passed >= least, expected, passed)
+        yield at_least("resumed", place, least, f"frames received within {run.times.gap:.4f} s after {storm}", passed)
         if run.exact:
             sent = run.phases[f"{storm} let_go"][name].frames_tx - stopped[name].frames_tx
             expected = f"frames sent soon after {storm}, as XON lets the sender go before its pause lapses"

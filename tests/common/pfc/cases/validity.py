@@ -4,7 +4,6 @@ nothing is judged."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from math import floor
@@ -13,26 +12,15 @@ from ..model.arithmetic import MAX_QUANTA, holding_fps
 from ..model.checking import Place, at_port, error_unless, priority_of, sent_as_due
 from ..model.counters import changed
 from ..model.measurement import PortUnderTest, Readings
-from ..model.ports import ConnectedPort, PortPair
 from ..model.traffic import FlowStats, Role
 from ..record.verdict import LOSSLESS, LOSSY, Check
 
 
-def undisturbed(run: Readings, entered: Iterable[ConnectedPort] = ()) -> Iterator[Check]:
-    """The watchdog did not act, both links were up, and no counter was cleared; `entered`: the ports that data entered
-    by (none: the pair's tx port)."""
-    pairs = [_from_port(run, port) for port in entered] or [run]
+def undisturbed(run: Readings) -> Iterator[Check]:
+    """The watchdog did not act, both links were up, and no counter was cleared."""
     yield from watchdog_stopped(run)
-    for pair in pairs:
-        yield from links_kept(pair)
-    for pair in pairs:
-        yield from counters_kept(pair)
-
-
-def _from_port(run: Readings, port: ConnectedPort) -> Readings:
-    """Readings with another port as the pair's tx port."""
-    pair = PortPair(run.subject.pair.rx, port)
-    return Readings(replace(run.subject, pair=pair), run.before, run.during, run.after)
+    yield from links_kept(run)
+    yield from counters_kept(run)
 
 
 def watchdog_stopped(run: Readings) -> Iterator[Check]:
@@ -117,17 +105,10 @@ def storm_running(place: Place, counted: FlowStats, stopped: FlowStats) -> Check
     return error_unless("storm-running", place, seen == "running", "the storm running when frames were counted", seen)
 
 
-def storm_unbroken(place: Place, storms: Iterable[FlowStats]) -> Iterator[Check]:
-    """Each of these storms that was a chain of flows ran without a gap until it was stopped."""
-    for storm in storms:
-        expected = "the storm running until it was stopped"
-        yield error_unless("storm-running", place, not storm.gap, expected, storm.gap or "running")
-
-
 def load_applied(
     subject: PortUnderTest, flows: Iterable[FlowStats], pushed: Sequence[int], when: str, held: Sequence[Role] = ()
 ) -> Iterator[Check]:
-    """Of the data among these flows what was due was sent.
+    """The data flows among these sent what was due.
 
     Args:
         subject: the port under test.

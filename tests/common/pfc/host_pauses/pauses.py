@@ -96,7 +96,7 @@ class HostPauses:
         return after
 
     def is_shown(self, run: Measurement) -> bool:
-        """As many pause frames were counted as hold the queue, or the test traffic was held."""
+        """Whether so many pause frames were counted as hold the queue, or the test traffic was held."""
         test = flows_of(run.paused.values(), Role.TEST)
         held = run.scenario.holds and all(flow.frames_rx == 0 for flow in test)
         return held or _most_counted(run) >= _least(run)
@@ -114,7 +114,7 @@ class HostPauses:
         yield _storm_unbroken(run)
 
     def every_pause_counted(self, run: Measurement, priority: int) -> Check:
-        """As many as a storm that held has at least, and no more than its rate makes in its time."""
+        """The switch counted at least what a storm that held has, and no more than its rate makes in its time."""
         storms = [storm for storm in _storms(run) if storm.plan.pause and priority in storm.plan.pause.enabled]
         least = _least(run)
         most = sum(storm.most_frames for storm in storms)
@@ -124,7 +124,7 @@ class HostPauses:
         return fail_unless("every-pause-counted", at_priority(run.subject, priority), met, expected, frames)
 
     def none_forwarded(self, run: Measurement) -> Iterator[Check]:
-        """Not looked at: a host's pause frames are no flow that the traffic generator would know."""
+        """Makes no check: a host's pause frames are no flow that the traffic generator would know."""
         return iter(())
 
 
@@ -139,7 +139,7 @@ def _least(run: Measurement) -> int:
 
 
 def _most_counted(run: Measurement) -> int:
-    """Of the paused priorities, the frames of the one that most were counted for until the storm's end neared."""
+    """The largest count of pause frames among the paused priorities, until the storm's end neared."""
     received = run.pfc_received()
     return max((received[priority] for priority in run.scenario.paused), default=0)
 

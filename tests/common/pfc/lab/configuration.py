@@ -11,7 +11,8 @@ from `pfc_enable` by itself (`buffermgrd`), and gets none.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -19,12 +20,14 @@ from typing import Any
 from ..model.errors import QualificationError
 from ..model.qos import PRIORITIES, ConfigDb, check_same_classes, read_port_qos
 from ..record.case import Target
-from .dut import parse_config_db
+from .clock import Clock
+from .dut import READ_CONFIG, Host, parse_config_db
 from .lab import Lab
-from .lease import Rows, as_found
-from .restore import READ_CONFIG, SwitchRestorer
+from .reservation import Reservation, Rows, as_found
+from .restore import insist, load, run_held
 
 NAME = "PFC_QUALIFICATION"  # of the maps that are there while a changed configuration is measured
+FOLLOW_S = 5.0  # SONiC's daemons follow CONFIG_DB within about a second, one after the other
 CLASS_SELECTOR = 8  # RFC 2474: DSCP 8 * n is class selector n, what IP precedence n was
 Row = Mapping[str, Any]
 
@@ -86,13 +89,95 @@ def read_config(lab: Lab) -> ConfigDb:
     return parse_config_db(lab.dut.host, lab.dut.ask({"config": READ_CONFIG})["config"])
 
 
+def reservation_of(lab: Lab) -> Reservation:
+    """The run's, of the switch under test: without one nothing is changed on it."""
+    reservation = lab.dut.reservation
+    assert reservation is not None, f"{lab.dut.name}: its configuration is changed without a reservation"
+    return reservation
+
+
 @contextmanager
 def configured(lab: Lab, config_db: ConfigDb, rows: Rows) -> Iterator[None]:
-    """The switch has these rows inside the `with` block, and what it had afterwards (`SwitchRestorer.configured`)."""
-    assert lab.dut.lease is not None, f"{lab.dut.name}: its configuration is changed without a lease"
-    restorer = SwitchRestorer(lab.dut.host, lab.dut.lease.run_id, lab.clock)
-    with restorer.configured(lab.dut.lease, config_db, rows):
+    """The switch has these rows inside the `with` block, and what it had afterwards (`RowRestorer.configured`)."""
+    with RowRestorer(lab.dut.host, reservation_of(lab)).configured(config_db, rows, lab.clock):
         yield
+
+
+class RowRestorer:
+    """Changes rows of a switch's CONFIG_DB, and puts them back."""
+
+    def __init__(self, host: Host, reservation: Reservation) -> None:
+        """Nothing is changed yet.
+
+        Args:
+            host: the switch.
+            reservation: this run's, with the rows found that have to come back.
+        """
+        self._host = host
+        self._reservation = reservation
+
+    def keep(self, found: Rows) -> None:
+        """Keeps rows as they were found: with the watchdog they come back, if not before."""
+        self._reservation.keep(found)
+        self._reservation.restorers["rows"] = self.bring_back
+
+    @contextmanager
+    def configured(self, config_db: ConfigDb, wanted: Rows, clock: Clock) -> Iterator[None]:
+        """Rows of CONFIG_DB are as wanted inside the `with` block, and as found when it ends, however it ends.
+
+        Args:
+            config_db: CONFIG_DB as it is.
+            wanted: the rows, each whole; None: there is no such row.
+            clock: what is waited on while the switch's daemons follow.
+
+        Raises:
+            ReservationLost: another run has the switch; it puts the rows back.
+            QualificationError: the rows found cannot be written down (then nothing was changed), or the switch did not
+                take the wanted ones, or did not take the others back.
+        """
+        reservation = self._reservation
+        self.keep({table: {key: config_db.get(table, {}).get(key) for key in rows} for table, rows in wanted.items()})
+        try:
+            self._bring(config_db, wanted, clock, reservation.write())
+            yield
+        finally:
+            changed = as_found(config_db, wanted)
+            insist("the configuration", lambda: self._bring(changed, reservation.rows, clock), reservation, clock)
+
+    def bring_back(self, clock: Clock) -> None:
+        """Puts all rows back, whatever the switch has now."""
+        if self._reservation.rows:
+            text = run_held(self._host, self._reservation, {"config": READ_CONFIG})["config"]
+            self._bring(parse_config_db(self._host, text), self._reservation.rows, clock)
+
+    def _bring(self, now: ConfigDb, wanted: Rows, clock: Clock, first: str = "true") -> None:
+        """Brings rows from what they are now to what is wanted, unless the shell command `first` fails.
+
+        Rows of a port's queues and groups go before others come: daemons that see both at once may take the profile of
+        `0-2` away after they gave one to `0-1`. Maps go last: rows that refer to them are changed before.
+        """
+        held = f"{{ {self._reservation.held()}; }}"
+        if not (differing := _differing(now, wanted)):
+            return
+        gone = [(table, key) for table, keys in differing.items() for key, row in keys.items() if row is None]
+        overlapping = [name for name in gone if "|" in name[1]]
+        if overlapping:
+            run_held(self._host, self._reservation, {"remove": f"{held} && {first} && {_delete(overlapping)}"})
+            clock.sleep(FOLLOW_S)
+            first = "true"
+        coming = {table: {key: row for key, row in new.items() if row is not None} for table, new in differing.items()}
+        steps = [held, first, *_drop_fields(now, coming), f"( {load(coming)} )"]
+        steps += [_delete(maps)] if (maps := [name for name in gone if name not in overlapping]) else []
+        commands = {"load": " && ".join(steps), "config": READ_CONFIG}
+        after = run_held(self._host, self._reservation, commands)["config"]
+        left = _differing(parse_config_db(self._host, after), wanted)
+        if left:
+            table, keys = next(iter(left.items()))
+            raise QualificationError(
+                f"{self._host.hostname}: {table}|{next(iter(keys))} in CONFIG_DB is not what was written;"
+                f" {self._reservation.remedy}"
+            )
+        clock.sleep(FOLLOW_S)
 
 
 def with_tags(lab: Lab, vlan_id: int) -> Lab:
@@ -186,3 +271,29 @@ def _keys(config_db: ConfigDb, device: str, table: str, port: str) -> dict[str, 
             )
         found[key] = range(int(first), int(last or first) + 1)
     return found
+
+
+def _differing(config_db: ConfigDb, wanted: Rows) -> dict[str, dict[str, Mapping[str, Any] | None]]:
+    """The rows that CONFIG_DB does not have as wanted."""
+    found = {
+        table: {key: row for key, row in keys.items() if config_db.get(table, {}).get(key) != row}
+        for table, keys in wanted.items()
+    }
+    return {table: keys for table, keys in found.items() if keys}
+
+
+def _delete(rows: Iterable[tuple[str, str]]) -> str:
+    """A shell command: removes these rows (table and key)."""
+    return f"sonic-db-cli CONFIG_DB DEL {' '.join(shlex.quote('|'.join(name)) for name in rows)}"
+
+
+def _drop_fields(now: ConfigDb, coming: Rows) -> list[str]:
+    """Shell commands: remove the fields that rows have now and shall not have. `config load` only adds."""
+    extra = {
+        f"{table}|{key}": sorted({*now.get(table, {}).get(key, {})} - {*(row or {})})
+        for table, keys in coming.items() for key, row in keys.items()
+    }
+    return [
+        f"sonic-db-cli CONFIG_DB HDEL {shlex.quote(name)} {' '.join(map(shlex.quote, fields))}"
+        for name, fields in extra.items() if fields
+    ]

@@ -9,7 +9,7 @@ from ..model.errors import QualificationError
 from ..model.qos import ConfigDb
 
 LATE_S = 1.0  # reading a whole switch takes time, and a poll may come late
-_TABLE = "FLEX_COUNTER_TABLE"
+COUNTER_TABLE = "FLEX_COUNTER_TABLE"
 _DEFAULT_MS = {"PORT": 1_000, "QUEUE": 10_000, "PG_DROP": 10_000, "PG_WATERMARK": 60_000}
 """sonic-swss, when CONFIG_DB names no POLL_INTERVAL."""
 
@@ -30,40 +30,31 @@ def read_poll_delays(config_db: ConfigDb, device: str) -> PollDelays:
     Raises:
         QualificationError: it does not poll those of ports or queues, or names no number of milliseconds.
     """
-    port_s, queue_s = (_period_s(config_db, device, group) + LATE_S for group in ("PORT", "QUEUE"))
-    group_s = _period_s(config_db, device, "PG_DROP") + LATE_S if _is_polled(config_db, "PG_DROP") else None
+    port_s, queue_s = (period_s(config_db, device, group) + LATE_S for group in ("PORT", "QUEUE"))
+    group_s = period_s(config_db, device, "PG_DROP") + LATE_S if is_polled(config_db, "PG_DROP") else None
     return PollDelays(port_s, queue_s, group_s)
 
 
-def watermark_delay_s(config_db: ConfigDb, device: str) -> float:
-    """Seconds after an event from which on a reading of priority groups' watermarks has it in it.
+def is_polled(config_db: ConfigDb, group: str) -> bool:
+    """Whether a group is enabled that few measurements need."""
+    return bool(config_db.get(COUNTER_TABLE, {}).get(group, {}).get("FLEX_COUNTER_STATUS") == "enable")
+
+
+def period_s(config_db: ConfigDb, device: str, group: str) -> float:
+    """How often a group of counters is polled, seconds.
 
     Raises:
-        QualificationError: they are not polled, or every so often as is no number of milliseconds.
+        QualificationError: it is not, or every so often as is no number of milliseconds.
     """
-    if not _is_polled(config_db, "PG_WATERMARK"):
-        raise QualificationError(
-            f"{device}: its watermarks of priority groups are not polled, {_TABLE}|PG_WATERMARK is not enabled:"
-            " expected enable (`counterpoll watermark enable`)"
-        )
-    return _period_s(config_db, device, "PG_WATERMARK") + LATE_S
-
-
-def _is_polled(config_db: ConfigDb, group: str) -> bool:
-    """Whether a group is enabled that few measurements need."""
-    return bool(config_db.get(_TABLE, {}).get(group, {}).get("FLEX_COUNTER_STATUS") == "enable")
-
-
-def _period_s(config_db: ConfigDb, device: str, group: str) -> float:
-    row = config_db.get(_TABLE, {}).get(group, {})
+    row = config_db.get(COUNTER_TABLE, {}).get(group, {})
     if row.get("FLEX_COUNTER_STATUS", "enable") != "enable":
         raise QualificationError(
-            f"{device}: its {group.lower()} counters are not polled, {_TABLE}|{group} has FLEX_COUNTER_STATUS"
+            f"{device}: its {group.lower()} counters are not polled, {COUNTER_TABLE}|{group} has FLEX_COUNTER_STATUS"
             f" {row['FLEX_COUNTER_STATUS']!r}: expected enable (`counterpoll {group.lower()} enable`)"
         )
     text = str(row.get("POLL_INTERVAL", _DEFAULT_MS[group]))
     if not (text.isascii() and text.isdigit()):
         raise QualificationError(
-            f"{device}: {_TABLE}|{group} has POLL_INTERVAL {text!r}: expected a number of milliseconds"
+            f"{device}: {COUNTER_TABLE}|{group} has POLL_INTERVAL {text!r}: expected a number of milliseconds"
         )
     return int(text) / 1000

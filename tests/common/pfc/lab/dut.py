@@ -12,10 +12,13 @@ from ..model.counters import DutCounters
 from ..model.errors import BatchBroken, QualificationError, SwitchUnreachable
 from ..model.ports import PortState
 from ..model.qos import ConfigDb
-from . import cli_text, lease as leases
+from . import cli_text
 from .observer import RunObserver
+from .reservation import Reservation
 
 MARK = "@@pfc-qualification@@"
+WATCHDOG_STATISTICS = "pfcwd show stats"
+READ_CONFIG = "sonic-cfggen -d --print-data"
 
 
 class Host(Protocol):
@@ -113,35 +116,30 @@ def checked(host: Host, name: str, outputs: Mapping[str, Output]) -> str:
 class Dut:
     """The device under test."""
 
-    def __init__(self, host: Host, observers: Sequence[RunObserver] = ()) -> None:
-        """`host` is an Ansible host object; `observers` look on at what its commands print."""
+    def __init__(
+        self, host: Host, observers: Sequence[RunObserver] = (), reservation: Reservation | None = None
+    ) -> None:
+        """A switch, for as long as it is reserved.
+
+        Args:
+            host: an Ansible host object.
+            observers: who looks on at what its commands print.
+            reservation: the run's, which each reading of the counters makes last; None: the switch is only read.
+        """
         self.host = host
         self.name = host.hostname
-        self.lease: leases.Lease | None = None  # that each reading of the counters makes last
+        self.reservation = reservation
         self.observers = observers
 
     def state(self) -> SwitchState:
         """Reads configuration, ports and version.
 
         Raises:
-            LeaseLost: another run has the switch.
             QualificationError: a command failed or printed something unexpected.
         """
-        outputs = run_batch(
-            self.host,
-            {
-                "lease": leases.LOOK,
-                "config": "sonic-cfggen -d --print-data",
-                "ports": "show interfaces status",
-                "version": "show version",
-            },
-        )
-        left = outputs["lease"]
-        seen = leases.find(self.name, left.text, left.status)
-        leases.refuse_if_taken(self.name, seen)
+        commands = {"config": READ_CONFIG, "ports": "show interfaces status", "version": "show version"}
+        outputs = run_batch(self.host, commands)
         config_db = parse_config_db(self.host, checked(self.host, "config", outputs))
-        if seen is not None:  # a dead run's: what it changed is put back before anything is measured
-            config_db = leases.as_found(config_db, seen.lease.rows)
         version = cli_text.version_fields(checked(self.host, "version", outputs))
         metadata = config_db.get("DEVICE_METADATA", {}).get("localhost", {})
         return SwitchState(
@@ -163,56 +161,40 @@ class Dut:
             name -> what it printed.
 
         Raises:
-            LeaseLost: this run's lease is not on the switch any more.
+            ReservationLost: the switch is not this run's any more.
             QualificationError: a command failed.
         """
-        held = {} if self.lease is None else {"lease": self.lease.check()}
+        held = {} if self.reservation is None else {"held": self.reservation.check()}
         outputs = run_batch(self.host, held | dict(commands))
         for observer in self.observers:
             observer.commands_run(self.name, commands, {name: outputs[name].shown for name in commands})
-        if held and outputs["lease"].status:
-            raise leases.LeaseLost(leases.loss(self.name, outputs["lease"].text))
+        if self.reservation is not None and outputs["held"].status:
+            raise self.reservation.loss(self.name, outputs["held"].text)
         return {name: checked(self.host, name, outputs) for name in commands}
 
     def guarded(self, command: str) -> str:
         """A command that changes something, to be run only for as long as the switch is this run's."""
-        return command if self.lease is None else f"{{ {self.lease.held()}; }} && {command}"
+        return command if self.reservation is None else f"{{ {self.reservation.held()}; }} && {command}"
 
     def counters(
-        self, queues_of: Sequence[str] = (), also: Mapping[str, str] = MappingProxyType({})
+        self, queues_of: Sequence[str] = (), also: Mapping[str, str] = MappingProxyType({}),
+        statistics: str = WATCHDOG_STATISTICS,
     ) -> DutCounters:
         """Reads the counters of all ports, and the queues of the ports that are named.
 
         Args:
             queues_of: the ports.
-            also: a name -> a further shell command that is run in the same call.
+            also: a name -> a further shell command that is run in the same call, after the watchdog's statistics were
+                read and before anything else is.
+            statistics: the shell command that prints these statistics.
 
         Raises:
-            LeaseLost: this run's lease is not on the switch any more.
+            ReservationLost: the switch is not this run's any more.
             QualificationError: a command failed, or a counter is `N/A`.
         """
-        return self._read(queues_of, "pfcwd show stats", also)
-
-    def watched_counters(self, queues: Sequence[str], then: Mapping[str, str] = MappingProxyType({})) -> DutCounters:
-        """Reads the counters of all ports, and the watchdog's statistics of some queues also where there are none yet.
-
-        Args:
-            queues: `Ethernet0:3` and so on, one or more.
-            then: a name -> a shell command that is run in the same call, after the watchdog's statistics were read and
-                before anything else is. Then the statistics are those of all other queues too, so that the next run
-                may begin with them.
-
-        Raises:
-            LeaseLost: this run's lease is not on the switch any more.
-            QualificationError: a command failed, or a counter is `N/A`.
-        """
-        all_that_have_some = "pfcwd show stats && echo && " if then else ""
-        return self._read((), f"{all_that_have_some}pfcwd show stats -e {' '.join(queues)}", then)
-
-    def _read(self, queues_of: Sequence[str], statistics: str, then: Mapping[str, str]) -> DutCounters:
         commands = {
             "watchdog": statistics,
-            **then,
+            **also,
             "pfc": "show pfc counters",
             "rows": "sonic-db-cli CONFIG_DB KEYS 'PFC_WD|*'",
             "ports": "show interfaces status",
@@ -230,7 +212,7 @@ class Dut:
             watchdog=cli_text.watchdog_rows(text["watchdog"]),
             watchdog_ports=tuple(sorted(row for row in rows if row != "GLOBAL")),
             interfaces=cli_text.interface_states(text["ports"]),
-            printed={name: text[name] for name in then},
+            printed={name: text[name] for name in also},
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ..model.errors import QualificationError
@@ -12,7 +12,6 @@ from ..model.traffic import FlowPlan, FlowStats, Role
 from .api_reason import api_reason
 from .clock import Clock, wait_for
 from .observer import RunObserver
-from .storm_chain import Chain, RunningStorm, StormClock
 
 logger = logging.getLogger(__name__)
 
@@ -22,12 +21,10 @@ STOP_GRACE_S = 10.0
 
 @dataclass(frozen=True)
 class Traffic:
-    """An OTG configuration and the flows in it, by name; of storms that are chains of flows the first one is here, and
-    the chain by the same name."""
+    """An OTG configuration and the flows in it, by name."""
 
     config: Any
     flows: Mapping[str, FlowPlan]
-    chains: Mapping[str, Chain] = field(default_factory=dict)
 
     def names(self, *roles: Role, phase: str = "") -> list[str]:
         """Names of the flows of a phase that have one of `roles`; no role: of all of the phase."""
@@ -37,19 +34,19 @@ class Traffic:
 
 
 @dataclass(frozen=True)
-class _Counted:
+class Counted:
     """What was counted for one flow of the configuration."""
 
     transmitting: bool
     frames_tx: int
     frames_rx: int
 
-    def since(self, baseline: _Counted | None) -> _Counted:
+    def since(self, baseline: Counted | None) -> Counted:
         """What came after an earlier count; where that was cleared in between, all of it."""
         if baseline is None or self.frames_tx < baseline.frames_tx or self.frames_rx < baseline.frames_rx:
             return self
         sent = self.frames_tx - baseline.frames_tx
-        return _Counted(self.transmitting, sent, self.frames_rx - baseline.frames_rx)
+        return Counted(self.transmitting, sent, self.frames_rx - baseline.frames_rx)
 
 
 class PauseSender(Protocol):
@@ -69,7 +66,9 @@ class Generator:
     """The traffic generators behind one OTG API server; flows are known by name, wherever they come from.
 
     Attributes:
-        clock: what to wait on while a storm runs that is a chain of flows: it keeps the storm going.
+        api: snappi's API object; what it raises becomes a sentence in `call`.
+        clock: what to wait on while traffic runs.
+        observers: who looks on at what is sent and counted.
         pause_sender: what sends pause flows; None: the traffic generators do.
     """
 
@@ -84,14 +83,13 @@ class Generator:
             observers: who looks on at what is sent and counted.
             pause_sender: what sends pause flows instead of the traffic generators.
         """
-        self._api = api
-        self._observers = observers
+        self.api = api
+        self.observers = observers
         self.pause_sender = pause_sender
-        self.clock = StormClock(clock, self._keep_storms)
+        self.clock = clock
         self._flows: Mapping[str, FlowPlan] = {}
-        self._chains: Mapping[str, Chain] = {}
-        self._storms: dict[str, RunningStorm] = {}
-        self._baseline: Mapping[str, _Counted] = {}  # of a pushed configuration, before anything was started
+        self._gaps: dict[str, str] = {}  # storm -> why it was none without a gap
+        self._baseline: Mapping[str, Counted] = {}  # of a pushed configuration, before anything was started
 
     def push(self, traffic: Traffic) -> None:
         """Replaces the configuration and waits until every host has resolved its gateway.
@@ -99,18 +97,17 @@ class Generator:
         Raises:
             QualificationError: the API refuses it, or an address stays unresolved.
         """
-        for observer in self._observers:
+        for observer in self.observers:
             observer.traffic_pushed(traffic.flows.values(), traffic.config, self.clock.moment())
-        answer = self._call(self._api.set_config, traffic.config)
+        answer = self.call(self.api.set_config, traffic.config)
         for warning in getattr(answer, "warnings", None) or ():
             logger.warning("the traffic generator's API server: %s", warning)
         self._flows = traffic.flows
-        self._chains = traffic.chains
-        self._storms = {}
+        self._gaps = {}
         self._baseline = {}
-        state = self._api.control_state()
+        state = self.api.control_state()
         state.protocol.all.state = state.protocol.all.START
-        self._call(self._api.set_control_state, state)
+        self.call(self.api.set_control_state, state)
         owed = _gateways(traffic.config)
         if not wait_for(lambda: owed <= self._resolved(owed), NEIGHBOR_DEADLINE_S, self.clock, 1.0):
             found = ", ".join(sorted(ethernet for ethernet, _ in self._resolved(owed))) or "none"
@@ -124,12 +121,12 @@ class Generator:
             logger.warning("frames of the new configuration are counted from 0 on, not from what was there: %s", error)
 
     def start(self, names: Sequence[str]) -> None:
-        """Starts flows, storms of another sender first; their counters begin at 0. Of a chain it is the first.
+        """Starts flows, storms of another sender first; their counters begin at 0.
 
         Raises:
             QualificationError: one could not be started.
         """
-        for observer in self._observers:
+        for observer in self.observers:
             observer.flows_started([self._flows[name] for name in names if name in self._flows], self.clock.moment())
         elsewhere, own = self._by_sender(names)
         for name in elsewhere:
@@ -151,7 +148,7 @@ class Generator:
         finally:
             if own or not names:
                 self._stop(own if names else ())
-        for observer in self._observers:
+        for observer in self.observers:
             observer.flows_stopped(names, self.clock.moment())
 
     def _by_sender(self, names: Iterable[str]) -> tuple[list[str], list[str]]:
@@ -168,19 +165,15 @@ class Generator:
         return self.pause_sender
 
     def _start(self, names: Sequence[str]) -> None:
-        chains = {name: self._chains[name] for name in names if name in self._chains}
-        if chains:
-            began_s = self.clock.now()
-            self._storms |= {name: RunningStorm(chain, began_s) for name, chain in chains.items()}
         self._transmit(names, "START")
 
     def _stop(self, names: Sequence[str]) -> None:
-        told = [storm for name, storm in self._storms.items() if name in names]
-        if told:
-            self._look(told, self._read_storms(told))  # the last look: they must not have ended by themselves
-        for storm in told if names else self._storms.values():
-            storm.stopped = True
-        self._transmit([flow for name in names for flow in self._started(name)], "STOP")
+        """Stops flows; a storm that was sent until it is stopped must not have ended by itself."""
+        limited = [name for name in names if name in self._flows and self._flows[name].limit_s]
+        for name, counted in self._read(limited).items() if limited else ():
+            if not counted.transmitting and name not in self._gaps:
+                self._gaps[name] = f"{name} not transmitting when it was stopped"
+        self._transmit(names, "STOP")
 
     def run_out(self, names: Sequence[str], seconds: float) -> None:
         """Waits until flows of fixed length have ended by themselves, and stops those that have not.
@@ -214,111 +207,22 @@ class Generator:
         counted = self._statistics(own) if own else {}
         counted |= {name: self._other_sender.statistics(self._flows[name]) for name in elsewhere}
         stats = {name: counted[name] for name in wanted}
-        for observer in self._observers:
+        for observer in self.observers:
             observer.statistics_read(stats, self.clock.moment())
         return stats
 
     def _statistics(self, names: Sequence[str]) -> dict[str, FlowStats]:
-        self._keep_storms()
-        counted = self._read([flow for name in names for flow in self._started(name)])
-        self._look([self._storms[name] for name in names if name in self._storms], counted)
-        return {name: self._together(name, counted) for name in names}
-
-    def look(self) -> None:
-        """Asks for the statistics of all flows.
-
-        Raises:
-            QualificationError: the traffic generators do not answer.
-        """
-        self._call(self._api.get_metrics, self._metrics_request([]))
-
-    def capture(self, port_names: Sequence[str]) -> None:
-        """Begins to capture what arrives at generator ports that the configuration names for it."""
-        self._control_capture(port_names, "START")
-
-    def captured(self, port_name: str) -> bytes:
-        """Ends the capture of a generator port and returns it: a pcap or pcapng file."""
-        self._control_capture([port_name], "STOP")
-        request = self._api.capture_request()
-        request.port_name = port_name
-        answer = self._call(self._api.get_capture, request)
-        data = bytes(answer.read() if hasattr(answer, "read") else answer)
-        for observer in self._observers:
-            observer.capture_read(data)
-        return data
-
-    def set_links(self, port_names: Sequence[str], up: bool) -> None:
-        """Takes the links of generator ports up or down."""
-        state = self._api.control_state()
-        state.port.link.port_names = list(port_names)
-        state.port.link.state = state.port.link.UP if up else state.port.link.DOWN
-        self._call(self._api.set_control_state, state)
-
-    def _control_capture(self, port_names: Sequence[str], verb: str) -> None:
-        state = self._api.control_state()
-        state.port.capture.port_names = list(port_names)
-        state.port.capture.state = getattr(state.port.capture, verb)
-        self._call(self._api.set_control_state, state)
+        return {
+            name: FlowStats(
+                self._flows[name], one.transmitting, one.frames_tx, one.frames_rx, gap=self._gaps.get(name, "")
+            )
+            for name, one in self._read(names).items()
+        }
 
     def _all_stopped(self, names: Sequence[str]) -> bool:
         return not any(flow.transmitting for flow in self.stats(names).values())
 
-    def _started(self, name: str) -> tuple[str, ...]:
-        """The flows that stand for one: of a chain those that were started, the first in any case."""
-        return self._storms[name].started if name in self._storms else (name,)
-
-    def _keep_storms(self) -> float | None:
-        """Starts what is due of storms that are chains, on several ports in one call; when the next flow is due, None:
-        never.
-
-        Raises:
-            QualificationError: they could not be started.
-        """
-        if all(storm.due_s is None for storm in self._storms.values()):
-            return None
-        began_s = self.clock.now()
-        due = [storm for storm in self._storms.values() if storm.due_s is not None and storm.due_s <= began_s]
-        if due:
-            self._relieve(due, began_s)
-        return min((storm.due_s for storm in self._storms.values() if storm.due_s is not None), default=None)
-
-    def _relieve(self, storms: Sequence[RunningStorm], began_s: float) -> None:
-        """Starts the next flow of each of these storms."""
-        flows = [storm.successor for storm in storms if storm.successor is not None]
-        logger.info("the storm goes on: %s", ", ".join(flows))
-        try:
-            self._transmit(flows, "START")
-        except QualificationError as error:
-            raise QualificationError(
-                f"expected the storm running on, got no start of {', '.join(flows)}: {error}"
-            ) from error
-        now_s = self.clock.now()
-        for storm in storms:
-            storm.follow(began_s, now_s)
-        self._look(storms, self._read_storms(storms))
-
-    def _read_storms(self, storms: Sequence[RunningStorm]) -> dict[str, _Counted]:
-        return self._read([flow for storm in storms for flow in storm.started])
-
-    def _look(self, storms: Sequence[RunningStorm], counted: Mapping[str, _Counted]) -> None:
-        """Sees whether storms have had no gap so far; one that was stopped is over."""
-        running = [storm for storm in storms if not storm.stopped]
-        now_s = self.clock.now() if running else 0.0
-        for storm in running:
-            transmitting = {flow: counted[flow].transmitting for flow in storm.started}
-            storm.look(now_s, transmitting, {flow: counted[flow].frames_tx for flow in storm.started})
-
-    def _together(self, name: str, counted: Mapping[str, _Counted]) -> FlowStats:
-        """What was counted for a flow, of a chain for all that were started of it."""
-        flows = [counted[flow] for flow in self._started(name)]
-        sent = tuple(flow.frames_tx for flow in flows)
-        return FlowStats(
-            self._flows[name], any(flow.transmitting for flow in flows), sum(sent),
-            sum(flow.frames_rx for flow in flows), sent if name in self._storms else (),
-            self._storms[name].gap if name in self._storms else "",
-        )
-
-    def _read(self, names: Sequence[str]) -> dict[str, _Counted]:
+    def _read(self, names: Sequence[str]) -> dict[str, Counted]:
         """What the generators have counted for flows of the configuration since it was pushed."""
         metrics = self._metrics(names)
         missing = next((name for name in names if name not in metrics), None)
@@ -326,42 +230,47 @@ class Generator:
             raise QualificationError(f"the traffic generator reports no statistics for flow {missing}")
         return {name: metrics[name].since(self._baseline.get(name)) for name in names}
 
-    def _metrics(self, names: Sequence[str]) -> dict[str, _Counted]:
+    def _metrics(self, names: Sequence[str]) -> dict[str, Counted]:
         """What the generators say of flows, no names: of all; those without counts are absent."""
-        answer = self._call(self._api.get_metrics, self._metrics_request(names))
+        answer = self.call(self.api.get_metrics, self._metrics_request(names))
         return {
-            metric.name: _Counted(metric.transmit != "stopped", int(metric.frames_tx), int(metric.frames_rx))
+            metric.name: Counted(metric.transmit != "stopped", int(metric.frames_tx), int(metric.frames_rx))
             for metric in answer.flow_metrics
             if metric.frames_tx is not None and metric.frames_rx is not None
         }
 
     def _metrics_request(self, names: Sequence[str]) -> Any:
-        request = self._api.metrics_request()
+        request = self.api.metrics_request()
         request.flow.flow_names = list(names)
         return request
 
     def _transmit(self, names: Sequence[str], verb: str) -> None:
-        state = self._api.control_state()
+        state = self.api.control_state()
         if names:
             state.traffic.flow_transmit.flow_names = list(names)
         state.traffic.flow_transmit.state = getattr(state.traffic.flow_transmit, verb)
-        self._call(self._api.set_control_state, state)
+        self.call(self.api.set_control_state, state)
 
     def _resolved(self, owed: set[tuple[str, str]]) -> set[tuple[str, str]]:
-        """Of the ethernets and OTG kinds of neighbours that a configuration has, those that know their gateway."""
+        """The ethernets that know their gateway, with the OTG kind of the neighbour, out of those in `owed`."""
         found = set()
         for kind in sorted({kind for _, kind in owed}):
-            request = self._api.states_request()
+            request = self.api.states_request()
             request.choice = kind
-            neighbors = getattr(self._call(self._api.get_states, request), kind)
+            neighbors = getattr(self.call(self.api.get_states, request), kind)
             found |= {(neighbor.ethernet_name, kind) for neighbor in neighbors if neighbor.link_layer_address}
         return found
 
-    def _call(self, method: Callable[[Any], Any], argument: Any) -> Any:
+    def call(self, method: Callable[[Any], Any], argument: Any) -> Any:
+        """What the API server answers.
+
+        Raises:
+            QualificationError: it refuses, or does not answer.
+        """
         try:
             return method(argument)
         except Exception as error:  # snappi raises plain Exception, and its transports their own
-            raise QualificationError(f"the traffic generator's API server: {api_reason(self._api, error)}") from error
+            raise QualificationError(f"the traffic generator's API server: {api_reason(self.api, error)}") from error
 
 
 def _gateways(config: Any) -> set[tuple[str, str]]:

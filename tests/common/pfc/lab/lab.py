@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from ..model.measurement import PortUnderTest
 from ..model.qos import ConfigDb
-from ..model.switch_chain import SwitchChain
 from .clock import Clock
 from .counter_polling import PollDelays
 from .dut import Dut
@@ -28,7 +27,7 @@ class Lab:
         builder: builds what is sent.
         clock: what to wait on.
         delays: how old the switch's counters are.
-        chain, duts: the switches in a row behind the port, where there are some, and all switches by name.
+        addition, others: as of the port's plan (`PortPlan`), the other switches by name.
         config_db: the switch's CONFIG_DB as it was found.
         observers: who looks on.
         pause_source: where pauses come from; None: the traffic generator.
@@ -40,8 +39,8 @@ class Lab:
     builder: TrafficBuilder
     clock: Clock
     delays: PollDelays
-    chain: SwitchChain | None = None
-    duts: Mapping[str, Dut] = field(default_factory=dict)
+    addition: object = None
+    others: Mapping[str, Dut] = field(default_factory=dict)
     config_db: ConfigDb = field(default_factory=dict)
     observers: Sequence[RunObserver] = ()
     pause_source: PauseSource | None = None

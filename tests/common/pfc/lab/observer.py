@@ -1,4 +1,4 @@
-"""Who may look on while a run measures: observers are told what happens when it happens, and change nothing."""
+"""Observers of a run: each is told what happens when it happens, and changes nothing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..model.traffic import FlowPlan, FlowStats
 
 
 class RunObserver:
-    """Looks on at a run. Each method here does nothing; an observer overrides those of the events that it keeps.
+    """An observer of a run. Each method here does nothing; an observer overrides those of the events that it keeps.
 
     Times are seconds of the testbed's clock.
     """

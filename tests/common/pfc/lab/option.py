@@ -6,7 +6,7 @@ names one: an option is taken away by deleting its folder.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -18,13 +18,20 @@ from ..model.errors import QualificationError
 from ..model.measurement import PortUnderTest
 from ..model.tolerances import KEY as TOLERANCES_KEY
 from ..record.case import PlanCase
+from .clock import Clock, WallClock
+from .dut import Host
+from .generator import Generator
 from .observer import RunObserver
+from .otg_config import TrafficBuilder
 from .pause_source import NamedPauseSource
+from .reservation import Reservation, Rows
 
 if TYPE_CHECKING:
     from .port_plan import LabFacts, MeasuredDevice, PortPlan
 
 PACKAGE = __name__.rpartition(".lab.")[0]
+CLOCK_KEYS = ("clock", "realtime_clock")
+"""Keys of a testbed's entry that name a clock other than the wall clock."""
 OWN_KEYS = "pfc_"
 """What the names of all keys of a testbed's entry begin with that are about the qualification."""
 
@@ -34,12 +41,38 @@ class Option:
 
     Attributes:
         testbed_keys: keys of a testbed's entry that it reads, and that change what a verdict means.
+        builder, generator: what builds and drives traffic; None: as the core does.
     """
 
     testbed_keys: tuple[str, ...] = ()
+    builder: type[TrafficBuilder] | None = None
+    generator: type[Generator] | None = None
 
     def observer(self, run_folder: Path) -> RunObserver | None:
-        """Who looks on at a run whose records are in this folder."""
+        """An observer of a run whose records are in this folder; None: there is none."""
+        return None
+
+    def left_changed(self, host: Host) -> Rows:
+        """Rows of a switch that a run changed which died, as it found them: they are put back before anything is
+        measured.
+
+        Raises:
+            ReservationLost: a run that may still live has the switch.
+        """
+        return {}
+
+    def reserve(self, host: Host, run_id: str, observers: Sequence[RunObserver]) -> Reservation | None:
+        """Makes a switch this run's, in the sight of other runs; None: nobody is told.
+
+        Args:
+            host: the switch.
+            run_id: names the run.
+            observers: who looks on at the configuration before the run.
+
+        Raises:
+            ReservationLost: another run has the switch.
+            QualificationError: it cannot be reserved; nothing was changed.
+        """
         return None
 
     def measured(self, facts: LabFacts, device: str) -> MeasuredDevice | None:
@@ -54,12 +87,20 @@ class Option:
         """The port under test where the user names none; None: as the core chooses."""
         return None
 
+    def clock(self, testbed: Mapping[str, Any]) -> Clock | None:
+        """What is waited on where a testbed's entry names a clock; None: the wall clock.
+
+        Raises:
+            QualificationError: it does not answer.
+        """
+        return None
+
     def pauses_named(self, testbed: Mapping[str, Any]) -> str:
         """What a testbed's entry says of where pauses come from, `pfc_pause_source names fanout-01`; empty: nothing."""
         return ""
 
     def pause_source(self, testbed: Mapping[str, Any], port: str) -> NamedPauseSource | None:
-        """Where the pauses for a port under test come from, if not from the traffic generator.
+        """The source of the pauses for a port under test; None: the traffic generator.
 
         Raises:
             QualificationError: the testbed's entry says it wrongly.
@@ -67,7 +108,7 @@ class Option:
         return None
 
     def lacking(self, case: PlanCase, subject: PortUnderTest) -> str:
-        """What it would take, beside what this option has, to carry out a case; empty: nothing."""
+        """What a port lacks for a case, so far as this option knows; empty: nothing."""
         return ""
 
     def extend(self, plan: PortPlan, facts: LabFacts) -> PortPlan:
@@ -106,8 +147,23 @@ def check_keys(testbed: Mapping[str, Any]) -> None:
             )
 
 
+def open_clock(testbed: Mapping[str, Any]) -> Clock:
+    """The clock of a testbed's entry; hardware's is the wall clock.
+
+    Raises:
+        QualificationError: it does not answer, or nothing here reads it.
+    """
+    found = next((clock for option in options() if (clock := option.clock(testbed)) is not None), None)
+    if found is None and any(testbed.get(key) for key in CLOCK_KEYS):
+        raise QualificationError(
+            f"testbed {testbed.get('conf-name')} has a clock of its own, which nothing here reads: it cannot be"
+            " measured by the wall clock"
+        )
+    return found or WallClock()
+
+
 def pause_source_of(testbed: Mapping[str, Any], port: str) -> NamedPauseSource | None:
-    """Where the pauses for a port under test come from; None: from the traffic generator.
+    """The source of the pauses for a port under test; None: the traffic generator.
 
     Raises:
         QualificationError: the testbed's entry says it wrongly.
@@ -126,5 +182,5 @@ def pauses_named(testbed: Mapping[str, Any]) -> str:
 
 
 def lacking(case: PlanCase, subject: PortUnderTest) -> str:
-    """What it would take, beside what the options have, to carry out a case; empty: nothing."""
+    """What a port lacks for a case, so far as the options know; empty: nothing."""
     return next((lack for option in options() if (lack := option.lacking(case, subject))), "")

@@ -8,11 +8,11 @@ from dataclasses import replace
 from math import ceil
 from typing import Any
 
+from ..model.errors import QualificationError
 from ..model.measurement import PortUnderTest
 from ..model.ports import ConnectedPort, PlayedHost
 from ..model.traffic import FlowPlan, PauseFrame
 from .generator import Traffic
-from .storm_chain import Chain, chain_of
 
 FIRST_UDP_PORT = 5000
 ECN_BITS = 2
@@ -88,27 +88,35 @@ class TrafficBuilder:
         for port in (self._ports[name] for name in self._ports if name in used):
             self._add_port(config, port, 0 if port == self._pair.rx else reaction_quanta)
             self._add_host(config, port)
-        chains = {flow.name: self._chain(flow) for flow in flows if self._ends_by_itself(flow)}
         for flow in flows:
-            if flow.pause is not None and not self._sends_pauses:
-                continue
-            if flow.pause is not None:
-                for name in chains[flow.name].flows if flow.name in chains else (flow.name,):
-                    self._add_pause(config, replace(flow, name=name), flow.pause)
-            else:
+            if flow.pause is None:
                 self._add_data(config, flow)
+            elif self._sends_pauses:
+                for name in self.storm_flows(flow):
+                    self._add_pause(config, replace(flow, name=name), flow.pause)
         if captured:
             names = [self.port_name(port) for port in captured]
             config.captures.capture(name="captured", port_names=names, format="pcap", overwrite=False)
-        return Traffic(config, {flow.name: flow for flow in flows}, chains)
+        return Traffic(config, {flow.name: flow for flow in flows})
 
     def _ends_by_itself(self, flow: FlowPlan) -> bool:
         """Whether a flow is a storm that is needed until it is stopped and does not last for ever."""
         until_stopped = self._sends_pauses and flow.frames is None and flow.seconds is None
         return flow.pause is not None and until_stopped and flow.needed_s > 0 and self._tolerances.storm_limit_s > 0
 
-    def _chain(self, flow: FlowPlan) -> Chain:
-        return chain_of(flow.name, flow.needed_s, self._tolerances.storm_limit_s)
+    def storm_flows(self, storm: FlowPlan) -> tuple[str, ...]:
+        """The names of the flows that a storm is made of: one.
+
+        Raises:
+            QualificationError: it may be needed for longer than that lasts.
+        """
+        if 0 < storm.limit_s < storm.needed_s:
+            raise QualificationError(
+                f"{storm.name}: a storm of {storm.needed_s:.0f} s is needed, and each ends by itself after"
+                f" {storm.limit_s} s: the testbed's pfc_conditions need a storm_limit_s of {ceil(storm.needed_s)} or"
+                " more"
+            )
+        return (storm.name,)
 
     def _pfc_queue(self, priority: int) -> int:
         """The queue of a generator port that a pause of `priority` holds."""
@@ -116,6 +124,8 @@ class TrafficBuilder:
 
     def _on_this_testbed(self, flow: FlowPlan) -> FlowPlan:
         """A flow with the load that a full line allows, and a duration that the generator takes."""
+        if self._ends_by_itself(flow):
+            flow = replace(flow, limit_s=self._tolerances.storm_limit_s)
         if self._tolerances.whole_seconds and flow.seconds is not None:
             flow = replace(flow, seconds=ceil(flow.seconds))
         if flow.percent is None or self._tolerances.line_percent == 100:
@@ -229,7 +239,7 @@ def build_together(parts: Sequence[tuple[TrafficBuilder, Sequence[FlowPlan]]]) -
     whole = parts[0][0].build(parts[0][1])
     built = [whole, *(builder.build_into(whole.config, flows) for builder, flows in parts[1:])]
     flows = {name: flow for one in built for name, flow in one.flows.items()}
-    return Traffic(whole.config, flows, {name: chain for one in built for name, chain in one.chains.items()})
+    return Traffic(whole.config, flows)
 
 
 def _last(flow: Any, plan: FlowPlan, limit_s: int) -> None:

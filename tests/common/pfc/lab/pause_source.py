@@ -1,4 +1,4 @@
-"""Where the pauses of a run come from when it is not the traffic generator: what the core asks of such a source.
+"""A source of pauses other than the traffic generator: what the core asks of it.
 
 An option brings the source (`option.Option.pause_source`); without one, or where a testbed names none, pauses are flows
 of the traffic generator, which counts them.

@@ -12,7 +12,6 @@ from ..model.errors import QualificationError
 from ..model.measurement import PortUnderTest
 from ..model.ports import ConnectedPort, Links, PortPair, choose_pair, find_further, hosts_behind
 from ..model.qos import check_same_classes, read_port_qos, read_shared_buffer, remarks
-from ..model.switch_chain import SwitchChain
 from ..model.tolerances import tolerances_of
 from .clock import Clock
 from .counter_polling import PollDelays, read_poll_delays
@@ -36,7 +35,8 @@ class PortPlan:
         delays: how old its counters are.
         remarks: what is remarkable.
         on_behalf_of: the device that the switch stands for; None: for itself.
-        chain: the switches in a row behind it, if there are any.
+        addition: what an option planned for its test cases; None: nothing.
+        others: the other switches that these look at.
         first_host: number of the first host behind its ports, where several ports are measured at once.
         pauses: where pauses come from; None: the traffic generator.
     """
@@ -46,14 +46,15 @@ class PortPlan:
     delays: PollDelays
     remarks: tuple[str, ...] = ()
     on_behalf_of: str | None = None
-    chain: SwitchChain | None = None
+    addition: object = None
+    others: tuple[str, ...] = ()
     first_host: int = 0
     pauses: NamedPauseSource | None = None
 
     @property
     def devices(self) -> tuple[str, ...]:
         """Every switch that is looked at, the one under test first."""
-        return tuple(hop.device for hop in self.chain.hops) if self.chain else (self.state.device,)
+        return self.state.device, *self.others
 
     def lab(
         self, dut: Dut, api: Any, clock: Clock, others: Mapping[str, Dut] = MappingProxyType({}),
@@ -65,7 +66,7 @@ class PortPlan:
             dut: the switch; who looks on at it looks on at the traffic too.
             api: snappi API object of the traffic generators.
             clock: what to wait on.
-            others: the other switches that `devices` names; without them no chain of switches is measured.
+            others: the switches that the plan calls so, by name.
             pause_host: the host that pauses come from, where the testbed names one.
 
         Raises:
@@ -74,17 +75,19 @@ class PortPlan:
         config_db = self.state.config_db
         ports = tuple(self.subject.ports.values())
         hosts = dict(zip(ports, hosts_behind(ports, config_db, self.subject.ip_version, self.first_host), strict=True))
-        builder = TrafficBuilder(api, self.subject, hosts, _router_mac(self.state))
+        builder_class = next((option.builder for option in options() if option.builder), TrafficBuilder)
+        generator_class = next((option.generator for option in options() if option.generator), Generator)
+        builder = builder_class(api, self.subject, hosts, _router_mac(self.state))
         source = self.pause_source(clock, pause_host)
         sender = source.sender if source is not None else None
-        generator = Generator(api, clock, dut.observers, sender)
+        generator = generator_class(api, clock, dut.observers, sender)
         return Lab(
-            self.subject, dut, generator, builder, generator.clock, self.delays, self.chain, {dut.name: dut, **others},
+            self.subject, dut, generator, builder, generator.clock, self.delays, self.addition, others,
             config_db, dut.observers, source,
         )
 
     def pause_source(self, clock: Clock, pause_host: Host | None) -> PauseSource | None:
-        """Where pauses come from, once it is known that it can send them; None: the traffic generators do.
+        """Opens the source of pauses, which can send then; None: the traffic generators send them.
 
         Raises:
             QualificationError: it cannot.
@@ -194,24 +197,6 @@ def _with_pause_source(plan: PortPlan, facts: LabFacts) -> PortPlan:
         " bounded, and whether the switch forwards them is not looked at"
     )
     return replace(plan, subject=subject, pauses=pauses, remarks=(*plan.remarks, remark))
-
-
-def plan_port(
-    dut: Dut, ports: Sequence[ConnectedPort], port_under_test: str | None, tx_port: str | None, ip_version: int = 4
-) -> PortPlan:
-    """Plans the measurement of one port.
-
-    Args:
-        dut: the switch; it is asked for its configuration and its ports' state.
-        ports: its ports with a traffic generator behind them.
-        port_under_test: None: the first of them.
-        tx_port: None: chosen by `choose_pair`.
-        ip_version: of the data, 4 or 6.
-
-    Raises:
-        QualificationError: the port cannot be measured; the sentence says why.
-    """
-    return plan_measured(dut.state(), ports, PortRequest(port_under_test, tx_port, ip_version))
 
 
 def plan_measured(state: SwitchState, ports: Sequence[ConnectedPort], asked: PortRequest) -> PortPlan:

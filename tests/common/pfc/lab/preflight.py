@@ -7,8 +7,7 @@ where those of others arrive are a broken switch: FAIL, and the run goes on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
 
 from ..model.arithmetic import share_percent
 from ..model.checking import at_port, error_unless, everything_received
@@ -28,11 +27,6 @@ SETTLE_S = 1.0
 QUEUE_GRACE_S = 5.0  # for a poll of the queue counters that comes later still
 
 
-PreflightResult = list[Check] | QualificationError
-"""Checks of the clean flow: PASS, or FAIL for a priority whose frames the switch loses without any storm. Or why the
-port cannot be measured."""
-
-
 def preflight(lab: Lab) -> tuple[list[Check], DutCounters]:
     """Runs the preflight on one port pair.
 
@@ -42,73 +36,28 @@ def preflight(lab: Lab) -> tuple[list[Check], DutCounters]:
     Raises:
         QualificationError: the lab cannot measure this port; the sentence says why.
     """
-    results, after = preflight_in_batches([[lab]])
-    found = results[lab.port]
-    if isinstance(found, QualificationError):
-        raise found
-    return found, after
+    before = waited_counters(lab, [lab.port])
+    check_ports(lab.subject, before)
+    stats = send_clean_flows([lab])
+    check_path(lab.subject, stats[lab.port])
+    after = settled_queues(lab, before, stats, [lab.port])
+    check_queues(lab, (before, after), stats[lab.port])
+    return clean_flow_checks(lab, stats[lab.port]), after
 
 
-def preflight_in_batches(batches: Sequence[Sequence[Lab]]) -> tuple[dict[str, PreflightResult], DutCounters]:
-    """Runs the preflight on port pairs of one switch.
-
-    Args:
-        flights: pairs that are looked at at once, no port in two of them; one flight after the other. The counters are
-            waited for once.
-
-    Returns:
-        Port under test -> what came of it; and the switch's counters after it, which have everything in them that came
-        before.
-
-    Raises:
-        QualificationError: nothing can be measured at all.
-    """
-    labs = [lab for batch in batches for lab in batch]
-    first = labs[0]
-    ports = [lab.port for lab in labs]
-    # What was sent earlier, data or pauses, must not come into the counters later.
-    first.clock.sleep(max(first.delays.queue_s, first.delays.port_s))
-    before = first.dut.counters(ports)
-    errors = {lab.port: error for lab in labs if (error := _error(_check_ports, lab.subject, before))}
-    stats = dict[str, dict[str, FlowStats]]()
-    for batch in batches:
-        results = _send_clean_flows_of_all([lab for lab in batch if lab.port not in errors])
-        errors |= {port: found for port, found in results.items() if isinstance(found, QualificationError)}
-        stats |= {port: found for port, found in results.items() if not isinstance(found, QualificationError)}
-    measurable = [lab for lab in labs if lab.port in stats]
-    errors |= {lab.port: error for lab in measurable if (error := _error(_check_path, lab.subject, stats[lab.port]))}
-    after = _settled(first, before, stats, ports)
-    for lab in measurable:
-        error = _error(_check_queues, lab, (before, after), stats[lab.port])
-        errors |= {lab.port: error} if error and lab.port not in errors else {}
-    clean: dict[str, PreflightResult] = {
-        lab.port: list(everything_received("clean-flow", lab.subject, stats[lab.port].values(), "without any storm"))
-        for lab in measurable
-    }
-    return clean | errors, after
+def waited_counters(lab: Lab, ports: Sequence[str]) -> DutCounters:
+    """The counters of these ports before anything is sent: what was sent earlier, data or pauses, must not come into
+    them later."""
+    lab.clock.sleep(max(lab.delays.queue_s, lab.delays.port_s))
+    return lab.dut.counters(ports)
 
 
-def _send_clean_flows_of_all(labs: Sequence[Lab]) -> dict[str, dict[str, FlowStats] | QualificationError]:
-    """Sends the clean flows of these ports at once; where that cannot be done, each port's alone, so that one failing
-    port does not block the others. Port under test -> flow -> statistics; or why it could not be done."""
-    try:
-        return dict(_send_clean_flows(labs)) if labs else {}
-    except QualificationError as error:
-        if len(labs) == 1:
-            return {labs[0].port: error}
-    return {lab.port: _send_clean_flows_of_all([lab])[lab.port] for lab in labs}
+def clean_flow_checks(lab: Lab, stats: Mapping[str, FlowStats]) -> list[Check]:
+    """What the clean flow says of the switch: PASS, or FAIL for a priority whose frames it loses without any storm."""
+    return list(everything_received("clean-flow", lab.subject, stats.values(), "without any storm"))
 
 
-def _error(look: Callable[..., None], *arguments: Any) -> QualificationError | None:
-    """What a look at one port raises; others are looked at too."""
-    try:
-        look(*arguments)
-    except QualificationError as error:
-        return error
-    return None
-
-
-def _send_clean_flows(labs: Sequence[Lab]) -> dict[str, dict[str, FlowStats]]:
+def send_clean_flows(labs: Sequence[Lab]) -> dict[str, dict[str, FlowStats]]:
     """Sends the clean flows of these ports; port under test -> flow -> statistics."""
     generator = labs[0].generator
     flows = {lab.port: clean_flows(lab) for lab in labs}
@@ -146,13 +95,18 @@ def port_checks(subject: PortUnderTest, counters: DutCounters) -> Iterator[Check
         yield error_unless("pfc-counters", place, counted, "PFC counters", "counters" if counted else "none")
 
 
-def _check_ports(subject: PortUnderTest, counters: DutCounters) -> None:
+def check_ports(subject: PortUnderTest, counters: DutCounters) -> None:
+    """Whether both ports can be measured (`port_checks`).
+
+    Raises:
+        QualificationError: one cannot.
+    """
     bad = next((one for one in port_checks(subject, counters) if one.status is not Status.PASS), None)
     if bad is not None:
         raise QualificationError(f"preflight: {bad.message}")
 
 
-def _check_path(subject: PortUnderTest, stats: Mapping[str, FlowStats]) -> None:
+def check_path(subject: PortUnderTest, stats: Mapping[str, FlowStats]) -> None:
     """Frames must have been sent, and some must have arrived: otherwise nothing connects the two ports."""
     rx = subject.pair.rx
     tx = subject.pair.tx
@@ -170,7 +124,7 @@ def _check_path(subject: PortUnderTest, stats: Mapping[str, FlowStats]) -> None:
         )
 
 
-def _settled(
+def settled_queues(
     lab: Lab, before: DutCounters, stats: Mapping[str, Mapping[str, FlowStats]], ports: Sequence[str]
 ) -> DutCounters:
     """The counters of these ports when everything that arrived is in those of the queues, or will not be."""
@@ -185,7 +139,7 @@ def _settled(
     return readings[-1]
 
 
-def _check_queues(lab: Lab, readings: tuple[DutCounters, DutCounters], stats: Mapping[str, FlowStats]) -> None:
+def check_queues(lab: Lab, readings: tuple[DutCounters, DutCounters], stats: Mapping[str, FlowStats]) -> None:
     """Frames of a priority must leave through its queue, or the DSCP map in effect is not the configured one."""
     for priority, (arrived, seen) in _short_queues(lab.port, *readings, stats).items():
         raise QualificationError(

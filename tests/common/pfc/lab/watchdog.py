@@ -2,7 +2,7 @@
 
 Outside a test case the watchdog of the whole switch is stopped (`restore`). A case starts it on the ports that it
 needs; however it ends, these ports have no row in PFC_WD afterwards and the polling interval is the one that was found
-before the first run, as the lease has it.
+before the first run, as the reservation has it.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ..model.counters import DutCounters
-from ..model.deviations import judges_whole_intervals
 from ..model.errors import QualificationError
 from .cli_text import first_line
-from .dut import Dut
+from .dut import WATCHDOG_STATISTICS, Dut
+from .watchdog_deviations import judges_whole_intervals
 
 DROP, FORWARD = "drop", "forward"
 STORMED, OPERATIONAL = "stormed", "operational"
@@ -116,7 +116,7 @@ class Watchdog:
 
     def counters(self) -> DutCounters:
         """The switch's counters, with the statistics of every watched queue."""
-        return self._dut.watched_counters(self.queues)
+        return self._dut.counters(statistics=self._statistics)
 
     def stop(self) -> DutCounters:
         """Stops it; the switch's counters, with the statistics that it had just before."""
@@ -124,7 +124,10 @@ class Watchdog:
         row = "sonic-db-cli CONFIG_DB {} 'PFC_WD|GLOBAL' POLL_INTERVAL"
         back = row.format("HDEL") if found_ms is None else f"{row.format('HSET')} {found_ms}"
         stop = self._dut.guarded(f"pfcwd stop {' '.join(self._ports)}")
-        counters = self._dut.watched_counters(self.queues, {"stop": stop, "interval": self._dut.guarded(back)})
+        # those of all other queues too, so that the next run may begin with them
+        statistics = f"{WATCHDOG_STATISTICS} && echo && {self._statistics}"
+        commands = {"stop": stop, "interval": self._dut.guarded(back)}
+        counters = self._dut.counters(also=commands, statistics=statistics)
         self.timers = None
         return counters
 
@@ -133,16 +136,21 @@ class Watchdog:
         if self.timers is not None:
             self.stop()
 
+    @property
+    def _statistics(self) -> str:
+        """A shell command: prints the statistics of the watched queues, also where there are none yet."""
+        return f"{WATCHDOG_STATISTICS} -e {' '.join(self.queues)}"
+
     def _found_ms(self) -> int | None:
         """The polling interval found; None: the switch's own default.
 
         Raises:
             QualificationError: nobody wrote down what was found.
         """
-        lease = self._dut.lease
-        if lease is None:
-            raise QualificationError(f"{self._dut.name}: the watchdog is started under the switch's lease only")
-        found = lease.watchdog.get("GLOBAL", {}).get("POLL_INTERVAL")
+        reservation = self._dut.reservation
+        if reservation is None:
+            raise QualificationError(f"{self._dut.name}: the watchdog is started on a reserved switch only")
+        found = reservation.watchdog.get("GLOBAL", {}).get("POLL_INTERVAL")
         return None if found is None else int(found)
 
 

@@ -160,7 +160,7 @@ class Measurement(CaseRun):
 
     @property
     def paused(self) -> Stats:
-        """After the data ended and while the storm ran on."""
+        """The statistics after the data had ended, while the storm ran on."""
         return self.phases["paused"]
 
     @property

@@ -93,12 +93,12 @@ def read_port_qos(config_db: ConfigDb, device: str, port: str) -> PortQos:
         raise QualificationError(
             f"{device} {port}: CONFIG_DB has no PORT_QOS_MAP|{port}, so it has no priorities: deploy QoS first"
         )
-    dscp_map, dscp_to_tc = _map_of(config_db, device, port, ("dscp_to_tc_map", "DSCP_TO_TC_MAP"))
-    _, tc_to_queue = _map_of(config_db, device, port, ("tc_to_queue_map", "TC_TO_QUEUE_MAP"))
+    dscp_map, dscp_to_tc = map_of(config_db, device, port, ("dscp_to_tc_map", "DSCP_TO_TC_MAP"))
+    _, tc_to_queue = map_of(config_db, device, port, ("tc_to_queue_map", "TC_TO_QUEUE_MAP"))
     lossless = _lossless(device, port, str(row.get("pfc_enable", "")))
     pfc_to_queue = dict(tc_to_queue)
     if "pfc_to_queue_map" in row:
-        _, pfc_to_queue = _map_of(config_db, device, port, ("pfc_to_queue_map", "MAP_PFC_PRIORITY_TO_QUEUE"))
+        _, pfc_to_queue = map_of(config_db, device, port, ("pfc_to_queue_map", "MAP_PFC_PRIORITY_TO_QUEUE"))
     for priority in lossless:
         if pfc_to_queue.get(priority) != tc_to_queue.get(priority):
             raise QualificationError(
@@ -129,15 +129,6 @@ def check_same_classes(rx: PortQos, tx: PortQos) -> None:
             f"{rx.device}: {rx.port} has PFC enabled for {list(rx.lossless)} and {tx.port} for "
             f"{list(tx.lossless)}; both ports need the same priorities"
         )
-
-
-def priority_groups(config_db: ConfigDb, device: str, port: str) -> dict[int, int]:
-    """Priority -> the priority group that its frames take when they enter a port.
-
-    Raises:
-        QualificationError: the port has no such map.
-    """
-    return _map_of(config_db, device, port, ("tc_to_pg_map", "TC_TO_PRIORITY_GROUP_MAP"))[1]
 
 
 def read_shared_buffer(config_db: ConfigDb, device: str, asic: str) -> SharedBuffer:
@@ -177,7 +168,7 @@ def remarks(config_db: ConfigDb, qos: PortQos) -> list[str]:
             f" DSCP value leads there (DSCP_TO_TC_MAP|{qos.dscp_map}), so no data is sent there"
         )
     marked = _lossless_queues(config_db, qos.port)
-    _, tc_to_queue = _map_of(config_db, qos.device, qos.port, ("tc_to_queue_map", "TC_TO_QUEUE_MAP"))
+    _, tc_to_queue = map_of(config_db, qos.device, qos.port, ("tc_to_queue_map", "TC_TO_QUEUE_MAP"))
     enabled = {tc_to_queue[priority] for priority in qos.lossless if priority in tc_to_queue}
     if marked and marked != enabled:
         found.append(
@@ -208,8 +199,20 @@ def _lossless(device: str, port: str, text: str) -> tuple[int, ...]:
     return tuple(map(int, listed))
 
 
-def _map_of(config_db: ConfigDb, device: str, port: str, names: tuple[str, str]) -> tuple[str, dict[int, int]]:
-    """The map that a PORT_QOS_MAP field of `port` names; older images write `[TABLE|name]`, newer ones `name`."""
+def map_of(config_db: ConfigDb, device: str, port: str, names: tuple[str, str]) -> tuple[str, dict[int, int]]:
+    """The map that a PORT_QOS_MAP field of `port` names; older images write `[TABLE|name]`, newer ones `name`.
+
+    Args:
+        config_db, device: CONFIG_DB of the switch, and its name for messages.
+        port: the port.
+        names: the field, and the table of such maps.
+
+    Returns:
+        The map's name, and what it maps.
+
+    Raises:
+        QualificationError: there is no such map, or something in it is no number.
+    """
     field, table = names
     reference = str(config_db["PORT_QOS_MAP"][port].get(field, "")).strip("[]").split("|")[-1]
     rows = config_db.get(table, {}).get(reference)

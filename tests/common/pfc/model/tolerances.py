@@ -17,7 +17,7 @@ from typing import Any
 from .errors import QualificationError
 
 KEY = "pfc_conditions"
-LEAST_STORM_S = 30  # three overlaps (`storm_chain`): most of a storm of several flows is sent at its own rate
+LEAST_STORM_S = 30  # where flows relieve one another, which takes 10 s, most of a storm is sent at its own rate
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class Tolerances:
             far more.
         count_tolerance_percent: what may lie between the counts of a generator and a switch for the same pause frames.
         storm_limit_s: after so many seconds each flow of a pause storm ends by itself, so that a killed run does not
-            hold a port for longer; a storm that is needed longer is a chain of such flows (`storm_chain`). 0: it goes
-            on until it is stopped, because the generators end with the run.
+            hold a port for longer; one that is needed for longer has several flows, or is refused. 0: it goes on until
+            it is stopped, because the generators end with the run.
         whole_seconds: flows last whole seconds: the longer ones of fractions (IxNetwork refuses fractions).
         pfc_queues: queues of a generator port that PFC can hold: 8, or 4 on some cards.
         reason: why.
@@ -56,7 +56,7 @@ class Tolerances:
         return f"{self.count_tolerance_percent:g} % more or less"
 
     def evidence(self) -> dict[str, Any]:
-        """As every record carries them."""
+        """The tolerances as every record carries them."""
         return asdict(self)
 
 

@@ -77,8 +77,8 @@ class FlowPlan:
             pair's tx port to the port under test, pause frames the other way.
         mix: sizes of its frames with FCS and their weights, instead of `frame_bytes`.
         phase: the phase of the case in which it is started, once; empty: the first.
-        needed_s: of a storm that is sent until it is stopped, how long that is at most, so that it goes on where a flow
-            may not last so long; 0: one flow does, whatever the testbed.
+        needed_s: of a storm that is sent until it is stopped, how long that is at most; 0: however long a flow lasts.
+        limit_s: after so many seconds such a storm ends by itself, where it is not made to go on; 0: it does not.
     """
 
     name: str
@@ -95,6 +95,7 @@ class FlowPlan:
     leaves: str = ""
     mix: tuple[tuple[int, int], ...] = ()
     needed_s: float = 0.0
+    limit_s: int = 0
     phase: str = ""
 
     @property
@@ -113,12 +114,11 @@ class FlowPlan:
 
 @dataclass(frozen=True)
 class FlowStats:
-    """What the traffic generators counted for one flow since it was started. A storm that is a chain of flows is one
-    here: with the frames of all of them, transmitting while any does.
+    """What the traffic generators counted for one flow since it was started.
 
     Attributes:
-        parts: frames that each flow of a chain sent, of those that were started.
-        gap: why a chain was no storm without a gap; empty: none was seen.
+        parts: frames that each flow of a storm sent which is made of several; else none.
+        gap: why a storm was none without a gap until it was stopped; empty: none was seen.
     """
 
     plan: FlowPlan

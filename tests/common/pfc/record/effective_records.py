@@ -7,7 +7,36 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, TypeVar
 
-from .verdict import Status, Verdict, aggregate
+from .verdict import Status, combine
+
+NOTHING_MEASURED = "nothing was measured"
+NOT_FINISHED = "the run has not finished"
+NO_CAUSE = "no cause was given"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A status with its cause; PASS has none."""
+
+    status: Status
+    cause: str | None = None
+
+
+def aggregate(verdicts: Iterable[Verdict], finished: bool = True) -> Verdict:
+    """Makes one verdict of many, by the rule of `combine`, with the first cause and how many more there are.
+
+    Args:
+        verdicts: the verdicts of one metric, or the metrics of one run.
+        finished: whether all that had to be measured has been; before that, the best possible outcome is ERROR.
+    """
+    found = list(verdicts)
+    status = combine(verdict.status for verdict in found)
+    if status is Status.PASS:
+        return Verdict(status) if finished else Verdict(Status.ERROR, NOT_FINISHED)
+    causes = [verdict.cause or NO_CAUSE for verdict in found if verdict.status is status]
+    if not causes:
+        return Verdict(status, NOTHING_MEASURED)
+    return Verdict(status, causes[0] + (f" (and {len(causes) - 1} more)" if causes[1:] else ""))
 
 
 class Judged(Protocol):

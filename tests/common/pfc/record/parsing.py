@@ -6,15 +6,20 @@ import hashlib
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any, NoReturn
 
-from .errors import RecordError
-from .records import (
-    FINAL, KINDS, LONGEST_RECORD_ID, LONGEST_RUN_ID, ON_BEHALF_OF, READABLE, VERDICT, Record, parse_moment,
-)
-from .verdict import NO_CAUSE, Check, Status
+from .errors import RecordError, RecordsUnreadable
+from .records import FINAL, KINDS, ON_BEHALF_OF, SCHEMA, VERDICT, Record
+from .effective_records import NO_CAUSE
+from .verdict import Check, Status
 
+READABLE = (1, SCHEMA)
+"""Versions of records that are read; what came with 2 is empty in one of 1."""
+LONGEST_RUN_ID = 200
+LONGEST_RECORD_ID = 64
+"""Characters. Ids are keys in the databases, where PostgreSQL takes 2700 bytes at the most."""
 STATUSES = tuple(status.value for status in Status)
 HIGHEST_PRIORITY = 7
 LARGEST_NUMBER = sys.float_info.max
@@ -105,6 +110,23 @@ class _Fields:
         return value
 
 
+def read_lines(path: Path) -> Iterator[bytes]:
+    """Yields the lines of a file of records, with their line ends; a last one without is one that its writer was killed
+    in.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        RecordsUnreadable: it cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            yield from file
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise RecordsUnreadable(f"{path} cannot be read: {error.strerror}") from error
+
+
 def parse_line(line: bytes, where: str = "record") -> Record:
     """Reads and checks one line.
 
@@ -139,6 +161,18 @@ def parse_lines(lines: Iterable[bytes], name: str) -> Iterator[Record | RecordEr
             yield parse_line(line, f"{name} line {number}")
         except RecordError as error:
             yield error
+
+
+def parse_moment(text: str) -> datetime:
+    """Reads an ISO 8601 time that says that it is UTC.
+
+    Raises:
+        ValueError: it is no such time.
+    """
+    moment = datetime.fromisoformat(text)
+    if moment.utcoffset() != timedelta(0):
+        raise ValueError(f"{text} is not in UTC")
+    return moment.astimezone(timezone.utc)
 
 
 def _record(fields: _Fields, identity: str) -> Record:

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from .errors import RecordsUnreadable, RecordsUnwritable
+from .errors import RecordsUnwritable
 
 RECORDS_FILE = "records.jsonl"
 BLOCK = 65536
@@ -58,21 +58,6 @@ class RecordFile:
                     sync_folder(self.path.parent)
         except OSError as error:
             raise RecordsUnwritable(f"the records {self.path} cannot be written: {error.strerror}") from error
-
-    def lines(self) -> Iterator[bytes]:
-        """Yields the lines, with their line ends; a last one without is one that its writer was killed in.
-
-        Raises:
-            FileNotFoundError: there is no such file.
-            RecordsUnreadable: it cannot be read.
-        """
-        try:
-            with self.path.open("rb") as file:
-                yield from file
-        except FileNotFoundError:
-            raise
-        except OSError as error:
-            raise RecordsUnreadable(f"{self.path} cannot be read: {error.strerror}") from error
 
     def _append(self, file: int, text: bytes) -> None:
         size = os.fstat(file).st_size

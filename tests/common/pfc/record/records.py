@@ -10,25 +10,20 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timezone
 from typing import Any
 from uuid import uuid4
 
 from .case import PlanCase
 from .errors import RecordError
-from .verdict import Check, PortVerdict, Status, Verdict, VerdictKey
+from .verdict import Check, PortVerdict, Status
 
 SOFTWARE = "sonic-mgmt-pfc 0.1.0"
 """What records say measured them. It travels with this folder, also to where the package is not installed."""
 SCHEMA = 2
-READABLE = (1, SCHEMA)
-"""Versions of records that are read; what came with 2 is empty in one of 1."""
 VERDICT, FINAL, PERIODIC = KINDS = ("verdict", "final", "periodic")
 ON_BEHALF_OF = "device.on_behalf_of"
 """The label that names the switch (a T1) in whose place the device was measured; schema 1 has it there alone."""
-LONGEST_RUN_ID = 200
-LONGEST_RECORD_ID = 64
-"""Characters. Ids are keys in the databases, where PostgreSQL takes 2700 bytes at the most."""
 SeriesKey = tuple[str, str, str]  # device, port, metric: what a run has one verdict of
 
 
@@ -99,28 +94,6 @@ class Record:
     def series(self) -> SeriesKey:
         """Device, port and metric: what a run has one verdict of."""
         return self.device_id, self.port_id, self.metric_name
-
-    @property
-    def key(self) -> VerdictKey:
-        """What an item of the run has one verdict of."""
-        return self.device_id, self.port_id, self.plan_id, self.priority, self.metric_name
-
-    @property
-    def verdict(self) -> Verdict:
-        """The verdict of a verdict record.
-
-        Raises:
-            ValueError: the record holds a number, not a verdict.
-        """
-        if self.status is None:
-            raise ValueError(f"record {self.record_id} holds a number, not a verdict")
-        return Verdict(self.status, self.cause)
-
-    @property
-    def port_verdict(self) -> PortVerdict:
-        """What was found, as the scenario that found it said it."""
-        error = self.cause if self.status is Status.ERROR else None
-        return PortVerdict(self.device_id, self.port_id, self.priority, self.metric_name, self.checks, error)
 
     def check_run(self, run_id: str, where: str) -> None:
         """Refuses the record where it is of another run.
@@ -213,18 +186,6 @@ def make_record(
         deviations=tuple(dict(one) for one in run.deviations),
         faults=tuple(run.faults),
     )
-
-
-def parse_moment(text: str) -> datetime:
-    """Reads an ISO 8601 time that says that it is UTC.
-
-    Raises:
-        ValueError: it is no such time.
-    """
-    moment = datetime.fromisoformat(text)
-    if moment.utcoffset() != timedelta(0):
-        raise ValueError(f"{text} is not in UTC")
-    return moment.astimezone(timezone.utc)
 
 
 def format_moment(moment: datetime) -> str:

@@ -12,7 +12,7 @@ from typing import Protocol
 from .errors import RecordError, RecordsUnwritable
 from .record_file import RecordFile
 from .records import SOFTWARE, Record, encode_line
-from .run import Run, read_run, write_run
+from .run import Run, write_run
 
 Say = Callable[[str], None]
 
@@ -54,17 +54,20 @@ class RunEnd:
 class RunWriter:
     """The files and the databases of one run."""
 
-    def __init__(self, folder: Path, run: Run, say: Say, delivery: Delivery | None = None) -> None:
+    def __init__(
+        self, folder: Path, run: Run, say: Say, delivery: Delivery | None = None, earlier: Run | None = None
+    ) -> None:
         """Nothing is written yet.
 
         Args:
             folder: the run's own, for instance `results/<run id>`.
-            run: the run; where its folder is there, what that says of start, job and expected verdicts stays.
+            run: the run.
             say: takes a sentence for the user.
             delivery: the databases; None: there are none.
+            earlier: an earlier part of the run, whose start, job, expected verdicts and faults stay; None: it begins.
         """
         self.folder = folder.absolute()
-        self._run = run if run.software_version else replace(run, software_version=SOFTWARE)
+        self._run = _going_on(run if run.software_version else replace(run, software_version=SOFTWARE), earlier)
         self._say = say
         self._delivery = delivery
         self._file = RecordFile(self.folder)
@@ -79,7 +82,6 @@ class RunWriter:
 
     def start(self) -> None:
         """Begins the run, or goes on with it."""
-        self._run = self._resumed()
         self._write_run()
         goes_on = self._mended()
         if self._delivery is None:
@@ -124,19 +126,6 @@ class RunWriter:
         self._write_run()
         return RunEnd(stored, tuple(unspooled), tuple(lost))
 
-    def _resumed(self) -> Run:
-        """The run, with what its folder says that it began with."""
-        try:
-            earlier = read_run(self.folder, [])
-        except RecordError as error:
-            self._say(f"{error}; it is written anew")
-            return self._run
-        if earlier is None or earlier.run_id != self._run.run_id:
-            return self._run
-        job_id = self._run.job_id or earlier.job_id
-        begun = replace(self._run, started=earlier.started, job_id=job_id, expected=earlier.expected)
-        return begun.expecting(self._run.expected).broken_by(earlier.faults)
-
     def _mended(self) -> bool:
         """Whether the file has records already; it ends with a whole line then."""
         if not self._file.has_records:
@@ -175,3 +164,11 @@ class RunWriter:
             write_run(self.folder, self._run)
         except RecordsUnwritable as error:
             self._say(f"{error}; the run goes on")
+
+
+def _going_on(run: Run, earlier: Run | None) -> Run:
+    """The run, with what an earlier part of it began with."""
+    if earlier is None or earlier.run_id != run.run_id:
+        return run
+    begun = replace(run, started=earlier.started, job_id=run.job_id or earlier.job_id, expected=earlier.expected)
+    return begun.expecting(run.expected).broken_by(earlier.faults)

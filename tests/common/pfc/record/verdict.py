@@ -1,5 +1,5 @@
-"""Verdicts: PASS, FAIL, or ERROR (it could not be measured). Check -> PortVerdict -> DeviceVerdict; one bad port
-hides nothing."""
+"""Verdicts: PASS, FAIL, or ERROR (it could not be measured). Check -> PortVerdict -> MetricVerdict; one bad
+port hides nothing."""
 
 from __future__ import annotations
 
@@ -15,9 +15,6 @@ DESCRIPTIONS = {
     LOSSY: "Traffic of lossy priorities is not paused",
 }
 VerdictKey = tuple[str, str, str, int | None, str]  # device, port, plan id, priority (None: the whole port), metric
-NOTHING_MEASURED = "nothing was measured"
-NOT_FINISHED = "the run has not finished"
-NO_CAUSE = "no cause was given"
 
 
 class Status(StrEnum):
@@ -39,31 +36,6 @@ def combine(statuses: Iterable[Status]) -> Status:
     if Status.FAIL in seen:
         return Status.FAIL
     return Status.PASS if seen == {Status.PASS} else Status.ERROR
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """A status with its cause; PASS has none."""
-
-    status: Status
-    cause: str | None = None
-
-
-def aggregate(verdicts: Iterable[Verdict], finished: bool = True) -> Verdict:
-    """Makes one verdict of many, by the rule of `combine`, with the first cause and how many more there are.
-
-    Args:
-        verdicts: the verdicts of one metric, or the metrics of one run.
-        finished: whether all that had to be measured has been; before that, the best possible outcome is ERROR.
-    """
-    found = list(verdicts)
-    status = combine(verdict.status for verdict in found)
-    if status is Status.PASS:
-        return Verdict(status) if finished else Verdict(Status.ERROR, NOT_FINISHED)
-    causes = [verdict.cause or NO_CAUSE for verdict in found if verdict.status is status]
-    if not causes:
-        return Verdict(status, NOTHING_MEASURED)
-    return Verdict(status, causes[0] + (f" (and {len(causes) - 1} more)" if causes[1:] else ""))
 
 
 @dataclass(frozen=True)
@@ -159,19 +131,6 @@ class PortVerdict:
     def _required(self) -> list[Check]:
         """The checks that decide."""
         return [check for check in self.checks if check.required]
-
-
-@dataclass(frozen=True)
-class DeviceVerdict:
-    """All port verdicts of one device."""
-
-    device: str
-    ports: Sequence[PortVerdict]
-
-    @property
-    def status(self) -> Status:
-        """FAIL if any port failed, else ERROR if any could not be measured or there is none, else PASS."""
-        return combine(verdict.status for verdict in self.ports)
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,13 @@ from pathlib import Path
 
 from ..record.case import PlannedItem
 from ..record.effective_records import effective_records
-from ..record.errors import RecordError, RecordsUnreadable
-from ..record.parsing import parse_lines
+from ..record.errors import RecordError, RecordsUnreadable, RecordsUnwritable
+from ..record.parsing import parse_lines, read_lines
 from ..record.record_file import RECORDS_FILE, RecordFile
 from ..record.records import VERDICT, Record
-from ..record.run import OPTIONS_FILE
 from ..record.verdict import PortVerdict, Status, VerdictKey
+
+OPTIONS_FILE = "options.json"
 
 
 @dataclass(frozen=True)
@@ -37,15 +38,44 @@ class Earlier:
         found = [record for key in item.keys() if (record := self.records.get(key)) is not None]
         statuses = {record.status for record in found}
         measured = Status.ERROR not in statuses or Status.FAIL in statuses
-        return [record.port_verdict for record in found] if measured and len(found) == len(item.keys()) else None
+        return [port_verdict(record) for record in found] if measured and len(found) == len(item.keys()) else None
 
     def unmeasured(self) -> dict[VerdictKey, str]:
         """Verdict -> id of its record, of those that were ERROR: the next try takes its place."""
         return {key: record.record_id for key, record in self.records.items() if record.status is Status.ERROR}
 
     def measured(self) -> dict[VerdictKey, PortVerdict]:
-        """Those that were PASS or FAIL. They stay, also where their item is measured again for the sake of another."""
-        return {key: record.port_verdict for key, record in self.records.items() if record.status is not Status.ERROR}
+        """The verdicts that were PASS or FAIL. They stay, also where their item is measured again for the sake of
+        another."""
+        return {key: port_verdict(record) for key, record in self.records.items() if record.status is not Status.ERROR}
+
+
+def port_verdict(record: Record) -> PortVerdict:
+    """What a record says was found, as the test case that found it said it."""
+    error = record.cause if record.status is Status.ERROR else None
+    return PortVerdict(record.device_id, record.port_id, record.priority, record.metric_name, record.checks, error)
+
+
+def keep_options(folder: Path, options: Mapping[str, str], goes_on: bool) -> None:
+    """Keeps what the verdicts of a run are about, once.
+
+    Args:
+        folder: of the run.
+        options: name -> value.
+        goes_on: whether an earlier part of the run may have kept them.
+
+    Raises:
+        RecordsUnwritable: it cannot be kept.
+    """
+    path = folder / OPTIONS_FILE
+    if goes_on and path.exists():
+        return
+    new = folder / f".{OPTIONS_FILE}"
+    try:
+        new.write_text(json.dumps(dict(options), indent=1) + "\n", encoding="utf-8")
+        new.replace(path)
+    except OSError as error:
+        raise RecordsUnwritable(f"{path} cannot be written: {error.strerror}") from error
 
 
 def check_options(folder: Path, options: Mapping[str, str]) -> None:
@@ -93,7 +123,7 @@ def read_earlier(folder: Path) -> Earlier:
 
 
 def _verdict_records(file: RecordFile) -> Iterator[Record]:
-    for found in parse_lines(file.lines(), str(file.path)):
+    for found in parse_lines(read_lines(file.path), str(file.path)):
         if isinstance(found, RecordError):
             raise RecordError(f"--pfc-resume: {found}") from found
         if found.kind == VERDICT:
@@ -103,7 +133,7 @@ def _verdict_records(file: RecordFile) -> Iterator[Record]:
 def _by_verdict(records: list[Record]) -> dict[VerdictKey, Record]:
     found: dict[VerdictKey, list[Record]] = {}
     for record in records:
-        found.setdefault(record.key, []).append(record)
+        found.setdefault(port_verdict(record).key(record.plan_id), []).append(record)
     return {key: _deciding(ones) for key, ones in found.items()}
 
 

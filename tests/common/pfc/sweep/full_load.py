@@ -10,10 +10,9 @@ from math import floor
 from typing import Any
 
 from ..cases.checks import judge, validity
-from ..cases.engine import Finding, found
+from ..cases.engine import Finding, ScenarioRun, found
 from ..cases.storm_sequence import Part, measure_together
-from ..cases.switch_counters import Pool, Watermarks, ingress_pool, read_watermarks, together
-from ..lab.counter_polling import watermark_delay_s
+from ..cases.switch_counters import priority_groups, watermark_delay_s
 from ..lab.generator import Traffic
 from ..lab.lab import Lab
 from ..lab.otg_config import TrafficBuilder
@@ -21,18 +20,19 @@ from ..model.arithmetic import PAUSE_FRAME_BYTES, line_rate_fps, share_percent
 from ..model.checking import Place, all_at_rate, error_unless, fail_unless, priority_of
 from ..model.counters import DutCounters
 from ..model.measurement import Measurement
-from ..model.qos import PortQos, priority_groups
+from ..model.qos import PortQos
 from ..model.scenario import Scenario
 from ..model.traffic import FlowPlan, FlowStats, Role
 from ..record.case import PlanCase
 from ..record.verdict import LOSSLESS, Check
 from . import port_sweep as sweep
+from .watermarks import Pool, Watermarks, ingress_pool, read_watermarks, together
 
 ALL_PORTS = PlanCase("full-load", "SWEEP-2")
 
 
 def scenario(qos: PortQos) -> Scenario:
-    """As SWEEP-1 has it for one port.
+    """SWEEP-1's scenario for one port.
 
     Raises:
         QualificationError: no DSCP value reaches a lossless priority.
@@ -75,33 +75,25 @@ class FullPart(Part):
 
 
 @dataclass(frozen=True)
-class FullRun:
-    """What one port did under the load of all.
+class FullRun(ScenarioRun):
+    """What one port did under the load of all, by its own flows and counters.
 
     Attributes:
-        run: its own flows and counters.
         marks: the watermarks of all ports; `groups` those of this port's data where it enters, by priority.
         pool: the ingress pool; `shared_bytes` and `headroom_bytes` the sums of what each lossless group of all ports
             had of it at most, perhaps at different times.
     """
 
-    run: Measurement
     marks: Watermarks
     groups: Mapping[int, int]
     pool: Pool
     shared_bytes: int
     headroom_bytes: int
 
-    @property
-    def settled(self) -> DutCounters:
-        """Those after the run."""
-        return self.run.after
-
-    def evidence(self) -> dict[str, Any]:
-        """The numbers, for the record: of each flow and of this port's watermarks."""
-        pair = self.run.subject.pair
+    def details(self) -> dict[str, Any]:
+        """This port's watermarks."""
+        pair = self.subject.pair
         return {
-            **self.run.evidence(),
             "watermark_bytes": {port: self.marks.counted(port) for port in (pair.rx.port, pair.tx.port)},
             "watermarks_of_all_ports": {"shared_bytes": self.shared_bytes, "headroom_bytes": self.headroom_bytes},
             "ingress_pool": {"name": self.pool.name, "size_bytes": self.pool.size_bytes,
@@ -184,7 +176,7 @@ def _full_rate(run: Measurement) -> Iterator[Check]:
 
 
 def _held(run: Measurement) -> dict[int, FlowStats]:
-    """Of each priority the flow whose frames the switch held."""
+    """Priority -> the flow whose frames the switch held."""
     return {priority_of(flow): flow for flow in run.flows("paused", Role.TEST)}
 
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from ..cases.engine import Finding, settled_counters
 from ..cases.qualifier import broken_off, judged
 from ..lab.clock import Clock, WallClock, wait_for
+from ..lab.generator_ports import look
 from ..lab.lab import Lab
 from ..lab.observer import RunObserver, evidence_of
-from ..lab.preflight import PreflightResult, preflight_in_batches
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
 from ..model.qos import PortQos
@@ -21,6 +21,7 @@ from ..record.case import PlanCase
 from ..record.outcome import Outcome
 from ..record.verdict import Status
 from . import port_sweep as family
+from .preflight_in_batches import PreflightResult, preflight_in_batches
 
 logger = logging.getLogger(__name__)
 
@@ -172,7 +173,7 @@ class Sweeper:
 
     @property
     def _observers(self) -> Sequence[RunObserver]:
-        """Who looks on at what all of the ports are measured with: that is one generator and one switch."""
+        """The observers of the one generator and the one switch that all ports are measured with."""
         return next(iter(self._labs.values())).observers
 
     def _start_measurement(self, name: str, for_all: bool = False) -> None:
@@ -191,7 +192,7 @@ class Sweeper:
             try:
                 lab = next(iter(self._labs.values()))
                 lab.dut.ask({"hello": "true"})
-                lab.generator.look()
+                look(lab.generator)
                 lab.clock.now()
             except QualificationError as error:
                 reasons.append(str(error))

@@ -28,7 +28,7 @@ LOAD_PERCENT = 45  # of each line, as for the watchdog of one port
 
 
 def scenario(qos: PortQos) -> Scenario:
-    """As SWEEP-1 has it for one port; the storms run until they must have been detected, then there is data.
+    """SWEEP-1's scenario for one port; the storms run until they must have been detected, then there is data.
 
     Raises:
         QualificationError: no DSCP value reaches a lossless priority.

@@ -8,34 +8,31 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..cases.checks import judge, validity
-from ..cases.engine import Procedure, Table, settled_counters
+from ..cases.engine import Procedure, ScenarioRun, Table, settled_counters
 from ..cases.pauses import pause_lossless
 from ..cases.storm_sequence import measure
 from ..lab.lab import Lab
-from ..lab.otg_config import TrafficBuilder
 from ..model.checking import Place, fail_unless
 from ..model.counters import DutCounters, changed
 from ..model.errors import QualificationError
 from ..model.measurement import Measurement, PortUnderTest
-from ..model.switch_chain import Hop
 from ..record.case import PlanCase, Target
 from ..record.verdict import LOSSLESS, LOSSY, Check
 from .chain import ChainDut
+from .hops import Hop, SwitchChain
 
 HOP_BY_HOP = PlanCase("pause-hop-by-hop", "HOP-1")
 
 
 @dataclass(frozen=True)
-class ChainRun:
-    """One run.
+class ChainRun(ScenarioRun):
+    """One run, measured at the two ends of the chain.
 
     Attributes:
-        whole: what was seen at the two ends of the chain.
         hops: the switches between them.
         readings: of each time, the counters of each switch.
     """
 
-    whole: Measurement
     hops: Sequence[Hop]
     readings: Sequence[Mapping[str, DutCounters]]
 
@@ -43,18 +40,18 @@ class ChainRun:
     def settled(self) -> None:
         """The next run reads the switch under test's own counters."""
 
-    def evidence(self) -> dict[str, Any]:
-        """The numbers, for the record."""
-        return self.whole.evidence() | _evidence(self.hops, self.readings)
+    def details(self) -> dict[str, Any]:
+        """What each switch sent up the chain."""
+        return _evidence(self.hops, self.readings)
 
 
 def measure_chain(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> ChainRun:
     """A storm at one end of the chain, the traffic from the other; every switch between is looked at."""
-    chain = lab.chain
-    if chain is None:
+    chain = lab.addition
+    if not isinstance(chain, SwitchChain):
         raise QualificationError(f"{lab.subject.where()}: {case.plan_id} needs a row of switches")
-    dut = ChainDut(chain.hops, lab.duts)
-    builder = TrafficBuilder(lab.builder.api, chain.subject, chain.hosts, chain.router_mac)
+    dut = ChainDut(chain.hops, {lab.dut.name: lab.dut, **lab.others})
+    builder = type(lab.builder)(lab.builder.api, chain.subject, chain.hosts, chain.router_mac)
     whole = replace(lab, subject=chain.subject, dut=dut, builder=builder)
     run = measure(whole, pause_lossless(case, target, chain.subject.qos), settled_counters(whole))
     return ChainRun(run, chain.hops, dut.readings)
@@ -62,12 +59,13 @@ def measure_chain(lab: Lab, case: PlanCase, target: Target, before: DutCounters)
 
 def judge_chain(run: ChainRun) -> list[Check]:
     """What the storm must do at the ends, and in between."""
-    return [*judge(run.whole), *hop_checks(run.hops, run.readings, run.whole)]
+    return [*judge(run.run), *hop_checks(run.hops, run.readings, run.run)]
 
 
 def hop_checks(hops: Sequence[Hop], readings: Sequence[Mapping[str, DutCounters]], run: Measurement) -> Iterator[Check]:
-    """Between the ends, where `judge` looks: each switch but the last pauses the next one, for the tested priorities
-    only, and that one counts every pause (1 % more or less, for what is on its way when counters are read)."""
+    """Checks between the ends, which `judge` looks at: each switch but the last pauses the next one, for the tested
+    priorities only, and that one counts every pause (1 % more or less, for what is on its way when counters are
+    read)."""
     before, during, after = readings
     for here, onward in zip(hops, hops[1:], strict=False):
         sent = changed(before[here.device].pfc_tx, during[here.device].pfc_tx, here.enters)
@@ -110,7 +108,7 @@ def _in_a_chain(subject: PortUnderTest) -> list[Target]:
 
 CASES: Table = {
     HOP_BY_HOP: Procedure(
-        measure_chain, lambda run: validity(run.whole), judge_chain, _in_a_chain,
+        measure_chain, lambda run: validity(run.run), judge_chain, _in_a_chain,
         "another switch on its cables with a traffic generator behind it",
     ),
 }

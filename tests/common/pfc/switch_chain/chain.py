@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from ..lab.dut import Dut, SwitchState
+from ..lab.dut import WATCHDOG_STATISTICS, Dut, SwitchState
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
 from ..model.measurement import PortUnderTest
 from ..model.ports import ConnectedPort, Links, PortPair, hosts_behind, natural
 from ..model.qos import SharedBuffer, check_same_classes, read_port_qos, read_shared_buffer
-from ..model.switch_chain import Hop, SwitchChain
+from .hops import Hop, SwitchChain
 
 
 class ChainDut(Dut):
@@ -30,7 +30,8 @@ class ChainDut(Dut):
         self.readings: list[dict[str, DutCounters]] = []
 
     def counters(
-        self, queues_of: Sequence[str] = (), also: Mapping[str, str] = MappingProxyType({})
+        self, queues_of: Sequence[str] = (), also: Mapping[str, str] = MappingProxyType({}),
+        statistics: str = WATCHDOG_STATISTICS,
     ) -> DutCounters:
         """Reads all switches; what is received is counted at the first, what is sent at the last. No further commands
         are run."""

@@ -26,7 +26,8 @@ class SwitchChainOption(Option):
             chain = plan_chain(plan.subject, {plan.state.device: plan.state, **states}, hops, facts.ports)
         except QualificationError as error:
             return replace(plan, remarks=(*plan.remarks, str(error)))
-        return replace(plan, chain=chain, subject=replace(plan.subject, in_a_chain=True))
+        others = tuple(hop.device for hop in hops[1:])
+        return replace(plan, addition=chain, others=others, subject=replace(plan.subject, in_a_chain=True))
 
 
 OPTION = SwitchChainOption()

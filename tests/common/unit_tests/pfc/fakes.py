@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import snappi
 from tabulate import tabulate
 
-from tests.common.pfc.lab.dut import MARK
-from tests.common.pfc.lab.lease import LOOK
+from tests.common.pfc.lab.dut import MARK, Dut
+from tests.common.pfc.lab.port_plan import PortPlan, PortRequest, plan_measured
+from tests.common.pfc.model.ports import ConnectedPort
 
 DEVICE = "vtb-t0-01"
 PORTS = ("Ethernet0", "Ethernet4", "Ethernet64", "Ethernet68")
@@ -368,8 +369,6 @@ class FakeHost:
                 [_interface(port, world) for port in PORTS],
                 ["Interface", "Lanes", "Speed", "MTU", "FEC", "Alias", "Vlan", "Oper", "Admin", "Type", "Asym PFC"],
             )
-        if command == LOOK:
-            return ""
         if command == "sonic-cfggen -d --print-data":
             return json.dumps(world.config_db)
         if command == "show version":
@@ -395,3 +394,10 @@ def _interface(port: str, world: FakeWorld) -> list[str]:
 
 def _table(rows: list[list[Any]], headers: list[str]) -> str:
     return tabulate(rows, headers, tablefmt="simple", stralign="right")
+
+
+def plan_port(
+    dut: Dut, ports: Sequence[ConnectedPort], port_under_test: str | None, tx_port: str | None, ip_version: int = 4
+) -> PortPlan:
+    """A port of a switch, planned without a testbed's entry; arguments as of `PortRequest`."""
+    return plan_measured(dut.state(), ports, PortRequest(port_under_test, tx_port, ip_version))

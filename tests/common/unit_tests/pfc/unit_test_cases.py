@@ -9,9 +9,8 @@ from tests.common.pfc.cases.checks import judge
 from tests.common.pfc.cases.pauses import GLOBAL_PAUSE, LOSSY as PAUSE_LOSSY, SEVERAL_LOSSLESS
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.lab.dut import Dut
-from tests.common.pfc.lab.port_plan import plan_port
 from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Status
-from tests.common.unit_tests.pfc.fakes import DEVICE, FakeApi, FakeClock, FakeHost, FakeWorld
+from tests.common.unit_tests.pfc.fakes import DEVICE, FakeApi, FakeClock, FakeHost, FakeWorld, plan_port
 from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
 
 CASES = {

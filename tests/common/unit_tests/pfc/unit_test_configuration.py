@@ -1,19 +1,13 @@
-"""Rows of CONFIG_DB that a scenario changes: which they are, and that they come back, whoever has to see to that. The
-scripts run in a real shell, against stand-ins for SONiC's commands."""
+"""Rows of CONFIG_DB that a scenario changes: which they are, and that they come back. The scripts run in a
+real shell, against stand-ins for SONiC's commands."""
 
-import json
-import os
-import signal
-import subprocess
-import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from tests.common.pfc.cases.reconfigured import wait_for_groups
-from tests.common.pfc.lab.configuration import NAME, lossless_set, trusting_tags
-from tests.common.pfc.lab.lease import LEASE_FILE, Lease, LeaseLost, LeaseOwner, as_found
+from tests.common.pfc.lab.configuration import NAME, RowRestorer, lossless_set, trusting_tags
+from tests.common.pfc.lab.reservation import as_found
 from tests.common.pfc.lab.restore import SwitchRestorer
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.qos import read_port_qos
@@ -68,7 +62,7 @@ def switch(tmp_path):
 def changed(switch, rows=ROWS):
     """The rows in effect, as a `with` block, on a switch that this run has."""
     restorer = SwitchRestorer(switch, "run-1", Clock())
-    return restorer, (lambda lease: restorer.configured(lease, switch.config_db(), rows))
+    return restorer, (lambda held: RowRestorer(switch, held).configured(switch.config_db(), rows, Clock()))
 
 
 @pytest.mark.parametrize("priorities", [(2,), (0, 1, 2), tuple(range(7)), tuple(range(8))])
@@ -137,15 +131,13 @@ def test_a_port_that_trusts_the_tag_has_no_dscp_map(style, expected):
 
 
 def test_rows_are_as_wanted_inside_and_as_found_afterwards(switch):
-    """Changed, added, removed rows and fields; the rows found are on the switch before anything changes."""
+    """Changed, added, removed rows and fields."""
     before, (restorer, configured) = switch.config_db(), changed(switch)
-    with restorer.watchdog_stopped() as lease:
-        with configured(lease):
+    with restorer.watchdog_stopped() as reservation:
+        with configured(reservation):
             now = switch.config_db()
             assert now["PORT_QOS_MAP"]["Ethernet0"] == ROWS["PORT_QOS_MAP"]["Ethernet0"], now["PORT_QOS_MAP"]
             assert "Ethernet0|0-2" not in now["BUFFER_QUEUE"] and "Ethernet0|2" in now["BUFFER_QUEUE"], now
-            kept = json.loads((switch.home / LEASE_FILE).read_text())
-            assert kept["schema"] == 2 and kept["tables"]["BUFFER_QUEUE"]["Ethernet0|2"] is None, kept
         now = switch.config_db()
         assert {**now, "PFC_WD": FOUND} == before, now
     assert switch.config_db() == before, switch.config_db()
@@ -155,90 +147,22 @@ def test_rows_are_as_wanted_inside_and_as_found_afterwards(switch):
 def test_rows_come_back_when_the_block_breaks(switch):
     """And the failure is told."""
     before, (restorer, configured) = switch.config_db(), changed(switch)
-    with pytest.raises(RuntimeError, match="broke"), restorer.watchdog_stopped() as lease, configured(lease):
+    with pytest.raises(RuntimeError, match="broke"), restorer.watchdog_stopped() as held, configured(held):
         raise RuntimeError("broke")
     assert switch.config_db() == before, switch.config_db()
-
-
-def test_nothing_is_changed_when_the_rows_cannot_be_written_down(switch):
-    """The disk is full by then."""
-    before, (restorer, configured) = switch.config_db(), changed(switch)
-    with restorer.watchdog_stopped() as lease:
-        switch.command("sync", "import sys; sys.exit('sync: No space left on device')")
-        with pytest.raises(QualificationError, match="No space left on device"), configured(lease):
-            pytest.fail("the block must not run")
-        assert {**switch.config_db(), "PFC_WD": FOUND} == before, switch.config_db()
 
 
 def test_a_switch_that_does_not_take_a_row_is_told(switch):
     """By its key; what did not come back at once does at the run's end."""
     before, (restorer, configured) = switch.config_db(), changed(switch)
-    with restorer.watchdog_stopped() as lease:
+    with restorer.watchdog_stopped() as reservation:
         switch.command("config", "")
-        with pytest.raises(QualificationError) as error, configured(lease):
+        with pytest.raises(QualificationError) as error, configured(reservation):
             pytest.fail("the block must not run")
         said = str(error.value)
         assert "|Ethernet0" in said and "in CONFIG_DB is not what was written" in said, said
         switch.command("config", CONFIG)
     assert switch.config_db() == before, switch.config_db()
-
-
-KILLED = """
-import os, pathlib, signal, sys
-from tests.common.pfc.lab.restore import SwitchRestorer
-from tests.common.unit_tests.pfc.shell_switch import Clock, ShellHost
-from tests.common.unit_tests.pfc.unit_test_configuration import ROWS
-switch = ShellHost(pathlib.Path(sys.argv[1]))
-restorer = SwitchRestorer(switch, "run-1", Clock())
-with restorer.watchdog_stopped() as lease, restorer.configured(lease, switch.config_db(), ROWS):
-    os.kill(os.getpid(), signal.SIGKILL)
-"""
-
-
-def kill_a_run(switch):
-    """A run of its own process that is killed while it has changed rows."""
-    root = Path(__file__).resolve().parents[4]
-    ended = subprocess.run([sys.executable, "-c", KILLED, switch.home], cwd=root, check=False)
-    assert ended.returncode == -signal.SIGKILL, ended
-    assert switch.config_db()["PORT_QOS_MAP"]["Ethernet0"]["pfc_enable"] == "2", "it was too early"
-
-
-def test_the_next_run_measures_the_configuration_before_the_one_that_was_killed(switch):
-    """It plans with it, has it before the first storm, and leaves it."""
-    before = switch.config_db()
-    kill_a_run(switch)
-    seen = leased(switch)
-    assert {**as_found(switch.config_db(), seen.rows), "PFC_WD": FOUND} == before, "what a plan is made from"
-    with SwitchRestorer(switch, "run-2", Clock()).watchdog_stopped():
-        assert {**switch.config_db(), "PFC_WD": FOUND} == before, "what is measured"
-    assert switch.config_db() == before, switch.config_db()
-
-
-def test_restoring_puts_rows_back(switch):
-    """Without another run."""
-    before = switch.config_db()
-    kill_a_run(switch)
-    with SwitchRestorer(switch, "restore", Clock()).healed() as seen:
-        assert seen.lease.run_id == "run-1", seen
-    assert switch.config_db() == before, switch.config_db()
-
-
-def test_a_run_that_lost_its_lease_changes_no_row(switch):
-    """Another one has the switch."""
-    before, (restorer, configured) = switch.config_db(), changed(switch)
-    with pytest.raises(LeaseLost, match="run run-2"), restorer.watchdog_stopped() as lease:
-        other = Lease(LeaseOwner("alice", "lab-2", 4711, "boot", 5), "run-2", FOUND)
-        (switch.home / LEASE_FILE).write_text(other.text())
-        with configured(lease):
-            pytest.fail("the block must not run")
-    assert {**switch.config_db(), "PFC_WD": FOUND} == before, switch.config_db()
-
-
-def leased(switch):
-    """What the file on the switch says."""
-    content = json.loads((switch.home / LEASE_FILE).read_text())
-    rows = {table: keys for table, keys in content["tables"].items() if table != "PFC_WD"}
-    return Lease(LeaseOwner.of(os.getpid()), content["run_id"], content["tables"]["PFC_WD"], rows=rows)
 
 
 class Asked:

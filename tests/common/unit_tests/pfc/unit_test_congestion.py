@@ -10,16 +10,15 @@ from tests.common.pfc.cases.engine import unmet
 from tests.common.pfc.cases.ingress import IngressLoad
 from tests.common.pfc.cases.frames import imix
 from tests.common.pfc.cases.loads import tx_port, with_room
-from tests.common.pfc.cases.switch_counters import OWN_FRAMES, Drops
+from tests.common.pfc.cases.switch_counters import OWN_FRAMES, DataCounters, PortCounts
 from tests.common.pfc.lab.clock import WallClock
 from tests.common.pfc.lab.dut import Dut
-from tests.common.pfc.lab.port_plan import plan_port
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.ports import ConnectedPort, PortState
 from tests.common.pfc.model.tolerances import HARDWARE
 from tests.common.pfc.model.traffic import FlowPlan, FlowStats, Role
 from tests.common.pfc.record.verdict import Status
-from tests.common.unit_tests.pfc.fakes import DEVICE, FakeApi, FakeClock, FakeHost, FakeWorld
+from tests.common.unit_tests.pfc.fakes import DEVICE, FakeApi, FakeClock, FakeHost, FakeWorld, plan_port
 from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
 
 
@@ -79,7 +78,8 @@ def failed(times, more_dropped, got):
     load = offered_load(bench, [IngressLoad(tx, (0,), 150, times.data_s)], times=times)
     flow = FlowStats(FlowPlan("data", Role.TEST, 0, 1024, 150.0, seconds=15, enters=tx.port), False, 3 * 10**8, got)
     dropped = flow.frames_tx - got + more_dropped
-    drops = Drops({0: dropped}, {tx.port: (0,) * 8}, dropped, {tx.port: 0})
+    drops = DataCounters(PortCounts(0, 0, 0, dropped), {tx.port: PortCounts(0, 0, 0, 0)}, {}, {0: dropped},
+                         {tx.port: (0,) * 8})
     run = LoadRun(bench.subject, read, read, read, (), {"sent": {"data": flow}}, load, {0: got}, drops)
     return {check.name for check in judge(run) if check.status is not Status.PASS}
 

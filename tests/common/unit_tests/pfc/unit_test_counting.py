@@ -4,18 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from tests.common.pfc.cases.counting import CASES, DATA, PAUSES, PausesRun, judge_pauses
+from tests.common.pfc.cases.counting import CASES, DATA, PAUSES, PausesRun, judge_pauses, queue_by_queue
 from tests.common.pfc.cases.qualifier import Qualifier
-from tests.common.pfc.cases.switch_counters import (
-    OWN_FRAMES, PortCounts, data_counters, data_commands, own_frames, port_counts,
-)
+from tests.common.pfc.cases.switch_counters import OWN_FRAMES, PortCounts, data_commands, own_frames, port_counts
 from tests.common.pfc.lab.counter_polling import read_poll_delays
 from tests.common.pfc.lab.dut import Dut
-from tests.common.pfc.lab.port_plan import plan_port
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.traffic import FlowPlan, FlowStats, PauseFrame, Role
 from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Status
-from tests.common.unit_tests.pfc.fakes import DEVICE, FakeApi, FakeClock, FakeHost, FakeWorld
+from tests.common.unit_tests.pfc.fakes import DEVICE, FakeApi, FakeClock, FakeHost, FakeWorld, plan_port
 from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
 
 PORTS = """\
@@ -64,20 +61,21 @@ def storm_of_empty_pauses(subject, early, late, allowed):
 def test_a_reading():
     """Of both ports, unicast queues and priority groups; all in one call."""
     subject, read = reading()
-    counted = data_counters(subject, read)
-    assert (counted.rx, counted.tx) == (PortCounts(12, 34, 56, 7), PortCounts(1234567, 8, 9, 10)), counted
+    counted = queue_by_queue(subject, read)
+    ports = counted.leaving, counted.entering["Ethernet64"]
+    assert ports == (PortCounts(12, 34, 56, 7), PortCounts(1234567, 8, 9, 10)), counted
     idle = dict.fromkeys(range(7), 0)
     assert (counted.queues, counted.queue_drops) == ({**idle, 3: 30, 4: 40}, {**idle, 3: 2}), counted
-    assert counted.group_drops == tuple(range(8)), counted
+    assert counted.group_drops == {"Ethernet64": tuple(range(8))}, counted
 
 
 def test_what_a_run_gained():
     """A counter that fell shows as a negative number."""
     subject, early = reading()
     _, late = reading(PORTS.replace("12  0.00", "11  0.00"), QUEUES.replace("  30 ", "  35 "))
-    gained = data_counters(subject, late).since(data_counters(subject, early))
+    gained = queue_by_queue(subject, late).since(queue_by_queue(subject, early))
     idle = dict.fromkeys(range(7), 0)
-    assert (gained.rx, gained.queues, gained.least()) == (PortCounts(-1, 0, 0, 0), {**idle, 3: 5}, -1), gained
+    assert (gained.leaving, gained.queues, gained.least()) == (PortCounts(-1, 0, 0, 0), {**idle, 3: 5}, -1), gained
 
 
 @pytest.mark.parametrize("lacking", [
@@ -88,7 +86,7 @@ def test_what_a_run_gained():
 def test_a_queue_without_counters_is_no_queue_that_drops_nothing(lacking):
     """A drop counter that is not there must not be taken for one that stands at 0."""
     with pytest.raises(QualificationError) as refusal:
-        data_counters(*reading(queues=lacking))
+        queue_by_queue(*reading(queues=lacking))
     expected = f"{DEVICE} Ethernet0 priority 3: `show queue counters` printed no Counter/pkts and Drop/pkts for queue"
     assert str(refusal.value).startswith(expected), refusal
 

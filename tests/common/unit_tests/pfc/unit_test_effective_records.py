@@ -6,9 +6,9 @@ import itertools
 
 import pytest
 
-from tests.common.pfc.record.effective_records import Outline, judge
-from tests.common.pfc.record.records import parse_moment
-from tests.common.pfc.record.verdict import NOTHING_MEASURED, Status, Verdict
+from tests.common.pfc.record.effective_records import NOTHING_MEASURED, Outline, Verdict, judge
+from tests.common.pfc.record.parsing import parse_moment
+from tests.common.pfc.record.verdict import Status
 
 
 def record(number, status, name, replaces=None):

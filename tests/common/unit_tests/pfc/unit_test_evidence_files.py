@@ -12,11 +12,10 @@ from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.evidence.files import EvidenceFiles, plain
 from tests.common.pfc.evidence.recorder import LEFT_OUT, EvidenceRecorder, without_credentials
 from tests.common.pfc.lab.dut import Dut
-from tests.common.pfc.lab.port_plan import plan_port
 from tests.common.pfc.lab.restore import SwitchRestorer
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.record.verdict import Status
-from tests.common.unit_tests.pfc.fakes import DEVICE, FakeApi, FakeClock, FakeHost, FakeWorld
+from tests.common.unit_tests.pfc.fakes import DEVICE, FakeApi, FakeClock, FakeHost, FakeWorld, plan_port
 from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
 
 

@@ -6,10 +6,9 @@ import pytest
 
 from tests.common.pfc.cases.flap import AFTER, BEFORE, FlapRun, flap_validity
 from tests.common.pfc.lab.dut import Dut
-from tests.common.pfc.lab.port_plan import plan_port
 from tests.common.pfc.model.traffic import FlowPlan, FlowStats, Role
 from tests.common.pfc.record.verdict import Status
-from tests.common.unit_tests.pfc.fakes import FakeHost, FakeWorld
+from tests.common.unit_tests.pfc.fakes import FakeHost, FakeWorld, plan_port
 from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
 
 LINE_FPS = 100e9 / 8 / 1044

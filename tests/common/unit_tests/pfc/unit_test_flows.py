@@ -11,12 +11,11 @@ from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.cases.storm_sequence import scenario_traffic
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.generator import Generator
-from tests.common.pfc.lab.port_plan import plan_port
 from tests.common.pfc.model.checking import never_taken, sent_as_due
 from tests.common.pfc.model.ports import ConnectedPort
 from tests.common.pfc.model.traffic import FlowPlan, FlowStats, Role
 from tests.common.pfc.record.verdict import Status
-from tests.common.unit_tests.pfc.fakes import DEVICE, FakeApi, FakeClock, FakeHost, FakeWorld
+from tests.common.unit_tests.pfc.fakes import DEVICE, FakeApi, FakeClock, FakeHost, FakeWorld, plan_port
 
 TESTER_PORTS = [
     ConnectedPort(DEVICE, "Ethernet0", "snappi-1", "127.1.0.1;1;1", 100000),
@@ -72,6 +71,7 @@ class CountedGenerator(Generator):
 def test_no_flow_is_started_twice(monkeypatch, case, target):
     """On every case this is what `finished-flows-stay-started` shows on a virtual testbed."""
     monkeypatch.setattr("tests.common.pfc.lab.port_plan.Generator", CountedGenerator)
+    monkeypatch.setattr("tests.common.pfc.lab.port_plan.options", lambda: ())  # none has a generator of its own
     lab = make_lab()
     outcome = Qualifier(lab).qualify(case, target)
     assert all(verdict.status is Status.PASS for verdict in outcome.verdicts), outcome.verdicts

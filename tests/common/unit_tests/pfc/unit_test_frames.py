@@ -7,10 +7,9 @@ import pytest
 from tests.common.pfc.cases import frames
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.lab.dut import Dut
-from tests.common.pfc.lab.port_plan import plan_port
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Status
-from tests.common.unit_tests.pfc.fakes import DEVICE, FakeApi, FakeClock, FakeHost, FakeWorld
+from tests.common.unit_tests.pfc.fakes import DEVICE, FakeApi, FakeClock, FakeHost, FakeWorld, plan_port
 from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
 
 PAUSE_ADDRESS = "01:80:C2:00:00:01"

@@ -7,13 +7,13 @@ import pytest
 from tabulate import tabulate
 
 from tests.common.pfc.cases.flows import RESUMED
-from tests.common.pfc.cases.switch_counters import Watermarks, ingress_pool, together, watermarks
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.record.verdict import Status
 from tests.common.pfc.sweep.cases import make_full_load
 from tests.common.pfc.sweep.full_load import data_percent, scenario
 from tests.common.pfc.sweep.plan import Bench
+from tests.common.pfc.sweep.watermarks import Watermarks, ingress_pool, together, watermarks
 from tests.common.unit_tests.pfc.fakes import PORTS, FakeWorld
 from tests.common.unit_tests.pfc.sweep_fakes import TX_OF, SweptHost, SweptLab
 

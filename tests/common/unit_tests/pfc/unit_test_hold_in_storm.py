@@ -7,12 +7,11 @@ import pytest
 from tests.common.pfc.cases.engine import unmet
 from tests.common.pfc.cases.ingress import IngressLoad
 from tests.common.pfc.cases.headroom import SINGLE, covered, headroom_command
-from tests.common.pfc.cases.hold_in_storm import HeldRun, Hold, storm_ran
+from tests.common.pfc.cases.hold_in_storm import HeldRun, Hold, storm_ran_and_load_applied
 from tests.common.pfc.lab.dut import Dut
-from tests.common.pfc.lab.port_plan import plan_port
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.traffic import FlowPlan, FlowStats, Role, pfc_frame
-from tests.common.unit_tests.pfc.fakes import FakeApi, FakeClock, FakeHost, FakeWorld
+from tests.common.unit_tests.pfc.fakes import FakeApi, FakeClock, FakeHost, FakeWorld, plan_port
 from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
 
 STORM = FlowPlan("storm", Role.STORM, None, 64, fps=5960, pause=pfc_frame((3,), 65535))
@@ -36,7 +35,7 @@ def held_run(sent, stops=True):
 ])
 def test_a_storm_that_goes_on_and_a_load_that_nobody_held_are_no_measurement(sent, stops, lacking):
     """A single frame of background would arrive whole whatever the switch does."""
-    assert [check.name for check in unmet(storm_ran(held_run(sent, stops)))] == lacking, (sent, stops)
+    assert [check.name for check in unmet(storm_ran_and_load_applied(held_run(sent, stops)))] == lacking, (sent, stops)
 
 
 def test_headroom_that_leaves_no_time_shows_nothing():

@@ -7,8 +7,9 @@ import subprocess
 
 import pytest
 
-from tests.common.pfc.lab import lease as leases
-from tests.common.pfc.lab.lease import LASTS_S, Lease, LeaseLost, LeaseOwner, Seen, find, refuse_if_taken
+from tests.common.pfc.lab.reservation import ReservationLost
+from tests.common.pfc.lease import lease as leases
+from tests.common.pfc.lease.lease import LASTS_S, Lease, LeaseOwner, Seen, find, refuse_if_taken
 from tests.common.pfc.model.errors import QualificationError
 
 WATCHDOG = {"Ethernet0": {"action": "drop"}}
@@ -24,7 +25,7 @@ def ended():
 
 def seen(owner, age_s=0):
     """A lease as it was found."""
-    return Seen(Lease(owner, "run-1", WATCHDOG), age_s, "digest")
+    return Seen(Lease(owner, "run-1", watchdog=WATCHDOG), age_s, "digest")
 
 
 def printed(lease, **changes):
@@ -79,7 +80,7 @@ def test_a_hidden_process_counts_as_alive(monkeypatch):
 
 def test_what_is_written_is_what_is_read():
     """Age and digest are the switch's."""
-    lease = Lease(LeaseOwner("alice", "lab-2", 4711, "boot", 5), "run-1", WATCHDOG)
+    lease = Lease(LeaseOwner("alice", "lab-2", 4711, "boot", 5), "run-1", watchdog=WATCHDOG)
     assert find("vtb-t0-01", printed(lease), 0) == Seen(lease, 12, "digest"), printed(lease)
     assert find("vtb-t0-01", "\n", 0) is None, "there is none"
 
@@ -94,7 +95,7 @@ def test_what_is_written_is_what_is_read():
 )
 def test_a_foreign_file_is_told(changes, said):
     """The sentence names the file, what is wrong, and what to do."""
-    text = printed(Lease(ended(), "run-1", WATCHDOG), **changes)
+    text = printed(Lease(ended(), "run-1", watchdog=WATCHDOG), **changes)
     with pytest.raises(QualificationError) as error:
         find("vtb-t0-01", text, 0)
     assert str(error.value) == (
@@ -105,17 +106,17 @@ def test_a_foreign_file_is_told(changes, said):
 
 def test_a_lock_that_is_held_is_told():
     """Another process hangs with it."""
-    with pytest.raises(LeaseLost, match="cannot be looked at: the lock of the home directory is held"):
+    with pytest.raises(ReservationLost, match="cannot be looked at: the lock of the home directory is held"):
         find("vtb-t0-01", "the lock of the home directory is held by another process", leases.TAKEN)
 
 
 def test_the_refusal_names_the_run_and_how_long():
     """One sentence."""
-    with pytest.raises(LeaseLost) as error:
+    with pytest.raises(ReservationLost) as error:
         refuse_if_taken("vtb-t0-01", seen(LeaseOwner("alice", "lab-2", 4711, "boot", 5), 100))
     assert str(error.value) == (
         "vtb-t0-01: run run-1 (process 4711 of alice on lab-2) has this switch, and its lease runs out in 500 s unless"
-        " it goes on; wait for its end, or stop it and run `make restore TESTBED=NAME`"
+        " it goes on; wait for its end, or stop it and run `pfc-restore NAME`"
     ), str(error.value)
 
 

@@ -21,12 +21,11 @@ from tests.common.pfc.host_pauses.pauses import HostInterface
 from tests.common.pfc.host_pauses.source import HostSource, HostStorm
 from tests.common.pfc.lab.clock import WallClock
 from tests.common.pfc.lab.dut import MARK, Dut
-from tests.common.pfc.lab.port_plan import plan_port
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.traffic import FlowPlan, Role, pfc_frame
 from tests.common.pfc.record.verdict import LOSSLESS, LOSSY as LOSSY_METRIC, Status
 from tests.common.unit_tests.pfc import fakes
-from tests.common.unit_tests.pfc.fakes import FakeApi, FakeClock, FakeFlow, FakeHost, FakeWorld
+from tests.common.unit_tests.pfc.fakes import FakeApi, FakeClock, FakeFlow, FakeHost, FakeWorld, plan_port
 from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
 
 STORM = FlowPlan("Pause Storm", Role.STORM, None, 64, fps=5960, pause=pfc_frame((3,), 65535), needed_s=90)

@@ -9,12 +9,12 @@ import pytest
 from tests.common.pfc.cases import pauses, plan as cases
 from tests.common.pfc.cases.pauses import GLOBAL_PAUSE, LOSSY, SEVERAL_LOSSLESS, SINGLE_LOSSLESS, make_scenario
 from tests.common.pfc.lab.dut import Dut
-from tests.common.pfc.lab.port_plan import LabFacts, PortRequest, connected_port, plan_device, plan_port
+from tests.common.pfc.lab.port_plan import LabFacts, PortRequest, connected_port, plan_device
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.ports import ConnectedPort, PortPair, host_mac, hosts_behind, natural
 from tests.common.pfc.model.qos import read_port_qos, read_shared_buffer
 from tests.common.pfc.model.scenario import Scenario, Storm
-from tests.common.unit_tests.pfc.fakes import DEVICE, FakeHost, FakeWorld, make_config_db
+from tests.common.unit_tests.pfc.fakes import DEVICE, FakeHost, FakeWorld, make_config_db, plan_port
 
 PORTS = [
     ConnectedPort(DEVICE, "Ethernet64", "snappi-2", "127.1.0.2;1;1", 100000),

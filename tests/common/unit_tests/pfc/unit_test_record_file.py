@@ -8,8 +8,9 @@ import pytest
 
 from tests.common.pfc.record.errors import RecordError, RecordsUnwritable
 from tests.common.pfc.record.record_file import RecordFile
-from tests.common.pfc.record.records import parse_moment
-from tests.common.pfc.record.run import Run, new_run_id, read_run, run_of, write_run
+from tests.common.pfc.record.parsing import parse_moment, read_lines
+from tests.common.pfc.record.run import Run, new_run_id, write_run
+from tests.common.pfc.record.run_reading import read_run, run_of
 
 
 @pytest.fixture
@@ -19,13 +20,14 @@ def file(tmp_path):
 
 def test_lines_are_appended_and_read(file):
     with pytest.raises(FileNotFoundError):
-        list(file.lines())
+        list(read_lines(file.path))
     assert not file.has_records, "there is no file yet"
     file.create()
-    assert not file.has_records and not list(file.lines()), "the file is empty"
+    assert not file.has_records and not list(read_lines(file.path)), "the file is empty"
     file.append([b"one\n", b"two\n"])
     RecordFile(file.path.parent).append([b"three\n"])
-    assert file.has_records and list(file.lines()) == [b"one\n", b"two\n", b"three\n"], list(file.lines())
+    lines = list(read_lines(file.path))
+    assert file.has_records and lines == [b"one\n", b"two\n", b"three\n"], list(read_lines(file.path))
 
 
 def test_a_torn_line_does_not_swallow_the_next(file):

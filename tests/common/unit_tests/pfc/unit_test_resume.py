@@ -11,9 +11,8 @@ from tests.common.pfc.record.errors import RecordError
 from tests.common.pfc.record.outcome import Outcome
 from tests.common.pfc.record.record_file import RecordFile
 from tests.common.pfc.record.records import RunLabels, encode_line, make_record
-from tests.common.pfc.record.run import OPTIONS_FILE, keep_options
-from tests.common.pfc.resume.earlier import Earlier, check_options, read_earlier
 from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Check, PortVerdict, Status
+from tests.common.pfc.resume.earlier import OPTIONS_FILE, Earlier, check_options, keep_options, read_earlier
 from tests.common.unit_tests.pfc.fakes import DEVICE
 
 RUN = RunLabels("run-1", "vtb-t0", "build", "sku", "job-1")

@@ -11,11 +11,10 @@ from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS, make_scenario
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.cases.storm_sequence import measure, scenario_traffic
 from tests.common.pfc.lab.dut import Dut
-from tests.common.pfc.lab.port_plan import plan_port
 from tests.common.pfc.lab.preflight import clean_flows
 from tests.common.pfc.model.ports import ConnectedPort
 from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Status
-from tests.common.unit_tests.pfc.fakes import DEVICE, FakeApi, FakeClock, FakeHost, FakeWorld
+from tests.common.unit_tests.pfc.fakes import DEVICE, FakeApi, FakeClock, FakeHost, FakeWorld, plan_port
 
 TESTER_PORTS = [
     ConnectedPort(DEVICE, "Ethernet0", "snappi-1", "127.1.0.1;1;1", 100000),

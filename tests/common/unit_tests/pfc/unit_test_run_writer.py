@@ -7,7 +7,8 @@ import pytest
 from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
 from tests.common.pfc.record.errors import RecordError
 from tests.common.pfc.record.records import SOFTWARE, RunLabels, make_record
-from tests.common.pfc.record.run import Run, read_run
+from tests.common.pfc.record.run import Run
+from tests.common.pfc.record.run_reading import read_run
 from tests.common.pfc.record.run_writer import RunEnd, RunWriter
 from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Check, PortVerdict, Status
 
@@ -92,7 +93,8 @@ def test_a_run_that_goes_on_keeps_what_it_began_with(writer, folder, said, datab
     writer.write([record()])
     with (folder / "records.jsonl").open("ab") as file:
         file.write(b'{"torn')
-    again = RunWriter(folder, Run("run-1", "lab", job_id="job-1", expected=EXPECTED[:1]), said.append, databases)
+    again = RunWriter(folder, Run("run-1", "lab", job_id="job-1", expected=EXPECTED[:1]), said.append, databases,
+                      read_run(folder, []))
     again.start()
     assert again.run.started == writer.run.started and again.run.expected == EXPECTED, again.run
     assert again.run.job_id == "job-1", again.run
@@ -113,7 +115,7 @@ def test_a_fault_that_is_known_later_is_in_the_run_from_then_on(writer, folder):
 def test_a_run_that_goes_on_was_broken_where_a_part_of_it_was(folder, said, before, now, expected):
     """Its verdicts are those of all parts together."""
     RunWriter(folder, Run("run-1", "lab", faults=tuple(before)), said.append).start()
-    again = RunWriter(folder, Run("run-1", "lab", faults=tuple(now)), said.append)
+    again = RunWriter(folder, Run("run-1", "lab", faults=tuple(now)), said.append, earlier=read_run(folder, []))
     again.start()
     assert read_run(folder, []).faults == expected, again.run
 

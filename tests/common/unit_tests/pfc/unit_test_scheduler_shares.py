@@ -7,7 +7,7 @@ import pytest
 from tests.common.pfc.cases.headroom import Delays, Headroom, delays, least_used, read_headroom
 from tests.common.pfc.cases.scheduler_shares import Scheduler, divide, read_schedulers
 from tests.common.pfc.cases.switch_counters import (
-    Drops, PortCounts, group_drops, headroom_used, port_counts, queue_drops,
+    DataCounters, PortCounts, group_drops, headroom_used, port_counts, queue_drops,
 )
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.qos import PortQos
@@ -147,7 +147,9 @@ def test_what_is_not_there_is_no_number(read):
 
 
 def test_drops_are_counted_twice_over():
-    early = Drops({0: 1}, {"Ethernet4": (1, 0, 0, 0, 0, 0, 0, 0)}, 1, {"Ethernet4": 1})
-    late = Drops({0: 11, 1: 5}, {"Ethernet4": (3, 0, 0, 4, 0, 0, 0, 0)}, 16, {"Ethernet4": 7})
+    early = DataCounters(PortCounts(9, 9, 9, 1), {"Ethernet4": PortCounts(9, 1, 9, 9)}, {}, {0: 1},
+                         {"Ethernet4": (1, 0, 0, 0, 0, 0, 0, 0)})
+    late = DataCounters(PortCounts(9, 9, 9, 16), {"Ethernet4": PortCounts(9, 7, 9, 9)}, {}, {0: 11, 1: 5},
+                        {"Ethernet4": (3, 0, 0, 4, 0, 0, 0, 0)})
     gained = late.since(early)
-    assert (gained.by_port, gained.by_queue) == (15 + 6, 10 + 5 + 2 + 4), "ports; queues and groups"
+    assert (gained.drops_by_port, gained.drops_by_queue) == (15 + 6, 10 + 5 + 2 + 4), "ports; queues and groups"

@@ -6,7 +6,7 @@ import pytest
 
 from tests.common.pfc.cases.counting import DATA, _patient
 from tests.common.pfc.cases.ingress import IngressLoad
-from tests.common.pfc.cases.hold_in_storm import Hold, hold_traffic, storm_ran
+from tests.common.pfc.cases.hold_in_storm import Hold, hold_traffic, storm_ran_and_load_applied
 from tests.common.pfc.cases.pauses import CASES, SINGLE_LOSSLESS, make_scenario
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.cases.storm_sequence import pause_storm, scenario_traffic
@@ -15,14 +15,13 @@ from tests.common.pfc.cases.watchdog.checks import WatchdogRun, validity as watc
 from tests.common.pfc.lab.clock import WallClock
 from tests.common.pfc.lab.counter_polling import PollDelays
 from tests.common.pfc.lab.dut import Dut
-from tests.common.pfc.lab.port_plan import plan_port
-from tests.common.pfc.lab.storm_chain import MOST_FLOWS, OVERLAP_S, RunningStorm, StormClock, chain_of
 from tests.common.pfc.lab.watchdog import DROP, Timers
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.tolerances import HARDWARE, LEAST_STORM_S
-from tests.common.pfc.model.traffic import Role
+from tests.common.pfc.model.traffic import FlowPlan, Role
 from tests.common.pfc.record.verdict import Status
-from tests.common.unit_tests.pfc.fakes import FakeApi, FakeClock, FakeHost, FakeWorld
+from tests.common.pfc.storm_chain.chain import MOST_FLOWS, OVERLAP_S, RunningStorm, StormClock, chain_of
+from tests.common.unit_tests.pfc.fakes import FakeApi, FakeClock, FakeHost, FakeWorld, plan_port
 from tests.common.unit_tests.pfc.unit_test_hold_in_storm import held_run
 from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
 
@@ -103,6 +102,11 @@ def lab_of(world, tolerances=SHORT, delays=None):
     return dataclasses.replace(lab, delays=delays or lab.delays)
 
 
+def storm_of(needed_s, limit_s):
+    """A storm that is needed for so long, of flows that last so long."""
+    return FlowPlan("storm", Role.STORM, None, 64, needed_s=needed_s, limit_s=limit_s)
+
+
 def storms(traffic):
     """Names of all pause flows of the configuration."""
     return [flow.name for flow in traffic.config.flows if flow.rate.choice == "pps"]
@@ -113,7 +117,7 @@ def storms(traffic):
 ])
 def test_as_many_flows_as_the_longest_storm_of_a_case_takes(needed_s, limit_s, flows):
     """Each but the last counts for its length less the overlap."""
-    chain = chain_of("storm", needed_s, limit_s)
+    chain = chain_of(storm_of(needed_s, limit_s))
     assert len(chain.flows) == flows and chain.seconds == limit_s, chain
     assert len(set(chain.flows)) == flows and chain.flows[0] == "storm", chain.flows
     assert limit_s + (flows - 1) * (limit_s - OVERLAP_S) >= needed_s, "it ends too soon"
@@ -122,10 +126,10 @@ def test_as_many_flows_as_the_longest_storm_of_a_case_takes(needed_s, limit_s, f
 def test_a_chain_of_too_many_flows_is_refused():
     """The sentence names a limit that would do."""
     with pytest.raises(QualificationError) as error:
-        chain_of("storm", 331, 30)
+        chain_of(storm_of(331, 30))
     said = "storm: a storm of 331 s takes 17 flows of 30 s each, at most 16 are made: the testbed's pfc_conditions need"
     assert str(error.value) == f"{said} a storm_limit_s of 31 or more", str(error.value)
-    assert len(chain_of("storm", 331, 31).flows) <= MOST_FLOWS, "the limit that it names does not do"
+    assert len(chain_of(storm_of(331, 31)).flows) <= MOST_FLOWS, "the limit that it names does not do"
 
 
 @pytest.mark.parametrize("case", [*CASES, DATA], ids=lambda case: case.plan_id)
@@ -147,7 +151,7 @@ def test_a_storm_of_a_few_seconds_is_never_more_than_one_flow():
     lab = lab_of(Noting())
     for storm in (pause_storm(lab, (3,)), dataclasses.replace(pause_storm(lab, (3,), 500.0), seconds=5)):
         traffic = lab.builder.build([storm])
-        assert storms(traffic) == [STORM] and not traffic.chains, traffic.chains
+        assert storms(traffic) == [STORM], storms(traffic)
 
 
 def test_all_flows_of_a_chain_are_alike():
@@ -260,7 +264,7 @@ class SlowDut(Dut):
 
 def test_a_successor_is_judged_when_the_flow_that_it_relieves_is_over():
     """Its statistics may be late, and until then the other one sends."""
-    storm, all_well = RunningStorm(chain_of("storm", 40, 30), 100.0), {"storm": True, "storm successor 1": True}
+    storm, all_well = RunningStorm(chain_of(storm_of(40, 30)), 100.0), {"storm": True, "storm successor 1": True}
     storm.follow(120.0, 120.5)
     storm.look(129.9, {**all_well, "storm successor 1": False}, {"storm": 9, "storm successor 1": 0})
     assert not storm.gap, storm.gap
@@ -278,7 +282,7 @@ def test_a_gap_counts_in_every_family_whose_storms_are_chains(gap):
                for name, flow in run.phases["drained"].items()}
     lacking = ["storm-running"] if gap else []
     gone_on = dataclasses.replace(run, phases={**run.phases, "drained": drained})
-    assert [check.name for check in unmet(storm_ran(gone_on))] == lacking, gap
+    assert [check.name for check in unmet(storm_ran_and_load_applied(gone_on))] == lacking, gap
     phases = {"stormed": {"storm": run.phases["paused"]["storm"]}, "over": {"storm": drained["storm"]}}
     watched = WatchdogRun(run.subject, run.before, run.before, run.before, (3,), phases, Timers(DROP), ())
     found = {check.name for check in unmet(watchdog_validity(watched))}
@@ -307,10 +311,10 @@ def test_waiting_wakes_up_for_what_is_due_and_takes_no_longer():
 
 def test_nothing_is_due_of_a_storm_that_was_stopped():
     """Or whose last flow runs."""
-    storm = RunningStorm(chain_of("storm", 40, 30), 100.0)
+    storm = RunningStorm(chain_of(storm_of(40, 30)), 100.0)
     assert (storm.due_s, storm.successor) == (120.0, "storm successor 1"), storm.due_s
     storm.follow(120.0, 120.1)
     assert (storm.due_s, storm.successor, storm.gap) == (None, None, ""), storm.due_s
-    other = RunningStorm(chain_of("storm", 40, 30), 100.0)
+    other = RunningStorm(chain_of(storm_of(40, 30)), 100.0)
     other.stopped = True
     assert other.due_s is None, other.due_s

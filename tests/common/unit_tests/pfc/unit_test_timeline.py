@@ -11,11 +11,10 @@ from tests.common.pfc.evidence.recorder import EvidenceRecorder
 from tests.common.pfc.evidence.timeline import MOST_READINGS, Timeline, storm_label
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.generator import Generator, Traffic
-from tests.common.pfc.lab.port_plan import plan_port
 from tests.common.pfc.model.arithmetic import MAX_QUANTA
 from tests.common.pfc.model.traffic import FlowPlan, FlowStats, PauseFrame, Role, global_pause_frame, pfc_frame
 from tests.common.pfc.record.case import named
-from tests.common.unit_tests.pfc.fakes import DEVICE, HELD_FRAMES, FakeApi, FakeClock, FakeHost, FakeWorld
+from tests.common.unit_tests.pfc.fakes import DEVICE, HELD_FRAMES, FakeApi, FakeClock, FakeHost, FakeWorld, plan_port
 from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
 
 STORM = FlowPlan("storm", Role.STORM, None, 64, fps=10, pause=pfc_frame((3,), MAX_QUANTA))

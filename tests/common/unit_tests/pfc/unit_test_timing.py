@@ -8,7 +8,7 @@ import pytest
 from tests.common.pfc.cases.timing import COURSES, Course, Pauses, TimingRun, Window, due_by_window_end
 from tests.common.pfc.cases.engine import unmet
 from tests.common.pfc.cases.timing_storms import STORM_NAMES, StormsRun, sender_let_go_s, times, validity
-from tests.common.pfc.model.arithmetic import RESPONSE_QUANTA, response_seconds
+from tests.common.pfc.model.response_time import RESPONSE_QUANTA, response_seconds
 from tests.common.pfc.model.counters import DutCounters
 from tests.common.pfc.model.measurement import PortUnderTest
 from tests.common.pfc.model.ports import ConnectedPort, PortPair

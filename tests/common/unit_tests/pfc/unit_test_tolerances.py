@@ -10,12 +10,12 @@ from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS, make_scenario
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.cases.storm_sequence import scenario_traffic
 from tests.common.pfc.lab.dut import Dut
-from tests.common.pfc.lab.port_plan import plan_port
+from tests.common.pfc.cases.plan import deviations
 from tests.common.pfc.model.deviations import allowed_for
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.tolerances import EXACT, HARDWARE, tolerances_of
 from tests.common.pfc.record.verdict import Status
-from tests.common.unit_tests.pfc.fakes import FakeApi, FakeClock, FakeHost, FakeWorld
+from tests.common.unit_tests.pfc.fakes import FakeApi, FakeClock, FakeHost, FakeWorld, plan_port
 from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
 
 WHERE = "testbed rack-1: pfc_conditions"
@@ -71,7 +71,7 @@ def test_what_an_entry_cannot_say_is_refused(said, sentence):
 ])
 def test_records_say_what_is_allowed_for(asic, tolerances, expected):
     """What is special to the ASIC, and what of the testbed is not exact: each with its reason, as JSON has it."""
-    found = allowed_for(asic, tolerances)
+    found = allowed_for(asic, tolerances, deviations())
     assert {one["name"]: one["value"] for one in found} == expected, found
     assert all(one["reason"] for one in found) and json.loads(json.dumps(found)) == found, found
 

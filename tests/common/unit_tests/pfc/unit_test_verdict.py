@@ -10,10 +10,8 @@ from tests.common.pfc.record.collector import VerdictCollector
 from tests.common.pfc.record.errors import RecordError
 from tests.common.pfc.record.outcome import Outcome
 from tests.common.pfc.record.records import SOFTWARE, RunLabels
-from tests.common.pfc.record.verdict import (
-    LOSSLESS, LOSSY, NOT_FINISHED, NOTHING_MEASURED, Check, DeviceVerdict, PortVerdict, Status, Verdict, aggregate,
-    combine,
-)
+from tests.common.pfc.record.effective_records import NOT_FINISHED, NOTHING_MEASURED, Verdict, aggregate
+from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Check, PortVerdict, Status, combine
 
 RUN = RunLabels("run-1", "vtb-t0", "unknown", "unknown")
 PASS = Status.PASS
@@ -50,8 +48,6 @@ def outcome(lossless, lossy=PASS, priority=3):
 def test_statuses_add_up(statuses, together):
     """FAIL over ERROR over PASS, and nothing is not PASS."""
     assert combine(statuses) is together, f"expected {together} of {statuses}, got {combine(statuses)}"
-    device = DeviceVerdict("vtb-t0-01", [verdict([check(status)]) for status in statuses])
-    assert device.status is together, f"expected {together} of {statuses}, got {device.status}"
 
 
 def test_the_message_says_where_expected_and_seen():

@@ -10,7 +10,7 @@ from tests.common.pfc.cases.watchdog.quiet import ShortPause, start_pauses
 from tests.common.pfc.cases.watchdog.timers import Outage, OutagesRun, covers_any, validity
 from tests.common.pfc.lab.cli_text import watchdog_rows
 from tests.common.pfc.lab.dut import Dut
-from tests.common.pfc.lab.lease import Lease, LeaseOwner
+from tests.common.pfc.lab.reservation import Reservation
 from tests.common.pfc.lab.watchdog import DROP, Timers, Watchdog, watching
 from tests.common.pfc.model.counters import DutCounters, WatchdogRow
 from tests.common.pfc.model.errors import QualificationError
@@ -32,8 +32,8 @@ class FakeDut:
     guarded = Dut.guarded
 
     def __init__(self, found, rows=PORTS):
-        """`found`: PFC_WD as the lease has it; None: there is no lease."""
-        self.lease = None if found is None else Lease(LeaseOwner("alice", "lab", 1, "", 0), "run-1", found)
+        """`found`: PFC_WD as it was found; None: the switch is not reserved."""
+        self.reservation = None if found is None else Reservation(watchdog=found)
         self.rows, self.asked = rows, []
 
     def ask(self, commands):
@@ -41,14 +41,14 @@ class FakeDut:
         self.asked += commands.values()
         return {name: "\n".join(f"PFC_WD|{port}" for port in self.rows) for name in commands}
 
-    def watched_counters(self, queues, then):
+    def counters(self, also, statistics):
         """No counters."""
-        self.asked += then.values()
-        return queues
+        self.asked += also.values()
+        return statistics
 
 
 def changes(dut):
-    """What the switch was told to change: each such command begins with a look at the lease."""
+    """What the switch was told to change: each such command begins with a look whether the switch is reserved."""
     return [command.split("} && ")[1] for command in dut.asked if command.startswith("{ ")]
 
 
@@ -91,7 +91,8 @@ def test_nothing_is_stopped_twice_or_without_a_start():
     dut = FakeDut({})
     with watching(dut, PORTS, (3, 4)) as watchdog:
         watchdog.start(Timers(DROP))
-        assert watchdog.stop() == ("Ethernet0:3", "Ethernet0:4", "Ethernet64:3", "Ethernet64:4"), watchdog.queues
+        queues = "Ethernet0:3 Ethernet0:4 Ethernet64:3 Ethernet64:4"
+        assert watchdog.stop() == f"pfcwd show stats && echo && pfcwd show stats -e {queues}", watchdog.queues
     assert len(changes(dut)) == 5, changes(dut)
     other = FakeDut({})
     with watching(other, PORTS, (3, 4)):
@@ -108,9 +109,9 @@ def test_a_start_that_changes_nothing_is_no_start():
 
 
 def test_it_is_not_started_where_nobody_knows_what_was_found():
-    """Without a lease nothing is changed."""
+    """Without a reservation nothing is changed."""
     dut = FakeDut(None)
-    with pytest.raises(QualificationError, match="under the switch's lease only"):
+    with pytest.raises(QualificationError, match="on a reserved switch only"):
         Watchdog(dut, PORTS, (3, 4)).start(Timers(DROP))
     assert not dut.asked, dut.asked
 

@@ -10,14 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.common.pfc.cases.plan import check_sets, impossible, parse_set, port_cases, select, sweep_cases, targets
-from tests.common.pfc.lab.clock import WallClock, open_clock
+from tests.common.pfc.cases.plan import impossible, port_cases, sweep_cases, targets
+from tests.common.pfc.lab.option import open_clock
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.port_plan import LabFacts, PortRequest, connected_port, plan_device
+from tests.common.pfc.lab.restore import read_state
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.record.errors import RecordError, RecordsUnwritable
 from tests.snappi_tests.pfc.qualification.files.extension import deselected, plugins
-from tests.snappi_tests.pfc.qualification.files.options import add_options, meaning
+from tests.snappi_tests.pfc.qualification.files.options import add_options
 from tests.snappi_tests.pfc.qualification.files.session import Session, read_target, write_target
 from tests.snappi_tests.pfc.qualification.files.steps import (
     SESSION_KEY,
@@ -57,20 +58,13 @@ def pytest_configure(config):
     options = (config.getoption(name) for name in ("pfc_run_id", "pfc_results", "pfc_job_id"))
     session = Session(*options, results=_results())
     config.stash[SESSION_KEY] = session
-    session.extensions = [plugin.extend(config) for plugin in plugins()]
+    extensions = [plugin.extend(config) for plugin in plugins()]
     config.addinivalue_line("markers", "pfc_case(case): the test case of the PFC test plan that a test carries out")
     config.addinivalue_line("markers", "pfc_cases(case, ...): the test cases that a test carries out, each an item")
     if config.getoption("dist", "no") != "no" or config.getoption("numprocesses", None):
         raise pytest.UsageError("a testbed is measured by one process at a time: start pytest without -n")
     try:
-        asked = config.getoption("pfc_scenario") or [
-            name for extension in session.extensions for name in extension.asked(config.args)
-        ]
-        session.cases = select(",".join(asked).replace(" ", "").split(","))
-        session.sets = [parse_set(text) for text in config.getoption("pfc_set")]
-        session.options = meaning(config.getoption, session.cases if asked else (), session.sets)
-        for extension in session.extensions:
-            extension.read_options()
+        session.ask(extensions, config.getoption("pfc_scenario"), config.getoption("pfc_set"), config.args)
     except (QualificationError, RecordError) as error:
         raise pytest.UsageError(str(error)) from None
 
@@ -83,30 +77,11 @@ def pytest_collection(session):
 
 
 def _plan(session):
-    """Looks at the lab, and plans the port under test. Where it cannot be measured, that is refused once it is known
-    that it has to be: a sweep measures the others."""
-    from tests.common.errors import LabError
-    from tests.common.snappi_tests.snappi_fixtures import check_api
-    from tests.common.standalone import lab_of
+    """Plans the port under test, unless a sweep measures the others."""
+    from tests.common.standalone_session import plan
 
-    lab = lab_of(session.config)
     ours = session.config.stash[SESSION_KEY]
-    try:
-        if not session.config.option.collectonly:
-            check_api(lab.tbinfo, lab.duthosts[0])
-        lab.look()
-        ours.on_testbed(lab.tbinfo)
-    except (LabError, QualificationError, RecordError) as error:
-        raise pytest.UsageError(str(error)) from None
-    if is_sweep(ours.cases):
-        return
-    try:
-        ours.plan = lab.port_plan
-        check_sets(ours.sets, ours.cases, ours.plan.subject.qos)
-        if not session.config.option.collectonly:
-            ours.plan.pause_source(WallClock(), _pause_host(ours.plan, lab.host))
-    except (LabError, QualificationError) as error:
-        raise pytest.UsageError(str(error)) from None
+    plan(session.config, ours, not is_sweep(ours.cases))
 
 
 def pytest_generate_tests(metafunc):
@@ -176,13 +151,10 @@ def pytest_collection_finish(session):
         return
     try:
         ours.begin(items, session.config.getoption("testbed"))
-        if ours.plan is not None:
-            ours.announce()
         for extension in ours.extensions:
             extension.announce()
         ours.open_report(*_reporting())
     except RecordsUnwritable as error:
-        ours.began = False
         raise pytest.UsageError(str(error)) from None
 
 
@@ -208,7 +180,9 @@ def pytest_sessionfinish(session, exitstatus):
         return
     try:
         if STANDALONE and _measured_before(ours) and not session.items:
-            _take_over(ours, session.config)
+            from tests.common.standalone_session import take_over
+
+            take_over(session.config, ours)
         ours.put_back()  # a session that was interrupted
     except QualificationError as error:
         ours.notes.append(f"clean-up: {error}")
@@ -218,14 +192,6 @@ def pytest_sessionfinish(session, exitstatus):
         session.exitstatus = pytest.ExitCode.OK if ours.finish() else pytest.ExitCode.TESTS_FAILED
     else:
         ours.finish()
-
-
-def _take_over(ours, config):
-    """Nothing is left to measure, but what the killed run changed has to be put back."""
-    from tests.common.standalone import lab_of
-
-    lab = lab_of(config)
-    ours.take({lab.device: lab.duthosts[lab.device]})
 
 
 def pytest_terminal_summary(terminalreporter, config):
@@ -246,7 +212,7 @@ def pfc_lab_facts(request, duthosts, tbinfo, get_snappi_ports, conn_graph_facts)
     ports = [connected_port(port) for port in get_snappi_ports]
     rx, tx, ip = (request.config.getoption(name) for name in ("pfc_port", "pfc_tx_port", "pfc_ip_version"))
     change, same = (request.config.getoption(name) for name in ("pfc_change_config", "pfc_same_generator"))
-    facts = LabFacts(tbinfo, lambda name: Dut(duthosts[name]).state(), ports, conn_graph_facts["device_conn"])
+    facts = LabFacts(tbinfo, lambda name: read_state(Dut(duthosts[name])), ports, conn_graph_facts["device_conn"])
     return facts, PortRequest(rx, tx, int(ip), change, same)
 
 
@@ -274,8 +240,7 @@ def pfc_bench(request, duthosts, tbinfo, snappi_api, pfc_lab_facts, pfc_host):  
     ours = request.config.stash[SESSION_KEY]
     with one_sentence():
         if ours.plan is None:
-            ours.plan = plan_device(pfc_lab_facts[0], duthosts[0].hostname, pfc_lab_facts[1])
-            ours.announce()
+            ours.use(plan_device(pfc_lab_facts[0], duthosts[0].hostname, pfc_lab_facts[1]))
         duts = ours.take({name: duthosts[name] for name in ours.plan.devices})
         clock = open_clock(tbinfo)
         dut = duts[ours.plan.state.device]
@@ -334,12 +299,9 @@ def pfc_qualify(request, pfc_bench, pfc_telemetry):
 
 def _targets_now(ours, case):
     """What a test case is about where the port was not known when tests were collected."""
-    subject = ours.plan.subject
-    try:
-        check_sets(ours.sets, ours.cases, subject.qos)
-    except QualificationError as error:
-        pytest.fail(str(error), pytrace=False)
-    return targets(case, subject, ours.sets)
+    with one_sentence():
+        ours.check_sets()
+    return targets(case, ours.plan.subject, ours.sets)
 
 
 def _results():

@@ -46,9 +46,8 @@ def test_a_t1_is_measured_on_its_replacement(tmp_path):
     assert (plan.state.device, plan.on_behalf_of) == (DEVICE, T1), plan
     assert plan.subject.pair.rx.device == DEVICE, plan.subject.pair
     session = Session("run-1", str(tmp_path), "job-1")
-    session.plan = plan
+    session.use(plan)
     session.begin([Item(3)], "lab")
-    session.announce()
     check = Check("resumed", LOSSLESS, Status.PASS, "all frames", 7, f"{DEVICE} Ethernet0")
     verdict = PortVerdict(DEVICE, "Ethernet0", 3, LOSSLESS, [check])
     session.keep(Item(3).nodeid, Outcome(SINGLE_LOSSLESS, [verdict], {}))

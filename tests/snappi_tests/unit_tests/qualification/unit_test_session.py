@@ -11,13 +11,12 @@ from tests.common.pfc.cases.plan import port_cases
 from tests.common.pfc.evidence.files import EvidenceFiles
 from tests.common.pfc.evidence.recorder import EvidenceRecorder
 from tests.common.pfc.lab.dut import Dut
-from tests.common.pfc.lab.port_plan import plan_port
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.ports import ConnectedPort
 from tests.common.pfc.record.errors import RecordError, RecordsUnwritable
 from tests.common.pfc.record.outcome import Outcome
 from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Check, PortVerdict, Status
-from tests.common.unit_tests.pfc.fakes import DEVICE, FakeHost, FakeWorld
+from tests.common.unit_tests.pfc.fakes import DEVICE, FakeHost, FakeWorld, plan_port
 from tests.snappi_tests.pfc.qualification.files.session import PARAMETERS, Session, read_target, write_target
 from tests.snappi_tests.pfc.qualification.files.summary import write_summary
 
@@ -120,9 +119,8 @@ def reporting():
 def session(tmp_path, reporting):
     """A session with two items."""
     ours = Session("run-1", str(tmp_path))
-    ours.plan = plan_port(Dut(FakeHost(FakeWorld())), PORTS, None, None)
+    ours.use(plan_port(Dut(FakeHost(FakeWorld())), PORTS, None, None))
     ours.begin([Item(3), Item(4)], "vtb-t0")
-    ours.announce()
     ours.open_report(reporting)
     return ours
 
@@ -210,10 +208,9 @@ def test_nothing_is_broken_on_purpose_unless_the_testbed_says_so(session):
 def test_what_is_broken_on_purpose_is_in_the_run_before_anything_is_measured(tmp_path, reporting):
     """And in each record, above the table, and in the databases."""
     ours = Session("run-1", str(tmp_path))
-    ours.plan = plan_port(Dut(FakeHost(FakeWorld())), PORTS, None, None)
+    ours.use(plan_port(Dut(FakeHost(FakeWorld())), PORTS, None, None))
     ours.on_testbed(BROKEN)
     ours.begin([Item(3), Item(4)], "vtb-t0")
-    ours.announce()
     ours.open_report(reporting)
     assert faults_in(tmp_path) == (BROKEN["faults"], []), faults_in(tmp_path)
     keep(ours, 3)
@@ -233,8 +230,7 @@ def test_what_is_broken_on_purpose_may_be_known_only_when_tests_run(tmp_path, re
     ours.open_report(reporting)
     assert faults_in(tmp_path) == ([], []), faults_in(tmp_path)
     if is_announced:
-        ours.plan = plan_port(Dut(FakeHost(FakeWorld())), PORTS, None, None)
-        ours.announce()
+        ours.use(plan_port(Dut(FakeHost(FakeWorld())), PORTS, None, None))
     ours.note_faults(BROKEN)
     assert faults_in(tmp_path) == (BROKEN["faults"], []), faults_in(tmp_path)
     keep(ours, 3)
@@ -316,7 +312,7 @@ def test_final_metrics_that_nothing_takes(session, reporting, refusal, is_pass, 
 def test_a_priority_that_was_not_selected_is_named(tmp_path, reporting):
     """The verdicts do not speak for it, on the screen and in the report."""
     ours = Session("run-1", str(tmp_path))
-    ours.plan = plan_port(Dut(FakeHost(FakeWorld())), PORTS, None, None)
+    ours.use(plan_port(Dut(FakeHost(FakeWorld())), PORTS, None, None))
     ours.begin([Item(3)], "vtb-t0")
     ours.open_report(reporting)
     assert reporting.runs[0].info["lossless_priorities_not_selected"] == "4", reporting.runs[0]
@@ -386,7 +382,6 @@ def test_without_a_reporting_part(tmp_path):
     ours = Session("run-1", str(tmp_path))
     ours.open_report(None, "sqlalchemy")
     assert ours.notes == ["verdicts are in the records only: sqlalchemy is not installed here"], ours.notes
-    ours.began = True
     assert "nothing was measured" in summary(ours), summary(ours)
     assert not ours.finish(), "nothing measured is not PASS"
 
@@ -394,7 +389,7 @@ def test_without_a_reporting_part(tmp_path):
 def test_cases_that_were_not_selected_are_named(tmp_path, reporting):
     """The verdicts do not speak for them, on the screen and in the report; a whole port leaves no priority out."""
     ours = Session("run-1", str(tmp_path))
-    ours.plan = plan_port(Dut(FakeHost(FakeWorld())), PORTS, None, None)
+    ours.use(plan_port(Dut(FakeHost(FakeWorld())), PORTS, None, None))
     ours.begin([Item("0,1", LOSSY_CASE), Item("all", GLOBAL_PAUSE)], "vtb-t0")
     ours.open_report(reporting)
     assert reporting.runs[0].info == {

@@ -39,9 +39,7 @@ def begin(folder, resume=False, testbed="lab", ports=None):
     ours = Session("run-1", None if resume else str(folder))
     given = {"pfc_resume": str(folder) if resume else None, "testbed": testbed, "pfc_concurrency": "1",
              "pfc_ports": ports}
-    ours.extensions = [Resuming(ours, given.get), Sweeps(ours, given.get)]  # in the order of `plugins`
-    for extension in ours.extensions:
-        extension.read_options()
+    ours.ask([Resuming(ours, given.get), Sweeps(ours, given.get)], ["SWEEP"], [], [])  # in the order of `plugins`
     left = deselected(ours.extensions, ITEMS)
     ours.begin([item for item in ITEMS if item not in left], testbed)
     return ours, [item for item in ITEMS if item not in left]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from ...lab.watchdog_deviations import DEVIATIONS
 from ..engine import Table
 from . import actions, all_to_all, quiet, timers
 
+__all__ = ["CASES", "DEVIATIONS"]
 CASES: Table = {**actions.CASES, **quiet.CASES, **timers.CASES, **all_to_all.CASES}

@@ -20,8 +20,9 @@ from ...record.case import PlanCase, Target
 from ...record.verdict import Check
 from ..engine import Procedure, Table, sending
 from ..flows import RESUMED, DataLoad, again, data_flows
+from ..ingress import faster_port
 from ..storm_sequence import pause_storm
-from ..targets import SEVERAL_LOSSLESS, all_lossless, faster_port, first_lossless, several_lossless
+from ..targets import SEVERAL_LOSSLESS, all_lossless, first_lossless, several_lossless
 from .checks import DATA_S, WatchdogRun, acted, detected, is_dropped, lead_s, no_other_storm, restored, validity
 
 FRAME_BYTES = 1024

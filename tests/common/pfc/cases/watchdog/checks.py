@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from ...lab.preflight import SETTLE_S
 from ...lab.watchdog import DROP, OPERATIONAL, STORMED, Timers
+from ...lab.watchdog_deviations import drops_what_comes_in
 from ...model.checking import (
-    at_port, at_priorities, at_priority, everything_received, fail_unless, not_held, nothing_received,
+    Place, at_least, at_port, at_priorities, at_priority, error_unless, everything_received, fail_unless, least_load,
+    none_of, nothing_received, priority_of, way,
 )
 from ...model.counters import DutCounters, WatchdogRow
-from ...model.deviations import drops_what_comes_in
 from ...model.measurement import NEVER_STORMED, CaseRun
 from ...model.traffic import FlowStats, Role
 from ...record.verdict import Check
-from ..validity import (
-    counters_kept, links_kept, load_applied, lossy_in_background, storm_held, storm_stopped, storm_unbroken,
-)
+from ..validity import counters_kept, links_kept, load_applied, lossy_in_background, storm_held, storm_stopped
 
 DATA_S = 2
 NOT_PUSHED = (0,) * 8  # no PFC frame for any priority
@@ -146,11 +145,13 @@ def acted(run: WatchdogRun, when: str = "in the storm", passing: str = "") -> It
             spared = rx not in (flow.plan.enters, flow.plan.leaves)
             name = "other-ports-unaffected" if spared else "forwarded-in-storm"
             yield from everything_received(name, subject, [flow], passing or when)
-        yield from not_held(subject, [flow], when)
+        place = at_priority(subject, priority_of(flow))
+        least = least_load(subject, flow.plan)
+        yield at_least("sender-not-held", place, least, f"frames {way(flow)}sent {when}", flow.frames_tx)
     yield from everything_received("background-unaffected", subject, run.flows("stormed", Role.BACKGROUND), when)
     for priority, frames in enumerate(run.pfc_sent_by_all()):
-        expected = f"0 PFC frames sent out of {', '.join(run.ports_used)} in the storm"
-        yield fail_unless("no-back-pressure", at_priority(subject, priority), frames == 0, expected, frames)
+        what = f"PFC frames sent out of {', '.join(run.ports_used)} in the storm"
+        yield none_of("no-back-pressure", at_priority(subject, priority), what, frames)
 
 
 def restored(run: WatchdogRun) -> Iterator[Check]:
@@ -162,3 +163,10 @@ def restored(run: WatchdogRun) -> Iterator[Check]:
         yield fail_unless("restored", place, row.status == OPERATIONAL, expected, row.status)
         expected = "1 storm counted as restored"
         yield fail_unless("restoration-counted", place, row.restored == 1, expected, row.restored)
+
+
+def storm_unbroken(place: Place, storms: Iterable[FlowStats]) -> Iterator[Check]:
+    """Each of these storms that was a chain of flows ran without a gap until it was stopped."""
+    for storm in storms:
+        expected = "the storm running until it was stopped"
+        yield error_unless("storm-running", place, not storm.gap, expected, storm.gap or "running")

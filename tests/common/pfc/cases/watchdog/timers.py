@@ -15,8 +15,8 @@ from typing import Any
 
 from ...lab.configuration import NAME, configured, read_config
 from ...lab.lab import Lab
-from ...lab.lease import Rows
 from ...lab.preflight import SETTLE_S
+from ...lab.reservation import Rows
 from ...lab.watchdog import DROP, MS_PER_S, Timers, Watchdog
 from ...model.arithmetic import line_rate_fps
 from ...model.checking import (
@@ -33,10 +33,10 @@ from ..engine import Procedure, Table, sending
 from ..storm_sequence import pause_storm
 from ..targets import CHANGEABLE, all_lossless, all_lossless_changeable
 from ..validity import (
-    counters_kept, links_kept, load_applied, lossy_in_background, storm_held, storm_sent, storm_stopped, storm_unbroken,
+    counters_kept, links_kept, load_applied, lossy_in_background, storm_held, storm_sent, storm_stopped,
 )
 from .actions import FRAME_BYTES, even_flows, watching_pair
-from .checks import WatchdogRun, no_other_storm
+from .checks import WatchdogRun, no_other_storm, storm_unbroken
 
 ON_TRAFFIC = PlanCase("watchdog-on-traffic", "WD-5")
 BUFFER_CHANGED = PlanCase("watchdog-buffer-changed", "WD-8")

@@ -6,7 +6,7 @@ The module here that is called as an option's folder is a pytest plugin, with ho
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
@@ -52,14 +52,14 @@ class Extension:
         return []
 
     def read_options(self) -> None:
-        """Reads the user's options.
+        """Reads the user's options; the session has its test cases.
 
         Raises:
             QualificationError: one says nothing that is understood.
         """
 
-    def on_testbed(self) -> None:
-        """Takes note of what the session's options are on its testbed, before anything is measured.
+    def on_testbed(self, entry: Mapping[str, Any]) -> None:
+        """Takes note of what the testbed's entry says, before anything is measured.
 
         Raises:
             RecordError: an earlier part of the run had others.
@@ -90,7 +90,11 @@ class Extension:
         return []
 
     def begin(self) -> None:
-        """Takes part in the run that begins: its folder is there, nothing is planned yet."""
+        """Takes part in the run that begins: its folder is there, nothing is planned yet.
+
+        Raises:
+            RecordsUnwritable: a file of the run cannot be written.
+        """
 
     def announce(self) -> None:
         """Announces what is known of the switch to the session, which has begun."""

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
-
-from tests.common.pfc.record.case import PlanCase, Target
 
 
 def add_options(parser: Any) -> None:
@@ -18,24 +15,6 @@ def add_options(parser: Any) -> None:
     _of_the_ports(group)
     _of_the_run(group)
     _of_the_cases(group)
-
-
-def meaning(option: Any, cases: Iterable[PlanCase], sets: Iterable[Target]) -> dict[str, str]:
-    """The options that change what the verdicts of a run mean, as text.
-
-    Args:
-        option: pytest's `config.getoption`.
-        cases: the test cases that were asked for; none: all.
-        sets: the sets of priorities that were asked for.
-    """
-    return {
-        "--pfc-ip-version": str(option("pfc_ip_version")),
-        "--pfc-tx-port": option("pfc_tx_port") or "as chosen",
-        "--pfc-change-config": "given" if option("pfc_change_config") else "not given",
-        "--pfc-same-generator": "given" if option("pfc_same_generator") else "not given",
-        "--pfc-scenario": ",".join(case.plan_id for case in cases) or "not given",
-        "--pfc-set": " ".join(",".join(map(str, one)) for one in sets) or "not given",
-    }
 
 
 def _of_the_ports(group: Any) -> None:

@@ -5,16 +5,20 @@ This is a pytest plugin, which `conftest.py` registers where the option `resume`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.common.pfc.lab.option import testbed_keys
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.record.case import PlannedItem
+from tests.common.pfc.record.errors import RecordError
+from tests.common.pfc.record.run import Run
+from tests.common.pfc.record.run_reading import read_run
 from tests.common.pfc.record.verdict import PortVerdict
-from tests.common.pfc.resume.earlier import Earlier, check_options, read_earlier
+from tests.common.pfc.resume.earlier import Earlier, check_options, keep_options, read_earlier
 from tests.snappi_tests.pfc.qualification.files.extension import Extension
 from tests.snappi_tests.pfc.qualification.files.session import Session
 from tests.snappi_tests.pfc.qualification.files.steps import SESSION_KEY
@@ -32,6 +36,7 @@ class Resuming(Extension):
         super().__init__(session, option)
         self._folder: Path | None = None  # of the run; None: a new one begins
         self._finished: dict[PlannedItem, list[PortVerdict]] = {}
+        self._options: dict[str, str] = {}
         self.earlier = Earlier()
 
     @property
@@ -50,20 +55,43 @@ class Resuming(Extension):
         Raises:
             RecordError: it is no folder of a run, or of one with other options.
         """
+        self._options = self._meaning()
         if self._option("pfc_resume"):
             self._folder = Path(self._option("pfc_resume")).absolute()
-            check_options(self._folder, self._session.options)
+            check_options(self._folder, self._options)
             self.earlier = read_earlier(self._folder)
-            self._session.go_on(self._folder, self.earlier.run_id, self.earlier.job_id)
+            self._session.go_on(self._folder, self.earlier.run_id, self.earlier.job_id, self._read_run(self._folder))
 
-    def on_testbed(self) -> None:
+    def _read_run(self, folder: Path) -> Run | None:
+        """What `run.json` says; one that cannot be read is written anew."""
+        try:
+            return read_run(folder, [])
+        except RecordError as error:
+            self._session.notes.append(f"{error}; it is written anew")
+            return None
+
+    def _meaning(self) -> dict[str, str]:
+        """The options that change what the verdicts of a run mean, as text."""
+        option = self._option
+        cases = self._session.cases if self._session.is_asked else ()
+        return {
+            "--pfc-ip-version": str(option("pfc_ip_version")),
+            "--pfc-tx-port": option("pfc_tx_port") or "as chosen",
+            "--pfc-change-config": "given" if option("pfc_change_config") else "not given",
+            "--pfc-same-generator": "given" if option("pfc_same_generator") else "not given",
+            "--pfc-scenario": ",".join(case.plan_id for case in cases) or "not given",
+            "--pfc-set": " ".join(",".join(map(str, one)) for one in self._session.sets) or "not given",
+        }
+
+    def on_testbed(self, entry: Mapping[str, Any]) -> None:
         """A run goes on as it was begun.
 
         Raises:
-            RecordError: with other options.
+            RecordError: with other options, or another entry.
         """
+        self._options |= {f"{key} of the testbed's entry": repr(entry.get(key)) for key in testbed_keys()}
         if self._folder is not None:
-            check_options(self._folder, self._session.options)
+            check_options(self._folder, self._options)
 
     def measured_before(self, items: Sequence[Any]) -> list[Any]:
         """The items that an earlier part of the run has measured.
@@ -91,7 +119,8 @@ class Resuming(Extension):
         return True
 
     def begin(self) -> None:
-        """Counts the verdicts that are there."""
+        """Keeps the options; counts the verdicts that are there."""
+        keep_options(self._session.folder, self._options, self._folder is not None)
         self._session.collector.go_on(self.earlier.unmeasured(), self.earlier.measured())
         for measured, verdicts in self._finished.items():
             self._session.collector.recall(measured, verdicts)

@@ -9,12 +9,21 @@ from pathlib import Path
 from typing import Any
 
 from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
-from tests.common.pfc.cases.plan import impossible, port_cases, summary, sweep_cases
+from tests.common.pfc.cases.plan import (
+    check_sets,
+    deviations,
+    impossible,
+    parse_set,
+    port_cases,
+    select,
+    summary,
+    sweep_cases,
+)
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.lab.dut import Dut, Host, SwitchState
 from tests.common.pfc.lab.lab import Lab
 from tests.common.pfc.lab.observer import RunObserver
-from tests.common.pfc.lab.option import options, testbed_keys
+from tests.common.pfc.lab.option import options
 from tests.common.pfc.lab.port_plan import PortPlan
 from tests.common.pfc.lab.restore import SwitchRestorer
 from tests.common.pfc.model.deviations import allowed_for
@@ -25,7 +34,7 @@ from tests.common.pfc.record.errors import RecordError
 from tests.common.pfc.record.outcome import Outcome
 from tests.common.pfc.record.record_file import RecordFile, refuse_records
 from tests.common.pfc.record.records import Record, RunLabels
-from tests.common.pfc.record.run import Run, keep_options, new_run_id
+from tests.common.pfc.record.run import Run, new_run_id
 from tests.common.pfc.record.run_writer import RunEnd, RunWriter
 from tests.common.pfc.record.verdict import PortVerdict, Status
 from tests.snappi_tests.pfc.qualification.files.extension import Extension
@@ -48,7 +57,18 @@ def read_target(text: str) -> Target:
 
 
 class Session:
-    """The state of a session."""
+    """The state of a session.
+
+    Attributes:
+        run_id, folder, job_id: the run, where it is kept, and what it belongs to (None: nothing).
+        extensions: what options add.
+        cases, sets, is_asked: the test cases, the sets of priorities to be paused together, and whether the user named
+            test cases.
+        plan: the port under test; None: it is not known, or there is not one alone.
+        began: whether everything that is found is kept.
+        collector: what was planned, and the verdicts so far.
+        notes: what the user is told in the end.
+    """
 
     def __init__(
         self, run_id: str | None, folder: str | None, job_id: str | None = None, results: Path = Path("results")
@@ -59,9 +79,10 @@ class Session:
         self.folder = Path(folder or results / self.run_id).absolute()
         self.job_id = job_id
         self.plan: PortPlan | None = None
-        self.extensions: list[Extension] = []
+        self.extensions: Sequence[Extension] = ()
         self.cases: tuple[PlanCase, ...] = port_cases()
         self.sets: list[Target] = []
+        self.is_asked = False
         self.began = False
         self._testbed = ""
         self._faults: tuple[str, ...] = ()
@@ -75,19 +96,42 @@ class Session:
         self._qualifier: Qualifier | None = None
         self._gone = ""
         self._observers: list[RunObserver] = []
-        self.options: dict[str, str] = {}
+        self._earlier: Run | None = None
         self._goes_on = False
 
-    def go_on(self, folder: Path, run_id: str, job_id: str) -> None:
+    def ask(
+        self, extensions: Sequence[Extension], scenarios: Sequence[str], sets: Sequence[str], arguments: Sequence[str]
+    ) -> None:
+        """Takes note of what the user asks for.
+
+        Args:
+            extensions: what options add to the session.
+            scenarios, sets: the options `--pfc-scenario` and `--pfc-set`.
+            arguments: pytest's.
+
+        Raises:
+            QualificationError, RecordError: something that there is not.
+        """
+        self.extensions = extensions
+        asked = scenarios or [name for extension in extensions for name in extension.asked(arguments)]
+        self.is_asked = bool(asked)
+        self.cases = select(",".join(asked).replace(" ", "").split(","))
+        self.sets = [parse_set(text) for text in sets]
+        for extension in extensions:
+            extension.read_options()
+
+    def go_on(self, folder: Path, run_id: str, job_id: str, earlier: Run | None) -> None:
         """Goes on with a run: its records are in this folder.
 
         Args:
             folder: of the run.
             run_id, job_id: what its records say; empty: they say nothing.
+            earlier: what else is known of the run; None: nothing.
         """
         self.folder = folder
         self.run_id = run_id or self.run_id
         self.job_id = self.job_id or job_id
+        self._earlier = earlier
         self._goes_on = True
 
     def on_testbed(self, entry: Mapping[str, Any]) -> None:
@@ -98,9 +142,8 @@ class Session:
             RecordError: the run was begun with another entry.
         """
         self.note_faults(entry)
-        self.options |= {f"{key} of the testbed's entry": repr(entry.get(key)) for key in testbed_keys()}
         for extension in self.extensions:
-            extension.on_testbed()
+            extension.on_testbed(entry)
 
     def note_faults(self, entry: Mapping[str, Any]) -> None:
         """Notes what the testbed's entry says is broken on purpose: the run and its records say so from now on.
@@ -130,10 +173,8 @@ class Session:
         """
         if not self._goes_on:
             refuse_records(self.folder, self._way_on())
-        self.began = True
         self._testbed = testbed
         RecordFile(self.folder).create()
-        keep_options(self.folder, self.options, self._goes_on)
         found = (option.observer(self.folder) for option in options())
         self._observers = [observer for observer in found if observer is not None]
         self.collector = VerdictCollector(self._labels())
@@ -145,6 +186,8 @@ class Session:
             if planned is not None:
                 self._items[item.nodeid] = planned
                 self.collector.plan(planned)
+        if self.plan is not None:
+            self.use(self.plan)
 
     def take(self, hosts: Mapping[str, Host]) -> dict[str, Dut]:
         """Makes switches this run's, unless they are already: their watchdogs are stopped.
@@ -155,11 +198,12 @@ class Session:
         if not self._duts:
             for observer in self._observers:
                 observer.session_started()
-            duts = {name: Dut(host, self._observers) for name, host in hosts.items()}
+            duts = {}
             with ExitStack() as changed:  # one that cannot be had gives the others back
-                for dut in duts.values():
-                    restorer = SwitchRestorer(dut.host, self.run_id, observers=self._observers)
-                    dut.lease = changed.enter_context(restorer.watchdog_stopped())
+                for name, host in hosts.items():
+                    restorer = SwitchRestorer(host, self.run_id, observers=self._observers)
+                    reservation = changed.enter_context(restorer.watchdog_stopped())
+                    duts[name] = Dut(host, self._observers, reservation)
                 self._changed = changed.pop_all()
             self._duts = duts
         return self._duts
@@ -180,15 +224,25 @@ class Session:
         self._qualifier.lab = lab
         return self._qualifier
 
-    def announce(self) -> None:
-        """The switch is known: what all its records carry."""
-        assert self.plan is not None, "a port has to be planned before its records are announced"
-        self.announce_switch(self.plan.state, self.plan.on_behalf_of, self.plan.subject.tolerances)
-        self.notes += self.plan.remarks
+    def use(self, plan: PortPlan) -> None:
+        """The port under test is known: what all its records carry, once the run has begun."""
+        self.plan = plan
+        if self._writer is not None:
+            self.announce_switch(plan.state, plan.on_behalf_of, plan.subject.tolerances)
+            self.notes += plan.remarks
+
+    def check_sets(self) -> None:
+        """Whether the sets of priorities that the user wants paused together can be, on the port under test.
+
+        Raises:
+            QualificationError: one cannot.
+        """
+        assert self.plan is not None, "sets of priorities are those of a port"
+        check_sets(self.sets, self.cases, self.plan.subject.qos)
 
     def announce_switch(self, state: SwitchState, on_behalf_of: str | None, tolerances: Tolerances) -> None:
         """A switch is known: what all its records carry."""
-        allowed = allowed_for(state.asic, tolerances)
+        allowed = allowed_for(state.asic, tolerances, deviations())
         labels = replace(self._labels(), os_version=state.os_version, hwsku=state.hwsku,
                          on_behalf_of=on_behalf_of or "", deviations=allowed)
         self.collector.announce(state.device, labels)
@@ -218,8 +272,10 @@ class Session:
             self.notes.append(f"verdicts are in the records only: {missing} is not installed here")
         self._reporting = reporting
         delivery = reporting.RunDelivery(self.folder, self.notes.append) if reporting is not None else None
-        self._writer = RunWriter(self.folder, self._run(self._left_out()), self.notes.append, delivery)
+        run = self._run(self._left_out())
+        self._writer = RunWriter(self.folder, run, self.notes.append, delivery, self._earlier)
         self._writer.start()
+        self.began = True
 
     def _run(self, info: Mapping[str, str]) -> Run:
         """The run; each verdict that it expects is an ERROR until there is a record."""

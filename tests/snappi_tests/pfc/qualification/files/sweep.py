@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from tests.common.pfc.cases.plan import sweep_cases
-from tests.common.pfc.lab.clock import open_clock
-from tests.common.pfc.lab.counter_polling import watermark_delay_s
+from tests.common.pfc.cases.switch_counters import watermark_delay_s
+from tests.common.pfc.lab.option import open_clock
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.tolerances import EXACT
 from tests.common.pfc.record.case import PlanCase

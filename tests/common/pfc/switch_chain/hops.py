@@ -1,12 +1,12 @@
-"""Switches in a row behind the port under test, as data. The option `switch_chain` finds, plans and measures them."""
+"""Switches in a row behind the port under test, as data."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from .measurement import PortUnderTest
-from .ports import ConnectedPort, PlayedHost
+from ..model.measurement import PortUnderTest
+from ..model.ports import ConnectedPort, PlayedHost
 
 
 @dataclass(frozen=True)

@@ -12,16 +12,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import ceil
 
+from ..lab.clock import Clock
 from ..model.errors import QualificationError
-from .clock import Clock
+from ..model.traffic import FlowPlan
 
 OVERLAP_S = 10.0
 """The next flow is started so long before the one before ends: a run looks at the clock only between two calls, to a
 switch (0.3 s over SSH, several seconds where it is busy) or to a generator (which starts flows up to a second late and
 shows them as of its last statistics). Meanwhile twice as many frames come, and pause the same."""
-ANSWERS_S = 10.0
-"""What calls to switch and generator may take in a storm, beside what is waited: as long as an overlap, after which
-also the end of a chain that is one flow would be missed."""
 MOST_FLOWS = 16
 """Flows of a chain: a port has room for some tens, and a case's data needs them too. 16 flows of 30 s, the shortest
 limit, last 330 s; SONiC polls its slowest counters every 60 s unless it is told otherwise."""
@@ -35,18 +33,19 @@ class Chain:
     seconds: float
 
 
-def chain_of(name: str, needed_s: float, limit_s: float) -> Chain:
+def chain_of(plan: FlowPlan) -> Chain:
     """The chain of a storm: one flow where that lasts, else as many as it takes when each but the last is relieved an
     overlap before its end.
 
     Args:
-        name: the storm's.
-        needed_s: how long it is needed at most.
-        limit_s: how long each flow may last, longer than an overlap.
+        plan: the storm; each of its flows ends by itself (`limit_s`, longer than an overlap).
 
     Raises:
         QualificationError: it would take too many flows.
     """
+    name = plan.name
+    needed_s = plan.needed_s
+    limit_s = plan.limit_s
     more = ceil(max(0.0, needed_s - limit_s) / (limit_s - OVERLAP_S))
     if more >= MOST_FLOWS:
         least_s = ceil((needed_s + (MOST_FLOWS - 1) * OVERLAP_S) / MOST_FLOWS)
@@ -132,15 +131,15 @@ class StormClock:
 
     @property
     def exact(self) -> bool:
-        """As of the clock."""
+        """As the clock has it."""
         return self._clock.exact
 
     def now(self) -> float:
-        """As of the clock."""
+        """As the clock has it."""
         return self._clock.now()
 
     def moment(self) -> float:
-        """As of the clock."""
+        """As the clock has it."""
         return self._clock.moment()
 
     def sleep(self, seconds: float) -> None:

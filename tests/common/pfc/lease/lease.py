@@ -22,8 +22,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..lab.cli_text import first_line
+from ..lab.reservation import Reservation, ReservationLost
+from ..lab.restore import WATCHDOG
 from ..model.errors import QualificationError
-from .cli_text import first_line
 
 FOLDER = ".pfc_qualification"
 LEASE_FILE = f"{FOLDER}/lease.json"
@@ -33,13 +35,6 @@ LASTS_S = 600  # a run touches its lease at each reading of the counters, at mos
 LOCK_S = 10  # the lock is held for file operations only; who waits longer meets a switch that hangs
 TAKEN = 3  # exit status: the lease is not what the caller thinks
 PROC = Path("/proc")
-WATCHDOG = "PFC_WD"
-Table = Mapping[str, Mapping[str, Any]]
-Rows = Mapping[str, Mapping[str, Mapping[str, Any] | None]]  # table -> key -> row; None: there is none
-
-
-class LeaseLost(QualificationError):
-    """The lease is not (any more) this run's: another one has the switch, or its state was put back."""
 
 
 @dataclass(frozen=True)
@@ -87,22 +82,22 @@ class LeaseOwner:
 
 
 @dataclass
-class Lease:
+class Lease(Reservation):
     """What the file says: the owner, its run, and the state before the first run.
 
     Attributes:
         owner, run_id: whose it is.
-        watchdog: the watchdog's configuration.
         token: tells a lease from all others, also of the same process.
-        rows: rows of other tables that the run changed, as it found them. They stay when they are back: putting them
-            back once more does no harm.
     """
 
     owner: LeaseOwner
     run_id: str
-    watchdog: Table
     token: str = field(default_factory=lambda: uuid.uuid4().hex)
-    rows: Rows = field(default_factory=dict)
+
+    @property
+    def remedy(self) -> str:
+        """What puts back what could not be put back yet, for messages."""
+        return f"the next run or `pfc-restore NAME` does that from {LEASE_FILE} on the switch"
 
     def text(self) -> str:
         """The file's contents, one line."""
@@ -121,18 +116,26 @@ class Lease:
         """A shell command: as `held`; where it fails, it prints what `LOOK` does."""
         return f"{{ {self.held()}; }} || {{ {LOOK}; exit 1; }}"
 
+    def loss(self, hostname: str, text: str) -> ReservationLost:
+        """The exception of the run whose lease is not on the switch (any more), from what `check` printed."""
+        seen = find(hostname, text, 0)
+        now = "pfc-restore or someone ended it" if seen is None else f"it is now that of {seen}"
+        return ReservationLost(
+            f"{hostname}: this run lost its lease of the switch ({now}); nothing that was measured since counts"
+        )
+
     def take(self, instead_of: Seen | None) -> str:
         """A shell command: writes the file, if what was seen is still so; else exit status `TAKEN`."""
         seen = f"test ! -e {LEASE_FILE}"
         if instead_of is not None:
             seen = f'test "$(sha256sum 2>&1 < {LEASE_FILE} | cut -c -64)" = {shlex.quote(instead_of.digest)}'
-        return _locked(f"{seen} || exit {TAKEN}; {self._write()}")
+        return _locked(f"{seen} || exit {TAKEN}; {self._put()}")
 
-    def rewrite(self) -> str:
+    def write(self) -> str:
         """A shell command: writes the file anew, if it is this lease's; else exit status `TAKEN`."""
-        return _locked(f"{{ {self.held()}; }} || exit {TAKEN}; {self._write()}")
+        return _locked(f"{{ {self.held()}; }} || exit {TAKEN}; {self._put()}")
 
-    def _write(self) -> str:
+    def _put(self) -> str:
         """A shell command: the file is there whole, or as it was."""
         write = (
             f"umask 077; mkdir -p {FOLDER} && printf '%s\\n' {shlex.quote(self.text())} > {LEASE_FILE}.new && "
@@ -186,11 +189,13 @@ def find(hostname: str, text: str, status: int) -> Seen | None:
     """The lease on a switch, from what `LOOK` printed and its exit status; None: there is none.
 
     Raises:
-        LeaseLost: the lock of the home directory could not be had.
+        ReservationLost: the lock of the home directory could not be had.
         QualificationError: there is a file that is no lease.
     """
     if status == TAKEN:
-        raise LeaseLost(f"{hostname}: {LEASE_FILE} on the switch cannot be looked at: {first_line(text)}; try again")
+        raise ReservationLost(
+            f"{hostname}: {LEASE_FILE} on the switch cannot be looked at: {first_line(text)}; try again"
+        )
     try:
         if status:
             raise OSError(text.rstrip().rpartition("\n")[2])
@@ -203,35 +208,22 @@ def find(hostname: str, text: str, status: int) -> Seen | None:
         ) from error
 
 
-def as_found(config_db: Mapping[str, Table], rows: Rows) -> dict[str, dict[str, Mapping[str, Any]]]:
-    """CONFIG_DB with these rows instead of its own; None: without the row."""
-    tables = {table: {**config_db.get(table, {}), **rows.get(table, {})} for table in {*config_db, *rows}}
-    return {table: {key: row for key, row in keys.items() if row is not None} for table, keys in tables.items()}
-
-
 def refuse_if_taken(hostname: str, seen: Seen | None) -> None:
     """Says in one sentence who has the switch.
 
     Raises:
-        LeaseLost: a run that may still live has it, and is not this process.
+        ReservationLost: a run that may still live has it, and is not this process.
     """
     if seen is not None and not seen.is_over() and seen.lease.owner != LeaseOwner.of(os.getpid()):
-        raise LeaseLost(refusal(hostname, seen))
+        raise ReservationLost(refusal(hostname, seen))
 
 
 def refusal(hostname: str, seen: Seen) -> str:
     """The sentence for whoever finds the switch taken."""
     return (
         f"{hostname}: {seen} has this switch, and its lease runs out in {LASTS_S - seen.age_s} s unless it goes on;"
-        " wait for its end, or stop it and run `make restore TESTBED=NAME`"
+        " wait for its end, or stop it and run `pfc-restore NAME`"
     )
-
-
-def loss(hostname: str, text: str) -> str:
-    """The sentence for the run whose lease is not on the switch (any more), from what `Lease.check` printed."""
-    seen = find(hostname, text, 0)
-    now = "pfc-restore or someone ended it" if seen is None else f"it is now that of {seen}"
-    return f"{hostname}: this run lost its lease of the switch ({now}); nothing that was measured since counts"
 
 
 def _parse(text: str) -> Seen | None:
@@ -248,7 +240,8 @@ def _parse(text: str) -> Seen | None:
             raise ValueError(f"{name} is no table")
     watchdog = tables.pop(WATCHDOG)
     owner = _owner(content["owner"])
-    return Seen(Lease(owner, str(content["run_id"]), watchdog, str(content["token"]), tables), int(age), digest)
+    lease = Lease(owner, str(content["run_id"]), str(content["token"]), watchdog=watchdog, rows=tables)
+    return Seen(lease, int(age), digest)
 
 
 def _owner(content: Mapping[str, Any]) -> LeaseOwner:

@@ -1,0 +1,50 @@
+"""What test cases do with ports of the traffic generators beside sending: capturing, taking links down."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .generator import Generator
+
+
+def start_capture(generator: Generator, port_names: Sequence[str]) -> None:
+    """Begins to capture what arrives at generator ports that the configuration names for it."""
+    _control_capture(generator, port_names, "START")
+
+
+def end_capture(generator: Generator, port_name: str) -> bytes:
+    """Ends the capture of a generator port and returns it: a pcap or pcapng file."""
+    _control_capture(generator, [port_name], "STOP")
+    request = generator.api.capture_request()
+    request.port_name = port_name
+    answer = generator.call(generator.api.get_capture, request)
+    data = bytes(answer.read() if hasattr(answer, "read") else answer)
+    for observer in generator.observers:
+        observer.capture_read(data)
+    return data
+
+
+def set_links(generator: Generator, port_names: Sequence[str], up: bool) -> None:
+    """Takes the links of generator ports up or down; no names: of all."""
+    state = generator.api.control_state()
+    state.port.link.port_names = list(port_names)
+    state.port.link.state = state.port.link.UP if up else state.port.link.DOWN
+    generator.call(generator.api.set_control_state, state)
+
+
+def look(generator: Generator) -> None:
+    """Asks for the statistics of all flows.
+
+    Raises:
+        QualificationError: the traffic generators do not answer.
+    """
+    request = generator.api.metrics_request()
+    request.flow.flow_names = []
+    generator.call(generator.api.get_metrics, request)
+
+
+def _control_capture(generator: Generator, port_names: Sequence[str], verb: str) -> None:
+    state = generator.api.control_state()
+    state.port.capture.port_names = list(port_names)
+    state.port.capture.state = getattr(state.port.capture, verb)
+    generator.call(generator.api.set_control_state, state)

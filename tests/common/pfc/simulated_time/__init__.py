@@ -1,0 +1,1 @@
+"""Option: the clock of a virtual testbed, whose time is simulated."""
