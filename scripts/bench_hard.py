@@ -81,7 +81,7 @@ CASES = (
 )
 
 
-class Traffic:
+class TimedTraffic:
     """The generators of a testbed that is up, its clock, and the CPU time of its engine."""
 
     def __init__(self, testbed: Mapping[str, Any]) -> None:
@@ -198,7 +198,7 @@ def figures_of_switch(folder: Path, faults: tuple[str, ...]) -> list[tuple[str, 
     """The figures of a switch with such faults."""
     folder.mkdir()
     with redirect_stderr(io.StringIO()), broken_testbed(folder, faults) as testbed:
-        traffic = Traffic(testbed)
+        traffic = TimedTraffic(testbed)
         traffic.cpu_s_per_s(CASES[0], WARM_UP_MS / 1000)  # the engine loads compiled code
         return [(f"dataplane.hard.{case.name}.cpu_s_per_s", traffic.cpu_s_per_s(case, SECONDS), "s/s")
                 for case in CASES if case.faults == faults]

@@ -56,13 +56,21 @@ RULES = [
         never=("socket", "time", "asyncio", "threading"),
     ),
     Rule(
+        "virtual_testbed/dataplane/compiled",
+        ("virtual_testbed.dataplane.model", "virtual_testbed.dataplane.compiled"),
+        ("numba", "numpy"),
+        never=("socket", "time", "asyncio", "threading"),
+    ),
+    Rule(
         "virtual_testbed/dataplane/fast_forward",
-        ("virtual_testbed.dataplane.model", "virtual_testbed.dataplane.fast_forward"),
+        ("virtual_testbed.dataplane.model", "virtual_testbed.dataplane.compiled",
+         "virtual_testbed.dataplane.fast_forward"),
         never=("socket", "time", "asyncio", "threading"),
     ),
     Rule(
         "virtual_testbed/dataplane",
         ("pfctest", "virtual_testbed.dataplane"),
+        ("numba", "numpy"),
         never=("socket", "time", "asyncio", "threading"),
     ),
     Rule(

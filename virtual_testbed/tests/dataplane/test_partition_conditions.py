@@ -3,14 +3,17 @@ far more, without it."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from unittest.mock import patch
 
 import pytest
 
+from virtual_testbed.dataplane.fast_forward import partition, skip
+from virtual_testbed.dataplane.fast_forward.partition import Partition
 from virtual_testbed.dataplane.model.configuration import BufferProfile, PoolConfig
 from virtual_testbed.dataplane.model.traffic import Duration
 from virtual_testbed.faults import BUILT_IN, Scope
 from virtual_testbed.tests.dataplane.test_partition import SLOW_MBPS, UNLIMITED, apart_and_together, shared, slow
-from virtual_testbed.tests.dataplane.testbeds import (MS, SWITCH, change_port, names, network, port_name, storm,
+from virtual_testbed.tests.dataplane.testbeds import (MS, SWITCH, US, change_port, names, network, port_name, storm,
                                                       switch_config)
 
 HEADROOM_BYTES, XON_BYTES = 60_000, 2288
@@ -125,6 +128,17 @@ def test_a_pair_that_uses_headroom_and_tells_nobody_is_not_taken_for_regular(poo
 
 # ---- `components._is_group_free`: a congested group that others may wake
 
+def lapsing(load, second_load, fps, second_quanta):
+    """A flow in each pair, parts in a thousand of its line, and a storm that lapses in each."""
+    return [slow("a", 0, 1, load), slow("b", 2, 3, second_load), storm("lapses", 1, {3: 0x3FFF}, fps),
+            storm("lapses too", 3, {3: second_quanta}, 390)]
+
+
+def untold(*numbers):
+    """Makes the faults by which these ports send no XOFF; their senders go on."""
+    return lambda: [BUILT_IN["xoff-not-sent"](Scope(SWITCH, port_name(number))) for number in numbers]
+
+
 @pytest.mark.parametrize("pool_bytes, offset, threshold, load, quanta", [
     (600_000, 2288, 0, 937, 0x3FFF),
     (1_000_000, 20_000, 0, 937, 0x3FFF),
@@ -132,11 +146,28 @@ def test_a_pair_that_uses_headroom_and_tells_nobody_is_not_taken_for_regular(poo
 ])
 def test_xon_at_an_offset_below_a_limit_that_others_move(pool_bytes, offset, threshold, load, quanta):
     config = two_pairs(group(threshold, xon_offset=offset), group(static_th=BOUNDLESS_BYTES), PoolConfig(pool_bytes))
-    flows = [slow("a", 0, 1, load), slow("b", 2, 3, 311), storm("lapses", 1, {3: 0x3FFF}, 400),
-             storm("lapses too", 3, {3: quanta}, 390)]
-    one, other = apart_and_together(config, flows, [8 * MS])
+    one, other = apart_and_together(config, lapsing(load, 311, 400, quanta), [8 * MS])
     assert one == other
     assert one[-1][port_name(0)].pfc_tx[3] > 0
+
+
+def test_a_congested_group_whose_sender_is_not_paused():
+    """Nothing says that components are advanced apart at all here: no session could be long."""
+    config = two_pairs(group(-2, headroom_bytes=20_000), group(static_th=BOUNDLESS_BYTES), PoolConfig(1_000_000))
+    flows = [slow("a", 0, 1, 937), slow("b", 2, 3, 311), storm("lapses", 1, {3: 0x1FFF}, 700),
+             storm("lapses too", 3, {3: 0x3FFF}, 390)]
+
+    def counters():
+        net = network(config, flows, untold(0)())
+        net.start_flows(names(flows))
+        net.advance_to(6 * MS)
+        return [*map(net.flow_counters, names(flows)), net.switch_counters(SWITCH).ports]
+    with patch.multiple(skip, FIRST_CHECK=10, LONGEST_CHECK=40), patch.object(partition, "SHORTEST_PS", US):
+        one = counters()
+        with patch.object(Partition, "advance", lambda self, whole, last_ps: False):
+            other = counters()
+    assert one == other
+    assert one[-1][port_name(0)].rx_drops > 0
 
 
 @pytest.mark.parametrize("headroom_bytes", [60_000, 100_000])
@@ -144,11 +175,20 @@ def test_static_groups_that_share_their_headroom(headroom_bytes):
     """Their senders are not told, so that they fill it."""
     profile = group(static_th=20_000)
     config = two_pairs(profile, profile, PoolConfig(10_000_000, headroom_bytes))
-    flows = [slow("a", 0, 1, 937), slow("b", 2, 3, 411), storm("lapses", 1, {3: 0x3FFF}, 400),
-             storm("lapses too", 3, {3: 0x3F0F}, 390)]
-
-    def untold():
-        return [BUILT_IN["xoff-not-sent"](Scope(SWITCH, port_name(number))) for number in (0, 2)]
-    one, other = apart_and_together(config, flows, [8 * MS], untold)
+    one, other = apart_and_together(config, lapsing(937, 411, 400, 0x3F0F), [8 * MS], untold(0, 2))
     assert one == other
     assert all(one[-1][port_name(number)].rx_drops > 0 for number in (0, 2))
+
+
+# ---- `Component.is_free`: a queue whose limit others move
+
+@pytest.mark.parametrize("threshold, second, loads, fps", [(-1, group(0), (499, 937), 700),
+                                                           (-2, group(static_th=BOUNDLESS_BYTES), (700, 311), 300)])
+def test_a_queue_whose_limit_sinks_while_another_pair_fills(threshold, second, loads, fps):
+    config = two_pairs(group(static_th=BOUNDLESS_BYTES), second, PoolConfig(400_000))
+    for number in (1, 3):
+        queue = BufferProfile("ingress", 0, threshold)
+        config = change_port(config, port_name(number), queues=dict.fromkeys(range(8), queue))
+    one, other = apart_and_together(config, lapsing(*loads, fps, 0x3FFF), [6 * MS])
+    assert one == other
+    assert any(port.tx_drops for port in one[-1].values())
