@@ -27,6 +27,7 @@ from pfctest.timing import frames_per_second_to_block, response_allowance_ps  # 
 from scripts import bench_hard, bench_sweep  # noqa: E402
 from test_reporting.tests import benchmarks as reporting  # noqa: E402
 from virtual_testbed.dataplane.model.traffic import DataFlow, Duration, Flow, PauseFlow  # noqa: E402
+from virtual_testbed.dataplane.compiled.stepper import compile_all  # noqa: E402
 from virtual_testbed.dataplane.network import Network  # noqa: E402
 from virtual_testbed.tests.dataplane import testbeds  # noqa: E402
 from virtual_testbed.tests.dataplane.oracle import Oracle  # noqa: E402
@@ -318,6 +319,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", choices=sorted(GROUPS), help="measure one group and leave results/bench.json alone")
     only = parser.parse_args(arguments).only
     print(versions())
+    compile_all()  # measured apart: `dataplane.compile.cpu_s`
     found: list[Figure] = []
     for measure in [GROUPS[only]] if only else GROUPS.values():
         for figure in measure():
