@@ -176,11 +176,13 @@ class ControlPathAnchor:
         for train, begin in zip(path.trains, self.trains):
             number = max(begin.number, min(begin.limit, train.schedule.count(begin_ps - 1)))
             frames = number - begin.number
-            train.restore(begin._replace(number=number))
-            counts = train.item.snapshot()
-            train.item.restore(ItemSnapshot(counts.launched + frames, counts.arrived + frames * path.line.is_up))
+            train.restore(TrainSnapshot(begin.base_ps, number, begin.limit))
+            train.item.count(frames, frames * path.line.is_up)
             if frames and path.line.is_up:
                 came.append((train.item.frame, frames))
+        if not came:
+            path.receiver.restore(self.receiver)
+            return
         controls = [path.receiver.reading(frame) for frame, _ in came]
         until_ps = _with_open_ends(path.receiver, self.receiver.until_ps, controls)
         path.receiver.restore(self.receiver._replace(until_ps=until_ps))
@@ -212,6 +214,9 @@ def _with_open_ends(receiver: PauseReceiver, until_ps: Sequence[int], controls: 
     """Ends of pauses when some frames come: those that a frame prolongs end at an instant that is not known, not before
     its successor comes.
     """
-    open_ends = {priority for control in controls for priority, quanta in control.pauses
-                 if quanta and receiver.shuts[priority]}
-    return tuple(NEVER if priority in open_ends else end_ps for priority, end_ps in enumerate(until_ps))
+    ends_ps = list(until_ps)
+    for control in controls:
+        for priority, quanta in control.pauses:
+            if quanta and receiver.shuts[priority]:
+                ends_ps[priority] = NEVER
+    return tuple(ends_ps)

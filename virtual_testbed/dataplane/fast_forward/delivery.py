@@ -13,7 +13,7 @@ class Tally:
     """Counts of one path when every frame of it has been delivered.
 
     Attributes:
-        counts: what the path counts, by name (`PathSnapshot`).
+        counts: what the path counts, by name, in the order of `PathSnapshot`.
         waits: frames of it that wait in a queue that is shut.
         fills: further frames will wait there too.
     """
@@ -50,7 +50,7 @@ class Tally:
 
     def apply(self) -> None:
         """Let the path have these counts."""
-        self.path.restore(PathSnapshot(**self.counts))
+        self.path.restore(PathSnapshot._make(self.counts.values()))
 
 
 def tally(path: Path) -> Tally:

@@ -39,7 +39,8 @@ class Ledger:
 
     def bound(self, share: Share) -> int:
         """The most bytes that a group or queue may have held."""
-        return max(share.peak, self._bounds.get(share, 0))
+        bound = self._bounds.get(share)
+        return share.peak if bound is None or bound < share.peak else bound
 
     def note_decision(self, line: object, now_ps: int) -> None:
         """Note that the sender of a line has decided on XOFF or XON."""

@@ -12,7 +12,7 @@ from virtual_testbed.dataplane.fast_forward.buffer_levels import SteadyFlow, is_
 from virtual_testbed.dataplane.fast_forward.delivery import Tally, deliver, shares
 from virtual_testbed.dataplane.fast_forward.steady_proof import SteadyProof
 from virtual_testbed.dataplane.model.buffer import EgressQueue, PriorityGroup, Share
-from virtual_testbed.dataplane.model.flow import Lane
+from virtual_testbed.dataplane.model.flow import FlowSnapshot, Lane
 from virtual_testbed.dataplane.model.port import Path, SwitchPort
 
 
@@ -77,7 +77,8 @@ class SteadyState:
         for share, size in held.items():
             if not is_congested(share):
                 shared = max(0, size - share.size)
-                share.hold(size - shared, shared)
+                if share.shared != shared or share.reserved != size - shared:
+                    share.hold(size - shared, shared)
 
     def peaks(self) -> list[tuple[Share, int]]:
         """Highest levels so far."""
@@ -86,7 +87,9 @@ class SteadyState:
     def restore_peaks(self, before: list[tuple[Share, int]], now_ps: int) -> None:
         """After a window up to now: levels in it were not all real, but they are now."""
         for share, peak in before:
-            share.set_peak(max(peak, share.shared + (0 if isinstance(share, PriorityGroup) else share.reserved)))
+            now = share.shared if isinstance(share, PriorityGroup) else share.shared + share.reserved
+            if share.peak > peak or now > peak:  # it was stepped higher than it was, or is higher now
+                share.set_peak(max(peak, now))
         for use in self.uses:
             use.note_bound(self._ledger, now_ps)
 
@@ -106,7 +109,7 @@ def _place_flow(steady_flow: SteadyFlow, begin_ps: int, tallies: Mapping[Path, T
             lost += counts[lane]
         else:
             deliver(tallies, lane.path, counts[lane])
-    flow.restore(begin._replace(
-        segment=flow.after(steady_flow.segment, frames), sent=begin.sent + frames, lost=lost,
-        position=(begin.position + frames) % len(flow.lanes),
-        launched=tuple(before + counts[lane] for lane, before in zip(flow.kinds, begin.launched))))
+    launched = tuple([before + counts[lane] for lane, before in zip(flow.kinds, begin.launched)])
+    flow.restore(FlowSnapshot(
+        begin.state, begin.has_begun, flow.after(steady_flow.segment, frames), begin.later, begin.frozen,
+        (begin.position + frames) % len(flow.lanes), begin.sent + frames, lost, launched))

@@ -278,10 +278,15 @@ class EgressQueue(Share, Generic[Kind]):
         self.peak = snapshot.peak
         self.fill(snapshot.content)
 
+    def empty(self) -> None:
+        """Nothing waits in it any more; the bytes held stay."""
+        self.runs.clear()
+        self.frames = 0
+
     def fill(self, content: Iterable[tuple[Kind, int]]) -> None:
         """Take what waits, as `content`; the bytes held stay."""
         self.runs = deque([kind, frames] for kind, frames in content)
-        self.frames = sum(frames for _, frames in self.content())
+        self.frames = sum(run[1] for run in self.runs)  # type: ignore[misc]
 
     def content(self) -> list[tuple[Kind, int]]:
         """What waits, as (kind, frames), the first is next."""

@@ -161,7 +161,8 @@ class FlowState:
         """Take a state; its port sorts flows anew afterwards. Timers are not part of it."""
         (self.state, self.has_begun, self.segment, later, self.frozen, self.position, self.sent, self.lost,
          launched) = snapshot
-        self.later = deque(later)
+        if later or self.later:
+            self.later = deque(later)
         for lane, frames in zip(self.kinds, launched):
             lane.launched = frames
 

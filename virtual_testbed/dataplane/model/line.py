@@ -67,6 +67,11 @@ class ControlItem:
         """Take counts."""
         self.launched, self.arrived = snapshot
 
+    def count(self, launched: int, arrived: int) -> None:
+        """Count so many more."""
+        self.launched += launched
+        self.arrived += arrived
+
     def repeat(self, since: ItemSnapshot, times: int) -> None:
         """Count what was counted since then so many times more."""
         self.launched += times * (self.launched - since.launched)

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from virtual_testbed.dataplane.model.control_frames import (DISCARD, ERROR, GLOBAL_PAUSE, PFC, Control, MacControlFrame,
@@ -47,7 +47,7 @@ class ReceiverSnapshot(NamedTuple):
     counts: tuple[int, ...]
     on2off: tuple[int, ...]
     paused_ps: tuple[int, ...]
-    kinds: tuple[int, ...]
+    kinds: Mapping[str, int]
 
 
 class PauseReceiver:
@@ -223,17 +223,17 @@ class PauseReceiver:
     def snapshot(self) -> ReceiverSnapshot:
         """Its state now."""
         return ReceiverSnapshot(tuple(self.since_ps), tuple(self.until_ps), tuple(self.responding), tuple(self.counts),
-                                tuple(self.on2off), tuple(self.paused_ps), tuple(self.kinds.values()))
+                                tuple(self.on2off), tuple(self.paused_ps), dict(self.kinds))
 
     def restore(self, snapshot: ReceiverSnapshot) -> None:
         """Take a state, with the same classes paused; events are set by `schedule`."""
-        self.since_ps = list(snapshot.since_ps)
-        self.until_ps = list(snapshot.until_ps)
+        self.since_ps[:] = snapshot.since_ps
+        self.until_ps[:] = snapshot.until_ps
         self.responding = deque(snapshot.responding)
-        self.counts = list(snapshot.counts)
-        self.on2off = list(snapshot.on2off)
-        self.paused_ps = list(snapshot.paused_ps)
-        self.kinds = dict(zip(self.kinds, snapshot.kinds))
+        self.counts[:] = snapshot.counts
+        self.on2off[:] = snapshot.on2off
+        self.paused_ps[:] = snapshot.paused_ps
+        self.kinds.update(snapshot.kinds)
 
     def shift(self, shift_ps: int) -> None:
         """Let what is to act and to end be so much later."""
@@ -247,7 +247,7 @@ class PauseReceiver:
         self.counts = _repeated(self.counts, since.counts, times)
         self.on2off = _repeated(self.on2off, since.on2off, times)
         self.paused_ps = _repeated(self.paused_ps, since.paused_ps, times)
-        self.kinds = dict(zip(self.kinds, _repeated(list(self.kinds.values()), since.kinds, times)))
+        self.kinds = {kind: count + times * (count - since.kinds[kind]) for kind, count in self.kinds.items()}
         self.since_ps = [new_ps if new_ps is None or old_ps is None else new_ps + times * (new_ps - old_ps)
                          for new_ps, old_ps in zip(self.since_ps, since.since_ps)]
 

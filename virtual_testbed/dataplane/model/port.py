@@ -451,7 +451,7 @@ class SwitchPort:
         self.backlog &= self.gate
         for queue in self.queues:
             if not self.gate & queue.bit:
-                queue.fill(())
+                queue.empty()
 
     def fill(self, queue: EgressQueue[Path], content: Iterable[tuple[Path, int]]) -> None:
         """Take what waits in one of the queues, as (path, frames)."""
