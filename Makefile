@@ -45,6 +45,7 @@ endif
 export ANSIBLE_HOME := $(CURDIR)/.ansible
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
+COMPILE := $(BIN)/python -c 'from virtual_testbed.dataplane.compiled.stepper import compile_all; compile_all()'
 PYTEST := XDG_CACHE_HOME='$(CURDIR)/$(VENV)/cache' XDG_CONFIG_HOME='$(CURDIR)/$(VENV)/config' \
     $(BIN)/python -m pytest -q -n 2 --dist loadscope -rs
 
@@ -68,9 +69,10 @@ $(VENV)/.installed: $(BIN)/python setup.cfg constraints.txt
 	@touch $@
 
 $(VENV)/.test-installed: $(VENV)/.installed
-	@echo "installing the packages that the tests need: about a minute, 490 MB more in $(VENV)"
+	@echo "installing the packages that the tests need: about two minutes, 490 MB more in $(VENV)"
 	@$(BIN)/pip install -q -c constraints.txt -e '.[test,bench]'
 	@$(BIN)/pip check
+	@$(COMPILE)
 	@touch $@
 
 $(VENV)/.bench-installed: $(VENV)/.installed
@@ -132,7 +134,7 @@ bench: $(VENV)/.bench-installed  ## print the benchmarks and write them to resul
 compiled: $(VENV)/.installed  ## install numba (280 MB): the virtual testbed computes congested traffic some 60 times as fast
 	@echo "installing numba: 280 MB more in $(VENV); then half a minute of compiling"
 	@$(BIN)/pip install -q -c constraints.txt -e '.[compiled]'
-	@$(BIN)/python -c 'from virtual_testbed.dataplane.compiled.stepper import compile_all; compile_all()'
+	@$(COMPILE)
 
 closure:  ## print what PFC-1 to PFC-4 draw in when they are imported, by room, and what each option adds
 	@$(PYTHON) scripts/closure.py

@@ -5,7 +5,7 @@ import pytest
 
 from scripts.testbeds import Refusal, read_entries, reason
 from tests.common.snappi_tests import port
-from virtual_testbed import connection_graph
+from virtual_testbed.lab_files import connection_graph
 
 
 @pytest.mark.parametrize(("content", "sentence"), [
