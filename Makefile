@@ -45,7 +45,7 @@ endif
 export ANSIBLE_HOME := $(CURDIR)/.ansible
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-COMPILE := $(BIN)/python -c 'from virtual_testbed.dataplane.compiled.stepper import compile_all; compile_all()'
+COMPILE := $(BIN)/python -c 'from virtual_testbed.dataplane.compiled import compile_all; compile_all()'
 PYTEST := XDG_CACHE_HOME='$(CURDIR)/$(VENV)/cache' XDG_CONFIG_HOME='$(CURDIR)/$(VENV)/config' \
     $(BIN)/python -m pytest -q -n 2 --dist loadscope -rs
 

@@ -27,7 +27,7 @@ from pfctest.timing import frames_per_second_to_block, response_allowance_ps  # 
 from scripts import bench_hard, bench_sweep  # noqa: E402
 from test_reporting.tests import benchmarks as reporting  # noqa: E402
 from virtual_testbed.dataplane.model.traffic import DataFlow, Duration, Flow, PauseFlow  # noqa: E402
-from virtual_testbed.dataplane.compiled.stepper import compile_all  # noqa: E402
+from virtual_testbed.dataplane.compiled import compile_all  # noqa: E402
 from virtual_testbed.dataplane.network import Network  # noqa: E402
 from virtual_testbed.tests.dataplane import testbeds  # noqa: E402
 from virtual_testbed.tests.dataplane.oracle import Oracle  # noqa: E402

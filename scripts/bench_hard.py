@@ -31,7 +31,7 @@ FRAME_BYTES = 1024
 LOSSLESS, LOSSY = 3, 8
 """DSCPs of a lossless and a lossy class of the deployed switch; they are its transmit queues on the generator too."""
 ONE_IN = 99_991
-COMPILE = "from virtual_testbed.dataplane.compiled.stepper import compile_all; compile_all()"
+COMPILE = "from virtual_testbed.dataplane.compiled import compile_all; compile_all()"
 
 
 @dataclass(frozen=True)

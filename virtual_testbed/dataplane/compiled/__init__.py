@@ -50,3 +50,13 @@ class Compiled:
     def skipped_ps(self) -> int:
         """Time that was leapt over."""
         return self._stepper.skipped_ps if self._stepper else 0
+
+
+def compile_all() -> None:
+    """Compile everything, or load it from where it is kept, before it is needed.
+
+    Raises:
+        ModuleNotFoundError: numba is not installed.
+    """
+    from virtual_testbed.dataplane.compiled.stepper import Stepper
+    Stepper(EventLoop(), print).step([], [], 1, 1)

@@ -71,11 +71,5 @@ class Stepper:
                 left = samples
 
 
-def compile_all() -> None:
-    """Compile everything, or load it from where it is kept, before it is needed."""
-    nothing = Transfer([], [], EventLoop()).tables
-    step(nothing, nothing, 0, 0, 0)
-
-
 def _copy(found: Tables) -> Tables:
     return Tables(*(table.copy() for table in found))
