@@ -80,11 +80,13 @@ class Transfer:
         self._rows: dict[object, int] = {end: row for row, end in enumerate(self._ends)}
         self._receivers: list[PauseReceiver] = [end.receiver for end in self._ends]
         self._items: list[ControlItem] = [item for end in self._ends for item in end.line.items]
-        self._flows: list[FlowState] = [flow for side in sides for flow in side.flows]
+        self._flows: list[FlowState] = list(dict.fromkeys([
+            *(flow for side in sides for flow in side.flows), *(lane.flow for lane in self._lanes_under_way())]))
         self._lanes: list[Lane] = [lane for flow in self._flows for lane in flow.kinds]
         self._trains: list[Train] = [*(storm.train for side in sides for storm in side.storms),
                                      *(train for port in ports for train in port.sender.all_trains)]
-        self._paths: list[Path] = [path for port in ports for path in port.paths]
+        self._paths: list[Path] = list(dict.fromkeys([
+            *(path for port in ports for path in port.paths), *(path for port in ports for _, path in port.flight)]))
         for objects in (self._items, self._flows, self._lanes, self._trains, self._paths):
             self._rows.update({found: row for row, found in enumerate(objects)})
         self._queues = [queue for port in ports for queue in port.queues]
@@ -98,6 +100,13 @@ class Transfer:
         self._sources: list[tuple[int, int, int, int, int]] = []
         self._check()
         self.tables = self._filled()
+
+    def _lanes_under_way(self) -> Iterator[Lane]:
+        """Of frames on the lines of generator ports; their flows may be gone."""
+        for side in self._sides:
+            yield from (frame for _, frame in side.line.flight if isinstance(frame, Lane))
+            if side.current is not None:
+                yield side.current
 
     def _check(self) -> None:
         for end in self._ends:
@@ -273,11 +282,12 @@ class Transfer:
                 "reserved": share.reserved, "shared": share.shared, "peak": share.peak, "dropping": share.dropping}
 
     def _path_row(self, path: Path) -> Row:
-        takes_part = path.out in self._rows and path.queue is not None and path.blocked is None
+        in_end = self._row(path.in_port)
+        takes_part = path.out in self._rows and path.queue is not None and path.blocked is None and in_end != NONE
         queue = self._rows[path.out] * 8 + path.queue.number if takes_part and path.queue else NONE
         found = {name: getattr(path, name) for name in (*FIXED_OF_PATH, *tables.COUNTED)}
-        return found | {"in_end": self._rows[path.in_port], "out": self._row(path.out), "queue": queue,
-                        "pg": 8 * (len(self._ends) + self._rows[path.in_port]) + path.pg.number,
+        return found | {"in_end": in_end, "out": self._row(path.out), "queue": queue,
+                        "pg": 8 * (len(self._ends) + max(0, in_end)) + path.pg.number,
                         "onward": self._row(path.onward), "is_blocked": not takes_part}
 
     def _flow_row(self, flow: FlowState) -> Row:

@@ -146,6 +146,29 @@ def test_tables_grow(monkeypatch):
     assert counters(net, flows) == counters(other, flows)
 
 
+def test_frames_of_flows_that_are_gone_still_arrive(monkeypatch):
+    """Flows are removed, and a capture tells DSCPs apart, while frames are on the lines: their paths are no flow's."""
+    monkeypatch.setattr(skip, "COMPILED_FROM", 100)
+    ports, flows, _ = TRAFFIC["incast, lossy"]
+
+    def counted():
+        net = run(ports, flows, [], 200 * US + 7)
+        net.start_capture("p0", 10)
+        net.advance_to(300 * US + 1)
+        net.remove_flows(["d1"])
+        more = [data("e", 1, 2, [3], 3, rate_fps=FULL * Fraction(97, 100)), data("f", 2, 1, [8, 0], 0, rate_fps=FULL)]
+        net.add_flows(more)
+        net.start_flows(names(more))
+        net.advance_to(2 * MS)
+        assert net.statistics()
+        return [net.flow_counters(name) for name in ("d0", "e", "f")], net.switch_counters(SWITCH), net
+    *mine, net = counted()
+    assert net.statistics().compiled_events
+    with patch.object(Compiled, "stepper", lambda self: None):
+        *theirs, _ = counted()
+    assert mine == theirs
+
+
 def test_it_is_not_needed():
     with patch.object(compiled, "find_spec", lambda name: None):
         net = run(*TRAFFIC["incast, lossy"], MS)
