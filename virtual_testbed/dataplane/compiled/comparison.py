@@ -44,17 +44,20 @@ def flows_recur(t: Tables, before: Tables, now_ps: int, then_ps: int) -> bool:
 
 @compiled
 def least_move(t: Tables, before: Tables, first: int, flows: int, most_ps: int) -> int:
-    """How far the schedules of flows that nothing holds have moved on, if one did less than `most_ps`."""
+    """How far the schedules of flows that nothing holds have moved on, if one did less than `most_ps` and all are late.
+    """
+    found_ps = most_ps
     for number in range(first, first + flows):
         if t.flows[number].is_frozen:
             continue
         ring, old_ring = t.rings[t.flows[number].segments], before.rings[before.flows[number].segments]
         if ring.count and old_ring.count:
-            moved_ps = (t.segments[ring.first + ring.head].due_ps
-                        - before.segments[old_ring.first + old_ring.head].due_ps)
-            if moved_ps < most_ps:
-                return moved_ps
-    return most_ps
+            due_ps = t.segments[ring.first + ring.head].due_ps
+            old_ps = before.segments[old_ring.first + old_ring.head].due_ps
+            if due_ps > t.registers[NOW] or old_ps > before.registers[NOW]:
+                return most_ps
+            found_ps = min(found_ps, due_ps - old_ps)
+    return found_ps
 
 
 @compiled
