@@ -6,14 +6,11 @@ simulated second and port that takes part. Where the engine gives up before the 
 """
 from __future__ import annotations
 
-import io
 import json
 import os
 import subprocess
 import sys
-import urllib.request
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import redirect_stderr
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,11 +18,15 @@ from typing import Any
 
 import snappi
 
+from pfctest.tests.bench import process_times
 from scripts.tests.broken import broken_testbed
+from tests.common.pfc.model.errors import QualificationError
+from tests.common.pfc.simulated_time.endpoint_clock import EndpointClock
+from tests.common.snappi_tests.client import quiet_snappi
 
 SECONDS = 1
-WARM_UP_MS = 5
-DRAIN_NS = 10**7
+WARM_UP_S = 0.005
+DRAIN_S = 0.01
 """What the traffic before has left in the switch has gone by then."""
 FRAME_BYTES = 1024
 LOSSLESS, LOSSY = 3, 8
@@ -87,26 +88,28 @@ class TimedTraffic:
     def __init__(self, testbed: Mapping[str, Any]) -> None:
         engine = json.loads((testbed["folder"] / testbed["testbed"] / "engine.json").read_text(encoding="utf-8"))
         self._locations = [link["location"] for link in engine["generator_ports"]]
-        self._clock = testbed["clock"]["url"]
-        self._engine = int(testbed["children"]["engine"]["pid"])
+        self._clock = EndpointClock(testbed["clock"]["url"])
+        self._engine = Path(f"/proc/{testbed['children']['engine']['pid']}/stat")
         self._api = snappi.api(location=testbed["otg"]["url"])
 
     def cpu_s_per_s(self, case: Hard, seconds: float) -> float:
         """CPU seconds for each simulated second and port."""
         self._api.set_config(self._configuration(case))
-        self._post("/advance", {"nanoseconds": DRAIN_NS})
+        self._clock.sleep(DRAIN_S)
         if case.captured is not None:
             self._control("port", lambda state: state.port.capture)
-        begun_s, begun_cpu_s = self._now_s(), self._cpu_s()
+        begun_s = self._clock.now()
+        begun_cpu_s = process_times(self._engine).cpu_s
         self._control("traffic", lambda state: state.traffic.flow_transmit)
-        self._post("/advance", {"nanoseconds": round(seconds * 1e9)})
         request = self._api.metrics_request()
         request.flow.flow_names = []
         try:
-            self._api.get_metrics(request)
-        except Exception as error:  # the engine gave up: what it has computed counts
+            self._clock.sleep(seconds)
+        except QualificationError as error:  # the engine gave up: what it has computed counts
             print(f"{case.name}: {error}", file=sys.stderr)
-        return (self._cpu_s() - begun_cpu_s) / (self._now_s() - begun_s) / case.ports
+        self._api.get_metrics(request)
+        used_s = process_times(self._engine).cpu_s - begun_cpu_s
+        return used_s / (self._clock.now() - begun_s) / case.ports
 
     def _configuration(self, case: Hard) -> Any:
         config = self._api.config()
@@ -132,25 +135,14 @@ class TimedTraffic:
         part(control).state = "start"
         self._api.set_control_state(control)
 
-    def _post(self, path: str, body: dict[str, int]) -> None:
-        urllib.request.urlopen(urllib.request.Request(self._clock + path, json.dumps(body).encode())).close()
-
-    def _now_s(self) -> float:
-        with urllib.request.urlopen(self._clock) as answer:
-            return float(json.loads(answer.read())["now_ns"]) / 1e9
-
-    def _cpu_s(self) -> float:
-        """Of the engine so far, user and system."""
-        fields = Path(f"/proc/{self._engine}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
 
 def _add(config: Any, sent: Sent | Paused) -> None:
     """A flow of a configuration."""
     flow = config.flows.flow(name=f"flow {len(config.flows)}")[-1]
     flow.metrics.enable = True
+    flow.tx_rx.port.tx_name = f"p{sent.tx}"
     if isinstance(sent, Paused):
-        flow.tx_rx.port.tx_name, flow.tx_rx.port.rx_names = f"p{sent.tx}", [f"p{1 - sent.tx}"]
+        flow.tx_rx.port.rx_names = [f"p{1 - sent.tx}"]
         pause = flow.packet.pfcpause()[-1]
         pause.class_enable_vector.value = 1 << LOSSLESS
         pause.pause_class_3.value = sent.quanta
@@ -159,13 +151,16 @@ def _add(config: Any, sent: Sent | Paused) -> None:
         else:
             flow.rate.pps = sent.rate_fps
         return
-    flow.tx_rx.port.tx_name, flow.tx_rx.port.rx_names = f"p{sent.tx}", [f"p{sent.rx}"]
+    flow.tx_rx.port.rx_names = [f"p{sent.rx}"]
     ethernet, ip = flow.packet.ethernet().ipv4()
-    ethernet.src.value, ethernet.dst.value = _mac(sent.tx), _mac(sent.rx)
+    ethernet.src.value = _mac(sent.tx)
+    ethernet.dst.value = _mac(sent.rx)
     ethernet.pfc_queue.value = LOSSLESS if sent.dscp == LOSSLESS else 0
-    ip.src.value, ip.dst.value = _address(sent.tx), _address(sent.rx)
+    ip.src.value = _address(sent.tx)
+    ip.dst.value = _address(sent.rx)
     ip.priority.dscp.phb.value = sent.dscp
-    flow.size.fixed, flow.rate.percentage = FRAME_BYTES, sent.percent
+    flow.size.fixed = FRAME_BYTES
+    flow.rate.percentage = sent.percent
 
 
 def _mac(number: int) -> str:
@@ -197,9 +192,10 @@ def figures() -> list[tuple[str, float, str]]:
 def figures_of_switch(folder: Path, faults: tuple[str, ...]) -> list[tuple[str, float, str]]:
     """The figures of a switch with such faults."""
     folder.mkdir()
-    with redirect_stderr(io.StringIO()), broken_testbed(folder, faults) as testbed:
+    quiet_snappi()
+    with broken_testbed(folder, faults) as testbed:
         traffic = TimedTraffic(testbed)
-        traffic.cpu_s_per_s(CASES[0], WARM_UP_MS / 1000)  # the engine loads compiled code
+        traffic.cpu_s_per_s(CASES[0], WARM_UP_S)  # the engine loads compiled code
         return [(f"dataplane.hard.{case.name}.cpu_s_per_s", traffic.cpu_s_per_s(case, SECONDS), "s/s")
                 for case in CASES if case.faults == faults]
 

@@ -80,6 +80,13 @@ class Rate(NamedTuple):
     per_cpu_s: float
 
 
+class ProcessTimes(NamedTuple):
+    """The process group of a process, and the CPU seconds that it has used, user and system."""
+
+    group: int
+    cpu_s: float
+
+
 def figures() -> Iterator[Figure]:
     """All figures, or none, with the reason on stderr, where no network namespace can be made."""
     if way() is None:
@@ -150,12 +157,18 @@ def _rate(place: Namespace, words: Sequence[str]) -> Rate:
 
 def _cpu_s(group: int) -> float:
     """CPU seconds that the processes of a process group have used."""
-    ticks = 0
+    used_s = 0.0
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
-            fields = stat.read_text(encoding="utf-8").rpartition(")")[2].split()
-            ticks += int(fields[11]) + int(fields[12]) if int(fields[2]) == group else 0
-    return ticks / os.sysconf("SC_CLK_TCK")
+            found = process_times(stat)
+            used_s += found.cpu_s if found.group == group else 0
+    return used_s
+
+
+def process_times(stat: Path) -> ProcessTimes:
+    """What `/proc/PID/stat` says of a process. Raises OSError: it has ended."""
+    fields = stat.read_text(encoding="utf-8").rpartition(")")[2].split()
+    return ProcessTimes(int(fields[2]), (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"))
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

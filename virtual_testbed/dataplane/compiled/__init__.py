@@ -23,7 +23,8 @@ class Compiled:
     """
 
     def __init__(self, loop: EventLoop, count: Callable[[str], None]) -> None:
-        self._loop, self._count = loop, count
+        self._loop = loop
+        self._count = count
         self._stepper: Stepper | None = None
         self._is_looked_for = False
 

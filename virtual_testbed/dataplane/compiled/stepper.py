@@ -29,8 +29,11 @@ class Stepper:
     """
 
     def __init__(self, loop: EventLoop, count: Callable[[str], None]) -> None:
-        self._loop, self._count = loop, count
-        self.leaps = self.cycles = self.skipped_ps = 0
+        self._loop = loop
+        self._count = count
+        self.leaps = 0
+        self.cycles = 0
+        self.skipped_ps = 0
 
     def step(self, sides: Sequence[GeneratorSide], ports: Sequence[SwitchPort], last_ps: int, most: int) -> bool:
         """Step up to `last_ps`, at most so many instants; False: not at all. The loop's events have to be set anew."""
@@ -47,9 +50,13 @@ class Stepper:
 
     def _search(self, transfer: Transfer, last_ps: int, most: int) -> None:
         """Step until a table is full, or a cycle was leapt over."""
-        found, registers, sources = transfer.tables, transfer.tables.registers, transfer.slowest_first()
+        found = transfer.tables
+        registers = found.registers
+        sources = transfer.slowest_first()
         registers[SLOWEST_FLOW], registers[SLOWEST_TRAIN] = sources.pop(0) if sources else (NONE, NONE)
-        before, samples, left = _copy(found), FIRST_SAMPLES, FIRST_SAMPLES
+        before = _copy(found)
+        samples = FIRST_SAMPLES
+        left = samples
         while registers[NOW] < last_ps and registers[INSTANTS] < most and not registers[IS_FULL]:
             passed = registers[SAMPLES]
             if step(found, before, last_ps, min(most - registers[INSTANTS], LONGEST_SAMPLE), left):

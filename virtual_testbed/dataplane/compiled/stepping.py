@@ -21,7 +21,8 @@ from virtual_testbed.dataplane.compiled.tables import (ACTS, AWAKE, DUE, FREE_NO
 @compiled
 def expect(t: Tables, source: int, time_ps: int) -> None:
     """A source has its next event at `time_ps`."""
-    times, winners = t.times, t.winners
+    times = t.times
+    winners = t.winners
     times[source] = time_ps
     place = (source + times.size) >> 1
     while place:
@@ -43,8 +44,11 @@ def step(t: Tables, before: Tables, last_ps: int, most: int, samples: int) -> bo
     Returns:
         True when it has ended at such a sample.
     """
-    registers, times, winners = t.registers, t.times, t.winners
-    last_instant, last_sample = registers[INSTANTS] + most, registers[SAMPLES] + samples
+    registers = t.registers
+    times = t.times
+    winners = t.winners
+    last_instant = registers[INSTANTS] + most
+    last_sample = registers[SAMPLES] + samples
     while registers[INSTANTS] < last_instant and registers[SAMPLES] < last_sample and not registers[IS_FULL]:
         source = winners[1]
         now_ps = times[source]
@@ -77,7 +81,8 @@ def step(t: Tables, before: Tables, last_ps: int, most: int, samples: int) -> bo
 @compiled
 def happen(t: Tables, source: int, now_ps: int) -> None:
     """An event; its source expects another one then, or none."""
-    kind, row = t.sources[source].kind, t.sources[source].row
+    kind = t.sources[source].kind
+    row = t.sources[source].row
     if kind == LANDS:
         land(t, row, now_ps)
     elif kind == SENT:
@@ -260,7 +265,8 @@ def act_due(t: Tables, number: int, now_ps: int) -> None:
 @compiled
 def act(t: Tables, number: int, item: int, now_ps: int) -> None:
     """A pause frame acts on an end."""
-    end, classes = t.ends[number], t.items[item].classes
+    end = t.ends[number]
+    classes = t.items[item].classes
     for priority in range(8):
         row = t.classes[8 * number + priority]
         if not classes >> priority & 1 or not row.shuts:
@@ -384,7 +390,9 @@ def send_xon(t: Tables, number: int, priorities: int, now_ps: int) -> None:
 def come_due(t: Tables, number: int) -> None:
     """A frame of a train comes due."""
     train = t.trains[number]
-    item, end, now_ps = train.item, train.end, train.due_ps
+    item = train.item
+    end = train.end
+    now_ps = train.due_ps
     if number == t.registers[SLOWEST_TRAIN]:
         t.registers[IS_SAMPLE] = 1
     go_on(t, number)
@@ -546,7 +554,8 @@ def receive(t: Tables, number: int, now_ps: int) -> None:
     if path.is_blocked:
         path.blocked_drops += 1
         return
-    queue, group = t.shares[path.queue], t.shares[path.pg]
+    queue = t.shares[path.queue]
+    group = t.shares[path.pg]
     if queue.dropping:
         path.watchdog_tx_drops += 1
         return
@@ -809,6 +818,16 @@ def advance_one(flow: Any, schedule: Any) -> None:
 
 
 @compiled
+def copy_schedule(to: Any, schedule: Any) -> None:
+    """Take a schedule: a segment that of what a flow has frozen, or the other way round."""
+    to.due_ps = schedule.due_ps
+    to.residue = schedule.residue
+    to.place = schedule.place
+    to.burst_ps = schedule.burst_ps
+    to.left = schedule.left
+
+
+@compiled
 def freeze(t: Tables, number: int, until_ps: int) -> None:
     """A flow's schedule stands still: frames due up to `until_ps` came due, the next one does not."""
     flow = t.flows[number]
@@ -816,8 +835,7 @@ def freeze(t: Tables, number: int, until_ps: int) -> None:
     if flow.is_frozen or flow.state == STOPPED or not ring.count:
         return
     last = t.segments[ring.first + ((ring.head + ring.count - 1) & ring.mask)]
-    flow.due_ps, flow.residue, flow.place = last.due_ps, last.residue, last.place
-    flow.burst_ps, flow.left = last.burst_ps, last.left
+    copy_schedule(flow, last)
     due = 0
     while flow.left and flow.due_ps <= until_ps:
         advance_one(flow, flow)
@@ -843,8 +861,7 @@ def thaw(t: Tables, number: int, now_ps: int) -> None:
         flow.burst_ps += slip_ps
     ring = t.rings[flow.segments]
     segment = t.segments[ring.first + ((ring.head + ring.count) & ring.mask)]
-    segment.due_ps, segment.residue, segment.place = flow.due_ps, flow.residue, flow.place
-    segment.burst_ps, segment.left = flow.burst_ps, flow.left
+    copy_schedule(segment, flow)
     ring.count += 1
     if ring.count + MARGIN > ring.mask:
         t.registers[IS_FULL] = 1

@@ -75,9 +75,12 @@ class Transfer:
     """
 
     def __init__(self, sides: Sequence[GeneratorSide], ports: Sequence[SwitchPort], loop: EventLoop) -> None:
-        self._sides, self._ports, self._loop = sides, ports, loop
+        self._sides = sides
+        self._ports = ports
+        self._loop = loop
         self._ends: list[End] = [*sides, *ports]
         self._rows: dict[object, int] = {end: row for row, end in enumerate(self._ends)}
+        self._rows.update({end.line: row for row, end in enumerate(self._ends)})
         self._receivers: list[PauseReceiver] = [end.receiver for end in self._ends]
         self._items: list[ControlItem] = [item for end in self._ends for item in end.line.items]
         self._flows: list[FlowState] = list(dict.fromkeys([
@@ -95,7 +98,8 @@ class Transfer:
             share.pool for share in (*self._queues, *(group for group, _ in self._groups))))
         self._rows.update({pool: row for row, pool in enumerate(self._pools)})
         self._controls: list[Control] = []
-        self._entries, self._segments = Rings(tables.ENTRY), Rings(tables.SEGMENT)
+        self._entries = Rings(tables.ENTRY)
+        self._segments = Rings(tables.SEGMENT)
         self._rings: list[Row] = []
         self._sources: list[tuple[int, int, int, int, int]] = []
         self._check()
@@ -166,7 +170,9 @@ class Transfer:
         return NONE if found is None else self._rows.get(found, NONE)
 
     def _end_row(self, end: End) -> Row:
-        line, receiver, row = end.line, end.receiver, self._rows[end]
+        line = end.line
+        receiver = end.receiver
+        row = self._rows[end]
         flight = [(bounded(time_ps), self._what(frame)) for time_ps, frame in line.flight]
         responding = [(bounded(time_ps), self._control_row(control)) for time_ps, control in receiver.responding]
         alarm_ps = min([NEVER, *(bounded(until_ps) for since_ps, until_ps in zip(receiver.since_ps, receiver.until_ps)
@@ -194,7 +200,9 @@ class Transfer:
                 "chooses": self._source(events.FRAME_DUE, side.index, wake_ps, WAKES, row)}
 
     def _port_row(self, port: SwitchPort, row: int) -> Row:
-        scheduler, sender, busy_until_ps = port.scheduler, port.sender, bounded(port.line.busy_until_ps)
+        scheduler = port.scheduler
+        sender = port.sender
+        busy_until_ps = bounded(port.line.busy_until_ps)
         departed = [(bounded(time_ps), self._rows[path]) for time_ps, path in port.flight]
         sent_ps = busy_until_ps if busy_until_ps > self._loop.now_ps else NEVER
         return {"is_port": 1, "to_switch": port.to_switch, "backlog": port.backlog, "turn": scheduler.turn,
@@ -234,7 +242,8 @@ class Transfer:
                      "until_ps": bounded(receiver.until_ps[priority]), "on2off": receiver.on2off[priority],
                      "paused_ps": receiver.paused_ps[priority]}
             if isinstance(end, SwitchPort):
-                sender, scheduler = end.sender, end.scheduler
+                sender = end.sender
+                scheduler = end.scheduler
                 found |= {"deficit": scheduler.deficits[priority], "quantum": scheduler.quanta[priority],
                           "xoff_item": self._rows[sender.xoff_items[priority]],
                           "xon_item": self._rows[sender.xon_items[priority]],
@@ -307,7 +316,7 @@ class Transfer:
         schedule = train.schedule
         due_ps = bounded(train.due_ps)
         begun = train.number // schedule.burst if schedule.burst else 0
-        return {"end": next(row for row, end in enumerate(self._ends) if end.line is train.item.line),
+        return {"end": self._rows[train.item.line],
                 "item": self._rows[train.item],
                 "source": self._source(events.CONTROL_DUE, train.order, due_ps, DUE, self._rows[train]),
                 "step": bounded(schedule.step), "rest": bounded(schedule.rest), "parts": bounded(schedule.parts),
@@ -333,7 +342,8 @@ class Transfer:
         if rows:
             nodes[:used] = rows
         registers = np.zeros(tables.REGISTERS, np.int64)
-        registers[FREE_NODE], registers[FREE_NODES] = used, size - used
+        registers[FREE_NODE] = used
+        registers[FREE_NODES] = size - used
         return nodes, registers
 
     # ---- back
@@ -437,11 +447,11 @@ class Transfer:
 
     def _note(self, port: End, time_ps: int, what: int, sent: int) -> None:
         """A capture is told of a frame, unless it is full."""
-        if not isinstance(port, SwitchPort) or port.observer is None:
-            return
         if what < 0:
-            port.observer.control_arrived(self._items[-1 - what].frame, time_ps)
-        else:
+            observer = self._receivers[self._peer(port)].observer
+            if observer is not None:
+                observer.control_arrived(self._items[-1 - what].frame, time_ps)
+        elif isinstance(port, SwitchPort):
             port.tell(self._paths[what], sent, time_ps)
 
 

@@ -50,9 +50,6 @@ class DataObserver(Protocol):
     def data_sent(self, path: Path, number: int, arrival_ps: int) -> None:
         """The n-th frame of a path (0: the first) goes on the line; its last bit will reach the generator then."""
 
-    def control_arrived(self, frame: MacControlFrame, now_ps: int) -> None:
-        """A control frame has reached the generator."""
-
 
 class PathSnapshot(NamedTuple):
     """Counts of a path. See `Path`."""
