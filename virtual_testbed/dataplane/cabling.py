@@ -110,7 +110,7 @@ def _join(a: SwitchPort, b: SwitchPort, cable: SwitchCable) -> None:
 def _set_port(port: SwitchPort, is_up: bool, now_ps: int) -> None:
     port.is_up = is_up
     if is_up:
-        port.line.is_up = True
+        port.link_came_up(now_ps)
     else:
         port.link_went_down(now_ps)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from virtual_testbed.dataplane.forwarding import SwitchHop, PortName, Topology
 from virtual_testbed.dataplane.model.flow import FlowState, Lane
 from virtual_testbed.dataplane.model.generator import GeneratorSide
-from virtual_testbed.dataplane.model.hooks import Hooks
+from virtual_testbed.dataplane.model.hooks import FrameTraits, Hooks
 from virtual_testbed.dataplane.model.port import Path
 from virtual_testbed.dataplane.model.switch import Switch
 from virtual_testbed.dataplane.model.traffic import EmulatedHost
@@ -68,6 +68,9 @@ class Paths:
         trusted = port.config.dot1p_to_tc
         traffic_class = trusted[flow.spec.vlan_priority if flow.spec.vlan_id is not None else 0] if trusted \
             else port.config.dscp_to_tc[lane.dscp]
+        traits = FrameTraits(lane.frame_bytes, lane.dscp, 6 if ":" in flow.spec.destination_address else 4)
+        traffic_class = self._hooks.ask(port.place, traffic_class, traffic_class,
+                                        lambda fault, found: fault.classified(traits, found))
         group = port.pgs[port.config.tc_to_pg[traffic_class]]
         queue = out.queues[out.config.tc_to_queue[traffic_class]] if out is not None else None
         first = flow.lanes.index(lane)
@@ -95,6 +98,9 @@ class Paths:
             path.tx_time_ps = frame_time_ps(lane.frame_bytes, out.config.speed_mbps)
             number = queue.number
             lossless = group.is_lossless
-            path.drop_one_in = self._hooks.ask(
+            one_in = self._hooks.ask(
                 out.place, number, 0, lambda fault, frames: fault.drop_one_in(number, lossless, frames))
+            path.drop_one_in = self._hooks.ask(
+                out.place, number, one_in, lambda fault, frames: fault.drop_one_of_size(
+                    number, lane.frame_bytes, frames))
         return path

@@ -63,8 +63,10 @@ def flooded(storm: PauseFlowState, source: GeneratorSide, side: GeneratorSide) -
     target = side.switch_port
     if port is None or target is None or target is port or target.switch is not port.switch or not target.is_up:
         return 0
-    forwards = port.switch.hooks.ask(port.place, None, False, lambda fault, does: fault.forwards_control(does))
-    return storm.item.arrived if forwards else 0
+    is_flooded = port.ask(None, False, lambda fault, does: fault.forwards_control(does))
+    others = frozenset(port.switch.ports) - {port.name} if is_flooded else frozenset[str]()
+    ways = port.ask(None, others, lambda fault, ports: fault.control_leaves_by(ports))
+    return storm.item.arrived if target.name in ways else 0
 
 
 def _holders(flow: FlowState, side: GeneratorSide) -> frozenset[int]:
@@ -156,7 +158,7 @@ def _port_counters(port: SwitchPort, now_ps: int) -> PortCounters:
         tx_drops += path.tx_side_drops
     return PortCounters(
         rx_packets, rx_bytes, receiver.kinds[ERROR], rx_drops, tx_packets, tx_bytes, 0, tx_drops,
-        tuple(receiver.counts),
+        port.pfc_counts,
         tuple(port.sender.count(priority, now_ps) for priority in range(8)),
         receiver.kinds[GLOBAL_PAUSE], tuple(receiver.on2off),
         tuple(receiver.duration_ps(priority, now_ps) // PS_PER_US for priority in range(8)))

@@ -5,16 +5,20 @@ congested data comes in on, because the pause frames go out there.
 """
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pfctest.frame import FrameError, PfcFrame, decode
 from virtual_testbed.dataplane.model.configuration import SchedulerConfig
-from virtual_testbed.dataplane.model.hooks import Fault, Scope
+from virtual_testbed.dataplane.model.hooks import Fault, FrameTraits, Scope
 from virtual_testbed.dataplane.model.units import PS_PER_MS
-from virtual_testbed.faults.options import NumberedFault
+from virtual_testbed.faults.options import FaultAtAnother, NumberedFault
 
 WRONG_PRIORITY = 0
 UNASKED_PRIORITY = 3
 """The priority that is paused without congestion unless the scope names one."""
 DROP_ONE_IN = 100
+LONGEST = 1 << 14
+"""Longer than any frame."""
 SEVEN_TIMES_BYTES = 32  # addresses, type, opcode, vector and seven pause times, not padded
 
 
@@ -40,6 +44,57 @@ class LossyDropped(NumberedFault):
     def drop_one_in(self, queue: int, lossless: bool, frames: int) -> int:
         """`one_in` for lossy queues."""
         return frames if lossless else self.number("one_in")
+
+
+class SizeDropped(NumberedFault):
+    """Frames that would leave by the port and have `min` (1) to `max` (no limit) bytes with FCS are dropped: all, or
+    one in `one_in`.
+
+    Raises:
+        ValueError: `min` is larger than `max`.
+    """
+
+    name = "size-dropped"
+    options = ("min", "max", "one_in")
+    defaults = {"min": 1, "max": LONGEST, "one_in": 1}
+
+    def __init__(self, scope: Scope = Scope(), **options: str) -> None:
+        super().__init__(scope, **options)
+        if self.number("min") > self.number("max"):
+            raise ValueError("no size lies from min to max: expected min at most as large as max")
+
+    def drop_one_of_size(self, queue: int, frame_bytes: int, frames: int) -> int:
+        """What `one_in` says, of those sizes."""
+        return self.number("one_in") if self.number("min") <= frame_bytes <= self.number("max") else frames
+
+
+class Misclassified(Fault):
+    """Frames that come in by the port, of one IP version (`ip=6`) or DSCP (`dscp=3`), or both, take queue and priority
+    group of another priority (`to=0`).
+
+    Raises:
+        ValueError: `to` is missing, neither of the others is given, or a value makes no sense.
+    """
+
+    name = "misclassified"
+    options = ("ip", "dscp", "to")
+
+    def __init__(self, scope: Scope = Scope(), **options: str) -> None:
+        super().__init__(scope, **options)
+        for key, values in (("ip", (4, 6)), ("dscp", range(64)), ("to", range(8))):
+            if key in options and options[key] not in map(str, values):
+                raise ValueError(f"'{options[key]}' is no value for {key}: expected {_range(values)}")
+        if "to" not in options or not {"ip", "dscp"} & options.keys():
+            raise ValueError("it needs the options to, and ip or dscp: expected such as ip=6,to=0")
+
+    def classified(self, frame: FrameTraits, traffic_class: int) -> int:
+        """`to` of the frames that are meant."""
+        wanted = (self.values.get("ip", str(frame.ip_version)), self.values.get("dscp", str(frame.dscp)))
+        return int(self.values["to"]) if wanted == (str(frame.ip_version), str(frame.dscp)) else traffic_class
+
+
+def _range(values: Sequence[int]) -> str:
+    return f"{values[0]}..{values[-1]}" if len(values) > 2 else " or ".join(map(str, values))
 
 
 class WeightsIgnored(Fault):
@@ -107,6 +162,37 @@ class XoffWrongPriority(Fault):
     def xoff_priorities(self, group: int, priorities: frozenset[int]) -> frozenset[int]:
         """Those and 0; a group that pauses nothing goes on doing so."""
         return priorities | {WRONG_PRIORITY} if priorities else priorities
+
+
+class XoffElsewhere(FaultAtAnother):
+    """The pauses of a congested group are sent out of the port `on` too; with `only=yes` not out of its own."""
+
+    name = "xoff-elsewhere"
+
+    def xoff_ports(self, group: int, ports: frozenset[str]) -> frozenset[str]:
+        """That one too."""
+        return frozenset({self.on}) if self.is_only else ports | {self.on}
+
+
+class XoffFromLossy(Fault):
+    """A frame of a lossy priority group that a full queue drops makes the port send XOFF for priority `pauses` (0),
+    until the group is empty.
+
+    Raises:
+        ValueError: `pauses` is no priority.
+    """
+
+    name = "xoff-from-lossy"
+    options = ("pauses",)
+
+    def __init__(self, scope: Scope = Scope(), **options: str) -> None:
+        super().__init__(scope, **options)
+        if options.get("pauses", "0") not in map(str, range(8)):
+            raise ValueError(f"'{options['pauses']}' is no value for pauses: expected 0..7")
+
+    def xoff_for_drops(self, group: int, priorities: frozenset[int]) -> frozenset[int]:
+        """That priority too."""
+        return priorities | {int(self.values.get("pauses", "0"))}
 
 
 class XonNotSent(Fault):
@@ -178,5 +264,6 @@ def _meant(fault: Fault, frame: bytes) -> bool:
 
 
 FAULTS: tuple[type[Fault], ...] = (
-    LosslessDropped, LossyDropped, WeightsIgnored, HeadroomMissing, XoffNotSent, XoffOnePriorityOnly, XoffWrongPriority,
-    XonNotSent, RefreshMissing, PfcUnasked, ZeroSourceSent, MalformedPfcSent)
+    LosslessDropped, LossyDropped, SizeDropped, Misclassified, WeightsIgnored, HeadroomMissing, XoffNotSent,
+    XoffOnePriorityOnly, XoffWrongPriority, XoffElsewhere, XoffFromLossy, XonNotSent, RefreshMissing, PfcUnasked,
+    ZeroSourceSent, MalformedPfcSent)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from virtual_testbed.dataplane.model.counters import Sample
-from virtual_testbed.dataplane.model.hooks import Fault, Scope
+from virtual_testbed.dataplane.model.hooks import DROPPING, SWITCHED_OFF, Fault, Scope
 from virtual_testbed.faults.options import NumberedFault, concerns
 
 BELOW = 1000
@@ -75,6 +75,63 @@ class WatchdogNeverRestores(Fault):
     def watchdog_restores(self, queue: int, restores: bool) -> bool:
         """Never."""
         return False
+
+
+class WatchdogRestoresLate(NumberedFault):
+    """A storm has to be over for `factor` (4) times the restoration time before its queue works again."""
+
+    name = "watchdog-restores-late"
+    options = ("factor",)
+    defaults = {"factor": 4}
+
+    def watchdog_restoration_ms(self, queue: int, restoration_ms: int) -> int:
+        """`factor` times as long."""
+        return self.number("factor") * restoration_ms
+
+
+class WatchdogUndoMissing(Fault):
+    """A queue counts as restored when its storm is over, but what the action did to it stays, until the watchdog is
+    stopped: frames are dropped and PFC is off; `only=dropping` or `only=pfc`: that stays, the other is undone.
+
+    Raises:
+        ValueError: `only` is something else.
+    """
+
+    name = "watchdog-undo-missing"
+    options = ("only",)
+
+    def __init__(self, scope: Scope = Scope(), **options: str) -> None:
+        super().__init__(scope, **options)
+        kept = {"": {DROPPING, SWITCHED_OFF}, "dropping": {DROPPING}, "pfc": {SWITCHED_OFF}}
+        if options.get("only", "") not in kept:
+            raise ValueError(f"'{options['only']}' is no value for only: expected dropping or pfc")
+        self._kept = kept[options.get("only", "")]
+
+    def watchdog_undoes(self, queue: int, parts: frozenset[str]) -> frozenset[str]:
+        """The rest."""
+        return parts - self._kept
+
+
+class WatchdogSecondStormMissed(NumberedFault):
+    """After `after` (1) storms of a queue no further one is detected, until the watchdog is started anew there."""
+
+    name = "watchdog-second-storm-missed"
+    options = ("after",)
+    defaults = {"after": 1}
+
+    def watchdog_detects(self, queue: int, storms: int, detects: bool) -> bool:
+        """The first ones."""
+        return detects and storms < self.number("after")
+
+
+class WatchdogActionMissing(Fault):
+    """A storm is detected and counted, the queue counts as stormed, and nothing is done about it."""
+
+    name = "watchdog-action-missing"
+
+    def watchdog_action(self, queue: int, action: str) -> str:
+        """Nothing, as `alert` does."""
+        return "alert"
 
 
 class WatchdogWide(Fault):
@@ -198,5 +255,6 @@ class CountersNegative(Fault):
 
 
 FAULTS: tuple[type[Fault], ...] = (
-    WatchdogBlind, WatchdogFalseAlarm, WatchdogLate, WatchdogLeaks, WatchdogWide, WatchdogNeverRestores,
-    WatchdogUncounted, WatchdogStopIgnored, PfcRemovalIgnored, CountersFrozen, DropsUncounted, CountersNegative)
+    WatchdogBlind, WatchdogFalseAlarm, WatchdogLate, WatchdogLeaks, WatchdogActionMissing, WatchdogWide,
+    WatchdogNeverRestores, WatchdogRestoresLate, WatchdogUndoMissing, WatchdogSecondStormMissed, WatchdogUncounted,
+    WatchdogStopIgnored, PfcRemovalIgnored, CountersFrozen, DropsUncounted, CountersNegative)

@@ -29,6 +29,29 @@ class NumberedFault(Fault):
         return int(self.values.get(key, self.defaults[key]))
 
 
+class FaultAtAnother(Fault):
+    """A fault by which something happens at the port `on`, another one of the switch: also there, or with `only=yes`
+    not at the port named.
+
+    Raises:
+        ValueError: `on` is missing, or the port itself; `only` is something else.
+    """
+
+    options: tuple[str, ...] = ("on", "only")
+    port_options = ("on",)
+
+    def __init__(self, scope: Scope = Scope(), **options: str) -> None:
+        super().__init__(scope, **options)
+        self.on = options.get("on", "")
+        self.is_only = options.get("only") == "yes"
+        if not self.on:
+            raise ValueError("it needs the option on: expected another port of the switch, such as on=Ethernet8")
+        if self.on == scope.port:
+            raise ValueError(f"on={self.on} is the port itself: expected another one of the switch")
+        if options.get("only", "no") not in ("yes", "no"):
+            raise ValueError(f"'{options['only']}' is no value for only: expected yes or no")
+
+
 def concerns(fault: Fault, priority: int) -> bool:
     """True when a priority lies in the fault's scope."""
     return fault.scope.priority in (None, priority)

@@ -232,13 +232,21 @@ class PfcCountedAsDrop(Fault):
 
 
 class PfcForwarded(Fault):
-    """Received MAC control frames are flooded to the other ports instead of staying on the link."""
+    """Received MAC control frames are flooded to the other ports instead of staying on the link, or, with `to`, leave
+    by that port.
+    """
 
     name = "pfc-forwarded"
+    options = ("to",)
+    port_options = ("to",)
 
     def forwards_control(self, forwards: bool) -> bool:
-        """Always."""
-        return True
+        """Always, unless one port is named."""
+        return forwards or "to" not in self.values
+
+    def control_leaves_by(self, ports: frozenset[str]) -> frozenset[str]:
+        """The port named, if one is."""
+        return ports | {self.values["to"]} if "to" in self.values else ports
 
 
 FAULTS: tuple[type[Fault], ...] = (

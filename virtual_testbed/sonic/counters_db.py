@@ -48,20 +48,26 @@ class CountersDb:
 
     def _publish(self, found: Iterable[Reading], config: SwitchConfig) -> None:
         hashes: dict[str, Hash] = {}
-        for reading in found:
-            fields = self._seen(reading, config)
+        read = list(found)
+        switch: dict[str, Hash] = {}
+        for reading in read if self._hooks.faults else ():
+            switch.setdefault(reading.name, {}).update(reading.fields)
+        for reading in read:
+            fields = self._seen(reading, config, switch)
             for table in reading.tables:
                 hashes.setdefault(f"{table}:{reading.oid}", {}).update(fields)
         self._publisher.publish(hashes)
 
-    def _seen(self, reading: Reading, config: SwitchConfig) -> Mapping[str, str]:
-        """The fields as the faults let them be seen."""
+    def _seen(self, reading: Reading, config: SwitchConfig, switch: Mapping[str, Hash]) -> Mapping[str, str]:
+        """The fields as the faults let them be seen; `switch`: all that was read."""
         if not self._hooks.faults:
             return reading.fields
         place = PortPlace(self._switch, reading.port, config.ports[reading.port].speed_mbps)
         answer: Mapping[str, str] = reading.fields
-        return self._hooks.ask(place, reading.number, answer, lambda fault, fields: fault.published(
+        own = self._hooks.ask(place, reading.number, answer, lambda fault, fields: fault.published(
             reading.name, fields))
+        return self._hooks.ask(place, reading.number, own, lambda fault, fields: fault.published_among(
+            reading.name, fields, switch))
 
     def _rates(self, counters: SwitchCounters) -> list[Reading]:
         """Since the last poll of the ports, of those whose rate is not 0, or was not then; none at the first one."""

@@ -91,14 +91,16 @@ def up(name: str, testbed_file: Path, state: Path, *, as_json: bool, **asked: An
 
 def _check_fault(spec: str, testbed: Testbed) -> None:
     """A fault on something that the testbed does not have would silently do nothing."""
-    scope = parse_fault(spec).scope
+    fault = parse_fault(spec)
+    scope = fault.scope
     names = [switch.name for switch in testbed.switches]
     if scope.switch is not None and scope.switch not in names:
         raise FaultError(f"fault '{spec}': testbed {testbed.name} has no switch {scope.switch} "
                          f"(it has: {', '.join(names)})")
     switches = [switch for switch in testbed.switches if scope.switch in (None, switch.name)]
-    if scope.port is not None and not any(scope.port in switch.hwsku.ports for switch in switches):
-        raise FaultError(f"fault '{spec}': no port {scope.port} on {', '.join(switch.name for switch in switches)}")
+    for port in (scope.port, *(fault.values.get(option) for option in fault.port_options)):
+        if port is not None and not any(port in switch.hwsku.ports for switch in switches):
+            raise FaultError(f"fault '{spec}': no port {port} on {', '.join(switch.name for switch in switches)}")
     speeds = {link.speed_mbps for link in testbed.generator_links} | {link.speed_mbps for link in testbed.switch_links}
     if scope.speed_mbps not in (None, *speeds):
         raise FaultError(f"fault '{spec}': testbed {testbed.name} has no link of {scope.speed_mbps} Mb/s "

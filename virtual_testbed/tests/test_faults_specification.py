@@ -13,7 +13,7 @@ from virtual_testbed.dataplane.model.control_frames import (DISCARD, ERROR, GLOB
                                                             understand)
 from virtual_testbed.dataplane.model.counters import Sample
 from virtual_testbed.dataplane.model.hooks import Hooks, PortPlace, Scope
-from virtual_testbed.faults import BUILT_IN, FaultError, parse_fault
+from virtual_testbed.faults import BUILT_IN, Fault, FaultError, parse_fault
 from virtual_testbed.faults.fault_loader import HOOKS
 from virtual_testbed.tests.dataplane.testbeds import SECOND
 
@@ -28,7 +28,15 @@ NAMES = {
     "watchdog-blind", "watchdog-leaks", "watchdog-stop-ignored", "pfc-removal-ignored", "counters-frozen",
     "counters-negative", "pause-short", "pause-outlives-flap", "unknown-opcode-honoured", "any-destination-honoured",
     "pfc-counted-as-drop", "weights-ignored", "pfc-unasked", "watchdog-false-alarm", "watchdog-late", "watchdog-wide",
-    "watchdog-never-restores", "watchdog-uncounted", "drops-uncounted", "finished-flows-stay-started"}
+    "watchdog-never-restores", "watchdog-uncounted", "drops-uncounted", "finished-flows-stay-started", "resume-all",
+    "pause-replaces", "refresh-ignored", "shorter-ignored", "one-time-for-all", "pause-acts-elsewhere",
+    "pfc-counted-elsewhere", "pause-ignored-after-link-up", "size-dropped", "misclassified", "xoff-elsewhere",
+    "xoff-from-lossy", "watchdog-action-missing", "watchdog-restores-late", "watchdog-undo-missing",
+    "watchdog-second-storm-missed", "drops-counted-as-sent", "sent-counted-as-received", "counters-of-another",
+    "queue-miscounted", "counters-wrap"}
+NEEDED = {"pause-acts-elsewhere": "on=Ethernet4", "pfc-counted-elsewhere": "on=Ethernet4",
+          "xoff-elsewhere": "on=Ethernet4", "misclassified": "ip=4,to=0", "counters-of-another": "of=Ethernet4"}
+"""Options without which a fault says nothing."""
 
 
 def of(*numbers):
@@ -46,12 +54,15 @@ def read(fault, frame):
 def test_all_faults_are_there_and_say_what_they_do():
     assert set(BUILT_IN) == NAMES
     for name, fault in BUILT_IN.items():
-        assert fault.name == name and fault.__doc__ and isinstance(parse_fault(name), fault)
+        spec = f"{name}@*,{NEEDED[name]}" if name in NEEDED else name
+        assert fault.name == name and fault.__doc__ and isinstance(parse_fault(spec), fault)
+        assert {*fault.port_options} <= {*fault.options}
 
 
 def test_every_fault_overrides_hooks_and_nothing_else():
     for fault in BUILT_IN.values():
-        own = {name for name in vars(fault) if not name.startswith("_")} - {"name", "options", "defaults"}
+        own = {name for base in fault.__mro__ if base is not Fault for name in vars(base) if not name.startswith("_")}
+        own -= {"name", "options", "defaults", "port_options", "moved", "stays", "number"}
         assert own and own <= HOOKS, fault
 
 
@@ -104,6 +115,18 @@ def test_scopes(spec, scope):
     ("pause-short@Ethernet0,percent=100", "100 is no value for percent: expected 1..99"),
     ("weights-ignored@Ethernet0,order=odd", "'odd' is no value for order: expected even or strict"),
     ("watchdog-uncounted@Ethernet0,only=x", "'x' is no value for only: expected storms or frames"),
+    ("pause-acts-elsewhere@Ethernet0", "it needs the option on: expected another port of the switch, such as "),
+    ("xoff-elsewhere@Ethernet0,on=Ethernet0", "on=Ethernet0 is the port itself: expected another one of the switch"),
+    ("xoff-elsewhere@Ethernet0,on=Ethernet4,only=x", "'x' is no value for only: expected yes or no"),
+    ("counters-of-another", "it needs the option of: expected another port of the switch"),
+    ("one-time-for-all@*,which=x", "'x' is no value for which: expected longest or first"),
+    ("misclassified@*,to=0", "it needs the options to, and ip or dscp: expected such as ip=6,to=0"),
+    ("misclassified@*,ip=5,to=0", "'5' is no value for ip: expected 4 or 6"),
+    ("misclassified@*,dscp=64,to=0", "'64' is no value for dscp: expected 0..63"),
+    ("size-dropped@*,min=9,max=8", "no size lies from min to max"),
+    ("xoff-from-lossy@*,pauses=8", "'8' is no value for pauses: expected 0..7"),
+    ("watchdog-undo-missing@*,only=x", "'x' is no value for only: expected dropping or pfc"),
+    ("counters-wrap@*,bits=8,before=257", "257 is no value for before: expected at most what 8 bits can count"),
     ("pause-ignored@*,speed=7G", "'7G' is no value for speed: expected one of 1G, 10G, 25G, 40G, 50G, 100G, 200G, "
                                  "400G, 800G, or the same in Mb/s"),
     ("pause-ignored@*,speed=100M", "'100M' is no value for speed"),

@@ -12,8 +12,8 @@ from virtual_testbed.dataplane.compiled.comparison import recurs
 from virtual_testbed.dataplane.compiled.compiler import compiled, entry
 from virtual_testbed.dataplane.compiled.tables import (ACTS, AWAKE, DUE, FREE_NODE, FREE_NODES, FURTHER, INSTANTS,
                                                        IS_FULL, IS_SAMPLE, LANDS, MARGIN, NEVER, NONE, NOTES, NOW,
-                                                       SAMPLES, SENT, SLOWEST_FLOW, SLOWEST_TRAIN, STARTED, STOPPED,
-                                                       WAKES, Tables)
+                                                       PROLONGS, RESTARTS, SAMPLES, SENT, SLOWEST_FLOW, SLOWEST_TRAIN,
+                                                       STARTED, STOPPED, WAKES, Tables)
 
 
 # ---- events
@@ -277,7 +277,11 @@ def act(t: Tables, number: int, item: int, now_ps: int) -> None:
             continue
         if row.since_ps == NONE:
             row.since_ps = now_ps
-        row.until_ps = now_ps + pause_ps
+            row.until_ps = now_ps + pause_ps
+        elif row.further == RESTARTS or row.until_ps >= NEVER:
+            row.until_ps = now_ps + pause_ps
+        elif row.further == PROLONGS:
+            row.until_ps = max(row.until_ps, now_ps + pause_ps)
         if row.until_ps < end.alarm_ps:
             end.alarm_ps = row.until_ps
             expect(t, end.ends, row.until_ps)
@@ -496,7 +500,7 @@ def release(t: Tables, number: int, now_ps: int) -> None:
         level = max(level, limit(t, path.pg) - row.xon_offset)
     if row.shared <= level:
         row.xoff = 0
-        send_xon(t, path.in_end, row.priorities, now_ps)
+        send_xon(t, path.in_end, row.priorities | row.drop_priorities, now_ps)
 
 
 # ---- egress queues
@@ -571,6 +575,9 @@ def receive(t: Tables, number: int, now_ps: int) -> None:
     rest = rest_over_reserved(t, path.queue, path.size)
     if rest and queue.shared + rest > limit(t, path.queue):
         path.tail_drops += 1
+        if group.drop_priorities and not group.xoff:
+            group.xoff = 1
+            send_xoff(t, path.in_end, group.drop_priorities, now_ps)
         return
     verdict = take(t, path.pg, path.size)
     if verdict:

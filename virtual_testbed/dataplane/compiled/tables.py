@@ -15,6 +15,8 @@ NEVER = 1 << 62
 NONE = -1
 STOPPED, STARTED, PAUSED = range(3)
 """Of `FLOW.state`."""
+RESTARTS, IGNORED, PROLONGS = range(3)
+"""Of `CLASS.further`."""
 (LANDS, SENT, ACTS, ENDS, DUE, WAKES) = range(6)
 """What an event source does: a frame reaches the end of the line, the frame on the line has left, a received pause
 acts, one ends, a train's frame comes due, a generator port chooses."""
@@ -48,14 +50,14 @@ generator port found that no frame was due yet, and how often its gate has chang
 decided on XOFF or XON (NONE: not since the tables were made). `tapped`: how many more frames a
 capture takes of what reaches the generator port at the other end, and MARGIN.
 """
-CLASS = _table("shuts", "since_ps", "until_ps", "on2off", "paused_ps", "deficit", "quantum", "xoff_item", "xon_item",
-               "train")
+CLASS = _table("shuts", "further", "since_ps", "until_ps", "on2off", "paused_ps", "deficit", "quantum", "xoff_item",
+               "xon_item", "train")
 """One of the eight classes of an end, eight an end. `since_ps`: NONE when it is not paused."""
 SHARE = _table("size", "static_limit", "up", "down", "pool", "reserved", "shared", "peak", "dropping", "headroom",
                "headroom_size", "headroom_peak", "xon", "xon_offset", "xoff", "is_lossless", "priorities",
-               "frames", "bit", "first_node", "last_node")
-"""A priority group (to `priorities`, a mask) or an egress queue (from `frames` on). `static_limit`: NONE where the
-limit is dynamic."""
+               "drop_priorities", "frames", "bit", "first_node", "last_node")
+"""A priority group (to `drop_priorities`, a mask as `priorities` is) or an egress queue (from `frames` on).
+`static_limit`: NONE where the limit is dynamic."""
 POOL = _table("size", "used", "headroom_size", "headroom_used")
 COUNTED = ("rx", "tx", "blocked_drops", "tail_drops", "pg_drops", "watchdog_tx_drops", "watchdog_rx_drops",
            "fault_drops", "lost", "drop_phase")

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from virtual_testbed.dataplane.compiled import tables
-from virtual_testbed.dataplane.compiled.tables import (ACTS, DUE, ENDS, FREE_NODE, FREE_NODES, FURTHER, INSTANTS, LANDS,
-                                                       MARGIN, NEVER, NONE, NOTES, NOW, PAUSED, SENT, SLOWEST_FLOW,
-                                                       SLOWEST_TRAIN, STARTED, STOPPED, WAKES, Tables)
-from virtual_testbed.dataplane.model import counters, events
+from virtual_testbed.dataplane.compiled.tables import (ACTS, DUE, ENDS, FREE_NODE, FREE_NODES, FURTHER, IGNORED,
+                                                       INSTANTS, LANDS, MARGIN, NEVER, NONE, NOTES, NOW, PAUSED,
+                                                       PROLONGS, RESTARTS, SENT, SLOWEST_FLOW, SLOWEST_TRAIN, STARTED,
+                                                       STOPPED, WAKES, Tables)
+from virtual_testbed.dataplane.model import counters, events, hooks
 from virtual_testbed.dataplane.model.buffer import (BufferPool, EgressQueue, GroupSnapshot, PriorityGroup,
                                                     QueueSnapshot)
 from virtual_testbed.dataplane.model.control_frames import PFC, Control
@@ -28,6 +29,7 @@ LARGEST = 1 << 61
 """No number that is stepped with may be larger, so that the sum of two fits into 64 bits."""
 FIXED_OF_PATH = ("frame_bytes", "size", "tx_time_ps", "drop_one_in")
 LEAST_NODES = 1 << 12
+EFFECTS = {hooks.RESTARTS: RESTARTS, hooks.IGNORED: IGNORED, hooks.PROLONGS: PROLONGS}
 STATES = {counters.STOPPED: STOPPED, counters.STARTED: STARTED, counters.PAUSED: PAUSED}
 
 End = GeneratorSide | SwitchPort
@@ -119,6 +121,8 @@ class Transfer:
         for port in self._ports:
             if port.leak or any(port.leak_period_ps(queue) for queue in range(8)):
                 raise NotCompiled("a shut queue leaks")
+            if not port.ties.are_none:
+                raise NotCompiled("pauses of one port act at another")
         for path in (lane.path for lane in self._lanes if lane.path is not None):
             if path not in self._rows:
                 raise NotCompiled("a flow leads to a port that takes no part")
@@ -238,7 +242,9 @@ class Transfer:
         receiver = end.receiver
         for priority in range(8):
             since_ps = receiver.since_ps[priority]
-            found = {"shuts": receiver.shuts[priority], "since_ps": NONE if since_ps is None else since_ps,
+            habits = receiver.habits[priority]
+            found = {"shuts": habits.shuts, "further": EFFECTS[habits.further],
+                     "since_ps": NONE if since_ps is None else since_ps,
                      "until_ps": bounded(receiver.until_ps[priority]), "on2off": receiver.on2off[priority],
                      "paused_ps": receiver.paused_ps[priority]}
             if isinstance(end, SwitchPort):
@@ -277,11 +283,11 @@ class Transfer:
                                          "last_node": NONE}
 
     def _group_row(self, group: PriorityGroup, port: SwitchPort) -> Row:
-        priorities = port.pg_priorities[group.number]
         return self._share_row(group) | {
             "headroom": group.headroom, "headroom_size": group.headroom_size, "headroom_peak": group.headroom_peak,
             "xon": group.xon, "xon_offset": group.xon_offset, "xoff": group.xoff, "is_lossless": group.is_lossless,
-            "priorities": sum(1 << priority for priority in priorities)}
+            "priorities": sum(1 << priority for priority in port.pg_priorities[group.number]),
+            "drop_priorities": sum(1 << priority for priority in port.drop_priorities[group.number])}
 
     def _share_row(self, share: EgressQueue[Path] | PriorityGroup) -> dict[str, int]:
         if share.static_limit is None and share.pool.size << share.up > LARGEST:
@@ -462,11 +468,11 @@ def _pool_row(pool: BufferPool) -> Row:
 
 def _item_row(control: Control, tx_time_ps: int, launched: int, arrived: int) -> Row:
     return {"tx_time_ps": tx_time_ps, "launched": launched, "arrived": arrived, "is_pfc": control.kind == PFC,
-            "classes": sum(1 << priority for priority, _ in control.pauses)}
+            "classes": sum(1 << priority for priority, _ in control.timers)}
 
 
 def _pauses(control: Control, receiver: PauseReceiver) -> list[int]:
-    quanta = dict(control.pauses)
+    quanta = dict(control.timers)
     return [pause_time_ps(quanta.get(priority, 0), receiver.speed_mbps) for priority in range(8)]
 
 

@@ -67,6 +67,7 @@ class Advance:
         paths = set(_onward(self._starts()))
         fold((port for switch in self._switches.values() for port in switch.ports.values()), paths)
         used = {port for path in paths for port in (path.in_port, path.out)} | set(self._sending())
+        used |= {other for port in used if port is not None for other in port.ties.bound}
         ports = [port for switch in self._switches.values() for port in switch.ports.values()
                  if port.peer is not None and (port in used or not port.is_quiet)]
         sides = [side for side in self._sides.values() if side.switch_port in ports]

@@ -138,9 +138,11 @@ def _is_held(path: Path, until_ps: int) -> bool:
         return False
     if port.line.controls or port.line.flight or side.receiver.responding:
         return False  # an XON may be among them
-    others = {priority for number, told in enumerate(port.pg_priorities) if number != path.pg.number
+    if not port.ties.are_none:
+        return False  # others may send XON here, or its own XOFF goes elsewhere
+    others = {priority for number, told in enumerate(port.told_priorities) if number != path.pg.number
               for priority in told}
-    own = [priority for priority in port.pg_priorities[path.pg.number] if priority not in others]
+    own = [priority for priority in port.told_priorities[path.pg.number] if priority not in others]
     flows = [flow for flow in side.flows if path in flow.paths]
     return all(_paused_until(side, flow.queue_bit, own) >= until_ps for flow in flows)
 
@@ -167,6 +169,8 @@ def components(sides: Sequence[GeneratorSide], ports: Sequence[SwitchPort], path
             above[top(b)] = top(a)
     for port in ports:
         join(port, port.peer)
+        for other in port.ties.bound:
+            join(port, other)
     for path in paths:
         join(path.in_port, path.out)
     found: dict[SwitchPort, tuple[list[GeneratorSide], list[SwitchPort]]] = {}

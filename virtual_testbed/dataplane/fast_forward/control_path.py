@@ -13,6 +13,7 @@ from virtual_testbed.dataplane.fast_forward.busy_periods import Stream, busy_per
 from virtual_testbed.dataplane.model.control_frames import DISCARD, PFC, Control, MacControlFrame
 from virtual_testbed.dataplane.model.events import NEVER, EventLoop, Strand, Watcher
 from virtual_testbed.dataplane.model.generator import GeneratorSide
+from virtual_testbed.dataplane.model.hooks import PROLONGS, RESTARTS
 from virtual_testbed.dataplane.model.line import ControlItem, ItemSnapshot, Line, Train, TrainSnapshot
 from virtual_testbed.dataplane.model.pause_receiver import PauseReceiver, ReceiverSnapshot
 from virtual_testbed.dataplane.model.port import SwitchPort
@@ -63,7 +64,9 @@ class ControlPath(NamedTuple):
         acts = self._acts(now_ps + jitter_ps)
         keeps: dict[int, int] = {}
         for priority, since_ps in enumerate(self.receiver.since_ps):
-            gap_ps = None if since_ps is None else self._kept_by(priority, jitter_ps, acts, now_ps)
+            if since_ps is None or not self._restarts(priority, acts, now_ps):
+                continue
+            gap_ps = self._kept_by(priority, jitter_ps, acts, now_ps)
             if gap_ps is not None:
                 keeps[priority] = gap_ps
         changes_ps = min((train.due_ps - 1 for train in trains if self._changes(self._reading(train.item), keeps)),
@@ -88,6 +91,17 @@ class ControlPath(NamedTuple):
         return [*receiver.responding,
                 *((time_ps + receiver.response_ps, self._reading(item)) for time_ps, item in arrivals)]
 
+    def _restarts(self, priority: int, acts: Sequence[tuple[int, Control]], now_ps: int) -> bool:
+        """Whether each frame that pauses a class from now on makes its time begin anew: also where what is left of a
+        pause may be longer, if all of them pause as long.
+        """
+        further = self.receiver.habits[priority].further
+        if further != PROLONGS:
+            return further == RESTARTS
+        controls = [control for _, control in acts] + [self._reading(train.item) for train in self.trains]
+        lasts_ps = {_lasts_ps(self.receiver, control, priority) for control in controls} - {0}
+        return len(lasts_ps) == 1 and self.receiver.until_ps[priority] <= now_ps + min(lasts_ps)
+
     def _kept_by(self, priority: int, jitter_ps: int, acts: Sequence[tuple[int, Control]], now_ps: int) -> int | None:
         """Longest time between frames that keep a class paused for ever; None: its pause may end."""
         receiver = self.receiver
@@ -98,7 +112,7 @@ class ControlPath(NamedTuple):
             return None
         next_ps = min(train.due_ps for train in lasting) + late_ps
         under_way = [(time_ps, _lasts_ps(receiver, control, priority)) for time_ps, control in acts
-                     if priority in dict(control.pauses)]
+                     if priority in dict(control.timers)]
         first_ps = min([next_ps, *(time_ps for time_ps, _ in under_way)])
         if receiver.until_ps[priority] < first_ps or any(now_ps + lasts_ps < next_ps for _, lasts_ps in under_way):
             return None
@@ -107,9 +121,9 @@ class ControlPath(NamedTuple):
     def _changes(self, control: Control, keeps: Mapping[int, int]) -> bool:
         """True when a frame does more than prolong pauses that are kept."""
         receiver = self.receiver
-        return any(receiver.shuts[priority] and (quanta or receiver.since_ps[priority] is not None) and (
+        return any(receiver.honoured[priority] and (quanta or receiver.since_ps[priority] is not None) and (
             priority not in keeps or _lasts_ps(receiver, control, priority) < keeps[priority])
-            for priority, quanta in control.pauses)
+            for priority, quanta in control.timers)
 
     def carry_begin_ps(self, jitter_ps: int, time_ps: int) -> int:
         """From when on frames must be looked at one by one to know the state of a steady path at `time_ps`."""
@@ -207,7 +221,7 @@ def control_paths(sides: Iterable[GeneratorSide], ports: Iterable[SwitchPort]) -
 
 def _lasts_ps(receiver: PauseReceiver, control: Control, priority: int) -> int:
     """How long a frame pauses a class (0: it does not, or ends its pause)."""
-    return pause_time_ps(dict(control.pauses).get(priority, 0), receiver.speed_mbps)
+    return pause_time_ps(dict(control.timers).get(priority, 0), receiver.speed_mbps)
 
 
 def _with_open_ends(receiver: PauseReceiver, until_ps: Sequence[int], controls: Iterable[Control]) -> tuple[int, ...]:
@@ -216,7 +230,7 @@ def _with_open_ends(receiver: PauseReceiver, until_ps: Sequence[int], controls: 
     """
     ends_ps = list(until_ps)
     for control in controls:
-        for priority, quanta in control.pauses:
-            if quanta and receiver.shuts[priority]:
+        for priority, quanta in control.timers:
+            if quanta and receiver.honoured[priority]:
                 ends_ps[priority] = NEVER
     return tuple(ends_ps)

@@ -312,12 +312,12 @@ def _control_path_key(control_path: ControlPath, now_ps: int) -> Any:
     line = control_path.line
     receiver = control_path.receiver
     trains = [(id(train), train.due_ps - now_ps, train.residue) for train in control_path.trains]
-    pauses = [(_ahead(until_ps, now_ps), shuts) for since_ps, until_ps, shuts in zip(
-        receiver.since_ps, receiver.until_ps, receiver.shuts) if since_ps is not None]
+    pauses = [(_ahead(until_ps, now_ps), habits.shuts) for since_ps, until_ps, habits in zip(
+        receiver.since_ps, receiver.until_ps, receiver.habits) if since_ps is not None]
     return (_relative(line.busy_until_ps, now_ps), id(line.on_line) if line.busy_until_ps > now_ps else 0,
             [id(item) for item in line.controls],
             [(time_ps - now_ps, likeness(frame)) for time_ps, frame in line.flight],
-            [(time_ps - now_ps, control.pauses) for time_ps, control in receiver.responding],
+            [(time_ps - now_ps, control.timers) for time_ps, control in receiver.responding],
             [since_ps is not None for since_ps in receiver.since_ps], trains, pauses)
 
 

@@ -11,10 +11,18 @@ PFC, GLOBAL_PAUSE, ERROR, DISCARD = "pfc", "pause", "error", "discard"
 
 @dataclass(frozen=True)
 class Control:
-    """What a receiver makes of a MAC control frame: its kind, and the quanta by enabled class of a PFC frame."""
+    """What a receiver makes of a MAC control frame: its kind, and the quanta by enabled class of a PFC frame, which is
+    counted under those classes. `sets` are the timers that it sets instead of theirs (None: as it should).
+    """
 
     kind: str
     pauses: tuple[tuple[int, int], ...] = ()
+    sets: tuple[tuple[int, int], ...] | None = None
+
+    @property
+    def timers(self) -> tuple[tuple[int, int], ...]:
+        """The timers that it sets: classes, and quanta of each."""
+        return self.pauses if self.sets is None else self.sets
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from virtual_testbed.dataplane.model.events import CONTROL_AT_GENERATOR, FRAME_D
 from virtual_testbed.dataplane.model.flow import FlowState, Lane
 from virtual_testbed.dataplane.model.line import Line
 from virtual_testbed.dataplane.model.pause_flow import PauseFlowState
-from virtual_testbed.dataplane.model.pause_receiver import PauseReceiver
+from virtual_testbed.dataplane.model.pause_receiver import ClassHabits, PauseReceiver
 from virtual_testbed.dataplane.model.port import SwitchPort
 from virtual_testbed.dataplane.model.traffic import GeneratorPort
 from virtual_testbed.dataplane.model.units import PS_PER_METRE
@@ -87,7 +87,7 @@ class GeneratorSide:
             shuts[priority] |= 1 << queue
         self.receiver.response_ps = self.spec.response_ps if self.spec else 0
         if shuts != self.receiver.shuts:
-            self.receiver.configure(shuts, [(priority,) for priority in range(8)], now_ps)
+            self.receiver.configure([ClassHabits(mask, (priority,)) for priority, mask in enumerate(shuts)], now_ps)
 
     def pick(self, now_ps: int) -> None:
         """Put the next frame on the line: a control frame, or the oldest data frame whose queue is not paused."""

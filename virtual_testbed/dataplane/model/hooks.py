@@ -17,6 +17,12 @@ from virtual_testbed.dataplane.model.counters import Sample
 
 _Answer = TypeVar("_Answer")
 
+RESTARTS, IGNORED, PROLONGS = "restarts", "ignored", "prolongs"
+"""What a pause of a class does that is paused already: its time begins anew (healthy), nothing, or its time begins anew
+unless what is left is longer. A time of 0 ends the pause in any case."""
+DROPPING, SWITCHED_OFF = "dropping", "switched off"
+"""What the watchdog's action does to a queue: its frames are dropped, and its priority's PFC is switched off."""
+
 
 class PortPlace(NamedTuple):
     """A switch port."""
@@ -38,16 +44,28 @@ class Scope:
     until_ps: int | None = None
 
 
+class FrameTraits(NamedTuple):
+    """What of a flow's frames a fault may look at: the size with FCS, and 4 or 6."""
+
+    frame_bytes: int
+    dscp: int
+    ip_version: int
+
+
 class Fault:
     """A healthy switch and generator: every hook returns what it is given. Derive, override, name it.
 
     Args:
         scope: where it applies; hooks are called inside that scope only.
         options: further `key=value` of its specification, as text.
+
+    Attributes:
+        port_options: those of its options that name another port of the switch.
     """
 
     name = "none"
     options: tuple[str, ...] = ()
+    port_options: tuple[str, ...] = ()
 
     def __init__(self, scope: Scope = Scope(), **options: str) -> None:
         self.scope = scope
@@ -63,6 +81,10 @@ class Fault:
         """Priorities under which a received PFC frame with `priority` enabled is counted; healthy: that one."""
         return priorities
 
+    def counted_at(self, priority: int, ports: frozenset[str]) -> frozenset[str]:
+        """Ports of the switch that count a received PFC frame with `priority` enabled; healthy: the port itself."""
+        return ports
+
     def counts_as_data(self, counts: bool) -> bool:
         """Whether received PFC frames are counted as data too."""
         return counts
@@ -75,6 +97,12 @@ class Fault:
         """Whether MAC control frames received on the port are flooded to the other generator ports."""
         return forwards
 
+    def control_leaves_by(self, ports: frozenset[str]) -> frozenset[str]:
+        """Ports of the switch by which MAC control frames received on the port leave; healthy: none, or all others when
+        `forwards_control` says that they are flooded.
+        """
+        return ports
+
     # ---- the gate of the queues
 
     def shut_queues(self, priority: int, queues: frozenset[int]) -> frozenset[int]:
@@ -82,6 +110,27 @@ class Fault:
         none.
         """
         return queues
+
+    def shut_elsewhere(self, priority: int, own: frozenset[int],
+                       queues: frozenset[tuple[str, int]]) -> frozenset[tuple[str, int]]:
+        """Queues of other ports of the switch that a received pause of `priority` shuts, as (port, queue); healthy:
+        none. `own`: those that it shuts here on a healthy switch.
+        """
+        return queues
+
+    def timers(self, pauses: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
+        """The classes whose timers a received PFC frame sets, and to how many quanta (0: the pause ends); healthy:
+        those that it enables, and is counted under, with their times.
+        """
+        return pauses
+
+    def further_pause(self, priority: int, effect: str) -> str:
+        """What a pause of a class does that is paused already: `RESTARTS` (healthy), `IGNORED` or `PROLONGS`."""
+        return effect
+
+    def deaf_after_link_up_ps(self, priority: int, time_ps: int) -> int:
+        """How long after its link has come up a port lets pauses of a class do nothing; healthy: 0."""
+        return time_ps
 
     def response_ps(self, response_ps: int) -> int:
         """Time from the last bit of a pause frame to its effect."""
@@ -101,6 +150,10 @@ class Fault:
 
     # ---- admission
 
+    def classified(self, frame: FrameTraits, traffic_class: int) -> int:
+        """The traffic class of frames that come in by the port, which chooses queue and priority group."""
+        return traffic_class
+
     def headroom_bytes(self, group: int, headroom: int) -> int:
         """Headroom of a lossless priority group (it stays lossless: XOFF is sent all the same)."""
         return headroom
@@ -109,10 +162,24 @@ class Fault:
         """Of how many frames leaving through `queue` one is dropped on arrival (0: none is)."""
         return frames
 
+    def drop_one_of_size(self, queue: int, frame_bytes: int, frames: int) -> int:
+        """The same by size with FCS, asked after it: of how many such frames one is dropped (0: none is)."""
+        return frames
+
     # ---- back-pressure
 
     def xoff_priorities(self, group: int, priorities: frozenset[int]) -> frozenset[int]:
         """Priorities for which a congested priority group makes its port send pause frames."""
+        return priorities
+
+    def xoff_ports(self, group: int, ports: frozenset[str]) -> frozenset[str]:
+        """Ports of the switch that send these pause frames; healthy: the port itself."""
+        return ports
+
+    def xoff_for_drops(self, group: int, priorities: frozenset[int]) -> frozenset[int]:
+        """Priorities for which the port sends XOFF when a full egress queue drops a frame of a priority group, until
+        the group is not congested; healthy: none.
+        """
         return priorities
 
     def sends_xon(self, priority: int, sends: bool) -> bool:
@@ -149,9 +216,25 @@ class Fault:
         """How long a storm has to last before it is detected."""
         return detection_ms
 
+    def watchdog_detects(self, queue: int, storms: int, detects: bool) -> bool:
+        """Whether a storm that has lasted that long is detected; `storms`: how many were since the watchdog began to
+        watch the queue.
+        """
+        return detects
+
+    def watchdog_restoration_ms(self, queue: int, restoration_ms: int) -> int:
+        """How long a storm has to be over before it is acted upon."""
+        return restoration_ms
+
     def watchdog_restores(self, queue: int, restores: bool) -> bool:
         """Whether the end of a storm is acted upon."""
         return restores
+
+    def watchdog_undoes(self, queue: int, parts: frozenset[str]) -> frozenset[str]:
+        """What of its action is undone at a storm's end: `DROPPING`, `SWITCHED_OFF` (healthy: both). What stays ends
+        when the watchdog is stopped there.
+        """
+        return parts
 
     # ---- the traffic generator at the port's other end
 
@@ -173,6 +256,11 @@ class Fault:
         """Fields of the COUNTERS_DB hash that `key` names in SONiC's words: `Ethernet0`, or `Ethernet0:3` (queue or
         priority group) when the scope has that priority or none.
         """
+        return fields
+
+    def published_among(self, key: str, fields: Mapping[str, str],
+                        switch: Mapping[str, Mapping[str, str]]) -> Mapping[str, str]:
+        """The same, asked after it, with all hashes that this poll reads: what the hardware counted, by key."""
         return fields
 
 

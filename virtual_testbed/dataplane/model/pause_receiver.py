@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 from virtual_testbed.dataplane.model.control_frames import (DISCARD, ERROR, GLOBAL_PAUSE, PFC, Control, MacControlFrame,
                                                             understand)
 from virtual_testbed.dataplane.model.events import NEVER, PAUSE_ACTS, PAUSE_ENDS, EventLoop
+from virtual_testbed.dataplane.model.hooks import IGNORED, RESTARTS
 from virtual_testbed.dataplane.model.units import pause_time_ps
 
 DATA_FRAMES, DATA_BYTES, DROPPED = "data frames", "data bytes", "dropped"
@@ -38,6 +39,28 @@ class ControlObserver(Protocol):
         """A control frame's last bit has come."""
 
 
+class ClassHabits(NamedTuple):
+    """What a port makes of the pauses of one class.
+
+    Attributes:
+        shuts: mask of its queues that they shut; `elsewhere`: they shut queues of other ports too.
+        counted: the classes under which a frame is counted; `counted_elsewhere` what of `PauseReceiver.kinds` counts it
+            for other ports.
+        further: what a pause does while one lasts (`hooks.RESTARTS`, ...).
+    """
+
+    shuts: int
+    counted: tuple[int, ...]
+    elsewhere: bool = False
+    counted_elsewhere: tuple[str, ...] = ()
+    further: str = RESTARTS
+
+    @property
+    def is_honoured(self) -> bool:
+        """Whether they do anything."""
+        return self.shuts > 0 or self.elsewhere
+
+
 class ReceiverSnapshot(NamedTuple):
     """Pauses of a port, frames about to act, and counts. See `PauseReceiver`."""
 
@@ -59,8 +82,8 @@ class PauseReceiver:
 
     Attributes:
         speed_mbps: speed of the port, which a quantum depends on; `response_ps` from a frame's last bit to its effect.
-        shuts: queue mask that a pause of each class shuts now (0: the class is not honoured).
-        counted: the classes under which a frame of each class is counted.
+        habits: what it makes of the pauses of each class; `shuts` queue mask that one shuts now, `honoured`: whether it
+            does anything.
         since_ps, until_ps: begin of each class's pause (None: not paused), and its end.
         counts: PFC frames counted by class; `kinds` control frames by kind.
         on2off, paused_ps: ends of pauses, and time paused up to the last end.
@@ -75,8 +98,9 @@ class PauseReceiver:
         self._readings: dict[MacControlFrame, Control] = {}
         self.speed_mbps = 0
         self.response_ps = 0
+        self.habits = [ClassHabits(0, (priority,)) for priority in range(8)]
         self.shuts = [0] * 8
-        self.counted: list[tuple[int, ...]] = [(priority,) for priority in range(8)]
+        self.honoured = [False] * 8
         self.since_ps: list[int | None] = [None] * 8
         self.until_ps = [0] * 8
         self.counts = [0] * 8
@@ -103,13 +127,16 @@ class PauseReceiver:
                 mask |= shut
         return mask
 
-    def configure(self, shuts: list[int], counted: list[tuple[int, ...]], now_ps: int) -> None:
-        """Take what each class shuts and how it is counted; a class no longer honoured resumes."""
+    def configure(self, habits: list[ClassHabits], now_ps: int) -> None:
+        """Take what is made of each class's pauses; a class no longer honoured resumes."""
         self._readings.clear()
-        self.shuts = shuts
-        self.counted = counted
+        self.habits = habits
+        self.shuts = [habit.shuts for habit in habits]
+        self.honoured = [habit.is_honoured for habit in habits]
+        for kind in (kind for habit in habits for kind in habit.counted_elsewhere):
+            self.kinds.setdefault(kind, 0)
         for priority in range(8):
-            if not shuts[priority]:
+            if not self.honoured[priority]:
                 self._end(priority, now_ps)
         self.port.set_gate(self.gate(), now_ps)
 
@@ -150,8 +177,8 @@ class PauseReceiver:
         if control.kind != PFC:
             return
         self._act_at_once(control, now_ps)
-        for priority, quanta in control.pauses:
-            if quanta and self.shuts[priority]:
+        for priority, quanta in control.timers:
+            if quanta and self.honoured[priority]:
                 self.until_ps[priority] += span_ps
 
     def count(self, frame: MacControlFrame, frames: int) -> None:
@@ -165,8 +192,10 @@ class PauseReceiver:
             self.kinds[DROPPED] += frames
         if control.kind == PFC:
             for priority, _ in control.pauses:
-                for counted in self.counted[priority]:
+                for counted in self.habits[priority].counted:
                     self.counts[counted] += frames
+                for kind in self.habits[priority].counted_elsewhere:
+                    self.kinds[kind] += frames
 
     def _act_at_once(self, control: Control, now_ps: int) -> None:
         """A frame acts before those whose response time is not over yet."""
@@ -181,18 +210,25 @@ class PauseReceiver:
         _, control = self.responding.popleft()
         if self.responding:
             self.loop.push_traffic((self.responding[0][0], PAUSE_ACTS, self.index, self.act))
-        for priority, quanta in control.pauses:
-            if not self.shuts[priority]:
+        for priority, quanta in control.timers:
+            if not self.honoured[priority]:
                 continue
             if not quanta:
                 self._end(priority, now_ps)
                 continue
-            if self.since_ps[priority] is None:
-                self.since_ps[priority] = now_ps
-            self.until_ps[priority] = now_ps + pause_time_ps(quanta, self.speed_mbps)
+            self._hold(priority, now_ps, now_ps + pause_time_ps(quanta, self.speed_mbps))
             if self.until_ps[priority] < self.alarm_ps:
                 self._set_alarm(self.until_ps[priority])
         self.port.set_gate(self.gate(), now_ps)
+
+    def _hold(self, priority: int, now_ps: int, until_ps: int) -> None:
+        """Pause a class. A pause that no timer ends makes way for any other."""
+        further = self.habits[priority].further
+        if self.since_ps[priority] is None:
+            self.since_ps[priority] = now_ps
+        elif further != RESTARTS and self.until_ps[priority] < NEVER:
+            until_ps = self.until_ps[priority] if further == IGNORED else max(until_ps, self.until_ps[priority])
+        self.until_ps[priority] = until_ps
 
     def _end(self, priority: int, now_ps: int) -> None:
         since_ps = self.since_ps[priority]

@@ -6,7 +6,8 @@ buffer until its own last bit has left.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import replace
 from typing import NamedTuple, Protocol, TypeVar
 
 from virtual_testbed.dataplane.model.buffer import (BufferPool, EgressQueue, GroupSnapshot, PriorityGroup,
@@ -14,12 +15,13 @@ from virtual_testbed.dataplane.model.buffer import (BufferPool, EgressQueue, Gro
 from virtual_testbed.dataplane.model.configuration import BufferProfile, SchedulerConfig, SwitchConfig, SwitchPortConfig
 from virtual_testbed.dataplane.model.control_frames import Control, MacControlFrame
 from virtual_testbed.dataplane.model.events import FRAME_SENT, EventLoop
-from virtual_testbed.dataplane.model.hooks import Fault, Hooks, PortPlace
+from virtual_testbed.dataplane.model.hooks import IGNORED, PROLONGS, RESTARTS, Fault, Hooks, PortPlace
 from virtual_testbed.dataplane.model.leaks import Leaks
 from virtual_testbed.dataplane.model.line import Line
-from virtual_testbed.dataplane.model.pause_receiver import PauseReceiver
+from virtual_testbed.dataplane.model.pause_receiver import ClassHabits, PauseReceiver
 from virtual_testbed.dataplane.model.pause_transmitter import PauseTransmitter, teach
 from virtual_testbed.dataplane.model.scheduler import EgressScheduler, SchedulerSnapshot, scheduler_of
+from virtual_testbed.dataplane.model.ties import Ties, kind_at
 
 _Answer = TypeVar("_Answer")
 
@@ -31,6 +33,10 @@ class Owner(Protocol):
     config: SwitchConfig
     loop: EventLoop
     hooks: Hooks
+
+    @property
+    def ports(self) -> Mapping[str, SwitchPort]:
+        """All of them by name."""
 
     def pool_of(self, profile: BufferProfile | None, user: str) -> tuple[BufferProfile | None, BufferPool]:
         """The pool that a profile names, for a user named in an error."""
@@ -183,6 +189,10 @@ class SwitchPort:
         observer: told of each data frame put on the line to a generator port, if there is one.
         current: the data frame on the line; `flight` the last frames sent to a generator as (arrival, path).
         muted: priorities whose PFC the watchdog has switched off.
+        pg_priorities: the priorities that a congested group pauses, `drop_priorities` those that a group pauses whose
+            frame a full queue dropped, by group; `told_priorities` both.
+        ties: what faults let it do at other ports.
+        up_since_ps: when its link last came up.
         paths: all kinds of frames that have come in here; `leaving` those meant to leave here.
     """
 
@@ -210,6 +220,10 @@ class SwitchPort:
         self.awake = False
         self.muted: set[int] = set()
         self.pg_priorities: list[list[int]] = [[] for _ in range(8)]
+        self.drop_priorities: list[list[int]] = [[] for _ in range(8)]
+        self.told_priorities: list[list[int]] = [[] for _ in range(8)]
+        self.ties: Ties[SwitchPort] = Ties(self)
+        self.up_since_ps = 0
         self.paths: list[Path] = []
         self.leaving: list[Path] = []
         self.finish = self._finish
@@ -255,29 +269,90 @@ class SwitchPort:
     def apply_priorities(self, now_ps: int) -> None:
         """Work out which priorities pause what, from configuration, watchdog and faults."""
         active = self.config.pfc_priorities - self.muted
-        shuts = []
-        counted = []
-        for p in range(8):
-            own = frozenset({self.config.pfc_to_queue[p]}) if p in active else frozenset()
-            chosen = own if p in self.muted else self.ask(p, own, lambda fault, queues: fault.shut_queues(p, queues))
-            shuts.append(sum(1 << queue for queue in chosen))
-            under = self.ask(p, frozenset({p}), lambda fault, found: fault.counted(p, found))
-            counted.append(tuple(sorted(under)))
+        bound = self.ties.bound
+        self.ties.tie([self._shuts_elsewhere(p) for p in range(8)], [self._tellers(n) for n in range(8)])
         self.receiver.counts_as_data = self.ask(None, False, lambda fault, does: fault.counts_as_data(does))
         self.receiver.counts_as_drop = self.ask(None, False, lambda fault, does: fault.counts_as_drop(does))
-        self.receiver.configure(shuts, counted, now_ps)
+        deaf = self._deaf(now_ps)
+        self.receiver.configure([self._habits(p, active, p in deaf) for p in range(8)], now_ps)
         self._set_frames()
-        groups = []
-        for n in range(8):
+        for n, group in enumerate(self.pgs):
             mine = frozenset(p for p in active if self.config.tc_to_pg[p] == n)
             told = self.ask(n, mine, lambda fault, found: fault.xoff_priorities(n, found))
-            groups.append(sorted(told))
-        self.pg_priorities = groups
-        allowed = {priority for found in groups for priority in found}
+            dropped = frozenset() if group.is_lossless else self.ask(
+                n, frozenset[int](), lambda fault, found: fault.xoff_for_drops(n, found))
+            self.pg_priorities[n] = sorted(told)
+            self.drop_priorities[n] = sorted(dropped)
+            self.told_priorities[n] = sorted(told | dropped)
+        for port in dict.fromkeys([self, *bound, *self.ties.bound]):
+            port._update(port in bound, now_ps)
+
+    def _update(self, was_told: bool, now_ps: int) -> None:
+        """What is told of groups may have changed, and what others do here: open and shut queues, stop pausing and
+        begin to. A port that `was_told` by another one goes on pausing only for groups that are congested.
+        """
+        self.set_gate(self.receiver.gate(), now_ps)
+        allowed = {priority for group, port in self._told_groups() if group.xoff or not was_told
+                   for priority in port.told_priorities[group.number]}
         for priority in range(8):
             if self.sender.sending >> priority & 1 and priority not in allowed:
                 self.sender.abandon(priority, now_ps)
         self.resend_xoff(now_ps)
+
+    def _habits(self, priority: int, active: Set[int], is_deaf: bool) -> ClassHabits:
+        """What is made of the pauses of a class."""
+        own = frozenset({self.config.pfc_to_queue[priority]}) if priority in active else frozenset()
+        is_off = is_deaf or priority in self.muted
+        shut = frozenset() if is_off else self.ask(
+            priority, own, lambda fault, queues: fault.shut_queues(priority, queues))
+        under = self.ask(priority, frozenset({priority}), lambda fault, found: fault.counted(priority, found))
+        counted = sorted(under)
+        at = self.ask(priority, frozenset({self.name}), lambda fault, ports: fault.counted_at(priority, ports))
+        others = [self.switch.ports[name] for name in sorted(at - {self.name}) if name in self.switch.ports]
+        for port in others:
+            port.ties.book(self)
+        further = self.ask(priority, RESTARTS, lambda fault, effect: fault.further_pause(priority, effect))
+        if further not in (RESTARTS, IGNORED, PROLONGS):
+            raise ValueError(f"a fault's further_pause answers '{further}': expected {RESTARTS}, {IGNORED}, {PROLONGS}")
+        return ClassHabits(sum(1 << queue for queue in shut), tuple(counted) if self.name in at else (),
+                           bool(self.ties.shuts[priority]) and not is_off,
+                           tuple(kind_at(port.name, number) for port in others for number in counted), further)
+
+    def _shuts_elsewhere(self, priority: int) -> list[tuple[SwitchPort, int]]:
+        """What a pause of a class shuts at other ports."""
+        is_enabled = priority in self.config.pfc_priorities
+        own = frozenset({self.config.pfc_to_queue[priority]}) if is_enabled else frozenset()
+        found = self.ask(priority, frozenset[tuple[str, int]](),
+                         lambda fault, queues: fault.shut_elsewhere(priority, own, queues))
+        masks: dict[str, int] = {}
+        for name, queue in sorted(found):
+            masks[name] = masks.get(name, 0) | 1 << queue
+        return [(port, masks[name]) for name, port in self._others(masks)]
+
+    def _tellers(self, group: int) -> list[SwitchPort]:
+        """The ports that send the pauses of a group."""
+        names = self.ask(group, frozenset({self.name}), lambda fault, ports: fault.xoff_ports(group, ports))
+        return [*([self] if self.name in names else []), *(port for _, port in self._others(names))]
+
+    def _others(self, names: Iterable[str]) -> list[tuple[str, SwitchPort]]:
+        """Other ports of the switch of these names, in the order of the names."""
+        return [(name, self.switch.ports[name]) for name in sorted(names)
+                if name != self.name and name in self.switch.ports]
+
+    def _told_groups(self) -> list[tuple[PriorityGroup, SwitchPort]]:
+        """The groups that the port sends pauses of, with the ports that they belong to."""
+        return [(group, port) for port in (self, *self.ties.told_by) for group in port.pgs
+                if self in port.ties.tells[group.number]]
+
+    def _deaf(self, now_ps: int) -> set[int]:
+        """Classes whose pauses do nothing because the link has come up just now; it is asked again when that ends."""
+        ends_ps = {p: self.up_since_ps + self.ask(p, 0, lambda fault, time: fault.deaf_after_link_up_ps(p, time))
+                   for p in range(8)} if self.switch.hooks.faults else {}
+        later_ps = [end_ps for end_ps in ends_ps.values() if end_ps > now_ps]
+        if later_ps:
+            self.loop.cancel(self._hear_again)
+            self.loop.at(min(later_ps), self._hear_again)
+        return {p for p, end_ps in ends_ps.items() if end_ps > now_ps}
 
     def _set_frames(self) -> None:
         teach(self.sender, self, self.switch.config.mac, self.loop.now_ps)
@@ -285,10 +360,32 @@ class SwitchPort:
     def resend_xoff(self, now_ps: int) -> None:
         """Groups that are congested pause their priorities, those that do not do so yet."""
         self.sender.start_unasked(now_ps)
-        for group in self.pgs:
+        for group, port in self._told_groups():
             if group.xoff:
-                for priority in self.pg_priorities[group.number]:
+                for priority in port.told_priorities[group.number]:
                     self.sender.xoff(priority, now_ps)
+
+    def _tell_xoff(self, group: PriorityGroup, priorities: Sequence[int], now_ps: int) -> None:
+        """A group is congested from now on."""
+        group.xoff = True
+        for port in self.ties.tells[group.number]:
+            for priority in priorities:
+                port.sender.xoff(priority, now_ps)
+
+    def _tell_xon(self, group: PriorityGroup, now_ps: int) -> None:
+        """A group is not congested any more."""
+        group.xoff = False
+        for port in self.ties.tells[group.number]:
+            for priority in self.told_priorities[group.number]:
+                port.sender.xon(priority, now_ps)
+
+    @property
+    def pfc_counts(self) -> tuple[int, ...]:
+        """PFC frames by class that are counted here."""
+        own = tuple(self.receiver.counts)
+        if not self.ties.counts_of:
+            return own
+        return tuple(mine + others for mine, others in zip(own, self.ties.counted_here()))
 
     @property
     def station_mac(self) -> str:
@@ -297,7 +394,9 @@ class SwitchPort:
 
     def parse(self, frame: MacControlFrame, reading: Control) -> Control:
         """What faults of the port make of a healthy reading of a frame."""
-        return self.ask(None, reading, lambda fault, found: fault.parse(frame.data, found))
+        found = self.ask(None, reading, lambda fault, healthy: fault.parse(frame.data, healthy))
+        sets = self.ask(None, found.timers, lambda fault, timers: fault.timers(timers))
+        return found if sets == found.timers else replace(found, sets=tuple(sorted(dict(sets).items())))
 
     def observe(self, observer: DataObserver | None) -> None:
         """Have the data frames that go to a generator observed from now on (None: no longer)."""
@@ -324,13 +423,13 @@ class SwitchPort:
                 return
         if not queue.fits(size):
             path.tail_drops += 1
+            if not group.xoff and self.drop_priorities[group.number]:
+                self._tell_xoff(group, self.drop_priorities[group.number], now_ps)
             return
         verdict = group.take(size)
         if verdict:
             if not group.xoff and group.is_lossless:
-                group.xoff = True
-                for priority in self.pg_priorities[group.number]:
-                    self.sender.xoff(priority, now_ps)
+                self._tell_xoff(group, self.pg_priorities[group.number], now_ps)
             if verdict == 2:
                 path.pg_drops += 1
                 return
@@ -352,9 +451,7 @@ class SwitchPort:
         if path.queue is not None:
             path.queue.release(path.size)
         if path.pg.release(path.size):
-            path.pg.xoff = False
-            for priority in path.in_port.pg_priorities[path.pg.number]:
-                path.in_port.sender.xon(priority, now_ps)
+            path.in_port._tell_xon(path.pg, now_ps)
 
     def pick(self, now_ps: int) -> None:
         """Put the next frame on the line: a control frame, or the one that the scheduler chooses."""
@@ -467,7 +564,12 @@ class SwitchPort:
             self.loop.push_traffic((self.line.busy_until_ps, FRAME_SENT, self.index, self.finish))
 
     def set_gate(self, gate: int, now_ps: int) -> None:
-        """Shut and open queues."""
+        """Shut and open queues: those that the port's own pauses shut, and those that a fault lets others' shut."""
+        self._set_gate(gate | self.ties.shut_from_elsewhere(), now_ps)
+        for port in self.ties.reached:
+            port._set_gate(port.receiver.gate() | port.ties.shut_from_elsewhere(), now_ps)
+
+    def _set_gate(self, gate: int, now_ps: int) -> None:
         if gate == self.gate:
             return
         self.gate = gate
@@ -494,6 +596,17 @@ class SwitchPort:
             path.flushed += 1
             self.release(path, now_ps)
         self.backlog &= ~queue.bit
+
+    def _hear_again(self, now_ps: int) -> None:
+        """The link has been up for so long that pauses do again what they should."""
+        self.apply_priorities(now_ps)
+
+    def link_came_up(self, now_ps: int) -> None:
+        """What is put on the line arrives."""
+        self.line.is_up = True
+        self.up_since_ps = now_ps
+        if self._deaf(now_ps):
+            self.apply_priorities(now_ps)
 
     def link_went_down(self, now_ps: int) -> None:
         """Lose the frame on the line and those on the cable, discard what waits, forget every pause."""

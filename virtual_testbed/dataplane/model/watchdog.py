@@ -61,6 +61,12 @@ class WatchedPort(Protocol):
     def detection_ms(self, number: int, configured_ms: int) -> int:
         """How long a storm of a queue has to last."""
 
+    def detects(self, number: int, storms: int) -> bool:
+        """Whether a storm of a queue is detected after so many others."""
+
+    def restoration_ms(self, number: int, configured_ms: int) -> int:
+        """How long a storm of a queue has to be over."""
+
     def restores(self, number: int) -> bool:
         """Whether a queue works again after its storm."""
 
@@ -72,6 +78,9 @@ class WatchedPort(Protocol):
 
     def undo_action(self, number: int, now_ps: int) -> None:
         """Let a queue and its priority work again."""
+
+    def undo_rest(self, number: int, now_ps: int) -> None:
+        """The watchdog is stopped: let a queue work again if something of an action has not been undone."""
 
 
 class QueueWatch:
@@ -86,6 +95,7 @@ class QueueWatch:
         self.status = OPERATIONAL
         self.action = ""
         self.detected = 0
+        self.detected_before = 0
         self.restored = 0
         self.totals: FrameCounts = (0, 0, 0, 0)
         self.latest: FrameCounts = (0, 0, 0, 0)
@@ -97,12 +107,19 @@ class QueueWatch:
             return
         if self.status == STORMED:
             self.clear(now_ps)
+        self.port.undo_rest(self.queue, now_ps)
         self.config = config
+        self.detected_before = self.detected
         self.last = None
         self.left_ms = self._detection_ms()
 
     def _detection_ms(self) -> int:
         return self.port.detection_ms(self.queue, self.config.detection_ms) if self.config else 0
+
+    def _restoration_ms(self) -> int:
+        if self.config is None or self.config.restoration_ms is None:
+            return 0
+        return self.port.restoration_ms(self.queue, self.config.restoration_ms)
 
     def poll(self, sample: Sample, poll_ms: int, positive: Judgement) -> str:
         """Judge one poll: `storm`, `restore` or nothing."""
@@ -115,7 +132,7 @@ class QueueWatch:
         if self.config.restoration_ms is None:
             return ""
         if sample.pfc_rx > before.pfc_rx:
-            self.left_ms = self.config.restoration_ms
+            self.left_ms = self._restoration_ms()
             return ""
         if self.left_ms <= poll_ms:
             return "restore"
@@ -130,7 +147,8 @@ class QueueWatch:
             self.left_ms -= poll_ms
             return ""
         self.left_ms = self._detection_ms()
-        return "storm" if self.status == OPERATIONAL else ""
+        detects = self.status == OPERATIONAL and self.port.detects(self.queue, self.detected - self.detected_before)
+        return "storm" if detects else ""
 
     def storm(self, action: str, now_ps: int) -> None:
         """A storm begins: act."""
@@ -139,7 +157,7 @@ class QueueWatch:
         self.detected += 1
         self.base = self.port.frames_through(self.queue)
         if self.config is not None and action != ALERT:
-            self.left_ms = self.config.restoration_ms or 0
+            self.left_ms = self._restoration_ms()
         self.port.act_on_storm(self.queue, action, now_ps)
 
     def clear(self, now_ps: int) -> None:

@@ -1,8 +1,11 @@
 """What the watchdog reads of a switch port, and what it does to it."""
 from __future__ import annotations
 
+from collections.abc import Set
+
 from virtual_testbed.dataplane.model.configuration import SwitchPortConfig
 from virtual_testbed.dataplane.model.counters import Sample
+from virtual_testbed.dataplane.model.hooks import DROPPING, SWITCHED_OFF
 from virtual_testbed.dataplane.model.port import SwitchPort
 from virtual_testbed.dataplane.model.watchdog import DROP, FORWARD, FrameCounts
 
@@ -13,6 +16,7 @@ class WatchedSwitchPort:
     def __init__(self, port: SwitchPort) -> None:
         self.port = port
         self._hit: dict[int, frozenset[int]] = {}
+        self._left: dict[int, frozenset[int]] = {}
 
     @property
     def config(self) -> SwitchPortConfig:
@@ -24,13 +28,21 @@ class WatchedSwitchPort:
         receiver = self.port.receiver
         queue = self.port.queues[number]
         packets = sum(path.tx for path in self.port.leaving if path.queue is queue)
-        sample = Sample(now_ps, receiver.counts[number], receiver.on2off[number], receiver.is_paused(number),
+        sample = Sample(now_ps, self.port.pfc_counts[number], receiver.on2off[number], receiver.is_paused(number),
                         packets, queue.reserved + queue.shared, receiver.duration_ps(number, now_ps))
         return self.port.ask(number, sample, lambda fault, seen: fault.watchdog_sees(number, seen))
 
     def detection_ms(self, number: int, configured_ms: int) -> int:
         """How long a storm of a queue has to last."""
         return self.port.ask(number, configured_ms, lambda fault, ms: fault.watchdog_detection_ms(number, ms))
+
+    def detects(self, number: int, storms: int) -> bool:
+        """Whether a storm of a queue is detected after so many others."""
+        return self.port.ask(number, True, lambda fault, does: fault.watchdog_detects(number, storms, does))
+
+    def restoration_ms(self, number: int, configured_ms: int) -> int:
+        """How long a storm of a queue has to be over."""
+        return self.port.ask(number, configured_ms, lambda fault, ms: fault.watchdog_restoration_ms(number, ms))
 
     def restores(self, number: int) -> bool:
         """Whether a queue works again after its storm."""
@@ -63,10 +75,25 @@ class WatchedSwitchPort:
 
     def undo_action(self, number: int, now_ps: int) -> None:
         """Undo what the watchdog has done to a queue and its priority."""
+        parts = self.port.ask(number, frozenset({DROPPING, SWITCHED_OFF}), lambda fault, found: fault.watchdog_undoes(
+            number, found))
         hit = self._hit.pop(number, frozenset())
+        self._undo(hit, parts, now_ps)
+        self._left.pop(number, None)
+        if not parts >= {DROPPING, SWITCHED_OFF}:
+            self._left[number] = hit
+
+    def undo_rest(self, number: int, now_ps: int) -> None:
+        """Undo what a storm's end has left of what was done."""
+        if number in self._left:
+            self._undo(self._left.pop(number), {DROPPING, SWITCHED_OFF}, now_ps)
+
+    def _undo(self, hit: frozenset[int], parts: Set[str], now_ps: int) -> None:
         for queue in sorted(hit.difference(*self._hit.values())):
-            self.port.muted.discard(queue)
-            self._set_dropping(queue, False)
+            if SWITCHED_OFF in parts:
+                self.port.muted.discard(queue)
+            if DROPPING in parts:
+                self._set_dropping(queue, False)
         self.port.apply_priorities(now_ps)
 
     def _set_dropping(self, number: int, dropping: bool) -> None:

@@ -8,6 +8,7 @@ import pytest
 from virtual_testbed.dataplane.model.hooks import Fault, Scope
 from virtual_testbed.dataplane.model.traffic import Duration, PauseFlow
 from virtual_testbed.faults import BUILT_IN, parse_fault
+from virtual_testbed.tests.test_faults_specification import NEEDED
 from virtual_testbed.tests.dataplane.testbeds import (SECOND, SWITCH, data, line_rate, names, network, storm,
                                                       switch_config)
 
@@ -45,8 +46,9 @@ def changed(healthy, faulty):
 
 @pytest.mark.parametrize("name", sorted({*BUILT_IN} - {"pfc-unasked"}))  # which acts without a cause
 def test_a_fault_elsewhere_changes_nothing(name, healthy):
-    assert measure(f"{name}@Ethernet8") == healthy
-    assert measure(f"{name}@other:Ethernet0") == healthy
+    options = f",{NEEDED[name]}" if name in NEEDED else ""
+    assert measure(f"{name}@Ethernet8{options}") == healthy
+    assert measure(f"{name}@other:Ethernet0{options}") == healthy
 
 
 def test_pause_ignored(healthy):

@@ -102,3 +102,55 @@ def test_wide_storms_of_two_queues():
     assert state(net, 3 * SECOND + 3 * SECOND // 4, 4) == ("stormed", 1, 0)
     assert gained(net, "one", 4 * SECOND) == 0
     assert state(net, 5 * SECOND, 4) == ("operational", 1, 1) and gained(net, "one", 6 * SECOND) > RATE - 3
+
+
+@pytest.mark.parametrize("spec, restored_ms", [
+    (None, 1300), ("watchdog-restores-late@Ethernet0", 1900), ("watchdog-restores-late@Ethernet0,factor=2", 1500),
+    ("watchdog-restores-late@Ethernet0,priority=4", 1300)])
+def test_watchdog_restores_late(spec, restored_ms):
+    """The storm ends after 1 s; the poll at that instant has still seen its frames."""
+    net = run(spec)
+    assert state(net, restored_ms * MS - 200 * MS) == ("stormed", 1, 0)
+    assert state(net, restored_ms * MS) == ("operational", 1, 1)
+
+
+@pytest.mark.parametrize("options, is_dropped, is_off", [
+    ("", True, True), (",only=dropping", True, False), (",only=pfc", False, True), (",priority=4", False, False)])
+def test_watchdog_undo_missing(options, is_dropped, is_off):
+    """After its storm the queue is operational; a short pause then shows whether PFC is on."""
+    net = run(f"watchdog-undo-missing@Ethernet0{options}")
+    assert state(net, 2 * SECOND) == ("operational", 1, 1)
+    assert (gained(net, "three", 3 * SECOND) == 0) is is_dropped and gained(net, "four", 4 * SECOND) > RATE - 3
+    before = net.switch_counters(SWITCH).ports["Ethernet0"].pause_duration_us[3]
+    net.add_flows([storm("again", 0, {3: 0xFFFF}, duration=Duration(frames=1))])
+    net.start_flows(["again"])
+    net.advance_to(5 * SECOND)
+    gained_us = net.switch_counters(SWITCH).ports["Ethernet0"].pause_duration_us[3] - before
+    assert (gained_us == 0) is is_off
+    net.configure_switch(switch_config(2))
+    assert gained(net, "three", 6 * SECOND) > RATE - 3, "the watchdog is stopped: all is well again"
+
+
+@pytest.mark.parametrize("spec, storms", [
+    (None, 3), ("watchdog-second-storm-missed@Ethernet0", 1), ("watchdog-second-storm-missed@Ethernet0,after=2", 2),
+    ("watchdog-second-storm-missed@Ethernet0,priority=4", 3), ("watchdog-second-storm-missed@Ethernet4", 3)])
+def test_watchdog_second_storm_missed(spec, storms):
+    """Three storms of 1 s, 2 s apart; then the watchdog is started anew, and there is another one."""
+    net = run(spec, stormy=False)
+    net.add_flows([storm(f"storm {n}", 0, {3: 0xFFFF}, duration=Duration(delay_ps=3 * n * SECOND, time_ps=SECOND))
+                   for n in range(4)])
+    net.start_flows([f"storm {n}" for n in range(4)])
+    assert state(net, 8 * SECOND) == ("operational", storms, storms)
+    net.configure_switch(switch_config(2))
+    net.configure_switch(with_watchdog(switch_config(2), "Ethernet0"))
+    assert state(net, 12 * SECOND) == ("operational", storms + 1, storms + 1)
+
+
+@pytest.mark.parametrize("action", ["drop", "forward"])
+def test_watchdog_action_missing(action):
+    net = run("watchdog-action-missing@Ethernet0", action=action)
+    assert state(net, 500 * MS) == ("stormed", 1, 0) and net.flow_counters("three").held_by == {3}
+    assert net.switch_counters(SWITCH).drops == {}
+    assert state(net, 2 * SECOND) == ("operational", 1, 1)
+    counts = net.flow_counters("three")
+    assert counts.frames_rx >= counts.frames_tx - 2, "nothing was dropped"

@@ -16,7 +16,8 @@ ROOMS = {
                       "buffer_levels line_backlog", "control_path queue_growth frame_rotation delivery",
                       "busy_periods ledger"),
     "compiled.": ("stepper", "transfer cycle stepping", "comparison", "compiler tables"),
-    "model.": ("generator", "switch flow", "watchdog_port", "port", "pause_flow pause_receiver pause_transmitter",
+    "model.": ("generator", "switch flow", "watchdog_port", "port", "ties",
+               "pause_flow pause_receiver pause_transmitter",
                "line buffer scheduler watchdog leaks", "hooks",
                "control_frames counters events units configuration traffic"),
 }

@@ -3,6 +3,8 @@ from __future__ import annotations
 
 import logging
 
+import pytest
+
 from virtual_testbed.dataplane.model.counters import WatchdogState
 from virtual_testbed.faults import parse_fault
 from virtual_testbed.sonic import databases
@@ -153,6 +155,72 @@ def test_counters_negative(redis, network):
     assert seen(redis, agent, network, 10) == "-990"
     assert counters(redis, "PORT", "Ethernet0")["SAI_PORT_STAT_PFC_4_RX_PKTS"] == "0"
     assert counters(redis, "PORT", "Ethernet4")["SAI_PORT_STAT_PFC_3_RX_PKTS"] == "0"
+    agent.close()
+
+
+PORT_OUT, PORT_IN = "SAI_PORT_STAT_IF_OUT_UCAST_PKTS", "SAI_PORT_STAT_IF_IN_UCAST_PKTS"
+
+
+def test_drops_counted_as_sent(redis, network):
+    agent = faulty(redis, network, "drops-counted-as-sent@Ethernet0", "drops-counted-as-sent@Ethernet4,from=2s")
+    for now, drops, sent in ((1, 5, (105, 100)), (2, 7, (107, 100)), (3, 10, (110, 103))):
+        network.now_ps = now * 10**12
+        for port in ("Ethernet0", "Ethernet4"):
+            network.set_port(port, tx_packets=100, tx_drops=drops)
+            network.set_queue(port, 3, packets=100, dropped_packets=drops, bytes=6400, dropped_bytes=64 * drops)
+        agent.publish_counters()
+        for port, frames in zip(("Ethernet0", "Ethernet4"), sent):
+            shown, queue = counters(redis, "PORT", port), counters(redis, "QUEUE", f"{port}:3")
+            assert (shown[PORT_OUT], queue["SAI_QUEUE_STAT_PACKETS"]) == (str(frames), str(frames))
+            assert int(shown["SAI_PORT_STAT_IF_OUT_DISCARDS"]) == 100 + drops - frames
+            assert queue["SAI_QUEUE_STAT_BYTES"] == str(64 * frames)
+    agent.close()
+
+
+def test_sent_counted_as_received(redis, network):
+    agent = faulty(redis, network, "sent-counted-as-received@Ethernet0")
+    network.set_port("Ethernet0", tx_packets=100, rx_packets=7, tx_bytes=6400, rx_bytes=448)
+    agent.publish_counters()
+    shown = counters(redis, "PORT", "Ethernet0")
+    assert (shown[PORT_IN], shown[PORT_OUT]) == ("107", "100") and shown["SAI_PORT_STAT_IF_IN_OCTETS"] == "6848"
+    agent.close()
+
+
+def test_counters_of_another_port(redis, network):
+    agent = faulty(redis, network, "counters-of-another@Ethernet0,of=Ethernet4")
+    network.set_port("Ethernet0", tx_packets=1)
+    network.set_port("Ethernet4", tx_packets=2)
+    network.set_queue("Ethernet0", 3, packets=3)
+    network.set_queue("Ethernet4", 3, packets=4)
+    agent.publish_counters()
+    for port in ("Ethernet0", "Ethernet4"):
+        assert counters(redis, "PORT", port)[PORT_OUT] == "2"
+        assert counters(redis, "QUEUE", f"{port}:3")["SAI_QUEUE_STAT_PACKETS"] == "4"
+    agent.close()
+
+
+def test_queue_miscounted(redis, network):
+    agent = faulty(redis, network, "queue-miscounted@Ethernet0", "queue-miscounted@Ethernet4,priority=4")
+    for port in ("Ethernet0", "Ethernet4"):
+        for queue in range(8):
+            network.set_queue(port, queue, packets=10 + queue)
+    agent.publish_counters()
+    for port, expected in (("Ethernet0", [17, 10, 11, 12, 13, 14, 15, 16]),
+                           ("Ethernet4", [10, 11, 12, 13, 13, 15, 16, 17])):
+        assert [counters(redis, "QUEUE", f"{port}:{queue}")["SAI_QUEUE_STAT_PACKETS"] for queue in range(8)] == [
+            *map(str, expected)]
+    agent.close()
+
+
+@pytest.mark.parametrize(("options", "size", "before"), [("", 1 << 32, 1000), (",bits=8,before=3", 256, 3)])
+def test_counters_wrap(redis, network, options, size, before):
+    agent = faulty(redis, network, f"counters-wrap@Ethernet0{options}")
+    for count in (0, before - 1, before, before + 5):
+        assert seen(redis, agent, network, count) == str((count - before) % size)
+        assert seen(redis, agent, network, count, "QUEUE", "Ethernet0:3", "SAI_QUEUE_STAT_PACKETS") == str(
+            (count - before) % size)
+        shown = counters(redis, "QUEUE", "Ethernet0:3")
+        assert shown["SAI_QUEUE_STAT_CURR_OCCUPANCY_BYTES"] == shown["SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES"] == "0"
     agent.close()
 
 

@@ -76,6 +76,7 @@ def test_json(virtual_testbed, folder):
     (("lab-hw",), "testbed lab-hw is hardware; `virtual-testbed` only starts virtual ones"),
     (("lab-t0", "--fault", "sunspots"), "fault 'sunspots' is unknown"),
     (("lab-t0", "--fault", "pause-ignored@Ethernet99"), "no port Ethernet99 on lab-t0-01"),
+    (("lab-t0", "--fault", "xoff-elsewhere@Ethernet0,on=Ethernet99"), "no port Ethernet99 on lab-t0-01"),
     (("lab-t0", "--fault", "pause-ignored@sw:Ethernet0"), "testbed lab-t0 has no switch sw (it has: lab-t0-01)"),
 ])
 def test_up_of_what_is_not_right(virtual_testbed, folder, arguments, part):

@@ -1,0 +1,131 @@
+"""Faults of counters that move with the wrong event, or at the wrong place, or begin anew: what COUNTERS_DB shows.
+
+The port named is the one whose counters are meant.
+"""
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from virtual_testbed.dataplane.model.hooks import Fault, Scope
+from virtual_testbed.faults.options import NumberedFault
+
+Hashes = Mapping[str, Mapping[str, str]]
+BITS = 32
+QUEUES = 8
+_EVENTS = re.compile(r"SAI_(?!.*(OCCUPANCY|WATERMARK)).*_(PKTS|PACKETS|OCTETS|BYTES|DISCARDS|ERRORS)")
+_OF_WATCHDOG = "PFC_WD_"
+_OF_QUEUE = "SAI_QUEUE_STAT_"
+
+
+class _Moved(Fault):
+    """What some counters gain while the fault lasts moves others too.
+
+    Attributes:
+        moved: which one each of them moves; `stays`: it does not move itself.
+    """
+
+    moved: Mapping[str, str] = {}
+    stays = False
+
+    def __init__(self, scope: Scope = Scope(), **options: str) -> None:
+        super().__init__(scope, **options)
+        self._begin: dict[tuple[str, str], int] = {}
+
+    def published(self, key: str, fields: Mapping[str, str]) -> Mapping[str, str]:
+        """The gains there."""
+        found = dict(fields)
+        for source, target in self.moved.items():
+            if source in fields:
+                value = int(fields[source])
+                begin = self._begin.setdefault((key, source), value if self.scope.from_ps else 0)
+                found[target] = str(int(found[target]) + value - begin)
+                if self.stays:
+                    found[source] = str(begin)
+        return found
+
+
+class DropsCountedAsSent(_Moved):
+    """Frames that are dropped on their way out are counted as sent, by the port and by their queue."""
+
+    name = "drops-counted-as-sent"
+    moved = {"SAI_PORT_STAT_IF_OUT_DISCARDS": "SAI_PORT_STAT_IF_OUT_UCAST_PKTS",
+             "SAI_QUEUE_STAT_DROPPED_PACKETS": "SAI_QUEUE_STAT_PACKETS",
+             "SAI_QUEUE_STAT_DROPPED_BYTES": "SAI_QUEUE_STAT_BYTES"}
+    stays = True
+
+
+class SentCountedAsReceived(_Moved):
+    """Data frames that the port sends are counted as received too."""
+
+    name = "sent-counted-as-received"
+    moved = {"SAI_PORT_STAT_IF_OUT_UCAST_PKTS": "SAI_PORT_STAT_IF_IN_UCAST_PKTS",
+             "SAI_PORT_STAT_IF_OUT_OCTETS": "SAI_PORT_STAT_IF_IN_OCTETS"}
+
+
+class CountersOfAnother(Fault):
+    """All counters of the port, its queues and its priority groups show those of the port `of`.
+
+    Raises:
+        ValueError: `of` is missing.
+    """
+
+    name = "counters-of-another"
+    options = ("of",)
+    port_options = ("of",)
+
+    def __init__(self, scope: Scope = Scope(), **options: str) -> None:
+        super().__init__(scope, **options)
+        if not options.get("of"):
+            raise ValueError("it needs the option of: expected another port of the switch, such as of=Ethernet8")
+
+    def published_among(self, key: str, fields: Mapping[str, str], switch: Hashes) -> Mapping[str, str]:
+        """Those of the other one."""
+        _, colon, number = key.partition(":")
+        other = switch.get(f"{self.values['of']}{colon}{number}", {})
+        return {name: value if name.startswith(_OF_WATCHDOG) else other.get(name, value)
+                for name, value in fields.items()}
+
+
+class QueueMiscounted(Fault):
+    """Each unicast queue of the port shows the counters of the queue before it, queue 0 those of queue 7."""
+
+    name = "queue-miscounted"
+
+    def published_among(self, key: str, fields: Mapping[str, str], switch: Hashes) -> Mapping[str, str]:
+        """Those of that queue."""
+        port, colon, number = key.partition(":")
+        if not colon or int(number) >= QUEUES:
+            return fields
+        other = switch.get(f"{port}:{(int(number) - 1) % QUEUES}", {})
+        return {name: other.get(name, value) if name.startswith(_OF_QUEUE) else value
+                for name, value in fields.items()}
+
+
+class CountersWrap(NumberedFault):
+    """The port's counters of frames and bytes have `bits` (32) bits, and begin `before` (1000) below their end: after
+    so many events they begin anew at 0.
+
+    Raises:
+        ValueError: `before` is more than the bits can count.
+    """
+
+    name = "counters-wrap"
+    options = ("bits", "before")
+    defaults = {"bits": BITS, "before": 1000}
+
+    def __init__(self, scope: Scope = Scope(), **options: str) -> None:
+        super().__init__(scope, **options)
+        if self.number("before") > 1 << self.number("bits"):
+            raise ValueError(f"{self.number('before')} is no value for before: expected at most what "
+                             f"{self.number('bits')} bits can count")
+
+    def published(self, key: str, fields: Mapping[str, str]) -> Mapping[str, str]:
+        """Modulo what the bits can count."""
+        size = 1 << self.number("bits")
+        return {name: str((int(value) - self.number("before")) % size) if _EVENTS.fullmatch(name) else value
+                for name, value in fields.items()}
+
+
+FAULTS: tuple[type[Fault], ...] = (
+    DropsCountedAsSent, SentCountedAsReceived, CountersOfAnother, QueueMiscounted, CountersWrap)
