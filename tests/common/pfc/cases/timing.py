@@ -1,9 +1,9 @@
-"""TIME-1 to TIME-4: pauses that come at a fixed rate and are over before the next one. What they leave of the line says
-how long each of them lasted."""
+"""TIME-1 to TIME-4 and TIME-6: pauses that come at a fixed rate and are over before the next period. What they leave of
+the line says how long each of them lasted."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
@@ -11,7 +11,7 @@ from typing import Any
 
 from ..lab.generator import Traffic
 from ..lab.lab import Lab
-from ..model.arithmetic import MAX_QUANTA, PAUSE_FRAME_BYTES, line_rate_fps, pause_seconds
+from ..model.arithmetic import MAX_QUANTA, line_rate_fps
 from ..model.checking import (
     all_at_rate, at_least, at_most, at_port, at_priority, every_pause_counted, everything_received, never_taken,
     no_pause_sent, priority_of,
@@ -20,63 +20,29 @@ from ..model.counters import DutCounters
 from ..model.measurement import CaseRun, PortUnderTest, flow_numbers
 from ..model.qos import PRIORITIES
 from ..model.response_time import response_seconds
-from ..model.traffic import FlowPlan, FlowStats, Role, Stats, pfc_frame
+from ..model.traffic import FlowPlan, FlowStats, Role, Stats
 from ..record.case import PlanCase, Target
 from ..record.verdict import Check
 from .engine import Procedure, Table, sending, settled_counters
 from .flows import DataLoad, data_flows, later
+from .pause_pattern import WINDOW_EXACT_S, Pauses, alike
 from .storm_sequence import drain
-from .targets import all_lossless, each_lossless
+from .targets import all_lossless, each_lossless, first_lossless
 from .validity import load_applied, storm_sent, storm_stopped, undisturbed
 
 ZERO_RESUMES = PlanCase("pause-zero-resumes", "TIME-1")
 PAUSE_LENGTH = PlanCase("pause-length", "TIME-2")
 PAUSE_RATE = PlanCase("pause-rate", "TIME-3")
 THROTTLED = PlanCase("pause-throttles", "TIME-4")
+REFRESHED = PlanCase("pause-refreshed", "TIME-6")
 FRAME_BYTES = 1024
 # By an exact clock a window of 12 of the longest pauses is enough, and costs little; by any other one flows start and
 # end when they like, within some hundred milliseconds, and only seconds say something. Both hold whole periods of the
 # pauses, so that it does not matter where in a period they begin.
-WINDOW_EXACT_S = Fraction(4, 1000)  # at 100 Gb/s, in proportion to a pause at other speeds
 WINDOW_S = 2.0
 DRAIN_EXACT_S = 0.002  # at 100 Gb/s: 16 MB take 1.3 ms
 DRAIN_S = 1.0
 EDGE_FRAMES = 4  # one under way at each end of a window, and one being stored in the switch at each
-
-
-@dataclass(frozen=True)
-class Pauses:
-    """Pauses of one length at one rate.
-
-    Attributes:
-        quanta: the time in each pause frame.
-        count: so many in 4 ms of a port of 100 Gb/s, and in proportion at other speeds, so that the paused share of
-            the time is the same at every speed.
-        ended_after: the part of those 4 ms after which a frame with a time of 0 ends each pause; 0: it lapses.
-    """
-
-    quanta: int
-    count: int
-    ended_after: int = 0
-
-    def fps(self, speed_mbps: int) -> int:
-        """Pause frames a second."""
-        return floor(self.count * speed_mbps / (WINDOW_EXACT_S * 100_000))
-
-    def period_s(self, speed_mbps: int) -> float:
-        """Seconds from one pause frame to the next."""
-        return 1 / self.fps(speed_mbps)
-
-    def lasting_s(self, speed_mbps: int) -> Fraction:
-        """Seconds that each pause is meant to last."""
-        if self.ended_after:
-            return WINDOW_EXACT_S * 100_000 / speed_mbps / self.ended_after
-        return pause_seconds(self.quanta, speed_mbps)
-
-    def named(self, speed_mbps: int) -> str:
-        """For messages."""
-        end = f"ended after {float(self.lasting_s(speed_mbps)) * 1e6:.1f} us " if self.ended_after else ""
-        return f"pauses of {self.quanta} quanta {end}at {self.fps(speed_mbps)} a second"
 
 
 @dataclass(frozen=True)
@@ -85,10 +51,12 @@ class Window:
 
     Attributes:
         number: its place in the course, from 1 on.
+        loaded: the priorities of its test traffic.
         pauses: the storm.
     """
 
     number: int
+    loaded: Target
     pauses: Pauses
 
     @property
@@ -112,30 +80,50 @@ class Course:
     """What a case sends, one after the other.
 
     Attributes:
-        pauses: each of them in a window of its own.
-        test_percent, background_percent: load of all test (background) flows together, percent of the line.
+        storms: of each window the priorities of its test traffic, and its pauses.
+        test_percent, beside_percent, background_percent: load of all test flows together, of those of the other tested
+            priorities, and of those of all others, percent of the line.
     """
 
-    pauses: tuple[Pauses, ...]
+    storms: tuple[tuple[Target, Pauses], ...]
     test_percent: int = 90
+    beside_percent: int = 0
     background_percent: int = 10
 
     @property
     def windows(self) -> list[Window]:
         """The pauses, each with its window."""
-        return [Window(number, pauses) for number, pauses in enumerate(self.pauses, 1)]
+        return [Window(number, loaded, pauses) for number, (loaded, pauses) in enumerate(self.storms, 1)]
 
     @property
     def fills_the_line(self) -> bool:
         """Whether test traffic waits for the line after each pause, so that what it gets of it can be computed."""
-        return self.test_percent + self.background_percent == 100
+        return self.test_percent + self.beside_percent + self.background_percent == 100
 
 
-COURSES: Mapping[PlanCase, Course] = {
-    ZERO_RESUMES: Course((Pauses(MAX_QUANTA, 6, ended_after=40),)),
-    PAUSE_LENGTH: Course((Pauses(MAX_QUANTA, 6), Pauses(16_384, 24), Pauses(4_096, 96))),
-    PAUSE_RATE: Course((Pauses(16_384, 8), Pauses(16_384, 32))),
-    THROTTLED: Course((Pauses(16_384, 12),), test_percent=50, background_percent=25),
+def _course(target: Target, *pauses: Pauses) -> Course:
+    return Course(tuple((target, storm) for storm in pauses))
+
+
+COURSES: Mapping[PlanCase, Callable[[Target], Course]] = {
+    ZERO_RESUMES: lambda target: _course(target, alike(target, (MAX_QUANTA, 0), (0, 100), count=6)),
+    PAUSE_LENGTH: lambda target: _course(
+        target,
+        alike(target, (MAX_QUANTA, 0), count=6),
+        alike(target, (16_384, 0), count=24),
+        alike(target, (4_096, 0), count=96),
+    ),
+    PAUSE_RATE: lambda target: _course(target, *(alike(target, (16_384, 0), count=count) for count in (8, 32))),
+    THROTTLED: lambda target: Course(
+        ((target, alike(target, (16_384, 0), count=12)),), test_percent=50, background_percent=25
+    ),
+    REFRESHED: lambda target: _course(
+        target,
+        alike(target, (32_768, 0), (32_768, 40), count=6),  # early: 168 us from the second frame on
+        alike(target, (32_768, 0), (32_768, 160), count=6),  # 8 us before it lapses
+        alike(target, (32_768, 0), (32_768, 180), count=6),  # 12 us after it has lapsed
+        alike(target, (MAX_QUANTA, 0), (4_096, 100), count=6),  # shorter than what is left
+    ),
 }
 
 
@@ -163,18 +151,16 @@ class TimingRun(CaseRun):
         speed = self.subject.pair.speed_mbps
         moments = {"at_end": self.phases[window.at_end], "drained": self.phases[window.drained]}
         return {
-            "quanta": pauses.quanta,
-            "fps": pauses.fps(speed),
-            "pause_us": float(pauses.lasting_s(speed)) * 1e6,
+            "pauses": pauses.named(speed),
+            "paused_us": {priority: float(pauses.held(priority, speed).seconds) * 1e6 for priority in window.loaded},
             "window_s": self.window_s,
             "frames_due": due_by_window_end(self, window) if self.course.fills_the_line else None,
             "flows": flow_numbers(moments),
         }
 
 
-def measure(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> TimingRun:
-    """Each storm in turn, with the same data."""
-    course = COURSES[case]
+def measure(lab: Lab, course: Course, target: Target, before: DutCounters) -> TimingRun:
+    """Each storm in turn, with data of its own."""
     traffic = timed_traffic(lab, course, target)
     phases: dict[str, Stats] = {}
     with sending(lab, traffic):
@@ -198,46 +184,25 @@ def _send(lab: Lab, traffic: Traffic, window: Window) -> dict[str, Stats]:
 
 def lead_s(lab: Lab, pauses: Pauses) -> float:
     """How long pauses come before the data of their window."""
-    return pauses.period_s(lab.subject.pair.speed_mbps) if lab.clock.exact else DRAIN_S
+    return 1 / pauses.fps(lab.subject.pair.speed_mbps) if lab.clock.exact else DRAIN_S
 
 
 def timed_traffic(lab: Lab, course: Course, target: Target) -> Traffic:
     """For each window of a course its storm, and data of its own."""
-    others = lab.subject.qos.others(target)
     flows: list[FlowPlan] = []
     for window in course.windows:
+        beside = tuple(priority for priority in target if priority not in window.loaded)
         loads = [
-            DataLoad(f"{role.value} flow", role, priorities, percent, window_s(lab), FRAME_BYTES,
-                     delay_s=lead_s(lab, window.pauses))
-            for role, priorities, percent in (
-                (Role.TEST, target, course.test_percent), (Role.BACKGROUND, others, course.background_percent)
+            DataLoad(name, role, priorities, percent, window_s(lab), FRAME_BYTES, delay_s=lead_s(lab, window.pauses))
+            for name, role, priorities, percent in (
+                ("test flow", Role.TEST, window.loaded, course.test_percent),
+                ("flow beside", Role.BACKGROUND, beside, course.beside_percent),
+                ("background flow", Role.BACKGROUND, lab.subject.qos.others(target), course.background_percent),
             )
         ]
-        own = [*storm_flows(lab, window.pauses, target), *data_flows(lab, loads)]
+        own = [*window.pauses.flows(lab), *data_flows(lab, loads)]
         flows += later(own, window.phase) if window.phase else own
     return lab.builder.build(flows)
-
-
-def storm_flows(lab: Lab, pauses: Pauses, target: Target) -> list[FlowPlan]:
-    """The flow of pauses, and that of the frames that end them."""
-    speed = lab.subject.pair.speed_mbps
-    xoff, *xon = _names(lab, pauses)
-    fps = pauses.fps(speed)
-    frame = pfc_frame(target, pauses.quanta)
-    flows = [FlowPlan(xoff, Role.STORM, None, PAUSE_FRAME_BYTES, fps=fps, pause=frame)]
-    return flows + [
-        FlowPlan(
-            name, Role.STORM, None, PAUSE_FRAME_BYTES, fps=fps, pause=pfc_frame(target, 0),
-            delay_ns=round(pauses.lasting_s(speed) * 10**9)
-        )
-        for name in xon
-    ]
-
-
-def _names(lab: Lab, pauses: Pauses) -> list[str]:
-    """The storm flows of such pauses."""
-    xoff = f"pauses of {pauses.quanta} quanta {pauses.count} in a window"
-    return [lab.builder.named(name) for name in ([xoff, f"ends of {xoff}"] if pauses.ended_after else [xoff])]
 
 
 def scaled_s(subject: PortUnderTest, seconds: float) -> float:
@@ -286,15 +251,18 @@ def _of_window(run: TimingRun, window: Window) -> Iterator[Check]:
 
 
 def due_by_window_end(run: TimingRun, window: Window) -> tuple[int, int]:
-    """Least and most frames of the tested priority that may have come by the end of a window.
+    """Least and most frames of the priority of test traffic that may have come by the end of a window.
 
-    The window has W seconds and n pauses of P seconds, whole periods of them. Between pauses test traffic has its part
-    of the line, as more waits for it than the line takes. What a pause takes from it differs from P by at most the
-    response time R (the pause may begin so late after its frame, while its end does not move, and may be so late to
-    end) and one frame time F (the frame under way is sent to its end; what was let go waits for the one of another
-    priority): W - n (P + R + F) to W - n (P - R - F), times the part of the line. At the window's ends a few frames are
-    under way (`EDGE_FRAMES`). Where a full line is loaded with less than 100 % (`tolerances`), that part is between
-    what test traffic asks for and what background traffic leaves.
+    The window has W seconds and n periods with pauses of P seconds in all, k of them, whole periods. Between pauses
+    test traffic has its part of the line, as more waits for it than the line takes. What a pause takes from it differs
+    from its time by at most the response time R (the pause may begin so late after its frame, while its end does not
+    move, and may be so late to end) and one frame time F (the frame under way is sent to its end; what was let go waits
+    for the one of another priority): W - n (P + k (R + F)) to W - n (P - k (R + F)), times the part of the line. At the
+    window's ends a few frames are under way (`EDGE_FRAMES`). Where a full line is loaded with less than 100 %
+    (`tolerances`), that part is between what test traffic asks for and what background traffic leaves.
+
+    Traffic of other priorities that are paused in the window may come at any time in it: what came of it while test
+    traffic was paused took nothing from that, and what came of it later had waited, and took as much more.
 
     By a clock that is not exact frames are counted when all is quiet: those that the switch still held at the end of
     the window have come too, at most what its buffer holds, and the generator's own start and clock may cost what
@@ -304,25 +272,33 @@ def due_by_window_end(run: TimingRun, window: Window) -> tuple[int, int]:
     test = run.flows(window.at_end, Role.TEST)[0].plan
     rate = line_rate_fps(test.frame_bytes, speed)
     seconds = Fraction(run.window_s)
-    asked = Fraction(test.percent or 0) / 100
-    left = 1 - _background_part(run, window, rate * seconds)
-    pauses = seconds * window.pauses.fps(speed)
-    lasting = window.pauses.lasting_s(speed)
-    unsure = response_seconds(speed) + 1 / rate
-    least = rate * asked * (seconds - pauses * (lasting + unsure)) - EDGE_FRAMES
-    most = rate * left * (seconds - pauses * (lasting - unsure)) + EDGE_FRAMES
+    beside, background = _background_parts(run, window, rate * seconds)
+    held = window.pauses.held(window.loaded[0], speed)
+    periods = seconds * window.pauses.fps(speed)
+    unsure = held.times * (response_seconds(speed) + 1 / rate)
+    longest = periods * (held.seconds + unsure)
+    shortest = periods * (held.seconds - unsure)
+    least = rate * (Fraction(test.percent or 0) / 100 * (seconds - longest) - beside * longest) - EDGE_FRAMES
+    most = rate * (1 - background) * (seconds - shortest) + EDGE_FRAMES
     if run.exact:
         return ceil(least), floor(most)
-    held = run.subject.buffer.size_bytes // test.frame_bytes
-    return ceil(least * (1 - _tolerance(run))), floor(most + held)
+    buffered = run.subject.buffer.size_bytes // test.frame_bytes
+    return ceil(least * (1 - _tolerance(run))), floor(most + buffered)
 
 
-def _background_part(run: TimingRun, window: Window, line_frames: Fraction) -> Fraction:
-    """The part of the line that background traffic took: what it asked for, or what came of it where that is less
-    because frames of it were lost (`background-unaffected` says so)."""
-    background = run.flows(window.at_end if run.exact else window.drained, Role.BACKGROUND)
-    asked = sum((Fraction(flow.plan.percent or 0) / 100 for flow in background), Fraction(0))
-    return min(asked, sum(flow.frames_rx for flow in background) / line_frames)
+def _background_parts(run: TimingRun, window: Window, line_frames: Fraction) -> tuple[Fraction, Fraction]:
+    """The part of the line that background traffic of other tested priorities asked for; and the part that all other
+    background took: what it asked for, or what came of it where that is less because frames of it were lost
+    (`background-unaffected` says so)."""
+    flows = run.flows(window.at_end if run.exact else window.drained, Role.BACKGROUND)
+    beside = [flow for flow in flows if priority_of(flow) in run.tested]
+    background = [flow for flow in flows if priority_of(flow) not in run.tested]
+    came = sum(flow.frames_rx for flow in background) / line_frames
+    return _asked(beside), min(_asked(background), came)
+
+
+def _asked(flows: Iterable[FlowStats]) -> Fraction:
+    return sum((Fraction(flow.plan.percent or 0) / 100 for flow in flows), Fraction(0))
 
 
 def _tolerance(run: TimingRun) -> Fraction:
@@ -338,18 +314,30 @@ def _share_left(run: TimingRun, window: Window, when: str) -> Iterator[Check]:
 
 
 def pauses_counted(run: CaseRun, storms: Iterable[FlowStats]) -> Iterator[Check]:
-    """The switch counted each pause frame of these storms for the tested priorities, XON too, and held no other
-    priority's sender."""
-    sent = sum(storm.frames_tx for storm in storms)
+    """The switch counted each pause frame of these storms for the priorities that it enables, XON too, and held no
+    other priority's sender than the tested ones'."""
+    sent = [(storm.plan.pause.enabled, storm.frames_tx) for storm in storms if storm.plan.pause is not None]
     for priority in PRIORITIES:
-        yield every_pause_counted(run, priority, sent if priority in run.tested else 0)
+        yield every_pause_counted(run, priority, sum(frames for enabled, frames in sent if priority in enabled))
         if priority not in run.tested:
             yield from no_pause_sent("no-other-back-pressure", run, [priority])
 
 
-CASES: Table = {
-    ZERO_RESUMES: Procedure(measure, validity, judge, each_lossless),
-    PAUSE_LENGTH: Procedure(measure, validity, judge, each_lossless),
-    PAUSE_RATE: Procedure(measure, validity, judge, each_lossless),
-    THROTTLED: Procedure(measure, validity, judge, all_lossless),
-}
+def timed_case(
+    course: Callable[[Target], Course], found_on: Callable[[PortUnderTest], list[Target]], needs: str = ""
+) -> Procedure[TimingRun]:
+    """A case of storms and what they leave of the line.
+
+    Args:
+        course: makes what it sends for its target.
+        found_on, needs: `targets` and `needs` of the procedure.
+    """
+
+    def measured(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> TimingRun:
+        return measure(lab, course(target), target, before)
+
+    return Procedure(measured, validity, judge, found_on, needs)
+
+
+TARGETS = {THROTTLED: all_lossless, REFRESHED: first_lossless}  # refreshes of each of them are in CLASS-2
+CASES: Table = {case: timed_case(course, TARGETS.get(case, each_lossless)) for case, course in COURSES.items()}

@@ -12,7 +12,7 @@ from ..lab.generator import Traffic
 from ..lab.lab import Lab
 from ..model.arithmetic import MAX_QUANTA, PAUSE_FRAME_BYTES, line_rate_fps, pause_seconds, storm_fps
 from ..model.checking import (
-    at_least, at_most, at_port, at_priority, error_unless, everything_received, fail_unless, never_taken,
+    at_least, at_most, at_port, at_priority, at_sender, error_unless, everything_received, fail_unless, never_taken,
     priority_of,
 )
 from ..model.counters import DutCounters
@@ -196,7 +196,7 @@ def _around(run: StormsRun, storm: str) -> Iterator[Check]:
         if run.exact:
             sent = run.phases[f"{storm} let_go"][name].frames_tx - stopped[name].frames_tx
             expected = f"frames sent soon after {storm}, as XON lets the sender go before its pause lapses"
-            yield fail_unless("sender-resumed", place, sent > 0, expected, sent)
+            yield fail_unless("sender-resumed", at_sender(run.subject, flow), sent > 0, expected, sent)
 
 
 def most_passed(run: StormsRun, storm: str) -> int:
