@@ -121,7 +121,7 @@ FRAME_CASES = [
              "all ... frames received in a storm of PFC frames with reserved enable bits only, got "),
     honoured("unknown-opcode-honoured", UNKNOWN_OPERATION,
              "at least ... frames received in a storm of MAC control frames of operation code 0x0102, got "),
-    honoured("any-destination-honoured", OTHER_DESTINATION, "0 PFC frames sent out of Ethernet64, got "),
+    honoured("any-destination-honoured", OTHER_DESTINATION, "0 PFC frames in the receive counter, got "),
     honoured(OTHER, OTHER_TYPE, "0 PFC frames in the receive counter, got "),
     case("pfc-forwarded@Ethernet4", "FAIL FAIL", HONOURED,
          "Ethernet4: expected 0 pause frames forwarded to Ethernet64, got ", OTHER_DESTINATION),
@@ -147,7 +147,7 @@ FRAME_CASES = [
          "Ethernet12 priority 1: expected all ... frames received while priorities 3, 4 were paused, got 0",
          ALL_ENABLED),
     both("xoff-wrong-priority@Ethernet76", LOSES,
-         "Ethernet12 priority 0: expected 0 PFC frames sent out of Ethernet76, got ", ALL_ENABLED),
+         "Ethernet76 priority 0: expected 0 PFC frames sent out of Ethernet76, got ", ALL_ENABLED),
     case("pause-ignored@Ethernet16", "FAIL FAIL", NOT_HELD,
          "Ethernet16 priorities 3, 4: expected fewer than the 15982720 bytes of egress_lossless_pool sent while paused",
          ALL_ENABLED),
@@ -159,10 +159,10 @@ UNPAUSED = f"blocked-while-paused held-within-buffer back-pressure {MISCOUNTED} 
 # Ethernet20 ignores pauses of priority 3; those of 4 it obeys, and then Ethernet80 has no headroom for what comes in.
 SIZE_CASES = [
     *(both("pause-ignored@Ethernet20,priority=3", UNPAUSED,
-           "Ethernet20 priorities 3, 4: expected fewer than the 15982720 bytes of egress_lossless_pool sent while "
+           "Ethernet20 priority 3: expected fewer than the 15982720 bytes of egress_lossless_pool sent while "
            "paused, got ", plan) for plan in frames.SIZES),
     *(both("headroom-missing@Ethernet80", UNPAUSED,
-           "Ethernet20 priority 4: expected all ... frames received once the storm had stopped, got ", plan)
+           "Ethernet80 priority 4: expected all ... frames received once the storm had stopped, got ", plan)
       for plan in frames.SIZES),
     both("pfc-miscounted@Ethernet20", UNPAUSED,
          "Ethernet20 priority 5: expected 0 PFC frames in the receive counter, got ", frames.SMALLEST),
@@ -171,7 +171,7 @@ SIZE_CASES = [
     both("lossy-dropped@Ethernet20,one_in=4", UNPAUSED,
          "Ethernet20 priority 0: expected all ... frames received in traffic without a storm, got ", frames.LARGEST),
     both("xoff-wrong-priority@Ethernet80", UNPAUSED,
-         "Ethernet20 priority 0: expected 0 PFC frames sent out of Ethernet80, got ", frames.MIXED),
+         "Ethernet80 priority 0: expected 0 PFC frames sent out of Ethernet80, got ", frames.MIXED),
 ]
 NO_DATA = "clean-flow pauses-are-no-data pauses-are-no-drops"
 COUNT_CASES = [
@@ -196,7 +196,7 @@ COUNT_CASES = [
          "Ethernet28 priority 0: expected the ... frames that the generator received in the storm in Counter/pkts of "
          "queue UC0, got ", DATA),
     case("headroom-missing@Ethernet84", "FAIL PASS", "no-port-drops no-group-drops received-agrees",
-         "Ethernet84: expected 0 frames more dropped in PG3, got ", DATA),
+         "Ethernet84 priority 3: expected 0 frames more dropped in PG3, got ", DATA),
     case("missing.py:Missing@Ethernet84", "FAIL PASS", "no-port-drops no-group-drops received-agrees",
          "Ethernet84: expected the ... frames that the generator sent in all in RX_OK, got ", DATA),
 ]

@@ -43,7 +43,7 @@ BROKEN = [
         ("pfc-miscounted@Ethernet24", "FAIL FAIL", "pause-counted every-pause-counted no-other-pause-counted",
          "Ethernet24 priority 5: expected 0 PFC frames in the receive counter, got "),
         ("xoff-wrong-priority@Ethernet104", "PASS FAIL", "no-other-back-pressure full-rate",
-         "Ethernet40 priority 0: expected 0 PFC frames sent out of Ethernet104, got "),
+         "Ethernet104 priority 0: expected 0 PFC frames sent out of Ethernet104, got "),
     )
 ]
 OF_TX_PORTS = {"Ethernet104": "Ethernet40"}

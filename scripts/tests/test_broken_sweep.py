@@ -40,9 +40,9 @@ LATER = [
         ("pfc-forwarded@Ethernet28", "FAIL PASS", "pause-not-forwarded",
          "Ethernet28 priorities 3, 4: expected 0 pause frames forwarded to Ethernet92, got "),
         ("xoff-not-sent@Ethernet96", "FAIL PASS", "back-pressure held-within-buffer held-frames-drained",
-         "Ethernet32 priority 3: expected more than 0 PFC frames sent out of Ethernet96 to hold the sender, got 0"),
+         "Ethernet96 priority 3: expected more than 0 PFC frames sent out of Ethernet96 to hold the sender, got 0"),
         ("xoff-wrong-priority@Ethernet104", "PASS FAIL", "no-other-back-pressure",
-         "Ethernet40 priority 0: expected 0 PFC frames sent out of Ethernet104, got "),
+         "Ethernet104 priority 0: expected 0 PFC frames sent out of Ethernet104, got "),
     )
 ]
 OF_TX_PORTS = {"Ethernet96": "Ethernet32", "Ethernet104": "Ethernet40"}

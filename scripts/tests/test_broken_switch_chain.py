@@ -55,7 +55,7 @@ CASES = [
     broken(3, f"xoff-wrong-priority@{ROW[0]}:Ethernet124", "PASS FAIL", "hop-no-other-back-pressure",
            f"{ROW[0]} Ethernet124 priority 0: expected 0 PFC frames sent out of Ethernet124 to {ROW[1]}, got "),
     broken(4, f"pfc-not-counted@{ROW[2]}:Ethernet120", "FAIL PASS", "hop-pause-counted",
-           f"{ROW[1]} Ethernet124 priority 3: expected ... PFC frames of {ROW[1]} counted by {ROW[2]} Ethernet120, "),
+           f"{ROW[2]} Ethernet120 priority 3: expected ... PFC frames of {ROW[1]} counted by {ROW[2]} Ethernet120, "),
 ]
 
 

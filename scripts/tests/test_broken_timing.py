@@ -1,5 +1,5 @@
-"""The families TIME, SENT and FLAP on broken switches: one virtual testbed, every check of every case failed by some
-port, and a healthy port that passes all of them."""
+"""The families TIME, CLASS, SENT and FLAP on broken switches: one virtual testbed, every check of every case failed by
+some port, and a healthy port that passes all of them."""
 import re
 import shutil
 import subprocess
@@ -21,7 +21,7 @@ from scripts.tests.broken import (
     healthy,
     passed_as_documented,
 )
-from tests.common.pfc.cases import flap, sent_pauses as sent, timing, timing_storms
+from tests.common.pfc.cases import class_pauses, flap, sent_pauses as sent, timing, timing_storms
 from tests.common.pfc.lab.capture import Capture
 from tests.common.pfc.lab.capture_file import read_capture
 from tests.common.pfc.model.measurement import PortUnderTest
@@ -92,6 +92,26 @@ class Sluggish(Fault):
                 for name, value in fields.items()}
 
 
+class OneTime(Fault):
+    """All classes of a frame that pauses several are paused for the longest of its times."""
+
+    name = "one-time"
+
+    def parse(self, frame, reading):
+        longest = max([0, *(quanta for number, quanta in reading.pauses)])
+        return replace(reading, pauses=tuple((number, longest) for number, quanta in reading.pauses))
+
+
+class OthersEnd(Fault):
+    """Class 3 resumes when a frame does not name it; and that counts for it."""
+
+    name = "others-end"
+
+    def parse(self, frame, reading):
+        named = 3 in dict(reading.pauses) or not reading.pauses
+        return reading if named else replace(reading, pauses=((3, 0), *reading.pauses))
+
+
 class Rising(Fault):
     """With each poll a drop and a pause are counted that never were; one in four frames is dropped."""
 
@@ -105,8 +125,9 @@ class Rising(Fault):
     def drop_one_in(self, queue, lossless, frames):
         return 4
 '''}
-PAGES = {"TIME": "time-pauses.md", "SENT": "sent-pause-frames.md", "FLAP": "flap-link.md"}
-PLANS = (*timing.CASES, *timing_storms.CASES, *sent.CASES, *flap.CASES)
+PAGES = {"TIME": "time-pauses.md", "CLASS": "class-interplay.md", "SENT": "sent-pause-frames.md",
+         "FLAP": "flap-link.md"}
+PLANS = (*timing.CASES, *timing_storms.CASES, *class_pauses.CASES, *sent.CASES, *flap.CASES)
 
 
 @dataclass(frozen=True)
@@ -142,6 +163,7 @@ LENGTH = timing.PAUSE_LENGTH
 RATE = timing.PAUSE_RATE
 ZERO = timing.ZERO_RESUMES
 THROTTLED = timing.THROTTLED
+REFRESHED = timing.REFRESHED
 STORMS = timing_storms.STORMS
 ONE = sent.SINGLE
 ALL = sent.SEVERAL
@@ -160,28 +182,83 @@ ODD_CHECKS = "source source-own enable-vector unused-times padding"
 UNTAKEN = "held-frames-drained"
 TIME_CASES = [
     case(ZERO, "zero-quanta-ignored@Ethernet8", "FAIL PASS", "resumed-in-time every-pause-counted",
-         "Ethernet8 priority 3: expected at least ... frames received in pauses of 65535 quanta ended after 100.0 us "
-         "at 1500 a second, got "),
+         "Ethernet8 priority 3: expected at least ... frames received in pauses of 65535 quanta for 3, after 100.0 "
+         "us 0 quanta for 3, 1500 a second, got "),
     case(STORMS, "slow-response@Ethernet8", "FAIL PASS", "stopped-in-time",
          "Ethernet8 priority 3: expected at most 21 frames received from the beginning of storm 1 to its end, got "),
     case(ZERO, "pause-ignored@Ethernet4,priority=3", "FAIL PASS", "paused-long-enough",
-         "Ethernet4 priority 3: expected at most ... frames received in pauses of 65535 quanta ended after "),
+         "Ethernet4 priority 3: expected at most ... frames received in pauses of 65535 quanta for 3, after "),
     case(LENGTH, "pause-short@Ethernet4,priority=4", "FAIL PASS", "paused-long-enough",
-         "Ethernet4 priority 4: expected at most ... frames received in pauses of 4096 quanta at 24000 a second, got "),
+         "Ethernet4 priority 4: expected at most ... frames received in pauses of 4096 quanta for 4, "
+         "24000 a second, got "),
     case(RATE, "pause-short@Ethernet4,priority=4", "FAIL PASS", "paused-long-enough",
-         "Ethernet4 priority 4: expected at most ... frames received in pauses of 16384 quanta at 2000 a second, got "),
+         "Ethernet4 priority 4: expected at most ... frames received in pauses of 16384 quanta for 4, "
+         "2000 a second, got "),
+    case(timing.REFRESHED, "pause-short@Ethernet4,priority=4", "FAIL PASS", "paused-long-enough",
+         "Ethernet4 priority 4: expected at most ... frames received in pauses of 65535 quanta for 4, after 100.0 us "
+         "4096 quanta for 4, 1500 a second, got "),
     case(STORMS, "xon-not-sent@Ethernet80,priority=3", "FAIL PASS", "sender-resumed nothing-lost",
-         "Ethernet0 priority 3: expected frames sent soon after storm 2, as XON lets the sender go before its pause "
+         "Ethernet80 priority 3: expected frames sent soon after storm 2, as XON lets the sender go before its pause "
          "lapses, got 0"),
     *on(
         BOTH,
         *(case(plan, SLUGGISH, "FAIL FAIL", f"{LOST} resumed-in-time", "Ethernet24 priority 3: expected at least ")
-          for plan in (ZERO, LENGTH, RATE)),
+          for plan in (ZERO, LENGTH, RATE, timing.REFRESHED)),
         case(THROTTLED, SLUGGISH, "FAIL FAIL", f"{LOST} throughput", "Ethernet24 priority 0: expected at least "),
         case(THROTTLED, UNASKED, "FAIL FAIL", f"{LOST} throughput",
-             "Ethernet24 priority 0: expected 0 PFC frames sent out of Ethernet96, got "),
+             "Ethernet96 priority 0: expected 0 PFC frames sent out of Ethernet96, got "),
         case(STORMS, SLUGGISH, "FAIL FAIL", f"{LOST} resumed",
              "Ethernet24 priority 3: expected at least ... frames received within 0.0020 s after storm 1, got "),
+    ),
+    *on(
+        ("Ethernet52", "Ethernet64"),
+        case(REFRESHED, "shorter-ignored@Ethernet52", "FAIL PASS", "resumed-in-time",
+             "Ethernet52 priority 3: expected at least "),
+    ),
+    *on(
+        ("Ethernet56", "Ethernet64"),
+        case(REFRESHED, "refresh-ignored@Ethernet56", "FAIL PASS", "paused-long-enough resumed-in-time",
+             "Ethernet56 priority 3: expected at most "),
+    ),
+]
+CLASS_CASES = [
+    *(case(plan, "pause-short@Ethernet4,priority=4", "FAIL PASS", "paused-long-enough",
+           "Ethernet4 priority 4: expected at most ")
+      for plan in class_pauses.CASES),
+    *on(
+        BOTH,
+        *(case(plan, SLUGGISH, "FAIL FAIL", f"{LOST} resumed-in-time", "Ethernet24 priority 3: expected at least ")
+          for plan in class_pauses.CASES),
+    ),
+    *on(
+        ("Ethernet32", "Ethernet64"),
+        case(class_pauses.OWN_TIMES, f"{FILE}:OneTime@Ethernet32", "FAIL PASS", "resumed-in-time",
+             "Ethernet32 priority 4: expected at least ... frames received in pauses of 65535 quanta for 3 and 16384 "
+             "quanta for 4, 1500 a second, got "),
+        case(class_pauses.ONE_RESUMES, f"{FILE}:OneTime@Ethernet32", "FAIL PASS", "resumed-in-time",
+             "Ethernet32 priority 3: expected at least "),
+    ),
+    *on(
+        ("Ethernet36", "Ethernet64"),
+        *(case(plan, f"{FILE}:OthersEnd@Ethernet36", "FAIL PASS", "paused-long-enough every-pause-counted",
+               "Ethernet36 priority 3: expected at most ")
+          for plan in (class_pauses.ONE_RESUMES, class_pauses.INTERLEAVED)),
+    ),
+    *on(
+        ("Ethernet40", "Ethernet64"),
+        case(class_pauses.ONE_RESUMES, "resume-all@Ethernet40", "FAIL PASS", "paused-long-enough",
+             "Ethernet40 priority 3: expected at most "),
+    ),
+    *on(
+        ("Ethernet44", "Ethernet64"),
+        *(case(plan, "pause-replaces@Ethernet44", "FAIL PASS", "paused-long-enough",
+               "Ethernet44 priority 3: expected at most ")
+          for plan in (class_pauses.ONE_RESUMES, class_pauses.INTERLEAVED)),
+    ),
+    *on(
+        ("Ethernet48", "Ethernet64"),
+        case(class_pauses.OWN_TIMES, "one-time-for-all@Ethernet48", "FAIL PASS", "resumed-in-time",
+             "Ethernet48 priority 3: expected at least "),
     ),
 ]
 SENT_CASES = [
@@ -197,23 +274,23 @@ SENT_CASES = [
     case(ONE, CODE, "FAIL PASS", f"operation-code xoff-sent sent-as-counted {UNTAKEN}",
          "Ethernet76: expected operation code 0x0101 in all "),
     case(ONE, "xon-not-sent@Ethernet80,priority=3", "FAIL PASS", "xon-sent",
-         "Ethernet0 priority 3: expected XON, a time of 0, as the last pause frame once the storm had stopped, got a "
+         "Ethernet80 priority 3: expected XON, a time of 0, as the last pause frame once the storm had stopped, got a "
          "time of 65535"),
     case(ONE, "refresh-missing@Ethernet80,priority=4", "FAIL PASS", f"refreshed {UNTAKEN}",
-         "Ethernet0 priority 4: expected each XOFF followed by a pause frame within its time (65535 quanta: 335.54 us"),
+         "Ethernet80 priority 4: expected each XOFF followed by a pause frame within its time (65535 quanta: 335.54 "),
     case(ONE, "xoff-wrong-priority@Ethernet84,priority=3", "PASS FAIL", "no-other-enabled",
-         "Ethernet0 priority 0: expected 0 pause frames captured at Ethernet84 that enable it, got "),
+         "Ethernet84 priority 0: expected 0 pause frames captured at Ethernet84 that enable it, got "),
     case(ONE, "xoff-not-sent@Ethernet84,priority=4", "FAIL PASS", f"xoff-sent {UNTAKEN}",
-         "Ethernet0 priority 4: expected XOFF captured at Ethernet84, got 0"),
+         "Ethernet84 priority 4: expected XOFF captured at Ethernet84, got 0"),
     case(ALL, "zero-source-sent@Ethernet68,priority=3", "FAIL PASS", f"source source-own eight-times length {UNTAKEN}",
          "Ethernet68: expected eight pause times in all "),
     case(ALL, ODD, "FAIL PASS", f"{ODD_CHECKS} destination {UNTAKEN}", "Ethernet72: expected nothing but zero behind "),
     case(ALL, TYPE, "FAIL PASS", f"ether-type operation-code xoff-sent sent-as-counted {UNTAKEN}",
          "Ethernet76: expected operation code 0x0101 in all "),
     case(ALL, "xon-not-sent@Ethernet80,priority=3", "FAIL PASS", f"xon-sent refreshed {UNTAKEN}",
-         "Ethernet0 priority 3: expected XON, a time of 0, as the last pause frame once the storm had stopped"),
+         "Ethernet80 priority 3: expected XON, a time of 0, as the last pause frame once the storm had stopped"),
     case(ALL, "xoff-wrong-priority@Ethernet84,priority=3", "FAIL FAIL", f"no-other-enabled xoff-sent {UNTAKEN}",
-         "Ethernet0 priority 0: expected 0 pause frames captured at Ethernet84 that enable it, got "),
+         "Ethernet84 priority 0: expected 0 pause frames captured at Ethernet84 that enable it, got "),
 ]
 RISEN = "clean-flow pause-ended-with-link flows-after-flap tx-drop-while-down no-pause-counted-after"
 FLAP_CASES = [  # the last ones leave a port shut for ever, whose frames fill the switch
@@ -230,7 +307,7 @@ FLAP_CASES = [  # the last ones leave a port shut for ever, whose frames fill th
           for plan in (flap.IN_STORM, flap.SHUTDOWN)),
     ),
 ]
-CASES = [*TIME_CASES, *SENT_CASES, *FLAP_CASES]
+CASES = [*TIME_CASES, *CLASS_CASES, *SENT_CASES, *FLAP_CASES]
 PAIRS = list(dict.fromkeys(one.pair for one in CASES))
 CASES.sort(key=lambda broken: PAIRS.index(broken.pair))  # a case begins with the counters that its pair's last one left
 

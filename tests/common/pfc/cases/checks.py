@@ -4,15 +4,17 @@ all others."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from ..lab.pause_source import PauseSource
 from ..model.checking import (
-    COUNTER, all_at_rate, at_least, at_priority, at_tested, everything_received, fail_unless, least_load,
-    never_taken, no_pause_counted, no_pause_sent, nothing_received, priority_of, some_of,
+    COUNTER, Place, all_at_rate, at_flow, at_least, at_priorities, at_priority, at_sender, at_tested,
+    everything_received, fail_unless, least_load, never_taken, no_pause_counted, no_pause_sent, nothing_received,
+    priority_of, some_of,
 )
 from ..model.measurement import Measurement
 from ..model.scenario import Storm
-from ..model.traffic import Role
+from ..model.traffic import FlowStats, Role
 from ..record.verdict import Check
 from .engine import unmet
 from .generator_pauses import TRAFFIC_GENERATOR
@@ -58,9 +60,25 @@ def _pause_obeyed(run: Measurement) -> Iterator[Check]:
     yield from nothing_received("blocked-while-paused", run.subject, test, "while paused")
     held_bytes = sum(flow.bytes_tx for flow in test) + run.held_elsewhere
     buffer = run.subject.buffer
+    met = held_bytes < buffer.size_bytes
+    place = at_tested(run) if met else _overfilled(run)
     expected = f"fewer than the {buffer.size_bytes} bytes of {buffer.pool} sent while paused"
     expected += f", those held for other ports ({run.held_elsewhere}) among them" if run.held_elsewhere else ""
-    yield fail_unless("held-within-buffer", at_tested(run), held_bytes < buffer.size_bytes, expected, held_bytes)
+    yield fail_unless("held-within-buffer", place, met, expected, held_bytes)
+
+
+def _overfilled(run: Measurement) -> Place:
+    """Where more was sent than the buffer takes: by the priorities of which each alone is too much, if there are any.
+    It came in by the tx port, which did not hold the sender; unless it got out, then it was not for that port to do, or
+    what other ports hold was part of it."""
+    subject = run.subject
+    test = run.flows("paused", Role.TEST)
+    alone = [priority_of(flow) for flow in test if flow.bytes_tx >= subject.buffer.size_bytes]
+    if sum(flow.bytes_tx for flow in test) < subject.buffer.size_bytes:
+        return at_tested(run)
+    wrong = sorted(set(alone)) or list(run.scenario.tested)
+    escaped = any(flow.frames_rx for flow in test if priority_of(flow) in wrong)
+    return at_priorities(subject, wrong, None if escaped else subject.pair.tx.port)
 
 
 def _test_unaffected(run: Measurement) -> Iterator[Check]:
@@ -95,12 +113,11 @@ def _no_pfc_counted(run: Measurement) -> Iterator[Check]:
 
 
 def _back_pressure(run: Measurement) -> Iterator[Check]:
+    tx = run.subject.pair.tx.port
     for priority in run.scenario.tested:
-        place = at_priority(run.subject, priority)
+        place = at_priority(run.subject, priority, tx)
         frames = run.pfc_sent()[priority]
-        yield some_of(
-            "back-pressure", place, f"PFC frames sent out of {run.subject.pair.tx.port} to hold the sender", frames
-        )
+        yield some_of("back-pressure", place, f"PFC frames sent out of {tx} to hold the sender", frames)
     yield from no_pause_sent("no-other-back-pressure", run, _other_than(run.scenario.tested))
     data = run.flows("paused", Role.TEST, Role.BACKGROUND)
     yield from never_taken(run.subject, data, run.pfc_sent(), run.scenario.moment)
@@ -124,13 +141,25 @@ def _lossy_in_background(run: Measurement) -> Iterator[Check]:
 
 def _after_the_storm(run: Measurement) -> Iterator[Check]:
     test = run.flows("drained", Role.TEST)
-    yield from everything_received("held-frames-drained", run.subject, test, "once the storm had stopped")
+    when = "once the storm had stopped"
+    yield from everything_received("held-frames-drained", run.subject, test, when, partial(_lost_at, run))
     yield from never_taken(run.subject, run.resumed.values(), run.pfc_sent_after(), "after the storm")
     for flow in run.flows("resumed", Role.TEST):
         place = at_priority(run.subject, priority_of(flow))
         least = least_load(run.subject, flow.plan)
         yield at_least("resumed-rate", place, least, "frames taken by the switch after the storm", flow.frames_tx)
     yield from everything_received("resumed", run.subject, run.resumed.values(), "in traffic without a storm")
+
+
+def _lost_at(run: Measurement, flow: FlowStats) -> Place:
+    """Where held frames were lost: at the port under test if that loses some of the priority without a storm too, else
+    where they came in. In a row of switches nobody knows which of them it was."""
+    pair = run.subject.pair
+    priority = priority_of(flow)
+    leaks = any(one.frames_rx < one.frames_tx for one in run.resumed.values() if priority_of(one) == priority)
+    if leaks or flow.frames_rx == flow.frames_tx or pair.tx.device != pair.rx.device:
+        return at_flow(run.subject, flow)
+    return at_sender(run.subject, flow)
 
 
 def _other_than(priorities: tuple[int, ...]) -> list[int]:

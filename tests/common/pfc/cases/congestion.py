@@ -14,7 +14,9 @@ from typing import Any
 from ..lab.generator import Traffic
 from ..lab.lab import Lab
 from ..model.arithmetic import line_rate_fps
-from ..model.checking import Place, at_least, at_port, at_priority, fail_unless, least_load, none_of, priority_of
+from ..model.checking import (
+    Place, at_least, at_port_for, at_priority, error_unless, fail_unless, least_load, none_of, priority_of,
+)
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
 from ..model.measurement import CaseRun, PortUnderTest
@@ -158,6 +160,24 @@ class LoadRun(CaseRun):
     def received(self) -> int:
         """Frames of all flows that were received."""
         return sum(flow.frames_rx for flow in self.flows("sent"))
+
+    @property
+    def uncongested(self) -> dict[int, Fraction]:
+        """Priorities that the line has room for, with their part of it."""
+        return {one: part for one, part in self.offered.given.items() if one not in self.offered.congested}
+
+    @property
+    def lost_elsewhere(self) -> int:
+        """Frames lost of priorities that the line has room for, or, of lossy ones that it has not, all that were sent:
+        what is left of these leaves it some."""
+        lost = sum(sent - got for sent, got in map(self.frames, self.uncongested))
+        return lost + sum(sent for sent, got in map(self.frames, self.lossy) if not got)
+
+    def only_entry(self, priority: int) -> str | None:
+        """The port whose data of a priority was lost, where that of other ports was not; None: there is no such one."""
+        flows = [flow for flow in self.flows("sent") if priority_of(flow) == priority]
+        losing = {flow.plan.enters for flow in flows if flow.frames_rx < flow.frames_tx}
+        return losing.pop() or None if len(losing) == 1 < len({flow.plan.enters for flow in flows}) else None
 
     def frames(self, priority: int) -> tuple[int, int]:
         """Frames of a priority that were sent and received."""
@@ -310,9 +330,8 @@ def _nothing_lost(run: LoadRun) -> Iterator[Check]:
     """Every frame arrives, of lossless priorities whatever comes in, of lossy ones where the line has room for them."""
     for priority in sorted(set(run.offered.wanted) - set(run.lossy)):
         sent, got = run.frames(priority)
-        yield fail_unless(
-            "nothing-lost", at_priority(run.subject, priority), got == sent, f"all {sent} frames received", got
-        )
+        place = at_priority(run.subject, priority, run.only_entry(priority))
+        yield fail_unless("nothing-lost", place, got == sent, f"all {sent} frames received", got)
 
 
 def _throughput(run: LoadRun) -> Iterator[Check]:
@@ -326,12 +345,19 @@ def _throughput(run: LoadRun) -> Iterator[Check]:
 
 
 def _back_pressure(run: LoadRun) -> Iterator[Check]:
-    """Every sender of a lossless priority that the line has no room for is paused."""
+    """Every sender of a lossless priority that the line has no room for is paused. Where frames of other priorities
+    were lost that the line has room for, it may have had room for this one too: ERROR."""
     for load in run.offered.loads:
         for priority in (one for one in load.priorities if one in run.held):
             frames = run.pfc_sent_in_all(load.enters.port)[priority]
             expected = f"more than 0 PFC frames sent out of {load.enters.port} to hold the sender"
-            yield fail_unless("back-pressure", at_priority(run.subject, priority), frames > 0, expected, frames)
+            place = at_priority(run.subject, priority, load.enters.port)
+            sent, got = run.frames(priority)
+            if frames == 0 and run.lost_elsewhere and got == sent:
+                expected += f", unless the {run.lost_elsewhere} frames lost of others left it room"
+                yield error_unless("back-pressure", place, False, expected, frames)
+            else:
+                yield fail_unless("back-pressure", place, frames > 0, expected, frames)
 
 
 def _no_back_pressure(run: LoadRun) -> Iterator[Check]:
@@ -342,7 +368,7 @@ def _no_back_pressure(run: LoadRun) -> Iterator[Check]:
         for priority, frames in enumerate(run.pfc_sent_in_all(port.port)):
             if priority in run.held and port in run.offered.ports:
                 continue
-            place = at_priority(run.subject, priority)
+            place = at_priority(run.subject, priority, port.port)
             yield none_of(name, place, f"PFC frames sent out of {port.port}", frames)
 
 
@@ -352,14 +378,17 @@ def _shares(run: LoadRun) -> Iterator[Check]:
     Where lossless priorities are congested too, what they hold in the buffer leaves lossy frames little room where they
     enter, in a priority group that all lossy priorities share: which of them is dropped there is chance, and one whose
     queue runs dry leaves its turn to all others, in proportion to their weights. So a lossless priority gets its share
-    or more then, and the lossy ones are judged together.
+    or more then, and the lossy ones are judged together. What priorities lack that the line has room for
+    (`nothing-lost`) is the others' gain.
     """
     exact = not run.lossy or not run.held
     in_all = sum(run.rates.values())
+    spared = sum(max(0.0, float(part) * in_all - run.rates[one]) for one, part in run.uncongested.items())
     for priority in run.offered.congested if exact else run.held:
         due = float(run.offered.given[priority]) * in_all
         got = run.rates[priority]
-        met = got >= due * (1 - SHARE_TOLERANCE) and (got <= due * (1 + SHARE_TOLERANCE) or not exact)
+        most = (due + spared) * (1 + SHARE_TOLERANCE)
+        met = got >= due * (1 - SHARE_TOLERANCE) and (got <= most or not exact)
         expected = f"{due:.0f}{'' if exact else ' or more'} of {in_all} frames received by weight (1 % more or less)"
         yield fail_unless("share-by-weight", at_priority(run.subject, priority), met, expected, got)
     if not exact:
@@ -371,8 +400,9 @@ def _shares(run: LoadRun) -> Iterator[Check]:
 
 
 def _line_full(run: LoadRun, times: Timing) -> Check:
-    """The line never stood still. On an exact clock frames are counted in the window; else in all, because reading a
-    generator's statistics takes time (and in seconds what leaves the buffer afterwards is nothing)."""
+    """The line never stood still; if it did, for want of those priorities that had less than their part. On an exact
+    clock frames are counted in the window; else in all, because reading a generator's statistics takes time (and in
+    seconds what leaves the buffer afterwards is nothing)."""
     seconds = times.window_s
     got = sum(run.rates.values())
     plan = run.flows("sent")[0].plan
@@ -381,7 +411,10 @@ def _line_full(run: LoadRun, times: Timing) -> Check:
         got = run.received
     carried = line_rate_fps(plan.mean_bytes, run.subject.pair.speed_mbps) * Fraction(seconds)
     least = floor(carried * (1 - Fraction(run.subject.tolerances.load_tolerance_percent) / 100))
-    place = at_port(run.subject)
+    line = line_rate_fps(plan.mean_bytes, run.subject.pair.speed_mbps) * Fraction(times.window_s)
+    short = [priority for priority, part in sorted(run.offered.given.items())
+             if run.rates.get(priority, 0) < part * line * Fraction(1 - LOSSY_TOLERANCE)]
+    place = at_port_for(run.subject, [] if got >= least else short)
     return at_least("line-full", place, least, "frames received, a full line", got)
 
 
@@ -389,7 +422,7 @@ def _pfc_stops(run: LoadRun) -> Iterator[Check]:
     """Once there is room again, nobody is paused any more."""
     for port in run.offered.ports:
         for priority, frames in enumerate(run.pfc_sent_after(port.port)):
-            place = at_priority(run.subject, priority)
+            place = at_priority(run.subject, priority, port.port)
             yield none_of("back-pressure-ends", place, f"PFC frames sent out of {port.port} afterwards", frames)
 
 
@@ -413,4 +446,14 @@ def _drops_counted(run: LoadRun, drops: DataCounters) -> Iterator[Check]:
         ("queue-drops-counted", "queues and priority groups", drops.drops_by_queue),
     ):
         expected = f"{missing} frames counted as dropped by {what}" + (f" (or up to {allowed} more)" if allowed else "")
-        yield fail_unless(name, Place(run.subject.where(), LOSSY), 0 <= seen - missing <= allowed, expected, seen)
+        met = 0 <= seen - missing <= allowed
+        place = Place(run.subject.where(port=None if met else _silent(drops)), LOSSY)
+        yield fail_unless(name, place, met, expected, seen)
+
+
+def _silent(drops: DataCounters) -> str | None:
+    """The only one of the ports that counted no drop at all; None: none, or several."""
+    counted: dict[str | None, int] = {None: drops.leaving.tx_dropped + sum(drops.queue_drops.values())}
+    counted |= {port: counts.rx_dropped + sum(drops.group_drops[port]) for port, counts in drops.entering.items()}
+    silent = [port for port, frames in counted.items() if not frames]
+    return silent[0] if len(silent) == 1 else None

@@ -12,7 +12,7 @@ from ..lab.counter_polling import PollDelays
 from ..lab.lab import Lab
 from ..model.arithmetic import MAX_QUANTA
 from ..model.checking import (
-    Place, at_port, at_priority, error_unless, every_pause_counted, fail_unless, no_pause_counted, none_of,
+    Place, at_port, at_port_for, at_priority, error_unless, every_pause_counted, fail_unless, no_pause_counted, none_of,
     priority_of,
 )
 from ..model.counters import DutCounters
@@ -21,7 +21,7 @@ from ..model.measurement import CaseRun, Measurement, PortUnderTest
 from ..model.qos import PRIORITIES
 from ..model.traffic import FlowStats, PauseFrame, Role, pfc_frame
 from ..record.case import PlanCase, Target
-from ..record.verdict import LOSSLESS, LOSSY, Check
+from ..record.verdict import LOSSY, Check
 from . import checks, storm_sequence
 from .engine import Procedure, ScenarioRun, Table, sending, settled_counters
 from .frames import all_times
@@ -184,7 +184,7 @@ def data_validity(data: DataRun) -> Iterator[Check]:
 def _data_counters_kept(subject: PortUnderTest, least: int) -> Check:
     """No data counter fell: one that did was cleared in between, and what it gained is unknown. `least` is the smallest
     gain of all counters."""
-    expected = "data counters that were not cleared in the run"
+    expected = "data counters that only grow in the run"
     return error_unless("counters-kept", at_port(subject), least >= 0, expected, f"one that fell by {-least}")
 
 
@@ -223,21 +223,27 @@ def _nothing_dropped(data: DataRun) -> Iterator[Check]:
     """No drop counter rises, whatever is held: back-pressure holds the sender, and no line is overloaded."""
     subject = data.subject
     gained = data.in_all
-    for port, column, frames, allowed in (
-        (subject.pair.rx.port, "TX_DRP", gained.leaving.tx_dropped, 0),
-        (subject.pair.tx.port, "TX_DRP", data.tx(gained).tx_dropped, 0),
-        (subject.pair.tx.port, "RX_DRP", data.tx(gained).rx_dropped, data.allowed),
+    rx = subject.pair.rx.port
+    tx = subject.pair.tx.port
+    queues = [priority for priority, frames in sorted(gained.queue_drops.items()) if frames]
+    groups = [group for group, frames in enumerate(gained.group_drops[tx]) if frames]
+    for port, column, frames, allowed, priorities in (
+        (rx, "TX_DRP", gained.leaving.tx_dropped, 0, queues),
+        (tx, "TX_DRP", data.tx(gained).tx_dropped, 0, []),
+        (tx, "RX_DRP", data.tx(gained).rx_dropped, data.allowed, groups),
     ):
         expected = f"{_up_to(allowed)} frames more in {column}"
-        yield fail_unless("no-port-drops", at_port(subject, port), frames <= allowed, expected, frames)
+        met = frames <= allowed
+        place = at_port_for(subject, [] if met else priorities, port)
+        yield fail_unless("no-port-drops", place, met, expected, frames)
     for priority in subject.qos.reachable:
         frames = gained.queue_drops.get(priority, 0)
         yield none_of(
             "no-queue-drops", at_priority(subject, priority), f"frames more in Drop/pkts of queue UC{priority}", frames
         )
-    for group, frames in enumerate(gained.group_drops[subject.pair.tx.port]):
-        metric = LOSSLESS if group in subject.qos.lossless else LOSSY
-        place = Place(subject.where(port=subject.pair.tx.port), metric)
+    for group, frames in enumerate(gained.group_drops[tx]):
+        lossless = group in subject.qos.lossless  # a lossy group is several priorities'
+        place = at_priority(subject, group, tx) if lossless else Place(subject.where(port=tx), LOSSY)
         yield none_of("no-group-drops", place, f"frames more dropped in PG{group}", frames)
 
 

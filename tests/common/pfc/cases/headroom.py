@@ -118,7 +118,7 @@ class HeadroomRun(HeldRun):
 
     def place(self, priority: int) -> Place:
         """A priority of the port where data entered."""
-        return Place(self.subject.where(priority, self.subject.pair.tx.port), LOSSLESS, priority)
+        return at_priority(self.subject, priority, self.subject.pair.tx.port)
 
     def details(self) -> dict[str, Any]:
         """What was sent, and how full headroom got."""
@@ -218,7 +218,7 @@ def judge_covered(run: HeadroomRun) -> Iterator[Check]:
         sent = filled.flow.frames_tx
         got = filled.flow.frames_rx
         expected = f"all {sent} frames received, senders going on for {run.hold.reaction_quanta} quanta"
-        yield fail_unless("nothing-lost", at_priority(run.subject, priority), got == sent, expected, got)
+        yield fail_unless("nothing-lost", run.place(priority), got == sent, expected, got)
     yield from back_pressure(run, run.subject.pair.tx.port, run.place)
 
 

@@ -128,7 +128,7 @@ def judge_paused(run: HeldRun) -> Iterator[Check]:
     yield from everything_received("background-unaffected", subject, lossy, "in the storm")
     yield from everything_received("nothing-lost", subject, run.data, "once the storm had stopped")
     for port in fast_port(subject):
-        yield from back_pressure(run, port.port, lambda priority: at_priority(subject, priority))
+        yield from back_pressure(run, port.port, lambda priority: at_priority(subject, priority, port.port))
 
 
 def _from_each(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 
+from ..lab.auditor import Auditor
 from ..lab.lab import Lab
 from ..lab.observer import evidence_of
 from ..lab.preflight import preflight
@@ -13,7 +15,7 @@ from ..model.errors import QualificationError
 from ..model.measurement import PortUnderTest
 from ..record.case import PlanCase, Target, named
 from ..record.outcome import Outcome
-from ..record.verdict import Check, PortVerdict, Status
+from ..record.verdict import LOSSLESS, LOSSY, Check, PortVerdict, Status
 from .engine import Finding
 from .generator_pauses import pauses_of
 from .plan import procedures
@@ -28,9 +30,10 @@ class Qualifier:
     between.
     """
 
-    def __init__(self, lab: Lab) -> None:
-        """`lab`: what to measure with; another one of the same port may take its place."""
+    def __init__(self, lab: Lab, auditors: Sequence[Auditor] = ()) -> None:
+        """`lab`: what to measure with; another one of the same port may take its place. `auditors`: what looks on."""
         self.lab = lab
+        self._auditors = auditors
         self._preflight: list[Check] | QualificationError | None = None
         self._settled: DutCounters | None = None  # a reading with all in it that came before the next storm
 
@@ -48,7 +51,12 @@ class Qualifier:
             self._settled = None
             for observer in self.lab.observers:
                 observer.measurement_started(f"{case.plan_id} {self.lab.port} {','.join(map(str, target))}")
+            for auditor in self._auditors:
+                auditor.begin(self.lab)
             finding = procedures()[case].carry_out(self.lab, case, target, before)
+            if not finding.invalid:
+                further = [check for auditor in self._auditors for check in auditor.audit(self.lab, case)]
+                finding = replace(finding, checks=[*finding.checks, *further])
         except Exception as error:
             return broken_off(subject, case, target, error).with_evidence(evidence_of(self.lab.observers))
         self._settled = finding.settled
@@ -104,13 +112,18 @@ def broken_off(subject: PortUnderTest, case: PlanCase, target: Target, error: Ex
 def _verdicts(
     subject: PortUnderTest, case: PlanCase, target: Target, checks: Sequence[Check], error: str | None
 ) -> list[PortVerdict]:
-    """A verdict for each priority of the target and each metric that the case owes. What is about none of the target,
-    or about all of it together, counts for each."""
+    """A verdict for each priority of the target and each metric that the case owes, or that it failed a check of. A
+    check that is about a priority of the target counts for that one; any other, of all of them together, of a priority
+    that is not paused or of another port, counts for each: none is left out."""
     rx = subject.pair.rx
+    failed = [check.metric_name for check in checks if check.status is Status.FAIL]
+    metrics = dict.fromkeys([*case.metrics, *(metric for metric in (LOSSLESS, LOSSY) if metric in failed)])
+    # what held of a metric that is not owed stands in the verdict that is
+    checks = [one if one.metric_name in metrics else replace(one, metric_name=case.metrics[0]) for one in checks]
     verdicts = []
     for priority in target or (None,):
         others = [other for other in target if other != priority]
-        for metric in case.metrics:
+        for metric in metrics:
             own = [check for check in checks if check.metric_name == metric and check.priority not in others]
             verdicts.append(PortVerdict(rx.device, rx.port, priority, metric, own, error))
     return verdicts

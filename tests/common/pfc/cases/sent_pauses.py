@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -15,7 +16,9 @@ from ..lab.generator import Traffic
 from ..lab.generator_ports import end_capture, start_capture
 from ..lab.lab import Lab
 from ..model.arithmetic import MAX_QUANTA, pause_seconds
-from ..model.checking import Place, at_port, at_priority, error_unless, everything_received, fail_unless, sent_as_due
+from ..model.checking import (
+    Place, at_port, at_priority, at_sender, error_unless, everything_received, fail_unless, sent_as_due,
+)
 from ..model.counters import DutCounters
 from ..model.deviations import Deviation, deviation
 from ..model.measurement import CaseRun
@@ -23,7 +26,7 @@ from ..model.traffic import PAUSE_ADDRESS, Role
 from ..record.case import PlanCase, Target
 from ..record.verdict import Check
 from . import targets
-from .engine import Procedure, Table, sending, settled_counters
+from .engine import Procedure, Table, sending, settled_counters, unmet
 from .flows import DataLoad, data_flows
 from .storm_sequence import pause_storm
 from .validity import storm_held, storm_stopped, undisturbed
@@ -164,13 +167,14 @@ def validity(run: SentRun) -> Iterator[Check]:
 
 
 def judge(run: SentRun) -> Iterator[Check]:
-    """What was sent, its format and its times; and what pauses are for: nothing was lost."""
-    yield from _sent(run)
-    if run.capture.control:
-        yield from _format(run)
-    yield from _times(run)
+    """What was sent, its format and its times; and what pauses are for: nothing was lost. What was lost without the
+    right pauses was lost where it came in."""
+    pauses = [*_sent(run), *(_format(run) if run.capture.control else ()), *_times(run)]
+    yield from pauses
     test = run.flows("drained", Role.TEST)
-    yield from everything_received("held-frames-drained", run.subject, test, "once the storm had stopped")
+    when = "once the storm had stopped"
+    at = partial(at_sender, run.subject) if unmet(pauses) else None
+    yield from everything_received("held-frames-drained", run.subject, test, when, at)
 
 
 def _captured(run: SentRun) -> Iterator[Check]:
@@ -187,11 +191,11 @@ def _captured(run: SentRun) -> Iterator[Check]:
 def _sent(run: SentRun) -> Iterator[Check]:
     """XOFF was sent for each congested priority, nothing for any other, and the switch counted what it sent."""
     for priority in run.tested:
-        place = at_priority(run.subject, priority)
+        place = at_priority(run.subject, priority, run.tx_port)
         frames = sum(1 for _, time in run.pauses_of(priority) if time)
         yield fail_unless("xoff-sent", place, frames > 0, f"XOFF captured at {run.tx_port}", frames)
     for priority, counted in enumerate(run.pfc_sent_in_all()):
-        place = at_priority(run.subject, priority)
+        place = at_priority(run.subject, priority, run.tx_port)
         sent = run.pauses_of(priority)
         if priority not in run.tested:
             expected = f"0 pause frames captured at {run.tx_port} that enable it"
@@ -242,7 +246,7 @@ def _times(run: SentRun) -> Iterator[Check]:
     """
     speed = run.subject.pair.speed_mbps
     for priority in run.tested:
-        place = at_priority(run.subject, priority)
+        place = at_priority(run.subject, priority, run.tx_port)
         sent = run.pauses_of(priority)
         lapsed = [
             f"{(late - early) / 1000:.2f} us after a time of {quanta}"

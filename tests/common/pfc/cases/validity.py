@@ -9,11 +9,11 @@ from itertools import pairwise
 from math import floor
 
 from ..model.arithmetic import MAX_QUANTA, holding_fps
-from ..model.checking import Place, at_port, error_unless, priority_of, sent_as_due
+from ..model.checking import Place, at_port, at_priority, error_unless, priority_of, sent_as_due
 from ..model.counters import changed
 from ..model.measurement import PortUnderTest, Readings
 from ..model.traffic import FlowStats, Role
-from ..record.verdict import LOSSLESS, LOSSY, Check
+from ..record.verdict import LOSSY, Check
 
 
 def undisturbed(run: Readings) -> Iterator[Check]:
@@ -28,7 +28,7 @@ def watchdog_stopped(run: Readings) -> Iterator[Check]:
     storms = run.storms_detected()
     for queue in sorted({*storms, *run.stormed()}):
         port, _, priority = queue.partition(":")
-        place = Place(f"{run.subject.pair.rx.device} {port} priority {priority}", LOSSLESS)
+        place = at_priority(run.subject, int(priority), port)
         seen = f"{storms[queue]} detected" if queue in storms else "the queue still in storm"
         seen = f"a watchdog that detected a storm although it was stopped ({seen})"
         yield error_unless("watchdog-stopped", place, False, "a stopped watchdog", seen)
@@ -62,7 +62,7 @@ def counters_kept(run: Readings) -> Iterator[Check]:
         least = min(min(count.get(port, (0,))) for count in counts)
         yield error_unless("counters-kept", place, least >= 0, f"PFC {way} counters from 0 on", least)
         fell = -min(min(changed(early, late, port)) for early, late in pairwise(counts))
-        expected = f"PFC {way} counters that were not cleared in the run"
+        expected = f"PFC {way} counters that only grow in the run"
         yield error_unless("counters-kept", place, fell <= 0, expected, f"one that fell by {fell}")
 
 

@@ -23,6 +23,7 @@ EXCEPT: Mapping[str, str] = {
 OF_FAMILIES: Mapping[str, str] = {
     "COUNT": "a sender that counts its pause frames",
     "TIME": "a sender of pauses at exact times",
+    "CLASS": "a sender of pauses at exact times",
 }
 ANYTHING_ELSE = "a traffic generator as the source of pauses"
 

@@ -186,6 +186,7 @@ def with_tags(lab: Lab, vlan_id: int) -> Lab:
     qos = lab.subject.qos
     shared = max(qos.dscps.values(), key=len)
     builder = copy.copy(lab.builder)
+    builder.beside = ()  # other ports keep their classes
     builder.vlan_id = vlan_id
     builder.dscps = dict.fromkeys(PRIORITIES, shared)
     return replace(lab, subject=replace(lab.subject, qos=replace(qos, dscps=builder.dscps)), builder=builder)
@@ -203,6 +204,7 @@ def with_priorities_of(lab: Lab, config_db: ConfigDb, rows: Rows) -> Lab:
     qos = read_port_qos(changed, device, pair.rx.port)
     check_same_classes(qos, read_port_qos(changed, device, pair.tx.port))
     builder = copy.copy(lab.builder)
+    builder.beside = ()  # other ports keep their classes
     builder.dscps = qos.dscps
     return replace(lab, subject=replace(lab.subject, qos=qos), builder=builder)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from ..model.errors import QualificationError
@@ -21,10 +21,12 @@ STOP_GRACE_S = 10.0
 
 @dataclass(frozen=True)
 class Traffic:
-    """An OTG configuration and the flows in it, by name."""
+    """An OTG configuration, the flows of a case in it by name, and those beside it that begin with its first ones and
+    end with its last."""
 
     config: Any
     flows: Mapping[str, FlowPlan]
+    beside: Mapping[str, FlowPlan] = field(default_factory=dict)
 
     def names(self, *roles: Role, phase: str = "") -> list[str]:
         """Names of the flows of a phase that have one of `roles`; no role: of all of the phase."""
@@ -90,6 +92,9 @@ class Generator:
         self._flows: Mapping[str, FlowPlan] = {}
         self._gaps: dict[str, str] = {}  # storm -> why it was none without a gap
         self._baseline: Mapping[str, Counted] = {}  # of a pushed configuration, before anything was started
+        self._beside: list[str] = []  # flows beside a case that were not started yet
+        self._uncounted: set[str] = set()  # flows of the configuration that `take_totals` has not counted yet
+        self._ended: list[FlowStats] = []  # of configurations before it
 
     def push(self, traffic: Traffic) -> None:
         """Replaces the configuration and waits until every host has resolved its gateway.
@@ -97,12 +102,14 @@ class Generator:
         Raises:
             QualificationError: the API refuses it, or an address stays unresolved.
         """
+        self._ended += self._uncounted_flows()
         for observer in self.observers:
             observer.traffic_pushed(traffic.flows.values(), traffic.config, self.clock.moment())
         answer = self.call(self.api.set_config, traffic.config)
         for warning in getattr(answer, "warnings", None) or ():
             logger.warning("the traffic generator's API server: %s", warning)
-        self._flows = traffic.flows
+        self._flows = {**traffic.flows, **traffic.beside}
+        self._beside = list(traffic.beside)
         self._gaps = {}
         self._baseline = {}
         state = self.api.control_state()
@@ -129,10 +136,12 @@ class Generator:
         for observer in self.observers:
             observer.flows_started([self._flows[name] for name in names if name in self._flows], self.clock.moment())
         elsewhere, own = self._by_sender(names)
+        self._uncounted |= {*(names or self._flows), *self._beside}
         for name in elsewhere:
             self._other_sender.start(self._flows[name])
         if own or not names:
-            self._start(own)
+            self._start([*own, *self._beside] if own else ())
+            self._beside = []
 
     def stop(self, names: Sequence[str] = ()) -> None:
         """Stops flows; no names: all of them, whatever became of the storms. Storms of another sender that do not stop
@@ -202,14 +211,33 @@ class Generator:
         Raises:
             QualificationError: the answer lacks a flow or a counter.
         """
-        wanted = list(names)
-        elsewhere, own = self._by_sender(wanted)
-        counted = self._statistics(own) if own else {}
-        counted |= {name: self._other_sender.statistics(self._flows[name]) for name in elsewhere}
-        stats = {name: counted[name] for name in wanted}
+        stats = self._counted(list(names))
         for observer in self.observers:
             observer.statistics_read(stats, self.clock.moment())
         return stats
+
+    def take_totals(self) -> list[FlowStats]:
+        """What was counted for each flow that was started since the last call, also of configurations before the
+        present one.
+
+        Raises:
+            QualificationError: as of `stats`.
+        """
+        totals = [*self._ended, *self._uncounted_flows()]
+        self._ended = []
+        return totals
+
+    def _uncounted_flows(self) -> list[FlowStats]:
+        """The statistics of the configuration's flows that were started and not counted so far."""
+        started = sorted(self._uncounted)
+        self._uncounted = set()
+        return list(self._counted(started).values()) if started else []
+
+    def _counted(self, wanted: Sequence[str]) -> dict[str, FlowStats]:
+        elsewhere, own = self._by_sender(wanted)
+        counted = self._statistics(own) if own else {}
+        counted |= {name: self._other_sender.statistics(self._flows[name]) for name in elsewhere}
+        return {name: counted[name] for name in wanted}
 
     def _statistics(self, names: Sequence[str]) -> dict[str, FlowStats]:
         return {

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ..model.errors import QualificationError
 from ..model.measurement import PortUnderTest
 from ..model.tolerances import KEY as TOLERANCES_KEY
+from ..model.traffic import FlowPlan
 from ..record.case import PlanCase
 from .clock import Clock, WallClock
 from .dut import Host
@@ -27,6 +28,7 @@ from .pause_source import NamedPauseSource
 from .reservation import Reservation, Rows
 
 if TYPE_CHECKING:
+    from .auditor import Auditor
     from .port_plan import LabFacts, MeasuredDevice, PortPlan
 
 PACKAGE = __name__.rpartition(".lab.")[0]
@@ -111,6 +113,14 @@ class Option:
         """What a port lacks for a case, so far as this option knows; empty: nothing."""
         return ""
 
+    def auditor(self) -> Auditor | None:
+        """What looks on the cases of a port from outside, one after the other, and adds checks; None: nothing does."""
+        return None
+
+    def flows_beside(self, subject: PortUnderTest) -> Sequence[FlowPlan]:
+        """Flows that are sent beside those of every case on a port, between other ports."""
+        return ()
+
     def extend(self, plan: PortPlan, facts: LabFacts) -> PortPlan:
         """A plan with what the option adds to it."""
         return plan
@@ -126,6 +136,11 @@ def options() -> tuple[Option, ...]:
     """The options that are there, by name."""
     named = [f"{PACKAGE}.{room}.option" for room in rooms()]
     return tuple(import_module(name).OPTION for name in named if name != __name__ and find_spec(name) is not None)
+
+
+def auditors() -> list[Auditor]:
+    """What looks on the cases of a port."""
+    return [auditor for option in options() if (auditor := option.auditor()) is not None]
 
 
 def testbed_keys() -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import ceil
 from typing import Any
@@ -29,6 +29,7 @@ class TrafficBuilder:
         subject: PortUnderTest,
         hosts: Mapping[ConnectedPort, PlayedHost],
         router_mac: str,
+        beside: Sequence[FlowPlan] = (),
     ) -> None:
         """Takes what every configuration of the port has in common.
 
@@ -38,6 +39,8 @@ class TrafficBuilder:
                 has to be allowed for.
             hosts: the host behind these two, and behind each other port that data may enter.
             router_mac: the switch's MAC, to which frames between different segments go.
+            beside: flows between other ports, each of which is in every configuration that leaves its ports alone and
+                has data frames of its size only: of others a virtual testbed would compute for minutes.
         """
         self.api = api
         self._pair = subject.pair
@@ -46,6 +49,7 @@ class TrafficBuilder:
         self._hosts = hosts
         self._ports = {port.port: port for port in hosts}
         self.router_mac = router_mac
+        self.beside = beside
         self.dscps = subject.qos.dscps
         self.vlan_id: int | None = None  # of the tag in which data frames carry their priority; None: there is none
 
@@ -74,17 +78,26 @@ class TrafficBuilder:
             reaction_quanta: how long the generator ports go on sending after a pause reached them, in quanta; the
                 switch port under test has a generator that reacts at once.
         """
+        used = self._used(flows)
+        sizes = {flow.frame_bytes for flow in flows if flow.pause is None} | {0 for flow in flows if flow.mix}
+        beside = [flow for flow in self.beside if not used & {flow.enters, flow.leaves} and sizes <= {flow.frame_bytes}]
+        whole = self.build_into(self.empty(), [*flows, *beside], captured, reaction_quanta)
+        apart = {flow.name: whole.flows[flow.name] for flow in beside}
+        own = {name: flow for name, flow in whole.flows.items() if name not in apart}
+        return Traffic(whole.config, own, apart)
+
+    def empty(self) -> Any:
+        """A configuration that has nothing yet."""
         config = self.api.config()
         config.options.port_options.location_preemption = True
-        return self.build_into(config, flows, captured, reaction_quanta)
+        return config
 
     def build_into(
         self, config: Any, flows: Sequence[FlowPlan], captured: Sequence[str] = (), reaction_quanta: int = 0
     ) -> Traffic:
         """The same as a part of a configuration that has other ports' flows too."""
         flows = [self._on_this_testbed(flow) for flow in flows]
-        used = {self._pair.rx.port, self._pair.tx.port}
-        used |= {port for flow in flows for port in (flow.enters, flow.leaves) if port}
+        used = self._used(flows)
         for port in (self._ports[name] for name in self._ports if name in used):
             self._add_port(config, port, 0 if port == self._pair.rx else reaction_quanta)
             self._add_host(config, port)
@@ -98,6 +111,11 @@ class TrafficBuilder:
             names = [self.port_name(port) for port in captured]
             config.captures.capture(name="captured", port_names=names, format="pcap", overwrite=False)
         return Traffic(config, {flow.name: flow for flow in flows})
+
+    def _used(self, flows: Iterable[FlowPlan]) -> set[str]:
+        """The ports that a configuration of these flows needs: the pair's in any case."""
+        named = {port for flow in flows for port in (flow.enters, flow.leaves) if port}
+        return {self._pair.rx.port, self._pair.tx.port, *named}
 
     def _ends_by_itself(self, flow: FlowPlan) -> bool:
         """Whether a flow is a storm that is needed until it is stopped and does not last for ever."""
@@ -231,15 +249,18 @@ class TrafficBuilder:
 
 
 def build_together(parts: Sequence[tuple[TrafficBuilder, Sequence[FlowPlan]]]) -> Traffic:
-    """One configuration of the flows of several ports under test; no port is used by two of them.
+    """One configuration of the flows of several ports under test; no port is used by two of them, and of several none
+    has flows beside its own.
 
     Args:
         parts: a port's builder and its flows.
     """
-    whole = parts[0][0].build(parts[0][1])
-    built = [whole, *(builder.build_into(whole.config, flows) for builder, flows in parts[1:])]
-    flows = {name: flow for one in built for name, flow in one.flows.items()}
-    return Traffic(whole.config, flows)
+    first, its_flows = parts[0]
+    if len(parts) == 1:
+        return first.build(its_flows)
+    config = first.empty()
+    built = [builder.build_into(config, flows) for builder, flows in parts]
+    return Traffic(config, {name: flow for one in built for name, flow in one.flows.items()})
 
 
 def _last(flow: Any, plan: FlowPlan, limit_s: int) -> None:

@@ -77,7 +77,8 @@ class PortPlan:
         hosts = dict(zip(ports, hosts_behind(ports, config_db, self.subject.ip_version, self.first_host), strict=True))
         builder_class = next((option.builder for option in options() if option.builder), TrafficBuilder)
         generator_class = next((option.generator for option in options() if option.generator), Generator)
-        builder = builder_class(api, self.subject, hosts, _router_mac(self.state))
+        beside = [flow for option in options() for flow in option.flows_beside(self.subject)]
+        builder = builder_class(api, self.subject, hosts, _router_mac(self.state), beside)
         source = self.pause_source(clock, pause_host)
         sender = source.sender if source is not None else None
         generator = generator_class(api, clock, dut.observers, sender)
@@ -230,10 +231,11 @@ def _further(
 ) -> tuple[ConnectedPort, ...]:
     """Ports beside the pair that data may enter: with the same classes, and room for a host behind them. Others are
     left alone: a port needs none of them to be measured."""
-    return tuple(port for port in find_further(pair, own, state.interfaces) if _serves(state, pair, port, ip_version))
+    return tuple(port for port in find_further(pair, own, state.interfaces) if serves(state, pair, port, ip_version))
 
 
-def _serves(state: SwitchState, pair: PortPair, port: ConnectedPort, ip_version: int) -> bool:
+def serves(state: SwitchState, pair: PortPair, port: ConnectedPort, ip_version: int) -> bool:
+    """Whether a port has the classes of a pair, and room for a host behind it."""
     try:
         rx = read_port_qos(state.config_db, state.device, pair.rx.port)
         check_same_classes(rx, read_port_qos(state.config_db, state.device, port.port))

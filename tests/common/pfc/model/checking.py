@@ -1,9 +1,14 @@
-"""What every check is made of: where it looked, the metric that it counts for, what a flow owes."""
+"""What every check is made of: where it looked, the metric that it counts for, what a flow owes.
+
+A check is about its victim: the priority whose frames or counters are wrong, and its port. Pauses that the switch sends
+are of the port that they leave by, a sender that it holds is of the port that the data enters by, and lost data is of
+the port that it should have left by, unless the run shows that it was lost where it came in.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from ..record.case import named
 from ..record.verdict import LOSSLESS, LOSSY, Check, Status
@@ -23,9 +28,23 @@ class Place:
     priority: int | None = None
 
 
-def at_priority(subject: PortUnderTest, priority: int) -> Place:
-    """A priority of the port under test."""
-    return Place(subject.where(priority), _metric(subject, priority), priority)
+At = Callable[[FlowStats], Place]
+"""Where a check of a flow looked."""
+
+
+def at_priority(subject: PortUnderTest, priority: int, port: str | None = None) -> Place:
+    """A priority of a port (None: that under test)."""
+    return Place(subject.where(priority, port), _metric(subject, [priority]), priority)
+
+
+def at_flow(subject: PortUnderTest, flow: FlowStats) -> Place:
+    """The priority of a data flow, at the port that it leaves by."""
+    return at_priority(subject, priority_of(flow), flow.plan.leaves or None)
+
+
+def at_sender(subject: PortUnderTest, flow: FlowStats) -> Place:
+    """The priority of a data flow, at the port that it enters by: there the switch takes it, or pauses its sender."""
+    return at_priority(subject, priority_of(flow), flow.plan.enters or subject.pair.tx.port)
 
 
 def at_port(subject: PortUnderTest, port: str | None = None) -> Place:
@@ -40,11 +59,19 @@ def at_tested(run: Measurement) -> Place:
     return at_priorities(run.subject, run.scenario.tested)
 
 
-def at_priorities(subject: PortUnderTest, priorities: Sequence[int]) -> Place:
-    """One priority of the port under test, or several together."""
+def at_priorities(subject: PortUnderTest, priorities: Sequence[int], port: str | None = None) -> Place:
+    """One priority of a port (None: that under test), or several together: lossless where one of them is."""
     if len(priorities) == 1:
-        return at_priority(subject, priorities[0])
-    return Place(f"{subject.where()} {named(priorities)}", _metric(subject, priorities[0]))
+        return at_priority(subject, priorities[0], port)
+    return Place(f"{subject.where(port=port)} {named(priorities)}", _metric(subject, priorities))
+
+
+def at_port_for(subject: PortUnderTest, priorities: Sequence[int], port: str | None = None) -> Place:
+    """A port (None: that under test) whose own figure is wrong because of these priorities: one alone is named; lossy
+    ones are not the lossless metric's. None are known: the whole port."""
+    if len(priorities) == 1:
+        return at_priority(subject, priorities[0], port)
+    return Place(subject.where(port=port), _metric(subject, priorities) if priorities else LOSSLESS)
 
 
 def fail_unless(name: str, place: Place, met: bool, expected: str, seen: int | str) -> Check:
@@ -108,7 +135,7 @@ def sent_as_due(subject: PortUnderTest, flow: FlowStats, pushed: int, meant_to_b
     least = 1 if meant_to_be_held else least_load(subject, flow.plan)
     place = at_priority(subject, priority_of(flow))
     if flow.plan.enters and flow.plan.enters != subject.pair.tx.port:
-        place = replace(place, where=subject.where(place.priority, flow.plan.enters))
+        place = at_sender(subject, flow)
     met = flow.frames_tx >= least or pushed > 0
     return error_unless("load-applied", place, met, f"at least {least} frames sent {when}", flow.frames_tx)
 
@@ -129,19 +156,29 @@ def never_taken(
         frames = pushed[priority_of(flow)]
         if flow.frames_tx == 0 and frames > 0:
             expected = f"frames taken by the switch {when}, which sent {frames} PFC frames to their sender"
-            yield fail_unless("load-taken", at_priority(subject, priority_of(flow)), False, expected, 0)
+            yield fail_unless("load-taken", at_sender(subject, flow), False, expected, 0)
 
 
-def everything_received(name: str, subject: PortUnderTest, flows: Iterable[FlowStats], when: str) -> Iterator[Check]:
-    """Every frame that these flows sent was received; `when` is for the message, and may be empty."""
+def everything_received(
+    name: str, subject: PortUnderTest, flows: Iterable[FlowStats], when: str, at: At | None = None
+) -> Iterator[Check]:
+    """Every frame that these flows sent was received.
+
+    Args:
+        name: of the checks.
+        subject: the port under test.
+        flows: the flows.
+        when: for the message; may be empty.
+        at: where each check looked; None: at the port that the flow leaves by.
+    """
     for flow in flows:
         expected = f"all {flow.frames_tx} frames {way(flow)}received {when}".rstrip()
-        place = at_priority(subject, priority_of(flow))
+        place = at(flow) if at else at_flow(subject, flow)
         yield fail_unless(name, place, flow.frames_rx == flow.frames_tx, expected, flow.frames_rx)
 
 
 def nothing_received(name: str, subject: PortUnderTest, flows: Iterable[FlowStats], when: str) -> Iterator[Check]:
-    """No frame of these flows was received."""
+    """No frame of these flows was received: the port under test, which is paused or in storm, has to see to that."""
     for flow in flows:
         yield none_of(
             name, at_priority(subject, priority_of(flow)), f"frames {way(flow)}received {when}", flow.frames_rx
@@ -154,7 +191,7 @@ def all_at_rate(name: str, subject: PortUnderTest, flows: Iterable[FlowStats], w
     for flow in flows:
         least = least_load(subject, flow.plan)
         expected = f"at least {least} frames received {when}"
-        place = at_priority(subject, priority_of(flow))
+        place = at_flow(subject, flow)
         yield fail_unless(name, place, flow.frames_rx >= least, expected, flow.frames_rx)
 
 
@@ -177,10 +214,10 @@ def no_pause_counted(name: str, run: Readings, priorities: Iterable[int], why: s
 
 def no_pause_sent(name: str, run: Readings, priorities: Iterable[int]) -> Iterator[Check]:
     """The switch sent no PFC frame for these priorities out of the tx port while the traffic ran."""
+    tx = run.subject.pair.tx.port
     for priority in priorities:
-        place = at_priority(run.subject, priority)
         frames = run.pfc_sent()[priority]
-        yield none_of(name, place, f"PFC frames sent out of {run.subject.pair.tx.port}", frames)
+        yield none_of(name, at_priority(run.subject, priority, tx), f"PFC frames sent out of {tx}", frames)
 
 
 def way(flow: FlowStats) -> str:
@@ -189,8 +226,8 @@ def way(flow: FlowStats) -> str:
     return f"from {plan.enters} to {plan.leaves} " if plan.leaves else ""
 
 
-def _metric(subject: PortUnderTest, priority: int) -> str:
-    return LOSSLESS if priority in subject.qos.lossless else LOSSY
+def _metric(subject: PortUnderTest, priorities: Sequence[int]) -> str:
+    return LOSSLESS if any(priority in subject.qos.lossless for priority in priorities) else LOSSY
 
 
 def _check(name: str, place: Place, status: Status, expected: str, seen: int | str) -> Check:

@@ -23,8 +23,8 @@ class PortUnderTest:
     """What is measured: the port pair, its priorities and the buffer behind it; what is known of the ASIC
     (`asic_type switch_type`), for platforms that differ; the IP version of the data; further ports that data may enter
     (`ports.find_further`); whether the switch is one of several in a chain; what measurements on the testbed have to
-    allow for; whether the switch's configuration may be changed; and what pauses come from, `fanout-01 Ethernet48`
-    (empty: the traffic generator)."""
+    allow for; whether the switch's configuration may be changed; what pauses come from, `fanout-01 Ethernet48`
+    (empty: the traffic generator); and ports whose own light traffic nothing of this may disturb."""
 
     pair: PortPair
     qos: PortQos
@@ -36,15 +36,17 @@ class PortUnderTest:
     tolerances: Tolerances = EXACT
     changeable: bool = False
     pauses_from: str = ""
+    bystanders: tuple[ConnectedPort, ...] = ()
 
     @property
     def ports(self) -> dict[str, ConnectedPort]:
         """Every port that data may enter or leave by, by name."""
-        return {port.port: port for port in (self.pair.rx, self.pair.tx, *self.further)}
+        return {port.port: port for port in (self.pair.rx, self.pair.tx, *self.further, *self.bystanders)}
 
     def where(self, priority: int | None = None, port: str | None = None) -> str:
         """`vtb-t0-01 Ethernet8 priority 3`, for messages; `port` defaults to the port under test."""
-        name = f"{self.pair.rx.device} {port or self.pair.rx.port}"
+        known = self.ports.get(port or self.pair.rx.port, self.pair.rx)  # at the end of a row: on another switch
+        name = f"{known.device} {port or self.pair.rx.port}"
         return name if priority is None else f"{name} priority {priority}"
 
 

@@ -123,7 +123,7 @@ def find_further(
     usable = [
         port
         for port in sorted(ports, key=lambda port: (port.speed_mbps, natural(port.port)))
-        if port.generator != pair.rx.generator and port != pair.tx and _is_usable(port, states)
+        if port.generator != pair.rx.generator and port != pair.tx and is_usable(port, states)
     ]
     by_speed = groupby(usable, key=lambda port: port.speed_mbps)
     return tuple(port for _, ports_of_it in by_speed for port in islice(ports_of_it, 2))
@@ -185,7 +185,8 @@ def _check_known(port: ConnectedPort, states: Mapping[str, PortState]) -> None:
         )
 
 
-def _is_usable(port: ConnectedPort, states: Mapping[str, PortState]) -> bool:
+def is_usable(port: ConnectedPort, states: Mapping[str, PortState]) -> bool:
+    """Whether a port is up at the speed that the links file gives."""
     state = states.get(port.port)
     return state is not None and state.oper_up and state.speed_mbps == port.speed_mbps
 
@@ -218,7 +219,7 @@ def _find_tx(rx: ConnectedPort, ports: Sequence[ConnectedPort], states: Mapping[
             f"{', '.join(map(str, speeds))} Mb/s; both ports of a pair need the same speed"
         )
     for port in equal:
-        if _is_usable(port, states):
+        if is_usable(port, states):
             return port
     raise QualificationError(
         f"{rx.device}: of the ports on another traffic generator than {rx.port}'s with {rx.speed_mbps} Mb/s none is up"

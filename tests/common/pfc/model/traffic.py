@@ -23,6 +23,7 @@ class Role(enum.Enum):
     TEST = "test"
     BACKGROUND = "background"
     CLEAN = "clean"
+    BYSTANDER = "bystander"
 
 
 @dataclass(frozen=True)

@@ -109,6 +109,10 @@ class RunWriter:
         self._run = self._run.broken_by(faults)
         self._write_run()
 
+    def conclude(self, sentences: Sequence[str]) -> None:
+        """Says in the run's `info` what its failed checks come to."""
+        self._run = replace(self._run, info={**self._run.info, "diagnosis": "; ".join(sentences)})
+
     def finish(self) -> RunEnd:
         """Ends the run: tries once more what the disk did not take, and brings everything to the databases."""
         waiting = self._unspooled

@@ -59,8 +59,9 @@ class EndpointClock:
             raise QualificationError(f"not the switch, the virtual testbed refused ({url}): {reason}") from error
         except TimeoutError as error:
             raise QualificationError(
-                f"this machine is too busy, or the virtual testbed hangs: its simulation made no progress in"
-                f" {self._timeout_s:g} s ({url}; load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPUs)"
+                "the virtual testbed was too slow, or hangs: not a verdict on the switch: its simulation made no"
+                f" progress in {self._timeout_s:g} s"
+                f" ({url}; load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPUs)"
             ) from error
         except OSError as error:
             raise QualificationError(f"the testbed's clock {url} cannot be reached: {error}") from error

@@ -12,12 +12,12 @@ from ..cases.engine import Procedure, ScenarioRun, Table, settled_counters
 from ..cases.pauses import pause_lossless
 from ..cases.storm_sequence import measure
 from ..lab.lab import Lab
-from ..model.checking import Place, fail_unless
+from ..model.checking import Place, at_priority, fail_unless
 from ..model.counters import DutCounters, changed
 from ..model.errors import QualificationError
 from ..model.measurement import Measurement, PortUnderTest
 from ..record.case import PlanCase, Target
-from ..record.verdict import LOSSLESS, LOSSY, Check
+from ..record.verdict import Check
 from .chain import ChainDut
 from .hops import Hop, SwitchChain
 
@@ -72,7 +72,7 @@ def hop_checks(hops: Sequence[Hop], readings: Sequence[Mapping[str, DutCounters]
         in_all = changed(before[here.device].pfc_tx, after[here.device].pfc_tx, here.enters)
         received = changed(before[onward.device].pfc_rx, after[onward.device].pfc_rx, onward.leaves)
         for priority in range(8):
-            place = _at(run.subject, here, priority)
+            place = _at(run.subject, here.device, here.enters, priority)
             if priority not in run.scenario.tested:
                 expected = f"0 PFC frames sent out of {here.enters} to {onward.device}"
                 yield fail_unless(
@@ -83,12 +83,12 @@ def hop_checks(hops: Sequence[Hop], readings: Sequence[Mapping[str, DutCounters]
             yield fail_unless("hop-back-pressure", place, sent[priority] > 0, expected, sent[priority])
             expected = f"{in_all[priority]} PFC frames of {here.device} counted by {onward.device} {onward.leaves}"
             met = run.subject.tolerances.alike(received[priority], in_all[priority])
+            place = _at(run.subject, onward.device, onward.leaves, priority)
             yield fail_unless("hop-pause-counted", place, met, expected, received[priority])
 
 
-def _at(subject: PortUnderTest, hop: Hop, priority: int) -> Place:
-    metric = LOSSLESS if priority in subject.qos.lossless else LOSSY
-    return Place(f"{hop.device} {hop.enters} priority {priority}", metric, priority)
+def _at(subject: PortUnderTest, device: str, port: str, priority: int) -> Place:
+    return replace(at_priority(subject, priority), where=f"{device} {port} priority {priority}")
 
 
 def _evidence(hops: Sequence[Hop], readings: Sequence[Mapping[str, DutCounters]]) -> dict[str, object]:

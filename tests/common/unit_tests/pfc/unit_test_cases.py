@@ -35,13 +35,13 @@ OTHER_FAILING = [
     (
         "PFC-2",
         dict(held_frames=7000),
-        "Ethernet0 priorities 3, 4: expected fewer than the 12766208 bytes of egress_lossless_pool sent while paused,"
+        "Ethernet64 priorities 3, 4: expected fewer than the 12766208 bytes of egress_lossless_pool sent while paused,"
         " got 14336000",
     ),
     (
         "PFC-2",
         dict(pushes_back=False),
-        "Ethernet0 priority 4: expected more than 0 PFC frames sent out of Ethernet64 to hold the sender, got 0",
+        "Ethernet64 priority 4: expected more than 0 PFC frames sent out of Ethernet64 to hold the sender, got 0",
     ),
     ("PFC-2", dict(slow_to_resume=(4,)), "Ethernet0 priority 4: expected at least 14816810 frames taken by the switch"),
     (
@@ -66,7 +66,8 @@ OTHER_FAILING = [
         "Ethernet0 priority 0: expected more than 0 PFC frames in the receive counter, got 0",
     ),
     ("PFC-3", dict(counts_also=(7,)), "Ethernet0 priority 7: expected 0 PFC frames in the receive counter, got 1"),
-    ("PFC-3", dict(pushes_back_also=(1,)), "Ethernet0 priority 1: expected 0 PFC frames sent out of Ethernet64, got 1"),
+    ("PFC-3", dict(pushes_back_also=(1,)),
+     "Ethernet64 priority 1: expected 0 PFC frames sent out of Ethernet64, got 1"),
     (
         "PFC-3",
         dict(forwards_pause=True),
@@ -88,7 +89,8 @@ OTHER_FAILING = [
         "Ethernet0 priority 1: expected at least 53710937 frames received in a storm of 802.3x pause frames, got",
     ),
     ("PFC-4", dict(forwards_pause=True), "Ethernet0: expected 0 pause frames forwarded to Ethernet64, got 47680"),
-    ("PFC-4", dict(pushes_back_also=(4,)), "Ethernet0 priority 4: expected 0 PFC frames sent out of Ethernet64, got 1"),
+    ("PFC-4", dict(pushes_back_also=(4,)),
+     "Ethernet64 priority 4: expected 0 PFC frames sent out of Ethernet64, got 1"),
 ]
 
 

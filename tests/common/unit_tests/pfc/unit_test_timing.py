@@ -5,9 +5,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.common.pfc.cases.timing import COURSES, Course, Pauses, TimingRun, Window, due_by_window_end
+from tests.common.pfc.cases import class_pauses
+from tests.common.pfc.cases.pause_pattern import alike
+from tests.common.pfc.cases.timing import COURSES, REFRESHED, Course, TimingRun, Window, due_by_window_end
 from tests.common.pfc.cases.engine import unmet
 from tests.common.pfc.cases.timing_storms import STORM_NAMES, StormsRun, sender_let_go_s, times, validity
+from tests.common.pfc.model.pause_timer import Held, held_in_period
 from tests.common.pfc.model.response_time import RESPONSE_QUANTA, response_seconds
 from tests.common.pfc.model.counters import DutCounters
 from tests.common.pfc.model.measurement import PortUnderTest
@@ -27,24 +30,73 @@ def test_response_times_are_those_of_the_table():
 
 def test_rates_and_lengths_at_100_gigabits():
     """6 pauses in 4 ms are 1500 a second, each 335.54 us long: half of the time."""
-    pauses = Pauses(0xFFFF, 6)
+    pauses = alike((3,), (0xFFFF, 0), count=6)
     assert pauses.fps(100_000) == 1500, f"got {pauses.fps(100_000)}"
-    assert float(pauses.lasting_s(100_000)) == pytest.approx(335.5392e-6), f"got {pauses.lasting_s(100_000)}"
-    ended = Pauses(0xFFFF, 6, ended_after=40)
-    assert ended.lasting_s(100_000) == Fraction(1, 10_000), f"got {ended.lasting_s(100_000)}"
-    assert ended.named(100_000) == "pauses of 65535 quanta ended after 100.0 us at 1500 a second", ended.named(100_000)
+    assert float(pauses.held(3, 100_000).seconds) == pytest.approx(335.5392e-6), f"got {pauses.held(3, 100_000)}"
+    ended = alike((3,), (0xFFFF, 0), (0, 100), count=6)
+    assert ended.held(3, 100_000) == Held(Fraction(1, 10_000), 1), f"got {ended.held(3, 100_000)}"
+    named = ended.named(100_000)
+    assert named == "pauses of 65535 quanta for 3, after 100.0 us 0 quanta for 3, 1500 a second", named
+
+
+@pytest.mark.parametrize(("frames", "seconds", "times"), [
+    ([(0, 5)], 5, 1),
+    ([(0, 5), (2, 5)], 7, 1),
+    ([(0, 5), (2, 1)], 3, 1),
+    ([(0, 5), (2, 0)], 2, 1),
+    ([(0, 5), (6, 3)], 8, 2),
+    ([(0, 3), (8, 4)], 5, 1),
+    ([(0, 20)], 10, 0),
+    ([], 0, 0),
+])
+def test_each_frame_sets_the_timer_anew(frames, seconds, times):
+    """In a period of 10 s: a refresh lengthens from its arrival, a shorter one shortens, 0 ends; one that outlasts the
+    period goes on in the next."""
+    held = held_in_period([(Fraction(at), Fraction(time)) for at, time in frames], Fraction(10))
+    assert held == Held(Fraction(seconds), times), f"expected {seconds} s in {times} pauses, got {held}"
+
+
+def test_refreshes_come_early_just_in_time_late_and_shorter():
+    """32768 quanta at 100 Gb/s are 167.772 us, 4096 are 20.972 us."""
+    windows = COURSES[REFRESHED]((3,)).windows
+    held = [window.pauses.held(3, 100_000) for window in windows]
+    microseconds = [pytest.approx(us, abs=0.001) for us in (207.772, 327.772, 335.544, 120.972)]
+    assert [float(one.seconds) * 1e6 for one in held] == microseconds, f"got {held}"
+    assert [one.times for one in held] == [1, 1, 2, 1], f"got {held}"
+
+
+def test_what_a_class_loses_whatever_the_others_do():
+    """Of CLASS-2, for the priority with the load: ended after 100 us; its whole time; ended; refreshed at 100 us."""
+    windows = class_pauses.COURSES[class_pauses.ONE_RESUMES]((3, 4)).windows
+    own = [float(window.pauses.held(window.loaded[0], 100_000).seconds) * 1e6 for window in windows]
+    assert own == [pytest.approx(us, abs=0.001) for us in 2 * (100, 335.539, 100, 435.539)], f"got {own}"
+    assert [window.loaded for window in windows] == 4 * [(3,)] + 4 * [(4,)], "each of them has the load in turn"
+
+
+@pytest.mark.parametrize(("number", "sets"), [(2, 3), (3, 7), (4, 15), (5, 21), (8, 45)])
+def test_every_set_of_priorities_is_paused_up_to_four(number, sets):
+    """And of more each one, each two, all but one, and all; no two pauses overlap."""
+    target = tuple(range(number))
+    assert len(set(class_pauses.sets_of(target))) == sets, f"got {class_pauses.sets_of(target)}"
+    for window in class_pauses.every_set(target).windows:
+        held = window.pauses.held(window.loaded[0], 100_000)
+        assert held.times == sum(window.loaded[0] in frame.quanta for frame in window.pauses.frames), f"got {held}"
 
 
 @pytest.mark.parametrize("speed", SPEEDS)
 def test_the_paused_share_is_the_same_at_every_speed(speed):
     """A window holds whole periods, and no pause reaches into the next."""
-    for case, course in COURSES.items():
-        for pauses in course.pauses:
-            window = Fraction(4, 1000) * 100_000 / speed
-            share, usual = pauses.lasting_s(speed) * pauses.fps(speed), pauses.lasting_s(100_000) * pauses.fps(100_000)
+    courses = [(case, course((3, 4))) for case, course in {**COURSES, **class_pauses.COURSES}.items()]
+    for case, course in courses:
+        for window in course.windows:
+            pauses = window.pauses
+            seconds = Fraction(4, 1000) * 100_000 / speed
+            share, usual = (
+                pauses.held(window.loaded[0], one).seconds * pauses.fps(one) for one in (speed, 100_000)
+            )
             assert share == pytest.approx(float(usual), rel=0.01), f"{case.plan_id} at {speed} Mb/s: {float(share)}"
             assert share < 1, f"{case.plan_id} at {speed} Mb/s: pauses overlap"
-            periods = float(window * pauses.fps(speed))
+            periods = float(seconds * pauses.fps(speed))
             assert abs(periods - pauses.count) < 0.1, f"{case.plan_id} at {speed} Mb/s: {periods} periods in a window"
 
 
@@ -81,7 +133,7 @@ def test_data_of_storms_by_the_wall_clock_has_time_for_the_calls():
     assert lasting.data == lasting.lead + 3 * (lasting.storm + lasting.gap) + 3, lasting
 
 
-WINDOW = Window(1, Pauses(0xFFFF, 6))
+WINDOW = Window(1, (3,), alike((3,), (0xFFFF, 0), count=6))
 
 
 def run_of(seconds, exact):
@@ -93,7 +145,7 @@ def run_of(seconds, exact):
     buffer, tolerances = SimpleNamespace(size_bytes=16 * 1024 * 1000), SimpleNamespace(load_tolerance_percent=1)
     subject = SimpleNamespace(pair=SimpleNamespace(speed_mbps=100_000), buffer=buffer, tolerances=tolerances)
     moments = {WINDOW.at_end: stats, WINDOW.drained: stats}
-    return TimingRun(subject, None, None, None, (3,), moments, Course((WINDOW.pauses,)), seconds, exact)
+    return TimingRun(subject, None, None, None, (3,), moments, Course((((3,), WINDOW.pauses),)), seconds, exact)
 
 
 def test_what_may_come_in_a_window_by_an_exact_clock():

@@ -143,7 +143,7 @@ def data_again(lab: Lab, traffic: Traffic) -> Stats:
 def judge(run: WatchdogRun) -> Iterator[Check]:
     """All checks of a run that was a measurement."""
     yield from detected(run)
-    yield no_other_storm(run)
+    yield from no_other_storm(run)
     yield from acted(run)
     yield from restored(run)
     yield from _frames_counted(run)

@@ -10,19 +10,19 @@ from typing import Any
 
 from ...lab.lab import Lab
 from ...lab.watchdog import DROP, FORWARD, OPERATIONAL, Timers, watching
-from ...model.checking import Place, at_port, everything_received, fail_unless
+from ...model.checking import at_port, at_priorities, everything_received, fail_unless
 from ...model.counters import DutCounters
 from ...model.measurement import PortUnderTest
 from ...model.traffic import FlowPlan, Role
 from ...record.case import PlanCase, Target
-from ...record.verdict import LOSSLESS, Check
+from ...record.verdict import Check
 from ..engine import Procedure, Table, sending
 from ..flows import DataLoad, again, data_flows
 from ..ingress import equal_ports
 from ..storm_sequence import pause_storm
 from ..targets import all_lossless
 from .actions import FRAME_BYTES, data_again, data_in_storms, storms_over
-from .checks import DATA_S, WatchdogRun, acted, lead_s, validity
+from .checks import DATA_S, WatchdogRun, acted, at_queue, lead_s, validity
 
 DROP_ALL_TO_ALL = PlanCase("watchdog-drop-all-to-all", "WD-6")
 FORWARD_ALL_TO_ALL = PlanCase("watchdog-forward-all-to-all", "WD-7")
@@ -129,19 +129,19 @@ def _stormed(name: str, run: WatchdogRun, counters: DutCounters, expected: set[s
         own = sorted(queue for queue in expected if queue.split(":")[0] == port)
         found = sorted(queue for queue in run.in_storm(counters) if queue.split(":")[0] == port)
         wanted = f"{', '.join(own) or 'no queue'} in storm, all others {OPERATIONAL}"
-        yield fail_unless(name, at_port(run.subject, port), own == found, wanted, ", ".join(found) or "none")
+        wrong = sorted(int(queue.split(":")[1]) for queue in set(own) ^ set(found))
+        place = at_priorities(run.subject, wrong, port) if wrong else at_port(run.subject, port)
+        yield fail_unless(name, place, own == found, wanted, ", ".join(found) or "none")
 
 
 def _counted(run: WatchdogRun, stormed: set[str]) -> Iterator[Check]:
     """One storm was counted as detected and restored for each of these queues, none for the others."""
     for queue in run.queues:
-        port, _, priority = queue.partition(":")
-        place = Place(run.subject.where(int(priority), port), LOSSLESS)
         row = run.gained(queue, run.after)
         due = int(queue in stormed)
         expected = f"{due} storms counted as detected and restored"
         met = row.detected == row.restored == due
-        yield fail_unless("storms-counted", place, met, expected, f"{row.detected} and {row.restored}")
+        yield fail_unless("storms-counted", at_queue(run, queue), met, expected, f"{row.detected} and {row.restored}")
 
 
 # 2 x 60 % are more than the line; none of it may have to leave. 2 x (40 + 5) % all have to.

@@ -10,8 +10,8 @@ from ...lab.preflight import SETTLE_S
 from ...lab.watchdog import DROP, OPERATIONAL, STORMED, Timers
 from ...lab.watchdog_deviations import drops_what_comes_in
 from ...model.checking import (
-    Place, at_least, at_port, at_priorities, at_priority, error_unless, everything_received, fail_unless, least_load,
-    none_of, nothing_received, priority_of, way,
+    Place, at_flow, at_least, at_port, at_priorities, at_priority, at_sender, error_unless, everything_received,
+    fail_unless, least_load, none_of, nothing_received, priority_of, way,
 )
 from ...model.counters import DutCounters, WatchdogRow
 from ...model.measurement import NEVER_STORMED, CaseRun
@@ -109,15 +109,22 @@ def detected(run: WatchdogRun) -> Iterator[Check]:
         yield fail_unless("storm-counted", place, row.detected == 1, expected, row.detected)
 
 
-def no_other_storm(run: WatchdogRun) -> Check:
-    """No other queue of the ports was taken for stormed, by status or count."""
+def no_other_storm(run: WatchdogRun) -> Iterator[Check]:
+    """No other queue of the ports was taken for stormed, by status or count: a check of each that was."""
     tested = [run.queue(priority) for priority in run.tested]
     rows = {queue: run.gained(queue, run.during) for queue in run.queues if queue not in tested}
-    stormed = [queue for queue, row in rows.items() if row.detected or row.status == STORMED]
-    place = at_port(run.subject)
-    return fail_unless(
-        "no-other-storm", place, not stormed, "no storm on any other queue", ", ".join(stormed) or "none"
-    )
+    stormed = {queue: row for queue, row in rows.items() if row.detected or row.status == STORMED}
+    expected = "no storm on any other queue"
+    if not stormed:
+        yield fail_unless("no-other-storm", at_port(run.subject), True, expected, "none")
+    for queue, row in stormed.items():
+        yield fail_unless("no-other-storm", at_queue(run, queue), False, expected, f"{row.detected} ({row.status})")
+
+
+def at_queue(run: WatchdogRun, queue: str) -> Place:
+    """A queue as the watchdog names it."""
+    port, _, priority = queue.partition(":")
+    return at_priority(run.subject, int(priority), port)
 
 
 def is_dropped(run: WatchdogRun, flow: FlowStats) -> bool:
@@ -129,7 +136,8 @@ def is_dropped(run: WatchdogRun, flow: FlowStats) -> bool:
 
 def acted(run: WatchdogRun, when: str = "in the storm", passing: str = "") -> Iterator[Check]:
     """`drop`: no frame of a stormed priority gets out by the port under test or in; `forward`: all do. Everything else
-    passes, and no sender is held.
+    passes, and no sender is held. What of the port's own traffic is lost in the storm, either way, is about that port,
+    where the watchdog acts.
 
     Args:
         run: the run.
@@ -138,20 +146,26 @@ def acted(run: WatchdogRun, when: str = "in the storm", passing: str = "") -> It
     """
     subject = run.subject
     rx = run.subject.pair.rx.port
+
+    def at(flow: FlowStats) -> Place:
+        return at_priority(subject, priority_of(flow)) if flow.plan.enters == rx else at_flow(subject, flow)
+
     for flow in run.flows("stormed", Role.TEST):
         if is_dropped(run, flow):
             yield from nothing_received("dropped-in-storm", subject, [flow], when)
         else:
             spared = rx not in (flow.plan.enters, flow.plan.leaves)
             name = "other-ports-unaffected" if spared else "forwarded-in-storm"
-            yield from everything_received(name, subject, [flow], passing or when)
-        place = at_priority(subject, priority_of(flow))
+            yield from everything_received(name, subject, [flow], passing or when, at)
         least = least_load(subject, flow.plan)
-        yield at_least("sender-not-held", place, least, f"frames {way(flow)}sent {when}", flow.frames_tx)
-    yield from everything_received("background-unaffected", subject, run.flows("stormed", Role.BACKGROUND), when)
-    for priority, frames in enumerate(run.pfc_sent_by_all()):
-        what = f"PFC frames sent out of {', '.join(run.ports_used)} in the storm"
-        yield none_of("no-back-pressure", at_priority(subject, priority), what, frames)
+        what = f"frames {way(flow)}sent {when}"
+        yield at_least("sender-not-held", at_sender(subject, flow), least, what, flow.frames_tx)
+    background = run.flows("stormed", Role.BACKGROUND)
+    yield from everything_received("background-unaffected", subject, background, when, at)
+    for port in run.ports_used:
+        for priority, frames in enumerate(run.pfc_sent(port)):
+            place = at_priority(subject, priority, port)
+            yield none_of("no-back-pressure", place, f"PFC frames sent out of {port} in the storm", frames)
 
 
 def restored(run: WatchdogRun) -> Iterator[Check]:

@@ -146,7 +146,7 @@ def judge(run: WatchdogRun) -> Iterator[Check]:
     background = run.flows("stormed", Role.BACKGROUND)
     yield from everything_received("nothing-lost", subject, test, "once all pauses were over")
     yield from everything_received("background-unaffected", subject, background, "between and in the pauses")
-    yield no_other_storm(run)
+    yield from no_other_storm(run)
 
 
 CASES: Table = {QUIET: Procedure(pauses_on_traffic, validity, judge, all_lossless)}

@@ -278,7 +278,7 @@ def judge(run: OutagesRun) -> Iterator[Check]:
         expected = f"the {lost} frames that were lost in `pfcwd show stats` TX DROP (1 % more or less)"
         met = abs(row.tx_dropped - lost) <= lost * EDGE_TOLERANCE
         yield fail_unless("drops-counted", place, met, expected, row.tx_dropped)
-    yield no_other_storm(run)
+    yield from no_other_storm(run)
 
 
 def _in_time(outage: Outage, flow: FlowStats) -> Iterator[Check]:

@@ -96,6 +96,10 @@ class Extension:
             RecordsUnwritable: a file of the run cannot be written.
         """
 
+    def conclusions(self) -> list[str]:
+        """What follows from all verdicts of the session, which ends: sentences for the user and for `run.json`."""
+        return []
+
     def announce(self) -> None:
         """Announces what is known of the switch to the session, which has begun."""
 

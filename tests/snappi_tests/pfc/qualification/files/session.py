@@ -23,7 +23,7 @@ from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.lab.dut import Dut, Host, SwitchState
 from tests.common.pfc.lab.lab import Lab
 from tests.common.pfc.lab.observer import RunObserver
-from tests.common.pfc.lab.option import options
+from tests.common.pfc.lab.option import auditors, options
 from tests.common.pfc.lab.port_plan import PortPlan
 from tests.common.pfc.lab.restore import SwitchRestorer
 from tests.common.pfc.model.deviations import allowed_for
@@ -68,6 +68,7 @@ class Session:
         began: whether everything that is found is kept.
         collector: what was planned, and the verdicts so far.
         notes: what the user is told in the end.
+        conclusions: what the failed checks come to, once the session has ended.
     """
 
     def __init__(
@@ -88,6 +89,7 @@ class Session:
         self._faults: tuple[str, ...] = ()
         self.collector = VerdictCollector(self._labels())
         self.notes: list[str] = []
+        self.conclusions: list[str] = []
         self._writer: RunWriter | None = None
         self._reporting: Any = None
         self._items: dict[str, PlannedItem] = {}
@@ -220,7 +222,7 @@ class Session:
     def qualifier(self, lab: Lab) -> Qualifier:
         """Runs test cases; what the first preflight found holds for the whole session."""
         if self._qualifier is None:
-            self._qualifier = Qualifier(lab)
+            self._qualifier = Qualifier(lab, auditors())
         self._qualifier.lab = lab
         return self._qualifier
 
@@ -334,6 +336,9 @@ class Session:
         lost = self._lost_evidence()
         left_out = [note for observer in self._observers for note in observer.notes()]
         self.notes += dict.fromkeys([*left_out, *lost])
+        self.conclusions = [said for extension in self.extensions for said in extension.conclusions()]
+        if self._writer is not None and self.conclusions:
+            self._writer.conclude(self.conclusions)
         end = self._writer.finish() if self._writer is not None else RunEnd(stored=True)
         is_reported = self._report_final_metrics()
         self._write_page(end.stored)

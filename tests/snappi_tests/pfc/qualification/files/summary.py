@@ -58,7 +58,7 @@ def write_summary(terminal: Any, session: Session) -> None:
 
 def summary_lines(session: Session) -> Iterator[tuple[str, Status | None]]:
     """What was broken on purpose, one row for each device, port and metric, the first reason of each test case that is
-    not PASS, notes: each line, with the verdict that it is about."""
+    not PASS, notes, what the failed checks come to: each line, with the verdict that it is about."""
     yield from ((line, None) for line in fault_lines(session))
     results = session.collector.metric_verdicts()
     rows = [[result.device, result.port, result.metric_name, result.status.value] for result in results]
@@ -71,6 +71,8 @@ def summary_lines(session: Session) -> Iterator[tuple[str, Status | None]]:
         yield f"... and {len(more)} test cases more that are not PASS", combine(reason.status for reason in more)
     for note in session.notes:
         yield f"note: {note}", None
+    for sentence in session.conclusions:
+        yield f"diagnosis: {sentence}", Status.FAIL
 
 
 def fault_lines(session: Session) -> list[str]:

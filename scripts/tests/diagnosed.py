@@ -1,0 +1,144 @@
+"""The built-in faults, each alone: which test cases are carried out for it, and what the suite made of them. Run as a
+program it measures all of them and writes the verdicts that are not PASS, of which the fast tests of the diagnosis
+live: `python -m scripts.tests.diagnosed FOLDER FILE`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scripts.tests.broken import Bench, Case, broken_bench
+from tests.common.pfc.cases.plan import port_cases
+from tests.common.pfc.record.outcome import Outcome
+from tests.common.pfc.record.verdict import Status
+
+BY_ID = {plan.plan_id: plan for plan in port_cases()}
+NEAR, FAR = "Ethernet64", "Ethernet0"  # the tx port of ports below Ethernet64, and of those above it
+
+
+@dataclass(frozen=True)
+class Alone:
+    """A fault that is measured as if it were the only one: its port has no other that its test cases would notice.
+
+    Attributes:
+        name: the fault.
+        port: where it is.
+        plan_ids: the test cases, in the plan's order.
+        options: of its specification, `priority=3`.
+        data_enters: it is on the port that data comes in on.
+    """
+
+    name: str
+    port: str
+    plan_ids: tuple[str, ...]
+    options: str = ""
+    data_enters: bool = False
+
+    @property
+    def fault(self) -> str:
+        """Its specification."""
+        return f"{self.name}@{self.port}{',' if self.options else ''}{self.options}"
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """Port under test and tx port."""
+        if self.data_enters:
+            return FAR, self.port
+        return self.port, NEAR if int(self.port[8:]) < 64 else FAR
+
+    def cases(self) -> list[Case]:
+        """What has to be carried out."""
+        return [Case(self.fault, "", "", frozenset(), "", BY_ID[plan_id], self.pair) for plan_id in self.plan_ids]
+
+
+def alone(name: str, number: int, plan_ids: str, options: str = "") -> Alone:
+    """A fault of port `number` of the switch: one where pauses arrive."""
+    return Alone(name, f"Ethernet{4 * number}", tuple(plan_ids.split()), options)
+
+
+def entering(name: str, number: int, plan_ids: str, options: str = "") -> Alone:
+    """A fault of a port that data comes in on."""
+    return Alone(name, f"Ethernet{4 * number}", tuple(plan_ids.split()), options, data_enters=True)
+
+
+FAULTS = (
+    alone("watchdog-stop-ignored", 1, "PFC-1 PFC-2"),
+    alone("counters-frozen", 2, "PFC-1 PFC-2"),
+    alone("pause-ignored", 3, "PFC-1 PFC-2 FRAME-1 COUNT-3 TIME-2"),
+    alone("lossy-queue-paused", 4, "PFC-1 PFC-2 PFC-3 FRAME-1"),
+    alone("pause-leaks", 5, "PFC-1 PFC-2 COUNT-3"),
+    alone("slow-response", 6, "PFC-1 TIME-5"),
+    alone("pause-short", 7, "PFC-1 TIME-1 TIME-2 TIME-3"),
+    alone("zero-quanta-ignored", 9, "PFC-1 TIME-1 TIME-2"),
+    alone("zero-source-ignored", 10, "PFC-1 FRAME-1 FRAME-2"),
+    alone("empty-vector-honoured", 11, "PFC-1 FRAME-4 FRAME-5 FRAME-6 COUNT-2"),
+    alone("global-pause-honoured", 12, "PFC-1 PFC-4"),
+    alone("unknown-opcode-honoured", 13, "PFC-1 FRAME-7"),
+    alone("any-destination-honoured", 14, "PFC-1 FRAME-8"),
+    alone("pfc-not-counted", 15, "PFC-1 PFC-3 COUNT-1"),
+    alone("pfc-miscounted", 25, "PFC-1 PFC-2 PFC-3 COUNT-1"),
+    alone("pfc-counted-as-data", 26, "PFC-1 COUNT-1 COUNT-3"),
+    alone("pfc-counted-as-drop", 27, "PFC-1 COUNT-1 COUNT-3"),
+    alone("pfc-forwarded", 28, "PFC-1 PFC-3 FRAME-8"),
+    alone("lossless-dropped", 29, "PFC-1 PFC-4 FRAME-1 SENT-1 LOAD-1 COUNT-3 M2O-2", "one_in=4"),
+    alone("lossy-dropped", 30, "PFC-1 PFC-3 FRAME-1 LOAD-1 COUNT-3 M2O-1", "one_in=4"),
+    alone("counters-negative", 31, "PFC-1 PFC-2"),
+    alone("weights-ignored", 5, "M2O-3"),
+    entering("headroom-missing", 17, "PFC-1 COUNT-3 M2O-1 HEAD-1 HEAD-3"),
+    entering("xoff-not-sent", 18, "PFC-1 PFC-2 SENT-1 COUNT-3 M2O-1 HEAD-1"),
+    entering("xoff-one-priority-only", 25, "PFC-2 SENT-2"),
+    entering("xoff-wrong-priority", 20, "PFC-1 PFC-2 SENT-1 M2O-1 HEAD-2"),
+    entering("xon-not-sent", 21, "PFC-1 TIME-5 SENT-1"),
+    entering("refresh-missing", 22, "PFC-1 PFC-2 SENT-1"),
+    entering("pfc-unasked", 23, "PFC-1 PFC-4 TIME-4 LOAD-1", "priority=0,period_ms=700"),
+    entering("zero-source-sent", 24, "PFC-1 SENT-1"),
+    entering("malformed-pfc-sent", 19, "PFC-1 PFC-2 SENT-1"),
+    alone("watchdog-blind", 27, "WD-1 WD-2 WD-3"),
+    alone("watchdog-false-alarm", 10, "WD-4"),
+    alone("watchdog-late", 13, "WD-5"),
+    alone("watchdog-leaks", 14, "WD-1 WD-2"),
+    alone("watchdog-wide", 9, "WD-1 WD-2"),
+    alone("watchdog-never-restores", 11, "WD-1 WD-2"),
+    alone("watchdog-uncounted", 8, "WD-1 WD-2"),
+    alone("pfc-removal-ignored", 6, "LSET-1 LSET-5"),
+    alone("drops-uncounted", 12, "M2O-2"),
+    # it leaves its port shut for ever, whose frames then fill the tx port that others share
+    alone("pause-outlives-flap", 8, "PFC-1 FLAP-2 FLAP-3"),
+    alone("finished-flows-stay-started", 16, ""),  # of the generator behind a port: no switch is at fault
+)
+
+
+def observed(bench: Bench, one: Alone) -> Iterator[Outcome]:
+    """What the suite makes of a fault's port, test case by test case."""
+    for case in one.cases():
+        yield bench.judge(case)
+
+
+def bad_verdicts(fault: str, outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
+    """The verdicts of a fault's test cases as the records have them, of the checks those only that are not PASS."""
+    return [
+        {
+            "fault": fault, "plan_id": outcome.case.plan_id, "device_id": verdict.device, "port_id": verdict.port,
+            "priority": verdict.priority, "metric_name": verdict.metric_name, "cause": verdict.error,
+            "checks": [check.as_record() for check in verdict.checks if check.status is not Status.PASS],
+            "passed": sorted({check.name for check in verdict.checks if check.status is Status.PASS}),
+        }
+        for outcome in outcomes for verdict in outcome.verdicts
+    ]
+
+
+def main(folder: Path, file: Path) -> None:
+    """Measures every fault and writes what was found."""
+    documents = []
+    with broken_bench(folder, [one.fault for one in FAULTS if one.plan_ids]) as bench:
+        for one in FAULTS:
+            documents += bad_verdicts(one.name, list(observed(bench, one)))
+            file.write_text(json.dumps(documents, indent=1) + "\n", encoding="ascii")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

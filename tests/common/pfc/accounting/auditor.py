@@ -1,0 +1,153 @@
+"""Keeps the books of a port's cases: reads every counter of the switch around each, and checks that what was sent
+explains how they moved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+
+from ..cases.engine import settled_counters
+from ..cases.switch_counters import OWN_FRAMES, priority_groups
+from ..lab.lab import Lab
+from ..model.checking import Place, error_unless, fail_unless
+from ..model.measurement import PortUnderTest
+from ..model.traffic import FlowStats, Role
+from ..record.case import PlanCase
+from ..record.verdict import LOSSLESS, LOSSY, Check
+from .books import COMMANDS, Books, Counter, books_of
+from .explained import ANY, OWN_COLUMNS, Explained, data_ends, explained
+
+OWN_FRAMES_EXACT = 50  # of a case: hosts resolve their gateways whenever flows are configured
+MINUTE_S = 60.0
+IDLE_FACTOR = 3
+"""How many times what a counter gains on an idle switch it may gain in a case: protocols send in bursts."""
+MOST_CHECKS = 12
+"""Checks that one cause may add to a record: a switch that floods moves counters of every port."""
+
+
+@dataclass(frozen=True)
+class CaseAccount:
+    """What was read and counted around a case.
+
+    Attributes:
+        subject: the port under test.
+        metrics: those that the case owes.
+        gains: what each counter gained.
+        explained: what its traffic explains.
+        own: how many frames a counter may have gained that switch and hosts send by themselves.
+        totals: what the generators counted for each flow.
+    """
+
+    subject: PortUnderTest
+    metrics: Sequence[str]
+    gains: Mapping[Counter, int]
+    explained: Mapping[Counter, Explained]
+    own: Mapping[Counter, int]
+    totals: Sequence[FlowStats]
+
+    def checks(self) -> Iterator[Check]:
+        """Checks that every counter moved as far as is explained, and that flows beside the case lost nothing."""
+        yield from self._bystanders()
+        fell = {counter: gain for counter, gain in self.gains.items() if gain < 0}
+        for counter, gain in list(fell.items())[:MOST_CHECKS]:
+            expected = f"a counter {counter} that was not cleared in the case"
+            yield error_unless("counters-kept", self._place(counter), False, expected, f"one that fell by {-gain}")
+        off = [counter for counter in self.gains if counter not in fell and not self._is_explained(counter)]
+        for counter in off[:MOST_CHECKS]:
+            more = f" (and {len(off) - MOST_CHECKS} other counters)" if len(off) > MOST_CHECKS else ""
+            seen = f"{self.gains[counter]}{more}"
+            yield fail_unless("counter-explained", self._place(counter), False, self._expected(counter), seen)
+        if not off:
+            ports = len({counter.port for counter in self.gains})
+            expected = f"{len(self.gains)} counters of {ports} ports that moved as the traffic explains"
+            yield fail_unless("counter-explained", Place(self.subject.where(), self.metrics[0]), True, expected, "them")
+
+    def _bystanders(self) -> Iterator[Check]:
+        """What flows beside the case sent arrived, all of it."""
+        for flow in self.totals:
+            if flow.plan.role is not Role.BYSTANDER:
+                continue
+            enters, leaves = data_ends(self.subject, flow.plan)
+            place = self._place(Counter(leaves, "", flow.plan.priority))
+            sent = f"frames sent from {enters} to {leaves} beside the case"
+            yield error_unless("bystander-sent", place, flow.frames_tx > 0, f"more than 0 {sent}", flow.frames_tx)
+            expected = f"all {flow.frames_tx} {sent} received"
+            met = flow.frames_rx == flow.frames_tx
+            yield fail_unless("bystander-unaffected", place, met, expected, flow.frames_rx)
+
+    def _is_explained(self, counter: Counter) -> bool:
+        return self.explained.get(counter, Explained()).holds(self.gains[counter], self.own.get(counter, 0))
+
+    def _expected(self, counter: Counter) -> str:
+        """How far a counter may have moved, for the message."""
+        found = self.explained.get(counter, Explained())
+        most = found.most + self.own.get(counter, 0)
+        if most >= ANY:
+            return f"at least {found.least} more in {counter}, which arrived"
+        if most == 0:
+            return f"0 more in {counter}, as nothing that was sent counts there"
+        return f"from {found.least} to {most} more in {counter}, as what was sent explains"
+
+    def _place(self, counter: Counter) -> Place:
+        """Where a counter is, and the metric that it concerns: that of its priority, of a port's own the first."""
+        metric = self.metrics[0]
+        if counter.number is not None:
+            own = LOSSLESS if counter.number in self.subject.qos.lossless else LOSSY
+            metric = own if own in self.metrics else metric
+        return Place(self.subject.where(counter.number, counter.port), metric)
+
+
+class BookAuditor:
+    """Audits the cases of one port, one after the other."""
+
+    def __init__(self) -> None:
+        """Nothing was read yet."""
+        self._books: Books | None = None
+        self._is_open = False
+        self._idle: Mapping[Counter, float] = {}  # gains a second without any traffic
+
+    def begin(self, lab: Lab) -> None:
+        """A case begins. Unless the one before was audited, the counters are read when they have settled.
+
+        Raises:
+            QualificationError: they cannot be read.
+        """
+        if self._books is None or self._is_open:
+            lab.generator.take_totals()
+            settled = _read(lab)
+            self._books = _read(lab)
+            lasted_s = max(self._books.read_s - settled.read_s, 1.0)
+            self._idle = {counter: gain / lasted_s for counter, gain in self._books.gains(settled).items() if gain > 0}
+        self._is_open = True
+
+    def audit(self, lab: Lab, case: PlanCase) -> Iterator[Check]:
+        """A case has ended: the checks of the books.
+
+        Raises:
+            QualificationError: the counters cannot be read.
+        """
+        before = self._books
+        assert before is not None, "a case begins before it ends"
+        self._books = _read(lab)
+        self._is_open = False
+        yield from self._account(lab, case, before, self._books).checks()
+
+    def _account(self, lab: Lab, case: PlanCase, before: Books, after: Books) -> CaseAccount:
+        totals = lab.generator.take_totals()
+        gains = after.gains(before)
+        lasted_s = after.read_s - before.read_s
+        allowed = OWN_FRAMES_EXACT if lab.clock.exact else ceil(OWN_FRAMES * max(1.0, lasted_s / MINUTE_S))
+        own = {
+            counter: allowed + ceil(IDLE_FACTOR * lasted_s * self._idle.get(counter, 0.0))
+            for counter in gains if counter.column in OWN_COLUMNS
+        }
+        rx = lab.subject.pair.rx
+        groups = priority_groups(lab.config_db, rx.device, rx.port)
+        return CaseAccount(lab.subject, case.metrics, gains, explained(lab.subject, totals, groups), own, totals)
+
+
+def _read(lab: Lab) -> Books:
+    """The books when everything is in them that came before."""
+    wait_s = max(lab.delays.port_s, lab.delays.queue_s, lab.delays.group_s or 0.0)
+    return books_of(settled_counters(lab, wait_s, COMMANDS), lab.clock.now())

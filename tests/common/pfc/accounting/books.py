@@ -1,0 +1,109 @@
+"""Every counter that a switch shows of its ports, queues and priority groups, in one reading."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ..lab.cli_text import Row, number, tables
+from ..model.counters import DutCounters
+from ..model.qos import PRIORITIES
+
+COMMANDS = {
+    "ports": "show interfaces counters",
+    "queues": "show queue counters",
+    "groups": "show priority-group drop counters",
+}
+RX_OK, RX_DRP, TX_OK, TX_DRP = "RX_OK", "RX_DRP", "TX_OK", "TX_DRP"
+PORT_COLUMNS = (RX_OK, "RX_ERR", RX_DRP, "RX_OVR", TX_OK, "TX_ERR", TX_DRP, "TX_OVR")
+PFC_RX, PFC_TX = "PFC Rx", "PFC Tx"
+SENT, DROPPED = "Counter/pkts", "Drop/pkts"
+GROUP_DROPS = "PG drops"
+NOT_COUNTED = "N/A"
+
+
+class Counter(NamedTuple):
+    """A counter of a port.
+
+    Attributes:
+        port: the port.
+        column: what it counts: a column of `show interfaces counters`, `PFC Rx` and `PFC Tx`, `Counter/pkts` and
+            `Drop/pkts` of unicast queues, `PG drops`.
+        number: the priority, queue or priority group; None: the whole port's.
+    """
+
+    port: str
+    column: str
+    number: int | None = None
+
+    def __str__(self) -> str:
+        """As the switch's commands call it: `PFC3 Rx`, `RX_OK`, `Drop/pkts of UC3`, `drops of PG3`."""
+        if self.number is None:
+            return self.column
+        if self.column in (SENT, DROPPED):
+            return f"{self.column} of UC{self.number}"
+        if self.column == GROUP_DROPS:
+            return f"drops of PG{self.number}"
+        return self.column.replace(" ", f"{self.number} ")
+
+
+@dataclass(frozen=True)
+class Books:
+    """One reading.
+
+    Attributes:
+        counts: counter -> what it stands at; what the switch does not count is absent.
+        read_s: when it was read, seconds of the testbed's clock.
+    """
+
+    counts: Mapping[Counter, int]
+    read_s: float
+
+    def gains(self, before: Books) -> dict[Counter, int]:
+        """What each counter that both readings have gained since an earlier one."""
+        return {one: count - before.counts[one] for one, count in self.counts.items() if one in before.counts}
+
+
+def books_of(reading: DutCounters, read_s: float) -> Books:
+    """The books of a reading that `COMMANDS` were run with."""
+    counts: dict[Counter, int] = {}
+    for column, by_port in ((PFC_RX, reading.pfc_rx), (PFC_TX, reading.pfc_tx)):
+        for port, frames in by_port.items():
+            counts |= {Counter(port, column, priority): count for priority, count in enumerate(frames)}
+    printed = reading.printed
+    counts |= dict(_cells(_port_counters(printed["ports"])))
+    counts |= dict(_cells(_queue_counters(printed["queues"])))
+    counts |= dict(_cells(_group_counters(printed["groups"])))
+    return Books(counts, read_s)
+
+
+def _port_counters(text: str) -> Iterator[tuple[Counter, str]]:
+    for row in _rows(text):
+        for column in PORT_COLUMNS:
+            if "IFACE" in row and column in row:
+                yield Counter(row["IFACE"], column), row[column]
+
+
+def _queue_counters(text: str) -> Iterator[tuple[Counter, str]]:
+    for row in _rows(text):
+        queue = re.fullmatch(r"UC(\d+)", row.get("TxQ", ""))
+        for column in (SENT, DROPPED):
+            if queue and column in row:
+                yield Counter(row["Port"], column, int(queue[1])), row[column]
+
+
+def _group_counters(text: str) -> Iterator[tuple[Counter, str]]:
+    for row in _rows(text):
+        for group in PRIORITIES:
+            if f"PG{group}" in row:
+                yield Counter(row["Port"], GROUP_DROPS, group), row[f"PG{group}"]
+
+
+def _cells(found: Iterator[tuple[Counter, str]]) -> Iterator[tuple[Counter, int]]:
+    return ((counter, number(text)) for counter, text in found if text != NOT_COUNTED)
+
+
+def _rows(text: str) -> Iterator[Row]:
+    return (row for table in tables(text) for row in table)

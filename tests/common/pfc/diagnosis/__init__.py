@@ -1,0 +1,1 @@
+"""Option: one sentence for all failed checks of a port."""

@@ -1,0 +1,28 @@
+"""What an option looks on the cases of a port with, from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from ..record.case import PlanCase
+from ..record.verdict import Check
+from .lab import Lab
+
+
+class Auditor(Protocol):
+    """Looks on the cases of a port, one after the other."""
+
+    def begin(self, lab: Lab) -> None:
+        """A case begins.
+
+        Raises:
+            QualificationError: the switch cannot be read.
+        """
+
+    def audit(self, lab: Lab, case: PlanCase) -> Iterable[Check]:
+        """A case has ended that was a measurement: further checks of it.
+
+        Raises:
+            QualificationError: the switch cannot be read.
+        """

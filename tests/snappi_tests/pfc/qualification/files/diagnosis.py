@@ -1,0 +1,25 @@
+"""What a session found wrong, in a sentence for each port: a plugin of the option `diagnosis`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.common.pfc.diagnosis.rules import diagnose
+from tests.snappi_tests.pfc.qualification.files.extension import Extension
+from tests.snappi_tests.pfc.qualification.files.steps import SESSION_KEY
+
+
+class Diagnosing(Extension):
+    """Rules over the failed checks of all verdicts."""
+
+    def conclusions(self) -> list[str]:
+        """A sentence for each port with failed checks."""
+        collector = self._session.collector
+        return diagnose([
+            (item.case.plan_id, verdict) for item in collector.planned for verdict in collector.verdicts_of(item)
+        ])
+
+
+def extend(config: Any) -> Diagnosing:
+    """The session's."""
+    return Diagnosing(config.stash[SESSION_KEY], config.getoption)
