@@ -89,6 +89,7 @@ class Procedure(Generic[RunT]):
         judge: checks of the switch.
         targets: what the case is about on a port: once for each target. None: it cannot be carried out there.
         needs: what a port has to have for that, for a note: "several lossless priorities".
+        is_audited: whether auditors look on: all its frames enter and leave by ports of the switch under test.
     """
 
     measure: Callable[[Lab, PlanCase, Target, DutCounters], RunT]
@@ -96,6 +97,7 @@ class Procedure(Generic[RunT]):
     judge: Callable[[RunT], Iterable[Check]]
     targets: Callable[[PortUnderTest], list[Target]]
     needs: str = ""
+    is_audited: bool = True
 
     def carry_out(self, lab: Lab, case: PlanCase, target: Target, before: DutCounters | None) -> Finding:
         """Measures and judges.
