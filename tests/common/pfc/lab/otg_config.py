@@ -39,8 +39,8 @@ class TrafficBuilder:
                 has to be allowed for.
             hosts: the host behind these two, and behind each other port that data may enter.
             router_mac: the switch's MAC, to which frames between different segments go.
-            beside: flows between other ports, each of which is in every configuration that leaves its ports alone and
-                has data frames of its size only: of others a virtual testbed would compute for minutes.
+            beside: flows between other ports, each of which is in every configuration with pauses that leaves its ports
+                alone and has data frames of its size only: beside others a virtual testbed would compute for minutes.
         """
         self.api = api
         self._pair = subject.pair
@@ -79,8 +79,9 @@ class TrafficBuilder:
                 switch port under test has a generator that reacts at once.
         """
         used = self._used(flows)
-        sizes = {flow.frame_bytes for flow in flows if flow.pause is None} | {0 for flow in flows if flow.mix}
-        beside = [flow for flow in self.beside if not used & {flow.enters, flow.leaves} and sizes <= {flow.frame_bytes}]
+        sizes = {0 if flow.mix else flow.frame_bytes for flow in flows if flow.pause is None}
+        beside = [flow for flow in self.beside if not used & {flow.enters, flow.leaves} and sizes == {flow.frame_bytes}]
+        beside = beside if any(flow.pause is not None for flow in flows) else []
         whole = self.build_into(self.empty(), [*flows, *beside], captured, reaction_quanta)
         apart = {flow.name: whole.flows[flow.name] for flow in beside}
         own = {name: flow for name, flow in whole.flows.items() if name not in apart}
