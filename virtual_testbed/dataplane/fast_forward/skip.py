@@ -26,6 +26,9 @@ FIRST_COMPILED, MOST_COMPILED = 1 << 18, 1 << 22
 than a second's work."""
 MANY_REGENERATIONS = 16
 """Skips after which they may be compared with what compiled code would have cost."""
+MOST_USELESS = 16
+"""Steady states that end before they can be used; after so many since the last change none of them is gone up to, which
+would carry the state of all ports over into compiled code and back each time."""
 EVENTS_PER_FRAME = 4
 """It is sent, reaches the switch, leaves it, and reaches its end."""
 LONGEST_WAIT_PS = 10_000_000_000
@@ -87,6 +90,7 @@ class Skip(Watcher):
         self._begin_work = 0
         self._begin_ps = 0
         self._begin_regenerations = 0
+        self._useless = 0
 
     def watch(self, sides: Sequence[GeneratorSide], ports: Sequence[SwitchPort], refusal: str = "") -> None:
         """Take the ports that are looked at; `refusal` says why nothing may be skipped, if so."""
@@ -120,6 +124,7 @@ class Skip(Watcher):
         self._begin_work = self.loop.work
         self._begin_ps = self.loop.now_ps
         self._begin_regenerations = self.regenerations
+        self._useless = 0
         self.loop.check_after(FIRST_CHECK)
         self.recurrence.want(False)
         self._alternative.reset()
@@ -180,13 +185,17 @@ class Skip(Watcher):
             self._step_compiled(last_ps)
 
     def _step_compiled(self, last_ps: int) -> None:
-        """Step on in compiled code: up to where a steady state can be used, unless that does not pay."""
+        """Step on in compiled code: up to where a steady state can be used, unless that does not pay, or many have
+        ended before."""
         state = self.steady_state
         now_ps = self.loop.now_ps
         if self.loop.work - self._begin_work < COMPILED_FROM:
             return
         if state is not None and not self._is_tapped and self._pays(state, last_ps):
-            last_ps = min(last_ps, state.valid_ps + state.long_window_ps + state.window_ps)
+            usable_ps = min(last_ps, state.valid_ps + state.long_window_ps + state.window_ps)
+            self._useless += state.end_ps < usable_ps
+            if self._useless <= MOST_USELESS or state.end_ps >= usable_ps:
+                last_ps = usable_ps
         stepper = self._compiled.stepper() if now_ps < last_ps else None
         if stepper is None:
             return

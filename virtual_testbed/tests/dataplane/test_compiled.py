@@ -1,6 +1,7 @@
 """Compiled stepping comes to the same counts as the data plane without it, and as the oracle."""
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
 from unittest.mock import patch
 
@@ -9,6 +10,7 @@ import pytest
 from virtual_testbed.dataplane import compiled
 from virtual_testbed.dataplane.compiled import Compiled, tables
 from virtual_testbed.dataplane.compiled.cycle import COUNTS
+from virtual_testbed.dataplane.compiled.stepper import Stepper
 from virtual_testbed.dataplane.fast_forward import skip
 from virtual_testbed.dataplane.model.traffic import Duration
 from virtual_testbed.faults import BUILT_IN, Scope
@@ -117,6 +119,19 @@ def test_congestion_is_leapt_over():
             leaps[what] = run(ports, flows, faults, 60 * MS)._advance._compiled.leaps
     assert {what for what in leaps if leaps[what]} >= {"incast, lossy", "lapsing pauses", "drops at full load",
                                                        "a pause flow at line rate", "bursts"}, leaps
+
+
+def test_steady_states_that_end_before_they_can_be_used_do_not_stop_it():
+    """All to all, and a storm of so many frames at one port: the state is carried over a few times, not in each
+    pause."""
+    flows = [data(f"d{tx}{rx}", tx, rx, [3], 3, rate_fps=FULL * Fraction(22, 100), duration=Duration(MS))
+             for tx, rx in itertools.permutations(range(3), 2)]
+    flows.append(storm("s", 0, {3: 0xFFFF}, duration=Duration(MS, frames=596)))
+    with patch.object(Stepper, "step", autospec=True, side_effect=Stepper.step) as step:
+        net = run(3, flows, [], 40 * MS)
+    assert net.statistics().compiled_events and step.call_count <= skip.MOST_USELESS + 4
+    with patch.object(Compiled, "stepper", lambda self: None):
+        assert counters(net, flows) == counters(run(3, flows, [], 40 * MS), flows)
 
 
 def test_what_does_not_fit_into_64_bits_is_stepped_without_it():
