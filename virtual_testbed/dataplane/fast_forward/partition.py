@@ -174,6 +174,10 @@ class Partition:
         for component in self.components:
             component.skip.reset()
 
+    def leaves_turn(self) -> bool:
+        """Whether it is the turn of all together."""
+        return self.loop.instants < self._turn_of_all_ends
+
     def advance(self, whole: Skip, last_ps: int) -> bool:
         """Advance everything towards `last_ps`, as far as the components can be advanced apart; False: not at all.
 
@@ -181,7 +185,7 @@ class Partition:
             whole: how all are advanced together.
         """
         begin_ps = self.loop.now_ps
-        if len(self.components) < 2 or last_ps - begin_ps < SHORTEST_PS or self.loop.instants < self._turn_of_all_ends:
+        if len(self.components) < 2 or last_ps - begin_ps < SHORTEST_PS or self.leaves_turn():
             return False
         try:
             terms = self._agree(last_ps)

@@ -44,6 +44,9 @@ class Alternative(Protocol):
     def reset(self) -> None:
         """Something from outside has changed: forget what was found."""
 
+    def leaves_turn(self) -> bool:
+        """Whether everything is to be stepped for a while, in case it recurs."""
+
 
 class NoAlternative:
     """Nothing else is tried: frames are stepped."""
@@ -54,6 +57,10 @@ class NoAlternative:
 
     def reset(self) -> None:
         """Has nothing to forget."""
+
+    def leaves_turn(self) -> bool:
+        """Leaves none."""
+        return False
 
 
 class Skip(Watcher):
@@ -189,7 +196,7 @@ class Skip(Watcher):
         ended before."""
         state = self.steady_state
         now_ps = self.loop.now_ps
-        if self.loop.work - self._begin_work < COMPILED_FROM:
+        if self.loop.work - self._begin_work < COMPILED_FROM or self._alternative.leaves_turn():
             return
         if state is not None and not self._is_tapped and self._pays(state, last_ps):
             usable_ps = min(last_ps, state.valid_ps + state.long_window_ps + state.window_ps)
