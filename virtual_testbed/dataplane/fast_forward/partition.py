@@ -174,7 +174,7 @@ class Partition:
         for component in self.components:
             component.skip.reset()
 
-    def leaves_turn(self) -> bool:
+    def is_turn_of_all(self) -> bool:
         """Whether it is the turn of all together."""
         return self.loop.instants < self._turn_of_all_ends
 
@@ -185,7 +185,7 @@ class Partition:
             whole: how all are advanced together.
         """
         begin_ps = self.loop.now_ps
-        if len(self.components) < 2 or last_ps - begin_ps < SHORTEST_PS or self.leaves_turn():
+        if len(self.components) < 2 or last_ps - begin_ps < SHORTEST_PS or self.is_turn_of_all():
             return False
         try:
             terms = self._agree(last_ps)

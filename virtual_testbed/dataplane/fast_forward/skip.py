@@ -27,8 +27,8 @@ than a second's work."""
 MANY_REGENERATIONS = 16
 """Skips after which they may be compared with what compiled code would have cost."""
 MOST_USELESS = 16
-"""Steady states that end before they can be used; after so many since the last change none of them is gone up to, which
-would carry the state of all ports over into compiled code and back each time."""
+"""After so many steady states since the last change that ended before they could be used, compiled code no longer stops
+where one could be: each stop carries the state of all ports out of the tables and back."""
 EVENTS_PER_FRAME = 4
 """It is sent, reaches the switch, leaves it, and reaches its end."""
 LONGEST_WAIT_PS = 10_000_000_000
@@ -44,8 +44,8 @@ class Alternative(Protocol):
     def reset(self) -> None:
         """Something from outside has changed: forget what was found."""
 
-    def leaves_turn(self) -> bool:
-        """Whether everything is to be stepped for a while, in case it recurs."""
+    def is_turn_of_all(self) -> bool:
+        """Whether all ports are to be stepped together for a while, in case they recur."""
 
 
 class NoAlternative:
@@ -58,8 +58,8 @@ class NoAlternative:
     def reset(self) -> None:
         """Has nothing to forget."""
 
-    def leaves_turn(self) -> bool:
-        """Leaves none."""
+    def is_turn_of_all(self) -> bool:
+        """Takes no turns."""
         return False
 
 
@@ -193,15 +193,16 @@ class Skip(Watcher):
 
     def _step_compiled(self, last_ps: int) -> None:
         """Step on in compiled code: up to where a steady state can be used, unless that does not pay, or many have
-        ended before."""
+        ended before; not in the turn of all, in which they may be seen recurring."""
         state = self.steady_state
         now_ps = self.loop.now_ps
-        if self.loop.work - self._begin_work < COMPILED_FROM or self._alternative.leaves_turn():
+        if self.loop.work - self._begin_work < COMPILED_FROM or self._alternative.is_turn_of_all():
             return
         if state is not None and not self._is_tapped and self._pays(state, last_ps):
             usable_ps = min(last_ps, state.valid_ps + state.long_window_ps + state.window_ps)
-            self._useless += state.end_ps < usable_ps
-            if self._useless <= MOST_USELESS or state.end_ps >= usable_ps:
+            is_usable = state.end_ps >= usable_ps
+            self._useless += not is_usable
+            if is_usable or self._useless <= MOST_USELESS:
                 last_ps = usable_ps
         stepper = self._compiled.stepper() if now_ps < last_ps else None
         if stepper is None:

@@ -134,6 +134,17 @@ def test_steady_states_that_end_before_they_can_be_used_do_not_stop_it():
         assert counters(net, flows) == counters(run(3, flows, [], 40 * MS), flows)
 
 
+def test_what_recurs_together_beside_others_is_left_to_that():
+    """A full line, a storm that holds none of it, and light traffic of two other ports."""
+    dscps = {0: 8, 1: 0, 2: 5, 3: 3, 4: 4, 5: 46, 6: 48}
+    flows = [data(f"d{queue}", 1, 0, [dscp], queue, rate_fps=FULL * Fraction(25 if queue in (3, 4) else 10, 100))
+             for queue, dscp in dscps.items()]
+    flows += [data(f"b{queue}", 2, 3, [dscp], queue, rate_fps=FULL / 100) for queue, dscp in dscps.items()]
+    flows.append(storm("s", 0, dict.fromkeys((0, 1, 2, 5, 6), 0xFFFF)))
+    net = run(4, flows, [], 100 * MS)
+    assert net.statistics().compiled_events < 100_000
+
+
 def test_what_does_not_fit_into_64_bits_is_stepped_without_it():
     flows = [data(f"d{n}", n, 2, [3], 3, rate_fps=FULL * Fraction(8 * 10**30 + n, 10**31)) for n in range(2)]
     with patch.object(skip, "COMPILED_FROM", 100):
