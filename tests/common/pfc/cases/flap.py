@@ -11,10 +11,9 @@ from typing import Any
 
 from ..lab.clock import wait_for
 from ..lab.configuration import RowRestorer, read_config, reservation_of
-from ..lab.generator import Traffic
+from ..lab.generator import SETTLE_S, Traffic
 from ..lab.generator_ports import set_links
 from ..lab.lab import Lab
-from ..lab.preflight import SETTLE_S
 from ..lab.watchdog import DROP, Timers, Watchdog
 from ..model.checking import (
     at_port, at_priority, error_unless, everything_received, fail_unless, none_of, priority_of, sent_as_due,

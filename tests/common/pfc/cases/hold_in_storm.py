@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..lab.generator import Traffic
+from ..lab.generator import SETTLE_S, Traffic
 from ..lab.lab import Lab
-from ..lab.preflight import SETTLE_S
 from ..model.checking import Place, at_port, fail_unless
 from ..model.counters import DutCounters
 from ..model.measurement import CaseRun

@@ -10,10 +10,9 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from ..lab.clock import wait_for
-from ..lab.generator import STOP_GRACE_S, Traffic
+from ..lab.generator import SETTLE_S, STOP_GRACE_S, Traffic
 from ..lab.lab import Lab
 from ..lab.otg_config import build_together
-from ..lab.preflight import SETTLE_S
 from ..model.arithmetic import MAX_QUANTA, PAUSE_FRAME_BYTES, storm_fps
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError

@@ -17,6 +17,8 @@ logger = logging.getLogger(__name__)
 
 NEIGHBOR_DEADLINE_S = 60.0
 STOP_GRACE_S = 10.0
+SETTLE_S = 1.0
+"""After which frames that were still on their way have been received, and counted."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,9 @@ class Generator:
         Raises:
             QualificationError: the API refuses it, or an address stays unresolved.
         """
-        self._ended += self._uncounted_flows()
+        if self._uncounted:
+            self.clock.sleep(SETTLE_S)
+            self._ended += self._uncounted_flows()
         for observer in self.observers:
             observer.traffic_pushed(traffic.flows.values(), traffic.config, self.clock.moment())
         answer = self.call(self.api.set_config, traffic.config)

@@ -17,13 +17,13 @@ from ..model.measurement import PortUnderTest
 from ..model.traffic import FlowPlan, FlowStats, Role
 from ..record.verdict import Check, Status
 from .clock import wait_for
+from .generator import SETTLE_S
 from .lab import Lab
 from .otg_config import build_together
 
 CLEAN_FRAMES = 1000
 CLEAN_LOAD_PERCENT = 10
 CLEAN_FRAME_BYTES = 1024
-SETTLE_S = 1.0
 QUEUE_GRACE_S = 5.0  # for a poll of the queue counters that comes later still
 
 

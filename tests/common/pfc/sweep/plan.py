@@ -12,7 +12,7 @@ from ..lab.dut import Dut, SwitchState
 from ..lab.lab import Lab
 from ..lab.option import check_keys, pauses_named
 from ..lab.port_plan import LabFacts, PortPlan, PortRequest, measured_device, plan_measured
-from ..lab.preflight import SETTLE_S
+from ..lab.generator import SETTLE_S
 from ..model.errors import QualificationError
 from ..model.ports import ConnectedPort, PortPair, natural, summary
 from ..model.tolerances import tolerances_of

@@ -7,9 +7,8 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 
-from ...lab.generator import Traffic
+from ...lab.generator import SETTLE_S, Traffic
 from ...lab.lab import Lab
-from ...lab.preflight import SETTLE_S
 from ...lab.watchdog import DROP, FORWARD, Timers, Watchdog, watching
 from ...model.checking import at_priority, everything_received, fail_unless, priority_of
 from ...model.counters import DutCounters

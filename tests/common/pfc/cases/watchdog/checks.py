@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ...lab.preflight import SETTLE_S
+from ...lab.generator import SETTLE_S
 from ...lab.watchdog import DROP, OPERATIONAL, STORMED, Timers
 from ...lab.watchdog_deviations import drops_what_comes_in
 from ...model.checking import (

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from ...lab.lab import Lab
-from ...lab.preflight import SETTLE_S
+from ...lab.generator import SETTLE_S
 from ...lab.watchdog import DROP, STORMED, Timers
 from ...model.arithmetic import MAX_QUANTA, holding_fps
 from ...model.checking import (

@@ -15,7 +15,7 @@ from typing import Any
 
 from ...lab.configuration import NAME, configured, read_config
 from ...lab.lab import Lab
-from ...lab.preflight import SETTLE_S
+from ...lab.generator import SETTLE_S
 from ...lab.reservation import Rows
 from ...lab.watchdog import DROP, MS_PER_S, Timers, Watchdog
 from ...model.arithmetic import line_rate_fps
