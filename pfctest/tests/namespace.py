@@ -5,6 +5,7 @@ import json
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -68,6 +69,15 @@ class Namespace:
                  + "".join(f"link set dev {end} addrgenmode none up\n" for end in (near, far)) for near, far in cables]
         subprocess.run(self.command("ip", "-batch", "-"), input="".join(lines), text=True, check=True,
                        capture_output=True, timeout=_PATIENCE_S)
+
+    def pull(self, far: str, near: str) -> None:
+        """Take the end `far` of a cable down, and wait until the kernel says so of the end `near`: up to a second."""
+        self.run("ip", "link", "set", "dev", far, "down")
+        for _ in range(200):
+            if "state LOWERLAYERDOWN" in self.run("ip", "-oneline", "link", "show", "dev", near).stdout:
+                return
+            time.sleep(0.05)
+        raise AssertionError(f"{near} has a link 10 s after {far} went down")
 
     @contextmanager
     def receiving(self, interface: str) -> Iterator[Receiver]:
