@@ -6,12 +6,13 @@ nothing for longer.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from pfctest.gaps import Gaps
 from pfctest.realtime import Scheduling
+from pfctest.sender import SendError
 
 SECOND_NS = 10**9
 SLICE_NS = SECOND_NS // 5
@@ -37,6 +38,10 @@ class FrameSender(Protocol):
     """Sends the frames of one tick."""
 
     frames: int
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The interface of each frame."""
 
     def send(self, first: int = 0) -> int:
         """Send from frame `first` on; how many were accepted."""
@@ -139,7 +144,11 @@ class Pacer:
         self.sleep: Callable[[float], None] = time.sleep
 
     def run(self, pace: Pace) -> str:
-        """Send; why it ended: `duration`, `count`, or what asked for it."""
+        """Send; why it ended: `duration`, `count`, or what asked for it.
+
+        Raises:
+            SendError: an interface has failed, or takes none of a fixed number of frames.
+        """
         now_ns = self.clock()
         end_ns = now_ns + pace.duration_ns if pace.duration_ns is not None else NEVER_NS
         deadline_ns = now_ns
@@ -188,15 +197,24 @@ class Pacer:
         return deadline_ns, left
 
     def _rest(self, sent: int, insist: bool) -> int:
-        """Try again to send what the driver did not take: once, or (`insist`) for a while; how many frames it took."""
+        """Try again to send what the driver did not take: once, or (`insist`) each frame for a while; how many frames
+        it took.
+
+        Raises:
+            SendError: one of them it never took.
+        """
         if not insist:
             return self._others(sent)
-        patience_ns = self.clock() + PATIENCE_NS
+        patient_until_ns = self.clock() + PATIENCE_NS
         more = 0
         while sent + more < self._sender.frames and not self._stop.why:
-            more += self._sender.send(sent + more)
-            if self.clock() >= patience_ns:
-                break
+            taken = self._sender.send(sent + more)
+            more += taken
+            if taken:
+                patient_until_ns = self.clock() + PATIENCE_NS
+            elif self.clock() >= patient_until_ns:
+                name = self._sender.names[sent + more]
+                raise SendError(f"interface {name} took no frame for a second: expected one that has a link")
         return more
 
     def _others(self, first: int) -> int:

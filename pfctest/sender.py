@@ -50,7 +50,7 @@ class _LinkAddress(ctypes.Structure):
 
 
 class Batch:
-    """Frames that are sent together, in order, by one call of sendmmsg.
+    """Frames that are sent together, in order, by one call of sendmmsg; `names`: the interface of each.
 
     Args:
         opened: of `open_socket`; what else sends with it must not be bound to another interface.
@@ -63,7 +63,7 @@ class Batch:
     def __init__(self, opened: socket.socket, frames: Sequence[Outgoing]) -> None:
         self.frames = len(frames)
         self._descriptor = opened.fileno()
-        self._names = [interface.name for interface, _ in frames]
+        self.names = [interface.name for interface, _ in frames]
         kinds = {data: place for place, data in enumerate(dict.fromkeys(data for _, data in frames))}
         self._data = [ctypes.create_string_buffer(data, len(data)) for data in kinds]
         self._vectors = (_IoVector * len(kinds))(*(_IoVector(ctypes.addressof(data), len(data)) for data in self._data))
@@ -100,18 +100,18 @@ class Batch:
         number = ctypes.get_errno()
         if number in _NOT_NOW:
             return 0
-        raise _refusal(self._names[first], number)
+        raise _refusal(self.names[first], number)
 
 
 class Single:
-    """One frame on one interface: for a lone frame a plain call is faster than a batch."""
+    """One frame on one interface, that of `names`: for a lone frame a plain call is faster than a batch."""
 
     frames = 1
 
     def __init__(self, opened: socket.socket, outgoing: Outgoing) -> None:
-        self._name = outgoing[0].name
+        self.names = [outgoing[0].name]
         self._data = outgoing[1]
-        _bind(opened, self._name)
+        _bind(opened, self.names[0])
         self._send = opened.send
 
     def send(self, first: int = 0) -> int:
@@ -121,7 +121,7 @@ class Single:
         except OSError as error:
             if error.errno in _NOT_NOW:
                 return 0
-            raise _refusal(self._name, error.errno or 0) from error
+            raise _refusal(self.names[0], error.errno or 0) from error
         return 1
 
 

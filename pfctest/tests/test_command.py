@@ -190,7 +190,7 @@ def test_interfaces_that_cannot_be_used(bench):
     for name, words in (("shutx", "is down: bring it up first"), ("shut", "is up but has no link"),
                         ("lo", "is no Ethernet interface"), ("nothere", "does not exist: this machine has far, "),
                         ("much-too-long-a-name", "is no interface name")):
-        status, _, errors, _ = bench.run("-d", name, "--p3", "--count=1")
+        status, _, errors, _ = bench.run("-d", name, "--p3")
         assert status == 2 and words in errors and errors.count("\n") == 1, errors
 
 
@@ -226,6 +226,15 @@ def test_an_interface_without_a_link_does_not_silence_the_others(bench):
     assert "times the driver did not take every frame" in output and "ended by SIGTERM" in output
     assert process.returncode == 2 and errors == (
         "error: interface quiet took no quanta-0 frame for a second: what was paused opens when its pause runs out\n")
+
+
+def test_a_fixed_number_of_frames_ends_without_a_link(bench):
+    bench.place.add_cable(("late", "latex"))
+    with bench.start("-d", "near,late", "--priority", "3", "-i", "100000", "--rate", "1000") as process:
+        bench.place.run("ip", "link", "set", "dev", "latex", "down")
+        _, errors = process.communicate(timeout=30)
+    assert process.returncode == 2 and errors == (
+        "error: interface late took no frame for a second: expected one that has a link\n")
 
 
 def test_frames_that_pause_nothing_are_not_judged(bench):

@@ -7,6 +7,7 @@ import pytest
 
 from pfctest.gaps import Gaps
 from pfctest.pacing import NEVER_NS, Pace, Pacer, StopRequest, rhythm_of
+from pfctest.sender import SendError
 
 LOOK_NS = 200
 """What one look at the clock takes."""
@@ -16,6 +17,7 @@ class World:
     """A clock, a sleep that takes as long as `oversleep` says, and a sender whose calls take `call_ns`."""
 
     frames = 1
+    names = ("eth1",)
 
     def __init__(self, call_ns=1000, oversleep=lambda asked_ns: asked_ns, takes=lambda sent: True):
         self.now, self.slept, self.sent = 0, 0, []
@@ -101,10 +103,20 @@ def test_a_fixed_number_of_frames_insists():
     assert made.run(Pace(50_000, 40)) == "count" and len(world.sent) == 40
 
 
+@pytest.mark.parametrize("period_ns", [0, 50_000])
+def test_a_fixed_number_of_frames_ends_when_none_is_taken(period_ns):
+    """An interface that has lost its link kept a storm of 100 frames running for ever."""
+    world = World(takes=lambda sent: sent < 7)
+    with pytest.raises(SendError, match="interface eth1 took no frame for a second: expected one that has a link"):
+        pacer(world).run(Pace(period_ns, 40))
+    assert len(world.sent) == 7
+
+
 class Silent:
     """Of the three frames of a tick some are never taken; a call ends at the first of them, as the kernel's."""
 
     frames = 3
+    names = ("eth1", "eth2", "eth3")
 
     def __init__(self, world, silent):
         self.sent, self._world, self._silent = [], world, silent
