@@ -111,12 +111,13 @@ def more_than_the_pool(full: FullRun) -> FullRun:
 
 def less_than_was_held(full: FullRun) -> FullRun:
     """Watermarks that stay at one cell."""
-    return replace(full, marks=replace(full.marks, shared=dict.fromkeys(full.marks.shared, (208,) * 8)))
+    cells = dict.fromkeys(range(8), 208)
+    return replace(full, marks=replace(full.marks, shared=dict.fromkeys(full.marks.shared, cells)))
 
 
 def not_counted(full: FullRun) -> FullRun:
     """Watermarks that are `N/A`."""
-    return replace(full, marks=replace(full.marks, shared=dict.fromkeys(full.marks.shared, (None,) * 8)))
+    return replace(full, marks=replace(full.marks, shared={}))
 
 
 def forwarded(full: FullRun) -> FullRun:

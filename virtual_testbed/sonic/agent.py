@@ -31,6 +31,9 @@ from virtual_testbed.sonic.translate import Translation, translate
 
 _log = logging.getLogger(__name__)
 
+ONLY_BUFFERS = "create_only_config_db_buffers"
+"""Field of DEVICE_METADATA: queues and priority groups without a row in BUFFER_QUEUE or BUFFER_PG are not counted
+(sonic-swss `flexcounterorch.cpp`)."""
 _EPHEMERAL = ("APPL_DB", "COUNTERS_DB", "PFC_WD_DB", "STATE_DB")
 
 
@@ -161,7 +164,6 @@ class SonicAgent:
             if not databases.read_config(self._config):
                 databases.write_config(self._config, factory_config(self._profile, self._switch), {})
             self._config.call("SET", "CONFIG_DB_INITIALIZED", "1")
-            counters.publish(self._ids.maps())
             self._state.publish({BOOT_KEY: {"id": uuid.uuid4().hex}})
             self._open = stack.pop_all()
         self._hooks = Hooks(copy.deepcopy(self._faults))  # what a fault remembers is one start of one switch
@@ -187,6 +189,8 @@ class SonicAgent:
             translation = dataclasses.replace(translation, config=config_with_faults)
         self._applied, self._intervals = translation, intervals
         self._publish_configuration(config, translation)
+        only_buffers = config.get("DEVICE_METADATA", {}).get("localhost", {}).get(ONLY_BUFFERS) == "true"
+        self._counters.publish_maps(translation.config if only_buffers else None)
         if old is not None and old.config == translation.config:
             return False
         self._network.configure_switch(translation.config)

@@ -44,21 +44,28 @@ class ObjectIds:
         """Of an ingress priority group."""
         return f"oid:{_PG_OID + self._index[port] * 64 + group:#x}"
 
-    def maps(self) -> dict[str, Hash]:
-        """COUNTERS_DB's name maps."""
+    def maps(self, buffers_of: SwitchConfig | None = None) -> dict[str, Hash]:
+        """COUNTERS_DB's name maps.
+
+        Args:
+            buffers_of: only queues and priority groups that have a buffer there are counted; None: all of them.
+        """
         maps: dict[str, Hash] = {name: {} for name in (
             "COUNTERS_PORT_NAME_MAP", "COUNTERS_QUEUE_NAME_MAP", "COUNTERS_QUEUE_PORT_MAP", "COUNTERS_QUEUE_INDEX_MAP",
             "COUNTERS_QUEUE_TYPE_MAP", "COUNTERS_PG_NAME_MAP", "COUNTERS_PG_PORT_MAP", "COUNTERS_PG_INDEX_MAP")}
         for port in self._index:
             maps["COUNTERS_PORT_NAME_MAP"][port] = self.port(port)
+            has = None if buffers_of is None else buffers_of.ports[port]
             for queue in range(self._profile.unicast_queues + self._profile.multicast_queues):
+                if has is not None and queue not in has.queues:
+                    continue
                 kind = "UNICAST" if queue < self._profile.unicast_queues else "MULTICAST"
                 oid = self.queue(port, queue)
                 maps["COUNTERS_QUEUE_NAME_MAP"][f"{port}:{queue}"] = oid
                 maps["COUNTERS_QUEUE_PORT_MAP"][oid] = self.port(port)
                 maps["COUNTERS_QUEUE_INDEX_MAP"][oid] = str(queue)
                 maps["COUNTERS_QUEUE_TYPE_MAP"][oid] = f"SAI_QUEUE_TYPE_{kind}"
-            for group in range(8):
+            for group in range(8) if has is None else sorted(has.priority_groups):
                 oid = self.priority_group(port, group)
                 maps["COUNTERS_PG_NAME_MAP"][f"{port}:{group}"] = oid
                 maps["COUNTERS_PG_PORT_MAP"][oid] = self.port(port)

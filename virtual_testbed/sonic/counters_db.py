@@ -29,6 +29,11 @@ class CountersDb:
         self._rated: tuple[int, Mapping[str, PortCounters]] | None = None
         self._moving: set[str] = set()
 
+    def publish_maps(self, buffers_of: SwitchConfig | None) -> None:
+        """Write which objects are counted (`ObjectIds.maps`). Raises DatabaseError."""
+        for name, hash_ in self._ids.maps(buffers_of).items():
+            self._publisher.replace(name, {name: hash_})
+
     def poll(self, groups: Collection[str], counters: SwitchCounters, config: SwitchConfig) -> None:
         """Write the counters of these groups, what has changed of them. Raises DatabaseError."""
         before = {} if self._hooks.faults else self._polled  # what a fault shows may change by itself

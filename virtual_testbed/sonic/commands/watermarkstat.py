@@ -45,16 +45,18 @@ def _collect(switch: SwitchContext, what: Watermark) -> dict[str, str]:
 
 
 def show(switch: SwitchContext, what: Watermark) -> None:
-    """Print one line a port."""
+    """Print one line a port, with the queues or groups that any port has."""
     kept = Snapshots(switch, "watermarkstat").load(what.name)
     old = kept[1] if kept else {}
-    rows: dict[str, list[str]] = {}
+    rows: dict[str, dict[int, str]] = {}
     for name, value in _collect(switch, what).items():
-        rows.setdefault(name.split(":")[0], []).append(_since(value, old.get(name), what.running))
-    width = max((len(row) for row in rows.values()), default=0)
+        port, number = name.split(":")
+        rows.setdefault(port, {})[int(number)] = _since(value, old.get(name), what.running)
+    numbers = sorted({number for row in rows.values() for number in row})
     print(what.title)
-    header = ["Port", *(f"{what.label}{number}" for number in range(width))]
-    print(table([[port, *row] for port, row in rows.items()], header))
+    header = ["Port", *(f"{what.label}{number}" for number in numbers)]
+    body = [[port, *(row.get(number, NOT_AVAILABLE) for number in numbers)] for port, row in rows.items()]
+    print(table(body, header))
 
 
 def _since(value: str, old: str | None, running: bool) -> str:

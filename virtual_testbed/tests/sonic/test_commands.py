@@ -89,6 +89,25 @@ def test_watermarks(run, agent, network):
     assert "Ingress headroom per PG:" in run("show priority-group watermark headroom")
 
 
+def test_only_buffers_that_are_configured_are_counted(qos, agent, config_db):
+    """With `create_only_config_db_buffers`; a port without a group that another one has shows `N/A`."""
+    config_db.call("HSET", "DEVICE_METADATA|localhost", "create_only_config_db_buffers", "true")
+    for key in databases.read_config(config_db)["BUFFER_PG"]:
+        if key != "Ethernet0|0":
+            config_db.call("DEL", f"BUFFER_PG|{key}")
+    agent.apply_configuration()
+    agent.publish_counters()
+    text = qos("show priority-group drop counters")
+    assert text.splitlines()[1].split() == ["Port", "PG0", "PG3", "PG4"], text
+    found = rows(text, "Ethernet0") + rows(text, "Ethernet4")
+    assert found == [["Ethernet0", "0", "0", "0"], ["Ethernet4", "N/A", "0", "0"]], "lossless ones are derived"
+    listed = [row[1] for row in rows(qos("show queue counters Ethernet0"), "Ethernet0")]
+    assert listed == [f"UC{key}" for key in range(7)], "what BUFFER_QUEUE has"
+    config_db.call("HSET", "DEVICE_METADATA|localhost", "create_only_config_db_buffers", "false")
+    agent.apply_configuration()
+    assert "PG7" in qos("show priority-group drop counters"), "all of them again"
+
+
 @pytest.mark.parametrize("command", [
     "sonic-clear macsec", "sonic-clear dropcounters", "sonic-clear pfccounters \n", "sonic-clear counters \n",
     "sonic-clear priority-group drop counters", "sonic-clear queuecounters \n", "sudo sonic-clear pfccounters \n"])

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..lab.cli_text import Row, number, tables
+from ..lab.cli_text import NOT_COUNTED, Row, number, tables, unicast_queue
 from ..model.counters import DutCounters
 from ..model.qos import PRIORITIES
 
@@ -21,7 +20,6 @@ PORT_COLUMNS = (RX_OK, "RX_ERR", RX_DRP, "RX_OVR", TX_OK, "TX_ERR", TX_DRP, "TX_
 PFC_RX, PFC_TX = "PFC Rx", "PFC Tx"
 SENT, DROPPED = "Counter/pkts", "Drop/pkts"
 GROUP_DROPS = "PG drops"
-NOT_COUNTED = "N/A"
 
 
 class Counter(NamedTuple):
@@ -88,10 +86,10 @@ def _port_counters(text: str) -> Iterator[tuple[Counter, str]]:
 
 def _queue_counters(text: str) -> Iterator[tuple[Counter, str]]:
     for row in _rows(text):
-        queue = re.fullmatch(r"UC(\d+)", row.get("TxQ", ""))
+        queue = unicast_queue(row.get("TxQ", ""))
         for column in (SENT, DROPPED):
-            if queue and column in row:
-                yield Counter(row["Port"], column, int(queue[1])), row[column]
+            if queue is not None and column in row:
+                yield Counter(row["Port"], column, queue), row[column]
 
 
 def _group_counters(text: str) -> Iterator[tuple[Counter, str]]:

@@ -430,7 +430,7 @@ def _dropped(counted: DataCounters) -> dict[str, Any]:
     """The drops, for the record."""
     return {
         "queue_drops": dict(counted.queue_drops),
-        "group_drops": {port: list(counts) for port, counts in counted.group_drops.items()},
+        "group_drops": {port: dict(counts) for port, counts in counted.group_drops.items()},
         "tx_drp": counted.leaving.tx_dropped,
         "rx_drp": {port: counts.rx_dropped for port, counts in counted.entering.items()},
     }
@@ -454,6 +454,7 @@ def _drops_counted(run: LoadRun, drops: DataCounters) -> Iterator[Check]:
 def _silent(drops: DataCounters) -> str | None:
     """The only one of the ports that counted no drop at all; None: none, or several."""
     counted: dict[str | None, int] = {None: drops.leaving.tx_dropped + sum(drops.queue_drops.values())}
-    counted |= {port: counts.rx_dropped + sum(drops.group_drops[port]) for port, counts in drops.entering.items()}
+    for port, counts in drops.entering.items():
+        counted[port] = counts.rx_dropped + sum(drops.group_drops[port].values())
     silent = [port for port, frames in counted.items() if not frames]
     return silent[0] if len(silent) == 1 else None

@@ -27,7 +27,8 @@ from .engine import Procedure, ScenarioRun, Table, sending, settled_counters
 from .frames import all_times
 from .pauses import pause_lossless
 from .switch_counters import (
-    PORTS, DataCounters, PortCounts, data_counters, data_commands, drops_delay_s, own_frames, port_counts,
+    GROUPS, PORTS, DataCounters, PortCounts, data_counters, data_commands, drops_delay_s, of_group, own_frames,
+    port_counts, priority_groups,
 )
 from .targets import all_lossless
 from .validity import storm_held, undisturbed
@@ -115,7 +116,7 @@ class DataRun(ScenarioRun):
         return {
             "rx": asdict(counted.leaving), "tx": asdict(self.tx(counted)), "queues": dict(counted.queues),
             "queue_drops": dict(counted.queue_drops),
-            "group_drops": counted.group_drops[self.subject.pair.tx.port],
+            "group_drops": dict(counted.group_drops[self.subject.pair.tx.port]),
         }
 
 
@@ -141,7 +142,8 @@ def measure_data(lab: Lab, case: PlanCase, target: Target, before: DutCounters) 
     patient = _patient(lab)
     also = data_commands(lab.port)
     run = storm_sequence.measure(patient, scenario, settled_counters(patient, also=also), also)
-    early, during, late = (queue_by_queue(run.subject, one) for one in (run.before, run.during, run.after))
+    groups = priority_groups(lab.config_db, lab.dut.name, lab.subject.pair.tx.port)
+    early, during, late = (queue_by_queue(run.subject, groups, one) for one in (run.before, run.during, run.after))
     return DataRun(run, early, during, late, own_frames(lab.clock.exact))
 
 
@@ -151,14 +153,22 @@ def _patient(lab: Lab) -> Lab:
     return replace(lab, delays=PollDelays(wait_s, wait_s, wait_s))
 
 
-def queue_by_queue(subject: PortUnderTest, reading: DutCounters) -> DataCounters:
+def queue_by_queue(subject: PortUnderTest, groups: Mapping[int, int], reading: DutCounters) -> DataCounters:
     """The data counters of a reading that `data_commands` were run with.
 
+    Args:
+        subject: the port under test.
+        groups: priority -> its priority group where data enters.
+        reading: the reading.
+
     Raises:
-        QualificationError: a command printed no counts for a port, or for the queue of a priority that data reaches.
+        QualificationError: a command printed no counts for a port, or for the queue or the priority group of a priority
+            that data reaches.
     """
-    counted = data_counters(reading.printed, subject.pair.rx.port, [subject.pair.tx.port])
+    tx = subject.pair.tx.port
+    counted = data_counters(reading.printed, subject.pair.rx.port, [tx])
     for priority in subject.qos.reachable:
+        of_group(counted.group_drops[tx], GROUPS, tx, groups.get(priority, priority))
         if priority not in counted.queues or priority not in counted.queue_drops:
             raise QualificationError(
                 f"{subject.where(priority)}: `show queue counters` printed no Counter/pkts and Drop/pkts for queue"
@@ -226,7 +236,7 @@ def _nothing_dropped(data: DataRun) -> Iterator[Check]:
     rx = subject.pair.rx.port
     tx = subject.pair.tx.port
     queues = [priority for priority, frames in sorted(gained.queue_drops.items()) if frames]
-    groups = [group for group, frames in enumerate(gained.group_drops[tx]) if frames]
+    groups = [group for group, frames in sorted(gained.group_drops[tx].items()) if frames]
     for port, column, frames, allowed, priorities in (
         (rx, "TX_DRP", gained.leaving.tx_dropped, 0, queues),
         (tx, "TX_DRP", data.tx(gained).tx_dropped, 0, []),
@@ -241,7 +251,7 @@ def _nothing_dropped(data: DataRun) -> Iterator[Check]:
         yield none_of(
             "no-queue-drops", at_priority(subject, priority), f"frames more in Drop/pkts of queue UC{priority}", frames
         )
-    for group, frames in enumerate(gained.group_drops[tx]):
+    for group, frames in sorted(gained.group_drops[tx].items()):
         lossless = group in subject.qos.lossless  # a lossy group is several priorities'
         place = at_priority(subject, group, tx) if lossless else Place(subject.where(port=tx), LOSSY)
         yield none_of("no-group-drops", place, f"frames more dropped in PG{group}", frames)

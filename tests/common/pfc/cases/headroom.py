@@ -26,7 +26,8 @@ from .engine import Procedure, Table, settled_counters
 from .hold_in_storm import HeldRun, Hold, back_pressure, hold_s, measure, validity
 from .ingress import IngressLoad, ingress_taken
 from .switch_counters import (
-    GROUPS, HEADROOM, drops_delay_s, gained, group_drops, headroom_used, priority_groups, watermark_delay_s,
+    GROUPS, HEADROOM, drops_delay_s, gained_by, group_drops, headroom_used, of_group, priority_groups,
+    watermark_delay_s,
 )
 
 SINGLE = PlanCase("headroom-single-lossless", "HEAD-1", (LOSSLESS,))
@@ -159,14 +160,15 @@ def _measure(lab: Lab, target: Target, beyond: bool) -> HeadroomRun:
         lab, Hold(target, (load,), age_s, quanta, FRAME_BYTES, {"headroom_used": HEADROOM, **drops}), before
     )
     used = headroom_used(held.after.printed["headroom_used"], tx.port)
-    dropped = _dropped(held) if beyond else ()
+    dropped = _dropped(held) if beyond else {}
     flows = {priority_of(flow): flow for flow in held.data}
     filled = {}
     for priority in target:
         of = headroom[priority]
         group = headroom[priority].group
-        drops_there = dropped[group] if dropped else None
-        filled[priority] = Filled(of, limits[priority], flows[priority], used[group], drops_there)
+        used_there = of_group(used, HEADROOM, tx.port, group)
+        drops_there = of_group(dropped, GROUPS, tx.port, group) if beyond else None
+        filled[priority] = Filled(of, limits[priority], flows[priority], used_there, drops_there)
     return HeadroomRun(
         held.subject, held.before, held.during, held.after, held.tested, held.phases, held.hold, filled
     )
@@ -181,11 +183,11 @@ def too_little(subject: PortUnderTest, headroom: Headroom, quanta: int) -> str:
     )
 
 
-def _dropped(held: HeldRun) -> tuple[int, ...]:
+def _dropped(held: HeldRun) -> dict[int, int]:
     """Frames that each priority group of the tx port dropped."""
     port = held.subject.pair.tx.port
     early, late = (group_drops(one.printed["group_drops"], port) for one in (held.before, held.after))
-    return gained(late, early)
+    return gained_by(late, early)
 
 
 def was_used(run: HeadroomRun) -> Iterator[Check]:

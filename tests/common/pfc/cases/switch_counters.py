@@ -7,17 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 from typing import TypeVar
 
-from ..lab.cli_text import Row, first_line, number, queue_packets, tables
+from ..lab.cli_text import Row, first_line, group_counts, number, queue_packets, tables
 from ..lab.counter_polling import COUNTER_TABLE, LATE_S, is_polled, period_s
 from ..lab.lab import Lab
 from ..model.errors import QualificationError
-from ..model.qos import PRIORITIES, ConfigDb, map_of
+from ..model.qos import ConfigDb, map_of
 
 PORTS = "show interfaces counters"
 GROUPS = "show priority-group drop counters"
 HEADROOM = "show priority-group watermark headroom"
 PORT_COLUMNS = ("RX_OK", "RX_DRP", "TX_OK", "TX_DRP")
-GROUP_COLUMNS = tuple(f"PG{group}" for group in PRIORITIES)
 OWN_FRAMES = 100  # in a run of a minute, on a port or in a queue: some protocols, none of them twice a second
 
 Key = TypeVar("Key")
@@ -34,7 +33,7 @@ class PortCounts:
 
     def since(self, before: PortCounts) -> PortCounts:
         """What came after an earlier reading."""
-        return PortCounts(*gained(astuple(self), astuple(before)))
+        return PortCounts(*(now - then for now, then in zip(astuple(self), astuple(before), strict=True)))
 
     def least(self) -> int:
         """The smallest of them."""
@@ -51,14 +50,15 @@ class DataCounters:
         entering: each port where data enters.
         queues, queue_drops: unicast queue of the port where data leaves -> frames that left through it, that it
             dropped.
-        group_drops: port where data enters -> frames dropped in its priority groups 0 to 7.
+        group_drops: port where data enters -> priority group -> frames that it dropped; groups that the switch does
+            not count are absent.
     """
 
     leaving: PortCounts
     entering: Mapping[str, PortCounts]
     queues: Mapping[int, int]
     queue_drops: Mapping[int, int]
-    group_drops: Mapping[str, tuple[int, ...]]
+    group_drops: Mapping[str, Mapping[int, int]]
 
     @property
     def drops_by_port(self) -> int:
@@ -68,22 +68,23 @@ class DataCounters:
     @property
     def drops_by_queue(self) -> int:
         """Frames that queues and priority groups count as dropped."""
-        return sum(self.queue_drops.values()) + sum(map(sum, self.group_drops.values()))
+        groups = [count for counts in self.group_drops.values() for count in counts.values()]
+        return sum(self.queue_drops.values()) + sum(groups)
 
     def since(self, before: DataCounters) -> DataCounters:
         """What came after an earlier reading."""
         return DataCounters(
             self.leaving.since(before.leaving),
             {port: counts.since(before.entering[port]) for port, counts in self.entering.items()},
-            _gained_by(self.queues, before.queues),
-            _gained_by(self.queue_drops, before.queue_drops),
-            {port: gained(counts, before.group_drops[port]) for port, counts in self.group_drops.items()},
+            gained_by(self.queues, before.queues),
+            gained_by(self.queue_drops, before.queue_drops),
+            {port: gained_by(counts, before.group_drops[port]) for port, counts in self.group_drops.items()},
         )
 
     def least(self) -> int:
         """The smallest count of all."""
         ports = (self.leaving, *self.entering.values())
-        groups = [count for counts in self.group_drops.values() for count in counts]
+        groups = [count for counts in self.group_drops.values() for count in counts.values()]
         return min(*(port.least() for port in ports), *self.queues.values(), *self.queue_drops.values(), *groups)
 
 
@@ -174,23 +175,42 @@ def queue_drops(text: str, port: str) -> dict[int, int]:
     return queue_packets(text, port, "Drop/pkts")
 
 
-def group_drops(text: str, port: str) -> tuple[int, ...]:
-    """`show priority-group drop counters`: frames dropped in each priority group of a port.
+def group_drops(text: str, port: str) -> dict[int, int]:
+    """`show priority-group drop counters`: priority group of a port -> frames dropped in it; those that are not counted
+    are absent.
 
     Raises:
-        QualificationError: the port has no such counts.
+        QualificationError: none is counted.
     """
-    return _numbers(text, GROUPS, ("Port", port), GROUP_COLUMNS)
+    return _of_port(group_counts(text, GROUPS), GROUPS, port)
 
 
-def headroom_used(text: str, port: str) -> tuple[int, ...]:
-    """`show priority-group watermark headroom`: the most bytes that each priority group of a port has had in its
-    headroom since the switch started (or somebody's clear).
+def headroom_used(text: str, port: str) -> dict[int, int]:
+    """`show priority-group watermark headroom`: priority group of a port -> the most bytes that it has had in its
+    headroom since the switch started (or somebody's clear); those that are not counted are absent.
 
     Raises:
-        QualificationError: the port has no such numbers.
+        QualificationError: none is counted.
     """
-    return _numbers(text, HEADROOM, ("Port", port), GROUP_COLUMNS)
+    return _of_port(group_counts(text, HEADROOM), HEADROOM, port)
+
+
+def of_group(counts: Mapping[int, int], command: str, port: str, group: int) -> int:
+    """The count of a priority group that carries data.
+
+    Raises:
+        QualificationError: it is not counted.
+    """
+    if group not in counts:
+        raise QualificationError(f"`{command}` printed no number for PG{group} of {port}, where data enters")
+    return counts[group]
+
+
+def _of_port(found: Mapping[str, Mapping[int, int]], command: str, port: str) -> dict[int, int]:
+    counts = dict(found.get(port, {}))
+    if not counts:
+        raise QualificationError(f"`{command}` printed no numbers for {port}")
+    return counts
 
 
 def table_rows(text: str) -> list[Row]:
@@ -206,11 +226,6 @@ def _numbers(text: str, command: str, of: tuple[str, str], columns: Sequence[str
     raise QualificationError(f"`{command}` printed no {', '.join(columns)} for {of[1]}: {first_line(text)!r}")
 
 
-def gained(late: Sequence[int], early: Sequence[int]) -> tuple[int, ...]:
-    """What each count of a reading has more than in an earlier one."""
-    return tuple(now - before for now, before in zip(late, early, strict=True))
-
-
-def _gained_by(late: Mapping[Key, int], early: Mapping[Key, int]) -> dict[Key, int]:
+def gained_by(late: Mapping[Key, int], early: Mapping[Key, int]) -> dict[Key, int]:
     """What an earlier reading lacks it had none of."""
     return {key: count - early.get(key, 0) for key, count in late.items()}

@@ -10,6 +10,9 @@ from ..model.ports import PortState
 
 Row = dict[str, str]
 
+NOT_COUNTED = "N/A"
+STATE_COLUMNS = {"Interface", "Oper", "Admin", "Speed"}
+
 
 def tables(text: str) -> list[list[Row]]:
     """Every table in `text` that is drawn with a line of dashes under its header, as rows of column -> cell."""
@@ -25,7 +28,8 @@ def tables(text: str) -> list[list[Row]]:
 
 
 def pfc_counters(text: str, direction: str) -> dict[str, tuple[int, ...]]:
-    """`show pfc counters`: port -> PFC frames counted for priorities 0 to 7.
+    """`show pfc counters`: port -> PFC frames counted for priorities 0 to 7. Ports without a count of each (`N/A`, as
+    management and backplane ports have it) are absent.
 
     Args:
         text: the command's output.
@@ -36,7 +40,8 @@ def pfc_counters(text: str, direction: str) -> dict[str, tuple[int, ...]]:
     """
     for table in tables(text):
         if table and f"Port {direction}" in table[0]:
-            return {row[f"Port {direction}"]: tuple(number(row[f"PFC{n}"]) for n in range(8)) for row in table}
+            rows = {row[f"Port {direction}"]: [row[f"PFC{n}"] for n in range(8)] for row in table}
+            return {port: tuple(map(number, cells)) for port, cells in rows.items() if NOT_COUNTED not in cells}
     raise QualificationError(
         f"`show pfc counters` printed no table with a column `Port {direction}`: {first_line(text)!r}"
     )
@@ -49,22 +54,50 @@ def queue_packets(text: str, port: str, column: str = "Counter/pkts") -> dict[in
     Raises:
         QualificationError: none is counted.
     """
-    rows = [
-        row
+    found = {
+        queue: number(row[column])
         for table in tables(text)
         for row in table
-        if row.get("Port") == port and row.get("TxQ", "").startswith("UC") and row.get(column, "N/A") != "N/A"
-    ]
-    if not rows:
+        if row.get("Port") == port and row.get(column, NOT_COUNTED) != NOT_COUNTED
+        and (queue := unicast_queue(row.get("TxQ", ""))) is not None
+    }
+    if not found:
         raise QualificationError(
             f"`show queue counters` printed no counted unicast queue of {port} ({column}): {first_line(text)!r}"
         )
-    return {int(row["TxQ"][2:]): number(row[column]) for row in rows}
+    return found
+
+
+def unicast_queue(name: str) -> int | None:
+    """The number of a queue that unicast frames take: `UC3`, `ALL3` (of switches whose queues take all frames), `VOQ3`
+    (virtual output queue); None: another one, `MC3`."""
+    match = re.fullmatch(r"(?:UC|ALL|VOQ)(\d+)", name)
+    return int(match[1]) if match else None
+
+
+def group_counts(text: str, command: str) -> dict[str, dict[int, int]]:
+    """A table with a column for each priority group (`PG0`) or unicast queue (`UC0`): port -> number of the group ->
+    its count. Groups that the table does not have (those that are not configured, with
+    `create_only_config_db_buffers`) and those that are not counted (`N/A`) are absent.
+
+    Raises:
+        QualificationError: there is no row of a port.
+    """
+    found = {row["Port"]: _groups(row) for table in tables(text) for row in table if row.get("Port")}
+    if not found:
+        raise QualificationError(f"`{command}` printed no port: {first_line(text)!r}")
+    return found
+
+
+def _groups(row: Row) -> dict[int, int]:
+    """The number at the end of a column's name -> its cell."""
+    named = ((re.fullmatch(r"(?:PG|UC|ALL|VOQ)(\d+)", name), cell) for name, cell in row.items())
+    return {int(match[1]): number(cell) for match, cell in named if match and cell != NOT_COUNTED}
 
 
 def interface_states(text: str) -> dict[str, PortState]:
     """`show interfaces status`: port -> state."""
-    rows = [row for table in tables(text) for row in table if "Interface" in row]
+    rows = [row for table in tables(text) for row in table if STATE_COLUMNS <= row.keys()]
     if not rows:
         raise QualificationError(f"`show interfaces status` printed no port: {first_line(text)!r}")
     return {

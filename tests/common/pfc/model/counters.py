@@ -54,5 +54,5 @@ def changed(before: Mapping[str, tuple[int, ...]], after: Mapping[str, tuple[int
         QualificationError: a reading lacks the port.
     """
     if port not in before or port not in after:
-        raise QualificationError(f"`show pfc counters` printed no row for {port}")
+        raise QualificationError(f"`show pfc counters` printed no row for {port}, or N/A in it")
     return tuple(late - early for early, late in zip(before[port], after[port], strict=True))

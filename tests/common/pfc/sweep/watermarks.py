@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..cases.switch_counters import HEADROOM, table_rows
-from ..lab.cli_text import first_line, number
+from ..cases.switch_counters import HEADROOM
+from ..lab.cli_text import group_counts
 from ..lab.dut import Dut
 from ..model.errors import QualificationError
 from ..model.qos import ConfigDb
@@ -17,7 +17,6 @@ WATERMARKS = {
     "headroom": HEADROOM,
     "queues": "show queue watermark unicast",
 }
-NOT_COUNTED = "N/A"
 
 
 @dataclass(frozen=True)
@@ -32,22 +31,21 @@ class Pool:
 @dataclass(frozen=True)
 class Watermarks:
     """Most bytes since the switch started (or somebody's clear): port -> shared ones of each priority group, headroom
-    of each, and each unicast queue's; None: not counted."""
+    of each, and each unicast queue's, by number; those that are not counted are absent."""
 
-    shared: Mapping[str, tuple[int | None, ...]]
-    headroom: Mapping[str, tuple[int | None, ...]]
-    queues: Mapping[str, tuple[int | None, ...]]
+    shared: Mapping[str, Mapping[int, int]]
+    headroom: Mapping[str, Mapping[int, int]]
+    queues: Mapping[str, Mapping[int, int]]
 
     def used(self, port: str, group: int) -> int | None:
         """Shared bytes and headroom of a group together; None: not counted."""
-        parts = [kind[port][group] for kind in (self.shared, self.headroom) if group < len(kind.get(port, ()))]
-        counted = [part for part in parts if part is not None]
-        return sum(counted) if len(counted) == 2 else None
+        counts = [kind[port][group] for kind in (self.shared, self.headroom) if group in kind.get(port, {})]
+        return sum(counts) if len(counts) == 2 else None
 
     def counted(self, port: str) -> dict[str, Any]:
         """The numbers of a port, for the record: where they are more than 0."""
         kinds = {"group_shared": self.shared, "group_headroom": self.headroom, "queue": self.queues}
-        return {name: {place: most for place, most in enumerate(kind.get(port, ())) if most}
+        return {name: {place: most for place, most in kind.get(port, {}).items() if most}
                 for name, kind in kinds.items()}
 
 
@@ -58,23 +56,7 @@ def read_watermarks(dut: Dut) -> Watermarks:
         QualificationError: a command failed, or printed no table of ports.
     """
     printed = dut.ask(WATERMARKS)
-    return Watermarks(**{name: watermarks(printed[name], command) for name, command in WATERMARKS.items()})
-
-
-def watermarks(text: str, command: str) -> dict[str, tuple[int | None, ...]]:
-    """One of `WATERMARKS`: port -> the numbers of its row; None: not counted.
-
-    Raises:
-        QualificationError: there is no such table.
-    """
-    found = {
-        row["Port"]: tuple(None if cell == NOT_COUNTED else number(cell) for name, cell in row.items()
-                           if name not in ("Port", ""))
-        for row in table_rows(text) if row.get("Port")
-    }
-    if not found:
-        raise QualificationError(f"`{command}` printed no port: {first_line(text)!r}")
-    return found
+    return Watermarks(**{name: group_counts(printed[name], command) for name, command in WATERMARKS.items()})
 
 
 def ingress_pool(config_db: ConfigDb, device: str) -> Pool:
@@ -93,6 +75,6 @@ def ingress_pool(config_db: ConfigDb, device: str) -> Pool:
     return max(found, key=lambda pool: pool.size_bytes)
 
 
-def together(readings: Mapping[str, tuple[int | None, ...]], places: Sequence[tuple[str, int]]) -> int:
+def together(readings: Mapping[str, Mapping[int, int]], places: Sequence[tuple[str, int]]) -> int:
     """The sum over ports and groups, what is not counted left out."""
-    return sum(readings[port][group] or 0 for port, group in places if group < len(readings.get(port, ())))
+    return sum(readings.get(port, {}).get(group, 0) for port, group in places)

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.common.pfc.lab import cli_text as sonic_text
+from tests.common.pfc.model.counters import changed
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.ports import PortState
 
@@ -53,10 +54,18 @@ def test_pfc_counters():
     assert list(received) == ["Ethernet0", "Ethernet4"], list(received)
 
 
+def test_ports_without_pfc_counters_are_left_out():
+    """Management and backplane ports; those that are asked for are missed by name."""
+    received = sonic_text.pfc_counters(PFC.replace("1,200", "  N/A"), "Rx")
+    assert list(received) == ["Ethernet4"], list(received)
+    with pytest.raises(QualificationError, match="printed no row for Ethernet0, or N/A in it"):
+        changed(received, received, "Ethernet0")
+
+
 @pytest.mark.parametrize(
     "text, sentence",
     [
-        (PFC.replace("1,200", "  N/A"), "the switch printed 'N/A' where a counter belongs"),
+        (PFC.replace("1,200", "  ???"), "the switch printed '???' where a counter belongs"),
         ("Traceback ...", "`show pfc counters` printed no table with a column `Port Rx`: 'Traceback ...'"),
     ],
 )

@@ -79,7 +79,7 @@ def failed(times, more_dropped, got):
     flow = FlowStats(FlowPlan("data", Role.TEST, 0, 1024, 150.0, seconds=15, enters=tx.port), False, 3 * 10**8, got)
     dropped = flow.frames_tx - got + more_dropped
     drops = DataCounters(PortCounts(0, 0, 0, dropped), {tx.port: PortCounts(0, 0, 0, 0)}, {}, {0: dropped},
-                         {tx.port: (0,) * 8})
+                         {tx.port: dict.fromkeys(range(8), 0)})
     run = LoadRun(bench.subject, read, read, read, (), {"sent": {"data": flow}}, load, {0: got}, drops)
     return {check.name for check in judge(run) if check.status is not Status.PASS}
 

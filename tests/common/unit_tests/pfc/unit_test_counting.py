@@ -41,6 +41,8 @@ Ingress PG dropped packets:
 Ethernet64      0      1      2      3      4      5      6      7
 """
 
+ONE_EACH = {priority: priority for priority in range(8)}
+
 
 def reading(ports=PORTS, queues=QUEUES, groups=GROUPS):
     """A reading of the fake switch, with what these commands print."""
@@ -61,19 +63,19 @@ def storm_of_empty_pauses(subject, early, late, allowed):
 def test_a_reading():
     """Of both ports, unicast queues and priority groups; all in one call."""
     subject, read = reading()
-    counted = queue_by_queue(subject, read)
+    counted = queue_by_queue(subject, ONE_EACH, read)
     ports = counted.leaving, counted.entering["Ethernet64"]
     assert ports == (PortCounts(12, 34, 56, 7), PortCounts(1234567, 8, 9, 10)), counted
     idle = dict.fromkeys(range(7), 0)
     assert (counted.queues, counted.queue_drops) == ({**idle, 3: 30, 4: 40}, {**idle, 3: 2}), counted
-    assert counted.group_drops == {"Ethernet64": tuple(range(8))}, counted
+    assert counted.group_drops == {"Ethernet64": {group: group for group in range(8)}}, counted
 
 
 def test_what_a_run_gained():
     """A counter that fell shows as a negative number."""
     subject, early = reading()
     _, late = reading(PORTS.replace("12  0.00", "11  0.00"), QUEUES.replace("  30 ", "  35 "))
-    gained = queue_by_queue(subject, late).since(queue_by_queue(subject, early))
+    gained = queue_by_queue(subject, ONE_EACH, late).since(queue_by_queue(subject, ONE_EACH, early))
     idle = dict.fromkeys(range(7), 0)
     assert (gained.leaving, gained.queues, gained.least()) == (PortCounts(-1, 0, 0, 0), {**idle, 3: 5}, -1), gained
 
@@ -86,7 +88,8 @@ def test_what_a_run_gained():
 def test_a_queue_without_counters_is_no_queue_that_drops_nothing(lacking):
     """A drop counter that is not there must not be taken for one that stands at 0."""
     with pytest.raises(QualificationError) as refusal:
-        queue_by_queue(*reading(queues=lacking))
+        subject, lacks = reading(queues=lacking)
+        queue_by_queue(subject, ONE_EACH, lacks)
     expected = f"{DEVICE} Ethernet0 priority 3: `show queue counters` printed no Counter/pkts and Drop/pkts for queue"
     assert str(refusal.value).startswith(expected), refusal
 

@@ -7,13 +7,14 @@ import pytest
 from tabulate import tabulate
 
 from tests.common.pfc.cases.flows import RESUMED
+from tests.common.pfc.lab.cli_text import group_counts
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.record.verdict import Status
 from tests.common.pfc.sweep.cases import make_full_load
 from tests.common.pfc.sweep.full_load import data_percent, scenario
 from tests.common.pfc.sweep.plan import Bench
-from tests.common.pfc.sweep.watermarks import Watermarks, ingress_pool, together, watermarks
+from tests.common.pfc.sweep.watermarks import Watermarks, ingress_pool, together
 from tests.common.unit_tests.pfc.fakes import PORTS, FakeWorld
 from tests.common.unit_tests.pfc.sweep_fakes import TX_OF, SweptHost, SweptLab
 
@@ -133,7 +134,6 @@ def test_a_load_that_cannot_be_applied_is_an_error_of_every_port_after_two_tries
 
 
 @pytest.mark.parametrize(("shown", "status", "reason"), [
-    ("N/A", Status.ERROR, "expected watermarks of shared bytes and headroom, got none"),
     (0, Status.FAIL, "half of what was held there, got 0"),
     (11_000_000, Status.FAIL, "of shared bytes within the 10875072 bytes of ingress_lossless_pool, got 11000000"),
 ])
@@ -145,17 +145,30 @@ def test_watermarks_are_judged(shown, status, reason):
     assert any(reason in cause for cause in causes(outcomes)), causes(outcomes)
 
 
-def test_what_the_switch_prints_is_read_or_refused():
-    text = tabulate([["Ethernet0", 5, "N/A"]], ["Port", "PG0", "PG1"], tablefmt="simple")
-    found = watermarks(text, "show priority-group watermark shared")
-    assert found == {"Ethernet0": (5, None)}, f"rows: {found}"
-    marks = Watermarks(found, {"Ethernet0": (2, 1)}, {})
+def test_a_switch_without_watermarks_has_a_verdict():
+    """No document asks for them; the record says that they are missing."""
+    lab = LoadedLab()
+    lab.host.shown = "N/A"
+    outcomes = lab.load()
+    assert all(found == {Status.PASS} for found in statuses(outcomes).values()), causes(outcomes)
+    checks = {check for outcome in outcomes.values() for verdict in outcome.verdicts for check in verdict.checks}
+    missing = [check for check in checks if check.name == "watermark-counted"]
+    assert missing and all(not check.required for check in missing), missing
+
+
+def test_watermarks_are_known_by_the_names_of_their_groups():
+    """Where only configured groups are listed too."""
+    text = tabulate([["Ethernet0", 5, "N/A", 7]], ["Port", "PG0", "PG1", "PG3"], tablefmt="simple")
+    found = group_counts(text, "show priority-group watermark shared")
+    assert found == {"Ethernet0": {0: 5, 3: 7}}, f"rows: {found}"
+    marks = Watermarks(found, {"Ethernet0": {0: 2, 1: 1}}, {})
     assert marks.used("Ethernet0", 0) == 7 and marks.used("Ethernet0", 1) is None, "of two kinds one is not counted"
     assert marks.used("Ethernet4", 0) is None and marks.used("Ethernet0", 7) is None, "what was not printed"
     assert together(found, [("Ethernet0", 0), ("Ethernet0", 1), ("Ethernet4", 0)]) == 5, "what is counted"
-    assert marks.counted("Ethernet0") == {"group_shared": {0: 5}, "group_headroom": {0: 2, 1: 1}, "queue": {}}, "0s"
+    assert marks.counted("Ethernet0") == {
+        "group_shared": {0: 5, 3: 7}, "group_headroom": {0: 2, 1: 1}, "queue": {}}, "0s"
     with pytest.raises(QualificationError, match="`show queue watermark unicast` printed no port: 'nothing'"):
-        watermarks("nothing\n", "show queue watermark unicast")
+        group_counts("nothing\n", "show queue watermark unicast")
 
 
 def test_the_ingress_pool_is_the_largest_with_a_size():

@@ -331,7 +331,8 @@ def test_a_port_that_loses_its_counters_is_error():
     host._answer = without_the_port
     outcome = qualifier.qualify(SINGLE_LOSSLESS, (3,))
     assert outcome.verdicts[0].status is Status.ERROR, outcome.verdicts[0]
-    assert outcome.verdicts[0].cause == "`show pfc counters` printed no row for Ethernet0", outcome.verdicts[0].cause
+    cause = outcome.verdicts[0].cause
+    assert cause == "`show pfc counters` printed no row for Ethernet0, or N/A in it", cause
 
 
 def test_flows_are_named_after_their_port():

@@ -7,7 +7,7 @@ import pytest
 from tests.common.pfc.cases.headroom import Delays, Headroom, delays, least_used, read_headroom
 from tests.common.pfc.cases.scheduler_shares import Scheduler, divide, read_schedulers
 from tests.common.pfc.cases.switch_counters import (
-    DataCounters, PortCounts, group_drops, headroom_used, port_counts, queue_drops,
+    HEADROOM, DataCounters, PortCounts, group_drops, headroom_used, of_group, port_counts, queue_drops,
 )
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.qos import PortQos
@@ -131,7 +131,21 @@ Ethernet0      1      0      0     33     44      0      0      0
 def test_what_the_commands_print():
     assert queue_drops(QUEUES, "Ethernet0") == {0: 58}, "multicast queues and those that are not counted are left out"
     assert port_counts(PORTS, "Ethernet0") == PortCounts(1234, 5678, 10, 9012), "commas"
-    assert group_drops(GROUP_TABLE, "Ethernet0") == (1, 0, 0, 33, 44, 0, 0, 0), "eight groups"
+    assert group_drops(GROUP_TABLE, "Ethernet0") == {0: 1, 1: 0, 2: 0, 3: 33, 4: 44, 5: 0, 6: 0, 7: 0}, "eight groups"
+
+
+def test_groups_are_known_by_their_names():
+    """A switch with `create_only_config_db_buffers` lists only those that are configured."""
+    rows = [[cell for place, cell in enumerate(line.split()) if place not in (2, 3)]
+            for line in GROUP_TABLE.splitlines()[1:]]
+    text = "\n".join("  ".join(cell.rjust(9) for cell in row) for row in [rows[0], ["-" * 9] * 7, rows[2]])
+    assert headroom_used(text, "Ethernet0") == {0: 1, 3: 33, 4: 44, 5: 0, 6: 0, 7: 0}, text
+
+
+@pytest.mark.parametrize("kind", ["ALL", "VOQ"])
+def test_queues_that_take_all_frames_and_virtual_output_queues_are_read(kind):
+    text = QUEUES.replace(" UC0", f"{kind}0")
+    assert queue_drops(text, "Ethernet0") == {0: 58}, text
 
 
 @pytest.mark.parametrize("read", [
@@ -139,7 +153,7 @@ def test_what_the_commands_print():
     lambda: port_counts(PORTS, "Ethernet4"), lambda: port_counts(QUEUES, "Ethernet0"),
     lambda: port_counts(PORTS.replace(" TX_DRP", " TX_ERR"), "Ethernet0"),
     lambda: group_drops(GROUP_TABLE, "Ethernet4"),
-    lambda: headroom_used(GROUP_TABLE.replace("33", "N/A"), "Ethernet0"),
+    lambda: of_group(headroom_used(GROUP_TABLE.replace("33", "N/A"), "Ethernet0"), HEADROOM, "Ethernet0", 3),
 ])
 def test_what_is_not_there_is_no_number(read):
     with pytest.raises(QualificationError):
@@ -148,8 +162,8 @@ def test_what_is_not_there_is_no_number(read):
 
 def test_drops_are_counted_twice_over():
     early = DataCounters(PortCounts(9, 9, 9, 1), {"Ethernet4": PortCounts(9, 1, 9, 9)}, {}, {0: 1},
-                         {"Ethernet4": (1, 0, 0, 0, 0, 0, 0, 0)})
+                         {"Ethernet4": {0: 1, 3: 0}})
     late = DataCounters(PortCounts(9, 9, 9, 16), {"Ethernet4": PortCounts(9, 7, 9, 9)}, {}, {0: 11, 1: 5},
-                        {"Ethernet4": (3, 0, 0, 4, 0, 0, 0, 0)})
+                        {"Ethernet4": {0: 3, 3: 4}})
     gained = late.since(early)
     assert (gained.drops_by_port, gained.drops_by_queue) == (15 + 6, 10 + 5 + 2 + 4), "ports; queues and groups"
