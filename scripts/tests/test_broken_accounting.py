@@ -20,8 +20,6 @@ ELSEWHERE = {
     "pfc-counted-elsewhere@Ethernet12,on=Ethernet44": (
         "Ethernet12", "Ethernet68", f"Ethernet44 {NOTHING.format('PFC3 Rx')}"),
     "xoff-elsewhere@Ethernet72,on=Ethernet48": ("Ethernet20", "Ethernet72", f"Ethernet48 {NOTHING.format('PFC3 Tx')}"),
-    "xoff-elsewhere@Ethernet76,on=Ethernet52,only=yes": (
-        "Ethernet24", "Ethernet76", f"Ethernet52 {NOTHING.format('PFC3 Tx')}"),
     "pfc-forwarded@Ethernet28,to=Ethernet56": (
         "Ethernet28", "Ethernet80", "Ethernet56: expected from 0 to 50 more in TX_OK, as what was sent explains, got "),
 }
