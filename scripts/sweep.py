@@ -48,6 +48,8 @@ def parser() -> CommandParser:
                       help="only the i-th of n parts of the testbeds, for several machines")
     made.add_argument("--concurrency", metavar="N",
                       help="ports of a testbed that are measured at once, or max (default: 1)")
+    made.add_argument("--both", action="store_true",
+                      help="measure each port in a wave and alone; its verdict is the worse one (--concurrency: max)")
     made.add_argument("--ports", metavar="PORTS",
                       help="only these ports, with commas between them; no stress after them (default: all)")
     made.add_argument("--ports-only", action="store_true", help="leave out the stress after the sweep")

@@ -19,8 +19,8 @@ class Eta:
         """Nothing was seen yet.
 
         Args:
-            one_by_one: whether one port is measured after another; else the ports of a wave get their verdicts
-                together, and the time between two of them says nothing.
+            one_by_one: whether one port is measured after another, if only the second time (`--both`); else the ports
+                of a wave get their verdicts together, and the time between two of them says nothing.
         """
         self._one_by_one = one_by_one
         self.measuring: float | None = None

@@ -39,6 +39,7 @@ class Job:
         deploy: whether hardware is deployed too.
         same_generator: whether data may enter by a port on the port under test's own traffic generator.
         ports_only: whether the stress after the sweep is left out.
+        both: whether each port is measured in a wave and alone.
     """
 
     job_id: str
@@ -53,6 +54,7 @@ class Job:
     deploy: bool = False
     same_generator: bool = False
     ports_only: bool = False
+    both: bool = False
 
     @property
     def folder(self) -> Path:
@@ -196,7 +198,7 @@ def held(job: Job) -> Iterator[None]:
 def _job(document: Any, results: Path) -> Job:
     if document["schema"] != SCHEMA:
         raise ValueError(f"schema {document['schema']!r}, expected {SCHEMA}")
-    known = {field.name: document[field.name] for field in fields(Job) if field.name != "results"}
+    known = {field.name: document[field.name] for field in fields(Job) if field.name in document}
     known["testbeds"], known["faults"] = tuple(document["testbeds"]), tuple(document["faults"])
     return Job(results=str(results), **known)
 

@@ -12,7 +12,7 @@ from scripts.testbeds import TESTBED_FILE, Refusal, hardware_testbed, read_entry
 from tests.common.clone import ROOT
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.record.run import new_run_id
-from tests.snappi_tests.pfc.qualification.files.sweep import parse_concurrency
+from tests.snappi_tests.pfc.qualification.files.sweep import ALL_AT_ONCE, NO_WAVES, parse_concurrency
 
 Entries = Mapping[str, Mapping[str, Any]]
 
@@ -31,9 +31,10 @@ def new_job(options: argparse.Namespace) -> Job:
         if not entry.get("virtual"):
             hardware_testbed(name, entry, testbed_file)
     check_faults(options.fault or (), entries)
-    concurrency = options.concurrency or "1"
+    concurrency = options.concurrency or (ALL_AT_ONCE if options.both else "1")
     try:
-        parse_concurrency(concurrency)
+        if parse_concurrency(concurrency) == 1 and options.both:
+            raise Refusal(NO_WAVES.format("--"))
     except QualificationError as error:
         raise Refusal(str(error).replace("--pfc-", "--")) from error
     if options.ports is not None and not all(options.ports.replace(" ", "").split(",")):
@@ -41,7 +42,7 @@ def new_job(options: argparse.Namespace) -> Job:
     job = Job(check_name(options.job if options.job is not None else new_run_id(), "job"),
               str(Path(options.results).resolve()), names, str(testbed_file), options.shard, concurrency,
               options.ports or "", tuple(options.fault or ()), options.ip_version or "4", options.deploy,
-              options.same_generator, options.ports_only)
+              options.same_generator, options.ports_only, options.both)
     for name, entry in entries.items():
         if entry.get("virtual"):
             check_virtual(name, testbed_file, own_faults(job.faults, entry))

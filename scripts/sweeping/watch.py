@@ -41,7 +41,7 @@ class TestbedRun:
             self.tally.forget_errors()
         self.before: list[DevicePort] = self.tally.done
         self.began: float | None = None
-        self.eta = Eta(one_by_one=job.concurrency == "1")
+        self.eta = Eta(one_by_one=job.both or job.concurrency == "1")
         self.seconds = 0.0
         self._job = job
         self._child: subprocess.Popen[bytes] | None = None

@@ -20,6 +20,7 @@ import snappi
 from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
 from tests.common.pfc.cases.plan import targets
 from tests.common.pfc.cases.qualifier import Qualifier
+from tests.common.pfc.lab.auditor import Auditor
 from tests.common.pfc.lab.clock import Clock
 from tests.common.pfc.simulated_time.endpoint_clock import EndpointClock
 from tests.common.pfc.lab.dut import Dut, SwitchState
@@ -234,22 +235,29 @@ class Bench:
         testbed = {"conf-name": "vtb-t0", "duts": [SWITCH], "clock": "virtual"}
         return plan_sweep(LabFacts(testbed, lambda _: self.dut.state(), connected_ports(), {}), SWITCH, PortRequest())
 
-    def sweep(self, at_once: int | None, only: Collection[str] | None = None) -> dict[str, Outcome]:
+    def sweep(
+        self, at_once: int | None, only: Collection[str] | None = None, auditors: Sequence[Auditor] = (),
+        both: bool = False, other_way: bool = False,
+    ) -> dict[str, Outcome]:
         """Port under test -> what came of it in a sweep.
 
         Args:
             at_once: so many ports at most; None: as many as there can be.
             only: ports under test; None: all.
+            auditors: what looks on.
+            both: whether each is measured in a wave and alone.
+            other_way: whether light traffic goes the other way meanwhile.
         """
         plan = self.plan_sweep()
         ports = [port for port in plan.plans if only is None or port in only]
-        sweeper = make_sweeper(plan, SweepBench(self.dut, self.api, self.clock), at_once, ports)
+        sweeper = make_sweeper(plan, SweepBench(self.dut, self.api, self.clock), at_once, ports, auditors,
+                               ports if both else (), other_way)
         return {port: sweeper.outcome(port) for port in ports}
 
-    def full_load(self, case: PlanCase = ALL_PORTS) -> dict[str, Outcome]:
+    def full_load(self, case: PlanCase = ALL_PORTS, auditors: Sequence[Auditor] = ()) -> dict[str, Outcome]:
         """Port -> what came of it when all ports were loaded at once, as a test case has it."""
         plan = self.plan_sweep()
-        load = make_full_load(plan, SweepBench(self.dut, self.api, self.clock), case)
+        load = make_full_load(plan, SweepBench(self.dut, self.api, self.clock), case, auditors)
         return {port: load.outcome(port) for port in plan.plans}
 
 

@@ -24,6 +24,7 @@ def a_testbed(tmp_path: Path) -> Iterator[Path]:
     finally:
         subprocess.run([*down, str(state)], check=True, stdout=subprocess.DEVNULL)
 
+
 def on_switch(state: Path, command: str) -> None:
     """Runs a command as root on the switch."""
     where = ["ssh", "-F", str(state / NAMES[0] / "ssh/config"), f"{NAMES[0]}-01", f"sudo {command}"]

@@ -170,6 +170,8 @@ def check_what_was_broken(results: Path) -> None:
      "fault 'pause-ignored@Ethernet0,priority=9': priority 9 does not exist: expected 0..7"),
     (["--testbed", "vtb-1"], "{folder}/files/graph_groups.yml: cannot be read (No such file or directory)"),
     (["--testbed", "vtb-1", "--concurrency", "0"], "--concurrency is '0', it takes a number from 1 on, or max"),
+    (["--testbed", "vtb-1", "--both", "--concurrency", "1"], "--both measures each port in a wave, too: --concurrency"
+     " takes a number from 2 on, or max"),
     (["--testbed", "vtb-1", "--ports", "Ethernet0,"], "--ports is 'Ethernet0,', it takes names of ports with commas"
      " between them"),
     (["--testbed", "vtb-1", "--shard", "3/2"], "--shard is '3/2', it takes i/n, the i-th of n parts, i from 1 to n"),

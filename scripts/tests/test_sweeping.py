@@ -88,7 +88,7 @@ def test_a_fault_is_for_the_testbed_that_has_its_switch() -> None:
 
 
 def test_a_job_is_kept_and_loaded(tmp_path: Path) -> None:
-    job = job_in(tmp_path, shard="1/2", concurrency="max", faults=("deaf@Ethernet0",), ports_only=True)
+    job = job_in(tmp_path, shard="1/2", concurrency="max", faults=("deaf@Ethernet0",), ports_only=True, both=True)
     create(job)
     assert load(tmp_path, "night", "1/2") == job
     with pytest.raises(Refusal, match="^job 'night' is there already"):

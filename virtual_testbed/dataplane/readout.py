@@ -63,10 +63,7 @@ def flooded(storm: PauseFlowState, source: GeneratorSide, side: GeneratorSide) -
     target = side.switch_port
     if port is None or target is None or target is port or target.switch is not port.switch or not target.is_up:
         return 0
-    is_flooded = port.ask(None, False, lambda fault, does: fault.forwards_control(does))
-    others = frozenset(port.switch.ports) - {port.name} if is_flooded else frozenset[str]()
-    ways = port.ask(None, others, lambda fault, ports: fault.control_leaves_by(ports))
-    return storm.item.arrived if target.name in ways else 0
+    return storm.item.arrived if target.name in port.forwards_by() else 0
 
 
 def _holders(flow: FlowState, side: GeneratorSide) -> frozenset[int]:
@@ -145,8 +142,7 @@ def _port_counters(port: SwitchPort, now_ps: int) -> PortCounters:
     rx_packets = receiver.kinds[DATA_FRAMES]
     rx_bytes = receiver.kinds[DATA_BYTES]
     rx_drops = receiver.kinds[DROPPED]
-    tx_packets = 0
-    tx_bytes = 0
+    tx_packets, tx_bytes = port.control_forwarded()
     tx_drops = 0
     for path in port.paths:
         rx_packets += path.rx
@@ -165,8 +161,10 @@ def _port_counters(port: SwitchPort, now_ps: int) -> PortCounters:
 
 
 def _queue_counters(port: SwitchPort, bound: Callable[[Share], int]) -> list[QueueCounters]:
-    """By queue."""
+    """By queue. Control frames that a faulty switch forwards have no priority of their own: they leave by the queue of
+    traffic class 0."""
     sums = [[0, 0, 0, 0] for _ in port.queues]
+    sums[port.config.tc_to_queue[0]][:2] = port.control_forwarded()
     for path in port.leaving:
         if path.queue is not None:
             _add(sums[path.queue.number], path.frame_bytes, path.tx, path.tx_side_drops)

@@ -185,6 +185,10 @@ class GeneratorSide:
             self.awake = True
             self.loop.awake.append(self)
 
+    def forwards_by(self) -> tuple[str, ...]:
+        """None: it is no switch."""
+        return ()
+
     def set_gate(self, gate: int, now_ps: int) -> None:
         """Hold the flows of some transmit queues, and let all others go on."""
         if gate == self.gate:

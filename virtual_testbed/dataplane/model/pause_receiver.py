@@ -31,6 +31,9 @@ class PausedPort(Protocol):
     def set_gate(self, gate: int, now_ps: int) -> None:
         """Shut the queues of this mask, and open all others."""
 
+    def forwards_by(self) -> Sequence[str]:
+        """Names of the ports by which control frames that come now leave again; healthy: none."""
+
 
 class ControlObserver(Protocol):
     """Observes what a port receives."""
@@ -85,7 +88,7 @@ class PauseReceiver:
         habits: what it makes of the pauses of each class; `shuts` queue mask that one shuts now, `honoured`: whether it
             does anything.
         since_ps, until_ps: begin of each class's pause (None: not paused), and its end.
-        counts: PFC frames counted by class; `kinds` control frames by kind.
+        counts: PFC frames counted by class; `kinds` control frames by kind, and those forwarded (`forwarded`) by port.
         on2off, paused_ps: ends of pauses, and time paused up to the last end.
         observer: told of each frame that comes, if there is one.
     """
@@ -185,6 +188,9 @@ class PauseReceiver:
         """Count received control frames."""
         control = self.reading(frame)
         self.kinds[control.kind] += frames
+        for name in self.port.forwards_by():
+            for kind, counted in zip(forwarded(name), (frames, frames * frame.frame_bytes)):
+                self.kinds[kind] = self.kinds.get(kind, 0) + counted
         if control.kind == DISCARD or (control.kind == PFC and self.counts_as_data):
             self.kinds[DATA_FRAMES] += frames
             self.kinds[DATA_BYTES] += frames * frame.frame_bytes
@@ -269,7 +275,7 @@ class PauseReceiver:
         self.counts[:] = snapshot.counts
         self.on2off[:] = snapshot.on2off
         self.paused_ps[:] = snapshot.paused_ps
-        self.kinds.update(snapshot.kinds)
+        self.kinds = {**dict.fromkeys(self.kinds, 0), **snapshot.kinds}
 
     def shift(self, shift_ps: int) -> None:
         """Let what is to act and to end be so much later."""
@@ -283,7 +289,7 @@ class PauseReceiver:
         self.counts = _repeated(self.counts, since.counts, times)
         self.on2off = _repeated(self.on2off, since.on2off, times)
         self.paused_ps = _repeated(self.paused_ps, since.paused_ps, times)
-        self.kinds = {kind: count + times * (count - since.kinds[kind]) for kind, count in self.kinds.items()}
+        self.kinds = {kind: count + times * (count - since.kinds.get(kind, 0)) for kind, count in self.kinds.items()}
         self.since_ps = [new_ps if new_ps is None or old_ps is None else new_ps + times * (new_ps - old_ps)
                          for new_ps, old_ps in zip(self.since_ps, since.since_ps)]
 
@@ -312,6 +318,11 @@ class PauseReceiver:
                 self._end(priority, now_ps)
         self._watch()
         self.port.set_gate(self.gate(), now_ps)
+
+
+def forwarded(port: str) -> tuple[str, str]:
+    """Of `PauseReceiver.kinds`: control frames that left again by a port, and their bytes."""
+    return f"frames forwarded by {port}", f"bytes forwarded by {port}"
 
 
 def _repeated(now: Sequence[int], since: Sequence[int], times: int) -> list[int]:

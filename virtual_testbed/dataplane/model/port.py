@@ -18,7 +18,7 @@ from virtual_testbed.dataplane.model.events import FRAME_SENT, EventLoop
 from virtual_testbed.dataplane.model.hooks import IGNORED, PROLONGS, RESTARTS, Fault, Hooks, PortPlace
 from virtual_testbed.dataplane.model.leaks import Leaks
 from virtual_testbed.dataplane.model.line import Line
-from virtual_testbed.dataplane.model.pause_receiver import ClassHabits, PauseReceiver
+from virtual_testbed.dataplane.model.pause_receiver import ClassHabits, PauseReceiver, forwarded
 from virtual_testbed.dataplane.model.pause_transmitter import PauseTransmitter, teach
 from virtual_testbed.dataplane.model.scheduler import EgressScheduler, SchedulerSnapshot, scheduler_of
 from virtual_testbed.dataplane.model.ties import Ties, kind_at
@@ -223,6 +223,7 @@ class SwitchPort:
         self.drop_priorities: list[list[int]] = [[] for _ in range(8)]
         self.told_priorities: list[list[int]] = [[] for _ in range(8)]
         self.ties: Ties[SwitchPort] = Ties(self)
+        self._control_leaves_by: list[SwitchPort] = []
         self.up_since_ps = 0
         self.paths: list[Path] = []
         self.leaving: list[Path] = []
@@ -273,6 +274,7 @@ class SwitchPort:
         self.ties.tie([self._shuts_elsewhere(p) for p in range(8)], [self._tellers(n) for n in range(8)])
         self.receiver.counts_as_data = self.ask(None, False, lambda fault, does: fault.counts_as_data(does))
         self.receiver.counts_as_drop = self.ask(None, False, lambda fault, does: fault.counts_as_drop(does))
+        self._control_leaves_by = self._ways_of_control()
         deaf = self._deaf(now_ps)
         self.receiver.configure([self._habits(p, active, p in deaf) for p in range(8)], now_ps)
         self._set_frames()
@@ -298,6 +300,13 @@ class SwitchPort:
             if self.sender.sending >> priority & 1 and priority not in allowed:
                 self.sender.abandon(priority, now_ps)
         self.resend_xoff(now_ps)
+
+    def _ways_of_control(self) -> list[SwitchPort]:
+        """The ports by which control frames that come in here leave."""
+        is_flooded = self.ask(None, False, lambda fault, does: fault.forwards_control(does))
+        others = frozenset(self.switch.ports) - {self.name} if is_flooded else frozenset[str]()
+        ways = self.ask(None, others, lambda fault, ports: fault.control_leaves_by(ports))
+        return [port for _, port in self._others(ways)]
 
     def _habits(self, priority: int, active: Set[int], is_deaf: bool) -> ClassHabits:
         """What is made of the pauses of a class."""
@@ -386,6 +395,17 @@ class SwitchPort:
         if not self.ties.counts_of:
             return own
         return tuple(mine + others for mine, others in zip(own, self.ties.counted_here()))
+
+    def forwards_by(self) -> list[str]:
+        """Names of the ports by which control frames that come in now leave: of those that are up, and lead to no other
+        switch."""
+        return [port.name for port in self._control_leaves_by if port.is_up and not port.to_switch]
+
+    def control_forwarded(self) -> tuple[int, int]:
+        """Control frames that came in by other ports and left here, and their bytes."""
+        kinds = [port.receiver.kinds for port in self.switch.ports.values()] if self.switch.hooks.faults else []
+        frames, size = forwarded(self.name)
+        return sum(kind.get(frames, 0) for kind in kinds), sum(kind.get(size, 0) for kind in kinds)
 
     @property
     def station_mac(self) -> str:

@@ -241,7 +241,7 @@ class SwitchPort(LineEnd):
     def receive_control(self, item: ControlItem) -> None:
         """A control frame's last bit has come."""
         reading, size = self.read(item.data, item.fcs_error), len(item.data) + FCS_BYTES
-        if item.run is not None and self.fault("pfc-forwarded"):
+        if self.fault("pfc-forwarded"):
             self.switch.flood(self, item.run, size)
         if reading.kind == "error":
             self.rx_errors += 1
@@ -352,7 +352,7 @@ class Device:
         """Count a dropped frame by ingress port and reason."""
         self.drops[port, reason] = self.drops.get((port, reason), 0) + 1
 
-    def flood(self, source: SwitchPort, run: Run, size: int) -> None:
+    def flood(self, source: SwitchPort, run: Run | None, size: int) -> None:
         """A faulty switch forwards a control frame to its other generator ports.
 
         It counts there at once, and takes no place on their lines.
@@ -360,4 +360,10 @@ class Device:
         for port in self.ports.values():
             peer = port.peer
             if port is not source and isinstance(peer, GeneratorEnd) and port.cable.up:
-                peer.receive_flooded(run, size)
+                port.tx_packets += 1
+                port.tx_bytes += size
+                queue = port.queues[port.config.tc_to_queue[0]]
+                queue.packets += 1
+                queue.bytes += size
+                if run is not None:
+                    peer.receive_flooded(run, size)

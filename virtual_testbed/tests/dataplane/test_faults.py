@@ -1,7 +1,7 @@
 """Each fault changes exactly what it says, on its port only; specifications are checked."""
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 
@@ -84,7 +84,10 @@ def test_pfc_forwarded(healthy):
     assert changed(healthy, faulty) == {"storm"}
     pfc_rx = faulty["ports"]["Ethernet0"].pfc_rx[3]
     assert faulty["flows"]["storm"].frames_rx == 2 * pfc_rx and faulty["generator"]["p2"].frames_rx == pfc_rx
-    assert faulty["ports"] == healthy["ports"]
+    assert faulty["ports"]["Ethernet0"] == healthy["ports"]["Ethernet0"]
+    for name in ("Ethernet4", "Ethernet8"):
+        was, now = healthy["ports"][name], faulty["ports"][name]
+        assert now == replace(was, tx_packets=was.tx_packets + pfc_rx, tx_bytes=was.tx_bytes + 64 * pfc_rx)
 
 
 @pytest.mark.parametrize("name, flows", [("lossless-dropped", {"test", "other"}), ("lossy-dropped", {"lossy"})])

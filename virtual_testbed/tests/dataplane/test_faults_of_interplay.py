@@ -158,6 +158,11 @@ def test_pfc_forwarded_to_one_port():
         net = run(spec, flows, 20 * MS)
         assert (net.generator_counters("p1").frames_rx, net.generator_counters("p2").frames_rx) == (at_one, at_two)
         assert net.flow_counters("storm").frames_rx == at_one + at_two
+        switch = net.switch_counters(SWITCH)
+        for port, frames in (("Ethernet0", 0), ("Ethernet4", at_one), ("Ethernet8", at_two)):
+            queue = switch.queues[port, 0]
+            assert (switch.ports[port].tx_packets, switch.ports[port].tx_bytes) == (frames, 64 * frames)
+            assert (queue.packets, queue.bytes) == (frames, 64 * frames)
 
 
 @pytest.mark.parametrize("spec, out_of, held", [

@@ -1,5 +1,5 @@
-"""Keeps the books of a port's cases: reads every counter of the switch around each, and checks that what was sent
-explains how they moved."""
+"""Keeps the books of cases, on one port or on several at once: reads every counter of the switch around each, and
+checks that what was sent explains how they moved."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..model.traffic import FlowStats, Role
 from ..record.case import PlanCase
 from ..record.verdict import LOSSLESS, LOSSY, Check
 from .books import COMMANDS, Books, Counter, books_of
-from .explained import ANY, OWN_COLUMNS, Explained, data_ends, explained
+from .explained import ANY, OWN_COLUMNS, Explained, data_ends, explained, together
 
 OWN_FRAMES_EXACT = 50  # of a case: hosts resolve their gateways whenever flows are configured
 MINUTE_S = 60.0
@@ -28,15 +28,15 @@ MOST_CHECKS = 12
 
 @dataclass(frozen=True)
 class CaseAccount:
-    """What was read and counted around a case.
+    """What was read and counted around a case, so far as it is a port's.
 
     Attributes:
         subject: the port under test.
         metrics: those that the case owes.
-        gains: what each counter gained.
-        explained: what its traffic explains.
+        gains: what each counter gained that the port answers for.
+        explained: what the traffic of all ports explains.
         own: how many frames a counter may have gained that switch and hosts send by themselves.
-        totals: what the generators counted for each flow.
+        totals: what the generators counted for each of the port's flows.
     """
 
     subject: PortUnderTest
@@ -99,7 +99,9 @@ class CaseAccount:
 
 
 class BookAuditor:
-    """Audits the cases of one port, one after the other."""
+    """Audits the cases of a switch, one after the other. Of ports that are measured at once each answers for its own
+    counters, and for those of its tx port unless that is under test too; and all answer for those of ports that none of
+    them uses, because any may be why these moved."""
 
     def __init__(self) -> None:
         """Nothing was read yet."""
@@ -121,30 +123,57 @@ class BookAuditor:
             self._idle = {counter: gain / lasted_s for counter, gain in self._books.gains(settled).items() if gain > 0}
         self._is_open = True
 
-    def audit(self, lab: Lab, case: PlanCase) -> Iterator[Check]:
-        """A case has ended: the checks of the books.
+    def audit(self, labs: Sequence[Lab], case: PlanCase) -> list[list[Check]]:
+        """A case has ended: the checks of the books, of each port that it measured.
 
         Raises:
             QualificationError: the counters cannot be read.
         """
         before = self._books
         assert before is not None, "a case begins before it ends"
-        self._books = _read(lab)
+        self._books = _read(labs[0])
         self._is_open = False
-        yield from self._account(lab, case, before, self._books).checks()
+        return [list(account.checks()) for account in self._accounts(labs, case, before, self._books)]
 
-    def _account(self, lab: Lab, case: PlanCase, before: Books, after: Books) -> CaseAccount:
-        totals = lab.generator.take_totals()
+    def _accounts(self, labs: Sequence[Lab], case: PlanCase, before: Books, after: Books) -> Iterator[CaseAccount]:
         gains = after.gains(before)
         lasted_s = after.read_s - before.read_s
-        allowed = OWN_FRAMES_EXACT if lab.clock.exact else ceil(OWN_FRAMES * max(1.0, lasted_s / MINUTE_S))
+        allowed = OWN_FRAMES_EXACT if labs[0].clock.exact else ceil(OWN_FRAMES * max(1.0, lasted_s / MINUTE_S))
         own = {
             counter: allowed + ceil(IDLE_FACTOR * lasted_s * self._idle.get(counter, 0.0))
             for counter in gains if counter.column in OWN_COLUMNS
         }
-        rx = lab.subject.pair.rx
-        groups = priority_groups(lab.config_db, rx.device, rx.port)
-        return CaseAccount(lab.subject, case.metrics, gains, explained(lab.subject, totals, groups), own, totals)
+        answers = answerable([lab.subject for lab in labs])
+        flows = flows_of(labs, labs[0].generator.take_totals(), answers)
+        known = together(explained(lab.subject, flows[lab.port], _groups(lab)) for lab in labs)
+        for lab in labs:
+            its = {one: gain for one, gain in gains.items() if answers.get(one.port, lab.port) == lab.port}
+            yield CaseAccount(lab.subject, case.metrics, its, known, own, flows[lab.port])
+
+
+def answerable(subjects: Sequence[PortUnderTest]) -> dict[str, str]:
+    """Port -> the port under test that answers for its counters, where there is one."""
+    ports = {subject.pair.tx.port: subject.pair.rx.port for subject in reversed(subjects)}
+    return ports | {subject.pair.rx.port: subject.pair.rx.port for subject in subjects}
+
+
+def flows_of(
+    labs: Sequence[Lab], totals: Sequence[FlowStats], answers: Mapping[str, str]
+) -> dict[str, list[FlowStats]]:
+    """Port under test -> its flows: those that bear its name, and others by the port that they leave by, as `answers`
+    says (`answerable`); what leaves by no port of these is the first one's."""
+    found: dict[str, list[FlowStats]] = {lab.port: [] for lab in labs}
+    names = {lab.builder.named(""): lab.port for lab in labs}
+    for flow in totals:
+        own = next((port for name, port in names.items() if flow.plan.name.endswith(name)), None)
+        found[own or answers.get(flow.plan.leaves, labs[0].port)].append(flow)
+    return found
+
+
+def _groups(lab: Lab) -> Mapping[int, int]:
+    """Priority -> its priority group."""
+    rx = lab.subject.pair.rx
+    return priority_groups(lab.config_db, rx.device, rx.port)
 
 
 def _read(lab: Lab) -> Books:

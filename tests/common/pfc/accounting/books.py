@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..lab.cli_text import NOT_COUNTED, Row, number, tables, unicast_queue
+from ..lab.cli_text import NOT_COUNTED, Row, first_line, number, tables, unicast_queue
 from ..model.counters import DutCounters
+from ..model.errors import QualificationError
 from ..model.qos import PRIORITIES
 
+PORTS, QUEUES, GROUPS = "port_counters", "queue_counters", "group_counters"
 COMMANDS = {
-    "ports": "show interfaces counters",
-    "queues": "show queue counters",
-    "groups": "show priority-group drop counters",
+    PORTS: "show interfaces counters",
+    QUEUES: "show queue counters",
+    GROUPS: "show priority-group drop counters",
 }
+"""A name -> a command; no name is one that `Dut.counters` has for another command."""
 RX_OK, RX_DRP, TX_OK, TX_DRP = "RX_OK", "RX_DRP", "TX_OK", "TX_DRP"
 PORT_COLUMNS = (RX_OK, "RX_ERR", RX_DRP, "RX_OVR", TX_OK, "TX_ERR", TX_DRP, "TX_OVR")
 PFC_RX, PFC_TX = "PFC Rx", "PFC Tx"
@@ -65,15 +68,22 @@ class Books:
 
 
 def books_of(reading: DutCounters, read_s: float) -> Books:
-    """The books of a reading that `COMMANDS` were run with."""
+    """The books of a reading that `COMMANDS` were run with.
+
+    Raises:
+        QualificationError: there are no counters of ports, or of queues, at all. Those of priority groups need not be
+            polled.
+    """
     counts: dict[Counter, int] = {}
     for column, by_port in ((PFC_RX, reading.pfc_rx), (PFC_TX, reading.pfc_tx)):
         for port, frames in by_port.items():
             counts |= {Counter(port, column, priority): count for priority, count in enumerate(frames)}
-    printed = reading.printed
-    counts |= dict(_cells(_port_counters(printed["ports"])))
-    counts |= dict(_cells(_queue_counters(printed["queues"])))
-    counts |= dict(_cells(_group_counters(printed["groups"])))
+    for name, read in ((PORTS, _port_counters), (QUEUES, _queue_counters), (GROUPS, _group_counters)):
+        found = list(read(reading.printed[name]))
+        if not found and name != GROUPS:
+            said = first_line(reading.printed[name])
+            raise QualificationError(f"`{COMMANDS[name]}` printed no counters: {said!r}")
+        counts |= dict(_cells(found))
     return Books(counts, read_s)
 
 
@@ -99,7 +109,7 @@ def _group_counters(text: str) -> Iterator[tuple[Counter, str]]:
                 yield Counter(row["Port"], GROUP_DROPS, group), row[f"PG{group}"]
 
 
-def _cells(found: Iterator[tuple[Counter, str]]) -> Iterator[tuple[Counter, int]]:
+def _cells(found: Iterable[tuple[Counter, str]]) -> Iterator[tuple[Counter, int]]:
     return ((counter, number(text)) for counter, text in found if text != NOT_COUNTED)
 
 

@@ -57,11 +57,17 @@ def explained(
         totals: what the generators counted for each flow.
         groups: priority -> its priority group.
     """
+    return together(
+        _pauses(subject, flow) if flow.plan.pause is not None else _data(subject, flow, groups) for flow in totals
+    )
+
+
+def together(parts: Iterable[Mapping[Counter, Explained]]) -> dict[Counter, Explained]:
+    """What several explain together."""
     found: dict[Counter, Explained] = {}
-    for flow in totals:
-        parts = _pauses(subject, flow) if flow.plan.pause is not None else _data(subject, flow, groups)
-        for counter, part in parts.items():
-            found[counter] = found.get(counter, Explained()) + part
+    for part in parts:
+        for counter, one in part.items():
+            found[counter] = found.get(counter, Explained()) + one
     return found
 
 

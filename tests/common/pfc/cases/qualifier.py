@@ -56,7 +56,7 @@ class Qualifier:
                 auditor.begin(self.lab)
             finding = procedure.carry_out(self.lab, case, target, before)
             if procedure.is_audited and not finding.invalid:
-                further = [check for auditor in self._auditors for check in auditor.audit(self.lab, case)]
+                further = [check for auditor in self._auditors for check in auditor.audit([self.lab], case)[0]]
                 finding = replace(finding, checks=[*finding.checks, *further])
         except Exception as error:
             return broken_off(subject, case, target, error).with_evidence(evidence_of(self.lab.observers))

@@ -1,8 +1,8 @@
-"""What an option looks on the cases of a port with, from outside."""
+"""What an option looks on the cases of ports with, from outside."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Protocol
 
 from ..record.case import PlanCase
@@ -11,7 +11,7 @@ from .lab import Lab
 
 
 class Auditor(Protocol):
-    """Looks on the cases of a port, one after the other."""
+    """Looks on cases, one after the other."""
 
     def begin(self, lab: Lab) -> None:
         """A case begins.
@@ -20,8 +20,8 @@ class Auditor(Protocol):
             QualificationError: the switch cannot be read.
         """
 
-    def audit(self, lab: Lab, case: PlanCase) -> Iterable[Check]:
-        """A case has ended that was a measurement: further checks of it.
+    def audit(self, labs: Sequence[Lab], case: PlanCase) -> Sequence[list[Check]]:
+        """A case has ended that was a measurement: further checks of each port that it measured.
 
         Raises:
             QualificationError: the switch cannot be read.

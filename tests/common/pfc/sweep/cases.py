@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from ..cases.engine import Finding
+from ..lab.auditor import Auditor
 from ..lab.lab import Lab
 from ..lab.otg_config import TrafficBuilder
 from ..lab.port_plan import PortPlan
@@ -15,7 +17,7 @@ from ..model.scenario import Scenario
 from ..record.case import PlanCase
 from . import full_load, port_sweep, watchdog_all_ports
 from .plan import Bench, SweepPlan
-from .sweeper import SweepCase, Sweeper
+from .sweeper import PORT_BY_PORT, SweepCase, Sweeper
 
 MeasureAll = Callable[[Sequence[Lab], TrafficBuilder, DutCounters], list[Finding]]
 SWEEPS: tuple[PlanCase, ...] = (port_sweep.PORT, full_load.ALL_PORTS, watchdog_all_ports.WATCHDOG_ALL_PORTS)
@@ -25,7 +27,10 @@ OF_ALL_PORTS: Mapping[PlanCase, tuple[Callable[[PortQos], Scenario], MeasureAll]
 }
 
 
-def make_sweeper(plan: SweepPlan, bench: Bench, at_once: int | None, ports: Sequence[str] | None = None) -> Sweeper:
+def make_sweeper(
+    plan: SweepPlan, bench: Bench, at_once: int | None, ports: Sequence[str] | None = None,
+    auditors: Sequence[Auditor] = (), both_of: Sequence[str] = (), other_way: bool | None = None,
+) -> Sweeper:
     """What measures ports one after another or in waves.
 
     Args:
@@ -33,14 +38,24 @@ def make_sweeper(plan: SweepPlan, bench: Bench, at_once: int | None, ports: Sequ
         bench: the switch and the traffic generators.
         at_once: so many ports at most; None: as many as there can be.
         ports: ports under test; None: all that can be measured. Others are left out, and so is what cannot be.
+        auditors: what looks on.
+        both_of: each port is measured in a wave of these, `ports` among them, and alone; none: once, as `at_once` says.
+        other_way: whether what options send beside a case goes the other way in a wave; None: where somebody looks on
+            and time is not simulated. A virtual testbed computes it frame by frame, for minutes.
 
     Raises:
         QualificationError: the switch's configuration leaves no addresses for hosts behind the ports.
     """
-    return Sweeper(plan.labs(bench, ports), plan.port_waves(None, ports), plan.port_waves(at_once, ports))
+    of = both_of or ports
+    beside = bool(auditors) and not bench.clock.exact if other_way is None else other_way
+    waves = plan.both_waves(at_once, both_of, ports or both_of) if both_of else plan.port_waves(at_once, ports)
+    how = replace(PORT_BY_PORT, measure=partial(port_sweep.measure, beside=beside))
+    return Sweeper(plan.labs(bench, of), plan.port_waves(None, of), waves, how, auditors=auditors)
 
 
-def make_full_load(plan: SweepPlan, bench: Bench, case: PlanCase = full_load.ALL_PORTS) -> Sweeper:
+def make_full_load(
+    plan: SweepPlan, bench: Bench, case: PlanCase = full_load.ALL_PORTS, auditors: Sequence[Auditor] = ()
+) -> Sweeper:
     """What measures all ports at once, after a preflight of each: the outcomes of all are there when the first is asked
     for. Where some could not be measured, all are loaded once more, for their sake.
 
@@ -48,6 +63,7 @@ def make_full_load(plan: SweepPlan, bench: Bench, case: PlanCase = full_load.ALL
         plan: the plan.
         bench: the switch and the traffic generators.
         case: one of `OF_ALL_PORTS`.
+        auditors: what looks on.
 
     Raises:
         QualificationError: the switch's configuration leaves no addresses for hosts behind the ports.
@@ -60,7 +76,7 @@ def make_full_load(plan: SweepPlan, bench: Bench, case: PlanCase = full_load.ALL
         return measure_all(labs, whole, before)
 
     how = SweepCase(case, scenario, measure, all_or_none=True)
-    return Sweeper(labs, plan.port_waves(None), [list(labs)], how)
+    return Sweeper(labs, plan.port_waves(None), [list(labs)], how, auditors=auditors)
 
 
 def _between_any_two(plans: Iterable[PortPlan], bench: Bench) -> TrafficBuilder:

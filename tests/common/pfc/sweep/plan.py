@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from ..lab.clock import Clock
@@ -88,6 +89,28 @@ class SweepPlan:
         """The same waves as the names of their ports under test."""
         return [[pair.rx.port for pair in wave] for wave in self.waves(at_once, only)]
 
+    def both_waves(self, at_once: int | None, only: Collection[str], of: Collection[str]) -> list[list[str]]:
+        """Waves for each port to be measured in one and alone: first waves of several ports, then each by itself. One
+        that would be left over has another port in its wave, which has been in one already.
+
+        Args:
+            at_once: so many ports at most; None: as many as there can be.
+            only: ports under test.
+            of: those of them that are to be measured; the others are in their waves.
+        """
+        waves = [wave if len(wave) > 1 else self._in_company(wave[0], only)
+                 for wave in self.waves(at_once, only)]
+        names = [[pair.rx.port for pair in wave] for wave in waves]
+        alone = [port for port in self.plans if port in of]
+        return [wave for wave in names if not set(of).isdisjoint(wave)] + [[port] for port in alone]
+
+    def _in_company(self, pair: PortPair, only: Collection[str]) -> list[PortPair]:
+        """A pair with another one that shares no port with it, if there is one."""
+        ends = {pair.rx.location, pair.tx.location}
+        free = (other for other in self.pairing.pairs if other.rx.port in self.plans and other.rx.port in only
+                and ends.isdisjoint({other.rx.location, other.tx.location}))
+        return [pair, *islice(free, 1)]
+
     def labs(self, bench: Bench, only: Collection[str] | None = None) -> dict[str, Lab]:
         """What each port under test is measured with. They are used together, so the traffic generators are told what
         to send by one object, which knows all flows.
@@ -108,16 +131,20 @@ class SweepPlan:
         return {port: replace(lab, generator=first.generator, clock=first.clock) for port, lab in labs.items()}
 
     def seconds(
-        self, waves: Sequence[Sequence[PortPair]], lead_s: float = STORM_LEAD_S, data_s: float = DATA_S
+        self, waves: Sequence[Sequence[PortPair]], lead_s: float = STORM_LEAD_S, data_s: float = DATA_S,
+        audited: bool = False,
     ) -> float:
         """How long the waves take on the testbed's clock, the preflight before them included: what is waited for,
-        without what commands and the traffic generators' API take."""
+        without what commands and the traffic generators' API take. Where it is `audited` the slowest counters are
+        waited for after each wave, and twice before the first one."""
         delays: list[PollDelays] = [plan.delays for plan in self.plans.values()]
         if not delays:
             return 0.0
         batches = self.waves(None, [pair.rx.port for wave in waves for pair in wave])
         preflight_s = max(delays[0].queue_s, delays[0].port_s) + len(batches) * 2 * SETTLE_S + delays[0].queue_s
-        return preflight_s + len(waves) * (lead_s + 2 * data_s + 2 * delays[0].port_s + SETTLE_S)
+        slowest_s = max(delays[0].port_s, delays[0].queue_s, delays[0].group_s or 0.0)
+        readings_s = (len(waves) + 2) * slowest_s if audited else 0.0
+        return preflight_s + readings_s + len(waves) * (lead_s + 2 * data_s + 2 * delays[0].port_s + SETTLE_S)
 
 
 def plan_sweep(facts: LabFacts, device: str, asked: PortRequest) -> SweepPlan:

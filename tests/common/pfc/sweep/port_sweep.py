@@ -5,14 +5,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from ..cases.checks import judge, validity
 from ..cases.engine import Finding, found
 from ..cases.storm_sequence import Part, measure_together
+from ..lab.generator import Traffic
 from ..lab.lab import Lab
+from ..lab.option import options
+from ..lab.otg_config import build_together
 from ..model.counters import DutCounters
 from ..model.qos import PortQos
 from ..model.scenario import Scenario, Storm
+from ..model.traffic import FlowPlan
 from ..record.case import PlanCase
 
 PORT = PlanCase("port-sweep", "SWEEP-1")
@@ -30,13 +35,37 @@ def scenario(qos: PortQos) -> Scenario:
                     even=True, apart=True)
 
 
-def measure(labs: Sequence[Lab], before: DutCounters) -> list[Finding]:
+def measure(labs: Sequence[Lab], before: DutCounters, beside: bool = False) -> list[Finding]:
     """Measures ports of one switch at once; a finding for each.
+
+    Args:
+        labs: the ports.
+        before: the switch's counters, read when all earlier traffic was in them.
+        beside: whether what options send beside a case goes the other way meanwhile, from each port under test to its
+            tx port, by which nothing of the case leaves.
 
     Raises:
         QualificationError: a step could not be done. No traffic runs on, however this ends.
     """
     parts = [Part(lab, scenario(lab.subject.qos)) for lab in labs]
-    findings = [found(run, validity, judge) for run in measure_together(parts, before)]
+    runs = measure_together(parts, before, build=partial(_build, beside=beside))
+    findings = [found(run, validity, judge) for run in runs]
     at_once = {"ports_at_once": [lab.port for lab in labs]}
     return [replace(finding, evidence={**finding.evidence, **at_once}) for finding in findings]
+
+
+def _build(parts: Sequence[Part], beside: bool) -> Traffic:
+    """One configuration of the flows of these parts."""
+    other_way = [_other_way(part.lab) if beside else [] for part in parts]
+    names = [flow.name for flows in other_way for flow in flows]
+    whole = build_together([(part.lab.builder, [*part.flows(), *further])
+                            for part, further in zip(parts, other_way, strict=True)])
+    own = {name: flow for name, flow in whole.flows.items() if name not in names}
+    return replace(whole, flows=own, beside={name: whole.flows[name] for name in names})
+
+
+def _other_way(lab: Lab) -> list[FlowPlan]:
+    """What options send beside a case between the port under test and its tx port, to this one only."""
+    pair = lab.subject.pair
+    subject = replace(lab.subject, bystanders=(pair.rx, pair.tx))
+    return [flow for option in options() for flow in option.flows_beside(subject) if flow.enters == pair.rx.port]

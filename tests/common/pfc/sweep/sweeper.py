@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from ..cases.engine import Finding, settled_counters
 from ..cases.qualifier import broken_off, judged
+from ..lab.auditor import Auditor
 from ..lab.clock import Clock, WallClock, wait_for
 from ..lab.generator_ports import look
 from ..lab.lab import Lab
@@ -19,8 +20,9 @@ from ..model.qos import PortQos
 from ..model.scenario import Scenario
 from ..record.case import PlanCase
 from ..record.outcome import Outcome
-from ..record.verdict import Status
+from ..record.verdict import Check, Status
 from . import port_sweep as family
+from .modes import ALONE, ModeOutcome, mode_of, without_a_wave, worse_of
 from .preflight_in_batches import PreflightResult, preflight_in_batches
 
 logger = logging.getLogger(__name__)
@@ -58,64 +60,87 @@ class Sweeper:
 
     def __init__(
         self, labs: Mapping[str, Lab], batches: Sequence[Sequence[str]], waves: Sequence[Sequence[str]],
-        how: SweepCase = PORT_BY_PORT, patience: Clock | None = None,
+        how: SweepCase = PORT_BY_PORT, patience: Clock | None = None, auditors: Sequence[Auditor] = (),
     ) -> None:
         """Nothing is measured yet.
 
         Args:
             labs: port under test -> what it is measured with; all have one traffic generator and one switch.
             batches: the same ports, in groups that a preflight takes at once.
-            waves: the same ports, in groups that are measured at once.
+            waves: the same ports, in groups that are measured at once. One that is in several is measured in the first
+                and in the last of them, that by itself: its verdict is the worse one of both.
             how: what is carried out.
             patience: the clock used while waiting for an unresponsive lab; None: real time.
+            auditors: what looks on.
         """
         self._labs = labs
         self._batches = batches
         self._waves = waves
         self._how = how
         self._patience = patience or WallClock()
+        self._auditors = auditors
         self._results: dict[str, PreflightResult] = {}
         self._settled: DutCounters | None = None  # a reading with all in it that came before the next storm
-        self._outcomes: dict[str, Outcome] = {}
-        self._tried_again: set[str] = set()
+        self._outcomes: dict[tuple[str, ...], dict[str, Outcome]] = {}  # wave -> port -> what came of it
+        self._tried_again: set[tuple[tuple[str, ...], str]] = set()
 
     def outcome(self, port: str) -> Outcome:
-        """What came of a port; measures its wave if that was not yet. A port that could not be measured is tried once
+        """What came of a port; measures its waves if that was not yet. A port that could not be measured is tried once
         more.
 
         Raises:
             LabGone: neither it nor any other can be measured any more.
         """
-        wave = next(wave for wave in self._waves if port in wave)
         if not self._results:
             self._send_clean_flows(self._batches)
-        if port not in self._outcomes:
-            self._outcomes |= self._try(wave)
-        failed = [other for other in wave if _cause(self._outcomes[other]) and other not in self._tried_again]
-        if port in failed or failed and self._how.all_or_none:  # before returning a verdict that the retry may change
-            self._try_again(wave, failed)
-        return self._outcomes[port]
+        waves = [wave for wave in self._waves if port in wave]
+        in_wave = self._outcome_in(waves[0], port)
+        if len(waves) == 1:
+            return in_wave
+        mode = mode_of(port, in_wave.evidence.get("ports_at_once", waves[0]))
+        if mode == ALONE:
+            return without_a_wave(in_wave)
+        return worse_of(ModeOutcome(mode, in_wave), ModeOutcome(ALONE, self._outcome_in(waves[-1], port)))
 
-    def _try_again(self, wave: Sequence[str], failed: Sequence[str]) -> None:
+    def _outcome_in(self, wave: Sequence[str], port: str) -> Outcome:
+        """What came of a port in a wave."""
+        key = tuple(wave)
+        if key not in self._outcomes:
+            self._outcomes[key] = self._try(wave)
+        found = self._outcomes[key]
+        failed = [other for other in wave if _cause(found[other]) and (key, other) not in self._tried_again]
+        if port in failed or failed and self._is_whole(wave):  # before returning a verdict that the retry may change
+            self._tried_again |= {(key, other) for other in failed}
+            found |= self._try_again(wave, failed, found)
+        return found[port]
+
+    def _is_whole(self, wave: Sequence[str]) -> bool:
+        """Whether a verdict is about all ports of a wave, so that none is measured again without the others: where the
+        case says so, and where its ports are measured alone besides."""
+        alone_too = sum(wave[0] in other for other in self._waves) > 1
+        return self._how.all_or_none or alone_too and len(wave) > 1
+
+    def _try_again(
+        self, wave: Sequence[str], failed: Sequence[str], first: Mapping[str, Outcome]
+    ) -> dict[str, Outcome]:
         """Ports of a wave that could not be measured, once more: together, and where that cannot be done, each alone,
         so that one that stops the wave stops no other. Where none is measured without the others, all are, and one that
         only now failed has failed."""
-        causes = {port: _cause(self._outcomes[port]) for port in failed}
+        causes = {port: _cause(first[port]) for port in failed}
         for cause in dict.fromkeys(causes.values()):
             logger.warning("tried once more, because: %s", cause)
         self._wait_for_the_lab()
         self._send_clean_flows([[port for port in batch if port in failed] for batch in self._batches])
-        found = self._try(wave if self._how.all_or_none else failed)
+        found = self._try(wave if self._is_whole(wave) else failed)
         again = {port: outcome for port, outcome in found.items()
-                 if port in failed or _failed(outcome) and not _failed(self._outcomes[port])}
-        if len(failed) > 1 and not self._how.all_or_none and all(map(_cause, again.values())):
+                 if port in failed or _failed(outcome) and not _failed(first[port])}
+        if len(failed) > 1 and not self._is_whole(wave) and all(map(_cause, again.values())):
             self._wait_for_the_lab()
             for port in failed:
                 again |= self._try([port])
         if any(map(_cause, again.values())):
             self._wait_for_the_lab()
-        self._tried_again |= set(failed)
-        self._outcomes |= {
+        return {
             port: replace(outcome, evidence={**outcome.evidence, "first_try": causes.get(port, "PASS")})
             for port, outcome in again.items()
         }
@@ -160,7 +185,9 @@ class Sweeper:
         """What comes of ports that can be measured, at once."""
         try:
             settled = settled_counters(labs[0]) if before is None else before
-            findings = self._how.measure(labs, settled)
+            for auditor in self._auditors:
+                auditor.begin(labs[0])
+            findings = self._audited(labs, self._how.measure(labs, settled))
         except Exception as error:
             return [broken_off(lab.subject, self._how.case, (), error) for lab in labs]
         outcomes = []
@@ -170,6 +197,44 @@ class Sweeper:
             outcomes.append(judged(lab.subject, self._how.case, (), finding, clean))
             self._settled = finding.settled
         return outcomes
+
+    def _audited(self, labs: Sequence[Lab], findings: Sequence[Finding]) -> list[Finding]:
+        """The findings with the auditors' checks of those ports that were measured."""
+        found = list(findings)
+        for auditor in self._auditors if any(not finding.invalid for finding in findings) else ():
+            further = auditor.audit(labs, self._how.case)
+            shared = [check for check in further[0] if _is_shared(check, further)]
+            if shared and not self._how.all_or_none:
+                further = self._traced(auditor, labs, further, shared)
+                found = [replace(finding, settled=None) for finding in found]
+            found = [finding if finding.invalid else replace(finding, checks=[*finding.checks, *checks])
+                     for finding, checks in zip(found, further, strict=True)]
+        return found
+
+    def _traced(
+        self, auditor: Auditor, labs: Sequence[Lab], further: Sequence[list[Check]], shared: Sequence[Check]
+    ) -> list[list[Check]]:
+        """The auditor's checks where some of them (`shared`) are of all ports, because any may be why they failed: each
+        port is measured alone, and where that shows for some, the others are cleared."""
+        logger.warning("each port of the wave is measured alone, because: %s", shared[0].message)
+        places = {(check.name, check.where) for check in shared}
+        shown = [bool(places & self._bad_places_alone(auditor, lab)) for lab in labs]
+        if not any(shown):
+            return list(further)
+        return [checks if is_why else [check for check in checks if check not in shared]
+                for is_why, checks in zip(shown, further, strict=True)]
+
+    def _bad_places_alone(self, auditor: Auditor, lab: Lab) -> set[tuple[str, str]]:
+        """Names and places of the auditor's checks that fail when a port is measured alone; none, where that cannot be
+        done."""
+        try:
+            auditor.begin(lab)
+            self._how.measure([lab], settled_counters(lab))
+            found = auditor.audit([lab], self._how.case)[0]
+        except QualificationError as error:
+            logger.warning("%s: %s", lab.subject.where(), error)
+            return set()
+        return {(check.name, check.where) for check in found if check.status is Status.FAIL}
 
     @property
     def _observers(self) -> Sequence[RunObserver]:
@@ -209,6 +274,11 @@ def _cause(outcome: Outcome) -> str | None:
         return None
     errors = (verdict for verdict in outcome.verdicts if verdict.status is Status.ERROR)
     return next((verdict.cause for verdict in errors), None)
+
+
+def _is_shared(check: Check, of_ports: Sequence[list[Check]]) -> bool:
+    """Whether a check is of each of several ports, and failed."""
+    return check.status is Status.FAIL and len(of_ports) > 1 and all(check in checks for checks in of_ports)
 
 
 def _failed(outcome: Outcome) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,6 +10,7 @@ import snappi
 from tabulate import tabulate
 
 from tests.common.pfc.evidence.recorder import EvidenceRecorder
+from tests.common.pfc.lab.auditor import Auditor
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.port_plan import LabFacts, PortRequest
 from tests.common.pfc.model.ports import ConnectedPort
@@ -59,10 +60,13 @@ class SweptLab:
         facts = LabFacts({"conf-name": "lab", "duts": [DEVICE]}, lambda name: Dut(self.host).state(), TESTER_PORTS, {})
         return plan_sweep(facts, DEVICE, PortRequest(**asked))
 
-    def sweeper(self, at_once: int | None, plan: SweepPlan | None = None) -> Sweeper:
-        """What measures the ports that can be."""
+    def sweeper(
+        self, at_once: int | None, plan: SweepPlan | None = None, both_of: Sequence[str] = (),
+        auditors: Sequence[Auditor] = (),
+    ) -> Sweeper:
+        """What measures the ports that can be; those of `both_of` in a wave and alone."""
         bench = Bench(Dut(self.host, [EvidenceRecorder()]), self.api, self.clock)
-        sweeper = make_sweeper(plan or self.plan(), bench, at_once)
+        sweeper = make_sweeper(plan or self.plan(), bench, at_once, None, auditors, both_of)
         sweeper._patience = self.clock
         return sweeper
 
@@ -71,6 +75,11 @@ class SweptLab:
         plan = self.plan()
         sweeper = self.sweeper(at_once, plan)
         return {port: sweeper.outcome(port) for port in plan.plans}
+
+    def sweep_both(self, at_once: int | None = None, ports: Sequence[str] = tuple(PORTS)) -> dict[str, Outcome]:
+        """Port -> what came of it in a wave of these and alone."""
+        sweeper = self.sweeper(at_once, both_of=ports)
+        return {port: sweeper.outcome(port) for port in ports}
 
 
 class SweptClock(FakeClock):

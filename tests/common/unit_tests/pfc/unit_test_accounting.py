@@ -3,9 +3,14 @@ from dataclasses import replace
 
 import pytest
 
-from tests.common.pfc.accounting.auditor import CaseAccount
-from tests.common.pfc.accounting.books import DROPPED, GROUP_DROPS, PFC_RX, PFC_TX, RX_OK, SENT, TX_OK, Counter
-from tests.common.pfc.accounting.explained import ANY, Explained, explained
+from tests.common.pfc.accounting import books
+from tests.common.pfc.accounting.auditor import CaseAccount, answerable
+from tests.common.pfc.accounting.books import (
+    COMMANDS, DROPPED, GROUP_DROPS, PFC_RX, PFC_TX, PORTS, QUEUES, RX_OK, SENT, TX_OK, Counter, books_of,
+)
+from tests.common.pfc.accounting.explained import ANY, Explained, explained, together
+from tests.common.pfc.model.errors import QualificationError
+from tests.common.pfc.model.ports import PortPair
 from tests.common.pfc.model.traffic import FlowPlan, FlowStats, Role, pfc_frame
 from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Status
 from tests.common.unit_tests.pfc.fakes import FakeHost, FakeWorld, plan_port
@@ -74,3 +79,63 @@ def test_the_switch_s_own_frames_are_let_pass() -> None:
     counter = Counter("E9", TX_OK)
     for gain, statuses in ((3, {Status.PASS}), (4, {Status.FAIL})):
         assert {one.status for one in account({counter: gain}, own={counter: 3}).checks()} == statuses, gain
+
+
+def test_who_answers_for_a_counter_of_several_ports() -> None:
+    """A port under test for its own and its tx port's, unless that is under test too; nobody for the others'."""
+    one, two = (replace(SUBJECT.pair.rx, port=port) for port in ("E1", "E2"))
+    others = (PortPair(SUBJECT.pair.tx, SUBJECT.pair.rx), PortPair(one, two))
+    subjects = [SUBJECT, *(replace(SUBJECT, pair=pair) for pair in others)]
+    assert answerable(subjects[::2]) == {RX: RX, TX: RX, "E1": "E1", "E2": "E1"}, "pairs apart"
+    assert answerable(subjects[:2]) == {RX: RX, TX: TX}, "each is under test"
+
+
+def test_flows_of_several_ports_explain_a_counter_together() -> None:
+    """Each of two ports sends something there."""
+    one, other = explained(SUBJECT, [DATA], GROUPS), explained(SUBJECT, [replace(DATA, frames_rx=100)], GROUPS)
+    assert together([one, other])[Counter(RX, TX_OK)] == Explained(190, 190), "what arrived of both was sent"
+
+
+PRINTED = {
+    PORTS: """\
+    IFACE    STATE    RX_OK    RX_DRP    TX_OK
+---------  -------  -------  --------  -------
+Ethernet0        U    1,024       N/A        7
+""",
+    QUEUES: """\
+     Port    TxQ    Counter/pkts    Drop/pkts
+---------  -----  --------------  -----------
+Ethernet0    UC3               5            6
+""",
+    books.GROUPS: """\
+     Port    PG0    PG1
+---------  -----  -----
+Ethernet0      8      9
+""",
+}
+
+
+class CountingHost(FakeHost):
+    """A switch that prints every counter."""
+
+    def _answer(self, command: str) -> str:
+        printed = {COMMANDS[name]: text for name, text in PRINTED.items()}
+        return printed.get(command) or super()._answer(command)
+
+
+def test_every_command_is_read_as_what_it_is() -> None:
+    """`Dut.counters` runs commands of its own in the same call."""
+    found = books_of(Dut(CountingHost(FakeWorld())).counters(also=COMMANDS), 1.0)
+    own = {counter: count for counter, count in found.counts.items() if counter.column not in (PFC_RX, PFC_TX)}
+    assert own == {
+        Counter(RX, RX_OK): 1024, Counter(RX, TX_OK): 7, Counter(RX, SENT, 3): 5, Counter(RX, DROPPED, 3): 6,
+        Counter(RX, GROUP_DROPS, 0): 8, Counter(RX, GROUP_DROPS, 1): 9}, own
+    assert Counter(RX, PFC_RX, 3) in found.counts, "pauses are counted too"
+
+
+@pytest.mark.parametrize("name", [PORTS, QUEUES])
+def test_a_command_that_prints_no_counters_is_an_error(name: str) -> None:
+    """Else nothing that it counts would be looked at, silently."""
+    reading = Dut(CountingHost(FakeWorld())).counters(also=COMMANDS)
+    with pytest.raises(QualificationError, match=f"`{COMMANDS[name]}` printed no counters: 'Last cached'"):
+        books_of(replace(reading, printed={**reading.printed, name: "Last cached\n"}), 1.0)

@@ -1,10 +1,11 @@
 """Sweeps on the fake switch: each port has its own verdict, the same in both modes; what is broken stops no other."""
 
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 
 import pytest
 
-from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Status
+from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Check, Status
 from tests.common.pfc.sweep.sweeper import LAB_DEADLINE_S, LabGone
 from tests.common.unit_tests.pfc.fakes import DEVICE, PORTS, FakeWorld
 from tests.common.unit_tests.pfc.sweep_fakes import SweptLab
@@ -210,3 +211,51 @@ def test_what_a_wave_holds_is_added_up():
     assert causes(in_waves["Ethernet0"]) == [
         "vtb-t0-01 Ethernet0 priorities 3, 4: expected fewer than the 12766208 bytes of egress_lossless_pool sent"
         f" while paused, those held for other ports ({held}) among them, got {2 * held}"], in_waves["Ethernet0"]
+
+
+@dataclass
+class Witness:
+    """An auditor to whom a counter of a port moves that none of a wave uses, whenever one of `why` is measured."""
+
+    why: set[str]
+    alone: bool = True
+    seen: list[list[str]] = field(default_factory=list)
+
+    def begin(self, lab):
+        """Nothing to read."""
+
+    def audit(self, labs, case):
+        """The same failed check of each port."""
+        ports = [lab.port for lab in labs]
+        self.seen.append(ports)
+        moved = not self.why.isdisjoint(ports) and (self.alone or len(ports) > 1)
+        status = Status.FAIL if moved else Status.PASS
+        checks = [Check("counter-explained", LOSSLESS, status, "0 more", 7, f"{DEVICE} E99 {'' if moved else port}")
+                  for port in ports]
+        return [[check] for check in checks]
+
+
+@pytest.mark.parametrize(("witness", "failed", "seen"), [
+    (Witness({"Ethernet4"}), {"Ethernet4"}, [WAVES[0], ["Ethernet0"], ["Ethernet4"], WAVES[1]]),
+    (Witness({"Ethernet0"}, alone=False), {*WAVES[0]}, [WAVES[0], ["Ethernet0"], ["Ethernet4"], WAVES[1]]),
+    (Witness(set()), set(), WAVES),
+])
+def test_what_any_port_of_a_wave_may_be_why_of_is_traced(witness, failed, seen):
+    """To the one of which it shows alone; of all, if it shows of none."""
+    lab = SweptLab()
+    sweeper = lab.sweeper(None, auditors=[witness])
+    outcomes = {port: sweeper.outcome(port) for port in PORTS}
+    expected = {port: ("FAIL" if port in failed else "PASS", "PASS") for port in PORTS}
+    assert statuses(outcomes) == expected, [causes(one) for one in outcomes.values()]
+    assert witness.seen == seen, witness.seen
+
+
+def test_a_port_that_cannot_be_measured_has_no_checks_of_an_auditor():
+    """The others of its wave have."""
+    witness = Witness(set())
+    lab = SweptLab(Ethernet4=FakeWorld(idle=(3,)))
+    sweeper = lab.sweeper(None, auditors=[witness])
+    outcomes = {port: sweeper.outcome(port) for port in WAVES[0]}
+    names = {port: {check.name for one in outcome.verdicts for check in one.checks}
+             for port, outcome in outcomes.items()}
+    assert "counter-explained" in names["Ethernet0"] and "counter-explained" not in names["Ethernet4"], names

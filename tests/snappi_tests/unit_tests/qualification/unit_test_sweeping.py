@@ -7,6 +7,7 @@ import pytest
 
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.model.errors import QualificationError
+from tests.common.pfc.record.errors import RecordError
 from tests.common.pfc.record.outcome import Outcome
 from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Check, PortVerdict, Status
 from tests.common.pfc.sweep.plan import Bench
@@ -34,11 +35,11 @@ class Item:
 ITEMS = [Item(port) for port in PORTS]
 
 
-def begin(folder, resume=False, testbed="lab", ports=None):
+def begin(folder, resume=False, testbed="lab", ports=None, both=False):
     """A session that sweeps the fake switch, or goes on with that; and the items that it runs."""
     ours = Session("run-1", None if resume else str(folder))
-    given = {"pfc_resume": str(folder) if resume else None, "testbed": testbed, "pfc_concurrency": "1",
-             "pfc_ports": ports}
+    given = {"pfc_resume": str(folder) if resume else None, "testbed": testbed, "pfc_concurrency": None,
+             "pfc_ports": ports, "pfc_both": both}
     ours.ask([Resuming(ours, given.get), Sweeps(ours, given.get)], ["SWEEP"], [], [])  # in the order of `plugins`
     left = deselected(ours.extensions, ITEMS)
     ours.begin([item for item in ITEMS if item not in left], testbed)
@@ -119,3 +120,29 @@ def test_a_sweep_of_refused_ports_alone_measures_nothing():
     sweeps.plan_of_ports, sweeps.ports = plan, list(PORTS)
     assert not plan.plans and set(plan.refused) == set(PORTS), plan.refused
     assert sweeps.sweeper(PORT, Bench(Dut(lab.host), lab.api, lab.clock)) is not None, "no sweeper"
+
+
+def test_a_run_of_ports_in_a_wave_and_alone_goes_on_as_such(tmp_path):
+    """The waves of what is left are those of the whole sweep: a port that is left alone has the others in its wave."""
+    first, items = begin(tmp_path, both=True)
+    for item in items[:-1]:
+        keep(first, item)
+    first.finish()
+    second, items = begin(tmp_path, resume=True, both=True)
+    sweeps = next(one for one in second.extensions if isinstance(one, Sweeps))
+    assert [item.nodeid for item in items] == [ITEMS[-1].nodeid] and sweeps.of == list(PORTS), sweeps.of
+    with pytest.raises(RecordError, match="of a run with --pfc-both given, this one has not given"):
+        begin(tmp_path, resume=True)
+
+
+@pytest.mark.parametrize(("concurrency", "at_once"), [(None, None), ("max", None), ("2", 2), ("1", ...)])
+def test_waves_of_ports_that_are_measured_alone_too(concurrency, at_once):
+    """As many as there can be, unless the user says how many; one is no wave."""
+    ours = Session("run-1", "folder")
+    sweeps = Sweeps(ours, {"pfc_both": True, "pfc_concurrency": concurrency}.get)
+    if at_once is ...:
+        with pytest.raises(QualificationError, match="--pfc-both measures each port in a wave, too"):
+            sweeps.read_options()
+        return
+    sweeps.read_options()
+    assert sweeps.at_once == at_once, concurrency

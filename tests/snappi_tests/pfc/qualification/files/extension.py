@@ -58,6 +58,10 @@ class Extension:
             QualificationError: one says nothing that is understood.
         """
 
+    def meaning(self) -> dict[str, str]:
+        """The user's options that change what a verdict of the run means, as text."""
+        return {}
+
     def on_testbed(self, entry: Mapping[str, Any]) -> None:
         """Takes note of what the testbed's entry says, before anything is measured.
 

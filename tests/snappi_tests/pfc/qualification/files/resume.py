@@ -81,6 +81,7 @@ class Resuming(Extension):
             "--pfc-same-generator": "given" if option("pfc_same_generator") else "not given",
             "--pfc-scenario": ",".join(case.plan_id for case in cases) or "not given",
             "--pfc-set": " ".join(",".join(map(str, one)) for one in self._session.sets) or "not given",
+            **{name: value for extension in self._session.extensions for name, value in extension.meaning().items()},
         }
 
     def on_testbed(self, entry: Mapping[str, Any]) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from tests.common.pfc.cases.plan import sweep_cases
 from tests.common.pfc.cases.switch_counters import watermark_delay_s
-from tests.common.pfc.lab.option import open_clock
+from tests.common.pfc.lab.option import auditors, open_clock
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.tolerances import EXACT
 from tests.common.pfc.record.case import PlanCase
@@ -35,6 +35,7 @@ from tests.snappi_tests.pfc.qualification.files.steps import (
 )
 
 ALL_AT_ONCE = "max"
+NO_WAVES = "{0}both measures each port in a wave, too: {0}concurrency takes a number from 2 on, or max"
 MODULES = ("test_port_sweep.py", "test_full_load.py", "test_watchdog_all_ports.py")
 
 
@@ -46,6 +47,7 @@ class Sweeps(Extension):
         ports: the ports that are going to be swept.
         loads: test case of all ports -> the ports that a verdict is asked for.
         at_once: so many ports are measured at once; None: as many as there can be.
+        of: the ports of the whole sweep, also those that an earlier part of the run has measured.
     """
 
     def __init__(self, session: Session, option: Callable[[str], Any]) -> None:
@@ -55,11 +57,21 @@ class Sweeps(Extension):
         self.ports: list[str] = []
         self.loads: dict[PlanCase, list[str]] = {}
         self.at_once: int | None = 1
+        self.of: list[str] = []
 
     @property
     def plan_only(self) -> bool:
         """Whether the user wants to see the plan only."""
         return bool(self._option("pfc_plan_only"))
+
+    @property
+    def is_both(self) -> bool:
+        """Whether each port is measured in a wave and alone."""
+        return bool(self._option("pfc_both"))
+
+    def meaning(self) -> dict[str, str]:
+        """Whether a verdict is of both."""
+        return {"--pfc-both": "given" if self.is_both else "not given"}
 
     def asked(self, arguments: Sequence[str]) -> list[str]:
         """Every sweep, where pytest is given the modules of sweeps alone."""
@@ -67,11 +79,16 @@ class Sweeps(Extension):
 
     def read_options(self) -> None:
         """Reads how many ports are measured at once."""
-        self.at_once = parse_concurrency(self._option("pfc_concurrency"))
+        text = self._option("pfc_concurrency")
+        self.at_once = parse_concurrency(text or (ALL_AT_ONCE if self.is_both else "1"))
+        if self.is_both and self.at_once == 1:
+            raise QualificationError(NO_WAVES.format("--pfc-"))
 
     def left_out(self, items: Sequence[Any]) -> list[Any]:
         """The items about none of the ports of `--pfc-ports`."""
-        return other_ports(items, self._option("pfc_ports"))
+        left = other_ports(items, self._option("pfc_ports"))
+        self.of = ports_of([item for item in items if item not in left], PORT)
+        return left
 
     def plan(self, lab: Any, items: Sequence[Any]) -> None:
         """Plans the ports of the lab's first switch, if one of these items is a sweep's."""
@@ -104,15 +121,16 @@ class Sweeps(Extension):
         plan = self.plan_of_ports
         assert plan is not None, "a sweep has to be planned before it is measured"
         if case in OF_ALL_PORTS:
-            return make_full_load(plan, bench, case)
-        return make_sweeper(plan, bench, self.at_once, self.ports)
+            return make_full_load(plan, bench, case, auditors())
+        return make_sweeper(plan, bench, self.at_once, self.ports, auditors(), self.of if self.is_both else ())
 
     def lines(self) -> list[str]:
         """What the sweeps are going to measure."""
         plan = self.plan_of_ports
         if plan is None:
             return []
-        lines = sweep_lines(plan, self.at_once, self.ports) if self.ports else []
+        of = self.of if self.is_both else ()
+        lines = sweep_lines(plan, self.at_once, self.ports, of) if self.ports else []
         return lines + [line for case, ports in self.loads.items() for line in load_lines(plan, case, ports)]
 
 
@@ -133,9 +151,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption(
         "--pfc-concurrency",
-        default="1",
         metavar="N",
         help="ports of a sweep that are measured at once; max: as many as there can be (default: one after another)",
+    )
+    group.addoption(
+        "--pfc-both", action="store_true",
+        help="measure each port of a sweep in a wave of --pfc-concurrency ports (default: max), and alone",
     )
     group.addoption("--pfc-plan-only", action="store_true", help="print what a sweep would measure, and end")
 
@@ -252,11 +273,17 @@ def parse_concurrency(text: str) -> int | None:
     return int(text)
 
 
-def sweep_lines(plan: SweepPlan, at_once: int | None, ports: Sequence[str]) -> list[str]:
-    """What a sweep measures, when, how long that takes, and what cannot be measured."""
-    waves = plan.waves(at_once, ports)
-    number = sum(map(len, waves))
-    lines = [f"sweep of {plan.device}: {number} ports in {len(waves)} waves, {plan.seconds(waves):.0f} s of traffic and"
+def sweep_lines(
+    plan: SweepPlan, at_once: int | None, ports: Sequence[str], both_of: Sequence[str] = ()
+) -> list[str]:
+    """What a sweep measures, when, how long that takes, and what cannot be measured. With `both_of` each port is
+    measured in a wave of these and alone."""
+    pairs = {pair.rx.port: pair for pair in plan.pairing.pairs}
+    found = plan.both_waves(at_once, both_of, ports) if both_of else plan.port_waves(at_once, ports)
+    waves = [[pairs[port] for port in wave] for wave in found]
+    seconds = plan.seconds(waves, audited=bool(auditors()))
+    number = len({port for wave in found for port in wave if port in ports})
+    lines = [f"sweep of {plan.device}: {number} ports in {len(waves)} waves, {seconds:.0f} s of traffic and"
              " waiting on the testbed's clock (port under test <- tx port):"]
     lines += [f"  wave {place}: {', '.join(f'{pair.rx.port} <- {pair.tx.port}' for pair in wave)}"
               for place, wave in enumerate(waves, 1)]
@@ -271,7 +298,7 @@ def load_lines(plan: SweepPlan, case: PlanCase, ports: Sequence[str]) -> list[st
         return [f"{what}: cannot be measured: no port can"]
     try:
         scenario = OF_ALL_PORTS[case][0](next(iter(plan.plans.values())).subject.qos)
-        seconds = plan.seconds([pairs], scenario.storm_lead_s, scenario.data_s)
+        seconds = plan.seconds([pairs], scenario.storm_lead_s, scenario.data_s, bool(auditors()))
         seconds += watermark_delay_s(plan.state.config_db, plan.device) if case is ALL_PORTS else 0
     except QualificationError as error:
         return [f"{what}: cannot be measured: {error}"]
