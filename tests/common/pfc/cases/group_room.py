@@ -1,0 +1,56 @@
+"""How many bytes a lossless priority group takes before it sends XOFF, and how large the cells of a switch are: what
+follows from its buffer profile and from the frames that it took.
+
+A group first takes its reserved bytes (`size` of the profile), then shared ones of the pool, as long as it has no more
+of them than `2 ** dynamic_th` times what is free (SONiC's `BUFFER_PROFILE`, SAI's dynamic threshold); then XOFF is sent
+and headroom begins. Of n groups that fill at the same rate, and nobody else, each has T = size + a P / (1 + n a) by
+then, a being that power of two and P the pool's bytes. Memory is given out in cells: a frame no larger than the
+smallest cell takes one, so F such frames are F cells, and F cells are T and what headroom had in it, but for what is
+left over of a cell.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+LEAST_CELL_BYTES, MOST_CELL_BYTES = 80, 384
+"""Cells of the switches that SONiC runs on: 80 bytes (Tofino) to 384 (Cisco 8000)."""
+BORDER_CELLS = 1
+"""Cells that may be left over where shared bytes end: as much as a cell is too large, or another group took before.
+(What headroom had in it is known by its watermark.)"""
+
+
+@dataclass(frozen=True)
+class GroupRoom:
+    """What a group may take before XOFF.
+
+    Attributes:
+        size_bytes: reserved.
+        dynamic_th: its part of the free pool, as a power of two.
+        pool_bytes: the pool.
+    """
+
+    size_bytes: int
+    dynamic_th: int
+    pool_bytes: int
+
+    def before_xoff(self, groups: int) -> Fraction:
+        """Bytes that each of so many groups alike has taken by then."""
+        part = Fraction(2) ** self.dynamic_th
+        return self.size_bytes + part * self.pool_bytes / (1 + groups * part)
+
+
+def cell_bytes(frames: int, used: int, before_xoff: Fraction) -> int | None:
+    """The cell that explains best that so many small frames were taken when headroom had `used` bytes in it at most,
+    which are whole cells. None: there is no telling.
+
+    Args:
+        frames: of a priority, each in a cell of its own.
+        used: the headroom's watermark.
+        before_xoff: bytes that its group has otherwise.
+    """
+    mean = (before_xoff + used) / frames if frames else Fraction(0)
+    cells = [cell for cell in range(LEAST_CELL_BYTES, MOST_CELL_BYTES + 1) if used and used % cell == 0]
+    near = min(cells, key=lambda cell: abs(cell - mean), default=round(mean))
+    return near if LEAST_CELL_BYTES <= near <= MOST_CELL_BYTES else None
