@@ -25,7 +25,7 @@ from ..record.verdict import LOSSLESS, Check
 from . import targets
 from .engine import Procedure, Table, settled_counters
 from .frames import SMALLEST_BYTES
-from .group_room import BORDER_CELLS, LEAST_CELL_BYTES, MOST_CELL_BYTES, GroupRoom, cell_bytes
+from .group_room import BORDER_CELLS, LEAST_CELL_BYTES, MOST_CELL_BYTES, GroupRoom, cell_bytes, off_cells
 from .hold_in_storm import HeldRun, Hold, back_pressure, hold_s, measure, validity
 from .ingress import IngressLoad, ingress_taken
 from .switch_counters import (
@@ -183,7 +183,8 @@ def _measure(lab: Lab, target: Target, beyond: bool) -> HeadroomRun:
         group = headroom[priority].group
         drops_there = dropped[group] if dropped else None
         alike = to_the_cell and all(headroom[other].room == of.room for other in target)
-        before_xoff = of.room.before_xoff(len(target)) if of.room is not None and alike else None
+        taken = flows[priority].frames_rx
+        before_xoff = of.room.before_xoff(len(target), taken, used[group]) if of.room is not None and alike else None
         filled[priority] = Filled(of, limits[priority], flows[priority], used[group], drops_there, before_xoff)
     return HeadroomRun(
         held.subject, held.before, held.during, held.after, held.tested, held.phases, held.hold, filled
@@ -288,7 +289,8 @@ def _threshold(place: Place, filled: Filled) -> Iterator[Check]:
     frames = filled.flow.frames_rx
     expected = f"{float(due):.0f} frames taken, of {cell} bytes each, up to the XOFF threshold of"
     expected += f" {filled.headroom.profile} and in the headroom ({BORDER_CELLS} more or less)"
-    yield fail_unless("xoff-threshold", place, abs(frames - due) <= BORDER_CELLS, expected, frames)
+    off = off_cells(frames, filled.used, filled.before_xoff)
+    yield fail_unless("xoff-threshold", place, abs(off) <= BORDER_CELLS, expected, frames)
 
 
 def headroom_command(port: str) -> str:
@@ -335,8 +337,8 @@ def read_headroom(printed: str, config_db: ConfigDb, qos: PortQos, port: str) ->
 def _room(fields: Mapping[str, str], config_db: ConfigDb) -> GroupRoom | None:
     """What a profile with these fields lets its group take before XOFF, where that can be told."""
     pool = re.split(r"[:|]", fields.get("pool", "").strip("[]"))[-1]
-    pool_bytes = str(config_db.get("BUFFER_POOL", {}).get(pool, {}).get("size", ""))
-    numbers = fields.get("size", ""), fields.get("dynamic_th", ""), pool_bytes
+    row = config_db.get("BUFFER_POOL", {}).get(pool, {})
+    numbers = fields.get("size", ""), fields.get("dynamic_th", ""), str(row.get("size", "")), str(row.get("xoff", 0))
     if not all(re.fullmatch(r"-?\d+", text) for text in numbers):
         return None
     return GroupRoom(*map(int, numbers))
