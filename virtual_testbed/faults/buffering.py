@@ -130,6 +130,32 @@ class HeadroomMissing(Fault):
         return 0
 
 
+class HeadroomShort(NumberedFault):
+    """Lossless priority groups have `bytes` (416, two cells of 208) less headroom than their profiles say."""
+
+    name = "headroom-short"
+    options = ("bytes",)
+    defaults = {"bytes": 416}
+
+    def headroom_bytes(self, group: int, headroom: int) -> int:
+        """So much less."""
+        return max(0, headroom - self.number("bytes"))
+
+
+class XoffEarly(NumberedFault):
+    """Lossless priority groups have `bytes` (832, four cells of 208) less memory before XOFF than their profiles
+    reserve: it is sent so much too early.
+    """
+
+    name = "xoff-early"
+    options = ("bytes",)
+    defaults = {"bytes": 832}
+
+    def reserved_bytes(self, group: int, lossless: bool, size: int) -> int:
+        """So much less."""
+        return max(0, size - self.number("bytes")) if lossless else size
+
+
 class XoffNotSent(Fault):
     """A congested priority group sends no pause: lossless frames fill the headroom, then are lost
     (buildimage#25675).
@@ -264,6 +290,7 @@ def _meant(fault: Fault, frame: bytes) -> bool:
 
 
 FAULTS: tuple[type[Fault], ...] = (
-    LosslessDropped, LossyDropped, SizeDropped, Misclassified, WeightsIgnored, HeadroomMissing, XoffNotSent,
+    LosslessDropped, LossyDropped, SizeDropped, Misclassified, WeightsIgnored, HeadroomMissing, HeadroomShort,
+    XoffEarly, XoffNotSent,
     XoffOnePriorityOnly, XoffWrongPriority, XoffElsewhere, XoffFromLossy, XonNotSent, RefreshMissing, PfcUnasked,
     ZeroSourceSent, MalformedPfcSent)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 
 from virtual_testbed.dataplane.model.hooks import Fault, Scope
-from virtual_testbed.faults.options import NumberedFault
+from virtual_testbed.faults.options import NumberedFault, concerns
 
 Hashes = Mapping[str, Mapping[str, str]]
 BITS = 32
@@ -16,6 +16,10 @@ QUEUES = 8
 _EVENTS = re.compile(r"SAI_(?!.*(OCCUPANCY|WATERMARK)).*_(PKTS|PACKETS|OCTETS|BYTES|DISCARDS|ERRORS)")
 _OF_WATCHDOG = "PFC_WD_"
 _OF_QUEUE = "SAI_QUEUE_STAT_"
+_COUNTED_OF = {
+    "pfc-received": re.compile(r"SAI_PORT_STAT_PFC_(\d)_RX_PKTS"),
+    "watchdog-drops": re.compile(r"PFC_WD_QUEUE_STATS_TX_DROPPED_PACKETS"),
+}
 
 
 class _Moved(Fault):
@@ -127,5 +131,35 @@ class CountersWrap(NumberedFault):
                 for name, value in fields.items()}
 
 
+class CountedShort(NumberedFault):
+    """One in `one_in` (200) events is not counted: of received PFC frames (`of=pfc-received`, unless given), or of
+    frames that the watchdog drops on their way out (`of=watchdog-drops`).
+
+    Raises:
+        ValueError: `of` is none of these.
+    """
+
+    name = "counted-short"
+    options = ("one_in", "of")
+    defaults = {"one_in": 200}
+
+    def __init__(self, scope: Scope = Scope(), **options: str) -> None:
+        super().__init__(scope, **{key: value for key, value in options.items() if key != "of"})
+        of = options.get("of", "pfc-received")
+        if of not in _COUNTED_OF:
+            raise ValueError(f"'{of}' is no value for of: expected {' or '.join(_COUNTED_OF)}")
+        self._fields = _COUNTED_OF[of]
+
+    def published(self, key: str, fields: Mapping[str, str]) -> Mapping[str, str]:
+        """Those counters without them."""
+        one_in = self.number("one_in")
+        return {name: str(int(value) - int(value) // one_in) if self._is_meant(name) else value
+                for name, value in fields.items()}
+
+    def _is_meant(self, name: str) -> bool:
+        found = self._fields.fullmatch(name)
+        return found is not None and (not found.groups() or concerns(self, int(found[1])))
+
+
 FAULTS: tuple[type[Fault], ...] = (
-    DropsCountedAsSent, SentCountedAsReceived, CountersOfAnother, QueueMiscounted, CountersWrap)
+    DropsCountedAsSent, SentCountedAsReceived, CountersOfAnother, QueueMiscounted, CountersWrap, CountedShort)

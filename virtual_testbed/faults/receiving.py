@@ -65,27 +65,44 @@ class SlowResponse(NumberedFault):
         return self.number("factor") * response_ps
 
 
+class PauseLate(NumberedFault):
+    """A pause takes effect `ns` (500) nanoseconds later than on a healthy switch, which on the switch profiles takes
+    the whole allowance.
+    """
+
+    name = "pause-late"
+    options = ("ns",)
+    defaults = {"ns": 500}
+
+    def response_ps(self, response_ps: int) -> int:
+        """So much later."""
+        return response_ps + self.number("ns") * (PS_PER_SECOND // 10**9)
+
+
 class PauseShort(NumberedFault):
-    """A received pause lasts only `percent` (50) of its quanta, at least one of them.
+    """A received pause lasts only `percent` (50) of its quanta, or so many thousandths (`permille`) of them, at least
+    one.
 
     Raises:
-        ValueError: `percent` is not below 100.
+        ValueError: that is not less than all of them.
     """
 
     name = "pause-short"
-    options = ("percent",)
-    defaults = {"percent": 50}
+    options = ("percent", "permille")
+    defaults = {"percent": 50, "permille": 500}
 
     def __init__(self, scope: Scope = Scope(), **options: str) -> None:
         super().__init__(scope, **options)
-        if self.number("percent") >= 100:
-            raise ValueError(f"{self.number('percent')} is no value for percent: expected 1..99")
+        self._permille = self.number("permille") if "permille" in options else 10 * self.number("percent")
+        if self._permille >= 1000:
+            key = "permille" if "permille" in options else "percent"
+            most = 999 if "permille" in options else 99
+            raise ValueError(f"{self.number(key)} is no value for {key}: expected 1..{most}")
 
     def parse(self, frame: bytes, reading: Control) -> Control:
         """With fewer quanta; a time of 0 resumes as ever."""
-        percent = self.number("percent")
         return replace(reading, pauses=tuple(
-            (number, max(1, quanta * percent // 100) if quanta and concerns(self, number) else quanta)
+            (number, max(1, quanta * self._permille // 1000) if quanta and concerns(self, number) else quanta)
             for number, quanta in reading.pauses))
 
 
@@ -250,6 +267,6 @@ class PfcForwarded(Fault):
 
 
 FAULTS: tuple[type[Fault], ...] = (
-    PauseIgnored, LossyQueuePaused, PauseLeaks, SlowResponse, PauseShort, PauseOutlivesFlap, ZeroQuantaIgnored,
-    ZeroSourceIgnored, EmptyVectorHonoured, GlobalPauseHonoured, UnknownOpcodeHonoured, AnyDestinationHonoured,
-    PfcNotCounted, PfcMiscounted, PfcCountedAsData, PfcCountedAsDrop, PfcForwarded)
+    PauseIgnored, LossyQueuePaused, PauseLeaks, SlowResponse, PauseLate, PauseShort, PauseOutlivesFlap,
+    ZeroQuantaIgnored, ZeroSourceIgnored, EmptyVectorHonoured, GlobalPauseHonoured, UnknownOpcodeHonoured,
+    AnyDestinationHonoured, PfcNotCounted, PfcMiscounted, PfcCountedAsData, PfcCountedAsDrop, PfcForwarded)

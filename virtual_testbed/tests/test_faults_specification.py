@@ -33,7 +33,7 @@ NAMES = {
     "pfc-counted-elsewhere", "pause-ignored-after-link-up", "size-dropped", "misclassified", "xoff-elsewhere",
     "xoff-from-lossy", "watchdog-action-missing", "watchdog-restores-late", "watchdog-undo-missing",
     "watchdog-second-storm-missed", "drops-counted-as-sent", "sent-counted-as-received", "counters-of-another",
-    "queue-miscounted", "counters-wrap"}
+    "queue-miscounted", "counters-wrap", "pause-late", "headroom-short", "xoff-early", "counted-short"}
 NEEDED = {"pause-acts-elsewhere": "on=Ethernet4", "pfc-counted-elsewhere": "on=Ethernet4",
           "xoff-elsewhere": "on=Ethernet4", "misclassified": "ip=4,to=0", "counters-of-another": "of=Ethernet4"}
 """Options without which a fault says nothing."""
@@ -124,6 +124,8 @@ def test_scopes(spec, scope):
     ("misclassified@*,ip=5,to=0", "'5' is no value for ip: expected 4 or 6"),
     ("misclassified@*,dscp=64,to=0", "'64' is no value for dscp: expected 0..63"),
     ("size-dropped@*,min=9,max=8", "no size lies from min to max"),
+    ("pause-short@*,permille=1000", "1000 is no value for permille: expected 1..999"),
+    ("counted-short@*,of=data", "'data' is no value for of: expected pfc-received or watchdog-drops"),
     ("xoff-from-lossy@*,pauses=8", "'8' is no value for pauses: expected 0..7"),
     ("watchdog-undo-missing@*,only=x", "'x' is no value for only: expected dropping or pfc"),
     ("counters-wrap@*,bits=8,before=257", "257 is no value for before: expected at most what 8 bits can count"),
@@ -173,6 +175,8 @@ def test_times():
         healthy = response_allowance_ps(speed)
         assert parse_fault("slow-response").response_ps(healthy) == 4 * healthy
         assert parse_fault("slow-response@*,factor=2").response_ps(healthy) == 2 * healthy
+        assert parse_fault("pause-late").response_ps(healthy) - healthy == SECOND // 2_000_000
+    assert read("pause-short@*,permille=995", pfc_frame(MAC, {3: 1000, 4: 1})) == Control(PFC, ((3, 995), (4, 1)))
 
 
 def test_zero_quanta_ignored():
@@ -213,6 +217,11 @@ def test_counting():
     assert parse_fault("pfc-miscounted").counted(7, of(7)) == of(0)
     assert parse_fault("pfc-counted-as-data").counts_as_data(False) is True
     assert parse_fault("pfc-forwarded").forwards_control(False) is True
+    shown = {"SAI_PORT_STAT_PFC_3_RX_PKTS": "401", "SAI_PORT_STAT_PFC_4_RX_PKTS": "199",
+             "PFC_WD_QUEUE_STATS_TX_DROPPED_PACKETS": "1000"}
+    assert [*parse_fault("counted-short").published("Ethernet0", shown).values()] == ["399", "199", "1000"]
+    of_watchdog = parse_fault("counted-short@*,of=watchdog-drops,one_in=10")
+    assert [*of_watchdog.published("Ethernet0:3", shown).values()] == ["401", "199", "900"]
 
 
 # ---- buffers and back-pressure
@@ -223,6 +232,10 @@ def test_drops_and_headroom():
     assert parse_fault("lossy-dropped@*,one_in=4").drop_one_in(0, False, 0) == 4
     assert parse_fault("lossy-dropped").drop_one_in(3, True, 0) == 0
     assert parse_fault("headroom-missing").headroom_bytes(3, 165568) == 0
+    assert parse_fault("headroom-short@*,bytes=208").headroom_bytes(3, 165568) == 165360
+    assert parse_fault("headroom-short").headroom_bytes(3, 400) == 0
+    assert parse_fault("xoff-early@*,bytes=208").reserved_bytes(3, True, 1248) == 1040
+    assert parse_fault("xoff-early").reserved_bytes(0, False, 1248) == 1248
 
 
 def test_scheduling():

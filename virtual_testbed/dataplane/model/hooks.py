@@ -158,6 +158,10 @@ class Fault:
         """Headroom of a lossless priority group (it stays lossless: XOFF is sent all the same)."""
         return headroom
 
+    def reserved_bytes(self, group: int, lossless: bool, size: int) -> int:
+        """Memory that a priority group has for itself, before it takes shared one."""
+        return size
+
     def drop_one_in(self, queue: int, lossless: bool, frames: int) -> int:
         """Of how many frames leaving through `queue` one is dropped on arrival (0: none is)."""
         return frames

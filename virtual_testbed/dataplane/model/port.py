@@ -249,6 +249,7 @@ class SwitchPort:
             self.pgs[n].configure(profile, pool)
             if profile is not None and profile.xoff:
                 self.pgs[n].headroom_size = self._headroom(n, profile.xoff)
+            self.pgs[n].size = self._reserved(n, self.pgs[n])
             self.queues[n].set_profile(*self.switch.pool_of(config.queues.get(n), f"{self.name} queue {n}"))
         self.scheduler.configure({n: self._scheduled(n) for n in range(8)})
         self.receiver.speed_mbps = config.speed_mbps
@@ -263,6 +264,9 @@ class SwitchPort:
     def _scheduled(self, queue: int) -> SchedulerConfig:
         healthy = scheduler_of(self.config.schedulers, queue)
         return self.ask(queue, healthy, lambda fault, found: fault.scheduled(queue, found))
+
+    def _reserved(self, n: int, group: PriorityGroup) -> int:
+        return self.ask(n, group.size, lambda fault, found: fault.reserved_bytes(n, group.is_lossless, found))
 
     def _headroom(self, group: int, size: int) -> int:
         return self.ask(group, size, lambda fault, found: fault.headroom_bytes(group, found))

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..lab.lab import Lab
 from ..model.arithmetic import MAX_QUANTA, PAUSE_FRAME_BYTES, QUANTUM_BITS, WIRE_OVERHEAD_BYTES
+from ..model.cables import NS_PER_M, cable_metres, said_cable_length
 from ..model.checking import Place, at_least, at_priority, error_unless, fail_unless, priority_of
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
@@ -23,6 +24,8 @@ from ..record.case import PlanCase, Target
 from ..record.verdict import LOSSLESS, Check
 from . import targets
 from .engine import Procedure, Table, settled_counters
+from .frames import SMALLEST_BYTES
+from .group_room import BORDER_CELLS, LEAST_CELL_BYTES, MOST_CELL_BYTES, GroupRoom, cell_bytes, off_cells
 from .hold_in_storm import HeldRun, Hold, back_pressure, hold_s, measure, validity
 from .ingress import IngressLoad, ingress_taken
 from .switch_counters import (
@@ -35,9 +38,7 @@ SEVERAL = PlanCase("headroom-several-lossless", "HEAD-2", (LOSSLESS,))
 OVERFLOW = PlanCase("headroom-overflow", "HEAD-3", (LOSSLESS,))
 
 FRAME_BYTES = 4096  # large frames, so that what a switch wastes in the last cell of each is little
-CELL_BYTES = 384  # the largest cell of a switch that SONiC runs on (Cisco 8000); most have 96 to 256
 OTHER_FRAME_BYTES = 1538  # LLDP, LACP or ARP with preamble and gap, that may be on the line when a pause is due
-NS_PER_M = 5  # light in glass or a wave on copper
 QUANTUM_BYTES = QUANTUM_BITS // 8
 
 
@@ -50,12 +51,14 @@ class Headroom:
         profile: its buffer profile.
         xoff_bytes: what it takes once XOFF was sent.
         cable_m: the cable's length.
+        room: what the group takes before; None: it has no dynamic threshold, or CONFIG_DB no size of its pool.
     """
 
     group: int
     profile: str
     xoff_bytes: int
     cable_m: int
+    room: GroupRoom | None = None
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,7 @@ class Filled:
         flow: the priority's data, when all was over.
         used: the most bytes that the headroom has had in it, by the switch's watermark.
         dropped: frames that the priority group dropped; None: none are due to be, and it was not read.
+        before_xoff: bytes that the group must have taken before; None: nobody knows, or frames were larger than cells.
     """
 
     headroom: Headroom
@@ -88,11 +92,17 @@ class Filled:
     flow: FlowStats
     used: int
     dropped: int | None
+    before_xoff: Fraction | None = None
 
     @property
     def missing(self) -> int:
         """Frames that were sent and never received."""
         return self.flow.frames_tx - self.flow.frames_rx
+
+    @property
+    def cell(self) -> int | None:
+        """The switch's cell, where each frame was in one of its own and that tells; else None."""
+        return None if self.before_xoff is None else cell_bytes(self.flow.frames_rx, self.used, self.before_xoff)
 
     def evidence(self) -> dict[str, Any]:
         """The numbers, for the record."""
@@ -104,6 +114,7 @@ class Filled:
             "beyond_quanta": self.limits.beyond,
             "watermark_bytes": self.used,
             "dropped_frames": self.dropped,
+            "cell_bytes": self.cell,
         }
 
 
@@ -150,14 +161,19 @@ def _measure(lab: Lab, target: Target, beyond: bool) -> HeadroomRun:
     before = settled_counters(lab, drops_s, {"headroom": headroom_command(tx.port), **drops})
     headroom = read_headroom(before.printed["headroom"], lab.config_db, subject.qos, tx.port)
     line_percent = subject.tolerances.line_percent
-    limits = {priority: delays(headroom[priority], tx.speed_mbps, len(target), line_percent) for priority in target}
+    to_the_cell = beyond and lab.clock.exact
+    frame_bytes = SMALLEST_BYTES[subject.ip_version] if to_the_cell else FRAME_BYTES
+    limits = {
+        priority: delays(headroom[priority], tx.speed_mbps, len(target), line_percent, frame_bytes)
+        for priority in target
+    }
     quanta = max(limit.beyond for limit in limits.values()) if beyond else min(one.covered for one in limits.values())
     if not beyond and not least_used(quanta, len(target), line_percent):
         raise QualificationError(too_little(subject, headroom[target[0]], quanta))
     age_s = max(watermark_delay_s(lab.config_db, subject.qos.device), lab.delays.port_s, drops_s)
     load = IngressLoad(tx, target, 100, hold_s(lab))
     held = measure(
-        lab, Hold(target, (load,), age_s, quanta, FRAME_BYTES, {"headroom_used": HEADROOM, **drops}), before
+        lab, Hold(target, (load,), age_s, quanta, frame_bytes, {"headroom_used": HEADROOM, **drops}), before
     )
     used = headroom_used(held.after.printed["headroom_used"], tx.port)
     dropped = _dropped(held) if beyond else {}
@@ -168,7 +184,10 @@ def _measure(lab: Lab, target: Target, beyond: bool) -> HeadroomRun:
         group = headroom[priority].group
         used_there = of_group(used, HEADROOM, tx.port, group)
         drops_there = of_group(dropped, GROUPS, tx.port, group) if beyond else None
-        filled[priority] = Filled(of, limits[priority], flows[priority], used_there, drops_there)
+        alike = to_the_cell and all(headroom[other].room == of.room for other in target)
+        taken = flows[priority].frames_rx
+        before_xoff = of.room.before_xoff(len(target), taken, used_there) if of.room is not None and alike else None
+        filled[priority] = Filled(of, limits[priority], flows[priority], used_there, drops_there, before_xoff)
     return HeadroomRun(
         held.subject, held.before, held.during, held.after, held.tested, held.phases, held.hold, filled
     )
@@ -231,6 +250,8 @@ def judge_overflow(run: HeadroomRun) -> Iterator[Check]:
     for judged in (_counted, _limit, _full):
         for priority, filled in run.filled.items():
             yield judged(run.place(priority), filled)
+    for priority, filled in run.filled.items():
+        yield from _threshold(run.place(priority), filled)
 
 
 def _counted(place: Place, filled: Filled) -> Check:
@@ -244,27 +265,47 @@ def _limit(place: Place, filled: Filled) -> Check:
     """No more headroom is used than the profile gives, the rest of its last cell apart."""
     headroom = filled.headroom
     expected = f"no more than the {headroom.xoff_bytes} bytes of {headroom.profile} used"
-    met = filled.used < headroom.xoff_bytes + CELL_BYTES
+    met = filled.used < headroom.xoff_bytes + (filled.cell or MOST_CELL_BYTES)
     return fail_unless("headroom-limit", place, met, expected, filled.used)
 
 
 def _full(place: Place, filled: Filled) -> Check:
-    """A frame is dropped only when headroom has less than a frame's room left."""
+    """A frame is dropped only when headroom has less than a frame's room left: a cell, where each frame takes one and
+    it is known, else the frame and the rest of the largest cell."""
     xoff_bytes = filled.headroom.xoff_bytes
-    least = xoff_bytes - FRAME_BYTES - CELL_BYTES
+    frame_bytes = int(filled.flow.plan.mean_bytes)
+    beside = 0 if frame_bytes < LEAST_CELL_BYTES else frame_bytes
+    least = xoff_bytes - beside - (filled.cell or MOST_CELL_BYTES) + 1
     return at_least(
         "headroom-full", place, least, f"of the {xoff_bytes} bytes used before frames are dropped", filled.used
     )
 
 
+def _threshold(place: Place, filled: Filled) -> Iterator[Check]:
+    """XOFF was sent when its threshold was reached, no cell sooner or later: what the group took is what it may take
+    before, and what headroom had in it (`group_room`)."""
+    if filled.before_xoff is None:
+        return
+    cell = filled.cell or MOST_CELL_BYTES
+    due = (filled.before_xoff + filled.used) / cell
+    frames = filled.flow.frames_rx
+    expected = f"{float(due):.0f} frames taken, of {cell} bytes each, up to the XOFF threshold of"
+    expected += f" {filled.headroom.profile} and in the headroom ({BORDER_CELLS} more or less)"
+    off = off_cells(frames, filled.used, filled.before_xoff)
+    yield fail_unless("xoff-threshold", place, abs(off) <= BORDER_CELLS, expected, frames)
+
+
 def headroom_command(port: str) -> str:
     """A shell command that prints, for each row `BUFFER_PG_TABLE:port:groups` of APPL_DB, the row, its profile and the
-    profile's `xoff`. Lossless groups are there, whoever made them: CONFIG_DB does not have those that SONiC derives
-    from speed and cable."""
+    profile's `xoff`, then `size=`, `dynamic_th=` and `pool=` of the profile. Lossless groups are there, whoever made
+    them: CONFIG_DB does not have those that SONiC derives from speed and cable."""
     return (
         f"for row in $(sonic-db-cli APPL_DB KEYS 'BUFFER_PG_TABLE:{port}:*'); do"
         " profile=$(sonic-db-cli APPL_DB HGET \"$row\" profile | tr -d '[]' | sed 's/.*://');"
-        ' echo "$row $profile $(sonic-db-cli APPL_DB HGET "BUFFER_PROFILE_TABLE:$profile" xoff)"; done'
+        ' line="$row $profile $(sonic-db-cli APPL_DB HGET "BUFFER_PROFILE_TABLE:$profile" xoff)";'
+        " for field in size dynamic_th pool; do"
+        ' line="$line $field=$(sonic-db-cli APPL_DB HGET "BUFFER_PROFILE_TABLE:$profile" $field)"; done;'
+        ' echo "$line"; done'
     )
 
 
@@ -290,18 +331,30 @@ def read_headroom(printed: str, config_db: ConfigDb, qos: PortQos, port: str) ->
                 f"{qos.device} {port} priority {priority}: TC_TO_PRIORITY_GROUP_MAP leads it to group {group}: expected"
                 " a priority group of its own, whose headroom nobody else uses"
             )
-        profile, xoff_bytes = _profile(printed, f"{qos.device} {port} priority {priority}", group)
-        found[priority] = Headroom(group, profile, xoff_bytes, cable_m)
+        profile, xoff_bytes, fields = _profile(printed, f"{qos.device} {port} priority {priority}", group)
+        found[priority] = Headroom(group, profile, xoff_bytes, cable_m, _room(fields, config_db))
     return found
 
 
-def _profile(printed: str, where: str, group: int) -> tuple[str, int]:
-    """Name and `xoff` of a group's profile."""
-    for words in (line.split() for line in printed.splitlines()):
+def _room(fields: Mapping[str, str], config_db: ConfigDb) -> GroupRoom | None:
+    """What a profile with these fields lets its group take before XOFF, where that can be told."""
+    pool = re.split(r"[:|]", fields.get("pool", "").strip("[]"))[-1]
+    row = config_db.get("BUFFER_POOL", {}).get(pool, {})
+    numbers = fields.get("size", ""), fields.get("dynamic_th", ""), str(row.get("size", "")), str(row.get("xoff", 0))
+    if not all(re.fullmatch(r"-?\d+", text) for text in numbers):
+        return None
+    return GroupRoom(*map(int, numbers))
+
+
+def _profile(printed: str, where: str, group: int) -> tuple[str, int, dict[str, str]]:
+    """Name, `xoff` and further fields of a group's profile."""
+    for line in printed.splitlines():
+        words = [word for word in line.split() if "=" not in word]
+        fields = dict(word.split("=", 1) for word in line.split() if "=" in word)
         first, _, last = words[0].split(":")[-1].partition("-") if words else ("", "", "")
         if first.isdigit() and int(first) <= group <= int(last or first):
             if len(words) == 3 and words[2].isdigit() and int(words[2]):
-                return words[1], int(words[2])
+                return words[1], int(words[2]), fields
             raise QualificationError(
                 f"{where}: {words[0]} of APPL_DB has profile {' '.join(words[1:]) or 'none'}: expected one with an xoff"
             )
@@ -309,17 +362,18 @@ def _profile(printed: str, where: str, group: int) -> tuple[str, int]:
 
 
 def _cable_m(config_db: ConfigDb, device: str, port: str) -> int:
-    found = [str(row[port]) for row in config_db.get("CABLE_LENGTH", {}).values() if port in row]
-    match = re.fullmatch(r"(\d+)m", found[0]) if found else None
-    if match is None:
+    said = said_cable_length(config_db, port)
+    metres = cable_metres(said)
+    if metres is None:
         raise QualificationError(
-            f"{device} {port}: CONFIG_DB has CABLE_LENGTH {found[0] if found else 'none'!r} for it: expected metres, as"
-            " in 5m"
+            f"{device} {port}: CONFIG_DB has CABLE_LENGTH {said or 'none'!r} for it: expected metres, as in 5m"
         )
-    return int(match[1])
+    return metres
 
 
-def delays(headroom: Headroom, speed_mbps: int, priorities: int, line_percent: float = 100) -> Delays:
+def delays(
+    headroom: Headroom, speed_mbps: int, priorities: int, line_percent: float = 100, beyond_bytes: int = FRAME_BYTES
+) -> Delays:
     """How long a sender may go on, where so many lossless priorities fill its line together, each with a headroom of
     its own.
 
@@ -335,6 +389,7 @@ def delays(headroom: Headroom, speed_mbps: int, priorities: int, line_percent: f
         speed_mbps: of the port.
         priorities: how many.
         line_percent: what the sender's full line is loaded with.
+        beyond_bytes: size of the frames that are to be too much, with FCS.
 
     Raises:
         QualificationError: no delay that a generator can be told would be too much for it.
@@ -343,9 +398,10 @@ def delays(headroom: Headroom, speed_mbps: int, priorities: int, line_percent: f
     per_ns = Fraction(speed_mbps, 8000)  # bytes
     fixed = Fraction(OTHER_FRAME_BYTES + priorities * (PAUSE_FRAME_BYTES + WIRE_OVERHEAD_BYTES))
     fixed += 2 * headroom.cable_m * NS_PER_M * per_ns + response_seconds(speed_mbps) * 10**9 * per_ns
-    held = headroom.xoff_bytes // (FRAME_BYTES + CELL_BYTES - 1) - 2
+    held = headroom.xoff_bytes // (FRAME_BYTES + MOST_CELL_BYTES - 1) - 2
     covered = floor((held * frame * priorities - fixed) / QUANTUM_BYTES)
-    beyond = ceil((headroom.xoff_bytes // FRAME_BYTES + 2) * frame * priorities / _quantum_bytes(line_percent))
+    too_many = (headroom.xoff_bytes // beyond_bytes + 2) * (beyond_bytes + WIRE_OVERHEAD_BYTES) * priorities
+    beyond = ceil(too_many / _quantum_bytes(line_percent))
     if beyond > MAX_QUANTA:
         raise QualificationError(
             f"the headroom of {headroom.profile}, {headroom.xoff_bytes} bytes, is more than a sender fills in"

@@ -209,7 +209,7 @@ def _counted(run: SentRun, place: Place, times: list[int], counted: int) -> Chec
     tolerances = run.subject.tolerances
     met = xoffs <= counted <= len(times) or tolerances.alike(counted, xoffs) or tolerances.alike(counted, len(times))
     expected = f"{xoffs} to {len(times)} PFC frames counted as sent out of {run.tx_port}, without and with XON, as"
-    return fail_unless("sent-as-counted", place, met, f"{expected} captured ({tolerances.more_or_less})", counted)
+    return fail_unless("sent-as-counted", place, met, f"{expected} captured{tolerances.more_or_less}", counted)
 
 
 def _format(run: SentRun) -> Iterator[Check]:

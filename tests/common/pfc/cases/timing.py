@@ -13,8 +13,8 @@ from ..lab.generator import Traffic
 from ..lab.lab import Lab
 from ..model.arithmetic import MAX_QUANTA, line_rate_fps
 from ..model.checking import (
-    all_at_rate, at_least, at_most, at_port, at_priority, every_pause_counted, everything_received, never_taken,
-    no_pause_sent, priority_of,
+    all_at_rate, at_least, at_most, at_port, at_priority, every_pause_counted, everything_received, fail_unless,
+    never_taken, no_pause_sent, priority_of,
 )
 from ..model.counters import DutCounters
 from ..model.measurement import CaseRun, PortUnderTest, flow_numbers
@@ -225,7 +225,8 @@ def validity(run: TimingRun) -> Iterator[Check]:
             yield from storm_sent(place, [storm], least)
         drained = run.flows(window.drained, Role.STORM)
         yield from storm_stopped(place, drained, "the storm stopped when all had drained")
-        yield from load_applied(run.subject, run.flows(window.at_end), run.pfc_sent(), "in the window")
+        # by then all of it is on the line: at the window's end some frames wait for those of other priorities
+        yield from load_applied(run.subject, run.flows(window.drained), run.pfc_sent(), "in the window")
 
 
 def judge(run: TimingRun) -> Iterator[Check]:
@@ -234,6 +235,7 @@ def judge(run: TimingRun) -> Iterator[Check]:
     for window in run.course.windows:
         yield from _of_window(run, window)
         storms += run.flows(window.drained, Role.STORM)
+    yield from _to_scale(run)
     yield from pauses_counted(run, storms)
 
 
@@ -311,6 +313,43 @@ def _share_left(run: TimingRun, window: Window, when: str) -> Iterator[Check]:
         place = at_priority(run.subject, priority_of(flow))
         yield at_most("paused-long-enough", place, most, f"frames received {when}", flow.frames_rx)
         yield at_least("resumed-in-time", place, least, f"frames received {when}", flow.frames_rx)
+
+
+def off_scale(run: TimingRun, windows: tuple[Window, Window]) -> tuple[Fraction, Fraction]:
+    """How much longer (shorter) the pauses of two windows were than their quanta say, as a part of that, and how far
+    that number may be off.
+
+    The line was lost for n (P (1 + x) + d) in each window: n pauses of P, x what is looked for, and d by how much a
+    pause ends later after its time than it begins after its frame, which the response time allows and which is the same
+    for long pauses and short ones. Two windows with the same priority and different P tell x from d:
+    x = (E1 / n1 - E2 / n2) / (P1 - P2), where E is what was lost beside n P. E is off by at most a frame time for each
+    pause, and `EDGE_FRAMES`.
+    """
+    speed = run.subject.pair.speed_mbps
+    each, unsure, lengths = [], Fraction(0), []
+    for window in windows:
+        flow = run.flows(window.at_end, Role.TEST)[0]
+        rate = line_rate_fps(flow.plan.frame_bytes, speed) * Fraction(flow.plan.percent or 0) / 100
+        number = Fraction(run.window_s) * window.pauses.fps(speed)
+        length = window.pauses.held(window.loaded[0], speed).seconds
+        each.append((Fraction(run.window_s) - flow.frames_rx / rate) / number - length)
+        unsure += (EDGE_FRAMES / number + 1) / rate
+        lengths.append(length)
+    apart = lengths[0] - lengths[1]
+    return (each[0] - each[1]) / apart, abs(unsure / apart)
+
+
+def _to_scale(run: TimingRun) -> Iterator[Check]:
+    """By an exact clock: long pauses are as much longer than short ones as their quanta say (`off_scale`)."""
+    first, last = run.course.windows[0], run.course.windows[-1]
+    alone = all(len(window.pauses.frames) == 1 for window in (first, last)) and first.loaded == last.loaded
+    if not run.exact or not alone or first.pauses.frames[0].quanta == last.pauses.frames[0].quanta:
+        return
+    off, unsure = off_scale(run, (first, last))
+    place = at_priority(run.subject, first.loaded[0])
+    expected = f"pauses in proportion to their quanta ({float(unsure):.2%} more or less)"
+    seen = f"{float(abs(off)):.2%} {'longer' if off > 0 else 'shorter'}"
+    yield fail_unless("length-to-scale", place, abs(off) <= unsure, expected, seen)
 
 
 def pauses_counted(run: CaseRun, storms: Iterable[FlowStats]) -> Iterator[Check]:

@@ -11,9 +11,10 @@ from typing import Any
 from ..lab.generator import Traffic
 from ..lab.lab import Lab
 from ..model.arithmetic import MAX_QUANTA, PAUSE_FRAME_BYTES, line_rate_fps, pause_seconds, storm_fps
+from ..model.cables import cable_metres, cable_seconds, said_cable_length
 from ..model.checking import (
-    at_least, at_most, at_port, at_priority, at_sender, error_unless, everything_received, fail_unless, never_taken,
-    priority_of,
+    at_least, at_most, at_port, at_priorities, at_priority, at_sender, error_unless, everything_received, fail_unless,
+    never_taken, priority_of,
 )
 from ..model.counters import DutCounters
 from ..model.measurement import CaseRun
@@ -34,7 +35,8 @@ STORM_NAMES = tuple(f"storm {number}" for number in range(1, TIMES + 1))
 FRAME_BYTES = 1024
 LOAD_PERCENT = 50  # for test and background traffic each: the line is full
 REFRESHES = 2
-CABLE_S = Fraction(4, 10**7)  # 40 m there and back, 5 ns a metre: generators stand nearer
+CABLE_M = 40  # where the switch does not say: generators stand nearer
+TURN_FRAMES = 2  # of a queue that is served in turns: 15 x 128 bytes are two frames
 START_LAG_S = 1  # of a generator whose flows do not start at the instant at which they are told to
 
 
@@ -67,14 +69,20 @@ def times(speed_mbps: int, exact: bool) -> Times:
     return Times(2 * pause, 3 * pause, 6 * pause, 0.0)
 
 
+def lapsed_s(speed_mbps: int, lasting: Times, frames: int) -> Fraction:
+    """Seconds from a storm's end to when the last of its `frames` pauses has lapsed and the port has had its response
+    time."""
+    last = Fraction(frames - 1, storm_fps(MAX_QUANTA, speed_mbps, REFRESHES))
+    pause = pause_seconds(MAX_QUANTA, speed_mbps)
+    return last + pause - Fraction(lasting.storm) + response_seconds(speed_mbps)
+
+
 def sender_let_go_s(speed_mbps: int, lasting: Times, frames: int) -> float:
     """Seconds from a storm's end to when its sender must have been let go: when the last of its `frames` pauses has
-    lapsed, the port has had its response time, and a quarter of the longest pause P has drained enough for XON (100
-    Gb/s: 0.5 MB of test traffic). Without XON the sender goes on when its own last pause lapses; such frames come every
-    half P, so that is half P after the switch had room, or later."""
-    pause = pause_seconds(MAX_QUANTA, speed_mbps)
-    last = Fraction(frames - 1, storm_fps(MAX_QUANTA, speed_mbps, REFRESHES))
-    return float(last + pause - Fraction(lasting.storm) + response_seconds(speed_mbps) + pause / 4)
+    lapsed (`lapsed_s`), and a quarter of the longest pause P has drained enough for XON (100 Gb/s: 0.5 MB of test
+    traffic). Without XON the sender goes on when its own last pause lapses; such frames come every half P, so that is
+    half P after the switch had room, or later."""
+    return float(lapsed_s(speed_mbps, lasting, frames) + pause_seconds(MAX_QUANTA, speed_mbps) / 4)
 
 
 @dataclass(frozen=True)
@@ -86,10 +94,12 @@ class StormsRun(CaseRun):
     Attributes:
         times: how long things lasted.
         exact: whether they lasted exactly so long.
+        cable_m: length of the cable of the port under test.
     """
 
     times: Times
     exact: bool
+    cable_m: int = CABLE_M
 
     @property
     def storms(self) -> list[FlowStats]:
@@ -117,7 +127,11 @@ def measure(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> St
         lab.generator.run_out(data, float(START_LAG_S))
         phases["drained"] = drain(lab, data)
     after = settled_counters(lab)
-    return StormsRun(lab.subject, before, after, after, target, phases, lasting, lab.clock.exact)
+    cable_m = cable_metres(said_cable_length(lab.config_db, lab.port))
+    return StormsRun(
+        lab.subject, before, after, after, target, phases, lasting, lab.clock.exact,
+        CABLE_M if cable_m is None else cable_m
+    )
 
 
 def storm_traffic(lab: Lab, target: Target, lasting: Times) -> Traffic:
@@ -182,15 +196,18 @@ def judge(run: StormsRun) -> Iterator[Check]:
 def _around(run: StormsRun, storm: str) -> Iterator[Check]:
     """The storm holds the priority in time, and afterwards it goes on."""
     stopped, over = (run.phases[f"{storm} {moment}"] for moment in ("stopped", "over"))
-    for flow in run.flows(f"{storm} begun", Role.TEST):
+    begun = run.flows(f"{storm} begun", Role.TEST)
+    what = f"frames received from the beginning of {storm} to its end"
+    passed_in_all = sum(stopped[flow.plan.name].frames_rx - flow.frames_rx for flow in begun)
+    yield at_most(
+        "stopped-in-time", at_priorities(run.subject, run.tested), most_passed_in_all(run, storm), what, passed_in_all
+    )
+    for flow in begun:
         name = flow.plan.name
         place = at_priority(run.subject, priority_of(flow))
-        most = most_passed(run, storm)
         passed = stopped[name].frames_rx - flow.frames_rx
-        yield at_most(
-            "stopped-in-time", place, most, f"frames received from the beginning of {storm} to its end", passed
-        )
-        least = least_resumed(run, flow.plan)
+        yield at_most("stopped-in-time", place, most_passed(run, flow.plan), what, passed)
+        least = least_resumed(run, storm, flow.plan)
         passed = over[name].frames_rx - stopped[name].frames_rx
         yield at_least("resumed", place, least, f"frames received within {run.times.gap:.4f} s after {storm}", passed)
         if run.exact:
@@ -199,28 +216,45 @@ def _around(run: StormsRun, storm: str) -> Iterator[Check]:
             yield fail_unless("sender-resumed", at_sender(run.subject, flow), sent > 0, expected, sent)
 
 
-def most_passed(run: StormsRun, storm: str) -> int:
-    """Frames of a tested priority that may arrive after a storm began: what the line takes in the time of a pause
-    frame, the response time and both ways of the cable, as far as background traffic leaves it; one more for each of
-    its flows, which come as they like in so short a time, and two that are under way at the ends. By a clock that is
-    not exact they are counted when the storm has lasted for a while: none."""
+def response_s(run: StormsRun) -> Fraction:
+    """The time from a storm's beginning in which frames may still arrive: that of its first pause frame on the line,
+    the response time, and both ways of the cable."""
+    speed = run.subject.pair.speed_mbps
+    return response_seconds(speed) + 2 * cable_seconds(run.cable_m) + 1 / line_rate_fps(PAUSE_FRAME_BYTES, speed)
+
+
+def most_passed(run: StormsRun, plan: FlowPlan) -> int:
+    """Frames of a tested flow that may arrive after a storm began: what its own rate brings in that time, one turn of
+    its queue, as queues are served in turns and not at once, and the frame that is under way at the end. By a clock
+    that is not exact they are counted when the storm has lasted for a while: none."""
     if not run.exact:
         return 0
-    speed = run.subject.pair.speed_mbps
+    rate = line_rate_fps(FRAME_BYTES, run.subject.pair.speed_mbps) * Fraction(plan.percent or 0) / 100
+    return floor(response_s(run) * rate) + TURN_FRAMES + 1
+
+
+def most_passed_in_all(run: StormsRun, storm: str) -> int:
+    """The same of all tested flows together: what the line takes in that time and the frame that is under way, less the
+    whole frames that each background flow sends in it at its rate; one turn of a queue for those that come late."""
+    if not run.exact:
+        return 0
+    line = line_rate_fps(FRAME_BYTES, run.subject.pair.speed_mbps)
     background = run.flows(f"{storm} begun", Role.BACKGROUND)
-    late = response_seconds(speed) + CABLE_S + 1 / line_rate_fps(PAUSE_FRAME_BYTES, speed)
-    left = 1 - sum(Fraction(flow.plan.percent or 0) for flow in background) / 100
-    return floor(late * line_rate_fps(FRAME_BYTES, speed) * left) + len(background) + 2
+    others = [floor(response_s(run) * line * Fraction(flow.plan.percent or 0) / 100) for flow in background]
+    return floor(response_s(run) * line) + TURN_FRAMES + 1 - sum(others)
 
 
-def least_resumed(run: StormsRun, plan: FlowPlan) -> int:
+def least_resumed(run: StormsRun, storm: str, plan: FlowPlan) -> int:
     """Frames of a flow that must arrive in the gap after a storm: its part of the line, from when the last pause has
-    lapsed and the port has had its response time; more of it waits than the line takes. By a clock that is not exact a
-    second less: the generator stops late."""
+    lapsed and the port has had its response time; more of it waits than the line takes. By a clock that is not exact
+    the last pause may have come as the storm ended, and the generator may have stopped it a second late."""
     speed = run.subject.pair.speed_mbps
-    lost = pause_seconds(MAX_QUANTA, speed) + response_seconds(speed) + (0 if run.exact else START_LAG_S)
-    tolerance = Fraction(run.subject.tolerances.load_tolerance_percent) / 100 if not run.exact else Fraction(0)
     part = line_rate_fps(plan.frame_bytes, speed) * Fraction(plan.percent or 0) / 100
+    if run.exact:
+        frames = run.flows(f"{storm} over", Role.STORM)[0].frames_tx
+        return ceil(part * (Fraction(run.times.gap) - lapsed_s(speed, run.times, frames))) - EDGE_FRAMES
+    lost = pause_seconds(MAX_QUANTA, speed) + response_seconds(speed) + START_LAG_S
+    tolerance = Fraction(run.subject.tolerances.load_tolerance_percent) / 100
     return ceil(part * (Fraction(run.times.gap) - lost) * (1 - tolerance)) - EDGE_FRAMES
 
 

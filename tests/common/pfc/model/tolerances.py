@@ -26,9 +26,10 @@ class Tolerances:
 
     Attributes:
         line_percent: what a full line is loaded with, percent of its rate; the plan's loads are parts of it.
-        load_tolerance_percent: what a sender may miss of its due, for its start and its clock; one that was held misses
-            far more.
-        count_tolerance_percent: what may lie between the counts of a generator and a switch for the same pause frames.
+        load_tolerance_percent: what a sender may miss of its due, for its start and its clock; one that was held for so
+            long a part of its time is not told from it. 0: all but a frame is sent.
+        count_tolerance_percent: what may lie between the counts of a generator and a switch for the same pause frames:
+            so many pauses may go uncounted. 0: each is counted.
         storm_limit_s: after so many seconds each flow of a pause storm ends by itself, so that a killed run does not
             hold a port for longer; one that is needed for longer has several flows, or is refused. 0: it goes on until
             it is stopped, because the generators end with the run.
@@ -52,17 +53,18 @@ class Tolerances:
 
     @property
     def more_or_less(self) -> str:
-        """How near that is, for messages: `1 % more or less`."""
-        return f"{self.count_tolerance_percent:g} % more or less"
+        """How near that is, behind a number in messages: ` (1 % more or less)`; empty: it is that number."""
+        return f" ({self.count_tolerance_percent:g} % more or less)" if self.count_tolerance_percent else ""
 
     def evidence(self) -> dict[str, Any]:
         """The tolerances as every record carries them."""
         return asdict(self)
 
 
-EXACT = Tolerances(100, 1, 1, 0, False, 8, "simulated generators share the switches' clock and end with the testbed")
+EXACT = Tolerances(100, 0, 0, 0, False, 8, "simulated generators share the switches' clock and end with the testbed")
 HARDWARE = Tolerances(
-    99, 1, 1, 60, True, 8, "clocks of generator and switch may differ by 200 ppm, and the line has control frames too"
+    99, 1, 1, 60, True, 8,
+    "clocks of generator and switch may differ by 200 ppm, flows start late, and the line has control frames too",
 )
 BOUNDS: Mapping[str, tuple[float, float]] = {
     "line_percent": (10, 100),

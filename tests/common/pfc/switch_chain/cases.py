@@ -64,8 +64,8 @@ def judge_chain(run: ChainRun) -> list[Check]:
 
 def hop_checks(hops: Sequence[Hop], readings: Sequence[Mapping[str, DutCounters]], run: Measurement) -> Iterator[Check]:
     """Checks between the ends, which `judge` looks at: each switch but the last pauses the next one, for the tested
-    priorities only, and that one counts every pause (1 % more or less, for what is on its way when counters are
-    read)."""
+    priorities only, and that one counts every pause (as near as the tolerances say: on hardware some may be on their
+    way when counters are read)."""
     before, during, after = readings
     for here, onward in zip(hops, hops[1:], strict=False):
         sent = changed(before[here.device].pfc_tx, during[here.device].pfc_tx, here.enters)

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import pytest
 
+from tests.common.pfc.cases.group_room import GroupRoom
 from tests.common.pfc.cases.headroom import Delays, Headroom, delays, least_used, read_headroom
 from tests.common.pfc.cases.scheduler_shares import Scheduler, divide, read_schedulers
 from tests.common.pfc.cases.switch_counters import (
@@ -71,6 +72,19 @@ def test_headroom_is_that_of_the_priority_s_group():
     assert found == {group: Headroom(group, "pg_lossless", 165568, 5) for group in (3, 4)}, "a range of groups"
 
 
+@pytest.mark.parametrize(("pool", "size", "room"), [
+    ("ingress", "12766208", GroupRoom(1248, -2, 12766208)),
+    ("[BUFFER_POOL_TABLE:ingress]", "12766208", GroupRoom(1248, -2, 12766208)),
+    ("ingress", "", None),
+    ("", "12766208", None),
+])
+def test_what_a_group_takes_before_xoff_follows_from_its_profile(pool, size, room):
+    """Older images write `[TABLE:name]`; a pool without a size in CONFIG_DB leaves it open."""
+    printed = f"BUFFER_PG_TABLE:Ethernet0:3-4 pg_lossless 165568 size=1248 dynamic_th=-2 pool={pool}"
+    found = read_headroom(printed, {**TABLES, "BUFFER_POOL": {"ingress": {"size": size}}}, QOS, "Ethernet0")
+    assert [one.room for one in found.values()] == [room, room], f"got {found}"
+
+
 @pytest.mark.parametrize(("printed", "change", "said"), [
     ("", {}, "Ethernet0 priority 3: APPL_DB has no BUFFER_PG_TABLE row for priority group 3: deploy it first"),
     ("BUFFER_PG_TABLE:Ethernet0:3-4 lossy\n", {}, "BUFFER_PG_TABLE:Ethernet0:3-4 of APPL_DB has profile lossy: "),
@@ -91,6 +105,8 @@ def test_the_delay_that_headroom_covers():
     assert delays(headroom, 100_000, 1) == Delays(one, -(-42 * 4116 // 64)), "40 frames of 4096 bytes and two more"
     assert delays(headroom, 100_000, 2) == Delays(two, -(-84 * 4116 // 64)), "each gets every other frame"
     assert delays(Headroom(3, "small", 9000, 300), 100_000, 1).covered == 0, "none at all is covered"
+    small = delays(headroom, 100_000, 2, beyond_bytes=64).beyond
+    assert small == -(-2 * 2589 * 84 // 64), "2587 frames of 64 bytes and two more, each with 20 bytes beside it"
     with pytest.raises(QualificationError, match="is more than a sender fills in 65535 quanta"):
         delays(Headroom(3, "large", 10**7, 5), 100_000, 1)
 

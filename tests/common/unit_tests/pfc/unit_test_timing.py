@@ -7,9 +7,13 @@ import pytest
 
 from tests.common.pfc.cases import class_pauses
 from tests.common.pfc.cases.pause_pattern import alike
-from tests.common.pfc.cases.timing import COURSES, REFRESHED, Course, TimingRun, Window, due_by_window_end
+from tests.common.pfc.cases.timing import (
+    COURSES, PAUSE_LENGTH, REFRESHED, Course, TimingRun, Window, due_by_window_end, off_scale,
+)
 from tests.common.pfc.cases.engine import unmet
-from tests.common.pfc.cases.timing_storms import STORM_NAMES, StormsRun, sender_let_go_s, times, validity
+from tests.common.pfc.cases.timing_storms import (
+    STORM_NAMES, StormsRun, least_resumed, most_passed, most_passed_in_all, sender_let_go_s, times, validity,
+)
 from tests.common.pfc.model.pause_timer import Held, held_in_period
 from tests.common.pfc.model.response_time import RESPONSE_QUANTA, response_seconds
 from tests.common.pfc.model.counters import DutCounters
@@ -106,6 +110,54 @@ def test_a_sender_is_let_go_before_its_own_pause_could_lapse():
     lasting = times(100_000, exact=True)
     assert sender_let_go_s(100_000, lasting, 6) * 1e6 == pytest.approx(253.7, abs=0.2), "not 0.75 P + R"
     assert times(100_000, exact=False).storm >= 1, "a generator's start-up takes up to a second"
+
+
+def passing(speed_mbps, cable_m=5, exact=True):
+    """A run of storms with five background flows of 10 % each, and a test flow of 25 %."""
+    background = {f"b{number}": FlowStats(FlowPlan(f"b{number}", Role.BACKGROUND, number, 1024, 10.0), True, 0, 0)
+                  for number in range(5)}
+    storm = {"storm": FlowStats(FlowPlan("storm", Role.STORM, None, 64, fps=5960), False, 6, 0)}
+    subject = SimpleNamespace(pair=SimpleNamespace(speed_mbps=speed_mbps))
+    phases = {"storm 1 begun": background, "storm 1 over": storm}
+    return StormsRun(subject, None, None, None, (3, 4), phases, times(speed_mbps, exact), exact, cable_m)
+
+
+TEST_FLOW = FlowPlan("test", Role.TEST, 3, 1024, 25.0)
+
+
+@pytest.mark.parametrize(("speed", "cable_m", "of_it", "of_all"), [
+    (100_000, 5, 9, 17), (100_000, 40, 10, 22), (400_000, 300, 52, 107), (25_000, 5, 4, 8),
+])
+def test_a_storm_lets_pass_what_a_flow_sends_in_the_response_time(speed, cable_m, of_it, of_all):
+    """100 Gb/s: 394 quanta, 2 x 25 ns and 6.7 ns are 2.074 us, 24.8 frames of the line; a fourth of it, a turn of 2 and
+    one under way are 9; all of it, a turn and one, less 2 of each background flow, 17."""
+    run = passing(speed, cable_m)
+    assert (most_passed(run, TEST_FLOW), most_passed_in_all(run, "storm 1")) == (of_it, of_all), "frames"
+    late = passing(speed, cable_m, exact=False)
+    assert most_passed(late, TEST_FLOW) == most_passed_in_all(late, "storm 1") == 0, "counted when the storm has lasted"
+
+
+def test_a_flow_has_its_part_of_the_line_when_the_last_pause_has_lapsed():
+    """At 100 Gb/s: 2013.24 us of gap less 169.7 us at 2,993,295 frames a second, four frames less."""
+    assert least_resumed(passing(100_000), "storm 1", TEST_FLOW) == pytest.approx(5514, abs=1), "frames"
+
+
+@pytest.mark.parametrize(("off", "late_us"), [(0, 0), (0, 4), (0.005, 0), (-0.005, 2)])
+def test_lengths_are_told_from_response_times(off, late_us):
+    """Pauses that are so much longer than they say, and each so much later to end than to begin."""
+    windows = COURSES[PAUSE_LENGTH]((3,)).windows
+    plan = FlowPlan("test", Role.TEST, 3, 1024, 90.0)
+    rate = 100e9 / 8 / 1044 * 0.9
+    phases = {}
+    for window in windows:
+        held = window.pauses.count * (float(window.pauses.held(3, 100_000).seconds) * (1 + off) + late_us / 1e6)
+        frames = int(rate * (0.004 - held))
+        phases[window.at_end] = {"test": FlowStats(plan, False, frames, frames)}
+    subject = SimpleNamespace(pair=SimpleNamespace(speed_mbps=100_000))
+    run = TimingRun(subject, None, None, None, (3,), phases, COURSES[PAUSE_LENGTH]((3,)), 0.004, True)
+    found, unsure = off_scale(run, (windows[0], windows[-1]))
+    assert float(found) == pytest.approx(off, abs=2e-4), f"got {float(found):.3%}"
+    assert float(unsure) == pytest.approx(0.0008, rel=0.01), f"got {float(unsure):.3%}"
 
 
 @pytest.mark.parametrize(("exact", "lasts", "lacking"), [

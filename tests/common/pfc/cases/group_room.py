@@ -1,0 +1,73 @@
+"""How many bytes a lossless priority group takes before it sends XOFF, and how large the cells of a switch are: what
+follows from its buffer profile and from the frames that it took.
+
+A group first takes its reserved bytes (`size` of the profile), then shared ones of the pool, as long as it has no more
+of them than `2 ** dynamic_th` times what is free (SONiC's `BUFFER_PROFILE`, SAI's dynamic threshold); then XOFF is sent
+and headroom begins. Of n groups that fill at the same rate, and nobody else, each has T = size + a P / (1 + n a) by
+then, a being that power of two and P the pool's bytes (on some chips without those of its shared headroom, the pool's
+`xoff`: what was taken says which). Memory is given out in cells: a frame no larger than the
+smallest cell takes one, so F such frames are F cells, and F cells are T and what headroom had in it, but for what is
+left over of a cell.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+LEAST_CELL_BYTES, MOST_CELL_BYTES = 80, 384
+"""Cells of the switches that SONiC runs on: 80 bytes (Tofino) to 384 (Cisco 8000)."""
+BORDER_CELLS = 1
+"""Cells that may be left over where shared bytes end: as much as a cell is too large, or another group took before.
+(What headroom had in it is known by its watermark.)"""
+
+
+@dataclass(frozen=True)
+class GroupRoom:
+    """What a group may take before XOFF.
+
+    Attributes:
+        size_bytes: reserved.
+        dynamic_th: its part of the free pool, as a power of two.
+        pool_bytes: the pool.
+        pool_headroom: its shared headroom, which may be part of it; 0: groups have their own.
+    """
+
+    size_bytes: int
+    dynamic_th: int
+    pool_bytes: int
+    pool_headroom: int = 0
+
+    def before_xoff(self, groups: int, frames: int, used: int) -> Fraction:
+        """Bytes that each of so many groups alike has taken by then: with the pool's headroom or without, whichever is
+        nearer to what was taken.
+
+        Args:
+            groups: how many.
+            frames: of a priority, each in a cell of its own.
+            used: the headroom's watermark.
+        """
+        part = Fraction(2) ** self.dynamic_th
+        pools = (self.pool_bytes, self.pool_bytes - self.pool_headroom)
+        possible = [self.size_bytes + part * pool / (1 + groups * part) for pool in pools]
+        return min(possible, key=lambda before: abs(off_cells(frames, used, before)))
+
+
+def cell_bytes(frames: int, used: int, before_xoff: Fraction) -> int | None:
+    """The cell that explains best that so many small frames were taken when headroom had `used` bytes in it at most,
+    which are whole cells. None: there is no telling.
+
+    Args:
+        frames: of a priority, each in a cell of its own.
+        used: the headroom's watermark.
+        before_xoff: bytes that its group has otherwise.
+    """
+    mean = (before_xoff + used) / frames if frames else Fraction(0)
+    cells = [cell for cell in range(LEAST_CELL_BYTES, MOST_CELL_BYTES + 1) if used and used % cell == 0]
+    near = min(cells, key=lambda cell: abs(cell - mean), default=round(mean))
+    return near if LEAST_CELL_BYTES <= near <= MOST_CELL_BYTES else None
+
+
+def off_cells(frames: int, used: int, before_xoff: Fraction) -> Fraction:
+    """How many frames more (fewer) were taken than are due, with the cell that explains that best."""
+    return frames - (before_xoff + used) / (cell_bytes(frames, used, before_xoff) or MOST_CELL_BYTES)
