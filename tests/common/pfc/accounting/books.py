@@ -7,17 +7,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..lab.cli_text import Row, number, tables
+from ..lab.cli_text import Row, first_line, number, tables
 from ..model.counters import DutCounters
+from ..model.errors import QualificationError
 from ..model.qos import PRIORITIES
 
+PORTS, QUEUES, GROUPS = "port-counters", "queue-counters", "group-counters"
 COMMANDS = {
-    "ports": "show interfaces counters",
-    "queues": "show queue counters",
-    "groups": "show priority-group drop counters",
+    PORTS: "show interfaces counters",
+    QUEUES: "show queue counters",
+    GROUPS: "show priority-group drop counters",
 }
 RX_OK, RX_DRP, TX_OK, TX_DRP = "RX_OK", "RX_DRP", "TX_OK", "TX_DRP"
-PORT_COLUMNS = (RX_OK, "RX_ERR", RX_DRP, "RX_OVR", TX_OK, "TX_ERR", TX_DRP, "TX_OVR")
+PORT_COLUMNS = (RX_OK, "RX_ERR", RX_DRP, TX_OK, "TX_ERR", TX_DRP)
+"""Not RX_OVR and TX_OVR: in these some switches count frames that are longer than 1518 bytes."""
 PFC_RX, PFC_TX = "PFC Rx", "PFC Tx"
 SENT, DROPPED = "Counter/pkts", "Drop/pkts"
 GROUP_DROPS = "PG drops"
@@ -67,15 +70,21 @@ class Books:
 
 
 def books_of(reading: DutCounters, read_s: float) -> Books:
-    """The books of a reading that `COMMANDS` were run with."""
+    """The books of a reading that `COMMANDS` were run with.
+
+    Raises:
+        QualificationError: one of them printed no counters: what moves would go unseen.
+    """
     counts: dict[Counter, int] = {}
     for column, by_port in ((PFC_RX, reading.pfc_rx), (PFC_TX, reading.pfc_tx)):
         for port, frames in by_port.items():
             counts |= {Counter(port, column, priority): count for priority, count in enumerate(frames)}
-    printed = reading.printed
-    counts |= dict(_cells(_port_counters(printed["ports"])))
-    counts |= dict(_cells(_queue_counters(printed["queues"])))
-    counts |= dict(_cells(_group_counters(printed["groups"])))
+    for name, cells_of in ((PORTS, _port_counters), (QUEUES, _queue_counters), (GROUPS, _group_counters)):
+        text = reading.printed[name]
+        cells = list(cells_of(text))
+        if not cells:
+            raise QualificationError(f"`{COMMANDS[name]}` printed no counters: {first_line(text)!r}")
+        counts |= {counter: number(cell) for counter, cell in cells if cell != NOT_COUNTED}
     return Books(counts, read_s)
 
 
@@ -99,10 +108,6 @@ def _group_counters(text: str) -> Iterator[tuple[Counter, str]]:
         for group in PRIORITIES:
             if f"PG{group}" in row:
                 yield Counter(row["Port"], GROUP_DROPS, group), row[f"PG{group}"]
-
-
-def _cells(found: Iterator[tuple[Counter, str]]) -> Iterator[tuple[Counter, int]]:
-    return ((counter, number(text)) for counter, text in found if text != NOT_COUNTED)
 
 
 def _rows(text: str) -> Iterator[Row]:

@@ -4,8 +4,13 @@ from dataclasses import replace
 import pytest
 
 from tests.common.pfc.accounting.auditor import CaseAccount
-from tests.common.pfc.accounting.books import DROPPED, GROUP_DROPS, PFC_RX, PFC_TX, RX_OK, SENT, TX_OK, Counter
+from tests.common.pfc.accounting.books import (
+    COMMANDS, DROPPED, GROUP_DROPS, GROUPS as GROUP_COUNTERS, PFC_RX, PFC_TX, PORTS, QUEUES, RX_OK, SENT, TX_OK,
+    Counter, books_of,
+)
 from tests.common.pfc.accounting.explained import ANY, Explained, explained
+from tests.common.pfc.model.counters import DutCounters
+from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.traffic import FlowPlan, FlowStats, Role, pfc_frame
 from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Status
 from tests.common.unit_tests.pfc.fakes import FakeHost, FakeWorld, plan_port
@@ -74,3 +79,34 @@ def test_the_switch_s_own_frames_are_let_pass() -> None:
     counter = Counter("E9", TX_OK)
     for gain, statuses in ((3, {Status.PASS}), (4, {Status.FAIL})):
         assert {one.status for one in account({counter: gain}, own={counter: 3}).checks()} == statuses, gain
+
+
+PRINTED = {
+    PORTS: "IFACE      STATE    RX_OK\n---------  -------  -------\nEthernet0        U    1,234\n",
+    QUEUES: "Port       TxQ    Counter/pkts    Drop/pkts\n---------  -----  --------------  -----------\n"
+            "Ethernet0    UC3               7          N/A\n",
+    GROUP_COUNTERS: "Port         PG0\n---------  -----\nEthernet0      5\n",
+}
+
+
+def test_every_counter_of_a_reading_is_in_the_books() -> None:
+    """But for those that the switch does not count."""
+    found = books_of(DutCounters({"Ethernet0": (1,)}, {}, {}, {}, (), {}, PRINTED), 0.0).counts
+    assert found == {
+        Counter("Ethernet0", PFC_RX, 0): 1, Counter("Ethernet0", RX_OK): 1234, Counter("Ethernet0", SENT, 3): 7,
+        Counter("Ethernet0", GROUP_DROPS, 0): 5,
+    }, found
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_a_command_that_prints_no_counters_is_noticed(name: str) -> None:
+    """Else what moves would go unseen: the states of ports, say, in place of their counters."""
+    other = {**PRINTED, name: "Interface    Oper\n-----------  ------\nEthernet0    up\n"}
+    with pytest.raises(QualificationError, match=f"`{COMMANDS[name]}` printed no counters"):
+        books_of(DutCounters({}, {}, {}, {}, (), {}, other), 0.0)
+
+
+def test_a_further_command_does_not_take_the_place_of_the_switch_s_own() -> None:
+    """Its output would be that of the other one."""
+    with pytest.raises(AssertionError, match="names of further commands that are taken: ports"):
+        Dut(FakeHost(FakeWorld())).counters(also={"ports": COMMANDS[PORTS]})
