@@ -31,7 +31,7 @@ MISCOUNTED = {
 """Fault -> the case, and what is said of its port, whose own counters move with the wrong event."""
 BY_ID = {case.plan_id: case for case in port_cases()}
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow("a case with closed accounting on each switch that is broken in its way")
 
 
 @pytest.fixture(scope="module")
