@@ -63,6 +63,7 @@ def pytest_command(testbed: TestbedFiles, options: argparse.Namespace, folder: P
              *(f"--pfc-set={priorities}" for priorities in options.set),
              *(["--pfc-change-config"] if options.change_config else []),
              *(["--pfc-same-generator"] if options.same_generator else []),
+             *([f"--pfc-soak={options.soak}"] if options.soak else []),
              *(["--color=yes"] if options.verbose and is_terminal() else [])]
     return suite_command(testbed, folder, [SUITE], "--pfc-ip-version", options.ip_version, "--pfc-results",
                          str(folder), "--pfc-run-id", run_id, "-p", "scripts.qualifying.item_log", "--pfc-item-log",

@@ -11,6 +11,7 @@ from scripts.testbeds import TESTBED_FILE, CommandParser, Refusal, hardware_test
 from tests.common.clone import RESULTS, ROOT
 from tests.common.pfc.cases.plan import parse_set, select
 from tests.common.pfc.model.errors import QualificationError
+from tests.common.pfc.soak.duration import SOAK
 from virtual_testbed.faults import absolute
 
 
@@ -45,6 +46,8 @@ def parse(arguments: Sequence[str] | None, description: str) -> argparse.Namespa
                              "virtual one's always run)")
     parser.add_argument("--same-generator", action="store_true",
                         help="data may also enter by a port on the port under test's own traffic generator")
+    parser.add_argument("--soak", default="", metavar="TIME",
+                        help="also a pause storm of this time, 90s, 10m or 2h (SOAK-1; default: none)")
     parser.add_argument("--deploy", action="store_true", help="deploy a hardware testbed too (a virtual one always is)")
     parser.add_argument("--results", type=Path, default=RESULTS, metavar="DIR",
                         help="folder of results, and of the reporting database (default: results)")
@@ -67,6 +70,7 @@ def check(options: argparse.Namespace) -> Mapping[str, Any]:
     try:
         cases = select(",".join(options.scenario).replace(" ", "").split(","))
         sets = [parse_set(text) for text in options.set]
+        SOAK.ask(options.soak)
     except QualificationError as error:
         raise Refusal(str(error)) from error
     if entry.get("virtual"):

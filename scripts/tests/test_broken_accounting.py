@@ -1,4 +1,5 @@
 """Faults that show on ports that no case looks at: every counter of the switch, and light traffic beside the case."""
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,7 +9,9 @@ from scripts.tests.broken import Bench, broken_bench, connected_ports
 from tests.common.pfc.accounting.auditor import BookAuditor
 from tests.common.pfc.accounting.bystanders import with_bystanders
 from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
+from tests.common.pfc.cases.plan import port_cases, targets
 from tests.common.pfc.cases.qualifier import Qualifier
+from tests.common.pfc.record.case import PlanCase
 from tests.common.pfc.record.outcome import Outcome
 from tests.common.pfc.record.verdict import Status
 from tests.common.unit_tests.pfc.fakes import plan_port
@@ -24,22 +27,31 @@ ELSEWHERE = {
         "Ethernet28", "Ethernet80", "Ethernet56: expected from 0 to 50 more in TX_OK, as what was sent explains, got "),
 }
 """Fault -> the pair of ports, and what is said of the port that gives it away."""
+MISCOUNTED = {
+    "sent-counted-as-received@Ethernet16": ("PFC-1", r"Ethernet16: expected from 0 to \d+ more in RX_OK, as "),
+    "drops-counted-as-sent@Ethernet24": (
+        "M2O-2", r"Ethernet24 priority 0: expected from \d+ to \d+ more in Counter/pkts of UC0"
+    ),
+}
+"""Fault -> the case, and what is said of its port, whose own counters move with the wrong event."""
+BY_ID = {case.plan_id: case for case in port_cases()}
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow("a case with closed accounting on each switch that is broken in its way")
 
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     """A switch with all of these."""
     folder: Path = tmp_path_factory.mktemp("accounting")
-    with broken_bench(folder, list(ELSEWHERE)) as found:
+    with broken_bench(folder, [*ELSEWHERE, *MISCOUNTED]) as found:
         yield found
 
 
-def audited(bench: Bench, rx: str, tx: str) -> Outcome:
-    """PFC-1 on a pair of ports, with bystanders."""
+def audited(bench: Bench, rx: str, tx: str, case: PlanCase = SINGLE_LOSSLESS) -> Outcome:
+    """A case on a pair of ports, with bystanders."""
     plan = with_bystanders(plan_port(bench.dut, connected_ports(), rx, tx), connected_ports())
-    return Qualifier(plan.lab(bench.dut, bench.api, bench.clock), [BookAuditor()]).qualify(SINGLE_LOSSLESS, (3,))
+    qualifier = Qualifier(plan.lab(bench.dut, bench.api, bench.clock), [BookAuditor()])
+    return qualifier.qualify(case, targets(case, plan.subject)[0])
 
 
 @pytest.mark.parametrize("fault", ELSEWHERE)
@@ -50,6 +62,15 @@ def test_what_happens_at_another_port_fails_and_names_it(bench: Bench, fault: st
     reasons = [reason for verdict in outcome.verdicts for reason in verdict.messages]
     assert outcome.verdicts[0].status is Status.FAIL, reasons
     assert any(message in reason for reason in reasons), reasons
+
+
+@pytest.mark.parametrize("fault", MISCOUNTED)
+def test_counters_that_move_with_the_wrong_event_fail(bench: Bench, fault: str) -> None:
+    """Of the port under test itself."""
+    plan_id, message = MISCOUNTED[fault]
+    outcome = audited(bench, re.findall(r"Ethernet\d+", fault)[0], "Ethernet88", BY_ID[plan_id])
+    failed = [one.message for verdict in outcome.verdicts for one in verdict.checks if one.name == "counter-explained"]
+    assert any(re.search(message, one) for one in failed), failed
 
 
 def test_ports_without_a_fault_pass(bench: Bench) -> None:

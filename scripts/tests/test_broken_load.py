@@ -48,6 +48,7 @@ SOME_LOST, NO_LOSSLESS = "lossless-dropped@Ethernet4,one_in=4", "lossless-droppe
 NO_LOSSY = "lossy-dropped@Ethernet8,one_in=1"
 NO_XOFF, WRONG_XOFF = "xoff-not-sent@Ethernet72,priority=3", "xoff-wrong-priority@Ethernet88"
 UNCOUNTED_OUT, UNCOUNTED_IN = "drops-uncounted@Ethernet16", "drops-uncounted@Ethernet88"
+DROPS_AS_SENT = "drops-counted-as-sent@Ethernet24"
 EVEN, NO_HEADROOM = "weights-ignored@Ethernet20", "headroom-missing@Ethernet80"
 ROOMIER = "roomier.py:Roomier@Ethernet84"
 SHORT, EARLY = "headroom-short@Ethernet92,priority=3", "xoff-early@Ethernet92,priority=4"
@@ -87,6 +88,8 @@ CASES = [
         (NO_XOFF, "HEAD-3", "FAIL FAIL", "back-pressure no-other-back-pressure", f"Ethernet72 {NOT_PAUSED}, got 0"),
         (UNCOUNTED_OUT, "M2O-2", "PASS FAIL", "port-drops-counted queue-drops-counted",
          "Ethernet16: expected ... frames counted as dropped by ports (TX_DRP, RX_DRP), got 0"),
+        (DROPS_AS_SENT, "M2O-2", "PASS FAIL", "port-drops-counted queue-drops-counted",
+         "Ethernet24: expected ... frames counted as dropped by ports (TX_DRP, RX_DRP), got 0"),
         (UNCOUNTED_IN, "M2O-3", "PASS FAIL", "port-drops-counted queue-drops-counted no-other-back-pressure",
          "Ethernet0: expected ... frames counted as dropped by queues and priority groups, got "),
         (WRONG_XOFF, "HEAD-1", "PASS FAIL", "no-other-back-pressure",

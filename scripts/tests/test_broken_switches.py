@@ -83,6 +83,12 @@ CASES = [
          "Ethernet24 priority 0: expected all 1000 frames received without any storm, got 750"),
     case("counters-frozen@Ethernet28", "ERROR ERROR", "",
          "Ethernet28 priority 0: expected 1000 frames with DSCP [8] to leave through queue UC0, got 0"),
+    case("counters-wrap@Ethernet32", "ERROR ERROR", "",
+         "Ethernet32 priority 0: expected 1000 frames with DSCP [8] to leave through queue UC0, got a counter, one "
+         "that wrapped at 2^32: it fell by "),
+    case("counters-wrap@Ethernet52,before=20000", "ERROR ERROR", "counters-kept",
+         "Ethernet52: expected PFC receive counters that only grow in the run, got one that wrapped at 2^32: it fell "
+         "by "),
     case("headroom-missing@Ethernet68,priority=3", "FAIL PASS", "held-frames-drained",
          "Ethernet68 priority 3: expected all ... frames received once the storm had stopped, got "),
     case("xoff-not-sent@Ethernet68,priority=4", "FAIL PASS", "back-pressure held-within-buffer held-frames-drained",

@@ -22,6 +22,7 @@ from tests.common.pfc.cases.watchdog import CASES as PLAN
 from tests.common.pfc.cases.watchdog.actions import DROP_SEVERAL, DROP_SINGLE, FORWARD_ALL, MIXED_SPEED
 from tests.common.pfc.cases.watchdog.all_to_all import DROP_ALL_TO_ALL, FORWARD_ALL_TO_ALL
 from tests.common.pfc.cases.watchdog.quiet import QUIET
+from tests.common.pfc.cases.watchdog.repeated import REPEATED
 from tests.common.pfc.cases.watchdog.timers import BUFFER_CHANGED, ON_TRAFFIC
 from tests.common.pfc.lab.dut import READ_CONFIG, parse_config_db
 from tests.common.pfc.record.case import PlanCase
@@ -57,14 +58,19 @@ class Hasty(Fault):
 # Each pair has what can be told apart in one run.
 BLIND, NERVOUS = ("Ethernet4", HEALTHY_TX), ("Ethernet8", "Ethernet80")
 FALSE_ALARM, LATE, HASTY = ("Ethernet12", HEALTHY_TX), ("Ethernet16", HEALTHY_TX), ("Ethernet20", HEALTHY_TX)
-LEAKS, WIDE, SHORT = ("Ethernet24", HEALTHY_TX), ("Ethernet28", HEALTHY_TX), ("Ethernet32", HEALTHY_TX)
+LEAKS, WIDE, SHORT = ("Ethernet24", HEALTHY_TX), ("Ethernet28", HEALTHY_TX), ("Ethernet48", HEALTHY_TX)
+SECOND, THIRD = ("Ethernet32", HEALTHY_TX), ("Ethernet36", HEALTHY_TX)
+UNDONE, UNPAUSED = ("Ethernet40", HEALTHY_TX), ("Ethernet44", HEALTHY_TX)
 FAULTS = (
     "watchdog-blind@Ethernet4", "pfc-not-counted@Ethernet4", "lossless-dropped@Ethernet4,one_in=4",
     "lossy-dropped@Ethernet4,one_in=4", "watchdog-never-restores@Ethernet8", "nervous.py:Nervous@Ethernet80",
     "lossless-dropped@Ethernet80,one_in=4",
     "watchdog-false-alarm@Ethernet12", "watchdog-late@Ethernet16", "nervous.py:Hasty@Ethernet20",
     "watchdog-leaks@Ethernet24", "watchdog-uncounted@Ethernet24,only=storms", "watchdog-wide@Ethernet28",
-    "watchdog-uncounted@Ethernet28,only=frames", "counted-short@Ethernet32,of=watchdog-drops",
+    "watchdog-uncounted@Ethernet28,only=frames", "counted-short@Ethernet48,of=watchdog-drops",
+    "watchdog-second-storm-missed@Ethernet32",
+    "watchdog-second-storm-missed@Ethernet36,after=2", "watchdog-undo-missing@Ethernet40",
+    "watchdog-undo-missing@Ethernet44,only=pfc",
 )
 
 
@@ -74,6 +80,8 @@ BLIND_PORTS = ("stormed-queues stormed-queues-later storms-counted sender-not-he
                " background-unaffected clean-flow")
 NERVOUS_ACTION = "no-other-storm restored restoration-counted frames-counted resumed"
 NERVOUS_PORTS = "stormed-queues stormed-queues-later restored storms-counted other-ports-unaffected"
+UNSEEN = "storm-detected storm-counted frames-counted restoration-counted"
+MISSED = f"{UNSEEN} dropped-in-storm sender-not-held no-back-pressure"
 TIMES = "detection-time restoration-time storms-counted drops-counted"
 CASES = [
     wreck(BLIND, DROP_SINGLE, "FAIL FAIL", f"{BLIND_ACTION} dropped-in-storm",
@@ -108,7 +116,7 @@ CASES = [
     wreck(FALSE_ALARM, QUIET, "FAIL PASS", "no-storm-detected nothing-lost",
           "Ethernet12 priority 3: expected no storm detected in pauses that are shorter than a storm, got "),
     wreck(SHORT, ON_TRAFFIC, "FAIL PASS", "drops-counted",
-          "Ethernet32 priority 3: expected the ... frames that were lost in `pfcwd show stats` TX DROP, got "),
+          "Ethernet48 priority 3: expected the ... frames that were lost in `pfcwd show stats` TX DROP, got "),
     wreck(LATE, ON_TRAFFIC, "FAIL PASS", "detection-time restoration-time storms-counted",
           "Ethernet16 priority 3: expected detection 100 to 201 ms after the storm began (detection 100, restoration "
           "400, polls 100 ms), got "),
@@ -116,11 +124,20 @@ CASES = [
           "Ethernet20 priority 3: expected detection 400 to 601 ms after the storm began"),
     wreck(LEAKS, DROP_SINGLE, "FAIL PASS", "dropped-in-storm frames-counted storm-counted restoration-counted",
           "Ethernet24 priority 3: expected 0 frames from Ethernet64 to Ethernet24 received in the storm, got "),
+    wreck(SECOND, REPEATED, "FAIL PASS", MISSED,
+          "Ethernet32 priority 3: expected the queue stormed in the storm (storm 2 of 3), got operational"),
+    wreck(THIRD, REPEATED, "FAIL PASS", MISSED,
+          "Ethernet36 priority 3: expected the queue stormed in the storm (storm 3 of 3), got operational"),
+    wreck(UNDONE, REPEATED, "FAIL PASS", f"{UNSEEN} resumed",
+          "Ethernet40 priority 3: expected all ... frames from Ethernet64 to Ethernet40 received after the storm "
+          "(storm 1 of 3), got 0"),
+    wreck(UNPAUSED, REPEATED, "FAIL PASS", f"{UNSEEN} dropped-in-storm",
+          "Ethernet44 priority 3: expected the queue stormed in the storm (storm 2 of 3), got operational"),
     wreck(WIDE, DROP_SINGLE, "FAIL FAIL", "background-unaffected frames-counted",
           "Ethernet28 priority 0: expected all ... frames from Ethernet64 to Ethernet28 received in the storm, got 0"),
 ]
 # Cases that are judged by the same code as another one, which then shows for both that a check can fail.
-AS = {DROP_SEVERAL: DROP_SINGLE, BUFFER_CHANGED: ON_TRAFFIC, MIXED_SPEED: DROP_SINGLE}
+AS = {DROP_SEVERAL: DROP_SINGLE, BUFFER_CHANGED: ON_TRAFFIC, MIXED_SPEED: DROP_SINGLE, REPEATED: DROP_SINGLE}
 HERE = [plan for plan in PLAN if plan is not MIXED_SPEED]  # vtb-t0 has ports of one speed only
 
 

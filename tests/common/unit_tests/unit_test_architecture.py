@@ -46,7 +46,8 @@ SEAM = (
     "test_reporting.pfc",
 )
 CORE = tuple(f"tests.common.pfc.{room}" for room in ("record", "model", "lab", "cases"))
-SEAM_OF_OPTIONS = {"files/diagnosis.py": "diagnosis", "files/resume.py": "resume", "files/sweep.py": "sweep"}
+SEAM_OF_OPTIONS = {"files/diagnosis.py": "diagnosis", "files/resume.py": "resume", "files/soak.py": "soak",
+                   "files/sweep.py": "sweep"}
 """A file of the seam that is there for an option -> the option: nothing else of the seam imports that."""
 RULES = [
     Rule("pfctest", ("pfctest",)),

@@ -19,7 +19,8 @@ COMMANDS = {
 }
 """A name -> a command; no name is one that `Dut.counters` has for another command."""
 RX_OK, RX_DRP, TX_OK, TX_DRP = "RX_OK", "RX_DRP", "TX_OK", "TX_DRP"
-PORT_COLUMNS = (RX_OK, "RX_ERR", RX_DRP, "RX_OVR", TX_OK, "TX_ERR", TX_DRP, "TX_OVR")
+PORT_COLUMNS = (RX_OK, "RX_ERR", RX_DRP, TX_OK, "TX_ERR", TX_DRP)
+"""Not RX_OVR and TX_OVR: in these some switches count frames that are longer than 1518 bytes."""
 PFC_RX, PFC_TX = "PFC Rx", "PFC Tx"
 SENT, DROPPED = "Counter/pkts", "Drop/pkts"
 GROUP_DROPS = "PG drops"

@@ -15,7 +15,7 @@ from ..model.checking import (
     Place, at_port, at_port_for, at_priority, error_unless, every_pause_counted, fail_unless, no_pause_counted, none_of,
     priority_of,
 )
-from ..model.counters import DutCounters
+from ..model.counters import DutCounters, fallen
 from ..model.errors import QualificationError
 from ..model.measurement import CaseRun, Measurement, PortUnderTest
 from ..model.qos import PRIORITIES
@@ -192,10 +192,10 @@ def data_validity(data: DataRun) -> Iterator[Check]:
 
 
 def _data_counters_kept(subject: PortUnderTest, least: int) -> Check:
-    """No data counter fell: one that did was cleared in between, and what it gained is unknown. `least` is the smallest
+    """No data counter fell: one that did was cleared, or wrapped: what it gained is unknown. `least` is the smallest
     gain of all counters."""
     expected = "data counters that only grow in the run"
-    return error_unless("counters-kept", at_port(subject), least >= 0, expected, f"one that fell by {-least}")
+    return error_unless("counters-kept", at_port(subject), least >= 0, expected, fallen(-least))
 
 
 def judge_pauses(run: PausesRun) -> Iterator[Check]:

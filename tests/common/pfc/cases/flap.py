@@ -6,7 +6,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import ceil, floor
 from typing import Any
 
 from ..lab.clock import wait_for
@@ -15,14 +17,17 @@ from ..lab.generator import SETTLE_S, Traffic
 from ..lab.generator_ports import set_links
 from ..lab.lab import Lab
 from ..lab.watchdog import DROP, Timers, Watchdog
+from ..model.arithmetic import MAX_QUANTA, line_rate_fps, storm_fps
 from ..model.checking import (
-    at_port, at_priority, error_unless, everything_received, fail_unless, none_of, priority_of, sent_as_due,
+    COUNTER, at_most, at_port, at_priority, error_unless, everything_received, fail_unless, none_of, priority_of,
+    sent_as_due, some_of,
 )
 from ..model.counters import DutCounters, changed
 from ..model.errors import QualificationError
 from ..model.measurement import NEVER_STORMED, CaseRun, Measurement
+from ..model.response_time import response_seconds
 from ..model.scenario import Scenario, Storm
-from ..model.traffic import Role, Stats
+from ..model.traffic import FlowStats, Role, Stats
 from ..record.case import PlanCase, Target
 from ..record.verdict import Check
 from . import checks, storm_sequence
@@ -38,12 +43,16 @@ logger = logging.getLogger(__name__)
 QUIET = PlanCase("flap-without-storm", "FLAP-1")
 IN_STORM = PlanCase("flap-in-storm", "FLAP-2")
 SHUTDOWN = PlanCase("shutdown-in-storm", "FLAP-3")
+UP_IN_STORM = PlanCase("link-up-in-storm", "FLAP-4")
 TEST_PERCENT = BACKGROUND_PERCENT = 25
 FRAME_BYTES = 1024
 LEAD_S = 1.0  # storm before data, data before the link goes down
 AFTER_S = 1  # data after the flap
+EDGE_FRAMES = 2  # on their way when a pause acts
 LINK_DEADLINE_S = 60.0  # optics that train; a virtual link is there at once
-BEFORE, AFTER = "before the flap", "after the flap"
+UP_S = 3.0  # storm and data once the link is up and frames pass
+LATE_UP_S = Fraction(1, 10)  # on hardware a generator's storm may go on so long after its link is up
+BEFORE, DOWN, UP, AFTER = "before the flap", "while the link was down", "when the link had come up", "after the flap"
 ALSO = {"data": PORTS}
 
 Switch = Callable[[bool], None]  # takes the link down (False) or up (True)
@@ -51,31 +60,37 @@ Switch = Callable[[bool], None]  # takes the link down (False) or up (True)
 
 @dataclass(frozen=True)
 class LinkDown:
-    """How the link goes down: in a storm or not, by the switch's configuration or the generator's end of the link."""
+    """How the link goes down: in a storm or not, by the switch's configuration or the generator's end of the link; and
+    whether storm and data are still there when it comes up."""
 
     in_storm: bool
     by_switch: bool = False
+    comes_up_in_storm: bool = False
 
 
 LINKS_DOWN: Mapping[PlanCase, LinkDown] = {
     QUIET: LinkDown(in_storm=False),
     IN_STORM: LinkDown(in_storm=True),
     SHUTDOWN: LinkDown(in_storm=True, by_switch=True),
+    UP_IN_STORM: LinkDown(in_storm=True, comes_up_in_storm=True),
 }
 
 
 @dataclass(frozen=True)
 class FlapRun(CaseRun):
     """One flap; `during` was read while the link was down, when all that its going down caused had been counted. Flows
-    are looked at before it (storm and data) and after it (the data that was sent when the link was up again).
+    are looked at before it (storm and data) and after it (the data that was sent when the link was up again); where
+    they are still there when the link comes up, also while it is down, and then.
 
     Attributes:
         still_down: the counters later on, the link still down.
         watched: the watchdog's statistics when it had been started; None: it was not.
+        exact: whether flows go on at the instant at which their link comes up.
     """
 
     still_down: DutCounters
     watched: DutCounters | None
+    exact: bool
 
     @property
     def port(self) -> str:
@@ -95,6 +110,38 @@ class FlapRun(CaseRun):
             queue: row.detected - before.get(queue, NEVER_STORMED).detected
             for queue, row in self.after.watchdog.items()
         }
+
+    @property
+    def comes_up_in_storm(self) -> bool:
+        """Whether storm and data were still there when the link came up."""
+        return UP in self.phases
+
+    def gained(self, *roles: Role) -> list[FlowStats]:
+        """What flows of these roles sent and received from when the link was down until it had been up for a while."""
+        down = self.phases[DOWN]
+        return [
+            replace(flow, frames_tx=flow.frames_tx - down[flow.plan.name].frames_tx,
+                    frames_rx=flow.frames_rx - down[flow.plan.name].frames_rx)
+            for flow in self.flows(UP, *roles)
+        ]
+
+    def fps(self, flow: FlowStats) -> Fraction:
+        """The rate of a data flow."""
+        line = line_rate_fps(FRAME_BYTES, self.subject.pair.tx.speed_mbps)
+        return line * Fraction(flow.plan.percent or 0) / 100
+
+    @property
+    def passed_s(self) -> Fraction:
+        """For how long frames had passed since the link came up: by the data that nothing pauses."""
+        free = [flow for flow in self.gained(Role.CLEAN) if priority_of(flow) not in self.tested]
+        return max((flow.frames_rx / self.fps(flow) for flow in free), default=Fraction(0))
+
+    @property
+    def unpaused_s(self) -> Fraction:
+        """How long after the link came up the first pause may act: the storm's frames come at their rate."""
+        speed_mbps = self.subject.pair.speed_mbps
+        first_s = Fraction(1, storm_fps(MAX_QUANTA, speed_mbps)) + response_seconds(speed_mbps)
+        return first_s if self.exact else first_s + LATE_UP_S
 
     def details(self) -> dict[str, Any]:
         """What was counted while the link was down, and later."""
@@ -151,16 +198,22 @@ def measure_flap(lab: Lab, way: LinkDown, target: Target, before: DutCounters) -
         with sending(lab, traffic):
             with _link(lab, way) as switch:
                 watched = None if way.in_storm else _watch(watchdog)
-                sent = _send_before(lab, traffic)
+                phases = {BEFORE: _send_before(lab, traffic)}
                 switch(False)
                 down = settled_counters(lab, also=ALSO)
                 still_down = settled_counters(lab, also=ALSO)
-                lab.generator.stop()
+                if way.comes_up_in_storm:
+                    phases[DOWN] = lab.generator.stats(phases[BEFORE])
+                else:
+                    lab.generator.stop()
                 switch(True)
-            phases = {BEFORE: sent, AFTER: _send_after(lab, traffic)}
+            if way.comes_up_in_storm:
+                phases[UP] = _stay_up(lab, target, phases[DOWN])
+                lab.generator.stop()
+            phases[AFTER] = _send_after(lab, traffic)
         lab.clock.sleep(lab.delays.port_s)
         after = lab.dut.counters() if watched is None else watchdog.stop()
-    return FlapRun(lab.subject, before, down, after, target, phases, still_down, watched)
+    return FlapRun(lab.subject, before, down, after, target, phases, still_down, watched, lab.clock.exact)
 
 
 def _watch(watchdog: Watchdog) -> DutCounters:
@@ -174,6 +227,18 @@ def _send_before(lab: Lab, traffic: Traffic) -> Stats:
     lab.generator.start(names)
     lab.clock.sleep(LEAD_S)
     return lab.generator.stats(names)
+
+
+def _stay_up(lab: Lab, target: Target, down: Stats) -> Stats:
+    """Storm and data under the link that has come up, for a while from when frames pass; then their statistics."""
+    free = [name for name, flow in down.items() if flow.plan.role is Role.CLEAN and priority_of(flow) not in target]
+
+    def pass_again() -> bool:
+        return any(flow.frames_rx > down[name].frames_rx for name, flow in lab.generator.stats(free).items())
+
+    wait_for(pass_again, LINK_DEADLINE_S, lab.clock)
+    lab.clock.sleep(UP_S)
+    return lab.generator.stats(down)
 
 
 def _send_after(lab: Lab, traffic: Traffic) -> Stats:
@@ -240,7 +305,8 @@ def flap_traffic(lab: Lab, way: LinkDown, target: Target) -> Traffic:
     data = [DataLoad("Data", Role.CLEAN, priorities, percent, None, FRAME_BYTES) for _, percent, priorities in loads]
     data += [DataLoad("Data After", role, priorities, percent, AFTER_S, FRAME_BYTES)
              for role, percent, priorities in loads]
-    storms = [storm_sequence.pause_storm(lab, target)] if way.in_storm else []
+    waits_s = 2 * LINK_DEADLINE_S + LEAD_S + UP_S + 2 * lab.delays.port_s if way.comes_up_in_storm else 0.0
+    storms = [storm_sequence.pause_storm(lab, target, waits_s)] if way.in_storm else []
     return lab.builder.build([*storms, *data_flows(lab, data)])
 
 
@@ -259,27 +325,58 @@ def judge(run: FlapAndPauses) -> Iterator[Check]:
 
 
 def flap_validity(run: FlapRun) -> Iterator[Check]:
-    """Whether the link flapped as it was meant to; storm and data ran when it went down; data was there after the flap,
-    unless the switch held it: that is judged."""
+    """Whether the link flapped as it was meant to; storm and data ran when it went down, and where they are meant to
+    when it came up; data was there after the flap, unless the switch held it: that is judged."""
     if run.watched is None:
         yield from watchdog_stopped(run)
     yield from _links(run)
     yield from counters_kept(run)
     yield from storm_sent(at_port(run.subject), run.flows(BEFORE, Role.STORM), 1)
     yield from load_applied(run.subject, run.flows(BEFORE, Role.CLEAN), run.pfc_sent(), BEFORE, [Role.CLEAN])
+    if run.comes_up_in_storm:
+        yield from came_up_in_storm(run)
     pushed = changed(run.still_down.pfc_tx, run.after.pfc_tx, run.subject.pair.tx.port)
     for flow in run.flows(AFTER):
         yield sent_as_due(run.subject, flow, 0, pushed[priority_of(flow)] > 0, AFTER)
+
+
+def came_up_in_storm(run: FlapRun) -> Iterator[Check]:
+    """Frames passed under the link that had come up, and the storm was there as long as they did: else it came later,
+    and what passed before it says nothing of the switch."""
+    place = at_port(run.subject)
+    passed_s = run.passed_s
+    seen = f"{float(passed_s):.3f} s"
+    yield error_unless("frames-passed", place, passed_s > run.unpaused_s, "unpaused data under the link again", seen)
+    due_s = passed_s if run.exact else passed_s - LATE_UP_S / 2
+    fps = storm_fps(MAX_QUANTA, run.subject.pair.speed_mbps)
+    yield from storm_sent(place, run.gained(Role.STORM), floor(fps * due_s * Fraction(99, 100)))
 
 
 def judge_flap(run: FlapRun) -> Iterator[Check]:
     """What a flap must leave."""
     when = "once the link was up again, without a storm"
     test, background = (run.flows(AFTER, role) for role in (Role.TEST, Role.BACKGROUND))
-    yield from everything_received("pause-ended-with-link", run.subject, test, when)
+    ended = "flows-after-flap" if run.comes_up_in_storm else "pause-ended-with-link"
+    yield from everything_received(ended, run.subject, test, when)
     yield from everything_received("flows-after-flap", run.subject, background, when)
+    if run.comes_up_in_storm:
+        yield from held_from_the_first(run)
     yield from _nothing_counted(run)
     yield from _no_storm(run)
+
+
+def held_from_the_first(run: FlapRun) -> Iterator[Check]:
+    """Pauses under a link that has just come up hold as any others, and are counted."""
+    received = changed(run.still_down.pfc_rx, run.after.pfc_rx, run.port)
+    for flow in run.gained(Role.CLEAN):
+        priority = priority_of(flow)
+        if priority not in run.tested:
+            continue
+        place = at_priority(run.subject, priority)
+        most = ceil(run.fps(flow) * run.unpaused_s) + EDGE_FRAMES
+        what = f"frames received in the {float(run.passed_s):.1f} s after the link came up in a storm"
+        yield at_most("held-from-link-up", place, most, what, flow.frames_rx)
+        yield some_of("pause-counted-after", place, f"{COUNTER} after the link came up in a storm", received[priority])
 
 
 def _nothing_counted(run: FlapRun) -> Iterator[Check]:
@@ -290,7 +387,8 @@ def _nothing_counted(run: FlapRun) -> Iterator[Check]:
     later = run.dropped(run.still_down)
     expected = f"TX_DRP of {first} as soon as all had settled and later on, while the link was down"
     yield fail_unless("tx-drop-while-down", place, first == later, expected, later)
-    for priority, frames in enumerate(changed(run.during.pfc_rx, run.after.pfc_rx, run.port)):
+    last = run.still_down if run.comes_up_in_storm else run.after
+    for priority, frames in enumerate(changed(run.during.pfc_rx, last.pfc_rx, run.port)):
         place = at_priority(run.subject, priority)
         yield none_of("no-pause-counted-after", place, "PFC frames received since the link went down", frames)
 

@@ -192,19 +192,16 @@ class Dut:
             ReservationLost: the switch is not this run's any more.
             QualificationError: a command failed, or a counter is `N/A`.
         """
-        commands = {
-            "watchdog": statistics,
-            **also,
+        own = {
             "pfc": "show pfc counters",
             "rows": "sonic-db-cli CONFIG_DB KEYS 'PFC_WD|*'",
             "ports": "show interfaces status",
         }
         if queues_of:  # of several ports it is faster to ask for all
-            commands["queues"] = f"show queue counters {queues_of[0] if len(queues_of) == 1 else ''}".strip()
-        text = self.ask(commands)
-        rows = (
-            line.strip().split("|")[-1] for line in text["rows"].splitlines() if line.strip().startswith("PFC_WD|")
-        )
+            own["queues"] = f"show queue counters {queues_of[0] if len(queues_of) == 1 else ''}".strip()
+        assert not {"watchdog", *own} & set(also), f"names of further commands that are taken: {', '.join(also)}"
+        text = self.ask({"watchdog": statistics, **also, **own})
+        rows = (key.split("|")[-1] for key in text["rows"].split() if key.startswith("PFC_WD|"))
         return DutCounters(
             pfc_rx=cli_text.pfc_counters(text["pfc"], "Rx"),
             pfc_tx=cli_text.pfc_counters(text["pfc"], "Tx"),

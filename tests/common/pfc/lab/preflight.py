@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ..model.arithmetic import share_percent
 from ..model.checking import at_port, error_unless, everything_received
-from ..model.counters import DutCounters
+from ..model.counters import DutCounters, fallen
 from ..model.errors import QualificationError
 from ..model.measurement import PortUnderTest
 from ..model.traffic import FlowPlan, FlowStats, Role
@@ -101,8 +101,7 @@ def check_ports(subject: PortUnderTest, counters: DutCounters) -> None:
     Raises:
         QualificationError: one cannot.
     """
-    bad = next((one for one in port_checks(subject, counters) if one.status is not Status.PASS), None)
-    if bad is not None:
+    for bad in (one for one in port_checks(subject, counters) if one.status is not Status.PASS):
         raise QualificationError(f"preflight: {bad.message}")
 
 
@@ -142,10 +141,11 @@ def settled_queues(
 def check_queues(lab: Lab, readings: tuple[DutCounters, DutCounters], stats: Mapping[str, FlowStats]) -> None:
     """Frames of a priority must leave through its queue, or the DSCP map in effect is not the configured one."""
     for priority, (arrived, seen) in _short_queues(lab.port, *readings, stats).items():
+        why = f"DSCP_TO_TC_MAP|{lab.subject.qos.dscp_map} is not in effect, or queue counters are not polled"
+        found = f"{seen}: {why}" if seen >= 0 else f"a counter, {fallen(-seen)}"
         raise QualificationError(
             f"preflight: {lab.subject.where(priority)}: expected {arrived} frames with DSCP"
-            f" {list(lab.subject.qos.dscps[priority])[:4]} to leave through queue UC{priority}, got {seen}: the DSCP"
-            f" map in effect is not DSCP_TO_TC_MAP|{lab.subject.qos.dscp_map}, or queue counters are not polled"
+            f" {list(lab.subject.qos.dscps[priority])[:4]} to leave through queue UC{priority}, got {found}"
         )
 
 

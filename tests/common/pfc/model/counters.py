@@ -47,6 +47,12 @@ class DutCounters:
     printed: Mapping[str, str] = field(default_factory=dict)
 
 
+def fallen(frames: int) -> str:
+    """A counter that fell by so many, for messages: by nearly all that 32 or 64 bits can count, it wrapped there."""
+    bits = next((bits for bits in (32, 64) if 0 < (1 << bits) - frames <= 1 << bits - 4), None)
+    return f"one that fell by {frames}" if bits is None else f"one that wrapped at 2^{bits}: it fell by {frames}"
+
+
 def changed(before: Mapping[str, tuple[int, ...]], after: Mapping[str, tuple[int, ...]], port: str) -> tuple[int, ...]:
     """What the counters of `port` gained between two readings.
 

@@ -139,3 +139,9 @@ def test_a_command_that_prints_no_counters_is_an_error(name: str) -> None:
     reading = Dut(CountingHost(FakeWorld())).counters(also=COMMANDS)
     with pytest.raises(QualificationError, match=f"`{COMMANDS[name]}` printed no counters: 'Last cached'"):
         books_of(replace(reading, printed={**reading.printed, name: "Last cached\n"}), 1.0)
+
+
+def test_a_further_command_does_not_take_the_place_of_the_switch_s_own() -> None:
+    """Its output would be that of the other one."""
+    with pytest.raises(AssertionError, match="names of further commands that are taken: ports"):
+        Dut(FakeHost(FakeWorld())).counters(also={"ports": COMMANDS[PORTS]})

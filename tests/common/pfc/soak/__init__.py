@@ -1,0 +1,1 @@
+"""Option: a pause storm of many minutes, looked at all the time."""

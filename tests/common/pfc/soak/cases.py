@@ -1,0 +1,199 @@
+"""SOAK-1: PFC-2's storm for many minutes. What has to hold for its seconds has to hold all the time, and readings at
+intervals say when something did not."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+from ..cases.checks import judge, validity
+from ..cases.engine import Procedure, ScenarioRun, Table, sending
+from ..cases.flows import RESUMED
+from ..cases.storm_sequence import Part, drain
+from ..cases.targets import all_lossless
+from ..lab.generator import SETTLE_S, Traffic
+from ..lab.lab import Lab
+from ..model.checking import Place, at_priority, fail_unless, flows_of, priority_of
+from ..model.counters import DutCounters
+from ..model.measurement import Measurement, PortUnderTest
+from ..model.scenario import Scenario, Storm
+from ..model.traffic import FlowPlan, Role, Stats
+from ..record.case import PlanCase, Target
+from ..record.verdict import Check
+from .duration import SOAK
+
+logger = logging.getLogger(__name__)
+
+LONG_STORM = PlanCase("soak-in-storm", "SOAK-1")
+TEST_PERCENT = BACKGROUND_PERCENT = 25
+RESUMED_S = 2  # data after the storm
+LOOKS = 20  # readings in the storm, no more often than LEAST_INTERVAL_S says
+LEAST_INTERVAL_S = 10.0
+LEAST_COUNTED = 2  # that part of an interval's pauses a reading has at least: counters are as old as their last poll
+
+
+@dataclass(frozen=True)
+class Look:
+    """What was seen at one moment of the storm.
+
+    Attributes:
+        at_s: seconds after the data began.
+        stats: of the data.
+        counters: the switch's.
+    """
+
+    at_s: float
+    stats: Stats
+    counters: DutCounters
+
+
+@dataclass(frozen=True)
+class SoakRun(ScenarioRun):
+    """The storm, as PFC-2 would measure it, and what was seen in between.
+
+    Attributes:
+        looks: in order; the first as soon as everything is held.
+    """
+
+    looks: Sequence[Look]
+
+    @property
+    def fps(self) -> int:
+        """Pause frames a second of the storm."""
+        return self.run.scenario.storm_fps(self.subject.pair.speed_mbps)
+
+    def received(self, priority: int) -> list[int]:
+        """Frames of a tested priority that had come through at each look."""
+        return [
+            sum(flow.frames_rx for flow in flows_of(look.stats.values(), Role.TEST) if priority_of(flow) == priority)
+            for look in self.looks
+        ]
+
+    def pauses(self, priority: int) -> list[int]:
+        """Pauses for a priority that the port under test had counted at each look."""
+        return [look.counters.pfc_rx[self.subject.pair.rx.port][priority] for look in self.looks]
+
+    def back_pressure(self, priority: int) -> list[int]:
+        """Pauses for a priority that the switch had sent to the sender at each look."""
+        return [look.counters.pfc_tx[self.subject.pair.tx.port][priority] for look in self.looks]
+
+    def when(self, intervals: Sequence[int]) -> str:
+        """`in 2 of 20 intervals, the first from 120 to 150 s`."""
+        first = intervals[0]
+        begin_s = self.looks[first].at_s
+        end_s = self.looks[first + 1].at_s
+        return f"in {len(intervals)} of {len(self.looks) - 1} intervals, the first from {begin_s:.0f} to {end_s:.0f} s"
+
+    def details(self) -> dict[str, Any]:
+        """What each look saw of the tested priorities."""
+        return {"looks": [
+            {
+                "at_s": round(look.at_s, 3),
+                **{str(priority): {
+                    "frames_rx": self.received(priority)[place], "pfc_rx": self.pauses(priority)[place],
+                    "pfc_tx": self.back_pressure(priority)[place],
+                } for priority in self.run.tested},
+            }
+            for place, look in enumerate(self.looks)
+        ]}
+
+
+def measure(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> SoakRun:
+    """Storm, data for as long as was asked for, looked at all the time; the storm's end, drained, data once more.
+
+    Raises:
+        QualificationError: a step could not be done. No traffic runs on, however this ends.
+    """
+    lab.subject.qos.check_reached(target)
+    scenario = Scenario(
+        case, Storm.LOSSLESS, target, lab.subject.qos.others(target), test_percent=TEST_PERCENT,
+        background_percent=BACKGROUND_PERCENT, data_s=SOAK.seconds
+    )
+    traffic = lab.builder.build([_shorter_again(flow) for flow in Part(lab, scenario).flows()])
+    again = traffic.names(phase=RESUMED)
+    with sending(lab, traffic):
+        lab.generator.start(traffic.names())
+        lab.clock.sleep(scenario.storm_lead_s)
+        looks = _look_on(lab, traffic)
+        lab.clock.sleep(lab.delays.port_s)
+        paused = lab.generator.stats(traffic.names())
+        during = lab.dut.counters()
+        lab.generator.stop(traffic.names(Role.STORM))
+        lab.clock.sleep(SETTLE_S)
+        drained = drain(lab, traffic.names(Role.STORM, Role.TEST))
+        lab.generator.start(again)
+        lab.generator.run_out(again, RESUMED_S)
+        lab.clock.sleep(lab.delays.port_s)
+        resumed = lab.generator.stats(again)
+        after = lab.dut.counters()
+    phases: Mapping[str, Stats] = {"paused": paused, "drained": drained, "resumed": resumed}
+    return SoakRun(Measurement(lab.subject, before, during, after, target, phases, scenario), looks)
+
+
+def _shorter_again(flow: FlowPlan) -> FlowPlan:
+    return replace(flow, seconds=float(RESUMED_S)) if flow.phase == RESUMED else flow
+
+
+def _look_on(lab: Lab, traffic: Traffic) -> list[Look]:
+    """Looks at the data and the switch until the data has ended: the first time when all is held."""
+    data = traffic.names(Role.TEST, Role.BACKGROUND)
+    began_s = lab.clock.now()
+    interval_s = max(LEAST_INTERVAL_S, SOAK.seconds / LOOKS)
+    due_s = lab.delays.port_s + SETTLE_S
+    looks: list[Look] = []
+    while due_s < SOAK.seconds:
+        lab.clock.sleep(max(0.0, due_s - (lab.clock.now() - began_s)))
+        looks.append(Look(lab.clock.now() - began_s, lab.generator.stats(data), lab.dut.counters()))
+        logger.info("%s: %.0f of %d s in the storm", lab.subject.where(), looks[-1].at_s, SOAK.seconds)
+        due_s = looks[-1].at_s + interval_s
+    lab.generator.run_out(data, max(0.0, SOAK.seconds - (lab.clock.now() - began_s)))
+    looks.append(Look(lab.clock.now() - began_s, lab.generator.stats(data), lab.dut.counters()))
+    return looks
+
+
+def judge_soak(run: SoakRun) -> Iterator[Check]:
+    """PFC-2's checks, and that what they say held at each look."""
+    yield from judge(run.run)
+    for priority in run.run.tested:
+        yield from throughout(run, priority)
+
+
+def throughout(run: SoakRun, priority: int) -> Iterator[Check]:
+    """Nothing of a priority came through, and its pauses were counted and sent, at each look as at the end."""
+    subject = run.subject
+    received = run.received(priority)
+    leaks = [place for place, (early, late) in enumerate(pairwise((0, *received))) if late > early]
+    intervals = [max(0, place - 1) for place in leaks]  # what came before the first look came before its interval
+    seen: int | str = f"{received[-1]} {run.when(intervals)}" if leaks else 0
+    place = at_priority(subject, priority)
+    yield fail_unless("held-throughout", place, not leaks, "0 frames received at any time in the storm", seen)
+    half = [int(run.fps * (late.at_s - early.at_s)) // LEAST_COUNTED for early, late in pairwise(run.looks)]
+    what = "PFC frames in the receive counter in every interval, at least half of those sent"
+    yield _rises("counted-throughout", place, run, run.pauses(priority), half, what)
+    sender = at_priority(subject, priority, subject.pair.tx.port)
+    what = f"PFC frames sent out of {subject.pair.tx.port} in every interval to hold the sender"
+    yield _rises("held-back-throughout", sender, run, run.back_pressure(priority), [1] * len(half), what)
+
+
+def _rises(
+    name: str, place: Place, run: SoakRun, counts: Sequence[int], least: Sequence[int], what: str
+) -> Check:
+    """A counter rises by so much from each look to the next."""
+    gained = [late - early for early, late in pairwise(counts)]
+    short = [number for number, (gain, due) in enumerate(zip(gained, least, strict=True)) if gain < due]
+    seen: int | str = f"{gained[short[0]]} {run.when(short)}" if short else min(gained, default=0)
+    return fail_unless(name, place, not short, what, seen)
+
+
+def _asked_for(subject: PortUnderTest) -> list[Target]:
+    return all_lossless(subject) if SOAK.seconds else []
+
+
+CASES: Table = {
+    LONG_STORM: Procedure(
+        measure, lambda run: validity(run.run), judge_soak, _asked_for, "--pfc-soak, which says how long (10m)"
+    ),
+}
