@@ -188,6 +188,8 @@ TIME_CASES = [
          "Ethernet8 priority 3: expected at most 21 frames received from the beginning of storm 1 to its end, got "),
     case(ZERO, "pause-ignored@Ethernet4,priority=3", "FAIL PASS", "paused-long-enough",
          "Ethernet4 priority 3: expected at most ... frames received in pauses of 65535 quanta for 3, after "),
+    case(timing.SHORT, "pause-ignored@Ethernet4,priority=3", "FAIL PASS", "paused-long-enough",
+         "Ethernet4 priority 3: expected at most ... frames received in pauses of 255 quanta for 3, 1531750 a second"),
     case(LENGTH, "pause-short@Ethernet4,priority=4", "FAIL PASS", "paused-long-enough",
          "Ethernet4 priority 4: expected at most ... frames received in pauses of 4096 quanta for 4, "
          "24000 a second, got "),
@@ -204,6 +206,7 @@ TIME_CASES = [
         BOTH,
         *(case(plan, SLUGGISH, "FAIL FAIL", f"{LOST} resumed-in-time", "Ethernet24 priority 3: expected at least ")
           for plan in (ZERO, LENGTH, RATE, timing.REFRESHED)),
+        case(timing.SHORT, SLUGGISH, "FAIL FAIL", LOST, "Ethernet24 priority 3: expected all "),
         case(THROTTLED, SLUGGISH, "FAIL FAIL", f"{LOST} throughput", "Ethernet24 priority 0: expected at least "),
         case(THROTTLED, UNASKED, "FAIL FAIL", f"{LOST} throughput",
              "Ethernet96 priority 0: expected 0 PFC frames sent out of Ethernet96, got "),

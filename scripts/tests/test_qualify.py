@@ -279,7 +279,7 @@ def test_a_fail_is_short_and_says_where_the_rest_is(tmp_path: Path) -> None:
     page, = (line.removeprefix("page: ") for line in lines if line.startswith("page: "))
     assert "<b>deliberately broken:</b> <bdi>pause-ignored@Ethernet0</bdi>" in Path(page).read_text(encoding="utf-8")
     events_of_run = Path(page).with_name("items.jsonl").read_text(encoding="ascii").splitlines()
-    assert sum("family" in json.loads(line) for line in events_of_run) == 64
+    assert sum("family" in json.loads(line) for line in events_of_run) == 69
 
 
 def test_what_outlives_its_step_is_ended() -> None:
