@@ -13,7 +13,7 @@ import ansible.module_utils
 from scripts.testbeds import ANSIBLE, Refusal
 from tests.common.pfc.cases.plan import check_sets
 from tests.common.pfc.model.errors import QualificationError
-from tests.common.pfc.model.ports import natural
+from tests.common.pfc.model.ports import ConnectedPort, natural
 from tests.common.pfc.model.ports import summary as some
 from tests.common.pfc.model.qos import read_port_qos
 from tests.common.pfc.record.case import PlanCase, Target
@@ -124,27 +124,54 @@ def check_ports(wanted: Iterable[str], name: str, entry: Entry, testbed_file: Pa
     asked = [*wanted]
     if not asked:
         return
-    try:
-        there = _generator_ports(name, entry, testbed_file)
-    except (ConnectionGraphError, DescriptionError) as error:
-        raise Refusal(str(error)) from error
+    there = {found.port for found in _generator_ports(entry, testbed_file)}
     missing = [port for port in asked if port not in there]
     if missing:
         raise Refusal(f"testbed '{name}' has no port {', '.join(missing)} with a traffic generator behind it; it has"
                       f" {some(sorted(there, key=natural))}")
 
 
-def _generator_ports(name: str, entry: Entry, testbed_file: Path) -> set[str]:
-    """The switches' ports that have a traffic generator behind them."""
-    if entry.get("virtual"):
-        return {link.switch_port for link in load_testbed(name, testbed_file).generator_links}
+def default_ports(entry: Entry, testbed_file: Path, same_generator: bool) -> dict[int, str | None]:
+    """The ports that are measured where the user names none: speed in Mb/s -> the first port of that speed with another
+    one for data to enter by; None: there is none. Of the speed of the switch's first port none is named, that is the
+    suite's to choose. Of a switch without a generator, a T1, nothing is known here: one port without a name (speed 0).
+
+    Args:
+        entry: of the testbed.
+        testbed_file: where that is from.
+        same_generator: whether data may enter by a port on the same traffic generator.
+
+    Raises:
+        Refusal: the files of the connection graph are wrong.
+    """
+    own = [port for port in _generator_ports(entry, testbed_file) if port.device == switches(entry)[0]]
+    chosen: dict[int, str | None] = {own[0].speed_mbps if own else 0: ""}
+    for rx in own:
+        others = [tx for tx in own if tx.speed_mbps == rx.speed_mbps and tx != rx]
+        is_paired = any(same_generator or tx.generator != rx.generator for tx in others)
+        if chosen.get(rx.speed_mbps) is None:
+            chosen[rx.speed_mbps] = rx.port if is_paired else None
+    return chosen
+
+
+def _generator_ports(entry: Entry, testbed_file: Path) -> list[ConnectedPort]:
+    """The switches' ports that have a traffic generator behind them, in their natural order.
+
+    Raises:
+        Refusal: the files of the connection graph are wrong.
+    """
     lab = (testbed_file.parent / str(entry.get("lab_folder") or ".")).resolve()
     folder = lab / "files" if (lab / "files").is_dir() else ANSIBLE / "files"
-    graph = load_graph(str(entry.get("inv_name")), folder)
+    try:
+        graph = load_graph(str(entry.get("inv_name")), folder)
+    except ConnectionGraphError as error:
+        raise Refusal(str(error)) from error
     own = switches(entry)
-    ends = [pair for link in graph.links for pair in ((link.start, link.end), (link.end, link.start))]
-    return {near[1] for near, far in ends
-            if near[0] in own and any(part in far[0].lower() for part in GENERATOR_NAMES)}
+    ends = [(*pair, link.speed_mbps) for link in graph.links
+            for pair in ((link.start, link.end), (link.end, link.start))]
+    found = [ConnectedPort(*near, far[0], far[1], speed) for near, far, speed in ends
+             if near[0] in own and any(part in far[0].lower() for part in GENERATOR_NAMES)]
+    return sorted(found, key=lambda port: natural(port.port))
 
 
 def check_priorities(sets: Sequence[Target], cases: Sequence[PlanCase], name: str, port: str) -> None:

@@ -13,11 +13,13 @@ import re
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from scripts.early import default_ports  # noqa: E402  (the path has to be there first)
 from scripts.output import put, settle  # noqa: E402  (the path has to be there first)
 from scripts.qualifying.options import check, parse  # noqa: E402
 from scripts.qualifying.progress import FamilyProgress, ItemEvents, LogTail  # noqa: E402
@@ -50,15 +52,34 @@ from scripts.testbeds import (  # noqa: E402
 from test_reporting.pfc.page import PAGE  # noqa: E402
 from tests.common.clone import ROOT  # noqa: E402
 from tests.common.pfc.record.run import new_run_id  # noqa: E402
-from tests.common.pfc.record.verdict import Status  # noqa: E402
+from tests.common.pfc.record.verdict import Status, combine  # noqa: E402
 
 ITEM_LOG = "items.jsonl"
 PASSWORD = re.compile(r"(?<=//)([^:/@\s]*):[^@/\s]*@")
 
 
-def pytest_command(testbed: TestbedFiles, options: argparse.Namespace, folder: Path, run_id: str) -> list[str]:
-    """pytest for the port under test."""
-    given = [*(["--pfc-port", options.port] if options.port else []),
+@dataclass(frozen=True)
+class PortRun:
+    """The run of one port.
+
+    Attributes:
+        port: its name; empty: the suite chooses.
+        run_id: of the run.
+        folder: of its results.
+        job_id: joins the runs of several ports; empty: there is one.
+    """
+
+    port: str
+    run_id: str
+    folder: Path
+    job_id: str = ""
+
+
+def pytest_command(testbed: TestbedFiles, options: argparse.Namespace, run: PortRun) -> list[str]:
+    """pytest for a port under test."""
+    folder = run.folder
+    given = [*(["--pfc-port", run.port] if run.port else []),
+             *(["--pfc-job-id", run.job_id] if run.job_id else []),
              *(f"--pfc-scenario={names}" for names in options.scenario),
              *(f"--pfc-set={priorities}" for priorities in options.set),
              *(["--pfc-change-config"] if options.change_config else []),
@@ -66,13 +87,13 @@ def pytest_command(testbed: TestbedFiles, options: argparse.Namespace, folder: P
              *([f"--pfc-soak={options.soak}"] if options.soak else []),
              *(["--color=yes"] if options.verbose and is_terminal() else [])]
     return suite_command(testbed, folder, [SUITE], "--pfc-ip-version", options.ip_version, "--pfc-results",
-                         str(folder), "--pfc-run-id", run_id, "-p", "scripts.qualifying.item_log", "--pfc-item-log",
+                         str(folder), "--pfc-run-id", run.run_id, "-p", "scripts.qualifying.item_log", "--pfc-item-log",
                          str(folder / ITEM_LOG), *given)
 
 
-def measure(testbed: TestbedFiles, options: argparse.Namespace, folder: Path,
-            run_id: str) -> tuple[Ended, FamilyProgress]:
+def measure(testbed: TestbedFiles, options: argparse.Namespace, run: PortRun) -> tuple[Ended, FamilyProgress]:
     """Runs the suite and shows how far it is; returns how it ended, and what it found."""
+    folder = run.folder
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     events = ItemEvents(folder / ITEM_LOG)
     progress = FamilyProgress(None if options.verbose else sys.stdout, is_terminal())
@@ -85,7 +106,7 @@ def measure(testbed: TestbedFiles, options: argparse.Namespace, folder: Path,
             log.copy()
 
     try:
-        ended = how_it_ended(run_suite(pytest_command(testbed, options, folder, run_id), folder, look), folder)
+        ended = how_it_ended(run_suite(pytest_command(testbed, options, run), folder, look), folder)
     except KeyboardInterrupt:
         look()
         ended = Ended(None, "interrupted")
@@ -110,19 +131,47 @@ def qualify(options: argparse.Namespace) -> int:
     entry = check(options)
     results = options.results.resolve()
     environment(results)
-    run_id = new_run_id()
-    folder = results / run_id
-    folder.mkdir(parents=True)
+    by_speed: Mapping[int, str | None] = {0: options.port} if options.port else default_ports(
+        entry, Path(options.testbed_file).resolve(), options.same_generator)
+    ports = {speed_mbps: port for speed_mbps, port in by_speed.items() if port is not None}
+    for speed_mbps in by_speed.keys() - ports.keys():
+        step(f"no port of {speed_mbps // 1000}G is measured: data would have to enter by another one of that speed, on"
+             " another traffic generator")
+    run = begin(results)
+    job_id = run.run_id if len(ports) > 1 else ""
+    said: dict[str, Status] = {}
     with contextlib.ExitStack() as stack:
         testbed = found(stack, options, entry)
         if entry.get("virtual") or options.deploy:
             step("Ansible deploys the testbed")
-            deploy(testbed, folder / DEPLOY_LOG)
-        step(f"qualification (all that pytest prints: {shown(folder / PYTEST_LOG)})")
-        ended, progress = measure(testbed, options, folder, run_id)
-    if ended.refused:
-        raise Refusal(ended.cause)
-    return conclude(ended, progress, folder, options.verbose, time.monotonic() - began)
+            deploy(testbed, run.folder / DEPLOY_LOG)
+        for speed_mbps, port in ports.items():
+            run = replace(begin(results) if said else run, port=port, job_id=job_id)
+            called = f"{port or 'the first port'}, {speed_mbps // 1000}G" if job_id else ""
+            of = f" of {called}" if called else ""
+            step(f"qualification{of} (all that pytest prints: {shown(run.folder / PYTEST_LOG)})")
+            since = time.monotonic() if said else began
+            ended, progress = measure(testbed, options, run)
+            if ended.refused and not said:
+                raise Refusal(ended.cause)
+            said[called] = conclude(ended, progress, run.folder, options.verbose, time.monotonic() - since)
+            if ended.pytest is None:  # interrupted
+                break
+    status = combine(said.values())
+    if job_id:
+        left = [f"{port}, {speed_mbps // 1000}G not measured" for speed_mbps, port in [*ports.items()][len(said):]]
+        status = combine([status, Status.ERROR]) if left else status
+        each = "; ".join([*(f"{called} {one.value}" for called, one in said.items()), *left])
+        say(f"{status.value} after {time.monotonic() - began:.0f} s: {each}")
+    return EXIT_STATUS[status]
+
+
+def begin(results: Path) -> PortRun:
+    """A run, with a folder of its own."""
+    run_id = new_run_id()
+    folder = results / run_id
+    folder.mkdir(parents=True)
+    return PortRun("", run_id, folder)
 
 
 def found(stack: contextlib.ExitStack, options: argparse.Namespace, entry: Mapping[str, Any]) -> TestbedFiles:
@@ -135,8 +184,8 @@ def found(stack: contextlib.ExitStack, options: argparse.Namespace, entry: Mappi
     return stack.enter_context(virtual_testbed(options.testbed, testbed_file, options.fault))
 
 
-def conclude(ended: Ended, progress: FamilyProgress, folder: Path, verbose: bool, seconds: float) -> int:
-    """Says what was found; the last line is the verdict with its first cause. Returns the exit status.
+def conclude(ended: Ended, progress: FamilyProgress, folder: Path, verbose: bool, seconds: float) -> Status:
+    """Says what was found of a port; the last line is the verdict with its first cause. Returns the verdict.
 
     Args:
         ended: how pytest ended.
@@ -157,7 +206,7 @@ def conclude(ended: Ended, progress: FamilyProgress, folder: Path, verbose: bool
     databases = PASSWORD.sub(r"\1:***@", os.environ["PFC_REPORT_DB"])
     say(*lines, *page, f"verdicts, evidence and logs: {shown(folder)}", f"reporting database: {databases}",
         f"{status.value} after {seconds:.0f} s{': ' if cause else ''}{cause}")
-    return EXIT_STATUS[status]
+    return status
 
 
 def say(*lines: str) -> None:

@@ -31,7 +31,8 @@ def parse(arguments: Sequence[str] | None, description: str) -> argparse.Namespa
     parser.add_argument("--testbed-file", default=str(TESTBED_FILE), metavar="FILE",
                         help="testbed file (default: ansible/testbed.yaml)")
     parser.add_argument("--port", default="", metavar="PORT",
-                        help="port under test (default: the first with a traffic generator behind it)")
+                        help="port under test (default: of each speed that the switch has the first with a traffic "
+                             "generator behind it)")
     parser.add_argument("--fault", action="append", default=[], metavar="FAULT", type=absolute,
                         help="break the virtual switch, for instance pause-ignored@Ethernet0; may be repeated")
     parser.add_argument("--scenario", action="append", default=[], metavar="CASE",

@@ -27,7 +27,7 @@ from scripts.tests.broken import (
     wreck,
 )
 from tests.common.pfc.cases import reconfigured
-from tests.common.pfc.cases.reconfigured import EIGHT, ONE, PUT_BACK, SEVEN, TAGGED, THREE
+from tests.common.pfc.cases.reconfigured import EACH, EIGHT, ONE, PUT_BACK, SEVEN, TAGGED, THREE
 from tests.common.pfc.simulated_time.endpoint_clock import EndpointClock
 from tests.common.pfc.lab.configuration import trusting_tags
 from tests.common.pfc.lab.dut import READ_CONFIG, Dut
@@ -83,12 +83,13 @@ class AlsoSeven(Fault):
 }
 # Each pair has what can be told apart in one run.
 KEPT, HONOURED, WRECK = ("Ethernet8", HEALTHY_TX), ("Ethernet12", HEALTHY_TX), ("Ethernet4", "Ethernet80")
+SEVENTH = ("Ethernet20", HEALTHY_TX)
 FAULTS = (
     "pfc-removal-ignored@Ethernet8", "crossed.py:Crossed@Ethernet8", "pause-ignored@Ethernet8,priority=2",
     "global-pause-honoured@Ethernet12", "pfc-forwarded@Ethernet12", "lossless-dropped@Ethernet12,one_in=4",
     "pause-ignored@Ethernet4,priority=0", "pause-ignored@Ethernet4,priority=3", "pfc-miscounted@Ethernet4",
     "pfc-forwarded@Ethernet4", "lossless-dropped@Ethernet4,one_in=4", "lossy-dropped@Ethernet4,one_in=4",
-    "crossed.py:AlsoSeven@Ethernet80",
+    "crossed.py:AlsoSeven@Ethernet80", "pause-ignored@Ethernet16,priority=6", "pause-ignored@Ethernet20,priority=7",
 )
 
 
@@ -107,6 +108,11 @@ CASES = [
           "Ethernet4 priority 0: expected 0 frames received while paused, got "),
     wreck(WRECK, SEVEN, "FAIL FAIL", f"{COUNTED} {LOST} {NOT_HELD}",
           "Ethernet4 priority 3: expected 0 frames received while paused, got "),
+    wreck(WRECK, EACH, "FAIL FAIL", f"{COUNTED} {LOST} {NOT_HELD}",
+          "Ethernet4 priority 3: expected 0 frames received while paused, got "),
+    wreck(("Ethernet16", HEALTHY_TX), EACH, "FAIL PASS", NOT_HELD,
+          "Ethernet16 priority 6: expected 0 frames received while paused, got "),
+    wreck(SEVENTH, EACH, "FAIL PASS", NOT_HELD, "Ethernet20 priority 7: expected 0 frames received while paused, got "),
     wreck(WRECK, PUT_BACK, "FAIL FAIL", f"{COUNTED} {LOST} {NOT_HELD} test-unaffected",
           "Ethernet4 priority 3: expected 0 frames received while paused, got "),
     wreck(WRECK, TAGGED, "FAIL FAIL", f"{COUNTED} {LOST} {NOT_HELD}",
@@ -171,6 +177,12 @@ def fixture_bench(testbed: Mapping[str, Any]) -> Iterator[Bench]:
 @pytest.mark.parametrize("broken", CASES, ids=lambda broken: f"{broken.plan.plan_id}-{broken.pair[0]}")
 def test_every_fault_is_caught_and_nothing_else(bench: Bench, broken: Case) -> None:
     compare(bench.judge(broken), broken)
+
+
+@pytest.mark.parametrize("plan", [plan for plan in PLAN if plan is not EACH], ids=lambda plan: plan.plan_id)
+def test_no_other_case_sees_that_the_highest_priority_cannot_be_paused(bench: Bench, plan: PlanCase) -> None:
+    documented = documented_checks(PAGES[plan.family], plan.plan_id)
+    passed_as_documented(bench.judge(wreck(SEVENTH, plan, "PASS PASS", "", "")), documented)
 
 
 @pytest.mark.parametrize("plan", PLAN, ids=lambda plan: plan.plan_id)

@@ -192,6 +192,8 @@ TIME_CASES = [
          "Ethernet16 priority 3: expected pauses in proportion to their quanta (0.08% more or less), got 0."),
     case(ZERO, "pause-ignored@Ethernet4,priority=3", "FAIL PASS", "paused-long-enough",
          "Ethernet4 priority 3: expected at most ... frames received in pauses of 65535 quanta for 3, after "),
+    case(timing.SHORT, "pause-ignored@Ethernet4,priority=3", "FAIL PASS", "paused-long-enough",
+         "Ethernet4 priority 3: expected at most ... frames received in pauses of 255 quanta for 3, 1531750 a second"),
     case(LENGTH, "pause-short@Ethernet4,priority=4", "FAIL PASS", "paused-long-enough length-to-scale",
          "Ethernet4 priority 4: expected at most ... frames received in pauses of 4096 quanta for 4, "
          "24000 a second, got "),
@@ -210,6 +212,7 @@ TIME_CASES = [
           for plan in (ZERO, RATE, timing.REFRESHED)),
         case(LENGTH, SLUGGISH, "FAIL FAIL", f"{LOST} resumed-in-time length-to-scale",
              "Ethernet24 priority 3: expected at least "),
+        case(timing.SHORT, SLUGGISH, "FAIL FAIL", LOST, "Ethernet24 priority 3: expected all "),
         case(THROTTLED, SLUGGISH, "FAIL FAIL", f"{LOST} throughput", "Ethernet24 priority 0: expected at least "),
         case(THROTTLED, UNASKED, "FAIL FAIL", f"{LOST} throughput",
              "Ethernet96 priority 0: expected 0 PFC frames sent out of Ethernet96, got "),

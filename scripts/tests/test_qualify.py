@@ -150,26 +150,81 @@ def progress_of(*events: dict[str, object]) -> FamilyProgress:
 FAILED = {"family": "PFC", "status": "FAIL"}
 
 
-@pytest.mark.parametrize(("ended", "said", "status", "last"), [
-    (Ended(0), {"status": "PASS", "cause": "", "summary": ["table"]}, 0, "PASS after 7 s"),
-    (Ended(1), {"status": "FAIL", "cause": "12 frames", "summary": []}, 1, "FAIL after 7 s: 12 frames"),
-    (Ended(1), {"status": "ERROR", "cause": "no storm", "summary": []}, 2, "ERROR after 7 s: no storm"),
-    (Ended(1), {"status": "PASS", "cause": "", "summary": []}, 2,
+@pytest.mark.parametrize(("ended", "said", "last"), [
+    (Ended(0), {"status": "PASS", "cause": "", "summary": ["table"]}, "PASS after 7 s"),
+    (Ended(1), {"status": "FAIL", "cause": "12 frames", "summary": []}, "FAIL after 7 s: 12 frames"),
+    (Ended(1), {"status": "ERROR", "cause": "no storm", "summary": []}, "ERROR after 7 s: no storm"),
+    (Ended(1), {"status": "PASS", "cause": "", "summary": []},
      "ERROR after 7 s: every verdict is PASS, but not the session: {folder}/pytest.log says why"),
-    (Ended(1), {"planned": {}}, 2,
+    (Ended(1), {"planned": {}},
      "ERROR after 7 s: not every item was measured by the session: {folder}/pytest.log says why"),
-    (Ended(-9, "pytest was killed by SIGKILL"), FAILED, 1, "FAIL after 7 s: pytest was killed by SIGKILL"),
-    (Ended(-9, "pytest was killed by SIGKILL"), {"planned": {}}, 2, "ERROR after 7 s: pytest was killed by SIGKILL"),
-    (Ended(5, "nothing can be measured"), {"planned": {}}, 2, "ERROR after 7 s: nothing can be measured"),
+    (Ended(-9, "pytest was killed by SIGKILL"), FAILED, "FAIL after 7 s: pytest was killed by SIGKILL"),
+    (Ended(-9, "pytest was killed by SIGKILL"), {"planned": {}}, "ERROR after 7 s: pytest was killed by SIGKILL"),
+    (Ended(5, "nothing can be measured"), {"planned": {}}, "ERROR after 7 s: nothing can be measured"),
 ])
-def test_the_last_line_and_the_exit_status(tmp_path: Path, capsys: pytest.CaptureFixture[str],
-                                           monkeypatch: pytest.MonkeyPatch, ended: Ended, said: dict[str, object],
-                                           status: int, last: str) -> None:
+def test_the_last_line_and_the_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str],
+                                       monkeypatch: pytest.MonkeyPatch, ended: Ended, said: dict[str, object],
+                                       last: str) -> None:
     monkeypatch.setenv("PFC_REPORT_DB", "sqlite:////x.db postgresql://ci:secret@db/pfc")
-    assert conclude(ended, progress_of({"planned": {"PFC": 2}}, said), tmp_path, False, 7.0) == status
+    assert conclude(ended, progress_of({"planned": {"PFC": 2}}, said), tmp_path, False, 7.0).value == last.split()[0]
     printed = capsys.readouterr().out
     assert printed.splitlines()[-1] == last.format(folder=tmp_path)
     assert "reporting database: sqlite:////x.db postgresql://ci:***@db/pfc\n" in printed
+
+
+LINKS = {  # speed in Gb/s and number of the traffic generator of each port, in their natural order
+    "one speed": ("100 1", "100 1", "100 2"),
+    "two speeds": ("100 1", "400 1", "400 1", "100 2", "400 2"),
+    "one without another": ("100 1", "800 1", "400 1", "100 2", "400 2"),
+    "on one generator": ("100 1", "100 2", "400 1", "400 1"),
+    "no generator": (),
+}
+
+
+@pytest.mark.parametrize(("links", "same_generator", "ports"), [
+    ("one speed", False, {100: ""}),
+    ("two speeds", False, {100: "", 400: "Ethernet1"}),
+    ("one without another", False, {100: "", 800: None, 400: "Ethernet2"}),
+    ("on one generator", False, {100: "", 400: None}),
+    ("on one generator", True, {100: "", 400: "Ethernet2"}),
+    ("no generator", False, {0: ""}),
+])
+def test_one_port_of_each_speed(tmp_path: Path, links: str, same_generator: bool,
+                                ports: dict[int, str | None]) -> None:
+    """A port of another device of the testbed, and one of a generator, is none of the switch's."""
+    rows = [("switch-a", f"Ethernet{number}", f"snappi-{link.split()[1]}", f"Port{number}", int(link.split()[0]) * 1000)
+            for number, link in enumerate(LINKS[links])]
+    rows += [("switch-b", "Ethernet0", "snappi-1", "Port90", 200_000)]
+    rows += [("switch-a", "Ethernet90", "server", "0", 10_000)]
+    files = tmp_path / "files"
+    files.mkdir()
+    (files / "graph_groups.yml").write_text("- lab\n", encoding="utf-8")
+    kinds = {"snappi": "DevSnappiChassis", "switch": "DevSonic", "server": "Server"}
+    devices = {name: kinds[name[:6]] for row in rows for name in (row[0], row[2])}
+    texts = {
+        "devices": ["Hostname,ManagementIp,HwSku,Type",
+                    *(f"{name},10.0.0.1/8,x,{kind}" for name, kind in devices.items())],
+        "links": ["StartDevice,StartPort,EndDevice,EndPort,BandWidth", *(",".join(map(str, row)) for row in rows)],
+    }
+    for name, lines in texts.items():
+        (files / f"sonic_lab_{name}.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    entry = {"conf-name": "lab-1", "inv_name": "lab", "dut": ["switch-a", "switch-b"]}
+    found = early.default_ports(entry, tmp_path / "testbed.yaml", same_generator)
+    assert found == {speed * 1000: port for speed, port in ports.items()}
+
+
+@pytest.mark.slow("a qualification of a virtual testbed with two speeds")
+def test_a_port_of_each_speed_is_measured(tmp_path: Path) -> None:
+    """Each in a run of its own, of one job; a port that is named is measured alone."""
+    ended = qualify_in(tmp_path, "--testbed", "vtb-mixed", "--scenario", "PFC-4", "--fault", "pfc-forwarded@Ethernet32")
+    assert ended.returncode == 1, ended.stdout + ended.stderr
+    lines = ended.stdout.splitlines()
+    assert sum(line.startswith("== no port of 800G is measured: ") for line in lines) == 1, ended.stdout
+    assert lines[-1].endswith(" s: the first port, 100G PASS; Ethernet32, 400G FAIL"), lines[-1]
+    runs = [json.loads(file.read_text(encoding="utf-8")) for file in (tmp_path / "results").glob("*/run.json")]
+    assert len(runs) == 2 and len({run["job_id"] for run in runs}) == 1 and runs[0]["job_id"], runs
+    alone = qualify_in(tmp_path, "--testbed", "vtb-mixed", "--scenario", "PFC-4", "--port", "Ethernet0")
+    assert alone.returncode == 0 and "400G" not in alone.stdout, alone.stdout
 
 
 @pytest.mark.parametrize("closed", ["stdout", "reader"])

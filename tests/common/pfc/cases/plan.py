@@ -19,8 +19,8 @@ from . import pauses
 from .engine import Table
 from .pauses import LOSSY, SEVERAL_LOSSLESS
 
-ORDER = ("PFC", "FRAME", "SIZE", "COUNT", "LOAD", "M2O", "SPEED", "HEAD", "TIME", "CLASS", "SENT", "FLAP", "WD", "HOP",
-         "LSET", "TAG", "SOAK", "SWEEP")
+ORDER = ("PFC", "FRAME", "SIZE", "PAIRS", "COUNT", "LOAD", "M2O", "SPEED", "HEAD", "TIME", "CLASS", "SENT", "FLAP",
+         "WD", "HOP", "LSET", "TAG", "SOAK", "SWEEP")
 """The families in the order in which they are carried out; any other comes last."""
 
 

@@ -1,4 +1,4 @@
-"""LSET-1 to LSET-5 and TAG-1: pauses where both ports of the pair are configured otherwise than the switch was found,
+"""LSET-1 to LSET-6 and TAG-1: pauses where both ports of the pair are configured otherwise than the switch was found,
 for one case; then that is put back (`configuration`). LSET: other sets of lossless priorities than the switch's own,
 one to all eight. TAG: ports that sort frames by the priority in their VLAN tag (IEEE 802.1p) instead of their DSCP. The
 steps and checks in between are those of PFC-1 to PFC-4."""
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..lab.clock import wait_for
@@ -32,10 +32,12 @@ THREE = PlanCase("lossless-set-three", "LSET-2")
 SEVEN = PlanCase("lossless-set-seven", "LSET-3")
 EIGHT = PlanCase("global-pause-all-lossless", "LSET-4", (LOSSLESS,))
 PUT_BACK = PlanCase("lossless-set-put-back", "LSET-5")
+EACH = PlanCase("lossless-set-each", "LSET-6")
 TAGGED = PlanCase("tagged-lossless", "TAG-1")
 
 PRIORITY_TAG = 0  # IEEE 802.1Q: a tag without a VLAN; the frame is in the port's own, whichever that is
 NEEDS = f"{CHANGEABLE}, generators with eight PFC queues, and a lossy priority that some DSCP value reaches"
+EACH_DATA_S = 2
 GROUPS_DEADLINE_S = 20.0  # until the switch has derived priority groups; buffermgrd takes seconds
 
 
@@ -93,6 +95,11 @@ def all_but_one(subject: PortUnderTest) -> list[Target]:
     return [tuple(priority for priority in PRIORITIES if priority != highest)]
 
 
+def every_other(subject: PortUnderTest) -> list[Target]:
+    """Each of the eight priorities but that of LSET-1."""
+    return [tuple(priority for priority in PRIORITIES if (priority,) != alone) for alone in one(subject)]
+
+
 def whole_port_changeable(subject: PortUnderTest) -> list[Target]:
     """The whole port, where such sets can be configured."""
     return [()] if _lossy(subject) else []
@@ -127,6 +134,18 @@ def put_back(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> R
     lossless = measure(lab, pause_lossless(case, qos.lossless, qos), before)
     lossy = measure(lab, pause_lossy(case, _lossy(lab.subject), qos), lossless.after)
     return ReconfiguredRun({"pause_lossless": lossless, "pause_lossy": lossy}, {"configured_lossless": list(seven)})
+
+
+def each_alone(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> ReconfiguredRun:
+    """LSET-6: PFC-1's steps, with less data, for each priority in turn while it alone is lossless."""
+    runs: dict[str, Measurement] = {}
+    for priority in target:
+        with _lossless(lab, (priority,)) as other:
+            scenario = pause_lossless(case, (priority,), other.subject.qos)
+            run = measure(other, replace(scenario, data_s=EACH_DATA_S), before)
+        runs[f"priority {priority}"] = run
+        before = run.after
+    return ReconfiguredRun(runs, {"configured_lossless": "each alone"})
 
 
 def pauses_by_tag(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> ReconfiguredRun:
@@ -212,5 +231,6 @@ CASES: Table = {
     SEVEN: reconfigured_case(pauses_of_a_set, all_but_one),
     EIGHT: reconfigured_case(global_pause_of_eight, whole_port_changeable),
     PUT_BACK: reconfigured_case(put_back, whole_port_changeable),
+    EACH: reconfigured_case(each_alone, every_other),
     TAGGED: reconfigured_case(pauses_by_tag, all_lossless_changeable, CHANGEABLE),
 }

@@ -46,7 +46,7 @@ class TrafficBuilder:
         self._pair = subject.pair
         self._tolerances = subject.tolerances
         self._sends_pauses = not subject.pauses_from  # else another source does (`pause_source`)
-        self._hosts = hosts
+        self.hosts = hosts
         self._ports = {port.port: port for port in hosts}
         self.router_mac = router_mac
         self.beside = beside
@@ -61,12 +61,12 @@ class TrafficBuilder:
 
     def mac(self, port: str) -> str:
         """The MAC address of the host behind a switch port."""
-        return self._hosts[self._ports[port]].mac
+        return self.hosts[self._ports[port]].mac
 
     @property
     def routes(self) -> bool:
         """Whether data of the pair goes from one segment to another, through the switch's router."""
-        return self._hosts[self._pair.tx].segment != self._hosts[self._pair.rx].segment
+        return self.hosts[self._pair.tx].segment != self.hosts[self._pair.rx].segment
 
     def build(self, flows: Sequence[FlowPlan], captured: Sequence[str] = (), reaction_quanta: int = 0) -> Traffic:
         """A configuration of these flows, with the ports that they need. Loads are parts of what the testbed has for a
@@ -170,7 +170,7 @@ class TrafficBuilder:
             setattr(pfc, f"pfc_class_{priority}", self._pfc_queue(priority))
 
     def _add_host(self, config: Any, port: ConnectedPort) -> None:
-        host = self._hosts[port]
+        host = self.hosts[port]
         device = config.devices.device(name=host.name)[-1]
         ethernet = device.ethernets.ethernet(name=f"Ethernet of {host.name}", mac=host.mac)[-1]
         ethernet.connection.port_name = self.port_name(port.port)
@@ -202,7 +202,7 @@ class TrafficBuilder:
     def _add_data(self, config: Any, plan: FlowPlan) -> None:
         assert plan.priority is not None, f"data flow {plan.name} needs a priority"
         flow = self._flow(config, plan)
-        sender, receiver = (self._hosts[self._ports[port]] for port in self._ends(plan))
+        sender, receiver = (self.hosts[self._ports[port]] for port in self._ends(plan))
         kind = "ipv4" if sender.ip_version == 4 else "ipv6"
         ethernet = flow.packet.ethernet()[-1]
         if self.vlan_id is not None:

@@ -27,7 +27,7 @@ def holding_fps(quanta: int, speed_mbps: int) -> Fraction:
     return 1 / pause_seconds(quanta, speed_mbps)
 
 
-def storm_fps(quanta: int, speed_mbps: int, refreshes: int = 2) -> int:
+def storm_fps(quanta: int, speed_mbps: int, refreshes: int | Fraction = 2) -> int:
     """Pause frames a second of a storm that renews each pause `refreshes` times before it ends (100 Gb/s, twice:
     5960)."""
     return floor(refreshes * holding_fps(quanta, speed_mbps))

@@ -6,6 +6,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 from ..record.case import PlanCase, named
 from .arithmetic import MAX_QUANTA, holding_fps, share_percent, storm_fps
@@ -55,9 +56,9 @@ class Scenario:
     background_percent: int = 50
     frame_bytes: int = 1024
     storm_lead_s: int = 1
-    data_s: int = 5
+    data_s: float = 5
     pause_quanta: int = MAX_QUANTA
-    storm_refreshes: int = 2
+    storm_refreshes: int | Fraction = 2
     frame: PauseFrame | None = None
     called: str = ""
     mix: tuple[tuple[int, int], ...] = ()

@@ -3,7 +3,7 @@ back."""
 
 import pytest
 
-from tests.common.pfc.cases.reconfigured import EIGHT, ONE, PUT_BACK, SEVEN, THREE
+from tests.common.pfc.cases.reconfigured import EACH, EIGHT, ONE, PUT_BACK, SEVEN, THREE
 
 pytestmark = [pytest.mark.topology("tgen", "multidut-tgen")]
 
@@ -28,6 +28,18 @@ def test_global_pause_with_all_priorities_lossless(pfc_qualify, plan_case, pfc_t
         pfc_qualify: carries out a test case on the port under test.
         plan_case: the test case.
         pfc_target: switch, and the whole port, `vtb-t0-01|all`.
+    """
+    pfc_qualify(plan_case, pfc_target)
+
+
+@pytest.mark.pfc_cases(EACH)
+def test_pauses_of_each_priority_alone(pfc_qualify, plan_case, pfc_target):
+    """Each priority is held, and nothing else is, while it is the only lossless one (plan id LSET-6).
+
+    Args:
+        pfc_qualify: carries out a test case on the port under test.
+        plan_case: the test case.
+        pfc_target: switch and the priorities that are lossless one after the other, `vtb-t0-01|0,1,3,4,5,6,7`.
     """
     pfc_qualify(plan_case, pfc_target)
 
