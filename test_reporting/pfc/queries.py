@@ -71,6 +71,13 @@ def faults_of(run: Mapping[str, Any]) -> list[str]:
     return faults
 
 
+def diagnosis_of(run: Mapping[str, Any]) -> str:
+    """What the failed checks of a run come to, of its row as of `faults_of`; empty: nothing was said."""
+    info = json.loads(run["info"]) if isinstance(run["info"], str) else run["info"]
+    said = info.get("diagnosis", "")
+    return said if isinstance(said, str) else json.dumps(said)
+
+
 def run_verdict(connection: Connection, run: Mapping[str, Any]) -> Verdict:
     """The verdict of a run; of one that has not finished, of what there is so far (never PASS)."""
     if run["status"] is not None:

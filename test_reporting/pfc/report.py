@@ -14,9 +14,10 @@ from tabulate import tabulate
 from tests.common.pfc.record.effective_records import Verdict
 from tests.common.pfc.record.verdict import Status
 
-from .queries import Rows, faults_of
+from .queries import Rows, diagnosis_of, faults_of
 
 LONGEST_CELL = 300
+LONGEST_DIAGNOSIS = 2000
 WIDEST_COLUMN = 60
 BROKEN = "deliberately broken"
 
@@ -30,11 +31,14 @@ def runs_table(runs: Rows) -> str:
 
 
 def run_report(run: Mapping[str, Any], verdict: Verdict, metrics: Rows, reasons: Rows) -> str:
-    """A run: what was broken on purpose, its metrics, then why some of them are not PASS."""
+    """A run: what was broken on purpose, what its failed checks come to, its metrics, then why some of them are not
+    PASS."""
     faults = faults_of(run)
+    diagnosis = diagnosis_of(run)
     end = f"finished {_time(run['finished'])}" if run["finished"] else "not finished"
     parts = [f"run {printable(run['run_id'])} on {printable(run['testbed'])}, started {_time(run['started'])}, {end}",
-             *([printable(broken(faults))] if faults else []), metrics_table(metrics)]
+             *([printable(broken(faults))] if faults else []),
+             *([f"diagnosis: {printable(diagnosis, LONGEST_DIAGNOSIS)}"] if diagnosis else []), metrics_table(metrics)]
     if reasons:
         parts += ["not PASS:", reasons_table(reasons)]
     cause = f": {printable(verdict.cause)}" if verdict.cause else ""

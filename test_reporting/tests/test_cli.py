@@ -41,6 +41,12 @@ def test_show_says_what_was_expected_and_seen(run, capsys):
     assert shown.splitlines()[-1] == "FAIL: the cause"
 
 
+def test_show_says_what_failed_checks_come_to(run, capsys):
+    run(verdict(1, "FAIL"), diagnosis="vtb-t0-01 Ethernet0: pauses stop nothing")
+    main(["show"])
+    assert capsys.readouterr().out.splitlines()[1] == "diagnosis: vtb-t0-01 Ethernet0: pauses stop nothing"
+
+
 def test_a_run_that_has_not_finished_is_error(run, capsys):
     run(verdict(1), finish=False)
     assert main(["show"]) == 2

@@ -207,6 +207,13 @@ def test_commands_can_be_pasted(run, page):
     assert f"pfc-report compare a {shlex.quote(name)}" in words
 
 
+def test_what_failed_checks_come_to_is_said_below_the_verdict(run, page):
+    run(verdict(1, "FAIL"), run_id="a", diagnosis=f"vtb-t0-01 Ethernet0: pauses stop nothing; {MARKUP}")
+    run(verdict(2), run_id="b", started="2026-01-31T14:00:00Z")
+    assert f"diagnosis: vtb-t0-01 Ethernet0: pauses stop nothing; {MARKUP}" in page("a").root.all("header")[0].words
+    assert "diagnosis:" not in page("b").root.words
+
+
 def test_info_does_not_stand_for_a_fact(run, page):
     run(verdict(1), **{"OS version": "another"})
     made = page()

@@ -51,6 +51,11 @@ class RunView:
         return queries.faults_of(self.run)
 
     @property
+    def diagnosis(self) -> str:
+        """What its failed checks come to; empty: nothing was said."""
+        return queries.diagnosis_of(self.run)
+
+    @property
     def devices(self) -> list[DeviceResults]:
         """Its devices."""
         return devices_of(self.ports)

@@ -7,17 +7,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from ..cases.engine import settled_counters
+from ..cases.engine import sending, settled_counters
 from ..cases.switch_counters import OWN_FRAMES, priority_groups
+from ..lab.generator import SETTLE_S
 from ..lab.lab import Lab
 from ..model.checking import Place, error_unless, fail_unless
 from ..model.counters import fallen
+from ..model.errors import QualificationError
 from ..model.measurement import PortUnderTest
 from ..model.traffic import FlowStats, Role
 from ..record.case import PlanCase
 from ..record.verdict import LOSSLESS, LOSSY, Check
 from .books import COMMANDS, PFC_TX, TX_OK, Books, Counter, books_of
 from .explained import ANY, OWN_COLUMNS, Explained, data_ends, explained, together
+from .trace import Trace, numbered_flows
 
 OWN_FRAMES_EXACT = 0  # of a case: a virtual testbed has no frames but those of flows and pauses
 MINUTE_S = 60.0
@@ -87,8 +90,17 @@ class CaseAccount:
         if most >= ANY:
             return f"at least {found.least} more in {counter}, which arrived"
         if most == 0:
-            return f"0 more in {counter}, as nothing that was sent counts there"
+            return f"0 more in {counter}, as {self._why_none(counter)}"
         return f"from {found.least} to {most} more in {counter}, as what was sent explains"
+
+    def _why_none(self, counter: Counter) -> str:
+        """Why a counter must not move, for the message: a sender beside the case must not be held, else nothing counts
+        there."""
+        for flow in self.totals:
+            enters, leaves = data_ends(self.subject, flow.plan)
+            if flow.plan.role is Role.BYSTANDER and Counter(enters, PFC_TX, flow.plan.priority) == counter:
+                return f"nothing may hold frames from {enters} to {leaves} beside the case"
+        return "nothing that was sent counts there"
 
     def _place(self, counter: Counter) -> Place:
         """Where a counter is, and the metric that it concerns: that of its priority, of a port's own the first."""
@@ -135,6 +147,23 @@ class BookAuditor:
         self._books = _read(labs[0])
         self._is_open = False
         return [list(account.checks()) for account in self._accounts(labs, case, before, self._books)]
+
+    def explain(self, lab: Lab) -> str:
+        """Where the port's queue counters say that frames left, of which each priority and port is sent another number;
+        nothing where they say what left, or that cannot be sent."""
+        flows = numbered_flows(lab)
+        try:
+            before = _read(lab)
+            traffic = lab.builder.build(flows)
+            with sending(lab, traffic):
+                lab.generator.start(list(traffic.flows))
+                lab.generator.run_out(list(traffic.flows), SETTLE_S)
+                lab.clock.sleep(SETTLE_S)
+                stats = lab.generator.stats(traffic.flows)
+            after = _read(lab)
+        except QualificationError:
+            return ""
+        return Trace(lab.subject, before, after, list(stats.values())).sentence
 
     def _accounts(self, labs: Sequence[Lab], case: PlanCase, before: Books, after: Books) -> Iterator[CaseAccount]:
         gains = after.gains(before)

@@ -72,7 +72,8 @@ class Qualifier:
                 self._preflight, settled = preflight(self.lab)
                 self._settled = pauses_of(self.lab).arrived(self.lab, settled)
             except QualificationError as error:
-                self._preflight = error
+                more = "; ".join(filter(None, (auditor.explain(self.lab) for auditor in self._auditors)))
+                self._preflight = QualificationError(f"{error}; {more}") if more else error
         if isinstance(self._preflight, QualificationError):
             raise self._preflight
         return self._preflight

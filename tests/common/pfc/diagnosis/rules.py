@@ -1,230 +1,284 @@
-"""What failed checks have in common, in one sentence: rules over their names, priorities, places and numbers.
+"""What failed checks have in common, in one sentence: a table of causes, each with what has to be seen for it.
 
-A rule says what the numbers show and no more; what no rule explains is said to be unexplained.
+A rule says what the numbers show and no more; where none holds for certain, that is what is said. Of the rules that
+hold the first one speaks, so the more specific come first.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
-from ..record.case import named
 from ..record.verdict import Check, PortVerdict, Status
+from .symptoms import NOT_MEASURED, BadCheck, Diagnosis, Rule, Symptoms
 
 Case = tuple[str, PortVerdict]  # plan id, verdict
+Shows = Callable[[Symptoms], bool]
+Picks = Callable[[Symptoms], Symptoms]
+BITS = (16, 24, 31, 32, 40, 48)  # of counters that begin anew
+ANEW = 256
+"""A counter that has begun anew fell by all that it can count but a part so small; one that was cleared, by what it had
+counted, which is no such number but by chance."""
+HELD = ("blocked-while-paused", "held-queue-stands-still")
+TIMED = ("paused-long-enough", *HELD)
+LOST = ("resumed", "background-unaffected", "test-unaffected", "held-frames-drained", "nothing-lost")
+OTHERS = ("background-unaffected", "test-unaffected")
+XOFF = ("xoff-sent", "back-pressure", "hop-back-pressure")
+OTHER_PFC = ("no-other-back-pressure", "no-other-enabled", "hop-no-other-back-pressure", "no-back-pressure")
+EXPLAINED = "counter-explained"
 
 
-@dataclass(frozen=True)
-class FailedCheck:
-    """A check that failed, in a test case."""
-
-    plan_id: str
-    check: Check
-
-    @property
-    def port(self) -> str:
-        """`vtb-t0-01 Ethernet8`: where the check looked."""
-        return " ".join(self.check.where.split()[:2])
-
-    @property
-    def priorities(self) -> list[int]:
-        """What its place names; of a record that was read back there is nothing else."""
-        found = re.search(r"priorit(?:y|ies) (\d(?:, \d)*)", self.check.where)
-        return [int(one) for one in found[1].split(", ")] if found else []
+def _all(*names: str) -> Shows:
+    return lambda found: found.has(*names)
 
 
-class Symptoms:
-    """The failed checks of one port under test.
-
-    Attributes:
-        failures: each once.
-    """
-
-    def __init__(self, failures: Iterable[FailedCheck]) -> None:
-        self.failures = list(dict.fromkeys(failures))
-
-    def of(self, *names: str) -> Symptoms:
-        """Those of these names."""
-        return Symptoms(one for one in self.failures if one.check.name in names)
-
-    def has(self, *names: str) -> bool:
-        """Whether a check of each of these names failed."""
-        return {*names} <= {one.check.name for one in self.failures}
-
-    def any(self, *names: str) -> bool:
-        """Whether a check of one of these names failed."""
-        return bool(self.of(*names).failures)
-
-    def only_in(self, *plan_ids: str) -> bool:
-        """Whether something failed, and in these test cases alone."""
-        return bool(self.failures) and all(one.plan_id in plan_ids for one in self.failures)
-
-    def family(self, family: str) -> Symptoms:
-        """Those of the test cases of a family."""
-        return Symptoms(one for one in self.failures if one.plan_id.startswith(f"{family}-"))
-
-    @property
-    def port(self) -> str:
-        """Where the first check looked."""
-        return self.failures[0].port
-
-    @property
-    def first(self) -> str:
-        """What the first check says."""
-        check = self.failures[0].check
-        return f"expected {check.expected}, got {check.seen}"
-
-    @property
-    def who(self) -> str:
-        """`priority 3`, `priorities 3, 4`; where no check names one: the port."""
-        found = sorted({priority for one in self.failures for priority in one.priorities})
-        return named(found) if found else "the port"
-
-    def seen(self, none: bool) -> Symptoms:
-        """Those that saw nothing (or something)."""
-        return Symptoms(one for one in self.failures if (one.check.seen == 0) == none)
+def _together(one: str, other: str) -> Shows:
+    return lambda found: not found.of(one).cases.isdisjoint(found.of(other).cases)
 
 
-@dataclass(frozen=True)
-class Rule:
-    """A cause.
-
-    Attributes:
-        name: of the rule.
-        holds: whether symptoms show it.
-        says: the sentence, of symptoms that show it.
-    """
-
-    name: str
-    holds: Callable[[Symptoms], bool]
-    says: Callable[[Symptoms], str]
+def _only(*names: str) -> Shows:
+    return lambda found: found.only(*names)
 
 
-def _only(*plan_ids: str) -> Callable[[Symptoms], bool]:
-    return lambda found: found.only_in(*plan_ids)
+def _both(*conditions: Shows) -> Shows:
+    return lambda found: all(holds(found) for holds in conditions)
 
 
-def _any(*names: str) -> Callable[[Symptoms], bool]:
-    return lambda found: found.any(*names)
+def _none(*names: str) -> Shows:
+    return lambda found: not found.any(*names)
 
 
-def _stopped_others(found: Symptoms) -> bool:
-    hit = found.of("background-unaffected", "test-unaffected").seen(none=True)
-    return bool(hit.failures) and not found.family("WD").failures
+def _in(*plan_ids: str) -> Picks:
+    return lambda found: found.of(*plan_ids)
 
 
-def _stops_others(found: Symptoms) -> str:
-    hit = found.of("background-unaffected", "test-unaffected")
-    starved = hit.seen(none=False)
-    behind = f"; {starved.who} starve behind it" if starved.failures else ""
-    return f"{hit.port}: a pause also stops {hit.seen(none=True).who}, of which no frame came{behind}"
+def _text(pattern: str) -> Picks:
+    return lambda found: found.saying(pattern)
 
 
-def _about(words: str, *names: str) -> Callable[[Symptoms], str]:
-    """A sentence about the checks of these names (none: all), with their port, priorities and the first's numbers."""
-    def says(found: Symptoms) -> str:
-        one = found.of(*names) if names else found
-        return f"{one.port}: {words.format(who=one.who)} ({one.failures[0].check.name}: {one.first})"
-
-    return says
+def _stopped(found: Symptoms) -> Symptoms:
+    return found.seen(none=True)
 
 
+def _behind(found: Symptoms) -> str:
+    """Who starves behind a queue that stands still."""
+    starved = found.of(*OTHERS).seen(none=False)
+    return f"; {starved.who} starve behind it" if starved.bad else ""
+
+
+def _began_anew(found: Symptoms) -> int:
+    """The bits of a counter that fell by almost all that so many bits can count; 0: it fell by something else."""
+    fell = found.words(r"got -(\d+)") or found.words(r"fell by (\d+)")
+    return next((bits for bits in BITS if fell and 0 < (1 << bits) - int(fell) <= (1 << bits) // ANEW), 0)
+
+
+def _at_tested(found: Symptoms) -> str:
+    return found.tested
+
+
+def _congested(found: Symptoms) -> str:
+    """The port that holds senders as it should; none is known: the one where the checks looked."""
+    held = [where for _, name, where in found.passed if name in XOFF]
+    return " ".join(min(held, default=found.bad[0].check.where).split()[:2])
+
+
+def _counted_for(found: Symptoms) -> str:
+    """The priorities that pauses are counted for which they are not for."""
+    return f" are counted for {found.of('no-other-pause-counted').who}, which they are not for"
+
+
+def _late(found: Symptoms) -> Symptoms:
+    """Those of a time that is beyond the latest expected."""
+    times = re.compile(r" to (\d+) ms after .*, got ([\d.]+)")
+    return found.where(lambda one: (time := times.search(one.check.message)) is not None
+                       and float(time[2]) > float(time[1]))
+
+
+def _found_at_first(found: Symptoms) -> bool:
+    """Whether a watchdog that is not started anew found the first storm, but not a later one."""
+    return not found.of("WD-8").of("detection-time").saying("as found").bad
+
+
+def _only_at_first(found: Symptoms) -> bool:
+    """Whether each priority's counter was off in one test case alone, and right in another."""
+    off = {(one.plan_id, one.check.where) for one in found.of("every-pause-counted").bad}
+    places = {where for _, where in off}
+    right = {where for _, name, where in found.passed if name == "every-pause-counted"}
+    return len(off) == len(places) and bool(places & right)
+
+
+def _at_rest(found: Symptoms) -> bool:
+    """Whether in test cases whose pauses were not counted no counter of data that left moved either, and none moved
+    that should not."""
+    own = found.of(*found.of("pause-counted").cases).of(EXPLAINED)
+    unmoved = own.saying("(which arrived|what was sent explains), got 0($| )")
+    return found.any("pause-counted") and unmoved.any() and len(unmoved.bad) == len(own.bad)
+
+
+OURS = (
+    Rule("not the switch, the virtual testbed took too long to compute", (NOT_MEASURED,),
+         picks=_text("takes? too long|was too slow|made no progress|timed out|TimeoutError")),
+    Rule("not the switch, what measures it is at fault", (NOT_MEASURED,),
+         picks=_text("not the switch|the run broke off|clock .* cannot be reached")),
+    Rule("not the switch, this machine or the traffic generator stopped a storm late", ("storm-ended",)),
+)
+"""ERROR for which the switch is not to blame."""
+MISCOUNTED = (
+    Rule("the watchdog goes on although it was stopped", ("watchdog-stopped",)),
+    Rule(lambda found: f"counters begin anew when they have reached what {_began_anew(found)} bits can count",
+         (NOT_MEASURED, "counters-kept"), lambda found: _began_anew(found) > 0),
+    Rule(lambda found: found.words("show that (.*)"), (NOT_MEASURED,),
+         picks=_text("show that .*(stand still$|are those of|begin anew|shows the counters|leave .* by queue)")),
+    Rule(lambda found: found.words("show that (.*)"), (NOT_MEASURED,), picks=_text("show that "), is_certain=False),
+    Rule("the counters of {port} stand still", (EXPLAINED,), _at_rest, is_port=True),
+)
+"""What ERROR, or counters that do not move, say of a switch."""
+ELSEWHERE = (
+    Rule(lambda found: f"a pause that arrives at {found.tested_port} also holds {found.who} at "
+         f"{found.words('frames from .* to (.*) beside')}", (EXPLAINED,), _only(EXPLAINED, "bystander-unaffected"),
+         _text("PFC. Tx, as nothing may hold"), at=_at_tested),
+    Rule("pauses that arrive there are counted at {port} too", (EXPLAINED,), _only(EXPLAINED), _text("PFC. Rx, as"),
+         at=_at_tested),
+    Rule("pauses that arrive there are counted at {port}, not there", (EXPLAINED,),
+         _only(EXPLAINED, "pause-counted", "every-pause-counted"), _text("PFC. Rx, as"), at=_at_tested),
+    Rule("pauses of {who} that hold its senders are sent out of {port} too", (EXPLAINED,), _only(EXPLAINED),
+         _text("PFC. Tx, as nothing that"), at=_congested),
+    Rule("frames that leave are counted as received", (EXPLAINED,), _only(EXPLAINED), _text("RX_OK")),
+    Rule("{who}: counters move that nothing sent explains", (EXPLAINED,), _only(EXPLAINED), is_certain=False),
+)
+"""What shows in closed accounting alone."""
+KINDS_OF_FRAMES = (
+    Rule("pauses are counted as data", ("pauses-are-no-data",)),
+    Rule("pauses are counted as drops", ("pauses-are-no-drops",)),
+    Rule("802.3x pause frames are taken for PFC", (), _only("PFC-4")),
+    Rule("PFC frames that enable no priority are obeyed or counted", (),
+         _only("FRAME-4", "FRAME-5", "FRAME-6", "COUNT-2")),
+    Rule("MAC control frames of another operation code are obeyed", (), _only("FRAME-7")),
+    Rule("PFC frames from 00:00:00:00:00:00 are neither counted nor obeyed", HELD,
+         _both(_only("FRAME-1", "FRAME-2"), _all("pause-counted", "blocked-while-paused"))),
+    Rule("pause frames are forwarded to other ports", ("pause-not-forwarded",)),
+    Rule("PFC frames to another destination are obeyed", (), _only("FRAME-8")),
+    Rule("frames of the sizes of {cases} are lost, others are not", LOST,
+         _both(_only("SIZE"), lambda found: found.passed_in("resumed", but="SIZE")), _in("resumed")),
+)
+"""Pauses and data of a kind."""
+WATCHDOG = (
+    Rule("the watchdog detects a storm on {who} where there is none", ("no-storm-detected", "no-other-storm")),
+    Rule("the watchdog's action also hits {who}", OTHERS),
+    Rule("the watchdog does not detect the pause storm on {who}", ("storm-detected", "stormed-queues")),
+    Rule("the watchdog does not restore {who} after the storm", ("restored",)),
+    Rule("the watchdog detects no further storm on {who} after the first", ("detection-time",), _found_at_first,
+         _in("WD-8")),
+    Rule("the watchdog detects storms on {who} later than it is told to", ("detection-time",), picks=_late),
+    Rule("the watchdog detects storms on {who} at another time than it is told to", ("detection-time",)),
+    Rule("the watchdog restores {who} later than it is told to", ("restoration-time",), picks=_late),
+    Rule("the watchdog restores {who} at another time than it is told to", ("restoration-time",)),
+    Rule("the watchdog detects the storm, but does nothing about {who}", ("dropped-in-storm", "forwarded-in-storm"),
+         _all("sender-not-held")),
+    Rule("the watchdog detects the storm, but does not drop {who}", ("dropped-in-storm",)),
+    Rule("the watchdog counts {who} as restored, but goes on acting on it", ("resumed",)),
+    Rule("the watchdog acts, but does not count it for {who}",
+         ("storm-counted", "restoration-counted", "frames-counted", "storms-counted", "drops-counted")),
+)
+"""What shows in test cases of the watchdog alone."""
+PAUSES_OBEYED = (
+    Rule("for some time after the link has come up pauses of {who} stop nothing", HELD,
+         _both(_only("FLAP"), lambda found: found.passed_in("blocked-while-paused", but="FLAP"))),
+    Rule("a pause of {who} outlives the link's going down", ("pause-ended-with-link",)),
+    Rule("pauses of {who} stop nothing", HELD, _together("blocked-while-paused", "back-pressure")),
+    Rule("a further pause of {who} is ignored while the first lasts", ("paused-long-enough",),
+         lambda found: found.of("TIME-6").has("paused-long-enough", "resumed-in-time")),
+    Rule("pauses of {who} hold for less than their time", TIMED,
+         lambda found: found.of("TIME-2", "TIME-3", "CLASS-1", "TIME-6").any("paused-long-enough")
+         or found.has("blocked-while-paused", "held-within-buffer")),
+    Rule("a PFC frame ends the pauses of {who} that it does not enable", ("paused-long-enough",), picks=_in("CLASS-3")),
+    Rule("a pause time of 0 for one priority ends the pauses of all, {who}", ("paused-long-enough",),
+         picks=_text("after .* us 0 quanta")),
+    Rule("pauses of {who} hold for less than their time", ("paused-long-enough",)),
+    Rule("pauses of {who} do not last as long as their quanta say", ("length-to-scale",)),
+    Rule("some frames of {who} leave although their queue is paused", HELD),
+    Rule("pauses of {who} act too late", ("stopped-in-time",)),
+    Rule("all priorities that a PFC frame enables are paused for one time, not each for its own: {who}",
+         ("resumed-in-time",), picks=_in("CLASS-1")),
+    Rule("a shorter pause of {who} does not shorten the one before", ("resumed-in-time",), _none("TIME-1"),
+         _in("TIME-6")),
+    Rule("a pause time of 0 does not let {who} go on", ("resumed-in-time",)),
+    Rule("pauses still stop {who}, which the configuration took out of pfc_enable", ("test-unaffected",),
+         picks=_in("LSET")),
+    Rule("a pause also stops {who}, of which no frame came", OTHERS, picks=_stopped, further=_behind),
+    Rule("pauses of {who}", ("every-pause-counted",), _all("no-other-pause-counted"), further=_counted_for),
+    Rule("pauses of {who} act, but are not counted", ("pause-counted",)),
+)
+"""Pauses that arrive."""
+PAUSES_SENT = (
+    Rule("{who} is paused when lossy frames are dropped", OTHER_PFC, _only("M2O-2", "SPEED-2")),
+    Rule("pauses of {who} are sent although nothing is congested", OTHER_PFC, _all("no-back-pressure")),
+    Rule("no pause is sent for {who}, and its sender is not held", XOFF),
+    Rule("the pause sent for {who} is not repeated in time", ("refreshed",)),
+    Rule("pause frames that are sent end too early, so that receivers discard them", ("length", "eight-times")),
+    Rule("the end of congestion is not told to senders of {who}", ("xon-sent", "sender-resumed")),
+    Rule("pause frames have a wrong source", ("source", "source-own")),
+    Rule("{who} is paused too while others are congested", OTHER_PFC),
+    Rule("pauses are sent for {who}, but its sender sends more than the buffer takes", ("held-within-buffer",)),
+    Rule("pauses are sent for {who}, but frames that come in after them are lost",
+         ("held-frames-drained", "headroom-full", "no-group-drops")),
+    Rule("the first pause for {who} is sent at another fill than the buffer profile says", ("xoff-threshold",)),
+)
+"""Pauses that the switch sends."""
+REST = (
+    Rule("dropped frames are counted as sent", (EXPLAINED,), _all("port-drops-counted"),
+         _text("more in (Counter|TX_OK)")),
+    Rule("dropped frames are not counted", ("port-drops-counted", "queue-drops-counted", "group-drops-counted")),
+    Rule("the line is not shared by the queues' weights: {who}", ("share-by-weight",)),
+    Rule("the receive counter of {who} lacks pauses of the first storm only, as if it began below 0",
+         ("every-pause-counted",), _both(_only("every-pause-counted"), _only_at_first)),
+    Rule("the receive counter of {who} is not the number of pauses sent", ("every-pause-counted",)),
+)
 RULES = (
-    Rule("frames lost without a storm", _any("clean-flow"),
-         _about("frames of {who} are lost on their way out, also without any storm", "clean-flow")),
-    Rule("pauses as data", _any("pauses-are-no-data"), _about("pauses are counted as data", "pauses-are-no-data")),
-    Rule("pauses as drops", _any("pauses-are-no-drops"), _about("pauses are counted as drops", "pauses-are-no-drops")),
-    Rule("802.3x pause", _only("PFC-4"), _about("802.3x pause frames are taken for PFC")),
-    Rule("no enable bit", _only("FRAME-4", "FRAME-5", "FRAME-6", "COUNT-2"),
-         _about("PFC frames that enable no priority are obeyed or counted")),
-    Rule("unknown operation code", _only("FRAME-7"), _about("MAC control frames of another operation code are obeyed")),
-    Rule("zero source", lambda found: found.only_in("FRAME-1", "FRAME-2") and found.has("pause-counted"),
-         _about("PFC frames from 00:00:00:00:00:00 are neither counted nor obeyed", "blocked-while-paused")),
-    Rule("pauses forwarded", _any("pause-not-forwarded"),
-         _about("pause frames are forwarded to other ports", "pause-not-forwarded")),
-    Rule("another destination", _only("FRAME-8"), _about("PFC frames to another destination are obeyed")),
-    Rule("other queue stopped", _stopped_others, _stops_others),
-    Rule("watchdog blind", _any("storm-detected"),
-         _about("the watchdog does not detect the pause storm on {who}", "storm-detected")),
-    Rule("watchdog false alarm", _any("no-storm-detected", "no-other-storm"),
-         _about("the watchdog detects a storm on {who} where there is none", "no-storm-detected", "no-other-storm")),
-    Rule("watchdog times", _any("detection-time"),
-         _about("the watchdog detects storms on {who} at another time than it is told to", "detection-time")),
-    Rule("watchdog drops others", lambda found: found.family("WD").any("background-unaffected"),
-         _about("the watchdog's action also hits {who}", "background-unaffected")),
-    Rule("watchdog restores", _any("restored"),
-         _about("the watchdog does not restore {who} after the storm", "restored")),
-    Rule("watchdog leaks", _any("dropped-in-storm"),
-         _about("the watchdog detects the storm, but does not drop {who}", "dropped-in-storm")),
-    Rule("watchdog counters", _any("storm-counted", "restoration-counted", "frames-counted"),
-         _about("the watchdog acts, but does not count it for {who}")),
-    Rule("pause ignored", lambda found: found.any("blocked-while-paused") and found.any("back-pressure"),
-         _about("pauses of {who} stop nothing", "blocked-while-paused")),
-    Rule("pause too short", lambda found: found.any("paused-long-enough")
-         or found.has("blocked-while-paused", "held-within-buffer"),
-         _about("pauses of {who} hold for less than their time", "paused-long-enough", "blocked-while-paused")),
-    Rule("paused queue leaks", _any("blocked-while-paused", "held-queue-stands-still"),
-         _about("some frames of {who} leave although their queue is paused", "blocked-while-paused",
-                "held-queue-stands-still")),
-    Rule("slow response", _any("stopped-in-time"), _about("pauses of {who} act too late", "stopped-in-time")),
-    Rule("flap", _any("pause-ended-with-link"),
-         _about("a pause of {who} outlives the link's going down", "pause-ended-with-link")),
-    Rule("no early resume", _any("resumed-in-time"),
-         _about("a pause time of 0 does not let {who} go on", "resumed-in-time")),
-    Rule("pause length", _any("length-to-scale"),
-         _about("pauses of {who} do not last as long as their quanta say", "length-to-scale")),
-    Rule("pfc_enable", lambda found: found.family("LSET").any("test-unaffected"),
-         _about("{who} is paused although the configuration took it out of pfc_enable", "test-unaffected")),
-    Rule("counted elsewhere", lambda found: found.any("no-other-pause-counted") and found.any("every-pause-counted"),
-         _about("pauses are counted for {who}, which they are not for", "no-other-pause-counted")),
-    Rule("not counted", _any("pause-counted"),
-         _about("pauses of {who} act, but are not counted", "pause-counted")),
-    Rule("no XOFF", _any("xoff-sent", "back-pressure"),
-         _about("no pause is sent for {who}, and its sender is not held", "xoff-sent", "back-pressure")),
-    Rule("not refreshed", _any("refreshed"), _about("the pause sent for {who} is not repeated in time", "refreshed")),
-    Rule("short pause frame", _any("length", "eight-times"),
-         _about("pause frames that are sent end too early, so that receivers discard them", "length", "eight-times")),
-    Rule("no XON", _any("xon-sent", "sender-resumed"),
-         _about("the end of congestion is not told to senders of {who}", "xon-sent", "sender-resumed")),
-    Rule("source address", _any("source", "source-own"),
-         _about("pause frames have a wrong source", "source", "source-own")),
-    Rule("unasked pause", _any("no-back-pressure"),
-         _about("pauses of {who} are sent although nothing is congested", "no-back-pressure")),
-    Rule("pause of another priority", _any("no-other-back-pressure", "no-other-enabled", "hop-no-other-back-pressure"),
-         _about("{who} is paused too while others are congested", "no-other-back-pressure", "no-other-enabled",
-                "hop-no-other-back-pressure")),
-    Rule("sender not held", _any("held-within-buffer"),
-         _about("pauses are sent for {who}, but its sender sends more than the buffer takes", "held-within-buffer")),
-    Rule("no headroom", _any("held-frames-drained", "headroom-full", "no-group-drops"),
-         _about("pauses are sent for {who}, but frames that come in after them are lost", "held-frames-drained",
-                "headroom-full", "no-group-drops")),
-    Rule("XOFF threshold", _any("xoff-threshold"),
-         _about("the first pause for {who} is sent at another fill than the buffer profile says", "xoff-threshold")),
-    Rule("drops not counted", _any("port-drops-counted", "queue-drops-counted", "group-drops-counted"),
-         _about("dropped frames are not counted")),
-    Rule("shares", _any("share-by-weight"),
-         _about("the line is not shared by the queues' weights: {who}", "share-by-weight")),
-    Rule("count is off", _any("every-pause-counted"),
-         _about("the receive counter of {who} is not the number of pauses sent", "every-pause-counted")),
+    *OURS, *MISCOUNTED, *ELSEWHERE,
+    Rule("frames of {who} are lost on their way out, also without any storm", ("clean-flow",)),
+    *KINDS_OF_FRAMES,
+    *(rule.where(_only("WD", "FLAP-1")) for rule in WATCHDOG),
+    *PAUSES_OBEYED, *PAUSES_SENT, *REST,
 )
 """The most specific first."""
 
 
-def diagnose(cases: Sequence[Case]) -> list[str]:
-    """One sentence for each port under test that has failed checks, in their order; ports without any have none."""
-    ports: dict[tuple[str, str], list[FailedCheck]] = {}
+def diagnose(cases: Sequence[Case]) -> list[Diagnosis]:
+    """One for each port under test that has verdicts which are not PASS, in their order."""
+    ports: dict[str, list[Case]] = {}
     for plan_id, verdict in cases:
-        failed = [FailedCheck(plan_id, one) for one in verdict.checks if one.required and one.status is Status.FAIL]
-        if failed and verdict.error is None:
-            ports.setdefault((verdict.device, verdict.port), []).extend(failed)
-    return [sentence_of(Symptoms(failures)) for failures in ports.values()]
+        ports.setdefault(f"{verdict.device} {verdict.port}", []).append((plan_id, verdict))
+    found = [_symptoms(port, own) for port, own in ports.items()]
+    return [_diagnosis(one) for one in found if one.bad]
 
 
-def sentence_of(found: Symptoms) -> str:
-    """What the first rule that holds says; else that there is none."""
-    rule = next((one for one in RULES if one.holds(found)), None)
-    if rule is not None:
-        return rule.says(found)
-    number = len(found.failures)
-    return f"no single cause found: {number} checks failed, first {found.failures[0].check.message}"
+def _symptoms(port: str, cases: Sequence[Case]) -> Symptoms:
+    failed = []
+    errors = []
+    passed = set()
+    for plan_id, verdict in cases:
+        for check in verdict.checks:
+            if check.status is Status.PASS:
+                passed.add((plan_id, check.name, check.where))
+            elif check.required and check.status is Status.ERROR:
+                errors.append(BadCheck(plan_id, check))
+            elif check.required and verdict.error is None:
+                failed.append(BadCheck(plan_id, check))
+        if verdict.error is not None and not verdict.checks:
+            said = Check(NOT_MEASURED, verdict.metric_name, Status.ERROR, "", verdict.error, port, text=verdict.error)
+            errors.append(BadCheck(plan_id, said))
+    blamed = [one for one in errors if one.check.name == "watchdog-stopped"]  # whatever else it brings about
+    return Symptoms(port, blamed or failed or errors, frozenset(passed))
+
+
+def _diagnosis(found: Symptoms) -> Diagnosis:
+    """What the first rule that holds makes of them."""
+    said = next((one for rule in RULES if (one := rule.diagnosis(found)) is not None), None)
+    if said is not None:
+        return said
+    first = found.bad[0]
+    several = f"{len(found.bad)} checks are not as they should be, first " if len(found.bad) > 1 else ""
+    name = "" if first.check.name == NOT_MEASURED else f"{first.check.name}: "
+    sentence = f"{several}{name}{first.check.message}"
+    return Diagnosis(first.port, found.priorities, found.metrics, sentence, is_certain=False)

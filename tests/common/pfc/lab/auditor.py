@@ -26,3 +26,6 @@ class Auditor(Protocol):
         Raises:
             QualificationError: the switch cannot be read.
         """
+
+    def explain(self, lab: Lab) -> str:
+        """What the preflight of the port failed for, if more can be said of it than it says; else nothing."""

@@ -74,6 +74,12 @@ def test_a_bystander_that_loses_frames_or_sends_none() -> None:
         assert [(one.name, one.status, one.metric_name) for one in bad] == [(name, status, LOSSY)], bad
 
 
+def test_a_bystander_that_is_held_says_where_its_frames_go() -> None:
+    """The queue that holds them is at that port."""
+    [bad] = [one for one in account({Counter("E1", PFC_TX, 0): 9}, (BESIDE,)).checks() if one.status is Status.FAIL]
+    assert "E1 priority 0" in bad.where and "nothing may hold frames from E1 to E2 beside the case" in bad.message, bad
+
+
 def test_the_switch_s_own_frames_are_let_pass() -> None:
     """ARP and LLDP, as many as are allowed."""
     counter = Counter("E9", TX_OK)

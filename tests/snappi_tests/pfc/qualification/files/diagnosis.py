@@ -10,14 +10,13 @@ from tests.snappi_tests.pfc.qualification.files.steps import SESSION_KEY
 
 
 class Diagnosing(Extension):
-    """Rules over the failed checks of all verdicts."""
+    """Rules over all checks that are not PASS."""
 
     def conclusions(self) -> list[str]:
-        """A sentence for each port with failed checks."""
+        """A sentence for each port with such checks."""
         collector = self._session.collector
-        return diagnose([
-            (item.case.plan_id, verdict) for item in collector.planned for verdict in collector.verdicts_of(item)
-        ])
+        cases = [(item.case.plan_id, one) for item in collector.planned for one in collector.verdicts_of(item)]
+        return [str(found) for found in diagnose(cases)]
 
 
 def extend(config: Any) -> Diagnosing:

@@ -1,0 +1,106 @@
+"""Which frames a port's queue counters show: each flow of data is sent another number of frames, by which it is known,
+on whatever queue of whatever port it is counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from ..lab.lab import Lab
+from ..lab.preflight import clean_flows
+from ..model.measurement import PortUnderTest
+from ..model.qos import PRIORITIES
+from ..model.traffic import FlowPlan, FlowStats
+from .books import SENT, Books, Counter
+from .explained import data_ends
+
+FIRST = 1000
+STEP = 100
+OWN = 50
+"""Frames that a queue may have sent besides: hosts resolve their gateways."""
+BEGINNING = "frames sent once more, of each priority and port another number, show that"
+
+
+def numbered_flows(lab: Lab) -> list[FlowPlan]:
+    """Data of every priority to the port under test and, where an option has some, between other ports; no two have
+    numbers of frames that one counter could take for each other."""
+    flows = [*clean_flows(lab), *lab.builder.beside]
+    return [replace(flow, frames=FIRST + STEP * index, seconds=None) for index, flow in enumerate(flows)]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What was read around such flows.
+
+    Attributes:
+        subject: the port under test.
+        before, after: all counters.
+        flows: the statistics of the flows.
+    """
+
+    subject: PortUnderTest
+    before: Books
+    after: Books
+    flows: Sequence[FlowStats]
+
+    @property
+    def sentence(self) -> str:
+        """What the port's queue counters show; nothing where they show what left."""
+        found = next(self._causes(), "")
+        return f"{BEGINNING} {found}" if found else ""
+
+    @property
+    def port(self) -> str:
+        """The port under test."""
+        return self.subject.pair.rx.port
+
+    def _causes(self) -> Iterator[str]:
+        """What explains the counters that are wrong, the simplest first."""
+        gains = self.after.gains(self.before)
+        sent = {self._queue(flow): flow.frames_rx for flow in self.flows}
+        own = [Counter(self.port, SENT, queue) for queue in PRIORITIES]
+        over = {one: gains[one] - sent.get(one, 0) for one in own if one in gains}
+        wrong = {one: extra for one, extra in over.items() if not 0 <= extra <= OWN}
+        if not wrong or not any(sent.get(one) for one in own):
+            return
+        if any(flow.frames_tx != flow.plan.frames for flow in self.flows):
+            return  # what was not sent says nothing
+        shown = {one: [at for at, frames in sent.items() if _is_about(gains[one], frames)] for one in over}
+        ports = {at.port for found in shown.values() for at in found}
+        if ports and self.port not in ports:
+            yield f"the counters of {self.port} are those of {', '.join(sorted(ports))}"
+        further = {(at.number or 0) - (one.number or 0) for one, found in shown.items() for at in found}
+        if len(further) == 1 and further != {0} and len(wrong) > 2:
+            by = further.pop()
+            off = f"{abs(by)} " if abs(by) > 1 else ""
+            yield f"each queue of {self.port} shows the counters of the queue {off}{'before' if by < 0 else 'after'} it"
+        for one, extra in wrong.items():
+            for at, frames in sent.items():
+                if at in wrong and at != one and _is_about(extra, frames) and _is_about(gains[at], 0):
+                    yield (f"frames of priority {at.number} that come in on {self.subject.pair.tx.port} leave"
+                           f" {self.port} by queue UC{one.number}")
+        if not any(gains[one] for one in over):
+            yield self._at_rest()
+        queues = ", ".join(f"UC{one.number}" for one in wrong)
+        yield f"queues {queues} of {self.port} count other frames than those that leave by them"
+
+    def _queue(self, flow: FlowStats) -> Counter:
+        """The counter that a flow belongs to."""
+        return Counter(data_ends(self.subject, flow.plan)[1], SENT, flow.plan.priority)
+
+    def _at_rest(self) -> str:
+        """No counter of the port moves: it stands still, unless another port's, which is idle, stands where it does."""
+        stands = {port: self._counts(port) for port in {one.port for one in self.after.counts}}
+        alike = sorted(port for port, counts in stands.items() if counts == stands[self.port] and port != self.port)
+        if not alike:
+            return f"the counters of {self.port} stand still"
+        if any(stands[self.port].values()) and len(alike) == 1:
+            return f"the counters of {self.port} are those of {alike[0]}"
+        return f"the counters of {self.port} stand still, or are those of another port, which is idle"
+
+    def _counts(self, port: str) -> dict[Counter, int]:
+        return {one._replace(port=""): count for one, count in self.after.counts.items() if one.port == port}
+
+
+def _is_about(gained: int, frames: int) -> bool:
+    return frames <= gained <= frames + OWN
