@@ -119,7 +119,7 @@ FAULTS = (
     alone("one-time-for-all", 5, "PFC-1 TIME-6 CLASS-1 CLASS-2"),
     alone("pause-acts-elsewhere", 6, "PFC-1 PFC-2", "on=Ethernet28"),
     alone("pfc-counted-elsewhere", 7, "PFC-1 COUNT-1", "on=Ethernet44"),
-    alone("pause-ignored-after-link-up", 9, "PFC-1 FLAP-2", "ms=10000"),
+    alone("pause-ignored-after-link-up", 9, "PFC-1 FLAP-2 FLAP-4"),
     alone("size-dropped", 10, "PFC-1 SIZE-1 SIZE-2 SIZE-4", "max=200"),
     entering("misclassified", 17, "PFC-1", "dscp=3,to=0"),
     entering("xoff-elsewhere", 18, "PFC-1 PFC-2", "on=Ethernet48"),
@@ -127,12 +127,16 @@ FAULTS = (
     alone("watchdog-action-missing", 11, "WD-1 WD-2 WD-3"),
     alone("watchdog-restores-late", 12, "WD-1 WD-5"),
     alone("watchdog-undo-missing", 13, "WD-1 WD-2"),
-    alone("watchdog-second-storm-missed", 14, "WD-1 WD-5 WD-8"),
+    alone("watchdog-second-storm-missed", 14, "WD-1 WD-5 WD-8 WD-10"),
     alone("drops-counted-as-sent", 15, "PFC-1 M2O-2"),
-    alone("sent-counted-as-received", 25, "PFC-1 COUNT-1"),
+    alone("sent-counted-as-received", 25, "PFC-1 COUNT-1 COUNT-3"),
     alone("counters-of-another", 26, "PFC-1", "of=Ethernet108"),
     alone("queue-miscounted", 27, "PFC-1"),
     alone("counters-wrap", 28, "PFC-1"),
+    alone("pause-late", 15, "PFC-1 TIME-5", "ns=1200"),
+    alone("counted-short", 26, "PFC-1"),
+    entering("headroom-short", 17, "HEAD-1 HEAD-3"),
+    entering("xoff-early", 18, "HEAD-3"),
     alone("finished-flows-stay-started", 16, ""),  # of the generator behind a port: no switch is at fault
 )
 

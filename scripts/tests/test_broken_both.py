@@ -25,7 +25,7 @@ FAULTS = (
 ELSEWHERE = ("Ethernet20", "Ethernet24", "Ethernet28"), ("Ethernet32", "Ethernet36"), ("Ethernet40", "Ethernet44"), (
     "Ethernet48", "Ethernet56")
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow("sweeps of a broken switch, in waves and port by port")
 
 
 @pytest.fixture(name="bench", scope="module")

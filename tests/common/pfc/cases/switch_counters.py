@@ -3,11 +3,12 @@ numbers."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 from typing import TypeVar
 
-from ..lab.cli_text import Row, first_line, group_counts, number, queue_packets, tables
+from ..lab.cli_text import NOT_COUNTED, Row, first_line, number, queue_packets, tables
 from ..lab.counter_polling import COUNTER_TABLE, LATE_S, is_polled, period_s
 from ..lab.lab import Lab
 from ..model.errors import QualificationError
@@ -193,6 +194,26 @@ def headroom_used(text: str, port: str) -> dict[int, int]:
         QualificationError: none is counted.
     """
     return _of_port(group_counts(text, HEADROOM), HEADROOM, port)
+
+
+def group_counts(text: str, command: str) -> dict[str, dict[int, int]]:
+    """A table with a column for each priority group (`PG0`) or unicast queue (`UC0`): port -> number of the group ->
+    its count. Groups that the table does not have (those that are not configured, with
+    `create_only_config_db_buffers`) and those that are not counted (`N/A`) are absent.
+
+    Raises:
+        QualificationError: there is no row of a port.
+    """
+    found = {row["Port"]: _groups(row) for table in tables(text) for row in table if row.get("Port")}
+    if not found:
+        raise QualificationError(f"`{command}` printed no port: {first_line(text)!r}")
+    return found
+
+
+def _groups(row: Row) -> dict[int, int]:
+    """The number at the end of a column's name -> its cell."""
+    named = ((re.fullmatch(r"(?:PG|UC|ALL|VOQ)(\d+)", name), cell) for name, cell in row.items())
+    return {int(match[1]): number(cell) for match, cell in named if match and cell != NOT_COUNTED}
 
 
 def of_group(counts: Mapping[int, int], command: str, port: str, group: int) -> int:

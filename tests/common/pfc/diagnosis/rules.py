@@ -99,6 +99,12 @@ def _found_at_first(found: Symptoms) -> bool:
     return not found.of("WD-8").of("detection-time").saying("as found").bad
 
 
+def _second_missed(found: Symptoms) -> bool:
+    """Whether of several storms in a row the first one was detected."""
+    missed = found.of("storm-detected")
+    return missed.only("WD-10") and not missed.saying("storm 1 of").bad
+
+
 def _only_at_first(found: Symptoms) -> bool:
     """Whether each priority's counter was off in one test case alone, and right in another."""
     off = {(one.plan_id, one.check.where) for one in found.of("every-pause-counted").bad}
@@ -143,7 +149,8 @@ ELSEWHERE = (
          _only(EXPLAINED, "pause-counted", "every-pause-counted"), _text("PFC. Rx, as"), at=_at_tested),
     Rule("pauses of {who} that hold its senders are sent out of {port} too", (EXPLAINED,), _only(EXPLAINED),
          _text("PFC. Tx, as nothing that"), at=_congested),
-    Rule("frames that leave are counted as received", (EXPLAINED,), _only(EXPLAINED), _text("RX_OK")),
+    Rule("frames that leave are counted as received", (EXPLAINED,), _only(EXPLAINED, "pauses-are-no-data"),
+         _text("RX_OK")),
     Rule("{who}: counters move that nothing sent explains", (EXPLAINED,), _only(EXPLAINED), is_certain=False),
 )
 """What shows in closed accounting alone."""
@@ -165,6 +172,7 @@ KINDS_OF_FRAMES = (
 WATCHDOG = (
     Rule("the watchdog detects a storm on {who} where there is none", ("no-storm-detected", "no-other-storm")),
     Rule("the watchdog's action also hits {who}", OTHERS),
+    Rule("the watchdog detects no further storm on {who} after the first", ("storm-detected",), _second_missed),
     Rule("the watchdog does not detect the pause storm on {who}", ("storm-detected", "stormed-queues")),
     Rule("the watchdog does not restore {who} after the storm", ("restored",)),
     Rule("the watchdog detects no further storm on {who} after the first", ("detection-time",), _found_at_first,
@@ -182,7 +190,7 @@ WATCHDOG = (
 )
 """What shows in test cases of the watchdog alone."""
 PAUSES_OBEYED = (
-    Rule("for some time after the link has come up pauses of {who} stop nothing", HELD,
+    Rule("for some time after the link has come up pauses of {who} stop nothing", ("held-from-link-up", *HELD),
          _both(_only("FLAP"), lambda found: found.passed_in("blocked-while-paused", but="FLAP"))),
     Rule("a pause of {who} outlives the link's going down", ("pause-ended-with-link",)),
     Rule("pauses of {who} stop nothing", HELD, _together("blocked-while-paused", "back-pressure")),

@@ -75,26 +75,6 @@ def unicast_queue(name: str) -> int | None:
     return int(match[1]) if match else None
 
 
-def group_counts(text: str, command: str) -> dict[str, dict[int, int]]:
-    """A table with a column for each priority group (`PG0`) or unicast queue (`UC0`): port -> number of the group ->
-    its count. Groups that the table does not have (those that are not configured, with
-    `create_only_config_db_buffers`) and those that are not counted (`N/A`) are absent.
-
-    Raises:
-        QualificationError: there is no row of a port.
-    """
-    found = {row["Port"]: _groups(row) for table in tables(text) for row in table if row.get("Port")}
-    if not found:
-        raise QualificationError(f"`{command}` printed no port: {first_line(text)!r}")
-    return found
-
-
-def _groups(row: Row) -> dict[int, int]:
-    """The number at the end of a column's name -> its cell."""
-    named = ((re.fullmatch(r"(?:PG|UC|ALL|VOQ)(\d+)", name), cell) for name, cell in row.items())
-    return {int(match[1]): number(cell) for match, cell in named if match and cell != NOT_COUNTED}
-
-
 def interface_states(text: str) -> dict[str, PortState]:
     """`show interfaces status`: port -> state."""
     rows = [row for table in tables(text) for row in table if STATE_COLUMNS <= row.keys()]

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..cases.switch_counters import HEADROOM
-from ..lab.cli_text import group_counts
+from ..cases.switch_counters import HEADROOM, group_counts
 from ..lab.dut import Dut
 from ..model.errors import QualificationError
 from ..model.qos import ConfigDb

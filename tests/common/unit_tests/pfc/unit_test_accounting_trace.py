@@ -79,7 +79,8 @@ def test_the_preflight_s_error_ends_with_it(broken: dict[str, object], words: st
     """One that has another cause is left as it is."""
     world = FakeWorld(**broken)  # type: ignore[arg-type]
     host = FakeHost(world)
-    host.answers = {command: ("", 0) for command in ("show interfaces counters", "show priority-group drop counters")}
+    ports = "IFACE      STATE    RX_OK\n---------  -------  -------\nEthernet0        U        0\n"
+    host.answers = {"show interfaces counters": (ports, 0), "show priority-group drop counters": ("", 0)}
     plan = plan_port(Dut(host), TESTER_PORTS, "Ethernet0", None)
     lab = plan.lab(Dut(host), FakeApi(world), FakeClock(world))
     outcome = Qualifier(lab, [BookAuditor()]).qualify(SINGLE_LOSSLESS, (3,))

@@ -7,7 +7,7 @@ import pytest
 from tabulate import tabulate
 
 from tests.common.pfc.cases.flows import RESUMED
-from tests.common.pfc.lab.cli_text import group_counts
+from tests.common.pfc.cases.switch_counters import group_counts
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.record.verdict import Status
