@@ -188,8 +188,8 @@ COUNT_CASES = [
     case("lossy-dropped@Ethernet24,one_in=4", "FAIL FAIL", f"{NO_DATA} no-port-drops no-queue-drops",
          "Ethernet24 priority 0: expected 0 frames more in Drop/pkts of queue UC0, got ", DATA),
     case("pfc-not-counted@Ethernet28", "FAIL PASS", "every-pause-counted",
-         "Ethernet28 priority 3: expected 29800 PFC frames in the receive counter once the storm had stopped (1 % more "
-         "or less), got 0", PAUSES),
+         "Ethernet28 priority 3: expected 29800 PFC frames in the receive counter once the storm had stopped, got 0",
+         PAUSES),
     case("pause-leaks@Ethernet28", "FAIL FAIL", "held-queue-stands-still queue-agrees sent-agrees",
          "Ethernet28 priority 3: expected 0 frames more in Counter/pkts of queue UC3 while it was paused, got ", DATA),
     case("missing.py:Missing@Ethernet28", "FAIL FAIL", "held-queue-stands-still queue-agrees sent-agrees",
