@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -72,8 +73,11 @@ CASES = [
          "Ethernet12 priority 3: expected ... PFC frames in the receive counter once the storm had stopped, got "),
     case("pfc-not-counted@Ethernet12,priority=4", "FAIL PASS", "pause-counted every-pause-counted",
          "Ethernet12 priority 4: expected more than 0 PFC frames in the receive counter, got 0"),
-    case("counted-short@Ethernet32", "FAIL PASS", "every-pause-counted",
-         "Ethernet32 priority 3: expected ... PFC frames in the receive counter once the storm had stopped, got "),
+    replace(
+        case("counted-short@Ethernet92", "FAIL PASS", "every-pause-counted",
+             "Ethernet92 priority 3: expected ... PFC frames in the receive counter once the storm had stopped, got "),
+        ports=("Ethernet92", HEALTHY_RX),
+    ),
     case("pfc-forwarded@Ethernet16", "FAIL PASS", "pause-not-forwarded",
          "Ethernet16 priority 3: expected 0 pause frames forwarded to Ethernet64, got "),
     case("lossless-dropped@Ethernet20,one_in=4", "FAIL PASS",
@@ -211,7 +215,8 @@ def test_the_whole_suite_on_a_broken_port(testbed: Testbed) -> None:
     failed = [check for record in records for check in record["checks"] if check["status"] != "PASS"]
     of_the_pair = {check["name"] for check in failed if set(OWN.pair) & set(check["where"].split())}
     assert of_the_pair == OWN.checks
-    beside = {(check["name"], check["where"].split()[1]) for check in failed if "Ethernet44" not in check["where"]}
+    beside = {(check["name"], check["where"].split()[1]) for check in failed
+              if not set(OWN.pair) & set(check["where"].split())}
     assert beside <= {("counter-explained", "Ethernet40")}, "a bystander's counters may be frozen by then"
 
 

@@ -183,6 +183,7 @@ def outage(lab: Lab, target: Target, watchdog: Watchdog, timers: Timers, label: 
         lab.clock.sleep(spare_s + storm_s)
         lab.generator.stop(traffic.names(Role.STORM))
         lab.generator.run_out(traffic.names(Role.TEST, Role.BACKGROUND), after_s)
+        lab.clock.sleep(SETTLE_S)
         return Outage(lab.subject, timers, lab.generator.stats(traffic.flows), lab.clock.exact, label)
 
 
