@@ -27,8 +27,6 @@ from .books import (
 
 ANY = 1 << 63
 RX_ERR = "RX_ERR"
-OWN_COLUMNS = (RX_OK, RX_DRP, TX_OK, SENT)
-"""Where frames count that hosts and switches send by themselves (ARP, neighbour discovery, LLDP, LACP, BGP)."""
 
 
 @dataclass(frozen=True)

@@ -69,12 +69,14 @@ class Finding:
         invalid: reasons why it was no measurement, best first (status ERROR); then nothing was judged.
         evidence: the numbers behind it, for the record.
         settled: the switch's last counters, as `Measured` has them.
+        further: what auditors found beside it.
     """
 
     checks: Sequence[Check]
     invalid: Sequence[Check]
     evidence: Mapping[str, Any]
     settled: DutCounters | None = None
+    further: Sequence[Check] = ()
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,8 @@ class Procedure(Generic[RunT]):
         judge: checks of the switch.
         targets: what the case is about on a port: once for each target. None: it cannot be carried out there.
         needs: what a port has to have for that, for a note: "several lossless priorities".
-        is_audited: whether auditors look on: all its frames enter and leave by ports of the switch under test.
+        is_audited: whether auditors look on: all its frames enter and leave by ports of the switch under test, whose
+            links stay up.
     """
 
     measure: Callable[[Lab, PlanCase, Target, DutCounters], RunT]

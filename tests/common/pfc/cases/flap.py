@@ -413,4 +413,5 @@ def _links(run: FlapRun) -> Iterator[Check]:
             yield error_unless("link-flapped", at_port(run.subject, port), (seen == "up") == wanted, expected, seen)
 
 
-CASES: Table = {case: Procedure(measure, validity, judge, all_lossless) for case in LINKS_DOWN}
+# frames sent before the switch sees its link go down arrive nowhere; those for a port that is down it may flood
+CASES: Table = {case: Procedure(measure, validity, judge, all_lossless, is_audited=False) for case in LINKS_DOWN}

@@ -57,7 +57,7 @@ class Qualifier:
             finding = procedure.carry_out(self.lab, case, target, before)
             if procedure.is_audited and not finding.invalid:
                 further = [check for auditor in self._auditors for check in auditor.audit([self.lab], case)[0]]
-                finding = replace(finding, checks=[*finding.checks, *further])
+                finding = replace(finding, further=further)
         except Exception as error:
             return broken_off(subject, case, target, error).with_evidence(evidence_of(self.lab.observers))
         self._settled = finding.settled
@@ -94,7 +94,7 @@ def judged(
     judged_metrics = {check.metric_name for check in finding.checks}
     # of a metric that the case did not judge, a clean flow alone says nothing: then it has no check, which is ERROR
     clean = [one for one in clean_flow if one.metric_name in judged_metrics or one.status is not Status.PASS]
-    checks = finding.invalid or [*clean, *finding.checks]
+    checks = finding.invalid or [*clean, *finding.checks, *finding.further]
     cause = finding.invalid[0].message if finding.invalid else None
     evidence = {**finding.evidence, "conditions": subject.tolerances.evidence()}
     return Outcome(case, _verdicts(subject, case, target, checks, cause), evidence)

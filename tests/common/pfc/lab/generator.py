@@ -95,8 +95,9 @@ class Generator:
         self._gaps: dict[str, str] = {}  # storm -> why it was none without a gap
         self._baseline: Mapping[str, Counted] = {}  # of a pushed configuration, before anything was started
         self._beside: list[str] = []  # flows beside a case that were not started yet
-        self._uncounted: set[str] = set()  # flows of the configuration that `take_totals` has not counted yet
-        self._ended: list[FlowStats] = []  # of configurations before it
+        self._keeps_totals = False
+        self._uncounted: set[str] = set()  # flows of the configuration that are not in the totals yet
+        self._ended: list[FlowStats] = []  # the totals of configurations before it
 
     def push(self, traffic: Traffic) -> None:
         """Replaces the configuration and waits until every host has resolved its gateway.
@@ -104,9 +105,7 @@ class Generator:
         Raises:
             QualificationError: the API refuses it, or an address stays unresolved.
         """
-        if self._uncounted:
-            self.clock.sleep(SETTLE_S)
-            self._ended += self._uncounted_flows()
+        self._end_configuration()
         for observer in self.observers:
             observer.traffic_pushed(traffic.flows.values(), traffic.config, self.clock.moment())
         answer = self.call(self.api.set_config, traffic.config)
@@ -140,7 +139,8 @@ class Generator:
         for observer in self.observers:
             observer.flows_started([self._flows[name] for name in names if name in self._flows], self.clock.moment())
         elsewhere, own = self._by_sender(names)
-        self._uncounted |= {*(names or self._flows), *self._beside}
+        if self._keeps_totals:
+            self._uncounted |= {*(names or self._flows), *self._beside}
         for name in elsewhere:
             self._other_sender.start(self._flows[name])
         if own or not names:
@@ -220,9 +220,15 @@ class Generator:
             observer.statistics_read(stats, self.clock.moment())
         return stats
 
+    def begin_totals(self) -> None:
+        """From now on totals are kept; what was counted before is in none."""
+        self._keeps_totals = True
+        self._uncounted = set()
+        self._ended = []
+
     def take_totals(self) -> list[FlowStats]:
-        """What was counted for each flow that was started since the last call, also of configurations before the
-        present one.
+        """What was counted for each flow that was started since the last call (or `begin_totals`), also of
+        configurations before the present one.
 
         Raises:
             QualificationError: as of `stats`.
@@ -230,6 +236,12 @@ class Generator:
         totals = [*self._ended, *self._uncounted_flows()]
         self._ended = []
         return totals
+
+    def _end_configuration(self) -> None:
+        """Count the flows of a configuration that another one is about to replace."""
+        if self._uncounted:
+            self.clock.sleep(SETTLE_S)
+            self._ended += self._uncounted_flows()
 
     def _uncounted_flows(self) -> list[FlowStats]:
         """The statistics of the configuration's flows that were started and not counted so far."""

@@ -141,10 +141,11 @@ def _look_on(lab: Lab, traffic: Traffic) -> list[Look]:
     """Looks at the data and the switch until the data has ended: the first time when all is held."""
     data = traffic.names(Role.TEST, Role.BACKGROUND)
     began_s = lab.clock.now()
-    interval_s = max(LEAST_INTERVAL_S, SOAK.seconds / LOOKS)
+    shortest_s = 2 * lab.delays.port_s  # in which the switch has polled its counters
+    interval_s = max(LEAST_INTERVAL_S, SOAK.seconds / LOOKS, shortest_s)
     due_s = lab.delays.port_s + SETTLE_S
     looks: list[Look] = []
-    while due_s < SOAK.seconds:
+    while due_s < SOAK.seconds - shortest_s:
         lab.clock.sleep(max(0.0, due_s - (lab.clock.now() - began_s)))
         looks.append(Look(lab.clock.now() - began_s, lab.generator.stats(data), lab.dut.counters()))
         logger.info("%s: %.0f of %d s in the storm", lab.subject.where(), looks[-1].at_s, SOAK.seconds)

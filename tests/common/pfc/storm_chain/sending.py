@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..lab.clock import Clock
-from ..lab.generator import Counted, Generator, PauseSender, Traffic
+from ..lab.generator import Counted, Generator, PauseSender
 from ..lab.observer import RunObserver
 from ..lab.otg_config import TrafficBuilder
 from ..model.errors import QualificationError
@@ -36,10 +36,9 @@ class ChainGenerator(Generator):
         super().__init__(api, StormClock(clock, self._keep_storms), observers, pause_sender)
         self._storms: dict[str, RunningStorm] = {}
 
-    def push(self, traffic: Traffic) -> None:
-        """Replaces the configuration; storms of the one before are over."""
+    def _end_configuration(self) -> None:
+        super()._end_configuration()
         self._storms = {}
-        super().push(traffic)
 
     def _start(self, names: Sequence[str]) -> None:
         limited = [name for name in names if name in self._flows and self._flows[name].limit_s]

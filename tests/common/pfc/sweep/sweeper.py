@@ -207,7 +207,7 @@ class Sweeper:
             if shared and not self._how.all_or_none:
                 further = self._traced(auditor, labs, further, shared)
                 found = [replace(finding, settled=None) for finding in found]
-            found = [finding if finding.invalid else replace(finding, checks=[*finding.checks, *checks])
+            found = [finding if finding.invalid else replace(finding, further=[*finding.further, *checks])
                      for finding, checks in zip(found, further, strict=True)]
         return found
 

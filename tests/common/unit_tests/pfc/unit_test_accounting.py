@@ -40,9 +40,10 @@ def test_each_counter_of_a_flow_is_explained() -> None:
 
 
 def account(gains: dict[Counter, int], totals: tuple[FlowStats, ...] = (), **changes: object) -> CaseAccount:
-    """What a case that owes both metrics comes to."""
+    """What a case that owes both metrics comes to. Counters that are not named moved as little as is explained."""
     found = explained(SUBJECT, totals, GROUPS)
-    made = CaseAccount(SUBJECT, (LOSSLESS, LOSSY), gains, found, {}, totals)
+    least = {counter: one.least for counter, one in found.items()}
+    made = CaseAccount(SUBJECT, (LOSSLESS, LOSSY), {**least, **gains}, found, {}, totals)
     return replace(made, **changes)  # type: ignore[arg-type]
 
 
@@ -63,6 +64,13 @@ def test_a_counter_that_stands_still_is_seen() -> None:
     """Frames arrived, and the queue counted none."""
     [bad] = [one for one in account({Counter(RX, SENT, 3): 0}, (DATA,)).checks() if one.status is not Status.PASS]
     assert bad.name == "counter-explained" and "from 90 to 90 more in Counter/pkts of UC3" in bad.message, bad
+
+
+def test_a_counter_that_must_have_moved_and_has_no_number() -> None:
+    """`N/A` at the end, say."""
+    lacking = account({}, (DATA,), gains={Counter(TX, RX_OK): 90, Counter(RX, TX_OK): 90})
+    [bad] = [one for one in lacking.checks() if one.status is not Status.PASS]
+    assert (bad.name, bad.status) == ("counter-counted", Status.ERROR) and "Counter/pkts of UC3" in bad.message, bad
 
 
 def test_a_bystander_that_loses_frames_or_sends_none() -> None:
