@@ -68,7 +68,7 @@ def test_a_counter_that_stands_still_is_seen() -> None:
 
 def test_a_counter_that_must_have_moved_and_has_no_number() -> None:
     """`N/A` at the end, say."""
-    lacking = account({}, (DATA,), gains={Counter(TX, RX_OK): 90, Counter(RX, TX_OK): 90})
+    lacking = replace(account({}, (DATA,)), gains={Counter(TX, RX_OK): 90, Counter(RX, TX_OK): 90})
     [bad] = [one for one in lacking.checks() if one.status is not Status.PASS]
     assert (bad.name, bad.status) == ("counter-counted", Status.ERROR) and "Counter/pkts of UC3" in bad.message, bad
 
