@@ -19,12 +19,14 @@ from tests.common.unit_tests.pfc.fakes import plan_port
 NOTHING = "priority 3: expected 0 more in {}, as nothing that was sent counts there, got "
 ELSEWHERE = {
     "pause-acts-elsewhere@Ethernet0,on=Ethernet4,priority=3": (
-        "Ethernet0", "Ethernet64", f"Ethernet124 {NOTHING.format('PFC3 Tx')}"),
+        "Ethernet0", "Ethernet64",
+        "Ethernet124 priority 3: expected 0 more in PFC3 Tx, as nothing may hold frames from "),
     "pfc-counted-elsewhere@Ethernet12,on=Ethernet44": (
         "Ethernet12", "Ethernet68", f"Ethernet44 {NOTHING.format('PFC3 Rx')}"),
     "xoff-elsewhere@Ethernet72,on=Ethernet48": ("Ethernet20", "Ethernet72", f"Ethernet48 {NOTHING.format('PFC3 Tx')}"),
     "pfc-forwarded@Ethernet28,to=Ethernet56": (
-        "Ethernet28", "Ethernet80", "Ethernet56: expected from 0 to 50 more in TX_OK, as what was sent explains, got "),
+        "Ethernet28", "Ethernet80",
+        "Ethernet56: expected 0 more in TX_OK, as nothing that was sent counts there, got "),
 }
 """Fault -> the pair of ports, and what is said of the port that gives it away."""
 MISCOUNTED = {
