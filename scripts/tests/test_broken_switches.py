@@ -88,7 +88,7 @@ CASES = [
     case("counters-frozen@Ethernet28", "ERROR ERROR", "",
          "Ethernet28 priority 0: expected 1000 frames with DSCP [8] to leave through queue UC0, got 0"),
     case("counters-wrap@Ethernet32", "ERROR ERROR", "",
-         "Ethernet32 priority 0: expected 1000 frames with DSCP [8] to leave through queue UC0, got a counter, one "
+         "Ethernet32 priority ... to leave through queue ..., got a counter, one "
          "that wrapped at 2^32: it fell by "),
     case("counters-wrap@Ethernet52,before=20000", "ERROR ERROR", "counters-kept",
          "Ethernet52: expected PFC receive counters that only grow in the run, got one that wrapped at 2^32: it fell "
