@@ -133,8 +133,9 @@ class BookAuditor:
         Raises:
             QualificationError: they cannot be read.
         """
-        if self._books is None or self._is_open:
-            lab.generator.begin_totals()
+        anew = self._books is None or self._is_open
+        lab.generator.keep_totals(anew)  # another lab of the same port may have taken the place of the one before
+        if anew:
             settled = _read(lab)
             self._books = _read(lab)
             lasted_s = max(self._books.read_s - settled.read_s, 1.0)

@@ -220,14 +220,15 @@ class Generator:
             observer.statistics_read(stats, self.clock.moment())
         return stats
 
-    def begin_totals(self) -> None:
-        """From now on totals are kept; what was counted before is in none."""
+    def keep_totals(self, anew: bool) -> None:
+        """From now on totals are kept; `anew`: what was counted before is in none."""
         self._keeps_totals = True
-        self._uncounted = set()
-        self._ended = []
+        if anew:
+            self._uncounted = set()
+            self._ended = []
 
     def take_totals(self) -> list[FlowStats]:
-        """What was counted for each flow that was started since the last call (or `begin_totals`), also of
+        """What was counted for each flow that was started since the last call (or `keep_totals` anew), also of
         configurations before the present one.
 
         Raises:

@@ -102,7 +102,7 @@ def test_totals_of_what_was_stopped_have_what_was_still_on_its_way():
     world = FakeWorld()
     generator = Generator(Cable(world), FakeClock(world))
     traffic = make_lab().builder.build([replace(DATA, seconds=None)])
-    generator.begin_totals()
+    generator.keep_totals(True)
     for _ in range(2):
         generator.push(traffic)
         generator.start([DATA.name])
