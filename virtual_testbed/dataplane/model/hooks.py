@@ -17,10 +17,13 @@ from virtual_testbed.dataplane.model.counters import Sample
 
 _Answer = TypeVar("_Answer")
 
-RESTARTS, IGNORED, PROLONGS = "restarts", "ignored", "prolongs"
+RESTARTS = "restarts"
+IGNORED = "ignored"
+PROLONGS = "prolongs"
 """What a pause of a class does that is paused already: its time begins anew (healthy), nothing, or its time begins anew
 unless what is left is longer. A time of 0 ends the pause in any case."""
-DROPPING, SWITCHED_OFF = "dropping", "switched off"
+DROPPING = "dropping"
+SWITCHED_OFF = "switched off"
 """What the watchdog's action does to a queue: its frames are dropped, and its priority's PFC is switched off."""
 
 

@@ -143,11 +143,8 @@ class BookAuditor:
         self._is_open = True
 
     def audit(self, labs: Sequence[Lab], case: PlanCase) -> list[list[Check]]:
-        """A case has ended: the checks of the books, of each port that it measured.
-
-        Raises:
-            QualificationError: the counters cannot be read.
-        """
+        """A case has ended: the checks of the books, of each port that it measured; where the counters cannot be read,
+        one that is ERROR."""
         before = self._books
         assert before is not None, "a case begins before it ends"
         try:

@@ -6,23 +6,31 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..lab.cli_text import NOT_COUNTED, Row, first_line, number, tables, unicast_queue
+from ..cases.switch_counters import GROUPS, PORTS, table_rows
+from ..lab.cli_text import NOT_COUNTED, first_line, number, unicast_queue
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
 from ..model.qos import PRIORITIES
 
-PORTS, QUEUES, GROUPS = "port_counters", "queue_counters", "group_counters"
+PORT_COUNTERS = "port_counters"
+QUEUE_COUNTERS = "queue_counters"
+GROUP_COUNTERS = "group_counters"
 COMMANDS = {
-    PORTS: "show interfaces counters",
-    QUEUES: "show queue counters",
-    GROUPS: "show priority-group drop counters",
+    PORT_COUNTERS: PORTS,
+    QUEUE_COUNTERS: "show queue counters",
+    GROUP_COUNTERS: GROUPS,
 }
 """A name -> a command; no name is one that `Dut.counters` has for another command."""
-RX_OK, RX_DRP, TX_OK, TX_DRP = "RX_OK", "RX_DRP", "TX_OK", "TX_DRP"
+RX_OK = "RX_OK"
+TX_OK = "TX_OK"
+RX_DRP = "RX_DRP"
+TX_DRP = "TX_DRP"
 PORT_COLUMNS = (RX_OK, "RX_ERR", RX_DRP, TX_OK, "TX_ERR", TX_DRP)
 """Not RX_OVR and TX_OVR: in these some switches count frames that are longer than 1518 bytes."""
-PFC_RX, PFC_TX = "PFC Rx", "PFC Tx"
-SENT, DROPPED = "Counter/pkts", "Drop/pkts"
+PFC_RX = "PFC Rx"
+PFC_TX = "PFC Tx"
+SENT = "Counter/pkts"
+DROPPED = "Drop/pkts"
 GROUP_DROPS = "PG drops"
 
 
@@ -79,9 +87,11 @@ def books_of(reading: DutCounters, read_s: float) -> Books:
     for column, by_port in ((PFC_RX, reading.pfc_rx), (PFC_TX, reading.pfc_tx)):
         for port, frames in by_port.items():
             counts |= {Counter(port, column, priority): count for priority, count in enumerate(frames)}
-    for name, read in ((PORTS, _port_counters), (QUEUES, _queue_counters), (GROUPS, _group_counters)):
+    for name, read in (
+        (PORT_COUNTERS, _port_counters), (QUEUE_COUNTERS, _queue_counters), (GROUP_COUNTERS, _group_counters),
+    ):
         found = list(read(reading.printed[name]))
-        if not found and name != GROUPS:
+        if not found and name != GROUP_COUNTERS:
             said = first_line(reading.printed[name])
             raise QualificationError(f"`{COMMANDS[name]}` printed no counters: {said!r}")
         counts |= dict(_cells(found))
@@ -89,14 +99,14 @@ def books_of(reading: DutCounters, read_s: float) -> Books:
 
 
 def _port_counters(text: str) -> Iterator[tuple[Counter, str]]:
-    for row in _rows(text):
+    for row in table_rows(text):
         for column in PORT_COLUMNS:
             if "IFACE" in row and column in row:
                 yield Counter(row["IFACE"], column), row[column]
 
 
 def _queue_counters(text: str) -> Iterator[tuple[Counter, str]]:
-    for row in _rows(text):
+    for row in table_rows(text):
         queue = unicast_queue(row.get("TxQ", ""))
         for column in (SENT, DROPPED):
             if queue is not None and column in row:
@@ -104,7 +114,7 @@ def _queue_counters(text: str) -> Iterator[tuple[Counter, str]]:
 
 
 def _group_counters(text: str) -> Iterator[tuple[Counter, str]]:
-    for row in _rows(text):
+    for row in table_rows(text):
         for group in PRIORITIES:
             if f"PG{group}" in row:
                 yield Counter(row["Port"], GROUP_DROPS, group), row[f"PG{group}"]
@@ -112,7 +122,3 @@ def _group_counters(text: str) -> Iterator[tuple[Counter, str]]:
 
 def _cells(found: Iterable[tuple[Counter, str]]) -> Iterator[tuple[Counter, int]]:
     return ((counter, number(text)) for counter, text in found if text != NOT_COUNTED)
-
-
-def _rows(text: str) -> Iterator[Row]:
-    return (row for table in tables(text) for row in table)

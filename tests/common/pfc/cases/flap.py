@@ -52,7 +52,10 @@ EDGE_FRAMES = 2  # on their way when a pause acts
 LINK_DEADLINE_S = 60.0  # optics that train; a virtual link is there at once
 UP_S = 3.0  # storm and data once the link is up and frames pass
 LATE_UP_S = Fraction(1, 10)  # on hardware a generator's storm may go on so long after its link is up
-BEFORE, DOWN, UP, AFTER = "before the flap", "while the link was down", "when the link had come up", "after the flap"
+BEFORE = "before the flap"
+DOWN = "while the link was down"
+UP = "when the link had come up"
+AFTER = "after the flap"
 ALSO = {"data": PORTS}
 
 Switch = Callable[[bool], None]  # takes the link down (False) or up (True)

@@ -5,9 +5,8 @@ A group first takes its reserved bytes (`size` of the profile), then shared ones
 of them than `2 ** dynamic_th` times what is free (SONiC's `BUFFER_PROFILE`, SAI's dynamic threshold); then XOFF is sent
 and headroom begins. Of n groups that fill at the same rate, and nobody else, each has T = size + a P / (1 + n a) by
 then, a being that power of two and P the pool's bytes (on some chips without those of its shared headroom, the pool's
-`xoff`: what was taken says which). Memory is given out in cells: a frame no larger than the
-smallest cell takes one, so F such frames are F cells, and F cells are T and what headroom had in it, but for what is
-left over of a cell.
+`xoff`: what was taken says which). Memory is given out in cells: a frame no larger than the smallest cell takes one, so
+F such frames are F cells, and F cells are T and what headroom had in it, but for what is left over of a cell.
 """
 
 from __future__ import annotations
@@ -15,7 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-LEAST_CELL_BYTES, MOST_CELL_BYTES = 80, 384
+LEAST_CELL_BYTES = 80
+MOST_CELL_BYTES = 384
 """Cells of the switches that SONiC runs on: 80 bytes (Tofino) to 384 (Cisco 8000)."""
 BORDER_CELLS = 1
 """Cells that may be left over where shared bytes end: as much as a cell is too large, or another group took before.

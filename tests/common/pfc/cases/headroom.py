@@ -22,7 +22,6 @@ from ..model.response_time import response_seconds
 from ..model.traffic import FlowStats
 from ..record.case import PlanCase, Target
 from ..record.verdict import LOSSLESS, Check
-from . import targets
 from .engine import Procedure, Table, settled_counters
 from .frames import SMALLEST_BYTES
 from .group_room import BORDER_CELLS, LEAST_CELL_BYTES, MOST_CELL_BYTES, GroupRoom, cell_bytes, off_cells
@@ -31,6 +30,9 @@ from .ingress import IngressLoad, ingress_taken
 from .switch_counters import (
     GROUPS, HEADROOM, drops_delay_s, gained_by, group_drops, headroom_used, of_group, priority_groups,
     watermark_delay_s,
+)
+from .targets import (
+    LOSSLESS_REACHED, SEVERAL_LOSSLESS_REACHED, all_reached_lossless, each_reached_lossless, several_reached_lossless,
 )
 
 SINGLE = PlanCase("headroom-single-lossless", "HEAD-1", (LOSSLESS,))
@@ -421,19 +423,8 @@ def _quantum_bytes(line_percent: float) -> Fraction:
     return QUANTUM_BYTES * Fraction(line_percent) / 100
 
 
-def all_reached_lossless(subject: PortUnderTest) -> list[Target]:
-    """All lossless priorities that some DSCP value reaches together, one or more."""
-    return [subject.qos.reached_lossless] if subject.qos.reached_lossless else []
-
-
-def several_reached_lossless(subject: PortUnderTest) -> list[Target]:
-    """The same, where there are several."""
-    return all_reached_lossless(subject) if len(subject.qos.reached_lossless) > 1 else []
-
-
-SEVERAL_LOSSLESS_REACHED = "several lossless priorities that DSCP values lead to"
 CASES: Table = {
-    SINGLE: Procedure(covered, was_used, judge_covered, targets.each_reached_lossless, targets.LOSSLESS_REACHED),
+    SINGLE: Procedure(covered, was_used, judge_covered, each_reached_lossless, LOSSLESS_REACHED),
     SEVERAL: Procedure(covered, was_used, judge_covered, several_reached_lossless, SEVERAL_LOSSLESS_REACHED),
-    OVERFLOW: Procedure(overflow, was_overflowed, judge_overflow, all_reached_lossless, targets.LOSSLESS_REACHED),
+    OVERFLOW: Procedure(overflow, was_overflowed, judge_overflow, all_reached_lossless, LOSSLESS_REACHED),
 }

@@ -8,6 +8,7 @@ from ..record.case import Target
 
 SEVERAL_LOSSLESS = "several lossless priorities"
 LOSSLESS_REACHED = "a lossless priority that some DSCP value leads to"
+SEVERAL_LOSSLESS_REACHED = "several lossless priorities that DSCP values lead to"
 CHANGEABLE = "a switch whose configuration may be changed (a virtual testbed, or --pfc-change-config on hardware)"
 
 
@@ -39,6 +40,16 @@ def all_lossless_changeable(subject: PortUnderTest) -> list[Target]:
 def each_reached_lossless(subject: PortUnderTest) -> list[Target]:
     """Every lossless priority that some DSCP value reaches, by itself."""
     return [(priority,) for priority in subject.qos.reached_lossless]
+
+
+def all_reached_lossless(subject: PortUnderTest) -> list[Target]:
+    """All lossless priorities that some DSCP value reaches, together, one or more."""
+    return [subject.qos.reached_lossless] if subject.qos.reached_lossless else []
+
+
+def several_reached_lossless(subject: PortUnderTest) -> list[Target]:
+    """The same, where there are several."""
+    return [subject.qos.reached_lossless] if len(subject.qos.reached_lossless) > 1 else []
 
 
 def all_lossy(subject: PortUnderTest) -> list[Target]:

@@ -345,7 +345,9 @@ def off_scale(run: TimingRun, windows: tuple[Window, Window]) -> tuple[Fraction,
     pause, and `EDGE_FRAMES`.
     """
     speed = run.subject.pair.speed_mbps
-    each, unsure, lengths = [], Fraction(0), []
+    each = []
+    lengths = []
+    unsure = Fraction(0)
     for window in windows:
         flow = run.flows(window.at_end, Role.TEST)[0]
         rate = line_rate_fps(flow.plan.frame_bytes, speed) * Fraction(flow.plan.percent or 0) / 100
@@ -360,7 +362,8 @@ def off_scale(run: TimingRun, windows: tuple[Window, Window]) -> tuple[Fraction,
 
 def _to_scale(run: TimingRun) -> Iterator[Check]:
     """By an exact clock: long pauses are as much longer than short ones as their quanta say (`off_scale`)."""
-    first, last = run.course.windows[0], run.course.windows[-1]
+    first = run.course.windows[0]
+    last = run.course.windows[-1]
     alone = all(len(window.pauses.frames) == 1 for window in (first, last)) and first.loaded == last.loaded
     if not run.exact or not alone or first.pauses.frames[0].quanta == last.pauses.frames[0].quanta:
         return

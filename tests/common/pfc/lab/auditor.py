@@ -21,11 +21,7 @@ class Auditor(Protocol):
         """
 
     def audit(self, labs: Sequence[Lab], case: PlanCase) -> Sequence[list[Check]]:
-        """A case has ended that was a measurement: further checks of each port that it measured.
-
-        Raises:
-            QualificationError: the switch cannot be read.
-        """
+        """A measurement has ended: further checks of each port that it measured, ERROR for what cannot be looked at."""
 
     def explain(self, lab: Lab) -> str:
         """What the preflight of the port failed for, if more can be said of it than it says; else nothing."""

@@ -10,7 +10,6 @@ from `pfc_enable` by itself (`buffermgrd`), and gets none.
 
 from __future__ import annotations
 
-import copy
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..model.errors import QualificationError
+from ..model.measurement import PortUnderTest
 from ..model.qos import PRIORITIES, ConfigDb, check_same_classes, read_port_qos
 from ..record.case import Target
 from .clock import Clock
@@ -185,11 +185,8 @@ def with_tags(lab: Lab, vlan_id: int) -> Lab:
     and all have the DSCP values of one priority, the one with most, so that nothing but the tag tells them apart."""
     qos = lab.subject.qos
     shared = max(qos.dscps.values(), key=len)
-    builder = copy.copy(lab.builder)
-    builder.beside = ()  # other ports keep their classes
-    builder.vlan_id = vlan_id
-    builder.dscps = dict.fromkeys(PRIORITIES, shared)
-    return replace(lab, subject=replace(lab.subject, qos=replace(qos, dscps=builder.dscps)), builder=builder)
+    subject = replace(lab.subject, qos=replace(qos, dscps=dict.fromkeys(PRIORITIES, shared)))
+    return _with_classes(lab, subject, vlan_id)
 
 
 def with_priorities_of(lab: Lab, config_db: ConfigDb, rows: Rows) -> Lab:
@@ -203,10 +200,12 @@ def with_priorities_of(lab: Lab, config_db: ConfigDb, rows: Rows) -> Lab:
     changed = as_found(config_db, rows)
     qos = read_port_qos(changed, device, pair.rx.port)
     check_same_classes(qos, read_port_qos(changed, device, pair.tx.port))
-    builder = copy.copy(lab.builder)
-    builder.beside = ()  # other ports keep their classes
-    builder.dscps = qos.dscps
-    return replace(lab, subject=replace(lab.subject, qos=qos), builder=builder)
+    return _with_classes(lab, replace(lab.subject, qos=qos))
+
+
+def _with_classes(lab: Lab, subject: PortUnderTest, vlan_id: int | None = None) -> Lab:
+    """The lab where the pair sorts frames in another way than other ports: nothing is sent beside."""
+    return replace(lab, subject=subject, builder=replace(lab.builder, subject=subject, beside=(), vlan_id=vlan_id))
 
 
 def _all_reached(dscps: Mapping[int, Sequence[int]]) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any
 
@@ -20,38 +20,31 @@ ECN_BITS = 2
 PFC_QUEUES_OF_FOUR = (0, 1, 0, 3, 2, 0, 1, 0)
 
 
+@dataclass
 class TrafficBuilder:
-    """Builds the configurations of one switch port under test."""
+    """Builds the configurations of one switch port under test.
 
-    def __init__(
-        self,
-        api: Any,
-        subject: PortUnderTest,
-        hosts: Mapping[ConnectedPort, PlayedHost],
-        router_mac: str,
-        beside: Sequence[FlowPlan] = (),
-    ) -> None:
-        """Takes what every configuration of the port has in common.
+    Attributes:
+        api: snappi API object, used as a factory only.
+        subject: what is measured, and what has to be allowed for.
+        hosts: the host behind the port under test and the tx port, and behind each other port that data may enter.
+        router_mac: the switch's MAC, to which frames between different segments go.
+        beside: flows between other ports, each of which is in every configuration with pauses that leaves its ports
+            alone and has data frames of its size only: beside others a virtual testbed would compute for minutes.
+        vlan_id: of the tag in which data frames carry their priority; None: there is none.
+    """
 
-        Args:
-            api: snappi API object, used as a factory only.
-            subject: what is measured: the port under test and the tx port, the DSCP values of each priority, and what
-                has to be allowed for.
-            hosts: the host behind these two, and behind each other port that data may enter.
-            router_mac: the switch's MAC, to which frames between different segments go.
-            beside: flows between other ports, each of which is in every configuration with pauses that leaves its ports
-                alone and has data frames of its size only: beside others a virtual testbed would compute for minutes.
-        """
-        self.api = api
-        self._pair = subject.pair
-        self._tolerances = subject.tolerances
-        self._sends_pauses = not subject.pauses_from  # else another source does (`pause_source`)
-        self.hosts = hosts
-        self._ports = {port.port: port for port in hosts}
-        self.router_mac = router_mac
-        self.beside = beside
-        self.dscps = subject.qos.dscps
-        self.vlan_id: int | None = None  # of the tag in which data frames carry their priority; None: there is none
+    api: Any
+    subject: PortUnderTest
+    hosts: Mapping[ConnectedPort, PlayedHost]
+    router_mac: str
+    beside: Sequence[FlowPlan] = ()
+    vlan_id: int | None = None
+
+    def __post_init__(self) -> None:
+        self._pair = self.subject.pair
+        self._sends_pauses = not self.subject.pauses_from  # else another source does (`pause_source`)
+        self._ports = {port.port: port for port in self.hosts}
 
     def named(self, name: str) -> str:
         """A flow's name with its port, so that a flow of a run on another port is never taken for it. It has letters,
@@ -120,8 +113,8 @@ class TrafficBuilder:
 
     def _ends_by_itself(self, flow: FlowPlan) -> bool:
         """Whether a flow is a storm that is needed until it is stopped and does not last for ever."""
-        until_stopped = self._sends_pauses and flow.frames is None and flow.seconds is None
-        return flow.pause is not None and until_stopped and flow.needed_s > 0 and self._tolerances.storm_limit_s > 0
+        unlimited = flow.frames is None and flow.seconds is None and flow.needed_s > 0
+        return unlimited and flow.pause is not None and self._sends_pauses and self.subject.tolerances.storm_limit_s > 0
 
     def storm_flows(self, storm: FlowPlan) -> tuple[str, ...]:
         """The names of the flows that a storm is made of: one.
@@ -139,17 +132,17 @@ class TrafficBuilder:
 
     def _pfc_queue(self, priority: int) -> int:
         """The queue of a generator port that a pause of `priority` holds."""
-        return priority if self._tolerances.pfc_queues == 8 else PFC_QUEUES_OF_FOUR[priority]
+        return priority if self.subject.tolerances.pfc_queues == 8 else PFC_QUEUES_OF_FOUR[priority]
 
     def _on_this_testbed(self, flow: FlowPlan) -> FlowPlan:
         """A flow with the load that a full line allows, and a duration that the generator takes."""
         if self._ends_by_itself(flow):
-            flow = replace(flow, limit_s=self._tolerances.storm_limit_s)
-        if self._tolerances.whole_seconds and flow.seconds is not None:
+            flow = replace(flow, limit_s=self.subject.tolerances.storm_limit_s)
+        if self.subject.tolerances.whole_seconds and flow.seconds is not None:
             flow = replace(flow, seconds=ceil(flow.seconds))
-        if flow.percent is None or self._tolerances.line_percent == 100:
+        if flow.percent is None or self.subject.tolerances.line_percent == 100:
             return flow
-        return replace(flow, percent=flow.percent * self._tolerances.line_percent / 100)
+        return replace(flow, percent=flow.percent * self.subject.tolerances.line_percent / 100)
 
     def port_name(self, port: str) -> str:
         """Name of the generator port at a switch port; what comes out of the port under test is received."""
@@ -216,7 +209,7 @@ class TrafficBuilder:
         ethernet.pfc_queue.value = self._pfc_queue(plan.priority)
         ip.src.value = sender.address
         ip.dst.value = receiver.address
-        _mark(ip, sender.ip_version, self.dscps[plan.priority])
+        _mark(ip, sender.ip_version, self.subject.qos.dscps[plan.priority])
         udp.src_port.value = FIRST_UDP_PORT + plan.priority
         udp.dst_port.value = FIRST_UDP_PORT + plan.priority
 
@@ -243,7 +236,7 @@ class TrafficBuilder:
             flow.rate.percentage = plan.percent
         else:
             flow.rate.pps = plan.fps
-        _last(flow, plan, self._tolerances.storm_limit_s)
+        _last(flow, plan, self.subject.tolerances.storm_limit_s)
         flow.metrics.enable = True
         flow.metrics.loss = True
         return flow

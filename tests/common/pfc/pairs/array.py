@@ -22,10 +22,21 @@ from ..record.case import Target
 CELLS = (96, 144, 192, 208, 254, 256, 384)
 """Bytes of a buffer's cell on the ASICs of which sonic-mgmt's QoS tests know one. CONFIG_DB does not say which it is,
 so a flow has frames for each."""
-SMALLEST, CELLS_FILLED, ONE_MORE, LARGEST = "smallest", "cells", "cells + 1", "largest"
-OWN, OWN_OF_EIGHT_TIMES, WITH_LOSSY = "its own", "its own, eight times", "its own and a lossy one"
+
+SMALLEST = "smallest"
+CELLS_FILLED = "cells"
+ONE_MORE = "cells + 1"
+LARGEST = "largest"
+
+OWN = "its own"
+OWN_OF_EIGHT_TIMES = "its own, eight times"
+WITH_LOSSY = "its own and a lossy one"
 ALL_EIGHT = "all eight, 0 for other lossless ones"
-USUAL, NO_SOURCE, HOST = PAUSE_SOURCE, "00:00:00:00:00:00", "the host's"
+
+USUAL = PAUSE_SOURCE
+NO_SOURCE = "00:00:00:00:00:00"
+HOST = "the host's"
+
 LEAST_QUANTA = 0x100
 REFRESHES = ("1.1", "2", "4")
 LOADS = (10, 50, 100)

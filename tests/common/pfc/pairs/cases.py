@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +14,9 @@ from ..cases.checks import judge, validity
 from ..cases.engine import Procedure, Table, settled_counters, unmet
 from ..cases.pauses import pause_lossless
 from ..cases.storm_sequence import measure
-from ..cases.targets import LOSSLESS_REACHED, SEVERAL_LOSSLESS, each_reached_lossless
+from ..cases.targets import (
+    LOSSLESS_REACHED, SEVERAL_LOSSLESS_REACHED, each_reached_lossless, several_reached_lossless,
+)
 from ..lab.lab import Lab
 from ..lab.reservation import ReservationLost
 from ..model.checking import at_priorities, error_unless
@@ -72,12 +73,6 @@ class PairsRun:
         }
 
 
-def together(subject: PortUnderTest) -> list[Target]:
-    """All lossless priorities that some DSCP value reaches together, where there are several."""
-    reached = subject.qos.reached_lossless
-    return [reached] if len(reached) > 1 else []
-
-
 def ip_versions(lab: Lab) -> tuple[int, ...]:
     """The run's IP version, and the other one where all ports of the lab have addresses of it."""
     own = lab.subject.ip_version
@@ -95,9 +90,9 @@ def with_ip_version(lab: Lab, ip_version: int) -> Lab:
         return lab
     own = lab.builder.hosts
     others = hosts_behind(tuple(own), lab.config_db, ip_version)
-    builder = copy.copy(lab.builder)
-    builder.hosts = {port: replace(host, mac=own[port].mac) for port, host in zip(own, others, strict=True)}
-    return replace(lab, subject=replace(lab.subject, ip_version=ip_version), builder=builder)
+    hosts = {port: replace(host, mac=own[port].mac) for port, host in zip(own, others, strict=True)}
+    subject = replace(lab.subject, ip_version=ip_version)
+    return replace(lab, subject=subject, builder=replace(lab.builder, subject=subject, hosts=hosts))
 
 
 def data_s(lab: Lab, paused: Target) -> float:
@@ -187,5 +182,5 @@ def _in_both_metrics(check: Check) -> Iterator[Check]:
 
 CASES: Table = {
     SINGLE: Procedure(measure_rows, lambda run: (), judge_rows, each_reached_lossless, LOSSLESS_REACHED),
-    SEVERAL: Procedure(measure_rows, lambda run: (), judge_rows, together, SEVERAL_LOSSLESS),
+    SEVERAL: Procedure(measure_rows, lambda run: (), judge_rows, several_reached_lossless, SEVERAL_LOSSLESS_REACHED),
 }

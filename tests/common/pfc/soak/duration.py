@@ -7,7 +7,8 @@ import re
 from ..model.errors import QualificationError
 
 UNITS_S = {"s": 1, "m": 60, "h": 3600}
-LEAST_S, MOST_S = 60, 86400
+LEAST_S = 60
+MOST_S = 86400
 
 
 class Soak:

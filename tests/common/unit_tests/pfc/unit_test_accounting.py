@@ -3,19 +3,22 @@ from dataclasses import replace
 
 import pytest
 
-from tests.common.pfc.accounting import books
-from tests.common.pfc.accounting.auditor import CaseAccount, answerable
+from tests.common.pfc.accounting.auditor import BookAuditor, CaseAccount, answerable
 from tests.common.pfc.accounting.books import (
-    COMMANDS, DROPPED, GROUP_DROPS, PFC_RX, PFC_TX, PORTS, QUEUES, RX_OK, SENT, TX_OK, Counter, books_of,
+    COMMANDS, DROPPED, GROUP_COUNTERS, GROUP_DROPS, PFC_RX, PFC_TX, PORT_COUNTERS, QUEUE_COUNTERS, RX_OK, SENT, TX_OK,
+    Counter, books_of,
 )
 from tests.common.pfc.accounting.explained import ANY, Explained, explained, together
+from tests.common.pfc.cases.engine import sending
+from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
+from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.lab.lab import Lab
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.ports import PortPair
 from tests.common.pfc.model.traffic import FlowPlan, FlowStats, Role, pfc_frame
 from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Status
-from tests.common.unit_tests.pfc.fakes import FakeHost, FakeWorld, plan_port
+from tests.common.unit_tests.pfc.fakes import IDENTITY, FakeApi, FakeClock, FakeHost, FakeWorld, plan_port
 from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
-from tests.common.pfc.lab.dut import Dut
 
 SUBJECT = plan_port(Dut(FakeHost(FakeWorld())), TESTER_PORTS, "Ethernet0", None).subject
 RX = SUBJECT.pair.rx.port
@@ -111,17 +114,17 @@ def test_flows_of_several_ports_explain_a_counter_together() -> None:
 
 
 PRINTED = {
-    PORTS: """\
+    PORT_COUNTERS: """\
     IFACE    STATE    RX_OK    RX_DRP    TX_OK
 ---------  -------  -------  --------  -------
 Ethernet0        U    1,024       N/A        7
 """,
-    QUEUES: """\
+    QUEUE_COUNTERS: """\
      Port    TxQ    Counter/pkts    Drop/pkts
 ---------  -----  --------------  -----------
 Ethernet0    UC3               5            6
 """,
-    books.GROUPS: """\
+    GROUP_COUNTERS: """\
      Port    PG0    PG1
 ---------  -----  -----
 Ethernet0      8      9
@@ -147,7 +150,7 @@ def test_every_command_is_read_as_what_it_is() -> None:
     assert Counter(RX, PFC_RX, 3) in found.counts, "pauses are counted too"
 
 
-@pytest.mark.parametrize("name", [PORTS, QUEUES])
+@pytest.mark.parametrize("name", [PORT_COUNTERS, QUEUE_COUNTERS])
 def test_a_command_that_prints_no_counters_is_an_error(name: str) -> None:
     """Else nothing that it counts would be looked at, silently."""
     reading = Dut(CountingHost(FakeWorld())).counters(also=COMMANDS)
@@ -158,4 +161,28 @@ def test_a_command_that_prints_no_counters_is_an_error(name: str) -> None:
 def test_a_further_command_does_not_take_the_place_of_the_switch_s_own() -> None:
     """Its output would be that of the other one."""
     with pytest.raises(AssertionError, match="names of further commands that are taken: ports"):
-        Dut(FakeHost(FakeWorld())).counters(also={"ports": COMMANDS[PORTS]})
+        Dut(FakeHost(FakeWorld())).counters(also={"ports": COMMANDS[PORT_COUNTERS]})
+
+
+def test_what_is_sent_by_another_lab_of_the_port_counts_too() -> None:
+    """Each family of cases has its own. `CountingHost`'s counters stand still: so each flow that counts is missed."""
+    world = FakeWorld()
+    dut = Dut(CountingHost(world))
+    plan = plan_port(dut, TESTER_PORTS, "Ethernet0", None)
+    maps = {"TC_TO_PRIORITY_GROUP_MAP": {"AZURE": IDENTITY}, "PORT_QOS_MAP": {RX: {"tc_to_pg_map": "AZURE"}}}
+    auditor = BookAuditor()
+    for family in ("the first", "the second"):
+        lab = replace(plan.lab(dut, FakeApi(world), FakeClock(world)), config_db=maps)
+        auditor.begin(lab)
+        send(lab)
+        [checks] = auditor.audit([lab], SINGLE_LOSSLESS)
+        assert "counter-explained" in {one.name for one in checks if one.status is Status.FAIL}, family
+
+
+def send(lab: Lab) -> None:
+    """Data of priority 3, for a second."""
+    traffic = lab.builder.build([FlowPlan(lab.builder.named("data"), Role.CLEAN, 3, 1024, 10.0)])
+    with sending(lab, traffic):
+        lab.generator.start(list(traffic.flows))
+        lab.clock.sleep(1.0)
+        lab.generator.stop(list(traffic.flows))
