@@ -14,6 +14,7 @@ IP      ?= 4
 CHANGE_CONFIG ?=
 SAME_GENERATOR ?=
 SOAK    ?=
+QUICK   ?=
 SONIC_MGMT ?=
 CONCURRENCY ?=
 RESUME  ?=
@@ -28,7 +29,7 @@ SEED    ?= 0
 SAMPLE  := 100
 
 # The variables that each target reads. Any other one on the command line is a slip, and would do nothing.
-TAKES_qualify := TESTBED TESTBED_FILE PORT FAULT SCENARIO SET IP DEPLOY CHANGE_CONFIG SAME_GENERATOR SOAK V
+TAKES_qualify := TESTBED TESTBED_FILE PORT FAULT SCENARIO SET IP DEPLOY CHANGE_CONFIG SAME_GENERATOR SOAK QUICK V
 TAKES_sweep := TESTBED TESTBED_FILE PORTS PORTS_ONLY FAULT IP CONCURRENCY BOTH SHARD JOB RESUME DEPLOY SAME_GENERATOR
 TAKES_restore := TESTBED TESTBED_FILE FORCE
 TAKES_report := RUN
@@ -86,11 +87,11 @@ $(VENV)/.docs-installed: $(VENV)/.installed
 	@$(BIN)/pip install -q -c constraints.txt -e '.[docs]'
 	@touch $@
 
-qualify: $(VENV)/.installed  ## qualify a switch: TESTBED=, PORT=, SCENARIO=, SET=, IP=6, FAULT=, SOAK=10m (a storm of that time), V=1 (all that pytest prints); on hardware also DEPLOY=1, CHANGE_CONFIG=1, SAME_GENERATOR=1
+qualify: $(VENV)/.installed  ## qualify a switch: TESTBED=, PORT=, SCENARIO=, SET=, IP=6, FAULT=, SOAK=10m (a storm of that time), QUICK=1 (half of the plan), V=1 (all that pytest prints); on hardware also DEPLOY=1, CHANGE_CONFIG=1, SAME_GENERATOR=1
 	@$(BIN)/python scripts/qualify.py --testbed '$(TESTBED)' $(if $(PORT),--port '$(PORT)') \
 	    $(if $(TESTBED_FILE),--testbed-file '$(TESTBED_FILE)') $(if $(FAULT),--fault '$(FAULT)') $(if $(DEPLOY),--deploy) \
 	    $(if $(SCENARIO),--scenario '$(SCENARIO)') $(if $(SET),--set '$(SET)') --ip-version '$(IP)' \
-	    $(if $(CHANGE_CONFIG),--change-config) $(if $(SAME_GENERATOR),--same-generator) $(if $(SOAK),--soak '$(SOAK)') $(if $(V),--verbose)
+	    $(if $(CHANGE_CONFIG),--change-config) $(if $(SAME_GENERATOR),--same-generator) $(if $(SOAK),--soak '$(SOAK)') $(if $(QUICK),--quick) $(if $(V),--verbose)
 
 sweep: $(VENV)/.installed  ## sweep every port: TESTBED=a,b, CONCURRENCY=max, BOTH=1 (in a wave and alone), PORTS=, FAULT=, SHARD=1/2, JOB=, DEPLOY=1; RESUME=JOB goes on
 	@$(BIN)/python scripts/sweep.py $(if $(SHARD),--shard '$(SHARD)') $(if $(RESUME),--resume '$(RESUME)',\

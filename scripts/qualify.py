@@ -149,7 +149,8 @@ def qualify(options: argparse.Namespace) -> int:
             run = replace(begin(results) if said else run, port=port, job_id=job_id)
             called = f"{port or 'the first port'}, {speed_mbps // 1000}G" if job_id else ""
             of = f" of {called}" if called else ""
-            step(f"qualification{of} (all that pytest prints: {shown(run.folder / PYTEST_LOG)})")
+            kind = "quick qualification" if options.quick else "qualification"
+            step(f"{kind}{of} (all that pytest prints: {shown(run.folder / PYTEST_LOG)})")
             since = time.monotonic() if said else began
             ended, progress = measure(testbed, options, run)
             if ended.refused and not said:

@@ -14,6 +14,9 @@ from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.soak.duration import SOAK
 from virtual_testbed.faults import absolute
 
+QUICK = ("PFC", "FRAME", "COUNT", "LOAD", "M2O", "SPEED", "HEAD", "TIME", "CLASS", "SENT", "FLAP")
+"""Families of `--quick`: half of the time on a virtual testbed is for the other ones."""
+
 
 def parse(arguments: Sequence[str] | None, description: str) -> argparse.Namespace:
     """Reads the command line.
@@ -38,6 +41,8 @@ def parse(arguments: Sequence[str] | None, description: str) -> argparse.Namespa
     parser.add_argument("--scenario", action="append", default=[], metavar="CASE",
                         help="test case of the plan, by id or name, for instance PFC-1,global-pause; may be repeated "
                              "(default: the whole plan)")
+    parser.add_argument("--quick", action="store_true",
+                        help=f"only the test cases that cost least for what they see: {', '.join(QUICK)}")
     parser.add_argument("--set", action="append", default=[], metavar="PRIORITIES",
                         help="priorities to pause together, for instance 3,4; may be repeated (default: all lossless "
                              "ones, all lossy ones)")
@@ -53,7 +58,11 @@ def parse(arguments: Sequence[str] | None, description: str) -> argparse.Namespa
     parser.add_argument("--results", type=Path, default=RESULTS, metavar="DIR",
                         help="folder of results, and of the reporting database (default: results)")
     parser.add_argument("--verbose", action="store_true", help="print all that pytest prints, not a line for a family")
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    if options.quick and options.scenario:
+        raise Refusal("--quick and --scenario both say which test cases are meant: give one of them")
+    options.scenario = [",".join(QUICK)] if options.quick else options.scenario
+    return options
 
 
 def check(options: argparse.Namespace) -> Mapping[str, Any]:

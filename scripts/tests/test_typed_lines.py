@@ -85,6 +85,7 @@ TRIED: dict[str, Way] = {
     "make test-all": Way(left_out=PART_OF_IT),
     "make lint": Way(left_out="`make test` begins with it"),
     "sqlite3 results/pfc.db 'select device_id, port_id, metric_name, value, status from metrics'": Way(results=True),
+    "make qualify QUICK=1": qualifies("", "the verdicts do not speak for", *PORT_TABLE),
     "make qualify PORT=Ethernet8": qualifies("SCENARIO=PFC-1", "Ethernet8"),
     "make qualify SCENARIO=PFC-2,global-pause,WD": qualifies("", *PORT_TABLE),
     "make qualify SCENARIO=PFC-3 SET=0,1": qualifies("", *PORT_TABLE),

@@ -19,6 +19,7 @@ from ..model.traffic import FlowStats, Role
 from ..record.case import PlanCase
 from ..record.verdict import LOSSLESS, LOSSY, Check
 from .books import COMMANDS, PFC_RX, PFC_TX, TX_OK, Books, Counter, books_of
+from .bystanders import PAIRS_BESIDE
 from .explained import ANY, Explained, data_ends, explained, together
 from .trace import Trace, numbered_flows
 
@@ -194,7 +195,7 @@ class BookAuditor:
         lost its own checks count); and what its own traffic brings on the idle switch. Pauses as exactly as the
         testbed's tolerances say; those that the switch sends may count as frames, XON without being counted as PFC."""
         subject = labs[0].subject
-        hosts = 2 * len(labs) + len(subject.bystanders)
+        hosts = 2 * (len(labs) + PAIRS_BESIDE)
         frames = ceil(OWN_FRAMES * max(1.0, lasted_s / MINUTE_S)) + HOST_FRAMES * hosts
         own = {}
         for counter in gains:

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from zlib import crc32
 
 from ..lab.port_plan import PortPlan, serves
 from ..model.measurement import PortUnderTest
 from ..model.ports import ConnectedPort, is_usable, natural
 from ..model.traffic import FlowPlan, Role
+from .explained import data_ends
 
 PERCENT = 1
 """Of the line, for each priority: a queue that is held fills its buffer within a storm's second (1 % of 100 Gb/s is
 125 MB a second), so that its sender is paused or its frames are lost; nothing else is disturbed by it."""
 FRAME_BYTES = 1024
-MOST_PAIRS = 1
+PAIRS_BESIDE = 4
+"""How many pairs send beside one case: the nearest one, and others in turn."""
 
 
 def with_bystanders(plan: PortPlan, ports: Sequence[ConnectedPort]) -> PortPlan:
-    """A plan with bystanders: of the ports that no case needs, up at their speed, the next one after the port under
-    test, the last one, and so on inwards; a pair of them has one speed."""
+    """A plan with bystanders: all ports that no case needs, up at their speed, in pairs of one speed: the next one
+    after the port under test and the last one, and so on inwards."""
     subject = plan.subject
     own = sorted((port for port in ports if port.device == subject.pair.rx.device), key=lambda one: natural(one.port))
     names = [port.port for port in own]
@@ -30,7 +33,7 @@ def with_bystanders(plan: PortPlan, ports: Sequence[ConnectedPort]) -> PortPlan:
         and serves(plan.state, subject.pair, port, subject.ip_version)
     ]
     chosen: list[ConnectedPort] = []
-    while idle and len(chosen) < 2 * MOST_PAIRS:
+    while idle:
         first = idle.pop(0)
         alike = [port for port in idle if port.speed_mbps == first.speed_mbps]
         if alike:
@@ -41,15 +44,36 @@ def with_bystanders(plan: PortPlan, ports: Sequence[ConnectedPort]) -> PortPlan:
 
 def bystander_flows(subject: PortUnderTest) -> list[FlowPlan]:
     """Data of every priority both ways between the two ports of each pair."""
-    ways = [
-        way for first, second in zip(subject.bystanders[::2], subject.bystanders[1::2])
-        for way in ((first.port, second.port), (second.port, first.port))
-    ]
+    return [flow for pair in _pairs(subject) for flow in _between(pair, subject)]
+
+
+def flows_beside(subject: PortUnderTest, flows: Sequence[FlowPlan]) -> list[FlowPlan]:
+    """Those of `bystander_flows` that are sent beside other flows: where there is a storm, and all data has frames of
+    their size (beside others a virtual testbed would compute for minutes), some pairs of which these flows need no
+    port. One is the pair nearest to the port under test. Which others follows from the flows' names: each test case
+    always has the same ones, and the plan in all has every pair."""
+    sizes = {0 if flow.mix else flow.frame_bytes for flow in flows if flow.pause is None}
+    if sizes != {FRAME_BYTES} or all(flow.pause is None for flow in flows):
+        return []
+    used = {port for flow in flows for port in data_ends(subject, flow)}
+    free = [pair for pair in _pairs(subject) if used.isdisjoint(pair)]
+    others = free[1:]
+    begin = crc32(" ".join(flow.name for flow in flows).encode()) % max(1, len(others))
+    chosen = [*free[:1], *(others[begin:] + others[:begin])[:PAIRS_BESIDE - 1]]
+    return [flow for pair in chosen for flow in _between(pair, subject)]
+
+
+def _pairs(subject: PortUnderTest) -> list[tuple[str, str]]:
+    names = [port.port for port in subject.bystanders]
+    return list(zip(names[::2], names[1::2]))
+
+
+def _between(pair: tuple[str, str], subject: PortUnderTest) -> list[FlowPlan]:
     return [
         FlowPlan(
             f"Bystander Prio {priority} {enters} to {leaves}", Role.BYSTANDER, priority, FRAME_BYTES, PERCENT,
             enters=enters, leaves=leaves,
         )
-        for enters, leaves in ways
+        for enters, leaves in (pair, pair[::-1])
         for priority in subject.qos.reachable
     ]

@@ -9,7 +9,7 @@ from ..lab.port_plan import LabFacts, PortPlan
 from ..model.measurement import PortUnderTest
 from ..model.traffic import FlowPlan
 from .auditor import BookAuditor
-from .bystanders import bystander_flows, with_bystanders
+from .bystanders import bystander_flows, flows_beside, with_bystanders
 
 
 class AccountingOption(Option):
@@ -19,9 +19,9 @@ class AccountingOption(Option):
         """The plan with the ports of that traffic."""
         return with_bystanders(plan, facts.ports)
 
-    def flows_beside(self, subject: PortUnderTest) -> Sequence[FlowPlan]:
+    def flows_beside(self, subject: PortUnderTest, flows: Sequence[FlowPlan] | None = None) -> Sequence[FlowPlan]:
         """Light traffic of all priorities between these ports."""
-        return bystander_flows(subject)
+        return bystander_flows(subject) if flows is None else flows_beside(subject, flows)
 
     def auditor(self) -> BookAuditor:
         """Audits the cases of a port."""

@@ -12,6 +12,7 @@ from ..model.measurement import PortUnderTest
 from ..model.qos import PRIORITIES
 from ..model.traffic import FlowPlan, FlowStats
 from .books import SENT, Books, Counter
+from .bystanders import bystander_flows
 from .explained import data_ends
 
 FIRST = 1000
@@ -24,7 +25,7 @@ BEGINNING = "frames sent once more, of each priority and port another number, sh
 def numbered_flows(lab: Lab) -> list[FlowPlan]:
     """Data of every priority to the port under test and, where an option has some, between other ports; no two have
     numbers of frames that one counter could take for each other."""
-    flows = [*clean_flows(lab), *lab.builder.beside]
+    flows = [*clean_flows(lab), *bystander_flows(lab.subject)]
     return [replace(flow, frames=FIRST + STEP * index, seconds=None) for index, flow in enumerate(flows)]
 
 

@@ -205,7 +205,7 @@ def with_priorities_of(lab: Lab, config_db: ConfigDb, rows: Rows) -> Lab:
 
 def _with_classes(lab: Lab, subject: PortUnderTest, vlan_id: int | None = None) -> Lab:
     """The lab where the pair sorts frames in another way than other ports: nothing is sent beside."""
-    return replace(lab, subject=subject, builder=replace(lab.builder, subject=subject, beside=(), vlan_id=vlan_id))
+    return replace(lab, subject=subject, builder=replace(lab.builder, subject=subject, beside=None, vlan_id=vlan_id))
 
 
 def _all_reached(dscps: Mapping[int, Sequence[int]]) -> dict[str, str]:

@@ -117,8 +117,8 @@ class Option:
         """What looks on the cases of a port from outside, one after the other, and adds checks; None: nothing does."""
         return None
 
-    def flows_beside(self, subject: PortUnderTest) -> Sequence[FlowPlan]:
-        """Flows that are sent beside those of every case on a port, between other ports."""
+    def flows_beside(self, subject: PortUnderTest, flows: Sequence[FlowPlan] | None = None) -> Sequence[FlowPlan]:
+        """Flows between other ports that are sent beside those of a case on a port; None: whatever these are."""
         return ()
 
     def extend(self, plan: PortPlan, facts: LabFacts) -> PortPlan:
@@ -136,6 +136,11 @@ def options() -> tuple[Option, ...]:
     """The options that are there, by name."""
     named = [f"{PACKAGE}.{room}.option" for room in rooms()]
     return tuple(import_module(name).OPTION for name in named if name != __name__ and find_spec(name) is not None)
+
+
+def flows_beside(subject: PortUnderTest, flows: Sequence[FlowPlan] | None = None) -> list[FlowPlan]:
+    """Flows that options send beside those of a case."""
+    return [flow for option in options() for flow in option.flows_beside(subject, flows)]
 
 
 def auditors() -> list[Auditor]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any
@@ -29,8 +29,7 @@ class TrafficBuilder:
         subject: what is measured, and what has to be allowed for.
         hosts: the host behind the port under test and the tx port, and behind each other port that data may enter.
         router_mac: the switch's MAC, to which frames between different segments go.
-        beside: flows between other ports, each of which is in every configuration with pauses that leaves its ports
-            alone and has data frames of its size only: beside others a virtual testbed would compute for minutes.
+        beside: the flows between other ports that are sent beside those of a configuration; None: there are none.
         vlan_id: of the tag in which data frames carry their priority; None: there is none.
     """
 
@@ -38,7 +37,7 @@ class TrafficBuilder:
     subject: PortUnderTest
     hosts: Mapping[ConnectedPort, PlayedHost]
     router_mac: str
-    beside: Sequence[FlowPlan] = ()
+    beside: Callable[[PortUnderTest, Sequence[FlowPlan]], Sequence[FlowPlan]] | None = None
     vlan_id: int | None = None
 
     def __post_init__(self) -> None:
@@ -71,10 +70,7 @@ class TrafficBuilder:
             reaction_quanta: how long the generator ports go on sending after a pause reached them, in quanta; the
                 switch port under test has a generator that reacts at once.
         """
-        used = self._used(flows)
-        sizes = {0 if flow.mix else flow.frame_bytes for flow in flows if flow.pause is None}
-        beside = [flow for flow in self.beside if not used & {flow.enters, flow.leaves} and sizes == {flow.frame_bytes}]
-        beside = beside if any(flow.pause is not None for flow in flows) else []
+        beside = self.beside(self.subject, flows) if self.beside else ()
         whole = self.build_into(self.empty(), [*flows, *beside], captured, reaction_quanta)
         apart = {flow.name: whole.flows[flow.name] for flow in beside}
         own = {name: flow for name, flow in whole.flows.items() if name not in apart}

@@ -18,7 +18,7 @@ from .counter_polling import PollDelays, read_poll_delays
 from .dut import Dut, Host, SwitchState
 from .generator import Generator
 from .lab import Lab
-from .option import check_keys, options, pause_source_of
+from .option import check_keys, flows_beside, options, pause_source_of
 from .otg_config import TrafficBuilder
 from .pause_source import NamedPauseSource, PauseSource
 
@@ -77,8 +77,7 @@ class PortPlan:
         hosts = dict(zip(ports, hosts_behind(ports, config_db, self.subject.ip_version, self.first_host), strict=True))
         builder_class = next((option.builder for option in options() if option.builder), TrafficBuilder)
         generator_class = next((option.generator for option in options() if option.generator), Generator)
-        beside = [flow for option in options() for flow in option.flows_beside(self.subject)]
-        builder = builder_class(api, self.subject, hosts, _router_mac(self.state), beside)
+        builder = builder_class(api, self.subject, hosts, _router_mac(self.state), flows_beside)
         source = self.pause_source(clock, pause_host)
         sender = source.sender if source is not None else None
         generator = generator_class(api, clock, dut.observers, sender)

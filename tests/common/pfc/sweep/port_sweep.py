@@ -12,7 +12,7 @@ from ..cases.engine import Finding, found
 from ..cases.storm_sequence import Part, measure_together
 from ..lab.generator import Traffic
 from ..lab.lab import Lab
-from ..lab.option import options
+from ..lab.option import flows_beside
 from ..lab.otg_config import build_together
 from ..model.counters import DutCounters
 from ..model.qos import PortQos
@@ -68,4 +68,4 @@ def _other_way(lab: Lab) -> list[FlowPlan]:
     """What options send beside a case between the port under test and its tx port, to this one only."""
     pair = lab.subject.pair
     subject = replace(lab.subject, bystanders=(pair.rx, pair.tx))
-    return [flow for option in options() for flow in option.flows_beside(subject) if flow.enters == pair.rx.port]
+    return [flow for flow in flows_beside(subject) if flow.enters == pair.rx.port]

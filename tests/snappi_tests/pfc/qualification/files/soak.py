@@ -16,6 +16,10 @@ class Soaking(Extension):
         """Reads how long it lasts."""
         SOAK.ask(self._option("pfc_soak"))
 
+    def meaning(self) -> dict[str, str]:
+        """A run goes on with the soak that it was begun with."""
+        return {"--pfc-soak": self._option("pfc_soak") or "not given"}
+
 
 def extend(config: Any) -> Soaking:
     """The session's."""

@@ -1,0 +1,56 @@
+"""Light traffic between ports that a case does not need: which ports, beside what."""
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from tests.common.pfc.accounting.bystanders import PAIRS_BESIDE, bystander_flows, flows_beside
+from tests.common.pfc.model.traffic import FlowPlan, Role, pfc_frame
+from tests.common.unit_tests.pfc.unit_test_accounting import SUBJECT
+
+PORTS = [replace(SUBJECT.pair.rx, port=f"E{number}") for number in range(12)]
+WIDE = replace(SUBJECT, bystanders=tuple(PORTS))
+DATA = FlowPlan("data", Role.TEST, 3, 1024)
+STORM = FlowPlan("storm", Role.STORM, None, 64, pause=pfc_frame((3,), 65535))
+
+
+def pairs_of(flows: Sequence[FlowPlan]) -> set[frozenset[str]]:
+    """The pairs of ports that send each other something."""
+    return {frozenset((flow.enters, flow.leaves)) for flow in flows}
+
+
+def test_some_pairs_send_beside_a_case_and_all_beside_many() -> None:
+    """The nearest one always; the same ones whenever a case is run again."""
+    nearest = frozenset(("E0", "E1"))
+    seen = set()
+    for number in range(30):
+        flows = [replace(DATA, name=f"data {number}"), STORM]
+        beside = flows_beside(WIDE, flows)
+        assert len(pairs_of(beside)) == PAIRS_BESIDE and nearest in pairs_of(beside), beside
+        assert beside == flows_beside(WIDE, flows), "it follows from the flows alone"
+        assert len(beside) == 2 * PAIRS_BESIDE * len(WIDE.qos.reachable), "each priority, both ways"
+        seen |= pairs_of(beside)
+    assert seen == pairs_of(bystander_flows(WIDE)), "every pair has its turn"
+
+
+@pytest.mark.parametrize("flows", [
+    [DATA],
+    [replace(DATA, frame_bytes=512), STORM],
+    [DATA, replace(DATA, name="others", frame_bytes=64), STORM],
+    [replace(DATA, mix=((64, 1), (1518, 1))), STORM],
+])
+def test_nothing_is_sent_beside_flows_that_it_does_not_suit(flows: list[FlowPlan]) -> None:
+    """No storm, or frames of other sizes."""
+    assert flows_beside(WIDE, flows) == []
+
+
+def test_ports_that_a_case_needs_are_left_to_it() -> None:
+    """So is the other port of their pair."""
+    own = [DATA, STORM, *(replace(DATA, name=f"from {port}", enters=port) for port in ("E0", "E5", "E6"))]
+    used = {frozenset(pair) for pair in (("E0", "E1"), ("E4", "E5"), ("E6", "E7"))}
+    assert pairs_of(flows_beside(WIDE, own)) == pairs_of(bystander_flows(WIDE)) - used
+
+
+def test_a_port_without_bystanders_has_none_beside() -> None:
+    """On a switch with two ports."""
+    assert flows_beside(replace(WIDE, bystanders=()), [DATA, STORM]) == []
