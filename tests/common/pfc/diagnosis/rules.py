@@ -26,6 +26,7 @@ OTHERS = ("background-unaffected", "test-unaffected")
 XOFF = ("xoff-sent", "back-pressure", "hop-back-pressure")
 OTHER_PFC = ("no-other-back-pressure", "no-other-enabled", "hop-no-other-back-pressure", "no-back-pressure")
 EXPLAINED = "counter-explained"
+ASKED_NOWHERE = "PFC. Tx, as nothing that"
 
 
 def _all(*names: str) -> Shows:
@@ -121,6 +122,12 @@ def _at_rest(found: Symptoms) -> bool:
     return found.any("pause-counted") and unmoved.any() and len(unmoved.bad) == len(own.bad)
 
 
+def _unasked(found: Symptoms) -> bool:
+    """Whether PFC leaves another port also in test cases in which no congestion asked for any."""
+    asked = {plan_id for plan_id, name, _ in found.passed if name in XOFF}
+    return not found.of(EXPLAINED).saying(ASKED_NOWHERE).cases <= asked
+
+
 OURS = (
     Rule("not the switch, the virtual testbed took too long to compute", (NOT_MEASURED,),
          picks=_text("takes? too long|was too slow|made no progress|timed out|TimeoutError")),
@@ -140,6 +147,8 @@ MISCOUNTED = (
 )
 """What ERROR, or counters that do not move, say of a switch."""
 ELSEWHERE = (
+    Rule("pauses of {who} are sent out of {port}, where nothing is congested", (EXPLAINED,),
+         _both(_only(EXPLAINED, "bystander-unaffected"), _unasked), _text(ASKED_NOWHERE)),
     Rule(lambda found: f"a pause that arrives at {found.tested_port} also holds {found.who} at "
          f"{found.words('frames from .* to (.*) beside')}", (EXPLAINED,), _only(EXPLAINED, "bystander-unaffected"),
          _text("PFC. Tx, as nothing may hold"), at=_at_tested),
@@ -148,7 +157,7 @@ ELSEWHERE = (
     Rule("pauses that arrive there are counted at {port}, not there", (EXPLAINED,),
          _only(EXPLAINED, "pause-counted", "every-pause-counted"), _text("PFC. Rx, as"), at=_at_tested),
     Rule("pauses of {who} that hold its senders are sent out of {port} too", (EXPLAINED,), _only(EXPLAINED),
-         _text("PFC. Tx, as nothing that"), at=_congested),
+         _text(ASKED_NOWHERE), at=_congested),
     Rule("frames that leave are counted as received", (EXPLAINED,), _only(EXPLAINED, "pauses-are-no-data"),
          _text("RX_OK")),
     Rule("{who}: counters move that nothing sent explains", (EXPLAINED,), _only(EXPLAINED), is_certain=False),

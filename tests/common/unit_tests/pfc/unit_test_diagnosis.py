@@ -188,6 +188,17 @@ def test_counters_that_nothing_explains(checks, words):
     assert len(said) == 1 and words in str(said[0]), said
 
 
+def test_a_port_that_sends_pauses_unasked_is_told_from_one_that_sends_those_of_another():
+    """The second one sends them only while the other is congested."""
+    moved = ("counter-explained", f"{SWITCH} Ethernet8 priority 3", "0 more in PFC3 Tx, as nothing that was sent counts"
+             " there", "51")
+    xoff = Check("back-pressure", LOSSLESS, Status.PASS, "more than 0 PFC frames", 9, f"{SWITCH} Ethernet64 priority 3")
+    congested = PortVerdict(SWITCH, "Ethernet0", 3, LOSSLESS, [*verdict(moved).checks, xoff])
+    assert "that hold its senders are sent out of Ethernet8 too" in str(diagnose([("PFC-1", congested)])[0])
+    [said] = diagnose([("PFC-1", congested), ("PFC-3", verdict(moved))])
+    assert said.port == f"{SWITCH} Ethernet8" and "where nothing is congested" in said.cause, said
+
+
 def test_a_watchdog_that_goes_on_is_blamed_for_what_follows():
     stormed = Check("watchdog-stopped", LOSSLESS, Status.ERROR, "a stopped watchdog", "one", f"{SWITCH} Ethernet0")
     failed = verdict(("resumed", f"{SWITCH} Ethernet0 priority 3", "all 9 frames", 0))
