@@ -133,6 +133,7 @@ FAULTS = (
     alone("counters-of-another", 26, "PFC-1", "of=Ethernet108"),
     alone("queue-miscounted", 27, "PFC-1"),
     alone("counters-wrap", 28, "PFC-1"),
+    alone("counters-late", 3, "PFC-1 PFC-2 PFC-3", "from=60s"),
     alone("pause-late", 15, "PFC-1 TIME-5", "ns=1200"),
     alone("counted-short", 26, "PFC-1"),
     entering("headroom-short", 17, "HEAD-1 HEAD-3"),

@@ -5,6 +5,7 @@ The port named is the one whose watchdog, PFC or counters are meant.
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -199,6 +200,24 @@ class CountersFrozen(_Withheld):
         return pfc is not None and concerns(self, int(pfc[1]))
 
 
+class CountersLate(NumberedFault):
+    """COUNTERS_DB gets at each poll what was counted `polls` (1) polls before."""
+
+    name = "counters-late"
+    options = ("polls",)
+    defaults = {"polls": 1}
+
+    def __init__(self, scope: Scope = Scope(), **options: str) -> None:
+        super().__init__(scope, **options)
+        self._kept: dict[tuple[str, frozenset[str]], deque[Mapping[str, str]]] = {}
+
+    def published(self, key: str, fields: Mapping[str, str]) -> Mapping[str, str]:
+        """The oldest of those that are kept."""
+        kept = self._kept.setdefault((key, frozenset(fields)), deque(maxlen=self.number("polls") + 1))
+        kept.append(dict(fields))
+        return kept[0]
+
+
 class DropsUncounted(_Withheld):
     """Frames are dropped, the counters of drops stay: RX_DRP and TX_DRP of the port, those of its queues and priority
     groups (buildimage#9193). With `priority` only those of its queue and its group.
@@ -257,4 +276,4 @@ class CountersNegative(Fault):
 FAULTS: tuple[type[Fault], ...] = (
     WatchdogBlind, WatchdogFalseAlarm, WatchdogLate, WatchdogLeaks, WatchdogActionMissing, WatchdogWide,
     WatchdogNeverRestores, WatchdogRestoresLate, WatchdogUndoMissing, WatchdogSecondStormMissed, WatchdogUncounted,
-    WatchdogStopIgnored, PfcRemovalIgnored, CountersFrozen, DropsUncounted, CountersNegative)
+    WatchdogStopIgnored, PfcRemovalIgnored, CountersFrozen, CountersLate, DropsUncounted, CountersNegative)

@@ -33,7 +33,7 @@ NAMES = {
     "pfc-counted-elsewhere", "pause-ignored-after-link-up", "size-dropped", "misclassified", "xoff-elsewhere",
     "xoff-from-lossy", "watchdog-action-missing", "watchdog-restores-late", "watchdog-undo-missing",
     "watchdog-second-storm-missed", "drops-counted-as-sent", "sent-counted-as-received", "counters-of-another",
-    "queue-miscounted", "counters-wrap", "pause-late", "headroom-short", "xoff-early", "counted-short"}
+    "queue-miscounted", "counters-wrap", "counters-late", "pause-late", "headroom-short", "xoff-early", "counted-short"}
 NEEDED = {"pause-acts-elsewhere": "on=Ethernet4", "pfc-counted-elsewhere": "on=Ethernet4",
           "xoff-elsewhere": "on=Ethernet4", "misclassified": "ip=4,to=0", "counters-of-another": "of=Ethernet4"}
 """Options without which a fault says nothing."""
@@ -311,6 +311,15 @@ def test_counters_frozen_keeps_what_was_there_first():
     assert of_three.published("Ethernet0", fields) == {
         "SAI_PORT_STAT_PFC_4_RX_PKTS": "2", "SAI_PORT_STAT_IF_IN_OCTETS": "3"}
     assert of_three.published("Ethernet0:3", {"SAI_QUEUE_STAT_PACKETS": "1"}) == {}
+
+
+def test_counters_late_shows_what_was_there_some_polls_before():
+    """Polls of other fields of a port are others."""
+    fault = parse_fault("counters-late@*,polls=2")
+    shown = [fault.published("Ethernet0", {"a": str(number)}) for number in range(5)]
+    assert shown == [{"a": "0"}, {"a": "0"}, {"a": "0"}, {"a": "1"}, {"a": "2"}]
+    assert fault.published("Ethernet0", {"b": "7"}) == {"b": "7"}
+    assert fault.published("Ethernet4", {"a": "7"}) == {"a": "7"}
 
 
 def test_drops_uncounted():

@@ -27,6 +27,7 @@ XOFF = ("xoff-sent", "back-pressure", "hop-back-pressure")
 OTHER_PFC = ("no-other-back-pressure", "no-other-enabled", "hop-no-other-back-pressure", "no-back-pressure")
 EXPLAINED = "counter-explained"
 ASKED_NOWHERE = "PFC. Tx, as nothing that"
+MOVED = re.compile(r"from (\d+) to (\d+) more in (.*), as .*, got (\d+)")
 
 
 def _all(*names: str) -> Shows:
@@ -122,6 +123,16 @@ def _at_rest(found: Symptoms) -> bool:
     return found.any("pause-counted") and unmoved.any() and len(unmoved.bad) == len(own.bad)
 
 
+def _late_counters(found: Symptoms) -> bool:
+    """Whether what counters lacked in some test cases they had too much in others, to the frame."""
+    off: dict[tuple[str, str], list[int]] = {}
+    for one in found.of(EXPLAINED).bad:
+        if moved := MOVED.search(one.check.message):
+            least, most, gained = int(moved[1]), int(moved[2]), int(moved[4])
+            off.setdefault((one.check.where, moved[3]), []).append(gained - (least if gained < least else most))
+    return bool(off) and all(min(each) < 0 and sum(each) == 0 for each in off.values())
+
+
 def _unasked(found: Symptoms) -> bool:
     """Whether PFC leaves another port also in test cases in which no congestion asked for any."""
     asked = {plan_id for plan_id, name, _ in found.passed if name in XOFF}
@@ -144,6 +155,8 @@ MISCOUNTED = (
          picks=_text("show that .*(stand still$|are those of|begin anew|shows the counters|leave .* by queue)")),
     Rule(lambda found: found.words("show that (.*)"), (NOT_MEASURED,), picks=_text("show that "), is_certain=False),
     Rule("the counters of {port} stand still", (EXPLAINED,), _at_rest, is_port=True),
+    Rule("the counters of {port} are late: what they lack in one test case they have too much in another", (EXPLAINED,),
+         _both(_only(EXPLAINED, "pause-counted", "every-pause-counted"), _late_counters), is_port=True),
 )
 """What ERROR, or counters that do not move, say of a switch."""
 ELSEWHERE = (

@@ -24,6 +24,7 @@ BOTH = f"{LOSSLESS} {LOSSY}"
 TRUTH = {
     # fault: port, priorities that it may hit (none: the port), metrics, what the sentence says; as docs/faults.md
     # describes the fault, whatever the rules say
+    "counters-late": ("Ethernet12", set(), BOTH, "the counters of Ethernet12 are late"),
     "pause-ignored": ("Ethernet12", HELD, LOSSLESS, "pauses of .* stop nothing"),
     "lossy-queue-paused": ("Ethernet16", {1}, LOSSY, "a pause also stops priority 1,.*0, 2, 5, 6 starve behind it"),
     "pause-leaks": ("Ethernet20", HELD, LOSSLESS, "some frames of .* leave although their queue is paused"),
