@@ -15,6 +15,7 @@ from tests.common.pfc.cases.plan import check_sets
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.ports import ConnectedPort, natural
 from tests.common.pfc.model.ports import summary as some
+from tests.common.pfc.model.ports import told_apart
 from tests.common.pfc.model.qos import read_port_qos
 from tests.common.pfc.record.case import PlanCase, Target
 from tests.common.snappi_tests.port import GENERATOR_NAMES
@@ -144,11 +145,12 @@ def default_ports(entry: Entry, testbed_file: Path, same_generator: bool) -> dic
     Raises:
         Refusal: the files of the connection graph are wrong.
     """
-    own = [port for port in _generator_ports(entry, testbed_file) if port.device == switches(entry)[0]]
+    behind = [port for port in _generator_ports(entry, testbed_file) if port.device == switches(entry)[0]]
+    own = told_apart(behind, same_generator)
     chosen: dict[int, str | None] = {own[0].speed_mbps if own else 0: ""}
     for rx in own:
         others = [tx for tx in own if tx.speed_mbps == rx.speed_mbps and tx != rx]
-        is_paired = any(same_generator or tx.generator != rx.generator for tx in others)
+        is_paired = any(tx.generator != rx.generator for tx in others)
         if chosen.get(rx.speed_mbps) is None:
             chosen[rx.speed_mbps] = rx.port if is_paired else None
     return chosen

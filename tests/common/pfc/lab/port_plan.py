@@ -10,7 +10,7 @@ from typing import Any
 
 from ..model.errors import QualificationError
 from ..model.measurement import PortUnderTest
-from ..model.ports import ConnectedPort, Links, PortPair, choose_pair, find_further, hosts_behind
+from ..model.ports import ConnectedPort, Links, PortPair, choose_pair, find_further, hosts_behind, told_apart
 from ..model.qos import check_same_classes, read_port_qos, read_shared_buffer, remarks
 from ..model.tolerances import tolerances_of
 from .clock import Clock
@@ -176,14 +176,11 @@ def plan_device(facts: LabFacts, device: str, asked: PortRequest) -> PortPlan:
         asked = replace(asked, port_under_test=next((port for port in first if port is not None), None))
     chosen = measured_device(facts, device)
     plan = plan_measured(chosen.state, facts.ports, asked)
-    plan = _with_pause_source(replace(plan, subject=_on_testbed(plan.subject, facts)), facts)
+    subject = replace(plan.subject, tolerances=tolerances_of(facts.testbed))
+    plan = _with_pause_source(replace(plan, subject=subject), facts)
     for option in options():
         plan = option.extend(plan, facts)
     return replace(plan, on_behalf_of=chosen.on_behalf_of, remarks=(*chosen.remarks, *plan.remarks))
-
-
-def _on_testbed(subject: PortUnderTest, facts: LabFacts) -> PortUnderTest:
-    return replace(subject, tolerances=tolerances_of(facts.testbed))
 
 
 def _with_pause_source(plan: PortPlan, facts: LabFacts) -> PortPlan:
@@ -207,9 +204,7 @@ def plan_measured(state: SwitchState, ports: Sequence[ConnectedPort], asked: Por
     """
     device = state.device
     config_db = state.config_db
-    own = [port for port in ports if port.device == device]
-    if asked.same_generator:  # then each of its ports is one by itself
-        own = [replace(port, generator=port.location) for port in own]
+    own = told_apart([port for port in ports if port.device == device], asked.same_generator)
     pair = choose_pair(own, asked.port_under_test, asked.tx_port, state.interfaces)
     qos = read_port_qos(config_db, device, pair.rx.port)
     check_same_classes(qos, read_port_qos(config_db, device, pair.tx.port))

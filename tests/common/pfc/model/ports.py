@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, islice
 from typing import Any
 
@@ -113,6 +113,15 @@ def choose_pair(
         _check_peers(rx, tx)
         return PortPair(rx, tx)
     return PortPair(rx, _find_tx(rx, list(by_name.values()), states))
+
+
+def told_apart(ports: Sequence[ConnectedPort], same_generator: bool = False) -> list[ConnectedPort]:
+    """Ports with what is a traffic generator by itself: where one has all of them its cards (`10.0.0.5;2` of the
+    location `10.0.0.5;2;1`), if these are several; with `same_generator` each port."""
+    cards = [port.location if same_generator else re.sub("[;/]?[^;/]*$", "", port.location) for port in ports]
+    if not same_generator and (len({port.generator for port in ports}) > 1 or len(set(cards)) == 1):
+        return list(ports)
+    return [replace(port, generator=card) for port, card in zip(ports, cards, strict=True)]
 
 
 def find_further(
@@ -274,9 +283,7 @@ def _address(config_db: ConfigDb, segment: _Segment, port: ConnectedPort, ip_ver
         try:
             found = ipaddress.ip_interface(key.split("|")[1])
         except ValueError as error:
-            raise QualificationError(
-                f"{port.device} {port.port}: CONFIG_DB has {segment.table}|{key}: {error}"
-            ) from error
+            raise QualificationError(f"{port.device} {port.port}: CONFIG_DB has {segment.table}|{key}: {error}") from error
         if found.version == ip_version:
             return found
     raise QualificationError(
@@ -299,8 +306,5 @@ def _free_address(gateway: Interface, index: int, port: ConnectedPort) -> str:
 def summary(names: Sequence[str]) -> str:
     """Ports for a message; of many the first ones, the last one and how many there are."""
     ordered = sorted(names, key=natural)
-    return (
-        ", ".join(ordered)
-        if len(ordered) <= 6
-        else f"{', '.join(ordered[:3])}, ... {ordered[-1]} ({len(ordered)} ports)"
-    )
+    short = f"{', '.join(ordered[:3])}, ... {ordered[-1]} ({len(ordered)} ports)"
+    return ", ".join(ordered) if len(ordered) <= 6 else short

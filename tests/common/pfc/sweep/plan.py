@@ -15,7 +15,7 @@ from ..lab.option import check_keys, pauses_named
 from ..lab.port_plan import LabFacts, PortPlan, PortRequest, measured_device, plan_measured
 from ..lab.generator import SETTLE_S
 from ..model.errors import QualificationError
-from ..model.ports import ConnectedPort, PortPair, natural, summary
+from ..model.ports import ConnectedPort, PortPair, natural, summary, told_apart
 from ..model.tolerances import tolerances_of
 from .waves import Pairing, pair_ports, plan_waves
 
@@ -167,8 +167,7 @@ def plan_sweep(facts: LabFacts, device: str, asked: PortRequest) -> SweepPlan:
     own = [port for port in facts.ports if port.device == chosen.device]
     if not own:
         raise QualificationError(f"{chosen.device}: the links file connects no port of it to a traffic generator")
-    apart = [replace(port, generator=port.location) for port in own] if asked.same_generator else own
-    pairing = pair_ports(apart, state.interfaces)
+    pairing = pair_ports(told_apart(own, asked.same_generator), state.interfaces)
     if named := pauses_named(facts.testbed):
         return SweepPlan(state, pairing, {}, {port.port: _paused_elsewhere(port, named) for port in own})
     plans = dict[str, PortPlan]()

@@ -336,10 +336,21 @@ def test_remarks_about_a_port():
 
 def test_data_from_the_same_traffic_generator_if_it_is_allowed():
     """A lab with one chassis: refused, unless the user says that it may be."""
-    one_chassis = [dataclasses.replace(port, generator="snappi-1") for port in PORTS]
+    one_chassis = [dataclasses.replace(port, generator="snappi-1", location=f"127.1.0.1;1;{number}")
+                   for number, port in enumerate(PORTS)]
     state = Dut(FakeHost(FakeWorld())).state()
     facts = LabFacts({"conf-name": "lab", "duts": [DEVICE]}, lambda name: state, one_chassis, {})
     sentence = sentence_of(plan_device, facts, DEVICE, PortRequest())
     assert "every connected port is on traffic generator snappi-1" in sentence, sentence
     pair = plan_device(facts, DEVICE, PortRequest(same_generator=True)).subject.pair
     assert pair.rx.port != pair.tx.port and pair.rx.location != pair.tx.location, pair
+
+
+def test_cards_of_one_chassis_are_traffic_generators_of_their_own():
+    """As the rows of upstream's labs have them: one address, several cards."""
+    cards = [dataclasses.replace(port, generator="10.0.0.5", location=location) for port, location in zip(
+        PORTS, ("10.0.0.5;2;1", "10.0.0.5;1;1", "10.0.0.5;1;2", "10.0.0.5;2;2"), strict=True)]
+    found = plan(ports=cards).subject.pair
+    assert (found.rx.generator, found.tx.generator) == ("10.0.0.5;1", "10.0.0.5;2"), found
+    without = [dataclasses.replace(port, location=f"10.0.0.5/{number}") for number, port in enumerate(cards)]
+    assert "every connected port is on traffic generator 10.0.0.5, like Ethernet0" in refusal(ports=without)
