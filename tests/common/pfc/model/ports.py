@@ -277,17 +277,18 @@ def _host(port: ConnectedPort, number: int, segment: _Segment, gateway: Interfac
 
 
 def _address(config_db: ConfigDb, segment: _Segment, port: ConnectedPort, ip_version: int) -> Interface:
+    where = f"{port.device} {port.port}: CONFIG_DB"
     for key in config_db.get(segment.table, {}):
         if not key.startswith(f"{segment.name}|"):
             continue
         try:
             found = ipaddress.ip_interface(key.split("|")[1])
         except ValueError as error:
-            raise QualificationError(f"{port.device} {port.port}: CONFIG_DB has {segment.table}|{key}: {error}") from error
+            raise QualificationError(f"{where} has {segment.table}|{key}: {error}") from error
         if found.version == ip_version:
             return found
     raise QualificationError(
-        f"{port.device} {port.port}: CONFIG_DB gives {segment.name} no IPv{ip_version} address"
+        f"{where} gives {segment.name} no IPv{ip_version} address"
         f" ({segment.table}|{segment.name}|...), so no host can sit behind the port"
     )
 
