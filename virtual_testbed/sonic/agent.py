@@ -237,7 +237,7 @@ class SonicAgent:
 
     def _publish_states(self, states: SwitchStates, config: SwitchConfig) -> None:
         """Nothing is written twice: a command that changes nothing there is the rule."""
-        if self._hooks.faults or self._shown != (states, config):
+        if self._counters.is_falsified or self._shown != (states, config):
             self._counters.publish_watchdog(states, config)
             self._publish_ports(states, config)
             self._publish_storms(states)
