@@ -71,7 +71,7 @@ def entering(name: str, number: int, plan_ids: str, options: str = "") -> Alone:
 
 FAULTS = (
     alone("watchdog-stop-ignored", 1, "PFC-1 PFC-2"),
-    alone("counters-frozen", 2, "PFC-1 PFC-2 PFC-3", "from=60s"),
+    alone("counters-frozen", 2, "PFC-1 PFC-2 PFC-3", "from=120s"),
     alone("pause-ignored", 3, "PFC-1 PFC-2 FRAME-1 COUNT-3 TIME-2 TIME-6 CLASS-2 WD-1"),
     alone("lossy-queue-paused", 4, "PFC-1 PFC-2 PFC-3 FRAME-1"),
     alone("pause-leaks", 5, "PFC-1 PFC-2 COUNT-3"),

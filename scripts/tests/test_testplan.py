@@ -117,4 +117,5 @@ def test_every_fault_of_the_catalogue_has_its_diagnosis() -> None:
     """Stated by hand, beside the tests of the diagnosis."""
     text = (ROOT / "docs/faults.md").read_text(encoding="utf-8").split("## A fault of")[0]
     rows = re.findall(r"^\| `([a-z0-9-]+)` \|", text, re.MULTILINE)
-    assert {*TRUTH} == {*rows}, "docs/faults.md has other faults"
+    healthy = {"chatter"}  # a condition: there is nothing to diagnose
+    assert {*TRUTH} == {*rows} - healthy, "docs/faults.md has other faults"

@@ -14,10 +14,12 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from virtual_testbed.dataplane.model.configuration import SwitchConfig
+from virtual_testbed.dataplane.model.control_plane import ControlProtocol
 from virtual_testbed.dataplane.model.counters import SwitchCounters, SwitchStates
-from virtual_testbed.dataplane.model.hooks import Fault, Hooks
+from virtual_testbed.dataplane.model.hooks import Fault, Hooks, PortPlace
 from virtual_testbed.sonic import databases
 from virtual_testbed.sonic.agent_keys import BOOT_KEY
+from virtual_testbed.sonic.control_plane import ControlPlane
 from virtual_testbed.sonic.counters import Hash, ObjectIds, parts_of
 from virtual_testbed.sonic.counters_db import CountersDb
 from virtual_testbed.sonic.databases import Config
@@ -104,6 +106,7 @@ class SonicAgent:
         self._shown: tuple[SwitchStates, SwitchConfig] | None = None
         self._intervals = Intervals({})
         self._lost = False
+        self._control_plane = ControlPlane()  # outlives the databases, as the data plane's counters do
         self._connect()
         self.apply_configuration()
 
@@ -213,17 +216,28 @@ class SonicAgent:
         config = self._applied.config
         counters = self._network.switch_counters(self._switch, parts_of(groups)) if groups else None
         self._hooks.now_ps = self._network.now_ps
+        seen = self._network.switch_states(self._switch) if states or self._hooks.faults else None
+        if seen is not None and self._hooks.faults:
+            self._run_protocols(seen, config)
         try:
             if counters is not None:
-                self._counters.poll(groups, counters, config)
-            if states:
-                self._publish_states(self._network.switch_states(self._switch), config)
+                self._counters.poll(groups, self._control_plane.added_to(counters), config)
+            if states and seen is not None:
+                self._publish_states(seen, config)
         except DatabaseError as error:
             self._lose(error)
 
+    def _run_protocols(self, states: SwitchStates, config: SwitchConfig) -> None:
+        """Control planes have talked up to now."""
+        none: tuple[ControlProtocol, ...] = ()
+        protocols = {name: self._hooks.ask(PortPlace(self._switch, name, port.speed_mbps), None, none,
+                                           lambda fault, running: fault.protocols(running))
+                     for name, port in config.ports.items()}
+        self._control_plane.pass_time(self._network.now_ps, states.oper_up, protocols)
+
     def _publish_states(self, states: SwitchStates, config: SwitchConfig) -> None:
         """Nothing is written twice: a command that changes nothing there is the rule."""
-        if self._hooks.faults or self._shown != (states, config):
+        if self._counters.is_falsified or self._shown != (states, config):
             self._counters.publish_watchdog(states, config)
             self._publish_ports(states, config)
             self._publish_storms(states)

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from virtual_testbed.dataplane.model.configuration import SwitchConfig
 from virtual_testbed.dataplane.model.counters import PortCounters, SwitchCounters, SwitchStates
-from virtual_testbed.dataplane.model.hooks import Hooks, PortPlace
+from virtual_testbed.dataplane.model.hooks import Fault, Hooks, PortPlace
 from virtual_testbed.sonic.counters import (
     WATCHDOG_FIELDS, Hash, ObjectIds, Reading, changes, rate_readings, readings, watchdog_readings)
 from virtual_testbed.sonic.publisher import Publisher
@@ -21,6 +21,9 @@ class CountersDb:
         publisher: writes the database; its owner closes it.
         ids: of the switch's objects.
         hooks: the faults, and the present instant.
+
+    Attributes:
+        is_falsified: whether a fault has a say in what is shown, which then may change by itself.
     """
 
     def __init__(self, switch: str, publisher: Publisher, ids: ObjectIds, hooks: Hooks) -> None:
@@ -28,6 +31,7 @@ class CountersDb:
         self._polled: dict[str, SwitchCounters] = {}
         self._rated: tuple[int, Mapping[str, PortCounters]] | None = None
         self._moving: set[str] = set()
+        self.is_falsified = any(map(_falsifies, hooks.faults))
 
     def publish_maps(self, buffers_of: SwitchConfig | None) -> None:
         """Write which objects are counted (`ObjectIds.maps`). Raises DatabaseError."""
@@ -36,7 +40,7 @@ class CountersDb:
 
     def poll(self, groups: Collection[str], counters: SwitchCounters, config: SwitchConfig) -> None:
         """Write the counters of these groups, what has changed of them. Raises DatabaseError."""
-        before = {} if self._hooks.faults else self._polled  # what a fault shows may change by itself
+        before = {} if self.is_falsified else self._polled
         found = [reading for group in groups
                  for reading in readings(group, self._ids, changes(self._ids, counters, before.get(group)))]
         if "PORT" in groups:
@@ -55,7 +59,7 @@ class CountersDb:
         hashes: dict[str, Hash] = {}
         read = list(found)
         switch: dict[str, Hash] = {}
-        for reading in read if self._hooks.faults else ():
+        for reading in read if self.is_falsified else ():
             switch.setdefault(reading.name, {}).update(reading.fields)
         for reading in read:
             fields = self._seen(reading, config, switch)
@@ -65,7 +69,7 @@ class CountersDb:
 
     def _seen(self, reading: Reading, config: SwitchConfig, switch: Mapping[str, Hash]) -> Mapping[str, str]:
         """The fields as the faults let them be seen; `switch`: all that was read."""
-        if not self._hooks.faults:
+        if not self.is_falsified:
             return reading.fields
         place = PortPlace(self._switch, reading.port, config.ports[reading.port].speed_mbps)
         answer: Mapping[str, str] = reading.fields
@@ -83,7 +87,13 @@ class CountersDb:
             return []
         self._rated = now, counters.ports
         moved = {name for name, port in counters.ports.items() if port != then[1].get(name)}
-        shown = counters.ports if self._hooks.faults else {
+        shown = counters.ports if self.is_falsified else {
             name: counters.ports[name] for name in sorted(moved | self._moving)}
         self._moving = moved
         return list(rate_readings(self._ids, then[1], shown, (now - then[0]) / _PS_PER_SECOND))
+
+
+def _falsifies(fault: Fault) -> bool:
+    """Whether a fault changes what COUNTERS_DB shows of what was counted."""
+    kind = type(fault)
+    return kind.published is not Fault.published or kind.published_among is not Fault.published_among

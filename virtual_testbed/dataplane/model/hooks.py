@@ -13,6 +13,7 @@ from typing import NamedTuple, TypeVar
 
 from virtual_testbed.dataplane.model.configuration import SchedulerConfig
 from virtual_testbed.dataplane.model.control_frames import Control
+from virtual_testbed.dataplane.model.control_plane import ControlProtocol
 from virtual_testbed.dataplane.model.counters import Sample
 
 _Answer = TypeVar("_Answer")
@@ -258,6 +259,10 @@ class Fault:
     def pfc_removal_reaches_hardware(self, reaches: bool) -> bool:
         """Whether removing a priority from a port's PFC takes effect."""
         return reaches
+
+    def protocols(self, protocols: tuple[ControlProtocol, ...]) -> tuple[ControlProtocol, ...]:
+        """What control planes run over the port's link; healthy, too, but in a quiet testbed nothing."""
+        return protocols
 
     def published(self, key: str, fields: Mapping[str, str]) -> Mapping[str, str]:
         """Fields of the COUNTERS_DB hash that `key` names in SONiC's words: `Ethernet0`, or `Ethernet0:3` (queue or

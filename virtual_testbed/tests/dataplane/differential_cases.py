@@ -204,6 +204,7 @@ FAMILIES = {
                          own_speeds=(100_000,)),
     "full of pauses": Family(ALL_PAUSES, (100_000, 25_000, 10_000), ports=(2, 3), frames=8000, span=(20 * US, 2 * MS),
                              changes=("stop", "start", "priorities"), responses=True),
+    "chatter": Family(Style(odd=True, mixed=True), faults=("chatter",), responses=True, small_buffers=True),
 }
 
 

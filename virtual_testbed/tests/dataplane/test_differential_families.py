@@ -85,6 +85,12 @@ def test_faults_drop_one_in_so_many_and_all():
     assert all(case.faults for case in cases("full drops"))
 
 
+def test_switches_talk_and_the_oracle_knows_nothing_of_it():
+    """What control planes send is counted above the data plane, which must not change by it."""
+    assert {fault.name for case in cases("chatter") for fault in case.faults} == {"chatter"}
+    assert all(case.faults for case in cases("chatter"))
+
+
 def test_several_flows_fill_a_queue_that_is_shut():
     for case in cases("shut queues"):
         flows = data_flows(case)

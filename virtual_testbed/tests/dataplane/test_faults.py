@@ -72,6 +72,11 @@ def test_watchdog_stop_ignored_is_the_agents(healthy):
     assert Fault().watchdog_removal_reaches_hardware(True) is True
 
 
+def test_chatter_is_the_agents(healthy):
+    assert measure("chatter") == healthy
+    assert len(parse_fault("chatter").protocols(())) == 6 and Fault().protocols(()) == ()
+
+
 def test_pause_leaks(healthy):
     faulty = measure("pause-leaks@Ethernet0", seconds=6)
     assert faulty["flows"]["test"].frames_rx == 5 and measure(seconds=6)["flows"]["test"].frames_rx == 0

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from ..cases.engine import sending, settled_counters
-from ..cases.switch_counters import OWN_FRAMES, priority_groups
+from ..cases.switch_counters import OWN_FRAMES, priority_groups, watch_idle
 from ..lab.generator import SETTLE_S
 from ..lab.lab import Lab
 from ..model.checking import Place, error_unless, fail_unless
@@ -18,7 +18,7 @@ from ..model.measurement import PortUnderTest
 from ..model.traffic import FlowStats, Role
 from ..record.case import PlanCase
 from ..record.verdict import LOSSLESS, LOSSY, Check
-from .books import COMMANDS, PFC_RX, PFC_TX, TX_OK, Books, Counter, books_of
+from .books import COMMANDS, PFC_RX, PFC_TX, RX_OK, SENT, TX_OK, Books, Counter, Idle, books_of
 from .bystanders import PAIRS_BESIDE
 from .explained import ANY, Explained, data_ends, explained, together
 from .trace import Trace, numbered_flows
@@ -26,8 +26,10 @@ from .trace import Trace, numbered_flows
 MINUTE_S = 60.0
 HOST_FRAMES = 25
 """In a case: each host looks for its gateway whenever flows are configured, a few times, by broadcast."""
-IDLE_FACTOR = 3
-"""How many times what a counter gains on an idle switch it may gain in a case: protocols send in bursts."""
+OWN_COLUMNS = (RX_OK, TX_OK, SENT)
+"""Where frames that are the switch's and its neighbours' own count while nothing is congested, to the frame."""
+OWN_FPS = 10
+"""The most that protocols send over a link, frames a second: what moves faster on an idle switch is no protocol."""
 MOST_CHECKS = 12
 """Checks that one cause may add to a record: a switch that floods moves counters of every port."""
 
@@ -126,10 +128,10 @@ class BookAuditor:
         """Nothing was read yet."""
         self._books: Books | None = None
         self._is_open = False
-        self._idle: Mapping[Counter, float] = {}  # gains a second without any traffic
+        self._idle = Idle({}, 1.0)
 
     def begin(self, lab: Lab) -> None:
-        """A case begins. Unless the one before was audited, the counters are read when they have settled.
+        """A case begins. Unless the one before was audited, the idle switch is watched, and its counters are read.
 
         Raises:
             QualificationError: they cannot be read.
@@ -137,10 +139,7 @@ class BookAuditor:
         anew = self._books is None or self._is_open
         lab.generator.keep_totals(anew)  # another lab of the same port may have taken the place of the one before
         if anew:
-            settled = _read(lab)
-            self._books = _read(lab)
-            lasted_s = max(self._books.read_s - settled.read_s, 1.0)
-            self._idle = {counter: gain / lasted_s for counter, gain in self._books.gains(settled).items() if gain > 0}
+            self._idle, self._books = _watch(lab)
         self._is_open = True
 
     def audit(self, labs: Sequence[Lab], case: PlanCase) -> list[list[Check]]:
@@ -180,7 +179,8 @@ class BookAuditor:
         answers = answerable([lab.subject for lab in labs])
         flows = flows_of(labs, labs[0].generator.take_totals(), answers)
         known = together(explained(lab.subject, flows[lab.port], _groups(lab)) for lab in labs)
-        own = {} if labs[0].clock.exact else self._own(labs, gains, known, after.read_s - before.read_s)
+        lasted_s = after.read_s - before.read_s
+        own = self._idle_gains(lasted_s) if labs[0].clock.exact else self._own(labs, gains, known, lasted_s)
 
         for lab in labs:
             its = {counter: gain for counter, gain in gains.items() if answers.get(counter.port, lab.port) == lab.port}
@@ -199,7 +199,7 @@ class BookAuditor:
         frames = ceil(OWN_FRAMES * max(1.0, lasted_s / MINUTE_S)) + HOST_FRAMES * hosts
         own = {}
         for counter in gains:
-            own[counter] = ceil(IDLE_FACTOR * lasted_s * self._idle.get(counter, 0.0))
+            own[counter] = self._idle.may_gain(counter, lasted_s)
             if counter.column not in (PFC_RX, PFC_TX):
                 own[counter] += frames
             elif counter in known:
@@ -209,6 +209,12 @@ class BookAuditor:
             if counter.column == PFC_TX and sent in own:
                 own[sent] += 2 * max(0, gain)
         return own
+
+    def _idle_gains(self, lasted_s: float) -> dict[Counter, int]:
+        """The same on an exact clock: what its protocols bring on the idle switch shows there in full; nothing else."""
+        most = OWN_FPS * self._idle.lasted_s
+        counters = [one for one, gain in self._idle.gains.items() if one.column in OWN_COLUMNS and gain <= most]
+        return {counter: self._idle.may_gain(counter, lasted_s) for counter in counters}
 
 
 def answerable(subjects: Sequence[PortUnderTest]) -> dict[str, str]:
@@ -234,6 +240,14 @@ def _groups(lab: Lab) -> Mapping[int, int]:
     """Priority -> its priority group."""
     rx = lab.subject.pair.rx
     return priority_groups(lab.config_db, rx.device, rx.port)
+
+
+def _watch(lab: Lab) -> tuple[Idle, Books]:
+    """The idle switch, and its books after that."""
+    settled = _read(lab)
+    watch_idle(lab)
+    books = _read(lab)
+    return Idle(books.gains(settled), max(books.read_s - settled.read_s, 1.0)), books
 
 
 def _read(lab: Lab) -> Books:

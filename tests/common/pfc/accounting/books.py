@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..cases.switch_counters import GROUPS, PORTS, table_rows
+from ..cases.switch_counters import GROUPS, PORTS, may_gain, table_rows
 from ..lab.cli_text import NOT_COUNTED, first_line, number, unicast_queue
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
@@ -74,6 +74,23 @@ class Books:
     def gains(self, before: Books) -> dict[Counter, int]:
         """What each counter that both readings have gained since an earlier one."""
         return {one: count - before.counts[one] for one, count in self.counts.items() if one in before.counts}
+
+
+@dataclass(frozen=True)
+class Idle:
+    """What counters of a switch do while nothing is sent to it.
+
+    Attributes:
+        gains: what each gained.
+        lasted_s: in how many seconds.
+    """
+
+    gains: Mapping[Counter, int]
+    lasted_s: float
+
+    def may_gain(self, counter: Counter, lasted_s: float) -> int:
+        """How much a counter may gain in so many seconds that no traffic explains."""
+        return may_gain(self.gains.get(counter, 0), self.lasted_s, lasted_s)
 
 
 def books_of(reading: DutCounters, read_s: float) -> Books:

@@ -18,7 +18,7 @@ from .explained import data_ends
 FIRST = 1000
 STEP = 100
 OWN = 50
-"""Frames that a queue may have sent besides: hosts resolve their gateways."""
+"""Frames that a queue may have sent besides, in a quarter of a minute: hosts resolve their gateways, protocols run."""
 BEGINNING = "frames sent once more, of each priority and port another number, show that"
 
 

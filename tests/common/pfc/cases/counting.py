@@ -1,10 +1,10 @@
 """COUNT: the switch's data counters while pauses come in: pauses are neither data nor drops, and what the switch counts
-is what the generators sent and received. On a virtual testbed the counters agree to the frame; elsewhere `own_frames`
-are let pass."""
+is what the generators sent and received. What the switch and its neighbours send by themselves is let pass: what moves
+on the idle switch (`may_gain`), on hardware `own_frames` more."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -27,8 +27,8 @@ from .engine import Procedure, ScenarioRun, Table, sending, settled_counters
 from .frames import all_times
 from .pauses import pause_lossless
 from .switch_counters import (
-    GROUPS, PORTS, DataCounters, PortCounts, data_counters, data_commands, drops_delay_s, of_group, own_frames,
-    port_counts, priority_groups,
+    GROUPS, PORTS, DataCounters, PortCounts, data_counters, data_commands, drops_delay_s, may_gain, of_group,
+    own_frames, port_counts, priority_groups, watch_idle,
 )
 from .targets import all_lossless
 from .validity import storm_held, undisturbed
@@ -44,10 +44,10 @@ class PausesRun(CaseRun):
     """A storm without any data; its flow is looked at when it had ended (`storm`).
 
     Attributes:
-        allowed: how many frames may be counted that no generator sent.
+        allowed: how many frames the port under test may count that no generator sent.
     """
 
-    allowed: int
+    allowed: PortCounts
 
     @property
     def storm(self) -> FlowStats:
@@ -64,15 +64,14 @@ class PausesRun(CaseRun):
     @property
     def gained(self) -> PortCounts:
         """What the port under test counted in the meantime."""
-        early, late = (port_counts(one.printed["data"], self.subject.pair.rx.port) for one in (self.before, self.after))
-        return late.since(early)
+        return _gained(self.subject.pair.rx.port, self.before, self.after)
 
     def details(self) -> dict[str, Any]:
         """The storm, and the data counters."""
         return {
             "storm_frame": asdict(self.frame),
             "counted_in_all": {"rx": asdict(self.gained)},
-            "own_frames_allowed": self.allowed,
+            "own_frames_allowed": {"rx": asdict(self.allowed)},
         }
 
 
@@ -82,13 +81,13 @@ class DataRun(ScenarioRun):
 
     Attributes:
         before, during, after: the data counters before it, in the storm, and when all was over.
-        allowed: how many frames may be counted that no generator sent.
+        allowed: how many frames each may have counted that no generator sent.
     """
 
     before: DataCounters
     during: DataCounters
     after: DataCounters
-    allowed: int
+    allowed: DataCounters
 
     @property
     def in_storm(self) -> DataCounters:
@@ -109,7 +108,7 @@ class DataRun(ScenarioRun):
         return {
             "counted_in_storm": self._numbers(self.in_storm),
             "counted_in_all": self._numbers(self.in_all),
-            "own_frames_allowed": self.allowed,
+            "own_frames_allowed": self._numbers(self.allowed),
         }
 
     def _numbers(self, counted: DataCounters) -> dict[str, Any]:
@@ -122,29 +121,52 @@ class DataRun(ScenarioRun):
 
 def measure_pauses(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> PausesRun:
     """A storm and no data. The hosts ask for their gateways when they get a configuration; the counters, `before` has
-    none of data, are read after that, so that it is not counted as data of the storm."""
+    none of data, are read after that, so that it is not counted as data of the storm: twice before it, to see what
+    moves by itself."""
     frame = all_times(target, lab) if case is EMPTY_PAUSES else pfc_frame(target, MAX_QUANTA)
     storm = replace(storm_sequence.pause_storm(lab, frame.enabled), seconds=STORM_S, pause=frame)
     also = {"data": PORTS}
     with sending(lab, lab.builder.build([storm])):
-        early = settled_counters(lab, also=also)
+        quiet, began_s = settled_counters(lab, also=also), lab.clock.now()
+        watch_idle(lab)
+        early, early_s = settled_counters(lab, also=also), lab.clock.now()
         lab.generator.start([storm.name])
         lab.generator.run_out([storm.name], STORM_S)
-        late = settled_counters(lab, also=also)
+        late, late_s = settled_counters(lab, also=also), lab.clock.now()
         phases = {"storm": lab.generator.stats([storm.name])}
-    return PausesRun(lab.subject, early, late, late, target, phases, own_frames(lab.clock.exact))
+    own = _own(lab, early_s - began_s, late_s - early_s)
+    return PausesRun(
+        lab.subject, early, late, late, target, phases, _gained(lab.port, quiet, early).each(own)
+    )
 
 
 def measure_data(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> DataRun:
     """PFC-1's steps for all lossless priorities together; the data counters are read with every reading. Each waits
-    until all groups of counters have been polled."""
+    until all groups of counters have been polled. Two come before it, to see what moves by itself."""
     scenario = pause_lossless(case, target, lab.subject.qos)
     patient = _patient(lab)
     also = data_commands(lab.port)
-    run = storm_sequence.measure(patient, scenario, settled_counters(patient, also=also), also)
     groups = priority_groups(lab.config_db, lab.dut.name, lab.subject.pair.tx.port)
-    early, during, late = (queue_by_queue(run.subject, groups, one) for one in (run.before, run.during, run.after))
-    return DataRun(run, early, during, late, own_frames(lab.clock.exact))
+    idle, began_s = settled_counters(patient, also=also), lab.clock.now()
+    watch_idle(lab)
+    before, before_s = settled_counters(patient, also=also), lab.clock.now()
+    run = storm_sequence.measure(patient, scenario, before, also)
+    own = _own(lab, before_s - began_s, lab.clock.now() - before_s)
+    quiet, early, during, late = (
+        queue_by_queue(run.subject, groups, one) for one in (idle, run.before, run.during, run.after)
+    )
+    return DataRun(run, early, during, late, early.since(quiet).each(own))
+
+
+def _own(lab: Lab, idle_s: float, lasted_s: float) -> Callable[[int], int]:
+    """What a counter gained on the idle switch -> how much it may gain in the run that nobody sent."""
+    return lambda idle: own_frames(lab.clock.exact) + may_gain(idle, max(idle_s, 1.0), lasted_s)
+
+
+def _gained(port: str, before: DutCounters, after: DutCounters) -> PortCounts:
+    """What a port counted between two readings."""
+    early, late = (port_counts(one.printed["data"], port) for one in (before, after))
+    return late.since(early)
 
 
 def _patient(lab: Lab) -> Lab:
@@ -214,16 +236,16 @@ def judge_data(data: DataRun) -> Iterator[Check]:
     yield from _held_queue_stands_still(data)
     yield from _queues_agree(data)
     yield from _ports_agree(data)
-    yield from _pauses_are_no_data(data.subject, data.in_all.leaving, data.allowed)
+    yield from _pauses_are_no_data(data.subject, data.in_all.leaving, data.allowed.leaving)
     yield from _nothing_dropped(data)
 
 
-def _pauses_are_no_data(subject: PortUnderTest, gained: PortCounts, allowed: int) -> Iterator[Check]:
+def _pauses_are_no_data(subject: PortUnderTest, gained: PortCounts, own: PortCounts) -> Iterator[Check]:
     """No data comes in by the port under test, so nothing but the storm can raise these."""
     place = at_port(subject)
-    for name, column, frames in (
-        ("pauses-are-no-data", "RX_OK", gained.rx_ok),
-        ("pauses-are-no-drops", "RX_DRP", gained.rx_dropped),
+    for name, column, frames, allowed in (
+        ("pauses-are-no-data", "RX_OK", gained.rx_ok, own.rx_ok),
+        ("pauses-are-no-drops", "RX_DRP", gained.rx_dropped, own.rx_dropped),
     ):
         expected = f"{_up_to(allowed)} frames more in {column}, as only pauses come in there"
         yield fail_unless(name, place, frames <= allowed, expected, frames)
@@ -240,7 +262,7 @@ def _nothing_dropped(data: DataRun) -> Iterator[Check]:
     for port, column, frames, allowed, priorities in (
         (rx, "TX_DRP", gained.leaving.tx_dropped, 0, queues),
         (tx, "TX_DRP", data.tx(gained).tx_dropped, 0, []),
-        (tx, "RX_DRP", data.tx(gained).rx_dropped, data.allowed, groups),
+        (tx, "RX_DRP", data.tx(gained).rx_dropped, data.tx(data.allowed).rx_dropped, groups),
     ):
         expected = f"{_up_to(allowed)} frames more in {column}"
         met = frames <= allowed
@@ -279,8 +301,9 @@ def _agreeing_queue(data: DataRun, priority: int, frames_rx: int, gained: DataCo
     place = at_priority(data.subject, priority)
     frames = gained.queues.get(priority, 0)
     expected = f"the {frames_rx} frames that the generator received {when} in Counter/pkts of queue UC{priority}"
-    expected += _or_more(data)
-    return fail_unless("queue-agrees", place, 0 <= frames - frames_rx <= data.allowed, expected, frames)
+    allowed = data.allowed.queues.get(priority, 0)
+    expected += _or_more(allowed)
+    return fail_unless("queue-agrees", place, 0 <= frames - frames_rx <= allowed, expected, frames)
 
 
 def _ports_agree(data: DataRun) -> Iterator[Check]:
@@ -295,9 +318,11 @@ def _ports_agree(data: DataRun) -> Iterator[Check]:
         ("sent-agrees", pair.rx.port, "TX_OK", "received", in_storm, data.in_storm.leaving.tx_ok, "in the storm"),
         ("sent-agrees", pair.rx.port, "TX_OK", "received", in_all, data.in_all.leaving.tx_ok, "in all"),
     )
+    own = {"RX_OK": data.tx(data.allowed).rx_ok, "TX_OK": data.allowed.leaving.tx_ok}
     for name, port, column, did, due, frames, when in rows:
-        expected = f"the {due} frames that the generator {did} {when} in {column}{_or_more(data)}"
-        met = 0 <= frames - due <= data.allowed
+        allowed = own[column]
+        expected = f"the {due} frames that the generator {did} {when} in {column}{_or_more(allowed)}"
+        met = 0 <= frames - due <= allowed
         yield fail_unless(name, at_port(run.subject, port), met, expected, frames)
 
 
@@ -322,8 +347,8 @@ def _up_to(allowed: int) -> str:
     return f"at most {allowed}" if allowed else "0"
 
 
-def _or_more(data: DataRun) -> str:
-    return f" (or up to {data.allowed} more)" if data.allowed else ""
+def _or_more(allowed: int) -> str:
+    return f" (or up to {allowed} more)" if allowed else ""
 
 
 CASES: Table = {

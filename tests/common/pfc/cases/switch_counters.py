@@ -4,8 +4,9 @@ numbers."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass
+from math import ceil
 from typing import TypeVar
 
 from ..lab.cli_text import NOT_COUNTED, Row, first_line, number, queue_packets, tables
@@ -19,6 +20,10 @@ GROUPS = "show priority-group drop counters"
 HEADROOM = "show priority-group watermark headroom"
 PORT_COLUMNS = ("RX_OK", "RX_DRP", "TX_OK", "TX_DRP")
 OWN_FRAMES = 100  # in a run of a minute, on a port or in a queue: some protocols, none of them twice a second
+IDLE_S = 60.0
+"""How long an idle switch is watched where waiting costs nothing: what is sent every 30 s, as LLDP, shows twice."""
+IDLE_FACTOR = 3
+"""How many times as fast as on the idle switch a counter may move beside traffic: protocols send in bursts."""
 
 Key = TypeVar("Key")
 
@@ -35,6 +40,10 @@ class PortCounts:
     def since(self, before: PortCounts) -> PortCounts:
         """What came after an earlier reading."""
         return PortCounts(*(now - then for now, then in zip(astuple(self), astuple(before), strict=True)))
+
+    def each(self, change: Callable[[int], int]) -> PortCounts:
+        """With each of them changed."""
+        return PortCounts(*map(change, astuple(self)))
 
     def least(self) -> int:
         """The smallest of them."""
@@ -82,6 +91,17 @@ class DataCounters:
             {port: gained_by(counts, before.group_drops[port]) for port, counts in self.group_drops.items()},
         )
 
+    def each(self, change: Callable[[int], int]) -> DataCounters:
+        """With each count changed."""
+        return DataCounters(
+            self.leaving.each(change),
+            {port: counts.each(change) for port, counts in self.entering.items()},
+            {queue: change(count) for queue, count in self.queues.items()},
+            {queue: change(count) for queue, count in self.queue_drops.items()},
+            {port: {group: change(count) for group, count in counts.items()}
+             for port, counts in self.group_drops.items()},
+        )
+
     def least(self) -> int:
         """The smallest count of all."""
         ports = (self.leaving, *self.entering.values())
@@ -90,9 +110,29 @@ class DataCounters:
 
 
 def own_frames(exact: bool) -> int:
-    """Frames that may be counted beside those of the generators' flows. Hosts and switches send some of their own (ARP,
-    neighbour discovery, LLDP), each seldom, where a single lost burst is far more; nobody does where time is exact."""
+    """Frames that may be counted beside those of the generators' flows, whatever the idle switch counts. Hosts and
+    switches send some of their own (ARP, neighbour discovery, LLDP), each seldom, where a single lost burst is far
+    more. Where time is exact the idle switch shows all of them (`may_gain`): none."""
     return 0 if exact else OWN_FRAMES
+
+
+def watch_idle(lab: Lab) -> None:
+    """Lets time pass between two readings of an idle switch, where that costs nothing; elsewhere these take some."""
+    if lab.clock.exact:
+        lab.clock.sleep(IDLE_S)
+
+
+def may_gain(idle: int, idle_s: float, lasted_s: float) -> int:
+    """How much a counter may gain that no traffic explains, by what it gained on the idle switch: what it gained there
+    once more, as each protocol may be due at the beginning and at the end, and `IDLE_FACTOR` times its rate. One that
+    stood still there may gain nothing.
+
+    Args:
+        idle: what it gained on the idle switch.
+        idle_s: in how many seconds.
+        lasted_s: for how many seconds it may now.
+    """
+    return idle + ceil(IDLE_FACTOR * idle * lasted_s / idle_s) if idle > 0 else 0
 
 
 def watermark_delay_s(config_db: ConfigDb, device: str) -> float:

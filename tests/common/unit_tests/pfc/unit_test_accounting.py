@@ -2,6 +2,7 @@
 from dataclasses import replace
 
 import pytest
+from tabulate import tabulate
 
 from tests.common.pfc.accounting.auditor import BookAuditor, CaseAccount, answerable
 from tests.common.pfc.accounting.books import (
@@ -186,3 +187,38 @@ def send(lab: Lab) -> None:
         lab.generator.start(list(traffic.flows))
         lab.clock.sleep(1.0)
         lab.generator.stop(list(traffic.flows))
+
+
+class MovingHost(CountingHost):
+    """A switch of which a counter of a port beside goes on by so many frames a second, and at last leaps."""
+
+    column = RX_OK
+    fps = 0.0
+    leap = 0
+
+    def _answer(self, command: str) -> str:
+        if command != COMMANDS[PORT_COUNTERS]:
+            return super()._answer(command)
+        counts = {RX_OK: 0, "RX_DRP": 0, TX_OK: 0} | {self.column: int(self.fps * self._world.now) + self.leap}
+        return tabulate([["E9", *counts.values()]], ["IFACE", *counts], tablefmt="simple", stralign="right")
+
+
+@pytest.mark.parametrize(("column", "fps", "leap", "passes"), [
+    (RX_OK, 0.0, 0, True), (RX_OK, 0.0, 1, False), (TX_OK, 2.0, 0, True), (RX_OK, 2.0, 100, True),
+    (RX_OK, 2.0, 300, False), (RX_OK, 20.0, 0, False), ("RX_DRP", 2.0, 0, False),
+])
+def test_what_moves_on_the_idle_switch_may_move_in_a_case(column: str, fps: float, leap: int, passes: bool) -> None:
+    """On an exact clock: frames, as fast as protocols send and as they did; of what stood still there none."""
+    world = FakeWorld()
+    host = MovingHost(world)
+    host.column, host.fps = column, fps
+    plan = plan_port(Dut(host), TESTER_PORTS, "Ethernet0", None)
+    maps = {"TC_TO_PRIORITY_GROUP_MAP": {"AZURE": IDENTITY}, "PORT_QOS_MAP": {RX: {"tc_to_pg_map": "AZURE"}}}
+    lab = replace(plan.lab(Dut(host), FakeApi(world), FakeClock(world)), config_db=maps)
+    auditor = BookAuditor()
+    auditor.begin(lab)
+    lab.clock.sleep(20.0)
+    host.leap = leap
+    [checks] = auditor.audit([lab], SINGLE_LOSSLESS)
+    bad = [one.message for one in checks if one.status is not Status.PASS]
+    assert not bad if passes else len(bad) == 1 and f"more in {column}" in bad[0], bad

@@ -6,7 +6,9 @@ import pytest
 
 from tests.common.pfc.cases.counting import CASES, DATA, PAUSES, PausesRun, judge_pauses, queue_by_queue
 from tests.common.pfc.cases.qualifier import Qualifier
-from tests.common.pfc.cases.switch_counters import OWN_FRAMES, PortCounts, data_commands, own_frames, port_counts
+from tests.common.pfc.cases.switch_counters import (
+    OWN_FRAMES, PortCounts, data_commands, may_gain, own_frames, port_counts,
+)
 from tests.common.pfc.lab.counter_polling import read_poll_delays
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.model.errors import QualificationError
@@ -57,7 +59,7 @@ def storm_of_empty_pauses(subject, early, late, allowed):
     """A run of 1000 frames that enable nobody."""
     storm = FlowPlan("storm", Role.STORM, None, 64, pause=PauseFrame((0,) * 8))
     phases = {"storm": {"storm": FlowStats(storm, False, 1000, 0)}}
-    return PausesRun(subject, early, late, late, (3, 4), phases, allowed)
+    return PausesRun(subject, early, late, late, (3, 4), phases, PortCounts(*[allowed] * 4))
 
 
 def test_a_reading():
@@ -118,6 +120,42 @@ def test_frames_of_ones_own_are_let_pass_where_there_are_some(exact, frames, pas
     ], made
 
 
+@pytest.mark.parametrize("idle, lasted_s, most", [
+    (0, 1000.0, 0), (-7, 10.0, 0), (2, 0.5, 3), (2, 71.0, 8), (148, 1.0, 148 + 7), (148, 142.0, 148 + 888),
+])
+def test_what_a_counter_may_gain_by_itself(idle, lasted_s, most):
+    """In a moment every protocol may be due; then three times what the idle switch counts. None that stands still."""
+    assert may_gain(idle, 71.0, lasted_s) == most
+
+
+class Talking(FakeHost):
+    """A switch whose counter RX_OK goes on by some frames a second, and by some more in a storm."""
+
+    fps = 2.0
+    in_storm = 0
+
+    def shell(self, command, **options):
+        """As ever."""
+        storms = [flow for flow in self._world.flows.values() if flow.pauses and flow.started is not None]
+        received = 12 + int(self.fps * self._world.now) + (self.in_storm if storms else 0)
+        self.answers["show interfaces counters"] = (PORTS.replace("         12 ", f"{received:11} "), 0)
+        return super().shell(command, **options)
+
+
+@pytest.mark.parametrize("fps, in_storm, passes", [
+    (0.0, 0, True), (0.0, 1, False), (2.0, 0, True), (2.0, 100, True), (2.0, 250, False),
+])
+def test_what_moves_on_the_idle_switch_is_let_pass(fps, in_storm, passes):
+    """As fast as there, with room for a burst; what stands still there must go on to."""
+    world = FakeWorld()
+    host = Talking(world)
+    host.fps, host.in_storm = fps, in_storm
+    plan = plan_port(Dut(host), TESTER_PORTS, "Ethernet0", None)
+    outcome = Qualifier(plan.lab(Dut(host), FakeApi(world), FakeClock(world))).qualify(PAUSES, (3, 4))
+    made = {one.name: one for verdict in outcome.verdicts for one in verdict.checks}
+    assert (made["pauses-are-no-data"].status is Status.PASS) == passes, made["pauses-are-no-data"].message
+
+
 def test_pauses_of_a_storm_without_data_say_something_of_both_metrics():
     """Nothing may be counted for a priority that no frame enables, lossless or lossy."""
     subject, read = reading()
@@ -150,11 +188,11 @@ def test_a_switch_that_does_not_poll_priority_groups_is_error():
 
 
 class Clearing(FakeHost):
-    """A switch whose port counters somebody clears after the first reading in a case."""
+    """A switch whose port counters somebody clears after the second reading in a case, the first in the storm."""
 
     def shell(self, command, **options):
-        """As ever; the second batch with port counters shows smaller ones."""
-        if sum("show interfaces counters" in call for call in self.calls) == 1:
+        """As ever; the third batch with port counters shows smaller ones."""
+        if sum("show interfaces counters" in call for call in self.calls) == 2:
             self.answers["show interfaces counters"] = (PORTS.replace("         12 ", "          0 "), 0)
         return super().shell(command, **options)
 
