@@ -97,7 +97,7 @@ class Reading:
 
 
 def port_fields(counters: PortCounters) -> Hash:
-    """One port's hash. MAC control frames are in the PFC fields alone."""
+    """One port's hash. MAC control frames are in the fields of pauses, and in that of frames of 64 bytes."""
     values = {
         "SAI_PORT_STAT_IF_IN_UCAST_PKTS": counters.rx_packets, "SAI_PORT_STAT_IF_IN_NON_UCAST_PKTS": 0,
         "SAI_PORT_STAT_IF_IN_MULTICAST_PKTS": 0, "SAI_PORT_STAT_IF_IN_BROADCAST_PKTS": 0,
@@ -108,6 +108,7 @@ def port_fields(counters: PortCounters) -> Hash:
         "SAI_PORT_STAT_IF_OUT_OCTETS": counters.tx_bytes, "SAI_PORT_STAT_IF_OUT_ERRORS": counters.tx_errors,
         "SAI_PORT_STAT_IF_OUT_DISCARDS": counters.tx_drops, "SAI_PORT_STAT_ETHER_TX_OVERSIZE_PKTS": 0,
         "SAI_PORT_STAT_PAUSE_RX_PKTS": counters.pause_rx,
+        "SAI_PORT_STAT_ETHER_IN_PKTS_64_OCTETS": counters.rx_smallest,
     }
     for priority in range(8):
         values[f"SAI_PORT_STAT_PFC_{priority}_RX_PKTS"] = counters.pfc_rx[priority]

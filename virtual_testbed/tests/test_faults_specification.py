@@ -33,7 +33,8 @@ NAMES = {
     "pfc-counted-elsewhere", "pause-ignored-after-link-up", "size-dropped", "misclassified", "xoff-elsewhere",
     "xoff-from-lossy", "watchdog-action-missing", "watchdog-restores-late", "watchdog-undo-missing",
     "watchdog-second-storm-missed", "drops-counted-as-sent", "sent-counted-as-received", "counters-of-another",
-    "queue-miscounted", "counters-wrap", "pause-late", "headroom-short", "xoff-early", "counted-short"}
+    "queue-miscounted", "counters-wrap", "pause-late", "headroom-short", "xoff-early", "counted-short",
+    "storm-never-arrives", "control-uncounted"}
 NEEDED = {"pause-acts-elsewhere": "on=Ethernet4", "pfc-counted-elsewhere": "on=Ethernet4",
           "xoff-elsewhere": "on=Ethernet4", "misclassified": "ip=4,to=0", "counters-of-another": "of=Ethernet4"}
 """Options without which a fault says nothing."""
