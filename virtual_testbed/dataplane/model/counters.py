@@ -1,8 +1,8 @@
 """What can be read of the data plane: immutable values as of one instant, every event at or before it processed.
 
 Frames count at their last bit; bytes include the FCS, not preamble and gap. MAC control frames that a port consumes
-are in `pfc_*`, `pause_rx` and `rx_smallest`, never in `rx_packets` or `tx_packets`; those that a faulty switch forwards are in
-`tx_packets` of the port that they leave by.
+are in `pfc_*`, `pause_rx` and `rx_smallest`, never in `rx_packets` or `tx_packets`; those that a faulty switch forwards
+are in `tx_packets` of the port that they leave by.
 """
 from __future__ import annotations
 
