@@ -177,14 +177,11 @@ def plan_device(facts: LabFacts, device: str, asked: PortRequest) -> PortPlan:
         asked = replace(asked, port_under_test=next((port for port in first if port is not None), None))
     chosen = measured_device(facts, device)
     plan = plan_measured(chosen.state, facts.ports, asked)
-    plan = _with_pause_source(replace(plan, subject=_on_testbed(plan.subject, facts)), facts)
+    subject = replace(plan.subject, tolerances=tolerances_of(facts.testbed))
+    plan = _with_pause_source(replace(plan, subject=subject), facts)
     for option in options():
         plan = option.extend(plan, facts)
     return replace(plan, on_behalf_of=chosen.on_behalf_of, remarks=(*chosen.remarks, *plan.remarks))
-
-
-def _on_testbed(subject: PortUnderTest, facts: LabFacts) -> PortUnderTest:
-    return replace(subject, tolerances=tolerances_of(facts.testbed))
 
 
 def _with_pause_source(plan: PortPlan, facts: LabFacts) -> PortPlan:
@@ -221,17 +218,10 @@ def plan_measured(state: SwitchState, ports: Sequence[ConnectedPort], asked: Por
     hosts_behind((pair.rx, pair.tx), config_db, asked.ip_version)
     _router_mac(state)
     buffer = read_shared_buffer(config_db, device, state.asic)
-    further = _further(state, pair, own, asked.ip_version)
+    beside = find_further(pair, own, state.interfaces)  # a port needs none of them to be measured
+    further = tuple(port for port in beside if serves(state, pair, port, asked.ip_version))
     subject = PortUnderTest(pair, qos, buffer, state.asic, asked.ip_version, further, changeable=asked.change_config)
     return PortPlan(state, subject, read_poll_delays(config_db, device), tuple(remarks(config_db, qos)))
-
-
-def _further(
-    state: SwitchState, pair: PortPair, own: Sequence[ConnectedPort], ip_version: int
-) -> tuple[ConnectedPort, ...]:
-    """Ports beside the pair that data may enter: with the same classes, and room for a host behind them. Others are
-    left alone: a port needs none of them to be measured."""
-    return tuple(port for port in find_further(pair, own, state.interfaces) if serves(state, pair, port, ip_version))
 
 
 def serves(state: SwitchState, pair: PortPair, port: ConnectedPort, ip_version: int) -> bool:
