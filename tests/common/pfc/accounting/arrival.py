@@ -103,7 +103,8 @@ class Arrival:
 
     @property
     def _called(self) -> str:
-        return "pause frames and frames that pause nobody" if self._is_silent else "pause frames"
+        kinds = {pauses_somebody(frame) for frame, frames in self._storms if frames}
+        return " and ".join("pause frames" if kind else "frames that pause nobody" for kind in sorted(kinds))
 
     @property
     def _needed(self) -> int:

@@ -137,6 +137,8 @@ MISCOUNTED = (
          picks=_text("show that .*(stand still$|are those of|begin anew|shows the counters|leave .* by queue)")),
     Rule(lambda found: found.words("show that (.*)"), (NOT_MEASURED,), picks=_text("show that "), is_certain=False),
     Rule("the counters of {port} stand still", (EXPLAINED,), _at_rest, is_port=True),
+    Rule("nothing shows that pauses arrive there which the generator says it sent: they are lost on the cable, or the"
+         " switch counts them nowhere", (NOT_MEASURED,), picks=_text("in one of its receive counters")),
 )
 """What ERROR, or counters that do not move, say of a switch."""
 ELSEWHERE = (

@@ -61,7 +61,7 @@ def test_the_sentence_names_port_found_and_right() -> None:
     check = Arrival(SUBJECT, [storm(global_pause_frame(65535))], {SMALLEST: 20}, {}, 0).check(LOSSLESS)
     assert check is not None
     assert check.message == (
-        f"vtb-t0-01 {RX}: expected at least {SENT} of {SENT} pause frames and frames that pause nobody sent to the port"
+        f"vtb-t0-01 {RX}: expected at least {SENT} of {SENT} frames that pause nobody sent to the port"
         " in one of its receive counters (COUNTERS_DB), which shows that they arrived, or trust_generator in"
         f" pfc_conditions, where that was seen otherwise, got at most 20, in {SMALLEST}"
     )
