@@ -138,6 +138,8 @@ FAULTS = (
     alone("counted-short", 26, "PFC-1"),
     entering("headroom-short", 17, "HEAD-1 HEAD-3"),
     entering("xoff-early", 18, "HEAD-3"),
+    alone("storm-never-arrives", 13, "PFC-1 PFC-4 FRAME-4"),
+    alone("control-uncounted", 14, "PFC-1 PFC-4 FRAME-7"),
     alone("finished-flows-stay-started", 16, ""),  # of the generator behind a port: no switch is at fault
 )
 

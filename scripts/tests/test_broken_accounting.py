@@ -1,6 +1,7 @@
 """Faults that show on ports that no case looks at: every counter of the switch, and light traffic beside the case."""
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ from tests.common.pfc.accounting.bystanders import with_bystanders
 from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
 from tests.common.pfc.cases.plan import port_cases, targets
 from tests.common.pfc.cases.qualifier import Qualifier
+from tests.common.pfc.lab.auditor import Auditor
+from tests.common.pfc.model.tolerances import EXACT, Tolerances
 from tests.common.pfc.record.case import PlanCase
 from tests.common.pfc.record.outcome import Outcome
 from tests.common.pfc.record.verdict import Status
@@ -36,6 +39,20 @@ MISCOUNTED = {
     ),
 }
 """Fault -> the case, and what is said of its port, whose own counters move with the wrong event."""
+UNSEEN = {
+    "storm-never-arrives@Ethernet8": (
+        "PFC-1", "PFC-4", "FRAME-1", "FRAME-4", "FRAME-5", "FRAME-6", "FRAME-7", "FRAME-8", "FRAME-9", "COUNT-2",
+    ),
+    "storm-never-arrives@Ethernet32,only=global": ("PFC-4",),
+    "control-uncounted@Ethernet40": ("PFC-4", "FRAME-4", "FRAME-7", "FRAME-8", "FRAME-9", "COUNT-2"),
+}
+"""Fault -> cases that cannot know whether their pauses arrived."""
+SEEN = {
+    "storm-never-arrives@Ethernet32,only=global": ("PFC-1", "FRAME-4"),
+    "control-uncounted@Ethernet40": ("PFC-1", "PFC-3", "FRAME-3"),
+    "-@Ethernet36": ("PFC-1", "PFC-3", "PFC-4", *(f"FRAME-{number}" for number in range(1, 10)), "COUNT-2"),
+}
+"""The same, and cases that know; `-`: nothing is broken there."""
 BY_ID = {case.plan_id: case for case in port_cases()}
 
 pytestmark = pytest.mark.slow("a case with closed accounting on each switch that is broken in its way")
@@ -45,14 +62,19 @@ pytestmark = pytest.mark.slow("a case with closed accounting on each switch that
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     """A switch with all of these."""
     folder: Path = tmp_path_factory.mktemp("accounting")
-    with broken_bench(folder, [*ELSEWHERE, *MISCOUNTED]) as found:
+    with broken_bench(folder, [*ELSEWHERE, *MISCOUNTED, *UNSEEN]) as found:
         yield found
 
 
-def audited(bench: Bench, rx: str, tx: str, case: PlanCase = SINGLE_LOSSLESS) -> Outcome:
-    """A case on a pair of ports, with bystanders."""
+def audited(
+    bench: Bench, rx: str, tx: str, case: PlanCase = SINGLE_LOSSLESS, tolerances: Tolerances = EXACT,
+    auditors: Sequence[Auditor] | None = None,
+) -> Outcome:
+    """A case on a pair of ports, with bystanders; `auditors`: None: closed accounting."""
     plan = with_bystanders(plan_port(bench.dut, connected_ports(), rx, tx), connected_ports())
-    qualifier = Qualifier(plan.lab(bench.dut, bench.api, bench.clock), [BookAuditor()])
+    lab = plan.lab(bench.dut, bench.api, bench.clock)
+    lab = replace(lab, subject=replace(lab.subject, tolerances=tolerances))
+    qualifier = Qualifier(lab, [BookAuditor()] if auditors is None else auditors)
     return qualifier.qualify(case, targets(case, plan.subject)[0])
 
 
@@ -73,6 +95,43 @@ def test_counters_that_move_with_the_wrong_event_fail(bench: Bench, fault: str) 
     outcome = audited(bench, re.findall(r"Ethernet\d+", fault)[0], "Ethernet88", BY_ID[plan_id])
     failed = [one.message for verdict in outcome.verdicts for one in verdict.checks if one.name == "counter-explained"]
     assert any(re.search(message, one) for one in failed), failed
+
+
+@pytest.mark.parametrize("fault, plan_id", [(fault, one) for fault, cases in UNSEEN.items() for one in cases])
+def test_pauses_of_which_nothing_shows_that_they_arrived_are_no_measurement(
+    bench: Bench, fault: str, plan_id: str
+) -> None:
+    """The generator says that it sent them."""
+    outcome = audited(bench, re.findall(r"Ethernet\d+", fault)[0], "Ethernet92", BY_ID[plan_id])
+    reasons = {reason for verdict in outcome.verdicts for reason in verdict.messages}
+    assert {verdict.status for verdict in outcome.verdicts} == {Status.ERROR}, reasons
+    assert all(re.search(r"in one of its receive counters .* got (0|at most \d+)", one) for one in reasons), reasons
+
+
+@pytest.mark.parametrize("fault, plan_id", [(fault, one) for fault, cases in SEEN.items() for one in cases])
+def test_pauses_of_which_a_counter_shows_that_they_arrived(bench: Bench, fault: str, plan_id: str) -> None:
+    """The record says which."""
+    outcome = audited(bench, re.findall(r"Ethernet\d+", fault)[0], "Ethernet92", BY_ID[plan_id])
+    reasons = [reason for verdict in outcome.verdicts for reason in verdict.messages]
+    assert {verdict.status for verdict in outcome.verdicts} == {Status.PASS}, reasons
+    shown = [one.seen for verdict in outcome.verdicts for one in verdict.checks if one.name == "storm-arrived"]
+    assert shown and all(re.search("[1-9][0-9]+ in (SAI_|PFC)", seen) for seen in shown), shown
+
+
+@pytest.mark.parametrize("plan_id", ["PFC-4", "FRAME-5", "COUNT-2"])
+def test_without_that_proof_they_passed(bench: Bench, plan_id: str) -> None:
+    """A case that must show nothing does, where nothing comes."""
+    outcome = audited(bench, "Ethernet8", "Ethernet92", BY_ID[plan_id], auditors=())
+    assert {verdict.status for verdict in outcome.verdicts} == {Status.PASS}
+
+
+def test_a_testbed_may_vouch_for_them(bench: Bench) -> None:
+    """Then the check informs, and decides nothing."""
+    vouched = replace(EXACT, trust_generator=True, reason="captured at the end of the cable")
+    outcome = audited(bench, "Ethernet40", "Ethernet92", BY_ID["PFC-4"], vouched)
+    assert {verdict.status for verdict in outcome.verdicts} == {Status.PASS}
+    [check] = {one for verdict in outcome.verdicts for one in verdict.checks if one.name == "storm-arrived"}
+    assert (check.status, check.required) == (Status.ERROR, False), check
 
 
 def test_ports_without_a_fault_pass(bench: Bench) -> None:

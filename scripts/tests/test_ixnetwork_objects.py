@@ -122,6 +122,7 @@ def test_a_pfc_frame_has_its_class_enable_vector_and_eight_times(chassis, api):
 
 
 @pytest.mark.xfail(tuple(map(int, version("snappi_ixnetwork").split("."))) < (1, 61, 3), strict=True,
+                   raises=QualificationError,
                    reason="before 1.61.3 the second import of a flow has an empty custom header for the pause frame")
 def test_a_global_pause_frame_is_the_same_after_both_imports(chassis, api):
     chassis.tree["traffic"]["protocolTemplate"] = [{"xpath": "/traffic/protocolTemplate[1]",

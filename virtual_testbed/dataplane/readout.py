@@ -11,7 +11,7 @@ from virtual_testbed.dataplane.model.counters import (PORTS, PRIORITY_GROUPS, QU
 from virtual_testbed.dataplane.model.flow import FlowState
 from virtual_testbed.dataplane.model.generator import GeneratorSide
 from virtual_testbed.dataplane.model.pause_flow import PauseFlowState
-from virtual_testbed.dataplane.model.pause_receiver import DATA_BYTES, DATA_FRAMES, DROPPED
+from virtual_testbed.dataplane.model.pause_receiver import DATA_BYTES, DATA_FRAMES, DROPPED, SMALLEST, SMALLEST_BYTES
 from virtual_testbed.dataplane.model.port import Path, SwitchPort
 from virtual_testbed.dataplane.model.switch import Switch
 
@@ -144,7 +144,9 @@ def _port_counters(port: SwitchPort, now_ps: int) -> PortCounters:
     rx_drops = receiver.kinds[DROPPED]
     tx_packets, tx_bytes = port.control_forwarded()
     tx_drops = 0
+    rx_smallest = receiver.kinds[SMALLEST]
     for path in port.paths:
+        rx_smallest += path.rx if path.frame_bytes == SMALLEST_BYTES else 0
         rx_packets += path.rx
         rx_bytes += path.rx * path.frame_bytes
         rx_drops += path.rx_side_drops
@@ -157,7 +159,8 @@ def _port_counters(port: SwitchPort, now_ps: int) -> PortCounters:
         port.pfc_counts,
         tuple(port.sender.count(priority, now_ps) for priority in range(8)),
         receiver.kinds[GLOBAL_PAUSE], tuple(receiver.on2off),
-        tuple(receiver.duration_ps(priority, now_ps) // PS_PER_US for priority in range(8)))
+        tuple(receiver.duration_ps(priority, now_ps) // PS_PER_US for priority in range(8)),
+        rx_smallest)
 
 
 def _queue_counters(port: SwitchPort, bound: Callable[[Share], int]) -> list[QueueCounters]:

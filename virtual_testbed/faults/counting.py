@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from virtual_testbed.dataplane.model.control_frames import DISCARD, GLOBAL_PAUSE, PFC, Control
 from virtual_testbed.dataplane.model.hooks import Fault, Scope
 from virtual_testbed.faults.options import NumberedFault, concerns
 
@@ -16,6 +17,7 @@ QUEUES = 8
 _EVENTS = re.compile(r"SAI_(?!.*(OCCUPANCY|WATERMARK)).*_(PKTS|PACKETS|OCTETS|BYTES|DISCARDS|ERRORS)")
 _OF_WATCHDOG = "PFC_WD_"
 _OF_QUEUE = "SAI_QUEUE_STAT_"
+_OF_CONTROL = ("SAI_PORT_STAT_PAUSE_RX_PKTS", "SAI_PORT_STAT_ETHER_IN_PKTS_64_OCTETS")
 _COUNTED_OF = {
     "pfc-received": re.compile(r"SAI_PORT_STAT_PFC_(\d)_RX_PKTS"),
     "watchdog-drops": re.compile(r"PFC_WD_QUEUE_STATS_TX_DROPPED_PACKETS"),
@@ -161,5 +163,22 @@ class CountedShort(NumberedFault):
         return found is not None and (not found.groups() or concerns(self, int(found[1])))
 
 
+class ControlUncounted(Fault):
+    """MAC control frames are counted nowhere, but for PFC frames under the priorities that they enable; the switch has
+    no counter of 802.3x pauses, nor of frames of 64 bytes.
+    """
+
+    name = "control-uncounted"
+
+    def parse(self, frame: bytes, reading: Control) -> Control:
+        """PFC of no priority, for what is counted otherwise."""
+        return Control(PFC) if reading.kind in (GLOBAL_PAUSE, DISCARD) else reading
+
+    def published(self, key: str, fields: Mapping[str, str]) -> Mapping[str, str]:
+        """Without these counters."""
+        return {name: value for name, value in fields.items() if name not in _OF_CONTROL}
+
+
 FAULTS: tuple[type[Fault], ...] = (
-    DropsCountedAsSent, SentCountedAsReceived, CountersOfAnother, QueueMiscounted, CountersWrap, CountedShort)
+    DropsCountedAsSent, SentCountedAsReceived, CountersOfAnother, QueueMiscounted, CountersWrap, CountedShort,
+    ControlUncounted)

@@ -1,11 +1,15 @@
-"""Habits of traffic generators that a suite has to live with.
+"""Habits of traffic generators that a suite has to live with, and what becomes of their frames on the cable.
 
 The port named is the switch port that the generator port is plugged into; with `priority` only data flows of that
 transmit queue, and pause flows, are meant.
 """
 from __future__ import annotations
 
-from virtual_testbed.dataplane.model.hooks import Fault
+from virtual_testbed.dataplane.model.control_frames import GLOBAL_PAUSE, LOST, PFC, Control
+from virtual_testbed.dataplane.model.hooks import Fault, Scope
+from virtual_testbed.faults.options import concerns
+
+GLOBAL, ENABLING, OTHER = "global", "pfc", "other"
 
 
 class FinishedFlowsStayStarted(Fault):
@@ -21,4 +25,31 @@ class FinishedFlowsStayStarted(Fault):
         return False
 
 
-FAULTS: tuple[type[Fault], ...] = (FinishedFlowsStayStarted,)
+class StormNeverArrives(Fault):
+    """Frames of pause flows that the generator counts as sent never reach the switch: all of them, or with
+    `only=global` those of 802.3x, with `only=pfc` PFC frames that enable a priority (of the scope, if it has one), with
+    `only=other` the rest.
+
+    Raises:
+        ValueError: `only` is something else.
+    """
+
+    name = "storm-never-arrives"
+    options = ("only",)
+
+    def __init__(self, scope: Scope = Scope(), **options: str) -> None:
+        super().__init__(scope, **options)
+        self._only = options.get("only", "")
+        if self._only not in ("", GLOBAL, ENABLING, OTHER):
+            raise ValueError(f"'{self._only}' is no value for only: expected {GLOBAL}, {ENABLING} or {OTHER}")
+
+    def parse(self, frame: bytes, reading: Control) -> Control:
+        """Nothing: the port never sees it."""
+        kind = GLOBAL if reading.kind == GLOBAL_PAUSE else OTHER
+        if reading.kind == PFC and reading.pauses:
+            kind = ENABLING
+        is_meant = kind != ENABLING or any(concerns(self, priority) for priority, _ in reading.pauses)
+        return Control(LOST) if is_meant and self._only in ("", kind) else reading
+
+
+FAULTS: tuple[type[Fault], ...] = (FinishedFlowsStayStarted, StormNeverArrives)

@@ -138,7 +138,7 @@ class SonicAgent:
         return self._intervals.last_polls(self._network.now_ps if after_ps is None else after_ps, until_ps)
 
     def poll(self, groups: Collection[str]) -> None:
-        """Write the counters of these groups (`polling.DEFAULT_MS`) as of the present instant."""
+        """Write the counters of these groups (`due_polls` names them) as of the present instant."""
         self._write(groups, states=False)
 
     def publish_states(self) -> None:
@@ -190,7 +190,10 @@ class SonicAgent:
             self._hooks.now_ps = self._network.now_ps
             config_with_faults = withhold_removals(old.config, translation.config, self._hooks)
             translation = dataclasses.replace(translation, config=config_with_faults)
-        self._applied, self._intervals = translation, intervals
+        is_watching = any(port.watchdog is not None for port in translation.config.ports.values())
+        poll_ms = translation.config.watchdog_poll_ms if is_watching else 0
+        self._applied = translation
+        self._intervals = intervals.watching(poll_ms, self._intervals, self._network.now_ps)
         self._publish_configuration(config, translation)
         only_buffers = config.get("DEVICE_METADATA", {}).get("localhost", {}).get(ONLY_BUFFERS) == "true"
         self._counters.publish_maps(translation.config if only_buffers else None)

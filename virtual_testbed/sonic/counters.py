@@ -14,6 +14,7 @@ from virtual_testbed.dataplane.model.configuration import SwitchConfig, Watchdog
 from virtual_testbed.dataplane.model.counters import (PORTS, PRIORITY_GROUPS, QUEUES, PgCounters, PortCounters,
                                                       QueueCounters, SwitchCounters, SwitchStates, WatchdogState)
 from virtual_testbed.sonic.databases import natural
+from virtual_testbed.sonic.polling import WATCHDOG
 from virtual_testbed.sonic.profile import Profile
 
 Hash = dict[str, str]
@@ -81,7 +82,7 @@ class ObjectIds:
 @dataclass(frozen=True)
 class Reading:
     """What one poll reads of one object: a port, or its queue or priority group `number`. `tables` are those of
-    COUNTERS_DB that it goes to.
+    COUNTERS_DB that it goes to; `shown` the fields that do (None: all).
     """
 
     port: str
@@ -89,6 +90,7 @@ class Reading:
     oid: str
     fields: Hash
     tables: tuple[str, ...] = _COUNTERS
+    shown: frozenset[str] | None = None
 
     @property
     def name(self) -> str:
@@ -97,7 +99,7 @@ class Reading:
 
 
 def port_fields(counters: PortCounters) -> Hash:
-    """One port's hash. MAC control frames are in the PFC fields alone."""
+    """One port's hash. MAC control frames are in the fields of pauses, and in that of frames of 64 bytes."""
     values = {
         "SAI_PORT_STAT_IF_IN_UCAST_PKTS": counters.rx_packets, "SAI_PORT_STAT_IF_IN_NON_UCAST_PKTS": 0,
         "SAI_PORT_STAT_IF_IN_MULTICAST_PKTS": 0, "SAI_PORT_STAT_IF_IN_BROADCAST_PKTS": 0,
@@ -108,6 +110,7 @@ def port_fields(counters: PortCounters) -> Hash:
         "SAI_PORT_STAT_IF_OUT_OCTETS": counters.tx_bytes, "SAI_PORT_STAT_IF_OUT_ERRORS": counters.tx_errors,
         "SAI_PORT_STAT_IF_OUT_DISCARDS": counters.tx_drops, "SAI_PORT_STAT_ETHER_TX_OVERSIZE_PKTS": 0,
         "SAI_PORT_STAT_PAUSE_RX_PKTS": counters.pause_rx,
+        "SAI_PORT_STAT_ETHER_IN_PKTS_64_OCTETS": counters.rx_smallest,
     }
     for priority in range(8):
         values[f"SAI_PORT_STAT_PFC_{priority}_RX_PKTS"] = counters.pfc_rx[priority]
@@ -171,7 +174,8 @@ def group_watermark_fields(counters: PgCounters) -> Hash:
 
 def parts_of(groups: Iterable[str]) -> frozenset[str]:
     """Parts of the data plane's counters that a poll of these groups needs."""
-    return frozenset(_READERS[group][0] for group in groups)
+    parts = {_READERS[group][0] for group in groups if group != WATCHDOG}
+    return frozenset(parts | ({PORTS, QUEUES} if WATCHDOG in groups else set()))
 
 
 def changes(ids: ObjectIds, now: SwitchCounters, before: SwitchCounters | None) -> SwitchCounters:
@@ -188,7 +192,9 @@ def _changed(now: Mapping[_Key, _Value], before: Mapping[_Key, _Value]) -> dict[
 
 
 def readings(group: str, ids: ObjectIds, counters: SwitchCounters) -> Iterator[Reading]:
-    """What a poll of a group of counters (a key of `polling.DEFAULT_MS`) reads, object by object."""
+    """What a poll of a group of counters (a key of `polling.DEFAULT_MS`) reads, object by object; of the watchdog's
+    group see `watchdog_group_readings`.
+    """
     return _READERS[group][1](ids, counters)
 
 
@@ -226,6 +232,29 @@ def watchdog_readings(ids: ObjectIds, states: SwitchStates, config: SwitchConfig
     """What the watchdog says of each queue that it watches."""
     for (port, queue), state in states.watchdog.items():
         yield Reading(port, queue, ids.queue(port, queue), watchdog_fields(state, config.ports[port].watchdog))
+
+
+_PFC_OF_GENERIC = ("RX_PAUSE_DURATION_US", "RX_PKTS")
+_PFC_OF_WATCHDOG = {"broadcom": ("RX_PKTS", "ON2OFF_RX_PKTS"), "cisco-8000": ("RX_PKTS", "TX_PKTS")}
+_QUEUE_OF_GENERIC = ("SAI_QUEUE_STAT_PACKETS", "SAI_QUEUE_STAT_CURR_OCCUPANCY_BYTES")
+_QUEUE_OF_WATCHDOG = {"cisco-8000": ("SAI_QUEUE_STAT_PACKETS",)}
+"""What the watchdog's group has of a watched port, and of its watched queues, by ASIC (sonic-swss `orchdaemon.cpp`)."""
+
+
+def watchdog_group_readings(ids: ObjectIds, counters: SwitchCounters, config: SwitchConfig) -> Iterator[Reading]:
+    """What a poll of the watchdog's group reads. Everything is read, of each port and queue that is watched some fields
+    are shown.
+    """
+    kinds = _PFC_OF_WATCHDOG.get(config.asic_type, _PFC_OF_GENERIC)
+    of_queue = frozenset(_QUEUE_OF_WATCHDOG.get(config.asic_type, _QUEUE_OF_GENERIC))
+    for reading in (*_ports(ids, counters), *_queues(ids, counters)):
+        port = config.ports[reading.port]
+        watched = frozenset[int]() if port.watchdog is None else port.watchdog_priorities
+        if reading.number is None:
+            shown = frozenset(f"SAI_PORT_STAT_PFC_{priority}_{kind}" for priority in watched for kind in kinds)
+        else:
+            shown = of_queue if reading.number in watched else frozenset()
+        yield replace(reading, shown=shown)
 
 
 def rate_readings(ids: ObjectIds, before: Mapping[str, PortCounters], now: Mapping[str, PortCounters],

@@ -7,7 +7,9 @@ from virtual_testbed.dataplane.model.configuration import SwitchConfig
 from virtual_testbed.dataplane.model.counters import PortCounters, SwitchCounters, SwitchStates
 from virtual_testbed.dataplane.model.hooks import Fault, Hooks, PortPlace
 from virtual_testbed.sonic.counters import (
-    WATCHDOG_FIELDS, Hash, ObjectIds, Reading, changes, rate_readings, readings, watchdog_readings)
+    WATCHDOG_FIELDS, Hash, ObjectIds, Reading, changes, rate_readings, readings, watchdog_group_readings,
+    watchdog_readings)
+from virtual_testbed.sonic.polling import WATCHDOG
 from virtual_testbed.sonic.publisher import Publisher
 
 _PS_PER_SECOND = 10**12
@@ -40,9 +42,12 @@ class CountersDb:
 
     def poll(self, groups: Collection[str], counters: SwitchCounters, config: SwitchConfig) -> None:
         """Write the counters of these groups, what has changed of them. Raises DatabaseError."""
-        before = {} if self.is_falsified else self._polled
-        found = [reading for group in groups
+        before = {} if self.is_falsified else self._polled  # what a fault shows may change by itself
+        found = [reading for group in groups if group != WATCHDOG
                  for reading in readings(group, self._ids, changes(self._ids, counters, before.get(group)))]
+        if WATCHDOG in groups:
+            read = watchdog_group_readings(self._ids, counters, config)
+            found += [reading for reading in read if reading.shown or self.is_falsified]
         if "PORT" in groups:
             found += self._rates(counters)
         self._publish(found, config)
@@ -63,6 +68,8 @@ class CountersDb:
             switch.setdefault(reading.name, {}).update(reading.fields)
         for reading in read:
             fields = self._seen(reading, config, switch)
+            if reading.shown is not None:
+                fields = {name: value for name, value in fields.items() if name in reading.shown}
             for table in reading.tables:
                 hashes.setdefault(f"{table}:{reading.oid}", {}).update(fields)
         self._publisher.publish(hashes)

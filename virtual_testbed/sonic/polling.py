@@ -1,7 +1,8 @@
 """SONiC's flex counters: which counters are brought into COUNTERS_DB together, and at which instants.
 
 Hardware counts exactly; COUNTERS_DB holds what was read at the last poll. Here group G with interval I is polled at
-every multiple of I since the start of the testbed. Intervals and states are those of CONFIG_DB's FLEX_COUNTER_TABLE;
+every multiple of I since the start of the testbed; the watchdog's group at the watchdog's own polls, which begin when
+it is started (sonic-swss `pfcwdsworch.cpp`). Intervals and states are those of CONFIG_DB's FLEX_COUNTER_TABLE;
 the defaults are orchagent's (sonic-swss `portsorch.cpp`, `flexcounterorch.cpp`). Nobody can read a database while time
 is being computed, so of all polls in an advance only the last one of each group has to be made.
 """
@@ -9,32 +10,49 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from virtual_testbed.sonic.databases import Config, Row
 
 TABLE = "FLEX_COUNTER_TABLE"
 DEFAULT_MS = {"PORT": 1_000, "QUEUE": 10_000, "PG_DROP": 10_000, "QUEUE_WATERMARK": 60_000, "PG_WATERMARK": 60_000}
 """Groups that this switch polls, and how often unless CONFIG_DB says otherwise, in milliseconds."""
+WATCHDOG = "PFC_WD"
+"""The group of what the watchdog decides on: it is polled while a port is watched."""
 SHORTEST_MS, LONGEST_MS = 100, 3_600_000
 _PS_PER_MS = 10**9
 
 
 @dataclass(frozen=True)
 class Intervals:
-    """`by_group`: picoseconds between two polls of each group that is polled. `problems`: one sentence a bad row."""
+    """`by_group`: picoseconds between two polls of each group that is polled. `problems`: one sentence a bad row.
+    `begun_ps`: when the polls of a group began, where that is not 0.
+    """
 
     by_group: Mapping[str, int]
     problems: tuple[str, ...] = ()
+    begun_ps: Mapping[str, int] = field(default_factory=dict)
 
     def last_polls(self, after_ps: int, until_ps: int) -> dict[int, set[str]]:
         """The last poll of each group after one instant, up to and including another: instant -> groups."""
         polls: dict[int, set[str]] = {}
         for group, interval in self.by_group.items():
-            instant = until_ps // interval * interval
-            if instant > after_ps:
+            begun_ps = self.begun_ps.get(group, 0)
+            instant = begun_ps + (until_ps - begun_ps) // interval * interval
+            if instant > max(after_ps, begun_ps):
                 polls.setdefault(instant, set()).add(group)
         return polls
+
+    def watching(self, poll_ms: int, before: Intervals, now_ps: int) -> Intervals:
+        """With the watchdog's group, which is polled so often (0: no port is watched). It goes on as `before`, or
+        begins now.
+        """
+        if not poll_ms:
+            return self
+        interval = poll_ms * _PS_PER_MS
+        goes_on = before.by_group.get(WATCHDOG) == interval
+        begun_ps = before.begun_ps[WATCHDOG] if goes_on else now_ps
+        return Intervals({**self.by_group, WATCHDOG: interval}, self.problems, {WATCHDOG: begun_ps})
 
 
 def read_intervals(config: Config) -> Intervals:

@@ -9,8 +9,8 @@ import pytest
 from pfctest.frame import GlobalPauseFrame, PfcFrame, decode, encode, pfc_frame
 from pfctest.timing import RESPONSE_QUANTA, response_allowance_ps
 from virtual_testbed.dataplane.model.configuration import SchedulerConfig
-from virtual_testbed.dataplane.model.control_frames import (DISCARD, ERROR, GLOBAL_PAUSE, PFC, Control, MacControlFrame,
-                                                            understand)
+from virtual_testbed.dataplane.model.control_frames import (DISCARD, ERROR, GLOBAL_PAUSE, LOST, PFC, Control,
+                                                            MacControlFrame, understand)
 from virtual_testbed.dataplane.model.counters import Sample
 from virtual_testbed.dataplane.model.hooks import Hooks, PortPlace, Scope
 from virtual_testbed.faults import BUILT_IN, Fault, FaultError, parse_fault
@@ -34,7 +34,7 @@ NAMES = {
     "xoff-from-lossy", "watchdog-action-missing", "watchdog-restores-late", "watchdog-undo-missing",
     "watchdog-second-storm-missed", "drops-counted-as-sent", "sent-counted-as-received", "counters-of-another",
     "queue-miscounted", "counters-wrap", "counters-late", "pause-late", "headroom-short", "xoff-early", "counted-short",
-    "chatter"}
+    "chatter", "storm-never-arrives", "control-uncounted"}
 NEEDED = {"pause-acts-elsewhere": "on=Ethernet4", "pfc-counted-elsewhere": "on=Ethernet4",
           "xoff-elsewhere": "on=Ethernet4", "misclassified": "ip=4,to=0", "counters-of-another": "of=Ethernet4"}
 """Options without which a fault says nothing."""
@@ -185,6 +185,28 @@ def test_zero_quanta_ignored():
     assert read("zero-quanta-ignored", frame) == Control(PFC, ((4, 7),))
     assert read("zero-quanta-ignored@*,priority=3", frame) == Control(PFC, ((4, 7), (5, 0)))
     assert read("zero-quanta-ignored", GlobalPauseFrame(MAC, 0)) == Control(GLOBAL_PAUSE)
+
+
+def test_storm_never_arrives():
+    lost = Control(LOST)
+    empty, other = PfcFrame(MAC, 0, (9,) * 8), pfc_frame("00:00:00:00:00:00", {3: 7})
+    for options, arriving in (("", ()), ("@*,only=global", (empty, other)), ("@*,only=pfc", (empty,)),
+                              ("@*,only=other", (other,)), ("@*,only=pfc,priority=4", (empty, other))):
+        for frame in (empty, other):
+            assert (read(f"storm-never-arrives{options}", frame) != lost) == (frame in arriving), (options, frame)
+    assert read("storm-never-arrives@*,only=global", GlobalPauseFrame(MAC, 7)) == lost
+    assert read("storm-never-arrives@*,only=other", GlobalPauseFrame(MAC, 7)) == Control(GLOBAL_PAUSE)
+    with pytest.raises(FaultError, match="'802.3x' is no value for only: expected global, pfc or other"):
+        parse_fault("storm-never-arrives@*,only=802.3x")
+
+
+def test_control_uncounted():
+    assert read("control-uncounted", GlobalPauseFrame(MAC, 7)) == Control(PFC), "of no priority"
+    assert read("control-uncounted", pfc_frame(MAC, {3: 7})) == Control(PFC, ((3, 7),)), "PFC counts as ever"
+    fields = {"SAI_PORT_STAT_PAUSE_RX_PKTS": "1", "SAI_PORT_STAT_IF_IN_OCTETS": "2",
+              "SAI_PORT_STAT_ETHER_IN_PKTS_64_OCTETS": "3"}
+    shown = parse_fault("control-uncounted").published("Ethernet0", fields)
+    assert shown == {"SAI_PORT_STAT_IF_IN_OCTETS": "2"}
 
 
 def test_zero_source_ignored():

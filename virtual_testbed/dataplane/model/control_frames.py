@@ -7,6 +7,8 @@ from pfctest.frame import FrameError, PfcFrame, decode
 
 FCS_BYTES = 4
 PFC, GLOBAL_PAUSE, ERROR, DISCARD = "pfc", "pause", "error", "discard"
+LOST = "lost"
+"""Of `Control.kind`: what never reached the receiver, which therefore knows nothing of it."""
 
 
 @dataclass(frozen=True)

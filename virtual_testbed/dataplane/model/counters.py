@@ -1,8 +1,8 @@
 """What can be read of the data plane: immutable values as of one instant, every event at or before it processed.
 
 Frames count at their last bit; bytes include the FCS, not preamble and gap. MAC control frames that a port consumes
-are in `pfc_*` and `pause_rx`, never in `rx_packets` or `tx_packets`; those that a faulty switch forwards are in
-`tx_packets` of the port that they leave by.
+are in `pfc_*`, `pause_rx` and `rx_smallest`, never in `rx_packets` or `tx_packets`; those that a faulty switch forwards
+are in `tx_packets` of the port that they leave by.
 """
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class GeneratorCounters:
 class PortCounters:
     """One switch port. `rx_packets` counts well-formed data frames, also those dropped later; `rx_drops` those
     dropped on the way in (no destination, ingress buffer, watchdog); `tx_drops` those meant to leave here and
-    dropped; `pause_rx` is 802.3x.
+    dropped; `pause_rx` is 802.3x; `rx_smallest` counts frames of 64 bytes of any kind, data, MAC control and bad ones.
     """
 
     rx_packets: int
@@ -59,6 +59,7 @@ class PortCounters:
     pause_rx: int
     pfc_on2off: tuple[int, ...] = EIGHT_ZEROS
     pause_duration_us: tuple[int, ...] = EIGHT_ZEROS
+    rx_smallest: int = 0
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,16 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from virtual_testbed.dataplane.model.control_frames import (DISCARD, ERROR, GLOBAL_PAUSE, PFC, Control, MacControlFrame,
-                                                            understand)
+from virtual_testbed.dataplane.model.control_frames import (DISCARD, ERROR, GLOBAL_PAUSE, LOST, PFC, Control,
+                                                            MacControlFrame, understand)
 from virtual_testbed.dataplane.model.events import NEVER, PAUSE_ACTS, PAUSE_ENDS, EventLoop
 from virtual_testbed.dataplane.model.hooks import IGNORED, RESTARTS
 from virtual_testbed.dataplane.model.units import pause_time_ps
 
-DATA_FRAMES, DATA_BYTES, DROPPED = "data frames", "data bytes", "dropped"
-"""Of `PauseReceiver.kinds`: control frames that are counted as data too, their bytes, and those counted as drops."""
+DATA_FRAMES, DATA_BYTES, DROPPED, SMALLEST = "data frames", "data bytes", "dropped", "of 64 bytes"
+"""Of `PauseReceiver.kinds`: control frames that are counted as data too, their bytes, those counted as drops, and those
+of `SMALLEST_BYTES`."""
+SMALLEST_BYTES = 64
 
 
 class PausedPort(Protocol):
@@ -111,7 +113,8 @@ class PauseReceiver:
         self.paused_ps = [0] * 8
         self.counts_as_data = False
         self.counts_as_drop = False
-        self.kinds = {GLOBAL_PAUSE: 0, ERROR: 0, DISCARD: 0, PFC: 0, DATA_FRAMES: 0, DATA_BYTES: 0, DROPPED: 0}
+        self.kinds = {GLOBAL_PAUSE: 0, ERROR: 0, DISCARD: 0, PFC: 0, LOST: 0, DATA_FRAMES: 0, DATA_BYTES: 0, DROPPED: 0,
+                      SMALLEST: 0}
         self.responding: deque[tuple[int, Control]] = deque()
         self.alarm_ps = NEVER
         self.act = self._act
@@ -188,6 +191,10 @@ class PauseReceiver:
         """Count received control frames."""
         control = self.reading(frame)
         self.kinds[control.kind] += frames
+        if control.kind == LOST:
+            return
+        if frame.frame_bytes == SMALLEST_BYTES:
+            self.kinds[SMALLEST] += frames
         for name in self.port.forwards_by():
             for kind, counted in zip(forwarded(name), (frames, frames * frame.frame_bytes)):
                 self.kinds[kind] = self.kinds.get(kind, 0) + counted

@@ -98,7 +98,7 @@ class Family:
 RECEIVING = ("pause-ignored", "lossy-queue-paused", "pause-leaks", "slow-response", "zero-quanta-ignored",
              "zero-source-ignored", "empty-vector-honoured", "global-pause-honoured", "pfc-not-counted",
              "pfc-miscounted", "pfc-counted-as-data", "pause-short", "pause-outlives-flap", "unknown-opcode-honoured",
-             "any-destination-honoured", "pfc-counted-as-drop", "pfc-forwarded")
+             "any-destination-honoured", "pfc-counted-as-drop", "pfc-forwarded", "storm-never-arrives")
 BUFFERING = ("lossless-dropped", "lossy-dropped", "headroom-missing", "xoff-not-sent", "xoff-one-priority-only",
              "xoff-wrong-priority", "xon-not-sent", "refresh-missing", "zero-source-sent", "malformed-pfc-sent",
              "pfc-unasked", "weights-ignored")

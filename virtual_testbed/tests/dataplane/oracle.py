@@ -172,7 +172,8 @@ class Oracle:
         found: Counts = {}
         for name, port in switch.ports.items():
             values: dict[str, Any] = {key: getattr(port, key) for key in (
-                "rx_packets", "rx_bytes", "rx_errors", "rx_drops", "tx_packets", "tx_bytes", "tx_drops", "pause_rx")}
+                "rx_packets", "rx_bytes", "rx_errors", "rx_drops", "tx_packets", "tx_bytes", "tx_drops", "pause_rx",
+                "rx_smallest")}
             values |= {"pfc_rx": tuple(port.pfc_rx), "pfc_tx": tuple(port.pfc_tx), "oper_up": port.cable.up,
                        "pfc_on2off": tuple(port.pauses.on2off),
                        "pause_duration_us": tuple(port.pauses.duration(n) // 10**6 for n in range(8))}

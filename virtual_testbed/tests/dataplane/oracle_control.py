@@ -38,7 +38,7 @@ class FaultsAt:
 
 @dataclass
 class Reading:
-    """What a receiver makes of a control frame: pfc, pause, error or discard."""
+    """What a receiver makes of a control frame: pfc, pause, error or discard; lost: it never came."""
 
     kind: str
     pauses: dict[int, int] = field(default_factory=dict)
@@ -60,6 +60,8 @@ def read_control(data: bytes, fcs_error: bool, station: bytes | None) -> Reading
 
 def read_with_faults(data: bytes, reading: Reading, fault: Callable[[str, int | None], int]) -> Reading:
     """What a port makes of a frame that a healthy one reads so; `fault`: value of a fault for a priority, or 0."""
+    if fault("storm-never-arrives", None):
+        return Reading("lost")
     if reading.kind == "pfc" and data[6:12] == bytes(6) and fault("zero-source-ignored", None):
         return Reading("discard")
     if reading.kind == "pfc" and not data[17]:

@@ -41,7 +41,7 @@ class SwitchPort(LineEnd):
         self.told: dict[int, object] = {}
         self.current: Frame | None = None
         self.pfc_rx, self.pfc_tx = [0] * 8, [0] * 8
-        self.rx_packets = self.rx_bytes = self.rx_errors = self.rx_drops = self.pause_rx = 0
+        self.rx_packets = self.rx_bytes = self.rx_errors = self.rx_drops = self.pause_rx = self.rx_smallest = 0
         self.tx_packets = self.tx_bytes = self.tx_drops = 0
         self.passed: dict[tuple[str, int, int, str, int], int] = {}
 
@@ -65,6 +65,7 @@ class SwitchPort(LineEnd):
         config = self.config
         self.rx_packets += 1
         self.rx_bytes += frame.size
+        self.rx_smallest += frame.size == 64
         tagged = frame.spec.vlan_priority if frame.spec.vlan_id is not None else 0
         traffic_class = config.dot1p_to_tc[tagged] if config.dot1p_to_tc else config.dscp_to_tc[frame.dscp]
         frame.in_port, frame.group = self, config.tc_to_pg[traffic_class]
@@ -241,6 +242,9 @@ class SwitchPort(LineEnd):
     def receive_control(self, item: ControlItem) -> None:
         """A control frame's last bit has come."""
         reading, size = self.read(item.data, item.fcs_error), len(item.data) + FCS_BYTES
+        if reading.kind == "lost":
+            return
+        self.rx_smallest += size == 64
         if self.fault("pfc-forwarded"):
             self.switch.flood(self, item.run, size)
         if reading.kind == "error":

@@ -94,6 +94,23 @@ def test_a_global_pause_or_a_short_frame_stays_what_it_is():
         assert port(run(fault, [short])).rx_errors == 10
 
 
+@pytest.mark.parametrize("spec, arrived", [
+    (None, True), ("storm-never-arrives@Ethernet0", False), ("storm-never-arrives@Ethernet4", True),
+    ("storm-never-arrives@Ethernet0,only=other", True), ("storm-never-arrives@Ethernet0,only=global", False)])
+def test_a_storm_that_never_arrives_is_sent_and_counted_nowhere(spec, arrived):
+    net = run(spec, [other_storm(opcode=1), data("three", 1, 0, [3], 3)])
+    assert net.flow_counters("storm").frames_tx == 10, "says the generator"
+    found = port(net)
+    assert (found.pause_rx, found.rx_smallest) == (10 * arrived, 10 * arrived)
+    assert found.rx_packets == found.rx_drops == found.rx_errors == 0 and found.pfc_rx == (0,) * 8
+
+
+@pytest.mark.parametrize("frame, counted", [(dict(opcode=1), 0), (dict(opcode=2), 0), (dict(opcode=0x101), 10)])
+def test_control_uncounted(frame, counted):
+    found = port(run("control-uncounted@Ethernet0", [other_storm(**frame)]))
+    assert (found.pause_rx, found.rx_packets, found.rx_drops) == (0, 0, 0) and sum(found.pfc_rx) == counted
+
+
 def test_pfc_counted_as_drop():
     flows = [storm("storm", 0, {3: 0xFFFF, 4: 0xFFFF}, 1000, duration=Duration(frames=10))]
     healthy, faulty = port(run(None, flows)), port(run("pfc-counted-as-drop@Ethernet0", flows))

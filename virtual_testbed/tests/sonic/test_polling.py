@@ -12,6 +12,7 @@ from virtual_testbed.engine.clock import RealtimeClock, VirtualClock
 from virtual_testbed.engine.simulation import Simulation
 from virtual_testbed.sonic import databases
 from virtual_testbed.sonic.agent import SonicAgent
+from virtual_testbed.sonic.counters import ObjectIds, watchdog_group_readings
 from virtual_testbed.sonic.factory import factory_config
 from virtual_testbed.sonic.polling import DEFAULT_MS, read_intervals
 from virtual_testbed.sonic.profile import load_profile
@@ -157,6 +158,67 @@ def test_intervals_of_config_db_are_used_from_then_on(lab):
     assert ages(lab)["PG_DROP"] == 0
     advance(lab, 0.1)
     assert ages(lab)["PG_DROP"] == 30000
+
+
+def watched(lab, poll_ms=200):
+    """Ethernet0, for priorities 3 and 4."""
+    databases.change_row(lab.config, "PORT_QOS_MAP", "Ethernet0", {"pfc_enable": "3,4", "pfcwd_sw_enable": "3,4"})
+    databases.change_row(lab.config, "PFC_WD", "GLOBAL", {"POLL_INTERVAL": str(poll_ms)})
+    databases.change_row(lab.config, "PFC_WD", "Ethernet0", {
+        "action": "drop", "detection_time": "400", "restoration_time": "400"})
+
+
+def of_port(lab, name, field):
+    """What is read now of a field of a port, or of a queue (`Ethernet0:4`)."""
+    kind = "QUEUE" if ":" in name else "PORT"
+    with databases.connect(lab.redis.socket, "COUNTERS_DB") as connection:
+        oid = databases.read_hash(connection, f"COUNTERS_{kind}_NAME_MAP")[name]
+        return int(databases.read_hash(connection, f"COUNTERS:{oid}")[field])
+
+
+def test_what_the_watchdog_decides_on_is_as_fresh_as_its_polls(lab):
+    advance(lab, 0.35)
+    watched(lab)
+    advance(lab, 0.19)
+    assert (ages(lab)["PORT"], ages(lab)["QUEUE"]) == (0, 0), "its polls begin when it is started"
+    advance(lab, 0.02)
+    assert (ages(lab)["PORT"], ages(lab)["QUEUE"]) == (550, 550)
+    assert of_port(lab, "Ethernet0", "SAI_PORT_STAT_PFC_3_RX_PAUSE_DURATION_US") == 0
+    for name, field in (("Ethernet0", "SAI_PORT_STAT_PFC_2_RX_PKTS"), ("Ethernet0", "SAI_PORT_STAT_IF_IN_UCAST_PKTS"),
+                        ("Ethernet0", "SAI_PORT_STAT_PFC_3_TX_PKTS")):
+        assert of_port(lab, name, field) == 0, "another priority, another field, the other way: with the port's own"
+    advance(lab, 0.5)
+    assert of_port(lab, "Ethernet0", "SAI_PORT_STAT_PFC_2_RX_PKTS") == 1000
+    assert (ages(lab)["PORT"], ages(lab)["QUEUE"]) == (1000, 950), "the port's own poll was the later one"
+    databases.change_row(lab.config, "PFC_WD", "Ethernet0", None)
+    advance(lab, 5.04)
+    assert (ages(lab)["PORT"], ages(lab)["QUEUE"]) == (6000, 950), "the watchdog has gone"
+
+
+def test_another_poll_interval_begins_anew(lab):
+    watched(lab)
+    advance(lab, 0.5)
+    assert ages(lab)["QUEUE"] == 400
+    watched(lab, 300)
+    advance(lab, 0.31)
+    assert ages(lab)["QUEUE"] == 800
+
+
+@pytest.mark.parametrize("asic, fresh", [
+    ("vs", {"PFC_3_RX_PKTS", "PFC_3_RX_PAUSE_DURATION_US"}),
+    ("mellanox", {"PFC_3_RX_PKTS", "PFC_3_RX_PAUSE_DURATION_US"}),
+    ("broadcom", {"PFC_3_RX_PKTS", "PFC_3_ON2OFF_RX_PKTS"}), ("cisco-8000", {"PFC_3_RX_PKTS", "PFC_3_TX_PKTS"})])
+def test_its_fields_are_those_of_the_asic(asic, fresh):
+    ids = ObjectIds(load_profile(HWSKU))
+    port = SimpleNamespace(watchdog=object(), watchdog_priorities=frozenset({3}))
+    idle = SimpleNamespace(watchdog=None, watchdog_priorities=frozenset({3}))
+    config = SimpleNamespace(asic_type=asic, ports={"Ethernet0": port, "Ethernet4": idle})
+    counters = SwitchCounters({"Ethernet0": port_counters(), "Ethernet4": port_counters()},
+                              {("Ethernet0", 3): QueueCounters(), ("Ethernet0", 4): QueueCounters()}, {})
+    shown = {reading.name: reading.shown for reading in watchdog_group_readings(ids, counters, config)}
+    assert {name.removeprefix("SAI_PORT_STAT_") for name in shown["Ethernet0"]} == fresh
+    assert shown["Ethernet4"] == shown["Ethernet0:4"] == frozenset() and "SAI_QUEUE_STAT_PACKETS" in shown[
+        "Ethernet0:3"]
 
 
 def test_what_is_not_polled_when_the_switch_starts_has_no_counters(redis, config_db):

@@ -4,7 +4,7 @@ checks that what was sent explains how they moved."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 from ..cases.engine import sending, settled_counters
@@ -13,11 +13,12 @@ from ..lab.generator import SETTLE_S
 from ..lab.lab import Lab
 from ..model.checking import Place, error_unless, fail_unless
 from ..model.counters import fallen
-from ..model.errors import QualificationError
+from ..model.errors import NoMeasurement, QualificationError
 from ..model.measurement import PortUnderTest
 from ..model.traffic import FlowStats, Role
 from ..record.case import PlanCase
-from ..record.verdict import LOSSLESS, LOSSY, Check
+from ..record.verdict import LOSSLESS, LOSSY, Check, Status
+from .arrival import RECEIVED, Arrival, arrival_command, received
 from .books import COMMANDS, PFC_RX, PFC_TX, RX_OK, SENT, TX_OK, Books, Counter, Idle, books_of
 from .bystanders import PAIRS_BESIDE
 from .explained import ANY, Explained, data_ends, explained, together
@@ -144,7 +145,11 @@ class BookAuditor:
 
     def audit(self, labs: Sequence[Lab], case: PlanCase) -> list[list[Check]]:
         """A case has ended: the checks of the books, of each port that it measured; where the counters cannot be read,
-        one that is ERROR."""
+        one that is ERROR.
+
+        Raises:
+            NoMeasurement: nothing shows that the pauses arrived which the case sent.
+        """
         before = self._books
         assert before is not None, "a case begins before it ends"
         try:
@@ -154,8 +159,11 @@ class BookAuditor:
             places = [Place(lab.subject.where(), case.metrics[0]) for lab in labs]
             expected = "the counters of all ports read after the case"
             return [[error_unless("counters-read", place, False, expected, str(error))] for place in places]
+        found = [list(account.checks()) for account in accounts]
+        if len(accounts) == 1:  # of several at once the cases' own checks see whether a port was paused
+            found[0] += _arrival(accounts[0], self._books.received_since(before))
         self._is_open = False
-        return [list(account.checks()) for account in accounts]
+        return found
 
     def explain(self, lab: Lab) -> str:
         """Where the port's queue counters say that frames left, of which each priority and port is sent another number;
@@ -236,6 +244,20 @@ def flows_of(
     return found
 
 
+def _arrival(account: CaseAccount, gained: Mapping[str, int]) -> list[Check]:
+    """The check of whether the pauses arrived, where there were any.
+
+    Raises:
+        NoMeasurement: nothing shows that they did.
+    """
+    own = account.own.get(Counter(account.subject.pair.rx.port, RX_OK), 0)
+    arrival = Arrival(account.subject, account.totals, gained, account.gains, own)
+    check = arrival.check(account.metrics[0])
+    if check is not None and check.required and check.status is Status.ERROR:
+        raise NoMeasurement(check)
+    return [] if check is None else [check]
+
+
 def _groups(lab: Lab) -> Mapping[int, int]:
     """Priority -> its priority group."""
     rx = lab.subject.pair.rx
@@ -253,4 +275,6 @@ def _watch(lab: Lab) -> tuple[Idle, Books]:
 def _read(lab: Lab) -> Books:
     """The books when everything is in them that came before."""
     wait_s = max(lab.delays.port_s, lab.delays.queue_s, lab.delays.group_s or 0.0)
-    return books_of(settled_counters(lab, wait_s, COMMANDS), lab.clock.now())
+    reading = settled_counters(lab, wait_s, {**COMMANDS, RECEIVED: arrival_command(lab.port)})
+    books = books_of(reading, lab.clock.now())
+    return replace(books, port=lab.port, received=received(reading.printed[RECEIVED]))

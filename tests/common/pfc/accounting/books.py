@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ..cases.switch_counters import GROUPS, PORTS, may_gain, table_rows
@@ -66,14 +66,23 @@ class Books:
     Attributes:
         counts: counter -> what it stands at; what the switch does not count is absent.
         read_s: when it was read, seconds of the testbed's clock.
+        port: the port under test.
+        received: further receive counters of it, by their names in COUNTERS_DB.
     """
 
     counts: Mapping[Counter, int]
     read_s: float
+    port: str = ""
+    received: Mapping[str, int] = field(default_factory=dict)
 
     def gains(self, before: Books) -> dict[Counter, int]:
         """What each counter that both readings have gained since an earlier one."""
         return {one: count - before.counts[one] for one, count in self.counts.items() if one in before.counts}
+
+    def received_since(self, before: Books) -> dict[str, int]:
+        """The same of the further counters; none, where the earlier reading is of another port."""
+        known = before.received if before.port == self.port else {}
+        return {name: count - known[name] for name, count in self.received.items() if name in known}
 
 
 @dataclass(frozen=True)

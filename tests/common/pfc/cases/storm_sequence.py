@@ -60,10 +60,10 @@ class Part:
         more for the time after it."""
         scenario = self.scenario
         data = data_flows(self.lab, [
-            self._load("Test Flow", Role.TEST, (priority,), scenario.test_share(priority))
+            self._load("Test Flow", Role.TEST, (priority,), scenario.share(priority))
             for priority in scenario.tested
         ] + [
-            self._load("Background Flow", Role.BACKGROUND, (priority,), scenario.background_share())
+            self._load("Background Flow", Role.BACKGROUND, (priority,), scenario.share(priority))
             for priority in scenario.background
         ])
         return [*self._storms(), *data, *(again(data) if scenario.holds else ())]

@@ -157,6 +157,8 @@ MISCOUNTED = (
     Rule("the counters of {port} stand still", (EXPLAINED,), _at_rest, is_port=True),
     Rule("the counters of {port} are late: what they lack in one test case they have too much in another", (EXPLAINED,),
          _both(_only(EXPLAINED, "pause-counted", "every-pause-counted"), _late_counters), is_port=True),
+    Rule("nothing shows that pauses arrive there which the generator says it sent: they are lost on the cable, or the"
+         " switch counts them nowhere", (NOT_MEASURED,), picks=_text("in one of its receive counters")),
 )
 """What ERROR, or counters that do not move, say of a switch."""
 ELSEWHERE = (

@@ -277,17 +277,14 @@ class Generator:
 
     def _metrics(self, names: Sequence[str]) -> dict[str, Counted]:
         """What the generators say of flows, no names: of all; those without counts are absent."""
-        answer = self.call(self.api.get_metrics, self._metrics_request(names))
+        request = self.api.metrics_request()
+        request.flow.flow_names = list(names)
+        answer = self.call(self.api.get_metrics, request)
         return {
             metric.name: Counted(metric.transmit != "stopped", int(metric.frames_tx), int(metric.frames_rx))
             for metric in answer.flow_metrics
             if metric.frames_tx is not None and metric.frames_rx is not None
         }
-
-    def _metrics_request(self, names: Sequence[str]) -> Any:
-        request = self.api.metrics_request()
-        request.flow.flow_names = list(names)
-        return request
 
     def _transmit(self, names: Sequence[str], verb: str) -> None:
         state = self.api.control_state()

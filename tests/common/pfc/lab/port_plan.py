@@ -215,17 +215,10 @@ def plan_measured(state: SwitchState, ports: Sequence[ConnectedPort], asked: Por
     hosts_behind((pair.rx, pair.tx), config_db, asked.ip_version)
     _router_mac(state)
     buffer = read_shared_buffer(config_db, device, state.asic)
-    further = _further(state, pair, own, asked.ip_version)
+    beside = find_further(pair, own, state.interfaces)  # a port needs none of them to be measured
+    further = tuple(port for port in beside if serves(state, pair, port, asked.ip_version))
     subject = PortUnderTest(pair, qos, buffer, state.asic, asked.ip_version, further, changeable=asked.change_config)
     return PortPlan(state, subject, read_poll_delays(config_db, device), tuple(remarks(config_db, qos)))
-
-
-def _further(
-    state: SwitchState, pair: PortPair, own: Sequence[ConnectedPort], ip_version: int
-) -> tuple[ConnectedPort, ...]:
-    """Ports beside the pair that data may enter: with the same classes, and room for a host behind them. Others are
-    left alone: a port needs none of them to be measured."""
-    return tuple(port for port in find_further(pair, own, state.interfaces) if serves(state, pair, port, ip_version))
 
 
 def serves(state: SwitchState, pair: PortPair, port: ConnectedPort, ip_version: int) -> bool:

@@ -182,11 +182,6 @@ class Measurement(CaseRun):
         running = [flow for flow in self.paused.values() if flow.plan.role is Role.STORM]
         return [(flow, self.drained[flow.plan.name]) for flow in running]
 
-    @property
-    def storm_stopped(self) -> FlowStats:
-        """The first storm flow's statistics after it had stopped."""
-        return self.storms[0][1]
-
     def pauses_sent(self, priority: int) -> int:
         """Pause frames for a priority that were sent in all."""
         return sum(

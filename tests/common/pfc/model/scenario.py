@@ -117,18 +117,14 @@ class Scenario:
             return f"while {named(self.tested)} {'was' if len(self.tested) == 1 else 'were'} paused"
         return f"in a pause storm on {named(self.tested)}"
 
-    def test_share(self, priority: int) -> float:
-        """Rate of the test flow of `priority`, percent of the line rate."""
+    def share(self, priority: int) -> float:
+        """Rate of the flow of a tested or background priority, percent of the line rate."""
         if self.even:
             return share_percent(100, len(self.tested) + len(self.background))
+        if priority in self.background:
+            return share_percent(self.background_percent, len(self.background))
         parts = self.parts or dict.fromkeys(self.tested, 1)
         return share_percent(self.test_percent, sum(parts.values()), parts[priority])
-
-    def background_share(self) -> float:
-        """Rate of each background flow, percent of the line rate."""
-        if self.even:
-            return share_percent(100, len(self.tested) + len(self.background))
-        return share_percent(self.background_percent, len(self.background))
 
     def storm_fps(self, speed_mbps: int) -> int:
         """Pause frames a second."""

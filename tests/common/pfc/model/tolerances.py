@@ -35,6 +35,7 @@ class Tolerances:
             it is stopped, because the generators end with the run.
         whole_seconds: flows last whole seconds: the longer ones of fractions (IxNetwork refuses fractions).
         pfc_queues: queues of a generator port that PFC can hold: 8, or 4 on some cards.
+        trust_generator: pauses that no counter of the switch shows have arrived, because that was seen otherwise.
         reason: why.
     """
 
@@ -44,6 +45,7 @@ class Tolerances:
     storm_limit_s: int
     whole_seconds: bool
     pfc_queues: int
+    trust_generator: bool
     reason: str
 
     def alike(self, counted: int, due: int) -> bool:
@@ -61,9 +63,11 @@ class Tolerances:
         return asdict(self)
 
 
-EXACT = Tolerances(100, 0, 0, 0, False, 8, "simulated generators share the switches' clock and end with the testbed")
+EXACT = Tolerances(
+    100, 0, 0, 0, False, 8, False, "simulated generators share the switches' clock and end with the testbed",
+)
 HARDWARE = Tolerances(
-    99, 1, 1, 60, True, 8,
+    99, 1, 1, 60, True, 8, False,
     "clocks of generator and switch may differ by 200 ppm, flows start late, and the line has control frames too",
 )
 BOUNDS: Mapping[str, tuple[float, float]] = {
@@ -96,6 +100,7 @@ def tolerances_of(testbed: Mapping[str, Any]) -> Tolerances:
             raise QualificationError(f"{where} has {name} {value!r}, it takes a number from {low:g} to {high:g}")
     if said.get("pfc_queues", 8) not in (4, 8):
         raise QualificationError(f"{where} has pfc_queues {said['pfc_queues']!r}, it takes 8 or 4")
-    if not isinstance(said.get("whole_seconds", True), bool):
-        raise QualificationError(f"{where} has whole_seconds {said['whole_seconds']!r}, it takes true or false")
+    for name in ("whole_seconds", "trust_generator"):
+        if not isinstance(said.get(name, True), bool):
+            raise QualificationError(f"{where} has {name} {said[name]!r}, it takes true or false")
     return replace(general, **{str(key): value for key, value in said.items()})

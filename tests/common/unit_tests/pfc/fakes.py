@@ -364,6 +364,8 @@ class FakeHost:
             return _table(stormed, ["QUEUE", "STATUS", "STORM DETECTED/RESTORED", *counted])
         if command.startswith("sonic-db-cli CONFIG_DB KEYS"):
             return "\n".join(f"PFC_WD|{port}" for port in ("GLOBAL", *world.watchdog_rows))
+        if command.startswith("sonic-db-cli COUNTERS_DB HGETALL"):
+            return "{}"
         if command == "show interfaces status":
             return _table(
                 [_interface(port, world) for port in PORTS],

@@ -91,6 +91,8 @@ TRUTH = {
     "counters-of-another": ("Ethernet104", set(), BOTH, "the counters of Ethernet104 are those of Ethernet108"),
     "queue-miscounted": ("Ethernet108", set(), BOTH, "each queue of .* shows the counters of the queue before it"),
     "counters-wrap": ("Ethernet112", set(), BOTH, "begin anew when they have reached what 32 bits can count"),
+    "storm-never-arrives": ("Ethernet52", set(), BOTH, "nothing shows that pauses arrive there"),
+    "control-uncounted": ("Ethernet56", set(), BOTH, "nothing shows that pauses arrive there"),
     "finished-flows-stay-started": ("Ethernet64", set(), BOTH, "the traffic generator"),
 }
 

@@ -190,7 +190,7 @@ def test_the_scenario_of_case_one():
     exceeded."""
     scenario = make_scenario(SINGLE_LOSSLESS, (3,), plan().subject.qos)
     assert scenario.background == (0, 1, 2, 4, 5, 6), scenario.background
-    total = Fraction(scenario.test_share(3)) + 6 * Fraction(scenario.background_share())
+    total = Fraction(scenario.share(3)) + 6 * Fraction(scenario.share(0))
     assert 99.99 < total <= 100, f"{float(total)} % of the line rate"
 
 
@@ -292,12 +292,12 @@ def test_the_other_scenarios():
     qos = plan().subject.qos
     several = make_scenario(SEVERAL_LOSSLESS, (3, 4), qos)
     assert (several.tested, several.background, several.paused) == ((3, 4), (0, 1, 2, 5, 6), (3, 4)), several
-    assert several.test_share(3) == 25.0, several.test_share(3)
+    assert several.share(3) == 25.0, several.share(3)
     lossy = make_scenario(LOSSY, (0, 1), qos)
     assert (lossy.tested, lossy.background, lossy.holds) == ((0, 1), (2, 3, 4, 5, 6), False), lossy
     pause = make_scenario(GLOBAL_PAUSE, (), qos)
     assert (pause.tested, pause.background, pause.paused) == ((0, 1, 2, 3, 4, 5, 6), (), ()), pause
-    shares = {priority: Fraction(pause.test_share(priority)) for priority in pause.tested}
+    shares = {priority: Fraction(pause.share(priority)) for priority in pause.tested}
     assert sum(shares.values()) == 100 and shares[0] == Fraction(100, 64), shares
 
 

@@ -388,8 +388,8 @@ def test_a_storm_that_does_not_stop_is_error():
     plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, "Ethernet0", None)
     lab = plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
     good = measure(lab, make_scenario(SINGLE_LOSSLESS, (3,), lab.subject.qos), settled_counters(lab))
-    running = dataclasses.replace(good.storm_stopped, transmitting=True)
-    drained = {**good.drained, good.storm_stopped.plan.name: running}
+    running = dataclasses.replace(good.storms[0][1], transmitting=True)
+    drained = {**good.drained, good.storms[0][1].plan.name: running}
     run = dataclasses.replace(good, phases={**good.phases, "drained": drained})
     assert [check.message for check in unmet(validity(run))] == [
         "vtb-t0-01 Ethernet0 priority 3: expected the storm stopped before held frames were counted, got running"

@@ -51,6 +51,7 @@ def test_what_an_entry_says_is_taken():
     ({"storm_limit_s": 5, "reason": "x"}, f"{WHERE} has storm_limit_s 5, it takes a number from 30 to 3600"),
     ({"count_tolerance_percent": True, "reason": "x"}, f"{WHERE} has count_tolerance_percent True, it takes a number"),
     ({"whole_seconds": 1, "reason": "x"}, f"{WHERE} has whole_seconds 1, it takes true or false"),
+    ({"trust_generator": "yes", "reason": "x"}, f"{WHERE} has trust_generator 'yes', it takes true or false"),
     ({"pfc_queues": 6, "reason": "x"}, f"{WHERE} has pfc_queues 6, it takes 8 or 4"),
 ])
 def test_what_an_entry_cannot_say_is_refused(said, sentence):

@@ -1,0 +1,158 @@
+"""Whether pauses arrived that a case sent: what the receive counters of their port gained.
+
+A generator counts what it sends, and a cable, a fanout or a feature of the generator may swallow it. Where the switch
+must do nothing about the frames, it does just that when none comes. So some counter of the port must show them. Which
+one that is, no standard says, and switches differ: any of these will do, as nothing else comes in there that could
+raise it so far. A counter of pauses says what the frames are; the others say how many came, and of which size.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import ceil
+
+from ..model.checking import Place, error_unless
+from ..model.measurement import PortUnderTest
+from ..model.tolerances import KEY
+from ..model.traffic import PAUSE_ADDRESS, FlowStats, PauseFrame
+from ..record.verdict import Check, Status
+from .books import PFC_RX, PFC_TX, Counter
+from .explained import data_ends
+
+RECEIVED = "received"
+PAUSES = "SAI_PORT_STAT_PAUSE_RX_PKTS"
+OCTETS = "SAI_PORT_STAT_IF_IN_OCTETS"
+ERRORS = "SAI_PORT_STAT_IF_IN_ERRORS"
+FRAMES = (
+    "SAI_PORT_STAT_ETHER_IN_PKTS_64_OCTETS", "SAI_PORT_STAT_IF_IN_UCAST_PKTS", "SAI_PORT_STAT_IF_IN_NON_UCAST_PKTS",
+    "SAI_PORT_STAT_IF_IN_MULTICAST_PKTS", "SAI_PORT_STAT_IF_IN_DISCARDS", "SAI_PORT_STAT_IF_IN_UNKNOWN_PROTOS",
+)
+"""What orchagent polls of each port (`port_stat_ids` in sonic-swss `portsorch.cpp`) and may count such frames; a switch
+whose SAI lacks one does not have it in COUNTERS_DB."""
+LONGEST_BYTES = 1518
+"""Of frames that switch and hosts send by themselves."""
+
+
+def arrival_command(port: str) -> str:
+    """What prints the hash that COUNTERS_DB has of a port. No CLI command shows all of these counters."""
+    name = f"sonic-db-cli COUNTERS_DB HGET COUNTERS_PORT_NAME_MAP {port}"
+    return f'sonic-db-cli COUNTERS_DB HGETALL "COUNTERS:$({name})"'
+
+
+def received(text: str) -> dict[str, int]:
+    """The numbers of a hash that `sonic-db-cli` printed, as far as they are of interest."""
+    fields = re.findall(r"'(SAI_PORT_STAT_\w+)': '(-?[0-9]+)'", text)
+    return {name: int(count) for name, count in fields if name in (PAUSES, OCTETS, ERRORS, *FRAMES)}
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """What was sent to a port, and what it counted.
+
+    Attributes:
+        subject: the port under test.
+        totals: what the generators counted for each of its flows.
+        received: what each receive counter of COUNTERS_DB gained.
+        gains: what the counters gained that the switch's commands show.
+        own: how many frames may have come in that no flow sent.
+    """
+
+    subject: PortUnderTest
+    totals: Sequence[FlowStats]
+    received: Mapping[str, int]
+    gains: Mapping[Counter, int]
+    own: int
+
+    def check(self, metric: str) -> Check | None:
+        """Checks that the pauses arrived; None: the generators sent none to the port. A testbed may vouch for them:
+        then the check only informs. Where only PFC's own counters were read, they say nothing that a case does not."""
+        if not self._sent or self.subject.pauses_from or not (self.received or self._is_silent):
+            return None
+        shown = self._shown()
+        counter = max(shown, key=lambda name: shown[name], default="")
+        most = f"at most {shown[counter]}, in {counter}" if counter and shown[counter] > 0 else "0 in any of them"
+        expected = (
+            f"at least {self._needed} of {self._sent} {self._called} sent to the port in one of its receive counters"
+            f" (COUNTERS_DB), which shows that they arrived, or trust_generator in {KEY}, where that was seen otherwise"
+        )
+        met = shown.get(counter, 0) >= self._needed
+        seen = f"{shown[counter]} in {counter}" if met else most
+        check = error_unless("storm-arrived", Place(self.subject.where(), metric), met, expected, seen)
+        informs = check.status is Status.ERROR and self.subject.tolerances.trust_generator
+        return replace(check, required=False) if informs else check
+
+    @property
+    def _storms(self) -> list[tuple[PauseFrame, int]]:
+        """The frames of each pause flow into the port, and how many were sent."""
+        port = self.subject.pair.rx.port
+        return [
+            (flow.plan.pause, flow.frames_tx) for flow in self.totals
+            if flow.plan.pause is not None and (flow.plan.enters or port) == port
+        ]
+
+    @property
+    def _sent(self) -> int:
+        return sum(frames for _, frames in self._storms)
+
+    @property
+    def _is_silent(self) -> bool:
+        """Whether some of the frames pause nobody: a switch owes them no effect and no count."""
+        return any(frames and not pauses_somebody(frame) for frame, frames in self._storms)
+
+    @property
+    def _called(self) -> str:
+        kinds = {pauses_somebody(frame) for frame, frames in self._storms if frames}
+        return " and ".join("pause frames" if kind else "frames that pause nobody" for kind in sorted(kinds))
+
+    @property
+    def _needed(self) -> int:
+        """All of them, as near as counts agree; of PFC, whose counts cases judge, half: so many hold a pause."""
+        percent = 100 - self.subject.tolerances.count_tolerance_percent if self._is_silent else 50
+        return ceil(self._sent * percent / 100)
+
+    def _shown(self) -> dict[str, int]:
+        """Counter -> how many of the frames it shows at most."""
+        found = {str(counter): gain for counter, gain in self.gains.items() if self._is_of_pauses(counter)}
+        found |= {PAUSES: self.received[PAUSES]} if PAUSES in self.received else {}
+        if not self._is_silent and self._is_held():
+            found["PFC Tx, which holds senders"] = self._sent
+        bad = max(0, self.received.get(ERRORS, 0))
+        if self._needed > self.own:
+            found |= {name: self.received[name] - bad - self._data for name in FRAMES if name in self.received}
+        smallest = min((flow.plan.frame_bytes for flow in self.totals if flow.plan.pause is not None), default=64)
+        if self._needed * smallest > self.own * LONGEST_BYTES and not self._data and OCTETS in self.received:
+            found[OCTETS] = self.received[OCTETS] // smallest - bad
+        return found
+
+    def _is_of_pauses(self, counter: Counter) -> bool:
+        """Whether it is a PFC receive counter that these frames may have raised, be it wrongly."""
+        enabled = _enabled(frame for frame, _ in self._storms if pauses_somebody(frame))
+        of_port = counter.port == self.subject.pair.rx.port and counter.column == PFC_RX
+        return of_port and not (self._is_silent and counter.number in enabled)
+
+    def _is_held(self) -> bool:
+        """Whether the switch paused a sender for a priority that the frames pause: it held its frames."""
+        enabled = _enabled(frame for frame, _ in self._storms)
+        return any(
+            gain > 0 for counter, gain in self.gains.items() if counter.column == PFC_TX and counter.number in enabled
+        )
+
+    @property
+    def _data(self) -> int:
+        """Data frames that came in by the port as well."""
+        port = self.subject.pair.rx.port
+        flows = (flow for flow in self.totals if flow.plan.pause is None)
+        return sum(flow.frames_tx for flow in flows if data_ends(self.subject, flow.plan)[0] == port)
+
+
+def pauses_somebody(frame: PauseFrame) -> bool:
+    """Whether it is a PFC frame that enables a priority."""
+    is_changed = frame.operation_code is not None or frame.ether_type is not None
+    is_pfc = not frame.is_global and not is_changed and frame.destination == PAUSE_ADDRESS
+    return is_pfc and bool(_enabled([frame]))
+
+
+def _enabled(frames: Iterable[PauseFrame]) -> set[int]:
+    return {priority for frame in frames for priority in frame.enabled if priority < 8}
