@@ -116,7 +116,7 @@ class Arrival:
         """Counter -> how many of the frames it shows at most."""
         found = {str(counter): gain for counter, gain in self.gains.items() if self._is_of_pauses(counter)}
         found |= {PAUSES: self.received[PAUSES]} if PAUSES in self.received else {}
-        if not self._is_silent and self._is_held():
+        if self._is_held():
             found["PFC Tx, which holds senders"] = self._sent
         bad = max(0, self.received.get(ERRORS, 0))
         if self._needed > self.own:
@@ -128,16 +128,19 @@ class Arrival:
 
     def _is_of_pauses(self, counter: Counter) -> bool:
         """Whether it is a PFC receive counter that these frames may have raised, be it wrongly."""
-        enabled = _enabled(frame for frame, _ in self._storms if pauses_somebody(frame))
         of_port = counter.port == self.subject.pair.rx.port and counter.column == PFC_RX
-        return of_port and not (self._is_silent and counter.number in enabled)
+        return of_port and not (self._is_silent and counter.number in self._enabled)
 
     def _is_held(self) -> bool:
-        """Whether the switch paused a sender for a priority that the frames pause: it held its frames."""
-        enabled = _enabled(frame for frame, _ in self._storms)
-        return any(
-            gain > 0 for counter, gain in self.gains.items() if counter.column == PFC_TX and counter.number in enabled
-        )
+        """Whether the switch paused a sender because it held its frames: for a priority that the frames pause; wrongly,
+        for another one, if some of the frames pause nobody."""
+        sent = {one.number for one, gain in self.gains.items() if one.column == PFC_TX and gain > 0}
+        return bool(sent - self._enabled if self._is_silent else sent & self._enabled)
+
+    @property
+    def _enabled(self) -> set[int]:
+        """The priorities that the frames pause."""
+        return enabled_by(frame for frame, _ in self._storms if pauses_somebody(frame))
 
     @property
     def _data(self) -> int:
@@ -151,8 +154,9 @@ def pauses_somebody(frame: PauseFrame) -> bool:
     """Whether it is a PFC frame that enables a priority."""
     is_changed = frame.operation_code is not None or frame.ether_type is not None
     is_pfc = not frame.is_global and not is_changed and frame.destination == PAUSE_ADDRESS
-    return is_pfc and bool(_enabled([frame]))
+    return is_pfc and bool(enabled_by([frame]))
 
 
-def _enabled(frames: Iterable[PauseFrame]) -> set[int]:
+def enabled_by(frames: Iterable[PauseFrame]) -> set[int]:
+    """The priorities that PFC frames enable."""
     return {priority for frame in frames for priority in frame.enabled if priority < 8}

@@ -80,6 +80,12 @@ def test_pfc_is_shown_by_its_own_counters() -> None:
         assert status_of(PFC, nothing, gains) is status, gains
 
 
+def test_frames_that_pause_somebody_wrongly_have_arrived() -> None:
+    """The switch held a sender: the case's own FAIL must not be lost."""
+    nothing = {SMALLEST: 0}
+    assert status_of(global_pause_frame(9), nothing, {Counter(TX, PFC_TX, 3): 1}) is Status.PASS
+
+
 def test_frames_that_pause_nobody_are_not_shown_by_other_frames_of_the_case() -> None:
     """PFC for a priority counts there as it should; a pause under any other is one of them, wrongly."""
     flows = [storm(PFC), storm(replace(PFC, enabled=()))]
