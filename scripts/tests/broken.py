@@ -210,7 +210,8 @@ def connected_ports() -> list[ConnectedPort]:
 class Bench:
     """Judges ports of the testbed with the suite's own steps."""
 
-    def __init__(self, dut: Dut, testbed: Testbed) -> None:
+    def __init__(self, dut: Dut, testbed: Testbed, auditors: Sequence[Auditor] = ()) -> None:
+        self._auditors = auditors
         self.clock: Clock = EndpointClock(testbed["clock"]["url"])
         self.dut = dut
         self.api = snappi.api(location=testbed["otg"]["url"])
@@ -224,7 +225,7 @@ class Bench:
         if pair not in self._qualifiers:
             plan = plan_port(self.dut, connected_ports(), *pair)
             self._plans[pair] = replace(plan, subject=replace(plan.subject, changeable=True))
-            self._qualifiers[pair] = Qualifier(self._plans[pair].lab(self.dut, self.api, self.clock))
+            self._qualifiers[pair] = Qualifier(self._plans[pair].lab(self.dut, self.api, self.clock), self._auditors)
         key = (pair, broken.plan, broken.target(self._plans[pair].subject))
         if key not in self._outcomes:
             self._outcomes[key] = self._qualifiers[pair].qualify(*key[1:])
@@ -273,10 +274,10 @@ def reserved_switch(testbed: Testbed, name: str = SWITCH) -> Iterator[KnownDut]:
 
 
 @contextmanager
-def watchdog_stopped(testbed: Testbed) -> Iterator[Bench]:
-    """A bench; the switch's watchdog is stopped meanwhile."""
+def watchdog_stopped(testbed: Testbed, auditors: Sequence[Auditor] = ()) -> Iterator[Bench]:
+    """A bench, with what looks on; the switch's watchdog is stopped meanwhile."""
     with reserved_switch(testbed) as dut:
-        yield Bench(dut, testbed)
+        yield Bench(dut, testbed, auditors)
 
 
 @contextmanager

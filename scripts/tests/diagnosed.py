@@ -134,6 +134,8 @@ FAULTS = (
     alone("queue-miscounted", 27, "PFC-1"),
     alone("counters-wrap", 28, "PFC-1"),
     alone("counters-late", 3, "PFC-1 PFC-2 PFC-3", "from=60s"),
+    alone("held-frames-aged", 1, "PFC-1 PFC-2 SENT-1 COUNT-3 M2O-1"),
+    alone("aging-stays-on", 1, ""),  # no frame is dropped by it, nor where no vendor's command is
     alone("pause-late", 15, "PFC-1 TIME-5", "ns=1200"),
     alone("counted-short", 26, "PFC-1"),
     entering("headroom-short", 17, "HEAD-1 HEAD-3"),

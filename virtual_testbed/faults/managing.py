@@ -155,6 +155,18 @@ class WatchdogStopIgnored(Fault):
         return False
 
 
+class AgingStaysOn(Fault):
+    """The vendor's command that switches the aging of held frames off fails, or has no effect (that of a Broadcom DNX,
+    whose orchagent may not know it: sonic-mgmt#27467). It is one of the whole switch.
+    """
+
+    name = "aging-stays-on"
+
+    def aging_can_be_switched(self, can: bool) -> bool:
+        """It cannot."""
+        return False
+
+
 class PfcRemovalIgnored(Fault):
     """Removing a priority from `pfc_enable` never reaches the data plane: it stays lossless (sonic-swss#1055)."""
 
@@ -276,4 +288,5 @@ class CountersNegative(Fault):
 FAULTS: tuple[type[Fault], ...] = (
     WatchdogBlind, WatchdogFalseAlarm, WatchdogLate, WatchdogLeaks, WatchdogActionMissing, WatchdogWide,
     WatchdogNeverRestores, WatchdogRestoresLate, WatchdogUndoMissing, WatchdogSecondStormMissed, WatchdogUncounted,
-    WatchdogStopIgnored, PfcRemovalIgnored, CountersFrozen, CountersLate, DropsUncounted, CountersNegative)
+    WatchdogStopIgnored, AgingStaysOn, PfcRemovalIgnored, CountersFrozen, CountersLate, DropsUncounted,
+    CountersNegative)

@@ -51,6 +51,29 @@ class PauseLeaks(NumberedFault):
         return self.number("period_ms") * (PS_PER_SECOND // 1000)
 
 
+class HeldFramesAged(NumberedFault):
+    """A queue that pauses keep shut for `ms` (100) milliseconds drops what it holds, and again every `ms`, until the
+    switch is told by its vendor's command to let frames wait; with `always=yes` also then.
+
+    Raises:
+        ValueError: `always` is something else.
+    """
+
+    name = "held-frames-aged"
+    options = ("ms", "always")
+    defaults = {"ms": 100}
+
+    def __init__(self, scope: Scope = Scope(), **options: str) -> None:
+        super().__init__(scope, **{key: value for key, value in options.items() if key != "always"})
+        self._always = options.get("always") == "yes"
+        if options.get("always", "no") not in ("yes", "no"):
+            raise ValueError(f"'{options['always']}' is no value for always: expected yes or no")
+
+    def aging_ps(self, queue: int, is_off: bool, time_ps: int) -> int:
+        """What `ms` says."""
+        return time_ps if is_off and not self._always else self.number("ms") * (PS_PER_SECOND // 1000)
+
+
 class SlowResponse(NumberedFault):
     """A pause takes effect after `factor` (4) times the healthy response time, which on the switch profiles is the
     whole allowance of `pfctest.timing.response_allowance_ps` (the untested limit of sonic-mgmt#6223).
@@ -267,6 +290,6 @@ class PfcForwarded(Fault):
 
 
 FAULTS: tuple[type[Fault], ...] = (
-    PauseIgnored, LossyQueuePaused, PauseLeaks, SlowResponse, PauseLate, PauseShort, PauseOutlivesFlap,
+    PauseIgnored, LossyQueuePaused, PauseLeaks, HeldFramesAged, SlowResponse, PauseLate, PauseShort, PauseOutlivesFlap,
     ZeroQuantaIgnored, ZeroSourceIgnored, EmptyVectorHonoured, GlobalPauseHonoured, UnknownOpcodeHonoured,
     AnyDestinationHonoured, PfcNotCounted, PfcMiscounted, PfcCountedAsData, PfcCountedAsDrop, PfcForwarded)

@@ -27,16 +27,17 @@ from virtual_testbed.sonic.factory import factory_config, switch_mac
 from virtual_testbed.sonic.polling import Intervals, read_intervals
 from virtual_testbed.sonic.profile import load_profile
 from virtual_testbed.sonic.publisher import Publisher
-from virtual_testbed.sonic.removal_faults import withhold_removals
+from virtual_testbed.sonic.removal_faults import can_switch_aging, withhold_removals
 from virtual_testbed.sonic.resp import DatabaseError
 from virtual_testbed.sonic.translate import Translation, translate
+from virtual_testbed.sonic.vendor_sdk import REFUSES, SDK, is_aging_off, log_ports
 
 _log = logging.getLogger(__name__)
 
 ONLY_BUFFERS = "create_only_config_db_buffers"
 """Field of DEVICE_METADATA: queues and priority groups without a row in BUFFER_QUEUE or BUFFER_PG are not counted
 (sonic-swss `flexcounterorch.cpp`)."""
-_EPHEMERAL = ("APPL_DB", "COUNTERS_DB", "PFC_WD_DB", "STATE_DB")
+_EPHEMERAL = ("APPL_DB", "ASIC_DB", "COUNTERS_DB", "PFC_WD_DB", "STATE_DB")
 
 
 class SwitchDataPlane(Protocol):
@@ -57,7 +58,7 @@ class SwitchDataPlane(Protocol):
 
 
 class ChangeWatch:
-    """Knows whether CONFIG_DB was written to, without a race.
+    """Knows whether CONFIG_DB, or the SDK's part of ASIC_DB, was written to, without a race.
 
     Redis answers a PING on the subscribed connection after the notifications of all earlier writes, so what was written
     before `seen` is called is seen by it.
@@ -65,8 +66,10 @@ class ChangeWatch:
 
     def __init__(self, redis_socket: str) -> None:
         self._connection = databases.connect(redis_socket, "CONFIG_DB")
-        self._connection.send([("PSUBSCRIBE", f"__keyspace@{databases.NUMBERS['CONFIG_DB']}__:*")])
-        self._connection.read()
+        watched = [f"__keyspace@{databases.NUMBERS[name]}__:*" for name in ("CONFIG_DB", "ASIC_DB")]
+        self._connection.send([("PSUBSCRIBE", *watched)])
+        for _ in watched:
+            self._connection.read()
 
     def seen(self) -> bool:
         """True when something was written since the last call. Raises DatabaseError."""
@@ -157,7 +160,8 @@ class SonicAgent:
         """Connect and begin afresh, as after a start of the switch. Raises DatabaseError, nothing is open then."""
         with contextlib.ExitStack() as stack:
             self._watch = stack.enter_context(contextlib.closing(ChangeWatch(self._socket)))
-            self._config = stack.enter_context(databases.connect(self._socket, "CONFIG_DB"))
+            self._config, self._asic = (
+                stack.enter_context(databases.connect(self._socket, name)) for name in ("CONFIG_DB", "ASIC_DB"))
             for database in _EPHEMERAL:
                 with databases.connect(self._socket, database) as connection:
                     connection.call("FLUSHDB")
@@ -168,8 +172,10 @@ class SonicAgent:
                 databases.write_config(self._config, factory_config(self._profile, self._switch), {})
             self._config.call("SET", "CONFIG_DB_INITIALIZED", "1")
             self._state.publish({BOOT_KEY: {"id": uuid.uuid4().hex}})
+            self._hooks = Hooks(copy.deepcopy(self._faults))  # what a fault remembers is one start of one switch
+            if not can_switch_aging(self._hooks, self._switch, self._profile):
+                self._asic.call("HSET", SDK, REFUSES, "yes")
             self._open = stack.pop_all()
-        self._hooks = Hooks(copy.deepcopy(self._faults))  # what a fault remembers is one start of one switch
         self._counters = CountersDb(self._switch, counters, self._ids, self._hooks)
         self._applied, self._lost, self._shown = None, False, None
 
@@ -181,6 +187,8 @@ class SonicAgent:
 
     def _apply(self, config: Config) -> bool:
         translation = translate(config, self._profile, self._switch, switch_mac(self._switch))
+        is_off = is_aging_off(self._asic, log_ports(self._profile))
+        translation = dataclasses.replace(translation, config=dataclasses.replace(translation.config, aging_off=is_off))
         intervals, old = read_intervals(config), self._applied
         known = () if old is None else (*old.problems, *self._intervals.problems)
         for problem in (*translation.problems, *intervals.problems):

@@ -21,7 +21,7 @@ PACKAGE_ROOT = Path(__file__).resolve().parents[2]
 LIBRARIES = sysconfig.get_path("purelib")
 MODULES = {"pfcwd": "pfcwd", "pfc": "pfc", "show": "show", "pfcstat": "pfcstat", "queuestat": "queuestat",
            "portstat": "portstat", "sonic-clear": "clear", "sonic-cfggen": "cfggen", "sonic-db-cli": "db_cli",
-           "config": "config", "counterpoll": "counterpoll"}
+           "config": "config", "counterpoll": "counterpoll", "docker": "docker"}
 BUILD = "202505.virtual"
 VERSION = {"sonic_os_version": "12", "debian_version": "12.11",
            "kernel_version": "6.1.0-29-2-amd64", "commit_id": "virtual", "branch": "202505", "build_date": "n/a",
@@ -60,9 +60,11 @@ def write_wrappers(folder: Path, context: Mapping[str, str], view: str) -> None:
         _write(folder / name, f"{settings}{package} {start} \"$@\"\n")
     sudo = shlex.quote(_compiled(Path(__file__).parent / "commands" / "sudo.py", folder))
     _write(folder / "sudo", f"{settings}exec {python} -I -S {sudo} \"$@\"\n")
-    shim = f"PYTHONPATH={shlex.quote(str(Path(__file__).parent / 'path_shim'))} PYTHONDONTWRITEBYTECODE=1 "
+    here = Path(__file__).parent
+    found = [here / "vendor/host", *([here / "path_shim"] if root else [])]
+    shim = f"PYTHONPATH={shlex.quote(':'.join(map(str, found)))} PYTHONDONTWRITEBYTECODE=1 "
     for name in ("python3", "python"):
-        _write(folder / name, (settings + shim if root else "") + f"exec {python} \"$@\"\n")
+        _write(folder / name, settings + shim + f"exec {python} \"$@\"\n")
     for name in _FILE_PROGRAMS:
         (folder / name).unlink(missing_ok=True)
         if view == root_view.ENVIRONMENT:

@@ -1,10 +1,17 @@
-"""Faults that swallow what is removed from CONFIG_DB, so that the hardware keeps it."""
+"""Faults that swallow what is removed from CONFIG_DB, or told by a vendor's command: the hardware stays as it is."""
 from __future__ import annotations
 
 from dataclasses import replace
 
 from virtual_testbed.dataplane.model.configuration import SwitchConfig, SwitchPortConfig
 from virtual_testbed.dataplane.model.hooks import Hooks, PortPlace
+from virtual_testbed.sonic.profile import Profile
+
+
+def can_switch_aging(hooks: Hooks, switch: str, profile: Profile) -> bool:
+    """Whether the vendor's command that switches the aging of held frames off works: a fault of any port is enough."""
+    places = [PortPlace(switch, port.name, port.speed) for port in profile.ports.values()]
+    return all(hooks.ask(place, None, True, lambda fault, can: fault.aging_can_be_switched(can)) for place in places)
 
 
 def withhold_removals(old: SwitchConfig, new: SwitchConfig, hooks: Hooks) -> SwitchConfig:

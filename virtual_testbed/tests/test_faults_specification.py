@@ -34,7 +34,7 @@ NAMES = {
     "xoff-from-lossy", "watchdog-action-missing", "watchdog-restores-late", "watchdog-undo-missing",
     "watchdog-second-storm-missed", "drops-counted-as-sent", "sent-counted-as-received", "counters-of-another",
     "queue-miscounted", "counters-wrap", "counters-late", "pause-late", "headroom-short", "xoff-early", "counted-short",
-    "chatter", "storm-never-arrives", "control-uncounted"}
+    "chatter", "storm-never-arrives", "control-uncounted", "held-frames-aged", "aging-stays-on"}
 NEEDED = {"pause-acts-elsewhere": "on=Ethernet4", "pfc-counted-elsewhere": "on=Ethernet4",
           "xoff-elsewhere": "on=Ethernet4", "misclassified": "ip=4,to=0", "counters-of-another": "of=Ethernet4"}
 """Options without which a fault says nothing."""
@@ -98,7 +98,7 @@ def test_scopes(spec, scope):
 
 
 @pytest.mark.parametrize("spec, sentence", [
-    ("pause-ignord@Ethernet0", "fault 'pause-ignord' is unknown: expected one of any-destination-honoured, "),
+    ("pause-ignord@Ethernet0", "fault 'pause-ignord' is unknown: expected one of aging-stays-on, "),
     ("pause-ignord", "xon-not-sent, zero-quanta-ignored, zero-source-ignored, zero-source-sent, or "
                      "path/to/file.py:ClassName"),
     ("", "fault '' is unknown"),
@@ -126,6 +126,8 @@ def test_scopes(spec, scope):
     ("misclassified@*,dscp=64,to=0", "'64' is no value for dscp: expected 0..63"),
     ("size-dropped@*,min=9,max=8", "no size lies from min to max"),
     ("pause-short@*,permille=1000", "1000 is no value for permille: expected 1..999"),
+    ("held-frames-aged@*,always=1", "'1' is no value for always: expected yes or no"),
+    ("held-frames-aged@*,ms=0", "'0' is no value for ms: expected a whole number from 1 on"),
     ("counted-short@*,of=data", "'data' is no value for of: expected pfc-received or watchdog-drops"),
     ("xoff-from-lossy@*,pauses=8", "'8' is no value for pauses: expected 0..7"),
     ("watchdog-undo-missing@*,only=x", "'x' is no value for only: expected dropping or pfc"),
@@ -171,6 +173,9 @@ def test_pauses_that_stop_nothing_or_too_much():
 
 def test_times():
     assert parse_fault("pause-leaks").leak_period_ps(3, 0) == SECOND
+    assert parse_fault("held-frames-aged").aging_ps(3, False, 0) == SECOND // 10
+    assert parse_fault("held-frames-aged@*,ms=20").aging_ps(3, True, 0) == 0
+    assert parse_fault("held-frames-aged@*,ms=20,always=yes").aging_ps(3, True, 0) == SECOND // 50
     assert parse_fault("pause-leaks@*,period_ms=20").leak_period_ps(3, 0) == SECOND // 50
     for speed in RESPONSE_QUANTA:
         healthy = response_allowance_ps(speed)

@@ -121,6 +121,8 @@ class Transfer:
         for port in self._ports:
             if port.leak or any(port.leak_period_ps(queue) for queue in range(8)):
                 raise NotCompiled("a shut queue leaks")
+            if any(port.aging_ps(queue) for queue in range(8)):
+                raise NotCompiled("a shut queue drops what it holds")
             if not port.ties.are_none:
                 raise NotCompiled("pauses of one port act at another")
         for path in (lane.path for lane in self._lanes if lane.path is not None):

@@ -69,9 +69,9 @@ class PartitionedRun:
         self._most = terms.most
         self._longest_tried_ps = FIRST_STRETCH_PS
         self._has_begun = False
-        leaks = [port.leak_period_ps(queue) for component in self.others for port in component.ports
-                 for queue in range(8)]
-        self._longest_ps = min([NEVER, *(period_ps - 1 for period_ps in leaks if period_ps)])
+        shut = [period_ps for component in self.others for port in component.ports for queue in range(8)
+                for period_ps in (port.leak_period_ps(queue), port.aging_ps(queue))]
+        self._longest_ps = min([NEVER, *(period_ps - 1 for period_ps in shut if period_ps)])
 
     def run(self) -> int:
         """Bring everything to one instant, as late as possible, and return it."""

@@ -92,7 +92,9 @@ class VlanConfig:
 
 @dataclass(frozen=True)
 class SwitchConfig:
-    """All of one switch. `asic_type` chooses the watchdog personality (`broadcom`, `mellanox`, other: generic)."""
+    """All of one switch. `asic_type` chooses the watchdog personality (`broadcom`, `mellanox`, other: generic).
+    `aging_off`: the vendor's means against frames that are held for long was switched off.
+    """
 
     name: str
     mac: str
@@ -104,3 +106,4 @@ class SwitchConfig:
     port_addresses: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     watchdog_poll_ms: int = 100
     big_red_switch: bool = False
+    aging_off: bool = False

@@ -144,6 +144,12 @@ class Fault:
         """How often a shut queue lets one frame out, in picoseconds (0: never)."""
         return period_ps
 
+    def aging_ps(self, queue: int, is_off: bool, time_ps: int) -> int:
+        """How often a shut queue drops what it holds, in picoseconds (healthy: 0, never). `is_off`: the switch was told
+        by its vendor's command to let frames wait.
+        """
+        return time_ps
+
     def keeps_pause(self, priority: int, keeps: bool) -> bool:
         """Whether a received pause outlives the link: from then on no timer ends it, the next frame changes it."""
         return keeps
@@ -263,6 +269,10 @@ class Fault:
     def protocols(self, protocols: tuple[ControlProtocol, ...]) -> tuple[ControlProtocol, ...]:
         """What control planes run over the port's link; healthy, too, but in a quiet testbed nothing."""
         return protocols
+
+    def aging_can_be_switched(self, can: bool) -> bool:
+        """Whether the vendor's command that switches the aging of held frames off and on works."""
+        return can
 
     def published(self, key: str, fields: Mapping[str, str]) -> Mapping[str, str]:
         """Fields of the COUNTERS_DB hash that `key` names in SONiC's words: `Ethernet0`, or `Ethernet0:3` (queue or

@@ -16,12 +16,12 @@ from virtual_testbed.dataplane.model.configuration import BufferProfile, Schedul
 from virtual_testbed.dataplane.model.control_frames import Control, MacControlFrame
 from virtual_testbed.dataplane.model.events import FRAME_SENT, EventLoop
 from virtual_testbed.dataplane.model.hooks import IGNORED, PROLONGS, RESTARTS, Fault, Hooks, PortPlace
-from virtual_testbed.dataplane.model.leaks import Leaks
 from virtual_testbed.dataplane.model.line import Line
 from virtual_testbed.dataplane.model.pause_receiver import ClassHabits, PauseReceiver, forwarded
 from virtual_testbed.dataplane.model.pause_transmitter import PauseTransmitter, teach
 from virtual_testbed.dataplane.model.scheduler import EgressScheduler, SchedulerSnapshot, scheduler_of
 from virtual_testbed.dataplane.model.ties import Ties, kind_at
+from virtual_testbed.dataplane.model.while_shut import WhileShut
 
 _Answer = TypeVar("_Answer")
 
@@ -229,7 +229,8 @@ class SwitchPort:
         self.leaving: list[Path] = []
         self.finish = self._finish
         self.observer: DataObserver | None = None
-        self.leaks = Leaks(self, switch.loop)
+        self.leaks = WhileShut(self.leak_period_ps, self.let_out, switch.loop)
+        self.aging = WhileShut(self.aging_ps, self.age, switch.loop)
 
     def connect(self, speed_mbps: int, propagation_ps: int, peer: object) -> None:
         """Plug the cable in."""
@@ -255,7 +256,7 @@ class SwitchPort:
         self.receiver.speed_mbps = config.speed_mbps
         self.receiver.response_ps = self.ask(None, config.response_ps, lambda fault, ps: fault.response_ps(ps))
         self.apply_priorities(now_ps)
-        self._update_leaks(now_ps)
+        self._update_shut(now_ps)
 
     def ask(self, priority: int | None, healthy: _Answer, hook: Callable[[Fault, _Answer], _Answer]) -> _Answer:
         """What the faults of this port make of a healthy answer."""
@@ -597,16 +598,26 @@ class SwitchPort:
         if gate == self.gate:
             return
         self.gate = gate
-        self._update_leaks(now_ps)
+        self._update_shut(now_ps)
         if self.backlog:
             self.line_wanted(now_ps)
 
-    def _update_leaks(self, now_ps: int) -> None:
+    def _update_shut(self, now_ps: int) -> None:
         self.leak &= self.gate & self.leaks.update(self.gate, now_ps)
+        self.aging.update(self.gate, now_ps)
 
     def leak_period_ps(self, queue: int) -> int:
         """How often a fault lets a frame out of a queue while it is shut (0: never)."""
         return self.ask(queue, 0, lambda fault, period: fault.leak_period_ps(queue, period))
+
+    def aging_ps(self, queue: int) -> int:
+        """After how long a queue that is shut drops what it holds, again and again (0: never)."""
+        is_off = self.switch.config.aging_off
+        return self.ask(queue, 0, lambda fault, time_ps: fault.aging_ps(queue, is_off, time_ps))
+
+    def age(self, queue: int, now_ps: int) -> None:
+        """Drop what a queue holds."""
+        self.flush(self.queues[queue], now_ps)
 
     def let_out(self, queue: int, now_ps: int) -> None:
         """Let one frame out of a queue that is shut."""

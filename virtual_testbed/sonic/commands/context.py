@@ -61,6 +61,17 @@ class SwitchContext:
         """What the hardware is."""
         return load_profile(self.hwsku)
 
+    @cached_property
+    def image(self) -> dict[str, str]:
+        """What the image says of itself."""
+        import yaml
+        return dict(yaml.safe_load(self.path("/etc/sonic/sonic_version.yml").read_text(encoding="utf-8")))
+
+    @property
+    def asic_type(self) -> str:
+        """Whose chip the image is made for."""
+        return self.image["asic_type"]
+
     def running(self) -> Config:
         """The whole CONFIG_DB."""
         return read_config(self.config)

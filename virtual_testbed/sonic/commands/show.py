@@ -212,6 +212,33 @@ def version(brief: bool, verbose: bool) -> None:
 
 
 @cli.group(cls=AliasedGroup)
+def platform() -> None:
+    """Show platform-specific hardware info"""
+
+
+@platform.group(cls=AliasedGroup)
+def npu() -> None:
+    """Show what the network processor's debug shell says"""
+
+
+@npu.command("global")
+@_namespace
+def npu_global(namespace: str | None) -> None:
+    """Show global information"""
+    from virtual_testbed.sonic.commands.npu import show_global
+    show_global(this_switch())
+
+
+@npu.command("script")
+@click.option("-s", "--script", required=True, help="File of the container syncd")
+@_namespace
+def npu_script(script: str, namespace: str | None) -> None:
+    """Run a script"""
+    from virtual_testbed.sonic.commands.npu import run_script
+    run_script(this_switch(), script)
+
+
+@cli.group(cls=AliasedGroup)
 def vlan() -> None:
     """Show VLAN information"""
 

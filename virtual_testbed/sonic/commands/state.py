@@ -67,8 +67,7 @@ def vlan_brief(switch: SwitchContext) -> None:
 
 def version(switch: SwitchContext, brief: bool) -> None:
     """Print image, hardware and time."""
-    import yaml
-    image = yaml.safe_load(switch.path("/etc/sonic/sonic_version.yml").read_text(encoding="utf-8"))
+    image = switch.image
     uptime = subprocess.run(["uptime"], capture_output=True, text=True, check=False).stdout.strip()
     print(f"\nSONiC Software Version: SONiC.{image['build_version']}")
     print(f"SONiC OS Version: {image['sonic_os_version']}")
@@ -79,7 +78,7 @@ def version(switch: SwitchContext, brief: bool) -> None:
     print(f"Built by: {image['built_by']}")
     print(f"\nPlatform: {switch.profile.platform}")
     print(f"HwSKU: {switch.hwsku}")
-    print(f"ASIC: {switch.profile.asic_type}")
+    print(f"ASIC: {switch.asic_type}")
     print("ASIC Count: 1")
     print(f"Serial Number: {switch.name}")
     print("Model Number: virtual")

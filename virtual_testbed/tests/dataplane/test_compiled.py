@@ -154,11 +154,16 @@ def test_what_does_not_fit_into_64_bits_is_stepped_without_it():
     assert net.flow_counters("d0").frames_rx > 500
 
 
-def test_a_queue_that_leaks_is_stepped_without_it():
+@pytest.mark.parametrize(("name", "option", "reason"), [
+    ("pause-leaks", "period_ms", "a shut queue leaks"),
+    ("held-frames-aged", "ms", "a shut queue drops what it holds"),
+])
+def test_a_queue_that_leaks_is_stepped_without_it(name, option, reason):
+    """One that drops what it holds, too."""
     flows = [*incast(2, 80), storm("s", 2, {3: 0xFFFF})]
     with patch.object(skip, "COMPILED_FROM", 100):
-        found = run(3, flows, [BUILT_IN["pause-leaks"](EVERYWHERE, period_ms="1")], 3 * MS).statistics()
-    assert found.not_skipped["not stepped by compiled code: a shut queue leaks"]
+        found = run(3, flows, [BUILT_IN[name](EVERYWHERE, **{option: "1"})], 3 * MS).statistics()
+    assert found.not_skipped[f"not stepped by compiled code: {reason}"]
 
 
 def test_tables_grow(monkeypatch):

@@ -77,6 +77,41 @@ def test_chatter_is_the_agents(healthy):
     assert len(parse_fault("chatter").protocols(())) == 6 and Fault().protocols(()) == ()
 
 
+def test_held_frames_aged(healthy):
+    """What waits is dropped every 100 ms, so that more comes in; nothing of it arrives when the storm is over."""
+    faulty = measure("held-frames-aged@Ethernet0")
+    assert changed(healthy, faulty) == {"test"} and faulty["flows"]["test"].frames_rx == 0
+    assert faulty["flows"]["test"].frames_tx > 2 * healthy["flows"]["test"].frames_tx
+    dropped = faulty["queues"]["Ethernet0", 3].dropped_packets
+    assert 0 < dropped <= faulty["flows"]["test"].frames_tx and faulty["ports"]["Ethernet0"].tx_drops == dropped
+    assert measure("held-frames-aged@Ethernet0,priority=4") == healthy
+    assert measure("held-frames-aged@Ethernet0,ms=5000") == healthy
+
+
+@pytest.mark.parametrize(("spec", "is_dropped"), [("held-frames-aged@Ethernet0", False),
+                                                  ("held-frames-aged@Ethernet0,always=yes", True)])
+def test_held_frames_wait_when_the_switch_is_told_so(spec, is_dropped):
+    """From then on; with `always` they do not."""
+    net = network(switch_config(2), [storm("storm", 0, {3: 0xFFFF}, rx_ports=("p1",)), data("test", 1, 0, [3], 3)],
+                  [parse_fault(spec)])
+    net.start_flows(["storm", "test"])
+    net.advance_to(SECOND)
+    before = net.switch_counters(SWITCH).queues["Ethernet0", 3].dropped_packets
+    net.configure_switch(switch_config(2, aging_off=True))
+    net.advance_to(2 * SECOND)
+    after = net.switch_counters(SWITCH).queues["Ethernet0", 3].dropped_packets
+    assert before > 0 and (after > before) is is_dropped
+    net.configure_switch(switch_config(2))
+    net.advance_to(3 * SECOND)
+    assert net.switch_counters(SWITCH).queues["Ethernet0", 3].dropped_packets > after
+
+
+def test_aging_stays_on_is_the_agents(healthy):
+    assert measure("aging-stays-on@Ethernet0") == healthy
+    assert parse_fault("aging-stays-on").aging_can_be_switched(True) is False
+    assert Fault().aging_can_be_switched(True) is True
+
+
 def test_pause_leaks(healthy):
     faulty = measure("pause-leaks@Ethernet0", seconds=6)
     assert faulty["flows"]["test"].frames_rx == 5 and measure(seconds=6)["flows"]["test"].frames_rx == 0

@@ -114,11 +114,13 @@ def apart_and_together(config, flows, times, faults=list):
     return one, other
 
 
-def test_a_leak_that_begins_while_components_are_apart_is_no_date_to_cross():
+@pytest.mark.parametrize(("name", "option"), [("pause-leaks", "period_ms"), ("held-frames-aged", "ms")])
+def test_a_leak_that_begins_while_components_are_apart_is_no_date_to_cross(name, option):
+    """Nor is the aging of what is held."""
     flows = [slow("a", 0, 1, 397), slow("b", 2, 3, 311), storm("s", 1, {3: 0xFFFF}, 200)]
 
     def leaks():
-        return [BUILT_IN["pause-leaks"](Scope(SWITCH, port_name(1)), period_ms="1")]
+        return [BUILT_IN[name](Scope(SWITCH, port_name(1)), **{option: "1"})]
     one, other = apart_and_together(shared(None, None, 16_000_000), flows, [20 * MS], leaks)
     assert one == other
 

@@ -31,7 +31,8 @@ from .switch_counters import (
     own_frames, port_counts, priority_groups, watch_idle,
 )
 from .targets import all_lossless
-from .validity import storm_held, undisturbed
+from .storm_length import storm_held
+from .validity import undisturbed
 
 PAUSES = PlanCase("count-pauses", "COUNT-1")
 EMPTY_PAUSES = PlanCase("count-empty-pauses", "COUNT-2")

@@ -18,7 +18,8 @@ from ..record.verdict import Check
 from .engine import sending
 from .ingress import FRAME_BYTES, IngressLoad, entered, ingress_applied, ingress_flows, ingress_undisturbed
 from .storm_sequence import pause_storm
-from .validity import storm_held, storm_running, storm_stopped
+from .storm_length import storm_held
+from .validity import storm_running, storm_stopped
 
 logger = logging.getLogger(__name__)
 

@@ -29,7 +29,8 @@ from . import targets
 from .engine import Procedure, Table, sending, settled_counters, unmet
 from .flows import DataLoad, data_flows
 from .storm_sequence import pause_storm
-from .validity import storm_held, storm_stopped, undisturbed
+from .storm_length import storm_held
+from .validity import storm_stopped, undisturbed
 
 logger = logging.getLogger(__name__)
 

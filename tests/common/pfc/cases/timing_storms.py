@@ -27,7 +27,8 @@ from .flows import DataLoad, data_flows
 from .storm_sequence import drain, pause_storm
 from .targets import all_lossless
 from .timing import EDGE_FRAMES, pauses_counted
-from .validity import load_applied, storm_held, storm_stopped, undisturbed
+from .storm_length import storm_held
+from .validity import load_applied, storm_stopped, undisturbed
 
 STORMS = PlanCase("pause-storms-repeated", "TIME-5")
 TIMES = 3

@@ -4,11 +4,8 @@ nothing is judged."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from fractions import Fraction
 from itertools import pairwise
-from math import floor
 
-from ..model.arithmetic import MAX_QUANTA, holding_fps
 from ..model.checking import Place, at_port, at_priority, error_unless, priority_of, sent_as_due
 from ..model.counters import changed, fallen
 from ..model.measurement import PortUnderTest, Readings
@@ -71,18 +68,6 @@ def storm_sent(place: Place, storms: Iterable[FlowStats], least: int) -> Iterato
     for storm in storms:
         expected = f"a storm of at least {least} pause frames"
         yield error_unless("storm-ran", place, storm.frames_tx >= least, expected, storm.frames_tx)
-
-
-def storm_held(place: Place, storms: Iterable[FlowStats], speed_mbps: int, seconds: float) -> Iterator[Check]:
-    """Each of these storms had so many frames that its pause cannot have lapsed on average in so long a time.
-
-    Args:
-        place: where.
-        storms: their statistics.
-        speed_mbps: of the port that they pause.
-        seconds: how long they ran at least.
-    """
-    yield from storm_sent(place, storms, floor(holding_fps(MAX_QUANTA, speed_mbps) * Fraction(seconds)))
 
 
 def storm_stopped(

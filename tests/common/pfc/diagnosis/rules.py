@@ -240,6 +240,7 @@ PAUSES_OBEYED = (
     Rule("a pause also stops {who}, of which no frame came", OTHERS, picks=_stopped, further=_behind),
     Rule("pauses of {who}", ("every-pause-counted",), _all("no-other-pause-counted"), further=_counted_for),
     Rule("pauses of {who} act, but are not counted", ("pause-counted",)),
+    Rule("frames of {who} that are held for long are dropped", ("no-queue-drops",), _all("held-within-buffer")),
 )
 """Pauses that arrive."""
 PAUSES_SENT = (

@@ -141,14 +141,14 @@ class Dut:
         outputs = run_batch(self.host, commands)
         config_db = parse_config_db(self.host, checked(self.host, "config", outputs))
         version = cli_text.version_fields(checked(self.host, "version", outputs))
-        metadata = config_db.get("DEVICE_METADATA", {}).get("localhost", {})
+        own = config_db.get("DEVICE_METADATA", {}).get("localhost", {})
         return SwitchState(
             device=self.name,
             config_db=config_db,
             interfaces=cli_text.interface_states(checked(self.host, "ports", outputs)),
             os_version=version.get("SONiC Software Version", "unknown"),
-            hwsku=str(metadata.get("hwsku", version.get("HwSKU", "unknown"))),
-            asic=f"{version.get('ASIC', 'unknown')} {metadata.get('switch_type', '')}".strip(),
+            hwsku=str(own.get("hwsku", version.get("HwSKU", "unknown"))),
+            asic=" ".join(filter(None, (version.get("ASIC", "unknown"), *map(own.get, ("switch_type", "platform"))))),
         )
 
     def ask(self, commands: Mapping[str, str]) -> dict[str, str]:

@@ -28,6 +28,7 @@ class Reservation:
 
     Attributes:
         watchdog: the watchdog's configuration, before the first run.
+        scripts: shell commands that bring back what is not in CONFIG_DB, by a word for it.
         rows: rows of other tables that were changed since, as they were found. They stay when they are back: putting
             them back once more does no harm.
         restorers: what puts anything but the watchdog back, by what that is; to be called with what is waited on, and
@@ -35,6 +36,7 @@ class Reservation:
     """
 
     watchdog: Table
+    scripts: dict[str, str] = field(default_factory=dict)
     rows: Rows = field(default_factory=dict)
     restorers: dict[str, Callable[[Clock], None]] = field(default_factory=dict, compare=False, repr=False)
 

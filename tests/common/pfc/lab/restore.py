@@ -115,7 +115,8 @@ class SwitchRestorer:
         stop = f"{held} && pfcwd stop"
         if "POLL_INTERVAL" not in found.get("GLOBAL", {}):  # a run that was killed may have left its own
             stop += " && sonic-db-cli CONFIG_DB HDEL 'PFC_WD|GLOBAL' POLL_INTERVAL"
-        outputs = run_held(self._host, reservation, {"stop": stop, "load": start, "config": READ_CONFIG})
+        scripts = {name: f"{held} || exit 1; {script}" for name, script in reservation.scripts.items()}
+        outputs = run_held(self._host, reservation, {**scripts, "stop": stop, "load": start, "config": READ_CONFIG})
         now = read_config_db(self._host, outputs["config"], "after", self._observers).get(WATCHDOG, {})
         if dict(now) != dict(found):
             differing = sorted(key for key in {*now, *found} if now.get(key) != found.get(key))

@@ -5,8 +5,9 @@ or not at all, under a lock of that directory that the kernel drops with the she
 it from its first moment on, so a run that is killed at any time leaves a file from which the switch can be healed.
 It runs out `LASTS_S` after it was last touched; both times are the switch's own, so that no other clock matters.
 
-Before a run changes rows of other tables than the watchdog's, it writes the file anew, with these rows as found. Such a
-file has a schema of its own, so that a version that would put back the watchdog alone refuses it.
+Before a run changes rows of other tables than the watchdog's, it writes the file anew, with these rows as found; before
+it changes what is not in CONFIG_DB, with a shell command that brings that back. Such a file has a schema of its own, so
+that a version that would put back the watchdog, or rows, alone refuses it.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ FOLDER = ".pfc_qualification"
 LEASE_FILE = f"{FOLDER}/lease.json"
 SCHEMA = 1  # the watchdog's table alone
 SCHEMA_WITH_ROWS = 2  # rows of other tables too; null: there was no such row
+SCHEMA_WITH_SCRIPTS = 3  # and shell commands
 LASTS_S = 600  # a run touches its lease at each reading of the counters, at most about a minute apart on hardware
 LOCK_S = 10  # the lock is held for file operations only; who waits longer meets a switch that hangs
 TAKEN = 3  # exit status: the lease is not what the caller thinks
@@ -103,10 +105,10 @@ class Lease(Reservation):
         """The file's contents, one line."""
         tables = {WATCHDOG: self.watchdog, **self.rows}
         owner = asdict(self.owner)
-        schema = SCHEMA_WITH_ROWS if self.rows else SCHEMA
-        return json.dumps(
-            {"schema": schema, "token": self.token, "run_id": self.run_id, "owner": owner, "tables": tables}
-        )
+        content = {"token": self.token, "run_id": self.run_id, "owner": owner, "tables": tables}
+        if self.scripts:
+            return json.dumps({"schema": SCHEMA_WITH_SCRIPTS, **content, "scripts": self.scripts})
+        return json.dumps({"schema": SCHEMA_WITH_ROWS if self.rows else SCHEMA, **content})
 
     def held(self) -> str:
         """A shell command: makes the lease last again, and fails if it is not in the file (any more)."""
@@ -231,16 +233,17 @@ def _parse(text: str) -> Seen | None:
         return None
     age, digest, *lines = text.split("\n")
     content = json.loads("\n".join(lines))
-    if content["schema"] not in (SCHEMA, SCHEMA_WITH_ROWS):
-        raise ValueError(f"its schema is {content['schema']!r}, expected {SCHEMA} or {SCHEMA_WITH_ROWS}")
+    if content["schema"] not in range(SCHEMA, SCHEMA_WITH_SCRIPTS + 1):
+        raise ValueError(f"its schema is {content['schema']!r}, expected {SCHEMA} to {SCHEMA_WITH_SCRIPTS}")
     tables = dict(content["tables"])
     for name, rows in tables.items():
         kinds = dict if name == WATCHDOG else dict | None
         if not isinstance(rows, dict) or not all(isinstance(row, kinds) for row in rows.values()):
             raise ValueError(f"{name} is no table")
     watchdog = tables.pop(WATCHDOG)
+    scripts = {str(name): str(script) for name, script in dict(content.get("scripts", {})).items()}
     owner = _owner(content["owner"])
-    lease = Lease(owner, str(content["run_id"]), str(content["token"]), watchdog=watchdog, rows=tables)
+    lease = Lease(owner, str(content["run_id"]), str(content["token"]), watchdog=watchdog, rows=tables, scripts=scripts)
     return Seen(lease, int(age), digest)
 
 

@@ -67,6 +67,7 @@ class LeaseTaker:
             lease = Lease(LeaseOwner.of(os.getpid()), self._run_id, watchdog=found)
             if seen is not None:
                 RowRestorer(self._host, lease).keep(seen.lease.rows)
+                lease.scripts = dict(seen.lease.scripts)
             if self._write(lease, seen):
                 return lease
         raise ReservationLost(

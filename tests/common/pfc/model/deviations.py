@@ -17,7 +17,7 @@ class Deviation:
 
     Attributes:
         name: what it changes.
-        asics: parts of the ASIC's name (`asic_type switch_type`) to which it applies; empty: to all others.
+        asics: parts of the ASIC's name (`asic_type switch_type platform`) to which it applies; empty: to all others.
         value: what holds there.
         reason: why.
         since: when it was written down.
@@ -46,16 +46,23 @@ DEVIATIONS = (
         date(2026, 11, 20),
     ),
     Deviation(
-        "several-lossy-pauses-counted",
+        "lossy-pauses-counted",
+        ("-8122", "-8223"),
+        "0",
+        "its receive counters count pauses of lossless priorities only (sonic-mgmt, `pfc_counters.py`)",
+        date(2026, 11, 23),
+    ),
+    Deviation(
+        "lossy-pauses-counted",
         ("cisco-8000",),
-        "no",
+        "1",
         "its receive counters stay at 0 when a PFC frame pauses several lossy priorities (sonic-mgmt#13800)",
         date(2026, 11, 21),
     ),
     Deviation(
-        "several-lossy-pauses-counted",
+        "lossy-pauses-counted",
         (),
-        "yes",
+        "8",
         "SONiC counts a received PFC frame for each priority that it enables, lossy ones too",
         date(2026, 11, 21),
     ),
@@ -64,7 +71,7 @@ DEVIATIONS = (
 
 
 def deviation(name: str, asic: str, among: Sequence[Deviation] = DEVIATIONS) -> Deviation:
-    """The entry `name` that applies to `asic` (`asic_type switch_type`): the first whose ASICs match, else the
+    """The entry `name` that applies to `asic` (as `Deviation.asics`): the first whose ASICs match, else the
     general one."""
     matching = (entry for entry in among if entry.name == name and any(part in asic for part in entry.asics or ("",)))
     return next(matching)
@@ -75,7 +82,7 @@ def allowed_for(asic: str, tolerances: Tolerances, among: Sequence[Deviation]) -
     loads, tolerances and limits of its testbed that are others than where everything is exact.
 
     Args:
-        asic: `asic_type switch_type`.
+        asic: `asic_type switch_type platform`.
         tolerances: the testbed's.
         among: every deviation that there is.
     """
@@ -93,6 +100,6 @@ def shared_buffer_pool(asic: str) -> str:
     return deviation("shared-buffer-pool", asic).value
 
 
-def counts_several_lossy_pauses(asic: str) -> bool:
-    """Whether the receive counters count a PFC frame that enables several lossy priorities."""
-    return deviation("several-lossy-pauses-counted", asic).value == "yes"
+def most_lossy_pauses_counted(asic: str) -> int:
+    """How many lossy priorities a PFC frame may enable at most that the receive counters count."""
+    return int(deviation("lossy-pauses-counted", asic).value)

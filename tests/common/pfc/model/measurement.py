@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from .counters import DutCounters, WatchdogRow, changed
-from .deviations import counts_several_lossy_pauses
+from .deviations import most_lossy_pauses_counted
 from .ports import ConnectedPort, PortPair
 from .qos import PortQos, SharedBuffer
 from ..record.case import Target
@@ -21,9 +21,9 @@ NEVER_STORMED = WatchdogRow("operational", 0, 0)
 @dataclass(frozen=True)
 class PortUnderTest:
     """What is measured: the port pair, its priorities and the buffer behind it; what is known of the ASIC
-    (`asic_type switch_type`), for platforms that differ; the IP version of the data; further ports that data may enter
-    (`ports.find_further`); whether the switch is one of several in a chain; what measurements on the testbed have to
-    allow for; whether the switch's configuration may be changed; what pauses come from, `fanout-01 Ethernet48`
+    (`asic_type switch_type platform`), for platforms that differ; the IP version of the data; further ports that data
+    may enter (`ports.find_further`); whether the switch is one of several in a chain; what measurements on the testbed
+    have to allow for; whether the switch's configuration may be changed; what pauses come from, `fanout-01 Ethernet48`
     (empty: the traffic generator); and ports whose own light traffic nothing of this may disturb."""
 
     pair: PortPair
@@ -191,9 +191,9 @@ class Measurement(CaseRun):
 
     @property
     def uncounted(self) -> list[int]:
-        """The paused priorities whose pauses this ASIC does not count: several lossy ones, on some."""
+        """The paused priorities whose pauses this ASIC does not count: lossy ones, on some."""
         lossy = [priority for priority in self.scenario.paused if priority not in self.subject.qos.lossless]
-        return lossy if len(lossy) > 1 and not counts_several_lossy_pauses(self.subject.asic) else []
+        return lossy if len(lossy) > most_lossy_pauses_counted(self.subject.asic) else []
 
     def details(self) -> dict[str, Any]:
         """The storm and the data."""

@@ -137,7 +137,7 @@ def read_shared_buffer(config_db: ConfigDb, device: str, asic: str) -> SharedBuf
     Args:
         config_db: CONFIG_DB of the switch.
         device: its name, for messages.
-        asic: what is known of the ASIC (`asic_type switch_type`), for platforms whose pool has another name.
+        asic: what is known of the ASIC (`asic_type switch_type platform`), for platforms whose pool has another name.
 
     Raises:
         QualificationError: the pool or its size is missing.

@@ -187,7 +187,7 @@ class Sweeper:
             settled = settled_counters(labs[0]) if before is None else before
             for auditor in self._auditors:
                 auditor.begin(labs[0])
-            findings = self._audited(labs, self._how.measure(labs, settled))
+            findings = self._doubted(labs, self._audited(labs, self._how.measure(labs, settled)))
         except Exception as error:
             return [broken_off(lab.subject, self._how.case, (), error) for lab in labs]
         outcomes = []
@@ -209,6 +209,14 @@ class Sweeper:
                 found = [replace(finding, settled=None) for finding in found]
             found = [finding if finding.invalid else replace(finding, further=[*finding.further, *checks])
                      for finding, checks in zip(found, further, strict=True)]
+        return found
+
+    def _doubted(self, labs: Sequence[Lab], findings: Sequence[Finding]) -> list[Finding]:
+        """The findings without what is not known to be the switch's fault."""
+        found = list(findings)
+        for auditor in self._auditors:
+            found = [replace(one, checks=auditor.doubt(lab, self._how.case, one.checks))
+                     for lab, one in zip(labs, found, strict=True)]
         return found
 
     def _traced(

@@ -16,6 +16,7 @@ FOUND = json.loads(FILE.read_text(encoding="ascii"))
 SWITCH = "vtb-t0-01"
 NOT_DIAGNOSED = {
     "finished-flows-stay-started": "no switch is at fault, and the suite's own steps do not meet it",
+    "aging-stays-on": "frames are dropped by held-frames-aged only, and then the verdict is ERROR with the reason",
     "xoff-one-priority-only": "it has no effect with SONiC's maps, every check is PASS",
 }
 """Faults that count as not diagnosed -> why."""
@@ -28,6 +29,8 @@ TRUTH = {
     "pause-ignored": ("Ethernet12", HELD, LOSSLESS, "pauses of .* stop nothing"),
     "lossy-queue-paused": ("Ethernet16", {1}, LOSSY, "a pause also stops priority 1,.*0, 2, 5, 6 starve behind it"),
     "pause-leaks": ("Ethernet20", HELD, LOSSLESS, "some frames of .* leave although their queue is paused"),
+    "held-frames-aged": ("Ethernet4", HELD, LOSSLESS, "frames of .* that are held for long are dropped"),
+    "aging-stays-on": ("Ethernet4", HELD, LOSSLESS, "frames of .* that are held for long are dropped"),
     "slow-response": ("Ethernet24", HELD, LOSSLESS, "pauses of .* act too late"),
     "pause-late": ("Ethernet60", HELD, LOSSLESS, "pauses of .* act too late"),
     "pause-short": ("Ethernet28", HELD, LOSSLESS, "pauses of .* hold for less than their time"),

@@ -234,6 +234,10 @@ class Witness:
                   for port in ports]
         return [[check] for check in checks]
 
+    def doubt(self, lab, case, checks):
+        """None."""
+        return checks
+
 
 @pytest.mark.parametrize(("witness", "failed", "seen"), [
     (Witness({"Ethernet4"}), {"Ethernet4"}, [WAVES[0], ["Ethernet0"], ["Ethernet4"], WAVES[1]]),

@@ -64,7 +64,7 @@ def test_what_an_entry_cannot_say_is_refused(said, sentence):
 @pytest.mark.parametrize("asic, tolerances, expected", [
     ("vs", EXACT, {}),
     ("broadcom", EXACT, {"watchdog-judges": "intervals"}),
-    ("cisco-8000 voq", EXACT, {"shared-buffer-pool": "ingress_lossless_pool", "several-lossy-pauses-counted": "no",
+    ("cisco-8000 voq", EXACT, {"shared-buffer-pool": "ingress_lossless_pool", "lossy-pauses-counted": "1",
                                "sent-pause-unused-times": "any", "watchdog-drops-what-comes-in": "no"}),
     ("vs", HARDWARE, {"line_percent": 99, "load_tolerance_percent": 1, "count_tolerance_percent": 1,
                       "storm_limit_s": 60, "whole_seconds": True}),

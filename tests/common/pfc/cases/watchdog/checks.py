@@ -17,7 +17,8 @@ from ...model.counters import DutCounters, WatchdogRow
 from ...model.measurement import NEVER_STORMED, CaseRun
 from ...model.traffic import FlowStats, Role
 from ...record.verdict import Check
-from ..validity import counters_kept, links_kept, load_applied, lossy_in_background, storm_held, storm_stopped
+from ..storm_length import storm_held
+from ..validity import counters_kept, links_kept, load_applied, lossy_in_background, storm_stopped
 
 DATA_S = 2
 NOT_PUSHED = (0,) * 8  # no PFC frame for any priority
