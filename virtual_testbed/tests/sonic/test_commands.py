@@ -405,7 +405,8 @@ def test_version(run):
 def test_what_does_not_exist_is_refused(run):
     assert "No such command" in run("show nothing", status=2)
     assert "Too many matches" in run("show p", status=2)
-    assert "not found" in run("docker ps", status=127)
+    assert "not found" in run("kubectl get pods", status=127)
+    assert run("docker ps", status=1) == "usage: docker exec [-i] CONTAINER COMMAND [ARG...]\n"
 
 
 def test_a_redis_that_is_away_is_one_sentence(programs_folder, redis_server):

@@ -74,6 +74,15 @@ def _began_anew(found: Symptoms) -> int:
     return next((bits for bits in BITS if fell and 0 < (1 << bits) - int(fell) <= (1 << bits) // ANEW), 0)
 
 
+def _first_port(found: Symptoms) -> str:
+    return found.ports[0].split()[-1]
+
+
+def _at_own(found: Symptoms) -> Symptoms:
+    """Those of the port under test itself."""
+    return found.where(lambda one: one.port == found.tested)
+
+
 def _at_tested(found: Symptoms) -> str:
     return found.tested
 
@@ -156,17 +165,22 @@ MISCOUNTED = (
     Rule(lambda found: found.words("show that (.*)"), (NOT_MEASURED,), picks=_text("show that "), is_certain=False),
     Rule("the counters of {port} stand still", (EXPLAINED,), _at_rest, is_port=True),
     Rule("the counters of {port} are late: what they lack in one test case they have too much in another", (EXPLAINED,),
-         _both(_only(EXPLAINED, "pause-counted", "every-pause-counted"), _late_counters), is_port=True),
+         holds=_late_counters, is_port=True),
+    Rule("pauses of {who} are counted, but late", (EXPLAINED,),
+         _both(_only(EXPLAINED, "pause-counted", "every-pause-counted"), _all("every-pause-counted")),
+         lambda found: _at_own(found).saying("PFC. Rx, as nothing")),
     Rule("nothing shows that pauses arrive there which the generator says it sent: they are lost on the cable, or the"
          " switch counts them nowhere", (NOT_MEASURED,), picks=_text("in one of its receive counters")),
 )
 """What ERROR, or counters that do not move, say of a switch."""
 ELSEWHERE = (
-    Rule("pauses of {who} are sent out of {port}, where nothing is congested", (EXPLAINED,),
+    Rule("pauses of {who} are sent out of {port}, or counted so, where nothing is congested", (EXPLAINED,),
          _both(_only(EXPLAINED, "bystander-unaffected"), _unasked), _text(ASKED_NOWHERE)),
     Rule(lambda found: f"a pause that arrives at {found.tested_port} also holds {found.who} at "
          f"{found.words('frames from .* to (.*) beside')}", (EXPLAINED,), _only(EXPLAINED, "bystander-unaffected"),
          _text("PFC. Tx, as nothing may hold"), at=_at_tested),
+    Rule(lambda found: f"a pause that arrives at {found.tested_port} also stops {found.who} at {_first_port(found)}",
+         ("bystander-unaffected",), _only(EXPLAINED, "bystander-unaffected"), at=_at_tested),
     Rule("pauses that arrive there are counted at {port} too", (EXPLAINED,), _only(EXPLAINED), _text("PFC. Rx, as"),
          at=_at_tested),
     Rule("pauses that arrive there are counted at {port}, not there", (EXPLAINED,),
@@ -259,6 +273,8 @@ PAUSES_SENT = (
 )
 """Pauses that the switch sends."""
 REST = (
+    Rule("frames of {who} are dropped although there is room for them",
+         ("no-port-drops", "no-queue-drops", "no-group-drops", "nothing-lost")),
     Rule("dropped frames are counted as sent", (EXPLAINED,), _all("port-drops-counted"),
          _text("more in (Counter|TX_OK)")),
     Rule("dropped frames are not counted", ("port-drops-counted", "queue-drops-counted", "group-drops-counted")),

@@ -186,6 +186,13 @@ def test_what_kept_a_run_from_measuring_is_named(error, words):
     ([("counter-explained", "Ethernet8 priority 3", "0 more in PFC3 Rx, as nothing that was sent counts there", "51"),
       ("pause-counted", "Ethernet0 priority 3", "more than 0 PFC frames in the receive counter", 0)],
      "Ethernet0: pauses that arrive there are counted at Ethernet8, not there"),
+    ([("bystander-unaffected", "Ethernet8 priority 1", "all 9 frames sent from Ethernet12 to Ethernet8 beside the case"
+       " received", 4)], "Ethernet0: a pause that arrives at Ethernet0 also stops priority 1 at Ethernet8"),
+    ([("every-pause-counted", "Ethernet0 priority 3", "51 PFC frames in the receive counter", 0),
+      ("counter-explained", "Ethernet0 priority 3", "0 more in PFC3 Rx, as nothing that was sent counts there", "51")],
+     "Ethernet0: pauses of priority 3 are counted, but late"),
+    ([("no-port-drops", "Ethernet0 priority 4", "0 frames more in TX_DRP", 7)],
+     "frames of priority 4 are dropped although there is room for them"),
     ([("counter-explained", "Ethernet8", "0 more in RX_DRP, as nothing that was sent counts there", "51")], UNKNOWN),
 ])
 def test_counters_that_nothing_explains(checks, words):
