@@ -405,8 +405,8 @@ def test_version(run):
 def test_what_does_not_exist_is_refused(run):
     assert "No such command" in run("show nothing", status=2)
     assert "Too many matches" in run("show p", status=2)
-    assert "not found" in run("kubectl get pods", status=127)
-    assert run("docker ps", status=1) == "usage: docker exec [-i] CONTAINER COMMAND [ARG...]\n"
+    assert "not found" in run("no-such-program", status=127)
+    assert "usage: docker exec" in run("docker ps", status=1)
 
 
 def test_a_redis_that_is_away_is_one_sentence(programs_folder, redis_server):
