@@ -29,9 +29,9 @@ ELSEWHERE = {
     "xoff-elsewhere@Ethernet72,on=Ethernet48": ("Ethernet20", "Ethernet72", f"Ethernet48 {NOTHING.format('PFC3 Tx')}"),
     "pfc-forwarded@Ethernet28,to=Ethernet56": (
         "Ethernet28", "Ethernet80",
-        "Ethernet56: expected 0 more in TX_OK, as nothing that was sent counts there, got "),
+        "Ethernet56: expected .* more in TX_OK, as "),
 }
-"""Fault -> the pair of ports, and what is said of the port that gives it away."""
+"""Fault -> the pair of ports, and what is said of the port that gives it away, as a pattern."""
 MISCOUNTED = {
     "sent-counted-as-received@Ethernet16": ("PFC-1", r"Ethernet16: expected from 0 to \d+ more in RX_OK, as "),
     "drops-counted-as-sent@Ethernet24": (
@@ -87,7 +87,7 @@ def test_what_happens_at_another_port_fails_and_names_it(bench: Bench, fault: st
     outcome = audited(bench, rx, tx)
     reasons = [reason for verdict in outcome.verdicts for reason in verdict.messages]
     assert outcome.verdicts[0].status is Status.FAIL, reasons
-    assert any(message in reason for reason in reasons), reasons
+    assert any(re.search(message, reason) for reason in reasons), reasons
 
 
 @pytest.mark.parametrize("fault", MISCOUNTED)
