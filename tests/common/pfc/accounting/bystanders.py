@@ -51,12 +51,16 @@ def flows_beside(subject: PortUnderTest, flows: Sequence[FlowPlan]) -> list[Flow
     """Those of `bystander_flows` that are sent beside other flows: where there is a storm, and all data has frames of
     their size (beside others a virtual testbed would compute for minutes), some pairs of which these flows need no
     port. One is the pair nearest to the port under test. Which others follows from the flows' names: each test case
-    always has the same ones, and the plan in all has every pair."""
+    always has the same ones, and the plan in all has every pair. Beside pauses that must hold nothing, which few cases
+    have, all pairs send."""
     sizes = {0 if flow.mix else flow.frame_bytes for flow in flows if flow.pause is None}
     if sizes != {FRAME_BYTES} or all(flow.pause is None for flow in flows):
         return []
     used = {port for flow in flows for port in data_ends(subject, flow)}
     free = [pair for pair in _pairs(subject) if used.isdisjoint(pair)]
+    paused = {priority for flow in flows if flow.pause is not None for priority in flow.pause.enabled}
+    if paused.isdisjoint(subject.qos.lossless):
+        return [flow for pair in free for flow in _between(pair, subject)]
     others = free[1:]
     begin = crc32(" ".join(flow.name for flow in flows).encode()) % max(1, len(others))
     chosen = [*free[:1], *(others[begin:] + others[:begin])[:PAIRS_BESIDE - 1]]

@@ -96,7 +96,7 @@ class Scenario:
         """The priorities that the storm's frames enable, where these are PFC."""
         if self.storm in (Storm.GLOBAL, Storm.INVALID):
             return ()
-        return self.tested if self.frame is None else self.frame.enabled
+        return self.tested if self.frame is None else tuple(bit for bit in self.frame.enabled if bit < 8)
 
     def pause_frame(self) -> PauseFrame:
         """What the storm consists of."""

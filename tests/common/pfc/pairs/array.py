@@ -12,6 +12,7 @@ from fractions import Fraction
 from itertools import combinations, product
 from typing import Any
 
+from ..cases.frames import RESERVED_BITS
 from ..model.arithmetic import MAX_QUANTA, pause_seconds
 from ..model.measurement import PortUnderTest
 from ..model.qos import PRIORITIES
@@ -31,10 +32,12 @@ LARGEST = "largest"
 OWN = "its own"
 OWN_OF_EIGHT_TIMES = "its own, eight times"
 WITH_LOSSY = "its own and a lossy one"
+WITH_RESERVED = "its own and all reserved ones"
 ALL_EIGHT = "all eight, 0 for other lossless ones"
 
 USUAL = PAUSE_SOURCE
 NO_SOURCE = "00:00:00:00:00:00"
+LOCAL = "02:00:00:00:00:01"
 HOST = "the host's"
 
 LEAST_QUANTA = 0x100
@@ -96,11 +99,11 @@ def levels_on(subject: PortUnderTest, ip_versions: Sequence[int]) -> dict[str, S
     return {
         "quanta": (least_quanta(subject.pair.speed_mbps), 0x7FFF, 0x8000, MAX_QUANTA),
         "size": (SMALLEST, CELLS_FILLED, ONE_MORE, LARGEST),
-        "enabled": (OWN, OWN_OF_EIGHT_TIMES, *lossy, ALL_EIGHT),
+        "enabled": (OWN, OWN_OF_EIGHT_TIMES, *lossy, WITH_RESERVED, ALL_EIGHT),
         "load_percent": LOADS,
         "paused": (*((priority,) for priority in lossless), *together),
         "refreshes": REFRESHES,
-        "source": (USUAL, NO_SOURCE, HOST),
+        "source": (USUAL, NO_SOURCE, LOCAL, HOST),
         "ip_version": tuple(ip_versions),
     }
 
@@ -187,6 +190,7 @@ def pause_frame(row: PairsRow, subject: PortUnderTest, host_mac: str) -> PauseFr
         OWN: (row.paused, held),
         OWN_OF_EIGHT_TIMES: (row.paused, every),
         WITH_LOSSY: (with_lossy, dict.fromkeys(with_lossy, row.quanta)),
+        WITH_RESERVED: ((*row.paused, *RESERVED_BITS), held),
         ALL_EIGHT: (PRIORITIES, dict.fromkeys(timed, row.quanta)),
     }
     enabled, times = said[row.enabled]

@@ -88,8 +88,8 @@ def test_it_is_off_in_the_run_and_on_again_after_it(switch):
         AgingAuditor().begin(lab_of(switch, lease))
         kept = json.loads((switch.home / LEASE_FILE).read_text())
         assert not is_on(switch) and kept["schema"] == 3 and "voq-watchdog" in kept["scripts"], kept
-    assert is_on(switch) and switch.config_db()["PFC_WD"] == FOUND
-    assert not (switch.home / LEASE_FILE).exists()
+    assert is_on(switch) and switch.config_db()["PFC_WD"] == FOUND, "it is on again"
+    assert not (switch.home / LEASE_FILE).exists(), "the lease is gone"
 
 
 def test_what_was_off_stays_off(switch):
@@ -97,8 +97,8 @@ def test_what_was_off_stays_off(switch):
     (switch.home / "voq").write_text("False")
     with stopped(switch) as lease:
         AgingAuditor().begin(lab_of(switch, lease))
-        assert json.loads((switch.home / LEASE_FILE).read_text())["schema"] == 1
-    assert not is_on(switch)
+        assert json.loads((switch.home / LEASE_FILE).read_text())["schema"] == 1, "it has nothing but the watchdog"
+    assert not is_on(switch), "it is switched off"
 
 
 def test_a_part_that_started_anew_has_it_on_again_until_the_next_case(switch):
@@ -106,7 +106,7 @@ def test_a_part_that_started_anew_has_it_on_again_until_the_next_case(switch):
         auditor, lab = AgingAuditor(), lab_of(switch, lease)
         for _ in range(2):
             auditor.begin(lab)
-            assert not is_on(switch)
+            assert not is_on(switch), "it is switched off"
             (switch.home / "voq").write_text("True")
 
 
@@ -115,8 +115,9 @@ def test_an_asic_that_has_none_is_left_alone(switch, monkeypatch):
     with stopped(switch) as lease:
         auditor, lab = AgingAuditor(), lab_of(switch, lease)
         auditor.begin(lab)
-        assert auditor.doubt(lab, SINGLE_LOSSLESS, [check("held-frames-drained")])[0].status is Status.FAIL
-        assert is_on(switch) and not lease.scripts
+        [drained] = auditor.doubt(lab, SINGLE_LOSSLESS, [check("held-frames-drained")])
+        assert drained.status is Status.FAIL, drained
+        assert is_on(switch) and not lease.scripts, "it is on again"
 
 
 def test_nothing_is_switched_when_it_cannot_be_written_down(switch):
@@ -124,7 +125,7 @@ def test_nothing_is_switched_when_it_cannot_be_written_down(switch):
         switch.command("sync", "import sys; sys.exit('sync: No space left on device')")
         with pytest.raises(QualificationError, match="No space left on device"):
             AgingAuditor().begin(lab_of(switch, lease))
-        assert is_on(switch)
+        assert is_on(switch), "it is on again"
 
 
 def test_a_run_that_lost_its_lease_switches_nothing(switch):
@@ -135,7 +136,7 @@ def test_a_run_that_lost_its_lease_switches_nothing(switch):
         other = Lease(LeaseOwner("alice", "lab-2", 4711, "boot", 5), "run-2", watchdog=FOUND)
         (switch.home / LEASE_FILE).write_text(other.text())
         auditor.begin(lab)
-    assert is_on(switch)
+    assert is_on(switch), "it is on again"
 
 
 @pytest.mark.parametrize(("program", "sentence"), [
@@ -153,10 +154,10 @@ def test_what_cannot_be_switched_off_makes_an_error_of_a_failed_check(switch, pr
         auditor, lab = AgingAuditor(), lab_of(switch, lease)
         auditor.begin(lab)
         drained, *others = auditor.doubt(lab, SINGLE_LOSSLESS, checks)
-    assert others == checks[1:] and drained.status is Status.ERROR
+    assert others == checks[1:] and drained.status is Status.ERROR, others
     expected = "expected all 9 frames received, got 7, where held frames may be dropped: " + f"{NAME}: {sentence}"
     assert drained.message.startswith(f"{NAME} Ethernet0 priority 3: {expected.format(name=NAME)}"), drained.message
-    assert is_on(switch) and auditor.audit([lab], None) == [[]] and not auditor.explain(lab)
+    assert is_on(switch) and auditor.audit([lab], None) == [[]] and not auditor.explain(lab), "it is on again"
 
 
 def test_frames_are_lost_for_other_reasons_where_none_is_held(switch):
@@ -166,9 +167,10 @@ def test_frames_are_lost_for_other_reasons_where_none_is_held(switch):
     with stopped(switch) as lease:
         auditor, lab = AgingAuditor(), lab_of(switch, lease)
         auditor.begin(lab)
-        assert auditor.doubt(lab, FAN_IN, [check("nothing-lost"), lossy]) == [check("nothing-lost"), lossy]
+        both = [check("nothing-lost"), lossy]
+        assert auditor.doubt(lab, FAN_IN, both) == both, "a lossy check, and one of another family"
         held = auditor.doubt(lab, HEADROOM, [check("nothing-lost"), check("no-queue-drops")])
-    assert {one.status for one in held} == {Status.ERROR}
+    assert {one.status for one in held} == {Status.ERROR}, held
 
 
 def test_every_switch_that_a_case_goes_through_is_switched(switch, tmp_path):
@@ -179,9 +181,9 @@ def test_every_switch_that_a_case_goes_through_is_switched(switch, tmp_path):
         auditor, lab = AgingAuditor(), lab_of(switch, lease)
         lab.others["second"] = Dut(second)
         auditor.begin(lab)
-        assert not is_on(switch)
+        assert not is_on(switch), "it is switched off"
         [drained] = auditor.doubt(lab, SINGLE_LOSSLESS, [check("held-frames-drained")])
-    assert drained.status is Status.ERROR and f"{second.hostname}: the VOQ watchdog" in drained.message
+    assert drained.status is Status.ERROR and f"{second.hostname}: the VOQ watchdog" in drained.message, drained.status
 
 
 def installed_at(home):
@@ -218,15 +220,15 @@ def test_restoring_after_a_killed_run_switches_it_on(switch):
     kill_a_run(switch)
     with LeaseTaker(switch, "restore", Clock()).healed() as seen:
         assert seen.lease.run_id == "run-1", seen
-    assert is_on(switch) and switch.config_db()["PFC_WD"] == FOUND
+    assert is_on(switch) and switch.config_db()["PFC_WD"] == FOUND, "it is on again"
 
 
 def test_the_next_run_switches_on_what_a_killed_one_left_off(switch):
     kill_a_run(switch)
     with stopped(switch, "run-2") as lease:
         AgingAuditor().begin(lab_of(switch, lease))
-        assert not is_on(switch)
-    assert is_on(switch)
+        assert not is_on(switch), "it is switched off"
+    assert is_on(switch), "it is on again"
 
 
 def test_what_cannot_be_switched_on_again_stays_in_the_lease(switch):
@@ -234,11 +236,11 @@ def test_what_cannot_be_switched_on_again_stays_in_the_lease(switch):
     with pytest.raises(QualificationError, match="`voq-watchdog` ended with status 1"), stopped(switch) as lease:
         AgingAuditor().begin(lab_of(switch, lease))
         switch.command("show", NOT_RUNNING)
-    assert switch.config_db()["PFC_WD"] == FOUND and (switch.home / LEASE_FILE).exists()
+    assert switch.config_db()["PFC_WD"] == FOUND and (switch.home / LEASE_FILE).exists(), switch.config_db()["PFC_WD"]
     switch.command("show", SHOW)
     with LeaseTaker(switch, "restore", Clock()).healed(force=True):
         pass
-    assert is_on(switch) and not (switch.home / LEASE_FILE).exists()
+    assert is_on(switch) and not (switch.home / LEASE_FILE).exists(), "it is on again"
 
 
 @pytest.mark.parametrize(("kind", "key"), [
@@ -253,4 +255,4 @@ def test_what_cannot_be_switched_on_again_stays_in_the_lease(switch):
 ])
 def test_which_asic_has_what(kind, key):
     aging = vendors.aging_of(kind)
-    assert (aging.key if aging else "") == key
+    assert (aging.key if aging else "") == key, aging.key if aging else ""

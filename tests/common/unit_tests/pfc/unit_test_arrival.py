@@ -44,7 +44,7 @@ def status_of(
 ])
 def test_any_counter_that_moved_so_far_shows_them(counted: dict[str, int]) -> None:
     """Switches differ in where they count a frame that they do nothing about."""
-    assert status_of(global_pause_frame(65535), counted) is Status.PASS
+    assert status_of(global_pause_frame(65535), counted) is Status.PASS, counted
 
 
 @pytest.mark.parametrize("counted", [
@@ -53,18 +53,18 @@ def test_any_counter_that_moved_so_far_shows_them(counted: dict[str, int]) -> No
 ])
 def test_without_one_it_is_no_measurement(counted: dict[str, int]) -> None:
     """Also where frames came that were bad ones."""
-    assert status_of(global_pause_frame(65535), counted) is Status.ERROR
+    assert status_of(global_pause_frame(65535), counted) is Status.ERROR, counted
 
 
 def test_the_sentence_names_port_found_and_right() -> None:
     """It is all that the user has."""
     check = Arrival(SUBJECT, [storm(global_pause_frame(65535))], {SMALLEST: 20}, {}, 0).check(LOSSLESS)
-    assert check is not None
+    assert check is not None, check
     assert check.message == (
         f"vtb-t0-01 {RX}: expected at least {SENT} of {SENT} frames that pause nobody sent to the port"
         " in one of its receive counters (COUNTERS_DB), which shows that they arrived, or trust_generator in"
         f" pfc_conditions, where that was seen otherwise, got at most 20, in {SMALLEST}"
-    )
+    ), check.message
 
 
 def test_pfc_is_shown_by_its_own_counters() -> None:
@@ -83,7 +83,7 @@ def test_pfc_is_shown_by_its_own_counters() -> None:
 def test_frames_that_pause_somebody_wrongly_have_arrived() -> None:
     """The switch held a sender: the case's own FAIL must not be lost."""
     nothing = {SMALLEST: 0}
-    assert status_of(global_pause_frame(9), nothing, {Counter(TX, PFC_TX, 3): 1}) is Status.PASS
+    assert status_of(global_pause_frame(9), nothing, {Counter(TX, PFC_TX, 3): 1}) is Status.PASS, "held"
 
 
 def test_frames_that_pause_nobody_are_not_shown_by_other_frames_of_the_case() -> None:
@@ -109,24 +109,24 @@ def test_data_that_came_in_too_shows_nothing() -> None:
 def test_few_frames_are_not_told_from_those_of_protocols() -> None:
     """Hardware: switch and hosts send some by themselves, of up to 1518 bytes."""
     frame = global_pause_frame(65535)
-    assert status_of(frame, {SMALLEST: SENT}, own=SENT) is Status.ERROR
+    assert status_of(frame, {SMALLEST: SENT}, own=SENT) is Status.ERROR, "all may be theirs"
     assert status_of(frame, {PAUSES: SENT}, own=SENT) is Status.PASS, "none of these is a pause"
-    assert status_of(frame, {OCTETS: 64 * SENT}, own=SENT // 20) is Status.ERROR
-    assert status_of(frame, {PAUSES: SENT * 99 // 100}, tolerances=HARDWARE) is Status.PASS
+    assert status_of(frame, {OCTETS: 64 * SENT}, own=SENT // 20) is Status.ERROR, "long ones"
+    assert status_of(frame, {PAUSES: SENT * 99 // 100}, tolerances=HARDWARE) is Status.PASS, "99 %"
 
 
 def test_a_testbed_may_vouch_for_them() -> None:
     """The check informs then."""
     vouched = replace(SUBJECT, tolerances=replace(HARDWARE, trust_generator=True, reason="seen at the cable"))
     check = Arrival(vouched, [storm(global_pause_frame(9))], {}, {}, 0).check(LOSSLESS)
-    assert check is not None and (check.status, check.required) == (Status.ERROR, False)
+    assert check is not None and (check.status, check.required) == (Status.ERROR, False), check
 
 
 def test_where_there_is_nothing_to_show() -> None:
     """No pauses, those of a host, and PFC of which no counter of COUNTERS_DB was read."""
-    assert Arrival(SUBJECT, [], {}, {}, 0).check(LOSSLESS) is None
-    assert status_of(global_pause_frame(9), {}, pauses_from="fanout-01 Ethernet48") is None
-    assert status_of(PFC, {}) is None
+    assert Arrival(SUBJECT, [], {}, {}, 0).check(LOSSLESS) is None, "no pauses"
+    assert status_of(global_pause_frame(9), {}, pauses_from="fanout-01 Ethernet48") is None, "a host's"
+    assert status_of(PFC, {}) is None, "PFC's own counters are the case's"
 
 
 @pytest.mark.parametrize("frame, expected", [
@@ -137,20 +137,23 @@ def test_where_there_is_nothing_to_show() -> None:
 ])
 def test_which_frames_pause_somebody(frame: PauseFrame, expected: bool) -> None:
     """The others a switch owes no effect."""
-    assert pauses_somebody(frame) is expected
+    assert pauses_somebody(frame) is expected, pauses_somebody(frame)
 
 
 def test_what_the_switch_prints_is_read() -> None:
     """As `sonic-db-cli` prints a hash; what is not counted is absent."""
     text = "{'SAI_PORT_STAT_IF_IN_OCTETS': '640', 'SAI_PORT_STAT_PAUSE_RX_PKTS': '10', 'SAI_PORT_STAT_IF_IN_UCAST_PKTS'"
     text += ": 'N/A', 'SAI_PORT_STAT_PFC_3_RX_PKTS': '9'}"
-    assert received(text) == {OCTETS: 640, PAUSES: 10} and received("") == {}
-    assert arrival_command("Ethernet0") == (
-        'sonic-db-cli COUNTERS_DB HGETALL "COUNTERS:$(sonic-db-cli COUNTERS_DB HGET COUNTERS_PORT_NAME_MAP Ethernet0)"')
+    assert received(text) == {OCTETS: 640, PAUSES: 10} and received("") == {}, received(text)
+    command = arrival_command("Ethernet0")
+    assert command == (
+        'sonic-db-cli COUNTERS_DB HGETALL "COUNTERS:$(sonic-db-cli COUNTERS_DB HGET COUNTERS_PORT_NAME_MAP Ethernet0)"'
+    ), command
 
 
 def test_readings_of_two_ports_are_not_compared() -> None:
     """In a sweep the reading before may be of another port."""
     before = Books({}, 0.0, "Ethernet0", {OCTETS: 5})
-    assert Books({}, 1.0, "Ethernet0", {OCTETS: 9, PAUSES: 1}).received_since(before) == {OCTETS: 4}
-    assert Books({}, 1.0, "Ethernet4", {OCTETS: 9}).received_since(before) == {}
+    same = Books({}, 1.0, "Ethernet0", {OCTETS: 9, PAUSES: 1})
+    assert same.received_since(before) == {OCTETS: 4}, "the same port"
+    assert Books({}, 1.0, "Ethernet4", {OCTETS: 9}).received_since(before) == {}, "another port"

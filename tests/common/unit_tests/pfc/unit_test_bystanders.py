@@ -41,16 +41,23 @@ def test_some_pairs_send_beside_a_case_and_all_beside_many() -> None:
 ])
 def test_nothing_is_sent_beside_flows_that_it_does_not_suit(flows: list[FlowPlan]) -> None:
     """No storm, or frames of other sizes."""
-    assert flows_beside(WIDE, flows) == []
+    assert flows_beside(WIDE, flows) == [], flows_beside(WIDE, flows)
 
 
 def test_ports_that_a_case_needs_are_left_to_it() -> None:
     """So is the other port of their pair."""
     own = [DATA, STORM, *(replace(DATA, name=f"from {port}", enters=port) for port in ("E0", "E5", "E6"))]
     used = {frozenset(pair) for pair in (("E0", "E1"), ("E4", "E5"), ("E6", "E7"))}
-    assert pairs_of(flows_beside(WIDE, own)) == pairs_of(bystander_flows(WIDE)) - used
+    beside = pairs_of(flows_beside(WIDE, own))
+    assert beside == pairs_of(bystander_flows(WIDE)) - used, beside
+
+
+def test_all_pairs_send_beside_pauses_that_must_hold_nothing() -> None:
+    """Few cases have such a storm."""
+    lossy = replace(STORM, pause=pfc_frame((0, 1), 65535))
+    assert pairs_of(flows_beside(WIDE, [DATA, lossy])) == pairs_of(bystander_flows(WIDE)), "every pair"
 
 
 def test_a_port_without_bystanders_has_none_beside() -> None:
     """On a switch with two ports."""
-    assert flows_beside(replace(WIDE, bystanders=()), [DATA, STORM]) == []
+    assert flows_beside(replace(WIDE, bystanders=()), [DATA, STORM]) == [], "there are none"

@@ -125,7 +125,7 @@ def test_frames_of_ones_own_are_let_pass_where_there_are_some(exact, frames, pas
 ])
 def test_what_a_counter_may_gain_by_itself(idle, lasted_s, most):
     """In a moment every protocol may be due; then three times what the idle switch counts. None that stands still."""
-    assert may_gain(idle, 71.0, lasted_s) == most
+    assert may_gain(idle, 71.0, lasted_s) == most, may_gain(idle, 71.0, lasted_s)
 
 
 class Talking(FakeHost):

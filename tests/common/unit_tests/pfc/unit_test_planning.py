@@ -353,4 +353,5 @@ def test_cards_of_one_chassis_are_traffic_generators_of_their_own():
     found = plan(ports=cards).subject.pair
     assert (found.rx.generator, found.tx.generator) == ("10.0.0.5;1", "10.0.0.5;2"), found
     without = [dataclasses.replace(port, location=f"10.0.0.5/{number}") for number, port in enumerate(cards)]
-    assert "every connected port is on traffic generator 10.0.0.5, like Ethernet0" in refusal(ports=without)
+    sentence = refusal(ports=without)
+    assert "every connected port is on traffic generator 10.0.0.5, like Ethernet0" in sentence, sentence
