@@ -132,7 +132,8 @@ class BookAuditor:
         self._idle = Idle({}, 1.0)
 
     def begin(self, lab: Lab) -> None:
-        """A case begins. Unless the one before was audited, the idle switch is watched, and its counters are read.
+        """A case begins. Unless the one before was audited, the idle switch is watched, and its counters are read; of
+        another port than that one's at least what shows that pauses arrive there.
 
         Raises:
             QualificationError: they cannot be read.
@@ -141,6 +142,9 @@ class BookAuditor:
         lab.generator.keep_totals(anew)  # another lab of the same port may have taken the place of the one before
         if anew:
             self._idle, self._books = _watch(lab)
+        elif self._books is not None and self._books.port != lab.port:
+            printed = lab.dut.counters(also={RECEIVED: arrival_command(lab.port)}).printed
+            self._books = replace(self._books, port=lab.port, received=received(printed[RECEIVED]))
         self._is_open = True
 
     def audit(self, labs: Sequence[Lab], case: PlanCase) -> list[list[Check]]:
