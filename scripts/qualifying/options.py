@@ -15,7 +15,7 @@ from tests.common.pfc.soak.duration import SOAK
 from virtual_testbed.faults import absolute
 
 QUICK = ("PFC", "FRAME", "COUNT", "LOAD", "M2O", "SPEED", "HEAD", "TIME", "CLASS", "SENT", "FLAP")
-"""Families of `--quick`: half of the time on a virtual testbed is for the other ones."""
+"""Families of `--quick`: more than half of the time on a virtual testbed is for the other ones."""
 
 
 def parse(arguments: Sequence[str] | None, description: str) -> argparse.Namespace:
