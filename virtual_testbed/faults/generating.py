@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from virtual_testbed.dataplane.model.control_frames import GLOBAL_PAUSE, LOST, PFC, Control
 from virtual_testbed.dataplane.model.hooks import Fault, Scope
-from virtual_testbed.faults.options import concerns
+from virtual_testbed.faults.options import choice, concerns
 
-GLOBAL, ENABLING, OTHER = "global", "pfc", "other"
+GLOBAL = "global"
+ENABLING = "pfc"
+OTHER = "other"
 
 
 class FinishedFlowsStayStarted(Fault):
@@ -39,9 +41,7 @@ class StormNeverArrives(Fault):
 
     def __init__(self, scope: Scope = Scope(), **options: str) -> None:
         super().__init__(scope, **options)
-        self._only = options.get("only", "")
-        if self._only not in ("", GLOBAL, ENABLING, OTHER):
-            raise ValueError(f"'{self._only}' is no value for only: expected {GLOBAL}, {ENABLING} or {OTHER}")
+        self._only = choice(options, "only", GLOBAL, ENABLING, OTHER)
 
     def parse(self, frame: bytes, reading: Control) -> Control:
         """Nothing: the port never sees it."""

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from virtual_testbed.dataplane.model.counters import Sample
 from virtual_testbed.dataplane.model.hooks import DROPPING, SWITCHED_OFF, Fault, Scope
-from virtual_testbed.faults.options import NumberedFault, concerns
+from virtual_testbed.faults.options import NumberedFault, choice, concerns
 
 BELOW = 1000
 _PFC_FIELD = re.compile(r"SAI_PORT_STAT_PFC_(\d)_")
@@ -104,9 +104,7 @@ class WatchdogUndoMissing(Fault):
     def __init__(self, scope: Scope = Scope(), **options: str) -> None:
         super().__init__(scope, **options)
         kept = {"": {DROPPING, SWITCHED_OFF}, "dropping": {DROPPING}, "pfc": {SWITCHED_OFF}}
-        if options.get("only", "") not in kept:
-            raise ValueError(f"'{options['only']}' is no value for only: expected dropping or pfc")
-        self._kept = kept[options.get("only", "")]
+        self._kept = kept[choice(options, "only", "dropping", "pfc")]
 
     def watchdog_undoes(self, queue: int, parts: frozenset[str]) -> frozenset[str]:
         """The rest."""
@@ -256,9 +254,7 @@ class WatchdogUncounted(_Withheld):
 
     def __init__(self, scope: Scope = Scope(), **options: str) -> None:
         super().__init__(scope, **options)
-        self._only = options.get("only", "")
-        if self._only not in ("", "storms", "frames"):
-            raise ValueError(f"'{self._only}' is no value for only: expected storms or frames")
+        self._only = choice(options, "only", "storms", "frames")
 
     def published(self, key: str, fields: Mapping[str, str]) -> Mapping[str, str]:
         """All but these statistics."""

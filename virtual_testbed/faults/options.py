@@ -43,13 +43,23 @@ class FaultAtAnother(Fault):
     def __init__(self, scope: Scope = Scope(), **options: str) -> None:
         super().__init__(scope, **options)
         self.on = options.get("on", "")
-        self.is_only = options.get("only") == "yes"
+        self.is_only = choice(options, "only", "yes", "no") == "yes"
         if not self.on:
             raise ValueError("it needs the option on: expected another port of the switch, such as on=Ethernet8")
         if self.on == scope.port:
             raise ValueError(f"on={self.on} is the port itself: expected another one of the switch")
-        if options.get("only", "no") not in ("yes", "no"):
-            raise ValueError(f"'{options['only']}' is no value for only: expected yes or no")
+
+
+def choice(options: Mapping[str, str], key: str, *words: str) -> str:
+    """The value of an option that is one of these words; empty: it was not given.
+
+    Raises:
+        ValueError: it is another word.
+    """
+    value = options.get(key, "")
+    if value not in ("", *words):
+        raise ValueError(f"'{value}' is no value for {key}: expected {', '.join(words[:-1])} or {words[-1]}")
+    return value
 
 
 def concerns(fault: Fault, priority: int) -> bool:

@@ -12,7 +12,7 @@ from pfctest.frame import OPCODE_PFC, FrameError, GlobalPauseFrame, PfcFrame, de
 from virtual_testbed.dataplane.model.control_frames import DISCARD, GLOBAL_PAUSE, PFC, Control
 from virtual_testbed.dataplane.model.hooks import Fault, Scope
 from virtual_testbed.dataplane.model.units import PS_PER_SECOND
-from virtual_testbed.faults.options import NumberedFault, concerns
+from virtual_testbed.faults.options import NumberedFault, choice, concerns
 
 LOSSY_QUEUE = 1
 CLASSES = range(8)
@@ -65,9 +65,7 @@ class HeldFramesAged(NumberedFault):
 
     def __init__(self, scope: Scope = Scope(), **options: str) -> None:
         super().__init__(scope, **{key: value for key, value in options.items() if key != "always"})
-        self._always = options.get("always") == "yes"
-        if options.get("always", "no") not in ("yes", "no"):
-            raise ValueError(f"'{options['always']}' is no value for always: expected yes or no")
+        self._always = choice(options, "always", "yes", "no") == "yes"
 
     def aging_ps(self, queue: int, is_off: bool, time_ps: int) -> int:
         """What `ms` says."""

@@ -128,17 +128,19 @@ def measure_pauses(lab: Lab, case: PlanCase, target: Target, before: DutCounters
     storm = replace(storm_sequence.pause_storm(lab, frame.enabled), seconds=STORM_S, pause=frame)
     also = {"data": PORTS}
     with sending(lab, lab.builder.build([storm])):
-        quiet, began_s = settled_counters(lab, also=also), lab.clock.now()
+        quiet = settled_counters(lab, also=also)
+        quiet_s = lab.clock.now()
         watch_idle(lab)
-        early, early_s = settled_counters(lab, also=also), lab.clock.now()
+        early = settled_counters(lab, also=also)
+        early_s = lab.clock.now()
         lab.generator.start([storm.name])
         lab.generator.run_out([storm.name], STORM_S)
-        late, late_s = settled_counters(lab, also=also), lab.clock.now()
+        late = settled_counters(lab, also=also)
+        late_s = lab.clock.now()
         phases = {"storm": lab.generator.stats([storm.name])}
-    own = _own(lab, early_s - began_s, late_s - early_s)
-    return PausesRun(
-        lab.subject, early, late, late, target, phases, _gained(lab.port, quiet, early).each(own)
-    )
+    own = _own(lab, early_s - quiet_s, late_s - early_s)
+    allowed = _gained(lab.port, quiet, early).each(own)
+    return PausesRun(lab.subject, early, late, late, target, phases, allowed)
 
 
 def measure_data(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> DataRun:
@@ -148,11 +150,13 @@ def measure_data(lab: Lab, case: PlanCase, target: Target, before: DutCounters) 
     patient = _patient(lab)
     also = data_commands(lab.port)
     groups = priority_groups(lab.config_db, lab.dut.name, lab.subject.pair.tx.port)
-    idle, began_s = settled_counters(patient, also=also), lab.clock.now()
+    idle = settled_counters(patient, also=also)
+    idle_s = lab.clock.now()
     watch_idle(lab)
-    before, before_s = settled_counters(patient, also=also), lab.clock.now()
+    before = settled_counters(patient, also=also)
+    before_s = lab.clock.now()
     run = storm_sequence.measure(patient, scenario, before, also)
-    own = _own(lab, before_s - began_s, lab.clock.now() - before_s)
+    own = _own(lab, before_s - idle_s, lab.clock.now() - before_s)
     quiet, early, during, late = (
         queue_by_queue(run.subject, groups, one) for one in (idle, run.before, run.during, run.after)
     )

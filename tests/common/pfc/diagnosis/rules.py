@@ -137,7 +137,9 @@ def _late_counters(found: Symptoms) -> bool:
     off: dict[tuple[str, str], list[int]] = {}
     for one in found.of(EXPLAINED).bad:
         if moved := MOVED.search(one.check.message):
-            least, most, gained = int(moved[1]), int(moved[2]), int(moved[4])
+            least = int(moved[1])
+            most = int(moved[2])
+            gained = int(moved[4])
             off.setdefault((one.check.where, moved[3]), []).append(gained - (least if gained < least else most))
     return bool(off) and all(min(each) < 0 and sum(each) == 0 for each in off.values())
 

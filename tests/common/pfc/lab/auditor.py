@@ -21,7 +21,8 @@ class Auditor(Protocol):
         """
 
     def audit(self, labs: Sequence[Lab], case: PlanCase) -> Sequence[list[Check]]:
-        """A measurement has ended: further checks of each port that it measured, ERROR for what cannot be looked at."""
+        """A measurement has ended: further checks of each port that it measured, ERROR for what cannot be looked at.
+        Raises NoMeasurement where it turns out to be none."""
 
     def doubt(self, lab: Lab, case: PlanCase, checks: Sequence[Check]) -> Sequence[Check]:
         """A case's own checks of a port: ERROR instead of FAIL where that is not known to be the switch's fault."""

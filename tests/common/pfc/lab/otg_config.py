@@ -261,8 +261,8 @@ def _check_global_pause(api: Any) -> None:
     """Refuses an IxNetwork extension that makes other frames of 802.3x pauses (`customfield.py`)."""
     found = version(IXNETWORK) if type(api).__module__.startswith(IXNETWORK) else GLOBAL_PAUSE_SINCE
     if [int(part) for part in re.findall("[0-9]+", found)[:3]] < [int(part) for part in GLOBAL_PAUSE_SINCE.split(".")]:
-        wrong = "makes other frames of 802.3x pauses: expected"
-        raise QualificationError(f"{IXNETWORK} {found} {wrong} {GLOBAL_PAUSE_SINCE} or newer")
+        raise QualificationError(
+            f"{IXNETWORK} {found} makes other frames of 802.3x pauses: expected {GLOBAL_PAUSE_SINCE} or newer")
 
 
 def _last(flow: Any, plan: FlowPlan, limit_s: int) -> None:
