@@ -77,6 +77,8 @@ FAULTS = (
     alone("pause-leaks", 5, "PFC-1 PFC-2 COUNT-3"),
     alone("slow-response", 6, "PFC-1 TIME-5"),
     alone("pause-short", 7, "PFC-1 TIME-1 TIME-2 TIME-3 TIME-6 CLASS-1 CLASS-2 CLASS-3"),
+    alone("pause-long", 25, "PFC-1 TIME-1 TIME-2 TIME-3 TIME-6 CLASS-1 CLASS-2"),
+    alone("times-swapped", 26, "PFC-1 TIME-1 TIME-2 TIME-6 CLASS-1 CLASS-2"),
     alone("zero-quanta-ignored", 9, "PFC-1 TIME-1 TIME-2 TIME-6 CLASS-2"),
     alone("zero-source-ignored", 10, "PFC-1 FRAME-1 FRAME-2"),
     alone("empty-vector-honoured", 11, "PFC-1 FRAME-4 FRAME-5 FRAME-6 COUNT-2"),

@@ -190,6 +190,17 @@ TIME_CASES = [
          "Ethernet60 priorities 3, 4: expected at most 17 frames received from the beginning of storm "),
     case(LENGTH, "pause-short@Ethernet16,permille=995", "FAIL PASS", "length-to-scale",
          "Ethernet16 priority 3: expected pauses in proportion to their quanta (0.08% more or less), got 0."),
+    *on(
+        ("Ethernet100", "Ethernet0"),
+        case(STORMS, "pause-short@Ethernet100,quanta=500", "FAIL PASS", "held-to-the-end",
+             "Ethernet100 priority 3: expected at most 0 frames received from the end of storm 1 to that of its last "
+             "pause's time, got "),
+    ),
+    *on(
+        ("Ethernet104", "Ethernet0"),
+        case(LENGTH, "pause-long@Ethernet104", "FAIL PASS", "resumed-in-time length-to-scale",
+             "Ethernet104 priority 3: expected at least "),
+    ),
     case(ZERO, "pause-ignored@Ethernet4,priority=3", "FAIL PASS", "paused-long-enough",
          "Ethernet4 priority 3: expected at most ... frames received in pauses of 65535 quanta for 3, after "),
     case(timing.SHORT, "pause-ignored@Ethernet4,priority=3", "FAIL PASS", "paused-long-enough",
@@ -268,6 +279,11 @@ CLASS_CASES = [
         ("Ethernet48", "Ethernet64"),
         case(class_pauses.OWN_TIMES, "one-time-for-all@Ethernet48", "FAIL PASS", "resumed-in-time",
              "Ethernet48 priority 3: expected at least "),
+    ),
+    *on(
+        ("Ethernet108", "Ethernet0"),
+        case(class_pauses.OWN_TIMES, "times-swapped@Ethernet108", "FAIL PASS", "paused-long-enough resumed-in-time",
+             "Ethernet108 priority 3: expected at most "),
     ),
 ]
 SENT_CASES = [

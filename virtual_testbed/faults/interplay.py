@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from virtual_testbed.dataplane.model.hooks import IGNORED, PROLONGS, Fault, Scope
 from virtual_testbed.dataplane.model.units import PS_PER_MS
-from virtual_testbed.faults.options import FaultAtAnother, NumberedFault, concerns
+from virtual_testbed.faults.options import FaultAtAnother, NumberedFault, choice, concerns
 
 Pauses = tuple[tuple[int, int], ...]
 CLASSES = range(8)
@@ -71,15 +71,25 @@ class OneTimeForAll(Fault):
 
     def __init__(self, scope: Scope = Scope(), **options: str) -> None:
         super().__init__(scope, **options)
-        self._is_first = options.get("which") == "first"
-        if options.get("which", "longest") not in ("longest", "first"):
-            raise ValueError(f"'{options['which']}' is no value for which: expected longest or first")
+        self._is_first = choice(options, "which", "longest", "first") == "first"
 
     def timers(self, pauses: Pauses) -> Pauses:
         """With that time."""
         times = [quanta for _, quanta in pauses]
         one = (times[0] if self._is_first else max(times)) if times else 0
         return tuple((number, one if concerns(self, number) else quanta) for number, quanta in pauses)
+
+
+class TimesSwapped(Fault):
+    """The classes that a PFC frame enables get its times in the reverse order: the lowest class that of the highest."""
+
+    name = "times-swapped"
+
+    def timers(self, pauses: Pauses) -> Pauses:
+        """With these times."""
+        swapped = zip(pauses, reversed(pauses))
+        return tuple((number, other if concerns(self, number) else quanta)
+                     for (number, quanta), (_, other) in swapped)
 
 
 class PauseActsElsewhere(FaultAtAnother):
@@ -120,5 +130,5 @@ class PauseIgnoredAfterLinkUp(NumberedFault):
 
 
 FAULTS: tuple[type[Fault], ...] = (
-    ResumeAll, PauseReplaces, RefreshIgnored, ShorterIgnored, OneTimeForAll, PauseActsElsewhere, PfcCountedElsewhere,
-    PauseIgnoredAfterLinkUp)
+    ResumeAll, PauseReplaces, RefreshIgnored, ShorterIgnored, OneTimeForAll, TimesSwapped, PauseActsElsewhere,
+    PfcCountedElsewhere, PauseIgnoredAfterLinkUp)

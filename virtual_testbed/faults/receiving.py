@@ -6,12 +6,13 @@ made up.
 """
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from pfctest.frame import OPCODE_PFC, FrameError, GlobalPauseFrame, PfcFrame, decode
 from virtual_testbed.dataplane.model.control_frames import DISCARD, GLOBAL_PAUSE, PFC, Control
 from virtual_testbed.dataplane.model.hooks import Fault, Scope
-from virtual_testbed.dataplane.model.units import PS_PER_SECOND
+from virtual_testbed.dataplane.model.units import MAX_QUANTA, PS_PER_SECOND
 from virtual_testbed.faults.options import NumberedFault, choice, concerns
 
 LOSSY_QUEUE = 1
@@ -101,30 +102,62 @@ class PauseLate(NumberedFault):
 
 
 class PauseShort(NumberedFault):
-    """A received pause lasts only `percent` (50) of its quanta, or so many thousandths (`permille`) of them, at least
-    one.
+    """A received pause lasts only `percent` (50) of its quanta, or so many thousandths (`permille`) of them, or all but
+    so many of them (`quanta`), at least one.
 
     Raises:
-        ValueError: that is not less than all of them.
+        ValueError: several of them are given, or a share that is not less than all.
     """
 
     name = "pause-short"
-    options = ("percent", "permille")
-    defaults = {"percent": 50, "permille": 500}
+    options = ("percent", "permille", "quanta")
+    defaults = {"percent": 50, "permille": 500, "quanta": 0}
 
     def __init__(self, scope: Scope = Scope(), **options: str) -> None:
         super().__init__(scope, **options)
-        self._permille = self.number("permille") if "permille" in options else 10 * self.number("percent")
-        if self._permille >= 1000:
-            key = "permille" if "permille" in options else "percent"
-            most = 999 if "permille" in options else 99
-            raise ValueError(f"{self.number(key)} is no value for {key}: expected 1..{most}")
+        if len(options) > 1:
+            raise ValueError(f"{' and '.join(options)} are given: expected one of them")
+        self._less = self.number("quanta")
+        self._permille = 1000 if self._less else self._share(options)
+
+    def _share(self, options: Mapping[str, str]) -> int:
+        """The share of a pause that it lasts, thousandths."""
+        key = "permille" if "permille" in options else "percent"
+        whole = 1000 if key == "permille" else 100
+        if self.number(key) >= whole:
+            raise ValueError(f"{self.number(key)} is no value for {key}: expected 1..{whole - 1}")
+        return self.number(key) * 1000 // whole
 
     def parse(self, frame: bytes, reading: Control) -> Control:
         """With fewer quanta; a time of 0 resumes as ever."""
-        return replace(reading, pauses=tuple(
-            (number, max(1, quanta * self._permille // 1000) if quanta and concerns(self, number) else quanta)
-            for number, quanta in reading.pauses))
+        return _lasting(self, reading, lambda quanta: max(1, quanta * self._permille // 1000 - self._less))
+
+
+class PauseLong(NumberedFault):
+    """A received pause lasts `percent` (150) of its quanta, as if they were those of another speed; at most 65535.
+
+    Raises:
+        ValueError: that is not more than all of them.
+    """
+
+    name = "pause-long"
+    options = ("percent",)
+    defaults = {"percent": 150}
+
+    def __init__(self, scope: Scope = Scope(), **options: str) -> None:
+        super().__init__(scope, **options)
+        if self.number("percent") <= 100:
+            raise ValueError(f"{self.number('percent')} is no value for percent: expected 101 or more")
+
+    def parse(self, frame: bytes, reading: Control) -> Control:
+        """With more quanta; a time of 0 resumes as ever."""
+        return _lasting(self, reading, lambda quanta: min(MAX_QUANTA, quanta * self.number("percent") // 100))
+
+
+def _lasting(fault: Fault, reading: Control, last: Callable[[int], int]) -> Control:
+    """A reading with other times where they are not 0."""
+    return replace(reading, pauses=tuple(
+        (number, last(quanta) if quanta and concerns(fault, number) else quanta) for number, quanta in reading.pauses))
 
 
 class PauseOutlivesFlap(Fault):
@@ -288,6 +321,7 @@ class PfcForwarded(Fault):
 
 
 FAULTS: tuple[type[Fault], ...] = (
-    PauseIgnored, LossyQueuePaused, PauseLeaks, HeldFramesAged, SlowResponse, PauseLate, PauseShort, PauseOutlivesFlap,
-    ZeroQuantaIgnored, ZeroSourceIgnored, EmptyVectorHonoured, GlobalPauseHonoured, UnknownOpcodeHonoured,
-    AnyDestinationHonoured, PfcNotCounted, PfcMiscounted, PfcCountedAsData, PfcCountedAsDrop, PfcForwarded)
+    PauseIgnored, LossyQueuePaused, PauseLeaks, HeldFramesAged, SlowResponse, PauseLate, PauseShort, PauseLong,
+    PauseOutlivesFlap, ZeroQuantaIgnored, ZeroSourceIgnored, EmptyVectorHonoured, GlobalPauseHonoured,
+    UnknownOpcodeHonoured, AnyDestinationHonoured, PfcNotCounted, PfcMiscounted, PfcCountedAsData, PfcCountedAsDrop,
+    PfcForwarded)

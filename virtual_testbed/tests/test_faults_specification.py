@@ -26,7 +26,8 @@ NAMES = {
     "pfc-forwarded", "lossless-dropped", "lossy-dropped", "headroom-missing", "xoff-not-sent", "xoff-one-priority-only",
     "xoff-wrong-priority", "xon-not-sent", "refresh-missing", "zero-source-sent", "malformed-pfc-sent",
     "watchdog-blind", "watchdog-leaks", "watchdog-stop-ignored", "pfc-removal-ignored", "counters-frozen",
-    "counters-negative", "pause-short", "pause-outlives-flap", "unknown-opcode-honoured", "any-destination-honoured",
+    "counters-negative", "pause-long", "times-swapped", "pause-short", "pause-outlives-flap",
+    "unknown-opcode-honoured", "any-destination-honoured",
     "pfc-counted-as-drop", "weights-ignored", "pfc-unasked", "watchdog-false-alarm", "watchdog-late", "watchdog-wide",
     "watchdog-never-restores", "watchdog-uncounted", "drops-uncounted", "finished-flows-stay-started", "resume-all",
     "pause-replaces", "refresh-ignored", "shorter-ignored", "one-time-for-all", "pause-acts-elsewhere",
@@ -126,6 +127,8 @@ def test_scopes(spec, scope):
     ("misclassified@*,dscp=64,to=0", "'64' is no value for dscp: expected 0..63"),
     ("size-dropped@*,min=9,max=8", "no size lies from min to max"),
     ("pause-short@*,permille=1000", "1000 is no value for permille: expected 1..999"),
+    ("pause-short@*,percent=50,quanta=9", "percent and quanta are given: expected one of them"),
+    ("pause-long@*,percent=100", "100 is no value for percent: expected 101 or more"),
     ("held-frames-aged@*,always=1", "'1' is no value for always: expected yes or no"),
     ("held-frames-aged@*,ms=0", "'0' is no value for ms: expected a whole number from 1 on"),
     ("counted-short@*,of=data", "'data' is no value for of: expected pfc-received or watchdog-drops"),
@@ -183,6 +186,9 @@ def test_times():
         assert parse_fault("slow-response@*,factor=2").response_ps(healthy) == 2 * healthy
         assert parse_fault("pause-late").response_ps(healthy) - healthy == SECOND // 2_000_000
     assert read("pause-short@*,permille=995", pfc_frame(MAC, {3: 1000, 4: 1})) == Control(PFC, ((3, 995), (4, 1)))
+    assert read("pause-short@*,quanta=200", pfc_frame(MAC, {3: 1000, 4: 1})) == Control(PFC, ((3, 800), (4, 1)))
+    assert read("pause-long@*,priority=3", pfc_frame(MAC, {3: 1000, 4: 1})) == Control(PFC, ((3, 1500), (4, 1)))
+    assert read("pause-long", pfc_frame(MAC, {3: 0xFFFF, 4: 0})) == Control(PFC, ((3, 0xFFFF), (4, 0)))
 
 
 def test_zero_quanta_ignored():

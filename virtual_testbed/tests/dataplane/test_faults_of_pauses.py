@@ -40,11 +40,12 @@ def other_storm(destination="01:80:c2:00:00:01", opcode=0x0101, vector=8):
 
 @pytest.mark.parametrize("spec, percent", [
     (None, 100), ("pause-short@Ethernet0", 50), ("pause-short@Ethernet0,percent=10", 10),
-    ("pause-short@Ethernet0,priority=4", 100), ("pause-short@Ethernet4", 100)])
-def test_pause_short(spec, percent):
-    flows = [storm("storm", 0, {3: 0xFFFF}, 1000, duration=Duration(frames=10)), data("three", 1, 0, [3], 3)]
+    ("pause-short@Ethernet0,priority=4", 100), ("pause-short@Ethernet4", 100), ("pause-long@Ethernet0", 150),
+    ("pause-long@Ethernet0,percent=200", 200)])
+def test_how_long_a_pause_lasts(spec, percent):
+    flows = [storm("storm", 0, {3: 20_000}, 1000, duration=Duration(frames=10)), data("three", 1, 0, [3], 3)]
     net = run(spec, flows)
-    paused_ps = 10 * pause_time_ps(0xFFFF * percent // 100, 100_000)
+    paused_ps = 10 * pause_time_ps(20_000 * percent // 100, 100_000)
     assert port(net).pause_duration_us[3] == paused_ps // 10**6 and port(net).pfc_rx[3] == 10
     assert abs(net.flow_counters("three").frames_rx - line_rate(1024) * 20 * MS // (2 * SECOND)) < 3, "nothing is lost"
 

@@ -70,12 +70,16 @@ def times(speed_mbps: int, exact: bool) -> Times:
     return Times(2 * pause, 3 * pause, 6 * pause, 0.0)
 
 
+def held_s(speed_mbps: int, lasting: Times, frames: int) -> Fraction:
+    """Seconds from a storm's end to when the time of the last of its `frames` pauses is over, from its first bit on."""
+    last = Fraction(frames - 1, storm_fps(MAX_QUANTA, speed_mbps, REFRESHES))
+    return last + pause_seconds(MAX_QUANTA, speed_mbps) - Fraction(lasting.storm)
+
+
 def lapsed_s(speed_mbps: int, lasting: Times, frames: int) -> Fraction:
     """Seconds from a storm's end to when the last of its `frames` pauses has lapsed and the port has had its response
     time."""
-    last = Fraction(frames - 1, storm_fps(MAX_QUANTA, speed_mbps, REFRESHES))
-    pause = pause_seconds(MAX_QUANTA, speed_mbps)
-    return last + pause - Fraction(lasting.storm) + response_seconds(speed_mbps)
+    return held_s(speed_mbps, lasting, frames) + response_seconds(speed_mbps)
 
 
 def sender_let_go_s(speed_mbps: int, lasting: Times, frames: int) -> float:
@@ -89,8 +93,9 @@ def sender_let_go_s(speed_mbps: int, lasting: Times, frames: int) -> float:
 @dataclass(frozen=True)
 class StormsRun(CaseRun):
     """One run. Around each storm, `storm 1`, flows are looked at when counting began (`storm 1 begun`), when it was
-    stopped (`stopped`), when its sender must have been let go (`let_go`, by an exact clock only), and at the end of the
-    gap (`over`); and at the end when all have drained (`drained`).
+    stopped (`stopped`), when the time of its last pause was over (`held`, by an exact clock only), when its sender must
+    have been let go (`let_go`, likewise), and at the end of the gap (`over`); and at the end when all have drained
+    (`drained`).
 
     Attributes:
         times: how long things lasted.
@@ -161,8 +166,13 @@ def _send(lab: Lab, traffic: Traffic, lasting: Times, storm: str) -> dict[str, S
     lab.generator.stop([storm])
     let_go_s = 0.0
     if lab.clock.exact:
-        let_go_s = sender_let_go_s(lab.subject.pair.speed_mbps, lasting, looks["stopped"][storm].frames_tx)
-        lab.clock.sleep(let_go_s)
+        speed = lab.subject.pair.speed_mbps
+        frames = looks["stopped"][storm].frames_tx
+        until_held_s = float(held_s(speed, lasting, frames))
+        let_go_s = sender_let_go_s(speed, lasting, frames)
+        lab.clock.sleep(until_held_s)
+        looks["held"] = lab.generator.stats(traffic.names(Role.TEST))
+        lab.clock.sleep(let_go_s - until_held_s)
         looks["let_go"] = lab.generator.stats(traffic.names(Role.TEST))
     lab.clock.sleep(lasting.gap - let_go_s)
     looks["over"] = lab.generator.stats(names)
@@ -198,20 +208,22 @@ def _around(run: StormsRun, storm: str) -> Iterator[Check]:
     """The storm holds the priority in time, and afterwards it goes on."""
     stopped, over = (run.phases[f"{storm} {moment}"] for moment in ("stopped", "over"))
     begun = run.flows(f"{storm} begun", Role.TEST)
-    what = f"frames received from the beginning of {storm} to its end"
+    in_storm = f"frames received from the beginning of {storm} to its end"
     passed_in_all = sum(stopped[flow.plan.name].frames_rx - flow.frames_rx for flow in begun)
-    yield at_most(
-        "stopped-in-time", at_priorities(run.subject, run.tested), most_passed_in_all(run, storm), what, passed_in_all
-    )
+    tested = at_priorities(run.subject, run.tested)
+    yield at_most("stopped-in-time", tested, most_passed_in_all(run, storm), in_storm, passed_in_all)
     for flow in begun:
         name = flow.plan.name
         place = at_priority(run.subject, priority_of(flow))
         passed = stopped[name].frames_rx - flow.frames_rx
-        yield at_most("stopped-in-time", place, most_passed(run, flow.plan), what, passed)
+        yield at_most("stopped-in-time", place, most_passed(run, flow.plan), in_storm, passed)
         least = least_resumed(run, storm, flow.plan)
         passed = over[name].frames_rx - stopped[name].frames_rx
         yield at_least("resumed", place, least, f"frames received within {run.times.gap:.4f} s after {storm}", passed)
         if run.exact:
+            early = run.phases[f"{storm} held"][name].frames_rx - stopped[name].frames_rx
+            what = f"frames received from the end of {storm} to that of its last pause's time"
+            yield at_most("held-to-the-end", place, 0, what, early)
             sent = run.phases[f"{storm} let_go"][name].frames_tx - stopped[name].frames_tx
             expected = f"frames sent soon after {storm}, as XON lets the sender go before its pause lapses"
             yield fail_unless("sender-resumed", at_sender(run.subject, flow), sent > 0, expected, sent)

@@ -116,6 +116,15 @@ def _second_missed(found: Symptoms) -> bool:
     return missed.only("WD-10") and not missed.saying("storm 1 of").bad
 
 
+def _exchanged(found: Symptoms) -> bool:
+    """Whether each of several priorities waited too short where another's time was shorter, and too long where it was
+    longer."""
+    own = found.of("CLASS-1")
+    early = {one.check.where for one in own.of("paused-long-enough").bad}
+    late = {one.check.where for one in own.of("resumed-in-time").bad}
+    return early == late and len(early) > 1
+
+
 def _only_at_first(found: Symptoms) -> bool:
     """Whether each priority's counter was off in one test case alone, and right in another."""
     off = {(one.plan_id, one.check.where) for one in found.of("every-pause-counted").bad}
@@ -236,6 +245,8 @@ PAUSES_OBEYED = (
     Rule("pauses of {who} stop nothing", HELD, _together("blocked-while-paused", "back-pressure")),
     Rule("a further pause of {who} is ignored while the first lasts", ("paused-long-enough",),
          lambda found: found.of("TIME-6").has("paused-long-enough", "resumed-in-time")),
+    Rule("pauses of {who} last for each other's time", ("paused-long-enough", "resumed-in-time"), _exchanged,
+         _in("CLASS-1")),
     Rule("pauses of {who} hold for less than their time", TIMED,
          lambda found: found.of("TIME-2", "TIME-3", "CLASS-1", "TIME-6").any("paused-long-enough")
          or found.has("blocked-while-paused", "held-within-buffer")),
@@ -243,7 +254,9 @@ PAUSES_OBEYED = (
     Rule("a pause time of 0 for one priority ends the pauses of all, {who}", ("paused-long-enough",),
          picks=_text("after .* us 0 quanta")),
     Rule("pauses of {who} hold for less than their time", ("paused-long-enough",)),
-    Rule("pauses of {who} do not last as long as their quanta say", ("length-to-scale",)),
+    Rule("pauses of {who} hold for longer than their time", ("length-to-scale", "resumed-in-time"),
+         picks=_text("got .*% longer|pauses of [0-9]+ quanta for [0-9]+, [0-9]+ a second")),
+    Rule("pauses of {who} hold for less than their time", ("length-to-scale", "held-to-the-end")),
     Rule("some frames of {who} leave although their queue is paused", HELD),
     Rule("pauses of {who} act too late", ("stopped-in-time",)),
     Rule("all priorities that a PFC frame enables are paused for one time, not each for its own: {who}",

@@ -34,6 +34,8 @@ TRUTH = {
     "slow-response": ("Ethernet24", HELD, LOSSLESS, "pauses of .* act too late"),
     "pause-late": ("Ethernet60", HELD, LOSSLESS, "pauses of .* act too late"),
     "pause-short": ("Ethernet28", HELD, LOSSLESS, "pauses of .* hold for less than their time"),
+    "pause-long": ("Ethernet100", HELD, LOSSLESS, "pauses of .* hold for longer than their time"),
+    "times-swapped": ("Ethernet104", HELD, LOSSLESS, "pauses of .* last for each other's time"),
     "pause-outlives-flap": ("Ethernet32", HELD, LOSSLESS, "a pause of .* outlives the link's going down"),
     "zero-quanta-ignored": ("Ethernet36", HELD, LOSSLESS, "a pause time of 0 does not let .* go on"),
     "zero-source-ignored": ("Ethernet40", HELD, LOSSLESS, "from 00:00:00:00:00:00 are neither counted nor obeyed"),

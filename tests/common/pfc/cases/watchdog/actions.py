@@ -21,7 +21,7 @@ from ..engine import Procedure, Table, sending
 from ..flows import RESUMED, DataLoad, again, data_flows
 from ..ingress import faster_port
 from ..storm_sequence import pause_storm
-from ..targets import SEVERAL_LOSSLESS, all_lossless, first_lossless, several_lossless
+from ..targets import SEVERAL_LOSSLESS, all_lossless, each_lossless, several_lossless
 from .checks import DATA_S, WatchdogRun, acted, detected, is_dropped, lead_s, no_other_storm, restored, validity
 
 FRAME_BYTES = 1024
@@ -164,7 +164,7 @@ def _frames_counted(run: WatchdogRun) -> Iterator[Check]:
 
 
 CASES: Table = {
-    DROP_SINGLE: Procedure(storm_then_data, validity, judge, first_lossless),
+    DROP_SINGLE: Procedure(storm_then_data, validity, judge, each_lossless),
     DROP_SEVERAL: Procedure(storm_then_data, validity, judge, several_lossless, SEVERAL_LOSSLESS),
     FORWARD_ALL: Procedure(partial(storm_then_data, action=FORWARD), validity, judge, all_lossless),
     MIXED_SPEED: Procedure(from_faster, validity, judge, all_from_faster, NEEDS_FASTER),
