@@ -77,10 +77,9 @@ class Case:
         return re.split("[@:]", self.fault)[0]
 
     def target(self, subject: PortUnderTest) -> Target:
-        """The priorities under test: in the first case the fault's own, else 3; in the others the case's own."""
-        if self.plan is SINGLE_LOSSLESS:
-            return (4,) if "priority=4" in self.fault else (3,)
-        return targets(self.plan, subject)[0]
+        """The priorities under test: the fault's own by itself, else the case's first."""
+        found = targets(self.plan, subject)
+        return (4,) if "priority=4" in self.fault and (4,) in found else found[0]
 
     @property
     def pair(self) -> tuple[str, str]:

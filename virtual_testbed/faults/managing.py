@@ -133,14 +133,15 @@ class WatchdogActionMissing(Fault):
         return "alert"
 
 
-class WatchdogWide(Fault):
-    """The action hits all queues of the port, not only the one in storm."""
+class WatchdogWide(NumberedFault):
+    """The action hits all queues of the port, not only the one in storm; with `also=3` that one and queue 3."""
 
     name = "watchdog-wide"
+    options = ("also",)
 
     def watchdog_queues(self, queue: int, queues: frozenset[int]) -> frozenset[int]:
-        """All eight."""
-        return frozenset(range(8))
+        """All eight, or these two."""
+        return queues | {int(self.values["also"])} if "also" in self.values else frozenset(range(8))
 
 
 class WatchdogStopIgnored(Fault):

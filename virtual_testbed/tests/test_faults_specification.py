@@ -325,6 +325,7 @@ def test_watchdog_that_is_wrong():
     assert parse_fault("watchdog-late@*,factor=3").watchdog_detection_ms(3, 200) == 600
     assert parse_fault("watchdog-never-restores").watchdog_restores(3, True) is False
     assert parse_fault("watchdog-wide").watchdog_queues(3, of(3)) == of(*range(8))
+    assert parse_fault("watchdog-wide@*,also=5").watchdog_queues(3, of(3)) == of(3, 5)
 
 
 def test_removals_and_nothing_else_are_swallowed():
