@@ -8,8 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import ansible.module_utils
-
 from scripts.testbeds import ANSIBLE, Refusal
 from tests.common.pfc.cases.plan import check_sets
 from tests.common.pfc.model.errors import QualificationError
@@ -22,10 +20,7 @@ from tests.common.snappi_tests.port import GENERATOR_NAMES
 from virtual_testbed.faults import FaultError, parse_fault
 from virtual_testbed.lab_files.connection_graph import ConnectionGraphError, load_graph
 from virtual_testbed.lab_files.description import DescriptionError, load_testbed
-
-ansible.module_utils.__path__.append(str(ANSIBLE / "module_utils"))  # where Ansible finds the project's own
-
-from ansible.module_utils.pfc.layout import qos_tables  # noqa: E402  (the path has to be there first)
+from virtual_testbed.sonic.factory import qos_tables
 
 Entry = Mapping[str, Any]
 FAULTY_SWITCH = re.compile(r"@([^:,@=]+):")
@@ -176,20 +171,24 @@ def _generator_ports(entry: Entry, testbed_file: Path) -> list[ConnectedPort]:
     return sorted(found, key=lambda port: natural(port.port))
 
 
-def check_priorities(sets: Sequence[Target], cases: Sequence[PlanCase], name: str, port: str) -> None:
-    """Refuses sets of priorities that cannot be paused together on a switch that is going to be deployed.
+def check_priorities(sets: Sequence[Target], cases: Sequence[PlanCase], name: str, testbed_file: Path, port: str
+                     ) -> None:
+    """Refuses sets of priorities that cannot be paused together on a virtual switch, as it is going to be deployed.
 
     Args:
         sets: of priorities.
         cases: the test cases that are selected.
         name: of the testbed.
+        testbed_file: where its entry is from.
         port: under test; empty: it is not known yet.
 
     Raises:
         Refusal: a set is none of lossless priorities or of lossy ones, or none of the selected cases is about it.
     """
     under_test = port or "the port under test"
+    hwsku = load_testbed(name, testbed_file).switches[0].hwsku
+    tables = qos_tables({"PORT": {under_test: {}}}, hwsku)
     try:
-        check_sets(sets, cases, read_port_qos(qos_tables([under_test], "", None), f"testbed '{name}'", under_test))
+        check_sets(sets, cases, read_port_qos(tables, f"testbed '{name}'", under_test))
     except QualificationError as error:
         raise Refusal(str(error)) from error

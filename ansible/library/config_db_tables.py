@@ -7,15 +7,18 @@ from typing import Any, Mapping
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.pfc import config_db
-from ansible.module_utils.pfc.config_db import ConfigDbError, Wanted
+from ansible.module_utils.pfc.config_db import ConfigDbError, Run, Tables, Wanted
+from ansible.module_utils.pfc.qos_templates import QOS_TABLES, made_by_templates, only_qos, replace_qos
 
 DOCUMENTATION = r"""
 ---
 module: config_db_tables
 short_description: Bring tables of CONFIG_DB into a state
 description:
-  - Compares the running configuration with what is wanted, and applies the difference as one JSON patch (RFC 6902)
-    through C(config apply-patch). SONiC takes such a patch whole or not at all, and orders its steps.
+  - Compares the running configuration with what is wanted, and brings about the difference in the ways that SONiC has
+    for it. Speeds of ports by C(config interface speed). QoS and buffer tables by clearing all of them and writing all
+    of them, as C(config qos reload) does. The rest as one JSON patch (RFC 6902) through C(config apply-patch), which
+    SONiC takes whole or not at all, and whose steps it orders.
   - Reads the configuration again afterwards and fails when it is not as wanted.
   - Check mode and diff show the rows that differ.
 options:
@@ -36,11 +39,12 @@ options:
     type: list
     elements: str
     default: []
-  whole:
-    description: Tables in which no row stays that I(tables) does not name.
-    type: list
-    elements: str
-    default: []
+  templates:
+    description:
+      - Bring the QoS and buffer tables into the state that the switch's own templates make of the configuration that
+        results, and lay what I(tables) says of them over that.
+    type: bool
+    default: false
   absent:
     description:
       - Rows that shall not be there unless I(tables) names them, as C({table - [pattern of keys]}).
@@ -81,13 +85,17 @@ EXAMPLES = r"""
 
 RETURN = r"""
 patch:
-  description: The steps of the patch.
+  description: The steps of the patch; speeds of ports, QoS and buffer tables are not among them.
   returned: success
   type: list
 tables:
   description: Names of the tables that are managed.
   returned: success
   type: list
+wanted:
+  description: These tables as they shall be, C({table - {key - {field - value}}}).
+  returned: success
+  type: dict
 backed_up:
   description: Tables that were added to the backup.
   returned: success
@@ -103,7 +111,6 @@ def wanted_by(params: Mapping[str, Any], saved: Mapping[str, Any] | None) -> Wan
     return Wanted(
         tables=config_db.as_strings(params["tables"]),
         merge=frozenset(params["merge"]),
-        whole=frozenset(params["whole"]),
         absent=params["absent"],
     )
 
@@ -128,31 +135,62 @@ def run_module(module: Any) -> dict[str, Any]:
     saved = config_db.read_backup(params["backup"]) if params["backup"] else None
     wanted = wanted_by(params, saved)
     target = config_db.apply_wanted(running, wanted)
-    patch = config_db.make_patch(running, target, wanted.names)
-    backup = new_backup(params, running, saved, wanted.names)
+    names = wanted.names
+    if params["templates"]:
+        target = with_templates(module.run_command, running, target, wanted)
+        names = sorted({*names, *QOS_TABLES})
+    before, after = config_db.changed_rows(running, target, names)
+    backup = new_backup(params, running, saved, names)
     if not module.check_mode:
         if backup is not None:
             config_db.write_backup(params["backup"], backup)
-        if patch:
-            config_db.apply_patch(module.run_command, patch)
-            _check_result(module, target, wanted.names)
-    before, after = config_db.changed_rows(running, target, wanted.names)
+        if before or after:
+            bring_about(module.run_command, running, target, names)
     new = sorted(set(backup or {}) - set(saved or {}))
     return {
-        "changed": bool(patch) or backup is not None,
-        "patch": patch,
-        "tables": wanted.names,
+        "changed": bool(before or after) or backup is not None,
+        "patch": patch_of(running, target, names),
+        "tables": names,
+        "wanted": target,
         "backed_up": new,
         "diff": [{"before_header": "CONFIG_DB", "after_header": "CONFIG_DB", "before": before, "after": after},
                  *_backup_diff(params["backup"], saved, backup)],
     }
 
 
-def _check_result(module: Any, target: Mapping[str, Any], names: list[str]) -> None:
-    """The switch must now say what was asked for."""
-    wrong = config_db.unlike(config_db.read_running(module.run_command), target, names)
+def with_templates(run: Run, running: Tables, target: Tables, wanted: Wanted) -> Tables:
+    """`target`, with QoS and buffer tables as the switch's templates make them of it, and what is wanted of them."""
+    rest = {table: rows for table, rows in running.items() if table not in wanted.names}
+    made = made_by_templates(run, {**rest, **target})
+    named = config_db.apply_wanted({**running, **dict.fromkeys(QOS_TABLES, {}), **made}, wanted)
+    return {**target, **made, **only_qos(named)}
+
+
+def patch_of(running: Tables, target: Tables, names: list[str]) -> list[dict[str, Any]]:
+    """The patch for what is neither a port's speed nor a table of QoS and buffers."""
+    ports = target.get("PORT", {})
+    fast = {port: {**row, "speed": ports[port]["speed"]} if "speed" in row and "speed" in ports.get(port, {}) else row
+            for port, row in running.get("PORT", {}).items()}
+    found = {**running, "PORT": fast} if fast else running
+    return config_db.make_patch(found, target, [name for name in names if name not in QOS_TABLES])
+
+
+def bring_about(run: Run, running: Tables, target: Tables, names: list[str]) -> None:
+    """Change the switch's tables `names` into those of `target`.
+
+    Raises:
+        ConfigDbError: it could not be done, or is not so afterwards.
+    """
+    config_db.set_speeds(run, running, target)
+    patch = patch_of(running, target, names)
+    if patch:
+        config_db.apply_patch(run, patch)
+    qos = {table: target.get(table, {}) if table in names else running.get(table, {}) for table in QOS_TABLES}
+    if only_qos(qos) != only_qos(running):
+        replace_qos(run, only_qos(running), only_qos(qos))
+    wrong = config_db.unlike(config_db.read_running(run), target, names)
     if wrong:
-        raise ConfigDbError(f"`config apply-patch` ended well, but {wrong}")
+        raise ConfigDbError(f"the switch's commands ended well, but {wrong}")
 
 
 def _backup_diff(path: str | None, saved: Mapping[str, Any] | None,
@@ -173,7 +211,7 @@ def main() -> None:
             "state": {"type": "str", "choices": ["present", "restored"], "default": "present"},
             "tables": {"type": "dict", "default": {}},
             "merge": {"type": "list", "elements": "str", "default": []},
-            "whole": {"type": "list", "elements": "str", "default": []},
+            "templates": {"type": "bool", "default": False},
             "absent": {"type": "dict", "default": {}},
             "backup": {"type": "path"},
             "backup_also": {"type": "list", "elements": "str", "default": []},

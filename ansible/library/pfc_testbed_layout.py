@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any, Mapping
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.pfc import hwsku
 from ansible.module_utils.pfc.layout import SwitchFacts, lay_out
 from ansible.module_utils.pfc.testbed import TestbedError
 
@@ -35,10 +33,6 @@ options:
     description: The row DEVICE_METADATA|localhost of the switch.
     type: dict
     required: true
-  asic_type:
-    description: C(asic_type) in the switch's C(/etc/sonic/sonic_version.yml).
-    type: str
-    default: ""
 author: sonic-mgmt-pfc
 """
 
@@ -54,7 +48,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 layout:
-  description: C(tables), C(merge), C(whole), C(absent) for C(config_db_tables), C(ports) under test, C(notes).
+  description: C(tables), C(merge), C(absent) for C(config_db_tables), and C(ports) under test.
   returned: success
   type: dict
 """
@@ -64,9 +58,7 @@ def make_layout(params: Mapping[str, Any]) -> dict[str, Any]:
     """The layout that the arguments ask for."""
     testbed = params["testbed"]
     description = testbed["duts"][params["switch"]]
-    switch = SwitchFacts(params["switch"], description, params["ports"], params["metadata"], params["asic_type"])
-    data = hwsku.load(os.path.join(testbed["lab_folder"], "vars", "hwsku"), description["hwsku"])
-    return lay_out(testbed, switch, data)
+    return lay_out(testbed, SwitchFacts(params["switch"], description, params["ports"], params["metadata"]))
 
 
 def main() -> None:
@@ -77,13 +69,12 @@ def main() -> None:
             "switch": {"type": "str", "required": True},
             "ports": {"type": "dict", "required": True},
             "metadata": {"type": "dict", "required": True},
-            "asic_type": {"type": "str", "default": ""},
         },
         supports_check_mode=True,
     )
     try:
         module.exit_json(changed=False, layout=make_layout(module.params))
-    except (TestbedError, hwsku.HwSkuError) as error:
+    except TestbedError as error:
         module.fail_json(msg=str(error))
 
 

@@ -21,6 +21,8 @@ import ansible.module_utils  # noqa: E402
 ANSIBLE = Path(__file__).resolve().parent.parent
 ansible.module_utils.__path__.append(str(ANSIBLE / "module_utils"))
 
+from ansible.module_utils.pfc.qos_templates import QOS_TABLES  # noqa: E402
+
 
 def load_library(name):
     """A module of ansible/library."""
@@ -40,6 +42,10 @@ class FakeSwitch:
         self.commands = []
         self.saved = None
         self.broken = {}
+        self.templates = {}
+        self.pools = ["BUFFER_POOL_TABLE:egress_lossless_pool"]
+        self.groups = []
+        self.links = {}
 
     def run(self, command):
         """(exit status, stdout, stderr) of a command."""
@@ -50,12 +56,43 @@ class FakeSwitch:
         actions = {"sonic-cfggen -d": self._print, "config apply-patch": self._patch, "config load": self._load,
                    "config save": self._save, "pfcwd stop": self._stop, "pfcwd start": self._start,
                    "pfcwd start_default": self._start_default, "pfcwd interval": self._interval,
-                   "sonic-db-cli CONFIG_DB": self._delete}
+                   "sonic-db-cli CONFIG_DB": self._delete, "sonic-cfggen -j": self._generate, "config qos": self._clear,
+                   "config interface": self._speed, "sonic-db-cli APPL_DB": self._ask}
         return 0, actions[name](command[2:]) or "", ""
 
     def changes(self):
         """The commands that are not readings."""
         return [command for command in self.commands if command[0] != "sonic-cfggen"]
+
+    def speeds(self):
+        """The speeds that were set, one by one."""
+        return [(command[3], command[4]) for command in self.commands if command[1:3] == ["interface", "speed"]]
+
+    def _generate(self, arguments):
+        """With templates: what they make. To the database: these tables, beside what is there."""
+        tables = json.loads(Path(arguments[0]).read_text())
+        if "--write-to-db" in arguments:
+            self._load([arguments[0], "-y"])
+            return ""
+        assert not set(tables) & set(self.templates), "the templates are given a configuration without QoS"
+        return json.dumps({**tables, **self.templates, "build_version": {}})
+
+    def _clear(self, arguments):
+        assert arguments == ["clear"]
+        self.tables = {table: rows for table, rows in self.tables.items() if table not in QOS_TABLES}
+        self.pools = self.pools[1:]
+
+    def _speed(self, arguments):
+        assert arguments[0] == "speed"
+        self.tables["PORT"][arguments[1]]["speed"] = arguments[2]
+
+    def _ask(self, arguments):
+        if arguments == ["KEYS", "BUFFER_POOL_TABLE:*"]:
+            self.pools, found = self.pools[1:], self.pools[:1]
+            return "\n".join(found)
+        if arguments == ["KEYS", "BUFFER_PG_TABLE:*"]:
+            return "\n".join(self.groups)
+        return self.links.get(arguments[1].split(":")[1], "")
 
     def _print(self, _):
         return json.dumps(self.tables)

@@ -51,10 +51,9 @@ def test_rows_are_exact_unless_their_table_is_merged():
     assert merged["PORT"] == {"Ethernet0": {"speed": "100000", "alias": "et1"}}
 
 
-def test_other_rows_stay_unless_absent_or_the_table_is_whole():
+def test_other_rows_stay_unless_absent():
     tables = {"VLAN": {"Vlan2": {"vlanid": "2"}}}
     assert set(apply_wanted(FOUND, Wanted(tables=tables))["VLAN"]) == {"Vlan1", "Vlan2"}
-    assert set(apply_wanted(FOUND, Wanted(tables=tables, whole=frozenset({"VLAN"})))["VLAN"]) == {"Vlan2"}
     kept = apply_wanted(FOUND, Wanted(tables={"INTERFACE": {"Ethernet0": {}}},
                                       absent={"INTERFACE": ["Ethernet0", "Ethernet0|*"]}))
     assert set(kept["INTERFACE"]) == {"Ethernet0", "Ethernet4"}

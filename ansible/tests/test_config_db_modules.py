@@ -13,7 +13,7 @@ VLAN = {"VLAN": {"Vlan1000": {"vlanid": 1000}}}
 def apply(library, fake_module, switch):
     """Runs config_db_tables with these arguments."""
     def run(check_mode=False, **params):
-        defaults = {"state": "present", "tables": {}, "merge": [], "whole": [], "absent": {}, "backup": None,
+        defaults = {"state": "present", "tables": {}, "merge": [], "templates": False, "absent": {}, "backup": None,
                     "backup_also": []}
         return library("config_db_tables").run_module(fake_module(switch, {**defaults, **params}, check_mode))
     return run
@@ -40,12 +40,13 @@ def test_what_was_found_comes_back(apply, switch, tables, tmp_path):
     backup = str(tmp_path / "found.json")
     first = {"PORT": {"Ethernet0": {"speed": 40000}}, **VLAN}
     apply(tables=first, merge=["PORT"], backup=backup)
-    apply(tables={"VLAN": {"Vlan7": {"vlanid": 7}}}, whole=["VLAN"], absent={"DEVICE_NEIGHBOR": ["*"]}, backup=backup,
+    apply(tables={"VLAN": {"Vlan7": {"vlanid": 7}}}, absent={"DEVICE_NEIGHBOR": ["*"], "VLAN": ["*"]}, backup=backup,
           backup_also=["PFC_WD"])
     assert "DEVICE_NEIGHBOR" not in switch.tables and set(switch.tables["VLAN"]) == {"Vlan7"}
     switch.tables["PFC_WD"] = {"Ethernet0": {"action": "drop"}}
     result = apply(state="restored", backup=backup, backup_also=["PFC_WD"])
     assert switch.tables == {**tables, "PFC_WD": {"Ethernet0": {"action": "drop"}}}
+    assert switch.speeds() == [("Ethernet0", "40000"), ("Ethernet0", "100000")]
     assert result["tables"] == ["DEVICE_NEIGHBOR", "PORT", "VLAN"]
     assert not apply(state="restored", backup=backup, backup_also=["PFC_WD"])["changed"]
 

@@ -8,7 +8,9 @@ import yaml
 
 from ansible.module_utils.pfc import graph, hwsku, layout, testbed
 from ansible.module_utils.pfc.graph import GraphError
+from ansible.module_utils.pfc.qos_templates import QOS_TABLES
 from ansible.module_utils.pfc.testbed import TestbedError
+from virtual_testbed.sonic import factory
 
 ANSIBLE = Path(__file__).resolve().parent.parent
 PROFILES = ANSIBLE.parent / "virtual_testbed" / "sonic" / "profiles"
@@ -16,10 +18,10 @@ SKU = "Arista-7060CX-32S-C32"
 PORTS = [f"Ethernet{number}" for number in range(0, 128, 4)]
 
 
-def make_switch(description, ports=("Ethernet0", "Ethernet4", "Ethernet8"), sku=SKU, asic="broadcom"):
+def make_switch(description, ports=("Ethernet0", "Ethernet4", "Ethernet8"), sku=SKU):
     """The switch of a description, with these ports."""
     name = next(iter(description["duts"]))
-    return layout.SwitchFacts(name, description["duts"][name], {port: {} for port in ports}, {"hwsku": sku}, asic)
+    return layout.SwitchFacts(name, description["duts"][name], {port: {} for port in ports}, {"hwsku": sku})
 
 
 def describe(lab, name="lab-t0"):
@@ -27,10 +29,10 @@ def describe(lab, name="lab-t0"):
     return testbed.describe(name, str(lab / "testbed.yaml"), "/nowhere")
 
 
-def lay_out(lab, data=None, **switch):
+def lay_out(lab, **switch):
     """The layout of the lab's switch."""
     description = describe(lab)
-    return layout.lay_out(description, make_switch(description, **switch), data)
+    return layout.lay_out(description, make_switch(description, **switch))
 
 
 def replace(path, old, new):
@@ -150,10 +152,9 @@ def test_a_wrong_testbed_is_one_sentence(lab, old, new, words):
 
 def test_the_t0_of_the_project():
     description = testbed.describe("vtb-t0", str(ANSIBLE / "testbed.yaml"), "/nowhere")
-    data = hwsku.load(str(ANSIBLE / "vars" / "hwsku"), SKU)
-    result = layout.lay_out(description, make_switch(description, PORTS), data)
+    result = layout.lay_out(description, make_switch(description, PORTS))
     tables = result["tables"]
-    assert json.loads(json.dumps(tables)) == tables and result["ports"] == PORTS and result["notes"] == []
+    assert json.loads(json.dumps(tables)) == tables and result["ports"] == PORTS
     assert tables["PORT"]["Ethernet124"] == {"admin_status": "up", "speed": "100000", "mtu": "9100"}
     assert tables["VLAN"] == {"Vlan1000": {"vlanid": "1000"}}
     assert tables["VLAN_MEMBER"] == {f"Vlan1000|{port}": {"tagging_mode": "untagged"} for port in PORTS}
@@ -161,8 +162,7 @@ def test_the_t0_of_the_project():
     assert tables["LOOPBACK_INTERFACE"] == {"Loopback0": {}, "Loopback0|10.1.0.32/32": {}}
     assert "INTERFACE" not in tables and "Ethernet0|*" in result["absent"]["INTERFACE"]
     assert tables["DEVICE_NEIGHBOR"]["Ethernet64"] == {"name": "snappi-vtb-2", "port": "Card1/Port1"}
-    assert tables["BUFFER_POOL"]["egress_lossless_pool"] == {"type": "egress", "mode": "static", "size": "15982720"}
-    assert tables["BUFFER_QUEUE"]["Ethernet0|3-4"] == {"profile": "egress_lossless_profile"}
+    assert set(tables) & set(QOS_TABLES) == {"CABLE_LENGTH"}
     assert tables["CABLE_LENGTH"]["AZURE"] == dict.fromkeys(PORTS, "5m")
     assert tables["DEVICE_METADATA"]["localhost"] == {"type": "ToRRouter", "default_pfcwd_status": "enable"}
 
@@ -173,8 +173,8 @@ CHAIN = ["vtb-chain-01", "vtb-chain-02", "vtb-chain-03"]
 def lay_out_chain(name, description=None):
     """The layout of a switch of the project's three in a row."""
     found = description or testbed.describe("vtb-chain", str(ANSIBLE / "testbed.yaml"), "/nowhere")
-    switch = layout.SwitchFacts(name, found["duts"][name], {port: {} for port in PORTS}, {"hwsku": SKU}, "broadcom")
-    return layout.lay_out(found, switch, hwsku.load(str(ANSIBLE / "vars" / "hwsku"), SKU))
+    switch = layout.SwitchFacts(name, found["duts"][name], {port: {} for port in PORTS}, {"hwsku": SKU})
+    return layout.lay_out(found, switch)
 
 
 def test_three_switches_in_a_row():
@@ -185,8 +185,6 @@ def test_three_switches_in_a_row():
     middle = tables["vtb-chain-02"]
     assert middle["DEVICE_NEIGHBOR"]["Ethernet120"] == {"name": "vtb-chain-01", "port": "Ethernet124"}
     assert middle["DEVICE_NEIGHBOR"]["Ethernet124"] == {"name": "vtb-chain-03", "port": "Ethernet120"}
-    assert middle["PORT_QOS_MAP"]["Ethernet124"] == middle["PORT_QOS_MAP"]["Ethernet0"]
-    assert middle["PORT_QOS_MAP"]["Ethernet124"]["pfc_enable"] == "3,4"
     assert {port for port, length in middle["CABLE_LENGTH"]["AZURE"].items() if length == "40m"} == {
         "Ethernet120", "Ethernet124"}
     assert set(tables["vtb-chain-01"]["CABLE_LENGTH"]["AZURE"].items()) >= {("Ethernet0", "5m"), ("Ethernet124", "40m")}
@@ -222,9 +220,9 @@ def test_routed_ports_of_several_switches_have_different_addresses(lab):
     replace(lab / "vars" / "topo_small.yml", "loopback: {ipv4: [10.1.0.32/32]}", "loopback: {}")
     found = describe(lab)
     ports = {"Ethernet0": {}, "Ethernet4": {}}
-    switches = [layout.SwitchFacts(name, found["duts"][name], ports, {"hwsku": SKU}, "broadcom")
+    switches = [layout.SwitchFacts(name, found["duts"][name], ports, {"hwsku": SKU})
                 for name in ("sw1", "sw2")]
-    rows = [layout.lay_out(found, switch, None)["tables"]["INTERFACE"] for switch in switches]
+    rows = [layout.lay_out(found, switch)["tables"]["INTERFACE"] for switch in switches]
     assert "Ethernet0|10.0.0.0/31" in rows[0] and "Ethernet0|10.0.0.4/31" in rows[1]
 
 
@@ -240,48 +238,14 @@ def test_cables_between_switches_are_seen_from_both_ends(facts):
     assert found["device_vlan_map_list"]["vtb-chain-02"] == {0: 38, 1: 39, 2: 40, 3: 41, 30: 46, 31: 47}
 
 
-def test_hwsku_data_says_the_same_as_the_virtual_switch():
+def test_hwskus_have_the_ports_of_the_virtual_switch():
     for path in sorted((ANSIBLE / "vars" / "hwsku").glob("*.yml")):
-        data = hwsku.load(str(path.parent), path.stem)
         profile = json.loads((PROFILES / f"{path.stem}.json").read_text())
-        assert data["ports"] == [port["name"] for port in profile["ports"]]
-        assert data.get("wred_profile", layout.WRED_DEFAULT).items() == {
-            name: int(value) if value.isdigit() else value for name, value in profile["wred_profile"].items()}.items()
-        for name, topology in data["topologies"].items():
-            for kind in ("buffer_pool", "buffer_profile"):
-                rows = {key: {field: str(value) for field, value in row.items()} for key, row in topology[kind].items()}
-                assert rows == profile["topologies"][name][kind.upper()], (path.stem, name, kind)
+        assert hwsku.load(str(path.parent), path.stem) == {"ports": [port["name"] for port in profile["ports"]]}
 
 
-def test_the_qos_maps_are_sonics_defaults():
-    tables = layout.qos_tables(["Ethernet0"], "broadcom", None)
-    dscp = tables["DSCP_TO_TC_MAP"]["AZURE"]
-    assert len(dscp) == 64 and {key: value for key, value in dscp.items() if value != "1"} == {
-        "3": "3", "4": "4", "5": "2", "8": "0", "46": "5", "48": "6"}
-    assert tables["TC_TO_PRIORITY_GROUP_MAP"]["AZURE"] == dict(zip("01234567", "00034007"))
-    assert tables["TC_TO_QUEUE_MAP"]["AZURE"] == tables["MAP_PFC_PRIORITY_TO_QUEUE"]["AZURE"] == {
-        str(number): str(number) for number in range(8)}
-    assert tables["PORT_QOS_MAP"]["Ethernet0"] == {
-        "dscp_to_tc_map": "AZURE", "tc_to_queue_map": "AZURE", "tc_to_pg_map": "AZURE", "pfc_to_queue_map": "AZURE",
-        "pfc_enable": "3,4", "pfcwd_sw_enable": "3,4"}
-    assert tables["PORT_QOS_MAP"]["global"] == {"dscp_to_tc_map": "AZURE"}
-    assert set(tables["QUEUE"]) == {f"Ethernet0|{queue}" for queue in range(7)}
-    assert tables["QUEUE"]["Ethernet0|4"] == {"scheduler": "scheduler.1", "wred_profile": "AZURE_LOSSLESS"}
-    assert tables["WRED_PROFILE"]["AZURE_LOSSLESS"]["green_min_threshold"] == "1048576"
-    assert "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP" not in tables
-
-
-def test_mellanox_maps_priorities_to_groups():
-    tables = layout.qos_tables(["Ethernet0"], "mellanox", None)
-    assert tables["PFC_PRIORITY_TO_PRIORITY_GROUP_MAP"] == {"AZURE": {"3": "3", "4": "4"}}
-    assert tables["PORT_QOS_MAP"]["Ethernet0"]["pfc_to_pg_map"] == "AZURE"
-
-
-def test_buffers_of_an_unknown_hwsku_are_left_alone_and_that_is_said(lab):
-    result = lay_out(lab)
-    assert not set(layout.BUFFER_TABLES) & {*result["tables"], *result["absent"], *result["whole"]}
-    assert result["notes"] == [
-        f"sw1: nothing is known of HwSku {SKU}, so its buffer tables stay as the vendor made them"]
+def test_what_the_templates_make_is_what_the_virtual_switch_clears():
+    assert set(QOS_TABLES) == set(factory.QOS_TABLES)
 
 
 def test_a_t1_has_routed_ports(lab):
@@ -293,8 +257,7 @@ def test_a_t1_has_routed_ports(lab):
             "bgp": {"asn": 64001, "peers": {65100: ["10.9.0.0", "FC00::9"]}}}
     topology["configuration"] = {"ARISTA01T0": peer}
     (lab / "vars" / "topo_small.yml").write_text(yaml.safe_dump(topology))
-    data = hwsku.load(str(ANSIBLE / "vars" / "hwsku"), SKU)
-    tables = lay_out(lab, data)["tables"]
+    tables = lay_out(lab)["tables"]
     assert set(tables["INTERFACE"]) == {"Ethernet0", "Ethernet0|10.0.0.0/31", "Ethernet0|fc00::1/126", "Ethernet4",
                                         "Ethernet4|10.9.0.0/31", "Ethernet4|fc00::9/126"}
     assert "VLAN" not in tables and tables["DEVICE_METADATA"]["localhost"]["type"] == "LeafRouter"
@@ -333,11 +296,10 @@ def test_a_topology_that_does_not_fit(lab, old, new, words):
         lay_out(lab)
 
 
-def test_the_layout_module_finds_the_hwskus_data(library, lab):
-    (lab / "vars" / "hwsku" / f"{SKU}.yml").write_text((ANSIBLE / "vars" / "hwsku" / f"{SKU}.yml").read_text())
+def test_the_layout_module_and_a_hwsku_without_ports(library, lab):
     params = {"testbed": describe(lab), "switch": "sw1", "ports": {"Ethernet0": {}, "Ethernet4": {}},
-              "metadata": {"hwsku": SKU}, "asic_type": "broadcom"}
-    assert "BUFFER_POOL" in library("pfc_testbed_layout").make_layout(params)["tables"]
-    (lab / "vars" / "hwsku" / f"{SKU}.yml").write_text("ports: []\n")
-    with pytest.raises(hwsku.HwSkuError, match="has no key topologies"):
-        library("pfc_testbed_layout").make_layout(params)
+              "metadata": {"hwsku": SKU}}
+    assert library("pfc_testbed_layout").make_layout(params)["ports"] == ["Ethernet0", "Ethernet4"]
+    (lab / "vars" / "hwsku" / f"{SKU}.yml").write_text("port: []\n")
+    with pytest.raises(hwsku.HwSkuError, match="has no key ports"):
+        describe(lab)

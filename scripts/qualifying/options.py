@@ -85,8 +85,7 @@ def check(options: argparse.Namespace) -> Mapping[str, Any]:
         raise Refusal(str(error)) from error
     if entry.get("virtual"):
         check_virtual(name, testbed_file, options.fault)
+        check_priorities(sets, cases, name, testbed_file, options.port)
     check_ports([options.port] if options.port else [], name, entry, testbed_file)
-    if entry.get("virtual") or options.deploy:
-        check_priorities(sets, cases, name, options.port)
     check_machine(options.results.resolve(), ROOT)
     return entry

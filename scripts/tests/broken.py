@@ -124,6 +124,8 @@ def broken_testbed(
                    "PFC_REPORT_DB": f"sqlite:///{folder / 'pfc.db'}"}
     for file, text in files.items():
         (folder / file).write_text(text, encoding="utf-8")
+    if name in _deployed and not _deployed[name].is_dir():  # with the folder of the testbed that was deployed
+        del _deployed[name]
     if name in _deployed:
         shutil.copytree(_deployed[name], folder / name / "switches")
     try:

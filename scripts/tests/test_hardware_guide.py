@@ -95,9 +95,11 @@ def test_the_switch_gets_a_layout(lab, sku):
     description = testbed.describe(TESTBED, str(lab / "testbed.yaml"), "/nowhere")
     own = description["duts"][SWITCH] | {"hwsku": sku}
     ports = {f"Ethernet{4 * place}": {} for place in range(4)}
-    switch = layout.SwitchFacts(SWITCH, own, ports, {"hwsku": sku}, "broadcom")
-    tables = layout.lay_out(description, switch, hwsku.load(str(lab / "vars/hwsku"), sku))["tables"]
-    assert {"BUFFER_POOL", "PORT_QOS_MAP", "VLAN_INTERFACE"} <= set(tables)
+    switch = layout.SwitchFacts(SWITCH, own, ports, {"hwsku": sku})
+    tables = layout.lay_out(description, switch)["tables"]
+    assert {"CABLE_LENGTH", "PORT", "VLAN_INTERFACE"} <= set(tables)
+    assert description["duts"][SWITCH]["known_ports"] and hwsku.load(str(lab / "vars/hwsku"), "Acme-S4-C4") == {
+        "ports": [*ports]}
     assert set(tables["VLAN_MEMBER"]) == {f"Vlan1000|Ethernet{4 * place}" for place in range(4)}
 
 

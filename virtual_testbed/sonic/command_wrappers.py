@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from virtual_testbed.sonic import root_view
+from virtual_testbed.sonic.factory import TEMPLATES
 from virtual_testbed.sonic.profile import Profile
 
 PACKAGE_ROOT = Path(__file__).resolve().parents[2]
@@ -116,6 +117,8 @@ def write_image_files(root: Path, profile: Profile, mac: str, build: str = BUILD
     _replace(device / profile.hwsku / "port_config.ini",
              "# name          lanes             alias         index   speed\n" + "\n".join(rows) + "\n")
     _replace(device / profile.hwsku / "pg_profile_lookup.ini", _lookup_file(profile))
+    for name in TEMPLATES:
+        _replace(device / profile.hwsku / name, "{# what it makes is computed by the virtual switch #}\n")
     for port in profile.ports.values():
         write_port(root, port.name, {"address": mac, "operstate": "down", "speed": str(port.speed), "mtu": "9100",
                                      "carrier": "0", "flags": "0x1003", "type": "1", "addr_len": "6",

@@ -20,6 +20,10 @@ _POLLED = ("PORT", "QUEUE", "PFCWD", "PG_WATERMARK", "PG_DROP", "QUEUE_WATERMARK
 _TOPOLOGY_OF_TYPE = {"ToRRouter": "t0", "BackEndToRRouter": "t0", "LeafRouter": "t1", "BackEndLeafRouter": "t1"}
 _CABLE_OF_ROLES = {("ToRRouter", "Server"): "5m", ("LeafRouter", "ToRRouter"): "40m",
                    ("SpineRouter", "LeafRouter"): "300m"}
+TEMPLATES = ("buffers.json.j2", "qos.json.j2")
+"""The files of a HwSKU that the QoS and buffer tables are made with."""
+BUFFERS = ("BUFFER_", "CABLE_LENGTH")
+"""How the tables of the first one begin."""
 QOS_TABLES = ("TC_TO_PRIORITY_GROUP_MAP", "MAP_PFC_PRIORITY_TO_QUEUE", "TC_TO_QUEUE_MAP", "DSCP_TO_TC_MAP", "SCHEDULER",
               "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", "PORT_QOS_MAP", "WRED_PROFILE", "QUEUE", "CABLE_LENGTH",
               "BUFFER_POOL", "BUFFER_PROFILE", "BUFFER_PG", "BUFFER_QUEUE", "BUFFER_PORT_INGRESS_PROFILE_LIST",

@@ -34,21 +34,19 @@ class Wanted:
     Attributes:
         tables: rows that shall be there, with exactly these fields.
         merge: tables of which only the fields named in `tables` are managed.
-        whole: tables in which no other row stays.
         absent: {table: patterns of keys}: such rows go unless `tables` has them.
         exact: {table: rows or None}: the whole table, None for no such table.
     """
 
     tables: Tables = field(default_factory=dict)
     merge: frozenset[str] = frozenset()
-    whole: frozenset[str] = frozenset()
     absent: Mapping[str, Iterable[str]] = field(default_factory=dict)
     exact: Mapping[str, "dict[str, Row] | None"] = field(default_factory=dict)
 
     @property
     def names(self) -> list[str]:
         """Every table that may change."""
-        return sorted({*self.tables, *self.whole, *self.absent, *self.exact})
+        return sorted({*self.tables, *self.absent, *self.exact})
 
 
 def natural(text: str) -> list[tuple[int, int, str]]:
@@ -115,7 +113,7 @@ def _wanted_rows(found: Mapping[str, Row], table: str, wanted: Wanted) -> dict[s
     named = wanted.tables.get(table, {})
     patterns = list(wanted.absent.get(table, ()))
     kept = {key: row for key, row in found.items()
-            if table not in wanted.whole and not any(fnmatch.fnmatchcase(key, pattern) for pattern in patterns)}
+            if not any(fnmatch.fnmatchcase(key, pattern) for pattern in patterns)}
     if table in wanted.merge:
         named = {key: {**found.get(key, {}), **row} for key, row in named.items()}
     return {**kept, **named}
@@ -180,6 +178,23 @@ def _field_steps(path: list[str], was: Row, becomes: Row) -> list[dict[str, Any]
     return steps
 
 
+def set_speeds(run: Run, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
+    """Give ports another speed by `config interface speed`, one by one: `config apply-patch` takes tens of minutes for
+    them (sonic-buildimage 23945).
+
+    Raises:
+        ConfigDbError: SONiC refused one.
+    """
+    found = before.get("PORT", {})
+    speeds = {port: row["speed"] for port, row in after.get("PORT", {}).items()
+              if port in found and "speed" in row and row["speed"] != found[port].get("speed")}
+    for port in sorted(speeds, key=natural):
+        command = ["config", "interface", "speed", port, speeds[port]]
+        status, out, err = run(command)
+        if status != 0:
+            raise ConfigDbError(f"`{' '.join(command)}` ended with status {status}: {last_line(err or out)}")
+
+
 def pointer(*parts: str) -> str:
     """A JSON pointer (RFC 6901)."""
     return "".join("/" + part.replace("~", "~0").replace("/", "~1") for part in parts)
@@ -194,8 +209,8 @@ def apply_patch(run: Run, patch: list[dict[str, Any]]) -> None:
     run_with_file(run, ["config", "apply-patch"], patch)
 
 
-def run_with_file(run: Run, command: list[str], data: Any, options: Iterable[str] = ()) -> None:
-    """Run `command FILE options...` with FILE holding `data` as JSON.
+def run_with_file(run: Run, command: list[str], data: Any, options: Iterable[str] = ()) -> str:
+    """What `command FILE options...` prints, with FILE holding `data` as JSON.
 
     Raises:
         ConfigDbError: the command failed.
@@ -209,6 +224,7 @@ def run_with_file(run: Run, command: list[str], data: Any, options: Iterable[str
         os.unlink(path)
     if status != 0:
         raise ConfigDbError(f"`{' '.join(command)}` ended with status {status}: {last_line(err or out)}")
+    return out
 
 
 def unlike(running: Mapping[str, Any], wanted: Mapping[str, Any], names: Iterable[str]) -> str:

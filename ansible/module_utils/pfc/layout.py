@@ -1,7 +1,7 @@
-"""The CONFIG_DB of a switch under test, from the description of its testbed.
+"""The CONFIG_DB of a switch under test, from the description of its testbed, but for what its own templates make of it.
 
-Sources: sonic-buildimage `qos_config.j2` and `buffers_config.j2` for QoS and buffers, `minigraph.py` for ports and
-addresses; the numbering of routed ports is that of SONiC's T1 topologies (10.0.0.0/31, 10.0.0.2/31, ...).
+Sources: sonic-buildimage `minigraph.py` for ports and addresses, `buffers_config.j2` for the length of cables; the
+numbering of routed ports is that of SONiC's T1 topologies (10.0.0.0/31, 10.0.0.2/31, ...).
 """
 
 from __future__ import annotations
@@ -13,30 +13,13 @@ from typing import Any, Iterable, Mapping
 from ansible.module_utils.pfc.config_db import Tables, as_strings, natural
 from ansible.module_utils.pfc.testbed import TestbedError
 
-LOSSLESS = ("3", "4")
-MAP = "AZURE"
+MAP = "AZURE"  # the name that SONiC's templates give to CABLE_LENGTH's row
 MTU = "9100"
-SCHEDULED_QUEUES = range(7)
-DSCP_COUNT = 64
-DSCP_TO_TC = {3: 3, 4: 4, 5: 2, 8: 0, 46: 5, 48: 6}
-TC_TO_PG = {0: 0, 1: 0, 2: 0, 3: 3, 4: 4, 5: 0, 6: 0, 7: 7}
-IDENTITY = {number: number for number in range(8)}
-WRED_DEFAULT = {
-    "ecn": "ecn_all",
-    **{f"wred_{colour}_enable": "true" for colour in ("green", "yellow", "red")},
-    **{f"{colour}_{field}": value for colour in ("green", "yellow", "red")
-       for field, value in (("min_threshold", 1048576), ("max_threshold", 2097152), ("drop_probability", 5))},
-}
-# ASICs that map a received PFC priority to a priority group
-PFC_TO_PG_ASICS = ("mellanox", "barefoot")
-# Role of the switch -> (its buffer topology, the cable length that SONiC's templates assume for its host ports)
+# Role of the switch -> (its tier, the cable length that SONiC's templates assume for its host ports)
 ROLES = {"ToRRouter": ("t0", "5m"), "BackEndToRRouter": ("t0", "5m"),
          "LeafRouter": ("t1", "40m"), "BackEndLeafRouter": ("t1", "40m")}
 # Between two switches: what the templates assume between a T0 and a T1
 SWITCH_CABLE = "40m"
-QOS_TABLES = ("DSCP_TO_TC_MAP", "TC_TO_QUEUE_MAP", "TC_TO_PRIORITY_GROUP_MAP", "MAP_PFC_PRIORITY_TO_QUEUE", "SCHEDULER",
-              "WRED_PROFILE", "PORT_QOS_MAP", "QUEUE")
-BUFFER_TABLES = ("BUFFER_POOL", "BUFFER_PROFILE", "BUFFER_PG", "BUFFER_QUEUE", "CABLE_LENGTH")
 FIRST_IPV4 = ipaddress.IPv4Address("10.0.0.0")
 FIRST_IPV6 = ipaddress.IPv6Address("fc00::1")
 
@@ -49,19 +32,17 @@ class SwitchFacts:
     description: Mapping[str, Any]
     ports: Mapping[str, Mapping[str, Any]]
     metadata: Mapping[str, Any]
-    asic_type: str
 
 
-def lay_out(testbed: Mapping[str, Any], switch: SwitchFacts, hwsku: Mapping[str, Any] | None) -> dict[str, Any]:
+def lay_out(testbed: Mapping[str, Any], switch: SwitchFacts) -> dict[str, Any]:
     """What `config_db_tables` shall bring a switch to.
 
     Args:
         testbed: from `testbed.describe`.
         switch: the switch.
-        hwsku: its buffer data, None when nothing is known: buffer tables are left alone then.
 
     Returns:
-        tables, merge, whole, absent (arguments of `config_db_tables`), ports (those under test) and notes (sentences).
+        tables, merge, absent (arguments of `config_db_tables`) and ports (those under test).
 
     Raises:
         TestbedError: the files do not fit the switch; the sentence names file, row and object.
@@ -71,24 +52,16 @@ def lay_out(testbed: Mapping[str, Any], switch: SwitchFacts, hwsku: Mapping[str,
     positions = sorted(switch.ports, key=natural)
     tested = sorted(links, key=natural)
     roles_of_ports = _Addresses(testbed, switch.name, positions)
+    cables = {port: SWITCH_CABLE if links.get(port, {}).get("peer_is_switch") else ROLES[role][1] for port in positions}
     tables: Tables = {
         "DEVICE_METADATA": {"localhost": {"type": role, "default_pfcwd_status": "enable"}},
         "PORT": {port: {"admin_status": "up", "speed": link["speed"], "mtu": MTU} for port, link in links.items()},
         "DEVICE_NEIGHBOR": {port: {"name": link["peer"], "port": link["peer_port"]} for port, link in links.items()},
+        "CABLE_LENGTH": {MAP: cables},
         **roles_of_ports.tables(),
-        **qos_tables(tested, switch.asic_type, hwsku),
     }
-    whole = [name for name in QOS_TABLES if name in tables]
-    notes: list[str] = []
-    if hwsku is None:
-        notes.append(f"{switch.name}: nothing is known of HwSku {switch.description['hwsku']}, so its buffer tables "
-                     "stay as the vendor made them")
-    else:
-        cables = {port: SWITCH_CABLE if links.get(port, {}).get("peer_is_switch") else ROLES[role][1]
-                  for port in positions}
-        tables.update(buffer_tables(tested, cables, hwsku["topologies"][ROLES[role][0]]))
-    return {"tables": as_strings(tables), "merge": ["DEVICE_METADATA", "PORT", "CABLE_LENGTH"], "whole": whole,
-            "absent": _absent({*tested, *roles_of_ports.used}, tables), "ports": tested, "notes": notes}
+    return {"tables": as_strings(tables), "merge": ["DEVICE_METADATA", "PORT", "CABLE_LENGTH"],
+            "absent": _absent({*tested, *roles_of_ports.used}, tables), "ports": tested}
 
 
 def check_links(switch: SwitchFacts) -> dict[str, Mapping[str, Any]]:
@@ -316,59 +289,8 @@ def _interfaces(addresses: Mapping[str, Iterable[str]]) -> dict[str, dict[str, A
     return rows
 
 
-def qos_tables(ports: Iterable[str], asic_type: str, hwsku: Mapping[str, Any] | None) -> Tables:
-    """SONiC's default QoS maps, and the tables that put them on these ports."""
-    has_pfc_map = asic_type in PFC_TO_PG_ASICS
-    names = list(ports)
-    lossless = ",".join(LOSSLESS)
-    port_map = {"dscp_to_tc_map": MAP, "tc_to_queue_map": MAP, "tc_to_pg_map": MAP, "pfc_to_queue_map": MAP,
-                "pfc_enable": lossless, "pfcwd_sw_enable": lossless, **({"pfc_to_pg_map": MAP} if has_pfc_map else {})}
-    tables: dict[str, Any] = {
-        "DSCP_TO_TC_MAP": {MAP: {dscp: DSCP_TO_TC.get(dscp, 1) for dscp in range(DSCP_COUNT)}},
-        "TC_TO_QUEUE_MAP": {MAP: IDENTITY},
-        "TC_TO_PRIORITY_GROUP_MAP": {MAP: TC_TO_PG},
-        "MAP_PFC_PRIORITY_TO_QUEUE": {MAP: IDENTITY},
-        "SCHEDULER": {"scheduler.0": {"type": "DWRR", "weight": 14}, "scheduler.1": {"type": "DWRR", "weight": 15}},
-        "WRED_PROFILE": {f"{MAP}_LOSSLESS": (hwsku or {}).get("wred_profile") or WRED_DEFAULT},
-        "PORT_QOS_MAP": {"global": {"dscp_to_tc_map": MAP}, **{port: port_map for port in names}},
-        "QUEUE": {f"{port}|{queue}": _queue(str(queue)) for port in names for queue in SCHEDULED_QUEUES},
-    }
-    if has_pfc_map:
-        tables["PFC_PRIORITY_TO_PRIORITY_GROUP_MAP"] = {MAP: {priority: priority for priority in LOSSLESS}}
-    return as_strings(tables)
-
-
-def _queue(queue: str) -> dict[str, str]:
-    """A queue's scheduler, and WRED where it is lossless."""
-    if queue in LOSSLESS:
-        return {"scheduler": "scheduler.1", "wred_profile": f"{MAP}_LOSSLESS"}
-    return {"scheduler": "scheduler.0"}
-
-
-def buffer_tables(ports: Iterable[str], cables: Mapping[str, str], data: Mapping[str, Any]) -> Tables:
-    """Pools, profiles and their use on these ports; cable lengths of every port.
-
-    The lossless priority groups (`BUFFER_PG|EthernetN|3-4`) are the switch's own doing.
-
-    Args:
-        ports: those under test.
-        cables: the length (`5m`) of every port's cable.
-        data: `buffer_pool` and `buffer_profile` of the HwSKU.
-    """
-    profiles = {"0-2": "egress_lossy_profile", "3-4": "egress_lossless_profile", "5-6": "egress_lossy_profile"}
-    names = list(ports)
-    return as_strings({
-        "BUFFER_POOL": data["buffer_pool"],
-        "BUFFER_PROFILE": data["buffer_profile"],
-        "BUFFER_PG": {f"{port}|0": {"profile": "ingress_lossy_profile"} for port in names},
-        "BUFFER_QUEUE": {f"{port}|{queues}": {"profile": profile}
-                         for port in names for queues, profile in profiles.items()},
-        "CABLE_LENGTH": {MAP: dict(cables)},
-    })
-
-
 def _absent(ports: Iterable[str], tables: Tables) -> dict[str, list[str]]:
-    """Rows that contradict the layout: other VLANs, LAGs and addresses of its ports, other buffers of its queues."""
+    """Rows that contradict the layout: other VLANs, LAGs and addresses of its ports."""
     names = sorted(ports, key=natural)
     vlans = [f"{name}|*" for name in tables.get("VLAN", {})]
     loopbacks = ["Loopback0|*"] if "LOOPBACK_INTERFACE" in tables else []
@@ -378,6 +300,5 @@ def _absent(ports: Iterable[str], tables: Tables) -> dict[str, list[str]]:
         "INTERFACE": [pattern for port in names for pattern in (port, f"{port}|*")],
         "VLAN_INTERFACE": vlans,
         "LOOPBACK_INTERFACE": loopbacks,
-        "BUFFER_QUEUE": [f"{port}|*" for port in names] if "BUFFER_QUEUE" in tables else [],
     }
     return {table: patterns for table, patterns in absent.items() if patterns}

@@ -1,7 +1,7 @@
 """`sonic-cfggen`: the running configuration as JSON, and parts of it (sonic-buildimage `sonic-config-engine`).
 
-Of the real program: -d, -j, -y, -H, -a as sources; --print-data, -v, --var-json [-K], -w as uses. Templates (-t) are
-refused.
+Of the real program: -d, -j, -y, -H, -a as sources; --print-data, -v, --var-json [-K], -w as uses. Of templates (-t)
+only the HwSKU's own two, for buffers and for QoS, and only into `config-db`; what they make is `factory.qos_tables`.
 """
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Any
 
 from virtual_testbed.sonic.commands.context import SwitchContext, run, this_switch
 from virtual_testbed.sonic.databases import Config, as_json, checked_config, merge, natural, write_config
+from virtual_testbed.sonic.factory import BUFFERS, TEMPLATES, qos_tables
 
 
 def _read(path: str, switch: SwitchContext, parse: Callable[[str], Any]) -> Config:
@@ -26,12 +27,26 @@ def _read(path: str, switch: SwitchContext, parse: Callable[[str], Any]) -> Conf
 
 
 def _yaml(text: str) -> Any:
-    """YAML content. Raises ValueError."""
+    """The tables of YAML content; what else it has are variables for templates. Raises ValueError."""
     import yaml
     try:
-        return yaml.safe_load(text)
+        data = yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise ValueError(" ".join(str(error).split())) from error
+    if not isinstance(data, dict):
+        return data
+    return {name: value for name, value in data.items() if isinstance(value, dict)}
+
+
+def _made_by(template: str, data: Config, switch: SwitchContext) -> Config:
+    """The tables that a template makes of a configuration. Raises ValueError: it is none of the two."""
+    folder = f"/usr/share/sonic/device/{switch.profile.platform}/{switch.hwsku}"
+    known = [f"{folder}/{name},config-db" for name in TEMPLATES]
+    if template not in known:
+        raise ValueError(f"template {template} cannot be rendered here: expected {' or '.join(known)}")
+    is_buffers = template == known[0]
+    tables = qos_tables(data, switch.profile)
+    return {table: rows for table, rows in tables.items() if table.startswith(BUFFERS) == is_buffers}
 
 
 def _gather(arguments: argparse.Namespace, switch: SwitchContext) -> Config:
@@ -42,6 +57,8 @@ def _gather(arguments: argparse.Namespace, switch: SwitchContext) -> Config:
         data = merge(data, _read(path, switch, _yaml))
     if arguments.additional_data:
         data = merge(data, checked_config(json.loads(arguments.additional_data), "-a"))
+    for template in arguments.template or []:
+        data = merge(data, _made_by(template, data, switch))
     return data
 
 
@@ -57,6 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("-d", "--from-db", action="store_true", help="read config from configdb")
     parser.add_argument("-j", "--json", action="append", help="additional json file input")
     parser.add_argument("-y", "--yaml", action="append", help="yaml file that contains additional variables")
+    parser.add_argument("-t", "--template", action="append", help="render the data with the template file")
     parser.add_argument("-a", "--additional-data", help="addition data, in json string")
     parser.add_argument("-H", "--platform-info", action="store_true", help="read platform and hardware info")
     parser.add_argument("-n", "--namespace", default=None, help="namespace name")

@@ -1,4 +1,4 @@
-"""`config interface`: addresses and admin status of ports."""
+"""`config interface`: addresses, admin status and speed of ports."""
 from __future__ import annotations
 
 import ipaddress
@@ -52,6 +52,22 @@ def startup(context: click.Context, interface_name: str) -> None:
 def shutdown(context: click.Context, interface_name: str) -> None:
     """Shut down interface"""
     _set_admin(context, interface_name, "down")
+
+
+@interface.command()
+@click.argument("interface_name", metavar="<interface_name>")
+@click.argument("interface_speed", metavar="<interface_speed>")
+@click.option("-v", "--verbose", is_flag=True, help="Enable verbose output")
+@click.pass_context
+def speed(context: click.Context, interface_name: str, interface_speed: str, verbose: bool) -> None:
+    """Set interface speed"""
+    switch = this_switch()
+    _ports(context, switch.running(), interface_name)
+    supported = [str(one) for one in switch.profile.ports[interface_name].speeds]
+    if interface_speed not in supported:
+        click.echo(f"Invalid speed specified: {interface_speed}\nValid speeds:{','.join(supported)}")
+        context.exit(1)
+    change_row(switch.config, "PORT", interface_name, {"speed": interface_speed})
 
 
 @interface.group(cls=AliasedGroup)

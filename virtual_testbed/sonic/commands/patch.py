@@ -1,8 +1,8 @@
 """`config apply-patch` and `config replace`: all of a change or nothing of it (sonic-utilities
 `generic_config_updater`).
 
-SONiC checks the result against YANG models. This checks its form, and that the hardware understands every row that it
-understood before and every new one.
+SONiC checks each step against its field operation validators, as this does, and the result against YANG models. This
+checks its form, and that the hardware understands every row that it understood before and every new one.
 """
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ import click
 
 from virtual_testbed.sonic.commands.context import SwitchContext, this_switch
 from virtual_testbed.sonic.databases import Config, checked_config, write_config
+from virtual_testbed.sonic.patch_rules import refused_table
 
+VALIDATOR = "generic_config_updater.field_operation_validators.rdma_config_update_validator"
 _options = [
     click.option("-f", "--format", "config_format", type=click.Choice(["CONFIGDB", "SONICYANG"]), default="CONFIGDB"),
     click.option("-d", "--dry-run", is_flag=True, help="test out the command without affecting config state"),
@@ -58,6 +60,13 @@ def patched(config: Config, operations: object) -> Config:
     return _checked(result)
 
 
+def check_steps(switch: SwitchContext, operations: list[dict[str, Any]]) -> None:
+    """Raise PatchError when a step changes what no patch may change on this switch."""
+    table = refused_table(operations, switch.hwsku, switch.image["build_version"])
+    if table:
+        raise PatchError(f"Modification of {table} table is illegal- validating function {VALIDATOR} returned False")
+
+
 def _checked(data: object) -> Config:
     try:
         return checked_config(data, "the result")
@@ -91,7 +100,10 @@ def apply_patch(context: click.Context, /, patch_file_path: str, dry_run: bool, 
     switch = this_switch()
     current = switch.running()
     try:
-        _bring_about(switch, patched(current, _load(switch, patch_file_path)), current, dry_run)
+        operations = _load(switch, patch_file_path)
+        wanted = patched(current, operations)
+        check_steps(switch, operations)
+        _bring_about(switch, wanted, current, dry_run)
     except PatchError as error:
         click.echo(f"Failed to apply patch due to: {error}", err=True)
         context.fail(str(error))
@@ -104,10 +116,14 @@ def apply_patch(context: click.Context, /, patch_file_path: str, dry_run: bool, 
 @click.pass_context
 def replace(context: click.Context, /, target_file_path: str, dry_run: bool, **ignored: object) -> None:
     """Replace the whole config with the specified config."""
+    import jsonpatch
     _announce(dry_run)
     switch = this_switch()
+    current = switch.running()
     try:
-        _bring_about(switch, _checked(_load(switch, target_file_path)), switch.running(), dry_run)
+        wanted = _checked(_load(switch, target_file_path))
+        check_steps(switch, jsonpatch.make_patch(current, wanted).patch)
+        _bring_about(switch, wanted, current, dry_run)
     except PatchError as error:
         click.echo(f"Failed to replace config due to: {error}", err=True)
         context.fail(str(error))

@@ -358,8 +358,10 @@ def test_apply_patch(run):
     ({"op": "add"}, "a patch is a list of operations, found dict"),
     ([{"op": "explode", "path": "/PORT"}], ""),
     ([{"op": "add", "path": "/PORT/Ethernet0/mtu", "value": {"a": 1}}], "field mtu must be text"),
-    ([{"op": "add", "path": "/PFC_WD", "value": {"Ethernet0": {"detection_time": "1"}}}],
-     "detection_time must be 100..5000"),
+    ([{"op": "add", "path": "/PORT_QOS_MAP", "value": {"Ethernet0": {"pfc_enable": "9"}}}],
+     "priorities must be numbers 0..7"),
+    ([{"op": "add", "path": "/BUFFER_POOL", "value": {"egress_lossy_pool": {"type": "egress"}}}],
+     "Modification of BUFFER_POOL table is illegal- validating function"),
     ([{"op": "add", "path": "/PORT/Ethernet5", "value": {"admin_status": "up"}}], "this switch has no port Ethernet5"),
 ])
 def test_a_refused_patch_changes_nothing(run, operations, reason):
