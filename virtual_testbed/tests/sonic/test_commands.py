@@ -393,6 +393,28 @@ def test_interfaces_and_vlans(run):
     assert "Invalid VLAN ID 5000 (2-4094)" in run("config vlan add 5000", status=2)
 
 
+def test_speeds_are_those_of_the_port(run):
+    run("config interface speed Ethernet0 50000")
+    assert config(run, "PORT")["Ethernet0"]["speed"] == "50000"
+    text = run("config interface speed Ethernet0 7", status=1)
+    assert re.fullmatch("Invalid speed specified: 7\nValid speeds:[0-9,]*50000[0-9,]*\n", text)
+    assert "Interface name is invalid" in run("config interface speed Ethernet99 50000", status=2)
+    run("config interface speed Ethernet0 100000")
+
+
+def test_templates_make_what_qos_reload_makes(run):
+    folder = "/usr/share/sonic/device/x86_64-arista_7060_cx32s/Arista-7060CX-32S-C32"
+    names = ("buffers.json.j2", "qos.json.j2")
+    run("config qos clear")
+    templates = " ".join(f"-t {folder}/{name},config-db" for name in names)
+    made = json.loads(run(f"sonic-cfggen -d {templates} -y /etc/sonic/sonic_version.yml --print-data"))
+    assert "PORT_QOS_MAP" not in json.loads(run("sonic-cfggen -d --print-data"))
+    run("config qos reload")
+    assert json.loads(run("sonic-cfggen -d --print-data")) == made and made["BUFFER_POOL"] and made["PORT_QOS_MAP"]
+    for wrong in (f"{folder}/ipinip.json.j2,config-db", f"{folder}/qos.json.j2", "qos.json.j2,config-db"):
+        assert f"template {wrong} cannot be rendered here" in run(f"sonic-cfggen -d -t {wrong} --print-data", status=1)
+
+
 def test_version(run):
     text = run("show version")
     assert "SONiC Software Version: SONiC.202505.virtual" in text and "HwSKU: Arista-7060CX-32S-C32" in text

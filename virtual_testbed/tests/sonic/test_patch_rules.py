@@ -1,0 +1,54 @@
+"""What SONiC lets a patch change, by table, field, operation, ASIC and release."""
+import pytest
+
+from virtual_testbed.sonic.patch_rules import UNKNOWN, asic_of, refused_table
+
+TOMAHAWK = "Arista-7060CX-32S-C32"
+DELL = "DellEMC-Z9664f-O64"
+NEW = "202505.virtual"
+
+
+def replace(path, value="1"):
+    """A step that sets a field."""
+    return {"op": "replace", "path": path, "value": value}
+
+
+def add(path, value):
+    """A step that adds rows or fields."""
+    return {"op": "add", "path": path, "value": value}
+
+
+def test_asics():
+    assert (asic_of(TOMAHAWK), asic_of(DELL)) == ("th", UNKNOWN)
+
+
+@pytest.mark.parametrize("step, refused", [
+    (replace("/PORT/Ethernet0/mtu"), ""), (add("/VLAN", {"Vlan10": {"vlanid": "10"}}), ""),
+    (add("/BUFFER_POOL", {"egress_lossy_pool": {"size": "1"}}), "BUFFER_POOL"),
+    (replace("/BUFFER_POOL/ingress_lossless_pool/size"), "BUFFER_POOL"),
+    (replace("/BUFFER_PROFILE/pg_lossless_100000_5m_profile/dynamic_th"), ""),
+    (replace("/BUFFER_PROFILE/pg_lossless_100000_5m_profile/xoff"), ""),
+    (replace("/BUFFER_PROFILE/pg_lossless_100000_5m_profile/size"), "BUFFER_PROFILE"),
+    (add("/BUFFER_PROFILE/pg_lossless_100000_5m_profile/dynamic_th", "1"), "BUFFER_PROFILE"),
+    (add("/BUFFER_PROFILE", {"egress_lossy_profile": {"pool": "x"}}), "BUFFER_PROFILE"),
+    (replace("/WRED_PROFILE/AZURE_LOSSLESS/green_min_threshold"), ""),
+    (replace("/WRED_PROFILE/AZURE_LOSSLESS/red_min_threshold"), "WRED_PROFILE"),
+    ({"op": "remove", "path": "/WRED_PROFILE"}, "WRED_PROFILE"),
+    (add("/PFC_WD/Ethernet0", {"action": "drop", "detection_time": "200"}), ""),
+    (replace("/PFC_WD/GLOBAL/POLL_INTERVAL"), ""), ({"op": "remove", "path": "/PFC_WD/Ethernet0"}, ""),
+    (replace("/PFC_WD/Ethernet0/pfc_stat_history"), "PFC_WD"),
+])
+def test_steps(step, refused):
+    assert refused_table([step], TOMAHAWK, NEW) == refused
+    assert refused_table([replace("/PORT/Ethernet0/mtu"), step], TOMAHAWK, NEW) == refused, "one is enough"
+
+
+@pytest.mark.parametrize("build, refused", [
+    (NEW, ""), ("20230531.12", ""), ("SONiC.20221100.1", ""), ("20220531.30", "BUFFER_PROFILE"), ("master.7-1", "")])
+def test_releases(build, refused):
+    assert refused_table([replace("/BUFFER_PROFILE/pg_lossless_100000_5m_profile/xoff")], TOMAHAWK, build) == refused
+
+
+def test_a_hwsku_of_no_list_may_not():
+    assert refused_table([replace("/PFC_WD/GLOBAL/POLL_INTERVAL")], DELL, NEW) == "PFC_WD"
+    assert refused_table([replace("/QUEUE/Ethernet0|3/scheduler")], DELL, NEW) == ""
