@@ -75,7 +75,7 @@ class FakeSwitch:
             self._load([arguments[0], "-y"])
             return ""
         assert not set(tables) & set(self.templates), "the templates are given a configuration without QoS"
-        return json.dumps({**tables, **self.templates, "build_version": {}})
+        return json.dumps({**tables, **self.templates, "build_version": "202505.1"})
 
     def _clear(self, arguments):
         assert arguments == ["clear"]

@@ -66,12 +66,14 @@ def read_running(run: Run) -> Tables:
     return parse_tables(out, f"the output of `{' '.join(RUNNING_CONFIG)}`")
 
 
-def parse_tables(text: str, what: str) -> Tables:
-    """JSON of CONFIG_DB; `what` names it in errors."""
+def parse_tables(text: str, what: str, only: Iterable[str] = ()) -> Tables:
+    """JSON of CONFIG_DB, `only` of these tables if some are named; `what` names it in errors."""
     try:
         data = json.loads(text)
     except ValueError as error:
         raise ConfigDbError(f"{what} is not JSON ({error})") from error
+    if isinstance(data, dict) and only:
+        data = {table: data[table] for table in only if table in data}
     if not isinstance(data, dict) or not all(isinstance(rows, dict) for rows in data.values()):
         raise ConfigDbError(f"{what} is not a set of tables")
     return data

@@ -39,8 +39,8 @@ def made_by_templates(run: Run, configuration: Tables) -> Tables:
     options = [word for template in templates for word in ("-t", f"{template},config-db")]
     rest = {table: rows for table, rows in configuration.items() if table not in QOS_TABLES}
     text = run_with_file(run, ["sonic-cfggen", "-j"], rest, [*options, "-y", VERSION_FILE, "--print-data"])
-    made = parse_tables(text, f"what sonic-cfggen makes with {' and '.join(templates)}")
-    tables = {table: made[table] for table in QOS_TABLES if made.get(table)}
+    made = parse_tables(text, f"what sonic-cfggen makes with {' and '.join(templates)}", only=QOS_TABLES)
+    tables = {table: rows for table, rows in made.items() if rows}
     if not tables.get("PORT_QOS_MAP") or not tables.get("BUFFER_POOL"):
         raise ConfigDbError(f"{' and '.join(templates)} make no PORT_QOS_MAP or no BUFFER_POOL for {hwsku}")
     return tables

@@ -16,26 +16,30 @@ from virtual_testbed.sonic.databases import Config, as_json, checked_config, mer
 from virtual_testbed.sonic.factory import BUFFERS, TEMPLATES, qos_tables
 
 
-def _read(path: str, switch: SwitchContext, parse: Callable[[str], Any]) -> Config:
-    """A source file. Raises OSError; ValueError that names the file."""
+def _read(path: str, switch: SwitchContext, parse: Callable[[str], Any]) -> Any:
+    """The content of a source file. Raises OSError; ValueError that names the file."""
     try:
         text = sys.stdin.read() if path == "-" else switch.file(path).read_text(encoding="utf-8")
-        data = parse(text)
+        return parse(text)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
-    return checked_config(data, path)
 
 
 def _yaml(text: str) -> Any:
-    """The tables of YAML content; what else it has are variables for templates. Raises ValueError."""
+    """YAML content. Raises ValueError."""
     import yaml
     try:
-        data = yaml.safe_load(text)
+        return yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise ValueError(" ".join(str(error).split())) from error
+
+
+def _apart(data: Any) -> tuple[Any, dict[str, str]]:
+    """What is not text, and what is, of an object; anything else as it is."""
     if not isinstance(data, dict):
-        return data
-    return {name: value for name, value in data.items() if isinstance(value, dict)}
+        return data, {}
+    texts = {name: value for name, value in data.items() if isinstance(value, str)}
+    return {name: value for name, value in data.items() if name not in texts}, texts
 
 
 def _made_by(template: str, data: Config, switch: SwitchContext) -> Config:
@@ -49,17 +53,21 @@ def _made_by(template: str, data: Config, switch: SwitchContext) -> Config:
     return {table: rows for table, rows in tables.items() if table.startswith(BUFFERS) == is_buffers}
 
 
-def _gather(arguments: argparse.Namespace, switch: SwitchContext) -> Config:
+def _gather(arguments: argparse.Namespace, switch: SwitchContext) -> tuple[Config, dict[str, str]]:
+    """The tables, and the variables for templates, which YAML files may have beside tables."""
     data: Config = switch.running() if arguments.from_db else {}
+    variables: dict[str, str] = {}
     for path in arguments.json or []:
-        data = merge(data, _read(path, switch, json.loads))
+        data = merge(data, checked_config(_read(path, switch, json.loads), path))
     for path in arguments.yaml or []:
-        data = merge(data, _read(path, switch, _yaml))
+        rows, own = _apart(_read(path, switch, _yaml))
+        data = merge(data, checked_config(rows, path))
+        variables |= own
     if arguments.additional_data:
         data = merge(data, checked_config(json.loads(arguments.additional_data), "-a"))
     for template in arguments.template or []:
         data = merge(data, _made_by(template, data, switch))
-    return data
+    return data, variables
 
 
 def _variable(data: Any, expression: str) -> Any:
@@ -92,14 +100,14 @@ def main() -> None:
     arguments = _parser().parse_args()
     switch = this_switch()
     try:
-        data = _gather(arguments, switch)
+        data, variables = _gather(arguments, switch)
     except (OSError, ValueError) as error:
         sys.exit(f"error: {error}")
     if arguments.write_to_db:
         write_config(switch.config, merge(switch.running(), data))
     if arguments.print_data:
         tables = {table: dict(sorted(data[table].items(), key=lambda item: natural(item[0]))) for table in sorted(data)}
-        print(as_json(tables))
+        print(as_json({**variables, **tables}))
     elif arguments.var:
         value = _variable(data, arguments.var)
         print("" if value is None else value)
