@@ -15,9 +15,9 @@ DOCUMENTATION = r"""
 module: ports_ready
 short_description: Wait until ports have a link, and buffers for their lossless priorities
 description:
-  - Looks at what the switch has made of its configuration. C(oper_status) in PORT_TABLE of APPL_DB must be C(up), and
-    BUFFER_PG_TABLE there must have the priority group of each priority in C(pfc_enable).
-  - Fails when some port is not ready in time, and names each.
+  - Looks at what the switch has made of its configuration. BUFFER_PG_TABLE of APPL_DB must have the priority group of
+    each priority in C(pfc_enable), and C(oper_status) in PORT_TABLE there should be C(up).
+  - Fails when a port has no such group in time. Of ports without a link it warns, the others can be used.
 options:
   ports:
     description: Names of the ports.
@@ -38,10 +38,10 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-waited:
-  description: Seconds.
+without_link:
+  description: Names of the ports that have no link.
   returned: success
-  type: float
+  type: list
 """
 
 POLL_S = 1.0
@@ -56,13 +56,19 @@ def run_module(module: Any) -> dict[str, Any]:
     tables = config_db.read_running(module.run_command)
     groups = {port: readiness.lossless_groups(tables, port) for port in module.params["ports"]}
     timeout = module.params["timeout"]
-    begin = time.monotonic()
-    while missing := readiness.missing(module.run_command, groups):
-        if time.monotonic() - begin >= timeout:
-            others = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
-            raise ConfigDbError(f"after {timeout} s {missing[0]}{others}")
+    deadline = time.monotonic() + timeout
+    while True:
+        down = readiness.without_link(module.run_command, groups)
+        missing = readiness.without_buffers(module.run_command, groups)
+        if not (down or missing) or time.monotonic() >= deadline:
+            break
         time.sleep(POLL_S)
-    return {"changed": False, "waited": time.monotonic() - begin}
+    if missing:
+        others = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
+        raise ConfigDbError(f"after {timeout} s {missing[0]}{others}")
+    if down:
+        module.warn(f"after {timeout} s no link at {', '.join(down)}")
+    return {"changed": False, "without_link": down}
 
 
 def main() -> None:

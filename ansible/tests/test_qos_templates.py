@@ -113,12 +113,11 @@ def test_a_port_with_link_and_buffers_is_ready(library, fake_module, switch):
 
 
 @pytest.mark.parametrize("links, groups, words", [
-    ({}, [], r"after 0 s Ethernet0 has no link \(oper_status absent\)"),
-    ({"Ethernet0": "down"}, [], r"Ethernet0 has no link \(oper_status down\)"),
+    ({}, [], "after 0 s Ethernet0 has no buffer for priority group 3, 6 in BUFFER_PG_TABLE"),
     ({"Ethernet0": "up"}, ["BUFFER_PG_TABLE:Ethernet0:3-4", "BUFFER_PG_TABLE:Ethernet4:6"],
      "Ethernet0 has no buffer for priority group 6 in BUFFER_PG_TABLE"),
 ])
-def test_a_port_that_is_not_ready_is_named(library, fake_module, switch, links, groups, words):
+def test_a_port_without_buffers_is_named(library, fake_module, switch, links, groups, words):
     switch.tables.update(MADE)
     switch.links, switch.groups = links, groups
     with pytest.raises(ConfigDbError, match=words):
@@ -129,7 +128,16 @@ def test_it_waits(library, fake_module, switch, monkeypatch):
     switch.tables.update(MADE)
     switch.groups = ["BUFFER_PG_TABLE:Ethernet0:3-6"]
     monkeypatch.setattr(library("ports_ready").time, "sleep", lambda _: switch.links.update(Ethernet0="up"))
-    assert ready(library, fake_module, switch, ["Ethernet0"], timeout=60)["waited"] >= 0
+    assert not ready(library, fake_module, switch, ["Ethernet0"], timeout=60)["without_link"] and switch.links
+
+
+@pytest.mark.parametrize("links", [{}, {"Ethernet0": "down"}])
+def test_of_a_port_without_a_link_it_warns(library, fake_module, switch, links):
+    switch.tables.update(MADE)
+    switch.links, switch.groups = links, ["BUFFER_PG_TABLE:Ethernet0:3-6"]
+    module = fake_module(switch, {"ports": ["Ethernet0"], "timeout": 0})
+    assert library("ports_ready").run_module(module)["without_link"] == ["Ethernet0"]
+    assert module.warnings == ["after 0 s no link at Ethernet0"]
 
 
 def test_a_port_without_pfc_is_named(library, fake_module, switch):

@@ -25,22 +25,22 @@ def lossless_groups(tables: Mapping[str, Any], port: str) -> list[int]:
     return sorted({int(groups.get(priority, priority)) for priority in priorities})
 
 
-def missing(run: Run, groups: Mapping[str, Iterable[int]]) -> list[str]:
-    """What is not there yet, a sentence for each port.
+def without_link(run: Run, ports: Iterable[str]) -> list[str]:
+    """The ports that have no link."""
+    return [port for port in ports if _answer(run, "HGET", f"PORT_TABLE:{port}", "oper_status").strip() != "up"]
+
+
+def without_buffers(run: Run, groups: Mapping[str, Iterable[int]]) -> list[str]:
+    """A sentence for each port that lacks the buffer of a priority group.
 
     Args:
-        groups: by port the priority groups that must have a buffer.
+        groups: by port the priority groups that must have one.
     """
     there = _groups(run)
-    sentences = []
-    for port, wanted in groups.items():
-        status = _answer(run, "HGET", f"PORT_TABLE:{port}", "oper_status").strip()
-        absent = [str(group) for group in wanted if group not in there.get(port, ())]
-        if status != "up":
-            sentences.append(f"{port} has no link (oper_status {status or 'absent'})")
-        elif absent:
-            sentences.append(f"{port} has no buffer for priority group {', '.join(absent)} in {GROUPS}")
-    return sentences
+    missing = {port: [str(group) for group in wanted if group not in there.get(port, ())]
+               for port, wanted in groups.items()}
+    return [f"{port} has no buffer for priority group {', '.join(absent)} in {GROUPS}"
+            for port, absent in missing.items() if absent]
 
 
 def _groups(run: Run) -> dict[str, set[int]]:

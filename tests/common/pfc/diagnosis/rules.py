@@ -125,6 +125,11 @@ def _exchanged(found: Symptoms) -> bool:
     return early == late and len(early) > 1
 
 
+def _still_acts(found: Symptoms) -> bool:
+    """Whether frames are missing after a storm that was detected, and whose end was."""
+    return not found.any("restored") and bool(found.of("resumed").cases - found.of("storm-detected").cases)
+
+
 def _only_at_first(found: Symptoms) -> bool:
     """Whether each priority's counter was off in one test case alone, and right in another."""
     off = {(one.plan_id, one.check.where) for one in found.of("every-pause-counted").bad}
@@ -221,6 +226,7 @@ KINDS_OF_FRAMES = (
 WATCHDOG = (
     Rule("the watchdog detects a storm on {who} where there is none", ("no-storm-detected", "no-other-storm")),
     Rule("the watchdog's action also hits {who}", OTHERS),
+    Rule("the watchdog counts {who} as restored, but goes on acting on it", ("resumed",), _still_acts),
     Rule("the watchdog detects no further storm on {who} after the first", ("storm-detected",), _second_missed),
     Rule("the watchdog does not detect the pause storm on {who}", ("storm-detected", "stormed-queues")),
     Rule("the watchdog does not restore {who} after the storm", ("restored",)),
@@ -228,12 +234,11 @@ WATCHDOG = (
          _in("WD-8")),
     Rule("the watchdog detects storms on {who} later than it is told to", ("detection-time",), picks=_late),
     Rule("the watchdog detects storms on {who} at another time than it is told to", ("detection-time",)),
-    Rule("the watchdog restores {who} later than it is told to", ("restoration-time",), picks=_late),
-    Rule("the watchdog restores {who} at another time than it is told to", ("restoration-time",)),
     Rule("the watchdog detects the storm, but does nothing about {who}", ("dropped-in-storm", "forwarded-in-storm"),
          _all("sender-not-held")),
     Rule("the watchdog detects the storm, but does not drop {who}", ("dropped-in-storm",)),
-    Rule("the watchdog counts {who} as restored, but goes on acting on it", ("resumed",)),
+    Rule("the watchdog restores {who} later than it is told to", ("restoration-time",), picks=_late),
+    Rule("the watchdog restores {who} at another time than it is told to", ("restoration-time",)),
     Rule("the watchdog acts, but does not count it for {who}",
          ("storm-counted", "restoration-counted", "frames-counted", "storms-counted", "drops-counted")),
 )

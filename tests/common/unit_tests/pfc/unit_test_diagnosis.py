@@ -223,6 +223,29 @@ def test_a_watchdog_that_goes_on_is_blamed_for_what_follows():
     assert "goes on although it was stopped" in str(said[0]), said
 
 
+WHERE = f"{SWITCH} Ethernet0 priority 3"
+
+
+@pytest.mark.parametrize("checks, words", [
+    # from its second storm on the watchdog forwards where it is to drop: no frame is missing for any time
+    ({"WD-2": [("dropped-in-storm", "0 frames", 5387932)],
+      "WD-5": [("restoration-time", "frames again 400 to 500 ms after the storm ended", "-601.6 ms")]},
+     "detects the storm, but does not drop priority 3"),
+    # after its second storm it goes on dropping, so that no further storm can be told from the one before
+    ({"WD-2": [("resumed", "all 100 frames", 0)],
+      "WD-10": [("resumed", "all 100 frames", 0), ("storm-detected", "stormed (storm 2 of 3)", "operational")]},
+     "counts priority 3 as restored, but goes on acting on it"),
+    ({"TIME-2": [("length-to-scale", "pauses in proportion", "0.21% longer")]}, "hold for longer than their time"),
+    ({"TIME-2": [("length-to-scale", "pauses in proportion", "0.21% shorter")]}, "hold for less than their time"),
+    ({"TIME-5": [("held-to-the-end", "at most 0 frames", 6)]}, "hold for less than their time"),
+])
+def test_what_shows_in_later_storms_and_in_the_length_of_pauses(checks, words):
+    cases = [(plan_id, verdict(*((name, WHERE, expected, seen) for name, expected, seen in bad)))
+             for plan_id, bad in checks.items()]
+    said = diagnose(cases)
+    assert len(said) == 1 and words in said[0].cause, said
+
+
 def test_an_error_without_a_known_cause_is_said_to_be_unexplained():
     said = diagnose([("PFC-1", PortVerdict(SWITCH, "Ethernet0", 3, LOSSLESS, [], "the link is down"))])
     assert str(said[0]) == f"{SWITCH} Ethernet0: the link is down; {UNKNOWN}", said
