@@ -3,53 +3,31 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 from scripts.against_sonic.histories import Round
 from scripts.against_sonic.redis_server import own_redis
+from scripts.against_sonic.scripted import QUEUES, scripted
 from virtual_testbed.dataplane.model.configuration import SwitchConfig
-from virtual_testbed.dataplane.model.hooks import Hooks
 from virtual_testbed.dataplane.model.watchdog_decider import (
     OPERATIONAL, PERSONALITIES, STORM, STORMED, Decision, PersonalityDecider, PolledQueue)
-from virtual_testbed.sonic import databases
-from virtual_testbed.sonic.counters import ObjectIds
-from virtual_testbed.sonic.counters_db import CountersDb
-from virtual_testbed.sonic.profile import Port, Profile, load_profile
-from virtual_testbed.sonic.publisher import Publisher
-from virtual_testbed.sonic.watchdog_scripts import Script, ScriptDecider, read_scripts
+from virtual_testbed.sonic.watchdog_scripts import ScriptDecider, read_scripts
 
-SWITCH = "compared"
-QUEUES_PER_PORT = 8
-PORTS = 125
+PORTS = [f"Ethernet{number}" for number in range(125)]
 POLLS = 40
 SHOWN = 5
 
 
-class Difference(NamedTuple):
-    """The first poll of a history at which one of both decides otherwise."""
-
-    seed: int
-    poll: int
-    port: str
-    queue: int
-    model: str
-    scripts: str
-    reads: str
-
-    def __str__(self) -> str:
-        return (f"seed {self.seed} {self.port} queue {self.queue} poll {self.poll}: model "
-                f"{self.model or 'nothing'}, scripts {self.scripts or 'nothing'}; {self.reads}")
-
-
 @dataclass
 class Comparison:
-    """What the histories of a platform came to; `counts`: histories, polls of queues and decisions."""
+    """What the histories, or testbeds, of a platform came to; `counts`: them, polls of queues and decisions.
+    `differences` are sentences.
+    """
 
     platform: str
     counts: Counter[str] = field(default_factory=Counter)
-    differences: list[Difference] = field(default_factory=list)
+    differences: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
         numbers = ", ".join(f"{value} {name}" for name, value in self.counts.items())
@@ -65,10 +43,12 @@ def compare(platform: str, swss: Path, histories: int, seed: int = 0) -> Compari
         DatabaseError: Redis failed.
     """
     scripts = read_scripts(swss, platform)
+    config = SwitchConfig("compared", "00:aa:bb:cc:dd:ee", platform, 208, {}, {})
     comparison = Comparison(platform)
     while comparison.counts["histories"] < histories:
-        with own_redis() as socket:
-            _Contest(platform, scripts, socket, seed, comparison).run()
+        polls = Round(seed, [(port, queue) for port in PORTS for queue in range(QUEUES)])
+        with own_redis() as socket, scripted(config, PORTS, socket, scripts) as decider:
+            _Contest(polls, decider, comparison).run()
         seed += 1
     return comparison
 
@@ -78,35 +58,14 @@ def platforms() -> Sequence[str]:
     return tuple(PERSONALITIES)
 
 
-def _profile() -> Profile:
-    """A switch that is large enough."""
-    profile = load_profile("Arista-7060CX-32S-C32")
-    some = next(iter(profile.ports.values()))
-    ports: dict[str, Port] = {f"Ethernet{number}": replace(some, name=f"Ethernet{number}") for number in range(PORTS)}
-    return replace(profile, ports=ports, unicast_queues=QUEUES_PER_PORT, multicast_queues=0)
-
-
 class _Contest:
     """One round: both decide on the same polls, and the queues' states follow what the model decides."""
 
-    def __init__(self, platform: str, scripts: Sequence[Script], socket: str, seed: int,
-                 comparison: Comparison) -> None:
-        self._comparison = comparison
-        ids = ObjectIds(_profile())
-        queues = {ids.queue(*queue): queue for queue in ids.queues()}
-        self._round = Round(seed, tuple(queues.values()))
-        self._config = SwitchConfig(SWITCH, "00:aa:bb:cc:dd:ee", platform, 208, {}, {})
-        publisher = Publisher(socket, "COUNTERS_DB")
-        self._counters = CountersDb(SWITCH, publisher, ids, Hooks([]))
-        self._counters.publish_maps(None)
-        self._model = PersonalityDecider(platform)
-        self._scripts = ScriptDecider(SWITCH, socket, scripts, queues, self._publish)
-        self._socket = socket
-        self._states = dict.fromkeys(self._round.queues, OPERATIONAL)
+    def __init__(self, polls: Round, scripts: ScriptDecider, comparison: Comparison) -> None:
+        self._round, self._scripts, self._comparison = polls, scripts, comparison
+        self._model = PersonalityDecider(comparison.platform)
+        self._states = dict.fromkeys(polls.queues, OPERATIONAL)
         self._left_out: set[tuple[str, int]] = set()
-
-    def _publish(self, polled: Sequence[PolledQueue], now_ps: int) -> None:
-        self._counters.publish_polled(polled, self._config, now_ps)
 
     def run(self) -> None:
         """All polls of the round."""
@@ -114,9 +73,6 @@ class _Contest:
             self._round.advance()
             self._poll(poll)
         self._comparison.counts["histories"] += len(self._round.queues)
-        with databases.connect(self._socket, "COUNTERS_DB") as connection:
-            connection.call("FLUSHALL")
-        self._scripts.close()
 
     def _poll(self, poll: int) -> None:
         polled = [
@@ -139,9 +95,9 @@ class _Contest:
     def _note(self, queue: PolledQueue, poll: int, model: str, scripts: str) -> None:
         """Both have parted: the rest of this history says nothing."""
         self._left_out.add(queue.key)
-        self._comparison.differences.append(Difference(
-            self._round.seed, poll, queue.port, queue.number, model, scripts, f"{queue.status}, {queue.config}, "
-            f"{queue.sample}"))
+        self._comparison.differences.append(
+            f"seed {self._round.seed} {queue.port} queue {queue.number} poll {poll}: model {model or 'nothing'}, "
+            f"scripts {scripts or 'nothing'}; {queue.status}, {queue.config}, {queue.sample}")
 
     def _follow(self, queue: PolledQueue, event: str) -> None:
         if event:
