@@ -24,6 +24,10 @@ PORTS_ONLY ?=
 JOB     ?=
 RUN     ?=
 V       ?=
+SWSS    ?=
+UTILITIES ?=
+BUILDIMAGE ?=
+HISTORIES ?= 10000
 CASES   ?= 2000
 SEED    ?= 0
 SAMPLE  := 100
@@ -35,6 +39,7 @@ TAKES_restore := TESTBED TESTBED_FILE FORCE
 TAKES_report := RUN
 TAKES_overlay := SONIC_MGMT
 TAKES_differential := CASES SEED COMPILED
+TAKES_real-sonic := SWSS UTILITIES BUILDIMAGE HISTORIES SEED
 GOALS := $(or $(MAKECMDGOALS),help)
 TAKEN := $(foreach goal,$(GOALS),$(TAKES_$(goal)))
 GIVEN := $(foreach name,$(.VARIABLES),$(if $(findstring command line,$(origin $(name))),$(name)))
@@ -52,7 +57,7 @@ PYTEST := XDG_CACHE_HOME='$(CURDIR)/$(VENV)/cache' XDG_CONFIG_HOME='$(CURDIR)/$(
     $(BIN)/python -m pytest -q -n 2 --dist loadscope -rs
 
 .DEFAULT_GOAL := help
-.PHONY: help pfctest qualify sweep report down restore overlay test test-all differential lint bench compiled closure docs-images clean
+.PHONY: help pfctest qualify sweep report down restore overlay test test-all differential real-sonic lint bench compiled closure docs-images clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -124,6 +129,10 @@ test-all: lint  ## the same with the slow ones, and 100 cases of the differentia
 
 differential: $(VENV)/.test-installed  ## compare the data plane with its oracle in random testbeds: CASES=, SEED=, COMPILED=1
 	@$(BIN)/python scripts/differential.py --cases '$(CASES)' --seed '$(SEED)' $(if $(COMPILED),--compiled)
+
+real-sonic: $(VENV)/.test-installed  ## compare the virtual switch with SONiC's own code: SWSS=, UTILITIES=, BUILDIMAGE= (checkouts; what needs one that is not given is left out), HISTORIES=, SEED=
+	@$(BIN)/python scripts/real_sonic.py $(if $(SWSS),--swss '$(SWSS)') $(if $(UTILITIES),--utilities '$(UTILITIES)') \
+	    $(if $(BUILDIMAGE),--buildimage '$(BUILDIMAGE)') --histories '$(HISTORIES)' --seed '$(SEED)'
 
 lint: $(VENV)/.test-installed  ## flake8, mypy and ansible-lint
 	$(BIN)/flake8

@@ -23,6 +23,7 @@ from virtual_testbed.dataplane.model.hooks import Fault, Hooks
 from virtual_testbed.dataplane.model.pause_flow import PauseFlowState
 from virtual_testbed.dataplane.model.switch import Switch
 from virtual_testbed.dataplane.model.traffic import DataFlow, Flow, GeneratorPort, EmulatedHost
+from virtual_testbed.dataplane.model.watchdog_decider import Decider
 from virtual_testbed.dataplane.paths import Paths
 
 CAPTURE_FRAMES = 16384
@@ -107,6 +108,10 @@ class Network:
             self._cabling.plug()
         self._switches[config.name].configure(config, self.now_ps)
         self._refresh()
+
+    def decide_watchdog_by(self, switch: str, decider: Decider) -> None:
+        """Leave it to somebody else where a storm of a switch's queue begins and ends."""
+        self._switch(switch).watchdog.decide_by(decider)
 
     def set_traffic(self, ports: Sequence[GeneratorPort], hosts: Sequence[EmulatedHost], flows: Sequence[Flow]) -> None:
         """Replace ports, hosts and flows; all flows are stopped, their counters 0.

@@ -14,8 +14,7 @@ from virtual_testbed.dataplane.model.pause_flow import PauseFlowState
 from virtual_testbed.dataplane.model.pause_receiver import DATA_BYTES, DATA_FRAMES, DROPPED, SMALLEST, SMALLEST_BYTES
 from virtual_testbed.dataplane.model.port import Path, SwitchPort
 from virtual_testbed.dataplane.model.switch import Switch
-
-PS_PER_US = 10**6
+from virtual_testbed.dataplane.model.units import PS_PER_US
 
 
 def delivered(path: Path, now_ps: int) -> int:
@@ -172,7 +171,7 @@ def _queue_counters(port: SwitchPort, bound: Callable[[Share], int]) -> list[Que
         if path.queue is not None:
             _add(sums[path.queue.number], path.frame_bytes, path.tx, path.tx_side_drops)
     return [QueueCounters(sent, sent_bytes, drops, drop_bytes, queue.reserved + queue.shared, queue.peak,
-                          bound(queue))
+                          bound(queue), port.receiver.is_paused(queue.number))
             for (sent, sent_bytes, drops, drop_bytes), queue in zip(sums, port.queues)]
 
 

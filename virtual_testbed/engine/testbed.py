@@ -74,9 +74,10 @@ class Arguments:
     faults: tuple[Fault, ...]
     otg_grpc_port: int = 0
     wires: tuple[WireLink, ...] = ()
+    swss: str | None = None
 
 
-AgentFactory = Callable[[SwitchAddress, "ObservedNetwork", Sequence[Fault]], Agent]
+AgentFactory = Callable[[SwitchAddress, "ObservedNetwork", Arguments], Agent]
 
 
 class ObservedNetwork(OpenNetwork):
@@ -185,7 +186,7 @@ class Engine:
             network.add_switch_link(cable.a, cable.b, cable.speed_mbps, cable.cable_m)
         fabric = ConfiguredFabric(arguments.generator_links, arguments.switch_links, network.configurations)
         service = OtgService(network, fabric)
-        agents = {switch.name: _factory(make_agent, switch, network, arguments.faults)
+        agents = {switch.name: _factory(make_agent, switch, network, arguments)
                   for switch in arguments.switches}
         self._service = service
         self.wires: Wires | None = None
@@ -222,13 +223,14 @@ def _wires(links: Sequence[WireLink], network: ObservedNetwork, clock: Simulatio
 
 
 def _factory(make: AgentFactory, switch: SwitchAddress, network: ObservedNetwork,
-             faults: Sequence[Fault]) -> Callable[[], Agent]:
-    return lambda: make(switch, network, faults)
+             arguments: Arguments) -> Callable[[], Agent]:
+    return lambda: make(switch, network, arguments)
 
 
-def sonic_agent(switch: SwitchAddress, network: ObservedNetwork, faults: Sequence[Fault]) -> Agent:
+def sonic_agent(switch: SwitchAddress, network: ObservedNetwork, arguments: Arguments) -> Agent:
     """The agent of a SONiC switch on its Redis."""
-    return SonicAgent(switch.name, switch.redis_socket, switch.hwsku, network, faults)
+    swss = None if arguments.swss is None else Path(arguments.swss)
+    return SonicAgent(switch.name, switch.redis_socket, switch.hwsku, network, arguments.faults, swss)
 
 
 def read_arguments(path: Path) -> Arguments:
@@ -266,7 +268,8 @@ def _arguments(data: dict[str, Any]) -> Arguments:
         faults=tuple(parse_fault(spec) for spec in data.get("faults", ())),
         otg_grpc_port=int(data.get("otg_grpc_port") or 0),
         wires=tuple(WireLink(wire["location"], int(wire["speed_mbps"]), wire["interface"])
-                    for wire in data.get("wires", ())))
+                    for wire in data.get("wires", ())),
+        swss=data.get("swss"))
 
 
 @contextlib.asynccontextmanager

@@ -11,12 +11,14 @@ import dataclasses
 import logging
 import uuid
 from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 from typing import Protocol
 
 from virtual_testbed.dataplane.model.configuration import SwitchConfig
 from virtual_testbed.dataplane.model.control_plane import ControlProtocol
 from virtual_testbed.dataplane.model.counters import SwitchCounters, SwitchStates
 from virtual_testbed.dataplane.model.hooks import Fault, Hooks, PortPlace
+from virtual_testbed.dataplane.model.watchdog_decider import Decider, PolledQueue
 from virtual_testbed.sonic import databases
 from virtual_testbed.sonic.agent_keys import BOOT_KEY
 from virtual_testbed.sonic.control_plane import ControlPlane
@@ -31,6 +33,7 @@ from virtual_testbed.sonic.removal_faults import can_switch_aging, withhold_remo
 from virtual_testbed.sonic.resp import DatabaseError
 from virtual_testbed.sonic.translate import Translation, translate
 from virtual_testbed.sonic.vendor_sdk import REFUSES, SDK, is_aging_off, log_ports
+from virtual_testbed.sonic.watchdog_scripts import ScriptDecider, read_scripts
 
 _log = logging.getLogger(__name__)
 
@@ -49,6 +52,9 @@ class SwitchDataPlane(Protocol):
 
     def configure_switch(self, config: SwitchConfig) -> None:
         """Add a switch or change its configuration now."""
+
+    def decide_watchdog_by(self, switch: str, decider: Decider) -> None:
+        """Leave it to somebody else where a storm of a switch's queue begins and ends."""
 
     def switch_counters(self, switch: str, parts: Collection[str]) -> SwitchCounters:
         """Counters of a switch now, these parts of them."""
@@ -88,7 +94,7 @@ class SonicAgent:
     """One switch's link between its databases and the data plane."""
 
     def __init__(self, switch: str, redis_socket: str, hwsku: str, network: SwitchDataPlane,
-                 faults: Sequence[Fault]) -> None:
+                 faults: Sequence[Fault], swss: Path | None = None) -> None:
         """Start: the switch gets its factory configuration if it has none, name maps and first counters are written.
 
         Args:
@@ -97,14 +103,18 @@ class SonicAgent:
             hwsku: its hardware.
             network: the data plane; must know the switch's links already.
             faults: all of the testbed; those about the agent are honoured, on a copy of each.
+            swss: a checkout of sonic-swss, whose scripts decide what the watchdog does; None: the data plane does.
 
         Raises:
             DatabaseError: Redis does not answer.
             ProfileError: unknown HwSKU.
+            ScriptError: the checkout has no scripts for its ASIC.
         """
         self._switch, self._socket, self._network, self._faults = switch, redis_socket, network, tuple(faults)
         self._profile = load_profile(hwsku)
         self._ids = ObjectIds(self._profile)
+        self._scripts = read_scripts(swss, self._profile.asic_type) if swss is not None else ()
+        self._decider: ScriptDecider | None = None
         self._applied: Translation | None = None
         self._shown: tuple[SwitchStates, SwitchConfig] | None = None
         self._intervals = Intervals({})
@@ -175,8 +185,12 @@ class SonicAgent:
             self._hooks = Hooks(copy.deepcopy(self._faults))  # what a fault remembers is one start of one switch
             if not can_switch_aging(self._hooks, self._switch, self._profile):
                 self._asic.call("HSET", SDK, REFUSES, "yes")
+            self._counters = CountersDb(self._switch, counters, self._ids, self._hooks)
+            if self._scripts:
+                queues = {self._ids.queue(*queue): queue for queue in self._ids.queues()}
+                self._decider = stack.enter_context(contextlib.closing(ScriptDecider(
+                    self._switch, self._socket, self._scripts, queues, self._publish_polled)))
             self._open = stack.pop_all()
-        self._counters = CountersDb(self._switch, counters, self._ids, self._hooks)
         self._applied, self._lost, self._shown = None, False, None
 
     def _lose(self, error: DatabaseError) -> None:
@@ -208,7 +222,14 @@ class SonicAgent:
         if old is not None and old.config == translation.config:
             return False
         self._network.configure_switch(translation.config)
+        if old is None and self._decider is not None:
+            self._network.decide_watchdog_by(self._switch, self._decider)
         return True
+
+    def _publish_polled(self, polled: Sequence[PolledQueue], now_ps: int) -> None:
+        """Write what a poll of the watchdog has read. Raises DatabaseError."""
+        if self._applied is not None:
+            self._counters.publish_polled(polled, self._applied.config, now_ps)
 
     def _publish_configuration(self, config: Config, translation: Translation) -> None:
         pools = {f"BUFFER_POOL_TABLE:{name}": databases.hash_from_row(row)

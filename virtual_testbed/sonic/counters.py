@@ -13,6 +13,8 @@ from typing import TypeVar
 from virtual_testbed.dataplane.model.configuration import SwitchConfig, WatchdogConfig
 from virtual_testbed.dataplane.model.counters import (PORTS, PRIORITY_GROUPS, QUEUES, PgCounters, PortCounters,
                                                       QueueCounters, SwitchCounters, SwitchStates, WatchdogState)
+from virtual_testbed.dataplane.model.units import PS_PER_US
+from virtual_testbed.dataplane.model.watchdog_decider import PolledQueue
 from virtual_testbed.sonic.databases import natural
 from virtual_testbed.sonic.polling import WATCHDOG
 from virtual_testbed.sonic.profile import Profile
@@ -23,6 +25,11 @@ _Value = TypeVar("_Value")
 _COUNTERS = ("COUNTERS",)
 _WATERMARKS = ("COUNTERS", "USER_WATERMARKS", "PERSISTENT_WATERMARKS")
 WATCHDOG_FIELDS = ("PFC_WD_STATUS", "PFC_WD_DETECTION_TIME", "PFC_WD_RESTORATION_TIME", "PFC_WD_ACTION")
+BIG_RED_SWITCH = "BIG_RED_SWITCH_MODE"
+"""Field of a watched queue while the big red switch is on (sonic-swss `pfcwdsworch.cpp`)."""
+TIME_STAMP = "TIME_STAMP"
+"""The hash of COUNTERS with the instants of the watchdog's polls (sonic-sairedis `FlexCounter.cpp`)."""
+PAUSE_STATUS = "SAI_QUEUE_ATTR_PAUSE_STATUS"
 _PORT_OID, _QUEUE_OID, _PG_OID = 0x1000000000000, 0x15000000000000, 0x1A000000000000
 
 
@@ -117,6 +124,7 @@ def port_fields(counters: PortCounters) -> Hash:
         values[f"SAI_PORT_STAT_PFC_{priority}_TX_PKTS"] = counters.pfc_tx[priority]
         values[f"SAI_PORT_STAT_PFC_{priority}_ON2OFF_RX_PKTS"] = counters.pfc_on2off[priority]
         values[f"SAI_PORT_STAT_PFC_{priority}_RX_PAUSE_DURATION_US"] = counters.pause_duration_us[priority]
+        values[f"SAI_PORT_STAT_PFC_{priority}_RX_PAUSE_DURATION"] = counters.pause_duration_us[priority]
     return {name: str(value) for name, value in values.items()}
 
 
@@ -127,7 +135,12 @@ def queue_fields(counters: QueueCounters) -> Hash:
         "SAI_QUEUE_STAT_DROPPED_PACKETS": str(counters.dropped_packets),
         "SAI_QUEUE_STAT_DROPPED_BYTES": str(counters.dropped_bytes),
         "SAI_QUEUE_STAT_CURR_OCCUPANCY_BYTES": str(counters.occupancy_bytes),
+        PAUSE_STATUS: _truth(counters.is_paused),
     }
+
+
+def _truth(value: bool) -> str:
+    return "true" if value else "false"
 
 
 def queue_watermark_fields(counters: QueueCounters) -> Hash:
@@ -146,12 +159,20 @@ def watchdog_fields(state: WatchdogState, config: WatchdogConfig | None) -> Hash
              "TX_PACKETS_LAST": state.tx_packets_last, "TX_DROPPED_PACKETS_LAST": state.tx_dropped_last,
              "RX_PACKETS_LAST": state.rx_packets_last, "RX_DROPPED_PACKETS_LAST": state.rx_dropped_last}
     fields = {f"PFC_WD_QUEUE_STATS_{name}": str(value) for name, value in names.items()}
-    if config is not None:
-        fields["PFC_WD_STATUS"] = state.status
-        fields["PFC_WD_DETECTION_TIME"] = str(config.detection_ms * 1000)
-        fields["PFC_WD_RESTORATION_TIME"] = "" if config.restoration_ms is None else str(config.restoration_ms * 1000)
-        fields["PFC_WD_ACTION"] = config.action
-    return fields
+    return fields if config is None else {**fields, **registration_fields(state.status, config)}
+
+
+def registration_fields(status: str, config: WatchdogConfig) -> Hash:
+    """How a queue is watched, and its state (sonic-swss `pfcwdsworch.cpp`, `registerInWdDb`)."""
+    return {
+        "PFC_WD_STATUS": status, "PFC_WD_DETECTION_TIME": str(config.detection_ms * 1000),
+        "PFC_WD_RESTORATION_TIME": "" if config.restoration_ms is None else str(config.restoration_ms * 1000),
+        "PFC_WD_ACTION": config.action, "PFC_STAT_HISTORY": "enable" if config.keeps_history else "disable"}
+
+
+def time_stamps(now_ps: int) -> Hash:
+    """The instant of a poll of the watchdog's group, nanoseconds."""
+    return {f"{WATCHDOG}_{what}_Counter_time_stamp": str(now_ps // 1000) for what in ("Port", "Queue")}
 
 
 def group_fields(counters: PgCounters) -> Hash:
@@ -235,9 +256,13 @@ def watchdog_readings(ids: ObjectIds, states: SwitchStates, config: SwitchConfig
 
 
 _PFC_OF_GENERIC = ("RX_PAUSE_DURATION_US", "RX_PKTS")
-_PFC_OF_WATCHDOG = {"broadcom": ("RX_PKTS", "ON2OFF_RX_PKTS"), "cisco-8000": ("RX_PKTS", "TX_PKTS")}
+_PFC_OF_OTHERS = ("RX_PAUSE_DURATION", "RX_PKTS")
+_PFC_OF_WATCHDOG = {
+    "broadcom": ("RX_PKTS", "ON2OFF_RX_PKTS"), "cisco-8000": ("RX_PKTS", "TX_PKTS"), **dict.fromkeys(
+        ("marvell-teralynx", "marvell-prestera", "clounix", "barefoot", "nephos"), _PFC_OF_OTHERS)}
 _QUEUE_OF_GENERIC = ("SAI_QUEUE_STAT_PACKETS", "SAI_QUEUE_STAT_CURR_OCCUPANCY_BYTES")
-_QUEUE_OF_WATCHDOG = {"cisco-8000": ("SAI_QUEUE_STAT_PACKETS",)}
+_QUEUE_OF_WATCHDOG = {
+    "broadcom": (*_QUEUE_OF_GENERIC, PAUSE_STATUS), "cisco-8000": ("SAI_QUEUE_STAT_PACKETS", PAUSE_STATUS)}
 """What the watchdog's group has of a watched port, and of its watched queues, by ASIC (sonic-swss `orchdaemon.cpp`)."""
 
 
@@ -245,8 +270,7 @@ def watchdog_group_readings(ids: ObjectIds, counters: SwitchCounters, config: Sw
     """What a poll of the watchdog's group reads. Everything is read, of each port and queue that is watched some fields
     are shown.
     """
-    kinds = _PFC_OF_WATCHDOG.get(config.asic_type, _PFC_OF_GENERIC)
-    of_queue = frozenset(_QUEUE_OF_WATCHDOG.get(config.asic_type, _QUEUE_OF_GENERIC))
+    kinds, of_queue = _shown_of(config.asic_type)
     for reading in (*_ports(ids, counters), *_queues(ids, counters)):
         port = config.ports[reading.port]
         watched = frozenset[int]() if port.watchdog is None else port.watchdog_priorities
@@ -255,6 +279,28 @@ def watchdog_group_readings(ids: ObjectIds, counters: SwitchCounters, config: Sw
         else:
             shown = of_queue if reading.number in watched else frozenset()
         yield replace(reading, shown=shown)
+
+
+def _shown_of(asic_type: str) -> tuple[tuple[str, ...], frozenset[str]]:
+    """What the watchdog's group has of a port's priority, and of a queue."""
+    return (_PFC_OF_WATCHDOG.get(asic_type, _PFC_OF_GENERIC),
+            frozenset(_QUEUE_OF_WATCHDOG.get(asic_type, _QUEUE_OF_GENERIC)))
+
+
+def polled_readings(ids: ObjectIds, polled: Iterable[PolledQueue], asic_type: str) -> Iterator[Reading]:
+    """What a poll of the watchdog has read, under the names that its group has on an ASIC."""
+    kinds, of_queue = _shown_of(asic_type)
+    for queue in polled:
+        sample = queue.sample
+        paused_us = sample.paused_ps // PS_PER_US
+        of_port = {"RX_PKTS": sample.pfc_rx, "ON2OFF_RX_PKTS": sample.on2off, "RX_PAUSE_DURATION_US": paused_us,
+                   "RX_PAUSE_DURATION": paused_us}
+        fields = {f"SAI_PORT_STAT_PFC_{queue.number}_{kind}": str(value) for kind, value in of_port.items()
+                  if kind in kinds}
+        yield Reading(queue.port, None, ids.port(queue.port), fields)
+        fields = {"SAI_QUEUE_STAT_PACKETS": str(sample.packets), PAUSE_STATUS: _truth(sample.paused),
+                  "SAI_QUEUE_STAT_CURR_OCCUPANCY_BYTES": str(sample.occupancy)}
+        yield Reading(queue.port, queue.number, ids.queue(queue.port, queue.number), fields, shown=of_queue)
 
 
 def rate_readings(ids: ObjectIds, before: Mapping[str, PortCounters], now: Mapping[str, PortCounters],

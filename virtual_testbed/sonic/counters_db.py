@@ -1,14 +1,15 @@
 """COUNTERS_DB of one switch: what is polled, what shows at once, and what faults make of it."""
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from virtual_testbed.dataplane.model.configuration import SwitchConfig
 from virtual_testbed.dataplane.model.counters import PortCounters, SwitchCounters, SwitchStates
 from virtual_testbed.dataplane.model.hooks import Fault, Hooks, PortPlace
+from virtual_testbed.dataplane.model.watchdog_decider import PolledQueue
 from virtual_testbed.sonic.counters import (
-    WATCHDOG_FIELDS, Hash, ObjectIds, Reading, changes, rate_readings, readings, watchdog_group_readings,
-    watchdog_readings)
+    BIG_RED_SWITCH, TIME_STAMP, WATCHDOG_FIELDS, Hash, ObjectIds, Reading, changes, polled_readings, rate_readings,
+    readings, registration_fields, time_stamps, watchdog_group_readings, watchdog_readings)
 from virtual_testbed.sonic.polling import WATCHDOG
 from virtual_testbed.sonic.publisher import Publisher
 
@@ -48,6 +49,7 @@ class CountersDb:
         if WATCHDOG in groups:
             read = watchdog_group_readings(self._ids, counters, config)
             found += [reading for reading in read if reading.shown or self.is_falsified]
+            self._publisher.publish({f"COUNTERS:{TIME_STAMP}": time_stamps(self._hooks.now_ps)})
         if "PORT" in groups:
             found += self._rates(counters)
         self._publish(found, config)
@@ -57,8 +59,30 @@ class CountersDb:
         """Write what the watchdog, which polls by itself, knows of each queue. Raises DatabaseError."""
         self._publish(watchdog_readings(self._ids, states, config), config)
         for port, queue in self._ids.queues():
-            if config.ports[port].watchdog is None or (port, queue) not in states.watchdog:
-                self._publisher.drop_fields(f"COUNTERS:{self._ids.queue(port, queue)}", WATCHDOG_FIELDS)
+            key = f"COUNTERS:{self._ids.queue(port, queue)}"
+            is_watched = config.ports[port].watchdog is not None and (port, queue) in states.watchdog
+            if not is_watched:
+                self._publisher.drop_fields(key, WATCHDOG_FIELDS)
+            self._mark_big_red(key, is_watched and config.big_red_switch)
+
+    def _mark_big_red(self, key: str, is_on: bool) -> None:
+        """The field says `enable` or is missing."""
+        if is_on:
+            self._publisher.publish({key: {BIG_RED_SWITCH: "enable"}})
+        else:
+            self._publisher.drop_fields(key, (BIG_RED_SWITCH,))
+
+    def publish_polled(self, polled: Sequence[PolledQueue], config: SwitchConfig, now_ps: int) -> None:
+        """Write what a poll of the watchdog has read, as faults let it be seen, and how its queues are watched. Raises
+        DatabaseError.
+        """
+        self._hooks.now_ps = now_ps
+        self._publish(polled_readings(self._ids, polled, config.asic_type), config)
+        hashes = {f"COUNTERS:{self._ids.queue(*queue.key)}": registration_fields(queue.status, queue.config)
+                  for queue in polled}
+        self._publisher.publish({**hashes, f"COUNTERS:{TIME_STAMP}": time_stamps(now_ps)})
+        for queue in polled:
+            self._mark_big_red(f"COUNTERS:{self._ids.queue(*queue.key)}", queue.is_big_red)
 
     def _publish(self, found: Iterable[Reading], config: SwitchConfig) -> None:
         hashes: dict[str, Hash] = {}

@@ -187,7 +187,10 @@ def _watchdog(key: str, row: Row, profile: Profile) -> WatchdogConfig:
     restoration = number_of(row, "restoration_time", 0)
     if restoration:
         within(row, "restoration_time", 100, 60000)
-    return WatchdogConfig(action, within(row, "detection_time", 100, 5000), restoration or None)
+    history = str(row.get("pfc_stat_history", "disable"))
+    if history not in ("enable", "disable"):
+        raise RowError(f"pfc_stat_history must be enable or disable, found {history!r}")
+    return WatchdogConfig(action, within(row, "detection_time", 100, 5000), restoration or None, history == "enable")
 
 
 def _watchdog_global(reader: Reader) -> tuple[int, bool]:

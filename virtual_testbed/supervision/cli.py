@@ -6,6 +6,7 @@ import json
 import shlex
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import Any, NoReturn
@@ -16,6 +17,7 @@ from tabulate import tabulate
 from virtual_testbed.faults import FaultError, absolute, parse_fault
 from virtual_testbed.lab_files.cables import WireError, wire_link
 from virtual_testbed.lab_files.description import DescriptionError, Testbed, load_testbed
+from virtual_testbed.sonic.watchdog_scripts import ScriptError, read_scripts
 from virtual_testbed.supervision.child import tail
 from virtual_testbed.supervision.lifecycle import (
     LifecycleError,
@@ -46,7 +48,7 @@ def _sentences(command: Callable[..., None]) -> Callable[..., None]:
     def run(*args: Any, **kwargs: Any) -> None:
         try:
             command(*args, **kwargs)
-        except (DescriptionError, FaultError, LifecycleError, StateError, WireError) as error:
+        except (DescriptionError, FaultError, LifecycleError, ScriptError, StateError, WireError) as error:
             _refuse(str(error))
         except OSError as error:
             _refuse(f"{error.filename}: {error.strerror}" if error.filename else str(error))
@@ -73,6 +75,8 @@ def main() -> None:
 @click.option("--wire", "wires", multiple=True, metavar="[SWITCH:]PORT=INTERFACE",
               help="Let pause frames pass between a switch port and an interface of this machine (a veth). "
                    "May be repeated.")
+@click.option("--swss", type=click.Path(path_type=Path, file_okay=False), metavar="CHECKOUT",
+              help="A checkout of sonic-swss: its scripts decide where the watchdogs see storms begin and end.")
 @click.option("--owner-pid", type=click.IntRange(min=1), metavar="PID",
               help="Take the testbed down when this process ends, however it ends.")
 @_JSON
@@ -84,9 +88,19 @@ def up(name: str, testbed_file: Path, state: Path, *, as_json: bool, **asked: An
                          "wires": tuple(wire_link(spec, testbed.generator_links) for spec in asked["wires"])})
     for spec in options.faults:
         _check_fault(spec, testbed)
+    if options.swss is not None:
+        swss = options.swss.resolve()
+        _check_scripts(swss, testbed)
+        options = replace(options, swss=swss)
     folder = TestbedFolder(state.resolve() / name)
     runtime = bring_up(testbed, folder, options)
     click.echo(json.dumps(runtime, indent=1) if as_json else _summary(runtime, folder))
+
+
+def _check_scripts(swss: Path, testbed: Testbed) -> None:
+    """Every switch needs the scripts of its ASIC."""
+    for asic_type in {switch.hwsku.asic_type for switch in testbed.switches}:
+        read_scripts(swss, asic_type)
 
 
 def _check_fault(spec: str, testbed: Testbed) -> None:
@@ -125,6 +139,7 @@ def _summary(runtime: dict[str, Any], folder: TestbedFolder) -> str:
         ("root view", runtime["root_view"]),
         ("faults", ", ".join(runtime["faults"]) or "none"),
         ("wires", _wires(runtime)),
+        ("watchdog", _watchdog(runtime)),
         ("stop it with", down_command(folder)),
     ]
     return f"testbed {runtime['testbed']} is up\n" + tabulate(rows, tablefmt="plain")
@@ -133,6 +148,11 @@ def _summary(runtime: dict[str, Any], folder: TestbedFolder) -> str:
 def _wires(runtime: dict[str, Any]) -> str:
     """The ports that are bound to interfaces of this machine."""
     return ", ".join(f"{port}={interface}" for port, interface in runtime["wires"].items()) or "none"
+
+
+def _watchdog(runtime: dict[str, Any]) -> str:
+    """Who decides what the switches' watchdogs do."""
+    return f"scripts of {runtime['swss']}" if runtime.get("swss") else "model"
 
 
 def _short(path: Path) -> str:
@@ -199,6 +219,7 @@ def _table(found: TestbedStatus, folder: TestbedFolder) -> str:
         lines.append(f"root view of {name}: {switch['root_view']}" + (f" ({reason})" if reason else ""))
     lines.append("faults: " + (", ".join(found.runtime["faults"]) or "none"))
     lines.append("wires: " + _wires(found.runtime))
+    lines.append("watchdog: " + _watchdog(found.runtime))
     rows = [(child.name, child.state, child.pid, child.restarts, child.last_death) for child in found.children]
     lines.append(tabulate(rows, headers=["child", "state", "pid", "restarts", "last death"]))
     return "\n".join(lines)

@@ -117,6 +117,7 @@ class LaunchPlan:
     policy: Policy = field(default_factory=Policy)
     owner_pid: int | None = None
     wires: Mapping[str, str] = field(default_factory=dict)
+    swss: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """As JSON; `from_json` reads it."""
@@ -140,7 +141,8 @@ class Options:
     """What the user asked for: `clock` is `virtual` or `realtime`, `faults` are specifications, already checked.
 
     `root_view` is `auto`, or `environment` to use no namespaces where the kernel would allow them. `owner_pid` is a
-    process with whose end the testbed ends too. `wires` are ports bound to interfaces of this machine.
+    process with whose end the testbed ends too. `wires` are ports bound to interfaces of this machine. `swss` is a
+    checkout of sonic-swss, whose scripts decide what the watchdogs do, already checked.
     """
 
     clock: str = "realtime"
@@ -148,6 +150,7 @@ class Options:
     root_view: str = "auto"
     owner_pid: int | None = None
     wires: tuple[WireLink, ...] = ()
+    swss: Path | None = None
     commands: Commands = field(default_factory=Commands)
     policy: Policy = field(default_factory=Policy)
 
@@ -171,7 +174,8 @@ def make_plan(testbed: Testbed, folder: TestbedFolder, run_folder: Path, options
                      str(folder.path / f"{access.name}.json")) for access in accesses]
     return LaunchPlan(testbed.name, str(folder.path), str(run_folder), testbed.inv_name, options.clock, options.faults,
                       testbed.entry, testbed.generators, accesses, (*redis, engine, *ssh), options.policy,
-                      options.owner_pid, _wires(testbed, options))
+                      options.owner_pid, _wires(testbed, options),
+                      None if options.swss is None else str(options.swss))
 
 
 def _wires(testbed: Testbed, options: Options) -> dict[str, str]:
@@ -214,6 +218,7 @@ def _engine_arguments(testbed: Testbed, accesses: Sequence[SwitchAccess], option
         "switch_links": [asdict(link) for link in testbed.switch_links],
         "faults": list(options.faults),
         "wires": [asdict(wire) for wire in options.wires],
+        "swss": None if options.swss is None else str(options.swss),
     }
 
 

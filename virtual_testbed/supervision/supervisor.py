@@ -225,6 +225,7 @@ class Supervisor:
                 "root_view_reason": views[switch.name].get("root_view_reason", ""),
             } for switch in plan.switches},
             "faults": list(plan.faults), "wires": dict(plan.wires), "owner_pid": plan.owner_pid,
+            "swss": plan.swss,
             "children": {name: {"status": "up" if child.up.is_set() else "down", "pid": child.pid,
                                 "restarts": child.restarts, "last_death": child.last_death}
                          for name, child in self._children.items()},

@@ -48,11 +48,12 @@ class SchedulerConfig:
 
 @dataclass(frozen=True)
 class WatchdogConfig:
-    """A `PFC_WD|<port>` row. `restoration_ms` None: a storm is never restored by time."""
+    """A `PFC_WD|<port>` row. `restoration_ms` None: a storm is never restored by time. `keeps_history`: of pauses."""
 
     action: str
     detection_ms: int
     restoration_ms: int | None
+    keeps_history: bool = False
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,7 @@ class PortCounters:
 
 @dataclass(frozen=True)
 class QueueCounters:
-    """One egress queue: frames sent and dropped, buffer bytes (whole cells) now and at most.
+    """One egress queue: frames sent and dropped, buffer bytes (whole cells) now and at most, and whether it is paused.
 
     The watermark is the highest level of all instants that were stepped. What it may have been is at most
     `watermark_bound_bytes` (they are equal when everything was stepped).
@@ -77,6 +77,7 @@ class QueueCounters:
     occupancy_bytes: int = 0
     watermark_bytes: int = 0
     watermark_bound_bytes: int = 0
+    is_paused: bool = False
 
 
 @dataclass(frozen=True)

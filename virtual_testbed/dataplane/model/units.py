@@ -10,10 +10,11 @@ from fractions import Fraction
 from pfctest.timing import (MAX_QUANTA, PS_PER_SECOND, WIRE_OVERHEAD_BYTES, frame_time_ps, pause_time_ps, ps_per_byte,
                             quantum_ps)
 
-__all__ = ["MAX_QUANTA", "PS_PER_MS", "PS_PER_METRE", "PS_PER_SECOND", "WIRE_OVERHEAD_BYTES", "Schedule",
+__all__ = ["MAX_QUANTA", "PS_PER_MS", "PS_PER_METRE", "PS_PER_SECOND", "PS_PER_US", "WIRE_OVERHEAD_BYTES", "Schedule",
            "frame_time_ps", "pause_time_ps", "ps_per_byte", "quantum_ps", "refresh_period_ps", "simplest_rational"]
 
 PS_PER_MS = 10**9
+PS_PER_US = 10**6
 PS_PER_METRE = 5_000
 """Propagation delay of a cable (5 ns/m; glass and copper are within a few per cent of it)."""
 

@@ -1,51 +1,26 @@
-"""The PFC watchdog: a poll on a fixed grid, detection, action, restoration.
+"""The PFC watchdog: a poll on a fixed grid, what is decided at it (`watchdog_decider`), action, restoration.
 
-Facts: sonic-swss `pfcwdorch.cpp`, `pfc_detect_<platform>.lua`, `pfc_restore.lua`, `pfcactionhandler.cpp`. Queue n is
-watched through PFC class n. The grid starts when the watchdog is first configured; a first poll only remembers.
+Facts: sonic-swss `pfcwdorch.cpp`, `pfcwdsworch.cpp`, `pfcactionhandler.cpp`. Queue n is watched through PFC class n.
+The grid starts when the watchdog is first configured.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Protocol
 
 from virtual_testbed.dataplane.model.configuration import SwitchConfig, SwitchPortConfig, WatchdogConfig
 from virtual_testbed.dataplane.model.counters import Sample, WatchdogState
 from virtual_testbed.dataplane.model.events import POLL, EventLoop
 from virtual_testbed.dataplane.model.units import PS_PER_MS
+from virtual_testbed.dataplane.model.watchdog_decider import (
+    ALERT, DROP, FORWARD, OPERATIONAL, STORM, STORMED, Decider, Decision, PersonalityDecider, PolledQueue)
 
-OPERATIONAL, STORMED = "operational", "stormed"
-DROP, FORWARD, ALERT = "drop", "forward", "alert"
+__all__ = ["ALERT", "DROP", "FORWARD", "FrameCounts", "QueueWatch", "SwitchWatchdog", "WatchedPort"]
+
+
 FrameCounts = tuple[int, int, int, int]
 """Frames (sent, dropped) of a queue and (accepted, dropped) of its priority group."""
-
-
-Judgement = Callable[[Sample, Sample], bool]
-"""Whether two polls in a row look like a storm."""
-
-
-def broadcom(before: Sample, now: Sample) -> bool:
-    """Pause frames came, the queue never went from off to on, and was paused at both polls."""
-    return now.pfc_rx > before.pfc_rx and now.on2off == before.on2off and before.paused and now.paused
-
-
-def mellanox(before: Sample, now: Sample) -> bool:
-    """Frames wait, none left, and the queue was paused for more than 99 % of the time."""
-    stuck = now.occupancy > 0 and now.packets == before.packets
-    return stuck and (now.paused_ps - before.paused_ps) * 100 > (now.time_ps - before.time_ps) * 99
-
-
-def generic(before: Sample, now: Sample) -> bool:
-    """Nothing left, and pause frames came while frames wait, or the idle queue was paused for more than 80 % of the
-    time.
-    """
-    if now.packets != before.packets:
-        return False
-    if now.occupancy > 0:
-        return now.pfc_rx > before.pfc_rx
-    return (now.paused_ps - before.paused_ps) * 10 > (now.time_ps - before.time_ps) * 8
-
-
-PERSONALITIES: dict[str, Judgement] = {"broadcom": broadcom, "mellanox": mellanox}
 
 
 class WatchedPort(Protocol):
@@ -90,10 +65,7 @@ class QueueWatch:
         self.port = port
         self.queue = queue
         self.config: WatchdogConfig | None = None
-        self.last: Sample | None = None
-        self.left_ms = 0
         self.status = OPERATIONAL
-        self.action = ""
         self.detected = 0
         self.detected_before = 0
         self.restored = 0
@@ -102,7 +74,7 @@ class QueueWatch:
         self.base: FrameCounts = (0, 0, 0, 0)
 
     def set(self, config: WatchdogConfig | None, now_ps: int) -> None:
-        """Take a configuration; None, or another one, ends a storm and starts anew."""
+        """Take a configuration; None, or another one, ends a storm."""
         if config == self.config:
             return
         if self.status == STORMED:
@@ -110,54 +82,34 @@ class QueueWatch:
         self.port.undo_rest(self.queue, now_ps)
         self.config = config
         self.detected_before = self.detected
-        self.last = None
-        self.left_ms = self._detection_ms()
 
-    def _detection_ms(self) -> int:
-        return self.port.detection_ms(self.queue, self.config.detection_ms) if self.config else 0
+    def polled(self, is_big_red: bool, now_ps: int) -> PolledQueue | None:
+        """What a poll reads of the queue; None: it is not watched."""
+        config = self.config
+        if config is None:
+            return None
+        number = self.queue
+        restoration_ms = config.restoration_ms
+        if restoration_ms is not None:
+            restoration_ms = self.port.restoration_ms(number, restoration_ms)
+        seen = replace(
+            config, detection_ms=self.port.detection_ms(number, config.detection_ms), restoration_ms=restoration_ms)
+        return PolledQueue(
+            self.port.config.name, number, self.port.sample(number, now_ps), self.status, seen, is_big_red)
 
-    def _restoration_ms(self) -> int:
-        if self.config is None or self.config.restoration_ms is None:
-            return 0
-        return self.port.restoration_ms(self.queue, self.config.restoration_ms)
-
-    def poll(self, sample: Sample, poll_ms: int, positive: Judgement) -> str:
-        """Judge one poll: `storm`, `restore` or nothing."""
-        before = self.last
-        self.last = sample
-        if self.config is None or before is None:
-            return ""
-        if self.status == OPERATIONAL or self.action == ALERT:
-            return self._detect(positive(before, sample), poll_ms)
-        if self.config.restoration_ms is None:
-            return ""
-        if sample.pfc_rx > before.pfc_rx:
-            self.left_ms = self._restoration_ms()
-            return ""
-        if self.left_ms <= poll_ms:
-            return "restore"
-        self.left_ms -= poll_ms
-        return ""
-
-    def _detect(self, positive: bool, poll_ms: int) -> str:
-        if not positive:
-            self.left_ms = self._detection_ms()
-            return "restore" if self.status == STORMED else ""
-        if self.left_ms > poll_ms:
-            self.left_ms -= poll_ms
-            return ""
-        self.left_ms = self._detection_ms()
-        detects = self.status == OPERATIONAL and self.port.detects(self.queue, self.detected - self.detected_before)
-        return "storm" if detects else ""
+    def takes(self, event: str) -> bool:
+        """Whether an event that was decided is acted upon."""
+        if self.config is None:
+            return False
+        if event == STORM:
+            return self.status == OPERATIONAL and self.port.detects(self.queue, self.detected - self.detected_before)
+        return self.status == STORMED and self.port.restores(self.queue)
 
     def storm(self, action: str, now_ps: int) -> None:
         """A storm begins: act."""
         self.status = STORMED
-        self.action = action
         self.detected += 1
         self.base = self.port.frames_through(self.queue)
-        if self.config is not None and action != ALERT:
-            self.left_ms = self._restoration_ms()
         self.port.act_on_storm(self.queue, action, now_ps)
 
     def clear(self, now_ps: int) -> None:
@@ -166,7 +118,6 @@ class QueueWatch:
         self.totals = _add(self.totals, self.latest)
         self.status = OPERATIONAL
         self.restored += 1
-        self.left_ms = self._detection_ms()
         self.port.undo_action(self.queue, now_ps)
 
     def _since_base(self) -> FrameCounts:
@@ -193,12 +144,18 @@ class SwitchWatchdog:
         self.watches: dict[tuple[str, int], QueueWatch] = {}
         self.poll_ms = 0
         self.big_red_switch = False
-        self.positive: Judgement = generic
         self.poll_action = self._poll
+        self._personality: tuple[str, Decider] = ("", PersonalityDecider(""))
+        self._given: Decider | None = None
+
+    def decide_by(self, decider: Decider) -> None:
+        """Leave it to somebody else from now on where a storm begins and ends."""
+        self._given = decider
 
     def configure(self, config: SwitchConfig, now_ps: int) -> None:
         """Take the switch's configuration: which queues are watched, how, and how often; the ports have theirs."""
-        self.positive = PERSONALITIES.get(config.asic_type, generic)
+        if config.asic_type != self._personality[0]:
+            self._personality = config.asic_type, PersonalityDecider(config.asic_type)
         for name, port in self.ports.items():
             wanted = port.config.watchdog_priorities if port.config.watchdog else frozenset()
             for queue in range(8):
@@ -226,15 +183,19 @@ class SwitchWatchdog:
 
     def _poll(self, now_ps: int) -> None:
         self.loop.at(now_ps + self.poll_ms * PS_PER_MS, self.poll_action, POLL)
-        if self.big_red_switch:
+        watched = (watch.polled(self.big_red_switch, now_ps) for watch in self.watches.values())
+        polled = [queue for queue in watched if queue is not None]
+        decider = self._given or self._personality[1]
+        for decision in decider.decide(polled, self.poll_ms, now_ps):
+            self._act(decision, now_ps)
+
+    def _act(self, decision: Decision, now_ps: int) -> None:
+        """A notification that orchagent gets. Those of other queues, or while the big red switch is on, it ignores."""
+        watch = self.watches.get((decision.port, decision.queue))
+        if watch is None or watch.config is None or self.big_red_switch or not watch.takes(decision.event):
             return
-        for watch in self.watches.values():
-            if watch.config is None:
-                continue
-            verdict = watch.poll(watch.port.sample(watch.queue, now_ps), self.poll_ms, self.positive)
-            if verdict:
-                self.loop.watcher.before_change()
-            if verdict == "storm":
-                watch.storm(watch.config.action, now_ps)
-            elif verdict == "restore" and watch.port.restores(watch.queue):
-                watch.clear(now_ps)
+        self.loop.watcher.before_change()
+        if decision.event == STORM:
+            watch.storm(watch.config.action, now_ps)
+        else:
+            watch.clear(now_ps)

@@ -18,6 +18,7 @@ class Switch(Device):
         self.watched: dict[str, WatchedPort] = {}
         self.watches: dict[tuple[str, int], Watch] = {}
         self.poll_ms, self.big_red_switch, self._polling = 0, False, object()
+        self.polled_at: int | None = None
 
     def plug(self, name: str, cable: Cable, index: int) -> None:
         """Make a port with its cable."""
@@ -66,6 +67,17 @@ class Switch(Device):
         def poll() -> None:
             if self._polling is ticket:
                 self.plan_poll(ticket)
-                for watch in [] if self.big_red_switch else self.watches.values():
-                    watch.poll(self.config.asic_type, self.poll_ms)
+                self.poll_all()
         self.clock.at(self.clock.now + self.poll_ms * 10**9, POLL, 0, poll)
+
+    def poll_all(self) -> None:
+        """One poll: everything is read, then judged, then followed."""
+        poll_us = 1000 * self.poll_ms
+        passed_us = poll_us if self.polled_at is None else (self.clock.now - self.polled_at) // 10**6
+        self.polled_at = self.clock.now
+        seen = [(watch, watch.port.poll(watch.queue)) for watch in self.watches.values() if watch.config]
+        if self.big_red_switch:
+            return
+        events = [watch.poll(self.config.asic_type, poll, passed_us, poll_us) for watch, poll in seen]
+        for (watch, _), event in zip(seen, events):
+            watch.follow(event)

@@ -44,17 +44,21 @@ class Watched(Protocol):
         """Undo it."""
 
 
-def is_stuck(asic_type: str, old: Poll, new: Poll) -> bool:
-    """Whether two polls in a row look like a storm."""
+FORGETFUL = ("mellanox", "vs")
+"""Platforms whose script deletes what it remembers when it finds a storm."""
+
+
+def is_stuck(asic_type: str, old: Poll, new: Poll, passed_us: int, poll_us: int) -> bool:
+    """Whether two polls in a row, so long after one another, look like a storm."""
     came = new.pfc_rx > old.pfc_rx
     if asic_type == "broadcom":
         return came and new.on2off == old.on2off and old.paused and new.paused
     if new.sent != old.sent:
         return False
-    paused_ps, passed_ps = new.paused_ps - old.paused_ps, new.at - old.at
+    paused_us = new.paused_ps // 10**6 - old.paused_ps // 10**6
     if asic_type == "mellanox":
-        return new.held > 0 and paused_ps * 100 > passed_ps * 99
-    return came if new.held else paused_ps * 10 > passed_ps * 8
+        return new.held > 0 and paused_us * 100 > passed_us * 99
+    return came if new.held else paused_us * 10 > poll_us * 8
 
 
 @dataclass(eq=False)
@@ -65,11 +69,12 @@ class Watch:
     queue: int
     config: WatchdogConfig | None = None
     stormed: bool = False
-    action: str = ""
     detected: int = 0
     restored: int = 0
-    left_ms: int = 0
+    storm_left_us: int | None = None
+    end_left_us: int | None = None
     last: Poll | None = None
+    last_came: int | None = None
     base: Four = NOTHING
     totals: Four = NOTHING
     latest: Four = NOTHING
@@ -80,52 +85,63 @@ class Watch:
             return
         if self.stormed:
             self.restore()
-        self.config, self.last = config, None
-        self.wait()
+        self.config = config
 
-    def wait(self) -> None:
-        """Begin to wait for a storm."""
-        self.left_ms = self.port.detection_ms(self.queue, self.config.detection_ms) if self.config else 0
-
-    def poll(self, asic_type: str, poll_ms: int) -> None:
-        """One poll."""
+    def poll(self, asic_type: str, new: Poll, passed_us: int, poll_us: int) -> str:
+        """One poll: what follows of it, `storm`, `restore` or nothing."""
         config = self.config
         if config is None:
-            return
-        old, self.last = self.last, self.port.poll(self.queue)
-        if old is None:
-            return
-        if self.stormed and self.action != "alert":
-            self._poll_in_storm(config, self.last.pfc_rx > old.pfc_rx, poll_ms)
-        elif not is_stuck(asic_type, old, self.last):
-            self.wait()
-            if self.stormed and self.port.restores(self.queue):
-                self.restore()
-        elif self.left_ms > poll_ms:
-            self.left_ms -= poll_ms
-        else:
-            self.wait()
-            if not self.stormed:
-                self.storm(config.action)
+            return ""
+        if self.stormed and config.action != "alert":
+            return self._poll_in_storm(config, new, poll_us)
+        wait_us = 1000 * self.port.detection_ms(self.queue, config.detection_ms)
+        left_us = wait_us if self.storm_left_us is None else self.storm_left_us
+        old, came = self.last, self.last_came
+        self.last, self.last_came, self.storm_left_us = new, new.pfc_rx, left_us
+        if old is None or came is None:
+            return ""
+        if not is_stuck(asic_type, old._replace(pfc_rx=came), new, passed_us, poll_us):
+            self.storm_left_us = wait_us
+            return "restore" if self.stormed else ""
+        is_long = left_us <= poll_us
+        if asic_type == "mellanox":
+            is_long = (wait_us - left_us + passed_us) * 100 > wait_us * 99
+            poll_us = passed_us
+        if not is_long:
+            self.storm_left_us = left_us - poll_us
+            return ""
+        self.storm_left_us = wait_us
+        if asic_type in FORGETFUL:
+            self.last = self.last_came = None
+        return "storm"
 
-    def _poll_in_storm(self, config: WatchdogConfig, goes_on: bool, poll_ms: int) -> None:
+    def follow(self, event: str) -> None:
+        """Begin a storm or end one."""
+        if event == "storm" and not self.stormed and self.config is not None:
+            self.storm(self.config.action)
+        if event == "restore" and self.stormed and self.port.restores(self.queue):
+            self.restore()
+
+    def _poll_in_storm(self, config: WatchdogConfig, new: Poll, poll_us: int) -> str:
         if config.restoration_ms is None:
-            return
-        if goes_on:
-            self.left_ms = config.restoration_ms
-        elif self.left_ms <= poll_ms:
-            if self.port.restores(self.queue):
-                self.restore()
-        else:
-            self.left_ms -= poll_ms
+            return ""
+        end_us = 1000 * config.restoration_ms
+        old, self.last_came = self.last_came, new.pfc_rx
+        left_us = end_us if self.end_left_us is None else self.end_left_us
+        self.end_left_us = left_us
+        if old is None:
+            return ""
+        if old == new.pfc_rx and left_us > poll_us:
+            self.end_left_us = left_us - poll_us
+            return ""
+        self.end_left_us = end_us
+        return "restore" if old == new.pfc_rx else ""
 
     def storm(self, action: str) -> None:
         """A storm begins."""
-        self.stormed, self.action = True, action
+        self.stormed = True
         self.detected += 1
         self.base = self.port.seen(self.queue)
-        if action != "alert" and self.config is not None:
-            self.left_ms = self.config.restoration_ms or 0
         self.port.act(self.queue, action)
 
     def restore(self) -> None:
@@ -134,7 +150,6 @@ class Watch:
         self.totals = _plus(self.totals, self.latest)
         self.stormed = False
         self.restored += 1
-        self.wait()
         self.port.undo(self.queue)
 
     def counts(self) -> tuple[Four, Four]:

@@ -85,7 +85,7 @@ class Server:
         self._stop = asyncio.Event()
         self._ready = threading.Event()
 
-    def _make_agent(self, switch, network, faults):
+    def _make_agent(self, switch, network, arguments):
         self.agents.append(Agent(network, self.down))
         return self.agents[-1]
 

@@ -20,7 +20,7 @@ def virtual_testbed(command, lab, tmp_path, up, folder, monkeypatch):
     monkeypatch.setattr(cli, "load_testbed", lambda name, file: load_testbed(
         name, file, lab / "profiles" if file.parent == lab else FOLDER))
     monkeypatch.setattr(cli, "bring_up", lambda testbed, where, options: up(
-        clock=options.clock, faults=options.faults, root_view=options.root_view))
+        clock=options.clock, faults=options.faults, root_view=options.root_view, swss=options.swss))
 
     def run(verb, *arguments):
         where = ["--state", tmp_path / "state"]
@@ -63,6 +63,17 @@ def test_a_life(virtual_testbed, folder):
     assert not folder.path.exists()
 
 
+def test_scripts_of_a_checkout(virtual_testbed, folder, tmp_path):
+    (tmp_path / "orchagent").mkdir()
+    for name in ("pfc_detect_broadcom.lua", "pfc_restore.lua"):
+        (tmp_path / "orchagent" / name).write_text("return {}")
+    result = virtual_testbed("up", "lab-t0", "--swss", tmp_path)
+    assert result.exit_code == 0, result.output
+    assert f"scripts of {tmp_path}" in result.stdout and folder.read_runtime()["swss"] == str(tmp_path)
+    assert json.loads((folder.path / "engine.json").read_text())["swss"] == str(tmp_path), "the engine is not told"
+    assert f"\nwatchdog: scripts of {tmp_path}\n" in virtual_testbed("status").stdout
+
+
 def test_json(virtual_testbed, folder):
     result = virtual_testbed("up", "lab-t0", "--json")
     assert json.loads(result.stdout) == folder.read_runtime()
@@ -78,6 +89,7 @@ def test_json(virtual_testbed, folder):
     (("lab-t0", "--fault", "pause-ignored@Ethernet99"), "no port Ethernet99 on lab-t0-01"),
     (("lab-t0", "--fault", "xoff-elsewhere@Ethernet0,on=Ethernet99"), "no port Ethernet99 on lab-t0-01"),
     (("lab-t0", "--fault", "pause-ignored@sw:Ethernet0"), "testbed lab-t0 has no switch sw (it has: lab-t0-01)"),
+    (("lab-t0", "--swss", "/nowhere"), "/nowhere/orchagent/pfc_detect_broadcom.lua: No such file or directory"),
 ])
 def test_up_of_what_is_not_right(virtual_testbed, folder, arguments, part):
     assert part in sentence(virtual_testbed("up", *arguments))
