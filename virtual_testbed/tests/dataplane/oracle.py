@@ -186,7 +186,7 @@ class Oracle:
             for n, (queue, group) in enumerate(zip(port.queues, port.groups)):
                 values = {"packets": queue.packets, "bytes": queue.bytes, "dropped_packets": queue.dropped,
                           "dropped_bytes": queue.dropped_bytes, "occupancy_bytes": queue.reserved + queue.shared,
-                          "watermark_bytes": queue.peak}
+                          "watermark_bytes": queue.peak, "is_paused": port.pauses.since[n] is not None}
                 found |= {("queue", switch.config.name, name, n, key): value for key, value in values.items()}
                 values = {"packets": group.packets, "bytes": group.bytes, "dropped_packets": group.dropped,
                           "occupancy_bytes": group.reserved + group.shared + group.headroom,

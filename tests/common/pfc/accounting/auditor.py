@@ -3,7 +3,7 @@ checks that what was sent explains how they moved."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 
@@ -70,7 +70,8 @@ class CaseAccount:
         for counter in off[:MOST_CHECKS]:
             more = f" (and {len(off) - MOST_CHECKS} other counters)" if len(off) > MOST_CHECKS else ""
             seen = f"{self.gains[counter]}{more}"
-            yield fail_unless("counter-explained", self._place(counter), False, self._expected(counter), seen)
+            place = self._place(counter, off)
+            yield fail_unless("counter-explained", place, False, self._expected(counter), seen)
         if not off:
             ports = len({counter.port for counter in self.gains})
             expected = f"{len(self.gains)} counters of {ports} ports that moved as the traffic explains"
@@ -111,13 +112,21 @@ class CaseAccount:
                 return f"nothing may hold frames from {enters} to {leaves} beside the case"
         return "nothing that was sent counts there"
 
-    def _place(self, counter: Counter) -> Place:
-        """Where a counter is, and the metric that it concerns: that of its priority, of a port's own the first."""
-        metric = self.metrics[0]
-        if counter.number is not None:
-            own = LOSSLESS if counter.number in self.subject.qos.lossless else LOSSY
-            metric = own if own in self.metrics else metric
+    def _place(self, counter: Counter, off: Iterable[Counter] = ()) -> Place:
+        """Where a counter is, and the metric that it concerns. A port's own concerns that which those of its priorities
+        have in common that are `off` too; else the case's first."""
+        metric = self._metric(counter.number)
+        beside = {self._metric(one.number) for one in off if one.port == counter.port and one.number is not None}
+        if counter.number is None and len(beside) == 1:
+            metric = beside.pop()
         return Place(self.subject.where(counter.number, counter.port), metric)
+
+    def _metric(self, priority: int | None) -> str:
+        """The metric of a priority, where the case owes it; else the case's first."""
+        if priority is None:
+            return self.metrics[0]
+        own = LOSSLESS if priority in self.subject.qos.lossless else LOSSY
+        return own if own in self.metrics else self.metrics[0]
 
 
 class BookAuditor:

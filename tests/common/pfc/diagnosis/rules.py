@@ -27,6 +27,7 @@ XOFF = ("xoff-sent", "back-pressure", "hop-back-pressure")
 OTHER_PFC = ("no-other-back-pressure", "no-other-enabled", "hop-no-other-back-pressure", "no-back-pressure")
 EXPLAINED = "counter-explained"
 ASKED_NOWHERE = "PFC. Tx, as nothing that"
+HOLDS_BESIDE = "PFC. Tx, as nothing may hold"
 MOVED = re.compile(r"from (\d+) to (\d+) more in (.*), as .*, got (\d+)")
 
 
@@ -164,6 +165,12 @@ def _unasked(found: Symptoms) -> bool:
     return not found.of(EXPLAINED).saying(ASKED_NOWHERE).cases <= asked
 
 
+def _only_where_data_is(found: Symptoms) -> bool:
+    """Whether no port that sends PFC to hold data beside one test case also sends it beside another, without data."""
+    explained = found.of(EXPLAINED)
+    return set(explained.saying(HOLDS_BESIDE).ports).isdisjoint(explained.saying(ASKED_NOWHERE).ports)
+
+
 OURS = (
     Rule("not the switch, the virtual testbed took too long to compute", (NOT_MEASURED,),
          picks=_text("takes? too long|was too slow|made no progress|timed out|TimeoutError")),
@@ -193,8 +200,8 @@ ELSEWHERE = (
     Rule("pauses of {who} are sent out of {port}, or counted so, where nothing is congested", (EXPLAINED,),
          _both(_only(EXPLAINED, "bystander-unaffected"), _unasked), _text(ASKED_NOWHERE)),
     Rule(lambda found: f"a pause that arrives at {found.tested_port} also holds {found.who} at "
-         f"{found.words('frames from .* to (.*) beside')}", (EXPLAINED,), _only(EXPLAINED, "bystander-unaffected"),
-         _text("PFC. Tx, as nothing may hold"), at=_at_tested),
+         f"{found.words('frames from .* to (.*) beside')}", (EXPLAINED,),
+         _both(_only(EXPLAINED, "bystander-unaffected"), _only_where_data_is), _text(HOLDS_BESIDE), at=_at_tested),
     Rule(lambda found: f"a pause that arrives at {found.tested_port} also stops {found.who} at {_first_port(found)}",
          ("bystander-unaffected",), _only(EXPLAINED, "bystander-unaffected"), at=_at_tested),
     Rule("pauses that arrive there are counted at {port} too", (EXPLAINED,), _only(EXPLAINED), _text("PFC. Rx, as"),
