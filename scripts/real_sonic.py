@@ -1,6 +1,8 @@
 """Compares the virtual switch with SONiC's own code, as far as checkouts of it are given: `make real-sonic`.
 
-    SWSS       sonic-swss: the watchdog's scripts decide as the data plane does by itself
+    SWSS         sonic-swss: the watchdog's scripts decide as the data plane does by itself
+    UTILITIES    sonic-utilities, with BUILDIMAGE (sonic-buildimage): its commands run on the virtual switch and print
+                 what the virtual switch's own do; what its tests expect to be printed the suite understands or refuses
 
 docs/real-sonic.md says what is compared and what came out. Nothing of SONiC is kept here.
 Exit status: 0 nothing differs that is not known, 1 something does, 3 refused.
@@ -16,25 +18,29 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from scripts.against_sonic import decisions, switches  # noqa: E402  (the path has to be there first)
+from scripts.against_sonic import decisions, literals, switches, tools  # noqa: E402  (the path has to be there first)
 from scripts.against_sonic.checkout import Checkout, CheckoutError, checkout  # noqa: E402
+from scripts.against_sonic.deviations import DEVIATIONS  # noqa: E402
+from scripts.against_sonic.field_bugs import field_bugs  # noqa: E402
+from scripts.against_sonic.installation import Installation, InstallationError  # noqa: E402
 from scripts.suite import REFUSED  # noqa: E402
 from virtual_testbed.sonic.watchdog_scripts import ScriptError  # noqa: E402
 
 EQUAL, DIFFERS = 0, 1
-LANDMARKS = {"swss": ("sonic-swss", "orchagent")}
+LANDMARKS = {"swss": ("sonic-swss", "orchagent"), "utilities": ("sonic-utilities", "scripts/pfcstat"),
+             "buildimage": ("sonic-buildimage", "src/sonic-py-common/sonic_py_common")}
 """What a checkout is one of, and what it has, by the option that names it."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """One comparison: which checkout it needs, what it is about, and what runs it, printing what it finds; it returns
+    """One comparison: which checkouts it needs, what it is about, and what runs it, printing what it finds; it returns
     how much differs.
     """
 
-    needs: str
+    needs: tuple[str, ...]
     about: str
-    run: Callable[[argparse.Namespace, Checkout], int]
+    run: Callable[..., int]
 
 
 def judge(found: decisions.Comparison) -> int:
@@ -58,9 +64,45 @@ def compare_switches(options: argparse.Namespace, swss: Checkout) -> int:
                for platform in decisions.platforms())
 
 
+def show_field_bugs(options: argparse.Namespace, swss: Checkout) -> int:
+    """Bugs of the scripts show as they were reported."""
+    found = list(field_bugs(swss.folder))
+    for shown in found:
+        print(f"  {shown.bug}: {shown.seen}: {'as reported' if shown.is_as_reported else 'NOT as reported'}")
+    return sum(not shown.is_as_reported for shown in found)
+
+
+def compare_commands(options: argparse.Namespace, utilities: Checkout, buildimage: Checkout) -> int:
+    """sonic-utilities' commands and the virtual switch's own."""
+    found = tools.compare_tools(Installation(utilities, buildimage))
+    print(f"  {found.compared} outputs in seven states, {found.equal} equal, {len(found.differences)} differ")
+    for deviation in DEVIATIONS:
+        print(f"  known since {deviation.seen}, {found.known.get(deviation, 0)} outputs: {deviation.why}")
+    for difference in found.differences:
+        print(f"  {difference}")
+    unmet = [deviation for deviation in DEVIATIONS if deviation not in found.known]
+    for deviation in unmet:
+        print(f"  nothing differs so any more: {deviation.why}: take it out of the list")
+    return len(found.differences) + len(unmet)
+
+
+def compare_readings(options: argparse.Namespace, utilities: Checkout) -> int:
+    """What sonic-utilities' tests expect its commands to print."""
+    found = literals.read_literals(utilities.folder)
+    print(f"  {found.literals} texts, {len(found.broken)} neither understood nor refused in one sentence")
+    for name, count in found.understood.items():
+        print(f"  understood as {name}: {count}")
+    for sentence in found.broken:
+        print(f"  {sentence}")
+    return len(found.broken) + (found.literals == 0)
+
+
 PARTS = (
-    Part("swss", "the watchdog's scripts and the data plane judge the same random histories", compare_decisions),
-    Part("swss", "random testbeds with the scripts and without, all counters", compare_switches),
+    Part(("swss",), "the watchdog's scripts and the data plane judge the same random histories", compare_decisions),
+    Part(("swss",), "random testbeds with the scripts and without, all counters", compare_switches),
+    Part(("swss",), "field bugs of the watchdog's scripts", show_field_bugs),
+    Part(("utilities", "buildimage"), "sonic-utilities' commands on the virtual switch", compare_commands),
+    Part(("utilities",), "what sonic-utilities' tests expect to be printed, read by the suite", compare_readings),
 )
 
 
@@ -85,19 +127,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for found in given.values():
             print(f"{found.repository}: {found.commit()}")
         return DIFFERS if sum(run(part, given, options) for part in PARTS) else EQUAL
-    except (CheckoutError, ScriptError) as error:
+    except (CheckoutError, InstallationError, ScriptError) as error:
         print(f"error: {error}", file=sys.stderr)
         return REFUSED
 
 
 def run(part: Part, given: dict[str, Checkout], options: argparse.Namespace) -> int:
     """Runs a part, or says which checkout is missing; returns how much differs."""
-    if part.needs not in given:
-        print(f"skipped: {part.about}: no checkout of {LANDMARKS[part.needs][0]} "
-              f"({part.needs.upper()}=<checkout>)")
+    missing = [name for name in part.needs if name not in given]
+    if missing:
+        wanted = " and ".join(f"{LANDMARKS[name][0]} ({name.upper()}=<checkout>)" for name in missing)
+        print(f"skipped: {part.about}: no checkout of {wanted}")
         return 0
     print(f"{part.about}:", flush=True)
-    return part.run(options, given[part.needs])
+    return part.run(options, *(given[name] for name in part.needs))
 
 
 if __name__ == "__main__":

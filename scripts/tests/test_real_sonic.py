@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from scripts import real_sonic
-from scripts.against_sonic import decisions, switches
+from scripts.against_sonic import decisions, literals, switches
 from scripts.against_sonic.checkout import CheckoutError, checkout
 from scripts.real_sonic import DIFFERS, EQUAL, REFUSED, main
 
@@ -41,6 +41,11 @@ end
 """Both scripts of a platform that goes by the state of a queue at a poll."""
 
 
+@pytest.fixture(autouse=True)
+def fewer_queues(monkeypatch):
+    monkeypatch.setattr(decisions, "PORTS", decisions.PORTS[:25])
+
+
 @pytest.fixture
 def swss(tmp_path):
     """Write a checkout; `compared`: how the rest of the detection time is compared with an interval."""
@@ -57,14 +62,14 @@ def swss(tmp_path):
 
 
 def test_histories_that_are_judged_alike(swss):
-    found = decisions.compare(PLATFORM, swss(), 1000)
+    found = decisions.compare(PLATFORM, swss(), 200)
     assert not found.differences, str(found)
-    assert found.counts["histories"] == 1000 and min(found.counts["storm"], found.counts["restore"]) > 500, found.counts
+    assert found.counts["histories"] == 200 and min(found.counts["storm"], found.counts["restore"]) > 100, found.counts
 
 
 def test_a_poll_more_or_less_is_found(swss):
-    found = decisions.compare(PLATFORM, swss("<"), 1000)
-    assert len(found.differences) > 100, str(found)
+    found = decisions.compare(PLATFORM, swss("<"), 200)
+    assert len(found.differences) > 20, str(found)
     assert "model storm, scripts nothing; operational" in found.differences[0], found.differences[0]
 
 
@@ -83,15 +88,37 @@ def test_what_needs_a_checkout_is_left_out_by_name_without_it(capsys):
     assert main([]) == EQUAL, "nothing was compared, so nothing differs"
     lines = capsys.readouterr().out.splitlines()
     assert len([line for line in lines if line.startswith("skipped: ")]) == len(real_sonic.PARTS), lines
-    assert all("=<checkout>)" in line for line in lines if line.startswith("skipped: ")), lines
+    assert all(line.endswith("=<checkout>)") for line in lines if line.startswith("skipped: ")), lines
 
 
 @pytest.mark.parametrize(("compared", "status"), [("<=", EQUAL), ("<", DIFFERS)])
 def test_the_command(swss, monkeypatch, capsys, compared, status):
     monkeypatch.setattr(decisions, "platforms", lambda: (PLATFORM,))
-    assert main(["--swss", str(swss(compared)), "--histories", "1000", "--testbeds", "3"]) == status
+    assert main(["--swss", str(swss(compared)), "--histories", "200", "--testbeds", "3"]) == status
     printed = capsys.readouterr().out
-    assert "sonic-swss: no git" in printed and "1000 histories" in printed, printed
+    assert "sonic-swss: no git" in printed and "200 histories" in printed, printed
+
+
+def test_texts_of_tests_are_understood_or_refused(tmp_path, monkeypatch):
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests/watchdog_test.py").write_text('''shown = """\\
+      QUEUE    STATUS    STORM DETECTED/RESTORED    TX OK/DROP    RX OK/DROP
+-----------  --------  -------------------------  ------------  ------------
+Ethernet0:3   stormed                        1/0           2/3           4/5
+"""
+other = """\\
+Name  Value
+----  -----
+a         1
+"""
+line = "no table"
+''')
+    found = literals.read_literals(tmp_path)
+    assert (found.literals, found.understood["pfcwd show stats"], found.broken) == (2, 1, []), found
+    assert found.understood["show interfaces status"] == 0, "it is refused"
+    monkeypatch.setitem(literals.READERS, "pfcwd show stats", lambda text, port: {}["column"])
+    broken = literals.read_literals(tmp_path).broken
+    assert len(broken) == 2 and "watchdog_test.py:1: pfcwd show stats of Ethernet0: KeyError" in broken[0], broken
 
 
 def test_no_checkout(tmp_path, capsys):

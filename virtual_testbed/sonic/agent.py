@@ -237,6 +237,11 @@ class SonicAgent:
         rows = {**config.get("BUFFER_PROFILE", {}), **translation.buffer_profiles}
         profiles = {f"BUFFER_PROFILE_TABLE:{name}": databases.hash_from_row(row) for name, row in rows.items()}
         groups = {f"BUFFER_PG_TABLE:{key}": {"profile": profile} for key, profile in translation.buffer_pg.items()}
+        for name, row in config.get("PORT", {}).items():
+            if "pfc_asym" in row:
+                self._appl.publish({f"PORT_TABLE:{name}": {"pfc_asym": str(row["pfc_asym"])}})
+            else:
+                self._appl.drop_fields(f"PORT_TABLE:{name}", ("pfc_asym",))
         for prefix, hashes in (("BUFFER_POOL_TABLE:", pools), ("BUFFER_PROFILE_TABLE:", profiles),
                                ("BUFFER_PG_TABLE:", groups)):
             self._appl.replace(prefix, hashes)

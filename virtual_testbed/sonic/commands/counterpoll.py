@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import click
 
 from virtual_testbed.sonic.commands.context import run, this_switch
+from virtual_testbed.sonic.commands.groups import HelpfulGroup
 from virtual_testbed.sonic.databases import change_row, read_config
 from virtual_testbed.sonic.polling import DEFAULT_MS, TABLE
 
@@ -37,7 +38,7 @@ def _change(counters: Counters, fields: Mapping[str, str]) -> None:
         change_row(switch.config, TABLE, group, fields)
 
 
-@click.group()
+@click.group(cls=HelpfulGroup)
 def cli() -> None:
     """ SONiC Static Counter Poll configurations """
 

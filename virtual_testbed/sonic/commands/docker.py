@@ -1,4 +1,4 @@
-"""`docker exec`: as much of the containers of an image as vendors' own tools need.
+"""`docker exec` and `docker ps`: as much of the containers of an image as vendors' tools and SONiC's need.
 
 A container has Python, with what `vendor/<container>` has, and keeps files that `tee` writes into it.
 """
@@ -13,8 +13,9 @@ from virtual_testbed.sonic.vendor_sdk import FILE, SDK
 
 _CONTAINERS = ("bgp", "database", "lldp", "pmon", "snmp", "swss", "syncd", "teamd")
 _VENDOR = Path(__file__).resolve().parents[1] / "vendor"
+_IMAGES = {"bgp": "docker-fpm-frr:latest", "swss": "docker-orchagent:latest"}
 _NOT_FOUND = 127
-_USAGE = "usage: docker exec [-i] CONTAINER COMMAND [ARG...]"
+_USAGE = "usage: docker exec [-i] CONTAINER COMMAND [ARG...] | docker ps [--format TEMPLATE]"
 
 
 def _tee(switch: SwitchContext, paths: list[str]) -> None:
@@ -31,9 +32,19 @@ def _remove(switch: SwitchContext, words: list[str]) -> None:
         switch.connect("ASIC_DB").call("HDEL", SDK, f"{FILE}{path}")
 
 
+def _list(template: str) -> None:
+    """The containers, as `docker ps --format TEMPLATE` has them."""
+    for container in _CONTAINERS:
+        image = _IMAGES.get(container, f"docker-{container}:latest")
+        print(template.replace("{{.Image}}", image).replace("{{.Names}}", container))
+
+
 def main() -> None:
     """The command."""
     words = sys.argv[1:]
+    if words[:1] == ["ps"]:
+        _list(words[words.index("--format") + 1] if "--format" in words[:-1] else "{{.Names}}")
+        return
     if words[:1] != ["exec"]:
         sys.exit(_USAGE)
     words = [word for number, word in enumerate(words[1:]) if number or word != "-i"]

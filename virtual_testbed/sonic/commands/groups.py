@@ -1,10 +1,25 @@
-"""Click groups that accept unique prefixes of a command, as SONiC's do (`show int stat`)."""
+"""Click groups as SONiC's are: without a command they print their help, and some accept unique prefixes of a command
+(`show int stat`).
+"""
 from __future__ import annotations
 
 import click
 
 
-class AliasedGroup(click.Group):
+class HelpfulGroup(click.Group):
+    """A group that without a command prints its help and ends well, as with the click that SONiC has (below 8.2)."""
+
+    group_class = type
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Help where there is nothing to parse."""
+        if not args and self.no_args_is_help and not ctx.resilient_parsing:
+            click.echo(ctx.get_help(), color=ctx.color)
+            ctx.exit()
+        return super().parse_args(ctx, args)
+
+
+class AliasedGroup(HelpfulGroup):
     """A group whose commands can be abbreviated."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:

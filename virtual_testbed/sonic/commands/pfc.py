@@ -4,6 +4,7 @@ from __future__ import annotations
 import click
 
 from virtual_testbed.sonic.commands.context import SwitchContext, run, this_switch
+from virtual_testbed.sonic.commands.groups import HelpfulGroup
 from virtual_testbed.sonic.databases import change_row, natural, read_config
 
 
@@ -52,7 +53,7 @@ def set_priority(switch: SwitchContext, interface: str, priority: str, status: s
         change_row(switch.config, "PORT_QOS_MAP", interface, {"pfc_enable": ",".join(sorted(enabled))})
 
 
-@click.group()
+@click.group(cls=HelpfulGroup)
 def cli() -> None:
     """PFC Command Line"""
 

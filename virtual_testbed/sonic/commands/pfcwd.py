@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import click
 
 from virtual_testbed.sonic.commands.context import SwitchContext, require_root, run, this_switch
+from virtual_testbed.sonic.commands.groups import HelpfulGroup
 from virtual_testbed.sonic.commands.snapshots import table
 from virtual_testbed.sonic.databases import Row, change_row, natural, read_config, read_fields, read_hash, read_row
 
@@ -108,7 +109,7 @@ def _refuse_slow_poll(switch: SwitchContext, poll_ms: int) -> None:
         sys.exit(1)
 
 
-@click.group()
+@click.group(cls=HelpfulGroup)
 def cli() -> None:
     """ SONiC PFC Watchdog """
 

@@ -18,6 +18,8 @@ _COUNTERS = {
     "TX_OK": ("SAI_PORT_STAT_IF_OUT_UCAST_PKTS", "SAI_PORT_STAT_IF_OUT_NON_UCAST_PKTS"),
     "TX_ERR": ("SAI_PORT_STAT_IF_OUT_ERRORS",), "TX_DRP": ("SAI_PORT_STAT_IF_OUT_DISCARDS",),
     "TX_OVR": ("SAI_PORT_STAT_ETHER_TX_OVERSIZE_PKTS",),
+    "TRIM": ("SAI_PORT_STAT_TRIM_PACKETS",), "TRIM_TX": ("SAI_PORT_STAT_TX_TRIM_PACKETS",),
+    "TRIM_DRP": ("SAI_PORT_STAT_DROPPED_TRIM_PACKETS",),
     "RX_BYTES": ("SAI_PORT_STAT_IF_IN_OCTETS",), "TX_BYTES": ("SAI_PORT_STAT_IF_OUT_OCTETS",),
 }
 STANDARD = ["RX_OK", "RX_BPS", "RX_UTIL", "RX_ERR", "RX_DRP", "RX_OVR",
@@ -25,7 +27,32 @@ STANDARD = ["RX_OK", "RX_BPS", "RX_UTIL", "RX_ERR", "RX_DRP", "RX_OVR",
 ERRORS = ["RX_ERR", "RX_DRP", "RX_OVR", "TX_ERR", "TX_DRP", "TX_OVR"]
 RATES = ["RX_OK", "RX_BPS", "RX_PPS", "RX_UTIL", "TX_OK", "TX_BPS", "TX_PPS", "TX_UTIL"]
 ALL = ["RX_OK", "RX_BPS", "RX_PPS", "RX_UTIL", "RX_ERR", "RX_DRP", "RX_OVR",
-       "TX_OK", "TX_BPS", "TX_PPS", "TX_UTIL", "TX_ERR", "TX_DRP", "TX_OVR"]
+       "TX_OK", "TX_BPS", "TX_PPS", "TX_UTIL", "TX_ERR", "TX_DRP", "TX_OVR", "TRIM", "TRIM_TX", "TRIM_DRP"]
+_SIZES = ("64", "65-127", "128-255", "256-511", "512-1023", "1024-1518", "1519-2047", "2048-4095", "4096-9216",
+          "9217-16383")
+_CASTS = {"Unicast": "UCAST", "Multicast": "MULTICAST", "Broadcast": "BROADCAST"}
+
+
+def _detail_of(way: str, done: str, total: str) -> dict[str, tuple[str, ...]]:
+    """Lines of the details, and the fields of each: by size, in all and by kind; `way` is IN or OUT."""
+    by_size = {f"Packets {done} {size} Octets": (
+        f"SAI_PORT_STAT_ETHER_{way}_PKTS_{size.replace('-', '_TO_')}_OCTETS",) for size in _SIZES}
+    by_cast = {f"{cast} Packets {done}": (f"SAI_PORT_STAT_IF_{way}_{name}_PKTS",) for cast, name in _CASTS.items()}
+    return {**by_size, f"Total Packets {total}": tuple(field for fields in by_cast.values() for field in fields),
+            **by_cast}
+
+
+_DETAILS = {
+    **_detail_of("IN", "Received", "Received Without Errors"),
+    "Jabbers Received": ("SAI_PORT_STAT_ETHER_STATS_JABBERS",),
+    "Fragments Received": ("SAI_PORT_STAT_ETHER_STATS_FRAGMENTS",),
+    "Undersize Received": ("SAI_PORT_STAT_ETHER_STATS_UNDERSIZE_PKTS",),
+    "Overruns Received": ("SAI_PORT_STAT_IP_IN_RECEIVES",),
+    **_detail_of("OUT", "Transmitted", "Transmitted Successfully"),
+    "Trimmed Packets": _COUNTERS["TRIM"], "Trimmed Sent Packets": _COUNTERS["TRIM_TX"],
+    "Trimmed Dropped Packets": _COUNTERS["TRIM_DRP"]}
+_AFTER_A_GAP = ("Total Packets", "Jabbers", "Packets Transmitted 64 ")
+"""Lines that begin a part of the details."""
 _FLAGS = (
     ("-a", "--all", "Display all the stats counters"), ("-c", "--clear", "Copy & clear stats"),
     ("-d", "--delete", "Delete saved stats"), ("-D", "--delete-all", "Delete all saved stats"),
@@ -37,9 +64,10 @@ Counts = dict[str, dict[str, str]]
 
 def collect(switch: SwitchContext) -> Counts:
     """Port -> counter -> value (text, N/A where the hardware has none)."""
-    wanted_fields = [field for fields in _COUNTERS.values() for field in fields]
+    kinds = {**_COUNTERS, **_DETAILS}
+    wanted_fields = list(dict.fromkeys(field for fields in kinds.values() for field in fields))
     found = read_fields(switch.counters, [f"COUNTERS:{oid}" for oid in switch.port_oids.values()], wanted_fields)
-    return {port: {name: _total(values, fields) for name, fields in _COUNTERS.items()}
+    return {port: {name: _total(values, fields) for name, fields in kinds.items()}
             for port, values in zip(switch.ports(), found)}
 
 
@@ -147,19 +175,16 @@ def clear(switch: SwitchContext, tag: str | None = None) -> None:
 
 
 def detailed(switch: SwitchContext, port: str) -> None:
-    """`show interfaces counters detailed PORT`: the part that this switch counts."""
+    """`show interfaces counters detailed PORT`; most sizes are N/A, as this switch does not count them."""
     counts = collect(switch).get(port)
     if counts is None:
         sys.exit(f"Error: cannot find interface {port}")
     kept = Snapshots(switch, "portstat").load("portstat")
     old = kept[1].get(port, {}) if kept else {}
-    lines = {"Total Packets Received Without Errors": "RX_OK", "Packets Received With Errors": "RX_ERR",
-             "Packets Received And Dropped": "RX_DRP", "Octets Received": "RX_BYTES",
-             "Total Packets Transmitted Successfully": "TX_OK", "Packets Transmitted With Errors": "TX_ERR",
-             "Packets Dropped Before Transmission": "TX_DRP", "Octets Transmitted": "TX_BYTES"}
-    for title, name in lines.items():
-        print(f"{title:.<47} {difference(counts[name], old.get(name, '0'))}")
-    print(f"{'Time Since Counters Last Cleared':.<47} {kept[0] if kept else None}")
+    for title in _DETAILS:
+        gap = "\n" if title.startswith(_AFTER_A_GAP) else ""
+        print(f"{gap}{title:.<47} {difference(counts[title], old.get(title, '0'))}")
+    print(f"\n{'Time Since Counters Last Cleared':.<47} {kept[0] if kept else None}")
 
 
 def _parser() -> argparse.ArgumentParser:

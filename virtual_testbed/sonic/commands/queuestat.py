@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import argparse
+import datetime
 import json
 import sys
 
@@ -37,6 +38,7 @@ def show(switch: SwitchContext, port: str | None = None, as_json: bool = False, 
         print("Port doesn't exist!", port)
         sys.exit(1)
     output: dict[str, object] = {}
+    now = datetime.datetime.now().isoformat()
     for name, counts in collect(switch, [port] if port else ports).items():
         kept = Snapshots(switch, "queuestat").load(f"queuestat{name}")
         rows = _since(counts, kept[1]) if kept else counts
@@ -44,14 +46,15 @@ def show(switch: SwitchContext, port: str | None = None, as_json: bool = False, 
             rows = {queue: values for queue, values in rows.items() if set(values) - {"0", NOT_AVAILABLE}}
         if as_json:
             entry: dict[str, object] = {queue: dict(zip(_JSON_NAMES, values)) for queue, values in rows.items()}
-            output[name] = {**({"cached_time": kept[0]} if kept else {}), **entry}
-        elif rows:
-            if kept and port:
-                print(f"Last cached time was {kept[0]}")
+            output[name] = {"time": now, **entry}
+            continue
+        if kept and port:
+            print(f"Last cached time was {kept[0]}")
+        if rows:
             print(f"{name} Last cached time was {kept[0]}" if kept else "For namespace :")
             print(table([[name, queue, *values] for queue, values in rows.items()], _HEADER) + "\n")
     if as_json:
-        print(json.dumps(output, indent=4, sort_keys=True))
+        print(json.dumps(output, indent=2, sort_keys=True))
 
 
 def _since(counts: Counts, old: Counts) -> Counts:

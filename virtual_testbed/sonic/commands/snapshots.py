@@ -36,16 +36,21 @@ class Snapshots:
         finally:
             os.umask(mask)
         self.folder.mkdir(exist_ok=True)
-        data = {"time": str(datetime.datetime.now()), "boot": self._boot(), "values": values}
+        data = {"time": datetime.datetime.now().isoformat(), "boot": self._boot(), "values": values}
         (self.folder / name).write_text(json.dumps(data), encoding="utf-8")
 
     def load(self, name: str) -> tuple[str, dict[str, Any]] | None:
-        """When `name` was kept, and the values; None when it was not (since the switch started)."""
+        """When `name` was kept, and the values; None when it was not (since the switch started, by this command: what
+        sonic-utilities' own keeps there looks otherwise)."""
         path = self.folder / name
         if not path.is_file():
             return None
-        data = json.loads(path.read_text(encoding="utf-8"))
-        return (data["time"], data["values"]) if data["boot"] == self._boot() else None
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError:
+            return None
+        is_ours = isinstance(data, dict) and data.get("boot") == self._boot()
+        return (data["time"], data["values"]) if is_ours else None
 
     def remove(self, everyone: bool = False) -> None:
         """Forget this user's snapshots, or everyone's."""

@@ -60,9 +60,9 @@ def vlan_brief(switch: SwitchContext) -> None:
                    for key, row in config.get("VLAN_MEMBER", {}).items() if key.startswith(f"{name}|")}
         addresses = [key.partition("|")[2] for key in config.get("VLAN_INTERFACE", {}) if key.startswith(f"{name}|")]
         rows.append([name.removeprefix("Vlan"), "\n".join(addresses), "\n".join(sorted(members, key=natural)),
-                     "\n".join(members[port] for port in sorted(members, key=natural)), "disabled"])
-    print(tabulate(rows, ["VLAN ID", "IP Address", "Ports", "Port Tagging", "Proxy ARP"], tablefmt="grid",
-                   disable_numparse=True))
+                     "\n".join(members[port] for port in sorted(members, key=natural)), "disabled", "disabled"])
+    header = ["VLAN ID", "IP Address", "Ports", "Port Tagging", "Proxy ARP", "Static Anycast Gateway"]
+    print(tabulate(rows, header, tablefmt="grid"))
 
 
 def version(switch: SwitchContext, brief: bool) -> None:

@@ -60,6 +60,14 @@ def test_clears_are_each_users_own_and_end_with_the_switch(run, agent, network, 
     assert rows(run("show pfc counters"), "Ethernet0")[0][4] == "15"
 
 
+def test_what_another_command_keeps_there_is_no_snapshot(run, agent):
+    """sonic-utilities' own `pfcstat -c` keeps its counters in the same file."""
+    run("pfcstat -c")
+    for text in ('{"Ethernet0": {"pfc0": "1"}, "time": "2026-11-22T16:30:51"}', "[]", "no JSON"):
+        (run.root / "tmp/cache/pfcstat/0/pfcstatrx").write_text(text)
+        assert not run("pfcstat").startswith("Last cached"), text
+
+
 def test_queue_counters(run, agent, network):
     network.set_queue("Ethernet0", 3, packets=1234, bytes=5678, dropped_packets=3, dropped_bytes=300)
     agent.publish_counters()
@@ -73,7 +81,9 @@ def test_queue_counters(run, agent, network):
     text = run("queuestat -p Ethernet0")
     assert "Ethernet0 Last cached time was" in text and rows(text, "Ethernet0")[-1] != found[3]
     assert [row[2:] for row in rows(text, "Ethernet0") if row[1] == "UC3"] == [["0", "0", "0", "0"]]
-    assert json.loads(run("queuestat -j -p Ethernet0", root=False))["Ethernet0"]["UC3"]["totalpacket"] == "1234"
+    found = json.loads(run("queuestat -j -p Ethernet0", root=False))["Ethernet0"]
+    assert found["UC3"]["totalpacket"] == "1234" and "T" in found["time"], found
+    assert run("queuestat -p Ethernet4 -nz").startswith("Last cached time was 20"), "also without a row"
     assert run("show queue counters Ethernet99", status=1) == "Port doesn't exist! Ethernet99\n"
 
 
@@ -127,7 +137,10 @@ def test_portstat(run, agent, network):
                                  "TX_OK", "TX_BPS", "TX_UTIL", "TX_ERR", "TX_DRP", "TX_OVR"]
     assert rows(text, "Ethernet0")[0][2:6] == ["0", "10.00", "B/s", "0.00%"] and rows(text, "Ethernet4")[0][1] == "D"
     assert len(rows(run("portstat -i Ethernet0,Ethernet8"), "Ethernet4")) == 0
-    assert "Total Packets Transmitted Successfully......... 1,234" in run("show interface counters detailed Ethernet0")
+    details = run("show interface counters detailed Ethernet0")
+    assert "\n\nTotal Packets Transmitted Successfully......... 1,234\n" in details, details
+    assert details.startswith("Packets Received 64 Octets..................... 0\n"), details
+    assert "Jabbers Received............................... N/A\n" in details, details
 
 
 def test_interface_status_as_sonic_mgmt_reads_it(run):
@@ -384,7 +397,7 @@ def test_interfaces_and_vlans(run):
     run("config vlan member add -u 100 Ethernet8")
     run("config interface ip add Vlan100 10.9.0.1/24")
     assert config(run, "VLAN_MEMBER") == {"Vlan100|Ethernet8": {"tagging_mode": "untagged"}}
-    assert re.search(r"\| 100 +\| 10.9.0.1/24 +\| Ethernet8 +\| untagged", run("show vlan brief"))
+    assert re.search(r"\| +100 +\| 10.9.0.1/24 +\| Ethernet8 +\| untagged", run("show vlan brief"))
     assert "a member of vlan" in run("config interface ip add Ethernet8 1.1.1.1/31", status=2)
     assert "Interface name is invalid" in run("config interface startup Ethernet99", status=2)
     assert "IP address is not valid" in run("config interface ip add Ethernet0 1.1.1.300/31", status=2)
@@ -432,7 +445,7 @@ def test_what_does_not_exist_is_refused(run):
     assert "No such command" in run("show nothing", status=2)
     assert "Too many matches" in run("show p", status=2)
     assert "not found" in run("no-such-program", status=127)
-    assert "usage: docker exec" in run("docker ps", status=1)
+    assert "usage: docker exec" in run("docker inspect", status=1)
 
 
 def test_a_redis_that_is_away_is_one_sentence(programs_folder, redis_server):

@@ -87,4 +87,6 @@ def test_other_switches_have_none_of_it(run):
     assert "sx_api_open of NVIDIA's SDK ended with 1" in run(spectrum.run(), status=1)
     assert "No such container: x" in run("docker exec x python3 -V", status=1)
     assert "executable file not found" in run("docker exec syncd cp", status=127)
-    assert "usage: docker exec" in run("docker ps", status=1) + run("docker exec syncd", status=1)
+    assert "usage: docker exec" in run("docker inspect", status=1) + run("docker exec syncd", status=1)
+    shown = run("docker ps --format '{{.Image}}/{{.Names}}'").split()
+    assert "docker-fpm-frr:latest/bgp" in shown and "docker-syncd:latest/syncd" in shown, "what `show` looks for"

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -143,6 +143,18 @@ class Deployed:
         Returns:
             Frames sent, frames received after all have arrived.
         """
+        self.configure(tx, rx, mac, load)
+        self.transmit("start")
+        self.advance(load.milliseconds)
+        self.transmit("stop")
+        self.advance(DRAIN_MS)
+        request = self.api.metrics_request()
+        request.flow.flow_names = ["data"]
+        metric = self.api.get_metrics(request).flow_metrics[0]
+        return metric.frames_tx, metric.frames_rx
+
+    def configure(self, tx: Host, rx: Host, mac: str, load: Load) -> None:
+        """Sets the flows `data` and, where the load is paused, `storm` of `send`."""
         self.config.flows.clear()
         flow = self.config.flows.flow(name="data")[-1]
         flow.tx_rx.port.tx_name, flow.tx_rx.port.rx_names = "tx", ["rx"]
@@ -158,14 +170,6 @@ class Deployed:
         if load.paused:
             self._add_storm()
         self.api.set_config(self.config)
-        self._transmit("start")
-        self.advance(load.milliseconds)
-        self._transmit("stop")
-        self.advance(DRAIN_MS)
-        request = self.api.metrics_request()
-        request.flow.flow_names = ["data"]
-        metric = self.api.get_metrics(request).flow_metrics[0]
-        return metric.frames_tx, metric.frames_rx
 
     def _add_storm(self) -> None:
         """Pause frames for class 3 from the rx port, twice as often as is needed to hold it at 100 Gb/s."""
@@ -174,7 +178,10 @@ class Deployed:
         pause = storm.packet.pfcpause()[-1]
         pause.class_enable_vector.value, pause.pause_class_3.value, storm.rate.pps = 0b1000, 0xFFFF, 5960
 
-    def _transmit(self, state: str) -> None:
+    def transmit(self, state: str, flows: Sequence[str] = ()) -> None:
+        """Starts or stops flows; none named: all."""
         control = self.api.control_state()
         control.traffic.flow_transmit.state = state
+        if flows:
+            control.traffic.flow_transmit.flow_names = list(flows)
         self.api.set_control_state(control)

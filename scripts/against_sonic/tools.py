@@ -1,0 +1,179 @@
+"""sonic-utilities' commands and the virtual switch's own, on one switch in the same states: is the output equal?"""
+from __future__ import annotations
+
+import difflib
+import json
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from scripts.against_sonic.deviations import DEVIATIONS, Deviation
+from scripts.against_sonic.installation import Installation
+from virtual_testbed.tests.supervision.deployed import Deployed, Host, Load, deployed
+
+TESTBED, SWITCH = "vtb-t0", "vtb-t0-01"
+_TX = Host("127.1.0.1;1;2", "00:00:22:33:44:01", "192.168.0.3", "192.168.0.1", 21)
+_RX = Host("127.1.0.1;1;1", "00:01:22:33:44:01", "192.168.0.2", "192.168.0.1", 21)
+BOTH = (
+    "pfcstat", "pfcstat -j", "pfcstat -d all", "pfcstat -s all", "pfcstat --history", "portstat", "portstat -j",
+    "portstat -e", "portstat -R", "portstat -a", "portstat -i Ethernet0,Ethernet4", "portstat -l -i Ethernet0",
+    "queuestat -p Ethernet0", "queuestat -p Ethernet0 -nz", "queuestat -j -p Ethernet0", "pfcwd show stats",
+    "pfcwd show stats -e", "pfcwd show stats Ethernet0:3", "pfcwd show config", "pfc show priority",
+    "pfc show asymmetric", "counterpoll show", "show pfc counters", "show pfc priority", "show pfc asymmetric",
+    "show pfcwd stats", "show pfcwd config", "show queue counters Ethernet0", "show queue watermark unicast",
+    "show priority-group watermark headroom", "show priority-group watermark shared",
+    "show priority-group drop counters", "show interfaces status", "show interfaces counters",
+    "show interfaces counters errors", "show interfaces counters rates", "show vlan brief", "pfcwd")
+"""Commands that both have."""
+THEIRS = (
+    "watermarkstat -t q_shared_uni", "watermarkstat -t pg_headroom", "show queue watermark multicast",
+    "show queue persistent-watermark unicast", "show priority-group persistent-watermark headroom",
+    "show interfaces description", "show interfaces alias", "show watermark telemetry interval",
+    "show buffer configuration")
+"""Commands that only SONiC has: they must run on this switch's databases."""
+_CLEARS = ("pfcstat -c", "queuestat -c", "portstat -c")
+_STAMP = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\.\d+")
+_RUNNER = """
+import json, os, shutil, subprocess, sys
+context = os.path.join(os.path.dirname(shutil.which("pfcstat")), ".context.json")
+results = []
+for words in json.loads({commands!r}):
+    ended = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60,
+                           env={{**os.environ, "SONIC_CONTEXT": context}})
+    results.append((ended.returncode, ended.stdout))
+print(json.dumps(results))
+"""
+"""Runs commands on the switch and prints exit status and output of each."""
+
+
+class Ended(NamedTuple):
+    """What a command printed, and its exit status."""
+
+    status: int
+    output: str
+
+
+@dataclass
+class Tools:
+    """What the commands came to: counts, and differences as text."""
+
+    compared: int = 0
+    equal: int = 0
+    known: dict[Deviation, int] = field(default_factory=dict)
+    differences: list[str] = field(default_factory=list)
+
+
+def compare_tools(installation: Installation) -> Tools:
+    """Bring a switch into seven states and compare the commands in each."""
+    tools = Tools()
+    with tempfile.TemporaryDirectory() as folder, deployed(TESTBED, Path(folder)) as lab:
+        switch = _Switch(lab, installation.programs)
+        for state in switch.states():
+            _compare(state, switch, tools)
+    return tools
+
+
+class _Switch:
+    """The switch, and how its commands are run."""
+
+    def __init__(self, lab: Deployed, programs: Path) -> None:
+        self._lab, self._programs = lab, programs
+
+    def run(self, lines: Sequence[str], theirs: bool) -> dict[str, Ended]:
+        """Run commands; `sudo` before one is for both."""
+        commands = json.dumps([self._words(line, theirs) for line in lines])
+        config = self._lab.folder / "ssh/config"
+        ended = subprocess.run(["ssh", "-F", str(config), SWITCH, "python3 -"], check=True, capture_output=True,
+                               text=True, input=_RUNNER.format(commands=commands))
+        return {line: Ended(*result) for line, result in zip(lines, json.loads(ended.stdout))}
+
+    def _words(self, line: str, theirs: bool) -> list[str]:
+        words = line.split()
+        if theirs:
+            place = words.index("sudo") + 1 if "sudo" in words else 0
+            words[place] = str(self._programs / words[place])
+        return words
+
+    def states(self) -> Iterator[str]:
+        """Bring the switch into one state after the other; yields their names. The watchdog is started and stopped by
+        SONiC's own command.
+        """
+        lab = self._lab
+        self._must("sudo pfcwd stop")
+        lab.advance(61_000)
+        yield "idle"
+        self._traffic()
+        lab.advance(11_000)
+        yield "storm"
+        self._stop("storm")
+        lab.advance(11_000)
+        yield "after the storm"
+        self._must("sudo pfcwd interval 200", "sudo pfcwd start --action drop Ethernet0 400 --restoration-time 400")
+        self._start("storm")
+        lab.advance(11_000)
+        yield "watchdog in a storm"
+        self._stop("storm")
+        lab.advance(11_000)
+        yield "restored"
+        for theirs in (True, False):
+            self.run(_CLEARS, theirs)
+        yield "cleared"
+        self._start("storm")
+        lab.advance(20_000)
+        yield "after the clear"
+
+    def _must(self, *lines: str) -> None:
+        for line, ended in self.run(lines, theirs=True).items():
+            if ended.status:
+                raise RuntimeError(f"{line} ended with {ended.status}: {ended.output}")
+
+    def _traffic(self) -> None:
+        """Data of priority 3 to Ethernet0, from where a storm of class 3 comes."""
+        lab = self._lab
+        mac = lab.connect(_TX, _RX)
+        lab.configure(_TX, _RX, mac, Load(percent=50, paused=True))
+        lab.transmit("start")
+
+    def _start(self, flow: str) -> None:
+        self._lab.transmit("start", [flow])
+
+    def _stop(self, flow: str) -> None:
+        self._lab.transmit("stop", [flow])
+
+
+def _compare(state: str, switch: _Switch, tools: Tools) -> None:
+    ours, theirs = (switch.run(BOTH, side) for side in (False, True))
+    for line in BOTH:
+        _judge(state, line, ours[line], theirs[line], tools)
+    for line, ended in switch.run(THEIRS, theirs=True).items():
+        tools.compared += 1
+        if ended.status or "Traceback" in ended.output:
+            tools.differences.append(f"{state}: {line} fails on this switch: {ended}")
+        else:
+            tools.equal += 1
+
+
+def _judge(state: str, line: str, ours: Ended, theirs: Ended, tools: Tools) -> None:
+    tools.compared += 1
+    pair = [Ended(one.status, _STAMP.sub("<time>", one.output)) for one in (ours, theirs)]
+    for deviation in DEVIATIONS:
+        if pair[0] != pair[1] and deviation.concerns(line):
+            changed = [Ended(*deviation.without(*one)) for one in pair]
+            if changed != pair:
+                tools.known[deviation] = tools.known.get(deviation, 0) + 1
+            pair = changed
+    if pair[0] == pair[1]:
+        tools.equal += 1
+    else:
+        tools.differences.append(f"{state}: {line}\n" + _difference(*pair))
+
+
+def _difference(ours: Ended, theirs: Ended) -> str:
+    lines = difflib.unified_diff([f"exit status {ours.status}", *ours.output.splitlines()],
+                                 [f"exit status {theirs.status}", *theirs.output.splitlines()], "ours", "SONiC's",
+                                 lineterm="", n=0)
+    return "\n".join(f"    {line}" for line in list(lines)[:14])
