@@ -11,7 +11,8 @@ from virtual_testbed.dataplane.model.counters import (PORTS, PRIORITY_GROUPS, QU
 from virtual_testbed.dataplane.model.flow import FlowState
 from virtual_testbed.dataplane.model.generator import GeneratorSide
 from virtual_testbed.dataplane.model.pause_flow import PauseFlowState
-from virtual_testbed.dataplane.model.pause_receiver import DATA_BYTES, DATA_FRAMES, DROPPED, SMALLEST, SMALLEST_BYTES
+from virtual_testbed.dataplane.model.pause_receiver import (
+    DATA_BYTES, DATA_FRAMES, DROPPED, SMALLEST, SMALLEST_BYTES, forwarded_of)
 from virtual_testbed.dataplane.model.port import Path, SwitchPort
 from virtual_testbed.dataplane.model.switch import Switch
 from virtual_testbed.dataplane.model.units import PS_PER_US
@@ -60,9 +61,9 @@ def flooded(storm: PauseFlowState, source: GeneratorSide, side: GeneratorSide) -
     """
     port = source.switch_port
     target = side.switch_port
-    if port is None or target is None or target is port or target.switch is not port.switch or not target.is_up:
+    if port is None or target is None or target.switch is not port.switch:
         return 0
-    return storm.item.arrived if target.name in port.forwards_by() else 0
+    return port.receiver.kinds.get(forwarded_of(storm.item.frame.flow, target.name), 0)
 
 
 def _holders(flow: FlowState, side: GeneratorSide) -> frozenset[int]:

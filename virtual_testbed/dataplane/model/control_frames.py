@@ -29,10 +29,13 @@ class Control:
 
 @dataclass(frozen=True)
 class MacControlFrame:
-    """A MAC control frame before its FCS; `fcs_error` sends it with a wrong one."""
+    """A MAC control frame before its FCS; `fcs_error` sends it with a wrong one. `flow` is the number of the pause flow
+    that it is of, -1 if it is of none.
+    """
 
     data: bytes
     fcs_error: bool = False
+    flow: int = -1
 
     @property
     def frame_bytes(self) -> int:

@@ -22,7 +22,7 @@ class PauseFlowState:
         self.spec = spec
         self.line = line
         self.loop = loop
-        self.item = ControlItem(MacControlFrame(spec.frame, spec.fcs_error), line)
+        self.item = ControlItem(MacControlFrame(spec.frame, spec.fcs_error, index), line)
         self.frame_bytes = self.item.frame.frame_bytes
         duration = spec.duration
         schedule = Schedule(0, spec.rate_fps, duration.burst_frames, duration.burst_period_ps)

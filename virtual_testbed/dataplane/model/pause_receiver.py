@@ -196,7 +196,8 @@ class PauseReceiver:
         if frame.frame_bytes == SMALLEST_BYTES:
             self.kinds[SMALLEST] += frames
         for name in self.port.forwards_by():
-            for kind, counted in zip(forwarded(name), (frames, frames * frame.frame_bytes)):
+            counts = (frames, frames * frame.frame_bytes, frames)
+            for kind, counted in zip((*forwarded(name), forwarded_of(frame.flow, name)), counts):
                 self.kinds[kind] = self.kinds.get(kind, 0) + counted
         if control.kind == DISCARD or (control.kind == PFC and self.counts_as_data):
             self.kinds[DATA_FRAMES] += frames
@@ -330,6 +331,11 @@ class PauseReceiver:
 def forwarded(port: str) -> tuple[str, str]:
     """Of `PauseReceiver.kinds`: control frames that left again by a port, and their bytes."""
     return f"frames forwarded by {port}", f"bytes forwarded by {port}"
+
+
+def forwarded_of(flow: int, port: str) -> str:
+    """Of `PauseReceiver.kinds`: frames of a pause flow that left again by a port."""
+    return f"frames of flow {flow} forwarded by {port}"
 
 
 def _repeated(now: Sequence[int], since: Sequence[int], times: int) -> list[int]:

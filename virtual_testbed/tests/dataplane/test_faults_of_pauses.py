@@ -157,3 +157,15 @@ def test_weights_ignored(spec, share):
     queues = net.switch_counters(SWITCH).queues
     four, two = queues["Ethernet0", 4].packets, queues["Ethernet0", 2].packets
     assert abs(Fraction(four, four + two) - share) < Fraction(1, 1000)
+
+
+def test_what_was_forwarded_stays_counted_when_the_port_that_it_left_by_goes_down():
+    flows = [storm("storm", 0, {3: 0xFFFF}, 1000), data("three", 1, 0, [3], 3)]
+    net = run("pfc-forwarded@Ethernet0", flows, until_ps=5 * MS)
+    forwarded = net.generator_counters("p1").frames_rx
+    net.set_link("p1", False)
+    net.advance_to(10 * MS)
+    assert net.generator_counters("p1").frames_rx == forwarded == 5, "none left while it was down"
+    net.set_link("p1", True)
+    net.advance_to(15 * MS)
+    assert net.generator_counters("p1").frames_rx == forwarded + 5
