@@ -33,7 +33,7 @@ LANDMARKS = {"swss": ("sonic-swss", "orchagent"), "utilities": ("sonic-utilities
 
 
 @dataclass(frozen=True)
-class Part:
+class Against:
     """One comparison: which checkouts it needs, what it is about, and what runs it, printing what it finds; it returns
     how much differs.
     """
@@ -43,7 +43,7 @@ class Part:
     run: Callable[..., int]
 
 
-def judge(found: decisions.Comparison) -> int:
+def judge(found: decisions.PlatformComparison) -> int:
     """Print what a platform came to; returns how much differs. Where nothing was decided nothing was compared."""
     print(f"  {found}", flush=True)
     decided = all(found.counts[event] for event in ("storm", "restore"))
@@ -98,11 +98,11 @@ def compare_readings(options: argparse.Namespace, utilities: Checkout) -> int:
 
 
 PARTS = (
-    Part(("swss",), "the watchdog's scripts and the data plane judge the same random histories", compare_decisions),
-    Part(("swss",), "random testbeds with the scripts and without, all counters", compare_switches),
-    Part(("swss",), "field bugs of the watchdog's scripts", show_field_bugs),
-    Part(("utilities", "buildimage"), "sonic-utilities' commands on the virtual switch", compare_commands),
-    Part(("utilities",), "what sonic-utilities' tests expect to be printed, read by the suite", compare_readings),
+    Against(("swss",), "the watchdog's scripts and the data plane judge the same random histories", compare_decisions),
+    Against(("swss",), "random testbeds with the scripts and without, all counters", compare_switches),
+    Against(("swss",), "field bugs of the watchdog's scripts", show_field_bugs),
+    Against(("utilities", "buildimage"), "sonic-utilities' commands on the virtual switch", compare_commands),
+    Against(("utilities",), "what sonic-utilities' tests expect to be printed, read by the suite", compare_readings),
 )
 
 
@@ -132,7 +132,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return REFUSED
 
 
-def run(part: Part, given: dict[str, Checkout], options: argparse.Namespace) -> int:
+def run(part: Against, given: dict[str, Checkout], options: argparse.Namespace) -> int:
     """Runs a part, or says which checkout is missing; returns how much differs."""
     missing = [name for name in part.needs if name not in given]
     if missing:

@@ -20,7 +20,7 @@ SHOWN = 5
 
 
 @dataclass
-class Comparison:
+class PlatformComparison:
     """What the histories, or testbeds, of a platform came to; `counts`: them, polls of queues and decisions.
     `differences` are sentences.
     """
@@ -35,7 +35,7 @@ class Comparison:
         return f"{self.platform}: {numbers}, {len(self.differences)} differ" + (f"\n{found}" if found else "")
 
 
-def compare(platform: str, swss: Path, histories: int, seed: int = 0) -> Comparison:
+def compare(platform: str, swss: Path, histories: int, seed: int = 0) -> PlatformComparison:
     """Let both judge so many random histories, 1,000 queues of a switch at a time.
 
     Raises:
@@ -44,7 +44,7 @@ def compare(platform: str, swss: Path, histories: int, seed: int = 0) -> Compari
     """
     scripts = read_scripts(swss, platform)
     config = SwitchConfig("compared", "00:aa:bb:cc:dd:ee", platform, 208, {}, {})
-    comparison = Comparison(platform)
+    comparison = PlatformComparison(platform)
     while comparison.counts["histories"] < histories:
         polls = Round(seed, [(port, queue) for port in PORTS for queue in range(QUEUES)])
         with own_redis() as socket, scripted(config, PORTS, socket, scripts) as decider:
@@ -61,7 +61,7 @@ def platforms() -> Sequence[str]:
 class _Contest:
     """One round: both decide on the same polls, and the queues' states follow what the model decides."""
 
-    def __init__(self, polls: Round, scripts: ScriptDecider, comparison: Comparison) -> None:
+    def __init__(self, polls: Round, scripts: ScriptDecider, comparison: PlatformComparison) -> None:
         self._round, self._scripts, self._comparison = polls, scripts, comparison
         self._model = PersonalityDecider(comparison.platform)
         self._states = dict.fromkeys(polls.queues, OPERATIONAL)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from scripts.against_sonic.decisions import Comparison
+from scripts.against_sonic.decisions import PlatformComparison
 from scripts.against_sonic.redis_server import own_redis
 from scripts.against_sonic.scripted import scripted
 from virtual_testbed.dataplane.network import Network
@@ -20,7 +20,7 @@ FAMILY = "watchdog"
 _COUNTED = {"detected": "storm", "restored": "restore"}
 
 
-def compare_testbeds(platform: str, swss: Path, cases: int) -> Comparison:
+def compare_testbeds(platform: str, swss: Path, cases: int) -> PlatformComparison:
     """Run so many random testbeds both ways.
 
     Raises:
@@ -28,7 +28,7 @@ def compare_testbeds(platform: str, swss: Path, cases: int) -> Comparison:
         DatabaseError: Redis failed.
     """
     scripts = read_scripts(swss, platform)
-    comparison = Comparison(platform)
+    comparison = PlatformComparison(platform)
     with contextlib.ExitStack() as stack:
         sockets: list[str] = []
         for seed in range(cases):
@@ -47,7 +47,7 @@ def _on_platform(case: Case, platform: str) -> Case:
 
 
 def _run(case: Case, scripts: Sequence[Script], sockets: Sequence[str], seed: int,
-         comparison: Comparison) -> None:
+         comparison: PlatformComparison) -> None:
     with contextlib.ExitStack() as stack:
         model, other = build_network(case), build_network(case)
         for config, socket in zip(case.configs, sockets):

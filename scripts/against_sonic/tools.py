@@ -27,7 +27,15 @@ BOTH = (
     "show pfcwd stats", "show pfcwd config", "show queue counters Ethernet0", "show queue watermark unicast",
     "show priority-group watermark headroom", "show priority-group watermark shared",
     "show priority-group drop counters", "show interfaces status", "show interfaces counters",
-    "show interfaces counters errors", "show interfaces counters rates", "show vlan brief", "pfcwd")
+    "show interfaces counters errors", "show interfaces counters rates", "show vlan brief", "pfcwd", "pfc",
+    "counterpoll", "queuestat", "queuestat -j", "portstat -nz", "portstat -a -j", "portstat -r",
+    "pfc show priority Ethernet0",
+    "pfcwd show config Ethernet0", "pfcwd show stats Ethernet99", "pfcwd show config Ethernet99",
+    "pfcwd start --action drop Ethernet0 400", "sudo pfcwd start --action drop Ethernet99 400",
+    "sudo pfcwd start --action drop Ethernet0 99", "pfcwd start --action jump Ethernet0 400", "show queue counters",
+    "show queue counters Ethernet99", "show interfaces status Ethernet0", "show interfaces status Ethernet99",
+    "show interfaces counters -i Ethernet0", "show interfaces counters detailed Ethernet0", "portstat -i Ethernet99",
+    "queuestat -p Ethernet99", "show pfc", "show pfcwd", "show version")
 """Commands that both have."""
 THEIRS = (
     "watermarkstat -t q_shared_uni", "watermarkstat -t pg_headroom", "show queue watermark multicast",
@@ -74,14 +82,22 @@ def compare_tools(installation: Installation) -> Tools:
         switch = _Switch(lab, installation.programs)
         for state in switch.states():
             _compare(state, switch, tools)
+        ours, theirs = switch.clears
+        for line in _CLEARS:
+            _judge("clearing", line, ours[line], theirs[line], tools)
     return tools
 
 
 class _Switch:
-    """The switch, and how its commands are run."""
+    """The switch, and how its commands are run.
+
+    Attributes:
+        clears: what the clears printed, ours and theirs.
+    """
 
     def __init__(self, lab: Deployed, programs: Path) -> None:
         self._lab, self._programs = lab, programs
+        self.clears: list[dict[str, Ended]] = []
 
     def run(self, lines: Sequence[str], theirs: bool) -> dict[str, Ended]:
         """Run commands; `sudo` before one is for both."""
@@ -119,8 +135,7 @@ class _Switch:
         self._stop("storm")
         lab.advance(11_000)
         yield "restored"
-        for theirs in (True, False):
-            self.run(_CLEARS, theirs)
+        self.clears = [self.run(_CLEARS, theirs) for theirs in (False, True)]
         yield "cleared"
         self._start("storm")
         lab.advance(20_000)

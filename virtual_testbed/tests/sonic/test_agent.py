@@ -328,3 +328,39 @@ def test_a_redis_that_was_away_is_taken_up_again(redis_server, network, caplog):
     assert "is lost" in caplog.text
     assert counters(redis_server, "PORT", "Ethernet0")["SAI_PORT_STAT_PFC_3_RX_PKTS"] == "0"
     agent.close()
+
+
+def test_what_the_watchdogs_scripts_read(redis, network, config_db, agent):
+    """All of it is there without a checkout too."""
+    databases.change_row(config_db, "PORT_QOS_MAP", "Ethernet0", {"pfc_enable": "3,4", "pfcwd_sw_enable": "3,4"})
+    databases.change_row(config_db, "PFC_WD", "Ethernet0", {
+        "action": "drop", "detection_time": "400", "pfc_stat_history": "enable"})
+    databases.change_row(config_db, "PFC_WD", "GLOBAL", {"BIG_RED_SWITCH": "enable"})
+    agent.apply_configuration()
+    network.now_ps = 3 * 10**12
+    network.set_watchdog({("Ethernet0", 3): WatchdogState()})
+    network.set_queue("Ethernet0", 3, is_paused=True)
+    network.set_port("Ethernet0", pause_duration_us=(0, 0, 0, 7, 0, 0, 0, 0))
+    agent.publish_counters()
+    queue, port = counters(redis, "QUEUE", "Ethernet0:3"), counters(redis, "PORT", "Ethernet0")
+    assert (queue["SAI_QUEUE_ATTR_PAUSE_STATUS"], queue["BIG_RED_SWITCH_MODE"]) == ("true", "enable")
+    assert queue["PFC_STAT_HISTORY"] == "enable", queue
+    assert {port[f"SAI_PORT_STAT_PFC_3_RX_PAUSE_DURATION{unit}"] for unit in ("", "_US")} == {"7"}, port
+    with databases.connect(redis.socket, "COUNTERS_DB") as connection:
+        stamps = databases.read_hash(connection, "COUNTERS:TIME_STAMP")
+    assert stamps["PFC_WD_Port_Counter_time_stamp"] == str(3 * 10**9), stamps
+    databases.change_row(config_db, "PFC_WD", "GLOBAL", {"BIG_RED_SWITCH": "disable"})
+    agent.apply_configuration()
+    agent.publish_states()
+    assert "BIG_RED_SWITCH_MODE" not in counters(redis, "QUEUE", "Ethernet0:3")
+
+
+def test_asymmetric_pfc_is_in_appl_db_while_it_is_configured(redis, config_db, agent):
+    for status in ("on", None):
+        if status is None:
+            config_db.call("HDEL", "PORT|Ethernet0", "pfc_asym")
+        else:
+            databases.change_row(config_db, "PORT", "Ethernet0", {"pfc_asym": status})
+        agent.apply_configuration()
+        with databases.connect(redis.socket, "APPL_DB") as connection:
+            assert databases.read_hash(connection, "PORT_TABLE:Ethernet0").get("pfc_asym") == status, status
