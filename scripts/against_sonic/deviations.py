@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Deviation:
+class OutputDeviation:
     """A difference that is allowed.
 
     Attributes:
@@ -27,4 +27,4 @@ class Deviation:
         return re.fullmatch(self.commands, line) is not None
 
 
-DEVIATIONS: tuple[Deviation, ...] = ()
+DEVIATIONS: tuple[OutputDeviation, ...] = ()

@@ -59,7 +59,7 @@ class Literal(NamedTuple):
 
 
 @dataclass
-class Reading:
+class LiteralReading:
     """What became of the literals: how many there are, how many each reader understood, and the sentences of those that
     were neither understood nor refused in one sentence.
     """
@@ -85,9 +85,9 @@ def _is_table(text: str) -> bool:
     return text.count("\n") > 1 and _RULE in text
 
 
-def read_literals(folder: Path) -> Reading:
+def read_literals(folder: Path) -> LiteralReading:
     """Give every literal to every reader, for the ports that it names."""
-    reading = Reading(understood=Counter(dict.fromkeys(READERS, 0)))
+    reading = LiteralReading(understood=Counter(dict.fromkeys(READERS, 0)))
     for literal in literals(folder):
         reading.literals += 1
         ports = list(dict.fromkeys(_PORT.findall(literal.text)))[:_PORTS_TRIED] or ["Ethernet0"]

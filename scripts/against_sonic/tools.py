@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from scripts.against_sonic.deviations import DEVIATIONS, Deviation
+from scripts.against_sonic.deviations import DEVIATIONS, OutputDeviation
 from scripts.against_sonic.installation import Installation
 from virtual_testbed.tests.supervision.deployed import Deployed, Host, Load, deployed
 
@@ -58,7 +58,7 @@ print(json.dumps(results))
 """Runs commands on the switch and prints exit status and output of each."""
 
 
-class Ended(NamedTuple):
+class CommandEnd(NamedTuple):
     """What a command printed, and its exit status."""
 
     status: int
@@ -71,7 +71,7 @@ class Tools:
 
     compared: int = 0
     equal: int = 0
-    known: dict[Deviation, int] = field(default_factory=dict)
+    known: dict[OutputDeviation, int] = field(default_factory=dict)
     differences: list[str] = field(default_factory=list)
 
 
@@ -97,15 +97,15 @@ class _Switch:
 
     def __init__(self, lab: Deployed, programs: Path) -> None:
         self._lab, self._programs = lab, programs
-        self.clears: list[dict[str, Ended]] = []
+        self.clears: list[dict[str, CommandEnd]] = []
 
-    def run(self, lines: Sequence[str], theirs: bool) -> dict[str, Ended]:
+    def run(self, lines: Sequence[str], theirs: bool) -> dict[str, CommandEnd]:
         """Run commands; `sudo` before one is for both."""
         commands = json.dumps([self._words(line, theirs) for line in lines])
         config = self._lab.folder / "ssh/config"
         ended = subprocess.run(["ssh", "-F", str(config), SWITCH, "python3 -"], check=True, capture_output=True,
                                text=True, input=_RUNNER.format(commands=commands))
-        return {line: Ended(*result) for line, result in zip(lines, json.loads(ended.stdout))}
+        return {line: CommandEnd(*result) for line, result in zip(lines, json.loads(ended.stdout))}
 
     def _words(self, line: str, theirs: bool) -> list[str]:
         words = line.split()
@@ -172,12 +172,12 @@ def _compare(state: str, switch: _Switch, tools: Tools) -> None:
             tools.equal += 1
 
 
-def _judge(state: str, line: str, ours: Ended, theirs: Ended, tools: Tools) -> None:
+def _judge(state: str, line: str, ours: CommandEnd, theirs: CommandEnd, tools: Tools) -> None:
     tools.compared += 1
-    pair = [Ended(one.status, _STAMP.sub("<time>", one.output)) for one in (ours, theirs)]
+    pair = [CommandEnd(one.status, _STAMP.sub("<time>", one.output)) for one in (ours, theirs)]
     for deviation in DEVIATIONS:
         if pair[0] != pair[1] and deviation.concerns(line):
-            changed = [Ended(*deviation.without(*one)) for one in pair]
+            changed = [CommandEnd(*deviation.without(*one)) for one in pair]
             if changed != pair:
                 tools.known[deviation] = tools.known.get(deviation, 0) + 1
             pair = changed
@@ -187,7 +187,7 @@ def _judge(state: str, line: str, ours: Ended, theirs: Ended, tools: Tools) -> N
         tools.differences.append(f"{state}: {line}\n" + _difference(*pair))
 
 
-def _difference(ours: Ended, theirs: Ended) -> str:
+def _difference(ours: CommandEnd, theirs: CommandEnd) -> str:
     lines = difflib.unified_diff([f"exit status {ours.status}", *ours.output.splitlines()],
                                  [f"exit status {theirs.status}", *theirs.output.splitlines()], "ours", "SONiC's",
                                  lineterm="", n=0)
