@@ -11,6 +11,7 @@ from fractions import Fraction
 from itertools import combinations
 
 from ..model.arithmetic import MAX_QUANTA, QUANTUM_BITS
+from ..model.qos import PRIORITIES
 from ..record.case import PlanCase, Target
 from .engine import Table
 from .pause_pattern import WINDOW_EXACT_S, Pauses, TimedPause
@@ -36,15 +37,17 @@ class TimedForTwo:
         at_us: when it comes, as of `TimedPause`.
         own: its time for the priority that has the load; None: it does not name that.
         others: the same for the other tested priorities.
+        rest: the same for all that are not tested.
     """
 
     at_us: int
     own: int | None
     others: int | None
+    rest: int | None = None
 
     def to(self, own: int, others: Target) -> TimedPause:
         """The frame, where `own` has the load."""
-        times = {own: self.own, **dict.fromkeys(others, self.others)}
+        times = {**dict.fromkeys(PRIORITIES, self.rest), own: self.own, **dict.fromkeys(others, self.others)}
         quanta = {priority: time for priority, time in times.items() if time is not None}
         return TimedPause(quanta, Fraction(self.at_us))
 
@@ -61,6 +64,7 @@ STORMS: Mapping[PlanCase, Mapping[int, tuple[Storm, ...]]] = {  # periods in 4 m
         (BOTH, TimedForTwo(100, None, 0)),
         (BOTH, TimedForTwo(100, 0, MAX_QUANTA)),
         (BOTH, TimedForTwo(100, MAX_QUANTA, 0)),
+        (BOTH, TimedForTwo(100, None, None, rest=0)),
     )},
     INTERLEAVED: {
         COUNT: ((TimedForTwo(0, MAX_QUANTA, None), TimedForTwo(100, None, MAX_QUANTA)),),

@@ -231,6 +231,8 @@ KINDS_OF_FRAMES = (
 )
 """Pauses and data of a kind."""
 WATCHDOG = (
+    Rule("storms of another queue are counted for {who} too", ("no-other-storm",), _none("no-storm-detected"),
+         _text(r"got [1-9]\d* \(operational\)")),
     Rule("the watchdog detects a storm on {who} where there is none", ("no-storm-detected", "no-other-storm")),
     Rule("the watchdog's action also hits {who}", OTHERS),
     Rule("the watchdog counts {who} as restored, but goes on acting on it", ("resumed",), _still_acts),
@@ -244,6 +246,7 @@ WATCHDOG = (
     Rule("the watchdog detects the storm, but does nothing about {who}", ("dropped-in-storm", "forwarded-in-storm"),
          _all("sender-not-held")),
     Rule("the watchdog detects the storm, but does not drop {who}", ("dropped-in-storm",)),
+    Rule("the watchdog drops {who}, which it is told to forward", ("forwarded-in-storm",)),
     Rule("the watchdog restores {who} later than it is told to", ("restoration-time",), picks=_late),
     Rule("the watchdog restores {who} at another time than it is told to", ("restoration-time",)),
     Rule("the watchdog acts, but does not count it for {who}",
@@ -309,6 +312,7 @@ REST = (
     Rule("the receive counter of {who} lacks pauses of the first storm only, as if it began below 0",
          ("every-pause-counted",), _both(_only("every-pause-counted"), _only_at_first)),
     Rule("the receive counter of {who} is not the number of pauses sent", ("every-pause-counted",)),
+    Rule("some frames of {who} are lost", LOST),
 )
 RULES = (
     *OURS, *MISCOUNTED, *ELSEWHERE,

@@ -37,7 +37,7 @@ ALL_EIGHT = "all eight, 0 for other lossless ones"
 
 USUAL = PAUSE_SOURCE
 NO_SOURCE = "00:00:00:00:00:00"
-LOCAL = "02:00:00:00:00:01"
+LOCAL = "02:00:00:00:00:00"
 HOST = "the host's"
 
 LEAST_QUANTA = 0x100
