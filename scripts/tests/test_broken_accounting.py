@@ -86,7 +86,7 @@ def test_what_happens_at_another_port_fails_and_names_it(bench: Bench, fault: st
     rx, tx, message = ELSEWHERE[fault]
     outcome = audited(bench, rx, tx)
     reasons = [reason for verdict in outcome.verdicts for reason in verdict.messages]
-    assert outcome.verdicts[0].status is Status.FAIL, reasons
+    assert Status.FAIL in {verdict.status for verdict in outcome.verdicts}, reasons
     assert any(re.search(message, reason) for reason in reasons), reasons
 
 

@@ -48,7 +48,7 @@ def test_what_happens_at_another_port_fails_and_names_it(bench: Bench, fault: st
     rx, tx, message = ELSEWHERE[fault]
     outcome = audited(bench, rx, tx)
     said = message.split(": expected")[0]
-    assert outcome.verdicts[0].status is Status.FAIL, reasons(outcome)
+    assert Status.FAIL in {verdict.status for verdict in outcome.verdicts}, reasons(outcome)
     assert any(said in reason for reason in reasons(outcome)), reasons(outcome)
 
 

@@ -184,6 +184,9 @@ TRIED: dict[str, Way] = {
         results=True, says=("report.html: ", " bytes"), instead=(
             (EXAMPLE_RUNS[0], "$(ls results | grep ^2 | tail -n 1)"),
             (EXAMPLE_RUNS[1], "$(ls results | grep ^2 | head -n 1)"))),
+    # docs/real-sonic.md
+    "make real-sonic SWSS=~/sonic-swss UTILITIES=~/sonic-utilities BUILDIMAGE=~/sonic-buildimage":
+        refused("sonic-swss has no orchagent: expected a checkout of sonic-swss"),
     # docs/sweep.md
     "make sweep TESTBED=vtb-t0,vtb-mixed CONCURRENCY=max": Way(
         passes=False, says=("32 of 32 ports, 32 PASS", "ERROR vtb-mixed-01 Ethernet128: ", "17 of 17 ports, 16 PASS")),
@@ -482,7 +485,7 @@ def calls_of_make() -> Iterator[tuple[str, str]]:
 def test_make_is_given_targets_and_variables_that_it_has() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
-    taken = {target: names.split() for target, names in re.findall(r"^TAKES_(\w+) := (.+)$", makefile, re.MULTILINE)}
+    taken = {target: names.split() for target, names in re.findall(r"^TAKES_([\w-]+) := (.+)$", makefile, re.MULTILINE)}
     calls = list(calls_of_make())
     unknown = list[str]()
     for where, call in calls:
