@@ -39,7 +39,7 @@ TAKES_restore := TESTBED TESTBED_FILE FORCE
 TAKES_report := RUN
 TAKES_overlay := SONIC_MGMT
 TAKES_differential := CASES SEED COMPILED
-TAKES_real-sonic := SWSS UTILITIES BUILDIMAGE HISTORIES SEED
+TAKES_real-sonic := SWSS UTILITIES BUILDIMAGE SONIC_MGMT HISTORIES SEED
 GOALS := $(or $(MAKECMDGOALS),help)
 TAKEN := $(foreach goal,$(GOALS),$(TAKES_$(goal)))
 GIVEN := $(foreach name,$(.VARIABLES),$(if $(findstring command line,$(origin $(name))),$(name)))
@@ -130,9 +130,9 @@ test-all: lint  ## the same with the slow ones, and 100 cases of the differentia
 differential: $(VENV)/.test-installed  ## compare the data plane with its oracle in random testbeds: CASES=, SEED=, COMPILED=1
 	@$(BIN)/python scripts/differential.py --cases '$(CASES)' --seed '$(SEED)' $(if $(COMPILED),--compiled)
 
-real-sonic: $(VENV)/.test-installed  ## compare the virtual switch with SONiC's own code: SWSS=, UTILITIES=, BUILDIMAGE= (checkouts; what needs one that is not given is left out), HISTORIES=, SEED=
+real-sonic: $(VENV)/.test-installed  ## compare the virtual switch with SONiC's own code: SWSS=, UTILITIES=, BUILDIMAGE=, SONIC_MGMT= (checkouts; what needs one that is not given is left out), HISTORIES=, SEED=
 	@$(BIN)/python scripts/real_sonic.py $(if $(SWSS),--swss '$(SWSS)') $(if $(UTILITIES),--utilities '$(UTILITIES)') \
-	    $(if $(BUILDIMAGE),--buildimage '$(BUILDIMAGE)') --histories '$(HISTORIES)' --seed '$(SEED)'
+	    $(if $(BUILDIMAGE),--buildimage '$(BUILDIMAGE)') $(if $(SONIC_MGMT),--sonic-mgmt '$(SONIC_MGMT)') --histories '$(HISTORIES)' --seed '$(SEED)'
 
 lint: $(VENV)/.test-installed  ## flake8, mypy and ansible-lint
 	$(BIN)/flake8

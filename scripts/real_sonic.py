@@ -4,6 +4,7 @@
     UTILITIES    sonic-utilities, with BUILDIMAGE (sonic-buildimage): its commands run on the virtual switch and print
                  what the virtual switch's own do; what its tests expect to be printed the suite understands or refuses
     BUILDIMAGE   its YANG models accept the CONFIG_DB of every switch of the virtual testbeds
+    SONIC_MGMT   sonic-mgmt, with BUILDIMAGE: its modules that ask a switch for facts return what a virtual switch has
 
 docs/real-sonic.md says what is compared and what came out. Nothing of SONiC is kept here.
 Exit status: 0 nothing differs that is not known, 1 something does, 3 refused.
@@ -22,17 +23,19 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 # The path has to be there first.
-from scripts.against_sonic import configurations, decisions, literals, switches, tools, yang  # noqa: E402
+from scripts.against_sonic import configurations, decisions, facts, literals, switches, tools, yang  # noqa: E402
 from scripts.against_sonic.checkout import Checkout, CheckoutError, checkout  # noqa: E402
 from scripts.against_sonic.deviations import DEVIATIONS, SAMPLES, VIOLATIONS  # noqa: E402
+from scripts.against_sonic.environment import InstallationError  # noqa: E402
 from scripts.against_sonic.field_bugs import field_bugs  # noqa: E402
-from scripts.against_sonic.installation import Installation, InstallationError  # noqa: E402
+from scripts.against_sonic.installation import Installation  # noqa: E402
 from scripts.suite import REFUSED  # noqa: E402
 from virtual_testbed.sonic.watchdog_scripts import ScriptError  # noqa: E402
 
 EQUAL, DIFFERS = 0, 1
 LANDMARKS = {"swss": ("sonic-swss", "orchagent"), "utilities": ("sonic-utilities", "scripts/pfcstat"),
-             "buildimage": ("sonic-buildimage", "src/sonic-py-common/sonic_py_common")}
+             "buildimage": ("sonic-buildimage", "src/sonic-py-common/sonic_py_common"),
+             "sonic_mgmt": ("sonic-mgmt", "ansible/library/sonic_basic_facts.py")}
 """What a checkout is one of, and what it has, by the option that names it."""
 
 
@@ -143,6 +146,17 @@ def judge_configurations(options: argparse.Namespace, buildimage: Checkout) -> i
     return len(unknown) + len(unmet) + len(unmodelled) + (not found)
 
 
+def compare_facts(options: argparse.Namespace, sonic_mgmt: Checkout, buildimage: Checkout) -> int:
+    """sonic-mgmt's modules on the virtual switches."""
+    found = facts.compare_facts(sonic_mgmt, buildimage)
+    modules = {module.name for module in facts.MODULES}
+    print(f"  {len(modules)} modules ran {found.runs} times and returned {found.facts} facts, "
+          f"{len(found.differences)} differences")
+    for difference in found.differences:
+        print(f"  {difference}")
+    return len(found.differences) + (not found.facts)
+
+
 PARTS = (
     Against(("swss",), "the watchdog's scripts and the data plane judge the same random histories", compare_decisions),
     Against(("swss",), "random testbeds with the scripts and without, all counters", compare_switches),
@@ -152,6 +166,8 @@ PARTS = (
     Against(("buildimage",), "the data of SONiC's tests of its YANG models", judge_samples, tuple(yang.PACKAGES)),
     Against(("buildimage",), "CONFIG_DB of the virtual testbeds' switches by SONiC's YANG models", judge_configurations,
             tuple(yang.PACKAGES)),
+    Against(("sonic_mgmt", "buildimage"), "sonic-mgmt's modules for facts on the virtual testbeds' switches",
+            compare_facts),
 )
 
 
@@ -159,7 +175,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     """Reads the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name, (repository, _) in LANDMARKS.items():
-        parser.add_argument(f"--{name}", default="", metavar="CHECKOUT", help=f"of {repository}")
+        parser.add_argument(f"--{name.replace('_', '-')}", default="", metavar="CHECKOUT", help=f"of {repository}")
     parser.add_argument("--histories", type=int, default=10_000, help="of each platform (default: %(default)s)")
     parser.add_argument("--testbeds", type=int, default=50, help="of each platform (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="of the first histories (default: %(default)s)")

@@ -3,11 +3,10 @@ from __future__ import annotations
 
 import shlex
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 from scripts.against_sonic.checkout import Checkout
+from scripts.against_sonic.environment import make_environment
 from tests.common.clone import ROOT
 
 STAND_IN = Path(__file__).resolve().parent / "stand_in"
@@ -18,11 +17,21 @@ SCRIPTS = ("pfcstat", "portstat", "queuestat", "watermarkstat", "pg-drop", "intf
            "mmuconfig")
 CLICK = ("pfcwd", "pfc", "counterpoll", "show")
 _LEFT_OUT = shutil.ignore_patterns(".git", "tests", "doc")
-_FROM_BUILDIMAGE = ("src/sonic-py-common/sonic_py_common", "src/sonic-config-engine/portconfig.py")
+FROM_BUILDIMAGE = ("src/sonic-py-common/sonic_py_common", "src/sonic-config-engine/portconfig.py")
 
 
-class InstallationError(Exception):
-    """Packages that cannot be installed; `str()` is one sentence."""
+def copy_modules(buildimage: Checkout, folder: Path) -> None:
+    """Copy what a switch's Python modules import of sonic-buildimage.
+
+    Raises:
+        OSError: a part of the checkout is missing, or nothing can be written.
+    """
+    for name in FROM_BUILDIMAGE:
+        source = buildimage.folder / name
+        if source.is_dir():
+            shutil.copytree(source, folder / source.name)
+        else:
+            shutil.copy(source, folder)
 
 
 class Installation:
@@ -40,30 +49,11 @@ class Installation:
             OSError: a part of a checkout is missing, or nothing can be written.
         """
         self._environment, self._code, self.programs = folder / "env", folder / "code", folder / "bin"
-        self._install_packages(folder / "packages")
+        make_environment(self._environment, PACKAGES)
         shutil.rmtree(self._code, ignore_errors=True)
         shutil.copytree(utilities.folder, self._code, ignore=_LEFT_OUT, ignore_dangling_symlinks=True)
-        for name in _FROM_BUILDIMAGE:
-            source = buildimage.folder / name
-            if source.is_dir():
-                shutil.copytree(source, self._code / source.name)
-            else:
-                shutil.copy(source, self._code)
+        copy_modules(buildimage, self._code)
         self._write_programs()
-
-    def _install_packages(self, done: Path) -> None:
-        wanted = "\n".join(PACKAGES)
-        if done.is_file() and done.read_text(encoding="utf-8") == wanted:
-            return
-        print(f"  installing the packages that sonic-utilities needs in {self._environment}", flush=True)
-        shutil.rmtree(self._environment, ignore_errors=True)
-        for command in ([sys.executable, "-m", "venv", str(self._environment)],
-                        [str(self._environment / "bin/pip"), "install", "-q", *PACKAGES]):
-            ended = subprocess.run(command, capture_output=True, text=True, check=False)
-            if ended.returncode:
-                lines = ended.stderr.strip().splitlines() or ["no reason given"]
-                raise InstallationError(f"{shlex.join(command)}: {lines[-1]}")
-        done.write_text(wanted, encoding="utf-8")
 
     def _write_programs(self) -> None:
         shutil.rmtree(self.programs, ignore_errors=True)

@@ -35,7 +35,8 @@ BOTH = (
     "sudo pfcwd start --action drop Ethernet0 99", "pfcwd start --action jump Ethernet0 400", "show queue counters",
     "show queue counters Ethernet99", "show interfaces status Ethernet0", "show interfaces status Ethernet99",
     "show interfaces counters -i Ethernet0", "show interfaces counters detailed Ethernet0", "portstat -i Ethernet99",
-    "queuestat -p Ethernet99", "show pfc", "show pfcwd", "show version")
+    "queuestat -p Ethernet99", "show pfc", "show pfcwd", "show version",
+    "show feature status", "show feature status swss", "show feature status none")
 """Commands that both have."""
 THEIRS = (
     "watermarkstat -t q_shared_uni", "watermarkstat -t pg_headroom", "show queue watermark multicast",

@@ -1,4 +1,4 @@
-"""Configurations judged by YANG models; models, translation and test data here are our own, so no checkout is needed."""
+"""Configurations judged by YANG models; models, translation and test data are our own, so no checkout is needed."""
 from __future__ import annotations
 
 import copy

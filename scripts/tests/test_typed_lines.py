@@ -185,7 +185,8 @@ TRIED: dict[str, Way] = {
             (EXAMPLE_RUNS[0], "$(ls results | grep ^2 | tail -n 1)"),
             (EXAMPLE_RUNS[1], "$(ls results | grep ^2 | head -n 1)"))),
     # docs/real-sonic.md
-    "make real-sonic SWSS=~/sonic-swss UTILITIES=~/sonic-utilities BUILDIMAGE=~/sonic-buildimage":
+    "make real-sonic SWSS=~/sonic-swss UTILITIES=~/sonic-utilities BUILDIMAGE=~/sonic-buildimage"
+    " SONIC_MGMT=~/sonic-mgmt":
         refused("sonic-swss has no orchagent: expected a checkout of sonic-swss"),
     # docs/sweep.md
     "make sweep TESTBED=vtb-t0,vtb-mixed CONCURRENCY=max": Way(

@@ -75,11 +75,28 @@ def test_minigraph_facts_are_those_of_config_db() -> None:
                                               "peer_addr": "10.0.0.1"}]
     assert found["minigraph_port_indices"] == {"Ethernet8": 0, "Ethernet12": 1}
     assert found["minigraph_port_alias_to_name_map"]["Eth3"] == "Ethernet8"
-    assert found["minigraph_mgmt_interface"]["addr"] == "192.0.2.9"
+    assert found["minigraph_mgmt_interface"] == {"alias": "eth0", "addr": "192.0.2.9", "prefixlen": "24",
+                                                 "mask": "255.255.255.0", "gwaddr": "192.0.2.1"}
+    assert found["minigraph_devices"]["dut"]["mgmt_addr"] == "192.0.2.9"
+    assert list(found["minigraph_ports"]) == ["Ethernet8", "Ethernet12"], "those with a VLAN or an address"
+
+
+@pytest.mark.parametrize("prefix, peer", [
+    ("10.0.0.1/31", "10.0.0.0"), ("10.0.0.5/30", "10.0.0.6"), ("10.0.0.6/30", "10.0.0.5"), ("10.0.0.9/24", "10.0.0.10"),
+    ("fc00::2/127", "fc00::3"), ("fc00::2/64", "fc00::3")])
+def test_the_peer_of_an_address(prefix: str, peer: str) -> None:
+    assert minigraph_facts.addresses([f"Ethernet0|{prefix}"])[0]["peer_addr"] == peer
+
+
+def test_a_switch_without_addresses_has_minigraph_facts() -> None:
+    found = minigraph_facts.facts({"DEVICE_METADATA": TABLES["DEVICE_METADATA"]}, "dut")
+    assert (found["minigraph_mgmt_interface"], found["dhcp_servers"], found["minigraph_ports"]) == (None, [], {})
 
 
 def test_basic_facts_are_those_of_config_db_and_the_image() -> None:
-    found = sonic_basic_facts.facts(TABLES, {"asic_type": "broadcom", "build_version": "b"}, "broadcom")
+    found = sonic_basic_facts.facts(TABLES, {"asic_type": "broadcom", "build_version": "b"}, "broadcom",
+                                    {"chassis": {"name": "c"}})
+    assert found["basic_facts"]["chassis"] == {"name": "c"}, "as in platform.json"
     assert found["basic_facts"]["hwsku"] == "sku" and found["basic_facts"]["num_asic"] == 1
     assert found["basic_facts"]["mgmt_interface"] == ["192.0.2.9/24"]
     assert found["features"] == {"swss": {"state": "enabled"}} and found["versions"]["build_version"] == "b"

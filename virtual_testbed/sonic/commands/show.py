@@ -239,6 +239,19 @@ def npu_script(script: str, namespace: str | None) -> None:
 
 
 @cli.group(cls=AliasedGroup)
+def feature() -> None:
+    """Show feature status"""
+
+
+@feature.command("status")
+@click.argument("feature_name", required=False)
+def feature_status(feature_name: str | None) -> None:
+    """Show feature state"""
+    from virtual_testbed.sonic.commands import state
+    state.feature_status(this_switch(), feature_name)
+
+
+@cli.group(cls=AliasedGroup)
 def vlan() -> None:
     """Show VLAN information"""
 

@@ -1,4 +1,6 @@
-"""What `show` prints of ports, VLANs and the image (sonic-utilities `scripts/intfutil`, `show/vlan.py`, `main.py`)."""
+"""What `show` prints of ports, VLANs, services and the image (sonic-utilities `scripts/intfutil`, `show/vlan.py`,
+`show/feature.py`, `main.py`).
+"""
 from __future__ import annotations
 
 import datetime
@@ -9,6 +11,7 @@ from virtual_testbed.sonic.commands.context import SwitchContext
 from virtual_testbed.sonic.commands.snapshots import table
 from virtual_testbed.sonic.databases import Config, natural, read_config, read_fields
 
+_FEATURE_COLUMNS = {"state": "State", "auto_restart": "AutoRestart", "set_owner": "SetOwner"}
 _STATUS = ["Interface", "Lanes", "Speed", "MTU", "FEC", "Alias", "Vlan", "Oper", "Admin", "Type", "Asym PFC"]
 
 
@@ -63,6 +66,23 @@ def vlan_brief(switch: SwitchContext) -> None:
                      "\n".join(members[port] for port in sorted(members, key=natural)), "disabled", "disabled"])
     header = ["VLAN ID", "IP Address", "Ports", "Port Tagging", "Proxy ARP", "Static Anycast Gateway"]
     print(tabulate(rows, header, tablefmt="grid"))
+
+
+def feature_status(switch: SwitchContext, name: str | None) -> None:
+    """Print which services are enabled; CONFIG_DB alone knows them here.
+
+    Raises:
+        SystemExit: there is no such service.
+    """
+    from tabulate import tabulate
+    features = switch.running().get("FEATURE", {})
+    if name and name not in features:
+        print(f"Can not find feature {name}")
+        raise SystemExit(1)
+    names = [name] if name else sorted(features, key=natural)
+    shown = [field for field in _FEATURE_COLUMNS if any(field in features[one] for one in names)]
+    rows = [[one, *(features[one].get(field, "") for field in shown)] for one in names]
+    print(tabulate(rows, ["Feature", *(_FEATURE_COLUMNS[field] for field in shown)], disable_numparse=True))
 
 
 def version(switch: SwitchContext, brief: bool) -> None:

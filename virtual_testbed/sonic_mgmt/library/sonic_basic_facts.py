@@ -17,18 +17,20 @@ short_description: facts of a virtual switch, in the shape of sonic-mgmt's modul
 """
 
 
-def facts(tables: Mapping[str, Any], versions: Mapping[str, Any], platform_asic: str) -> dict[str, Any]:
+def facts(tables: Mapping[str, Any], versions: Mapping[str, Any], platform_asic: str,
+          platform: Mapping[str, Any]) -> dict[str, Any]:
     """`basic_facts`, `features` and `versions`, as sonic-mgmt's module returns them.
 
     Args:
         tables: CONFIG_DB; versions: `sonic_version.yml`; platform_asic: the vendor's name of the chip family.
+        platform: `platform.json`, which is among the facts.
     """
     metadata = tables["DEVICE_METADATA"]["localhost"]
     basic = {
         "platform": metadata["platform"], "hwsku": metadata["hwsku"], "platform_asic": platform_asic,
         "asic_type": versions["asic_type"], "asic_count": 1, "num_asic": 1, "modular_chassis": False,
         "router_mac": metadata["mac"], "router_type": metadata.get("type", ""), "router_subtype": "",
-        "switch_type": "",
+        "switch_type": "", **platform,
         "mgmt_interface": [key.split("|")[1] for key in tables.get("MGMT_INTERFACE", {}) if "|" in key]}
     return {"basic_facts": basic, "features": tables.get("FEATURE", {}), "versions": dict(versions)}
 
@@ -39,9 +41,10 @@ def main() -> None:
     said = subprocess.run(["sonic-cfggen", "-d", "--print-data"], stdout=subprocess.PIPE, text=True, check=True)
     tables = json.loads(said.stdout)
     versions = yaml.safe_load(Path("/etc/sonic/sonic_version.yml").read_text(encoding="utf-8"))
-    platform = tables["DEVICE_METADATA"]["localhost"]["platform"]
-    platform_asic = Path(f"/usr/share/sonic/device/{platform}/platform_asic").read_text(encoding="utf-8").strip()
-    module.exit_json(changed=False, ansible_facts=facts(tables, versions, platform_asic))
+    device = Path("/usr/share/sonic/device", tables["DEVICE_METADATA"]["localhost"]["platform"])
+    platform_asic = (device / "platform_asic").read_text(encoding="utf-8").strip()
+    platform = json.loads((device / "platform.json").read_text(encoding="utf-8"))
+    module.exit_json(changed=False, ansible_facts=facts(tables, versions, platform_asic, platform))
 
 
 if __name__ == "__main__":

@@ -96,12 +96,21 @@ class Deployed:
         """Output of a playbook of the project on this testbed."""
         return run(BIN / "ansible-playbook", "-i", self.folder / "vtb", ROOT / "ansible" / playbook, "-e",
                    f"testbed_name={self.folder.name}", "-e", f"testbed_file={self.folder / 'testbed.yaml'}",
-                   HOME=str(self._home), ANSIBLE_CONFIG=str(ROOT / "ansible" / "ansible.cfg"),
-                   ANSIBLE_HOME=str(self._home / "ansible"))
+                   **self.ansible_settings())
+
+    def ansible_settings(self) -> dict[str, str]:
+        """What Ansible takes from the environment."""
+        return {"HOME": str(self._home), "ANSIBLE_CONFIG": str(ROOT / "ansible" / "ansible.cfg"),
+                "ANSIBLE_HOME": str(self._home / "ansible")}
 
     def ssh(self, switch: str, command: str) -> str:
         """Output of a command on a switch."""
         return run("ssh", "-F", self.folder / "ssh" / "config", switch, command)
+
+    def write(self, switch: str, path: str, text: str) -> None:
+        """Writes a file on a switch."""
+        subprocess.run(["ssh", "-F", self.folder / "ssh" / "config", switch, f"sudo tee {path}"], input=text, text=True,
+                       check=True, stdout=subprocess.DEVNULL)
 
     def configuration(self, switch: str) -> dict[str, Any]:
         """CONFIG_DB of a switch."""

@@ -1,0 +1,217 @@
+"""sonic-mgmt's modules that ask a switch for facts: they run on virtual switches, and return what is there."""
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from scripts.against_sonic.checkout import Checkout
+from scripts.against_sonic.configurations import TESTBEDS
+from scripts.against_sonic.environment import make_environment
+from scripts.against_sonic.installation import STAND_IN, copy_modules
+from scripts.against_sonic.minigraph import MINIGRAPH, minigraph
+from tests.common.clone import ROOT
+from virtual_testbed.lab_files.description import virtual_testbeds
+from virtual_testbed.tests.supervision.deployed import BIN, Deployed, brought_up
+
+PACKAGES = ("ipaddr", "jinja2", "lxml", "natsort", "netaddr", "PyYAML", "redis")
+"""What the modules and sonic_py_common import."""
+_ANSWER = re.compile(r"^(\S+) \| (SUCCESS|CHANGED|FAILED!|UNREACHABLE!)[^\n]*? => ", re.MULTILINE)
+_STAND_INS, _OWN = ROOT / "virtual_testbed/sonic_mgmt/library", ROOT / "ansible/library"
+Facts = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Module:
+    """A module of sonic-mgmt.
+
+    Attributes:
+        arguments: as on Ansible's command line.
+        beside: the folder with this project's module of that name, which must return the same; None where it has none.
+        expected: what must be among the facts, by CONFIG_DB.
+        table: what CONFIG_DB must have, or the module fails, also on SONiC.
+    """
+
+    name: str
+    arguments: str = ""
+    beside: Path | None = None
+    expected: Callable[[Facts], Facts] = lambda config: {}
+    table: str = "PORT"
+
+
+@dataclass
+class Comparison:
+    """What came out: how often a module ran on a switch, how many facts it returned, and what differs."""
+
+    runs: int = 0
+    facts: int = 0
+    differences: list[str] = field(default_factory=list)
+
+
+def _platform(config: Facts) -> Facts:
+    metadata = config["DEVICE_METADATA"]["localhost"]
+    return {"hwsku": metadata["hwsku"], "platform": metadata["platform"]}
+
+
+def _states(config: Facts) -> Facts:
+    return {name: row["state"] for name, row in config["FEATURE"].items()}
+
+
+def _vlans(config: Facts) -> Facts:
+    """VLANs in the shape of `vlan_facts`."""
+    found: dict[str, Any] = {name: {"name": name, "vlanid": row["vlanid"]} for name, row in config["VLAN"].items()}
+    for key, row in config["VLAN_MEMBER"].items():
+        name, port = key.split("|")
+        found[name].setdefault("members", {})[port] = {"tagging_mode": row["tagging_mode"]}
+    for key in config["VLAN_INTERFACE"]:
+        name, bar, prefix = key.partition("|")
+        if bar:
+            address, length = prefix.split("/")
+            found[name].setdefault("interfaces", []).append({"addr": address, "prefixlen": int(length)})
+    return found
+
+
+def _basic(config: Facts) -> Facts:
+    metadata = config["DEVICE_METADATA"]["localhost"]
+    return {"basic_facts": {**_platform(config), "router_mac": metadata["mac"], "router_type": metadata["type"],
+                            "mgmt_interface": [key.split("|")[1] for key in config["MGMT_INTERFACE"]]},
+            "features": config["FEATURE"]}
+
+
+_HOST = "host={{ inventory_hostname }}"
+MODULES = (
+    Module("sonic_basic_facts", beside=_STAND_INS, expected=_basic),
+    Module("dut_basic_facts", expected=lambda config: {"dut_basic_facts": {
+        **_platform(config), "feature_status": _states(config), "num_asic": 1, "is_chassis": False}}),
+    Module("config_facts", f"{_HOST} source=running", _OWN, lambda config: {"PORT": config["PORT"]}),
+    Module("config_facts", f"{_HOST} source=persistent", _OWN, lambda config: {"PORT": config["PORT"]}),
+    Module("feature_facts", expected=lambda config: {"feature_facts": _states(config)}),
+    Module("minigraph_facts", _HOST, _STAND_INS),
+    Module("vlan_facts", expected=lambda config: {"ansible_vlan_facts": _vlans(config)}, table="VLAN"),
+)
+"""What is run. The others need what a virtual switch does not have: docs/real-sonic.md."""
+
+
+def compare_facts(sonic_mgmt: Checkout, buildimage: Checkout) -> Comparison:
+    """Run the modules on every switch of every virtual testbed, deployed.
+
+    Raises:
+        InstallationError: what they import cannot be installed.
+    """
+    found = Comparison()
+    python = _install(buildimage, ROOT / ".venv/real-sonic/facts")
+    for testbed in virtual_testbeds(TESTBEDS):
+        with tempfile.TemporaryDirectory() as folder, brought_up(testbed.name, Path(folder)) as lab:
+            lab.play("deploy_testbed.yml")
+            configs = {switch.name: lab.configuration(switch.name) for switch in testbed.switches}
+            for name, config in configs.items():
+                lab.write(name, MINIGRAPH, minigraph(name, config))
+            for module in MODULES:
+                _compare(module, _Ansible(lab, sonic_mgmt.folder, python), configs, found)
+    return found
+
+
+def differences(theirs: Any, ours: Any, place: str = "") -> Iterator[str]:
+    """Where two facts differ: a place, with what both say."""
+    if isinstance(theirs, dict) and isinstance(ours, dict):
+        for name in sorted(theirs.keys() | ours.keys(), key=str):
+            below = f"{place}.{name}".lstrip(".")
+            if name not in theirs or name not in ours:
+                yield f"{below}: {'only here' if name in ours else 'only there'}"
+            else:
+                yield from differences(theirs[name], ours[name], below)
+    elif theirs != ours:
+        yield f"{place}: there {theirs!r}, here {ours!r}"
+
+
+class _Ansible:
+    """Runs modules on the switches of a testbed."""
+
+    def __init__(self, lab: Deployed, sonic_mgmt: Path, python: Path) -> None:
+        self._lab, self._sonic_mgmt, self._python = lab, sonic_mgmt, python
+
+    def theirs(self, module: Module) -> dict[str, Facts | str]:
+        """What sonic-mgmt's module says, by switch: facts, or why it failed."""
+        return self._run(module, self._sonic_mgmt / "ansible/library",
+                         ["-e", f"ansible_python_interpreter={self._python}"],
+                         ANSIBLE_MODULE_UTILS=str(self._sonic_mgmt / "ansible/module_utils"))
+
+    def ours(self, module: Module, folder: Path) -> dict[str, Facts | str]:
+        """What this project's module of that name says."""
+        return self._run(module, folder, [], ANSIBLE_MODULE_UTILS=str(ROOT / "ansible/module_utils"))
+
+    def _run(self, module: Module, folder: Path, words: Sequence[str], **settings: str) -> dict[str, Facts | str]:
+        command = [str(BIN / "ansible"), "-i", str(self._lab.folder / "vtb"), "sonic", "-b", "-M", str(folder), "-m",
+                   module.name, "-a", module.arguments, *words]
+        ended = subprocess.run(command, capture_output=True, text=True, check=False, env={
+            **os.environ, **self._lab.ansible_settings(), "ANSIBLE_CALLBACK_RESULT_FORMAT": "json", **settings})
+        return dict(read_answers(ended.stdout))
+
+
+def read_answers(printed: str) -> Iterator[tuple[str, Facts | str]]:
+    """What Ansible prints of a module's run: of each switch its facts, or why there are none."""
+    for found in _ANSWER.finditer(printed):
+        result, _ = json.JSONDecoder().raw_decode(printed, found.end())
+        if found[2] in ("SUCCESS", "CHANGED"):
+            yield found[1], {name: value for name, value in result["ansible_facts"].items()
+                             if not name.startswith("discovered_")}
+        else:
+            yield found[1], " ".join(str(result.get("msg", result)).split())
+
+
+def _compare(module: Module, ansible: _Ansible, configs: Mapping[str, Facts], comparison: Comparison) -> None:
+    theirs = ansible.theirs(module)
+    ours = ansible.ours(module, module.beside) if module.beside else {}
+    for switch in [switch for switch, config in configs.items() if module.table in config]:
+        comparison.runs += 1
+        facts = theirs.get(switch, "no answer")
+        if isinstance(facts, str):
+            found = [f"sonic-mgmt's fails: {facts}"]
+        else:
+            comparison.facts += len(facts)
+            found = list(_unexpected(facts, module.expected(configs[switch])))
+            if module.beside:
+                found += _beside(facts, ours.get(switch, "no answer"))
+        comparison.differences += [f"{switch} {module.name} {module.arguments}: {one}" for one in found]
+
+
+def _beside(theirs: Facts, ours: Facts | str) -> list[str]:
+    return [f"ours fails: {ours}"] if isinstance(ours, str) else list(differences(theirs, ours))
+
+
+def _unexpected(facts: Facts, expected: Facts) -> Iterator[str]:
+    """What is expected of the facts and not in them; further facts are no difference."""
+    for name, value in expected.items():
+        if name not in facts:
+            yield f"{name}: missing"
+        elif isinstance(value, dict) and value.keys() <= facts[name].keys():
+            yield from differences({key: facts[name][key] for key in value}, value, name)
+        else:
+            yield from differences(facts[name], value, name)
+
+
+def _install(buildimage: Checkout, folder: Path) -> Path:
+    """The Python that the modules run in on a switch: with the switch's Redis, sonic_py_common and swsscommon.
+
+    Raises:
+        InstallationError: pip failed.
+        OSError: a part of the checkout is missing, or nothing can be written.
+    """
+    make_environment(folder / "env", PACKAGES)
+    code, python = folder / "code", folder / "python3"
+    shutil.rmtree(code, ignore_errors=True)
+    code.mkdir(parents=True)
+    copy_modules(buildimage, code)
+    python.write_text(
+        f"#!/bin/sh\nexport PYTHONPATH={STAND_IN}:{code} PYTHONDONTWRITEBYTECODE=1 PYTHONWARNINGS=ignore\n"
+        f'export SONIC_CONTEXT="$(dirname "$(command -v pfcstat)")/.context.json"\n'
+        f'exec {folder / "env/bin/python"} "$@"\n', encoding="utf-8")
+    python.chmod(0o755)
+    return python
