@@ -112,12 +112,12 @@ class SwitchPort(LineEnd):
         return accepted
 
     def fault_drops(self, frame: Frame, group: Group) -> bool:
-        """Whether a fault drops this one of the frames of its flow and size on its path."""
+        """Whether a fault drops this one of the frames of its flow, size and DSCP on its path."""
         out: SwitchPort = frame.out
         every = out.fault("lossless-dropped" if group.is_lossless else "lossy-dropped", frame.queue)
         if not every:
             return False
-        path = frame.spec.name, frame.size, frame.group, self.name, frame.queue
+        path = frame.spec.name, frame.size, frame.dscp, frame.group, self.name, frame.queue
         out.passed[path] = out.passed.get(path, 0) + 1
         return out.passed[path] % every == 0
 

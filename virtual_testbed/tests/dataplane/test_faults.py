@@ -139,6 +139,19 @@ def test_dropped(name, flows, healthy):
     assert set(faulty["drops"]) == {("Ethernet4", "fault")} and not healthy["drops"]
 
 
+@pytest.mark.parametrize("looks_at_us", [None, 37, 90])
+def test_what_is_dropped_does_not_depend_on_a_capture(looks_at_us):
+    """A capture tells frames by DSCP: their turns to be dropped go on."""
+    flow = data("lossy", 1, 0, [0, 8, 10], 0, rate_fps=10**6)
+    net = network(switch_config(2), [flow], [parse_fault("lossy-dropped@Ethernet0,one_in=50")])
+    net.start_flows(["lossy"])
+    if looks_at_us is not None:
+        net.advance_to(looks_at_us * 10**6)
+        net.start_capture("p0")
+    net.advance_to(400 * 10**6)
+    assert net.switch_counters(SWITCH).drops["Ethernet4", "fault"] == 6
+
+
 def test_pfc_not_counted(healthy):
     faulty = measure("pfc-not-counted@Ethernet0")
     assert faulty["ports"]["Ethernet0"].pfc_rx == (0,) * 8 and not changed(healthy, faulty)
