@@ -100,7 +100,16 @@ class Paths:
         path.drop_one_in = one_in
         if hop.blocked is None and out is not None and queue is not None:
             path.tx_time_ps = frame_time_ps(lane.frame_bytes, out.config.speed_mbps)
+            path.copies.change(self._copies_leave_by(out, queue.number), path.tx)
         return path
+
+    def _copies_leave_by(self, out: SwitchPort, queue: int) -> dict[str, int]:
+        """Ports that are up by which copies leave -> of how many frames one."""
+        none: Mapping[str, int] = {}
+        found = self._hooks.ask(
+            out.place, queue, none, lambda fault, ports: fault.copies_leave_by(out.name, queue, ports))
+        ports = out.switch.ports
+        return {name: one_in for name, one_in in found.items() if name in ports and ports[name].is_up}
 
     def _drop_one_in(self, out: SwitchPort, queue: int, lossless: bool, frame_bytes: int) -> int:
         """Every how many frames of one size that leave by a queue of a port one is dropped; 0: none."""

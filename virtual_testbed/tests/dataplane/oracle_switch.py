@@ -43,7 +43,7 @@ class SwitchPort(LineEnd):
         self.pfc_rx, self.pfc_tx = [0] * 8, [0] * 8
         self.rx_packets = self.rx_bytes = self.rx_errors = self.rx_drops = self.pause_rx = self.rx_smallest = 0
         self.tx_packets = self.tx_bytes = self.tx_drops = 0
-        self.passed: dict[tuple[str, int, int, str, int], int] = {}
+        self.passed: dict[tuple[str, int, int, int, str, int], int] = {}
 
     @property
     def config(self) -> SwitchPortConfig:

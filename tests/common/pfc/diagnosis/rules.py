@@ -84,6 +84,20 @@ def _at_own(found: Symptoms) -> Symptoms:
     return found.where(lambda one: one.port == found.tested)
 
 
+def _too_many(found: Symptoms) -> Symptoms:
+    """Those that saw more frames than were sent."""
+    counted = re.compile(r"expected all (\d+) frames .*, got (\d+)")
+    return found.where(lambda one: (seen := counted.search(one.check.message)) is not None
+                       and int(seen[2]) > int(seen[1]))
+
+
+def _leave_elsewhere(found: Symptoms) -> bool:
+    """Whether all that moves is what other ports have sent, in their own counter and in those of queues."""
+    sent = found.saying("TX_OK|Counter/")
+    return (found.only(EXPLAINED) and found.tested not in found.ports and len(sent.bad) == len(found.bad)
+            and sent.saying("TX_OK").any() and sent.saying("Counter/").any())
+
+
 def _at_tested(found: Symptoms) -> str:
     return found.tested
 
@@ -212,6 +226,7 @@ ELSEWHERE = (
          _text(ASKED_NOWHERE), at=_congested),
     Rule("frames that leave are counted as received", (EXPLAINED,), _only(EXPLAINED, "pauses-are-no-data"),
          _text("RX_OK")),
+    Rule("frames leave by {port} that are not for it", (EXPLAINED,), _leave_elsewhere),
     Rule("{who}: counters move that nothing sent explains", (EXPLAINED,), _only(EXPLAINED), is_certain=False),
 )
 """What shows in closed accounting alone."""
@@ -316,6 +331,7 @@ REST = (
 )
 RULES = (
     *OURS, *MISCOUNTED, *ELSEWHERE,
+    Rule("more frames of {who} arrive than are sent", ("clean-flow", *LOST), picks=_too_many),
     Rule("frames of {who} are lost on their way out, also without any storm", ("clean-flow",)),
     *KINDS_OF_FRAMES,
     *(rule.where(_only("WD", "FLAP-1")) for rule in WATCHDOG),
