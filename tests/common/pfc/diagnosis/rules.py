@@ -28,6 +28,7 @@ OTHER_PFC = ("no-other-back-pressure", "no-other-enabled", "hop-no-other-back-pr
 EXPLAINED = "counter-explained"
 ASKED_NOWHERE = "PFC. Tx, as nothing that"
 HOLDS_BESIDE = "PFC. Tx, as nothing may hold"
+ONE_KIND = r"in all failing rows, and no other: ([^)]*)"
 MOVED = re.compile(r"from (\d+) to (\d+) more in (.*), as .*, got (\d+)")
 
 
@@ -252,6 +253,8 @@ WATCHDOG = (
     Rule("the watchdog's action also hits {who}", OTHERS),
     Rule("the watchdog counts {who} as restored, but goes on acting on it", ("resumed",), _still_acts),
     Rule("the watchdog detects no further storm on {who} after the first", ("storm-detected",), _second_missed),
+    Rule("pauses of {who} stop nothing in a storm, which the watchdog does not detect therefore", ("storm-detected",),
+         _both(_all("dropped-in-storm"), _none("sender-not-held", "no-back-pressure"))),
     Rule("the watchdog does not detect the pause storm on {who}", ("storm-detected", "stormed-queues")),
     Rule("the watchdog does not restore {who} after the storm", ("restored",)),
     Rule("the watchdog detects no further storm on {who} after the first", ("detection-time",), _found_at_first,
@@ -272,6 +275,8 @@ PAUSES_OBEYED = (
     Rule("for some time after the link has come up pauses of {who} stop nothing", ("held-from-link-up", *HELD),
          _both(_only("FLAP"), lambda found: found.passed_in("blocked-while-paused", but="FLAP"))),
     Rule("a pause of {who} outlives the link's going down", ("pause-ended-with-link",)),
+    Rule(lambda found: f"pauses of {found.who} stop nothing where they have one thing in common, and no others: "
+         f"{found.words(ONE_KIND)}", HELD, _only("PAIRS"), _text(ONE_KIND)),
     Rule("pauses of {who} stop nothing", HELD, _together("blocked-while-paused", "back-pressure")),
     Rule("a further pause of {who} is ignored while the first lasts", ("paused-long-enough",),
          lambda found: found.of("TIME-6").has("paused-long-enough", "resumed-in-time")),

@@ -251,6 +251,13 @@ WHERE = f"{SWITCH} Ethernet0 priority 3"
     ({"SIZE-3": [("resumed", "all 100 frames", 99)]}, "some frames of priority 3 are lost"),
     ({"TIME-2": [("length-to-scale", "pauses in proportion", "0.21% longer")]}, "hold for longer than their time"),
     ({"TIME-2": [("length-to-scale", "pauses in proportion", "0.21% shorter")]}, "hold for less than their time"),
+    # a storm on another priority before it has left its pauses without effect
+    ({"WD-1": [("storm-detected", "the queue stormed in the storm", "operational"),
+               ("dropped-in-storm", "0 frames received in the storm", 5387932)]},
+     "pauses of priority 3 stop nothing in a storm, which the watchdog does not detect therefore"),
+    ({"PAIRS-1": [("blocked-while-paused", "0 frames received while paused (row 8: source 02:00:00:00:00:00; IP v4; in"
+                   " all failing rows, and no other: source 02:00:00:00:00:00)", 13113)]},
+     "priority 3 stop nothing where they have one thing in common, and no others: source 02:00:00:00:00:00"),
     ({"TIME-5": [("held-to-the-end", "at most 0 frames", 6)]}, "hold for less than their time"),
 ])
 def test_what_shows_in_later_storms_and_in_the_length_of_pauses(checks, words):
