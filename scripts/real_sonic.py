@@ -3,6 +3,7 @@
     SWSS         sonic-swss: the watchdog's scripts decide as the data plane does by itself
     UTILITIES    sonic-utilities, with BUILDIMAGE (sonic-buildimage): its commands run on the virtual switch and print
                  what the virtual switch's own do; what its tests expect to be printed the suite understands or refuses
+    BUILDIMAGE   its YANG models accept the CONFIG_DB of every switch of the virtual testbeds
 
 docs/real-sonic.md says what is compared and what came out. Nothing of SONiC is kept here.
 Exit status: 0 nothing differs that is not known, 1 something does, 3 refused.
@@ -11,16 +12,19 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import importlib.util
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from scripts.against_sonic import decisions, literals, switches, tools  # noqa: E402  (the path has to be there first)
+# The path has to be there first.
+from scripts.against_sonic import configurations, decisions, literals, switches, tools, yang  # noqa: E402
 from scripts.against_sonic.checkout import Checkout, CheckoutError, checkout  # noqa: E402
-from scripts.against_sonic.deviations import DEVIATIONS  # noqa: E402
+from scripts.against_sonic.deviations import DEVIATIONS, SAMPLES, VIOLATIONS  # noqa: E402
 from scripts.against_sonic.field_bugs import field_bugs  # noqa: E402
 from scripts.against_sonic.installation import Installation, InstallationError  # noqa: E402
 from scripts.suite import REFUSED  # noqa: E402
@@ -36,11 +40,15 @@ LANDMARKS = {"swss": ("sonic-swss", "orchagent"), "utilities": ("sonic-utilities
 class Against:
     """One comparison: which checkouts it needs, what it is about, and what runs it, printing what it finds; it returns
     how much differs.
+
+    Attributes:
+        packages: what it imports of the extra `yang`, which has no wheel for every machine.
     """
 
     needs: tuple[str, ...]
     about: str
     run: Callable[..., int]
+    packages: tuple[str, ...] = ()
 
 
 def judge(found: decisions.PlatformComparison) -> int:
@@ -97,12 +105,53 @@ def compare_readings(options: argparse.Namespace, utilities: Checkout) -> int:
     return len(found.broken) + (found.literals == 0)
 
 
+def judge_samples(options: argparse.Namespace, buildimage: Checkout) -> int:
+    """The data of SONiC's tests of its YANG models: that it is judged as they expect says that this judge is one."""
+    with tempfile.TemporaryDirectory() as folder:
+        models = yang.write_models(buildimage, Path(folder))
+        found = yang.judge_samples(buildimage, Path(folder))
+    print(f"  {models} models; {found.cases} cases, {found.to_refuse} of them to be refused; "
+          f"{len(found.otherwise)} judged otherwise")
+    for name, what in found.otherwise.items():
+        print(f"  {name}: {'known, ' + SAMPLES[name] if name in SAMPLES else what}")
+    unmet = [name for name in SAMPLES if name not in found.otherwise]
+    for name in unmet:
+        print(f"  {name} is judged as expected: take it out of the list")
+    unknown = [name for name in found.otherwise if name not in SAMPLES]
+    return len(unknown) + len(unmet) + (found.to_refuse == 0)
+
+
+def judge_configurations(options: argparse.Namespace, buildimage: Checkout) -> int:
+    """CONFIG_DB of the virtual switches, by SONiC's models."""
+    with tempfile.TemporaryDirectory() as folder:
+        yang.write_models(buildimage, Path(folder))
+        states = {str(state): state.config for state in configurations.switch_states()}
+        found = yang.judge(buildimage, Path(folder), states)
+    tables = {table for config in states.values() for table in config}
+    unmodelled = {table for judgement in found.values() for table in judgement.without_model}
+    violations = [f"{name}: {violation}" for name, judgement in found.items() for violation in judgement.violations]
+    print(f"  {len(found)} configurations with {len(tables)} tables, {len(violations)} violations, "
+          f"{len(unmodelled)} tables without a model{': ' if unmodelled else ''}{', '.join(sorted(unmodelled))}")
+    for known in VIOLATIONS:
+        met = [violation for violation in violations if known.concerns(violation)]
+        print(f"  known since {known.seen}, {len(met)} times: {known.why}"
+              f"{'' if met else ': take it out of the list'}")
+    unknown = [violation for violation in violations if not any(known.concerns(violation) for known in VIOLATIONS)]
+    for violation in unknown:
+        print(f"  {violation}")
+    unmet = [known for known in VIOLATIONS if not any(map(known.concerns, violations))]
+    return len(unknown) + len(unmet) + len(unmodelled) + (not found)
+
+
 PARTS = (
     Against(("swss",), "the watchdog's scripts and the data plane judge the same random histories", compare_decisions),
     Against(("swss",), "random testbeds with the scripts and without, all counters", compare_switches),
     Against(("swss",), "field bugs of the watchdog's scripts", show_field_bugs),
     Against(("utilities", "buildimage"), "sonic-utilities' commands on the virtual switch", compare_commands),
     Against(("utilities",), "what sonic-utilities' tests expect to be printed, read by the suite", compare_readings),
+    Against(("buildimage",), "the data of SONiC's tests of its YANG models", judge_samples, tuple(yang.PACKAGES)),
+    Against(("buildimage",), "CONFIG_DB of the virtual testbeds' switches by SONiC's YANG models", judge_configurations,
+            tuple(yang.PACKAGES)),
 )
 
 
@@ -138,6 +187,10 @@ def run(part: Against, given: dict[str, Checkout], options: argparse.Namespace) 
     if missing:
         wanted = " and ".join(f"{LANDMARKS[name][0]} ({name.upper()}=<checkout>)" for name in missing)
         print(f"skipped: {part.about}: no checkout of {wanted}")
+        return 0
+    absent = [yang.PACKAGES[name] for name in part.packages if importlib.util.find_spec(name) is None]
+    if absent:
+        print(f"skipped: {part.about}: {' and '.join(absent)} not installed (extra `yang`)")
         return 0
     print(f"{part.about}:", flush=True)
     return part.run(options, *(given[name] for name in part.needs))

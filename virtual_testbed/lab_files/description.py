@@ -102,6 +102,16 @@ def load_testbed(name: str, testbed_file: Path, profiles: Path = FOLDER) -> Test
         raise DescriptionError(str(error)) from error
 
 
+def virtual_testbeds(testbed_file: Path) -> list[Testbed]:
+    """All virtual testbeds of a testbed file, in its order.
+
+    Raises:
+        DescriptionError: the description of one is wrong.
+    """
+    names = [_entry_name(entry) for _, entry in _entries(testbed_file.resolve()) if entry.get("virtual") is True]
+    return [load_testbed(name, testbed_file) for name in names]
+
+
 def _entries(file: Path) -> list[tuple[str, dict[str, Any]]]:
     """All entries, each with `file line n`."""
     try:

@@ -1,7 +1,8 @@
 """Configuration that a switch makes by itself: the factory's, and SONiC's default QoS and buffer tables.
 
 Facts: sonic-buildimage `init_cfg.json.j2` (FEATURE, FLEX_COUNTER_TABLE, DEVICE_METADATA), preset `t1` of sonic-cfggen
-(all ports admin up, MTU 9100), `qos_config.j2` and `buffers_config.j2`.
+(all ports admin up, MTU 9100), `minigraph.py` (MGMT_PORT), `qos_config.j2` and `buffers_config.j2`. SONiC's YANG models
+want the port and the gateway of a management address.
 """
 from __future__ import annotations
 
@@ -47,7 +48,8 @@ def factory_config(profile: Profile, name: str, mac: str | None = None) -> Confi
             "type": "not-provisioned"}},
         "FEATURE": {feature: _feature(feature) for feature in _FEATURES},
         "FLEX_COUNTER_TABLE": {group: {"FLEX_COUNTER_STATUS": "enable"} for group in _POLLED},
-        "MGMT_INTERFACE": {"eth0|127.0.0.1/8": {}},
+        "MGMT_INTERFACE": {"eth0|127.0.0.1/8": {"gwaddr": "127.0.0.254"}},
+        "MGMT_PORT": {"eth0": {"admin_status": "up", "alias": "eth0"}},
         "PORT": {port.name: {"admin_status": "up", "alias": port.alias, "index": str(port.index), "lanes": port.lanes,
                              "mtu": "9100", "pfc_asym": "off", "speed": str(port.speed)}
                  for port in profile.ports.values()},

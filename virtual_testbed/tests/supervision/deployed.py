@@ -32,7 +32,15 @@ def run(*command: str | Path, **environment: str) -> str:
 
 @contextlib.contextmanager
 def deployed(name: str, folder: Path) -> Iterator[Deployed]:
-    """Brings a testbed up and deploys it while the context lasts; afterwards nothing of it is left.
+    """Brings a testbed up and deploys it while the context lasts; arguments as below."""
+    with brought_up(name, folder) as found:
+        found.play("deploy_testbed.yml")
+        yield found
+
+
+@contextlib.contextmanager
+def brought_up(name: str, folder: Path) -> Iterator[Deployed]:
+    """Brings a testbed up while the context lasts; afterwards nothing of it is left.
 
     Args:
         name: a testbed of the project.
@@ -43,9 +51,7 @@ def deployed(name: str, folder: Path) -> Iterator[Deployed]:
         run(BIN / "virtual-testbed", "up", name, "--clock", "virtual", "--state", state,
             "--testbed-file", ROOT / "ansible" / "testbed.yaml", "--owner-pid", str(os.getpid()))
         run_folder = read_json(TestbedFolder(state / name).run)["run_folder"]
-        found = Deployed(state / name, folder)
-        found.play("deploy_testbed.yml")
-        yield found
+        yield Deployed(state / name, folder)
     finally:
         run(BIN / "virtual-testbed", "down", "--purge", "--state", state)
         assert not (state / name).exists()
