@@ -48,8 +48,8 @@ def parse(arguments: Sequence[str] | None, description: str) -> argparse.Namespa
                              "ones, all lossy ones)")
     parser.add_argument("--ip-version", choices=["4", "6"], default="4", help="of the data (default: %(default)s)")
     parser.add_argument("--change-config", action="store_true",
-                        help="also the test cases that change a hardware switch's configuration and put it back (a "
-                             "virtual one's always run)")
+                        help="also what changes a hardware switch's configuration and puts it back (on a virtual one "
+                             "always): test cases, addresses for ports that have none")
     parser.add_argument("--same-generator", action="store_true",
                         help="data may also enter by a port on the port under test's own traffic generator")
     parser.add_argument("--soak", default="", metavar="TIME",

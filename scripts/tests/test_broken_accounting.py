@@ -26,14 +26,18 @@ ELSEWHERE = {
         "Ethernet124 priority 3: expected 0 more in PFC3 Tx, as nothing may hold frames from "),
     "pfc-counted-elsewhere@Ethernet12,on=Ethernet44": (
         "Ethernet12", "Ethernet68", f"Ethernet44 {NOTHING.format('PFC3 Rx')}"),
-    "xoff-elsewhere@Ethernet72,on=Ethernet48": ("Ethernet20", "Ethernet72", f"Ethernet48 {NOTHING.format('PFC3 Tx')}"),
+    "xoff-elsewhere@Ethernet72,on=Ethernet48": (
+        "Ethernet20", "Ethernet72", "Ethernet48 priority 3: expected 0 more in PFC3 Tx, as nothing "),
     "pfc-forwarded@Ethernet28,to=Ethernet56": (
         "Ethernet28", "Ethernet80",
         "Ethernet56: expected .* more in TX_OK, as "),
+    "frames-copied@Ethernet116,on=Ethernet120,one_in=2000": (
+        "Ethernet116", "Ethernet60", "Ethernet120: expected .* more in TX_OK, as "),
 }
 """Fault -> the pair of ports, and what is said of the port that gives it away, as a pattern."""
 MISCOUNTED = {
     "sent-counted-as-received@Ethernet16": ("PFC-1", r"Ethernet16: expected from 0 to \d+ more in RX_OK, as "),
+    "frames-copied@Ethernet52,one_in=2000": ("COUNT-3", r"Ethernet52: expected from \d+ to \d+ more in TX_OK, as "),
     "drops-counted-as-sent@Ethernet24": (
         "M2O-2", r"Ethernet24 priority 0: expected from \d+ to \d+ more in Counter/pkts of UC0"
     ),

@@ -285,6 +285,12 @@ CLASS_CASES = [
         case(class_pauses.OWN_TIMES, "times-swapped@Ethernet108", "FAIL PASS", "paused-long-enough resumed-in-time",
              "Ethernet108 priority 3: expected at most "),
     ),
+    *on(
+        ("Ethernet112", "Ethernet0"),
+        case(class_pauses.OWN_TIMES, "times-rounded@Ethernet112", "FAIL PASS", "paused-long-enough",
+             "Ethernet112 priority 3: expected at most ... frames received in pauses of 255 quanta for 3 and 65535 "
+             "quanta for 4, "),
+    ),
 ]
 SENT_CASES = [
     case(ONE, "zero-source-sent@Ethernet68,priority=3", "FAIL PASS", "source source-own",

@@ -62,6 +62,7 @@ FALSE_ALARM, LATE, HASTY = ("Ethernet12", HEALTHY_TX), ("Ethernet16", HEALTHY_TX
 LEAKS, WIDE, SHORT = ("Ethernet24", HEALTHY_TX), ("Ethernet28", HEALTHY_TX), ("Ethernet48", HEALTHY_TX)
 SECOND, THIRD = ("Ethernet32", HEALTHY_TX), ("Ethernet36", HEALTHY_TX)
 UNDONE, UNPAUSED = ("Ethernet40", HEALTHY_TX), ("Ethernet44", HEALTHY_TX)
+LAST = ("Ethernet56", HEALTHY_TX)
 OTHER = "watchdog-wide@Ethernet52,priority=4,also=3"
 FAULTS = (
     "watchdog-blind@Ethernet4", "pfc-not-counted@Ethernet4", "lossless-dropped@Ethernet4,one_in=4",
@@ -72,7 +73,7 @@ FAULTS = (
     "watchdog-uncounted@Ethernet28,only=frames", "counted-short@Ethernet48,of=watchdog-drops",
     "watchdog-second-storm-missed@Ethernet32",
     "watchdog-second-storm-missed@Ethernet36,after=2", "watchdog-undo-missing@Ethernet40",
-    "watchdog-undo-missing@Ethernet44,only=pfc", OTHER,
+    "watchdog-undo-missing@Ethernet44,only=pfc", "watchdog-uncounted@Ethernet56,only=last", OTHER,
 )
 
 
@@ -126,6 +127,8 @@ CASES = [
           "Ethernet20 priority 3: expected detection 400 to 600 ms after the storm began"),
     wreck(LEAKS, DROP_SINGLE, "FAIL PASS", "dropped-in-storm frames-counted storm-counted restoration-counted",
           "Ethernet24 priority 3: expected 0 frames from Ethernet64 to Ethernet24 received in the storm, got "),
+    wreck(LAST, DROP_SINGLE, "FAIL PASS", "frames-counted",
+          "Ethernet56 priority 3: expected 0/... in `pfcwd show stats` TX LAST OK/DROP, got 0/0"),
     wreck(SECOND, REPEATED, "FAIL PASS", MISSED,
           "Ethernet32 priority 3: expected the queue stormed in the storm (storm 2 of 3), got operational"),
     wreck(THIRD, REPEATED, "FAIL PASS", MISSED,

@@ -7,7 +7,7 @@ from virtual_testbed.dataplane.forwarding import SwitchHop, PortName, Topology
 from virtual_testbed.dataplane.model.flow import FlowState, Lane
 from virtual_testbed.dataplane.model.generator import GeneratorSide
 from virtual_testbed.dataplane.model.hooks import FrameTraits, Hooks
-from virtual_testbed.dataplane.model.port import Path
+from virtual_testbed.dataplane.model.port import Path, SwitchPort
 from virtual_testbed.dataplane.model.switch import Switch
 from virtual_testbed.dataplane.model.traffic import EmulatedHost
 from virtual_testbed.dataplane.model.units import frame_time_ps
@@ -21,7 +21,8 @@ class Paths:
         hooks: the faults.
 
     Attributes:
-        by_dscp: frames with different DSCP have paths of their own, as a capture needs to tell them apart.
+        by_dscp: frames with different DSCP have paths of their own, as a capture needs to tell them apart. Where a
+            fault drops every n-th frame they always have: what is dropped does not depend on who looks.
     """
 
     def __init__(self, switches: Mapping[str, Switch], hooks: Hooks) -> None:
@@ -73,11 +74,14 @@ class Paths:
                                         lambda fault, found: fault.classified(traits, found))
         group = port.pgs[port.config.tc_to_pg[traffic_class]]
         queue = out.queues[out.config.tc_to_queue[traffic_class]] if out is not None else None
+        one_in = 0
+        if hop.blocked is None and out is not None and queue is not None:
+            one_in = self._drop_one_in(out, queue.number, group.is_lossless, lane.frame_bytes)
         first = flow.lanes.index(lane)
         for path in flow.paths:
             if (path.in_port, path.out, path.blocked, path.pg, path.queue, path.frame_bytes) == (
                     port, out, hop.blocked, group, queue, lane.frame_bytes) and (
-                        not self.by_dscp or path.number == first):
+                        not (self.by_dscp or one_in) or path.number == first):
                 break
         else:
             path = Path(flow.index, lane.frame_bytes, port, hop.blocked)
@@ -93,14 +97,22 @@ class Paths:
         path.macs = hop.source_mac, hop.destination_mac
         cell = switch.config.cell_bytes
         path.size = -(-lane.frame_bytes // cell) * cell
-        path.drop_one_in = 0
+        path.drop_one_in = one_in
         if hop.blocked is None and out is not None and queue is not None:
             path.tx_time_ps = frame_time_ps(lane.frame_bytes, out.config.speed_mbps)
-            number = queue.number
-            lossless = group.is_lossless
-            one_in = self._hooks.ask(
-                out.place, number, 0, lambda fault, frames: fault.drop_one_in(number, lossless, frames))
-            path.drop_one_in = self._hooks.ask(
-                out.place, number, one_in, lambda fault, frames: fault.drop_one_of_size(
-                    number, lane.frame_bytes, frames))
+            path.copies.change(self._copies_leave_by(out, queue.number), path.tx)
         return path
+
+    def _copies_leave_by(self, out: SwitchPort, queue: int) -> dict[str, int]:
+        """Ports that are up by which copies leave -> of how many frames one."""
+        none: Mapping[str, int] = {}
+        found = self._hooks.ask(
+            out.place, queue, none, lambda fault, ports: fault.copies_leave_by(out.name, queue, ports))
+        ports = out.switch.ports
+        return {name: one_in for name, one_in in found.items() if name in ports and ports[name].is_up}
+
+    def _drop_one_in(self, out: SwitchPort, queue: int, lossless: bool, frame_bytes: int) -> int:
+        """Every how many frames of one size that leave by a queue of a port one is dropped; 0: none."""
+        one_in = self._hooks.ask(out.place, queue, 0, lambda fault, frames: fault.drop_one_in(queue, lossless, frames))
+        return self._hooks.ask(
+            out.place, queue, one_in, lambda fault, frames: fault.drop_one_of_size(queue, frame_bytes, frames))

@@ -25,6 +25,21 @@ def delivered(path: Path, now_ps: int) -> int:
     return path.tx - path.lost - path.out.in_flight(now_ps).get(path, 0)
 
 
+def copied(path: Path, port: SwitchPort) -> int:
+    """Copies of frames of a path that a faulty switch has sent by one of its ports; none counts behind another switch.
+    """
+    copies = path.copies.get(port.name) if path.out is not None and path.out.switch is port.switch else None
+    return copies.count(path.tx) if copies is not None and not port.to_switch else 0
+
+
+def _copied_to(port: SwitchPort) -> list[tuple[Path, int]]:
+    """Paths of which copies were sent by a port, and how many."""
+    if not port.switch.hooks.faults:
+        return []
+    return [(path, copied(path, port)) for other in port.switch.ports.values() for path in other.leaving
+            if port.name in path.copies]
+
+
 def flow_counters(flow: FlowState | PauseFlowState, ports: Mapping[str, GeneratorSide], now_ps: int) -> FlowCounters:
     """Counters of a flow; `ports` are the generator ports by name."""
     held = frozenset[int]() if isinstance(flow, PauseFlowState) else _holders(flow, ports[flow.spec.tx_port])
@@ -50,6 +65,8 @@ def _counts(flow: FlowState | PauseFlowState, ports: Mapping[str, GeneratorSide]
         return sent, received, sent * flow.frame_bytes, received * flow.frame_bytes
     wanted = {id(side.switch_port) for side in sides.values()}
     found = [(delivered(path, now_ps), path.frame_bytes) for path in flow.paths if id(path.out) in wanted]
+    found += [(copied(path, side.switch_port), path.frame_bytes)
+              for path in flow.paths if path.copies for side in sides.values() if side.switch_port is not None]
     return (flow.frames_sent(now_ps), sum(n for n, _ in found), flow.bytes_sent(now_ps),
             sum(n * size for n, size in found))
 
@@ -86,6 +103,7 @@ def generator_counters(side: GeneratorSide, data: Set[int], ports: Collection[Ge
     if side.switch_port is not None:
         received = [(delivered(path, now_ps), path.frame_bytes) for path in side.switch_port.leaving
                     if path.flow in data]
+        received += [(copies, path.frame_bytes) for path, copies in _copied_to(side.switch_port) if path.flow in data]
         if side.switch_port.switch.hooks.faults:
             received += [(flooded(storm, source, side), storm.frame_bytes)
                          for source in ports for storm in source.storms]
@@ -154,6 +172,9 @@ def _port_counters(port: SwitchPort, now_ps: int) -> PortCounters:
         tx_packets += path.tx
         tx_bytes += path.tx * path.frame_bytes
         tx_drops += path.tx_side_drops
+    for path, copies in _copied_to(port):
+        tx_packets += copies
+        tx_bytes += copies * path.frame_bytes
     return PortCounters(
         rx_packets, rx_bytes, receiver.kinds[ERROR], rx_drops, tx_packets, tx_bytes, 0, tx_drops,
         port.pfc_counts,
@@ -171,6 +192,9 @@ def _queue_counters(port: SwitchPort, bound: Callable[[Share], int]) -> list[Que
     for path in port.leaving:
         if path.queue is not None:
             _add(sums[path.queue.number], path.frame_bytes, path.tx, path.tx_side_drops)
+    for path, copies in _copied_to(port):
+        if path.queue is not None:
+            _add(sums[path.queue.number], path.frame_bytes, copies, 0)
     return [QueueCounters(sent, sent_bytes, drops, drop_bytes, queue.reserved + queue.shared, queue.peak,
                           bound(queue), port.receiver.is_paused(queue.number))
             for (sent, sent_bytes, drops, drop_bytes), queue in zip(sums, port.queues)]

@@ -5,7 +5,7 @@ congested data comes in on, because the pause frames go out there.
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pfctest.frame import FrameError, PfcFrame, decode
 from virtual_testbed.dataplane.model.configuration import SchedulerConfig
@@ -17,6 +17,7 @@ WRONG_PRIORITY = 0
 UNASKED_PRIORITY = 3
 """The priority that is paused without congestion unless the scope names one."""
 DROP_ONE_IN = 100
+COPY_ONE_IN = 100
 LONGEST = 1 << 14
 """Longer than any frame."""
 SEVEN_TIMES_BYTES = 32  # addresses, type, opcode, vector and seven pause times, not padded
@@ -66,6 +67,28 @@ class SizeDropped(NumberedFault):
     def drop_one_of_size(self, queue: int, frame_bytes: int, frames: int) -> int:
         """What `one_in` says, of those sizes."""
         return self.number("one_in") if self.number("min") <= frame_bytes <= self.number("max") else frames
+
+
+class FramesCopied(NumberedFault):
+    """One in `one_in` (100) data frames that leave by the port leaves twice; with `on` the copy leaves by that port of
+    the switch, as flooded frames do.
+
+    Raises:
+        ValueError: `one_in` is no whole number from 1 on.
+    """
+
+    name = "frames-copied"
+    options = ("one_in", "on")
+    port_options = ("on",)
+    defaults = {"one_in": COPY_ONE_IN}
+
+    def __init__(self, scope: Scope = Scope(), **options: str) -> None:
+        super().__init__(scope, **{key: value for key, value in options.items() if key != "on"})
+        self._on = options.get("on")
+
+    def copies_leave_by(self, port: str, queue: int, ports: Mapping[str, int]) -> Mapping[str, int]:
+        """The port itself, or `on`."""
+        return {**ports, self._on or port: self.number("one_in")}
 
 
 class Misclassified(Fault):
@@ -290,7 +313,6 @@ def _meant(fault: Fault, frame: bytes) -> bool:
 
 
 FAULTS: tuple[type[Fault], ...] = (
-    LosslessDropped, LossyDropped, SizeDropped, Misclassified, WeightsIgnored, HeadroomMissing, HeadroomShort,
-    XoffEarly, XoffNotSent,
-    XoffOnePriorityOnly, XoffWrongPriority, XoffElsewhere, XoffFromLossy, XonNotSent, RefreshMissing, PfcUnasked,
-    ZeroSourceSent, MalformedPfcSent)
+    LosslessDropped, LossyDropped, SizeDropped, FramesCopied, Misclassified, WeightsIgnored, HeadroomMissing,
+    HeadroomShort, XoffEarly, XoffNotSent, XoffOnePriorityOnly, XoffWrongPriority, XoffElsewhere, XoffFromLossy,
+    XonNotSent, RefreshMissing, PfcUnasked, ZeroSourceSent, MalformedPfcSent)

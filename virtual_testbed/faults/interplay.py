@@ -92,6 +92,23 @@ class TimesSwapped(Fault):
                      for (number, quanta), (_, other) in swapped)
 
 
+class TimesRounded(NumberedFault):
+    """The times of a PFC frame are kept with the exponent of its longest one: of each other time only what is left
+    above that one's upper `bits` (8) bits, so that a short pause beside a long one is shorter or none at all.
+    """
+
+    name = "times-rounded"
+    options = ("bits",)
+    defaults = {"bits": 8}
+
+    def timers(self, pauses: Pauses) -> Pauses:
+        """With these times."""
+        longest = max((quanta for _, quanta in pauses), default=0)
+        lost = max(0, longest.bit_length() - self.number("bits"))
+        return tuple((number, quanta >> lost << lost if quanta != longest and concerns(self, number) else quanta)
+                     for number, quanta in pauses)
+
+
 class PauseActsElsewhere(FaultAtAnother):
     """A received pause also shuts the queue of its priority at the port `on`; with `only=yes` not at its own."""
 
@@ -130,5 +147,6 @@ class PauseIgnoredAfterLinkUp(NumberedFault):
 
 
 FAULTS: tuple[type[Fault], ...] = (
-    ResumeAll, PauseReplaces, RefreshIgnored, ShorterIgnored, OneTimeForAll, TimesSwapped, PauseActsElsewhere,
+    ResumeAll, PauseReplaces, RefreshIgnored, ShorterIgnored, OneTimeForAll, TimesSwapped, TimesRounded,
+    PauseActsElsewhere,
     PfcCountedElsewhere, PauseIgnoredAfterLinkUp)

@@ -18,6 +18,7 @@ _PFC_FIELD = re.compile(r"SAI_PORT_STAT_PFC_(\d)_")
 _DROP_FIELDS = frozenset({
     "SAI_PORT_STAT_IF_IN_DISCARDS", "SAI_PORT_STAT_IF_OUT_DISCARDS", "SAI_QUEUE_STAT_DROPPED_PACKETS",
     "SAI_QUEUE_STAT_DROPPED_BYTES", "SAI_INGRESS_PRIORITY_GROUP_STAT_DROPPED_PACKETS"})
+_LAST_STORM = "_LAST"
 _STORM_FIELDS = "PFC_WD_QUEUE_STATS_DEADLOCK_"
 _STORM_STATISTICS = "PFC_WD_QUEUE_STATS_"
 _PFC_RECEIVED = re.compile(r"SAI_PORT_STAT_PFC_(\d)_RX_PKTS")
@@ -244,7 +245,8 @@ class DropsUncounted(_Withheld):
 
 class WatchdogUncounted(_Withheld):
     """The watchdog acts, its statistics stay (buildimage#19067, #5821): all of them, or with `only=storms` those of
-    storms detected and restored, with `only=frames` those of frames sent and dropped.
+    storms detected and restored, with `only=frames` those of frames sent and dropped, with `only=last` those of frames
+    in the last storm.
 
     Raises:
         ValueError: `only` is something else.
@@ -255,15 +257,17 @@ class WatchdogUncounted(_Withheld):
 
     def __init__(self, scope: Scope = Scope(), **options: str) -> None:
         super().__init__(scope, **options)
-        self._only = choice(options, "only", "storms", "frames")
+        self._only = choice(options, "only", "storms", "frames", "last")
 
     def published(self, key: str, fields: Mapping[str, str]) -> Mapping[str, str]:
         """All but these statistics."""
         return self._without(key, fields, self._is_meant)
 
     def _is_meant(self, name: str) -> bool:
-        others = "frames" if name.startswith(_STORM_FIELDS) else "storms"
-        return name.startswith(_STORM_STATISTICS) and self._only != others
+        kinds = {"", "storms"} if name.startswith(_STORM_FIELDS) else {"", "frames"}
+        if name.endswith(_LAST_STORM):
+            kinds.add("last")
+        return name.startswith(_STORM_STATISTICS) and self._only in kinds
 
 
 class CountersNegative(Fault):

@@ -31,6 +31,7 @@ from virtual_testbed.sonic.profile import load_profile
 from virtual_testbed.sonic.publisher import Publisher
 from virtual_testbed.sonic.removal_faults import can_switch_aging, withhold_removals
 from virtual_testbed.sonic.resp import DatabaseError
+from virtual_testbed.sonic.router_interfaces import PREFIX as INTERFACES, interface_rows
 from virtual_testbed.sonic.translate import Translation, translate
 from virtual_testbed.sonic.vendor_sdk import REFUSES, SDK, is_aging_off, log_ports
 from virtual_testbed.sonic.watchdog_scripts import ScriptDecider, read_scripts
@@ -243,7 +244,7 @@ class SonicAgent:
             else:
                 self._appl.drop_fields(f"PORT_TABLE:{name}", ("pfc_asym",))
         for prefix, hashes in (("BUFFER_POOL_TABLE:", pools), ("BUFFER_PROFILE_TABLE:", profiles),
-                               ("BUFFER_PG_TABLE:", groups)):
+                               ("BUFFER_PG_TABLE:", groups), (INTERFACES, interface_rows(config))):
             self._appl.replace(prefix, hashes)
 
     def _write(self, groups: Collection[str], states: bool) -> None:

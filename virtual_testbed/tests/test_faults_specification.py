@@ -26,8 +26,8 @@ NAMES = {
     "pfc-forwarded", "lossless-dropped", "lossy-dropped", "headroom-missing", "xoff-not-sent", "xoff-one-priority-only",
     "xoff-wrong-priority", "xon-not-sent", "refresh-missing", "zero-source-sent", "malformed-pfc-sent",
     "watchdog-blind", "watchdog-leaks", "watchdog-stop-ignored", "pfc-removal-ignored", "counters-frozen",
-    "counters-negative", "pause-long", "times-swapped", "pause-short", "pause-outlives-flap",
-    "unknown-opcode-honoured", "any-destination-honoured",
+    "counters-negative", "pause-long", "times-swapped", "times-rounded", "pause-short",
+    "pause-outlives-flap", "unknown-opcode-honoured", "any-destination-honoured",
     "pfc-counted-as-drop", "weights-ignored", "pfc-unasked", "watchdog-false-alarm", "watchdog-late", "watchdog-wide",
     "watchdog-never-restores", "watchdog-uncounted", "drops-uncounted", "finished-flows-stay-started", "resume-all",
     "pause-replaces", "refresh-ignored", "shorter-ignored", "one-time-for-all", "pause-acts-elsewhere",
@@ -35,7 +35,7 @@ NAMES = {
     "xoff-from-lossy", "watchdog-action-missing", "watchdog-restores-late", "watchdog-undo-missing",
     "watchdog-second-storm-missed", "drops-counted-as-sent", "sent-counted-as-received", "counters-of-another",
     "queue-miscounted", "counters-wrap", "counters-late", "pause-late", "headroom-short", "xoff-early", "counted-short",
-    "chatter", "storm-never-arrives", "control-uncounted", "held-frames-aged", "aging-stays-on"}
+    "chatter", "storm-never-arrives", "control-uncounted", "held-frames-aged", "aging-stays-on", "frames-copied"}
 NEEDED = {"pause-acts-elsewhere": "on=Ethernet4", "pfc-counted-elsewhere": "on=Ethernet4",
           "xoff-elsewhere": "on=Ethernet4", "misclassified": "ip=4,to=0", "counters-of-another": "of=Ethernet4"}
 """Options without which a fault says nothing."""
@@ -116,7 +116,7 @@ def test_scopes(spec, scope):
     ("slow-response@Ethernet0,factor=-1", "'-1' is no value for factor: expected a whole number from 1 on"),
     ("pause-short@Ethernet0,percent=100", "100 is no value for percent: expected 1..99"),
     ("weights-ignored@Ethernet0,order=odd", "'odd' is no value for order: expected even or strict"),
-    ("watchdog-uncounted@Ethernet0,only=x", "'x' is no value for only: expected storms or frames"),
+    ("watchdog-uncounted@Ethernet0,only=x", "'x' is no value for only: expected storms, frames or last"),
     ("pause-acts-elsewhere@Ethernet0", "it needs the option on: expected another port of the switch, such as "),
     ("xoff-elsewhere@Ethernet0,on=Ethernet0", "on=Ethernet0 is the port itself: expected another one of the switch"),
     ("xoff-elsewhere@Ethernet0,on=Ethernet4,only=x", "'x' is no value for only: expected yes or no"),

@@ -180,6 +180,12 @@ class Fault:
         """The same by size with FCS, asked after it: of how many such frames one is dropped (0: none is)."""
         return frames
 
+    def copies_leave_by(self, port: str, queue: int, ports: Mapping[str, int]) -> Mapping[str, int]:
+        """By which ports, itself too, copies of data frames leave that leave `port` through `queue`, and of how many
+        frames one is copied there; healthy: by none. They count there, and at a generator port behind it.
+        """
+        return ports
+
     # ---- back-pressure
 
     def xoff_priorities(self, group: int, priorities: frozenset[int]) -> frozenset[int]:

@@ -17,6 +17,7 @@ from virtual_testbed.dataplane.model.control_frames import Control, MacControlFr
 from virtual_testbed.dataplane.model.events import FRAME_SENT, EventLoop
 from virtual_testbed.dataplane.model.hooks import IGNORED, PROLONGS, RESTARTS, Fault, Hooks, PortPlace
 from virtual_testbed.dataplane.model.line import Line
+from virtual_testbed.dataplane.model.copies import CopiesByPort
 from virtual_testbed.dataplane.model.pause_receiver import ClassHabits, PauseReceiver, forwarded
 from virtual_testbed.dataplane.model.pause_transmitter import PauseTransmitter, teach
 from virtual_testbed.dataplane.model.scheduler import EgressScheduler, SchedulerSnapshot, scheduler_of
@@ -84,11 +85,12 @@ class Path:
         macs: source and destination MAC address as it leaves.
         number, cycle: its n-th frame is number `number + n * cycle` of the flow.
         drop_one_in, drop_phase: a fault drops every n-th frame.
+        copies: what a fault copies.
         rx .. lost: frames received, sent, dropped by reason, lost on the wire after being sent.
     """
 
     __slots__ = ("flow", "frame_bytes", "size", "tx_time_ps", "pg", "out", "queue", "in_port", "blocked", "onward",
-                 "macs", "number", "cycle", "drop_one_in", *PathSnapshot._fields)
+                 "macs", "number", "cycle", "drop_one_in", "copies", *PathSnapshot._fields)
 
     def __init__(self, flow: int, frame_bytes: int, in_port: SwitchPort, blocked: str | None) -> None:
         self.flow = flow
@@ -105,6 +107,7 @@ class Path:
         self.cycle = 1
         self.tx_time_ps = 0
         self.drop_one_in = 0
+        self.copies = CopiesByPort()
         self.drop_phase = 0
         self.flushed = 0
         self.lost = 0
@@ -141,6 +144,7 @@ class Path:
 
     def add(self, other: Path) -> None:
         """Count the frames of another path here."""
+        self.copies.add(other.copies, other.tx)
         phase = self.drop_phase
         self.restore(PathSnapshot(*(mine + its for mine, its in zip(self.snapshot(), other.snapshot()))))
         self.drop_phase = phase

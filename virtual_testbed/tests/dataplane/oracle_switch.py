@@ -43,7 +43,7 @@ class SwitchPort(LineEnd):
         self.pfc_rx, self.pfc_tx = [0] * 8, [0] * 8
         self.rx_packets = self.rx_bytes = self.rx_errors = self.rx_drops = self.pause_rx = self.rx_smallest = 0
         self.tx_packets = self.tx_bytes = self.tx_drops = 0
-        self.passed: dict[tuple[str, int, int, str, int], int] = {}
+        self.passed: dict[tuple[str, int, int, int, str, int], int] = {}
 
     @property
     def config(self) -> SwitchPortConfig:
@@ -112,12 +112,12 @@ class SwitchPort(LineEnd):
         return accepted
 
     def fault_drops(self, frame: Frame, group: Group) -> bool:
-        """Whether a fault drops this one of the frames of its flow and size on its path."""
+        """Whether a fault drops this one of the frames of its flow, size and DSCP on its path."""
         out: SwitchPort = frame.out
         every = out.fault("lossless-dropped" if group.is_lossless else "lossy-dropped", frame.queue)
         if not every:
             return False
-        path = frame.spec.name, frame.size, frame.group, self.name, frame.queue
+        path = frame.spec.name, frame.size, frame.dscp, frame.group, self.name, frame.queue
         out.passed[path] = out.passed.get(path, 0) + 1
         return out.passed[path] % every == 0
 

@@ -139,6 +139,51 @@ def test_dropped(name, flows, healthy):
     assert set(faulty["drops"]) == {("Ethernet4", "fault")} and not healthy["drops"]
 
 
+@pytest.mark.parametrize("spec, rx, other, flow_rx", [
+    ("frames-copied@Ethernet0", 1010, 0, 1010), ("frames-copied@Ethernet0,on=Ethernet8", 1000, 10, 1000),
+    ("frames-copied@Ethernet0,one_in=1", 2000, 0, 2000), ("frames-copied@Ethernet0,priority=4", 1000, 0, 1000),
+    ("frames-copied@Ethernet4", 1000, 0, 1000), ("frames-copied@*,on=Ethernet8,from=5ms", 1000, 5, 1000),
+    ("frames-copied@Ethernet0,until=5ms", 1005, 0, 1005)])
+def test_frames_copied(spec, rx, other, flow_rx):
+    """1000 frames in 10 ms to Ethernet0."""
+    flow = data("flow", 1, 0, [3], 3, rate_fps=100_000, duration=Duration(frames=1000))
+    net = network(switch_config(3), [flow], [parse_fault(spec)])
+    net.start_flows(["flow"])
+    net.advance_to(SECOND // 50)
+    found = net.switch_counters(SWITCH)
+    assert net.flow_counters("flow").frames_rx == flow_rx and net.generator_counters("p0").frames_rx == rx
+    assert found.ports["Ethernet0"].tx_packets == found.queues["Ethernet0", 3].packets == rx
+    assert found.ports["Ethernet8"].tx_packets == found.queues["Ethernet8", 3].packets == other
+    assert net.generator_counters("p2").frames_rx == other and not found.drops
+    assert found.ports["Ethernet0"].tx_bytes == 1024 * rx == found.queues["Ethernet0", 3].bytes
+
+
+def test_no_copy_leaves_by_a_port_that_is_down():
+    flow = data("flow", 1, 0, [3], 3, rate_fps=100_000)
+    net = network(switch_config(3), [flow], [parse_fault("frames-copied@Ethernet0,on=Ethernet8")])
+    net.start_flows(["flow"])
+    net.advance_to(SECOND // 100)
+    net.set_link("p2", False)
+    net.advance_to(SECOND // 50)
+    assert net.switch_counters(SWITCH).ports["Ethernet8"].tx_packets == 10
+    net.set_link("p2", True)
+    net.set_traffic([], [], [])
+    assert net.switch_counters(SWITCH).ports["Ethernet8"].tx_packets == 10, "what the switch counted stays"
+
+
+@pytest.mark.parametrize("looks_at_us", [None, 37, 90])
+def test_what_is_dropped_does_not_depend_on_a_capture(looks_at_us):
+    """A capture tells frames by DSCP: their turns to be dropped go on."""
+    flow = data("lossy", 1, 0, [0, 8, 10], 0, rate_fps=10**6)
+    net = network(switch_config(2), [flow], [parse_fault("lossy-dropped@Ethernet0,one_in=50")])
+    net.start_flows(["lossy"])
+    if looks_at_us is not None:
+        net.advance_to(looks_at_us * 10**6)
+        net.start_capture("p0")
+    net.advance_to(400 * 10**6)
+    assert net.switch_counters(SWITCH).drops["Ethernet4", "fault"] == 6
+
+
 def test_pfc_not_counted(healthy):
     faulty = measure("pfc-not-counted@Ethernet0")
     assert faulty["ports"]["Ethernet0"].pfc_rx == (0,) * 8 and not changed(healthy, faulty)

@@ -63,7 +63,10 @@ LONG, SHORT = 50_000, 10_000  # 256 us, 51.2 us
     ("one-time-for-all@Ethernet0,priority=3", {3: SHORT, 4: LONG}, 356, 356),
     ("one-time-for-all@Ethernet0", {3: 0, 4: SHORT}, 151, 151),
     ("times-swapped@Ethernet0", {3: LONG, 4: SHORT}, 151, 356), ("times-swapped@Ethernet0", {3: LONG}, 356, 256),
-    ("times-swapped@Ethernet0,priority=4", {3: LONG, 4: SHORT}, 356, 356)])
+    ("times-swapped@Ethernet0,priority=4", {3: LONG, 4: SHORT}, 356, 356),
+    ("times-rounded@Ethernet0,bits=3", {3: LONG, 4: SHORT}, 356, 141),
+    ("times-rounded@Ethernet0", {4: SHORT}, 256, 151),
+    ("times-rounded@Ethernet0,priority=3,bits=3", {3: LONG, 4: SHORT}, 356, 151)])
 def test_a_second_frame(spec, second, three_us, four_us):
     """Classes 3 and 4 are paused for 256 us; another frame comes 100 us later."""
     net = run(spec, [frame("first", {3: LONG, 4: LONG}), frame("second", second, 100 * US)])
@@ -107,7 +110,8 @@ MIXED = [storm("s", 0, {3: 0xFFFF, 4: 2000}, 7000), storm("t", 0, {3: 20_000}, 1
 
 @pytest.mark.parametrize("spec", [
     "resume-all@Ethernet0", "pause-replaces@Ethernet0", "refresh-ignored@Ethernet0", "shorter-ignored@Ethernet0",
-    "one-time-for-all@Ethernet0", "times-swapped@Ethernet0", "pause-long@Ethernet0,percent=250",
+    "one-time-for-all@Ethernet0", "times-swapped@Ethernet0", "times-rounded@Ethernet0",
+    "pause-long@Ethernet0,percent=250",
     "pause-acts-elsewhere@Ethernet4,on=Ethernet0",
     "pause-acts-elsewhere@Ethernet0,on=Ethernet8,only=yes", "pfc-counted-elsewhere@Ethernet0,on=Ethernet4",
     "refresh-ignored@Ethernet0,from=1ms,until=2ms", "shorter-ignored@Ethernet0,from=1ms,until=2ms"])

@@ -3,9 +3,9 @@ generators counted.
 
 | counter | what a data flow explains where it enters | where it leaves |
 |---|---|---|
-| `RX_OK` | from the frames that arrived to those that were sent | |
+| `RX_OK` | from the frames that arrived to those that were sent; of more than were sent, those that were sent | |
 | `RX_DRP`, drops of its priority group | at most those that were lost | |
-| `TX_OK`, `Counter/pkts` of its queue | | those that arrived |
+| `TX_OK`, `Counter/pkts` of its queue | | those that arrived, of more than were sent those that were sent |
 | `TX_DRP`, `Drop/pkts` of its queue | | at most those that were lost |
 | `PFC Tx` of its priority | any number: a case judges them. Of a flow beside a case: none | |
 
@@ -78,11 +78,12 @@ def _data(subject: PortUnderTest, flow: FlowStats, groups: Mapping[int, int]) ->
     enters, leaves = data_ends(subject, flow.plan)
     priority = flow.plan.priority
     assert priority is not None, f"flow {flow.plan.name} carries no priority"
-    arrived = Explained(flow.frames_rx, flow.frames_rx)
+    frames = min(flow.frames_tx, flow.frames_rx)
+    arrived = Explained(frames, frames)
     lost = Explained(0, max(0, flow.frames_tx - flow.frames_rx))
     held = Explained(0, 0 if flow.plan.role is Role.BYSTANDER else ANY)
     return {
-        Counter(enters, RX_OK): Explained(flow.frames_rx, max(flow.frames_tx, flow.frames_rx)),
+        Counter(enters, RX_OK): Explained(frames, flow.frames_tx),
         Counter(enters, RX_DRP): lost,
         Counter(enters, GROUP_DROPS, groups.get(priority, priority)): lost,
         Counter(enters, PFC_TX, priority): held,

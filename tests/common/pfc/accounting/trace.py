@@ -3,7 +3,7 @@ on whatever queue of whatever port it is counted."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ..lab.lab import Lab
@@ -80,10 +80,15 @@ class Trace:
                 if at in wrong and at != one and _is_about(extra, frames) and _is_about(gains[at], 0):
                     yield (f"frames of priority {at.number} that come in on {self.subject.pair.tx.port} leave"
                            f" {self.port} by queue UC{one.number}")
+        less = [one for one, extra in wrong.items() if extra < 0]
+        more = [one for one, extra in wrong.items() if extra > 0]
+        moved = len(less) == 1 and 0 <= sum(wrong.values()) <= OWN * len(more)
+        if moved and not all(shown[one] for one in wrong):
+            yield (f"some frames of priority {less[0].number} that come in on {self.subject.pair.tx.port} leave"
+                   f" {self.port} by queue {_names(more)}")
         if not any(gains[one] for one in over):
             yield self._at_rest()
-        queues = ", ".join(f"UC{one.number}" for one in wrong)
-        yield f"queues {queues} of {self.port} count other frames than those that leave by them"
+        yield f"queues {_names(wrong)} of {self.port} count other frames than those that leave by them"
 
     def _queue(self, flow: FlowStats) -> Counter:
         """The counter that a flow belongs to."""
@@ -101,6 +106,10 @@ class Trace:
 
     def _counts(self, port: str) -> dict[Counter, int]:
         return {one._replace(port=""): count for one, count in self.after.counts.items() if one.port == port}
+
+
+def _names(queues: Iterable[Counter]) -> str:
+    return ", ".join(f"UC{one.number}" for one in queues)
 
 
 def _is_about(gained: int, frames: int) -> bool:

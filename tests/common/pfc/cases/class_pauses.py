@@ -16,7 +16,7 @@ from ..record.case import PlanCase, Target
 from .engine import Table
 from .pause_pattern import WINDOW_EXACT_S, Pauses, TimedPause
 from .targets import SEVERAL_LOSSLESS, several_lossless
-from .timing import Course, timed_case
+from .timing import SHORT_COUNT, SHORT_QUANTA, Course, timed_case
 
 OWN_TIMES = PlanCase("class-own-times", "CLASS-1")
 ONE_RESUMES = PlanCase("class-one-resumes", "CLASS-2")
@@ -55,10 +55,10 @@ class TimedForTwo:
 Storm = tuple[TimedForTwo, ...]
 BOTH = TimedForTwo(0, MAX_QUANTA, MAX_QUANTA)
 STORMS: Mapping[PlanCase, Mapping[int, tuple[Storm, ...]]] = {  # periods in 4 ms -> storms
-    OWN_TIMES: {COUNT: (
-        (TimedForTwo(0, MAX_QUANTA, SHORT),),
-        (TimedForTwo(0, SHORT, MAX_QUANTA),),
-    )},
+    OWN_TIMES: {
+        COUNT: ((TimedForTwo(0, MAX_QUANTA, SHORT),), (TimedForTwo(0, SHORT, MAX_QUANTA),)),
+        SHORT_COUNT: ((TimedForTwo(0, SHORT_QUANTA, MAX_QUANTA),),),  # lost where a time is rounded as the longest one
+    },
     ONE_RESUMES: {COUNT: (
         (BOTH, TimedForTwo(100, 0, None)),
         (BOTH, TimedForTwo(100, None, 0)),

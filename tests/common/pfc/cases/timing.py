@@ -37,6 +37,7 @@ THROTTLED = PlanCase("pause-throttles", "TIME-4")
 REFRESHED = PlanCase("pause-refreshed", "TIME-6")
 SHORT = PlanCase("pause-short", "TIME-7")
 SHORT_QUANTA = 255  # all of a time's lower byte
+SHORT_COUNT = 6127  # in 4 ms: twice in each pause
 FRAME_BYTES = 1024
 # By an exact clock a window of 12 of the longest pauses is enough, and costs little; by any other one flows start and
 # end when they like, within some hundred milliseconds, and only seconds say something. Both hold whole periods of the
@@ -126,7 +127,7 @@ COURSES: Mapping[PlanCase, Callable[[Target], Course]] = {
         alike(target, (32_768, 0), (32_768, 180), count=6),  # 12 us after it has lapsed
         alike(target, (MAX_QUANTA, 0), (4_096, 100), count=6),  # shorter than what is left
     ),
-    SHORT: lambda target: _course(target, alike(target, (SHORT_QUANTA, 0), count=6127)),  # twice in each pause
+    SHORT: lambda target: _course(target, alike(target, (SHORT_QUANTA, 0), count=SHORT_COUNT)),
 }
 
 

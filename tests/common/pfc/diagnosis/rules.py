@@ -28,6 +28,7 @@ OTHER_PFC = ("no-other-back-pressure", "no-other-enabled", "hop-no-other-back-pr
 EXPLAINED = "counter-explained"
 ASKED_NOWHERE = "PFC. Tx, as nothing that"
 HOLDS_BESIDE = "PFC. Tx, as nothing may hold"
+ONE_KIND = r"in all failing rows, and no other: ([^)]*)"
 MOVED = re.compile(r"from (\d+) to (\d+) more in (.*), as .*, got (\d+)")
 
 
@@ -82,6 +83,20 @@ def _first_port(found: Symptoms) -> str:
 def _at_own(found: Symptoms) -> Symptoms:
     """Those of the port under test itself."""
     return found.where(lambda one: one.port == found.tested)
+
+
+def _too_many(found: Symptoms) -> Symptoms:
+    """Those that saw more frames than were sent."""
+    counted = re.compile(r"expected all (\d+) frames .*, got (\d+)")
+    return found.where(lambda one: (seen := counted.search(one.check.message)) is not None
+                       and int(seen[2]) > int(seen[1]))
+
+
+def _leave_elsewhere(found: Symptoms) -> bool:
+    """Whether all that moves is what other ports have sent, in their own counter and in those of queues."""
+    sent = found.saying("TX_OK|Counter/")
+    return (found.only(EXPLAINED) and found.tested not in found.ports and len(sent.bad) == len(found.bad)
+            and sent.saying("TX_OK").any() and sent.saying("Counter/").any())
 
 
 def _at_tested(found: Symptoms) -> str:
@@ -212,6 +227,7 @@ ELSEWHERE = (
          _text(ASKED_NOWHERE), at=_congested),
     Rule("frames that leave are counted as received", (EXPLAINED,), _only(EXPLAINED, "pauses-are-no-data"),
          _text("RX_OK")),
+    Rule("frames leave by {port} that are not for it", (EXPLAINED,), _leave_elsewhere),
     Rule("{who}: counters move that nothing sent explains", (EXPLAINED,), _only(EXPLAINED), is_certain=False),
 )
 """What shows in closed accounting alone."""
@@ -237,6 +253,8 @@ WATCHDOG = (
     Rule("the watchdog's action also hits {who}", OTHERS),
     Rule("the watchdog counts {who} as restored, but goes on acting on it", ("resumed",), _still_acts),
     Rule("the watchdog detects no further storm on {who} after the first", ("storm-detected",), _second_missed),
+    Rule("pauses of {who} stop nothing in a storm, which the watchdog does not detect therefore", ("storm-detected",),
+         _both(_all("dropped-in-storm"), _none("sender-not-held", "no-back-pressure"))),
     Rule("the watchdog does not detect the pause storm on {who}", ("storm-detected", "stormed-queues")),
     Rule("the watchdog does not restore {who} after the storm", ("restored",)),
     Rule("the watchdog detects no further storm on {who} after the first", ("detection-time",), _found_at_first,
@@ -257,6 +275,8 @@ PAUSES_OBEYED = (
     Rule("for some time after the link has come up pauses of {who} stop nothing", ("held-from-link-up", *HELD),
          _both(_only("FLAP"), lambda found: found.passed_in("blocked-while-paused", but="FLAP"))),
     Rule("a pause of {who} outlives the link's going down", ("pause-ended-with-link",)),
+    Rule(lambda found: f"pauses of {found.who} stop nothing where they have one thing in common, and no others: "
+         f"{found.words(ONE_KIND)}", HELD, _only("PAIRS"), _text(ONE_KIND)),
     Rule("pauses of {who} stop nothing", HELD, _together("blocked-while-paused", "back-pressure")),
     Rule("a further pause of {who} is ignored while the first lasts", ("paused-long-enough",),
          lambda found: found.of("TIME-6").has("paused-long-enough", "resumed-in-time")),
@@ -316,6 +336,7 @@ REST = (
 )
 RULES = (
     *OURS, *MISCOUNTED, *ELSEWHERE,
+    Rule("more frames of {who} arrive than are sent", ("clean-flow", *LOST), picks=_too_many),
     Rule("frames of {who} are lost on their way out, also without any storm", ("clean-flow",)),
     *KINDS_OF_FRAMES,
     *(rule.where(_only("WD", "FLAP-1")) for rule in WATCHDOG),

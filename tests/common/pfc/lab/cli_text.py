@@ -12,6 +12,7 @@ Row = dict[str, str]
 
 NOT_COUNTED = "N/A"
 STATE_COLUMNS = {"Interface", "Oper", "Admin", "Speed"}
+WATCHDOG_COUNTS = ("STORM DETECTED/RESTORED", "TX OK/DROP", "RX OK/DROP", "TX LAST OK/DROP", "RX LAST OK/DROP")
 
 
 def tables(text: str) -> list[list[Row]]:
@@ -22,8 +23,7 @@ def tables(text: str) -> list[list[Row]]:
         if number and re.fullmatch(r"\s*-+(\s+-+)*\s*", line):
             spans = [match.span() for match in re.finditer(r"-+", line)]
             header = [lines[number - 1][start:end].strip() for start, end in spans]
-            below = number + 1
-            found.append(_rows(lines[below:], header, spans))
+            found.append(_rows(lines[number + 1:], header, spans))
     return found
 
 
@@ -90,8 +90,8 @@ def watchdog_rows(text: str) -> dict[str, WatchdogRow]:
     """`pfcwd show stats`: `Ethernet0:3` -> its row. The command prints no row for a queue that never stormed."""
     rows: dict[str, WatchdogRow] = {}
     for row in (row for table in tables(text) for row in table if "QUEUE" in row):
-        cells = [row[name].split("/") for name in ("STORM DETECTED/RESTORED", "TX OK/DROP", "RX OK/DROP")]
-        rows[row["QUEUE"]] = WatchdogRow(row["STATUS"], *(number(text) for cell in cells for text in cell))
+        counts = [number(text) for name in WATCHDOG_COUNTS for text in row[name].split("/")]
+        rows[row["QUEUE"]] = WatchdogRow(row["STATUS"], *counts[:-4], last=tuple(counts[-4:]))
     return rows
 
 

@@ -138,19 +138,20 @@ class RowRestorer:
         reservation = self._reservation
         self.keep({table: {key: config_db.get(table, {}).get(key) for key in rows} for table, rows in wanted.items()})
         try:
-            self._bring(config_db, wanted, clock, reservation.write())
+            self.bring(config_db, wanted, clock, reservation.write())
             yield
         finally:
             changed = as_found(config_db, wanted)
-            insist("the configuration", lambda: self._bring(changed, reservation.rows, clock), reservation, clock)
+            found = {table: {key: reservation.rows[table][key] for key in rows} for table, rows in wanted.items()}
+            insist("the configuration", lambda: self.bring(changed, found, clock), reservation, clock)
 
     def bring_back(self, clock: Clock) -> None:
         """Puts all rows back, whatever the switch has now."""
         if self._reservation.rows:
             text = run_held(self._host, self._reservation, {"config": READ_CONFIG})["config"]
-            self._bring(parse_config_db(self._host, text), self._reservation.rows, clock)
+            self.bring(parse_config_db(self._host, text), self._reservation.rows, clock)
 
-    def _bring(self, now: ConfigDb, wanted: Rows, clock: Clock, first: str = "true") -> None:
+    def bring(self, now: ConfigDb, wanted: Rows, clock: Clock, first: str = "true") -> None:
         """Brings rows from what they are now to what is wanted, unless the shell command `first` fails.
 
         Rows of a port's queues and groups go before others come: daemons that see both at once may take the profile of

@@ -20,7 +20,7 @@ from ..model.tolerances import KEY as TOLERANCES_KEY
 from ..model.traffic import FlowPlan
 from ..record.case import PlanCase
 from .clock import Clock, WallClock
-from .dut import Host
+from .dut import Dut, Host, SwitchState
 from .generator import Generator
 from .observer import RunObserver
 from .otg_config import TrafficBuilder
@@ -29,7 +29,8 @@ from .reservation import Reservation, Rows
 
 if TYPE_CHECKING:
     from .auditor import Auditor
-    from .port_plan import LabFacts, MeasuredDevice, PortPlan
+    from ..model.ports import ConnectedPort, PortPair
+    from .port_plan import LabFacts, MeasuredDevice, PortPlan, PortRequest
 
 PACKAGE = __name__.rpartition(".lab.")[0]
 CLOCK_KEYS = ("clock", "realtime_clock")
@@ -64,12 +65,8 @@ class Option:
         return {}
 
     def reserve(self, host: Host, run_id: str, observers: Sequence[RunObserver]) -> Reservation | None:
-        """Makes a switch this run's, in the sight of other runs; None: nobody is told.
-
-        Args:
-            host: the switch.
-            run_id: names the run.
-            observers: who looks on at the configuration before the run.
+        """Makes a switch that of run `run_id`, in the sight of other runs; None: nobody is told. `observers` look on at
+        the configuration before the run.
 
         Raises:
             ReservationLost: another run has the switch.
@@ -90,11 +87,8 @@ class Option:
         return None
 
     def clock(self, testbed: Mapping[str, Any]) -> Clock | None:
-        """What is waited on where a testbed's entry names a clock; None: the wall clock.
-
-        Raises:
-            QualificationError: it does not answer.
-        """
+        """What is waited on where a testbed's entry names a clock; None: the wall clock. Raises QualificationError
+        where it does not answer."""
         return None
 
     def pauses_named(self, testbed: Mapping[str, Any]) -> str:
@@ -124,6 +118,15 @@ class Option:
     def extend(self, plan: PortPlan, facts: LabFacts) -> PortPlan:
         """A plan with what the option adds to it."""
         return plan
+
+    def prepared(
+        self, state: SwitchState, pair: PortPair, ports: Sequence[ConnectedPort], asked: PortRequest
+    ) -> SwitchState:
+        """A switch as it is once it is prepared for a pair; raises QualificationError where that cannot be."""
+        return state
+
+    def prepare(self, plans: Sequence[PortPlan], dut: Dut, clock: Clock) -> None:
+        """Prepares a switch that is this run's for what is planned on it; raises QualificationError if that fails."""
 
 
 def rooms() -> list[str]:

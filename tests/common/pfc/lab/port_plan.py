@@ -72,6 +72,8 @@ class PortPlan:
         Raises:
             QualificationError: the switch's configuration leaves no addresses for hosts behind the ports.
         """
+        for option in options():
+            option.prepare([self], dut, clock)
         config_db = self.state.config_db
         ports = tuple(self.subject.ports.values())
         hosts = dict(zip(ports, hosts_behind(ports, config_db, self.subject.ip_version, self.first_host), strict=True))
@@ -203,9 +205,11 @@ def plan_measured(state: SwitchState, ports: Sequence[ConnectedPort], asked: Por
         QualificationError: the port cannot be measured; the sentence says why.
     """
     device = state.device
-    config_db = state.config_db
     own = told_apart([port for port in ports if port.device == device], asked.same_generator)
     pair = choose_pair(own, asked.port_under_test, asked.tx_port, state.interfaces)
+    for option in options():
+        state = option.prepared(state, pair, own, asked)
+    config_db = state.config_db
     qos = read_port_qos(config_db, device, pair.rx.port)
     check_same_classes(qos, read_port_qos(config_db, device, pair.tx.port))
     if not qos.lossless:

@@ -13,7 +13,7 @@ from .ports import PortState
 class WatchdogRow:
     """One queue in `pfcwd show stats`: status (`operational`, `stormed`), storms detected and restored since the last
     reset; frames that left through the queue and that it dropped, and that came in for its priority on the port and
-    were dropped there, while it was in storm."""
+    were dropped there, while it was in storm; `last`: the same four of its last storm alone."""
 
     status: str
     detected: int
@@ -22,6 +22,7 @@ class WatchdogRow:
     tx_dropped: int = 0
     rx_ok: int = 0
     rx_dropped: int = 0
+    last: tuple[int, ...] = field(default=(0, 0, 0, 0), kw_only=True)
 
 
 @dataclass(frozen=True)

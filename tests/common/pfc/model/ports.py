@@ -104,12 +104,12 @@ def choose_pair(
     by_name = {port.port: port for port in sorted(ports, key=lambda port: natural(port.port))}
     device = ports[0].device
     for port in by_name.values():
-        _check_known(port, states)
+        check_known(port, states)
     rx = _named(by_name, port_under_test or next(iter(by_name)), device)
-    _check_port(rx, states[rx.port])
+    check_port(rx, states[rx.port])
     if tx_port is not None:
         tx = _named(by_name, tx_port, device)
-        _check_port(tx, states[tx.port])
+        check_port(tx, states[tx.port])
         _check_peers(rx, tx)
         return PortPair(rx, tx)
     return PortPair(rx, _find_tx(rx, list(by_name.values()), states))
@@ -163,7 +163,8 @@ def _named(by_name: Mapping[str, ConnectedPort], port: str, device: str) -> Conn
     return by_name[port]
 
 
-def _check_port(port: ConnectedPort, state: PortState) -> None:
+def check_port(port: ConnectedPort, state: PortState) -> None:
+    """Raises QualificationError where a port is not up at the speed that the links file gives."""
     if not state.oper_up:
         admin = "up" if state.admin_up else "down"
         raise QualificationError(
@@ -176,17 +177,8 @@ def _check_port(port: ConnectedPort, state: PortState) -> None:
         )
 
 
-def check_usable(port: ConnectedPort, states: Mapping[str, PortState]) -> None:
-    """Whether a port can be measured: the switch has it, and it is up at the speed that the links file gives.
-
-    Raises:
-        QualificationError: it cannot.
-    """
-    _check_known(port, states)
-    _check_port(port, states[port.port])
-
-
-def _check_known(port: ConnectedPort, states: Mapping[str, PortState]) -> None:
+def check_known(port: ConnectedPort, states: Mapping[str, PortState]) -> None:
+    """Raises QualificationError where a switch has no such port."""
     if port.port not in states:
         raise QualificationError(
             f"{port.device}: the links file connects {port.generator} to {port.port}, a port that the switch does not "

@@ -11,7 +11,7 @@ from ..lab.clock import Clock
 from ..lab.counter_polling import PollDelays
 from ..lab.dut import Dut, SwitchState
 from ..lab.lab import Lab
-from ..lab.option import check_keys, pauses_named
+from ..lab.option import check_keys, options, pauses_named
 from ..lab.port_plan import LabFacts, PortPlan, PortRequest, measured_device, plan_measured
 from ..lab.generator import SETTLE_S
 from ..model.errors import QualificationError
@@ -122,8 +122,10 @@ class SweepPlan:
         Raises:
             QualificationError: the switch's configuration leaves no addresses for hosts behind a port.
         """
-        labs = {port: plan.lab(bench.dut, bench.api, bench.clock) for port, plan in self.plans.items()
-                if only is None or port in only}
+        plans = {port: plan for port, plan in self.plans.items() if only is None or port in only}
+        for option in options():
+            option.prepare(list(plans.values()), bench.dut, bench.clock)  # all at once: daemons are waited for
+        labs = {port: plan.lab(bench.dut, bench.api, bench.clock) for port, plan in plans.items()}
         first = next(iter(labs.values()), None)
         if first is None:
             return {}

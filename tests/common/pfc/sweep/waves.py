@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from ..model.errors import QualificationError
-from ..model.ports import ConnectedPort, PortPair, PortState, check_usable, natural
+from ..model.ports import ConnectedPort, PortPair, PortState, check_known, check_port, natural
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,8 @@ def pair_ports(ports: Sequence[ConnectedPort], states: Mapping[str, PortState]) 
     usable = list[ConnectedPort]()
     for port in ports:
         try:
-            check_usable(port, states)
+            check_known(port, states)
+            check_port(port, states[port.port])
             usable.append(port)
         except QualificationError as error:
             unpaired[port.port] = str(error)

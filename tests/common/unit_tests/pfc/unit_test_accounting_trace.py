@@ -47,6 +47,10 @@ def test_counters_that_show_what_left_say_nothing() -> None:
     ({(RX, queue): HEALTHY[NEXT, queue] for queue in range(8)}, f"the counters of {RX} are those of {NEXT}"),
     ({(RX, 3): 0, (RX, 0): HEALTHY[RX, 0] + HEALTHY[RX, 3]},
      f"frames of priority 3 that come in on {TX} leave {RX} by queue UC0"),
+    ({(RX, 1): HEALTHY[RX, 1] - 132, (RX, 3): HEALTHY[RX, 3] + 70, (RX, 5): HEALTHY[RX, 5] + 62},
+     f"some frames of priority 1 that come in on {TX} leave {RX} by queue UC3, UC5"),
+    ({(RX, 1): HEALTHY[RX, 3], (RX, 3): HEALTHY[RX, 1]},
+     f"queues UC1, UC3 of {RX} count other frames than those that leave by them"),
     ({(RX, 3): 17}, f"queues UC3 of {RX} count other frames than those that leave by them"),
 ])
 def test_what_counters_show_instead_is_named(changes: Mapping[tuple[str, int], int], words: str) -> None:

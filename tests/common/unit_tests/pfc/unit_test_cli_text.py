@@ -96,7 +96,9 @@ def test_interface_states():
 
 def test_watchdog_rows():
     """A queue's storms; a switch that never stormed prints no row."""
-    row = sonic_text.WatchdogRow("stormed", 12, 11, tx_ok=100, tx_dropped=300, rx_ok=100, rx_dropped=300)
+    row = sonic_text.WatchdogRow(
+        "stormed", 12, 11, tx_ok=100, tx_dropped=300, rx_ok=100, rx_dropped=300, last=(0, 200, 0, 200)
+    )
     assert sonic_text.watchdog_rows(WATCHDOG) == {"Ethernet0:3": row}, WATCHDOG
     assert sonic_text.watchdog_rows(NO_STORMS) == {}, NO_STORMS
     assert sonic_text.watchdog_rows("") == {}, "an empty answer has no rows"

@@ -36,6 +36,7 @@ TRUTH = {
     "pause-short": ("Ethernet28", HELD, LOSSLESS, "pauses of .* hold for less than their time"),
     "pause-long": ("Ethernet100", HELD, LOSSLESS, "pauses of .* hold for longer than their time"),
     "times-swapped": ("Ethernet104", HELD, LOSSLESS, "pauses of .* last for each other's time"),
+    "times-rounded": ("Ethernet8", HELD, LOSSLESS, "pauses of .* hold for less than their time"),
     "pause-outlives-flap": ("Ethernet32", HELD, LOSSLESS, "a pause of .* outlives the link's going down"),
     "zero-quanta-ignored": ("Ethernet36", HELD, LOSSLESS, "a pause time of 0 does not let .* go on"),
     "zero-source-ignored": ("Ethernet40", HELD, LOSSLESS, "from 00:00:00:00:00:00 are neither counted nor obeyed"),
@@ -56,6 +57,7 @@ TRUTH = {
     "pause-acts-elsewhere": ("Ethernet24", HELD, LOSSLESS, "arrives at Ethernet24 also holds .* at Ethernet28"),
     "pfc-counted-elsewhere": ("Ethernet28", HELD, LOSSLESS, "pauses that arrive there are counted at Ethernet44 too"),
     "pause-ignored-after-link-up": ("Ethernet36", HELD, LOSSLESS, "link has come up pauses of .* stop nothing"),
+    "frames-copied": ("Ethernet28", ALL, BOTH, "more frames of .* arrive than are sent"),
     "lossless-dropped": ("Ethernet116", HELD, LOSSLESS, "frames of .* are lost on their way out, also without"),
     "lossy-dropped": ("Ethernet120", FREE, LOSSY, "frames of .* are lost on their way out, also without"),
     "size-dropped": ("Ethernet40", ALL, BOTH, "frames of the sizes of SIZE-1 are lost, others are not"),
@@ -196,6 +198,13 @@ def test_what_kept_a_run_from_measuring_is_named(error, words):
     ([("no-port-drops", "Ethernet0 priority 4", "0 frames more in TX_DRP", 7)],
      "frames of priority 4 are dropped although there is room for them"),
     ([("counter-explained", "Ethernet8", "0 more in RX_DRP, as nothing that was sent counts there", "51")], UNKNOWN),
+    ([("counter-explained", "Ethernet8", "0 more in TX_OK, as nothing that was sent counts there", "51"),
+      ("counter-explained", "Ethernet8 priority 3", "0 more in Counter/pkts of UC3, as nothing that was sent", "51")],
+     "frames leave by Ethernet8 that are not for it"),
+    ([("clean-flow", "Ethernet0 priority 3", "all 1000 frames received without any storm", 1001)],
+     "more frames of priority 3 arrive than are sent"),
+    ([("clean-flow", "Ethernet0 priority 3", "all 1000 frames received without any storm", 999)],
+     "frames of priority 3 are lost on their way out, also without any storm"),
 ])
 def test_counters_that_nothing_explains(checks, words):
     failed = verdict(*((name, f"{SWITCH} {at}", expected, seen) for name, at, expected, seen in checks))
@@ -242,6 +251,13 @@ WHERE = f"{SWITCH} Ethernet0 priority 3"
     ({"SIZE-3": [("resumed", "all 100 frames", 99)]}, "some frames of priority 3 are lost"),
     ({"TIME-2": [("length-to-scale", "pauses in proportion", "0.21% longer")]}, "hold for longer than their time"),
     ({"TIME-2": [("length-to-scale", "pauses in proportion", "0.21% shorter")]}, "hold for less than their time"),
+    # a storm on another priority before it has left its pauses without effect
+    ({"WD-1": [("storm-detected", "the queue stormed in the storm", "operational"),
+               ("dropped-in-storm", "0 frames received in the storm", 5387932)]},
+     "pauses of priority 3 stop nothing in a storm, which the watchdog does not detect therefore"),
+    ({"PAIRS-1": [("blocked-while-paused", "0 frames received while paused (row 8: source 02:00:00:00:00:00; IP v4; in"
+                   " all failing rows, and no other: source 02:00:00:00:00:00)", 13113)]},
+     "priority 3 stop nothing where they have one thing in common, and no others: source 02:00:00:00:00:00"),
     ({"TIME-5": [("held-to-the-end", "at most 0 frames", 6)]}, "hold for less than their time"),
 ])
 def test_what_shows_in_later_storms_and_in_the_length_of_pauses(checks, words):

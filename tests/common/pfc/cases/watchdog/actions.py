@@ -151,16 +151,20 @@ def judge(run: WatchdogRun) -> Iterator[Check]:
 
 def _frames_counted(run: WatchdogRun) -> Iterator[Check]:
     """Each frame of the stormed priorities in the storm was counted: as sent or dropped by the queue, or as taken or
-    dropped where it came in. No other frame was; so these numbers are exact."""
+    dropped where it came in; of the last storm and of all. No other frame was; so these numbers are exact."""
     for flow in run.flows("stormed", Role.TEST):
         place = at_priority(run.subject, priority_of(flow))
         row = run.gained(run.queue(priority_of(flow)), run.after)
         comes_in = flow.plan.enters == run.subject.pair.rx.port
-        name, ok, dropped = ("RX", row.rx_ok, row.rx_dropped) if comes_in else ("TX", row.tx_ok, row.tx_dropped)
+        if comes_in:
+            counted = {"RX OK/DROP": (row.rx_ok, row.rx_dropped), "RX LAST OK/DROP": row.last[2:]}
+        else:
+            counted = {"TX OK/DROP": (row.tx_ok, row.tx_dropped), "TX LAST OK/DROP": row.last[:2]}
         due = f"0/{flow.frames_tx}" if is_dropped(run, flow) else f"{flow.frames_tx}/0"
-        expected = f"{due} in `pfcwd show stats` {name} OK/DROP"
-        seen = f"{ok}/{dropped}"
-        yield fail_unless("frames-counted", place, seen == due, expected, seen)
+        for column, (ok, dropped) in counted.items():
+            seen = f"{ok}/{dropped}"
+            expected = f"{due} in `pfcwd show stats` {column}"
+            yield fail_unless("frames-counted", place, seen == due, expected, seen)
 
 
 CASES: Table = {

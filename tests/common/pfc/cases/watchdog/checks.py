@@ -21,6 +21,8 @@ from ..storm_length import storm_held
 from ..validity import counters_kept, links_kept, load_applied, lossy_in_background, storm_stopped
 
 DATA_S = 2
+COUNTED = ("detected", "restored", "tx_ok", "tx_dropped", "rx_ok", "rx_dropped")
+"""What `WatchdogRow` counts since the last reset."""
 NOT_PUSHED = (0,) * 8  # no PFC frame for any priority
 
 
@@ -54,12 +56,11 @@ class WatchdogRun(CaseRun):
         return f"{self.subject.pair.rx.port}:{priority}"
 
     def gained(self, queue: str, until: DutCounters) -> WatchdogRow:
-        """What the watchdog counted for a queue since before the run; the status is that of the end."""
+        """What the watchdog counted for a queue since before the run; status and last storm are those of the end."""
         first = self.before.watchdog.get(queue, NEVER_STORMED)
         last = until.watchdog.get(queue, NEVER_STORMED)
-        earlier = asdict(first)
-        later = asdict(last)
-        return WatchdogRow(last.status, *(later[name] - earlier[name] for name in later if name != "status"))
+        counted = [getattr(last, name) - getattr(first, name) for name in COUNTED]
+        return WatchdogRow(last.status, *counted, last=last.last)
 
     def in_storm(self, counters: DutCounters) -> list[str]:
         """The queues that were in storm at that time."""

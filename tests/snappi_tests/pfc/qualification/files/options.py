@@ -34,7 +34,8 @@ def _of_the_ports(group: Any) -> None:
     group.addoption(
         "--pfc-change-config",
         action="store_true",
-        help="also the test cases that change the switch's configuration and put it back (always on a virtual testbed)",
+        help="also test cases that change the switch's configuration and put it back, and addresses for ports without"
+        " one (always on a virtual testbed)",
     )
 
 

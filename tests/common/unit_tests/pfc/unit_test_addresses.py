@@ -1,0 +1,268 @@
+"""A port without an address gets one for as long as a run has the switch, where its configuration may be changed. The
+scripts run in a real shell, against stand-ins for SONiC's commands."""
+
+import dataclasses
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.common.pfc.addresses.giving import StateWithAddresses, give
+from tests.common.pfc.addresses.networks import free_addresses
+from tests.common.pfc.lab.configuration import RowRestorer
+from tests.common.pfc.lab.dut import Dut, SwitchState
+from tests.common.pfc.lab.port_plan import PortRequest, plan_measured
+from tests.common.pfc.lab.reservation import ReservationLost
+from tests.common.pfc.lab.restore import SwitchRestorer, read_state
+from tests.common.pfc.lease.lease import LEASE_FILE, Lease, LeaseOwner
+from tests.common.pfc.lease.taking import LeaseTaker
+from tests.common.pfc.model.errors import QualificationError
+from tests.common.pfc.model.ports import ConnectedPort, PortState
+from tests.common.pfc.model.qos import SharedBuffer
+from tests.common.unit_tests.pfc.fakes import PORTS, make_config_db
+from tests.common.unit_tests.pfc.shell_switch import DB_CLI, FOUND, Clock, ShellHost
+
+FOLLOWING = """\
+import json, os, sys
+if sys.argv[1] == "APPL_DB":
+    rows = json.load(open("config_db.json")).get("INTERFACE", {})
+    taken = [] if os.path.exists("deaf") else rows
+    print("\\n".join("INTF_TABLE:" + key.replace("|", ":", 1) for key in taken))
+    sys.exit()
+"""
+RX, TX = "Ethernet0", "Ethernet64"
+GIVEN = {
+    4: {RX: {}, f"{RX}|198.18.0.0/31": {}, TX: {}, f"{TX}|198.18.0.4/31": {}},
+    6: {RX: {}, f"{RX}|2001:2::1/126": {}, TX: {}, f"{TX}|2001:2::9/126": {}},
+}
+
+
+def ports():
+    """The ports of the small switch, on two traffic generators."""
+    return [ConnectedPort(ShellHost.hostname, port, f"ixia-{place // 2}", f"10.0.0.{place // 2};1;{place}", 100_000)
+            for place, port in enumerate(PORTS)]
+
+
+def configuration(bare=(RX, TX), **tables):
+    """CONFIG_DB of the small switch where these ports are in no VLAN."""
+    found = make_config_db()
+    members = {key: row for key, row in found["VLAN_MEMBER"].items() if key.split("|")[1] not in bare}
+    return {**found, "VLAN_MEMBER": members, **tables}
+
+
+def installed(home, **content):
+    """A switch with this configuration."""
+    switch = ShellHost.installed(home)
+    switch.command("sonic-db-cli", FOLLOWING + DB_CLI)
+    found = {**configuration(), **content}
+    found.pop("PFC_WD")
+    switch.configure(FOUND, **found)
+    return switch
+
+
+def state_of(config_db):
+    """The switch as it is found."""
+    up = {port: PortState(True, True, 100_000) for port in PORTS}
+    return SwitchState(ShellHost.hostname, config_db, up, "SONiC", "sku", "broadcom")
+
+
+def plan(config_db, ip_version=4, change_config=True, rx=RX, tx=TX):
+    """The plan of a pair."""
+    return plan_measured(state_of(config_db), ports(), PortRequest(rx, tx, ip_version, change_config))
+
+
+@pytest.fixture
+def switch(tmp_path):
+    return installed(tmp_path)
+
+
+def stopped(switch, run_id="run-1"):
+    """The switch is a run's."""
+    return SwitchRestorer(switch, run_id, Clock()).watchdog_stopped()
+
+
+def given_to(switch, lease, *plans):
+    """The addresses of these plans are given."""
+    give(plans or [plan(switch.config_db())], Dut(switch, reservation=lease), Clock())
+
+
+@pytest.mark.parametrize("ip_version", [4, 6])
+def test_a_port_without_an_address_is_planned_with_one_where_that_may_be(ip_version):
+    """It is refused where not, and the sentence says what helps."""
+    found = plan(configuration(), ip_version)
+    own = {key: row for key, row in found.state.config_db["INTERFACE"].items() if "|" in key}
+    assert own == {key: {} for key in GIVEN[ip_version] if "|" in key}, own
+    with pytest.raises(QualificationError) as refused:
+        plan(configuration(), ip_version, change_config=False)
+    assert str(refused.value) == (
+        f"vtb-t0-01 Ethernet0: CONFIG_DB gives Ethernet0 no IPv{ip_version} address (INTERFACE|Ethernet0|...) and has"
+        " it in no VLAN, so no host can sit behind the port: give it one, or let the run do so and take it away again"
+        " (`make qualify CHANGE_CONFIG=1`, --pfc-change-config)"
+    ), refused.value
+
+
+def test_it_is_the_tx_port_that_is_refused_where_that_one_has_none():
+    with pytest.raises(QualificationError, match="vtb-t0-01 Ethernet64: CONFIG_DB gives Ethernet64 no IPv4 address"):
+        plan(configuration(bare=(TX,)), change_config=False)
+
+
+def test_a_switch_whose_ports_have_what_they_need_is_left_alone():
+    """In a VLAN, or with addresses of their own; also where others have none and nothing may be changed."""
+    own = {RX: {}, f"{RX}|10.0.0.0/31": {}, TX: {}, f"{TX}|10.0.0.2/31": {}}
+    for config_db in (make_config_db(), configuration(INTERFACE=own)):
+        assert type(plan(config_db).state) is SwitchState, config_db
+    assert type(plan(configuration(bare=("Ethernet4",)), change_config=False).state) is SwitchState, "it has no need"
+
+
+def test_a_routed_port_without_an_address_of_the_other_version_gets_that_beside_its_own():
+    """Its row stays as it is: it may be in a VRF."""
+    row = {"vrf_name": "VrfRed"}
+    found = plan(configuration(INTERFACE={RX: row, f"{RX}|10.0.0.0/31": {}}), 6)
+    assert found.state.given[RX] == {"INTERFACE": {f"{RX}|2001:2::1/126": {}}}, found.state.given
+    assert found.state.config_db["INTERFACE"][RX] == row, found.state.config_db["INTERFACE"]
+
+
+def test_a_vlan_without_an_address_is_nobody_s_to_change():
+    config_db = make_config_db()
+    del config_db["VLAN_INTERFACE"]["Vlan1000|192.168.0.1/21"]
+    with pytest.raises(QualificationError, match="gives Vlan1000 no IPv4 address"):
+        plan(config_db)
+
+
+@pytest.mark.parametrize(("taken", "ip_version", "expected"), [
+    ("198.18.0.2/30", 4, ["198.18.0.4/31", "198.18.0.6/31"]),
+    ("198.18.0.3/32", 4, ["198.18.0.0/31", "198.18.0.4/31"]),
+    ("2001:2::7/64", 6, ["2001:2:0:1::1/126", "2001:2:0:1::5/126"]),
+    ("fc00::1/126", 4, ["198.18.0.0/31", "198.18.0.2/31"]),
+    ("no address", 4, ["198.18.0.0/31", "198.18.0.2/31"]),
+])
+def test_a_network_that_the_switch_has_is_passed_over(taken, ip_version, expected):
+    """Whatever interface it is on."""
+    found = free_addresses({"MGMT_INTERFACE": {f"eth0|{taken}": {}}}, ip_version, 2)
+    assert [str(one) for one in found] == expected, found
+
+
+@pytest.mark.parametrize(("taken", "ip_version"), [("198.0.0.1/8", 4), ("2001:2::1/32", 6)])
+def test_a_switch_that_has_all_of_the_range_leaves_nothing(taken, ip_version):
+    with pytest.raises(QualificationError, match="the switch leaves 0"):
+        free_addresses({"INTERFACE": {f"Ethernet8|{taken}": {}}}, ip_version, 1)
+
+
+@pytest.mark.parametrize("ip_version", [4, 6])
+def test_the_ports_have_them_in_the_run_and_not_after_it(switch, ip_version):
+    """What was found is in the lease before they come."""
+    before = switch.config_db()
+    with stopped(switch) as lease:
+        given_to(switch, lease, plan(before, ip_version))
+        kept = json.loads((switch.home / LEASE_FILE).read_text())
+        assert switch.config_db()["INTERFACE"] == GIVEN[ip_version], switch.config_db()["INTERFACE"]
+        assert kept["schema"] == 2 and kept["tables"]["INTERFACE"] == dict.fromkeys(GIVEN[ip_version]), kept
+    assert switch.config_db() == {**before, "INTERFACE": {}}, switch.config_db()
+    assert not (switch.home / LEASE_FILE).exists(), "the lease is gone"
+
+
+def test_the_port_s_own_address_stays(tmp_path):
+    own = {RX: {"vrf_name": "VrfRed"}, f"{RX}|10.0.0.0/31": {}}
+    switch = installed(tmp_path, INTERFACE=own)
+    with stopped(switch) as lease:
+        given_to(switch, lease, plan(switch.config_db(), 6))
+        assert {**own, f"{RX}|2001:2::1/126": {}}.items() <= switch.config_db()["INTERFACE"].items(), "it has both"
+    assert switch.config_db()["INTERFACE"] == own, switch.config_db()["INTERFACE"]
+
+
+def test_several_ports_of_a_sweep_are_given_theirs_one_after_the_other(switch):
+    """The second pair shares a port with the first; all is put back."""
+    before = switch.config_db()
+    with stopped(switch) as lease:
+        given_to(switch, lease, plan(before))
+        given_to(switch, lease, plan(before, rx=TX, tx=RX))
+        assert switch.config_db()["INTERFACE"] == GIVEN[4], switch.config_db()["INTERFACE"]
+    assert switch.config_db() == {**before, "INTERFACE": {}}, switch.config_db()
+
+
+def test_rows_that_a_test_case_changes_and_puts_back_leave_the_addresses(switch):
+    """As LSET does."""
+    rows = {"PORT_QOS_MAP": {RX: {"pfc_enable": "2"}}}
+    with stopped(switch) as lease:
+        given_to(switch, lease)
+        with RowRestorer(switch, lease).configured(switch.config_db(), rows, Clock()):
+            assert switch.config_db()["PORT_QOS_MAP"][RX] == {"pfc_enable": "2"}, "the case's own rows are there"
+        assert switch.config_db()["INTERFACE"] == GIVEN[4], "the ports have their addresses for the next case"
+        assert switch.config_db()["PORT_QOS_MAP"][RX]["pfc_enable"] == "3,4", "the case's rows are back"
+    assert switch.config_db()["INTERFACE"] == {}, switch.config_db()["INTERFACE"]
+
+
+def test_a_switch_that_does_not_take_them_is_not_measured(switch):
+    """CONFIG_DB has them, nobody hands them on."""
+    (switch.home / "deaf").touch()
+    with pytest.raises(QualificationError) as refused, stopped(switch) as lease:
+        given_to(switch, lease)
+    assert str(refused.value) == (
+        "vtb-t0-01: expected INTF_TABLE:Ethernet0:198.18.0.0/31 in APPL_DB within 10 s of its row in CONFIG_DB, got"
+        " none: intfmgrd has not taken the address that the port was given"
+    ), refused.value
+    assert switch.config_db()["INTERFACE"] == {}, "what it did not take is taken away"
+
+
+def test_a_run_that_lost_its_lease_gives_nothing(switch):
+    with pytest.raises(ReservationLost, match="run run-2"), stopped(switch) as lease:
+        other = Lease(LeaseOwner("alice", "lab-2", 4711, "boot", 5), "run-2", watchdog=FOUND)
+        (switch.home / LEASE_FILE).write_text(other.text())
+        given_to(switch, lease)
+    assert "INTERFACE" not in switch.config_db(), switch.config_db()
+
+
+KILLED = """
+import os, pathlib, signal, sys
+from tests.common.unit_tests.pfc.shell_switch import ShellHost
+from tests.common.unit_tests.pfc.unit_test_addresses import given_to, stopped
+switch = ShellHost(pathlib.Path(sys.argv[1]))
+with stopped(switch) as lease:
+    given_to(switch, lease)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def kill_a_run(switch):
+    """A run of its own process that is killed while its ports have addresses."""
+    root = Path(__file__).resolve().parents[4]
+    ended = subprocess.run([sys.executable, "-c", KILLED, switch.home], cwd=root, check=False)
+    assert ended.returncode == -signal.SIGKILL, ended
+    assert switch.config_db()["INTERFACE"] == GIVEN[4], "it was too early"
+
+
+def test_the_next_run_finds_the_ports_as_they_were_before_the_one_that_was_killed(switch, monkeypatch):
+    """It refuses what it must not change, has no address of the dead run, and leaves none."""
+    before = switch.config_db()
+    kill_a_run(switch)
+    monkeypatch.setattr(Dut, "state", lambda dut: state_of(dut.host.config_db()))
+    found = read_state(Dut(switch))
+    assert found.config_db == {**before, "PFC_WD": found.config_db["PFC_WD"], "INTERFACE": {}}, found.config_db
+    with pytest.raises(QualificationError, match="gives Ethernet0 no IPv4 address"):
+        plan(found.config_db, change_config=False)
+    with stopped(switch, "run-2") as lease:
+        assert switch.config_db()["INTERFACE"] == {}, "the dead run's are gone before anything is measured"
+        given_to(switch, lease, plan(found.config_db, 6))
+        assert switch.config_db()["INTERFACE"] == GIVEN[6], switch.config_db()["INTERFACE"]
+    assert switch.config_db() == {**before, "INTERFACE": {}}, switch.config_db()
+
+
+def test_restoring_takes_them_away(switch):
+    before = switch.config_db()
+    kill_a_run(switch)
+    with LeaseTaker(switch, "restore", Clock()).healed() as seen:
+        assert seen.lease.run_id == "run-1", seen
+    assert switch.config_db() == {**before, "INTERFACE": {}}, switch.config_db()
+
+
+def test_what_else_is_known_of_the_switch_stays():
+    """`given` is all that is added."""
+    found = plan(configuration()).state
+    assert isinstance(found, StateWithAddresses), found
+    bare = state_of(configuration())
+    kept = {one.name for one in dataclasses.fields(bare)} - {"config_db"}
+    assert {name: getattr(found, name) for name in kept} == {name: getattr(bare, name) for name in kept}, found
+    assert SharedBuffer("egress_lossless_pool", 12766208) == plan(configuration()).subject.buffer, "the plan is whole"
