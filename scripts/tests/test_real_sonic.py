@@ -103,9 +103,9 @@ def test_the_command(swss, monkeypatch, capsys, compared, status):
 def test_texts_of_tests_are_understood_or_refused(tmp_path, monkeypatch):
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests/watchdog_test.py").write_text('''shown = """\\
-      QUEUE    STATUS    STORM DETECTED/RESTORED    TX OK/DROP    RX OK/DROP
------------  --------  -------------------------  ------------  ------------
-Ethernet0:3   stormed                        1/0           2/3           4/5
+      QUEUE    STATUS    STORM DETECTED/RESTORED    TX OK/DROP    RX OK/DROP    TX LAST OK/DROP    RX LAST OK/DROP
+-----------  --------  -------------------------  ------------  ------------  -----------------  -----------------
+Ethernet0:3   stormed                        1/0           2/3           4/5                2/3                4/5
 """
 other = """\\
 Name  Value

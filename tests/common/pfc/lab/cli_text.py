@@ -90,7 +90,7 @@ def watchdog_rows(text: str) -> dict[str, WatchdogRow]:
     """`pfcwd show stats`: `Ethernet0:3` -> its row. The command prints no row for a queue that never stormed."""
     rows: dict[str, WatchdogRow] = {}
     for row in (row for table in tables(text) for row in table if "QUEUE" in row):
-        counts = [number(text) for name in WATCHDOG_COUNTS for text in row[name].split("/")]
+        counts = [number(text) for name in WATCHDOG_COUNTS for text in row.get(name, NOT_COUNTED).split("/")]
         rows[row["QUEUE"]] = WatchdogRow(row["STATUS"], *counts[:-4], last=tuple(counts[-4:]))
     return rows
 

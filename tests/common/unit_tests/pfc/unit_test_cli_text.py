@@ -102,6 +102,8 @@ def test_watchdog_rows():
     assert sonic_text.watchdog_rows(WATCHDOG) == {"Ethernet0:3": row}, WATCHDOG
     assert sonic_text.watchdog_rows(NO_STORMS) == {}, NO_STORMS
     assert sonic_text.watchdog_rows("") == {}, "an empty answer has no rows"
+    with pytest.raises(QualificationError, match="where a counter belongs"):
+        sonic_text.watchdog_rows(WATCHDOG.replace("TX LAST", "TX NEXT"))
 
 
 def test_version_fields():
