@@ -12,8 +12,7 @@ from ..lab.counter_polling import PollDelays
 from ..lab.lab import Lab
 from ..model.arithmetic import MAX_QUANTA
 from ..model.checking import (
-    Place, at_port, at_port_for, at_priority, error_unless, every_pause_counted, fail_unless, no_pause_counted, none_of,
-    priority_of,
+    Place, at_port, at_port_for, at_priority, error_unless, fail_unless, no_pause_counted, none_of, priority_of,
 )
 from ..model.counters import DutCounters, fallen
 from ..model.errors import QualificationError
@@ -25,6 +24,7 @@ from ..record.verdict import LOSSY, Check
 from . import checks, storm_sequence
 from .engine import Procedure, ScenarioRun, Table, sending, settled_counters
 from .frames import all_times
+from .pause_counts import counted_for
 from .pauses import pause_lossless
 from .switch_counters import (
     GROUPS, PORTS, DataCounters, PortCounts, data_counters, data_commands, drops_delay_s, may_gain, of_group,
@@ -230,7 +230,7 @@ def judge_pauses(run: PausesRun) -> Iterator[Check]:
     them was counted for a priority that it did not enable, nor as data."""
     enabled = run.frame.enabled
     for priority in enabled:
-        yield every_pause_counted(run, priority, run.storm.frames_tx, "once the storm had stopped ")
+        yield counted_for(run, [run.storm], priority, "once the storm had stopped ")
     others = [priority for priority in PRIORITIES if priority not in enabled]
     yield from no_pause_counted("no-other-pause-counted", run, others, ", as none enabled it")
     yield from _pauses_are_no_data(run.subject, run.gained, run.allowed)

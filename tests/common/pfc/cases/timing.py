@@ -13,18 +13,17 @@ from ..lab.generator import Traffic
 from ..lab.lab import Lab
 from ..model.arithmetic import MAX_QUANTA, line_rate_fps, pause_seconds
 from ..model.checking import (
-    all_at_rate, at_least, at_most, at_port, at_priority, every_pause_counted, everything_received, fail_unless,
-    never_taken, no_pause_sent, priority_of,
+    all_at_rate, at_least, at_most, at_port, at_priority, everything_received, fail_unless, never_taken, priority_of,
 )
 from ..model.counters import DutCounters
 from ..model.measurement import CaseRun, PortUnderTest, flow_numbers
-from ..model.qos import PRIORITIES
 from ..model.response_time import response_seconds
 from ..model.traffic import FlowPlan, FlowStats, Role, Stats
 from ..record.case import PlanCase, Target
 from ..record.verdict import Check
 from .engine import Procedure, Table, sending, settled_counters
 from .flows import DataLoad, data_flows, later
+from .pause_counts import pauses_counted
 from .pause_pattern import WINDOW_EXACT_S, Pauses, alike
 from .storm_sequence import drain
 from .targets import all_lossless, each_lossless, first_lossless
@@ -373,16 +372,6 @@ def _to_scale(run: TimingRun) -> Iterator[Check]:
     expected = f"pauses in proportion to their quanta ({float(unsure):.2%} more or less)"
     seen = f"{float(abs(off)):.2%} {'longer' if off > 0 else 'shorter'}"
     yield fail_unless("length-to-scale", place, abs(off) <= unsure, expected, seen)
-
-
-def pauses_counted(run: CaseRun, storms: Iterable[FlowStats]) -> Iterator[Check]:
-    """The switch counted each pause frame of these storms for the priorities that it enables, XON too, and held no
-    other priority's sender than the tested ones'."""
-    sent = [(storm.plan.pause.enabled, storm.frames_tx) for storm in storms if storm.plan.pause is not None]
-    for priority in PRIORITIES:
-        yield every_pause_counted(run, priority, sum(frames for enabled, frames in sent if priority in enabled))
-        if priority not in run.tested:
-            yield from no_pause_sent("no-other-back-pressure", run, [priority])
 
 
 def timed_case(

@@ -26,7 +26,8 @@ from .engine import Procedure, Table, sending, settled_counters
 from .flows import DataLoad, data_flows
 from .storm_sequence import drain, pause_storm
 from .targets import all_lossless
-from .timing import EDGE_FRAMES, pauses_counted
+from .pause_counts import pauses_counted
+from .timing import EDGE_FRAMES
 from .storm_length import storm_held
 from .validity import load_applied, storm_stopped, undisturbed
 
