@@ -29,7 +29,7 @@ Facts = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Module:
+class FactsModule:
     """A module of sonic-mgmt.
 
     Attributes:
@@ -47,7 +47,7 @@ class Module:
 
 
 @dataclass
-class Comparison:
+class FactsComparison:
     """What came out: how often a module ran on a switch, how many facts it returned, and what differs."""
 
     runs: int = 0
@@ -87,25 +87,25 @@ def _basic(config: Facts) -> Facts:
 
 _HOST = "host={{ inventory_hostname }}"
 MODULES = (
-    Module("sonic_basic_facts", beside=_STAND_INS, expected=_basic),
-    Module("dut_basic_facts", expected=lambda config: {"dut_basic_facts": {
+    FactsModule("sonic_basic_facts", beside=_STAND_INS, expected=_basic),
+    FactsModule("dut_basic_facts", expected=lambda config: {"dut_basic_facts": {
         **_platform(config), "feature_status": _states(config), "num_asic": 1, "is_chassis": False}}),
-    Module("config_facts", f"{_HOST} source=running", _OWN, lambda config: {"PORT": config["PORT"]}),
-    Module("config_facts", f"{_HOST} source=persistent", _OWN, lambda config: {"PORT": config["PORT"]}),
-    Module("feature_facts", expected=lambda config: {"feature_facts": _states(config)}),
-    Module("minigraph_facts", _HOST, _STAND_INS),
-    Module("vlan_facts", expected=lambda config: {"ansible_vlan_facts": _vlans(config)}, table="VLAN"),
+    FactsModule("config_facts", f"{_HOST} source=running", _OWN, lambda config: {"PORT": config["PORT"]}),
+    FactsModule("config_facts", f"{_HOST} source=persistent", _OWN, lambda config: {"PORT": config["PORT"]}),
+    FactsModule("feature_facts", expected=lambda config: {"feature_facts": _states(config)}),
+    FactsModule("minigraph_facts", _HOST, _STAND_INS),
+    FactsModule("vlan_facts", expected=lambda config: {"ansible_vlan_facts": _vlans(config)}, table="VLAN"),
 )
 """What is run. The others need what a virtual switch does not have: docs/real-sonic.md."""
 
 
-def compare_facts(sonic_mgmt: Checkout, buildimage: Checkout) -> Comparison:
+def compare_facts(sonic_mgmt: Checkout, buildimage: Checkout) -> FactsComparison:
     """Run the modules on every switch of every virtual testbed, deployed.
 
     Raises:
         InstallationError: what they import cannot be installed.
     """
-    found = Comparison()
+    found = FactsComparison()
     python = _install(buildimage, ROOT / ".venv/real-sonic/facts")
     for testbed in virtual_testbeds(TESTBEDS):
         with tempfile.TemporaryDirectory() as folder, brought_up(testbed.name, Path(folder)) as lab:
@@ -137,17 +137,17 @@ class _Ansible:
     def __init__(self, lab: Deployed, sonic_mgmt: Path, python: Path) -> None:
         self._lab, self._sonic_mgmt, self._python = lab, sonic_mgmt, python
 
-    def theirs(self, module: Module) -> dict[str, Facts | str]:
+    def theirs(self, module: FactsModule) -> dict[str, Facts | str]:
         """What sonic-mgmt's module says, by switch: facts, or why it failed."""
         return self._run(module, self._sonic_mgmt / "ansible/library",
                          ["-e", f"ansible_python_interpreter={self._python}"],
                          ANSIBLE_MODULE_UTILS=str(self._sonic_mgmt / "ansible/module_utils"))
 
-    def ours(self, module: Module, folder: Path) -> dict[str, Facts | str]:
+    def ours(self, module: FactsModule, folder: Path) -> dict[str, Facts | str]:
         """What this project's module of that name says."""
         return self._run(module, folder, [], ANSIBLE_MODULE_UTILS=str(ROOT / "ansible/module_utils"))
 
-    def _run(self, module: Module, folder: Path, words: Sequence[str], **settings: str) -> dict[str, Facts | str]:
+    def _run(self, module: FactsModule, folder: Path, words: Sequence[str], **settings: str) -> dict[str, Facts | str]:
         command = [str(BIN / "ansible"), "-i", str(self._lab.folder / "vtb"), "sonic", "-b", "-M", str(folder), "-m",
                    module.name, "-a", module.arguments, *words]
         ended = subprocess.run(command, capture_output=True, text=True, check=False, env={
@@ -166,7 +166,7 @@ def read_answers(printed: str) -> Iterator[tuple[str, Facts | str]]:
             yield found[1], " ".join(str(result.get("msg", result)).split())
 
 
-def _compare(module: Module, ansible: _Ansible, configs: Mapping[str, Facts], comparison: Comparison) -> None:
+def _compare(module: FactsModule, ansible: _Ansible, configs: Mapping[str, Facts], comparison: FactsComparison) -> None:
     theirs = ansible.theirs(module)
     ours = ansible.ours(module, module.beside) if module.beside else {}
     for switch in [switch for switch, config in configs.items() if module.table in config]:

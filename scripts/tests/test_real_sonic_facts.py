@@ -8,7 +8,7 @@ import pytest
 
 from scripts import real_sonic
 from scripts.against_sonic import facts
-from scripts.against_sonic.facts import Comparison, Module, differences, read_answers
+from scripts.against_sonic.facts import FactsComparison, FactsModule, differences, read_answers
 from scripts.against_sonic.minigraph import minigraph
 from scripts.real_sonic import DIFFERS, EQUAL, main
 
@@ -78,8 +78,9 @@ class Answers:
     (Answers({"one": "no file"}), ["sonic-mgmt's fails: no file"]),
     (Answers({}), ["sonic-mgmt's fails: no answer"])])
 def test_what_a_module_returns_is_what_the_switch_has(answers, found):
-    module = Module("feature_facts", expected=lambda config: {"states": {"swss": config["FEATURE"]["swss"]["state"]}})
-    comparison = Comparison()
+    module = FactsModule("feature_facts", expected=lambda config: {
+        "states": {name: row["state"] for name, row in config["FEATURE"].items()}})
+    comparison = FactsComparison()
     facts._compare(module, answers, {"one": CONFIG}, comparison)
     assert comparison.differences == [f"one feature_facts : {one}" for one in found] and comparison.runs == 1
 
@@ -89,14 +90,14 @@ def test_what_a_module_returns_is_what_the_switch_has(answers, found):
     (Answers({"one": {"a": 1}}, {"one": {"a": 1, "b": 2}}), ["b: only here"]),
     (Answers({"one": {"a": 1}}, {"one": "no file"}), ["ours fails: no file"])])
 def test_a_module_returns_what_the_one_beside_it_does(answers, found):
-    comparison = Comparison()
-    facts._compare(Module("config_facts", "x", Path()), answers, {"one": CONFIG}, comparison)
+    comparison = FactsComparison()
+    facts._compare(FactsModule("config_facts", "x", Path()), answers, {"one": CONFIG}, comparison)
     assert comparison.differences == [f"one config_facts x: {one}" for one in found]
 
 
 def test_a_module_is_left_out_where_a_switch_has_nothing_for_it():
-    comparison = Comparison()
-    facts._compare(Module("vlan_facts", table="VLAN"), Answers({}), {"one": {"PORT": {}}}, comparison)
+    comparison = FactsComparison()
+    facts._compare(FactsModule("vlan_facts", table="VLAN"), Answers({}), {"one": {"PORT": {}}}, comparison)
     assert (comparison.runs, comparison.differences) == (0, []), "it fails on SONiC too"
 
 
@@ -123,7 +124,8 @@ def test_a_minigraph_names_ports_by_alias():
 
 
 @pytest.mark.parametrize(("found", "status"), [
-    (Comparison(2, 9), EQUAL), (Comparison(2, 9, ["one port_facts: a"]), DIFFERS), (Comparison(2, 0), DIFFERS)])
+    (FactsComparison(2, 9), EQUAL), (FactsComparison(2, 9, ["one port_facts: a"]), DIFFERS),
+    (FactsComparison(2, 0), DIFFERS)])
 def test_the_command(tmp_path, monkeypatch, capsys, found, status):
     for name in ("ansible/library/sonic_basic_facts.py", "src/sonic-py-common/sonic_py_common/__init__.py"):
         (tmp_path / name).parent.mkdir(parents=True)
