@@ -128,7 +128,7 @@ def judge_configurations(options: argparse.Namespace, buildimage: Checkout) -> i
     """CONFIG_DB of the virtual switches, by SONiC's models."""
     with tempfile.TemporaryDirectory() as folder:
         yang.write_models(buildimage, Path(folder))
-        states = {str(state): state.config for state in configurations.judged_configs()}
+        states = {str(state): state.config for state in configurations.switch_states()}
         found = yang.judge(buildimage, Path(folder), states)
     tables = {table for config in states.values() for table in config}
     unmodelled = {table for judgement in found.values() for table in judgement.without_model}

@@ -27,7 +27,7 @@ _RED = ("pfcwd big_red_switch enable",)
 
 
 @dataclass(frozen=True)
-class JudgedConfig:
+class ConfigSnapshot:
     """CONFIG_DB of a switch, and what was done to it last."""
 
     testbed: str
@@ -39,7 +39,7 @@ class JudgedConfig:
         return f"{self.testbed} {self.switch}, {self.after}"
 
 
-def judged_configs() -> Iterator[JudgedConfig]:
+def switch_states() -> Iterator[ConfigSnapshot]:
     """Every switch of every virtual testbed in six states, testbed by testbed.
 
     Raises:
@@ -49,7 +49,8 @@ def judged_configs() -> Iterator[JudgedConfig]:
         switches = [switch.name for switch in testbed.switches]
         with tempfile.TemporaryDirectory() as folder, brought_up(testbed.name, Path(folder)) as lab:
             for after in _pass_through(lab, switches):
-                yield from (JudgedConfig(testbed.name, switch, after, lab.configuration(switch)) for switch in switches)
+                for switch in switches:
+                    yield ConfigSnapshot(testbed.name, switch, after, lab.configuration(switch))
 
 
 def _pass_through(lab: Deployed, switches: Sequence[str]) -> Iterator[str]:

@@ -3,14 +3,13 @@ from __future__ import annotations
 
 import copy
 import json
-from dataclasses import replace
 
 import pytest
 
 from scripts import real_sonic
 from scripts.against_sonic import configurations, deviations, yang
 from scripts.against_sonic.checkout import Checkout, CheckoutError
-from scripts.against_sonic.configurations import JudgedConfig
+from scripts.against_sonic.configurations import ConfigSnapshot
 from scripts.real_sonic import DIFFERS, EQUAL, REFUSED, main
 
 for _package in yang.PACKAGES:
@@ -194,8 +193,8 @@ def test_samples_that_are_judged_otherwise(buildimage, models):
 @pytest.mark.parametrize(("mtu", "status"), [("9100", EQUAL), ("9217", DIFFERS)])
 def test_the_command(buildimage, monkeypatch, capsys, mtu, status):
     config = {**CONFIG, "PORT": {**CONFIG["PORT"], "Ethernet0": {"mtu": mtu}}}
-    state = JudgedConfig("vtb", "one", "deployed", config)
-    monkeypatch.setattr(configurations, "judged_configs", lambda: iter([state]))
+    snapshot = ConfigSnapshot("vtb", "one", "deployed", config)
+    monkeypatch.setattr(configurations, "switch_states", lambda: iter([snapshot]))
     monkeypatch.setattr(real_sonic, "VIOLATIONS", ())
     monkeypatch.setattr(real_sonic, "SAMPLES", {})
     assert main(["--buildimage", str(buildimage.folder)]) == status
@@ -205,8 +204,8 @@ def test_the_command(buildimage, monkeypatch, capsys, mtu, status):
 
 
 def test_a_known_violation_is_known_only_while_it_is_met(buildimage, monkeypatch, capsys):
-    state = JudgedConfig("vtb", "one", "deployed", {"PORT": {"Ethernet0": {"mtu": "1"}}})
-    monkeypatch.setattr(configurations, "judged_configs", lambda: iter([state]))
+    state = ConfigSnapshot("vtb", "one", "deployed", {"PORT": {"Ethernet0": {"mtu": "1"}}})
+    monkeypatch.setattr(configurations, "switch_states", lambda: iter([state]))
     monkeypatch.setattr(real_sonic, "SAMPLES", {})
     known = deviations.KnownViolation(r"PORT\|Ethernet0 mtu", "2026-11-24", "a reason")
     monkeypatch.setattr(real_sonic, "VIOLATIONS", (known,))
@@ -218,8 +217,9 @@ def test_a_known_violation_is_known_only_while_it_is_met(buildimage, monkeypatch
 
 def test_packages_that_are_not_there(buildimage, monkeypatch, capsys):
     monkeypatch.setattr(yang, "PACKAGES", {**yang.PACKAGES, "no_such": "no-such"})
-    parts = [part for part in real_sonic.PARTS if part.packages]
-    monkeypatch.setattr(real_sonic, "PARTS", [replace(part, packages=("no_such",)) for part in parts])
+    monkeypatch.setattr(real_sonic, "PARTS", tuple(
+        real_sonic.Against(part.needs, part.about, part.run, ("no_such",))
+        for part in real_sonic.PARTS if part.packages))
     assert main(["--buildimage", str(buildimage.folder)]) == EQUAL
     assert capsys.readouterr().out.count("no-such not installed (extra `yang`)") == 2
 

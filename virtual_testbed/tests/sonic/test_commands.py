@@ -406,6 +406,15 @@ def test_interfaces_and_vlans(run):
     assert "Invalid VLAN ID 5000 (2-4094)" in run("config vlan add 5000", status=2)
 
 
+def test_services_and_whether_they_are_enabled(run):
+    lines = run("show feature status").splitlines()
+    assert lines[0].split() == ["Feature", "State", "AutoRestart"], "no column that no service has a value for"
+    assert [line.split() for line in lines[2:4]] == [
+        ["bgp", "enabled", "enabled"], ["database", "always_enabled", "always_enabled"]]
+    assert run("show feature status swss").splitlines()[2].split() == ["swss", "enabled", "enabled"]
+    assert run("show feature status none", status=1) == "Can not find feature none\n"
+
+
 def test_speeds_are_those_of_the_port(run):
     run("config interface speed Ethernet0 50000")
     assert config(run, "PORT")["Ethernet0"]["speed"] == "50000"

@@ -7,7 +7,7 @@ import pytest
 
 from virtual_testbed.engine.testbed import read_arguments
 from virtual_testbed.lab_files.cables import GeneratorLink, SwitchLink
-from virtual_testbed.lab_files.description import DescriptionError, generator_location, load_testbed
+from virtual_testbed.lab_files.description import DescriptionError, generator_location, load_testbed, virtual_testbeds
 from virtual_testbed.sonic.command_wrappers import BUILD
 from virtual_testbed.supervision.plan import Options, make_plan
 from virtual_testbed.supervision.state import TestbedFolder, read_json
@@ -26,6 +26,13 @@ def test_classic_entry(load):
         ("127.1.0.2/3", "Ethernet8", 40000)]
     assert testbed.switch_links == ()  # the other switch is of another testbed
     assert testbed.entry["comment"] == "four ports"
+
+
+def test_all_virtual_testbeds_of_a_file(tmp_path):
+    names = [testbed.name for testbed in virtual_testbeds(PROJECT)]
+    assert names == ["vtb-t0", "vtb-chain", "vtb-t1", "vtb-t1-mismatch", "vtb-mixed", "vtb-t0-64x400g"]
+    (tmp_path / "testbed.yaml").write_text("- conf-name: lab-1\n  virtual: false\n")
+    assert virtual_testbeds(tmp_path / "testbed.yaml") == [], "hardware is none"
 
 
 def test_newer_entry(load):
