@@ -19,10 +19,10 @@ from virtual_testbed.dataplane.model.control_plane import ControlProtocol
 from virtual_testbed.dataplane.model.counters import SwitchCounters, SwitchStates
 from virtual_testbed.dataplane.model.hooks import Fault, Hooks, PortPlace
 from virtual_testbed.dataplane.model.watchdog_decider import Decider, PolledQueue
-from virtual_testbed.sonic import databases
+from virtual_testbed.sonic import databases, flex_counters
 from virtual_testbed.sonic.agent_keys import BOOT_KEY
 from virtual_testbed.sonic.control_plane import ControlPlane
-from virtual_testbed.sonic.counters import Hash, ObjectIds, parts_of
+from virtual_testbed.sonic.counters import POOL_NAME_MAP, Hash, ObjectIds, parts_of
 from virtual_testbed.sonic.counters_db import CountersDb
 from virtual_testbed.sonic.databases import Config
 from virtual_testbed.sonic.factory import factory_config, switch_mac
@@ -176,9 +176,9 @@ class SonicAgent:
             for database in _EPHEMERAL:
                 with databases.connect(self._socket, database) as connection:
                     connection.call("FLUSHDB")
-            self._appl, counters, self._state = (
+            self._appl, counters, self._state, self._flex = (
                 stack.enter_context(contextlib.closing(Publisher(self._socket, name)))
-                for name in ("APPL_DB", "COUNTERS_DB", "STATE_DB"))
+                for name in ("APPL_DB", "COUNTERS_DB", "STATE_DB", "FLEX_COUNTER_DB"))
             if not databases.read_config(self._config):
                 databases.write_config(self._config, factory_config(self._profile, self._switch), {})
             self._config.call("SET", "CONFIG_DB_INITIALIZED", "1")
@@ -219,7 +219,9 @@ class SonicAgent:
         self._intervals = intervals.watching(poll_ms, self._intervals, self._network.now_ps)
         self._publish_configuration(config, translation)
         only_buffers = config.get("DEVICE_METADATA", {}).get("localhost", {}).get(ONLY_BUFFERS) == "true"
-        self._counters.publish_maps(translation.config if only_buffers else None)
+        maps = self._ids.maps(translation.config if only_buffers else None)
+        self._counters.publish_maps({**maps, POOL_NAME_MAP: self._ids.pools(config.get("BUFFER_POOL", {}))})
+        self._flex.replace("", flex_counters.rows(self._ids, self._intervals, translation.config, maps))
         if old is not None and old.config == translation.config:
             return False
         self._network.configure_switch(translation.config)
@@ -301,5 +303,7 @@ class SonicAgent:
             state[f"PORT_TABLE|{name}"] = {
                 "state": "ok", "netdev_oper_status": oper, "admin_status": admin, "mtu": str(port.mtu),
                 "speed": str(port.speed_mbps)}
+            state[f"BUFFER_MAX_PARAM_TABLE|{name}"] = {
+                "max_priority_groups": "8", "max_queues": str(self._profile.queues)}
         self._appl.publish(appl)
         self._state.publish(state)

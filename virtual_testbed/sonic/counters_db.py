@@ -36,9 +36,9 @@ class CountersDb:
         self._moving: set[str] = set()
         self.is_falsified = any(map(_falsifies, hooks.faults))
 
-    def publish_maps(self, buffers_of: SwitchConfig | None) -> None:
-        """Write which objects are counted (`ObjectIds.maps`). Raises DatabaseError."""
-        for name, hash_ in self._ids.maps(buffers_of).items():
+    def publish_maps(self, maps: Mapping[str, Hash]) -> None:
+        """Write which objects are counted, and their names. Raises DatabaseError."""
+        for name, hash_ in maps.items():
             self._publisher.replace(name, {name: hash_})
 
     def poll(self, groups: Collection[str], counters: SwitchCounters, config: SwitchConfig) -> None:

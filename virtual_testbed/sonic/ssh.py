@@ -110,7 +110,10 @@ def prepare(settings: Settings) -> root_view.ViewDecision:
     command_wrappers.write_wrappers(settings.bin, {
         "name": settings.name, "hwsku": settings.hwsku, "redis_socket": settings.redis_socket,
         "root": _root(settings, decision), "mac": settings.mac}, decision.kind)
-    return root_view.enter(layout, decision)
+    found = root_view.enter(layout, decision)
+    if found.kind == root_view.NAMESPACE:
+        command_wrappers.write_database_files(settings.redis_socket)
+    return found
 
 
 def _root(settings: Settings, decision: root_view.ViewDecision) -> str:

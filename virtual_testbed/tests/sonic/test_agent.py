@@ -355,6 +355,54 @@ def test_what_the_watchdogs_scripts_read(redis, network, config_db, agent):
     assert "BIG_RED_SWITCH_MODE" not in counters(redis, "QUEUE", "Ethernet0:3")
 
 
+def test_what_is_polled_is_in_flex_counter_db(redis, config_db, agent):
+    databases.write_config(config_db, {
+        "FLEX_COUNTER_TABLE": {"PORT": {"FLEX_COUNTER_STATUS": "enable", "POLL_INTERVAL": "500"}},
+        "PFC_WD": {"Ethernet0": WATCHDOG, "GLOBAL": {"POLL_INTERVAL": "200"}}})
+    agent.apply_configuration()
+    groups = {name: row(redis, "FLEX_COUNTER_DB", f"FLEX_COUNTER_GROUP_TABLE:{name}")
+              for name in ("PORT_STAT_COUNTER", "QUEUE_STAT_COUNTER", "PG_WATERMARK_STAT_COUNTER")}
+    assert groups == {
+        "PORT_STAT_COUNTER": {
+            "POLL_INTERVAL": "500", "STATS_MODE": "STATS_MODE_READ", "FLEX_COUNTER_STATUS": "enable"},
+        "QUEUE_STAT_COUNTER": {
+            "POLL_INTERVAL": "10000", "STATS_MODE": "STATS_MODE_READ", "FLEX_COUNTER_STATUS": "disable"},
+        "PG_WATERMARK_STAT_COUNTER": {"POLL_INTERVAL": "60000", "STATS_MODE": "STATS_MODE_READ_AND_CLEAR",
+                                      "FLEX_COUNTER_STATUS": "disable"}}
+    oid = row(redis, "COUNTERS_DB", "COUNTERS_PORT_NAME_MAP")["Ethernet4"]
+    listed = row(redis, "FLEX_COUNTER_DB", f"FLEX_COUNTER_TABLE:PORT_STAT_COUNTER:{oid}")["PORT_COUNTER_ID_LIST"]
+    agent.publish_counters()
+    polled = {name for name in counters(redis, "PORT", "Ethernet4") if name.startswith("SAI_")}
+    assert set(listed.split(",")) == polled and "SAI_PORT_STAT_PFC_3_RX_PKTS" in polled
+    queue = row(redis, "COUNTERS_DB", "COUNTERS_QUEUE_NAME_MAP")["Ethernet4:3"]
+    assert not row(redis, "FLEX_COUNTER_DB", f"FLEX_COUNTER_TABLE:QUEUE_STAT_COUNTER:{queue}"), "it is disabled"
+
+
+def test_what_the_watchdog_polls_is_in_flex_counter_db(redis, config_db, agent):
+    def of(kind, name):
+        oid = row(redis, "COUNTERS_DB", f"COUNTERS_{kind}_NAME_MAP")[name]
+        return row(redis, "FLEX_COUNTER_DB", f"FLEX_COUNTER_TABLE:PFC_WD:{oid}")
+
+    databases.change_row(config_db, "PFC_WD", "Ethernet0", WATCHDOG)
+    databases.change_row(config_db, "PORT_QOS_MAP", "Ethernet0", {"pfc_enable": "3", "pfcwd_sw_enable": "3"})
+    agent.apply_configuration()
+    assert of("PORT", "Ethernet0")["PORT_COUNTER_ID_LIST"].split(",") == [
+        "SAI_PORT_STAT_PFC_3_RX_PKTS", "SAI_PORT_STAT_PFC_3_ON2OFF_RX_PKTS"]
+    assert of("QUEUE", "Ethernet0:3")["QUEUE_ATTR_ID_LIST"] == "SAI_QUEUE_ATTR_PAUSE_STATUS"
+    assert not of("QUEUE", "Ethernet0:4") and not of("PORT", "Ethernet4")
+    config_db.call("DEL", "PFC_WD|Ethernet0")
+    agent.apply_configuration()
+    assert not of("PORT", "Ethernet0") and not of("QUEUE", "Ethernet0:3")
+
+
+def test_objects_that_sonics_tools_look_for(redis, config_db, agent):
+    databases.change_row(config_db, "BUFFER_POOL", "ingress_pool", {"type": "ingress", "mode": "dynamic", "size": "9"})
+    agent.apply_configuration()
+    assert "ingress_pool" in row(redis, "COUNTERS_DB", "COUNTERS_BUFFER_POOL_NAME_MAP")
+    assert row(redis, "STATE_DB", "BUFFER_MAX_PARAM_TABLE|Ethernet0") == {
+        "max_priority_groups": "8", "max_queues": "20"}
+
+
 def test_asymmetric_pfc_is_in_appl_db_while_it_is_configured(redis, config_db, agent):
     for status in ("on", None):
         if status is None:

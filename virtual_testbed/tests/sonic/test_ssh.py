@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import pty
 import re
@@ -50,6 +51,20 @@ def test_commands_of_the_switch(switch):
                          "cat /etc/sonic/sonic_version.yml")
     assert "Port Rx" in text and f"{MAC}\nadmin\n" in text and "202505" in text
     assert switch.output("command -v pfcwd").strip() == f"{switch.settings['bin']}/pfcwd"
+
+
+def test_redis_client_reaches_the_switchs_databases(switch):
+    for address in ("", "-s /var/run/redis/redis.sock", "-h 127.0.0.1 -p 6379"):
+        found = switch.output(f"redis-cli {address} -n 4 hget 'DEVICE_METADATA|localhost' hwsku").strip()
+        assert found == switch.settings["hwsku"], address
+
+
+def test_files_of_the_databases(switch):
+    if switch.ready["root_view"] != "namespace":
+        pytest.skip("without a root view /var/run is the host's")
+    found = json.loads(switch.output("cat /var/run/redis/sonic-db/database_config.json"))
+    assert found["DATABASES"]["STATE_DB"] == {"id": 6, "separator": "|", "instance": "redis"}
+    assert found["INSTANCES"]["redis"]["unix_socket_path"] == "/var/run/redis/redis.sock"
 
 
 def test_exit_status_signals_and_streams(switch):
