@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,9 +53,16 @@ class Session:
 
 @pytest.fixture(name="testbed", scope="module")
 def fixture_testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
-    """A testbed whose switch has its ports in no VLAN; its file does not say that it is virtual."""
-    with broken_testbed(tmp_path_factory.mktemp("bare"), FAULTS) as testbed:
-        shell(testbed, OUT_OF_THE_VLAN)
+    """A testbed whose switch has its ports in no VLAN."""
+    with changed_testbed(tmp_path_factory.mktemp("bare"), OUT_OF_THE_VLAN) as testbed:
+        yield testbed
+
+
+@contextmanager
+def changed_testbed(folder: Path, script: str) -> Iterator[Testbed]:
+    """A testbed on whose switch a script was run; its file does not say that it is virtual."""
+    with broken_testbed(folder, FAULTS) as testbed:
+        shell(testbed, script)
         entries = yaml.safe_load(Path(testbed["testbed_file"]).read_text(encoding="utf-8"))
         like_hardware = testbed["folder"] / "hardware.yaml"
         like_hardware.write_text(yaml.safe_dump([{**entries[0], "virtual": False}]), encoding="utf-8")

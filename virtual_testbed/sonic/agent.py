@@ -27,6 +27,7 @@ from virtual_testbed.sonic.counters_db import CountersDb
 from virtual_testbed.sonic.databases import Config
 from virtual_testbed.sonic.factory import factory_config, switch_mac
 from virtual_testbed.sonic.polling import Intervals, read_intervals
+from virtual_testbed.sonic.port_channels import LAG, LAG_MEMBER, PortChannel, lag_member_rows, lag_rows
 from virtual_testbed.sonic.profile import load_profile
 from virtual_testbed.sonic.publisher import Publisher
 from virtual_testbed.sonic.removal_faults import can_switch_aging, withhold_removals
@@ -117,7 +118,7 @@ class SonicAgent:
         self._scripts = read_scripts(swss, self._profile.asic_type) if swss is not None else ()
         self._decider: ScriptDecider | None = None
         self._applied: Translation | None = None
-        self._shown: tuple[SwitchStates, SwitchConfig] | None = None
+        self._shown: tuple[SwitchStates, SwitchConfig, Mapping[str, PortChannel]] | None = None
         self._intervals = Intervals({})
         self._lost = False
         self._control_plane = ControlPlane()  # outlives the databases, as the data plane's counters do
@@ -277,11 +278,14 @@ class SonicAgent:
 
     def _publish_states(self, states: SwitchStates, config: SwitchConfig) -> None:
         """Nothing is written twice: a command that changes nothing there is the rule."""
-        if self._counters.is_falsified or self._shown != (states, config):
+        channels = self._applied.port_channels if self._applied is not None else {}
+        if self._counters.is_falsified or self._shown != (states, config, channels):
             self._counters.publish_watchdog(states, config)
             self._publish_ports(states, config)
             self._publish_storms(states)
-            self._shown = states, config
+            self._appl.replace(LAG, lag_rows(channels, states.oper_up))
+            self._appl.replace(LAG_MEMBER, lag_member_rows(channels, states.oper_up))
+            self._shown = states, config, channels
 
     def _publish_storms(self, states: SwitchStates) -> None:
         storms: dict[str, Hash] = {}

@@ -8,11 +8,12 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from virtual_testbed.dataplane.model.configuration import (BufferProfile, PoolConfig, SchedulerConfig, SwitchConfig,
                                                            SwitchPortConfig, VlanConfig, WatchdogConfig)
 from virtual_testbed.sonic.databases import Config, Row, natural
+from virtual_testbed.sonic.port_channels import PortChannel, on_ports, port_channels
 from virtual_testbed.sonic.profile import Profile
 from virtual_testbed.sonic.qos_maps import QosMaps
 from virtual_testbed.sonic.rows import (
@@ -27,12 +28,14 @@ _TAGGING_MODES = ("untagged", "tagged")
 
 @dataclass(frozen=True)
 class Translation:
-    """`config` for the data plane, `problems` (one sentence a row), and the APPL_DB rows that buffermgrd derives."""
+    """`config` for the data plane, `problems` (one sentence a row), the APPL_DB rows that buffermgrd derives, and the
+    PortChannels."""
 
     config: SwitchConfig
     problems: tuple[str, ...]
     buffer_pg: Mapping[str, str]
     buffer_profiles: Mapping[str, Row]
+    port_channels: Mapping[str, PortChannel] = field(default_factory=dict)
 
 
 def translate(config: Config, profile: Profile, switch_name: str, mac: str) -> Translation:
@@ -45,6 +48,8 @@ def translate(config: Config, profile: Profile, switch_name: str, mac: str) -> T
         mac: its address when DEVICE_METADATA has none.
     """
     reader = Reader(config)
+    channels = port_channels(reader, profile)
+    reader.config = on_ports(config, channels)
     pools = _pools(reader)
     profiles = reader.rows("BUFFER_PROFILE", lambda key, row: _buffer_profile(row, pools))
     derived = _lossless_groups(reader, profile, pools)
@@ -75,7 +80,8 @@ def translate(config: Config, profile: Profile, switch_name: str, mac: str) -> T
         asic_type=profile.asic_type, cell_bytes=profile.cell_bytes, ports=ports, pools=pools,
         vlans=_vlans(reader, profile),
         port_addresses=_port_addresses(reader, profile), watchdog_poll_ms=poll_ms, big_red_switch=big_red_switch)
-    return Translation(switch, tuple(reader.problems), _appl_groups(config, derived), derived.rows)
+    return Translation(
+        switch, tuple(reader.problems), _appl_groups(config, derived), derived.rows, channels)
 
 
 def _pools(reader: Reader) -> dict[str, PoolConfig]:

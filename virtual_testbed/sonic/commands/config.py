@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from virtual_testbed.sonic.commands import interface, patch, vlan
+from virtual_testbed.sonic.commands import interface, patch, portchannel, vlan
 from virtual_testbed.sonic.commands.context import SwitchContext, require_root, run, this_switch
 from virtual_testbed.sonic.commands.groups import AliasedGroup
 from virtual_testbed.sonic.databases import Config, as_json, checked_config, merge, write_config
@@ -30,6 +30,7 @@ def cli() -> None:
 
 cli.add_command(interface.interface)
 cli.add_command(vlan.vlan)
+cli.add_command(portchannel.portchannel)
 cli.add_command(patch.apply_patch)
 cli.add_command(patch.replace)
 

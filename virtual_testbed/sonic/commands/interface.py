@@ -102,6 +102,8 @@ def ip_add(context: click.Context, interface_name: str, ip_addr: str, gw: str | 
         context.fail("Interface name is invalid. Please enter a valid interface name!!")
     if any(key.endswith(f"|{interface_name}") for key in config.get("VLAN_MEMBER", {})):
         context.fail(f"Interface {interface_name} is a member of vlan\nAborting!")
+    if any(key.endswith(f"|{interface_name}") for key in config.get("PORTCHANNEL_MEMBER", {})):
+        context.fail(f"{interface_name} is configured as a member of portchannel.")
     fields = {"secondary": "true"} if secondary else {}
     if interface_name not in config.get(table, {}):
         change_row(switch.config, table, interface_name, {})

@@ -161,6 +161,16 @@ def interfaces_status(interfacename: str | None, namespace: str | None, display:
     state.interface_status(this_switch(), interfacename)
 
 
+@interfaces.command("portchannel")
+@_namespace
+@_display
+@_verbose
+def interfaces_portchannel(namespace: str | None, display: str, verbose: bool) -> None:
+    """Show PortChannel information"""
+    from virtual_testbed.sonic.commands import portchannel
+    portchannel.show(this_switch())
+
+
 @interfaces.group("counters", cls=AliasedGroup, invoke_without_command=True)
 @click.option("-a", "--printall", is_flag=True)
 @click.option("-i", "--interface", default=None, help="Filter by interface name")

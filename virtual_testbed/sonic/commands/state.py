@@ -18,16 +18,19 @@ _STATUS = ["Interface", "Lanes", "Speed", "MTU", "FEC", "Alias", "Vlan", "Oper",
 def interface_status(switch: SwitchContext, interface: str | None) -> None:
     """Print ports; exit status 1 for an unknown one."""
     config: Config = {}
-    for name in ("PORT", "PORTCHANNEL_MEMBER", "VLAN_MEMBER"):
+    for name in ("PORT", "PORTCHANNEL", "PORTCHANNEL_MEMBER", "VLAN_MEMBER"):
         config |= read_config(switch.config, name)
     ports = sorted(config.get("PORT", {}), key=natural)
+    channels = _members(config)
     if interface is not None:
-        if interface not in ports:
+        if interface not in [*ports, *channels]:
             print(f"Invalid interface {interface}")
             sys.exit(1)
-        ports = [interface]
+        ports = [port for port in ports if port == interface]
+        channels = {name: members for name, members in channels.items() if name == interface}
     with switch.connect("APPL_DB") as appl:
         states = read_fields(appl, [f"PORT_TABLE:{port}" for port in ports], ["oper_status"])
+        lags = read_fields(appl, [f"LAG_TABLE:{name}" for name in channels], ["oper_status", "admin_status"])
     rows = []
     for port, state in zip(ports, states):
         row = config["PORT"][port]
@@ -35,7 +38,21 @@ def interface_status(switch: SwitchContext, interface: str | None) -> None:
                      row.get("fec", "N/A"), row.get("alias", "N/A"), _mode(config, port),
                      state.get("oper_status", "down"), row.get("admin_status", "down"), "N/A",
                      row.get("pfc_asym", "N/A")])
+    for (name, members), state in zip(channels.items(), lags):
+        speed = sum(int(config["PORT"].get(port, {}).get("speed", 0)) for port in members)
+        rows.append([name, "N/A", _speed(str(speed)), config.get("PORTCHANNEL", {}).get(name, {}).get("mtu", "N/A"),
+                     "N/A", "N/A", _mode(config, name), state.get("oper_status", "N/A"),
+                     state.get("admin_status", "N/A"), "N/A", "N/A"])
     print(table(rows, _STATUS))
+
+
+def _members(config: Config) -> dict[str, list[str]]:
+    """The PortChannels that have members, in natural order: only these have a row."""
+    found: dict[str, list[str]] = {}
+    for key in sorted(config.get("PORTCHANNEL_MEMBER", {}), key=natural):
+        channel, _, port = key.partition("|")
+        found.setdefault(channel, []).append(port)
+    return found
 
 
 def _speed(text: str) -> str:

@@ -68,12 +68,15 @@ def member_add(context: click.Context, vid: str, port: str, untagged: bool) -> N
     members = config.get("VLAN_MEMBER", {})
     if name not in config.get("VLAN", {}):
         context.fail(f"{name} does not exist")
-    if port not in config.get("PORT", {}):
+    if port not in {**config.get("PORT", {}), **config.get("PORTCHANNEL", {})}:
         context.fail(f"{port} does not exist")
     if f"{name}|{port}" in members:
         context.fail(f"{port} is already a member of {name}")
-    if any(key.split("|")[0] == port for key in config.get("INTERFACE", {})):
+    routed = {**config.get("INTERFACE", {}), **config.get("PORTCHANNEL_INTERFACE", {})}
+    if any(key.split("|")[0] == port for key in routed):
         context.fail(f"{port} is a router interface!")
+    if any(key.endswith(f"|{port}") for key in config.get("PORTCHANNEL_MEMBER", {})):
+        context.fail(f"{port} is part of portchannel!")
     modes = [row.get("tagging_mode") for key, row in members.items() if key.endswith(f"|{port}")]
     if untagged and "untagged" in modes:
         context.fail(f"{port} is already untagged member!")

@@ -7,7 +7,7 @@ in the switch's lease before they are written, so that they go with the watchdog
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..lab.clock import Clock, wait_for
@@ -19,6 +19,7 @@ from ..model.errors import QualificationError
 from ..model.ports import ConnectedPort, PortPair, natural
 from ..model.qos import ConfigDb
 from .networks import free_addresses, version_of
+from .port_channels import RouterInterface, check_port_channel, router_interface, seen_from_ports
 
 TABLE = "INTERFACE"
 OTHER_VERSION = {4: 6, 6: 4}
@@ -50,25 +51,31 @@ def with_addresses(
         asked: the IP version, and whether the switch's configuration may be changed.
 
     Raises:
-        QualificationError: a port of the pair has none and must not be given one, or there is none to give.
+        QualificationError: a port of the pair is in a PortChannel that cannot be measured, has no address and must not
+            be given one, or there is none to give.
     """
     names = sorted((port.port for port in ports), key=natural)
-    bare = [name for name in names if _is_bare(state.config_db, name, asked.ip_version)]
+    for port in (pair.rx, pair.tx):
+        check_port_channel(state, port)
+    found = ((name, router_interface(state, name)) for name in names)
+    interfaces = {name: interface for name, interface in found if interface is not None}
+    state = replace(state, config_db=seen_from_ports(state.config_db, interfaces))
+    bare = [name for name in interfaces if _is_bare(state.config_db, name, asked.ip_version)]
     without = [port for port in (pair.rx, pair.tx) if port.port in bare]
-    if not bare or not (without or asked.change_config):
-        return state
-    if not asked.change_config:
-        port = without[0]
+    if without and not asked.change_config:
+        port, interface = without[0], interfaces[without[0].port]
         raise QualificationError(
-            f"{port.device} {port.port}: CONFIG_DB gives {port.port} no IPv{asked.ip_version} address"
-            f" ({TABLE}|{port.port}|...) and has it in no VLAN, so no host can sit behind the port: {REMEDY}"
+            f"{port.device} {port.port}: CONFIG_DB gives {interface.name} no IPv{asked.ip_version} address"
+            f" ({interface.table}|{interface.name}|...) and has it in no VLAN, so no host can sit behind the port:"
+            f" {REMEDY}"
         )
+    if not bare or not asked.change_config:
+        return state
     addresses = free_addresses(state.config_db, asked.ip_version, len(names))
-    given = {
-        name: _rows(state.config_db, name, str(address)) for name, address in zip(names, addresses, strict=True)
-        if name in bare
-    }
-    config_db = as_found(state.config_db, _together(given.values()))
+    chosen = {name: str(address) for name, address in zip(names, addresses, strict=True) if name in bare}
+    given = {name: _rows(state.config_db, interfaces[name], chosen[name]) for name in bare}
+    own = {name: _rows(state.config_db, RouterInterface(TABLE, name), chosen[name]) for name in bare}
+    config_db = as_found(state.config_db, _together([*given.values(), *own.values()]))
     return StateWithAddresses(**{**vars(state), "config_db": config_db, "given": given})
 
 
@@ -125,10 +132,11 @@ def _is_bare(config_db: ConfigDb, port: str, ip_version: int) -> bool:
     return all(version_of(address) == OTHER_VERSION[ip_version] for address in own)
 
 
-def _rows(config_db: ConfigDb, port: str, address: str) -> Rows:
-    """The rows that give a port an address, as `config interface ip add` writes them: its own too, if it has none."""
-    found = config_db.get(TABLE, {})
-    return {TABLE: {key: {} for key in (port, f"{port}|{address}") if key not in found}}
+def _rows(config_db: ConfigDb, interface: RouterInterface, address: str) -> Rows:
+    """The rows that give an interface an address, as `config interface ip add` writes them: its own too, if it has
+    none."""
+    found = config_db.get(interface.table, {})
+    return {interface.table: {key: {} for key in (interface.name, f"{interface.name}|{address}") if key not in found}}
 
 
 def _together(all_rows: Iterable[Rows]) -> Rows:

@@ -7,11 +7,14 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from tests.common.pfc.addresses.auditor import PortChannelAuditor
 from tests.common.pfc.addresses.giving import StateWithAddresses, give
 from tests.common.pfc.addresses.networks import free_addresses
+from tests.common.pfc.addresses.port_channels import in_port_channels, lacking
 from tests.common.pfc.lab.configuration import RowRestorer
 from tests.common.pfc.lab.dut import Dut, SwitchState
 from tests.common.pfc.lab.port_plan import PortRequest, plan_measured
@@ -20,8 +23,10 @@ from tests.common.pfc.lab.restore import SwitchRestorer, read_state
 from tests.common.pfc.lease.lease import LEASE_FILE, Lease, LeaseOwner
 from tests.common.pfc.lease.taking import LeaseTaker
 from tests.common.pfc.model.errors import QualificationError
-from tests.common.pfc.model.ports import ConnectedPort, PortState
+from tests.common.pfc.model.ports import ConnectedPort, PortState, hosts_behind
 from tests.common.pfc.model.qos import SharedBuffer
+from tests.common.pfc.record.case import PlanCase
+from tests.common.pfc.record.verdict import LOSSLESS, Check, Status
 from tests.common.unit_tests.pfc.fakes import PORTS, make_config_db
 from tests.common.unit_tests.pfc.shell_switch import DB_CLI, FOUND, Clock, ShellHost
 
@@ -37,6 +42,14 @@ RX, TX = "Ethernet0", "Ethernet64"
 GIVEN = {
     4: {RX: {}, f"{RX}|198.18.0.0/31": {}, TX: {}, f"{TX}|198.18.0.4/31": {}},
     6: {RX: {}, f"{RX}|2001:2::1/126": {}, TX: {}, f"{TX}|2001:2::9/126": {}},
+}
+
+
+CHANNELS = {  # of one member each, but for the last
+    "PORTCHANNEL_MEMBER": {"PortChannel1|Ethernet0": {}, "PortChannel2|Ethernet64": {}, "PortChannel3|Ethernet4": {},
+                           "PortChannel3|Ethernet68": {}},
+    "PORTCHANNEL_INTERFACE": {"PortChannel1": {}, "PortChannel1|10.0.0.0/31": {}, "PortChannel2": {},
+                              "PortChannel2|10.0.0.2/31": {}},
 }
 
 
@@ -63,9 +76,10 @@ def installed(home, **content):
     return switch
 
 
-def state_of(config_db):
-    """The switch as it is found."""
-    up = {port: PortState(True, True, 100_000) for port in PORTS}
+def state_of(config_db, down=()):
+    """The switch as it is found; all its ports are up, and all PortChannels but for some."""
+    channels = {key.split("|")[0] for key in config_db.get("PORTCHANNEL_MEMBER", {})}
+    up = {port: PortState(port not in down, True, 100_000) for port in (*PORTS, *channels)}
     return SwitchState(ShellHost.hostname, config_db, up, "SONiC", "sku", "broadcom")
 
 
@@ -266,3 +280,82 @@ def test_what_else_is_known_of_the_switch_stays():
     kept = {one.name for one in dataclasses.fields(bare)} - {"config_db"}
     assert {name: getattr(found, name) for name in kept} == {name: getattr(bare, name) for name in kept}, found
     assert SharedBuffer("egress_lossless_pool", 12766208) == plan(configuration()).subject.buffer, "the plan is whole"
+
+
+def test_the_only_member_of_a_port_channel_is_planned_with_its_addresses():
+    """Nothing is changed for that."""
+    state = state_of(configuration(bare=PORTS, **CHANNELS))
+    found = plan_measured(state, ports(), PortRequest(RX, TX))
+    hosts = hosts_behind((found.subject.pair.rx, found.subject.pair.tx), found.state.config_db)
+    assert [host.address for host in hosts] == ["10.0.0.1", "10.0.0.3"], hosts
+    assert [host.gateway for host in hosts] == ["10.0.0.0", "10.0.0.2"], hosts
+    assert type(found.state) is SwitchState and found.subject.further == (), found.subject.further
+
+
+def test_a_port_channel_in_a_vlan_is_planned_there():
+    members = {"Vlan1000|PortChannel1": {"tagging_mode": "untagged"}, f"Vlan1000|{TX}": {"tagging_mode": "untagged"}}
+    one = {"PORTCHANNEL_MEMBER": {"PortChannel1|Ethernet0": {}}}
+    found = plan(configuration(**one, VLAN_MEMBER=members), change_config=False)
+    assert hosts_behind((found.subject.pair.rx,), found.state.config_db)[0].segment == "Vlan1000", found.state.config_db
+
+
+@pytest.mark.parametrize(("rx", "down", "said"), [
+    ("Ethernet4", (), "Ethernet4: it is a member of PortChannel3, which has 2 members (Ethernet4, Ethernet68), and"),
+    (RX, ("PortChannel1",), "Ethernet0: it is a member of PortChannel1, of which it is the only one (Ethernet0) and"
+     " which is down (admin up, oper down); expected a PortChannel with one member that is up without LACP"),
+    (RX, ("PortChannel2",), "Ethernet64: it is a member of PortChannel2, of which it is the only one (Ethernet64) and"),
+])
+def test_a_port_that_cannot_be_measured_in_its_port_channel_is_refused(rx, down, said):
+    """Also where everything may be changed."""
+    with pytest.raises(QualificationError) as refused:
+        plan_measured(state_of(configuration(bare=PORTS, **CHANNELS), down), ports(), PortRequest(rx, TX, 4, True))
+    assert said in str(refused.value), refused.value
+
+
+def test_a_port_channel_without_an_address_is_given_one(tmp_path):
+    """Of the other version, here; it is put back."""
+    switch = installed(tmp_path, **CHANNELS)
+    before = switch.config_db()
+    with pytest.raises(QualificationError, match=r"gives PortChannel1 no IPv6 address \(PORTCHANNEL_INTERFACE\|"):
+        plan(before, 6, change_config=False)
+    found = plan(before, 6)
+    assert found.state.given[RX] == {"PORTCHANNEL_INTERFACE": {"PortChannel1|2001:2::1/126": {}}}, found.state.given
+    assert hosts_behind((found.subject.pair.rx,), found.state.config_db, 6)[0].address == "2001:2::2", "its host's"
+    with stopped(switch) as lease, pytest.MonkeyPatch.context() as patched:
+        patched.setattr("tests.common.pfc.addresses.giving._wait_for_interfaces", lambda *given: None)
+        given_to(switch, lease, found)
+        assert "PortChannel1|2001:2::1/126" in switch.config_db()["PORTCHANNEL_INTERFACE"], switch.config_db()
+        assert "INTERFACE" not in switch.config_db(), "a member has no address of its own"
+    assert switch.config_db() == before, switch.config_db()
+
+
+def in_channels():
+    """The subject of a pair in PortChannels."""
+    return in_port_channels(plan(configuration(bare=PORTS, **CHANNELS)).subject, CHANNELS)
+
+
+def test_a_link_that_flaps_is_none_of_a_port_channel_s_cases():
+    subject = in_channels()
+    assert lacking(PlanCase("flap", "FLAP-1"), subject) == (
+        "ports in no PortChannel, which comes up later than its link (here PortChannel1, PortChannel2)"), subject
+    assert not lacking(PlanCase("pause", "PFC-1"), subject), "all others are carried out"
+    assert not lacking(PlanCase("flap", "FLAP-1"), in_port_channels(plan(make_config_db()).subject, {})), "in none"
+
+
+@pytest.mark.parametrize("is_up", [True, False])
+def test_what_failed_says_nothing_where_a_port_channel_went_down(is_up):
+    """And no case begins while one is."""
+    said = {"PortChannel1": "up\n", "PortChannel2": "up\n" if is_up else "down\n"}
+    lab = SimpleNamespace(subject=in_channels(), dut=SimpleNamespace(ask=lambda commands: {**said}))
+    failed = Check("throughput", LOSSLESS, Status.FAIL, "all 9 frames received", "7", "vtb-t0-01 Ethernet0", 3)
+    held = dataclasses.replace(failed, status=Status.PASS)
+    auditor = PortChannelAuditor()
+    found = auditor.doubt(lab, PlanCase("pause", "PFC-1"), [failed, held])
+    assert [check.status for check in found] == [Status.FAIL if is_up else Status.ERROR, Status.PASS], found
+    if is_up:
+        auditor.begin(lab)
+        assert auditor.explain(lab) == "" and found == [failed, held], found
+        return
+    assert found[0].seen == "7, and PortChannel2 is down" and auditor.explain(lab) == "PortChannel2 is down", found
+    with pytest.raises(QualificationError, match="vtb-t0-01 Ethernet0: expected PortChannel2 up, got down"):
+        auditor.begin(lab)
