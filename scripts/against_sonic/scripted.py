@@ -32,7 +32,7 @@ def scripted(config: SwitchConfig, ports: Iterable[str], socket: str,
         database.call("FLUSHALL")
         publisher = stack.enter_context(contextlib.closing(Publisher(socket, "COUNTERS_DB")))
         counters = CountersDb(config.name, publisher, ids, Hooks([]))
-        counters.publish_maps(None)
+        counters.publish_maps(ids.maps())
         queues = {ids.queue(*queue): queue for queue in ids.queues()}
         yield stack.enter_context(contextlib.closing(ScriptDecider(
             config.name, socket, scripts, queues, lambda polled, now_ps: counters.publish_polled(
