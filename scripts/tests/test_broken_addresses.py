@@ -36,7 +36,7 @@ from tests.common.pfc.addresses.giving import give
 from tests.common.pfc.lab.port_plan import PortRequest, plan_measured
 from tests.common.unit_tests.pfc.shell_switch import Clock
 with reserved_switch(json.loads(sys.argv[1])) as dut:
-    asked = PortRequest("Ethernet0", "Ethernet64", change_config=True)
+    asked = PortRequest(sys.argv[2], "Ethernet64", change_config=True)
     give([plan_measured(dut.state(), connected_ports(), asked)], dut, Clock())
     os.kill(os.getpid(), signal.SIGKILL)
 """
@@ -139,13 +139,24 @@ def test_what_a_killed_run_gave_is_no_address_of_the_port_s_and_is_taken_away(
 ) -> None:
     """The next run, which must not change anything, refuses the port as if it had none; `make restore` puts it back."""
     before = configuration(testbed)
-    known = json.dumps({"switches": testbed["switches"]})
-    ended = subprocess.run([sys.executable, "-c", KILLED, known], cwd=ROOT, check=False)
-    assert ended.returncode == -signal.SIGKILL and len(addresses(testbed)) >= 2
+    kill_a_run(testbed, HEALTHY_RX)
+    assert len(addresses(testbed)) >= 2
     assert REFUSAL in measure(testbed, tmp_path, HEALTHY_RX, "--pfc-scenario=PFC-1").printed
+    restore(testbed)
+    assert configuration(testbed) == before and addresses(testbed) == []
+
+
+def kill_a_run(testbed: Testbed, port: str) -> None:
+    """A run of its own process that is killed while its ports have addresses."""
+    known = json.dumps({"switches": testbed["switches"]})
+    ended = subprocess.run([sys.executable, "-c", KILLED, known, port], cwd=ROOT, check=False)
+    assert ended.returncode == -signal.SIGKILL
+
+
+def restore(testbed: Testbed) -> None:
+    """`make restore`."""
     folder: Path = testbed["folder"]
     environment = {**os.environ, "VIRTUAL_TESTBED_STATE": str(folder), "ANSIBLE_HOME": str(folder / "ansible")}
     done = subprocess.run([sys.executable, ROOT / "scripts/restore.py", "vtb-t0"], cwd=ROOT, env=environment,
                           check=False, capture_output=True, text=True)
     assert done.returncode == 0 and "is put back" in done.stdout, done.stdout + done.stderr
-    assert configuration(testbed) == before and addresses(testbed) == []

@@ -9,7 +9,7 @@ import pytest
 
 from scripts.tests.broken import HEALTHY_RX, SWITCH, Testbed
 from scripts.tests.test_broken_addresses import (
-    BROKEN_RX, addresses, changed_testbed, configuration, measure, shell)
+    BROKEN_RX, addresses, changed_testbed, configuration, kill_a_run, measure, restore, shell)
 
 IN_PORT_CHANNELS = """
 set -e
@@ -114,3 +114,11 @@ def test_a_switch_that_ignores_pauses_fails_there(testbed: Testbed, tmp_path: Pa
     failed = {check["name"] for record in ended.records for check in record["checks"] if check["status"] == "FAIL"}
     assert ended.status == 1 and "blocked-while-paused" in failed, (failed, ended.printed)
     assert configuration(testbed) == before and addresses(testbed) == []
+
+
+def test_what_a_killed_run_gave_a_port_channel_is_taken_away(testbed: Testbed) -> None:
+    before = configuration(testbed)
+    kill_a_run(testbed, BROKEN_RX)
+    assert configuration(testbed)["PORTCHANNEL_INTERFACE"] != before["PORTCHANNEL_INTERFACE"]
+    restore(testbed)
+    assert configuration(testbed) == before
