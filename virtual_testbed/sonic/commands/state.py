@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import datetime
 import subprocess
-import sys
 
 from virtual_testbed.sonic.commands.context import SwitchContext
 from virtual_testbed.sonic.commands.snapshots import table
@@ -16,16 +15,13 @@ _STATUS = ["Interface", "Lanes", "Speed", "MTU", "FEC", "Alias", "Vlan", "Oper",
 
 
 def interface_status(switch: SwitchContext, interface: str | None) -> None:
-    """Print ports; exit status 1 for an unknown one."""
+    """Print ports; of an unknown one none."""
     config: Config = {}
     for name in ("PORT", "PORTCHANNEL", "PORTCHANNEL_MEMBER", "VLAN_MEMBER"):
         config |= read_config(switch.config, name)
     ports = sorted(config.get("PORT", {}), key=natural)
     channels = _members(config)
     if interface is not None:
-        if interface not in [*ports, *channels]:
-            print(f"Invalid interface {interface}")
-            sys.exit(1)
         ports = [port for port in ports if port == interface]
         channels = {name: members for name, members in channels.items() if name == interface}
     with switch.connect("APPL_DB") as appl:
