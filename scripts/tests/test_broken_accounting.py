@@ -45,16 +45,17 @@ MISCOUNTED = {
 """Fault -> the case, and what is said of its port, whose own counters move with the wrong event."""
 UNSEEN = {
     "storm-never-arrives@Ethernet8": (
-        "PFC-1", "PFC-4", "FRAME-1", "FRAME-4", "FRAME-5", "FRAME-6", "FRAME-7", "FRAME-8", "FRAME-9", "COUNT-2",
+        "PFC-1", "PFC-4", "FRAME-1", "FRAME-4", "FRAME-5", "FRAME-6", "FRAME-7", "FRAME-8", "FRAME-9",
+        "FRAME-10", "COUNT-2",
     ),
     "storm-never-arrives@Ethernet32,only=global": ("PFC-4",),
-    "control-uncounted@Ethernet40": ("PFC-4", "FRAME-4", "FRAME-7", "FRAME-8", "FRAME-9", "COUNT-2"),
+    "control-uncounted@Ethernet40": ("PFC-4", "FRAME-4", "FRAME-7", "FRAME-8", "FRAME-9", "FRAME-10", "COUNT-2"),
 }
 """Fault -> cases that cannot know whether their pauses arrived."""
 SEEN = {
     "storm-never-arrives@Ethernet32,only=global": ("PFC-1", "FRAME-4"),
     "control-uncounted@Ethernet40": ("PFC-1", "PFC-3", "FRAME-3"),
-    "-@Ethernet36": ("PFC-1", "PFC-3", "PFC-4", *(f"FRAME-{number}" for number in range(1, 10)), "COUNT-2"),
+    "-@Ethernet36": ("PFC-1", "PFC-3", "PFC-4", *(f"FRAME-{number}" for number in range(1, 11)), "COUNT-2"),
 }
 """The same, and cases that know; `-`: nothing is broken there."""
 BROKEN = {found for fault in (*ELSEWHERE, *MISCOUNTED, *UNSEEN) for found in re.findall(r"@(Ethernet\d+)", fault)}

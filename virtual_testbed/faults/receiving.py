@@ -18,6 +18,7 @@ from virtual_testbed.faults.options import NumberedFault, choice, concerns
 LOSSY_QUEUE = 1
 CLASSES = range(8)
 NO_SOURCE = bytes(6)
+RESERVED_BEGIN = bytes.fromhex("0180c20000")  # IEEE 802.1Q, table 8-1: with a last byte below 16
 
 
 class PauseIgnored(Fault):
@@ -241,13 +242,24 @@ class UnknownOpcodeHonoured(Fault):
 
 
 class AnyDestinationHonoured(Fault):
-    """A PFC frame acts and counts whatever its destination address is."""
+    """A PFC frame acts and counts whatever its destination address is; with `only=reserved` that may be any of
+    01:80:C2:00:00:00 to 0F.
+
+    Raises:
+        ValueError: `only` is something else.
+    """
 
     name = "any-destination-honoured"
+    options = ("only",)
+
+    def __init__(self, scope: Scope = Scope(), **options: str) -> None:
+        super().__init__(scope, **options)
+        self._is_reserved_only = choice(options, "only", "reserved", "any") == "reserved"
 
     def parse(self, frame: bytes, reading: Control) -> Control:
         """As if it had come to 01:80:C2:00:00:01."""
-        return _taken_for_pfc(self, frame, True) or reading if reading.kind == DISCARD else reading
+        is_meant = not self._is_reserved_only or frame[:5] == RESERVED_BEGIN and frame[5] < 16
+        return _taken_for_pfc(self, frame, True) or reading if reading.kind == DISCARD and is_meant else reading
 
 
 def _taken_for_pfc(fault: Fault, frame: bytes, any_destination: bool) -> Control | None:

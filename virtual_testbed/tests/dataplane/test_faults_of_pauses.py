@@ -88,6 +88,13 @@ def test_other_control_frames(frame, fault, other):
     assert (port(faulty).rx_packets, port(faulty).rx_drops) == (0, 0)
 
 
+@pytest.mark.parametrize("destination, counted", [
+    ("01:80:c2:00:00:0e", 10), ("01:80:c2:00:00:1e", 0), ("00:11:22:33:44:55", 0)])
+def test_frames_to_reserved_addresses_only(destination, counted):
+    net = run("any-destination-honoured@Ethernet0,only=reserved", [other_storm(destination=destination)])
+    assert port(net).pfc_rx[3] == counted and port(net).rx_drops == 10 - counted
+
+
 def test_a_global_pause_or_a_short_frame_stays_what_it_is():
     for fault in ("unknown-opcode-honoured", "any-destination-honoured"):
         assert port(run(fault, [other_storm(opcode=1)])).pause_rx == 10

@@ -22,6 +22,7 @@ from .targets import SEVERAL_LOSSLESS, all_lossless, first_lossless, several_los
 NO_SOURCE = "00:00:00:00:00:00"
 RESERVED_BITS = tuple(range(8, 16))  # the vector's upper byte
 UNKNOWN_OPERATION_CODE = 0x0102  # IEEE 802.3, table 31A-1: reserved; PFC is 0x0101
+NEIGHBOUR_ADDRESS = "01:80:C2:00:00:0F"  # IEEE 802.1Q, table 8-1: reserved, for nothing; PFC's ends in 01
 OTHER_ETHER_TYPE = 0x88B5  # IEEE 802: for local experiments; MAC control is 0x8808
 
 ZERO_SOURCE_SINGLE = PlanCase("zero-source-single", "FRAME-1")
@@ -33,6 +34,7 @@ RESERVED_ENABLED = PlanCase("reserved-enabled", "FRAME-6")
 UNKNOWN_OPERATION = PlanCase("unknown-operation-code", "FRAME-7")
 OTHER_DESTINATION = PlanCase("other-destination", "FRAME-8")
 OTHER_TYPE = PlanCase("other-ether-type", "FRAME-9")
+NEIGHBOUR = PlanCase("neighbouring-destination", "FRAME-10")
 
 SMALLEST = PlanCase("smallest-frames", "SIZE-1")
 MEDIUM = PlanCase("frames-of-512-bytes", "SIZE-2")
@@ -83,6 +85,11 @@ def unknown_operation(target: Target, lab: Lab) -> PauseFrame:
 def other_destination(target: Target, lab: Lab) -> PauseFrame:
     """PFC for the target, to the host behind the tx port: it must neither be obeyed nor forwarded there."""
     return replace(pfc_frame(target, MAX_QUANTA), destination=lab.builder.mac(lab.subject.pair.tx.port))
+
+
+def neighbour(target: Target, lab: Lab) -> PauseFrame:
+    """PFC for the target, to an address that differs from the right one in its last four bits only."""
+    return replace(pfc_frame(target, MAX_QUANTA), destination=NEIGHBOUR_ADDRESS)
 
 
 def other_type(target: Target, lab: Lab) -> PauseFrame:
@@ -172,6 +179,7 @@ FRAMES: Table = {
     OTHER_TYPE: invalid(
         other_type, f"frames of ether type 0x{OTHER_ETHER_TYPE:04x} that are PFC otherwise", all_lossless
     ),
+    NEIGHBOUR: invalid(neighbour, f"PFC frames to {NEIGHBOUR_ADDRESS}", all_lossless),
 }
 SIZES: Table = {
     SMALLEST: sized(smallest),

@@ -241,7 +241,7 @@ KINDS_OF_FRAMES = (
     Rule("PFC frames from 00:00:00:00:00:00 are neither counted nor obeyed", HELD,
          _both(_only("FRAME-1", "FRAME-2"), _all("pause-counted", "blocked-while-paused"))),
     Rule("pause frames are forwarded to other ports", ("pause-not-forwarded",)),
-    Rule("PFC frames to another destination are obeyed", (), _only("FRAME-8")),
+    Rule("PFC frames to another destination are obeyed", (), _only("FRAME-8", "FRAME-10")),
     Rule("frames of the sizes of {cases} are lost, others are not", LOST,
          _both(_only("SIZE"), lambda found: found.passed_in("resumed", but="SIZE")), _in("resumed")),
 )

@@ -18,6 +18,7 @@ EXCEPT: Mapping[str, str] = {
     "FRAME-7": NOT_SHOWN,
     "FRAME-8": "a generator that knows its own pause frames where they come out",
     "FRAME-9": "a sender of other frames than MAC control",
+    "FRAME-10": NOT_SHOWN,
     "SPEED-4": "a traffic generator as the source of pauses",
 }
 OF_FAMILIES: Mapping[str, str] = {

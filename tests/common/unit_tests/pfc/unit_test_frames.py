@@ -24,6 +24,7 @@ SAID = {  # source, vector, times
     frames.UNKNOWN_OPERATION: ("00:00:fa:ce:fa:ce", 0x18, ONLY_LOSSLESS),
     frames.OTHER_DESTINATION: ("00:00:fa:ce:fa:ce", 0x18, ONLY_LOSSLESS),
     frames.OTHER_TYPE: ("00:00:fa:ce:fa:ce", 0x18, ONLY_LOSSLESS),
+    frames.NEIGHBOUR: ("00:00:fa:ce:fa:ce", 0x18, ONLY_LOSSLESS),
 }
 
 
@@ -50,8 +51,8 @@ def test_what_the_frames_say(case):
     times = [getattr(pause, f"pause_class_{priority}").value for priority in range(8)]
     assert (pause.src.value, pause.class_enable_vector.value, times) == SAID[case], pause
     host = next(device for device in config.devices if device.name == "Host Ethernet64").ethernets[0].mac
-    destination = host if case is frames.OTHER_DESTINATION else PAUSE_ADDRESS
-    assert pause.dst.value == destination, pause
+    destinations = {frames.OTHER_DESTINATION: host, frames.NEIGHBOUR: "01:80:C2:00:00:0F"}
+    assert pause.dst.value == destinations.get(case, PAUSE_ADDRESS), pause
     assert (pause.control_op_code.value == 0x0102) == (case is frames.UNKNOWN_OPERATION), pause
     assert (pause.ether_type.value == 0x88B5) == (case is frames.OTHER_TYPE), pause
 

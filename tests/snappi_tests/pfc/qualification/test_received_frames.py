@@ -10,7 +10,7 @@ pytestmark = [pytest.mark.topology("tgen", "multidut-tgen")]
 @pytest.mark.pfc_cases(*FRAMES)
 def test_received_frames(pfc_qualify, plan_case, pfc_target):
     """A storm of frames of one kind holds what it names if they are PFC, and nothing if they are not (plan ids
-    FRAME-1 to FRAME-9).
+    FRAME-1 to FRAME-10).
 
     Args:
         pfc_qualify: carries out a test case on the port under test.

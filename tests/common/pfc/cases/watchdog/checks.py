@@ -109,6 +109,8 @@ def detected(run: WatchdogRun) -> Iterator[Check]:
         yield fail_unless("storm-detected", place, row.status == STORMED, "the queue stormed in the storm", row.status)
         expected = "1 storm counted as detected"
         yield fail_unless("storm-counted", place, row.detected == 1, expected, row.detected)
+        expected = "no storm counted as restored in the storm"
+        yield fail_unless("restoration-counted", place, row.restored == 0, expected, row.restored)
 
 
 def no_other_storm(run: WatchdogRun) -> Iterator[Check]:
