@@ -219,7 +219,7 @@ def test_the_whole_suite_on_a_healthy_port(own_testbed: Testbed) -> None:
                     for plan_id, priorities in (("PFC-1", (3, 4)), ("PFC-3", (0, 5)))
                     for priority in priorities for metric in (LOSSLESS, LOSSY_METRIC)]
     assert {record["evidence"]["ip_version"] for record in records} == {6}
-    assert "do not speak for PFC-2 (pause-lossless-several), PFC-4 (global-pause), FRAME (all 9), " in printed
+    assert "do not speak for PFC-2 (pause-lossless-several), PFC-4 (global-pause), FRAME (all 10), " in printed
 
 
 def test_the_whole_suite_on_a_broken_port(own_testbed: Testbed) -> None:
