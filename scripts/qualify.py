@@ -182,7 +182,8 @@ def found(stack: contextlib.ExitStack, options: argparse.Namespace, entry: Mappi
         return hardware_testbed(options.testbed, entry, testbed_file)
     broken = f", deliberately broken: {', '.join(options.fault)}" if options.fault else ""
     step(f"virtual testbed {options.testbed}{broken}")
-    return stack.enter_context(virtual_testbed(options.testbed, testbed_file, options.fault))
+    return stack.enter_context(virtual_testbed(
+        options.testbed, testbed_file, options.fault, options.habit if options.ixnetwork else None))
 
 
 def conclude(ended: Ended, progress: FamilyProgress, folder: Path, verbose: bool, seconds: float) -> Status:

@@ -175,11 +175,18 @@ def files_of(name: str, runtime: Mapping[str, Any]) -> TestbedFiles:
 
 
 @contextlib.contextmanager
-def virtual_testbed(name: str, testbed_file: Path, faults: Sequence[str]) -> Iterator[TestbedFiles]:
+def virtual_testbed(name: str, testbed_file: Path, faults: Sequence[str],
+                    habits: Sequence[str] | None = None) -> Iterator[TestbedFiles]:
     """Bring a virtual testbed up on the virtual clock, and take it down again whatever happens.
 
     The supervisor watches this process and takes the testbed down by itself when it is killed. A testbed that is up
     already is used as it is, and stays up.
+
+    Args:
+        name: of the testbed.
+        testbed_file: where it is described.
+        faults: what its switches do wrong.
+        habits: of the chassis behind IxNetwork's API; None: the traffic generator is spoken to in OTG.
 
     Raises:
         Refusal: it is up already, for another process, or with other faults than these.
@@ -204,6 +211,8 @@ def virtual_testbed(name: str, testbed_file: Path, faults: Sequence[str]) -> Ite
                "--testbed-file", str(testbed_file), "--owner-pid", str(os.getpid())]
     for fault in faults:
         command += ["--fault", fault]
+    if habits is not None:
+        command += ["--ixnetwork", *(text for habit in habits for text in ("--habit", habit))]
     up = subprocess.run(command, stdout=subprocess.PIPE, text=True, cwd=ROOT, check=False)
     if up.returncode:
         raise Failure(f"the virtual testbed '{name}' did not come up")

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from tests.common.pfc.cases.plan import parse_set, select
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.soak.duration import SOAK
 from virtual_testbed.faults import absolute
+from virtual_testbed.ixnetwork.habits import CARD, HABITS, HabitError, read_habits
 
 QUICK = ("PFC", "FRAME", "COUNT", "LOAD", "M2O", "SPEED", "HEAD", "TIME", "CLASS", "SENT", "FLAP")
 """Families of `--quick`: more than half of the time on a virtual testbed is for the other ones."""
@@ -43,6 +45,10 @@ def parse(arguments: Sequence[str] | None, description: str) -> argparse.Namespa
                              "(default: the whole plan)")
     parser.add_argument("--quick", action="store_true",
                         help=f"only the test cases that cost least for what they see: {', '.join(QUICK)}")
+    parser.add_argument("--ixnetwork", action="store_true",
+                        help="reach the virtual traffic generator through snappi_ixnetwork and IxNetwork's REST API")
+    parser.add_argument("--habit", action="append", default=[], metavar="HABIT",
+                        help=f"what the chassis behind that does; may be repeated: {', '.join(HABITS)}, {CARD}TYPE")
     parser.add_argument("--set", action="append", default=[], metavar="PRIORITIES",
                         help="priorities to pause together, for instance 3,4; may be repeated (default: all lossless "
                              "ones, all lossy ones)")
@@ -61,8 +67,29 @@ def parse(arguments: Sequence[str] | None, description: str) -> argparse.Namespa
     options = parser.parse_args(arguments)
     if options.quick and options.scenario:
         raise Refusal("--quick and --scenario both say which test cases are meant: give one of them")
+    options.ixnetwork = options.ixnetwork or bool(options.habit)
     options.scenario = [",".join(QUICK)] if options.quick else options.scenario
     return options
+
+
+def check_ixnetwork(options: argparse.Namespace, entry: Mapping[str, Any]) -> None:
+    """Refuses IxNetwork's API where it cannot be had.
+
+    Raises:
+        Refusal: the testbed is hardware, a habit does not exist, or snappi_ixnetwork is not installed.
+    """
+    if not options.ixnetwork:
+        return
+    if not entry.get("virtual"):
+        raise Refusal(f"--ixnetwork is for virtual testbeds; {options.testbed} is hardware, and its entry's"
+                      " tg_api_transport says how its traffic generator is reached")
+    try:
+        read_habits(options.habit)
+    except HabitError as error:
+        raise Refusal(str(error)) from error
+    if find_spec("snappi_ixnetwork") is None:
+        raise Refusal("--ixnetwork needs snappi_ixnetwork, which is not installed here: `make ixnetwork-check` installs"
+                      " it in an environment of its own")
 
 
 def check(options: argparse.Namespace) -> Mapping[str, Any]:
@@ -76,6 +103,7 @@ def check(options: argparse.Namespace) -> Mapping[str, Any]:
     entry = read_entry(name, testbed_file)
     if not entry.get("virtual"):
         hardware_testbed(name, entry, testbed_file)
+    check_ixnetwork(options, entry)
     check_faults(options.fault, {name: entry})
     try:
         cases = select(",".join(options.scenario).replace(" ", "").split(","))

@@ -28,10 +28,14 @@ from pfctest.interface import InterfaceError
 from pfctest.sender import SendError
 from virtual_testbed.dataplane.model.configuration import SwitchConfig, VlanConfig
 from virtual_testbed.dataplane.outside import OpenNetwork
-from virtual_testbed.engine.clock import RealtimeClock, VirtualClock
+from virtual_testbed.engine.clock import PS_PER_NS, RealtimeClock, VirtualClock
+from virtual_testbed.engine.refreshed import RefreshedSimulation
 from virtual_testbed.engine.simulation import Agent, OperationRunner, Simulation, SimulationError
 from virtual_testbed.engine.wire import Wire, Wires
 from virtual_testbed.faults import Fault, FaultError, parse_fault
+from virtual_testbed.ixnetwork.front import IxNetworkFront
+from virtual_testbed.ixnetwork.habits import read_habits
+from virtual_testbed.ixnetwork.session import IxNetworkSession
 from virtual_testbed.lab_files.cables import GeneratorLink, SwitchLink, WireLink
 from virtual_testbed.otg import grpc_front
 from virtual_testbed.otg.http_front import HttpFront
@@ -75,6 +79,8 @@ class Arguments:
     otg_grpc_port: int = 0
     wires: tuple[WireLink, ...] = ()
     swss: str | None = None
+    ixnetwork_port: int = 0
+    habits: tuple[str, ...] | None = None
 
 
 AgentFactory = Callable[[SwitchAddress, "ObservedNetwork", Arguments], Agent]
@@ -193,7 +199,8 @@ class Engine:
         simulation = Simulation(network, agents, self._sample)
         simulation.publish()  # makes the agents: a switch that cannot be reached is reported now, not later
         self.realtime = arguments.clock == "realtime"
-        clock: SimulationClock = RealtimeClock(simulation, monotonic_ns) if self.realtime else VirtualClock(simulation)
+        advanced = RefreshedSimulation(simulation)
+        clock: SimulationClock = RealtimeClock(advanced, monotonic_ns) if self.realtime else VirtualClock(advanced)
         self.wires = _wires(arguments.wires, network, clock)
         self.operations = OperationRunner(simulation, clock)
         self.worker = ThreadPoolExecutor(1, "testbed")
@@ -201,12 +208,24 @@ class Engine:
         self.grpc_front = grpc_front.GrpcFront(
             service,
             lambda operation, changes: self.worker.submit(self.operations.perform, operation, changes).result())
+        self.ixnetwork: web.Application | None = None
+        if arguments.habits is not None:
+            habits = read_habits(arguments.habits)
+            session = IxNetworkSession(service, fabric.speeds, habits, lambda ns: _let_pass(clock, ns))
+            advanced.refresh_with(session.chassis.take_statistics, habits.refresh_ns * PS_PER_NS)
+            self.ixnetwork = IxNetworkFront(session, self.front.compute).application()
 
     def _sample(self) -> None:
         """Time has passed: counters are noted, and what the switches send to the outside is sent."""
         self._service.sample()
         if self.wires is not None:
             self.wires.transmit()
+
+
+def _let_pass(clock: SimulationClock, nanoseconds: int) -> None:
+    """Has simulated time pass in the middle of an operation; a clock that follows the wall clock goes by itself."""
+    if nanoseconds:
+        clock.advance({"nanoseconds": nanoseconds})
 
 
 def _wires(links: Sequence[WireLink], network: ObservedNetwork, clock: SimulationClock) -> Wires | None:
@@ -269,7 +288,8 @@ def _arguments(data: dict[str, Any]) -> Arguments:
         otg_grpc_port=int(data.get("otg_grpc_port") or 0),
         wires=tuple(WireLink(wire["location"], int(wire["speed_mbps"]), wire["interface"])
                     for wire in data.get("wires", ())),
-        swss=data.get("swss"))
+        swss=data.get("swss"), ixnetwork_port=int(data.get("ixnetwork_port") or 0),
+        habits=None if data.get("habits") is None else tuple(data["habits"]))
 
 
 @contextlib.asynccontextmanager
@@ -300,6 +320,35 @@ async def serving(engine: Engine, ports: Sequence[int]) -> AsyncIterator[list[in
         pacer.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await pacer
+        await runner.cleanup()
+
+
+@contextlib.asynccontextmanager
+async def serving_ixnetwork(engine: Engine, port: int) -> AsyncIterator[dict[str, str]]:
+    """Serves IxNetwork's REST API on loopback while the context lasts, where the testbed has one.
+
+    Args:
+        engine: what to serve.
+        port: a TCP port; 0 takes a free one.
+
+    Yields:
+        Its address for the ready line; empty: it has none.
+
+    Raises:
+        EngineError: the port cannot be used.
+    """
+    if engine.ixnetwork is None:
+        yield {}
+        return
+    runner = web.AppRunner(engine.ixnetwork, access_log=None, shutdown_timeout=1.0)
+    await runner.setup()
+    try:
+        try:
+            await web.TCPSite(runner, HOST, port).start()
+        except OSError as error:
+            raise EngineError(f"{HOST}:{port} cannot be used: {error.strerror or error}") from error
+        yield {"ixnetwork_url": f"http://{HOST}:{runner.addresses[0][1]}"}
+    finally:
         await runner.cleanup()
 
 
@@ -352,10 +401,10 @@ async def run(arguments: Arguments) -> None:
     except (SimulationError, ValueError) as error:
         raise EngineError(f"testbed {arguments.testbed}: {error}") from error
     ports = list(dict.fromkeys((arguments.otg_port, arguments.clock_port or arguments.otg_port)))
-    async with serving(engine, ports) as taken:
+    async with serving(engine, ports) as taken, serving_ixnetwork(engine, arguments.ixnetwork_port) as ixnetwork:
         with serving_grpc(engine, arguments.otg_grpc_port) as grpc_port:
             ready = {"ready": True, "otg_url": f"http://{HOST}:{taken[0]}", "otg_grpc": f"{HOST}:{grpc_port}",
-                     "clock_url": f"http://{HOST}:{taken[-1]}/clock"}
+                     "clock_url": f"http://{HOST}:{taken[-1]}/clock", **ixnetwork}
             print(json.dumps(ready), flush=True)
             LOG.info("testbed %s, %s clock, on port %d", arguments.testbed, arguments.clock, taken[0])
             await stop.wait()

@@ -15,6 +15,7 @@ import click
 from tabulate import tabulate
 
 from virtual_testbed.faults import FaultError, absolute, parse_fault
+from virtual_testbed.ixnetwork.habits import CARD, HABITS, HabitError, read_habits
 from virtual_testbed.lab_files.cables import WireError, wire_link
 from virtual_testbed.lab_files.description import DescriptionError, Testbed, load_testbed
 from virtual_testbed.sonic.watchdog_scripts import ScriptError, read_scripts
@@ -48,7 +49,7 @@ def _sentences(command: Callable[..., None]) -> Callable[..., None]:
     def run(*args: Any, **kwargs: Any) -> None:
         try:
             command(*args, **kwargs)
-        except (DescriptionError, FaultError, LifecycleError, ScriptError, StateError, WireError) as error:
+        except (DescriptionError, FaultError, HabitError, LifecycleError, ScriptError, StateError, WireError) as error:
             _refuse(str(error))
         except OSError as error:
             _refuse(f"{error.filename}: {error.strerror}" if error.filename else str(error))
@@ -77,6 +78,11 @@ def main() -> None:
                    "May be repeated.")
 @click.option("--swss", type=click.Path(path_type=Path, file_okay=False), metavar="CHECKOUT",
               help="A checkout of sonic-swss: its scripts decide where the watchdogs see storms begin and end.")
+@click.option("--ixnetwork", is_flag=True, help="Put IxNetwork's REST API in front of the traffic generator, as an API "
+              "server of Keysight's does.")
+@click.option("--habit", "habits", multiple=True, metavar="NAME",
+              help="What the chassis behind IxNetwork's API does; may be repeated, implies --ixnetwork. One of: "
+                   f"{', '.join(HABITS)}, {CARD}TYPE.")
 @click.option("--owner-pid", type=click.IntRange(min=1), metavar="PID",
               help="Take the testbed down when this process ends, however it ends.")
 @_JSON
@@ -84,6 +90,8 @@ def main() -> None:
 def up(name: str, testbed_file: Path, state: Path, *, as_json: bool, **asked: Any) -> None:
     """Start the virtual testbed NAME and wait until all of it is up."""
     testbed = load_testbed(name, testbed_file)
+    read_habits(asked["habits"])
+    asked["habits"] = asked["habits"] if asked.pop("ixnetwork") or asked["habits"] else None
     options = Options(**{**asked, "faults": tuple(absolute(spec) for spec in asked["faults"]),
                          "wires": tuple(wire_link(spec, testbed.generator_links) for spec in asked["wires"])})
     for spec in options.faults:
@@ -126,7 +134,8 @@ def _access(runtime: dict[str, Any], folder: TestbedFolder) -> list[tuple[str, s
     ssh = [(f"ssh to {name}", shlex.join(["ssh", "-F", _short(folder.ssh / "config"), name]))
            for name in runtime["switches"]]
     return [*ssh, ("password", f"in {_short(folder.ssh / 'password')} (user admin)"), ("OTG", runtime["otg"]["url"]),
-            ("OTG over gRPC", runtime["otg"]["grpc"])]
+            ("OTG over gRPC", runtime["otg"]["grpc"]),
+            *([("IxNetwork", runtime["otg"]["ixnetwork"])] if runtime["otg"]["ixnetwork"] else [])]
 
 
 def _summary(runtime: dict[str, Any], folder: TestbedFolder) -> str:

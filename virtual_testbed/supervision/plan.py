@@ -118,6 +118,7 @@ class LaunchPlan:
     owner_pid: int | None = None
     wires: Mapping[str, str] = field(default_factory=dict)
     swss: str | None = None
+    habits: tuple[str, ...] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """As JSON; `from_json` reads it."""
@@ -133,6 +134,7 @@ class LaunchPlan:
             ChildSpec(**{**row, "command": tuple(row["command"]), "requires": tuple(row["requires"])})
             for row in values["children"])
         values["policy"] = Policy(**values["policy"])
+        values["habits"] = None if values.get("habits") is None else tuple(values["habits"])
         return cls(**values)
 
 
@@ -142,7 +144,8 @@ class Options:
 
     `root_view` is `auto`, or `environment` to use no namespaces where the kernel would allow them. `owner_pid` is a
     process with whose end the testbed ends too. `wires` are ports bound to interfaces of this machine. `swss` is a
-    checkout of sonic-swss, whose scripts decide what the watchdogs do, already checked.
+    checkout of sonic-swss, whose scripts decide what the watchdogs do, already checked. `habits` are of the chassis
+    behind IxNetwork's API server, already checked; None: the testbed has none, its users speak OTG.
     """
 
     clock: str = "realtime"
@@ -151,6 +154,7 @@ class Options:
     owner_pid: int | None = None
     wires: tuple[WireLink, ...] = ()
     swss: Path | None = None
+    habits: tuple[str, ...] | None = None
     commands: Commands = field(default_factory=Commands)
     policy: Policy = field(default_factory=Policy)
 
@@ -175,7 +179,7 @@ def make_plan(testbed: Testbed, folder: TestbedFolder, run_folder: Path, options
     return LaunchPlan(testbed.name, str(folder.path), str(run_folder), testbed.inv_name, options.clock, options.faults,
                       testbed.entry, testbed.generators, accesses, (*redis, engine, *ssh), options.policy,
                       options.owner_pid, _wires(testbed, options),
-                      None if options.swss is None else str(options.swss))
+                      None if options.swss is None else str(options.swss), options.habits)
 
 
 def _wires(testbed: Testbed, options: Options) -> dict[str, str]:
@@ -219,6 +223,7 @@ def _engine_arguments(testbed: Testbed, accesses: Sequence[SwitchAccess], option
         "faults": list(options.faults),
         "wires": [asdict(wire) for wire in options.wires],
         "swss": None if options.swss is None else str(options.swss),
+        "habits": None if options.habits is None else list(options.habits),
     }
 
 
@@ -241,8 +246,9 @@ def kept_ports(kind: str, ready: Mapping[str, Any]) -> dict[str, int]:
         KeyError, ValueError: the line lacks an endpoint or has a malformed one.
     """
     if kind == "engine":
+        ixnetwork = {"ixnetwork_port": _port(ready["ixnetwork_url"])} if "ixnetwork_url" in ready else {}
         return {"otg_port": _port(ready["otg_url"]), "otg_grpc_port": _port(f"//{ready['otg_grpc']}"),
-                "clock_port": _port(ready["clock_url"])}
+                "clock_port": _port(ready["clock_url"]), **ixnetwork}
     return {"port": int(ready["ssh_port"])} if kind == "ssh" else {}
 
 

@@ -215,7 +215,7 @@ class Supervisor:
             "testbed": plan.testbed, "status": self._status, "failure": self._failure,
             "supervisor": asdict(this_process()),
             "clock": {"mode": plan.clock, "url": engine["clock_url"]},
-            "otg": {"url": engine["otg_url"], "grpc": engine["otg_grpc"]},
+            "otg": {"url": engine["otg_url"], "grpc": engine["otg_grpc"], "ixnetwork": engine.get("ixnetwork_url")},
             "testbed_file": str(folder.testbed_file), "inventory": str(folder.path / plan.inv_name),
             "root_view": _worst_view(view["root_view"] for view in views.values()),
             "switches": {switch.name: {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from ..model.errors import QualificationError
@@ -52,6 +52,10 @@ class Counted:
         sent = self.frames_tx - baseline.frames_tx
         return Counted(self.transmitting, sent, self.frames_rx - baseline.frames_rx)
 
+    def of(self, flow: FlowStats) -> FlowStats:
+        """A flow's statistics with these counts."""
+        return replace(flow, frames_tx=self.frames_tx, frames_rx=self.frames_rx)
+
 
 class PauseSender(Protocol):
     """What sends pause storms in place of the traffic generators."""
@@ -98,6 +102,7 @@ class Generator:
         self._keeps_totals = False
         self._uncounted: set[str] = set()  # flows of the configuration that are not in the totals yet
         self._ended: list[FlowStats] = []  # the totals of configurations before it
+        self._kept: dict[str, Counted] = {}  # what flows had counted when others were started: that may clear it
 
     def push(self, traffic: Traffic) -> None:
         """Replaces the configuration and waits until every host has resolved its gateway.
@@ -140,6 +145,7 @@ class Generator:
             observer.flows_started([self._flows[name] for name in names if name in self._flows], self.clock.moment())
         elsewhere, own = self._by_sender(names)
         if self._keeps_totals:
+            self._kept |= self._read(self._by_sender(sorted(self._uncounted))[1]) if self._uncounted else {}
             self._uncounted |= {*(names or self._flows), *self._beside}
         for name in elsewhere:
             self._other_sender.start(self._flows[name])
@@ -247,8 +253,12 @@ class Generator:
     def _uncounted_flows(self) -> list[FlowStats]:
         """The statistics of the configuration's flows that were started and not counted so far."""
         started = sorted(self._uncounted)
+        found = self._counted(started) if started else {}
+        kept = self._kept
         self._uncounted = set()
-        return list(self._counted(started).values()) if started else []
+        self._kept = {}
+        return [kept[name].of(flow) if name in kept and kept[name].frames_tx > flow.frames_tx else flow
+                for name, flow in found.items()]
 
     def _counted(self, wanted: Sequence[str]) -> dict[str, FlowStats]:
         elsewhere, own = self._by_sender(wanted)

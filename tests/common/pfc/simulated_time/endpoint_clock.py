@@ -17,15 +17,16 @@ class EndpointClock:
     """A virtual testbed's clock. One that stands still is advanced by exactly the time that `sleep` is asked for; one
     that follows real time is waited for until it has got as far, also where a busy machine makes it fall behind."""
 
-    def __init__(self, url: str, timeout_s: float = 120.0) -> None:
+    def __init__(self, url: str, timeout_s: float = 120.0, alone: bool = True) -> None:
         """Asks which of the two kinds it is. `url` is in the testbed's entry; for `timeout_s` of real time the testbed
-        may make no progress: while it does, it says so (HTTP's `100 Continue`)."""
+        may make no progress: while it does, it says so (HTTP's `100 Continue`). `alone`: nobody else moves it; else,
+        behind generators that take their time to start, it is not exact."""
         self._url = url.rstrip("/")
         self._timeout_s = timeout_s
         self._known_s: float | None = None
         # The endpoint is on loopback: a proxy that the environment names must not see the request.
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        self.exact = self._request(self._url)["mode"] == "virtual"
+        self.exact = self._request(self._url)["mode"] == "virtual" and alone
 
     def now(self) -> float:
         """Simulated seconds."""

@@ -10,13 +10,17 @@ from ..lab.option import CLOCK_KEYS, Option
 from .endpoint_clock import EndpointClock
 
 
+IXNETWORK = "ixnetwork"
+"""The transport whose generators start and stop as on hardware: late, and in their own time."""
+
+
 class SimulatedTimeOption(Option):
     """A testbed's entry may name a clock."""
 
     def clock(self, testbed: Mapping[str, Any]) -> Clock | None:
         """The clock that the entry names."""
         url = next((testbed[key] for key in CLOCK_KEYS if testbed.get(key)), None)
-        return EndpointClock(url) if url else None
+        return EndpointClock(url, alone=testbed.get("tg_api_transport") != IXNETWORK) if url else None
 
 
 OPTION = SimulatedTimeOption()
