@@ -26,6 +26,7 @@ from tests.common.pfc.model.errors import QualificationError  # noqa: E402
 from tests.common.pfc.lab.clock import WallClock  # noqa: E402
 from tests.common.pfc.lab.generator import Generator  # noqa: E402
 from tests.common.pfc.lab.generator_ports import set_links  # noqa: E402
+from tests.common.pfc.lab.option import adapted  # noqa: E402
 from tests.common.pfc.lab.reservation import ReservationLost  # noqa: E402
 from tests.common.pfc.lease.taking import LeaseTaker  # noqa: E402
 from tests.common.pfc.record.run import new_run_id  # noqa: E402
@@ -79,13 +80,19 @@ def restore(lab: StandaloneLab, force: bool) -> bool:
         found = {
             host.hostname: stack.enter_context(LeaseTaker(host, run_id).healed(force)) for host in lab.duthosts
         }
-        stopped = attempt(lambda: quiet(Generator(open_api(lab.tbinfo, lab.duthosts[0]), WallClock())))
+        stopped = attempt(lambda: quiet(_generator(lab)))
     for hostname, seen in found.items():
         done = "nothing to put back" if seen is None else f"what {seen} changed is put back"
         print(f"{hostname}: {done}", flush=True)
     if stopped:
         print(f"testbed {lab.tbinfo['conf-name']}: traffic is stopped", flush=True)
     return stopped
+
+
+def _generator(lab: StandaloneLab) -> Generator:
+    """The traffic generators of a testbed."""
+    clock = WallClock()
+    return Generator(adapted(open_api(lab.tbinfo, lab.duthosts[0]), clock), clock)
 
 
 def quiet(generator: Generator) -> None:

@@ -184,6 +184,19 @@ class Chassis:
                     found[f"{row['ethernet_name']} {version}"] = row["link_layer_address"]
         return found
 
+    def set_links(self, names: Sequence[str], state: str) -> None:
+        """Takes the links of ports `up` or `down`."""
+        self.load()
+        self._otg.set_control_state({"choice": "port", "port": {
+            "choice": "link", "link": {"state": state, "port_names": list(names)}}})
+
+    def links_down(self) -> set[str]:
+        """The ports whose link is down, as far as they are loaded."""
+        if self._changed:
+            return set()
+        rows = self._otg.get_metrics({"choice": "port", "port": {}})["port_metrics"]
+        return {str(row["name"]) for row in rows if row["link"] == "down"}
+
     def start_captures(self) -> None:
         """Starts the captures of all ports that have one, anew."""
         self.load()

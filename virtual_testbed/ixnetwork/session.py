@@ -27,6 +27,13 @@ LAYER1_DEFAULTS = {"speed": "speed100g", "enableAutoNegotiation": True, "ieeeL1D
 BUILD = "11.00.2511.1"
 FOLDER = "/root"
 UNRESOLVED = "Unresolved"
+WITHOUT_EFFECT = frozenset({
+    "applyonthefly", "assignports", "clearownership", "connectport", "connectports", "generate", "mergecapture",
+    "refresh", "savecapturefiles", "savecapture", "takecsvsnapshot", "takesnapshot", "takeviewcsvsnapshot",
+    "getdefaultsnapshotsettings", "exportconfig", "restartdown", "addchassis",
+})
+"""Operations that have nothing to do on a virtual chassis: ports are connected as soon as they have a location, files
+are made when they are read."""
 CAPTURE_SUFFIX = re.compile(r"(?:_HW|_SW)?\.cap$")
 LOCATION = re.compile(r"^(?P<chassis>.+);(?P<card>\d+);(?P<port>\d+)$")
 
@@ -70,6 +77,8 @@ class IxNetworkSession:
             "startcapture": lambda path, arguments: self.chassis.start_captures(),
             "stopcapture": lambda path, arguments: self.chassis.stop_captures(),
             "stop": self._stop_capture,
+            "linkupdn": lambda path, arguments: self.chassis.set_links(
+                self._names(arguments["arg1"]), str(arguments["arg2"])),
             "clearcaptureinfos": lambda path, arguments: self.chassis.clear_captures(self._names(arguments["arg1"])),
         }
 
@@ -125,6 +134,8 @@ class IxNetworkSession:
             return Answer(200, [self._select(one) for one in body["selects"]])
         arguments = {key.lower(): value for key, value in (body or {}).items()}
         action = self._operations.get(verb)
+        if action is None and verb not in WITHOUT_EFFECT:
+            raise Untranslatable(f"{path}: the operation {verb} is not modelled")
         result = action(path, arguments) if action else None
         return Answer(202, {"url": path, "state": "SUCCESS", "result": result})
 
@@ -132,7 +143,16 @@ class IxNetworkSession:
         wanted = {str(child["child"]) for child in asked["children"]}
         if "trafficItem" in wanted or str(asked["from"]).endswith("traffic"):
             self.chassis.look()
+        if "vport" in wanted:
+            self._look_at_links()
         return self.tree.select(asked)
+
+    def _look_at_links(self) -> None:
+        """Brings the states of connected ports up to date."""
+        down = self.chassis.links_down()
+        for vport in self.tree.root["vport"]:
+            if str(vport.get("connectionState", "")).startswith("connectedLink"):
+                vport["connectionState"] = "connectedLinkDown" if vport["name"] in down else "connectedLinkUp"
 
     def _new(self) -> None:
         """Everything is gone."""
@@ -226,10 +246,13 @@ class IxNetworkSession:
                         address["resolvedGatewayMac"] = [mac]
 
     def _transmit(self, action: Callable[[Sequence[str]], None], arguments: Mapping[str, Any]) -> None:
-        hrefs = arguments.get("arg1")
-        if isinstance(hrefs, list):
-            action(self._names(hrefs))
-        else:  # of /traffic: all items
+        """Starts or stops traffic items; where none is named, but all of `/traffic`, all of them stop."""
+        named = arguments.get("arg1")
+        hrefs = [named] if isinstance(named, str) else list(named or ())
+        items = [href for href in hrefs if "/trafficItem" in href]
+        if items:
+            action(self._names(items))
+        else:
             self.chassis.stop_all()
 
     def _names(self, hrefs: Sequence[str]) -> list[str]:

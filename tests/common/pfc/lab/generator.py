@@ -57,6 +57,23 @@ class Counted:
         return replace(flow, frames_tx=self.frames_tx, frames_rx=self.frames_rx)
 
 
+@dataclass(frozen=True)
+class GeneratorTiming:
+    """How late generators are, in seconds.
+
+    Attributes:
+        start_s, stop_s: how long a call takes that starts or stops a flow; frames begin and end within it.
+        refresh_s: how old statistics are at most.
+    """
+
+    start_s: float
+    stop_s: float
+    refresh_s: float
+
+
+AT_ONCE = GeneratorTiming(0.0, 0.0, 0.0)
+
+
 class PauseSender(Protocol):
     """What sends pause storms in place of the traffic generators."""
 
@@ -99,10 +116,25 @@ class Generator:
         self._gaps: dict[str, str] = {}  # storm -> why it was none without a gap
         self._baseline: Mapping[str, Counted] = {}  # of a pushed configuration, before anything was started
         self._beside: list[str] = []  # flows beside a case that were not started yet
+        self._timing: GeneratorTiming | None = None
         self._keeps_totals = False
         self._uncounted: set[str] = set()  # flows of the configuration that are not in the totals yet
         self._ended: list[FlowStats] = []  # the totals of configurations before it
         self._kept: dict[str, Counted] = {}  # what flows had counted when others were started: that may clear it
+
+    @property
+    def timing(self) -> GeneratorTiming:
+        """How late the generators are, as far as that was measured."""
+        return self._timing or AT_ONCE
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether it is known how late the generators are."""
+        return self._timing is not None or self.clock.exact
+
+    def allow_for(self, timing: GeneratorTiming) -> None:
+        """From now on what is waited for is waited for so much longer."""
+        self._timing = timing
 
     def push(self, traffic: Traffic) -> None:
         """Replaces the configuration and waits until every host has resolved its gateway.
@@ -207,20 +239,22 @@ class Generator:
             QualificationError: a flow goes on after it was told to stop.
         """
         self.clock.sleep(seconds)
-        if not wait_for(lambda: self._all_stopped(names), STOP_GRACE_S, self.clock):
+        grace_s = STOP_GRACE_S + self.timing.refresh_s
+        if not wait_for(lambda: self._all_stopped(names), grace_s, self.clock):
             logger.warning(
-                "flows still transmitting %.0f s after their end, stopping them: %s", STOP_GRACE_S, ", ".join(names)
+                "flows still transmitting %.0f s after their end, stopping them: %s", grace_s, ", ".join(names)
             )
             self.stop(names)
-        if not wait_for(lambda: self._all_stopped(names), STOP_GRACE_S, self.clock):
+        if not wait_for(lambda: self._all_stopped(names), grace_s, self.clock):
             raise QualificationError(f"the traffic generator did not stop {', '.join(names)}")
 
     def stats(self, names: Iterable[str]) -> dict[str, FlowStats]:
-        """Reads flow statistics; of a storm of another sender what that knows.
+        """Reads flow statistics, all that was counted up to now in them; of a storm of another sender what that knows.
 
         Raises:
             QualificationError: the answer lacks a flow or a counter.
         """
+        self.clock.sleep(self.timing.refresh_s)
         stats = self._counted(list(names))
         for observer in self.observers:
             observer.statistics_read(stats, self.clock.moment())

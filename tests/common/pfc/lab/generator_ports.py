@@ -13,8 +13,9 @@ def start_capture(generator: Generator, port_names: Sequence[str]) -> None:
 
 
 def end_capture(generator: Generator, port_name: str) -> bytes:
-    """Ends the capture of a generator port and returns it: a pcap or pcapng file."""
-    _control_capture(generator, [port_name], "STOP")
+    """Ends all captures, and returns that of a generator port: a pcap or pcapng file. Of single ports IxNetwork's
+    extension throws away what they hold (`capture.py`, `_stop_capture`)."""
+    _control_capture(generator, [], "STOP")
     request = generator.api.capture_request()
     request.port_name = port_name
     answer = generator.call(generator.api.get_capture, request)

@@ -91,6 +91,10 @@ class Option:
         where it does not answer."""
         return None
 
+    def adapted(self, api: Any, clock: Clock) -> Any:
+        """snappi's API object of the traffic generators as OTG describes one: `api` itself, or what mends it."""
+        return api
+
     def pauses_named(self, testbed: Mapping[str, Any]) -> str:
         """What a testbed's entry says of where pauses come from, `pfc_pause_source names fanout-01`; empty: nothing."""
         return ""
@@ -183,6 +187,13 @@ def open_clock(testbed: Mapping[str, Any]) -> Clock:
             " measured by the wall clock"
         )
     return found or WallClock()
+
+
+def adapted(api: Any, clock: Clock) -> Any:
+    """snappi's API object of the traffic generators as OTG describes one, whatever is behind it."""
+    for option in options():
+        api = option.adapted(api, clock)
+    return api
 
 
 def pause_source_of(testbed: Mapping[str, Any], port: str) -> NamedPauseSource | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from math import ceil
 from typing import Any
 
@@ -19,8 +18,6 @@ FIRST_UDP_PORT = 5000
 ECN_BITS = 2
 # Cards with four queues for PFC: sonic-mgmt gives 3 and 4 queues of their own and shares the others (variables.py)
 PFC_QUEUES_OF_FOUR = (0, 1, 0, 3, 2, 0, 1, 0)
-IXNETWORK = "snappi_ixnetwork"
-GLOBAL_PAUSE_SINCE = "1.61.3"
 
 
 @dataclass
@@ -177,7 +174,6 @@ class TrafficBuilder:
     def _add_pause(self, config: Any, plan: FlowPlan, frame: PauseFrame) -> None:
         flow = self._flow(config, plan)
         if frame.is_global:
-            _check_global_pause(self.api)
             pause = flow.packet.ethernetpause()[-1]
             pause.time.value = frame.quanta[0]
         else:
@@ -226,8 +222,6 @@ class TrafficBuilder:
         enters, leaves = self._ends(plan)
         flow.tx_rx.port.tx_name = self.port_name(enters)
         flow.tx_rx.port.rx_names = [self.port_name(leaves)]
-        if type(self.api).__module__.startswith(IXNETWORK):
-            flow.tx_rx.port.rx_name = self.port_name(leaves)  # deprecated, but all that it reads
         for size, weight in plan.mix:
             flow.size.weight_pairs.custom.add(size=size, weight=weight)
         if not plan.mix:
@@ -255,14 +249,6 @@ def build_together(parts: Sequence[tuple[TrafficBuilder, Sequence[FlowPlan]]]) -
     config = first.empty()
     built = [builder.build_into(config, flows) for builder, flows in parts]
     return Traffic(config, {name: flow for one in built for name, flow in one.flows.items()})
-
-
-def _check_global_pause(api: Any) -> None:
-    """Refuses an IxNetwork extension that makes other frames of 802.3x pauses (`customfield.py`)."""
-    found = version(IXNETWORK) if type(api).__module__.startswith(IXNETWORK) else GLOBAL_PAUSE_SINCE
-    if [int(part) for part in re.findall("[0-9]+", found)[:3]] < [int(part) for part in GLOBAL_PAUSE_SINCE.split(".")]:
-        raise QualificationError(
-            f"{IXNETWORK} {found} makes other frames of 802.3x pauses: expected {GLOBAL_PAUSE_SINCE} or newer")
 
 
 def _last(flow: Any, plan: FlowPlan, limit_s: int) -> None:

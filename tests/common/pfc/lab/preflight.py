@@ -18,12 +18,16 @@ from ..model.traffic import FlowPlan, FlowStats, Role
 from ..record.verdict import Check, Status
 from .clock import wait_for
 from .generator import SETTLE_S
+from .generator_timing import measure_timing
 from .lab import Lab
 from .otg_config import build_together
 
 CLEAN_FRAMES = 1000
 CLEAN_LOAD_PERCENT = 10
 CLEAN_FRAME_BYTES = 1024
+TIMING_LOAD_PERCENT = 1.0
+TIMING_S = 300
+"""The longest that a generator whose statistics do not change goes on, if nobody is left to stop it."""
 QUEUE_GRACE_S = 5.0  # for a poll of the queue counters that comes later still
 
 
@@ -38,11 +42,26 @@ def preflight(lab: Lab) -> tuple[list[Check], DutCounters]:
     """
     before = waited_counters(lab, [lab.port])
     check_ports(lab.subject, before)
+    if not lab.generator.is_timed:
+        know_timing(lab)
+        before = waited_counters(lab, [lab.port])
     stats = send_clean_flows([lab])
     check_path(lab.subject, stats[lab.port])
     after = settled_queues(lab, before, stats, [lab.port])
     check_queues(lab, (before, after), stats[lab.port])
     return clean_flow_checks(lab, stats[lab.port]), after
+
+
+def know_timing(lab: Lab) -> None:
+    """Measures how late the generators are, with a flow that nothing else is looked at."""
+    priority = lab.subject.qos.reachable[0]
+    name = lab.builder.named("Timing Flow")
+    flow = FlowPlan(name, Role.CLEAN, priority, CLEAN_FRAME_BYTES, TIMING_LOAD_PERCENT, seconds=TIMING_S)
+    lab.generator.push(lab.builder.build([flow]))
+    try:
+        lab.generator.allow_for(measure_timing(lab.generator, name))
+    finally:
+        lab.generator.stop()
 
 
 def waited_counters(lab: Lab, ports: Sequence[str]) -> DutCounters:

@@ -8,7 +8,8 @@ from typing import Any
 
 from ..lab.lab import Lab
 from ..lab.preflight import (
-    check_path, check_ports, check_queues, clean_flow_checks, send_clean_flows, settled_queues, waited_counters,
+    check_path, check_ports, check_queues, clean_flow_checks, know_timing, send_clean_flows, settled_queues,
+    waited_counters,
 )
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
@@ -38,6 +39,10 @@ def preflight_in_batches(batches: Sequence[Sequence[Lab]]) -> tuple[dict[str, Pr
     ports = [lab.port for lab in labs]
     before = waited_counters(first, ports)
     errors = {lab.port: error for lab in labs if (error := _error(check_ports, lab.subject, before))}
+    fit = [lab for lab in labs if lab.port not in errors]
+    if fit and not first.generator.is_timed:
+        know_timing(fit[0])
+        before = waited_counters(first, ports)
     stats = dict[str, dict[str, FlowStats]]()
     for batch in batches:
         results = _send_clean_flows_of_all([lab for lab in batch if lab.port not in errors])

@@ -122,27 +122,6 @@ def test_data_is_started_with_its_storm_and_comes_later():
     assert {traffic.flows[name].delay_ns for name in traffic.names(phase=RESUMED)} == {0}, "the time after the storm"
 
 
-IxNetworkApi = type("IxNetworkApi", (FakeApi,), {"__module__": "snappi_ixnetwork.snappi_api"})
-GLOBAL = FlowPlan("Global", Role.STORM, None, 64, fps=5960, pause=global_pause_frame(65535))
-PFC = replace(GLOBAL, pause=pfc_frame((3,), 65535))
-
-
-@pytest.mark.parametrize("version, api, flow, refused", [
-    ("1.61.2", IxNetworkApi, GLOBAL, True), ("1.9", IxNetworkApi, GLOBAL, True), ("1.58.0", IxNetworkApi, PFC, False),
-    ("1.61.3", IxNetworkApi, GLOBAL, False), ("1.100.0", IxNetworkApi, GLOBAL, False),
-    ("2.0.0rc1", IxNetworkApi, GLOBAL, False), ("1.61.2", FakeApi, GLOBAL, False)])
-def test_a_driver_that_garbles_global_pauses_is_refused_by_name(monkeypatch, version, api, flow, refused):
-    """When the configuration is made, and only where it has such a flow."""
-    monkeypatch.setattr("tests.common.pfc.lab.otg_config.version", lambda name: {"snappi_ixnetwork": version}[name])
-    builder = replace(make_lab().builder, api=api(FakeWorld()))
-    if not refused:
-        assert builder.build([flow]).flows, "a flow that it sends rightly"
-        return
-    sentence = f"^snappi_ixnetwork {version} makes other frames of 802.3x pauses: expected 1.61.3 or newer$"
-    with pytest.raises(QualificationError, match=sentence):
-        builder.build([flow])
-
-
 @pytest.mark.parametrize("device", ["dut-1.lab.example", "dut,2", "dut_3"])
 def test_names_have_no_sign_that_a_generator_trips_over(device):
     """A hostname may have dots."""

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.common.pfc.cases.plan import impossible, port_cases, sweep_cases, targets
-from tests.common.pfc.lab.option import open_clock
+from tests.common.pfc.lab.option import adapted, open_clock
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.port_plan import LabFacts, PortRequest, connected_port, plan_device
 from tests.common.pfc.lab.restore import read_state
@@ -245,7 +245,7 @@ def pfc_bench(request, duthosts, tbinfo, snappi_api, pfc_lab_facts, pfc_host):  
         clock = open_clock(tbinfo)
         dut = duts[ours.plan.state.device]
         pause_host = _pause_host(ours.plan, pfc_host)
-        yield ours.qualifier(ours.plan.lab(dut, snappi_api, clock, duts, pause_host))
+        yield ours.qualifier(ours.plan.lab(dut, adapted(snappi_api, clock), clock, duts, pause_host))
         end_of_module(request)
 
 

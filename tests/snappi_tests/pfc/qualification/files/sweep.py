@@ -14,7 +14,7 @@ import pytest
 
 from tests.common.pfc.cases.plan import sweep_cases
 from tests.common.pfc.cases.switch_counters import watermark_delay_s
-from tests.common.pfc.lab.option import auditors, open_clock
+from tests.common.pfc.lab.option import adapted, auditors, open_clock
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.tolerances import EXACT
 from tests.common.pfc.record.case import PlanCase
@@ -185,7 +185,8 @@ def pfc_sweepers(
             sweeps.announce()
         device = sweeps.plan_of_ports.device
         dut = ours.take({device: duthosts[device]})[device]
-        bench = Bench(dut, snappi_api, open_clock(tbinfo))
+        clock = open_clock(tbinfo)
+        bench = Bench(dut, adapted(snappi_api, clock), clock)
         yield cache(lambda case: sweeps.sweeper(case, bench))
         end_of_module(request)
 
