@@ -189,6 +189,8 @@ class IxNetworkApi:
 
     def _neighbours(self, version_of: str) -> Iterable[dict[str, str]]:
         """OTG's rows of the hosts that know their gateway."""
+        gateways = {ethernet.name: address.gateway for device in self._config.devices for ethernet in device.ethernets
+                    for address in getattr(ethernet, f"{version_of}_addresses")}
         found = self._select("/", ["topology", []], ["deviceGroup", []], ["ethernet", ["name"]],
                              [version_of, ["name", "resolvedGatewayMac"]])
         for topology in found.get("topology", ()):
@@ -196,7 +198,9 @@ class IxNetworkApi:
                 for ethernet in group.get("ethernet", ()):
                     macs = [mac for host in ethernet.get(version_of, ()) for mac in host.get("resolvedGatewayMac", ())]
                     if macs and not any(UNRESOLVED in str(mac).lower() for mac in macs):
-                        yield {"ethernet_name": str(ethernet["name"]), "link_layer_address": str(macs[0])}
+                        name = str(ethernet["name"])
+                        yield {"ethernet_name": name, f"{version_of}_address": gateways[name],
+                               "link_layer_address": str(macs[0])}
 
     def _select(self, start: str, *children: Sequence[Any]) -> Any:
         """Nodes of IxNetwork's tree from `start` on. Each child is a name, or an expression for it, with properties."""

@@ -13,9 +13,8 @@ from tests.common.pfc.cases.storm_sequence import scenario_traffic
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.generator import Generator
 from tests.common.pfc.model.checking import never_taken, sent_as_due
-from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.ports import ConnectedPort
-from tests.common.pfc.model.traffic import FlowPlan, FlowStats, Role, global_pause_frame, pfc_frame
+from tests.common.pfc.model.traffic import FlowPlan, FlowStats, Role
 from tests.common.pfc.record.verdict import Status
 from tests.common.unit_tests.pfc.fakes import DEVICE, FakeApi, FakeClock, FakeHost, FakeWorld, plan_port
 
