@@ -28,9 +28,8 @@ BUILD = "11.00.2511.1"
 FOLDER = "/root"
 UNRESOLVED = "Unresolved"
 WITHOUT_EFFECT = frozenset({
-    "applyonthefly", "assignports", "clearownership", "connectport", "connectports", "generate", "mergecapture",
-    "refresh", "savecapturefiles", "savecapture", "takecsvsnapshot", "takesnapshot", "takeviewcsvsnapshot",
-    "getdefaultsnapshotsettings", "exportconfig", "restartdown", "addchassis",
+    "applyonthefly", "clearownership", "connectports", "generate", "mergecapture", "releasecaptureports",
+    "savecapturefiles", "takecsvsnapshot",
 })
 """Operations that have nothing to do on a virtual chassis: ports are connected as soon as they have a location, files
 are made when they are read."""

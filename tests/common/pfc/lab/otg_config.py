@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import Any
 
@@ -31,6 +31,8 @@ class TrafficBuilder:
         router_mac: the switch's MAC, to which frames between different segments go.
         beside: the flows between other ports that are sent beside those of a configuration; None: there are none.
         vlan_id: of the tag in which data frames carry their priority; None: there is none.
+        switch_ports: the rows of the switch's ports in CONFIG_DB, by name; the generator's ends of the links are set as
+            they are: `fec` (RS where there is none), `autoneg` and `link_training` (off).
     """
 
     api: Any
@@ -39,6 +41,7 @@ class TrafficBuilder:
     router_mac: str
     beside: Callable[[PortUnderTest, Sequence[FlowPlan]], Sequence[FlowPlan]] | None = None
     vlan_id: int | None = None
+    switch_ports: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._pair = self.subject.pair
@@ -150,9 +153,10 @@ class TrafficBuilder:
         layer1 = config.layer1.layer1(name=f"L1 of {name}", port_names=[name])[-1]
         layer1.speed = f"speed_{port.speed_mbps // 1000}_gbps"
         layer1.ieee_media_defaults = False
-        layer1.auto_negotiate = False
-        layer1.auto_negotiation.rs_fec = True
-        layer1.auto_negotiation.link_training = False
+        switch_port = self.switch_ports.get(port.port, {})
+        layer1.auto_negotiate = switch_port.get("autoneg") == "on"
+        layer1.auto_negotiation.rs_fec = switch_port.get("fec", "rs") == "rs"
+        layer1.auto_negotiation.link_training = switch_port.get("link_training") == "on"
         pfc = layer1.flow_control.ieee_802_1qbb
         pfc.pfc_delay = reaction_quanta
         for priority in range(8):

@@ -79,7 +79,9 @@ class PortPlan:
         hosts = dict(zip(ports, hosts_behind(ports, config_db, self.subject.ip_version, self.first_host), strict=True))
         builder_class = next((option.builder for option in options() if option.builder), TrafficBuilder)
         generator_class = next((option.generator for option in options() if option.generator), Generator)
-        builder = builder_class(api, self.subject, hosts, _router_mac(self.state), flows_beside)
+        builder = builder_class(
+            api, self.subject, hosts, _router_mac(self.state), flows_beside, switch_ports=config_db.get("PORT", {})
+        )
         source = self.pause_source(clock, pause_host)
         sender = source.sender if source is not None else None
         generator = generator_class(api, clock, dut.observers, sender)
