@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from virtual_testbed.ixnetwork.habits import CRC_ERRORS, Habits
+from virtual_testbed.ixnetwork.habits import CRC_ERRORS, FLAP_NS, Habits
 from virtual_testbed.ixnetwork.translation import Untranslatable, otg_config
 from virtual_testbed.ixnetwork.tree import Node, ObjectTree
 
@@ -68,7 +68,6 @@ class Chassis:
         self._running: set[str] = set()  # items that were started and not stopped since
         self._before: dict[str, Counts] = {}  # an item's counts up to its last start
         self._cleared: Statistics = Statistics({}, {})
-        self._flapped: dict[str, bool] = {}
         self._errors: dict[str, int] = {}
         self._captured: set[str] = set()
         self._taken = Statistics({}, {})
@@ -117,6 +116,8 @@ class Chassis:
         """Starts traffic items, all at once; those that run go on."""
         self._wait(self._habits.start_ns // 2)
         flows = self._flow_metrics()
+        if self._habits.no_start_beside and any(row["transmit"] != "stopped" for row in flows.values()):
+            return
         for name in names:
             self._before[name] = _sum(self._before.get(name, {}), flows.get(name, {}))
         self._transmit("start", names)
@@ -229,11 +230,15 @@ class Chassis:
             "choice": "flow_transmit", "flow_transmit": {"state": state, "flow_names": list(names)}}})
 
     def _disturb(self) -> None:
-        """What goes wrong on the cables while traffic runs: only statistics show it."""
-        for vport in self._tree.root["vport"]:
-            name = str(vport["name"])
-            self._errors[name] = self._errors.get(name, 0) + (CRC_ERRORS if self._habits.crc_errors else 0)
-            self._flapped[name] = self._habits.link_flaps
+        """What goes wrong on the cables while traffic runs."""
+        ports = [str(vport["name"]) for vport in self._tree.root["vport"]]
+        for name in ports if self._habits.crc_errors else ():
+            self._errors[name] = self._errors.get(name, 0) + CRC_ERRORS
+        if self._habits.link_flaps:
+            self._wait(FLAP_NS)
+            self.set_links(ports[:1], "down")
+            self._wait(FLAP_NS)
+            self.set_links(ports[:1], "up")
 
     def _check_room(self, item: Node) -> None:
         """IxNetwork writes a tag of its own into frames whose statistics it keeps."""
@@ -256,8 +261,8 @@ class Chassis:
     def _now(self) -> Statistics:
         ports = self._otg.get_metrics({"choice": "port", "port": {}})["port_metrics"]
         flows = {name: _sum(self._before.get(name, {}), row) for name, row in self._flow_metrics().items()}
-        return Statistics(flows, {row["name"]: {**row, "crc_errors": self._errors.get(row["name"], 0),
-                                                "flapped": self._flapped.get(row["name"], False)} for row in ports})
+        return Statistics(flows, {row["name"]: {**row, "crc_errors": self._errors.get(row["name"], 0)}
+                                   for row in ports})
 
 
 COUNTED = ("frames_tx", "frames_rx", "bytes_tx", "bytes_rx", "crc_errors")

@@ -8,6 +8,7 @@ from typing import Any
 REFRESH_NS = 2 * 10**9
 LATENCY_NS = 4 * 10**9
 CRC_ERRORS = 3
+FLAP_NS = 10**8
 
 
 class HabitError(ValueError):
@@ -29,7 +30,8 @@ class Habits:
         other_spelling: addresses come back in another spelling than they were given in (IPv6 written out).
         card: type of the ports; empty: one that PFC is known to work with.
         crc_errors: ports count frames with errors while traffic runs.
-        link_flaps: a link goes down and up again while traffic runs, and nobody says so but its statistics.
+        link_flaps: the link of the first port goes down and up again while traffic runs.
+        no_start_beside: what is told to start while something runs does not, and nobody says so.
         needs_room: bytes that IxNetwork's tag needs in a frame behind its headers; a flow without that is refused.
     """
 
@@ -44,6 +46,7 @@ class Habits:
     card: str = ""
     crc_errors: bool = False
     link_flaps: bool = False
+    no_start_beside: bool = False
     needs_room: int = 0
 
 
@@ -58,6 +61,7 @@ HABITS: dict[str, dict[str, Any]] = {
     "other-spelling": {"other_spelling": True},
     "crc-errors": {"crc_errors": True},
     "link-flaps": {"link_flaps": True},
+    "no-start-beside": {"no_start_beside": True},
     "instrumentation-tag": {"needs_room": 12},
 }
 CARD = "card="

@@ -10,6 +10,7 @@ import copy
 import dataclasses
 import logging
 import uuid
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -119,6 +120,8 @@ class SonicAgent:
         self._decider: ScriptDecider | None = None
         self._applied: Translation | None = None
         self._shown: tuple[SwitchStates, SwitchConfig, Mapping[str, PortChannel]] | None = None
+        self._oper: dict[str, str] = {}  # port -> `up` or `down`, as APPL_DB has it
+        self._flaps: Counter[str] = Counter()  # how often that has changed
         self._intervals = Intervals({})
         self._lost = False
         self._control_plane = ControlPlane()  # outlives the databases, as the data plane's counters do
@@ -301,9 +304,12 @@ class SonicAgent:
             oper = "up" if states.oper_up.get(name) else "down"
             admin = "up" if port.admin_up else "down"
             hardware = self._profile.ports[name]
+            self._flaps[name] += self._oper.setdefault(name, oper) != oper
+            self._oper[name] = oper
+            flaps = {"flap_count": str(self._flaps[name])} if self._flaps[name] else {}
             appl[f"PORT_TABLE:{name}"] = {
                 "admin_status": admin, "oper_status": oper, "speed": str(port.speed_mbps), "mtu": str(port.mtu),
-                "alias": hardware.alias, "lanes": hardware.lanes, "index": str(hardware.index)}
+                "alias": hardware.alias, "lanes": hardware.lanes, "index": str(hardware.index), **flaps}
             state[f"PORT_TABLE|{name}"] = {
                 "state": "ok", "netdev_oper_status": oper, "admin_status": admin, "mtu": str(port.mtu),
                 "speed": str(port.speed_mbps)}

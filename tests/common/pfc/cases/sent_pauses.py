@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
+from fractions import Fraction
 from functools import partial
 from itertools import pairwise
+from math import ceil
 from typing import Any
 
 from ..lab.capture import MAC_CONTROL, PFC_OPERATION, Capture, ControlFrame
@@ -22,7 +24,7 @@ from ..model.checking import (
 from ..model.counters import DutCounters
 from ..model.deviations import Deviation, deviation
 from ..model.measurement import CaseRun
-from ..model.traffic import PAUSE_ADDRESS, Role
+from ..model.traffic import PAUSE_ADDRESS, FlowPlan, Role
 from ..record.case import PlanCase, Target
 from ..record.verdict import Check
 from . import targets
@@ -41,7 +43,8 @@ FRAME_BYTES = 1024
 STORM_LEAD_S = 1.0
 # A capture holds so many frames and no more, and a switch sends thousands of pauses a second: data and capture last no
 # longer than it takes to see XOFF, some refreshes and XON. By an exact clock 5 ms fill the buffer (100 Gb/s: 3 MB a
-# millisecond) and leave ten refreshes; other generators start late by up to a second.
+# millisecond) and leave ten refreshes. Other generators take their time to stop a storm: there it ends by itself, before
+# half of a capture is full of pauses that come twice in the longest time that one can last.
 REFRESHES_EXACT_S = 0.005
 HOLD_S = 1.0
 LARGEST_CAPTURE = 16_384  # a capture of as many frames may have been full before the last ones came
@@ -120,11 +123,11 @@ def measure(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> Se
         start_capture(lab.generator, [tx_port])
         lab.generator.start(traffic.names())
         lab.clock.sleep(STORM_LEAD_S)
-        lab.generator.run_out(traffic.names(Role.TEST), hold_s(lab))
+        lab.generator.run_out(traffic.names(Role.TEST), hold_s(lab, target))
         held = lab.generator.stats(traffic.flows)
         logger.info("%s: storm stopped, held frames drain", lab.subject.where())
         lab.generator.stop(traffic.names(Role.STORM))
-        lab.clock.sleep(hold_s(lab))
+        lab.clock.sleep(hold_s(lab, target))
         capture = _read(end_capture(lab.generator, tx_port))
         drained = lab.generator.stats(traffic.flows)
     after = settled_counters(lab)
@@ -139,20 +142,31 @@ def _read(data: bytes) -> Capture:
     return read_capture(data)
 
 
-def hold_s(lab: Lab) -> float:
-    """How long data runs, and how long it then takes to drain, in seconds of the lab's clock: on an exact one until it
-    could have filled the shared buffer, when a switch must have sent XOFF, and some refreshes longer."""
+def hold_s(lab: Lab, target: Target) -> float:
+    """How long held data is paused, and how long it then takes to drain, in seconds of the lab's clock: on an exact one
+    until it could have filled the shared buffer, when a switch must have sent XOFF, and some refreshes longer."""
+    speed = lab.subject.pair.speed_mbps
     if not lab.clock.exact:
-        return HOLD_S
-    bytes_a_second = lab.subject.pair.speed_mbps * 10**6 * LOAD_PERCENT / 800
+        pauses_fps = 2 * len(target) / pause_seconds(MAX_QUANTA, speed)
+        return min(HOLD_S, float(LARGEST_CAPTURE / 2 / pauses_fps))
+    bytes_a_second = speed * 10**6 * LOAD_PERCENT / 800
     return lab.subject.buffer.size_bytes / bytes_a_second + REFRESHES_EXACT_S
+
+
+def congesting_storm(lab: Lab, target: Target) -> FlowPlan:
+    """A storm that holds the priorities of `target`; where nobody can stop it in time, it ends by itself."""
+    storm = pause_storm(lab, target)
+    if lab.clock.exact:
+        return storm
+    return replace(storm, frames=ceil(Fraction(storm.fps or 0) * Fraction(STORM_LEAD_S + hold_s(lab, target))))
 
 
 def congesting_traffic(lab: Lab, target: Target) -> Traffic:
     """A storm that holds the priorities of `target`, some time later data of these; the tx port's generator
     captures."""
-    load = DataLoad("Test Flow", Role.TEST, target, LOAD_PERCENT, hold_s(lab), FRAME_BYTES, delay_s=STORM_LEAD_S)
-    flows = [pause_storm(lab, target), *data_flows(lab, [load])]
+    seconds = hold_s(lab, target)
+    load = DataLoad("Test Flow", Role.TEST, target, LOAD_PERCENT, seconds, FRAME_BYTES, delay_s=STORM_LEAD_S)
+    flows = [congesting_storm(lab, target), *data_flows(lab, [load])]
     return lab.builder.build(flows, captured=[lab.subject.pair.tx.port])
 
 

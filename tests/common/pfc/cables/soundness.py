@@ -1,0 +1,97 @@
+"""What tells of a cable: how often its link changed, and how many frames it spoiled, as both of its ends have it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from ..lab.lab import Lab
+
+CRC_ERRORS = "CRC Errors"
+"""Column of IxNetwork's view `Port Statistics`; sonic-mgmt looks at it after each run (`check_for_crc_errors`)."""
+FLAPS = "flap_count"
+"""Field of a port in APPL_DB: how often its link came up or went down (sonic-swss `portsorch.cpp`,
+`updateDbPortFlapCount`). A switch that does not have it says nothing of its links."""
+SPOILED = "SAI_PORT_STAT_IF_IN_ERRORS"
+
+
+@dataclass(frozen=True)
+class Soundness:
+    """What both ends of a cable have counted so far.
+
+    Attributes:
+        flaps: how often the link came up or went down, as the switch has it.
+        spoiled_to_switch: frames with errors that the switch received.
+        spoiled_to_generator: frames with a wrong FCS that the traffic generator received.
+    """
+
+    flaps: int = 0
+    spoiled_to_switch: int = 0
+    spoiled_to_generator: int = 0
+
+    def since(self, before: Soundness) -> Soundness:
+        """What came after an earlier look; a count that was cleared in between is what came after that."""
+        now = {field.name: getattr(self, field.name) for field in fields(self)}
+        gains = {name: count - getattr(before, name) for name, count in now.items()}
+        return Soundness(**{name: gain if gain >= 0 else now[name] for name, gain in gains.items()})
+
+
+def look(lab: Lab) -> dict[str, Soundness]:
+    """Switch port -> what is known of its cable, of all ports that the lab's traffic goes through.
+
+    Raises:
+        QualificationError: the switch does not answer.
+    """
+    ports = list(lab.subject.ports)
+    printed = lab.dut.ask({f"{what} {port}": command for port in ports for what, command in _commands(port).items()})
+    spoiled = _crc_errors(lab.generator.api, {port: lab.builder.port_name(port) for port in ports})
+    return {
+        port: Soundness(
+            _number(printed[f"flaps {port}"]), _number(printed[f"spoiled {port}"]), spoiled.get(port, 0),
+        )
+        for port in ports
+    }
+
+
+def _commands(port: str) -> dict[str, str]:
+    name = f"$(sonic-db-cli COUNTERS_DB HGET COUNTERS_PORT_NAME_MAP {port})"
+    return {
+        "flaps": f"sonic-db-cli APPL_DB HGET PORT_TABLE:{port} {FLAPS}",
+        "spoiled": f'sonic-db-cli COUNTERS_DB HGET "COUNTERS:{name}" {SPOILED}',
+    }
+
+
+def _number(text: str) -> int:
+    """A field that is a number; one that is not there counts nothing."""
+    found = re.fullmatch(r"[0-9]+", text.strip())
+    return int(found[0]) if found else 0
+
+
+def _crc_errors(api: Any, names: Mapping[str, str]) -> dict[str, int]:
+    """Switch port -> frames with a wrong FCS that its generator received, where the generator counts them.
+
+    Args:
+        api: of the traffic generators; one of IxNetwork's has `port_statistics`, and OTG has no such counter.
+        names: switch port -> name of the generator port.
+    """
+    statistics = getattr(api, "port_statistics", None)
+    rows: Mapping[str, Mapping[str, str]] = statistics() if statistics is not None else {}
+    return {port: _number(rows[name].get(CRC_ERRORS, "")) for port, name in names.items() if name in rows}
+
+
+def unsound(port: str, cable: Soundness, malformed: bool) -> Iterable[str]:
+    """What is wrong with a cable, in words.
+
+    Args:
+        port: the switch port at one end of it.
+        cable: what its ends counted meanwhile.
+        malformed: whether frames were sent to the port that a switch may count as errors, whatever the cable.
+    """
+    if cable.spoiled_to_generator:
+        yield f"the cable of {port} has CRC errors: {cable.spoiled_to_generator} counted by the traffic generator"
+    if cable.spoiled_to_switch and not malformed:
+        yield f"the cable of {port} has errors: {cable.spoiled_to_switch} frames counted by the switch as received so"
+    if cable.flaps:
+        yield f"the link of {port} went down and up: {cable.flaps} changes counted by the switch"
