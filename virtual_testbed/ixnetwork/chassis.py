@@ -261,8 +261,8 @@ class Chassis:
     def _now(self) -> Statistics:
         ports = self._otg.get_metrics({"choice": "port", "port": {}})["port_metrics"]
         flows = {name: _sum(self._before.get(name, {}), row) for name, row in self._flow_metrics().items()}
-        return Statistics(flows, {row["name"]: {**row, "crc_errors": self._errors.get(row["name"], 0)}
-                                   for row in ports})
+        errors = self._errors
+        return Statistics(flows, {row["name"]: {**row, "crc_errors": errors.get(row["name"], 0)} for row in ports})
 
 
 COUNTED = ("frames_tx", "frames_rx", "bytes_tx", "bytes_rx", "crc_errors")

@@ -31,11 +31,17 @@ class Qualifier:
     """
 
     def __init__(self, lab: Lab, auditors: Sequence[Auditor] = ()) -> None:
-        """`lab`: what to measure with; another one of the same port may take its place. `auditors`: what looks on."""
+        """`lab`: what to measure with. `auditors`: what looks on."""
         self.lab = lab
         self._auditors = auditors
         self._preflight: list[Check] | QualificationError | None = None
         self._settled: DutCounters | None = None  # a reading with all in it that came before the next storm
+
+    def go_on_with(self, lab: Lab) -> None:
+        """Another lab of the same port takes the place of the one before; what the preflight found holds for it too."""
+        if self.lab.generator.is_timed:
+            lab.generator.allow_for(self.lab.generator.timing)
+        self.lab = lab
 
     def qualify(self, case: PlanCase, target: Target) -> Outcome:
         """Runs one scenario; whatever goes wrong becomes an ERROR verdict with its cause, and no traffic goes on.

@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Any
 
-from ..lab.generator import Traffic
+from ..lab.generator import AT_ONCE, GeneratorTiming, Traffic
 from ..lab.lab import Lab
 from ..model.arithmetic import MAX_QUANTA, PAUSE_FRAME_BYTES, line_rate_fps, pause_seconds, storm_fps
 from ..model.cables import cable_metres, cable_seconds, said_cable_length
@@ -39,6 +39,7 @@ LOAD_PERCENT = 50  # for test and background traffic each: the line is full
 REFRESHES = 2
 CABLE_M = 40  # where the switch does not say: generators stand nearer
 TURN_FRAMES = 2  # of a queue that is served in turns: 15 x 128 bytes are two frames
+LOOKS = 3  # at the flows, for each storm
 START_LAG_S = 1  # of a generator whose flows do not start at the instant at which they are told to
 
 
@@ -49,24 +50,27 @@ class Times:
     Attributes:
         lead, storm, gap: data before the first storm, each storm, the time after each.
         settled: time from a storm's beginning to the first count; 0: counted at the instant at which it begins.
+        late: how late the generators are in all, for each storm: they start it and stop it, and are read three times.
     """
 
     lead: float
     storm: float
     gap: float
     settled: float
+    late: float = 0.0
 
     @property
     def data(self) -> float:
         """How long data runs; where what is told takes its time, a while longer for each storm."""
-        return self.lead + TIMES * (self.storm + self.gap + self.settled)
+        return self.lead + TIMES * (self.storm + self.gap + self.settled + self.late)
 
 
-def times(speed_mbps: int, exact: bool) -> Times:
+def times(speed_mbps: int, exact: bool, timing: GeneratorTiming = AT_ONCE) -> Times:
     """By an exact clock multiples of the longest pause: a storm of three fills a switch's buffer (100 Gb/s: 1 ms, 6 MB
     of test traffic), in six it has had time to let go. By any other clock seconds, as generators start flows late."""
     if not exact:
-        return Times(lead=2.0, storm=3.0, gap=3.0, settled=float(START_LAG_S))
+        late_s = timing.start_s + timing.stop_s + LOOKS * timing.refresh_s
+        return Times(lead=2.0, storm=3.0, gap=3.0, settled=float(START_LAG_S), late=late_s)
     pause = float(pause_seconds(MAX_QUANTA, speed_mbps))
     return Times(2 * pause, 3 * pause, 6 * pause, 0.0)
 
@@ -121,7 +125,7 @@ class StormsRun(CaseRun):
 
 def measure(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> StormsRun:
     """Data, and storms in it."""
-    lasting = times(lab.subject.pair.speed_mbps, lab.clock.exact)
+    lasting = times(lab.subject.pair.speed_mbps, lab.clock.exact, lab.generator.timing)
     traffic = storm_traffic(lab, target, lasting)
     phases: dict[str, Stats] = {}
     data = traffic.names(Role.TEST, Role.BACKGROUND)

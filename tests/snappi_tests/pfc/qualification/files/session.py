@@ -223,7 +223,7 @@ class Session:
         """Runs test cases; what the first preflight found holds for the whole session."""
         if self._qualifier is None:
             self._qualifier = Qualifier(lab, auditors())
-        self._qualifier.lab = lab
+        self._qualifier.go_on_with(lab)
         return self._qualifier
 
     def use(self, plan: PortPlan) -> None:
