@@ -30,7 +30,9 @@ BUILDIMAGE ?=
 HISTORIES ?= 10000
 CASES   ?= 2000
 SEED    ?= 0
+HABITS  ?=
 SAMPLE  := 100
+IXNETWORK := .venv-ixnetwork
 
 # The variables that each target reads. Any other one on the command line is a slip, and would do nothing.
 TAKES_qualify := TESTBED TESTBED_FILE PORT FAULT SCENARIO SET IP DEPLOY CHANGE_CONFIG SAME_GENERATOR SOAK QUICK V
@@ -39,6 +41,7 @@ TAKES_restore := TESTBED TESTBED_FILE FORCE
 TAKES_report := RUN
 TAKES_overlay := SONIC_MGMT
 TAKES_differential := CASES SEED COMPILED
+TAKES_ixnetwork-check := HABITS SCENARIO
 TAKES_real-sonic := SWSS UTILITIES BUILDIMAGE SONIC_MGMT HISTORIES SEED
 GOALS := $(or $(MAKECMDGOALS),help)
 TAKEN := $(foreach goal,$(GOALS),$(TAKES_$(goal)))
@@ -57,7 +60,7 @@ PYTEST := XDG_CACHE_HOME='$(CURDIR)/$(VENV)/cache' XDG_CONFIG_HOME='$(CURDIR)/$(
     $(BIN)/python -m pytest -q -n 2 --dist loadscope -rs
 
 .DEFAULT_GOAL := help
-.PHONY: help pfctest qualify sweep report down restore overlay test test-all differential real-sonic lint bench compiled closure docs-images clean
+.PHONY: help pfctest qualify sweep report down restore overlay test test-all differential real-sonic ixnetwork-check lint bench compiled closure docs-images clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -92,6 +95,14 @@ $(VENV)/.docs-installed: $(VENV)/.installed
 	@$(BIN)/pip install -q -c constraints.txt -e '.[docs]'
 	@touch $@
 
+# snappi_ixnetwork brings pytest plugins and linters along, so it has an environment of its own.
+$(IXNETWORK)/.installed: setup.cfg constraints.txt
+	@echo "installing snappi_ixnetwork and what the virtual testbed needs: about two minutes, 820 MB in $(IXNETWORK)"
+	@$(PYTHON) -m venv $(IXNETWORK)
+	@$(IXNETWORK)/bin/pip install -q -c constraints.txt -e '.[virtual,compiled,ixnetwork]'
+	@$(IXNETWORK)/bin/python -c 'from virtual_testbed.dataplane.compiled import compile_all; compile_all()'
+	@touch $@
+
 qualify: $(VENV)/.installed  ## qualify a switch: TESTBED=, PORT=, SCENARIO=, SET=, IP=6, FAULT=, SOAK=10m (a storm of that time), QUICK=1 (two minutes), V=1 (all that pytest prints); on hardware also DEPLOY=1, CHANGE_CONFIG=1, SAME_GENERATOR=1
 	@$(BIN)/python scripts/qualify.py --testbed '$(TESTBED)' $(if $(PORT),--port '$(PORT)') \
 	    $(if $(TESTBED_FILE),--testbed-file '$(TESTBED_FILE)') $(if $(FAULT),--fault '$(FAULT)') $(if $(DEPLOY),--deploy) \
@@ -122,7 +133,7 @@ overlay:  ## copy what travels into a sonic-mgmt checkout: SONIC_MGMT=<checkout>
 test: lint  ## lint, type check and the project's tests but for slow ones: at most 8 minutes on 2 cores
 	$(PYTEST) -m 'not slow'
 
-test-all: lint  ## the same with the slow ones, and 100 cases of the differential with and without compiled code
+test-all: lint $(IXNETWORK)/.installed  ## the same with the slow ones, and 100 cases of the differential with and without compiled code
 	$(PYTEST)
 	@$(BIN)/python scripts/differential.py --cases $(SAMPLE)
 	@$(BIN)/python scripts/differential.py --cases $(SAMPLE) --compiled
@@ -133,6 +144,9 @@ differential: $(VENV)/.test-installed  ## compare the data plane with its oracle
 real-sonic: $(VENV)/.test-installed  ## compare the virtual switch with SONiC's own code: SWSS=, UTILITIES=, BUILDIMAGE=, SONIC_MGMT= (checkouts; what needs one that is not given is left out), HISTORIES=, SEED=
 	@$(BIN)/python scripts/real_sonic.py $(if $(SWSS),--swss '$(SWSS)') $(if $(UTILITIES),--utilities '$(UTILITIES)') \
 	    $(if $(BUILDIMAGE),--buildimage '$(BUILDIMAGE)') $(if $(SONIC_MGMT),--sonic-mgmt '$(SONIC_MGMT)') --histories '$(HISTORIES)' --seed '$(SEED)'
+
+ixnetwork-check: $(IXNETWORK)/.installed  ## qualify through snappi_ixnetwork and IxNetwork's REST API, with what chassis do: HABITS=, SCENARIO= (`all`: the whole plan, hours)
+	@$(IXNETWORK)/bin/python scripts/ixnetwork_check.py $(if $(HABITS),--habits '$(HABITS)') $(if $(SCENARIO),--scenario '$(SCENARIO)')
 
 lint: $(VENV)/.test-installed  ## flake8, mypy and ansible-lint
 	$(BIN)/flake8
@@ -158,5 +172,5 @@ docs-images: $(VENV)/.docs-installed  ## draw the pictures of the documentation 
 
 clean:  ## stop virtual testbeds, remove what was built and the virtual testbeds' state; results stay
 	@if [ -x $(BIN)/virtual-testbed ]; then $(BIN)/virtual-testbed down; fi
-	rm -rf $(VENV) .virtual_testbed .ansible build dist *.egg-info .mypy_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(IXNETWORK) .virtual_testbed .ansible build dist *.egg-info .mypy_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

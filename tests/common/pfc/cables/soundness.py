@@ -45,11 +45,11 @@ def look(lab: Lab) -> dict[str, Soundness]:
         QualificationError: the switch does not answer.
     """
     ports = list(lab.subject.ports)
-    printed = lab.dut.ask({f"{what} {port}": command for port in ports for what, command in _commands(port).items()})
+    printed = lab.dut.ask({f"{what}-{port}": command for port in ports for what, command in _commands(port).items()})
     spoiled = _crc_errors(lab.generator.api, {port: lab.builder.port_name(port) for port in ports})
     return {
         port: Soundness(
-            _number(printed[f"flaps {port}"]), _number(printed[f"spoiled {port}"]), spoiled.get(port, 0),
+            _number(printed[f"flaps-{port}"]), _number(printed[f"spoiled-{port}"]), spoiled.get(port, 0),
         )
         for port in ports
     }

@@ -43,8 +43,8 @@ FRAME_BYTES = 1024
 STORM_LEAD_S = 1.0
 # A capture holds so many frames and no more, and a switch sends thousands of pauses a second: data and capture last no
 # longer than it takes to see XOFF, some refreshes and XON. By an exact clock 5 ms fill the buffer (100 Gb/s: 3 MB a
-# millisecond) and leave ten refreshes. Other generators take their time to stop a storm: there it ends by itself, before
-# half of a capture is full of pauses that come twice in the longest time that one can last.
+# millisecond) and leave ten refreshes. Other generators take their time to stop a storm: it ends by itself there, when
+# half of a capture is full of pauses, two in the longest time of one.
 REFRESHES_EXACT_S = 0.005
 HOLD_S = 1.0
 LARGEST_CAPTURE = 16_384  # a capture of as many frames may have been full before the last ones came
