@@ -41,6 +41,7 @@ TAKES_restore := TESTBED TESTBED_FILE FORCE
 TAKES_report := RUN
 TAKES_overlay := SONIC_MGMT
 TAKES_differential := CASES SEED COMPILED
+TAKES_generator-check := TESTBED TESTBED_FILE
 TAKES_ixnetwork-check := HABITS SCENARIO
 TAKES_real-sonic := SWSS UTILITIES BUILDIMAGE SONIC_MGMT HISTORIES SEED
 GOALS := $(or $(MAKECMDGOALS),help)
@@ -60,7 +61,7 @@ PYTEST := XDG_CACHE_HOME='$(CURDIR)/$(VENV)/cache' XDG_CONFIG_HOME='$(CURDIR)/$(
     $(BIN)/python -m pytest -q -n 2 --dist loadscope -rs
 
 .DEFAULT_GOAL := help
-.PHONY: help pfctest qualify sweep report down restore overlay test test-all differential real-sonic ixnetwork-check lint bench compiled closure docs-images clean
+.PHONY: help pfctest qualify sweep report down restore overlay test test-all differential real-sonic generator-check ixnetwork-check lint bench compiled closure docs-images clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -125,6 +126,9 @@ down: $(VENV)/.installed  ## take every virtual testbed of the clone down
 restore: $(VENV)/.installed  ## stop the traffic of a testbed and put its switches back after a run that died: TESTBED=, FORCE=1
 	@$(BIN)/python scripts/restore.py '$(TESTBED)' $(if $(TESTBED_FILE),--testbed-file '$(TESTBED_FILE)') \
 	    $(if $(FORCE),--force)
+
+generator-check: $(VENV)/.installed  ## ask the traffic generator of a testbed what no data sheet says, in minutes: TESTBED=
+	@$(BIN)/python scripts/generator_check.py '$(TESTBED)' $(if $(TESTBED_FILE),--testbed-file '$(TESTBED_FILE)')
 
 overlay:  ## copy what travels into a sonic-mgmt checkout: SONIC_MGMT=<checkout>
 	@$(if $(SONIC_MGMT),,echo "error: no checkout given: make overlay SONIC_MGMT=<a checkout of sonic-mgmt>"; exit 2;) \

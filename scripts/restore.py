@@ -13,14 +13,12 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import pytest
-
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from scripts.suite import REFUSED  # noqa: E402  (the path has to be there first)
-from scripts.testbeds import (  # noqa: E402
-    TESTBED_FILE, Refusal, TestbedFiles, environment, files_of, hardware_testbed, read_entry, running_testbed)
-from tests.common.clone import RESULTS, ROOT  # noqa: E402
+from scripts.lab_command import NOT_PASS, PASS, complain, find_testbed, run_in_lab  # noqa: E402  (the path comes first)
+from scripts.suite import REFUSED  # noqa: E402
+from scripts.testbeds import TESTBED_FILE, Refusal, environment  # noqa: E402
+from tests.common.clone import RESULTS  # noqa: E402
 from tests.common.errors import LabError  # noqa: E402
 from tests.common.pfc.model.errors import QualificationError  # noqa: E402
 from tests.common.pfc.lab.clock import WallClock  # noqa: E402
@@ -31,39 +29,16 @@ from tests.common.pfc.lab.reservation import ReservationLost  # noqa: E402
 from tests.common.pfc.lease.taking import LeaseTaker  # noqa: E402
 from tests.common.pfc.record.run import new_run_id  # noqa: E402
 from tests.common.snappi_tests.snappi_fixtures import open_api  # noqa: E402
-from tests.common.standalone import StandaloneLab, lab_of  # noqa: E402
-
-PASS = 0
-NOT_PASS = 1
-QUIETLY = ("-qq", "-s", "--no-header", "--no-summary", "--assert", "plain", "-p", "no:cacheprovider", "-o",
-           "log_cli=false")
+from tests.common.standalone import StandaloneLab  # noqa: E402
 
 
-class Restorer:
-    """A pytest plugin that restores instead of collecting and running tests: pytest's options, pytest-ansible and the
-    suite's own `conftest.py` make the lab."""
-
-    def __init__(self, force: bool) -> None:
-        """`force`: also under a run that lives on this machine."""
-        self._force = force
-        self.status = NOT_PASS
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_collection(self, session: pytest.Session) -> bool:
-        """Nothing is collected."""
-        return True
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Does it; the outcome is in `status`."""
-        try:
-            self.status = PASS if restore(lab_of(session.config), self._force) else NOT_PASS
-        except ReservationLost as error:
-            complain(f"{error}; --force ends it all the same")
-            self.status = REFUSED
-        except (LabError, QualificationError) as error:
-            complain(str(error))
-        return True
+def status_of_restoring(lab: StandaloneLab, force: bool) -> int:
+    """Restores a testbed; returns the exit status."""
+    try:
+        return PASS if restore(lab, force) else NOT_PASS
+    except ReservationLost as error:
+        complain(f"{error}; --force ends it all the same")
+        return REFUSED
 
 
 def restore(lab: StandaloneLab, force: bool) -> bool:
@@ -111,39 +86,6 @@ def attempt(action: Callable[[], None]) -> bool:
     return True
 
 
-def complain(sentence: str) -> None:
-    """One sentence for the user."""
-    print(f"error: {sentence}", file=sys.stderr, flush=True)
-
-
-def find_testbed(name: str, testbed_file: Path, inventory: str | None) -> TestbedFiles:
-    """The testbed with its endpoints: hardware as its files say, a virtual one as it is running.
-
-    Raises:
-        Refusal: it does not exist, or it is virtual and not up.
-    """
-    entry = read_entry(name, testbed_file)
-    if inventory:
-        return TestbedFiles(name, testbed_file, Path(inventory).resolve())
-    if not entry.get("virtual"):
-        return hardware_testbed(name, entry, testbed_file)
-    runtime = running_testbed(name)
-    if runtime is None:
-        raise Refusal(f"the virtual testbed '{name}' is not up: what a run changed on it is gone with it")
-    return files_of(name, runtime)
-
-
-def run(testbed: TestbedFiles, force: bool) -> int:
-    """Restores a testbed; returns the exit status."""
-    restorer = Restorer(force)
-    tests = ROOT / "tests"
-    ended = pytest.main(
-        ["-c", str(tests / "pytest.ini"), "--rootdir", str(tests), str(tests), *QUIETLY, "--testbed", testbed.name,
-         "--testbed_file", str(testbed.testbed_file), "--inventory", str(testbed.inventory), "--host-pattern", "all"],
-        plugins=[restorer])
-    return restorer.status if ended in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED) else NOT_PASS
-
-
 def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="pfc-restore", description=__doc__.split("\n\n")[0] if __doc__ else None)
@@ -161,8 +103,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parse(arguments)
     environment(RESULTS)
     try:
-        testbed = find_testbed(options.testbed, Path(options.testbed_file).resolve(), options.inventory)
-        return run(testbed, options.force)
+        gone = "what a run changed on it is gone with it"
+        testbed = find_testbed(options.testbed, Path(options.testbed_file).resolve(), options.inventory, gone)
+        return run_in_lab(testbed, lambda lab: status_of_restoring(lab, options.force))
     except (Refusal, OSError) as error:
         complain(str(error))
         return REFUSED

@@ -9,8 +9,6 @@ from typing import Any
 
 from ..lab.lab import Lab
 
-CRC_ERRORS = "CRC Errors"
-"""Column of IxNetwork's view `Port Statistics`; sonic-mgmt looks at it after each run (`check_for_crc_errors`)."""
 FLAPS = "flap_count"
 """Field of a port in APPL_DB: how often its link came up or went down (sonic-swss `portsorch.cpp`,
 `updateDbPortFlapCount`). A switch that does not have it says nothing of its links."""
@@ -73,12 +71,11 @@ def _crc_errors(api: Any, names: Mapping[str, str]) -> dict[str, int]:
     """Switch port -> frames with a wrong FCS that its generator received, where the generator counts them.
 
     Args:
-        api: of the traffic generators; one of IxNetwork's has `port_statistics`, and OTG has no such counter.
+        api: of the traffic generators; IxNetwork's has `crc_errors`, OTG has no such counter.
         names: switch port -> name of the generator port.
     """
-    statistics = getattr(api, "port_statistics", None)
-    rows: Mapping[str, Mapping[str, str]] = statistics() if statistics is not None else {}
-    return {port: _number(rows[name].get(CRC_ERRORS, "")) for port, name in names.items() if name in rows}
+    counted: Mapping[str, int] = api.crc_errors() if hasattr(api, "crc_errors") else {}
+    return {port: counted[name] for port, name in names.items() if name in counted}
 
 
 def unsound(port: str, cable: Soundness, malformed: bool) -> Iterable[str]:

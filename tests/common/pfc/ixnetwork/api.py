@@ -28,6 +28,7 @@ STATE_DEADLINE_S = 30.0
 STOP_TRIES = 20
 """How often sonic-mgmt looks whether traffic has stopped (`traffic_generation.py`)."""
 UNRESOLVED = "unresolved"
+CRC_ERRORS = "CRC Errors"
 
 
 class IxNetworkApi:
@@ -110,11 +111,15 @@ class IxNetworkApi:
             for vport in found.get("vport", ())
         ]
 
-    def port_statistics(self) -> dict[str, dict[str, str]]:
-        """Port -> column -> cell of the view `Port Statistics`."""
-        table = self._api.assistant.StatViewAssistant("Port Statistics")
-        titles = list(table.ColumnHeaders)
-        return {str(row["Port Name"]): {title: str(row[title]) for title in titles} for row in table.Rows}
+    def crc_errors(self) -> dict[str, int]:
+        """Port -> frames that it received with a wrong FCS, as far as IxNetwork counts them; sonic-mgmt looks at the
+        same column after each run (`check_for_crc_errors`)."""
+        if not self._has_statistics:
+            return {}
+        rows = self._api.assistant.StatViewAssistant("Port Statistics").Rows
+        if CRC_ERRORS not in rows._column_headers:  # a row asked for another column looks for a cell like it
+            return {}
+        return {str(row["Port Name"]): int(row[CRC_ERRORS] or 0) for row in rows}
 
     def item_states(self, names: Iterable[str] = ()) -> dict[str, str]:
         """Traffic item -> its state; no names: of all."""
