@@ -13,13 +13,17 @@ import yaml
 
 UNDER_REVIEW = ("ieee_media_defaults", "auto_negotiate")
 """Properties of layer 1 that OTG keeps under review, and that a configuration for IxNetwork has to have."""
+DEPRECATED = ("rx_name",)
+"""Properties of a flow's ends that snappi_ixnetwork reads all the same, and no other."""
 
 
 def quiet_snappi() -> None:
-    """From now on snappi does not print a warning for each port of each configuration, that a property which is set on
-    purpose is under review. Of any other property it still does."""
+    """From now on snappi does not print a warning for each port and flow of each configuration, that a property which
+    is set on purpose is under review or deprecated. Of any other property it still does."""
     for name in UNDER_REVIEW:
         snappi.Layer1._STATUS.pop(name, None)
+    for name in DEPRECATED:
+        snappi.FlowPort._STATUS.pop(name, None)
 
 
 def make_snappi_fast() -> None:
