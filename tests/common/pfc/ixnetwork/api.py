@@ -165,13 +165,14 @@ class IxNetworkApi:
         Raises:
             QualificationError: one does not.
         """
-        answer = None
         for _ in range(STOP_TRIES):
             self._wait_for_items(names, lambda state: state in SETTLED)
+            answer = self._api.set_control_state(state)
+            self._wait_for_items(names, lambda state: state in SETTLED)
             running = [name for name, found in self.item_states(names).items() if found not in QUIET]
-            if answer is not None and not running:
+            if not running:
                 return answer
-            answer = self._api.set_control_state(self._told_to_stop(running) if running and names else state)
+            state = self._told_to_stop(running)
         raise QualificationError(f"the traffic generator did not stop {', '.join(running)}, told {STOP_TRIES} times")
 
     def _told_to_stop(self, names: Sequence[str]) -> Any:
