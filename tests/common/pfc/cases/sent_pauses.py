@@ -7,7 +7,6 @@ import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date
-from fractions import Fraction
 from functools import partial
 from itertools import pairwise
 from math import ceil
@@ -24,7 +23,7 @@ from ..model.checking import (
 from ..model.counters import DutCounters
 from ..model.deviations import Deviation, deviation
 from ..model.measurement import CaseRun
-from ..model.traffic import PAUSE_ADDRESS, FlowPlan, Role
+from ..model.traffic import PAUSE_ADDRESS, Role
 from ..record.case import PlanCase, Target
 from ..record.verdict import Check
 from . import targets
@@ -153,21 +152,19 @@ def hold_s(lab: Lab, target: Target) -> float:
     return lab.subject.buffer.size_bytes / bytes_a_second + REFRESHES_EXACT_S
 
 
-def congesting_storm(lab: Lab, target: Target) -> FlowPlan:
-    """A storm that holds the priorities of `target`; where nobody can stop it in time, it ends by itself."""
-    storm = pause_storm(lab, target)
-    if lab.clock.exact:
-        return storm
-    return replace(storm, frames=ceil(Fraction(storm.fps or 0) * Fraction(STORM_LEAD_S + hold_s(lab, target))))
-
-
 def congesting_traffic(lab: Lab, target: Target) -> Traffic:
-    """A storm that holds the priorities of `target`, some time later data of these; the tx port's generator
-    captures."""
+    """A storm that holds the priorities of `target`, some time later data of these; the tx port's generator captures.
+    Where nobody can stop the storm in time, it ends by itself, and data does when the buffer is full twice: what came
+    freely after the storm would only fill the capture."""
     seconds = hold_s(lab, target)
     load = DataLoad("Test Flow", Role.TEST, target, LOAD_PERCENT, seconds, FRAME_BYTES, delay_s=STORM_LEAD_S)
-    flows = [congesting_storm(lab, target), *data_flows(lab, [load])]
-    return lab.builder.build(flows, captured=[lab.subject.pair.tx.port])
+    storm = pause_storm(lab, target)
+    data = data_flows(lab, [load])
+    if not lab.clock.exact:
+        storm = replace(storm, frames=ceil((storm.fps or 0) * (STORM_LEAD_S + seconds)))
+        each = ceil(2 * lab.subject.buffer.size_bytes / FRAME_BYTES / len(data))
+        data = [replace(flow, seconds=None, frames=each) for flow in data]
+    return lab.builder.build([storm, *data], captured=[lab.subject.pair.tx.port])
 
 
 def validity(run: SentRun) -> Iterator[Check]:
