@@ -140,7 +140,7 @@ class BookAuditor:
         self._is_open = False
         self._idle = Idle({}, 1.0)
 
-    def begin(self, lab: Lab) -> None:
+    def begin(self, lab: Lab, others: Sequence[Lab] = ()) -> None:
         """A case begins. Unless the one before was audited, the idle switch is watched, and its counters are read; of
         another port than that one's at least what shows that pauses arrive there.
 

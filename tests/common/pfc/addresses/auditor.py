@@ -15,7 +15,7 @@ from .port_channels import SubjectInPortChannels
 class PortChannelAuditor:
     """Refuses a case while a PortChannel is down, and doubts what failed where one is afterwards."""
 
-    def begin(self, lab: Lab) -> None:
+    def begin(self, lab: Lab, others: Sequence[Lab] = ()) -> None:
         """A case begins.
 
         Raises:

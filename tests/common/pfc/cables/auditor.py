@@ -23,13 +23,13 @@ class CableAuditor:
         """Nothing is known of any cable."""
         self._before: dict[str, Soundness] = {}
 
-    def begin(self, lab: Lab) -> None:
-        """A case begins.
+    def begin(self, lab: Lab, others: Sequence[Lab] = ()) -> None:
+        """A case begins. `others`: of the ports that are measured at the same time.
 
         Raises:
             QualificationError: the switch cannot be read.
         """
-        self._before = look(lab)
+        self._before = look([lab, *others])
 
     def audit(self, labs: Sequence[Lab], case: PlanCase) -> list[list[Check]]:
         """No checks beside a case's own.
@@ -37,9 +37,10 @@ class CableAuditor:
         Raises:
             NoMeasurement: a cable spoiled frames, or its link went down, while the case ran.
         """
+        now = look(labs)
+        malformed = case.plan_id.startswith(OF_MALFORMED_FRAMES)
         for lab in labs:
-            cables = {port: cable.since(self._before.get(port, cable)) for port, cable in look(lab).items()}
-            malformed = case.plan_id.startswith(OF_MALFORMED_FRAMES)
+            cables = {port: now[port].since(self._before.get(port, now[port])) for port in lab.subject.ports}
             found = [sentence for port, cable in cables.items() for sentence in unsound(port, cable, malformed)]
             check = error_unless(
                 "cables-sound", Place(lab.subject.where(), LOSSLESS), not found,

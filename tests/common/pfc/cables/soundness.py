@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -36,20 +36,22 @@ class Soundness:
         return Soundness(**{name: gain if gain >= 0 else now[name] for name, gain in gains.items()})
 
 
-def look(lab: Lab) -> dict[str, Soundness]:
-    """Switch port -> what is known of its cable, of all ports that the lab's traffic goes through.
+def look(labs: Sequence[Lab]) -> dict[str, Soundness]:
+    """Switch port -> what is known of its cable, of all ports that the traffic of these labs goes through, which
+    measure at the same time.
 
     Raises:
         QualificationError: the switch does not answer.
     """
-    ports = list(lab.subject.ports)
-    printed = lab.dut.ask({f"{what}-{port}": command for port in ports for what, command in _commands(port).items()})
-    spoiled = _crc_errors(lab.generator.api, {port: lab.builder.port_name(port) for port in ports})
+    names = {port: [one.builder.port_name(port) for one in labs] for lab in labs for port in lab.subject.ports}
+    asked = {f"{what}-{port}": command for port in names for what, command in _commands(port).items()}
+    printed = labs[0].dut.ask(asked)
+    spoiled = _crc_errors(labs[0].generator.api, names)
     return {
         port: Soundness(
             _number(printed[f"flaps-{port}"]), _number(printed[f"spoiled-{port}"]), spoiled.get(port, 0),
         )
-        for port in ports
+        for port in names
     }
 
 
@@ -67,15 +69,15 @@ def _number(text: str) -> int:
     return int(found[0]) if found else 0
 
 
-def _crc_errors(api: Any, names: Mapping[str, str]) -> dict[str, int]:
+def _crc_errors(api: Any, names: Mapping[str, Sequence[str]]) -> dict[str, int]:
     """Switch port -> frames with a wrong FCS that its generator received, where the generator counts them.
 
     Args:
         api: of the traffic generators; IxNetwork's has `crc_errors`, OTG has no such counter.
-        names: switch port -> name of the generator port.
+        names: switch port -> the names that its generator port may have.
     """
     counted: Mapping[str, int] = api.crc_errors() if hasattr(api, "crc_errors") else {}
-    return {port: counted[name] for port, name in names.items() if name in counted}
+    return {port: sum(counted.get(name, 0) for name in set(known)) for port, known in names.items()}
 
 
 def unsound(port: str, cable: Soundness, malformed: bool) -> Iterable[str]:

@@ -13,8 +13,8 @@ from .lab import Lab
 class Auditor(Protocol):
     """Looks on cases, one after the other."""
 
-    def begin(self, lab: Lab) -> None:
-        """A case begins.
+    def begin(self, lab: Lab, others: Sequence[Lab] = ()) -> None:
+        """A case begins. `others`: of the ports that are measured at the same time.
 
         Raises:
             QualificationError: the switch cannot be read.

@@ -186,7 +186,7 @@ class Sweeper:
         try:
             settled = settled_counters(labs[0]) if before is None else before
             for auditor in self._auditors:
-                auditor.begin(labs[0])
+                auditor.begin(labs[0], labs[1:])
             findings = self._doubted(labs, self._audited(labs, self._how.measure(labs, settled)))
         except Exception as error:
             return [broken_off(lab.subject, self._how.case, (), error) for lab in labs]
