@@ -8,6 +8,7 @@ connection, as sonic-mgmt reads it (`api._ixnetwork`).
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
@@ -29,6 +30,8 @@ STOP_TRIES = 20
 """How often sonic-mgmt looks whether traffic has stopped (`traffic_generation.py`)."""
 UNRESOLVED = "unresolved"
 CRC_ERRORS = "CRC Errors"
+CLEARED = ("waitForPortStatsRefresh", "waitForTrafficStatsRefresh")
+"""With what the extension clears statistics."""
 
 
 class IxNetworkApi:
@@ -44,6 +47,8 @@ class IxNetworkApi:
         self._clock = clock
         self._config: Any = None
         self._has_statistics = False
+        self._spoiled_before: Counter[str] = Counter()  # counted before statistics were cleared
+        self._spoiled: Counter[str] = Counter()  # last counted, where that may be gone by now
 
     def __getattr__(self, name: str) -> Any:
         """Everything else is the extension's."""
@@ -56,6 +61,7 @@ class IxNetworkApi:
             QualificationError: frames would be others than asked for, or a port does not honour PFC.
         """
         _complete(config)
+        self._note_spoiled()
         self._has_statistics = False
         self._config = config
         try:
@@ -113,13 +119,30 @@ class IxNetworkApi:
 
     def crc_errors(self) -> dict[str, int]:
         """Port -> frames that it received with a wrong FCS, as far as IxNetwork counts them; sonic-mgmt looks at the
-        same column after each run (`check_for_crc_errors`)."""
-        if not self._has_statistics:
-            return {}
+        same column after each run (`check_for_crc_errors`). It goes on where statistics are cleared."""
+        return dict(self._spoiled_before + (self._shown_spoiled() if self._has_statistics else self._spoiled))
+
+    def _shown_spoiled(self) -> Counter[str]:
+        """The CRC errors that the ports' statistics show."""
         rows = self._api.assistant.StatViewAssistant("Port Statistics").Rows
         if CRC_ERRORS not in rows._column_headers:  # a row asked for another column looks for a cell like it
-            return {}
-        return {str(row["Port Name"]): int(row[CRC_ERRORS] or 0) for row in rows}
+            return Counter()
+        return Counter({str(row["Port Name"]): int(row[CRC_ERRORS] or 0) for row in rows})
+
+    def _note_spoiled(self) -> None:
+        """Notes CRC errors before what may clear them."""
+        if self._has_statistics:
+            self._spoiled = self._shown_spoiled()
+
+    def _keep_spoiled(self) -> None:
+        """Keeps CRC errors that a start would clear: the extension clears all statistics where no item is started."""
+        if STARTED in self.item_states().values():
+            return
+        self._note_spoiled()
+        if self._spoiled.total():
+            self._api._ixnetwork.ClearStats(list(CLEARED))
+            self._spoiled_before += self._spoiled - self._shown_spoiled()
+            self._spoiled = Counter()
 
     def item_states(self, names: Iterable[str] = ()) -> dict[str, str]:
         """Traffic item -> its state; no names: of all."""
@@ -140,6 +163,7 @@ class IxNetworkApi:
             return self._api.set_control_state(state)
         if control.state == control.START:
             self._make_startable(names)
+            self._keep_spoiled()
             answer = self._api.set_control_state(state)
             self._has_statistics = True
             return answer
