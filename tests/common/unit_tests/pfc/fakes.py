@@ -342,7 +342,7 @@ class FakeHost:
         """Answers a batch; `answers` overrides single commands (text, exit status)."""
         self.calls.append(command)
         printed = []
-        for one, name in re.findall(rf"\( (.*?)\n\) 2>&1; printf '[^']*' '{MARK}' '(\w+)' \$\?", command, re.DOTALL):
+        for one, name in re.findall(rf"\( (.*?)\n\) 2>&1; printf '[^']*' '{MARK}' '([\w-]+)' \$\?", command, re.DOTALL):
             text, status = self.answers.get(one, (None, 0))
             printed.append(f"{self._answer(one) if text is None else text}\n{MARK} {name} {status}")
         return {"stdout": "\n".join(printed), "rc": 0}

@@ -31,21 +31,27 @@ GLOBAL = FlowPlan("Global", Role.STORM, None, 64, fps=5960, pause=global_pause_f
 class PortRows(list):
     """The rows of a view of statistics."""
 
-    def __init__(self, *rows):
+    def __init__(self, columns, rows):
         super().__init__(rows)
-        self._column_headers = list(rows[0])
+        self._column_headers = columns
 
 
 class Assistant:
     """ixnetwork_restpy's, once there is a session."""
 
-    def __init__(self, rows):
-        self.Rows = rows
+    def __init__(self, extension):
+        self._extension = extension
 
     def StatViewAssistant(self, title):
         """The view of the ports."""
         assert title == "Port Statistics", title
         return self
+
+    @property
+    def Rows(self):
+        """A row each port."""
+        rows = [{"Port Name": name, "CRC Errors": str(count or "")} for name, count in self._extension.spoiled.items()]
+        return PortRows(self._extension.columns, rows)
 
 
 class Extension(FakeApi):
@@ -62,6 +68,9 @@ class Extension(FakeApi):
         finished_stay_started: an item that has sent all stays `started`.
         way_s: how long a start and a stop take.
         deaf: how many times it does not do what it is told when that is to stop.
+        spoiled: port -> CRC errors that its statistics show.
+        columns: the titles of the ports' statistics.
+        clears: whether to clear statistics clears any.
     """
 
     __module__ = "snappi_ixnetwork.snappi_api"
@@ -79,6 +88,9 @@ class Extension(FakeApi):
         self.finished_stay_started = finished_stay_started
         self.way_s = way_s
         self.deaf = deaf
+        self.spoiled = {"rx Ethernet0": 0, "tx Ethernet64": 0}
+        self.columns = ["Port Name", "CRC Errors"]
+        self.clears = True
         self.href = "/api/v1/sessions/1/ixnetwork"
         self._changed_s = {}
 
@@ -93,7 +105,7 @@ class Extension(FakeApi):
     def set_config(self, payload):
         """All items are new."""
         super().set_config(payload)
-        self.assistant = Assistant(PortRows({"Port Name": "rx Ethernet0", "Frames Tx.": "7"}))
+        self.assistant = Assistant(self)
         self.items = {flow.name: "unapplied" for flow in payload.flows}
         if self.breaks:
             raise self.breaks
@@ -110,6 +122,8 @@ class Extension(FakeApi):
         begins = ("stopped", "unapplied") if verb == "start" else ("started",)
         there = [name for name, item in self.select_traffic_items().items() if item["state"] in begins]
         done = [name for name in names if name in there]
+        if verb == "start" and "started" not in self.items.values():
+            self.ClearStats(["waitForPortStatsRefresh", "waitForTrafficStatsRefresh"])
         self.told.append((verb, done))
         if verb == "stop" and self.deaf:
             self.deaf -= 1
@@ -118,6 +132,12 @@ class Extension(FakeApi):
             self.items[name] = "started" if verb == "start" else "stopped"
             self._changed_s[name] = self._world.now
             (self._world.start if verb == "start" else self._world.stop)(name)
+
+    def ClearStats(self, modes):
+        """All counts of ports begin at 0."""
+        assert modes == ["waitForPortStatsRefresh", "waitForTrafficStatsRefresh"], modes
+        if self.clears:
+            self.spoiled = dict.fromkeys(self.spoiled, 0)
 
     def select_traffic_items(self):
         """The items by name."""
@@ -412,17 +432,58 @@ def test_links_of_all_ports_are_taken_where_no_name_is_given(named, told):
 
 def test_crc_errors_are_those_of_the_port_statistics():
     generator, extension = make_generator(COUNTED)
-    extension.assistant = Assistant(PortRows({"Port Name": "rx Ethernet0", "CRC Errors": "3"},
-                                             {"Port Name": "tx Ethernet64", "CRC Errors": ""}))
     assert generator.api.crc_errors() == {}, "before the first start there are no statistics"
     generator.start(["Counted"])
-    assert generator.api.crc_errors() == {"rx Ethernet0": 3, "tx Ethernet64": 0}, "an empty cell is none"
+    assert generator.api.crc_errors() == {}, "an empty cell is none"
+    extension.spoiled["rx Ethernet0"] = 3
+    assert generator.api.crc_errors() == {"rx Ethernet0": 3}, extension.spoiled
 
 
 def test_where_the_column_is_missing_nothing_is_known_of_crc_errors():
-    generator, _ = make_generator(COUNTED)
+    generator, extension = make_generator(COUNTED)
     generator.start(["Counted"])
+    extension.spoiled["rx Ethernet0"] = 3
+    extension.columns = ["Port Name", "Frames Tx."]
     assert generator.api.crc_errors() == {}, "and no error"
+
+
+@pytest.mark.parametrize("clears", [True, False])
+def test_crc_errors_go_on_where_the_extension_clears_them(clears):
+    """It does so with the first start of each phase of a case: what a cable spoiled before must not be forgotten. On a
+    chassis whose counts go on they are not counted twice."""
+    generator, extension = make_generator(COUNTED, STORM)
+    extension.clears = clears
+    for phase in range(1, 4):
+        generator.start(["Counted"])
+        extension.spoiled["rx Ethernet0"] += 3
+        generator.clock.sleep(3)
+        assert generator.api.crc_errors() == {"rx Ethernet0": 3 * phase}, extension.spoiled
+    generator.start(["Counted"])
+    assert generator.api.crc_errors() == {"rx Ethernet0": 9}, "the last phase spoiled none"
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_crc_errors_go_on_where_the_configuration_is_replaced(kept):
+    """Whether or not the chassis keeps its counts then."""
+    generator, extension = make_generator(COUNTED)
+    generator.start(["Counted"])
+    extension.spoiled["rx Ethernet0"] = 3
+    generator.push(make_builder(extension).build([COUNTED]))
+    assert generator.api.crc_errors() == {"rx Ethernet0": 3}, "before it is started"
+    extension.spoiled["rx Ethernet0"] = 3 if kept else 0
+    generator.start(["Counted"])
+    assert generator.api.crc_errors() == {"rx Ethernet0": 3}, "and behind that"
+    extension.spoiled["rx Ethernet0"] += 2
+    assert generator.api.crc_errors() == {"rx Ethernet0": 5}, extension.spoiled
+
+
+def test_a_start_beside_others_leaves_statistics_alone():
+    generator, extension = make_generator(STORM, COUNTED)
+    generator.start(["Storm"])
+    extension.spoiled["rx Ethernet0"] = 3
+    generator.start(["Counted"])
+    assert extension.spoiled["rx Ethernet0"] == 3, "nobody cleared them"
+    assert generator.api.crc_errors() == {"rx Ethernet0": 3}, "nor counted them twice"
 
 
 def test_in_another_process_session_the_extension_is_asked_directly():

@@ -1,0 +1,226 @@
+"""How late traffic generators are is measured, and what is waited for is waited for so much longer."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
+from tests.common.pfc.cases.qualifier import Qualifier
+from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.lab.generator import AT_ONCE, Generator, GeneratorTiming
+from tests.common.pfc.lab.generator_timing import POLL_S, measure_timing
+from tests.common.pfc.lab.preflight import know_timing
+from tests.common.pfc.model.errors import QualificationError
+from tests.common.pfc.model.traffic import FlowPlan, Role
+from tests.common.pfc.record.verdict import Status
+from tests.common.unit_tests.pfc.fakes import FakeApi, FakeClock, FakeHost, FakeWorld, plan_port
+from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
+
+FLOW = FlowPlan("Timing Flow", Role.CLEAN, 3, 1024, percent=1.0, seconds=300)
+START_S = 4.0
+STOP_S = 3.0
+REFRESH_S = 2.0
+LATE = GeneratorTiming(START_S, STOP_S, REFRESH_S)
+
+
+class LateApi(FakeApi):
+    """Traffic generators that take their time: a start, a stop, and the next statistics.
+
+    Attributes:
+        start_s, stop_s: how long a call takes; the frames begin and end in its middle.
+        refresh_s: how often statistics are taken; 0: they are those of the moment.
+        taken_s: when the statistics were taken that were last read.
+    """
+
+    start_s = 0.0
+    stop_s = 0.0
+    refresh_s = 0.0
+
+    def __init__(self, world):
+        super().__init__(world)
+        self.taken_s = 0.0
+        self._shown = {}
+
+    def set_control_state(self, payload):
+        """Half before, half after."""
+        if payload.choice != "traffic":
+            return
+        takes_s = self.start_s if payload.traffic.flow_transmit.state == "start" else self.stop_s
+        self._world.pass_time(takes_s / 2)
+        super().set_control_state(payload)
+        self._world.pass_time(takes_s / 2)
+
+    def get_metrics(self, payload):
+        """As they were at the last whole `refresh_s`."""
+        now_s = self._world.now
+        taken_s = now_s if not self.refresh_s else now_s // self.refresh_s * self.refresh_s
+        if taken_s != self.taken_s or not self.refresh_s or not self._shown:
+            self._shown = {name: self._counts_at(name, taken_s) for name in self._world.flows}
+            self.taken_s = taken_s
+        answer = super().get_metrics(payload)
+        for metric in answer.flow_metrics:
+            metric.frames_tx, metric.frames_rx, running = self._shown[metric.name]
+            metric.transmit = "started" if running else "stopped"
+        return answer
+
+    def _counts_at(self, name, moment_s):
+        now_s = self._world.now
+        started_s = self._world.flows[name].started
+        if started_s is None or moment_s < started_s:
+            return 0, 0, False
+        self._world.now = moment_s
+        counted = self._world.counts(name)
+        self._world.now = now_s
+        return counted
+
+
+class InexactClock(FakeClock):
+    """A wall clock, as far as anybody can tell."""
+
+    exact = False
+
+
+def make_lab(world=None, clock=InexactClock, api=LateApi, **habits):
+    """The fake lab's port with a generator that is late."""
+    world = world or FakeWorld()
+    plan = plan_port(Dut(FakeHost(FakeWorld())), TESTER_PORTS, "Ethernet0", None)
+    generators = api(world)
+    for name, value in habits.items():
+        setattr(generators, name, value)
+    return plan.lab(Dut(FakeHost(world)), generators, clock(world))
+
+
+def pushed(lab, *flows):
+    """The lab's generator with these flows."""
+    lab.generator.push(lab.builder.build(flows or [FLOW]))
+    return lab.generator
+
+
+def test_a_generator_that_is_never_late():
+    found = measure_timing(pushed(make_lab()), FLOW.name)
+    assert (found.start_s, found.stop_s) == (0.0, 0.0), found
+    assert found.refresh_s == pytest.approx(POLL_S), "as often as it is looked at"
+
+
+@pytest.mark.parametrize("refresh_s", [1.0, 2.0, 5.0])
+def test_stale_statistics_and_slow_calls_are_measured(refresh_s):
+    lab = make_lab(start_s=START_S, stop_s=STOP_S, refresh_s=refresh_s)
+    found = measure_timing(pushed(lab), FLOW.name)
+    assert (found.start_s, found.stop_s) == (START_S, STOP_S), found
+    assert refresh_s - POLL_S <= found.refresh_s <= refresh_s + POLL_S, found
+
+
+def test_the_longest_time_between_statistics_counts():
+    """A generator may be late once, and early then."""
+    lab = make_lab(refresh_s=1.0)
+    generator = pushed(lab)
+    api = generator.api
+    ages = iter([1.0, 1.0, 3.0])
+
+    def changes(payload):
+        answer = LateApi.get_metrics(api, payload)
+        if api._world.now - api.taken_s >= api.refresh_s - POLL_S:
+            api.refresh_s = next(ages, 1.0)
+        return answer
+
+    api.get_metrics = changes
+    found = measure_timing(generator, FLOW.name)
+    assert found.refresh_s >= 2.0, found
+
+
+def test_statistics_that_never_change_are_told_in_one_sentence():
+    """And the flow does not go on."""
+    world = FakeWorld(idle=(0, 1, 2, 3, 4, 5, 6))
+    lab = make_lab(world)
+    sentence = ("^expected the statistics of Timing Flow.* to change every 30 s or sooner while it is sent, got 0"
+                " changes in 120 s$")
+    with pytest.raises(QualificationError, match=sentence):
+        know_timing(lab)
+    assert not lab.generator.is_timed, "nothing is known of it"
+    assert all(flow.stopped is not None for flow in world.flows.values()), world.flows
+
+
+def test_a_flow_that_ends_before_enough_was_seen_is_told():
+    """Its statistics stand still then."""
+    generator = pushed(make_lab(refresh_s=2.0), replace(FLOW, seconds=3))
+    with pytest.raises(QualificationError, match="got [12] changes in 120 s$"):
+        measure_timing(generator, FLOW.name)
+
+
+def test_statistics_are_waited_for():
+    """What is read has everything in it that came before."""
+    lab = make_lab(refresh_s=REFRESH_S)
+    generator = pushed(lab)
+    generator.allow_for(LATE)
+    generator.start([FLOW.name])
+    lab.clock.sleep(1.0)
+    asked_s = lab.clock.now()
+    stats = generator.stats([FLOW.name])[FLOW.name]
+    assert lab.clock.now() == asked_s + REFRESH_S, lab.clock.now()
+    assert generator.api.taken_s >= asked_s, "taken after the question"
+    assert stats.frames_tx > 0, stats
+
+
+def test_nobody_waits_for_statistics_of_the_moment():
+    lab = make_lab()
+    generator = pushed(lab)
+    generator.start([FLOW.name])
+    asked_s = lab.clock.now()
+    generator.stats([FLOW.name])
+    assert lab.clock.now() == asked_s, "at once"
+
+
+def test_a_flow_that_has_ended_is_not_stopped_for_statistics_that_are_old(caplog):
+    """They say that it goes on for as long as they are old; the grace time is so much longer."""
+    lab = make_lab(refresh_s=15.0)
+    generator = pushed(lab, replace(FLOW, seconds=1))
+    generator.allow_for(replace(LATE, refresh_s=15.0))
+    generator.start([FLOW.name])
+    generator.run_out([FLOW.name], 1.0)
+    assert "still transmitting" not in caplog.text, caplog.text
+
+
+def test_until_it_is_known_a_generator_counts_as_one_that_is_never_late():
+    world = FakeWorld()
+    generator = Generator(FakeApi(world), InexactClock(world))
+    assert (generator.timing, generator.is_timed) == (AT_ONCE, False), generator.timing
+    generator.allow_for(LATE)
+    assert (generator.timing, generator.is_timed) == (LATE, True), generator.timing
+    exact = Generator(FakeApi(world), FakeClock(world))
+    assert exact.is_timed, "simulated time is exact: there is nothing to measure"
+
+
+def test_another_lab_of_the_port_knows_it_too():
+    first, second = make_lab(), make_lab()
+    qualifier = Qualifier(first)
+    first.generator.allow_for(LATE)
+    qualifier.go_on_with(second)
+    assert qualifier.lab is second and second.generator.timing == LATE, second.generator.timing
+
+
+def test_what_is_not_known_is_not_passed_on():
+    first, second = make_lab(), make_lab()
+    Qualifier(first).go_on_with(second)
+    assert not second.generator.is_timed, "the next preflight measures it"
+
+
+@pytest.mark.parametrize("clock, measured", [(InexactClock, 1), (FakeClock, 0)])
+def test_the_preflight_measures_it_once_for_a_port_and_not_in_simulated_time(clock, measured):
+    lab = make_lab(clock=clock)
+    qualifier = Qualifier(lab)
+    for _ in range(2):
+        outcome = qualifier.qualify(SINGLE_LOSSLESS, (3,))
+        statuses = {verdict.status for verdict in outcome.verdicts}
+        assert statuses == {Status.PASS}, [verdict.messages for verdict in outcome.verdicts]
+    timed = [config for config in lab.generator.api.configs
+             if [flow.name for flow in config.flows] == [lab.builder.named("Timing Flow")]]
+    assert len(timed) == measured, timed
+
+
+def test_a_correct_switch_passes_on_generators_that_are_late():
+    """What is waited for is known, so that nothing is read too early."""
+    lab = make_lab(start_s=START_S, stop_s=STOP_S, refresh_s=REFRESH_S)
+    outcome = Qualifier(lab).qualify(SINGLE_LOSSLESS, (3,))
+    statuses = {verdict.status for verdict in outcome.verdicts}
+    assert statuses == {Status.PASS}, [verdict.messages for verdict in outcome.verdicts]
+    assert lab.generator.timing.start_s == START_S, lab.generator.timing
