@@ -139,10 +139,10 @@ class IxNetworkSession:
         return Answer(202, {"url": path, "state": "SUCCESS", "result": result})
 
     def _select(self, asked: Mapping[str, Any]) -> Node:
-        wanted = {str(child["child"]) for child in asked["children"]}
-        if "trafficItem" in wanted or str(asked["from"]).endswith("traffic"):
+        wanted = [str(child["child"]) for child in asked["children"]]
+        if _is_any(wanted, "traffic", "trafficItem") or str(asked["from"]).endswith("traffic"):
             self.chassis.look()
-        if "vport" in wanted:
+        if _is_any(wanted, "vport"):
             self._look_at_links()
         return self.tree.select(asked)
 
@@ -276,6 +276,11 @@ class IxNetworkSession:
             return Answer(200, view_file(title, self.chassis.statistics(), self.tree.root))
         content = self.chassis.capture(CAPTURE_SUFFIX.sub("", name.rpartition("/")[2]))
         return _refusal(404, f"{name}: no such file") if content is None else Answer(200, content)
+
+
+def _is_any(wanted: Sequence[str], *names: str) -> bool:
+    """Whether children of one of these names are asked for; `wanted` are expressions."""
+    return any(re.fullmatch(expression, name) for expression in wanted for name in names)
 
 
 def _refusal(status: int, sentence: str) -> Answer:
