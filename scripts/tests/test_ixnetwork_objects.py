@@ -1,24 +1,31 @@
-"""What this suite's configurations become on a Keysight chassis: snappi_ixnetwork and ixnetwork_restpy as they are, and
-below them IxNetwork's REST API in memory (docs/hardware.md says what that cannot show).
+"""What this suite's configurations become on a Keysight chassis: snappi_ixnetwork and ixnetwork_restpy as they are,
+over the session of IxNetwork's REST API that the virtual testbed serves (docs/hardware.md says what that cannot show).
 
-Needs the packages of the extra `ixnetwork`, which is no part of the tests' environment (290 MB).
+Needs the packages of the extra `ixnetwork`, which is no part of the tests' environment: `test_ixnetwork_check.py` runs
+this file in one that has them.
 """
+import json
 import logging
 from importlib.metadata import version
+from urllib.parse import urlsplit
 
 import pytest
 import snappi
 
-from scripts.tests.fake_ixnetwork import VPORT_TYPE, FakeIxNetwork
 from tests.common.pfc.lab.generator import Generator
+from tests.common.pfc.lab.option import adapted
 from tests.common.pfc.lab.otg_config import TrafficBuilder
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.measurement import PortUnderTest
 from tests.common.pfc.model.ports import ConnectedPort, PlayedHost, PortPair
 from tests.common.pfc.model.qos import PortQos, SharedBuffer
 from tests.common.pfc.model.traffic import FlowPlan, PauseFrame, Role, global_pause_frame, pfc_frame
+from virtual_testbed.ixnetwork.habits import CRC_ERRORS, read_habits
+from virtual_testbed.ixnetwork.session import DEFAULT_CARD, IxNetworkSession
+from virtual_testbed.ixnetwork.statistics import FLOW_COLUMNS, PORT_COLUMNS
 
-pytest.importorskip("snappi_ixnetwork", reason="the extra `ixnetwork` (snappi_ixnetwork, 290 MB) is not installed")
+pytest.importorskip("snappi_ixnetwork", reason="the extra `ixnetwork` (snappi_ixnetwork) is not installed: "
+                                               "test_ixnetwork_check.py runs this where it is")
 
 CHASSIS = "10.0.0.9"
 ROUTER = "02:00:00:00:00:01"
@@ -27,10 +34,13 @@ STORM = FlowPlan("Storm", Role.STORM, None, 64, fps=5960, pause=pfc_frame((3, 4)
 TEST = FlowPlan("Test", Role.TEST, 3, 1024, percent=50.0, seconds=5)
 LATER = FlowPlan("Later", Role.BACKGROUND, 1, 1024, percent=8.25, seconds=5, delay_ns=1500)
 COUNTED = FlowPlan("Counted", Role.CLEAN, 5, 1024, percent=1.0, frames=1000)
+START, STOP = "startstatelesstrafficblocking", "stopstatelesstrafficblocking"
 
 
 class NoClock:
     """Time that passes at once."""
+
+    exact = False
 
     def __init__(self):
         self._seconds = 0.0
@@ -47,24 +57,146 @@ class NoClock:
         self._seconds += seconds
 
 
+class KeptOtg:
+    """A traffic generator that keeps configurations, and counts what it is told that it counted.
+
+    Attributes:
+        configs: what was set, in order.
+        counted: flow -> columns of OTG's flow metrics that are not 0; `transmit` follows what is started and stopped.
+        unresolved: hosts that do not know their gateway.
+    """
+
+    def __init__(self):
+        self.configs = []
+        self.counted = {}
+        self.unresolved = ()
+
+    def set_config(self, body):
+        """All flows are stopped, and count nothing."""
+        self.configs.append(body)
+        self.counted = {flow["name"]: {"transmit": "stopped"} for flow in body["flows"]}
+        return {}
+
+    def set_control_state(self, body):
+        """Flows start and stop."""
+        if body["choice"] == "traffic":
+            told = body["traffic"]["flow_transmit"]
+            for name in told["flow_names"]:
+                self.counted[name]["transmit"] = {"start": "started", "stop": "stopped"}[told["state"]]
+        return {}
+
+    def get_metrics(self, body):
+        """A row each flow or port, with every column that IxNetwork's views have."""
+        if body["choice"] == "flow":
+            columns = dict.fromkeys(FLOW_COLUMNS.values(), 0)
+            return {"flow_metrics": [{"name": name, **columns, **row} for name, row in self.counted.items()]}
+        columns = {"link": "up", **dict.fromkeys(PORT_COLUMNS.values(), 0)}
+        ports = self.configs[-1]["ports"]
+        return {"port_metrics": [{**port, **columns} for port in ports]}
+
+    def get_states(self, body):
+        """Every host knows its gateway but for those."""
+        kind = body["choice"]
+        ethernets = [one for device in self.configs[-1]["devices"] for one in device["ethernets"]]
+        return {kind: [{"ethernet_name": one["name"], "link_layer_address": ROUTER} for one in ethernets
+                       if f"{kind[:4]}_addresses" in one and one["name"] not in self.unresolved]}
+
+    def get_capture(self, body):
+        """Nothing."""
+        return b""
+
+
+class Answered:
+    """What `requests` returns: the parts that are read."""
+
+    def __init__(self, answer):
+        is_file = isinstance(answer.content, bytes)
+        self.status_code = answer.status
+        self.content = answer.content if is_file else json.dumps(answer.content).encode()
+        self.text = self.content.decode()
+        self.reason = ""
+        self.headers = {"Content-Type": "application/octet-stream" if is_file else "application/json",
+                        "server": "Jetty"}
+
+    def json(self):
+        """The content, parsed."""
+        return json.loads(self.content)
+
+    def raise_for_status(self):
+        """Refusals are read, not raised."""
+
+
+class RecordedChassis:
+    """A session of IxNetwork's API, with what it was asked for.
+
+    Attributes:
+        otg: the traffic generator behind it.
+        imports, operations: what was asked for, in order; an operation with its first argument.
+    """
+
+    def __init__(self, habits=()):
+        self.otg = KeptOtg()
+        locations = {f"{CHASSIS};1;{port}": 100_000 for port in (1, 2)}
+        self.passed_ns = 0
+        self._session = IxNetworkSession(self.otg, locations, read_habits(habits), self._wait)
+        self.imports = []
+        self.operations = []
+
+    def _wait(self, nanoseconds):
+        self.passed_ns += nanoseconds
+
+    def request(self, method, url, data):
+        """Takes the place of `requests.Session.request`."""
+        address = urlsplit(url)
+        body = json.loads(data) if data else None
+        if "/operations/" in address.path and not address.path.endswith("select"):
+            arguments = {key.lower(): value for key, value in (body or {}).items()}
+            verb = address.path.rpartition("/")[2].lower()
+            self.operations.append((verb, arguments.get("arg1")))
+            if verb == "importconfig":
+                self.imports.append(json.loads(arguments["arg2"]))
+        return Answered(self._session.request(method.upper(), address.path, address.query, body))
+
+    @property
+    def tree(self):
+        """All objects."""
+        return self._session.tree.root
+
+    def items(self):
+        """The traffic items as they are now."""
+        return self._session.chassis.items
+
+
+@pytest.fixture(name="habits")
+def fixture_habits():
+    """None, unless a test says which."""
+    return ()
+
+
 @pytest.fixture(name="chassis")
-def fixture_chassis(monkeypatch):
+def fixture_chassis(monkeypatch, habits):
     """IxNetwork without a network."""
-    fake = FakeIxNetwork(CHASSIS)
-    monkeypatch.setattr("requests.Session.request", lambda _, method, url, **options: fake.request(
+    recorded = RecordedChassis(habits)
+    monkeypatch.setattr("requests.Session.request", lambda _, method, url, **options: recorded.request(
         method, url, options.get("data")))
-    yield fake
+    yield recorded
     for name in ("snappi_ixnetwork", "ixnetwork_restpy.connection"):  # both write to the stdout of their first use
         logging.getLogger(name).handlers.clear()
 
 
-@pytest.fixture(name="api")
-def fixture_api(chassis):
-    """The suite's API object for the transport `ixnetwork`."""
+@pytest.fixture(name="extension")
+def fixture_extension(chassis):
+    """snappi's API object for the transport `ixnetwork`, as it is."""
     return snappi.api(location="https://10.0.0.8:443", ext="ixnetwork", loglevel=logging.ERROR)
 
 
-def make_builder(api, speed_mbps=100_000, ip_version=4):
+@pytest.fixture(name="api")
+def fixture_api(extension):
+    """The same as the suite uses it."""
+    return adapted(extension, NoClock())
+
+
+def make_builder(api, speed_mbps=100_000, ip_version=4, **options):
     """A builder for two ports in one VLAN."""
     rx, tx = (ConnectedPort("lab-1", f"Ethernet{4 * place}", f"ixia-{place}", f"{CHASSIS};1;{place + 1}", speed_mbps)
               for place in (0, 1))
@@ -73,7 +205,7 @@ def make_builder(api, speed_mbps=100_000, ip_version=4):
                               net.format(1), "Vlan1000") for number, port in enumerate((rx, tx), 2)}
     qos = PortQos("lab-1", rx.port, (3, 4), DSCPS, "AZURE")
     return TrafficBuilder(
-        api, PortUnderTest(PortPair(rx, tx), qos, SharedBuffer("egress_lossless_pool", 1)), hosts, ROUTER
+        api, PortUnderTest(PortPair(rx, tx), qos, SharedBuffer("egress_lossless_pool", 1)), hosts, ROUTER, **options
     )
 
 
@@ -83,6 +215,11 @@ def push(api, *flows, **options):
     generator = Generator(api, NoClock())
     generator.push(traffic)
     return generator
+
+
+def sent(chassis):
+    """The first flow of what the traffic generator got last."""
+    return chassis.otg.configs[-1]["flows"][0]
 
 
 def element(item):
@@ -125,8 +262,6 @@ def test_a_pfc_frame_has_its_class_enable_vector_and_eight_times(chassis, api):
                    raises=QualificationError,
                    reason="before 1.61.3 the second import of a flow has an empty custom header for the pause frame")
 def test_a_global_pause_frame_is_the_same_after_both_imports(chassis, api):
-    chassis.tree["traffic"]["protocolTemplate"] = [{"xpath": "/traffic/protocolTemplate[1]",
-                                                    "stackTypeId": "globalPause"}]
     push(api, FlowPlan("Global", Role.STORM, None, 64, fps=5960, pause=global_pause_frame(0xFFFF)))
     seen = fields(chassis.imports[-1]["traffic"]["trafficItem"][0])
     assert [seen.get(f"globalPause.{name}") for name in ("ethertype", "controlOpcode", "pfcQueue0")] == [
@@ -203,8 +338,8 @@ def test_a_duration_of_part_of_a_second_is_refused(api):
 def test_ports_honour_pfc_at_every_speed(chassis, api, speed_mbps):
     push(api, TEST, speed_mbps=speed_mbps)
     for vport in chassis.tree["vport"]:
-        layer1 = vport["l1Config"][VPORT_TYPE]
-        assert vport["type"] == f"{VPORT_TYPE}Fcoe", "only a port type with Fcoe honours PFC"
+        layer1 = vport["l1Config"][DEFAULT_CARD]
+        assert vport["type"] == f"{DEFAULT_CARD}Fcoe", "only a port type with Fcoe honours PFC"
         assert layer1["fcoe"]["flowControlType"] == "ieee802.1Qbb"
         assert layer1["fcoe"]["pfcPriorityGroups"] == list(range(8))
         assert layer1["fcoe"]["priorityGroupSize"] == "priorityGroupSize-8"
@@ -217,35 +352,54 @@ def test_ports_honour_pfc_at_every_speed(chassis, api, speed_mbps):
 
 def test_flows_start_and_stop_one_by_one_and_nothing_else_is_applied_again(chassis, api):
     generator = push(api, STORM, TEST)
-    verbs = ("generate", "apply", "clearstats", "startstatelesstrafficblocking", "stopstatelesstrafficblocking")
+    verbs = ("generate", "apply", "clearstats", START, STOP)
     done(chassis)
     generator.start(["Storm"])
     assert [verb for verb, _ in done(chassis, *verbs)] == list(verbs[:4])
     generator.start(["Test"])
     (verb, hrefs), = done(chassis, *verbs)
-    assert verb == "startstatelesstrafficblocking" and [href[-1] for href in hrefs] == ["2"], "Storm goes on"
-    chassis.items()[0]["state"] = "stopped"  # as a flow of fixed length does at its end
+    assert verb == START and [href[-1] for href in hrefs] == ["2"], "Storm goes on"
+    chassis.otg.counted["Storm"]["transmit"] = "stopped"  # as a flow of fixed length is at its end
     generator.start(["Storm"])
     (verb, hrefs), = done(chassis, *verbs)
-    assert verb == "startstatelesstrafficblocking" and [href[-1] for href in hrefs] == ["1"], "Test goes on"
+    assert verb == START and [href[-1] for href in hrefs] == ["1"], "Test goes on"
     generator.stop(["Storm"])
-    assert [(verb, hrefs[0][-1]) for verb, hrefs in done(chassis, *verbs)] == [("stopstatelesstrafficblocking", "1")]
+    assert [(verb, hrefs[0][-1]) for verb, hrefs in done(chassis, *verbs)] == [(STOP, "1")]
+    assert [row["transmit"] for row in chassis.otg.counted.values()] == ["stopped", "started"]
 
 
-def test_a_flow_that_still_waits_for_statistics_is_not_started_and_nobody_says_so(chassis, api):
+@pytest.mark.parametrize("habits", [["waiting-states"]])
+def test_the_extension_does_not_start_what_waits_for_statistics_and_does_not_say_so(chassis, extension, api):
+    """Nor does it stop it. The suite waits, and says what it waited for in vain: statistics are never taken here."""
     generator = push(api, STORM, TEST)
     generator.start(["Storm"])
-    chassis.items()[0]["state"] = "stoppedWaitingForStats"
     done(chassis)
-    generator.start(["Storm"])
-    assert not done(chassis, "startstatelesstrafficblocking")
+    Generator(extension, NoClock()).stop(["Storm"])
+    assert not done(chassis, STOP) and chassis.otg.counted["Storm"]["transmit"] == "started", "the storm goes on"
+    sentence = r"after 30 s IxNetwork has traffic items between states: Storm \(startedWaitingForStats\)$"
+    with pytest.raises(QualificationError, match=sentence):
+        generator.stop(["Storm"])
+
+
+@pytest.mark.parametrize("habits", [["finished-stay-started"]])
+def test_what_has_ended_and_stays_started_is_started_again(chassis, extension, api):
+    generator = push(api, STORM, COUNTED)
+    generator.start(["Counted"])
+    chassis.otg.counted["Counted"]["transmit"] = "stopped"
+    done(chassis)
+    Generator(extension, NoClock()).start(["Counted"])
+    assert not done(chassis, START), "the extension starts what is stopped, and says nothing of others"
+    generator.start(["Counted"])
+    assert [verb for verb, _ in done(chassis, START, STOP)] == [STOP, START]
+    assert chassis.otg.counted["Counted"]["transmit"] == "started"
 
 
 def test_transmitting_is_read_from_rate_and_count(chassis, api):
     generator = push(api, STORM, TEST, LATER)
+    generator.start(["Storm", "Test", "Later"])
     cells = {"Storm": (5960.0, 100, 0), "Test": (0.0, 7, 7), "Later": (0.0, 0, 0)}
-    chassis.columns = {name: {"Tx Frame Rate": rate, "Tx Frames": sent, "Rx Frames": received}
-                       for name, (rate, sent, received) in cells.items()}
+    for name, (rate, sent, received) in cells.items():
+        chassis.otg.counted[name] |= {"frames_tx_rate": rate, "frames_tx": sent, "frames_rx": received}
     stats = generator.stats(["Storm", "Test", "Later"])
     assert [stats[name].frames_tx for name in cells] == [100, 7, 0]
     assert stats["Storm"].transmitting
@@ -254,13 +408,67 @@ def test_transmitting_is_read_from_rate_and_count(chassis, api):
 
 
 def test_a_new_configuration_stops_all_traffic_first(chassis, api):
-    push(api, STORM)
-    chassis.tree["traffic"]["state"] = "started"
+    push(api, STORM).start(["Storm"])
     done(chassis)
     push(api, TEST)
-    verbs = [verb for verb, _ in done(chassis, "stopstatelesstrafficblocking", "importconfig")]
-    assert "stopstatelesstrafficblocking" in verbs and verbs[-1] == "importconfig"
+    verbs = [verb for verb, _ in done(chassis, STOP, "importconfig")]
+    assert STOP in verbs and verbs[-1] == "importconfig"
     assert [item["name"] for item in chassis.items()] == ["Test"]
+
+
+def test_a_tag_says_that_ip_follows(chassis, api):
+    """Left to the extension it is 0xFFFF, and no switch routes the frame."""
+    traffic = make_builder(api, vlan_id=10).build([TEST])
+    Generator(api, NoClock()).push(traffic)
+    seen = fields(chassis.items()[0])
+    assert (seen["vlan.vlanID"], seen["vlan.vlanUserPriority"], seen["vlan.protocolID"]) == (10, 3, "800")
+    header = next(one for one in sent(chassis)["packet"] if one["choice"] == "ipv4")
+    assert header["ipv4"]["dst"]["value"] == "192.168.0.2", "it goes where it is meant to"
+
+
+def test_what_is_imported_is_what_was_asked_for(chassis, api):
+    """On its way back it is OTG again: a frame, its size, rate and duration."""
+    push(api, TEST)
+    test = sent(chassis)
+    assert test["size"] == {"choice": "fixed", "fixed": 1024} and test["rate"]["percentage"] == 50.0
+    assert test["duration"]["fixed_seconds"]["seconds"] == 5
+    assert [one["choice"] for one in test["packet"]] == ["ethernet", "ipv4", "udp"]
+    assert test["tx_rx"]["port"] == {"tx_name": "tx Ethernet4", "rx_names": ["rx Ethernet0"]}
+    push(api, STORM)
+    [pause] = sent(chassis)["packet"]
+    assert pause["pfcpause"]["class_enable_vector"]["value"] == 0b11000
+    assert pause["pfcpause"]["pause_class_4"]["value"] == 0xFFFF and pause["pfcpause"]["pause_class_5"]["value"] == 0
+
+
+@pytest.mark.parametrize("habits, sentence", [
+    (["card=ravenEightHundredGigLan"], "of a card of type ravenEightHundredGigLan: expected PFC, got none"),
+    (["card=krakenFourHundredGigLan"], "of a card of type krakenFourHundredGigLan: expected PFC, got an error"),
+])
+def test_a_card_for_which_the_extension_has_no_pfc_is_refused_by_name(api, sentence):
+    with pytest.raises(QualificationError, match=f"port {CHASSIS};1;1, {sentence}"):
+        push(api, TEST)
+
+
+@pytest.mark.parametrize("habits", [[], ["other-spelling"]])
+@pytest.mark.parametrize("ip_version", [4, 6])
+def test_hosts_with_the_same_gateway_are_told_apart(chassis, api, ip_version):
+    """Whatever spelling its address comes back in."""
+    push(api, TEST, ip_version=ip_version)
+    chassis.otg.unresolved = ("Ethernet of host of Ethernet0",)
+    with pytest.raises(QualificationError, match=r"resolved: Ethernet of host of Ethernet4\)$"):
+        push(api, TEST, ip_version=ip_version)
+
+
+@pytest.mark.parametrize("habits", [["crc-errors"], ["crc-errors", "counts-accumulate"]])
+def test_crc_errors_are_counted_over_the_phases_of_a_case(chassis, api):
+    """With the first start of each the extension clears all statistics."""
+    for phases in range(3):
+        generator = push(api, STORM, TEST)
+        for phase in range(1, 3):
+            generator.start(["Test"])
+            chassis.otg.counted["Test"]["transmit"] = "stopped"
+            spoiled = (2 * phases + phase) * CRC_ERRORS
+            assert api.crc_errors() == {"rx Ethernet0": spoiled, "tx Ethernet4": spoiled}
 
 
 def test_traffic_of_another_session_cannot_be_stopped(chassis, api):
