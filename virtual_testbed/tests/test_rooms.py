@@ -12,13 +12,14 @@ NAME = "virtual_testbed."
 ROOMS = {
     "pytest_plugin": {"supervision"},
     "sonic_mgmt": {"supervision"},
-    "supervision": {"lab_files", "sonic", "faults", "process"},
-    "engine": {"lab_files", "sonic", "faults", "otg", "dataplane", "process"},
+    "supervision": {"lab_files", "sonic", "faults", "ixnetwork", "process"},
+    "engine": {"lab_files", "sonic", "faults", "ixnetwork", "otg", "dataplane", "process"},
     "lab_files": {"sonic"},
     "sonic": {"dataplane", "process"},
     "otg": {"dataplane"},
     "faults": {"dataplane"},
     "dataplane": set(),
+    "ixnetwork": set(),
     "process": set(),
 }
 """What stands in the package, folder or module, and what of the others it may import."""
@@ -26,6 +27,7 @@ DOORS = {
     ("pytest_plugin", "supervision"): {"virtual_testbed.supervision.endpoints"},
     ("sonic_mgmt", "supervision"): {"virtual_testbed.supervision.endpoints"},
     ("lab_files", "sonic"): {"virtual_testbed.sonic.profile"},
+    ("supervision", "ixnetwork"): {"virtual_testbed.ixnetwork.habits"},
 }
 """The only modules of another room that a room imports, where it may not import any."""
 
@@ -73,6 +75,8 @@ def test_the_rooms_have_no_circle():
     ("lab_files.description", "sonic.factory"),
     ("pytest_plugin", "supervision.cli"),
     ("process", "sonic.processes"),
+    ("ixnetwork.session", "otg.service"),
+    ("supervision.plan", "ixnetwork.session"),
 ])
 def test_an_import_that_is_not_allowed_is_found(module, used):
     texts = sources(PACKAGE)
