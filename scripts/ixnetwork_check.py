@@ -123,13 +123,13 @@ class Came:
     seconds: float = 0.0
 
 
-def runs(scenarios: str, habits: Sequence[str], faults: bool) -> list[Run]:
+def runs(scenarios: str, habits: Sequence[str], faults: Sequence[str]) -> list[Run]:
     """The runs that are asked for.
 
     Args:
         scenarios: test cases of the runs of correct switches.
         habits: that are tried one by one, and `odd`, all that a correct switch is measured with at once.
-        faults: whether broken switches are tried too, through the odd habits.
+        faults: of broken switches that are tried too, through the odd habits; each of `FAULTS`.
     """
     planned = []
     for habit in habits:
@@ -138,12 +138,13 @@ def runs(scenarios: str, habits: Sequence[str], faults: bool) -> list[Run]:
         else:
             named = ODD if habit == "odd" else tuple(filter(None, [habit]))
             planned.append(Run(named, scenarios, NEVER_FAILS if habit == "no-start-beside" else PASSES))
-    return planned + [Run(ODD, case, CAUGHT, (fault,)) for fault, case in FAULTS.items() if faults]
+    return planned + [Run(ODD, FAULTS[fault], CAUGHT, (fault,)) for fault in faults]
 
 
-def carry_out(run: Run) -> Came:
-    """Brings the testbed up for a run, and takes it down again."""
-    command = [sys.executable, str(ROOT / "scripts" / "qualify.py"), "--testbed", TESTBED, "--ixnetwork"]
+def carry_out(run: Run, results: Path) -> Came:
+    """Brings the testbed up for a run, and takes it down again. `results`: folder of what it leaves."""
+    command = [sys.executable, str(ROOT / "scripts" / "qualify.py"), "--testbed", TESTBED, "--ixnetwork",
+               "--results", str(results)]
     for option, values in (("--habit", run.habits), ("--fault", run.faults)):
         command += [text for value in values for text in (option, value)]
     if run.scenarios != EVERYTHING:
@@ -188,22 +189,31 @@ def main() -> int:
                         help=f"test cases of correct switches, or `{EVERYTHING}`, which takes hours (default: {QUICK})")
     parser.add_argument("--habits", default=",".join((*SINGLE, "odd", *REFUSED)), metavar="NAMES",
                         help="what chassis do, one run each; an empty name: nothing odd; `odd`: all at once")
-    parser.add_argument("--no-faults", action="store_true", help="try no broken switches")
+    parser.add_argument("--faults", default=",".join(FAULTS), metavar="NAMES",
+                        help=f"broken switches, one run each; an empty name: none (default: {', '.join(FAULTS)})")
+    parser.add_argument("--no-faults", action="store_const", const="", dest="faults", help="try no broken switches")
+    parser.add_argument("--results", type=Path, default=RESULTS, metavar="DIR",
+                        help="folder of what the runs leave (default: results)")
     options = parser.parse_args()
+    faults = [name for name in options.faults.split(",") if name]
+    for name in faults:
+        if name not in FAULTS:
+            parser.error(f"fault {name!r} is none of those whose test cases are known here: {', '.join(FAULTS)}")
+    results = options.results.resolve()
     everything = []
-    for run in runs(options.scenario, options.habits.split(","), not options.no_faults):
-        came = carry_out(run)
+    for run in runs(options.scenario, options.habits.split(","), faults):
+        came = carry_out(run, results)
         everything.append(came)
         counts = {status: list(came.verdicts.values()).count(status) for status in ("PASS", "FAIL", "ERROR")}
         found = ", ".join(f"{count} {status}" for status, count in counts.items() if count) or "nothing"
         print(f"{'wrong' if came.wrong else 'right'}  {came.title:60} {found:24} {came.seconds:5.0f} s  {came.wrong}",
               flush=True)
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / REPORT).write_text(json.dumps([asdict(came) for came in everything], indent=1), encoding="utf-8")
+    results.mkdir(parents=True, exist_ok=True)
+    (results / REPORT).write_text(json.dumps([asdict(came) for came in everything], indent=1), encoding="utf-8")
     wrong = [came for came in everything if came.wrong]
     print(tabulate([[came.title, came.reason] for came in everything if came.reason], ["habits; faults", "reason"],
                    maxcolwidths=[40, 100]))
-    print(f"{len(everything) - len(wrong)} of {len(everything)} runs came out as they have to; {RESULTS / REPORT}")
+    print(f"{len(everything) - len(wrong)} of {len(everything)} runs came out as they have to; {results / REPORT}")
     return 1 if wrong else 0
 
 
