@@ -135,14 +135,14 @@ def _queue_counters(text: str) -> Iterator[tuple[Counter, str]]:
     for row in table_rows(text):
         queue = unicast_queue(row.get("TxQ", ""))
         for column in (SENT, DROPPED):
-            if queue is not None and column in row:
+            if queue is not None and "Port" in row and column in row:
                 yield Counter(row["Port"], column, queue), row[column]
 
 
 def _group_counters(text: str) -> Iterator[tuple[Counter, str]]:
     for row in table_rows(text):
         for group in PRIORITIES:
-            if f"PG{group}" in row:
+            if "Port" in row and f"PG{group}" in row:
                 yield Counter(row["Port"], GROUP_DROPS, group), row[f"PG{group}"]
 
 

@@ -282,9 +282,9 @@ def table_rows(text: str) -> list[Row]:
 def _numbers(text: str, command: str, of: tuple[str, str], columns: Sequence[str]) -> tuple[int, ...]:
     """What the row has in these columns that has in one column what `of` says."""
     for row in table_rows(text):
-        if row.get(of[0]) == of[1] and all(column in row for column in columns):
+        if row.get(of[0]) == of[1] and all(row.get(column, NOT_COUNTED) != NOT_COUNTED for column in columns):
             return tuple(number(row[column]) for column in columns)
-    raise QualificationError(f"`{command}` printed no {', '.join(columns)} for {of[1]}: {first_line(text)!r}")
+    raise QualificationError(f"`{command}` printed no {', '.join(columns)} for {of[1]}, or N/A: {first_line(text)!r}")
 
 
 def gained_by(late: Mapping[Key, int], early: Mapping[Key, int]) -> dict[Key, int]:

@@ -38,13 +38,12 @@ def pfc_counters(text: str, direction: str) -> dict[str, tuple[int, ...]]:
     Raises:
         QualificationError: no such table.
     """
-    for table in tables(text):
-        if table and f"Port {direction}" in table[0]:
-            rows = {row[f"Port {direction}"]: [row[f"PFC{n}"] for n in range(8)] for row in table}
-            return {port: tuple(map(number, cells)) for port, cells in rows.items() if NOT_COUNTED not in cells}
-    raise QualificationError(
-        f"`show pfc counters` printed no table with a column `Port {direction}`: {first_line(text)!r}"
-    )
+    label = f"Port {direction}"
+    rows = [row for table in tables(text) for row in table if label in row]
+    if not rows:
+        raise QualificationError(f"`show pfc counters` printed no table with a column `{label}`: {first_line(text)!r}")
+    counts = {row[label]: [row.get(f"PFC{priority}", NOT_COUNTED) for priority in range(8)] for row in rows}
+    return {port: tuple(map(number, cells)) for port, cells in counts.items() if NOT_COUNTED not in cells}
 
 
 def queue_packets(text: str, port: str, column: str = "Counter/pkts") -> dict[int, int]:
@@ -90,6 +89,8 @@ def watchdog_rows(text: str) -> dict[str, WatchdogRow]:
     """`pfcwd show stats`: `Ethernet0:3` -> its row. The command prints no row for a queue that never stormed."""
     rows: dict[str, WatchdogRow] = {}
     for row in (row for table in tables(text) for row in table if "QUEUE" in row):
+        if "STATUS" not in row:
+            raise QualificationError(f"`pfcwd show stats` printed no STATUS of {row['QUEUE']}: {first_line(text)!r}")
         counts = [number(text) for name in WATCHDOG_COUNTS for text in row.get(name, NOT_COUNTED).split("/")]
         rows[row["QUEUE"]] = WatchdogRow(row["STATUS"], *counts[:-4], last=tuple(counts[-4:]))
     return rows
