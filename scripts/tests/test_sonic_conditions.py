@@ -1,4 +1,5 @@
-"""Correct switches that show less than the virtual one usually does: their verdict is PASS."""
+"""Correct switches that are, or show, something else than the virtual one usually does: their verdict is PASS, or they
+are refused in one sentence."""
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,3 +44,13 @@ def test_a_correct_switch_passes(state: Path, tmp_path: Path, condition: str) ->
     told = ["--testbed-file", str(tmp_path / "testbed.yaml"), "--testbed", NAMES[0]]
     ended = qualify_in(tmp_path, *told, "--scenario", "PFC-1,COUNT-3,HEAD-1,HEAD-3,M2O-2")
     assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+def test_a_switch_with_several_asics_is_refused(state: Path, tmp_path: Path) -> None:
+    """As its platform says; no verdict, PASS or FAIL."""
+    conf = "/usr/share/sonic/device/$(sonic-db-cli CONFIG_DB HGET 'DEVICE_METADATA|localhost' platform)/asic.conf"
+    on_switch(state, f"sh -c \"echo NUM_ASIC=3 > {conf}\"")
+    told = ["--testbed-file", str(tmp_path / "testbed.yaml"), "--testbed", NAMES[0]]
+    ended = qualify_in(tmp_path, *told, "--scenario", "PFC-1")
+    assert ended.returncode == 3, ended.stdout + ended.stderr
+    assert f"{NAMES[0]}-01: it has 3 ASICs, each with a CONFIG_DB and counters of its own" in ended.stdout + ended.stderr

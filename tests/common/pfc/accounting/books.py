@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ..cases.switch_counters import GROUPS, PORTS, may_gain, table_rows
-from ..lab.cli_text import NOT_COUNTED, first_line, number, unicast_queue
+from ..cases.switch_counters import GROUPS, PORTS, may_gain
+from ..lab.cli_text import NOT_COUNTED, first_line, number, table_rows, unicast_queue
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
 from ..model.qos import PRIORITIES
