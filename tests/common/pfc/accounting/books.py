@@ -66,23 +66,21 @@ class Books:
     Attributes:
         counts: counter -> what it stands at; what the switch does not count is absent.
         read_s: when it was read, seconds of the testbed's clock.
-        port: the port under test.
-        received: further receive counters of it, by their names in COUNTERS_DB.
+        received: port under test -> further receive counters of it, by their names in COUNTERS_DB.
     """
 
     counts: Mapping[Counter, int]
     read_s: float
-    port: str = ""
-    received: Mapping[str, int] = field(default_factory=dict)
+    received: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     def gains(self, before: Books) -> dict[Counter, int]:
         """What each counter that both readings have gained since an earlier one."""
         return {one: count - before.counts[one] for one, count in self.counts.items() if one in before.counts}
 
-    def received_since(self, before: Books) -> dict[str, int]:
-        """The same of the further counters; none, where the earlier reading is of another port."""
-        known = before.received if before.port == self.port else {}
-        return {name: count - known[name] for name, count in self.received.items() if name in known}
+    def received_since(self, before: Books, port: str) -> dict[str, int]:
+        """The same of a port's further counters; none, where a reading is of other ports."""
+        known = before.received.get(port, {})
+        return {name: count - known[name] for name, count in self.received.get(port, {}).items() if name in known}
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ class PortChannelAuditor:
         """Nothing was read yet."""
         self._were_down: frozenset[str] = frozenset()
 
-    def begin(self, lab: Lab) -> None:
+    def begin(self, lab: Lab, beside: Sequence[Lab] = ()) -> None:
         """A case begins, on this port and perhaps on others of the switch.
 
         Raises:
