@@ -2,7 +2,7 @@
 
     SWSS         sonic-swss: the watchdog's scripts decide as the data plane does by itself
     UTILITIES    sonic-utilities, with BUILDIMAGE (sonic-buildimage): its commands run on the virtual switch and print
-                 what the virtual switch's own do; what its tests expect to be printed the suite reads rightly or refuses
+                 what the virtual switch's own do; what its tests expect to be printed the suite reads or refuses
     BUILDIMAGE   its YANG models accept the CONFIG_DB of every switch of the virtual testbeds
     SONIC_MGMT   sonic-mgmt, with BUILDIMAGE: its modules that ask a switch for facts return what a virtual switch has
 

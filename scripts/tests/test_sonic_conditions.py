@@ -50,8 +50,8 @@ DYNAMIC = "sonic-db-cli CONFIG_DB HSET 'DEVICE_METADATA|localhost' buffer_model 
 
 
 def test_a_switch_that_sizes_its_buffers_by_itself(state: Path, tmp_path: Path) -> None:
-    """It is deployed with the templates of its buffer model, so CONFIG_DB has neither the size of the ingress pool nor a
-    lossless profile. Cases of every family that looks at buffers, or changes them."""
+    """It is deployed with the templates of its buffer model, so CONFIG_DB has neither the size of the ingress pool nor
+    a lossless profile. Cases of every family that looks at buffers, or changes them."""
     on_switch(state, DYNAMIC)
     told = ["--testbed-file", str(tmp_path / "testbed.yaml"), "--testbed", NAMES[0]]
     ended = qualify_in(tmp_path, *told, "--scenario", "PFC-1,PFC-2,HEAD-1,HEAD-3,LSET-1,LSET-5,WD-8,M2O-2")

@@ -77,8 +77,8 @@ def _derive_groups(config: Config, profile: Profile) -> _Sizing:
         for port in key.partition("|")[0].split(","):
             found = _derived(config, profile, port, str(own.get(name, {}).get("dynamic_th", usual)), usual)
             if found is None:
-                sizing.problems.append(
-                    f"BUFFER_PG|{key} ignored: pg_profile_lookup.ini has no headroom for the speed and the cable of {port}")
+                sizing.problems.append(f"BUFFER_PG|{key} ignored: pg_profile_lookup.ini has no headroom for the speed "
+                                       f"and the cable of {port}")
             else:
                 sizing.profiles |= found
                 sizing.groups[f"{port}|{key.partition('|')[2]}"] = {"profile": next(iter(found))}

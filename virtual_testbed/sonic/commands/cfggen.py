@@ -1,7 +1,8 @@
 """`sonic-cfggen`: the running configuration as JSON, and parts of it (sonic-buildimage `sonic-config-engine`).
 
 Of the real program: -d, -j, -y, -H, -a as sources; --print-data, -v, --var-json [-K], -w as uses. Of templates (-t)
-only the HwSKU's own, for buffers of either model and for QoS, and only into `config-db`; what they make is `factory.qos_tables`.
+only the HwSKU's own, for buffers of either model and for QoS, and only into `config-db`; what they make is
+`factory.qos_tables`.
 """
 from __future__ import annotations
 

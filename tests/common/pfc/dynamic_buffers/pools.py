@@ -38,8 +38,8 @@ def with_pools_in_effect(dut: Dut, state: SwitchState) -> SwitchState:
     bare = next((name for name, row in pools.items() if "size" not in row), "")
     if bare:
         raise QualificationError(
-            f"{dut.name}: CONFIG_DB leaves the size of {POOLS}|{bare} to the switch (buffer_model dynamic), and APPL_DB has"
-            f" none in {POOLS}_TABLE:{bare}: buffermgrd has not come to one, look at its log"
+            f"{dut.name}: CONFIG_DB leaves the size of {POOLS}|{bare} to the switch (buffer_model dynamic), and APPL_DB"
+            f" has none in {POOLS}_TABLE:{bare}: buffermgrd has not come to one, look at its log"
         )
     return replace(state, config_db={**state.config_db, POOLS: pools})
 

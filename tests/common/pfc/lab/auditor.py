@@ -25,7 +25,7 @@ class Auditor(Protocol):
         Raises NoMeasurement where it turns out to be none."""
 
     def doubt(self, lab: Lab, case: PlanCase, checks: Sequence[Check]) -> Sequence[Check]:
-        """Checks of a port, the case's own or auditors': ERROR instead of FAIL where that is not known to be the switch's fault."""
+        """Checks of a port: ERROR instead of FAIL where that is not known to be the switch's fault."""
 
     def explain(self, lab: Lab) -> str:
         """What the preflight of the port failed for, if more can be said of it than it says; else nothing."""

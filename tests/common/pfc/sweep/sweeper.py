@@ -225,9 +225,11 @@ class Sweeper:
         logger.warning("each port of the wave is measured alone, because: %s", shared[0].message)
         places = {(check.name, check.where) for check in shared}
         shown = [bool(places & self._bad_places_alone(auditor, lab)) for lab in labs]
-        left = [list(one.further) if is_why or not any(shown) else [check for check in one.further if check not in shared]
-                for is_why, one in zip(shown, found, strict=True)]
-        return [replace(one, further=further, settled=None) for one, further in zip(found, left, strict=True)]
+        cleared = [any(shown) and not is_why for is_why in shown]
+        return [
+            replace(one, further=[check for check in one.further if not (is_cleared and check in shared)], settled=None)
+            for is_cleared, one in zip(cleared, found, strict=True)
+        ]
 
     def _bad_places_alone(self, auditor: Auditor, lab: Lab) -> set[tuple[str, str]]:
         """Names and places of the auditor's checks that fail when a port is measured alone; none, where that cannot be
