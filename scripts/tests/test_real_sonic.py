@@ -184,7 +184,8 @@ def test_tables_of_switches_with_several_asics_are_read_by_their_columns(tmp_pat
 
 @pytest.mark.parametrize(("name", "text"), [
     ("show pfc counters, Rx", PFC_ROWS), ("show queue counters", QUEUES_OF_TWO),
-    ("all counters, queues", QUEUES_OF_TWO), ("all counters, groups", GROUPS_OF_TWO), ("show interfaces status", STATUS_OF_TWO), ("pfcwd show stats", STATS),
+    ("all counters, queues", QUEUES_OF_TWO), ("all counters, groups", GROUPS_OF_TWO),
+    ("show interfaces status", STATUS_OF_TWO), ("pfcwd show stats", STATS),
 ])
 def test_a_table_that_lacks_a_column_is_read_without_it_or_refused(tmp_path, name, text):
     """Whichever it is: no error of another kind, and no number under another name."""

@@ -57,8 +57,8 @@ def test_a_pool_that_has_none_is_refused_by_name(host):
         read_state(Dut(host))
     assert str(error.value) == (
         "vtb-t0-01: CONFIG_DB leaves the size of BUFFER_POOL|ingress_lossless_pool to the switch (buffer_model"
-        " dynamic), and APPL_DB has none in BUFFER_POOL_TABLE:ingress_lossless_pool: buffermgrd has not come to one, look at its"
-        " log"
+        " dynamic), and APPL_DB has none in BUFFER_POOL_TABLE:ingress_lossless_pool: buffermgrd has not come to"
+        " one, look at its log"
     )
 
 
