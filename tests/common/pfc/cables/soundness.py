@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -36,20 +36,22 @@ class Soundness:
         return Soundness(**{name: gain if gain >= 0 else now[name] for name, gain in gains.items()})
 
 
-def look(lab: Lab) -> dict[str, Soundness]:
-    """Switch port -> what is known of its cable, of all ports that the lab's traffic goes through.
+def look(labs: Sequence[Lab]) -> dict[str, Soundness]:
+    """Switch port -> what is known of its cable, of all ports that the traffic of these labs goes through.
+
+    Args:
+        labs: of ports of one switch, with one traffic generator.
 
     Raises:
         QualificationError: the switch does not answer.
     """
-    ports = list(lab.subject.ports)
-    printed = lab.dut.ask({f"{what}-{port}": command for port in ports for what, command in _commands(port).items()})
-    spoiled = _crc_errors(lab.generator.api, {port: lab.builder.port_name(port) for port in ports})
+    names = {port: lab.builder.port_name(port) for lab in labs for port in lab.subject.ports}
+    commands = {f"{what}-{port}": command for port in names for what, command in _commands(port).items()}
+    printed = labs[0].dut.ask(commands)
+    spoiled = _crc_errors(labs[0].generator.api, names)
     return {
-        port: Soundness(
-            _number(printed[f"flaps-{port}"]), _number(printed[f"spoiled-{port}"]), spoiled.get(port, 0),
-        )
-        for port in ports
+        port: Soundness(_number(printed[f"flaps-{port}"]), _number(printed[f"spoiled-{port}"]), spoiled.get(port, 0))
+        for port in names
     }
 
 
