@@ -36,7 +36,7 @@ IXNETWORK := .venv-ixnetwork
 
 # The variables that each target reads. Any other one on the command line is a slip, and would do nothing.
 TAKES_qualify := TESTBED TESTBED_FILE PORT FAULT SCENARIO SET IP DEPLOY CHANGE_CONFIG SAME_GENERATOR SOAK QUICK V
-TAKES_sweep := TESTBED TESTBED_FILE PORTS PORTS_ONLY FAULT IP CONCURRENCY BOTH SHARD JOB RESUME DEPLOY SAME_GENERATOR
+TAKES_sweep := TESTBED TESTBED_FILE PORTS PORTS_ONLY FAULT IP CONCURRENCY BOTH SHARD JOB RESUME DEPLOY CHANGE_CONFIG SAME_GENERATOR
 TAKES_restore := TESTBED TESTBED_FILE FORCE
 TAKES_report := RUN
 TAKES_overlay := SONIC_MGMT
@@ -110,12 +110,12 @@ qualify: $(VENV)/.installed  ## qualify a switch: TESTBED=, PORT=, SCENARIO=, SE
 	    $(if $(SCENARIO),--scenario '$(SCENARIO)') $(if $(SET),--set '$(SET)') --ip-version '$(IP)' \
 	    $(if $(CHANGE_CONFIG),--change-config) $(if $(SAME_GENERATOR),--same-generator) $(if $(SOAK),--soak '$(SOAK)') $(if $(QUICK),--quick) $(if $(V),--verbose)
 
-sweep: $(VENV)/.installed  ## sweep every port: TESTBED=a,b, CONCURRENCY=max, BOTH=1 (in a wave and alone), PORTS=, FAULT=, SHARD=1/2, JOB=, DEPLOY=1; RESUME=JOB goes on
+sweep: $(VENV)/.installed  ## sweep every port: TESTBED=a,b, CONCURRENCY=max, BOTH=1 (in a wave and alone), PORTS=, FAULT=, SHARD=1/2, JOB=, DEPLOY=1, CHANGE_CONFIG=1; RESUME=JOB goes on
 	@$(BIN)/python scripts/sweep.py $(if $(SHARD),--shard '$(SHARD)') $(if $(RESUME),--resume '$(RESUME)',\
 	    --testbed '$(TESTBED)' --ip-version '$(IP)' $(if $(TESTBED_FILE),--testbed-file '$(TESTBED_FILE)') \
 	    $(if $(CONCURRENCY),--concurrency '$(CONCURRENCY)') $(if $(BOTH),--both) $(if $(PORTS),--ports '$(PORTS)') \
 	    $(if $(PORTS_ONLY),--ports-only) $(if $(FAULT),--fault '$(FAULT)') $(if $(JOB),--job '$(JOB)') \
-	    $(if $(DEPLOY),--deploy) $(if $(SAME_GENERATOR),--same-generator))
+	    $(if $(DEPLOY),--deploy) $(if $(CHANGE_CONFIG),--change-config) $(if $(SAME_GENERATOR),--same-generator))
 
 report: $(VENV)/.installed  ## write the page of the latest run, or of RUN= (a run or a job), and say where it is
 	@$(BIN)/pfc-report html $(if $(RUN),'$(RUN)')

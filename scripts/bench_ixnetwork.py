@@ -119,7 +119,8 @@ def bench(lab: StandaloneLab) -> int:
         with counted() as ours:
             qualifier.qualify(SINGLE_LOSSLESS, target)
         scenario = make_scenario(SINGLE_LOSSLESS, target, measured.subject.qos)
-        traffic = scenario_traffic(measured, scenario)
+        whole = scenario_traffic(measured, scenario)
+        traffic = measured.builder.build([whole.flows[name] for name in whole.names()])  # without the time after it
         data = [name for name in traffic.names() if traffic.flows[name].pause is None]
         with counted() as theirs:
             upstream(measured.generator.api, clock, traffic.config, data, scenario.storm_lead_s + scenario.data_s)

@@ -72,6 +72,9 @@ def refused(sentence: str) -> Expected:
     return Expected(frozenset({Status.ERROR}), Status.ERROR, sentence)
 
 
+IPV6 = ("other-spelling",)
+"""Habits that show with IPv6 only."""
+NO_ROOM = "no room for the instrumentation tag"
 REFUSED = {
     "crc-errors": "the cable of Ethernet[0-9]+ has CRC errors",
     "link-flaps": "the link of Ethernet[0-9]+ went down and up",
@@ -90,18 +93,21 @@ class Run:
         scenarios: test cases, as of `make qualify`.
         expected: what has to come of it.
         faults: of the switch.
+        ip_version: of the data.
     """
 
     habits: tuple[str, ...]
     scenarios: str
     expected: Expected
     faults: tuple[str, ...] = ()
+    ip_version: int = 4
 
     @property
     def title(self) -> str:
         """What it is, for the table."""
         habits = "all odd ones" if self.habits == ODD else ", ".join(self.habits) or "none"
-        return f"{habits}; {', '.join(self.faults)}" if self.faults else habits
+        version = "" if self.ip_version == 4 else f", IPv{self.ip_version}"
+        return f"{habits}{version}{'; ' if self.faults else ''}{', '.join(self.faults)}"
 
 
 @dataclass
@@ -137,14 +143,17 @@ def runs(scenarios: str, habits: Sequence[str], faults: Sequence[str]) -> list[R
             planned.append(Run((habit,), "PFC-1", refused(REFUSED[habit])))
         else:
             named = ODD if habit == "odd" else tuple(filter(None, [habit]))
-            planned.append(Run(named, scenarios, NEVER_FAILS if habit == "no-start-beside" else PASSES))
+            expected = NEVER_FAILS if habit == "no-start-beside" else PASSES
+            planned.append(Run(named, scenarios, expected, ip_version=6 if habit in IPV6 else 4))
+        if habit == "instrumentation-tag":
+            planned.append(Run((habit,), "SIZE-1", refused(NO_ROOM), ip_version=6))
     return planned + [Run(ODD, FAULTS[fault], CAUGHT, (fault,)) for fault in faults]
 
 
 def carry_out(run: Run, results: Path) -> Came:
     """Brings the testbed up for a run, and takes it down again. `results`: folder of what it leaves."""
     command = [sys.executable, str(ROOT / "scripts" / "qualify.py"), "--testbed", TESTBED, "--ixnetwork",
-               "--results", str(results)]
+               "--ip-version", str(run.ip_version), "--results", str(results)]
     for option, values in (("--habit", run.habits), ("--fault", run.faults)):
         command += [text for value in values for text in (option, value)]
     if run.scenarios != EVERYTHING:

@@ -2,7 +2,7 @@
 
     SWSS         sonic-swss: the watchdog's scripts decide as the data plane does by itself
     UTILITIES    sonic-utilities, with BUILDIMAGE (sonic-buildimage): its commands run on the virtual switch and print
-                 what the virtual switch's own do; what its tests expect to be printed the suite understands or refuses
+                 what the virtual switch's own do; what its tests expect to be printed the suite reads or refuses
     BUILDIMAGE   its YANG models accept the CONFIG_DB of every switch of the virtual testbeds
     SONIC_MGMT   sonic-mgmt, with BUILDIMAGE: its modules that ask a switch for facts return what a virtual switch has
 
@@ -100,12 +100,13 @@ def compare_commands(options: argparse.Namespace, utilities: Checkout, buildimag
 def compare_readings(options: argparse.Namespace, utilities: Checkout) -> int:
     """What sonic-utilities' tests expect its commands to print."""
     found = literals.read_literals(utilities.folder)
-    print(f"  {found.literals} texts, {len(found.broken)} neither understood nor refused in one sentence")
+    print(f"  {found.literals} texts, {found.numbers} numbers read; {len(found.broken)} times neither rightly read nor"
+          " refused in one sentence")
     for name, count in found.understood.items():
         print(f"  understood as {name}: {count}")
     for sentence in found.broken:
         print(f"  {sentence}")
-    return len(found.broken) + (found.literals == 0)
+    return len(found.broken) + (found.numbers == 0)
 
 
 def judge_samples(options: argparse.Namespace, buildimage: Checkout) -> int:

@@ -58,6 +58,9 @@ def parser() -> CommandParser:
     made.add_argument("--ip-version", choices=["4", "6"], help="of the data (default: 4)")
     made.add_argument("--same-generator", action="store_true",
                       help="data may also enter by a port on the port under test's own traffic generator")
+    made.add_argument("--change-config", action="store_true",
+                      help="also what changes a hardware switch's configuration and puts it back (on a virtual one "
+                           "always): addresses for ports that have none")
     made.add_argument("--deploy", action="store_true", help="deploy hardware testbeds too (virtual ones always are)")
     made.add_argument("--job", metavar="ID", help="id of a new job (default: from time and process)")
     made.add_argument("--resume", metavar="JOB", help="go on with what is left of a job, with its own options")

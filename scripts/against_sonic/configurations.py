@@ -14,6 +14,7 @@ from virtual_testbed.tests.supervision.deployed import ROOT, Deployed, brought_u
 
 TESTBEDS = ROOT / "ansible" / "testbed.yaml"
 _QOS = ("config qos reload",)
+_DYNAMIC = ("sonic-db-cli CONFIG_DB HSET 'DEVICE_METADATA|localhost' buffer_model dynamic", *_QOS)
 _CHANGES = (
     "config interface ip add {0} 10.0.0.1/24", "config interface ip add {0} fc00::1/64",
     "config interface shutdown {1}", "config vlan add 20", "config vlan member add 20 {2}",
@@ -40,7 +41,7 @@ class ConfigSnapshot:
 
 
 def switch_states() -> Iterator[ConfigSnapshot]:
-    """Every switch of every virtual testbed in six states, testbed by testbed.
+    """Every switch of every virtual testbed in seven states, testbed by testbed.
 
     Raises:
         AssertionError: a command or a playbook failed.
@@ -61,7 +62,9 @@ def _pass_through(lab: Deployed, switches: Sequence[str]) -> Iterator[str]:
     yield "deployed"
     lab.play("remove_testbed.yml")
     yield "with its testbed removed"
-    _run(lab, switches, _QOS + _CHANGES)
+    _run(lab, switches, _DYNAMIC)
+    yield "with dynamic buffers"
+    _run(lab, switches, ("config qos reload --no-dynamic-buffer", *_CHANGES))
     yield "changed by commands"
     _run(lab, switches, _RED)
     yield "with the big red switch on"

@@ -40,6 +40,7 @@ class Job:
         same_generator: whether data may enter by a port on the port under test's own traffic generator.
         ports_only: whether the stress after the sweep is left out.
         both: whether each port is measured in a wave and alone.
+        change_config: whether ports may be given addresses for the sweep, on hardware; virtual ones always may.
     """
 
     job_id: str
@@ -55,6 +56,7 @@ class Job:
     same_generator: bool = False
     ports_only: bool = False
     both: bool = False
+    change_config: bool = False
 
     @property
     def folder(self) -> Path:

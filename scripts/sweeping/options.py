@@ -42,7 +42,7 @@ def new_job(options: argparse.Namespace) -> Job:
     job = Job(check_name(options.job if options.job is not None else new_run_id(), "job"),
               str(Path(options.results).resolve()), names, str(testbed_file), options.shard, concurrency,
               options.ports or "", tuple(options.fault or ()), options.ip_version or "4", options.deploy,
-              options.same_generator, options.ports_only, options.both)
+              options.same_generator, options.ports_only, options.both, options.change_config)
     for name, entry in entries.items():
         if entry.get("virtual"):
             check_virtual(name, testbed_file, own_faults(job.faults, entry))

@@ -109,7 +109,7 @@ def command(job: Job, testbed: testbeds.TestbedFiles) -> list[str]:
         testbed, folder, modules, "--pfc-resume" if earlier else "--pfc-results", str(folder),
         "--pfc-run-id", job.run_id_of(testbed.name), "--pfc-job-id", job.job_id, "--pfc-concurrency", job.concurrency,
         "--pfc-ip-version", job.ip_version, *([f"--pfc-ports={job.ports}"] if job.ports else []),
-        *(["--pfc-both"] if job.both else []),
+        *(["--pfc-both"] if job.both else []), *(["--pfc-change-config"] if job.change_config else []),
         *(["--pfc-same-generator"] if job.same_generator else []), "--log-cli-level=WARNING")
 
 

@@ -132,6 +132,21 @@ def test_without_that_proof_they_passed(bench: Bench, plan_id: str) -> None:
     assert {verdict.status for verdict in outcome.verdicts} == {Status.PASS}
 
 
+@pytest.mark.parametrize(("auditors", "status"), [([], Status.FAIL), ([BookAuditor()], Status.ERROR)])
+def test_of_ports_measured_at_once_too(bench: Bench, auditors: list[BookAuditor], status: Status) -> None:
+    """One whose storm never arrives is no measurement, and its neighbour is one all the same; without that proof the
+    switch would have failed for the generator's sake."""
+    outcomes = bench.sweep(None, ("Ethernet8", "Ethernet36"), auditors)
+    found = {port: {verdict.status for verdict in outcome.verdicts} for port, outcome in outcomes.items()}
+    assert outcomes["Ethernet36"].evidence["ports_at_once"] == ["Ethernet8", "Ethernet36"], outcomes["Ethernet36"]
+    assert status in found["Ethernet8"] and found["Ethernet36"] == {Status.PASS}, outcomes
+    if auditors:
+        assert found["Ethernet8"] == {Status.ERROR}, "no metric was measured"
+        [shown] = {one.seen for verdict in outcomes["Ethernet36"].verdicts for one in verdict.checks
+                   if one.name == "storm-arrived"}
+        assert re.fullmatch("[1-9][0-9]+ in (SAI_|PFC).*", shown), shown
+
+
 def test_a_testbed_may_vouch_for_them(bench: Bench) -> None:
     """Then the check informs, and decides nothing."""
     vouched = replace(EXACT, trust_generator=True, reason="captured at the end of the cable")

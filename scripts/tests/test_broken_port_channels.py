@@ -122,3 +122,18 @@ def test_what_a_killed_run_gave_a_port_channel_is_taken_away(testbed: Testbed) -
     assert configuration(testbed)["PORTCHANNEL_INTERFACE"] != before["PORTCHANNEL_INTERFACE"]
     restore(testbed)
     assert configuration(testbed) == before
+
+
+def test_a_sweep_measures_ports_in_port_channels(testbed: Testbed, tmp_path: Path) -> None:
+    """Two at once, the one that ignores pauses with an address that it is given; those that cannot be measured so are
+    ERROR, each with its sentence."""
+    before = configuration(testbed)
+    ended = measure(testbed, tmp_path, HEALTHY_RX, "--pfc-change-config", "--pfc-scenario=SWEEP-1",
+                    f"--pfc-ports={HEALTHY_RX},{BROKEN_RX},Ethernet16,Ethernet24", "--pfc-concurrency=max")
+    found = {(record["port_id"], record["status"]) for record in ended.records}
+    assert {(HEALTHY_RX, "PASS"), (BROKEN_RX, "FAIL"), ("Ethernet16", "ERROR"), ("Ethernet24", "ERROR")} <= found, found
+    assert not {(HEALTHY_RX, "FAIL"), (HEALTHY_RX, "ERROR")} & found, ended.printed
+    causes = {record["port_id"]: record["cause"] for record in ended.records if record.get("cause")}
+    assert "which has 2 members (Ethernet16, Ethernet20)" in causes["Ethernet16"], causes
+    assert "is the only one (Ethernet24) and which is down" in causes["Ethernet24"], causes
+    assert configuration(testbed) == before and addresses(testbed) == []

@@ -2,7 +2,9 @@
 """
 from __future__ import annotations
 
+import re
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -100,26 +102,124 @@ def test_the_command(swss, monkeypatch, capsys, compared, status):
     assert "sonic-swss: no git" in printed and "200 histories" in printed, printed
 
 
-def test_texts_of_tests_are_understood_or_refused(tmp_path, monkeypatch):
-    (tmp_path / "tests").mkdir()
-    (tmp_path / "tests/watchdog_test.py").write_text('''shown = """\\
+def a_test_with(folder, **texts):
+    """A checkout one of whose tests has these texts."""
+    (folder / "tests").mkdir()
+    lines = [f"{name} = {text!r}" for name, text in texts.items()]
+    (folder / "tests/some_test.py").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+STATS = """\
       QUEUE    STATUS    STORM DETECTED/RESTORED    TX OK/DROP    RX OK/DROP    TX LAST OK/DROP    RX LAST OK/DROP
 -----------  --------  -------------------------  ------------  ------------  -----------------  -----------------
 Ethernet0:3   stormed                        1/0           2/3           4/5                2/3                4/5
 """
-other = """\\
-Name  Value
-----  -----
-a         1
-"""
-line = "no table"
-''')
-    found = literals.read_literals(tmp_path)
+
+
+def test_texts_of_tests_are_understood_or_refused(tmp_path, monkeypatch):
+    checkout_of_tests = a_test_with(tmp_path, shown=STATS, other="Name  Value\n----  -----\na         1\n", line="none")
+    found = literals.read_literals(checkout_of_tests)
     assert (found.literals, found.understood["pfcwd show stats"], found.broken) == (2, 1, []), found
+    assert found.numbers == 10, "two in each column"
     assert found.understood["show interfaces status"] == 0, "it is refused"
-    monkeypatch.setitem(literals.READERS, "pfcwd show stats", lambda text, port: {}["column"])
+    reader = literals.READERS["pfcwd show stats"]
+    monkeypatch.setitem(literals.READERS, "pfcwd show stats", replace(reader, read=lambda text, port: {}["column"]))
     broken = literals.read_literals(tmp_path).broken
-    assert len(broken) == 2 and "watchdog_test.py:1: pfcwd show stats of Ethernet0: KeyError" in broken[0], broken
+    assert len(broken) == 2 and "some_test.py:1: pfcwd show stats of Ethernet0: KeyError" in broken[0], broken
+
+
+PFC_ROWS = """\
+      Port Rx    PFC0    PFC1    PFC2    PFC3    PFC4    PFC5    PFC6    PFC7
+-------------  ------  ------  ------  ------  ------  ------  ------  ------
+    Ethernet0     101     102     103   1,104     105     106     107     108
+ Ethernet-BP4       1       2       3       4       5       6       7       8
+Ethernet-IB0      N/A     N/A     N/A     N/A     N/A     N/A     N/A     N/A
+"""
+QUEUES_OF_TWO = """\
+For namespace asic0:
+        Port    TxQ    Counter/pkts    Counter/bytes    Drop/pkts    Drop/bytes    Trim/pkts
+------------  -----  --------------  ---------------  -----------  ------------  -----------
+   Ethernet0    UC3           2,003               30            4             5          N/A
+   Ethernet0   ALL8               8               80            9            90            0
+
+For namespace asic1:
+        Port    TxQ    Counter/pkts    Counter/bytes    Drop/pkts    Drop/bytes    Trim/pkts
+------------  -----  --------------  ---------------  -----------  ------------  -----------
+Ethernet-BP4    UC3              31               30            4             5          N/A
+Ethernet-BP4    MC9              77               30            4             5            6
+"""
+GROUPS_OF_TWO = """\
+Ingress PG dropped packets:
+          Port    PG3    PG4
+--------------  -----  -----
+     Ethernet0    300    N/A
+Ethernet-BP256      3      4
+"""
+STATUS_OF_TWO = """\
+     Interface    Lanes    Speed    MTU    FEC           Alias             Vlan    Oper    Admin    Type    Asym PFC
+--------------  -------  -------  -----  -----  --------------  ---------------  ------  -------  ------  ----------
+     Ethernet0    33,34      40G   9100    N/A     Ethernet1/1  PortChannel1002      up       up     N/A         off
+  Ethernet-BP0    93,94      N/A   9100    N/A    Ethernet-BP0           routed    down       up     N/A         off
+"""
+VOQS = """\
+              Port    Voq    Counter/pkts    Counter/bytes    Drop/pkts    Drop/bytes    Credit-WD-Del/pkts
+------------------  -----  --------------  ---------------  -----------  ------------  --------------------
+  testsw|Ethernet0   VOQ0              11               22            3             4                    10
+"""
+
+
+def test_tables_of_switches_with_several_asics_are_read_by_their_columns(tmp_path):
+    """Tables by namespace, ports of the backplane and of an inband link, virtual output queues."""
+    found = literals.read_literals(a_test_with(
+        tmp_path, pfc=PFC_ROWS, queues=QUEUES_OF_TWO, groups=GROUPS_OF_TWO, status=STATUS_OF_TWO, voqs=VOQS))
+    assert not found.broken, found.broken
+    understood = {name for name, times in found.understood.items() if times}
+    assert understood == {
+        "show pfc counters, Rx", "show queue counters", "show queue counters, drops", "show interfaces status",
+        "all counters, queues", "all counters, groups", "show priority-group drop counters",
+        "show priority-group watermark headroom", "show queue watermark unicast"}, found
+    assert found.numbers == 16 + 3 + 3 + 6 + 6 + 3 + 9, "each number of each reader that took it"
+
+
+@pytest.mark.parametrize(("name", "text"), [
+    ("show pfc counters, Rx", PFC_ROWS), ("show queue counters", QUEUES_OF_TWO),
+    ("all counters, queues", QUEUES_OF_TWO), ("all counters, groups", GROUPS_OF_TWO),
+    ("show interfaces status", STATUS_OF_TWO), ("pfcwd show stats", STATS),
+])
+def test_a_table_that_lacks_a_column_is_read_without_it_or_refused(tmp_path, name, text):
+    """Whichever it is: no error of another kind, and no number under another name."""
+    header = next(line for line in text.splitlines() if "  " in line)
+    words = re.findall(r"\S+(?: \S+)*", header)
+    without = {f"text{number}": text.replace(word, "-" * len(word)) for number, word in enumerate(words)}
+    found = literals.read_literals(a_test_with(tmp_path, **without))
+    assert found.literals == len(words) and not found.broken, found.broken
+    assert literals.READERS[name].read(text, "Ethernet0")
+
+
+@pytest.mark.parametrize(("replaced", "sentence"), [
+    ({("Ethernet0", 3): 4}, "Ethernet0 3: read 4, the text has [1104]"),
+    ({("Ethernet0", 3): None}, "Ethernet0 3: read None, the text has [1104]"),
+    ({("Ethernet8", 3): 7}, "Ethernet8 3: read 7, the text has no number"),
+])
+def test_a_wrong_number_is_found(tmp_path, monkeypatch, replaced, sentence):
+    reader = literals.READERS["show pfc counters, Rx"]
+
+    def wrong(text, port):
+        """As read, but for one number."""
+        counts = {**reader.read(text, port), **replaced}
+        return {key: value for key, value in counts.items() if value is not None}
+
+    monkeypatch.setitem(literals.READERS, "show pfc counters, Rx", replace(reader, read=wrong))
+    broken = literals.read_literals(a_test_with(tmp_path, pfc=PFC_ROWS)).broken
+    assert [line.split(": ", 3)[2:] for line in broken] == [sentence.split(": ", 1)], broken
+
+
+def test_a_number_that_a_text_has_twice_is_no_number(tmp_path):
+    """Of one port in two tables it cannot be told which one holds."""
+    twice = PFC_ROWS + "\n" + PFC_ROWS.replace("1,104", "1,105")
+    broken = literals.read_literals(a_test_with(tmp_path, pfc=twice)).broken
+    assert broken and broken[0].endswith("Ethernet0 3: read 1105, the text has [1104, 1105]"), broken
 
 
 def test_no_checkout(tmp_path, capsys):

@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 
+from scripts import testbeds
 from scripts.sweep import job_of, parser
+from scripts.sweeping import testbed_run
 from scripts.testbeds import Refusal
 from scripts.tests.small_lab import NAMES, PORTS, ROOT, describe, small_lab
 from test_reporting.pfc import history, queries
@@ -203,6 +205,17 @@ def test_a_fault_on_a_port_that_is_not_there_is_refused(tmp_path: Path) -> None:
     assert str(refused.value).startswith(
         f"fault pause-ignored@Ethernet1: testbed '{NAMES[0]}' has no port Ethernet1, it takes one of Ethernet0, ")
     assert not (tmp_path / "no").exists()
+
+
+@pytest.mark.parametrize("given", [[], ["--change-config"]])
+def test_leave_to_change_the_configuration_is_the_suite_s(tmp_path: Path, given: list[str]) -> None:
+    """In a job that is resumed too."""
+    told = ["--testbed-file", str(describe(tmp_path)), "--testbed", NAMES[0], "--results", str(tmp_path / "results")]
+    job = job_of(parser().parse_args([*told, "--job", "one", *given]))
+    resumed = job_of(parser().parse_args(["--resume", "one", "--results", str(tmp_path / "results")]))
+    testbed = testbeds.TestbedFiles(NAMES[0], tmp_path / "testbed.yaml", tmp_path / "inventory")
+    for one in (job, resumed):
+        assert ("--pfc-change-config" in testbed_run.command(one, testbed)) is bool(given)
 
 
 def test_a_refusal_is_one_sentence_and_status_3(tmp_path: Path) -> None:

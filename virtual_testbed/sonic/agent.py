@@ -26,6 +26,7 @@ from virtual_testbed.sonic.control_plane import ControlPlane
 from virtual_testbed.sonic.counters import POOL_NAME_MAP, Hash, ObjectIds, parts_of
 from virtual_testbed.sonic.counters_db import CountersDb
 from virtual_testbed.sonic.databases import Config
+from virtual_testbed.sonic.dynamic_buffers import in_effect, is_dynamic, memory_bytes
 from virtual_testbed.sonic.factory import factory_config, switch_mac
 from virtual_testbed.sonic.polling import Intervals, read_intervals
 from virtual_testbed.sonic.port_channels import LAG, LAG_MEMBER, PortChannel, lag_member_rows, lag_rows
@@ -204,8 +205,11 @@ class SonicAgent:
         self._lost = True
         self.close()
 
-    def _apply(self, config: Config) -> bool:
+    def _apply(self, found: Config) -> bool:
+        buffers = in_effect(found, self._profile)
+        config = buffers.config
         translation = translate(config, self._profile, self._switch, switch_mac(self._switch))
+        translation = dataclasses.replace(translation, problems=(*buffers.problems, *translation.problems))
         is_off = is_aging_off(self._asic, log_ports(self._profile))
         translation = dataclasses.replace(translation, config=dataclasses.replace(translation.config, aging_off=is_off))
         intervals, old = read_intervals(config), self._applied
@@ -252,6 +256,10 @@ class SonicAgent:
         for prefix, hashes in (("BUFFER_POOL_TABLE:", pools), ("BUFFER_PROFILE_TABLE:", profiles),
                                ("BUFFER_PG_TABLE:", groups), (INTERFACES, interface_rows(config))):
             self._appl.replace(prefix, hashes)
+        self._state.publish({"BUFFER_MAX_PARAM_TABLE|global": {"mmu_size": str(memory_bytes(self._profile))}})
+        for prefix, hashes in (("BUFFER_POOL_TABLE", pools), ("BUFFER_PROFILE_TABLE", profiles)):
+            shown = hashes if is_dynamic(config) else {}  # what the switch itself has come to
+            self._state.replace(f"{prefix}|", {key.replace(":", "|", 1): row for key, row in shown.items()})
 
     def _write(self, groups: Collection[str], states: bool) -> None:
         """Poll these groups and publish the states, unless the databases are away."""

@@ -154,7 +154,7 @@ def write_image_files(root: Path, profile: Profile, mac: str, build: str = BUILD
     _replace(device / profile.hwsku / "port_config.ini",
              "# name          lanes             alias         index   speed\n" + "\n".join(rows) + "\n")
     _replace(device / profile.hwsku / "pg_profile_lookup.ini", _lookup_file(profile))
-    for name in TEMPLATES:
+    for name in TEMPLATES.values():
         _replace(device / profile.hwsku / name, "{# what it makes is computed by the virtual switch #}\n")
     for port in profile.ports.values():
         write_port(root, port.name, {"address": mac, "operstate": "down", "speed": str(port.speed), "mtu": "9100",

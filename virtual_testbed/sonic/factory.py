@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 
 from virtual_testbed.sonic.databases import Config, Row, natural
+from virtual_testbed.sonic.dynamic_buffers import MODEL, is_dynamic
 from virtual_testbed.sonic.profile import Profile
 
 LOSSLESS = ("3", "4")
@@ -21,10 +22,11 @@ _POLLED = ("PORT", "QUEUE", "PFCWD", "PG_WATERMARK", "PG_DROP", "QUEUE_WATERMARK
 _TOPOLOGY_OF_TYPE = {"ToRRouter": "t0", "BackEndToRRouter": "t0", "LeafRouter": "t1", "BackEndLeafRouter": "t1"}
 _CABLE_OF_ROLES = {("ToRRouter", "Server"): "5m", ("LeafRouter", "ToRRouter"): "40m",
                    ("SpineRouter", "LeafRouter"): "300m"}
-TEMPLATES = ("buffers.json.j2", "qos.json.j2")
-"""The files of a HwSKU that the QoS and buffer tables are made with."""
-BUFFERS = ("BUFFER_", "CABLE_LENGTH")
-"""How the tables of the first one begin."""
+TEMPLATES = {"traditional": "buffers.json.j2", "dynamic": "buffers_dynamic.json.j2", "": "qos.json.j2"}
+"""The files of a HwSKU that the QoS and buffer tables are made with: those for buffers by buffer model, and that for
+QoS."""
+BUFFERS = ("BUFFER_", "CABLE_LENGTH", "DEFAULT_LOSSLESS")
+"""How the tables begin that those for buffers make."""
 QOS_TABLES = ("TC_TO_PRIORITY_GROUP_MAP", "MAP_PFC_PRIORITY_TO_QUEUE", "TC_TO_QUEUE_MAP", "DSCP_TO_TC_MAP", "SCHEDULER",
               "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", "PORT_QOS_MAP", "WRED_PROFILE", "QUEUE", "CABLE_LENGTH",
               "BUFFER_POOL", "BUFFER_PROFILE", "BUFFER_PG", "BUFFER_QUEUE", "BUFFER_PORT_INGRESS_PROFILE_LIST",
@@ -62,6 +64,12 @@ def _feature(name: str) -> Row:
     return {"auto_restart": state, "has_global_scope": "True", "has_per_asic_scope": "False", "state": state}
 
 
+def of_model(config: Config, model: str) -> Config:
+    """A configuration with this buffer model; empty: with its own."""
+    found = config.get("DEVICE_METADATA", {}).get("localhost", {})
+    return {**config, "DEVICE_METADATA": {"localhost": {**found, MODEL: model}}} if model else config
+
+
 def qos_tables(config: Config, profile: Profile) -> Config:
     """SONiC's default QoS and buffer tables for this configuration (`config qos reload`)."""
     metadata = config.get("DEVICE_METADATA", {}).get("localhost", {})
@@ -80,6 +88,8 @@ def qos_tables(config: Config, profile: Profile) -> Config:
                                    for port in sorted(config.get("PORT", {}), key=natural)}},
         **_buffer_tables(topology, active),
     }
+    if is_dynamic(config):
+        tables |= _left_to_the_switch(tables, active)
     if profile.asic_type in ("mellanox", "barefoot"):
         tables["PFC_PRIORITY_TO_PRIORITY_GROUP_MAP"] = {"AZURE": {priority: priority for priority in LOSSLESS}}
     return tables
@@ -123,3 +133,15 @@ def _buffer_tables(topology: Mapping[str, Config], ports: Iterable[str]) -> Conf
         "BUFFER_QUEUE": {f"{port}|{queue}": {"profile": profile}
                          for port in ports for queue, profile in queues.items()},
     }
+
+
+def _left_to_the_switch(tables: Config, ports: Iterable[str]) -> Config:
+    """Buffer tables of the dynamic model (`buffers_config.j2` with `dynamic_mode`): no pool but that of lossless egress
+    has a size, and lossless groups no profile.
+    """
+    pools = {name: row if name == "egress_lossless_pool" else {
+                 field: value for field, value in row.items() if field not in ("size", "xoff")}
+             for name, row in tables["BUFFER_POOL"].items()}
+    lossless = {f"{port}|{LOSSLESS[0]}-{LOSSLESS[-1]}": {"profile": "NULL"} for port in ports}
+    return {"BUFFER_POOL": pools, "BUFFER_PG": {**tables["BUFFER_PG"], **lossless},
+            "DEFAULT_LOSSLESS_BUFFER_PARAMETER": {"AZURE": {"default_dynamic_th": "0"}}}

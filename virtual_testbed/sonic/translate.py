@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from virtual_testbed.dataplane.model.configuration import (BufferProfile, PoolConfig, SchedulerConfig, SwitchConfig,
                                                            SwitchPortConfig, VlanConfig, WatchdogConfig)
 from virtual_testbed.sonic.databases import Config, Row, natural
+from virtual_testbed.sonic.dynamic_buffers import is_dynamic
 from virtual_testbed.sonic.port_channels import PortChannel, on_ports, port_channels
 from virtual_testbed.sonic.profile import Profile
 from virtual_testbed.sonic.qos_maps import QosMaps
@@ -115,8 +116,12 @@ class _Derived:
 
 
 def _lossless_groups(reader: Reader, profile: Profile, pools: Mapping[str, PoolConfig]) -> _Derived:
-    """Headroom as buffermgrd gives it: for PFC-enabled priorities, by the port's speed and cable length."""
+    """Headroom as buffermgrd gives it: for PFC-enabled priorities, by the port's speed and cable length. With dynamic
+    buffers it goes by BUFFER_PG, and is there already.
+    """
     derived = _Derived({}, {}, {})
+    if is_dynamic(reader.config):
+        return derived
     cables = {port: length for row in reader.config.get("CABLE_LENGTH", {}).values() for port, length in row.items()}
     for port, row in reader.config.get("PORT_QOS_MAP", {}).items():
         cable = cables.get(port)

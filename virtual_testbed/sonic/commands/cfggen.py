@@ -1,7 +1,8 @@
 """`sonic-cfggen`: the running configuration as JSON, and parts of it (sonic-buildimage `sonic-config-engine`).
 
 Of the real program: -d, -j, -y, -H, -a as sources; --print-data, -v, --var-json [-K], -w as uses. Of templates (-t)
-only the HwSKU's own two, for buffers and for QoS, and only into `config-db`; what they make is `factory.qos_tables`.
+only the HwSKU's own, for buffers of either model and for QoS, and only into `config-db`; what they make is
+`factory.qos_tables`.
 """
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from typing import Any
 
 from virtual_testbed.sonic.commands.context import SwitchContext, run, this_switch
 from virtual_testbed.sonic.databases import Config, as_json, checked_config, merge, natural, write_config
-from virtual_testbed.sonic.factory import BUFFERS, TEMPLATES, qos_tables
+from virtual_testbed.sonic.factory import BUFFERS, TEMPLATES, of_model, qos_tables
 
 
 def _read(path: str, switch: SwitchContext, parse: Callable[[str], Any]) -> Any:
@@ -43,13 +44,13 @@ def _apart(data: Any) -> tuple[Any, dict[str, str]]:
 
 
 def _made_by(template: str, data: Config, switch: SwitchContext) -> Config:
-    """The tables that a template makes of a configuration. Raises ValueError: it is none of the two."""
+    """The tables that a template makes of a configuration. Raises ValueError: it is none of these."""
     folder = f"/usr/share/sonic/device/{switch.profile.platform}/{switch.hwsku}"
-    known = [f"{folder}/{name},config-db" for name in TEMPLATES]
+    known = {f"{folder}/{name},config-db": model for model, name in TEMPLATES.items()}
     if template not in known:
         raise ValueError(f"template {template} cannot be rendered here: expected {' or '.join(known)}")
-    is_buffers = template == known[0]
-    tables = qos_tables(data, switch.profile)
+    is_buffers = bool(known[template])
+    tables = qos_tables(of_model(data, known[template]), switch.profile)
     return {table: rows for table, rows in tables.items() if table.startswith(BUFFERS) == is_buffers}
 
 

@@ -14,7 +14,7 @@ from virtual_testbed.sonic.commands import interface, patch, portchannel, vlan
 from virtual_testbed.sonic.commands.context import SwitchContext, require_root, run, this_switch
 from virtual_testbed.sonic.commands.groups import AliasedGroup
 from virtual_testbed.sonic.databases import Config, as_json, checked_config, merge, write_config
-from virtual_testbed.sonic.factory import QOS_TABLES, factory_config, qos_tables
+from virtual_testbed.sonic.factory import QOS_TABLES, factory_config, of_model, qos_tables
 
 DEFAULT_FILE = "/etc/sonic/config_db.json"
 _CFGGEN = "/usr/local/bin/sonic-cfggen"
@@ -152,10 +152,13 @@ def qos_clear(verbose: bool) -> None:
 @click.option("--verbose", is_flag=True)
 @click.option("--json-data", default=None, help="json string with additional data, valid with --dry-run option")
 @click.option("--dry_run", default=None, help="Dry run, writes config to the given file")
-def qos_reload(ports: str | None, dry_run: str | None, json_data: str | None, **ignored: object) -> None:
+def qos_reload(
+    ports: str | None, no_dynamic_buffer: bool, dry_run: str | None, json_data: str | None, **ignored: object
+) -> None:
     """Reload QoS configuration"""
     switch = this_switch()
-    current = switch.running()
+    found = switch.running()
+    current = of_model(found, "traditional") if no_dynamic_buffer and not ports else found
     if dry_run:
         source = _parse(json_data, "--json-data") if json_data else current
         _write(switch.file(dry_run), dry_run, qos_tables(source, switch.profile))
@@ -165,7 +168,7 @@ def qos_reload(ports: str | None, dry_run: str | None, json_data: str | None, **
         wanted = _only_ports(wanted, current, ports.split(","))
     else:
         wanted = {**{table: rows for table, rows in current.items() if table not in QOS_TABLES}, **wanted}
-    write_config(switch.config, wanted, current)
+    write_config(switch.config, wanted, found)
 
 
 def _only_ports(wanted: Config, current: Config, ports: list[str]) -> Config:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 import subprocess
 
 from virtual_testbed.sonic.commands.context import SwitchContext
@@ -112,7 +113,7 @@ def version(switch: SwitchContext, brief: bool) -> None:
     print(f"\nPlatform: {switch.profile.platform}")
     print(f"HwSKU: {switch.hwsku}")
     print(f"ASIC: {switch.asic_type}")
-    print("ASIC Count: 1")
+    print(f"ASIC Count: {_asics(switch)}")
     print(f"Serial Number: {switch.name}")
     print("Model Number: virtual")
     print("Hardware Revision: N/A")
@@ -120,3 +121,12 @@ def version(switch: SwitchContext, brief: bool) -> None:
     print(f"Date: {datetime.datetime.now().strftime('%a %d %b %Y %X')}")
     if not brief:
         print("\nDocker images:\nREPOSITORY   TAG   IMAGE ID   SIZE")
+
+
+def _asics(switch: SwitchContext) -> int:
+    """How many ASICs the platform says that it has (`asic.conf`, sonic-buildimage `sonic_py_common/multi_asic.py`):
+    one, whatever it says, is there.
+    """
+    path = switch.file(f"/usr/share/sonic/device/{switch.profile.platform}/asic.conf")
+    found = re.findall(r"^num_asic=(\d+)$", path.read_text(encoding="utf-8"), re.I | re.M) if path.is_file() else []
+    return int(found[0]) if found else 1

@@ -307,6 +307,23 @@ def test_derived_buffers_are_in_appl_db(agent, redis, config_db):
     assert row(redis, "APPL_DB", "BUFFER_PG_TABLE:Ethernet0:3-4") == {}
 
 
+def test_pools_that_the_switch_sizes_are_in_its_databases(agent, redis, config_db):
+    """With dynamic buffers in STATE_DB too; not a word of it in CONFIG_DB."""
+    databases.change_row(config_db, "DEVICE_METADATA", "localhost", {"buffer_model": "dynamic"})
+    config = databases.read_config(config_db)
+    databases.write_config(config_db, {**config, **qos_tables(config, load_profile(HWSKU))})
+    agent.apply_configuration()
+    assert row(redis, "APPL_DB", "BUFFER_PG_TABLE:Ethernet0:3-4") == {"profile": "pg_lossless_100000_40m_profile"}
+    pool = row(redis, "APPL_DB", "BUFFER_POOL_TABLE:ingress_lossless_pool")
+    assert pool == row(redis, "STATE_DB", "BUFFER_POOL_TABLE|ingress_lossless_pool") and int(pool["size"]) > 0
+    assert row(redis, "STATE_DB", "BUFFER_PROFILE_TABLE|pg_lossless_100000_40m_profile")["xoff"] == "177632"
+    assert row(redis, "STATE_DB", "BUFFER_MAX_PARAM_TABLE|global") == {"mmu_size": "15982720"}
+    assert "size" not in databases.read_row(config_db, "BUFFER_POOL", "ingress_lossless_pool")
+    databases.change_row(config_db, "DEVICE_METADATA", "localhost", {"buffer_model": "traditional"})
+    agent.apply_configuration()
+    assert row(redis, "STATE_DB", "BUFFER_POOL_TABLE|ingress_lossless_pool") == {}
+
+
 def test_polls_that_were_due_since_an_earlier_instant_can_be_asked_for(agent, network):
     network.now_ps = 3 * 10**12
     assert agent.due_polls(3 * 10**12) == {}

@@ -264,6 +264,25 @@ def test_qos_reload_is_the_default_and_repeatable(run, agent, network):
     assert config(run, "PORT_QOS_MAP") == {}
 
 
+def test_qos_reload_with_dynamic_buffers_leaves_sizes_to_the_switch(run, agent, network):
+    """Until the model is changed back, as `--no-dynamic-buffer` does."""
+    run("sonic-db-cli CONFIG_DB HSET 'DEVICE_METADATA|localhost' buffer_model dynamic")
+    run("config qos reload")
+    assert config(run, "BUFFER_POOL")["ingress_lossless_pool"] == {"mode": "dynamic", "type": "ingress"}
+    assert config(run, "BUFFER_PG")["Ethernet0|3-4"] == {"profile": "NULL"}
+    assert config(run, "DEFAULT_LOSSLESS_BUFFER_PARAMETER") == {"AZURE": {"default_dynamic_th": "0"}}
+    agent.apply_configuration()
+    assert run("sonic-db-cli APPL_DB HGET BUFFER_PG_TABLE:Ethernet0:3-4 profile").startswith("pg_lossless_100000_")
+    assert network.configs[-1].ports["Ethernet0"].priority_groups[3].xoff > 0
+    folder = "/usr/share/sonic/device/x86_64-arista_7060_cx32s/Arista-7060CX-32S-C32"
+    made = json.loads(run(f"sonic-cfggen -d -t {folder}/buffers_dynamic.json.j2,config-db --print-data"))
+    assert made["BUFFER_PG"] == config(run, "BUFFER_PG"), "the template by itself makes the same"
+    run("config qos reload --no-dynamic-buffer")
+    assert config(run, "DEVICE_METADATA")["localhost"]["buffer_model"] == "traditional"
+    assert "size" in config(run, "BUFFER_POOL")["ingress_lossless_pool"] and "Ethernet0|3-4" not in config(
+        run, "BUFFER_PG")
+
+
 def test_cfggen_reads_the_switchs_own_files(run):
     run("config save -y")
     hwsku = "DEVICE_METADATA.localhost.hwsku"

@@ -22,6 +22,7 @@ from .books import PFC_RX, PFC_TX, Counter
 from .explained import data_ends
 
 RECEIVED = "received"
+STORM_ARRIVED = "storm-arrived"
 PAUSES = "SAI_PORT_STAT_PAUSE_RX_PKTS"
 OCTETS = "SAI_PORT_STAT_IF_IN_OCTETS"
 ERRORS = "SAI_PORT_STAT_IF_IN_ERRORS"
@@ -57,6 +58,7 @@ class Arrival:
         received: what each receive counter of COUNTERS_DB gained.
         gains: what the counters gained that the switch's commands show.
         own: how many frames may have come in that no flow sent.
+        beside: how many data frames came in by the port that flows of other ports under test sent.
     """
 
     subject: PortUnderTest
@@ -64,6 +66,7 @@ class Arrival:
     received: Mapping[str, int]
     gains: Mapping[Counter, int]
     own: int
+    beside: int = 0
 
     def check(self, metric: str) -> Check | None:
         """Checks that the pauses arrived; None: the generators sent none to the port. A testbed may vouch for them:
@@ -79,7 +82,7 @@ class Arrival:
         )
         met = shown.get(counter, 0) >= self._needed
         seen = f"{shown[counter]} in {counter}" if met else most
-        check = error_unless("storm-arrived", Place(self.subject.where(), metric), met, expected, seen)
+        check = error_unless(STORM_ARRIVED, Place(self.subject.where(), metric), met, expected, seen)
         informs = check.status is Status.ERROR and self.subject.tolerances.trust_generator
         return replace(check, required=False) if informs else check
 
@@ -145,9 +148,13 @@ class Arrival:
     @property
     def _data(self) -> int:
         """Data frames that came in by the port as well."""
-        port = self.subject.pair.rx.port
-        flows = (flow for flow in self.totals if flow.plan.pause is None)
-        return sum(flow.frames_tx for flow in flows if data_ends(self.subject, flow.plan)[0] == port)
+        return self.beside + data_into(self.subject.pair.rx.port, self.subject, self.totals)
+
+
+def data_into(port: str, subject: PortUnderTest, totals: Iterable[FlowStats]) -> int:
+    """Data frames that flows of a port under test sent into a port."""
+    flows = (flow for flow in totals if flow.plan.pause is None)
+    return sum(flow.frames_tx for flow in flows if data_ends(subject, flow.plan)[0] == port)
 
 
 def pauses_somebody(frame: PauseFrame) -> bool:

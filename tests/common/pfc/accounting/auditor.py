@@ -18,7 +18,7 @@ from ..model.measurement import PortUnderTest
 from ..model.traffic import FlowStats, Role
 from ..record.case import PlanCase
 from ..record.verdict import LOSSLESS, LOSSY, Check, Status
-from .arrival import RECEIVED, Arrival, arrival_command, received
+from .arrival import RECEIVED, STORM_ARRIVED, Arrival, arrival_command, data_into, received
 from .books import COMMANDS, PFC_RX, PFC_TX, RX_OK, SENT, TX_OK, Books, Counter, Idle, books_of
 from .bystanders import PAIRS_BESIDE
 from .explained import ANY, Explained, data_ends, explained, together
@@ -139,62 +139,83 @@ class BookAuditor:
         self._books: Books | None = None
         self._is_open = False
         self._idle = Idle({}, 1.0)
+        self._unshown: set[str] = set()  # ports under test of the last case at which nothing shows that pauses arrived
 
-    def begin(self, lab: Lab, others: Sequence[Lab] = ()) -> None:
+    def begin(self, lab: Lab, beside: Sequence[Lab] = ()) -> None:
         """A case begins. Unless the one before was audited, the idle switch is watched, and its counters are read; of
-        another port than that one's at least what shows that pauses arrive there.
+        other ports than that one's at least what shows that pauses arrive there.
 
         Raises:
             QualificationError: they cannot be read.
         """
+        labs = (lab, *beside)
         anew = self._books is None or self._is_open
         lab.generator.keep_totals(anew)  # another lab of the same port may have taken the place of the one before
         if anew:
-            self._idle, self._books = _watch(lab)
-        elif self._books is not None and self._books.port != lab.port:
-            printed = lab.dut.counters(also={RECEIVED: arrival_command(lab.port)}).printed
-            self._books = replace(self._books, port=lab.port, received=received(printed[RECEIVED]))
+            self._idle, self._books = _watch(labs)
+        elif self._books is not None and (others := [one for one in labs if one.port not in self._books.received]):
+            printed = lab.dut.counters(also=_receive_commands(others)).printed
+            self._books = replace(self._books, received={**self._books.received, **_received(printed, others)})
         self._is_open = True
+        self._unshown = set()
 
     def audit(self, labs: Sequence[Lab], case: PlanCase) -> list[list[Check]]:
         """A case has ended: the checks of the books, of each port that it measured; where the counters cannot be read,
         one that is ERROR.
 
         Raises:
-            NoMeasurement: nothing shows that the pauses arrived which the case sent.
+            NoMeasurement: nothing shows that the pauses arrived which the case sent on the one port that it measured;
+                of several, `doubt` knows of it.
         """
         before = self._books
         assert before is not None, "a case begins before it ends"
         try:
-            self._books = _read(labs[0])
+            self._books = _read(labs)
             accounts = list(self._accounts(labs, case, before, self._books))
         except QualificationError as error:  # what the case itself found is not lost by it
             places = [Place(lab.subject.where(), case.metrics[0]) for lab in labs]
             expected = "the counters of all ports read after the case"
             return [[error_unless("counters-read", place, False, expected, str(error))] for place in places]
         found = [list(account.checks()) for account in accounts]
-        if len(accounts) == 1:  # of several at once the cases' own checks see whether a port was paused
-            found[0] += _arrival(accounts[0], self._books.received_since(before))
-        self._is_open = False
+        gains = self._books.gains(before)
+        for account, checks in zip(accounts, found, strict=True):
+            port = account.subject.pair.rx.port
+            check = _arrival(account, accounts, gains, self._books.received_since(before, port))
+            if check is None:
+                continue
+            is_unshown = check.required and check.status is Status.ERROR
+            self._unshown |= {port} if is_unshown else set()
+            metrics = case.metrics if is_unshown else case.metrics[:1]  # without a storm none of them was measured
+            checks += [replace(check, metric_name=metric) for metric in metrics]
+        self._is_open = bool(self._unshown)
+        if self._unshown and len(labs) == 1:
+            raise NoMeasurement(next(check for check in found[0] if check.name == STORM_ARRIVED))
         return found
 
     def doubt(self, lab: Lab, case: PlanCase, checks: Sequence[Check]) -> Sequence[Check]:
-        """They stand."""
-        return checks
+        """They stand where pauses arrived, as far as counters show. One that failed of a port measured beside others,
+        where nothing shows it, says nothing of the switch."""
+        if lab.port not in self._unshown:
+            return checks
+        return [
+            replace(check, status=Status.ERROR, seen=f"{check.seen}, and nothing shows that the pauses arrived")
+            if check.status is Status.FAIL else check
+            for check in checks
+        ]
 
     def explain(self, lab: Lab) -> str:
         """Where the port's queue counters say that frames left, of which each priority and port is sent another number;
         nothing where they say what left, or that cannot be sent."""
         flows = numbered_flows(lab)
         try:
-            before = _read(lab)
+            before = _read([lab])
             traffic = lab.builder.build(flows)
             with sending(lab, traffic):
                 lab.generator.start(list(traffic.flows))
                 lab.generator.run_out(list(traffic.flows), SETTLE_S)
                 lab.clock.sleep(SETTLE_S)
                 stats = lab.generator.stats(traffic.flows)
-            after = _read(lab)
+            after = _read([lab])
         except QualificationError:
             return ""
         return Trace(lab.subject, before, after, list(stats.values())).sentence
@@ -261,18 +282,25 @@ def flows_of(
     return found
 
 
-def _arrival(account: CaseAccount, gained: Mapping[str, int]) -> list[Check]:
-    """The check of whether the pauses arrived, where there were any.
+def _arrival(
+    account: CaseAccount, accounts: Sequence[CaseAccount], gains: Mapping[Counter, int], gained: Mapping[str, int]
+) -> Check | None:
+    """The check of whether a port's pauses arrived, where there were any.
 
-    Raises:
-        NoMeasurement: nothing shows that they did.
+    Args:
+        account: the port's.
+        accounts: those of all ports that were measured at once.
+        gains: what each counter of the switch gained.
+        gained: what the further receive counters of the port gained.
     """
-    own = account.own.get(Counter(account.subject.pair.rx.port, RX_OK), 0)
-    arrival = Arrival(account.subject, account.totals, gained, account.gains, own)
-    check = arrival.check(account.metrics[0])
-    if check is not None and check.required and check.status is Status.ERROR:
-        raise NoMeasurement(check)
-    return [] if check is None else [check]
+    pair = account.subject.pair
+    rx, tx = pair.rx.port, pair.tx.port
+    others = [one for one in accounts if one is not account]
+    if others:  # what else the switch counts may be about others' pauses: where it holds whom they are sent data by
+        gains = {one: gain for one, gain in gains.items() if one.port == (tx if one.column == PFC_TX else rx)}
+    own = account.own.get(Counter(rx, RX_OK), 0)
+    beside = sum(data_into(rx, one.subject, one.totals) for one in others)
+    return Arrival(account.subject, account.totals, gained, gains, own, beside).check(account.metrics[0])
 
 
 def _groups(lab: Lab) -> Mapping[int, int]:
@@ -281,17 +309,27 @@ def _groups(lab: Lab) -> Mapping[int, int]:
     return priority_groups(lab.config_db, rx.device, rx.port)
 
 
-def _watch(lab: Lab) -> tuple[Idle, Books]:
+def _watch(labs: Sequence[Lab]) -> tuple[Idle, Books]:
     """The idle switch, and its books after that."""
-    settled = _read(lab)
-    watch_idle(lab)
-    books = _read(lab)
+    settled = _read(labs)
+    watch_idle(labs[0])
+    books = _read(labs)
     return Idle(books.gains(settled), max(books.read_s - settled.read_s, 1.0)), books
 
 
-def _read(lab: Lab) -> Books:
-    """The books when everything is in them that came before."""
+def _read(labs: Sequence[Lab]) -> Books:
+    """The books when everything is in them that came before, with what shows that pauses arrive at these ports."""
+    lab = labs[0]
     wait_s = max(lab.delays.port_s, lab.delays.queue_s, lab.delays.group_s or 0.0)
-    reading = settled_counters(lab, wait_s, {**COMMANDS, RECEIVED: arrival_command(lab.port)})
-    books = books_of(reading, lab.clock.now())
-    return replace(books, port=lab.port, received=received(reading.printed[RECEIVED]))
+    reading = settled_counters(lab, wait_s, {**COMMANDS, **_receive_commands(labs)})
+    return replace(books_of(reading, lab.clock.now()), received=_received(reading.printed, labs))
+
+
+def _receive_commands(labs: Sequence[Lab]) -> dict[str, str]:
+    """A name for each port -> what prints its receive counters."""
+    return {f"{RECEIVED}_{lab.port}": arrival_command(lab.port) for lab in labs}
+
+
+def _received(printed: Mapping[str, str], labs: Sequence[Lab]) -> dict[str, dict[str, int]]:
+    """Port -> what that printed, as numbers."""
+    return {lab.port: received(printed[f"{RECEIVED}_{lab.port}"]) for lab in labs}

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ..cases.switch_counters import GROUPS, PORTS, may_gain, table_rows
-from ..lab.cli_text import NOT_COUNTED, first_line, number, unicast_queue
+from ..cases.switch_counters import GROUPS, PORTS, may_gain
+from ..lab.cli_text import NOT_COUNTED, first_line, number, table_rows, unicast_queue
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
 from ..model.qos import PRIORITIES
@@ -66,23 +66,21 @@ class Books:
     Attributes:
         counts: counter -> what it stands at; what the switch does not count is absent.
         read_s: when it was read, seconds of the testbed's clock.
-        port: the port under test.
-        received: further receive counters of it, by their names in COUNTERS_DB.
+        received: port under test -> further receive counters of it, by their names in COUNTERS_DB.
     """
 
     counts: Mapping[Counter, int]
     read_s: float
-    port: str = ""
-    received: Mapping[str, int] = field(default_factory=dict)
+    received: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     def gains(self, before: Books) -> dict[Counter, int]:
         """What each counter that both readings have gained since an earlier one."""
         return {one: count - before.counts[one] for one, count in self.counts.items() if one in before.counts}
 
-    def received_since(self, before: Books) -> dict[str, int]:
-        """The same of the further counters; none, where the earlier reading is of another port."""
-        known = before.received if before.port == self.port else {}
-        return {name: count - known[name] for name, count in self.received.items() if name in known}
+    def received_since(self, before: Books, port: str) -> dict[str, int]:
+        """The same of a port's further counters; none, where a reading is of other ports."""
+        known = before.received.get(port, {})
+        return {name: count - known[name] for name, count in self.received.get(port, {}).items() if name in known}
 
 
 @dataclass(frozen=True)
@@ -135,14 +133,14 @@ def _queue_counters(text: str) -> Iterator[tuple[Counter, str]]:
     for row in table_rows(text):
         queue = unicast_queue(row.get("TxQ", ""))
         for column in (SENT, DROPPED):
-            if queue is not None and column in row:
+            if queue is not None and "Port" in row and column in row:
                 yield Counter(row["Port"], column, queue), row[column]
 
 
 def _group_counters(text: str) -> Iterator[tuple[Counter, str]]:
     for row in table_rows(text):
         for group in PRIORITIES:
-            if f"PG{group}" in row:
+            if "Port" in row and f"PG{group}" in row:
                 yield Counter(row["Port"], GROUP_DROPS, group), row[f"PG{group}"]
 
 

@@ -34,6 +34,12 @@ def channel_of(config_db: ConfigDb, port: str) -> str:
     return next((name for name, _, member in names if member == port), "")
 
 
+def single_member_channels(config_db: ConfigDb) -> list[str]:
+    """The PortChannels with one member, which may be measured."""
+    names = [key.partition("|")[0] for key in config_db.get(MEMBERS, {})]
+    return [name for name in names if names.count(name) == 1]
+
+
 def router_interface(state: SwitchState, port: str) -> RouterInterface | None:
     """The port itself, or the PortChannel that it alone is; None: it cannot be measured in its PortChannel."""
     name = channel_of(state.config_db, port)

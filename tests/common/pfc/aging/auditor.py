@@ -34,7 +34,7 @@ class AgingAuditor:
         self._switches: dict[str, AgingSwitch] = {}
         self._reasons: dict[str, str] = {}
 
-    def begin(self, lab: Lab, others: Sequence[Lab] = ()) -> None:
+    def begin(self, lab: Lab, beside: Sequence[Lab] = ()) -> None:
         """A case begins: no switch that it goes through drops held frames, so far as it can be told.
 
         Raises:

@@ -37,20 +37,20 @@ class Soundness:
 
 
 def look(labs: Sequence[Lab]) -> dict[str, Soundness]:
-    """Switch port -> what is known of its cable, of all ports that the traffic of these labs goes through, which
-    measure at the same time.
+    """Switch port -> what is known of its cable, of all ports that the traffic of these labs goes through.
+
+    Args:
+        labs: of ports of one switch, with one traffic generator.
 
     Raises:
         QualificationError: the switch does not answer.
     """
     names = {port: [one.builder.port_name(port) for one in labs] for lab in labs for port in lab.subject.ports}
-    asked = {f"{what}-{port}": command for port in names for what, command in _commands(port).items()}
-    printed = labs[0].dut.ask(asked)
+    commands = {f"{what}-{port}": command for port in names for what, command in _commands(port).items()}
+    printed = labs[0].dut.ask(commands)
     spoiled = _crc_errors(labs[0].generator.api, names)
     return {
-        port: Soundness(
-            _number(printed[f"flaps-{port}"]), _number(printed[f"spoiled-{port}"]), spoiled.get(port, 0),
-        )
+        port: Soundness(_number(printed[f"flaps-{port}"]), _number(printed[f"spoiled-{port}"]), spoiled.get(port, 0))
         for port in names
     }
 

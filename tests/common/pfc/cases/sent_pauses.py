@@ -46,6 +46,8 @@ STORM_LEAD_S = 1.0
 # half of a capture is full of pauses, two in the longest time of one.
 REFRESHES_EXACT_S = 0.005
 HOLD_S = 1.0
+STORM_S = 2
+START_LAG_S = 1.0
 LARGEST_CAPTURE = 16_384  # a capture of as many frames may have been full before the last ones came
 LEAST_BYTES = 60  # without FCS
 ZERO_MAC = "00:00:00:00:00:00"
@@ -115,23 +117,30 @@ class SentRun(CaseRun):
 
 
 def measure(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> SentRun:
-    """Capture, storm, later the data; then the storm ends, held frames drain, and the capture ends."""
+    """Capture, storm, later the data; then the storm ends, held frames drain, and the capture ends. Where generators
+    take their time the capture is ended before they are asked anything: that takes longer than it may last."""
     traffic = congesting_traffic(lab, target)
     tx_port = lab.builder.port_name(lab.subject.pair.tx.port)
+    seconds = hold_s(lab, target)
+    data = traffic.names(Role.TEST)
+    captured = b""
     with sending(lab, traffic):
         start_capture(lab.generator, [tx_port])
         lab.generator.start(traffic.names())
         lab.clock.sleep(STORM_LEAD_S)
-        lab.generator.run_out(traffic.names(Role.TEST), hold_s(lab, target))
+        if not lab.clock.exact:
+            lab.clock.sleep(STORM_S - STORM_LEAD_S + seconds + START_LAG_S)
+            captured = end_capture(lab.generator, tx_port)
+        lab.generator.run_out(data, seconds)
         held = lab.generator.stats(traffic.flows)
         logger.info("%s: storm stopped, held frames drain", lab.subject.where())
         lab.generator.stop(traffic.names(Role.STORM))
-        lab.clock.sleep(hold_s(lab, target))
-        capture = _read(end_capture(lab.generator, tx_port))
+        lab.clock.sleep(seconds)
+        captured = captured or end_capture(lab.generator, tx_port)
         drained = lab.generator.stats(traffic.flows)
     after = settled_counters(lab)
     phases = {"paused": held, "drained": drained}
-    return SentRun(lab.subject, before, after, after, target, phases, lab.builder.router_mac, capture)
+    return SentRun(lab.subject, before, after, after, target, phases, lab.builder.router_mac, _read(captured))
 
 
 def _read(data: bytes) -> Capture:
@@ -157,11 +166,12 @@ def congesting_traffic(lab: Lab, target: Target) -> Traffic:
     Where nobody can stop the storm in time, it ends by itself, and data does when the buffer is full twice: what came
     freely after the storm would only fill the capture."""
     seconds = hold_s(lab, target)
-    load = DataLoad("Test Flow", Role.TEST, target, LOAD_PERCENT, seconds, FRAME_BYTES, delay_s=STORM_LEAD_S)
+    lead_s = STORM_LEAD_S if lab.clock.exact else STORM_S - seconds
+    load = DataLoad("Test Flow", Role.TEST, target, LOAD_PERCENT, seconds, FRAME_BYTES, delay_s=lead_s)
     storm = pause_storm(lab, target)
     data = data_flows(lab, [load])
     if not lab.clock.exact:
-        storm = replace(storm, frames=ceil((storm.fps or 0) * (STORM_LEAD_S + seconds)))
+        storm = replace(storm, seconds=STORM_S)
         each = ceil(2 * lab.subject.buffer.size_bytes / FRAME_BYTES / len(data))
         data = [replace(flow, seconds=None, frames=each) for flow in data]
     return lab.builder.build([storm, *data], captured=[lab.subject.pair.tx.port])

@@ -9,7 +9,7 @@ from dataclasses import astuple, dataclass
 from math import ceil
 from typing import TypeVar
 
-from ..lab.cli_text import NOT_COUNTED, Row, first_line, number, queue_packets, tables
+from ..lab.cli_text import NOT_COUNTED, Row, first_line, number, queue_packets, table_rows
 from ..lab.counter_polling import COUNTER_TABLE, LATE_S, is_polled, period_s
 from ..lab.lab import Lab
 from ..model.errors import QualificationError
@@ -244,7 +244,7 @@ def group_counts(text: str, command: str) -> dict[str, dict[int, int]]:
     Raises:
         QualificationError: there is no row of a port.
     """
-    found = {row["Port"]: _groups(row) for table in tables(text) for row in table if row.get("Port")}
+    found = {row["Port"]: _groups(row) for row in table_rows(text) if row.get("Port")}
     if not found:
         raise QualificationError(f"`{command}` printed no port: {first_line(text)!r}")
     return found
@@ -274,17 +274,12 @@ def _of_port(found: Mapping[str, Mapping[int, int]], command: str, port: str) ->
     return counts
 
 
-def table_rows(text: str) -> list[Row]:
-    """The rows of all tables that a command printed."""
-    return [row for table in tables(text) for row in table]
-
-
 def _numbers(text: str, command: str, of: tuple[str, str], columns: Sequence[str]) -> tuple[int, ...]:
     """What the row has in these columns that has in one column what `of` says."""
     for row in table_rows(text):
-        if row.get(of[0]) == of[1] and all(column in row for column in columns):
+        if row.get(of[0]) == of[1] and all(row.get(column, NOT_COUNTED) != NOT_COUNTED for column in columns):
             return tuple(number(row[column]) for column in columns)
-    raise QualificationError(f"`{command}` printed no {', '.join(columns)} for {of[1]}: {first_line(text)!r}")
+    raise QualificationError(f"`{command}` printed no {', '.join(columns)} for {of[1]}, or N/A: {first_line(text)!r}")
 
 
 def gained_by(late: Mapping[Key, int], early: Mapping[Key, int]) -> dict[Key, int]:

@@ -39,7 +39,7 @@ LOAD_PERCENT = 50  # for test and background traffic each: the line is full
 REFRESHES = 2
 CABLE_M = 40  # where the switch does not say: generators stand nearer
 TURN_FRAMES = 2  # of a queue that is served in turns: 15 x 128 bytes are two frames
-LOOKS = 3  # at the flows, for each storm
+LOOKS = 4  # at the flows, for each storm: one before it is started
 START_LAG_S = 1  # of a generator whose flows do not start at the instant at which they are told to
 
 
@@ -50,7 +50,7 @@ class Times:
     Attributes:
         lead, storm, gap: data before the first storm, each storm, the time after each.
         settled: time from a storm's beginning to the first count; 0: counted at the instant at which it begins.
-        late: how late the generators are in all, for each storm: they start it and stop it, and are read three times.
+        late: how late the generators are in all, for each storm: they start it and stop it, and are read four times.
     """
 
     lead: float

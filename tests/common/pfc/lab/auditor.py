@@ -13,8 +13,8 @@ from .lab import Lab
 class Auditor(Protocol):
     """Looks on cases, one after the other."""
 
-    def begin(self, lab: Lab, others: Sequence[Lab] = ()) -> None:
-        """A case begins. `others`: of the ports that are measured at the same time.
+    def begin(self, lab: Lab, beside: Sequence[Lab] = ()) -> None:
+        """A case begins, on other ports of the switch (`beside`) at once.
 
         Raises:
             QualificationError: the switch cannot be read.
@@ -25,7 +25,7 @@ class Auditor(Protocol):
         Raises NoMeasurement where it turns out to be none."""
 
     def doubt(self, lab: Lab, case: PlanCase, checks: Sequence[Check]) -> Sequence[Check]:
-        """A case's own checks of a port: ERROR instead of FAIL where that is not known to be the switch's fault."""
+        """Checks of a port: ERROR instead of FAIL where that is not known to be the switch's fault."""
 
     def explain(self, lab: Lab) -> str:
         """What the preflight of the port failed for, if more can be said of it than it says; else nothing."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 
 from ..model.counters import WatchdogRow
 from ..model.errors import QualificationError
@@ -15,15 +16,17 @@ STATE_COLUMNS = {"Interface", "Oper", "Admin", "Speed"}
 WATCHDOG_COUNTS = ("STORM DETECTED/RESTORED", "TX OK/DROP", "RX OK/DROP", "TX LAST OK/DROP", "RX LAST OK/DROP")
 
 
-def tables(text: str) -> list[list[Row]]:
-    """Every table in `text` that is drawn with a line of dashes under its header, as rows of column -> cell."""
-    found: list[list[Row]] = []
+def table_rows(text: str) -> list[Row]:
+    """The rows, as column -> cell, of every table in `text` that is drawn with a line of dashes under its header."""
+    found: list[Row] = []
     lines = text.splitlines()
     for number, line in enumerate(lines):
         if number and re.fullmatch(r"\s*-+(\s+-+)*\s*", line):
-            spans = [match.span() for match in re.finditer(r"-+", line)]
+            starts, ends = zip(*(match.span() for match in re.finditer(r"-+", line)), strict=True)
+            spans = list(zip(starts, (*ends[:-1], None), strict=True))  # the last column's cells may be wider
             header = [lines[number - 1][start:end].strip() for start, end in spans]
-            found.append(_rows(lines[number + 1:], header, spans))
+            for row in takewhile(str.strip, lines[number + 1:]):
+                found.append({name: row[start:end].strip() for name, (start, end) in zip(header, spans, strict=True)})
     return found
 
 
@@ -38,13 +41,12 @@ def pfc_counters(text: str, direction: str) -> dict[str, tuple[int, ...]]:
     Raises:
         QualificationError: no such table.
     """
-    for table in tables(text):
-        if table and f"Port {direction}" in table[0]:
-            rows = {row[f"Port {direction}"]: [row[f"PFC{n}"] for n in range(8)] for row in table}
-            return {port: tuple(map(number, cells)) for port, cells in rows.items() if NOT_COUNTED not in cells}
-    raise QualificationError(
-        f"`show pfc counters` printed no table with a column `Port {direction}`: {first_line(text)!r}"
-    )
+    label = f"Port {direction}"
+    rows = [row for row in table_rows(text) if label in row]
+    if not rows:
+        raise QualificationError(f"`show pfc counters` printed no table with a column `{label}`: {first_line(text)!r}")
+    counts = {row[label]: [row.get(f"PFC{priority}", NOT_COUNTED) for priority in range(8)] for row in rows}
+    return {port: tuple(map(number, cells)) for port, cells in counts.items() if NOT_COUNTED not in cells}
 
 
 def queue_packets(text: str, port: str, column: str = "Counter/pkts") -> dict[int, int]:
@@ -56,8 +58,7 @@ def queue_packets(text: str, port: str, column: str = "Counter/pkts") -> dict[in
     """
     found = {
         queue: number(row[column])
-        for table in tables(text)
-        for row in table
+        for row in table_rows(text)
         if row.get("Port") == port and row.get(column, NOT_COUNTED) != NOT_COUNTED
         and (queue := unicast_queue(row.get("TxQ", ""))) is not None
     }
@@ -77,7 +78,7 @@ def unicast_queue(name: str) -> int | None:
 
 def interface_states(text: str) -> dict[str, PortState]:
     """`show interfaces status`: port -> state."""
-    rows = [row for table in tables(text) for row in table if STATE_COLUMNS <= row.keys()]
+    rows = [row for row in table_rows(text) if STATE_COLUMNS <= row.keys()]
     if not rows:
         raise QualificationError(f"`show interfaces status` printed no port: {first_line(text)!r}")
     return {
@@ -89,7 +90,9 @@ def interface_states(text: str) -> dict[str, PortState]:
 def watchdog_rows(text: str) -> dict[str, WatchdogRow]:
     """`pfcwd show stats`: `Ethernet0:3` -> its row. The command prints no row for a queue that never stormed."""
     rows: dict[str, WatchdogRow] = {}
-    for row in (row for table in tables(text) for row in table if "QUEUE" in row):
+    for row in (row for row in table_rows(text) if "QUEUE" in row):
+        if "STATUS" not in row:
+            raise QualificationError(f"`pfcwd show stats` printed no STATUS of {row['QUEUE']}: {first_line(text)!r}")
         counts = [number(text) for name in WATCHDOG_COUNTS for text in row.get(name, NOT_COUNTED).split("/")]
         rows[row["QUEUE"]] = WatchdogRow(row["STATUS"], *counts[:-4], last=tuple(counts[-4:]))
     return rows
@@ -124,13 +127,3 @@ def number(text: str) -> int:
 def first_line(text: str) -> str:
     """The first line that says something, for messages."""
     return next((line.strip() for line in text.splitlines() if line.strip()), "")
-
-
-def _rows(lines: list[str], header: list[str], spans: list[tuple[int, int]]) -> list[Row]:
-    rows: list[Row] = []
-    for line in lines:
-        if not line.strip():
-            break
-        ends = [span[1] for span in spans[:-1]] + [len(line)]
-        rows.append({name: line[start:end].strip() for name, (start, _), end in zip(header, spans, ends, strict=True)})
-    return rows

@@ -135,12 +135,14 @@ class Dut:
         """Reads configuration, ports and version.
 
         Raises:
-            QualificationError: a command failed or printed something unexpected.
+            QualificationError: a command failed or printed something unexpected, or the switch has several ASICs.
         """
         commands = {"config": READ_CONFIG, "ports": "show interfaces status", "version": "show version"}
         outputs = run_batch(self.host, commands)
         config_db = parse_config_db(self.host, checked(self.host, "config", outputs))
         version = cli_text.version_fields(checked(self.host, "version", outputs))
+        if (asics := version.get("ASIC Count", "1")) not in ("0", "1", cli_text.NOT_COUNTED):
+            raise QualificationError(f"{self.name}: it has {asics} ASICs, each with databases of its own; expected one")
         own = config_db.get("DEVICE_METADATA", {}).get("localhost", {})
         return SwitchState(
             device=self.name,

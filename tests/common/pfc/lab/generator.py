@@ -177,7 +177,7 @@ class Generator:
             observer.flows_started([self._flows[name] for name in names if name in self._flows], self.clock.moment())
         elsewhere, own = self._by_sender(names)
         if self._keeps_totals:
-            self._kept |= self._read(self._by_sender(sorted(self._uncounted))[1]) if self._uncounted else {}
+            self._kept |= self._read_anew(self._by_sender(sorted(self._uncounted))[1]) if self._uncounted else {}
             self._uncounted |= {*(names or self._flows), *self._beside}
         for name in elsewhere:
             self._other_sender.start(self._flows[name])
@@ -254,7 +254,7 @@ class Generator:
         Raises:
             QualificationError: the answer lacks a flow or a counter.
         """
-        self.clock.sleep(self.timing.refresh_s)
+        self._wait_for_refresh()
         stats = self._counted(list(names))
         for observer in self.observers:
             observer.statistics_read(stats, self.clock.moment())
@@ -287,6 +287,7 @@ class Generator:
     def _uncounted_flows(self) -> list[FlowStats]:
         """The statistics of the configuration's flows that were started and not counted so far."""
         started = sorted(self._uncounted)
+        self._wait_for_refresh()
         found = self._counted(started) if started else {}
         kept = self._kept
         self._uncounted = set()
@@ -310,6 +311,15 @@ class Generator:
 
     def _all_stopped(self, names: Sequence[str]) -> bool:
         return not any(flow.transmitting for flow in self.stats(names).values())
+
+    def _wait_for_refresh(self) -> None:
+        """Returns when everything that was counted up to now is in the statistics."""
+        self.clock.sleep(self.timing.refresh_s)
+
+    def _read_anew(self, names: Sequence[str]) -> dict[str, Counted]:
+        """As `_read`, with everything in it up to now."""
+        self._wait_for_refresh()
+        return self._read(names)
 
     def _read(self, names: Sequence[str]) -> dict[str, Counted]:
         """What the generators have counted for flows of the configuration since it was pushed."""

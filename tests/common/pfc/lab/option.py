@@ -64,6 +64,10 @@ class Option:
         """
         return {}
 
+    def in_effect(self, dut: Dut, state: SwitchState) -> SwitchState:
+        """A switch with what it makes of its configuration by itself; raises QualificationError."""
+        return state
+
     def reserve(self, host: Host, run_id: str, observers: Sequence[RunObserver]) -> Reservation | None:
         """Makes a switch that of run `run_id`, in the sight of other runs; None: nobody is told. `observers` look on at
         the configuration before the run.

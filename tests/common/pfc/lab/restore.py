@@ -28,10 +28,10 @@ def read_state(dut: Dut) -> SwitchState:
         ReservationLost: another run has the switch.
         QualificationError: a command failed or printed something unexpected.
     """
-    changed = [option.left_changed(dut.host) for option in options()]
+    changed = [(option, option.left_changed(dut.host)) for option in options()]
     state = dut.state()
-    for rows in changed:
-        state = replace(state, config_db=as_found(state.config_db, rows))
+    for option, rows in changed:
+        state = option.in_effect(dut, replace(state, config_db=as_found(state.config_db, rows)))
     return state
 
 

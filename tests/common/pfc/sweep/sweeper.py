@@ -187,7 +187,7 @@ class Sweeper:
             settled = settled_counters(labs[0]) if before is None else before
             for auditor in self._auditors:
                 auditor.begin(labs[0], labs[1:])
-            findings = self._doubted(labs, self._audited(labs, self._how.measure(labs, settled)))
+            findings = self._audited(labs, self._how.measure(labs, settled))
         except Exception as error:
             return [broken_off(lab.subject, self._how.case, (), error) for lab in labs]
         outcomes = []
@@ -199,38 +199,37 @@ class Sweeper:
         return outcomes
 
     def _audited(self, labs: Sequence[Lab], findings: Sequence[Finding]) -> list[Finding]:
-        """The findings with the auditors' checks of those ports that were measured."""
+        """The findings with the auditors' checks of those ports that were measured, without what is not known to be the
+        switch's fault."""
         found = list(findings)
+        shared_with: list[tuple[Auditor, list[Check]]] = []
         for auditor in self._auditors if any(not finding.invalid for finding in findings) else ():
             further = auditor.audit(labs, self._how.case)
-            shared = [check for check in further[0] if _is_shared(check, further)]
-            if shared and not self._how.all_or_none:
-                further = self._traced(auditor, labs, further, shared)
-                found = [replace(finding, settled=None) for finding in found]
+            shared_with.append((auditor, [check for check in further[0] if _is_shared(check, further)]))
             found = [finding if finding.invalid else replace(finding, further=[*finding.further, *checks])
                      for finding, checks in zip(found, further, strict=True)]
-        return found
-
-    def _doubted(self, labs: Sequence[Lab], findings: Sequence[Finding]) -> list[Finding]:
-        """The findings without what is not known to be the switch's fault."""
-        found = list(findings)
-        for auditor in self._auditors:
-            found = [replace(one, checks=auditor.doubt(lab, self._how.case, one.checks))
+        for auditor in self._auditors:  # before other measurements are made
+            found = [replace(one, checks=auditor.doubt(lab, self._how.case, one.checks),
+                             further=auditor.doubt(lab, self._how.case, one.further))
                      for lab, one in zip(labs, found, strict=True)]
+        for auditor, shared in shared_with:
+            if shared and not self._how.all_or_none:
+                found = self._traced(auditor, labs, found, shared)
         return found
 
     def _traced(
-        self, auditor: Auditor, labs: Sequence[Lab], further: Sequence[list[Check]], shared: Sequence[Check]
-    ) -> list[list[Check]]:
-        """The auditor's checks where some of them (`shared`) are of all ports, because any may be why they failed: each
-        port is measured alone, and where that shows for some, the others are cleared."""
+        self, auditor: Auditor, labs: Sequence[Lab], found: Sequence[Finding], shared: Sequence[Check]
+    ) -> list[Finding]:
+        """The findings where some of an auditor's checks (`shared`) are of all ports, because any may be why they
+        failed: each port is measured alone, and where that shows for some, the others are cleared."""
         logger.warning("each port of the wave is measured alone, because: %s", shared[0].message)
         places = {(check.name, check.where) for check in shared}
         shown = [bool(places & self._bad_places_alone(auditor, lab)) for lab in labs]
-        if not any(shown):
-            return list(further)
-        return [checks if is_why else [check for check in checks if check not in shared]
-                for is_why, checks in zip(shown, further, strict=True)]
+        cleared = [any(shown) and not is_why for is_why in shown]
+        return [
+            replace(one, further=[check for check in one.further if not (is_cleared and check in shared)], settled=None)
+            for is_cleared, one in zip(cleared, found, strict=True)
+        ]
 
     def _bad_places_alone(self, auditor: Auditor, lab: Lab) -> set[tuple[str, str]]:
         """Names and places of the auditor's checks that fail when a port is measured alone; none, where that cannot be

@@ -23,7 +23,7 @@ from tests.common.pfc.lab.restore import SwitchRestorer, read_state
 from tests.common.pfc.lease.lease import LEASE_FILE, Lease, LeaseOwner
 from tests.common.pfc.lease.taking import LeaseTaker
 from tests.common.pfc.model.errors import QualificationError
-from tests.common.pfc.model.ports import ConnectedPort, PortState, hosts_behind
+from tests.common.pfc.model.ports import ConnectedPort, PortPair, PortState, hosts_behind
 from tests.common.pfc.model.qos import SharedBuffer
 from tests.common.pfc.record.case import PlanCase
 from tests.common.pfc.record.verdict import LOSSLESS, Check, Status
@@ -342,20 +342,67 @@ def test_a_link_that_flaps_is_none_of_a_port_channel_s_cases():
     assert not lacking(PlanCase("flap", "FLAP-1"), in_port_channels(plan(make_config_db()).subject, {})), "in none"
 
 
-@pytest.mark.parametrize("is_up", [True, False])
-def test_what_failed_says_nothing_where_a_port_channel_went_down(is_up):
-    """And no case begins while one is."""
-    said = {"PortChannel1": "up\n", "PortChannel2": "up\n" if is_up else "down\n"}
-    lab = SimpleNamespace(subject=in_channels(), dut=SimpleNamespace(ask=lambda commands: {**said}))
-    failed = Check("throughput", LOSSLESS, Status.FAIL, "all 9 frames received", "7", "vtb-t0-01 Ethernet0", 3)
-    held = dataclasses.replace(failed, status=Status.PASS)
-    auditor = PortChannelAuditor()
-    found = auditor.doubt(lab, PlanCase("pause", "PFC-1"), [failed, held])
-    assert [check.status for check in found] == [Status.FAIL if is_up else Status.ERROR, Status.PASS], found
-    if is_up:
-        auditor.begin(lab)
-        assert auditor.explain(lab) == "" and found == [failed, held], found
+STATUS_HEADER = """\
+    Interface    Lanes    Speed    MTU    FEC    Alias    Vlan    Oper    Admin    Type    Asym PFC
+-------------  -------  -------  -----  -----  -------  ------  ------  -------  ------  ----------
+"""
+
+
+def port_states(down):
+    """`show interfaces status` of a switch some of whose PortChannels are down."""
+    rows = [f"{name:>13}      N/A     100G   9100    N/A      N/A  routed  {'down' if name in down else 'up':>6}"
+            "       up     N/A         N/A" for name in ("PortChannel1", "PortChannel2", "PortChannel3")]
+    return STATUS_HEADER + "\n".join(rows) + "\n"
+
+
+def lab_in_channels(shown):
+    """What a pair in PortChannels is measured with; `shown`: which ones are down, reading by reading."""
+    readings = iter(shown)
+    dut = SimpleNamespace(ask=lambda commands: {"ports": port_states(next(readings))})
+    return SimpleNamespace(subject=in_channels(), dut=dut, config_db=CHANNELS)
+
+
+FAILED = Check("throughput", LOSSLESS, Status.FAIL, "all 9 frames received", "7", "vtb-t0-01 Ethernet0", 3)
+HELD = dataclasses.replace(FAILED, status=Status.PASS)
+
+
+@pytest.mark.parametrize(("down", "status"), [
+    ((), Status.FAIL), (("PortChannel3",), Status.FAIL), (("PortChannel2",), Status.ERROR),
+])
+def test_what_failed_says_nothing_where_a_port_channel_went_down(down, status):
+    """Of its pair; and no case begins while one is."""
+    found = PortChannelAuditor().doubt(lab_in_channels([down]), PlanCase("pause", "PFC-1"), [FAILED, HELD])
+    assert [check.status for check in found] == [status, Status.PASS], found
+    if status is Status.FAIL:
+        PortChannelAuditor().begin(lab_in_channels([down]))
+        assert PortChannelAuditor().explain(lab_in_channels([down])) == "" and found == [FAILED, HELD], found
         return
-    assert found[0].seen == "7, and PortChannel2 is down" and auditor.explain(lab) == "PortChannel2 is down", found
+    assert found[0].seen == "7, and PortChannel2 is down, or was", found
+    assert PortChannelAuditor().explain(lab_in_channels([down])) == "PortChannel2 is down"
     with pytest.raises(QualificationError, match="vtb-t0-01 Ethernet0: expected PortChannel2 up, got down"):
-        auditor.begin(lab)
+        PortChannelAuditor().begin(lab_in_channels([down]))
+
+
+@pytest.mark.parametrize(("first", "then", "status"), [
+    (("PortChannel2",), (), Status.ERROR), ((), ("PortChannel2",), Status.ERROR), ((), (), Status.FAIL),
+])
+def test_of_ports_measured_at_once_each_is_looked_at(first, then, status):
+    """The case begins once, with a port that is in none; its neighbour's is down then, or afterwards."""
+    lab = lab_in_channels([first, then])
+    subject = plan(make_config_db()).subject
+    other = dataclasses.replace(subject, pair=PortPair(
+        *(dataclasses.replace(port, port=f"Ethernet{number}")
+          for port, number in ((subject.pair.rx, 8), (subject.pair.tx, 12)))))
+    auditor = PortChannelAuditor()
+    auditor.begin(SimpleNamespace(subject=other, dut=lab.dut, config_db=CHANNELS))
+    found = auditor.doubt(lab, PlanCase("port-sweep", "SWEEP-1"), [FAILED])
+    assert [check.status for check in found] == [status], found
+
+
+def test_a_switch_without_them_is_not_asked():
+    """Nor one where all have several members."""
+    lab = SimpleNamespace(subject=in_channels(), dut=None, config_db={
+        "PORTCHANNEL_MEMBER": {"PortChannel3|Ethernet4": {}, "PortChannel3|Ethernet68": {}}})
+    auditor = PortChannelAuditor()
+    auditor.begin(lab)
+    assert auditor.doubt(lab, PlanCase("pause", "PFC-1"), [FAILED]) == [FAILED]

@@ -153,7 +153,7 @@ def test_what_the_switch_prints_is_read() -> None:
 
 def test_readings_of_two_ports_are_not_compared() -> None:
     """In a sweep the reading before may be of another port."""
-    before = Books({}, 0.0, "Ethernet0", {OCTETS: 5})
-    same = Books({}, 1.0, "Ethernet0", {OCTETS: 9, PAUSES: 1})
-    assert same.received_since(before) == {OCTETS: 4}, "the same port"
-    assert Books({}, 1.0, "Ethernet4", {OCTETS: 9}).received_since(before) == {}, "another port"
+    before = Books({}, 0.0, {"Ethernet0": {OCTETS: 5}})
+    after = Books({}, 1.0, {"Ethernet0": {OCTETS: 9, PAUSES: 1}, "Ethernet4": {OCTETS: 9}})
+    assert after.received_since(before, "Ethernet0") == {OCTETS: 4}, "the same port"
+    assert after.received_since(before, "Ethernet4") == {}, "another port"

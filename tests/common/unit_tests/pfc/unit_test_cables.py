@@ -12,9 +12,9 @@ from tests.common.pfc.cases.plan import procedures
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.option import auditors
-from tests.common.pfc.model.errors import NoMeasurement, QualificationError
+from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.record.case import PlanCase
-from tests.common.pfc.record.verdict import Status
+from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Check, Status
 from tests.common.unit_tests.pfc.fakes import FakeApi, FakeClock, FakeHost, FakeWorld, plan_port
 from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
 
@@ -80,15 +80,14 @@ def make_lab(kind=CountingApi):
 
 
 def audit(lab, change, plan_id="PFC-1"):
-    """What a case is told in which `change` happens: the sentence of what is not sound; empty: nothing."""
+    """What is not sound while a case runs in which `change` happens; empty: nothing."""
     auditor = CableAuditor()
     auditor.begin(lab)
     change()
-    try:
-        assert auditor.audit([lab], PlanCase("a case", plan_id)) == [[]], "no checks beside the case's own"
-    except NoMeasurement as error:
-        return str(error)
-    return ""
+    [checks] = auditor.audit([lab], PlanCase("a case", plan_id))
+    assert {(check.name, check.status) for check in checks} <= {("cables-sound", Status.ERROR)}, checks
+    assert [check.metric_name for check in checks] in ([], [LOSSLESS, LOSSY]), checks
+    return checks[0].message if checks else ""
 
 
 def test_the_option_is_there():
@@ -145,7 +144,7 @@ def test_a_sound_cable_says_nothing():
     (lambda host, api: host.flaps.update({RX: "2"}),
      "the link of Ethernet0 went down and up: 2 changes counted by the switch"),
 ], ids=["to the generator", "to the switch", "flap"])
-def test_a_bad_cable_is_named_and_the_case_is_no_measurement(change, sentence):
+def test_a_bad_cable_is_named(change, sentence):
     lab, host, api = make_lab()
     expected = f"vtb-t0-01 Ethernet0: expected no frame spoiled on a cable, and no link down, got {sentence}"
     assert audit(lab, lambda: change(host, api)) == expected, "one sentence, with the place"
@@ -214,24 +213,41 @@ def test_links_that_a_case_takes_down_are_not_the_cables_fault():
     assert audited.is_audited, "all others are"
 
 
-def test_the_cases_own_checks_stand():
-    lab, _, _ = make_lab()
+def test_what_failed_over_a_bad_cable_is_error_and_what_passed_stands():
+    lab, host, _ = make_lab()
     auditor = CableAuditor()
+    failed = Check("blocked-while-paused", LOSSLESS, Status.FAIL, "0 frames", 12, "vtb-t0-01 Ethernet0")
+    passed = replace(failed, status=Status.PASS, seen=0)
     auditor.begin(lab)
-    assert auditor.doubt(lab, PAUSES, ()) == () and auditor.explain(lab) == "", "it adds nothing"
+    auditor.audit([lab], PAUSES)
+    assert list(auditor.doubt(lab, PAUSES, [failed, passed])) == [failed, passed], "the cables were sound"
+    auditor.begin(lab)
+    host.flaps = {RX: "2"}
+    auditor.audit([lab], PAUSES)
+    seen = "12, and the link of Ethernet0 went down and up: 2 changes counted by the switch"
+    assert list(auditor.doubt(lab, PAUSES, [failed, passed])) == [
+        replace(failed, status=Status.ERROR, seen=seen), passed], "they were not"
+    auditor.begin(lab)
+    assert list(auditor.doubt(lab, PAUSES, [failed])) == [failed], "the next case begins anew"
+    assert auditor.explain(lab) == "", "it has nothing to say of a preflight"
 
 
 def test_of_several_ports_at_once_each_cable_is_looked_at():
-    """A sweep begins with the first lab, and audits all."""
+    """A port with a bad one is ERROR, and no other; also a port that another one's data may enter by."""
     world = FakeWorld()
     host = CabledHost(world)
     api = CountingApi(world)
     dut = Dut(FakeHost(FakeWorld()))
-    labs = [plan_port(dut, TESTER_PORTS, port, tx).lab(Dut(host), api, FakeClock(world))
-            for port, tx in ((RX, TX), ("Ethernet4", TX))]
-    labs = [replace(lab, subject=replace(lab.subject, further=())) for lab in labs]
+    first, second = (plan_port(dut, TESTER_PORTS, port, tx).lab(Dut(host), api, FakeClock(world))
+                     for port, tx in ((RX, TX), ("Ethernet4", TX)))
+    first = replace(first, subject=replace(first.subject, further=()))
+    second = replace(second, subject=replace(second.subject, further=(first.subject.pair.rx,)))
     auditor = CableAuditor()
-    auditor.begin(labs[0], labs[1:])
+    auditor.begin(first, [second])
     host.flaps = {"Ethernet4": "2"}
-    with pytest.raises(NoMeasurement, match="the link of Ethernet4 went down and up"):
-        auditor.audit(labs, PAUSES)
+    sound, unsound = auditor.audit([first, second], PAUSES)
+    assert not sound and "the link of Ethernet4 went down and up" in unsound[0].message, unsound
+    auditor.begin(first, [second])
+    api.counted = {f"rx {RX}": 3}
+    for checks in auditor.audit([first, second], PAUSES):
+        assert "the cable of Ethernet0 has CRC errors: 3" in checks[0].message, checks

@@ -334,6 +334,25 @@ def test_remarks_about_a_port():
     assert len(plan(world).remarks) == 1, plan(world).remarks
 
 
+@pytest.mark.parametrize(("printed", "is_refused"), [
+    ("ASIC Count: 3", True), ("ASIC Count: N/A", False), ("ASIC Count: 1", False), ("ASICs: 3", False),
+])
+def test_a_switch_with_several_asics_is_refused_by_name(monkeypatch, printed, is_refused):
+    """It has a namespace for each. An image that does not say how many ASICs there are has one."""
+    spoken = FakeHost.shell
+
+    def shell(self, command, **options):
+        """As the fake switch, with what `show version` says of its ASICs replaced."""
+        answer = spoken(self, command, **options)
+        return {**answer, "stdout": answer["stdout"].replace("ASIC Count: 1", printed)}
+
+    monkeypatch.setattr(FakeHost, "shell", shell)
+    if not is_refused:
+        assert plan().subject.pair.rx.port == "Ethernet0"
+        return
+    assert refusal() == "vtb-t0-01: it has 3 ASICs, each with databases of its own; expected one"
+
+
 def test_data_from_the_same_traffic_generator_if_it_is_allowed():
     """A lab with one chassis: refused, unless the user says that it may be."""
     one_chassis = [dataclasses.replace(port, generator="snappi-1", location=f"127.1.0.1;1;{number}")

@@ -221,7 +221,7 @@ class Witness:
     alone: bool = True
     seen: list[list[str]] = field(default_factory=list)
 
-    def begin(self, lab, others=()):
+    def begin(self, lab, beside=()):
         """Nothing to read."""
 
     def audit(self, labs, case):

@@ -1,0 +1,1 @@
+"""Option: buffers whose sizes the switch works out by itself, which its configuration does not have."""
