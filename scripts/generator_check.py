@@ -207,8 +207,14 @@ def ask(lab: Lab) -> Iterator[Answer]:
             yield Answer(text, str(error), "cases that need it are ERROR with this sentence", answered=False)
 
 
-def check(lab: StandaloneLab, testbed: str) -> int:
-    """Asks the generator of a testbed; the switch is reserved meanwhile. Returns the exit status."""
+def check(lab: StandaloneLab, testbed: str, results: Path) -> int:
+    """Asks the generator of a testbed; the switch is reserved meanwhile. Returns the exit status.
+
+    Args:
+        lab: the testbed's.
+        testbed: its name.
+        results: folder of the file with the answers.
+    """
     plan = lab.port_plan
     clock = open_clock(lab.tbinfo)
     host = lab.host(plan.state.device)
@@ -220,7 +226,7 @@ def check(lab: StandaloneLab, testbed: str) -> int:
     entries = [one.entry for one in answers if one.entry]
     if entries:
         print(f"for the testbed's entry: pfc_conditions: {{{', '.join(entries)}, reason: generator-check}}")
-    path = RESULTS / f"generator-check-{testbed}.json"
+    path = results / f"generator-check-{testbed}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps([asdict(one) for one in answers], indent=1), encoding="utf-8")
     print(f"answers: {path}")
@@ -233,12 +239,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("testbed", metavar="TESTBED", help="testbed whose generator is asked")
     parser.add_argument("--testbed-file", default=str(TESTBED_FILE), metavar="FILE",
                         help="testbed file (default: ansible/testbed.yaml)")
+    parser.add_argument("--results", type=Path, default=RESULTS, metavar="DIR",
+                        help="folder of the file with the answers (default: results)")
     options = parser.parse_args(arguments)
-    environment(RESULTS)
+    results = options.results.resolve()
+    environment(results)
     try:
         testbed = find_testbed(options.testbed, Path(options.testbed_file).resolve(), None, "bring it up first with"
                                f" `virtual-testbed up {options.testbed}`")
-        return run_in_lab(testbed, lambda lab: check(lab, options.testbed))
+        return run_in_lab(testbed, lambda lab: check(lab, options.testbed, results))
     except (Refusal, OSError) as error:
         complain(str(error))
         return REFUSED

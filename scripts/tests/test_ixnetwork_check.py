@@ -1,0 +1,81 @@
+"""The suite through snappi_ixnetwork, in the environment that has it (`make test-all` installs it): the objects that
+its configurations become, and a sample of `make ixnetwork-check`."""
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scripts.ixnetwork_check import FAULTS, ODD, REFUSED, Run, runs
+from tests.common.pfc.record.verdict import Status
+from virtual_testbed.ixnetwork.habits import CARD, HABITS
+from virtual_testbed.supervision.state import STATE_VARIABLE
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+PYTHON = ROOT / ".venv-ixnetwork/bin/python"
+SCRIPT = ROOT / "scripts/ixnetwork_check.py"
+OBJECTS = ROOT / "scripts/tests/test_ixnetwork_objects.py"
+HABITS_TRIED = ("odd", "card=ravenEightHundredGigLan", "crc-errors", "link-flaps")
+SCENARIOS = ("PFC-1", "COUNT-1", "SENT-1")
+FAULT = "pause-ignored@Ethernet0"
+HANG_S = 1200
+installed = pytest.mark.skipif(
+    not PYTHON.exists(), reason=f"{PYTHON.relative_to(ROOT)} is not there: `make ixnetwork-check` or `make test-all`"
+                                " installs snappi_ixnetwork (820 MB)")
+
+
+def run(*command: str | Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Runs a command in that environment, with this clone's sources and a folder of its own for what it leaves."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), STATE_VARIABLE: str(folder / "state"),
+                   "ANSIBLE_HOME": str(folder / "ansible")}
+    return subprocess.run([PYTHON, *command], cwd=ROOT, env=environment, check=False, capture_output=True, text=True,
+                          timeout=HANG_S)
+
+
+@installed
+@pytest.mark.slow("another environment's imports: some seconds, but only `make test-all` installs it")
+def test_the_objects_that_configurations_become(tmp_path: Path) -> None:
+    ended = run("-m", "pytest", "-q", "-p", "no:cacheprovider", OBJECTS, folder=tmp_path)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert " passed" in ended.stdout and "skipped" not in ended.stdout, ended.stdout
+
+
+@installed
+@pytest.mark.slow("five virtual testbeds, one after another: three minutes")
+def test_a_sample_of_habits_and_a_broken_switch(tmp_path: Path) -> None:
+    """A correct switch passes whatever the chassis does; what it cannot do is said; a broken one is caught."""
+    ended = run(SCRIPT, "--results", tmp_path / "results", "--habits", ",".join(HABITS_TRIED), "--scenario",
+                ",".join(SCENARIOS), "--faults", FAULT, folder=tmp_path)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    report = tmp_path / "results" / "ixnetwork-check.json"
+    came: list[dict[str, Any]] = json.loads(report.read_text(encoding="utf-8"))
+    odd, card, crc, flaps, broken = came
+    assert odd["verdicts"] == dict.fromkeys(SCENARIOS, "PASS") and odd["reason"] == "", odd
+    assert [one["verdicts"] for one in (card, crc, flaps)] == [{"PFC-1": "ERROR"}] * 3, came
+    assert "of a card of type ravenEightHundredGigLan: expected PFC, got none" in card["reason"]
+    assert "has CRC errors" in crc["reason"] and "went down and up" in flaps["reason"]
+    assert broken["verdicts"] == {"PFC-1": "FAIL"} and "frames received while paused" in broken["reason"], broken
+    assert ended.stdout.splitlines()[-1] == f"5 of 5 runs came out as they have to; {report}"
+
+
+def test_each_habit_that_is_tried_exists() -> None:
+    tried = {habit for one in runs("PFC-1", ["odd", *HABITS, *REFUSED, ""], []) for habit in one.habits}
+    assert tried == {*HABITS, *(habit for habit in REFUSED if habit.startswith(CARD))}
+
+
+def test_a_run_for_each_habit_and_each_fault() -> None:
+    planned = runs("PFC,COUNT-1", ["", "odd", "crc-errors", "no-start-beside"], [FAULT])
+    assert [(one.habits, one.scenarios, one.faults) for one in planned] == [
+        ((), "PFC,COUNT-1", ()), (ODD, "PFC,COUNT-1", ()), (("crc-errors",), "PFC-1", ()),
+        (("no-start-beside",), "PFC,COUNT-1", ()), (ODD, FAULTS[FAULT], (FAULT,))]
+    assert [one.expected.needed for one in planned] == [
+        Status.PASS, Status.PASS, Status.ERROR, Status.PASS, Status.FAIL]
+    assert not any(Status.FAIL in one.expected.statuses for one in planned if not one.faults), "a correct switch"
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_broken_switch_is_named_with_the_cases_that_see_it(fault: str) -> None:
+    [planned] = runs("PFC-1", [], [fault])
+    assert isinstance(planned, Run) and planned.faults == (fault,) and planned.title == f"all odd ones; {fault}"
