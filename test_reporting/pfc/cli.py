@@ -60,6 +60,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
                              f"{DEFAULT_URL})")
     add = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser).add_parser
     _add_looking(add)
+    _add_defects(add)
     _add_moving(add)
     return parser.parse_args(arguments)
 
@@ -88,6 +89,24 @@ def _add_looking(add: Callable[..., argparse.ArgumentParser]) -> None:
     trend.add_argument("--with-broken", action="store_true",
                        help="also runs on a virtual testbed that was broken on purpose (default: left out)")
     trend.set_defaults(command=commands.trend_command)
+
+
+def _add_defects(add: Callable[..., argparse.ArgumentParser]) -> None:
+    defect = add("defect", help="list, add or remove what is known to be wrong: pages name its owner where it is found")
+    defect.set_defaults(command=commands.defect_command)
+    action = defect.add_subparsers(required=True, metavar="ACTION", parser_class=_Parser, dest="action").add_parser
+    action("list", help="list the known defects")
+    adding = action("add", help="add one: its failures are named as known in every page from now on")
+    adding.add_argument("title", metavar="TITLE", help="what is wrong, in a few words")
+    adding.add_argument("--owner", required=True, metavar="NAME", help="who sees to it")
+    adding.add_argument("--link", default="", metavar="URL", help="where more of it stands, https://...")
+    adding.add_argument("--check", default="", metavar="NAME", help="the check that fails, e.g. resumed-in-time")
+    adding.add_argument("--plan-id", default="", metavar="ID", help="the test case in which it fails (default: any)")
+    adding.add_argument("--device", default="", metavar="DEVICE", help="on this device only (default: any)")
+    adding.add_argument("--hwsku", default="", metavar="HWSKU", help="on this hardware only (default: any)")
+    adding.add_argument("--os-version", default="", metavar="BUILD", help="with this build only (default: any)")
+    removing = action("remove", help="remove one that is mended")
+    removing.add_argument("defect", metavar="ID", help="its id, as `defect list` has it")
 
 
 def _add_moving(add: Callable[..., argparse.ArgumentParser]) -> None:

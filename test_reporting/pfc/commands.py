@@ -82,6 +82,28 @@ def html_command(options: argparse.Namespace) -> int:
     return 0
 
 
+def defect_command(options: argparse.Namespace) -> int:
+    """List what is known to be wrong, add to it, or remove from it."""
+    from .defects import Defect, check_defect, known
+    from .report import defects_table
+    store = open_store(options.db, must_exist=True)
+    if options.action == "add":
+        defect = Defect(options.title, options.owner, options.link, options.check, options.plan_id, options.device,
+                        options.hwsku, options.os_version)
+        check_defect(defect)
+        is_new = store.add_defect(defect)
+        print(f"{defect.defect_id}: {'added' if is_new else 'it is known already'}")
+        return 0
+    if options.action == "remove":
+        if not store.remove_defect(options.defect):
+            raise ReportingError(f"no known defect is '{options.defect}'; `pfc-report defect list` names them")
+        print(f"{options.defect}: removed")
+        return 0
+    with store.reading() as connection:
+        print(defects_table(known(connection)))
+    return 0
+
+
 def sync_command(options: argparse.Namespace) -> int:
     """Deliver all folders of runs; what cannot be delivered is said and does not keep the rest back."""
     results = options.results or results_folder(options.db)

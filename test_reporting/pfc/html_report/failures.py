@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Select, select
 from tests.common.pfc.record.verdict import Status
 
 from .. import schema
+from ..defects import Defect
 from ..queries import Rows, counting
 from .ports import PortResults
 from .victims import Loss
@@ -35,12 +36,14 @@ class Group:
     places: Rows = field(default_factory=list)
     cases: set[tuple[str, str]] = field(default_factory=set)
     ports: set[int] = field(default_factory=set)
+    builds: set[tuple[str, str, str]] = field(default_factory=set)
     priorities: set[int] = field(default_factory=set)
 
     def add(self, row: Mapping[str, Any], port: PortResults, loss: Loss | None) -> None:
         """Count a verdict; `loss`: what its checks come to, None: it has none."""
         self.count += 1
         self.ports.add(port.number)
+        self.builds |= {(port.device_id, metric["hwsku"], metric["os_version"]) for metric in port.metrics}
         if row["plan_id"] or row["scenario"]:
             self.cases.add((row["plan_id"], row["scenario"]))
         victims = port.shown_at(row["record_id"], row["priority"])
@@ -52,6 +55,12 @@ class Group:
                 **row, "port": port, "victims": victims, "expected": loss.expected if loss else "",
                 "seen": loss.seen if loss else "", "at": loss.place if loss else "",
                 "cause": "" if said else row["cause"]})
+
+    def known_as(self, defects: Sequence[Defect]) -> Defect | None:
+        """The known defect that all of it is of; None: there is none."""
+        plan_ids = sorted({plan_id for plan_id, _ in self.cases})
+        return next((one for one in defects if self.cases and self.status is Status.FAIL
+                     and all(one.covers(self.title, plan_ids, *build) for build in self.builds)), None)
 
     @property
     def columns(self) -> list[str]:

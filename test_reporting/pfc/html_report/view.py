@@ -15,6 +15,7 @@ from tests.common.pfc.record.records import VERDICT
 from tests.common.pfc.record.effective_records import Verdict
 
 from .. import queries, schema
+from ..defects import Defect, known
 from ..queries import Rows
 from .differences import Comparison, compare, flaky
 from .failures import Group, failures
@@ -47,6 +48,7 @@ class RunView:
     past: PastRuns
     plot_before: VictimPlot | None
     links: bool
+    defects: list[Defect]
 
     @property
     def started(self) -> datetime:
@@ -174,7 +176,8 @@ def read_view(connection: Connection, run: Mapping[str, Any], first: int, number
     return RunView(
         run=run, verdict=verdict, ports=ports, groups=groups, flaky=flaky(connection, run["run_id"], ports),
         comparison=comparison, proof=proof, past=read_past(connection, run, verdict.status),
-        links=links, plot_before=repeat_plot(connection, before["run_id"], proof) if before else None,
+        links=links, defects=known(connection),
+        plot_before=repeat_plot(connection, before["run_id"], proof) if before else None,
         facts=_facts(run, ports), tried_again=_tried_again(connection, run["run_id"], ports),
         numbers=[row for row in metrics if row["status"] is None])
 
