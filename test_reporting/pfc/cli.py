@@ -131,6 +131,10 @@ def _add_moving(add: Callable[..., argparse.ArgumentParser]) -> None:
                         help="folder that holds the runs' folders (default: the database's)")
     bundle.add_argument("--check", type=Path, metavar="FILE",
                         help="say which files of this bundle are changed, missing or extra; exit status 1 if any are")
+    bundle.add_argument("--sign", type=Path, metavar="KEY",
+                        help="sign it with this OpenSSH key (a private one, or the public half of one in an SSH agent)")
+    bundle.add_argument("--signers", type=Path, metavar="FILE",
+                        help="with --check: it must be signed by one of these, a name and a public key a line")
     bundle.set_defaults(command=commands.bundle_command)
 
 

@@ -180,15 +180,18 @@ def bundle_command(options: argparse.Namespace) -> int:
     """Pack a run with all its evidence into one file, or look whether such a file is as it was packed."""
     from . import bundle
     if options.check is not None:
-        if options.run or options.output or options.results or options.overwrite:
-            raise ReportingError("bundle --check takes the name of a bundle and nothing else; without --check a run is "
-                                 "packed")
-        problems = bundle.check(options.check)
+        if options.run or options.output or options.results or options.overwrite or options.sign:
+            raise ReportingError("bundle --check takes the name of a bundle and nothing but --signers; without --check "
+                                 "a run is packed")
+        problems, signer = bundle.check(options.check, options.signers)
         if not problems:
-            print(f"{options.check}: every file is as it was packed")
+            print(f"{options.check}: every file is as it was packed{f', signed by {signer}' if signer else ''}")
         return DIFFERENT if say(f"{options.check}: {problem}" for problem in problems) else 0
+    if options.signers:
+        raise ReportingError("--signers says who may have signed a bundle, for --check; --sign signs one")
     folder = _folder_of(options.run, options.results or results_folder(options.db), options.db)
-    made = bundle.make(folder, options.output or folder.parent / f"pfc-{folder.absolute().name}.zip", options.overwrite)
+    made = bundle.make(folder, options.output or folder.parent / f"pfc-{folder.absolute().name}.zip", options.overwrite,
+                       options.sign)
     print(f"{made.path}: {made.files} files, {made.path.stat().st_size} bytes, SHA-256 {made.sha256}")
     return REFUSED if say(f"{made.path}: {problem}" for problem in made.problems) else 0
 

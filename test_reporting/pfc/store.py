@@ -183,7 +183,8 @@ class _Delivery:
         last = found[-1] if found else None
         labels = {"test.testbed": run.testbed, "test.job.id": run.job_id,
                   "test.os.version": last.os_version if last else "", ON_BEHALF_OF: last.on_behalf_of if last else "",
-                  "device.id": key[0], "device.port.id": key[1], "test.run.id": run.run_id,
+                  "device.id": key[0], "device.port.id": key[1],
+                  "test.run.id": run.run_id if run.origin == QUALIFICATION else "",
                   "test.faults": "; ".join(json.loads(run.faults))}
         labels = {name: value for name, value in labels.items() if value} | (json.loads(last.labels) if last else {})
         return {"metric_id": metric_id(self._run_id, key), "run_id": self._run_id, "series_id": series_id(*key),
