@@ -117,11 +117,17 @@ def _add_moving(add: Callable[..., argparse.ArgumentParser]) -> None:
     ingest = add("ingest", help="store the *.metrics.json files of sonic-mgmt's tests/common/telemetry")
     ingest.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a file, or a folder with such files")
     ingest.set_defaults(command=commands.ingest_command)
-    export = add("export", help="write metrics (csv), all with checks and evidence (json), or verdicts (junit)")
-    export.add_argument("--format", choices=["csv", "json", "junit"], required=True)
+    export = add("export", help="write metrics (csv), all with checks and evidence (json), or verdicts (junit, allure)")
+    export.add_argument("--format", choices=["csv", "json", "junit", "allure"], required=True)
     export.add_argument("--run", metavar="RUN", help="of one run, or of all runs of one job (default: all runs)")
-    export.add_argument("--output", type=Path, metavar="FILE", help="file to write (default: standard output)")
+    export.add_argument("--output", type=Path, metavar="FILE",
+                        help="file to write (default: standard output); of allure a folder")
     export.set_defaults(command=commands.export_command)
+    otlp = add("otlp", help="send a run to an OpenTelemetry collector: metrics, and a trace of its verdicts")
+    otlp.add_argument("run", nargs="?", metavar="RUN", help="run id, or job id (default: the latest qualification)")
+    otlp.add_argument("--endpoint", metavar="URL", default=commands.COLLECTOR,
+                      help="of the collector, OTLP over HTTP (default: %(default)s)")
+    otlp.set_defaults(command=commands.otlp_command)
     bundle = add("bundle", help="pack a run, its evidence and checksums into one zip file, or check such a file")
     bundle.add_argument("run", nargs="?", metavar="RUN", help="run id, or job id (default: the latest qualification)")
     bundle.add_argument("--output", type=Path, metavar="FILE",

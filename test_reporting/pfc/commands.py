@@ -16,6 +16,8 @@ from .errors import ReportingError
 from .page import page_of
 
 REFUSED = 3
+COLLECTOR = "http://127.0.0.1:4318"
+"""Where OpenTelemetry's collector listens unless told otherwise."""
 LONGEST_SENTENCE = 4000
 """Characters of a problem that is said: the longest path there is (PATH_MAX is 4096), or nearly."""
 DIFFERENT = 1
@@ -150,6 +152,8 @@ def ingest_command(options: argparse.Namespace) -> int:
 
 def export_command(options: argparse.Namespace) -> int:
     """Write rows for other programs."""
+    if options.format == "allure":
+        return _write_allure(options)
     text = _exported(options)
     if options.output is None:
         sys.stdout.write(text)
@@ -158,6 +162,45 @@ def export_command(options: argparse.Namespace) -> int:
         options.output.write_text(text, encoding="utf-8", newline="")
     except OSError as error:
         raise ReportingError(f"{options.output} cannot be written: {error.strerror}") from error
+    return 0
+
+
+def otlp_command(options: argparse.Namespace) -> int:
+    """Send a run, or all runs of a job, to an OpenTelemetry collector."""
+    from . import queries
+    if not options.endpoint.startswith(("http://", "https://")):
+        raise ReportingError(f"--endpoint is '{options.endpoint}'; it must be an address such as {COLLECTOR}")
+    try:
+        from . import otlp
+    except ImportError as error:
+        raise ReportingError(f"nothing can be sent to a collector: a package of the extra otlp is not installed "
+                             f"({error})") from error
+    with open_store(options.db, must_exist=True).reading() as connection:
+        for name in [run["run_id"] for run in queries.runs_of(connection, options.run)]:
+            run, = queries.run_rows(connection, name)
+            spans = otlp.send(options.endpoint, run, queries.metric_rows(connection, name),
+                              queries.record_rows(connection, name))
+            print(f"{report_id(name)}: {spans} spans and the metrics of its ports, to {options.endpoint}")
+    return 0
+
+
+def report_id(run_id: str) -> str:
+    """The id of a run as a terminal may have it."""
+    from .report import printable
+    return printable(run_id)
+
+
+def _write_allure(options: argparse.Namespace) -> int:
+    """Write the folder that Allure reads."""
+    from . import allure, defects, queries
+    if options.output is None:
+        raise ReportingError("--format allure writes a folder: --output must name it")
+    with open_store(options.db, must_exist=True).reading() as connection:
+        names = [run["run_id"] for run in queries.runs_of(connection, options.run)]
+        runs = [(run, queries.record_rows(connection, name)) for name in names
+                for run in queries.run_rows(connection, name)]
+        written = allure.write_allure(options.output, runs, defects.known(connection))
+    print(f"{options.output}: {written} verdicts")
     return 0
 
 

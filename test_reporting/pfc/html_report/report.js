@@ -99,8 +99,8 @@
   }
   function deviation(one) {
     if (one === null || typeof one !== "object" || !one.name) { return text(one); }
-    const { name, value: what, reason, since, asics, ...rest } = one, more = Object.keys(rest).length ? rest : null;
-    return el("span", {}, text(name), what === undefined ? "" : [" is ", text(what)], asics && asics.length ? [" on ", text([].concat(asics).join(", "))] : "",
+    const { name, value: what, instead_of: usual, reason, since, asics, ...rest } = one, more = Object.keys(rest).length ? rest : null;
+    return el("span", {}, text(name), what === undefined ? "" : [" is ", text(what)], usual === undefined ? "" : [", not ", text(usual)], asics && asics.length ? [" on ", text([].concat(asics).join(", "))] : "",
       reason ? [": ", text(reason)] : "", since ? [" (since ", text(since), ")"] : "", more ? [" ", text(more)] : "");
   }
   function evidence(record, port) {
