@@ -74,7 +74,7 @@ def _line(text: str, number: int, moment: float, lasts: float) -> str:
 def _coloured(text: str) -> str:
     found = str(escape(text.replace(" ", "\u00a0")))  # SVG draws other spaces that follow one another as one
     for pattern, colour in COLOURS:
-        found = pattern.sub(lambda word, colour=colour: f'<tspan fill="{colour}">{word[0]}</tspan>', found)
+        found = pattern.sub(rf'<tspan fill="{colour}">\g<0></tspan>', found)
     return found
 
 

@@ -20,7 +20,6 @@ from tests.common.pfc.cases.plan import (
     sweep_cases,
 )
 from tests.common.pfc.cases.qualifier import Qualifier
-from tests.common.pfc.lab.clock import Clock
 from tests.common.pfc.lab.dut import Dut, Host, SwitchState
 from tests.common.pfc.lab.lab import Lab
 from tests.common.pfc.lab.observer import RunObserver
@@ -38,7 +37,6 @@ from tests.common.pfc.record.records import Record, RunLabels
 from tests.common.pfc.record.run import Run, new_run_id
 from tests.common.pfc.record.run_writer import RunEnd, RunWriter
 from tests.common.pfc.record.verdict import PortVerdict, Status
-from tests.snappi_tests.pfc.qualification.files import provenance
 from tests.snappi_tests.pfc.qualification.files.extension import Extension
 from tests.snappi_tests.pfc.qualification.files.faults import faults_of
 
@@ -102,7 +100,7 @@ class Session:
         self._observers: list[RunObserver] = []
         self._earlier: Run | None = None
         self._goes_on = False
-        self._of_switches: dict[str, Any] = {}
+        self._serial = ""
 
     def ask(
         self, extensions: Sequence[Extension], scenarios: Sequence[str], sets: Sequence[str], arguments: Sequence[str]
@@ -224,16 +222,12 @@ class Session:
 
     def qualifier(self, lab: Lab) -> Qualifier:
         """Runs test cases; what the first preflight found holds for the whole session."""
-        self.tell_clock(lab.clock)
+        for observer in lab.observers:
+            observer.measured_by(lab.clock)
         if self._qualifier is None:
             self._qualifier = Qualifier(lab, auditors())
         self._qualifier.lab = lab
         return self._qualifier
-
-    def tell_clock(self, clock: Clock) -> None:
-        """By which clock is measured."""
-        for observer in self._observers:
-            observer.measured_by(clock)
 
     def use(self, plan: PortPlan) -> None:
         """The port under test is known: what all its records carry, once the run has begun."""
@@ -254,7 +248,7 @@ class Session:
     def announce_switch(self, state: SwitchState, on_behalf_of: str | None, tolerances: Tolerances) -> None:
         """A switch is known: what all its records carry."""
         allowed = allowed_for(state.asic, tolerances, deviations())
-        self._of_switches |= provenance.of_switch(state)
+        self._serial = state.serial
         labels = replace(self._labels(), os_version=state.os_version, hwsku=state.hwsku,
                          on_behalf_of=on_behalf_of or "", deviations=allowed)
         self.collector.announce(state.device, labels)
@@ -284,7 +278,9 @@ class Session:
             self.notes.append(f"verdicts are in the records only: {missing} is not installed here")
         self._reporting = reporting
         delivery = reporting.RunDelivery(self.folder, self.notes.append) if reporting is not None else None
-        run = self._run({**provenance.of_session(), **self._of_switches, **self._left_out()})
+        pair = self.plan.subject.pair if self.plan is not None else None
+        found = reporting.provenance(pair, self._serial) if reporting is not None else {}
+        run = self._run({**found, **self._left_out()})
         self._writer = RunWriter(self.folder, run, self.notes.append, delivery, self._earlier)
         self._writer.start()
         self.began = True
@@ -381,14 +377,13 @@ class Session:
     def _lost_evidence(self) -> list[str]:
         return [sentence for observer in self._observers for sentence in observer.lost()]
 
-    def _left_out(self) -> dict[str, Any]:
+    def _left_out(self) -> dict[str, str]:
         """What the report says of the data, of the port's configuration, and of test cases and lossless priorities that
         were not selected: the verdicts do not speak for them."""
         planned = self.collector.planned
-        left = dict[str, Any]()
+        left = dict[str, str]()
         if self.plan is not None:
             left["ip_version"] = str(self.plan.subject.ip_version)
-            left |= provenance.of_pair(self.plan.subject.pair)
             left |= {"on_behalf_of": self.plan.on_behalf_of} if self.plan.on_behalf_of else {}
             left |= {"remarks": "; ".join(self.plan.remarks)} if self.plan.remarks else {}
         cases = [case for case in port_cases() if case not in {one.case for one in planned}]

@@ -186,7 +186,8 @@ def pfc_sweepers(
         device = sweeps.plan_of_ports.device
         dut = ours.take({device: duthosts[device]})[device]
         bench = Bench(dut, snappi_api, open_clock(tbinfo))
-        ours.tell_clock(bench.clock)
+        for observer in dut.observers:
+            observer.measured_by(bench.clock)
         yield cache(lambda case: sweeps.sweeper(case, bench))
         end_of_module(request)
 

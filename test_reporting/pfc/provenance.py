@@ -10,10 +10,7 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
-
-from tests.common.pfc.lab.dut import SwitchState
-from tests.common.pfc.model.ports import ConnectedPort, PortPair
+from typing import Any, Protocol
 
 COMMAND = "PFC_COMMAND"
 """The environment variable by which a command that starts pytest says how it was called."""
@@ -21,23 +18,53 @@ OPERATOR = "PFC_OPERATOR"
 GIT_SECONDS = 10
 
 
-def of_session() -> dict[str, str]:
-    """`operator`, `command` and, where the suite lies in a git checkout, `suite_commit`."""
+class WiredPort(Protocol):
+    """A switch port with the generator port behind it."""
+
+    @property
+    def device(self) -> str:
+        """The switch."""
+
+    @property
+    def port(self) -> str:
+        """Its port."""
+
+    @property
+    def generator(self) -> str:
+        """The traffic generator behind it."""
+
+    @property
+    def location(self) -> str:
+        """The generator port."""
+
+
+class WiredPair(Protocol):
+    """The port under test and the one where data enters."""
+
+    @property
+    def rx(self) -> WiredPort:
+        """The port under test."""
+
+    @property
+    def tx(self) -> WiredPort:
+        """Where data enters."""
+
+
+def provenance(pair: WiredPair | None = None, serial: str = "") -> dict[str, Any]:
+    """What a run's `info` says of where its verdicts come from: `operator`, `command`, and, where they are known,
+    `suite_commit`, `serial`, and `ports` (`under_test` and `tx`, each with the generator port behind it).
+
+    Args:
+        pair: the ports of the run; None: it has more than one pair.
+        serial: of the switch; empty: not known.
+    """
     commit = suite_commit(Path(__file__).parent)
-    return {"operator": operator(), "command": command(), **({"suite_commit": commit} if commit else {})}
+    ports = {} if pair is None else {"under_test": _port(pair.rx), "tx": _port(pair.tx)}
+    known: dict[str, Any] = {"suite_commit": commit, "serial": serial, "ports": ports}
+    return {"operator": operator(), "command": command(), **{name: value for name, value in known.items() if value}}
 
 
-def of_switch(state: SwitchState) -> dict[str, str]:
-    """`serial`, where the switch says it."""
-    return {"serial": state.serial} if state.serial else {}
-
-
-def of_pair(pair: PortPair) -> dict[str, Any]:
-    """`ports`: the port under test and the one where data enters, each with the generator port behind it."""
-    return {"ports": {"under_test": _port(pair.rx), "tx": _port(pair.tx)}}
-
-
-def _port(port: ConnectedPort) -> dict[str, str]:
+def _port(port: WiredPort) -> dict[str, str]:
     return {"device": port.device, "port": port.port, "generator": port.generator, "location": port.location}
 
 
