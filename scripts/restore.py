@@ -28,7 +28,7 @@ from tests.common.pfc.lab.generator import Generator  # noqa: E402
 from tests.common.pfc.lab.generator_ports import set_links  # noqa: E402
 from tests.common.pfc.lab.reservation import ReservationLost  # noqa: E402
 from tests.common.pfc.lease.taking import LeaseTaker  # noqa: E402
-from tests.common.pfc.record.run import new_run_id  # noqa: E402
+from tests.common.pfc.record.records import new_run_id  # noqa: E402
 from tests.common.snappi_tests.snappi_fixtures import open_api  # noqa: E402
 from tests.common.standalone import StandaloneLab, lab_of  # noqa: E402
 

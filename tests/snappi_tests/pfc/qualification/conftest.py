@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.common.pfc.cases.plan import impossible, port_cases, sweep_cases, targets
+from tests.common.pfc.cases.plan import impossible, port_cases, sweep_cases
 from tests.common.pfc.lab.option import open_clock
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.port_plan import LabFacts, PortRequest, connected_port, plan_device
@@ -64,7 +64,7 @@ def pytest_configure(config):
     if config.getoption("dist", "no") != "no" or config.getoption("numprocesses", None):
         raise pytest.UsageError("a testbed is measured by one process at a time: start pytest without -n")
     try:
-        session.ask(extensions, config.getoption("pfc_scenario"), config.getoption("pfc_set"), config.args)
+        session.ask(extensions, config.getoption("pfc_scenario"), config.args)
     except (QualificationError, RecordError) as error:
         raise pytest.UsageError(str(error)) from None
 
@@ -108,8 +108,7 @@ def _written_targets(ours, case):
     """What a test case is about on the port under test; None where the port is known when the tests run."""
     if ours.plan is None:
         return [None]
-    subject = ours.plan.subject
-    return [write_target(subject.qos.device, target) for target in targets(case, subject, ours.sets)]
+    return [write_target(ours.plan.subject.qos.device, target) for target in ours.targets(case)]
 
 
 def pytest_collection_modifyitems(config, items):
@@ -151,9 +150,6 @@ def pytest_collection_finish(session):
         return
     try:
         ours.begin(items, session.config.getoption("testbed"))
-        for extension in ours.extensions:
-            extension.announce()
-        ours.open_report(*_reporting())
     except RecordsUnwritable as error:
         raise pytest.UsageError(str(error)) from None
 
@@ -284,7 +280,7 @@ def pfc_qualify(request, pfc_bench, pfc_telemetry):
     ours = request.config.stash[SESSION_KEY]
 
     def qualify(case, dut_and_target):
-        chosen = [read_target(dut_and_target)] if dut_and_target else _targets_now(ours, case)
+        chosen = [read_target(dut_and_target)] if dut_and_target else ours.targets(case)
         if not chosen:
             reason = impossible([case], ours.plan.subject)[0]
             ours.impossible(request.node.nodeid, reason)
@@ -297,13 +293,6 @@ def pfc_qualify(request, pfc_bench, pfc_telemetry):
     return qualify
 
 
-def _targets_now(ours, case):
-    """What a test case is about where the port was not known when tests were collected."""
-    with one_sentence():
-        ours.check_sets()
-    return targets(case, ours.plan.subject, ours.sets)
-
-
 def _results():
     """The folder of the runs that were given none."""
     if not STANDALONE:
@@ -311,12 +300,3 @@ def _results():
     from tests.common.clone import RESULTS
 
     return RESULTS
-
-
-def _reporting():
-    """The reporting part of the project, or None and the package that it lacks."""
-    try:
-        import test_reporting.pfc as reporting
-    except ModuleNotFoundError as error:
-        return None, error.name
-    return reporting, ""

@@ -13,6 +13,11 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from tests.common.pfc.lab.option import rooms
+from tests.common.pfc.model.measurement import PortUnderTest
+from tests.common.pfc.record.case import PlanCase, Target
+from tests.common.pfc.record.collector import VerdictCollector
+from tests.common.pfc.record.record_writer import RecordWriter, RunEnd
+from tests.common.pfc.record.records import RunLabels
 
 if TYPE_CHECKING:
     from tests.snappi_tests.pfc.qualification.files.session import Session
@@ -93,6 +98,26 @@ class Extension:
         """
         return []
 
+    def on_port(self, subject: PortUnderTest) -> None:
+        """Takes note of the port under test.
+
+        Raises:
+            QualificationError: an option asks for something that it has not.
+        """
+
+    def targets(self, case: PlanCase) -> list[Target]:
+        """What the user wants a test case to be about on the port under test; none: whatever the case says."""
+        return []
+
+    def collector(self, labels: RunLabels) -> VerdictCollector | None:
+        """What collects the verdicts of the run that begins; None: nothing special. `labels`: as of the collector."""
+        return None
+
+    def writer(self, left_out: Mapping[str, str]) -> RecordWriter | None:
+        """What keeps the records of the run that begins; None: their file alone. `left_out`: what the verdicts do not
+        speak for, and of what they do."""
+        return None
+
     def begin(self) -> None:
         """Takes part in the run that begins: its folder is there, nothing is planned yet.
 
@@ -103,6 +128,10 @@ class Extension:
     def conclusions(self) -> list[str]:
         """What follows from all verdicts of the session, which ends: sentences for the user and for `run.json`."""
         return []
+
+    def ended(self, end: RunEnd) -> bool:
+        """The run has ended, with its verdicts in the session; returns whether they are where they have to be."""
+        return True
 
     def announce(self) -> None:
         """Announces what is known of the switch to the session, which has begun."""

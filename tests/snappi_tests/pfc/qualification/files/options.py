@@ -59,11 +59,3 @@ def _of_the_cases(group: Any) -> None:
         metavar="CASE",
         help="plan ids or names of the test cases to run, e.g. PFC-1,global-pause; may be repeated (default: all)",
     )
-    group.addoption(
-        "--pfc-set",
-        action="append",
-        default=[],
-        metavar="PRIORITIES",
-        help="priorities to pause together, e.g. 3,4: lossless ones in PFC-2, lossy ones in PFC-3; may be repeated "
-        "(default: all lossless ones, all lossy ones)",
-    )

@@ -1,0 +1,1 @@
+"""The option to say which priorities are paused together, in PFC-2 and PFC-3."""
