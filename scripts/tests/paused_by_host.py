@@ -104,7 +104,7 @@ class Bench:
         testbed = {"conf-name": "small-1", "duts": [SWITCH], "pfc_pause_source": source}
         facts = LabFacts(testbed, lambda _: self._dut.state(), connected_ports(), {})
         plan = plan_device(facts, SWITCH, PortRequest())
-        return plan.lab(self._dut, self._api, WallClock(), pause_host=ThisMachine())
+        return plan.lab(self._dut, self._api, WallClock(), host_of=lambda name: ThisMachine())
 
 
 def main(runtime_file: str, folder: str) -> None:

@@ -50,8 +50,8 @@ def plan(config: pytest.Config, session: PlannedSession, of_one_port: bool) -> N
             return
         port = lab.port_plan
         session.use(port)
-        if not config.option.collectonly:
-            port.pause_source(WallClock(), lab.host(port.pauses.host) if port.pauses else None)
+        if port.pauses is not None and not config.option.collectonly:
+            port.pauses(lab.host, WallClock())
     except (LabError, QualificationError, RecordError) as error:
         raise pytest.UsageError(str(error)) from None
 

@@ -6,10 +6,11 @@ of the traffic generator, which counts them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Protocol
 
 from ..model.counters import DutCounters
+from ..model.errors import QualificationError
 from ..model.measurement import Measurement
 from ..record.verdict import Check
 from .clock import Clock
@@ -54,25 +55,12 @@ class PauseSource(Protocol):
         """Whether a pause came out of another port: FAIL where one did."""
 
 
-class NamedPauseSource(Protocol):
-    """A source of pauses as a testbed's entry names it, for one port under test."""
+HostOf = Callable[[str], Host]
+"""Makes the host object of a host of the inventory."""
+OpenPauses = Callable[[HostOf, Clock], PauseSource]
+"""Opens the source of the pauses for one port under test; raises QualificationError where it cannot send."""
 
-    @property
-    def host(self) -> str:
-        """The name of its host in the inventory."""
 
-    @property
-    def where(self) -> str:
-        """`fanout-01 Ethernet48`, for messages."""
-
-    def open(self, host: Host, speed_mbps: int, clock: Clock) -> PauseSource:
-        """The source, once it is known that it can send.
-
-        Args:
-            host: an Ansible host object.
-            speed_mbps: the speed of the port under test.
-            clock: what to wait on.
-
-        Raises:
-            QualificationError: it cannot; the sentence says what is missing.
-        """
+def no_host(name: str) -> Host:
+    """Where there is no inventory; raises QualificationError."""
+    raise QualificationError(f"{name}: pauses are to come from there, and no way to reach it was given")

@@ -11,12 +11,11 @@ from ..lab.clock import Clock
 from ..lab.counter_polling import PollDelays
 from ..lab.dut import Dut, SwitchState
 from ..lab.lab import Lab
-from ..lab.option import check_keys, options, pauses_named
+from ..lab.option import check_keys, options, tolerances_of
 from ..lab.port_plan import LabFacts, PortPlan, PortRequest, measured_device, plan_measured
 from ..lab.generator import SETTLE_S
 from ..model.errors import QualificationError
 from ..model.ports import ConnectedPort, PortPair, natural, summary, told_apart
-from ..model.tolerances import tolerances_of
 from .waves import Pairing, pair_ports, plan_waves
 
 STORM_LEAD_S = 1
@@ -170,7 +169,7 @@ def plan_sweep(facts: LabFacts, device: str, asked: PortRequest) -> SweepPlan:
     if not own:
         raise QualificationError(f"{chosen.device}: the links file connects no port of it to a traffic generator")
     pairing = pair_ports(told_apart(own, asked.same_generator), state.interfaces)
-    if named := pauses_named(facts.testbed):
+    if named := next(filter(None, (option.pauses_named(facts.testbed) for option in options())), ""):
         return SweepPlan(state, pairing, {}, {port.port: _paused_elsewhere(port, named) for port in own})
     plans = dict[str, PortPlan]()
     refused = dict(pairing.unpaired)

@@ -284,25 +284,6 @@ def test_targets_that_a_case_cannot_have_are_refused():
         assert part in sentence, f"expected {part!r} in {sentence!r}"
 
 
-def test_remarks_about_a_port():
-    """What carries no data, and where two tables disagree; the port is measured all the same."""
-    healthy = plan().remarks
-    assert healthy == (
-        "vtb-t0-01 Ethernet0 priority 7: no DSCP value leads there (DSCP_TO_TC_MAP|AZURE), so no data is sent there",
-    ), healthy
-    world = FakeWorld()
-    world.config_db["QUEUE"] = {"Ethernet0,Ethernet4|3-5": {"wred_profile": "[WRED_PROFILE|AZURE_LOSSLESS]"}}
-    world.config_db["DSCP_TO_TC_MAP"]["AZURE"]["8"] = "1"
-    assert plan(world).remarks == (
-        "vtb-t0-01 Ethernet0 priorities 0, 7: no DSCP value leads there (DSCP_TO_TC_MAP|AZURE), so no data is sent"
-        " there",
-        "vtb-t0-01 Ethernet0: QUEUE gives a lossless WRED profile to queues [3, 4, 5], and PORT_QOS_MAP enables PFC for"
-        " queues [3, 4]: they disagree about what is lossless; PORT_QOS_MAP is taken",
-    ), plan(world).remarks
-    del world.config_db["QUEUE"]
-    assert len(plan(world).remarks) == 1, plan(world).remarks
-
-
 def test_data_from_the_same_traffic_generator_if_it_is_allowed():
     """A lab with one chassis: refused, unless the user says that it may be."""
     one_chassis = [dataclasses.replace(port, generator="snappi-1", location=f"127.1.0.1;1;{number}")

@@ -224,11 +224,6 @@ def pfc_host(request):
     return lambda name: AnsibleHostBase(request.getfixturevalue("ansible_adhoc"), name)
 
 
-def _pause_host(plan, host):
-    """The host that pauses come from; None: they come from the traffic generator."""
-    return None if plan.pauses is None else host(plan.pauses.host)
-
-
 @pytest.fixture(scope="module")
 def pfc_bench(request, duthosts, tbinfo, snappi_api, pfc_lab_facts, pfc_host):  # noqa: F811
     """A qualifier for the port under test. Its watchdog is stopped, and afterwards as it was before the first run:
@@ -240,8 +235,7 @@ def pfc_bench(request, duthosts, tbinfo, snappi_api, pfc_lab_facts, pfc_host):  
         duts = ours.take({name: duthosts[name] for name in ours.plan.devices})
         clock = open_clock(tbinfo)
         dut = duts[ours.plan.state.device]
-        pause_host = _pause_host(ours.plan, pfc_host)
-        yield ours.qualifier(ours.plan.lab(dut, snappi_api, clock, duts, pause_host))
+        yield ours.qualifier(ours.plan.lab(dut, snappi_api, clock, duts, pfc_host))
         end_of_module(request)
 
 

@@ -13,9 +13,11 @@ from tests.common.pfc.evidence.recorder import EvidenceRecorder
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.ports import ConnectedPort
+from tests.common.pfc.model.qos import read_port_qos
 from tests.common.pfc.record.errors import RecordError, RecordsUnwritable
 from tests.common.pfc.record.outcome import Outcome
 from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Check, PortVerdict, Status
+from tests.common.pfc.remarks.option import remarks
 from tests.common.unit_tests.pfc.fakes import DEVICE, FakeHost, FakeWorld, plan_port
 from tests.snappi_tests.pfc.qualification.files.delivery import Delivering
 from tests.snappi_tests.pfc.qualification.files.session import PARAMETERS, Session, read_target, write_target
@@ -25,9 +27,8 @@ PORTS = [
     ConnectedPort(DEVICE, "Ethernet0", "snappi-1", "127.1.0.1;1;1", 100000),
     ConnectedPort(DEVICE, "Ethernet64", "snappi-2", "127.1.0.2;1;1", 100000),
 ]
-REMARK = (
-    f"{DEVICE} Ethernet0 priority 7: no DSCP value leads there (DSCP_TO_TC_MAP|AZURE), so no data is sent there"
-)
+STATE = Dut(FakeHost(FakeWorld())).state()
+REMARK = "; ".join(remarks(STATE.config_db, read_port_qos(STATE.config_db, DEVICE, "Ethernet0")))
 
 
 class Item:

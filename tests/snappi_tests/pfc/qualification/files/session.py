@@ -14,7 +14,7 @@ from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.lab.dut import Dut, Host, SwitchState
 from tests.common.pfc.lab.lab import Lab
 from tests.common.pfc.lab.observer import RunObserver
-from tests.common.pfc.lab.option import auditors, options
+from tests.common.pfc.lab.option import auditors, first, options
 from tests.common.pfc.lab.port_plan import PortPlan
 from tests.common.pfc.lab.restore import SwitchRestorer
 from tests.common.pfc.model.deviations import allowed_for
@@ -162,8 +162,8 @@ class Session:
         RecordFile(self.folder).create()
         found = (option.observer(self.folder) for option in options())
         self._observers = [observer for observer in found if observer is not None]
-        made = (extension.collector(self._labels()) for extension in self.extensions)
-        self.collector = next((one for one in made if one is not None), None) or VerdictCollector(self._labels())
+        labels = self._labels()
+        self.collector = first(one.collector(labels) for one in self.extensions) or VerdictCollector(labels)
         for extension in self.extensions:
             extension.begin()
         for item in items:
@@ -177,9 +177,8 @@ class Session:
         for extension in self.extensions:
             extension.announce()
         left_out = self._left_out()
-        writers = (extension.writer(left_out) for extension in self.extensions)
-        alone = RecordWriter(self.folder, self.run_id, self.notes.append)
-        self._writer = next((one for one in writers if one is not None), alone)
+        writer = first(extension.writer(left_out) for extension in self.extensions)
+        self._writer = writer or RecordWriter(self.folder, self.run_id, self.notes.append)
         self._writer.start()
 
     def take(self, hosts: Mapping[str, Host]) -> dict[str, Dut]:
