@@ -11,7 +11,6 @@ from types import ModuleType
 
 from ..lab.option import PACKAGE, lacking, rooms
 from ..model.deviations import DEVIATIONS, Deviation
-from ..model.errors import QualificationError
 from ..model.measurement import PortUnderTest
 from ..record.case import PlanCase, Target
 from .engine import Table
@@ -89,27 +88,3 @@ def summary(cases: Iterable[PlanCase]) -> str:
         whole = len(own) > 1 and len(own) == sum(case.family == family for case in port_cases())
         parts += [f"{family} (all {len(own)})"] if whole else [f"{case.plan_id} ({case.name})" for case in own]
     return ", ".join(parts)
-
-
-def select(names: Iterable[str]) -> tuple[PlanCase, ...]:
-    """The cases that have one of these plan ids, names or families (`PFC`), in the plan's order; no name: the whole
-    plan of one port.
-
-    Raises:
-        QualificationError: a name that no case has; the sentence lists those that there are.
-    """
-    wanted = [name for name in names if name]
-    every = (*port_cases(), *sweep_cases())
-    known = {case: {case.plan_id.lower(), case.name.lower(), case.family.lower()} for case in every}
-    for name in wanted:
-        if not any(name.lower() in called for called in known.values()):
-            raise QualificationError(f"scenario '{name}' is not in the plan; it has {plan_ids()}")
-    asked = {name.lower() for name in wanted}
-    return tuple(case for case, called in known.items() if called & asked) if wanted else port_cases()
-
-
-def plan_ids() -> str:
-    """`PFC-1 to PFC-4, ...`: what there is to select."""
-    names = dict.fromkeys(case.family for case in (*port_cases(), *sweep_cases()))
-    families = [[case.plan_id for case in (*port_cases(), *sweep_cases()) if case.family == name] for name in names]
-    return ", ".join(ids[0] if len(ids) == 1 else f"{ids[0]} to {ids[-1]}" for ids in families)

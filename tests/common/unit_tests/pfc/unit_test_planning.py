@@ -247,15 +247,6 @@ def test_what_each_case_is_about():
     assert cases.targets(SEVERAL_LOSSLESS, single) == [], "one lossless priority is not several"
 
 
-def test_cases_are_selected_by_id_and_by_name():
-    """In the plan's order, whatever the user's; a name that no case has is refused with those that there are."""
-    assert cases.select([]) == cases.select([""]) == cases.port_cases(), "no name is the whole plan"
-    assert cases.select(["global-pause", "pfc-1", "PFC-1"]) == (SINGLE_LOSSLESS, GLOBAL_PAUSE), "expected two cases"
-    assert cases.select(["pfc"]) == tuple(pauses.CASES), "a family is all of its cases"
-    sentence = sentence_of(cases.select, ["PFC-9"])
-    assert sentence.startswith("scenario 'PFC-9' is not in the plan; it has PFC-1 to PFC-4, FRAME-1 to "), sentence
-
-
 def test_the_other_scenarios():
     """Which priorities, and how the load is divided: exactly 100 % in the last, 1/64 for each DSCP value."""
     qos = plan().subject.qos

@@ -30,7 +30,6 @@ from tests.snappi_tests.pfc.qualification.files.steps import (
     is_sweep,
     one_sentence,
 )
-from tests.snappi_tests.pfc.qualification.files.summary import write_summary
 from tests.snappi_tests.pfc.qualification.files.telemetry import record_verdicts
 
 if not STANDALONE:  # sonic-mgmt's conftest leaves these to each test module, with what they ask for in turn
@@ -64,7 +63,7 @@ def pytest_configure(config):
     if config.getoption("dist", "no") != "no" or config.getoption("numprocesses", None):
         raise pytest.UsageError("a testbed is measured by one process at a time: start pytest without -n")
     try:
-        session.ask(extensions, config.getoption("pfc_scenario"), config.args)
+        session.ask(extensions, config.args)
     except (QualificationError, RecordError) as error:
         raise pytest.UsageError(str(error)) from None
 
@@ -188,16 +187,6 @@ def pytest_sessionfinish(session, exitstatus):
         session.exitstatus = pytest.ExitCode.OK if ours.finish() else pytest.ExitCode.TESTS_FAILED
     else:
         ours.finish()
-
-
-def pytest_terminal_summary(terminalreporter, config):
-    """The verdict table. Where nothing is measured: which test cases have no item, and why."""
-    ours = config.stash[SESSION_KEY]
-    if ours.began:
-        write_summary(terminalreporter, ours)
-    elif ours.plan:
-        for note in impossible([case for case in ours.cases if case in port_cases()], ours.plan.subject):
-            terminalreporter.write_line(f"note: {note}")
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ def begun(folder, resume=False, run_id=None):
     """A session with the option, that goes on with the run in a folder or begins one there."""
     ours = Session(run_id, None if resume else str(folder))
     given = {"pfc_resume": str(folder) if resume else None, "testbed": "vtb-t0"}
-    ours.ask([Resuming(ours, given.get)], [], [])
+    ours.ask([Resuming(ours, given.get)], [])
     return ours
 
 

@@ -21,7 +21,7 @@ from tests.common.pfc.remarks.option import remarks
 from tests.common.unit_tests.pfc.fakes import DEVICE, FakeHost, FakeWorld, plan_port
 from tests.snappi_tests.pfc.qualification.files.delivery import Delivering
 from tests.snappi_tests.pfc.qualification.files.session import PARAMETERS, Session, read_target, write_target
-from tests.snappi_tests.pfc.qualification.files.summary import write_summary
+from tests.snappi_tests.pfc.qualification.files.summary import Summing, write_summary
 
 PORTS = [
     ConnectedPort(DEVICE, "Ethernet0", "snappi-1", "127.1.0.1;1;1", 100000),
@@ -120,7 +120,7 @@ def reporting():
 def with_delivery(folder, reporting, missing=""):
     """A session that delivers its run."""
     ours = Session("run-1", str(folder))
-    ours.ask([Delivering(ours, {}.get, reporting, missing)], [], [])
+    ours.ask([Delivering(ours, {}.get, reporting, missing), Summing(ours, {}.get)], [])
     return ours
 
 

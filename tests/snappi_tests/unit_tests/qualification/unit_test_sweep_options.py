@@ -59,7 +59,7 @@ def test_a_port_that_is_not_swept_is_refused(items, option, sentence):
 def test_the_run_is_of_the_job(tmp_path, job_id, kept):
     """Of none where none is named."""
     ours = Session("run-1", str(tmp_path), job_id)
-    ours.ask([Delivering(ours, {}.get, None, "sqlalchemy")], [], [])
+    ours.ask([Delivering(ours, {}.get, None, "sqlalchemy")], [])
     ours.begin([], "vtb-t0")
     run = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))
     assert run["job_id"] == kept, run

@@ -40,7 +40,7 @@ def begin(folder, resume=False, testbed="lab", ports=None, both=False):
     ours = Session("run-1", None if resume else str(folder))
     given = {"pfc_resume": str(folder) if resume else None, "testbed": testbed, "pfc_concurrency": None,
              "pfc_ports": ports, "pfc_both": both}
-    ours.ask([Resuming(ours, given.get), Sweeps(ours, given.get)], ["SWEEP"], [])  # in the order of `plugins`
+    ours.ask([Resuming(ours, given.get), Sweeps(ours, given.get)], ["test_port_sweep.py"])  # in the order of `plugins`
     left = deselected(ours.extensions, ITEMS)
     ours.begin([item for item in ITEMS if item not in left], testbed)
     return ours, [item for item in ITEMS if item not in left]

@@ -52,9 +52,10 @@ class Extension:
         """Whether an earlier part of the run has verdicts: nothing may be left to measure."""
         return False
 
-    def asked(self, arguments: Sequence[str]) -> list[str]:
-        """Names of the test cases that are asked for by giving pytest these arguments alone."""
-        return []
+    def asked(self, arguments: Sequence[str]) -> Sequence[PlanCase]:
+        """The test cases that the user asks for, by an option or by giving pytest these arguments alone; none: nothing
+        is said. Raises QualificationError where there is none of a name."""
+        return ()
 
     def read_options(self) -> None:
         """Reads the user's options; the session has its test cases.
@@ -117,6 +118,10 @@ class Extension:
         """What keeps the records of the run that begins; None: their file alone. `left_out`: what the verdicts do not
         speak for, and of what they do."""
         return None
+
+    def not_spoken_for(self) -> Mapping[str, str]:
+        """What the verdicts of the run that begins do not speak for, and of what they do, for its report."""
+        return {}
 
     def begin(self) -> None:
         """Takes part in the run that begins: its folder is there, nothing is planned yet.

@@ -14,7 +14,6 @@ def add_options(parser: Any) -> None:
     group = parser.getgroup("pfc", "PFC qualification")
     _of_the_ports(group)
     _of_the_run(group)
-    _of_the_cases(group)
 
 
 def _of_the_ports(group: Any) -> None:
@@ -47,15 +46,4 @@ def _of_the_run(group: Any) -> None:
     )
     group.addoption(
         "--pfc-job-id", metavar="ID", help="joins runs that belong together, on several testbeds (default: none)"
-    )
-
-
-def _of_the_cases(group: Any) -> None:
-    """Which test cases are carried out."""
-    group.addoption(
-        "--pfc-scenario",
-        action="append",
-        default=[],
-        metavar="CASE",
-        help="plan ids or names of the test cases to run, e.g. PFC-1,global-pause; may be repeated (default: all)",
     )

@@ -8,8 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
-from tests.common.pfc.cases.plan import deviations, impossible, port_cases, select, summary, sweep_cases, targets
+from tests.common.pfc.cases.plan import deviations, port_cases, sweep_cases, targets
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.lab.dut import Dut, Host, SwitchState
 from tests.common.pfc.lab.lab import Lab
@@ -88,21 +87,20 @@ class Session:
         self._observers: list[RunObserver] = []
         self.goes_on = False
 
-    def ask(self, extensions: Sequence[Extension], scenarios: Sequence[str], arguments: Sequence[str]) -> None:
+    def ask(self, extensions: Sequence[Extension], arguments: Sequence[str]) -> None:
         """Takes note of what the user asks for.
 
         Args:
             extensions: what options add to the session.
-            scenarios: the option `--pfc-scenario`.
             arguments: pytest's.
 
         Raises:
             QualificationError, RecordError: something that there is not.
         """
         self.extensions = extensions
-        asked = scenarios or [name for extension in extensions for name in extension.asked(arguments)]
-        self.is_asked = bool(asked)
-        self.cases = select(",".join(asked).replace(" ", "").split(","))
+        asked = next(filter(None, (extension.asked(arguments) for extension in extensions)), None)
+        self.is_asked = asked is not None
+        self.cases = tuple(asked or port_cases())
         for extension in extensions:
             extension.read_options()
 
@@ -176,7 +174,7 @@ class Session:
             self._announce_plan(self.plan)
         for extension in self.extensions:
             extension.announce()
-        left_out = self._left_out()
+        left_out = {name: text for one in self.extensions for name, text in one.not_spoken_for().items()}
         writer = first(extension.writer(left_out) for extension in self.extensions)
         self._writer = writer or RecordWriter(self.folder, self.run_id, self.notes.append)
         self._writer.start()
@@ -319,44 +317,6 @@ class Session:
 
     def _lost_evidence(self) -> list[str]:
         return [sentence for observer in self._observers for sentence in observer.lost()]
-
-    def _left_out(self) -> dict[str, str]:
-        """What the report says of the data, of the port's configuration, and of test cases and lossless priorities that
-        were not selected: the verdicts do not speak for them."""
-        planned = self.collector.planned
-        left = dict[str, str]()
-        if self.plan is not None:
-            left["ip_version"] = str(self.plan.subject.ip_version)
-            left |= {"on_behalf_of": self.plan.on_behalf_of} if self.plan.on_behalf_of else {}
-            left |= {"remarks": "; ".join(self.plan.remarks)} if self.plan.remarks else {}
-        cases = [case for case in port_cases() if case not in {one.case for one in planned}]
-        if cases and not all(one.case in sweep_cases() for one in planned):
-            left["plan_ids_not_selected"] = ", ".join(case.plan_id for case in cases)
-            self.notes += self._without_a_verdict(cases)
-        priorities = self._priorities_left_out(planned)
-        if priorities:
-            left["lossless_priorities_not_selected"] = priorities
-        return left
-
-    def _without_a_verdict(self, cases: Sequence[PlanCase]) -> list[str]:
-        """Why there is no verdict of these test cases."""
-        subject = self.plan.subject if self.plan else None
-        reasons = impossible([case for case in cases if case in self.cases], subject) if subject else []
-        left = [case for case in cases if not (subject and case in self.cases and impossible([case], subject))]
-        return ([f"the verdicts do not speak for {summary(left)}: not selected"] if left else []) + reasons
-
-    def _priorities_left_out(self, planned: Sequence[PlannedItem]) -> str:
-        """Lossless priorities that the first test case, where it was selected, should have been carried out for."""
-        alone = {one.target for one in planned if one.case is SINGLE_LOSSLESS}
-        if self.plan is None or not alone:
-            return ""
-        qos = self.plan.subject.qos
-        left = ", ".join(str(priority) for priority in qos.lossless if (priority,) not in alone)
-        if left:
-            self.notes.append(
-                f"the verdicts do not speak for {qos.device} {qos.port} priority {left}: lossless, but not selected"
-            )
-        return left
 
     def planned(self, item: Any) -> PlannedItem | None:
         """The verdict that an item owes: its marker `pfc_case` says for which test case, its parameter for which

@@ -73,9 +73,9 @@ class Sweeps(Extension):
         """Whether a verdict is of both."""
         return {"--pfc-both": "given" if self.is_both else "not given"}
 
-    def asked(self, arguments: Sequence[str]) -> list[str]:
+    def asked(self, arguments: Sequence[str]) -> Sequence[PlanCase]:
         """Every sweep, where pytest is given the modules of sweeps alone."""
-        return ["SWEEP"] if only_sweeps(arguments) else []
+        return sweep_cases() if only_sweeps(arguments) else ()
 
     def read_options(self) -> None:
         """Reads how many ports are measured at once."""

@@ -1,12 +1,13 @@
-"""Sets of priorities that the user wants paused together: what is a set, and which case is meant."""
+"""What the user selects: test cases by name, and sets of priorities to be paused together."""
 
 import dataclasses
 
 import pytest
 
-from tests.common.pfc.cases.pauses import CASES, LOSSY, SEVERAL_LOSSLESS, SINGLE_LOSSLESS
+from tests.common.pfc.cases.pauses import CASES, GLOBAL_PAUSE, LOSSY, SEVERAL_LOSSLESS, SINGLE_LOSSLESS
 from tests.common.pfc.cases.plan import port_cases
-from tests.common.pfc.sets.asked import check_sets, parse_set, sets_of
+from tests.common.pfc.selection.cases_named import select
+from tests.common.pfc.selection.sets import check_sets, parse_set, sets_of
 from tests.common.unit_tests.pfc.unit_test_planning import plan, sentence_of
 
 
@@ -45,3 +46,12 @@ def test_sets_that_are_none_are_refused(text):
     """In one sentence."""
     expected = f"'{text}' is no set of priorities: expected numbers from 0 to 7, as in 3,4"
     assert sentence_of(parse_set, text) == expected, sentence_of(parse_set, text)
+
+
+def test_cases_are_selected_by_id_and_by_name():
+    """In the plan's order, whatever the user's; a name that no case has is refused with those that there are."""
+    assert select([]) == select([""]) == port_cases(), "no name is the whole plan"
+    assert select(["global-pause", "pfc-1", "PFC-1"]) == (SINGLE_LOSSLESS, GLOBAL_PAUSE), "expected two cases"
+    assert select(["pfc"]) == tuple(CASES), "a family is all of its cases"
+    sentence = sentence_of(select, ["PFC-9"])
+    assert sentence.startswith("scenario 'PFC-9' is not in the plan; it has PFC-1 to PFC-4, FRAME-1 to "), sentence

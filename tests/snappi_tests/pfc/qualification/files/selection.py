@@ -1,27 +1,38 @@
-"""Sets of priorities that the user wants paused together: a plugin of the option `sets`."""
+"""Which test cases are carried out, and which priorities are paused together: a plugin of the option `selection`."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tests.common.pfc.model.measurement import PortUnderTest
 from tests.common.pfc.record.case import PlanCase, Target
-from tests.common.pfc.sets.asked import check_sets, parse_set, sets_of
+from tests.common.pfc.selection.cases_named import select
+from tests.common.pfc.selection.sets import check_sets, parse_set, sets_of
 from tests.snappi_tests.pfc.qualification.files.extension import Extension
 from tests.snappi_tests.pfc.qualification.files.steps import SESSION_KEY
 
 
-class AskedSets(Extension):
-    """The sets of a session.
+class Selecting(Extension):
+    """What the user wants of a session.
 
     Attributes:
-        sets: the sets.
+        sets: sets of priorities.
     """
 
     sets: tuple[Target, ...] = ()
 
+    def asked(self, arguments: Sequence[str]) -> Sequence[PlanCase]:
+        """The test cases that `--pfc-scenario` names.
+
+        Raises:
+            QualificationError: a name that no case has.
+        """
+        names = ",".join(self._option("pfc_scenario") or ()).replace(" ", "")
+        return select(names.split(",")) if names else ()
+
     def read_options(self) -> None:
-        """Reads them.
+        """Reads the sets.
 
         Raises:
             QualificationError: one is no list of priorities.
@@ -46,14 +57,19 @@ class AskedSets(Extension):
         return sets_of(case, self.sets, plan.subject.qos) if plan is not None else []
 
 
-def extend(config: Any) -> AskedSets:
+def extend(config: Any) -> Selecting:
     """The session's."""
-    return AskedSets(config.stash[SESSION_KEY], config.getoption)
+    return Selecting(config.stash[SESSION_KEY], config.getoption)
 
 
 def pytest_addoption(parser: Any) -> None:
-    """Which sets."""
-    parser.getgroup("pfc", "PFC qualification").addoption(
+    """Which test cases, and which sets."""
+    group = parser.getgroup("pfc", "PFC qualification")
+    group.addoption(
+        "--pfc-scenario", action="append", default=[], metavar="CASE",
+        help="plan ids or names of the test cases to run, e.g. PFC-1,global-pause; may be repeated (default: all)",
+    )
+    group.addoption(
         "--pfc-set", action="append", default=[], metavar="PRIORITIES",
         help="priorities to pause together, e.g. 3,4: lossless ones in PFC-2, lossy ones in PFC-3; may be repeated "
         "(default: all lossless ones, all lossy ones)",
