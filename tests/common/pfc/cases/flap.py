@@ -33,8 +33,8 @@ from ..record.verdict import Check
 from . import checks, storm_sequence
 from .engine import Procedure, Table, sending, settled_counters, unmet
 from .flows import DataLoad, data_flows
+from .further_targets import all_lossless
 from .switch_counters import PORTS, port_counts
-from .targets import all_lossless
 from .validity import counters_kept, load_applied, storm_sent, watchdog_stopped
 from .watchdog.actions import watching_pair
 

@@ -17,8 +17,8 @@ from ..record.case import PlanCase, Target, named
 from ..record.outcome import Outcome
 from ..record.verdict import LOSSLESS, LOSSY, Check, PortVerdict, Status
 from .engine import Finding
-from .generator_pauses import pauses_of
 from .plan import procedures
+from .storm_sequence import pauses_of
 
 logger = logging.getLogger(__name__)
 

@@ -23,10 +23,11 @@ from ..record.case import PlanCase, Target
 from ..record.verdict import Check
 from .engine import Procedure, Table, sending, settled_counters
 from .flows import DataLoad, data_flows, later
+from .further_targets import all_lossless, first_lossless
 from .pause_counts import pauses_counted
 from .pause_pattern import WINDOW_EXACT_S, Pauses, alike
 from .storm_sequence import drain
-from .targets import all_lossless, each_lossless, first_lossless
+from .targets import each_lossless
 from .validity import load_applied, storm_sent, storm_stopped, undisturbed
 
 ZERO_RESUMES = PlanCase("pause-zero-resumes", "TIME-1")

@@ -24,8 +24,8 @@ from ..record.case import PlanCase, Target
 from ..record.verdict import Check
 from .engine import Procedure, Table, sending, settled_counters
 from .flows import DataLoad, data_flows
+from .further_targets import all_lossless
 from .storm_sequence import drain, pause_storm
-from .targets import all_lossless
 from .pause_counts import pauses_counted
 from .timing import EDGE_FRAMES
 from .storm_length import storm_held

@@ -6,13 +6,12 @@ of the traffic generator, which counts them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
-from ..model.measurement import Measurement
-from ..record.verdict import Check
+from ..model.measurement import StormSource
 from .clock import Clock
 from .dut import Host
 from .generator import PauseSender
@@ -21,8 +20,8 @@ if TYPE_CHECKING:
     from .lab import Lab
 
 
-class PauseSource(Protocol):
-    """A source of pauses that is ready to send: did a storm run, and how many pauses of it were counted?"""
+class PauseSource(StormSource, Protocol):
+    """A source of pauses that is ready to send."""
 
     @property
     def sender(self) -> PauseSender | None:
@@ -41,18 +40,6 @@ class PauseSource(Protocol):
         Raises:
             QualificationError: they do not arrive.
         """
-
-    def is_shown(self, run: Measurement) -> bool:
-        """Whether the run itself shows that its storm arrived and lasted; else `arrived` is asked after it."""
-
-    def storm_ran(self, run: Measurement) -> Iterator[Check]:
-        """Whether the storm ran, as far as it can be known: ERROR where not."""
-
-    def every_pause_counted(self, run: Measurement, priority: int) -> Check:
-        """Whether the switch counted the storm's pauses for a priority: FAIL where not."""
-
-    def none_forwarded(self, run: Measurement) -> Iterator[Check]:
-        """Whether a pause came out of another port: FAIL where one did."""
 
 
 HostOf = Callable[[str], Host]

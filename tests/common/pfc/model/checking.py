@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ..record.case import named
 from ..record.verdict import LOSSLESS, LOSSY, Check, Status
-from .measurement import Measurement, PortUnderTest, Readings
+from .measurement import CaseRun, Measurement, PortUnderTest
 from .traffic import FlowPlan, FlowStats, Role
 
 
@@ -196,7 +196,7 @@ def all_at_rate(name: str, subject: PortUnderTest, flows: Iterable[FlowStats], w
         yield fail_unless(name, place, flow.frames_rx >= least, expected, flow.frames_rx)
 
 
-def every_pause_counted(run: Readings, priority: int, sent: int, when: str = "") -> Check:
+def every_pause_counted(run: CaseRun, priority: int, sent: int, when: str = "") -> Check:
     """The switch counted each of `sent` pause frames for a priority; `when` is for the message, `in the end `."""
     frames = run.pfc_received_in_all()[priority]
     tolerances = run.subject.tolerances
@@ -205,7 +205,7 @@ def every_pause_counted(run: Readings, priority: int, sent: int, when: str = "")
     return fail_unless("every-pause-counted", place, tolerances.alike(frames, sent), expected, frames)
 
 
-def no_pause_counted(name: str, run: Readings, priorities: Iterable[int], why: str = "") -> Iterator[Check]:
+def no_pause_counted(name: str, run: CaseRun, priorities: Iterable[int], why: str = "") -> Iterator[Check]:
     """The switch counted no pause frame for these priorities; `why` is for the message, `, as none enabled it`."""
     for priority in priorities:
         place = at_priority(run.subject, priority)
@@ -213,7 +213,7 @@ def no_pause_counted(name: str, run: Readings, priorities: Iterable[int], why: s
         yield none_of(name, place, f"{COUNTER}{why}", frames)
 
 
-def no_pause_sent(name: str, run: Readings, priorities: Iterable[int]) -> Iterator[Check]:
+def no_pause_sent(name: str, run: CaseRun, priorities: Iterable[int]) -> Iterator[Check]:
     """The switch sent no PFC frame for these priorities out of the tx port while the traffic ran."""
     tx = run.subject.pair.tx.port
     for priority in priorities:

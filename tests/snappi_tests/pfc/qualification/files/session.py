@@ -310,7 +310,8 @@ class Session:
         left_out = [note for observer in self._observers for note in observer.notes()]
         self.notes += dict.fromkeys([*left_out, *lost])
         self.conclusions = [said for extension in self.extensions for said in extension.conclusions()]
-        self._writer.conclude(self.conclusions)
+        if self.conclusions:
+            self._writer.conclude(self.conclusions)
         end = self._writer.finish()
         is_told = all([extension.ended(end) for extension in self.extensions])
         return is_told and end.stored and not end.unspooled and not lost and self.collector.all_passed()
