@@ -45,8 +45,10 @@ SEAM = (
     "tests.common.telemetry",
 )
 CORE = tuple(f"tests.common.pfc.{room}" for room in ("record", "model", "lab", "cases"))
-SEAM_OF_OPTIONS = {f"files/{option}.py": option
-                   for option in ("delivery", "diagnosis", "resume", "selection", "soak", "summary", "sweep")}
+SEAM_OF_OPTIONS = {
+    f"files/{option}.py": option
+    for option in ("deliberate_faults", "delivery", "diagnosis", "resume", "selection", "soak", "summary", "sweep")
+}
 """A file of the seam that is there for an option -> the option: nothing else of the seam imports that."""
 RULES = [
     Rule("pfctest", ("pfctest",)),

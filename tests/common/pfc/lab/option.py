@@ -23,12 +23,11 @@ from ..record.case import PlanCase
 from .clock import Clock, WallClock
 from .dut import Dut, Host, SwitchState
 from .generator import Generator
-from .observer import RunObserver
+from .observer import Auditor, RunObserver
 from .otg_config import TrafficBuilder
 from .reservation import Reservation, Rows
 
 if TYPE_CHECKING:
-    from .auditor import Auditor
     from ..model.ports import ConnectedPort, PortPair
     from .port_plan import LabFacts, MeasuredDevice, PortPlan, PortRequest
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 from .counters import DutCounters, WatchdogRow, changed
-from .deviations import most_lossy_pauses_counted
+from .deviations import deviation
 from .ports import ConnectedPort, PortPair
 from .qos import PortQos, SharedBuffer
 from ..record.case import Target
@@ -210,9 +210,9 @@ class Measurement(CaseRun):
 
     @property
     def uncounted(self) -> list[int]:
-        """The paused priorities whose pauses this ASIC does not count: lossy ones, on some."""
+        """The paused priorities whose pauses this ASIC does not count: lossy ones, where a frame has more than some."""
         lossy = [priority for priority in self.scenario.paused if priority not in self.subject.qos.lossless]
-        return lossy if len(lossy) > most_lossy_pauses_counted(self.subject.asic) else []
+        return lossy if len(lossy) > int(deviation("lossy-pauses-counted", self.subject.asic).value) else []
 
     def details(self) -> dict[str, Any]:
         """The storm and the data."""

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .deviations import shared_buffer_pool
+from .deviations import deviation
 from .errors import QualificationError
 
 ConfigDb = Mapping[str, Mapping[str, Mapping[str, Any]]]
@@ -142,7 +142,7 @@ def read_shared_buffer(config_db: ConfigDb, device: str, asic: str) -> SharedBuf
     Raises:
         QualificationError: the pool or its size is missing.
     """
-    pool = shared_buffer_pool(asic)
+    pool = deviation("shared-buffer-pool", asic).value
     row = config_db.get("BUFFER_POOL", {}).get(pool)
     if row is None or not str(row.get("size", "")).isdigit():
         found = sorted(config_db.get("BUFFER_POOL", {}))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .case import PlannedItem
-from .outcome import Outcome
+from .case import Outcome, PlannedItem
 from .records import Record, RunLabels, SeriesKey, make_record
 from .verdict import MetricVerdict, PortVerdict, Status, combine
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..record.case import PlannedItem
+from ..record.case import Outcome, PlannedItem
 from ..record.collector import Collected, VerdictCollector
-from ..record.outcome import Outcome
 from ..record.records import Record, RunLabels
 from ..record.verdict import PortVerdict, Status
 from .earlier import Earlier

@@ -176,9 +176,8 @@ def test_a_metric_that_a_case_does_not_judge_is_error(monkeypatch):
     world = FakeWorld(leaked={3: 12})
     plan = plan_port(Dut(FakeHost(FakeWorld())), TESTER_PORTS, "Ethernet0", None)
     lab = plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
-    half = dataclasses.replace(
-        pauses.CASES[pauses.SINGLE_LOSSLESS], judge=lambda run: [one for one in judge(run) if one.metric_name == LOSSLESS]
-    )
+    procedure = pauses.CASES[pauses.SINGLE_LOSSLESS]
+    half = dataclasses.replace(procedure, judge=lambda run: [one for one in judge(run) if one.metric_name == LOSSLESS])
     monkeypatch.setitem(procedures(), pauses.SINGLE_LOSSLESS, half)
     lossless, lossy = Qualifier(lab).qualify(pauses.SINGLE_LOSSLESS, (3,)).verdicts
     assert lossless.status is Status.FAIL, lossless.messages

@@ -5,9 +5,8 @@ import json
 import pytest
 
 from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
-from tests.common.pfc.record.case import PlanCase, PlannedItem
+from tests.common.pfc.record.case import Outcome, PlanCase, PlannedItem
 from tests.common.pfc.record.errors import RecordError
-from tests.common.pfc.record.outcome import Outcome
 from tests.common.pfc.record.record_file import RecordFile
 from tests.common.pfc.record.records import RunLabels, encode_line, make_record
 from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Check, PortVerdict, Status

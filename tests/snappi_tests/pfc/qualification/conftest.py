@@ -124,11 +124,8 @@ def pytest_collection_modifyitems(config, items):
         config.hook.pytest_deselected(items=left)
         items[:] = [item for item in items if item not in left]
     order = {case: place for place, case in enumerate((*port_cases(), *sweep_cases()))}
-    places = [place for place, item in enumerate(items) if case_of(item)]
-    mine = [items[place] for place in places]
-    mine.sort(key=lambda item: order[case_of(item)])
-    for place, item in zip(places, mine, strict=True):
-        items[place] = item
+    mine = iter(sorted(filter(case_of, items), key=lambda item: order[case_of(item)]))
+    items[:] = [next(mine) if case_of(item) else item for item in items]  # those of others stay where they are
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -193,7 +190,7 @@ def pytest_sessionfinish(session, exitstatus):
 def pfc_lab_facts(request, duthosts, tbinfo, get_snappi_ports, conn_graph_facts):  # noqa: F811
     """The testbed, and what the user wishes to be measured on it."""
     with one_sentence():
-        request.config.stash[SESSION_KEY].note_faults(tbinfo)
+        request.config.stash[SESSION_KEY].on_testbed(tbinfo)
     ports = [connected_port(port) for port in get_snappi_ports]
     rx, tx, ip = (request.config.getoption(name) for name in ("pfc_port", "pfc_tx_port", "pfc_ip_version"))
     change, same = (request.config.getoption(name) for name in ("pfc_change_config", "pfc_same_generator"))

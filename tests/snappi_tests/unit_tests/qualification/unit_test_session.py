@@ -14,11 +14,12 @@ from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.ports import ConnectedPort
 from tests.common.pfc.model.qos import read_port_qos
+from tests.common.pfc.record.case import Outcome
 from tests.common.pfc.record.errors import RecordError, RecordsUnwritable
-from tests.common.pfc.record.outcome import Outcome
 from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Check, PortVerdict, Status
 from tests.common.pfc.remarks.option import remarks
 from tests.common.unit_tests.pfc.fakes import DEVICE, FakeHost, FakeWorld, plan_port
+from tests.snappi_tests.pfc.qualification.files.deliberate_faults import FaultNoting
 from tests.snappi_tests.pfc.qualification.files.delivery import Delivering
 from tests.snappi_tests.pfc.qualification.files.session import PARAMETERS, Session, read_target, write_target
 from tests.snappi_tests.pfc.qualification.files.summary import Summing, write_summary
@@ -120,7 +121,7 @@ def reporting():
 def with_delivery(folder, reporting, missing=""):
     """A session that delivers its run."""
     ours = Session("run-1", str(folder))
-    ours.ask([Delivering(ours, {}.get, reporting, missing), Summing(ours, {}.get)], [])
+    ours.ask([FaultNoting(ours, {}.get), Delivering(ours, {}.get, reporting, missing), Summing(ours, {}.get)], [])
     return ours
 
 
@@ -237,7 +238,7 @@ def test_what_is_broken_on_purpose_may_be_known_only_when_tests_run(tmp_path, re
     assert faults_in(tmp_path) == ([], []), faults_in(tmp_path)
     if is_announced:
         ours.use(plan_port(Dut(FakeHost(FakeWorld())), PORTS, None, None))
-    ours.note_faults(BROKEN)
+    ours.on_testbed(BROKEN)
     assert faults_in(tmp_path) == (BROKEN["faults"], []), faults_in(tmp_path)
     keep(ours, 3)
     ours.finish()
@@ -248,7 +249,7 @@ def test_what_is_broken_on_purpose_may_be_known_only_when_tests_run(tmp_path, re
 def test_faults_that_are_no_texts_are_refused(tmp_path, faults):
     """In one sentence, with what would be right."""
     with pytest.raises(QualificationError, match=r"^testbed lab: faults is .*; it must be a list of what is broken"):
-        Session("run-1", str(tmp_path)).on_testbed({"conf-name": "lab", "faults": faults})
+        with_delivery(tmp_path, None).on_testbed({"conf-name": "lab", "faults": faults})
 
 
 def test_a_clean_up_that_broke(session):

@@ -5,7 +5,7 @@ import json
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.model.ports import ConnectedPort
 from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
-from tests.common.pfc.record.outcome import Outcome
+from tests.common.pfc.record.case import Outcome
 from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Check, PortVerdict, Status
 from tests.common.unit_tests.pfc.fakes import DEVICE, FakeHost, FakeWorld, plan_port
 from tests.snappi_tests.pfc.qualification.files.session import PARAMETERS, Session

@@ -7,8 +7,8 @@ import pytest
 
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.model.errors import QualificationError
+from tests.common.pfc.record.case import Outcome
 from tests.common.pfc.record.errors import RecordError
-from tests.common.pfc.record.outcome import Outcome
 from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Check, PortVerdict, Status
 from tests.common.pfc.sweep.plan import Bench
 from tests.common.pfc.sweep.port_sweep import PORT

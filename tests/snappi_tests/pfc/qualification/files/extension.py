@@ -69,9 +69,10 @@ class Extension:
         return {}
 
     def on_testbed(self, entry: Mapping[str, Any]) -> None:
-        """Takes note of what the testbed's entry says, before anything is measured.
+        """Takes note of what the testbed's entry says, before anything is measured; it may be called again.
 
         Raises:
+            QualificationError: the entry says it wrongly.
             RecordError: an earlier part of the run had others.
         """
 

@@ -18,15 +18,13 @@ from tests.common.pfc.lab.port_plan import PortPlan
 from tests.common.pfc.lab.restore import SwitchRestorer
 from tests.common.pfc.model.deviations import allowed_for
 from tests.common.pfc.model.tolerances import Tolerances
-from tests.common.pfc.record.case import PlanCase, PlannedItem, Target
+from tests.common.pfc.record.case import Outcome, PlanCase, PlannedItem, Target
 from tests.common.pfc.record.collector import VerdictCollector
-from tests.common.pfc.record.outcome import Outcome
 from tests.common.pfc.record.record_file import RecordFile, refuse_records
 from tests.common.pfc.record.record_writer import RecordWriter
 from tests.common.pfc.record.records import Record, RunLabels, new_run_id
 from tests.common.pfc.record.verdict import PortVerdict, Status
 from tests.snappi_tests.pfc.qualification.files.extension import Extension
-from tests.snappi_tests.pfc.qualification.files.faults import faults_of
 
 UNKNOWN = "unknown"
 PARAMETERS = ("enum_one_dut_lossless_prio", "pfc_target")
@@ -125,17 +123,11 @@ class Session:
             QualificationError: the entry says it wrongly.
             RecordError: the run was begun with another entry.
         """
-        self.note_faults(entry)
         for extension in self.extensions:
             extension.on_testbed(entry)
 
-    def note_faults(self, entry: Mapping[str, Any]) -> None:
-        """Notes what the testbed's entry says is broken on purpose: the run and its records say so from now on.
-
-        Raises:
-            QualificationError: the entry says it wrongly.
-        """
-        faults = faults_of(entry)
+    def note_faults(self, faults: tuple[str, ...]) -> None:
+        """Notes what is broken on purpose in the testbed: the run and its records say so from now on."""
         if faults == self._faults:
             return
         self._faults = faults
