@@ -36,7 +36,6 @@ class Rule:
 
 
 SEAM = (
-    "tests.common.devices.base",
     "tests.common.fixtures.conn_graph_facts",
     "tests.common.snappi_tests.snappi_fixtures",
     "tests.common.clone",
@@ -47,7 +46,8 @@ SEAM = (
 CORE = tuple(f"tests.common.pfc.{room}" for room in ("record", "model", "lab", "cases"))
 SEAM_OF_OPTIONS = {
     f"files/{option}.py": option
-    for option in ("deliberate_faults", "delivery", "diagnosis", "resume", "selection", "soak", "summary", "sweep")
+    for option in ("deliberate_faults", "delivery", "diagnosis", "host_pauses", "resume", "selection", "soak",
+                   "summary", "sweep")
 }
 """A file of the seam that is there for an option -> the option: nothing else of the seam imports that."""
 RULES = [
@@ -103,7 +103,8 @@ RULES = [
         "tests/snappi_tests/pfc/qualification",
         ("tests.common.pfc", "tests.snappi_tests.pfc.qualification"),
         ("pytest", "tabulate"),
-        only=(("conftest.py", SEAM), ("delivery.py", ("test_reporting.pfc",))),
+        only=(("conftest.py", SEAM), ("delivery.py", ("test_reporting.pfc",)),
+              ("host_pauses.py", ("tests.common.standalone", "tests.common.devices.base"))),
     ),
 ]
 

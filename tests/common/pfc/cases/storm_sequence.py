@@ -102,20 +102,13 @@ class Part:
         """Storm, test and background flows, the data so much later; and where the storm holds frames, the data once
         more for the time after it."""
         scenario = self.scenario
+        loads = (("Test Flow", Role.TEST, scenario.tested), ("Background Flow", Role.BACKGROUND, scenario.background))
         data = data_flows(self.lab, [
-            self._load("Test Flow", Role.TEST, (priority,), scenario.share(priority))
-            for priority in scenario.tested
-        ] + [
-            self._load("Background Flow", Role.BACKGROUND, (priority,), scenario.share(priority))
-            for priority in scenario.background
+            DataLoad(name, role, (priority,), scenario.share(priority), scenario.data_s, scenario.frame_bytes,
+                     scenario.mix, scenario.storm_lead_s)
+            for name, role, priorities in loads for priority in priorities
         ])
         return [*self._storms(), *data, *(again(data) if scenario.holds else ())]
-
-    def _load(self, name: str, role: Role, priorities: Target, percent: float) -> DataLoad:
-        scenario = self.scenario
-        return DataLoad(
-            name, role, priorities, percent, scenario.data_s, scenario.frame_bytes, scenario.mix, scenario.storm_lead_s
-        )
 
     def own(self, stats: Mapping[str, FlowStats]) -> dict[str, FlowStats]:
         """The statistics of this port's flows, out of those of all."""

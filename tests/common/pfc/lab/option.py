@@ -29,7 +29,7 @@ from .reservation import Reservation, Rows
 
 if TYPE_CHECKING:
     from ..model.ports import ConnectedPort, PortPair
-    from .port_plan import LabFacts, MeasuredDevice, PortPlan, PortRequest
+    from .port_plan import LabFacts, PortPlan, PortRequest
 
 Answer = TypeVar("Answer")
 PACKAGE = __name__.rpartition(".lab.")[0]
@@ -74,7 +74,7 @@ class Option:
         """
         return None
 
-    def measured(self, facts: LabFacts, device: str) -> MeasuredDevice | None:
+    def measured(self, facts: LabFacts, device: str) -> SwitchState | None:
         """The switch that is measured for a device under test; None: as the core chooses, the device itself.
 
         Raises:

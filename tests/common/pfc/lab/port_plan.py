@@ -120,34 +120,13 @@ class LabFacts:
     links: Links
 
 
-@dataclass(frozen=True)
-class MeasuredDevice:
-    """The switch that is measured for a device under test.
-
-    Attributes:
-        state: the switch as it was found.
-        on_behalf_of: the device that it stands for; None: itself.
-        remarks: what whoever reads the verdicts should know of that.
-    """
-
-    state: SwitchState
-    on_behalf_of: str | None = None
-    remarks: tuple[str, ...] = ()
-
-    @property
-    def device(self) -> str:
-        """Name of the switch that is measured: the `device_id` of its records."""
-        return self.state.device
-
-
-def measured_device(facts: LabFacts, device: str) -> MeasuredDevice:
+def measured_device(facts: LabFacts, device: str) -> SwitchState:
     """The switch that is measured for a device under test: as an option chooses, or itself.
 
     Raises:
         QualificationError: there is none that can be.
     """
-    chosen = first(option.measured(facts, device) for option in options())
-    return chosen or MeasuredDevice(facts.state_of(device))
+    return first(option.measured(facts, device) for option in options()) or facts.state_of(device)
 
 
 def plan_device(facts: LabFacts, device: str, asked: PortRequest) -> PortPlan:
@@ -161,12 +140,12 @@ def plan_device(facts: LabFacts, device: str, asked: PortRequest) -> PortPlan:
         asked = replace(asked, change_config=True)
     if asked.port_under_test is None:
         asked = replace(asked, port_under_test=first(option.first_port(facts.testbed) for option in options()))
-    chosen = measured_device(facts, device)
-    plan = plan_measured(chosen.state, facts.ports, asked)
-    plan = replace(plan, subject=replace(plan.subject, tolerances=tolerances_of(facts.testbed)))
+    plan = plan_measured(measured_device(facts, device), facts.ports, asked)
+    subject = replace(plan.subject, tolerances=tolerances_of(facts.testbed))
+    plan = replace(plan, subject=subject, on_behalf_of=device if plan.state.device != device else None)
     for option in options():
         plan = option.extend(plan, facts)
-    return replace(plan, on_behalf_of=chosen.on_behalf_of, remarks=(*chosen.remarks, *plan.remarks))
+    return plan
 
 
 def plan_measured(state: SwitchState, ports: Sequence[ConnectedPort], asked: PortRequest) -> PortPlan:

@@ -162,12 +162,12 @@ def plan_sweep(facts: LabFacts, device: str, asked: PortRequest) -> SweepPlan:
     check_keys(facts.testbed)
     if facts.testbed.get("virtual"):
         asked = replace(asked, change_config=True)
-    chosen = measured_device(facts, device)
-    state = chosen.state
+    state = measured_device(facts, device)
+    on_behalf_of = device if state.device != device else None
     tolerances = tolerances_of(facts.testbed)
-    own = [port for port in facts.ports if port.device == chosen.device]
+    own = [port for port in facts.ports if port.device == state.device]
     if not own:
-        raise QualificationError(f"{chosen.device}: the links file connects no port of it to a traffic generator")
+        raise QualificationError(f"{state.device}: the links file connects no port of it to a traffic generator")
     pairing = pair_ports(told_apart(own, asked.same_generator), state.interfaces)
     if named := next(filter(None, (option.pauses_named(facts.testbed) for option in options())), ""):
         return SweepPlan(state, pairing, {}, {port.port: _paused_elsewhere(port, named) for port in own})
@@ -181,8 +181,8 @@ def plan_sweep(facts: LabFacts, device: str, asked: PortRequest) -> SweepPlan:
             continue
         subject = replace(plan.subject, tolerances=tolerances, further=())
         plans[pair.rx.port] = replace(
-            plan, subject=subject, first_host=2 * number, on_behalf_of=chosen.on_behalf_of)
-    return SweepPlan(state, pairing, plans, refused, chosen.on_behalf_of)
+            plan, subject=subject, first_host=2 * number, on_behalf_of=on_behalf_of)
+    return SweepPlan(state, pairing, plans, refused, on_behalf_of)
 
 
 def _paused_elsewhere(port: ConnectedPort, named: str) -> str:

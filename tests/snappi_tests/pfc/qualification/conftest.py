@@ -13,6 +13,7 @@ import pytest
 from tests.common.pfc.cases.plan import impossible, port_cases, sweep_cases
 from tests.common.pfc.lab.option import open_clock
 from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.lab.pause_source import no_host
 from tests.common.pfc.lab.port_plan import LabFacts, PortRequest, connected_port, plan_device
 from tests.common.pfc.lab.restore import read_state
 from tests.common.pfc.model.errors import QualificationError
@@ -199,19 +200,7 @@ def pfc_lab_facts(request, duthosts, tbinfo, get_snappi_ports, conn_graph_facts)
 
 
 @pytest.fixture(scope="module")
-def pfc_host(request):
-    """Makes the host object of a host of the inventory that is no switch under test."""
-    if STANDALONE:
-        from tests.common.standalone import lab_of
-
-        return lab_of(request.config).host
-    from tests.common.devices.base import AnsibleHostBase
-
-    return lambda name: AnsibleHostBase(request.getfixturevalue("ansible_adhoc"), name)
-
-
-@pytest.fixture(scope="module")
-def pfc_bench(request, duthosts, tbinfo, snappi_api, pfc_lab_facts, pfc_host):  # noqa: F811
+def pfc_bench(request, duthosts, tbinfo, snappi_api, pfc_lab_facts):  # noqa: F811
     """A qualifier for the port under test. Its watchdog is stopped, and afterwards as it was before the first run:
     after the last of our modules, in a sonic-mgmt tree after each, because other fixtures change it in between."""
     ours = request.config.stash[SESSION_KEY]
@@ -221,7 +210,8 @@ def pfc_bench(request, duthosts, tbinfo, snappi_api, pfc_lab_facts, pfc_host):  
         duts = ours.take({name: duthosts[name] for name in ours.plan.devices})
         clock = open_clock(tbinfo)
         dut = duts[ours.plan.state.device]
-        yield ours.qualifier(ours.plan.lab(dut, snappi_api, clock, duts, pfc_host))
+        host_of = request.getfixturevalue("pfc_host") if ours.plan.pauses is not None else no_host
+        yield ours.qualifier(ours.plan.lab(dut, snappi_api, clock, duts, host_of))
         end_of_module(request)
 
 
@@ -229,28 +219,14 @@ def pfc_bench(request, duthosts, tbinfo, snappi_api, pfc_lab_facts, pfc_host):  
 def pfc_telemetry(request):
     """A test's verdicts, once it has ended, in the telemetry of a sonic-mgmt tree that has one."""
     ours = request.config.stash[SESSION_KEY]
-    gauge_class = _gauge_class()
-    reporter = _db_reporter(request) if gauge_class is not None else None
-    yield
-    if reporter is not None:
-        record_verdicts(ours.verdicts_of(request.node.nodeid), reporter, gauge_class, ours.faults)
-
-
-def _gauge_class():
-    """sonic-mgmt's metric that has one value at a time; None: the tree has no telemetry."""
     try:
         from tests.common.telemetry.metrics import GaugeMetric
-    except ModuleNotFoundError:
-        return None
-    return GaugeMetric
-
-
-def _db_reporter(request):
-    """What sonic-mgmt's fixture makes for a test; None: the tree's conftest does not bring it."""
-    try:
-        return request.getfixturevalue("db_reporter")
-    except pytest.FixtureLookupError:
-        return None
+        reporter = request.getfixturevalue("db_reporter")
+    except (ModuleNotFoundError, pytest.FixtureLookupError):  # the tree has none, or its conftest does not bring it
+        reporter = None
+    yield
+    if reporter is not None:
+        record_verdicts(ours.verdicts_of(request.node.nodeid), reporter, GaugeMetric, ours.faults)
 
 
 @pytest.fixture

@@ -139,9 +139,6 @@ class Extension:
         """The run has ended, with its verdicts in the session; returns whether they are where they have to be."""
         return True
 
-    def announce(self) -> None:
-        """Announces what is known of the switch to the session, which has begun."""
-
 
 def deselected(extensions: Iterable[Extension], items: Iterable[Any]) -> list[Any]:
     """The items that are not going to run: those that the user's options leave out, and of the others those that an

@@ -164,8 +164,6 @@ class Session:
         self.began = True
         if self.plan is not None:
             self._announce_plan(self.plan)
-        for extension in self.extensions:
-            extension.announce()
         left_out = {name: text for one in self.extensions for name, text in one.not_spoken_for().items()}
         writer = first(extension.writer(left_out) for extension in self.extensions)
         self._writer = writer or RecordWriter(self.folder, self.run_id, self.notes.append)

@@ -105,6 +105,10 @@ class Sweeps(Extension):
         self.ports = ports_of(items, PORT)
         self.loads = {case: ports for case in OF_ALL_PORTS if (ports := ports_of(items, case))}
 
+    def begin(self) -> None:
+        """Announces the switch."""
+        self.announce()
+
     def announce(self) -> None:
         """Announces the switch whose ports are swept, if any: what all its records carry."""
         plan = self.plan_of_ports
