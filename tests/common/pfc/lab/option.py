@@ -120,6 +120,12 @@ class Option:
         """A plan with what the option adds to it."""
         return plan
 
+    def further(
+        self, state: SwitchState, pair: PortPair, ports: Sequence[ConnectedPort], asked: PortRequest
+    ) -> Sequence[ConnectedPort]:
+        """Further ports of the switch that data may enter on its way to the port under test."""
+        return ()
+
     def prepared(
         self, state: SwitchState, pair: PortPair, ports: Sequence[ConnectedPort], asked: PortRequest
     ) -> SwitchState:

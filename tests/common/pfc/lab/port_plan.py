@@ -10,7 +10,7 @@ from typing import Any
 
 from ..model.errors import QualificationError
 from ..model.measurement import PortUnderTest
-from ..model.ports import ConnectedPort, Links, PortPair, choose_pair, find_further, hosts_behind, told_apart
+from ..model.ports import ConnectedPort, Links, choose_pair, hosts_behind, told_apart
 from ..model.qos import check_same_classes, read_port_qos, read_shared_buffer
 from .clock import Clock
 from .counter_polling import PollDelays, read_poll_delays
@@ -169,22 +169,10 @@ def plan_measured(state: SwitchState, ports: Sequence[ConnectedPort], asked: Por
     hosts_behind((pair.rx, pair.tx), config_db, asked.ip_version)
     _router_mac(state)
     buffer = read_shared_buffer(config_db, device, state.asic)
-    beside = find_further(pair, own, state.interfaces)  # a port needs none of them to be measured
-    further = tuple(port for port in beside if serves(state, pair, port, asked.ip_version))
+    further = tuple(port for option in options() for port in option.further(state, pair, own, asked))
     subject = PortUnderTest(pair, qos, buffer, state.asic, asked.ip_version, further, changeable=asked.change_config)
     remarks = tuple(remark for option in options() for remark in option.remarks(state, qos))
     return PortPlan(state, subject, read_poll_delays(config_db, device), remarks)
-
-
-def serves(state: SwitchState, pair: PortPair, port: ConnectedPort, ip_version: int) -> bool:
-    """Whether a port has the classes of a pair, and room for a host behind it."""
-    try:
-        rx = read_port_qos(state.config_db, state.device, pair.rx.port)
-        check_same_classes(rx, read_port_qos(state.config_db, state.device, port.port))
-        hosts_behind((port,), state.config_db, ip_version)
-    except QualificationError:
-        return False
-    return True
 
 
 def _router_mac(state: SwitchState) -> str:

@@ -23,7 +23,7 @@ NEVER_STORMED = WatchdogRow("operational", 0, 0)
 class PortUnderTest:
     """What is measured: the port pair, its priorities and the buffer behind it; what is known of the ASIC
     (`asic_type switch_type platform`), for platforms that differ; the IP version of the data; further ports that data
-    may enter (`ports.find_further`); whether the switch is one of several in a chain; what measurements on the testbed
+    may enter (`Option.further`); whether the switch is one of several in a chain; what measurements on the testbed
     have to allow for; whether the switch's configuration may be changed; what pauses come from, `fanout-01 Ethernet48`
     (empty: the traffic generator); and ports whose own light traffic nothing of this may disturb."""
 
