@@ -6,7 +6,6 @@ import fcntl
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from .errors import RecordsUnwritable
@@ -25,7 +24,7 @@ class RecordFile:
             folder: of the run; it need not be there.
         """
         self.path = folder / RECORDS_FILE
-        self._left: _Left | None = None
+        self._left = range(0)  # the bytes of the file that a failed append left in it
 
     @property
     def has_records(self) -> bool:
@@ -65,29 +64,14 @@ class RecordFile:
             append_durably(file, text)
         except OSError:
             with suppress(OSError):
-                self._left = _left_since(file, size)
+                self._left = range(size, os.fstat(file).st_size)
             raise
 
     def _cut_what_was_left(self, file: int) -> None:
         """Cuts off what a failed append left, unless someone else has appended since: then its whole lines stay."""
-        left = self._left
-        if left is not None and os.fstat(file).st_size == left.end:
-            os.ftruncate(file, left.begin)
-        self._left = None
-
-
-@dataclass(frozen=True)
-class _Left:
-    """What a failed append left in the file, in bytes from its beginning."""
-
-    begin: int
-    end: int
-
-
-def _left_since(file: int, size: int) -> _Left | None:
-    """What was appended to a file since it had this size; None: nothing."""
-    end = os.fstat(file).st_size
-    return _Left(size, end) if end > size else None
+        if self._left and os.fstat(file).st_size == self._left.stop:
+            os.ftruncate(file, self._left.start)
+        self._left = range(0)
 
 
 def refuse_records(folder: Path, way_on: str = "") -> None:
