@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tests.common.pfc.record.errors import RecordError
-from tests.common.pfc.record.record_writer import Say
+from tests.common.pfc.record.record_file import Say
 from tests.common.pfc.record.records import Record
 from tests.common.pfc.record.run import Run
 

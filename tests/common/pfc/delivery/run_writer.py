@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ..record.errors import RecordsUnwritable
-from ..record.record_writer import RecordWriter, RunEnd, Say
+from ..record.record_file import RecordWriter, RunEnd, Say
 from ..record.records import SOFTWARE, Record
 from ..record.run import Run, write_run
 

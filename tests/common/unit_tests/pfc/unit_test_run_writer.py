@@ -7,7 +7,7 @@ import pytest
 from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
 from tests.common.pfc.delivery.run_writer import RunWriter
 from tests.common.pfc.record.errors import RecordError
-from tests.common.pfc.record.record_writer import RunEnd
+from tests.common.pfc.record.record_file import RunEnd
 from tests.common.pfc.record.records import SOFTWARE, RunLabels, make_record
 from tests.common.pfc.record.run import Run
 from tests.common.pfc.record.run_reading import read_run

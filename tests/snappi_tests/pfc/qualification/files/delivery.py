@@ -11,7 +11,7 @@ from typing import Any
 
 from tests.common.pfc.delivery.run_writer import RunWriter
 from tests.common.pfc.record.errors import RecordError
-from tests.common.pfc.record.record_writer import RunEnd
+from tests.common.pfc.record.record_file import RunEnd
 from tests.common.pfc.record.run import Run
 from tests.common.pfc.record.run_reading import read_run
 from tests.snappi_tests.pfc.qualification.files.extension import Extension

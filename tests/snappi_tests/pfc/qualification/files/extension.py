@@ -16,7 +16,7 @@ from tests.common.pfc.lab.option import rooms
 from tests.common.pfc.model.measurement import PortUnderTest
 from tests.common.pfc.record.case import PlanCase, Target
 from tests.common.pfc.record.collector import VerdictCollector
-from tests.common.pfc.record.record_writer import RecordWriter, RunEnd
+from tests.common.pfc.record.record_file import RecordWriter, RunEnd
 from tests.common.pfc.record.records import RunLabels
 
 if TYPE_CHECKING:

@@ -20,8 +20,7 @@ from tests.common.pfc.model.deviations import allowed_for
 from tests.common.pfc.model.tolerances import Tolerances
 from tests.common.pfc.record.case import Outcome, PlanCase, PlannedItem, Target
 from tests.common.pfc.record.collector import VerdictCollector
-from tests.common.pfc.record.record_file import RecordFile, refuse_records
-from tests.common.pfc.record.record_writer import RecordWriter
+from tests.common.pfc.record.record_file import RecordFile, RecordWriter, refuse_records
 from tests.common.pfc.record.records import Record, RunLabels, new_run_id
 from tests.common.pfc.record.verdict import PortVerdict, Status
 from tests.snappi_tests.pfc.qualification.files.extension import Extension
