@@ -41,7 +41,7 @@ STATISTICS_S = 2
 
 
 @dataclass
-class Cost:
+class RequestCost:
     """What something cost: requests to IxNetwork's API, and seconds of wall time."""
 
     requests: int = 0
@@ -49,9 +49,9 @@ class Cost:
 
 
 @contextmanager
-def counted() -> Iterator[Cost]:
+def counted() -> Iterator[RequestCost]:
     """Counts requests of this process while the context lasts."""
-    cost = Cost()
+    cost = RequestCost()
     send: Callable[..., Any] = requests.Session.request
 
     def request(*arguments: Any, **options: Any) -> Any:

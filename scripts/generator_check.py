@@ -47,7 +47,7 @@ LASTING_S = 20
 
 
 @dataclass(frozen=True)
-class Answer:
+class Reply:
     """What a generator does.
 
     Attributes:
@@ -65,7 +65,7 @@ class Answer:
     answered: bool = True
 
 
-Question = Callable[[Lab], Answer]
+Question = Callable[[Lab], Reply]
 
 
 def _flow(lab: Lab, name: str, frames: int | None = None, size: int = FRAME_BYTES) -> FlowPlan:
@@ -85,7 +85,7 @@ def configured(lab: Lab, flows: Sequence[FlowPlan], captured: Sequence[str] = ()
         lab.generator.stop()
 
 
-def how_late(lab: Lab) -> Answer:
+def how_late(lab: Lab) -> Reply:
     """How long it takes to start and to stop, and how old statistics are; the questions after this one allow for it."""
     flow = _flow(lab, "Timing Flow")
     with configured(lab, [flow]) as generator:
@@ -93,10 +93,10 @@ def how_late(lab: Lab) -> Answer:
     lab.generator.allow_for(timing)
     seen = (f"{timing.start_s:.1f} s to start, {timing.stop_s:.1f} s to stop,"
             f" statistics up to {timing.refresh_s:.1f} s old")
-    return Answer("How late is it?", seen, "the preflight of each run measures this, and waits so long")
+    return Reply("How late is it?", seen, "the preflight of each run measures this, and waits so long")
 
 
-def second_start(lab: Lab) -> Answer:
+def second_start(lab: Lab) -> Reply:
     """Whether a flow can be started beside another one that runs."""
     first = _flow(lab, "First")
     second = _flow(lab, "Second", FRAMES)
@@ -110,10 +110,10 @@ def second_start(lab: Lab) -> Answer:
     answer = "is sent" if sent else "is not sent"
     rest = "the first one goes on" if goes_on else "the first one ends"
     so = "TIME-5, WD-4 and storms that are chains need it"
-    return Answer("Does a flow start beside one that runs?", f"it {answer}; {rest}", so, answered=True)
+    return Reply("Does a flow start beside one that runs?", f"it {answer}; {rest}", so, answered=True)
 
 
-def start_again(lab: Lab) -> Answer:
+def start_again(lab: Lab) -> Reply:
     """What a second start of a flow does that has sent all; whether it was sent says the switch's queue."""
     flow = _flow(lab, "Again", FRAMES)
     counted = []
@@ -127,11 +127,11 @@ def start_again(lab: Lab) -> Answer:
             left.append(lab.dut.counters([lab.port]).queues[lab.port][flow.priority or 0])
     sent = "sent again" if left[1] - left[0] >= FRAMES else "not sent, and nobody says so"
     counts = "counts go on" if counted[1] > counted[0] else "counts begin at 0, or stay"
-    return Answer("What does a second start of a flow do?", f"{sent}; {counts}",
-                  "the suite starts no flow twice but where docs/testplan says so")
+    return Reply("What does a second start of a flow do?", f"{sent}; {counts}",
+                 "the suite starts no flow twice but where docs/testplan says so")
 
 
-def in_a_storm(lab: Lab) -> Answer:
+def in_a_storm(lab: Lab) -> Reply:
     """What is said of a flow that PFC holds, and of the storm."""
     priority = lab.subject.qos.lossless[0]
     data = FlowPlan(lab.builder.named("Held"), Role.TEST, priority, FRAME_BYTES, 50.0, seconds=LASTING_S)
@@ -144,10 +144,10 @@ def in_a_storm(lab: Lab) -> Answer:
     said = {flow.plan.name: "transmitting" if flow.transmitting else "stopped" for flow in stats.values()}
     own = f"; IxNetwork: storm {states[storm.name]}, held flow {states[data.name]}" if states else ""
     answer = f"storm {said[storm.name]}, held flow {said[data.name]}{own}"
-    return Answer("What is said of flows in a storm?", answer, "the suite looks at counts, not at a held flow's state")
+    return Reply("What is said of flows in a storm?", answer, "the suite looks at counts, not at a held flow's state")
 
 
-def capture_kept(lab: Lab) -> Answer:
+def capture_kept(lab: Lab) -> Reply:
     """Whether a capture is there after it was stopped, and whether its frames have their FCS."""
     from scapy.utils import PcapReader  # takes half a second
 
@@ -165,10 +165,10 @@ def capture_kept(lab: Lab) -> Answer:
         first = next((bytes(packet.original) for packet in reader), b"")
     fcs = "with FCS" if len(without_fcs(first)) < len(first) else "without FCS"
     answer = f"{frames} frames of {FRAMES}, {fcs}" if frames else "nothing"
-    return Answer("What does a capture hold once it was stopped?", answer, "SENT needs it", answered=frames > 0)
+    return Reply("What does a capture hold once it was stopped?", answer, "SENT needs it", answered=frames > 0)
 
 
-def smallest_frame(lab: Lab) -> Answer:
+def smallest_frame(lab: Lab) -> Reply:
     """Whether frames of 64 bytes are sent and counted."""
     flow = _flow(lab, "Small", FRAMES, SMALLEST_BYTES)
     with configured(lab, [flow]) as generator:
@@ -176,20 +176,20 @@ def smallest_frame(lab: Lab) -> Answer:
         generator.run_out([flow.name], 1.0)
         stats = generator.stats([flow.name])[flow.name]
     answer = f"{stats.frames_tx} sent and {stats.frames_rx} received of {FRAMES}"
-    return Answer("Are frames of 64 bytes sent and counted?", answer, "SIZE-1 needs it")
+    return Reply("Are frames of 64 bytes sent and counted?", answer, "SIZE-1 needs it")
 
 
-def pfc_queues(lab: Lab) -> Answer:
+def pfc_queues(lab: Lab) -> Reply:
     """How many queues PFC can hold on its ports."""
     question = "How many queues can PFC hold?"
     if not hasattr(lab.generator.api, "ports"):
-        return Answer(question, "OTG does not say", "pfc_queues: 4 in pfc_conditions, where the data sheet says four")
+        return Reply(question, "OTG does not say", "pfc_queues: 4 in pfc_conditions, where the data sheet says four")
     with configured(lab, [_flow(lab, "Ports", FRAMES)]) as generator:
         ports = generator.api.ports()
     kinds = ", ".join(sorted({f"{port.card}: {port.pfc_queues or 'not said'}" for port in ports}))
     least = min((port.pfc_queues for port in ports if port.pfc_queues), default=8)
-    return Answer(question, kinds, "with 4 the lossless priorities share queues with others",
-                  f"pfc_queues: {least}" if least < 8 else "")
+    return Reply(question, kinds, "with 4 the lossless priorities share queues with others",
+                 f"pfc_queues: {least}" if least < 8 else "")
 
 
 QUESTIONS: Sequence[Question] = (
@@ -197,14 +197,14 @@ QUESTIONS: Sequence[Question] = (
 )
 
 
-def ask(lab: Lab) -> Iterator[Answer]:
+def ask(lab: Lab) -> Iterator[Reply]:
     """Each question; one that cannot be answered keeps no other from being asked."""
     for question in QUESTIONS:
         try:
             yield question(lab)
         except QualificationError as error:
             text = str(question.__doc__).splitlines()[0]
-            yield Answer(text, str(error), "cases that need it are ERROR with this sentence", answered=False)
+            yield Reply(text, str(error), "cases that need it are ERROR with this sentence", answered=False)
 
 
 def check(lab: StandaloneLab, testbed: str, results: Path) -> int:
