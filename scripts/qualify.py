@@ -44,6 +44,7 @@ from scripts.testbeds import (  # noqa: E402
     end_orphans,
     environment,
     hardware_testbed,
+    note_command,
     reason,
     shown,
     step,
@@ -220,6 +221,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point: one sentence and no traceback for what cannot be done."""
     catch_signals()
     adopt_orphans()
+    note_command("pfc-qualify", arguments)
     try:
         return qualify(parse(arguments, __doc__ or ""))
     except Failure as failure:

@@ -28,6 +28,7 @@ from scripts.testbeds import (  # noqa: E402
     adopt_orphans,
     end_orphans,
     environment,
+    note_command,
     reason,
     shown,
 )
@@ -135,6 +136,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     stop = StopSignal()
     stop.catch()
     adopt_orphans()
+    note_command("pfc-sweep", arguments)
     try:
         options = parser().parse_args(arguments)
         job = job_of(options)

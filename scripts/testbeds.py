@@ -50,6 +50,16 @@ class CommandParser(argparse.ArgumentParser):
         raise Refusal(message)
 
 
+def note_command(program: str, arguments: Sequence[str] | None) -> None:
+    """Tells the suite by which command it is started, for the page of the run.
+
+    Args:
+        program: its name.
+        arguments: None: the process's own.
+    """
+    os.environ["PFC_COMMAND"] = shlex.join([program, *(sys.argv[1:] if arguments is None else arguments)])
+
+
 @dataclass(frozen=True)
 class TestbedFiles:
     """The files that describe a testbed with the endpoints that it has now; its name."""

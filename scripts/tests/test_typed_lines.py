@@ -177,6 +177,9 @@ TRIED: dict[str, Way] = {
     # docs/reporting.md
     "pfc-report show": Way(results=True, says=("pfc.lossless", "pfc.lossy")),
     "pfc-report sync": Way(results=True),
+    "pfc-report defect add 'pauses of priority 4 leak' --owner 'ada@example.org' --check blocked-while-paused --link"
+    " https://example.org/issues/17": Way(results=True, says=("added",)),
+    "pfc-report defect list": Way(results=True, says=("title",)),
     'sqlite3 results/pfc.db "select r.port_id, r.priority, c.name, c.expected, c.seen, c.message, r.evidence'
     " from checks c join records r using (run_id, record_id) where c.run_id = '...' and c.status <> 'PASS';\"":
         Way(results=True),

@@ -8,5 +8,6 @@ from .delivery import RunDelivery
 from .errors import ReportingError, StoreError
 from .final_metrics import report_final_metrics
 from .page import write_page
+from .provenance import provenance
 
-__all__ = ["ReportingError", "RunDelivery", "StoreError", "report_final_metrics", "write_page"]
+__all__ = ["ReportingError", "RunDelivery", "StoreError", "provenance", "report_final_metrics", "write_page"]

@@ -29,9 +29,11 @@ from tests.common.pfc.record.run_reading import read_run
 from .bundle_texts import Contents, read_contents, read_lines, summary, versions
 from .errors import FileError
 from .names import folder_name
+from .signature import sign, signer_of
 from .sync import run_folders
 
 SUMS = "SHA256SUMS"
+SIGNATURE = "SHA256SUMS.sig"
 SUMMARY = "SUMMARY.txt"
 VERSIONS = "VERSIONS.txt"
 BEGINNING = (1980, 1, 1, 0, 0, 0)
@@ -73,16 +75,17 @@ def run_folder(results: Path, run_id: str) -> Path | None:
     return likely if likely.is_dir() and runs[0][1] is None else None
 
 
-def make(folder: Path, path: Path, overwrite: bool = False) -> Bundle:
+def make(folder: Path, path: Path, overwrite: bool = False, key: Path | None = None) -> Bundle:
     """Pack the folder of a run.
 
     Args:
         folder: the run's.
         path: the bundle.
         overwrite: also where there is something of that name.
+        key: signs the list of digests, and with it all that it lists; None: it is not signed.
 
     Raises:
-        FileError: it is there already, or cannot be written.
+        FileError: it is there already, or cannot be written or signed.
     """
     if path.exists() and not overwrite:
         raise FileError(f"{path} is there already; --overwrite replaces it, --output names another one")
@@ -93,7 +96,7 @@ def make(folder: Path, path: Path, overwrite: bool = False) -> Bundle:
     new = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with zipfile.ZipFile(new, "w", zipfile.ZIP_DEFLATED) as archive:
-            problems = _pack(archive, folder, files, contents, (*left_out, *missing))
+            problems = _pack(archive, folder, files, contents, (*left_out, *missing), key)
         digest = _digest(new.open("rb"))
         new.replace(path)
     except OSError as error:
@@ -104,19 +107,23 @@ def make(folder: Path, path: Path, overwrite: bool = False) -> Bundle:
     return Bundle(path, len(files) + 2, digest, problems)
 
 
-def check(path: Path) -> list[str]:
-    """Compare a bundle with its `SHA256SUMS`.
+def check(path: Path, signers: Path | None = None) -> tuple[list[str], str]:
+    """Compare a bundle with its `SHA256SUMS`, and that with its signature.
+
+    Args:
+        path: the bundle.
+        signers: those who may have signed it, as `signature.signer_of` takes them; None: who did is not looked at.
 
     Returns:
         Each file that is changed, missing, not listed, there or listed twice, a link, or of a name that leads
-        elsewhere; none: all is as it was packed.
+        elsewhere, and why the signature is none; none: all is as it was packed. Then who signed it; empty: not known.
 
     Raises:
         FileError: it is no bundle, or cannot be read.
     """
     try:
         with zipfile.ZipFile(path) as archive:
-            return _compare(path, archive)
+            return _compare(path, archive, signers)
     except DAMAGED as error:
         raise FileError(f"{path} is no bundle: {error}") from error
     except OSError as error:
@@ -142,7 +149,7 @@ def _files(folder: Path, output: Path) -> tuple[list[str], list[str]]:
             continue
         if path.is_symlink() or not path.is_file():
             left_out.append(f"{name} is left out: it is a link, or no file")
-        elif not name.isprintable() or "\\" in name or name in (SUMS, SUMMARY, VERSIONS):
+        elif not name.isprintable() or "\\" in name or name in (SUMS, SIGNATURE, SUMMARY, VERSIONS):
             left_out.append(f"{name!r} is left out: a bundle has no place for that name")
         else:
             names.append(name)
@@ -155,7 +162,8 @@ def _is_same(path: Path, output: Path) -> bool:
 
 
 def _pack(
-    archive: zipfile.ZipFile, folder: Path, names: list[str], contents: Contents, lacks: tuple[str, ...]
+    archive: zipfile.ZipFile, folder: Path, names: list[str], contents: Contents, lacks: tuple[str, ...],
+    key: Path | None,
 ) -> tuple[str, ...]:
     """Pack the files, then what they say, so that the summary knows what changed meanwhile; returns all problems."""
     top = folder_name(folder.absolute().name)
@@ -174,6 +182,8 @@ def _pack(
         archive.writestr(_entry(f"{top}/{name}"), text)
         sums.append(f"{sha256(text.encode()).hexdigest()}  {name}\n")
     archive.writestr(_entry(f"{top}/{SUMS}"), "".join(sums))
+    if key is not None:
+        archive.writestr(_entry(f"{top}/{SIGNATURE}"), sign("".join(sums).encode(), key))
     return problems
 
 
@@ -196,7 +206,7 @@ def _digest(file: IO[bytes], copy: IO[bytes] | None = None) -> str:
     return digest.hexdigest()
 
 
-def _compare(path: Path, archive: zipfile.ZipFile) -> list[str]:
+def _compare(path: Path, archive: zipfile.ZipFile, signers: Path | None) -> tuple[list[str], str]:
     lists = [name for name in archive.namelist() if name.count("/") == 1 and name.endswith(f"/{SUMS}")]
     if len(lists) != 1:
         raise FileError(f"{path} is no bundle: it has {len(lists) or 'no'} {SUMS} in a folder, expected one")
@@ -214,8 +224,24 @@ def _compare(path: Path, archive: zipfile.ZipFile) -> list[str]:
             problems.append(f"{name} is missing")
         elif _digest_in(archive, top + name) != digest:
             problems.append(f"{name} is changed")
-    known = {top + name for name in (*listed, SUMS)}
-    return problems + [f"{name} is not listed in {SUMS}" for name in times if name not in known]
+    known = {top + name for name in (*listed, SUMS, SIGNATURE)}
+    problems += [f"{name} is not listed in {SUMS}" for name in times if name not in known]
+    signer, refusal = _signer(archive, top, signers) if signers is not None else ("", "")
+    return [*([refusal] if refusal else []), *problems], signer
+
+
+def _signer(archive: zipfile.ZipFile, top: str, signers: Path) -> tuple[str, str]:
+    """Who signed a bundle, or why it does not count as signed."""
+    try:
+        signature = archive.read(top + SIGNATURE)
+    except KeyError:
+        return "", "it is not signed"
+    except DAMAGED as error:
+        return "", f"its signature cannot be read: {error}"
+    try:
+        return signer_of(archive.read(top + SUMS), signature, signers), ""
+    except FileError as error:
+        return "", str(error)
 
 
 def _is_safe(name: str, top: str) -> bool:

@@ -60,6 +60,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
                              f"{DEFAULT_URL})")
     add = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser).add_parser
     _add_looking(add)
+    _add_defects(add)
     _add_moving(add)
     return parser.parse_args(arguments)
 
@@ -90,6 +91,24 @@ def _add_looking(add: Callable[..., argparse.ArgumentParser]) -> None:
     trend.set_defaults(command=commands.trend_command)
 
 
+def _add_defects(add: Callable[..., argparse.ArgumentParser]) -> None:
+    defect = add("defect", help="list, add or remove what is known to be wrong: pages name its owner where it is found")
+    defect.set_defaults(command=commands.defect_command)
+    action = defect.add_subparsers(required=True, metavar="ACTION", parser_class=_Parser, dest="action").add_parser
+    action("list", help="list the known defects")
+    adding = action("add", help="add one: its failures are named as known in every page from now on")
+    adding.add_argument("title", metavar="TITLE", help="what is wrong, in a few words")
+    adding.add_argument("--owner", required=True, metavar="NAME", help="who sees to it")
+    adding.add_argument("--link", default="", metavar="URL", help="where more of it stands, https://...")
+    adding.add_argument("--check", default="", metavar="NAME", help="the check that fails, e.g. resumed-in-time")
+    adding.add_argument("--plan-id", default="", metavar="ID", help="the test case in which it fails (default: any)")
+    adding.add_argument("--device", default="", metavar="DEVICE", help="on this device only (default: any)")
+    adding.add_argument("--hwsku", default="", metavar="HWSKU", help="on this hardware only (default: any)")
+    adding.add_argument("--os-version", default="", metavar="BUILD", help="with this build only (default: any)")
+    removing = action("remove", help="remove one that is mended")
+    removing.add_argument("defect", metavar="ID", help="its id, as `defect list` has it")
+
+
 def _add_moving(add: Callable[..., argparse.ArgumentParser]) -> None:
     sync = add("sync", help="deliver what lies in files and is not in the database")
     sync.add_argument("--results", type=Path, metavar="DIR",
@@ -98,11 +117,17 @@ def _add_moving(add: Callable[..., argparse.ArgumentParser]) -> None:
     ingest = add("ingest", help="store the *.metrics.json files of sonic-mgmt's tests/common/telemetry")
     ingest.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a file, or a folder with such files")
     ingest.set_defaults(command=commands.ingest_command)
-    export = add("export", help="write metrics (csv), all with checks and evidence (json), or verdicts (junit)")
-    export.add_argument("--format", choices=["csv", "json", "junit"], required=True)
+    export = add("export", help="write metrics (csv), all with checks and evidence (json), or verdicts (junit, allure)")
+    export.add_argument("--format", choices=["csv", "json", "junit", "allure"], required=True)
     export.add_argument("--run", metavar="RUN", help="of one run, or of all runs of one job (default: all runs)")
-    export.add_argument("--output", type=Path, metavar="FILE", help="file to write (default: standard output)")
+    export.add_argument("--output", type=Path, metavar="FILE",
+                        help="file to write (default: standard output); of allure a folder")
     export.set_defaults(command=commands.export_command)
+    otlp = add("otlp", help="send a run to an OpenTelemetry collector: metrics, and a trace of its verdicts")
+    otlp.add_argument("run", nargs="?", metavar="RUN", help="run id, or job id (default: the latest qualification)")
+    otlp.add_argument("--endpoint", metavar="URL", default=commands.COLLECTOR,
+                      help="of the collector, OTLP over HTTP (default: %(default)s)")
+    otlp.set_defaults(command=commands.otlp_command)
     bundle = add("bundle", help="pack a run, its evidence and checksums into one zip file, or check such a file")
     bundle.add_argument("run", nargs="?", metavar="RUN", help="run id, or job id (default: the latest qualification)")
     bundle.add_argument("--output", type=Path, metavar="FILE",
@@ -112,6 +137,10 @@ def _add_moving(add: Callable[..., argparse.ArgumentParser]) -> None:
                         help="folder that holds the runs' folders (default: the database's)")
     bundle.add_argument("--check", type=Path, metavar="FILE",
                         help="say which files of this bundle are changed, missing or extra; exit status 1 if any are")
+    bundle.add_argument("--sign", type=Path, metavar="KEY",
+                        help="sign it with this OpenSSH key (a private one, or the public half of one in an SSH agent)")
+    bundle.add_argument("--signers", type=Path, metavar="FILE",
+                        help="with --check: it must be signed by one of these, a name and a public key a line")
     bundle.set_defaults(command=commands.bundle_command)
 
 

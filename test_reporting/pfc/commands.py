@@ -16,6 +16,8 @@ from .errors import ReportingError
 from .page import page_of
 
 REFUSED = 3
+COLLECTOR = "http://127.0.0.1:4318"
+"""Where OpenTelemetry's collector listens unless told otherwise."""
 LONGEST_SENTENCE = 4000
 """Characters of a problem that is said: the longest path there is (PATH_MAX is 4096), or nearly."""
 DIFFERENT = 1
@@ -82,6 +84,28 @@ def html_command(options: argparse.Namespace) -> int:
     return 0
 
 
+def defect_command(options: argparse.Namespace) -> int:
+    """List what is known to be wrong, add to it, or remove from it."""
+    from .defects import Defect, check_defect, known
+    from .report import defects_table
+    store = open_store(options.db, must_exist=True)
+    if options.action == "add":
+        defect = Defect(options.title, options.owner, options.link, options.check, options.plan_id, options.device,
+                        options.hwsku, options.os_version)
+        check_defect(defect)
+        is_new = store.add_defect(defect)
+        print(f"{defect.defect_id}: {'added' if is_new else 'it is known already'}")
+        return 0
+    if options.action == "remove":
+        if not store.remove_defect(options.defect):
+            raise ReportingError(f"no known defect is '{options.defect}'; `pfc-report defect list` names them")
+        print(f"{options.defect}: removed")
+        return 0
+    with store.reading() as connection:
+        print(defects_table(known(connection)))
+    return 0
+
+
 def sync_command(options: argparse.Namespace) -> int:
     """Deliver all folders of runs; what cannot be delivered is said and does not keep the rest back."""
     results = options.results or results_folder(options.db)
@@ -128,6 +152,8 @@ def ingest_command(options: argparse.Namespace) -> int:
 
 def export_command(options: argparse.Namespace) -> int:
     """Write rows for other programs."""
+    if options.format == "allure":
+        return _write_allure(options)
     text = _exported(options)
     if options.output is None:
         sys.stdout.write(text)
@@ -136,6 +162,45 @@ def export_command(options: argparse.Namespace) -> int:
         options.output.write_text(text, encoding="utf-8", newline="")
     except OSError as error:
         raise ReportingError(f"{options.output} cannot be written: {error.strerror}") from error
+    return 0
+
+
+def otlp_command(options: argparse.Namespace) -> int:
+    """Send a run, or all runs of a job, to an OpenTelemetry collector."""
+    from . import queries
+    if not options.endpoint.startswith(("http://", "https://")):
+        raise ReportingError(f"--endpoint is '{options.endpoint}'; it must be an address such as {COLLECTOR}")
+    try:
+        from . import otlp
+    except ImportError as error:
+        raise ReportingError(f"nothing can be sent to a collector: a package of the extra otlp is not installed "
+                             f"({error})") from error
+    with open_store(options.db, must_exist=True).reading() as connection:
+        for name in [run["run_id"] for run in queries.runs_of(connection, options.run)]:
+            run, = queries.run_rows(connection, name)
+            spans = otlp.send(options.endpoint, run, queries.metric_rows(connection, name),
+                              queries.record_rows(connection, name))
+            print(f"{report_id(name)}: {spans} spans and the metrics of its ports, to {options.endpoint}")
+    return 0
+
+
+def report_id(run_id: str) -> str:
+    """The id of a run as a terminal may have it."""
+    from .report import printable
+    return printable(run_id)
+
+
+def _write_allure(options: argparse.Namespace) -> int:
+    """Write the folder that Allure reads."""
+    from . import allure, defects, queries
+    if options.output is None:
+        raise ReportingError("--format allure writes a folder: --output must name it")
+    with open_store(options.db, must_exist=True).reading() as connection:
+        names = [run["run_id"] for run in queries.runs_of(connection, options.run)]
+        runs = [(run, queries.record_rows(connection, name)) for name in names
+                for run in queries.run_rows(connection, name)]
+        written = allure.write_allure(options.output, runs, defects.known(connection))
+    print(f"{options.output}: {written} verdicts")
     return 0
 
 
@@ -158,15 +223,18 @@ def bundle_command(options: argparse.Namespace) -> int:
     """Pack a run with all its evidence into one file, or look whether such a file is as it was packed."""
     from . import bundle
     if options.check is not None:
-        if options.run or options.output or options.results or options.overwrite:
-            raise ReportingError("bundle --check takes the name of a bundle and nothing else; without --check a run is "
-                                 "packed")
-        problems = bundle.check(options.check)
+        if options.run or options.output or options.results or options.overwrite or options.sign:
+            raise ReportingError("bundle --check takes the name of a bundle and nothing but --signers; without --check "
+                                 "a run is packed")
+        problems, signer = bundle.check(options.check, options.signers)
         if not problems:
-            print(f"{options.check}: every file is as it was packed")
+            print(f"{options.check}: every file is as it was packed{f', signed by {signer}' if signer else ''}")
         return DIFFERENT if say(f"{options.check}: {problem}" for problem in problems) else 0
+    if options.signers:
+        raise ReportingError("--signers says who may have signed a bundle, for --check; --sign signs one")
     folder = _folder_of(options.run, options.results or results_folder(options.db), options.db)
-    made = bundle.make(folder, options.output or folder.parent / f"pfc-{folder.absolute().name}.zip", options.overwrite)
+    made = bundle.make(folder, options.output or folder.parent / f"pfc-{folder.absolute().name}.zip", options.overwrite,
+                       options.sign)
     print(f"{made.path}: {made.files} files, {made.path.stat().st_size} bytes, SHA-256 {made.sha256}")
     return REFUSED if say(f"{made.path}: {problem}" for problem in made.problems) else 0
 

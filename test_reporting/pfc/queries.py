@@ -214,9 +214,14 @@ def _metric_counts(connection: Connection, run_id: str) -> dict[str, int]:
     return counted((row[0], row[1]) for row in found)
 
 
+def _in_order(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object with its keys in the same order, whichever database it comes from."""
+    return dict(sorted(pairs))
+
+
 def _plain_value(name: str, value: Any) -> Any:
     if name in JSON_COLUMNS:
-        return json.loads(value)
+        return json.loads(value, object_pairs_hook=_in_order)
     if isinstance(value, datetime):
         return format_moment(value)
     return int(value) if isinstance(value, float) and value.is_integer() else value

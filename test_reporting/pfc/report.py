@@ -14,6 +14,7 @@ from tabulate import tabulate
 from tests.common.pfc.record.effective_records import Verdict
 from tests.common.pfc.record.verdict import Status
 
+from .defects import Defect
 from .queries import Rows, diagnosis_of, faults_of
 
 LONGEST_CELL = 300
@@ -79,6 +80,13 @@ def trend_table(runs: Rows) -> str:
     rows = [[run["run_id"], run["testbed"], run["started"][:19].replace("T", " "), run["os_version"],
              _run_status(run), *(run[status] for status in Status)] for run in runs]
     return _table_of_runs(headers, rows, runs)
+
+
+def defects_table(defects: Sequence[Defect]) -> str:
+    """One line a known defect."""
+    return table(["id", "title", "owner", "link", "check", "plan id", "device", "HwSKU", "build"],
+                 [[one.defect_id, one.title, one.owner, one.link, one.check_name, one.plan_id, one.device_id, one.hwsku,
+                   one.os_version] for one in defects])
 
 
 def left_out(number: int) -> str:

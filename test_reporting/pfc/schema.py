@@ -19,8 +19,9 @@ from sqlalchemy.types import TypeDecorator, TypeEngine
 from tests.common.pfc.record.parsing import parse_moment
 from tests.common.pfc.record.records import format_moment
 
+from .json_text import JsonText
 
-VERSION = "0003"
+VERSION = "0004"
 NO_FAULTS = "[]"
 """The column `faults` where nothing was broken on purpose."""
 AGREEMENT = """
@@ -60,7 +61,7 @@ def _run_id(**options: Any) -> Column[str]:
 
 
 def _faults() -> Column[str]:
-    return Column("faults", Text, nullable=False, server_default=NO_FAULTS)
+    return Column("faults", JsonText, nullable=False, server_default=NO_FAULTS)
 
 
 metadata = MetaData()
@@ -79,12 +80,13 @@ runs = Table(
     Column("origin", String(16), nullable=False),
     Column("job_id", Text, nullable=False),
     Column("software_version", Text, nullable=False),
-    Column("expected", Text, nullable=False),
-    Column("info", Text, nullable=False),
+    Column("expected", JsonText, nullable=False),
+    Column("info", JsonText, nullable=False),
     _faults(),
     CheckConstraint("status IS NULL OR status IN ('PASS', 'FAIL', 'ERROR')", name="runs_status"),
     CheckConstraint("status IS NULL OR status <> 'PASS' OR finished IS NOT NULL", name="runs_pass_is_finished"),
     Index("runs_by_start", "started"),
+    Index("runs_by_testbed", "testbed", "started"),
     Index("runs_by_job", "job_id", postgresql_using="hash"),
 )
 
@@ -112,10 +114,10 @@ records = Table(
     Column("os_version", Text, nullable=False),
     Column("hwsku", Text, nullable=False),
     Column("software_version", Text, nullable=False),
-    Column("evidence", Text, nullable=False),
-    Column("deviations", Text, nullable=False),
-    Column("labels", Text, nullable=False),
-    Column("extra", Text, nullable=False),
+    Column("evidence", JsonText, nullable=False),
+    Column("deviations", JsonText, nullable=False),
+    Column("labels", JsonText, nullable=False),
+    Column("extra", JsonText, nullable=False),
     _faults(),
     CheckConstraint(AGREEMENT, name="records_status_and_value"),
     Index("records_by_series", "series_id", "run_id"),  # run_id first would rival the key until there are statistics
@@ -132,8 +134,8 @@ checks = Table(
     Column("metric_name", Text, nullable=False),
     Column("required", Integer, nullable=False),
     Column("status", String(5), nullable=False),
-    Column("expected", Text, nullable=False),
-    Column("seen", Text, nullable=False),
+    Column("expected", JsonText, nullable=False),
+    Column("seen", JsonText, nullable=False),
     Column("place", Text, nullable=False),
     Column("message", Text, nullable=False),
     ForeignKeyConstraint(["run_id", "record_id"], ["records.run_id", "records.record_id"], name="checks_of_record"),
@@ -158,7 +160,7 @@ metrics = Table(
     Column("timestamp", Moment, nullable=False),
     Column("os_version", Text, nullable=False),
     Column("hwsku", Text, nullable=False),
-    Column("labels", Text, nullable=False),
+    Column("labels", JsonText, nullable=False),
     _faults(),
     CheckConstraint(AGREEMENT, name="metrics_status_and_value"),
     Index("metrics_one_verdict", "run_id", "series_id", unique=True,
@@ -166,3 +168,39 @@ metrics = Table(
     Index("metrics_by_series", "series_id", "timestamp"),
     Index("metrics_by_run", "run_id"),
 )
+
+# What is known to be wrong and whose it is; an empty text is any.
+defects = Table(
+    "defects", metadata,
+    Column("defect_id", Text, primary_key=True),
+    Column("title", Text, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("link", Text, nullable=False),
+    Column("check_name", Text, nullable=False),
+    Column("plan_id", Text, nullable=False),
+    Column("device_id", Text, nullable=False),
+    Column("hwsku", Text, nullable=False),
+    Column("os_version", Text, nullable=False),
+    Column("added", Moment, nullable=False),
+)
+
+METRIC_LABELS = Index("metrics_by_labels", metrics.c.labels, postgresql_using="gin",
+                      postgresql_ops={"labels": "jsonb_path_ops"}).ddl_if(dialect="postgresql")
+"""Finds rows of `metrics` by what their labels hold (`labels @> '{...}'`); SQLite has no such index."""
+
+BROKEN_ON_PURPOSE = {"sqlite": "m.faults <> '[]'", "postgresql": "m.faults <> '[]'::jsonb"}
+DIAGNOSIS = {"sqlite": "json_extract(r.info, '$.diagnosis')", "postgresql": "r.info ->> 'diagnosis'"}
+VERDICTS_VIEW = """
+CREATE VIEW verdicts AS
+SELECT m.run_id, r.job_id, r.testbed, r.origin, r.started, r.finished, r.status AS run_status, {diagnosis} AS diagnosis,
+       m.device_id, m.on_behalf_of, m.port_id, m.metric_name, m.status, m.value, m.cause, m.timestamp AS measured,
+       m.os_version, m.hwsku, r.software_version, {broken} AS broken, m.faults, m.labels, r.info
+FROM metrics m JOIN runs r ON r.run_id = m.run_id
+WHERE m.status IS NOT NULL
+"""
+"""The view of verdicts, one row of each metric of a port in a run: nothing in it needs a cast."""
+
+
+def verdicts_view(dialect: str) -> str:
+    """The SQL that creates the view `verdicts`."""
+    return VERDICTS_VIEW.format(diagnosis=DIAGNOSIS[dialect], broken=BROKEN_ON_PURPOSE[dialect])

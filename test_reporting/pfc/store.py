@@ -20,7 +20,8 @@ from tests.common.pfc.record.records import FINAL, ON_BEHALF_OF, VERDICT, Record
 from tests.common.pfc.record.run import QUALIFICATION, Run
 from tests.common.pfc.record.verdict import Status
 
-from . import schema
+from . import defects, schema
+from .defects import Defect
 from .engine import Database, insert_or
 from .sql_rows import check_rows, digest, metric_id, record_row, run_row, series_id, sql_json, sql_key, sql_text
 from .upgrade import prepare
@@ -67,6 +68,24 @@ class Store:
             stored = _Delivery(connection, run).deliver(records, is_known=run is self._known)
         self._known = run
         return stored
+
+    def add_defect(self, defect: Defect) -> bool:
+        """Store what is known to be wrong; returns whether it was not there yet.
+
+        Raises:
+            StoreError: it cannot be stored.
+        """
+        with self._database.writing() as connection:
+            return defects.add(connection, defect)
+
+    def remove_defect(self, defect_id: str) -> bool:
+        """Forget what is known to be wrong; returns whether it was there.
+
+        Raises:
+            StoreError: it cannot be removed.
+        """
+        with self._database.writing() as connection:
+            return defects.remove(connection, defect_id)
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -164,7 +183,9 @@ class _Delivery:
         last = found[-1] if found else None
         labels = {"test.testbed": run.testbed, "test.job.id": run.job_id,
                   "test.os.version": last.os_version if last else "", ON_BEHALF_OF: last.on_behalf_of if last else "",
-                  "device.id": key[0], "device.port.id": key[1]}
+                  "device.id": key[0], "device.port.id": key[1],
+                  "test.run.id": run.run_id if run.origin == QUALIFICATION else "",
+                  "test.faults": "; ".join(json.loads(run.faults))}
         labels = {name: value for name, value in labels.items() if value} | (json.loads(last.labels) if last else {})
         return {"metric_id": metric_id(self._run_id, key), "run_id": self._run_id, "series_id": series_id(*key),
                 "testbed": run.testbed, "device_id": key[0], "on_behalf_of": last.on_behalf_of if last else "",

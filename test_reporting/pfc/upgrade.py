@@ -12,7 +12,7 @@ from .engine import Database, insert_or
 from .errors import StoreError
 
 MIGRATIONS = Path(__file__).parent / "migrations"
-OLDER = ("0001", "0002")
+OLDER = ("0001", "0002", "0003")
 """Versions that are brought to `schema.VERSION`; any other is of a later software."""
 
 
@@ -41,7 +41,9 @@ def create_tables(connection: Connection) -> None:
     for table in schema.metadata.sorted_tables:
         connection.execute(CreateTable(table, if_not_exists=True))
         for index in sorted(table.indexes, key=lambda index: str(index.name)):
-            connection.execute(CreateIndex(index, if_not_exists=True))
+            if index is not schema.METRIC_LABELS or connection.dialect.name == "postgresql":
+                connection.execute(CreateIndex(index, if_not_exists=True))
+    connection.exec_driver_sql(schema.verdicts_view(connection.dialect.name))
     connection.execute(insert_or(connection.dialect.name, schema.version)
                        .values(version_num=schema.VERSION).on_conflict_do_nothing())
 

@@ -104,7 +104,9 @@ def timeline(leak: int = 0) -> dict[str, Any]:
             "frames_rx": {"priority 3 (test)": [0, 500, 500, 500 + leak, 1000], "priority 0": [0, 100, 200, 300, 400]},
             "frames_tx": {"priority 3 (test)": [0, 500, 510, 520, 1000]},
             "storms": [{"label": "PFC on priority 3", "priorities": [3], "begin_s": 0.5, "end_s": 1.5}],
-            "queue_bytes": {"queue 3": [0, 0, 9000, 18000, 0]}, "paused": {"priority 3": [[0.5, 1.5]]}}
+            "pfc_counters": [{"device": "vtb-t0-01", "at_s": [0, 1.25, 2.0],
+                              "rx": {"Ethernet0 priority 3": [0, 600, 900]},
+                              "tx": {"Ethernet4 priority 3": [0, 20, 20]}}]}
 
 
 def hostile_run(folder: Path, url: str) -> None:
@@ -114,7 +116,8 @@ def hostile_run(folder: Path, url: str) -> None:
     writer = started(folder, url, run=run)
     for number, text in enumerate(HOSTILE):
         check = {"name": text, "status": "FAIL", "expected": text, "seen": {text: text}, "where": text, "message": text}
-        drawn = {**timeline(), "storms": [{"label": text, "begin_s": 0, "end_s": 1}], "paused": {text: [[0, 1]]}}
+        drawn = {**timeline(), "storms": [{"label": text, "begin_s": 0, "end_s": 1}],
+                 "pfc_counters": [{"device": text, "at_s": [0, 1], "rx": {text: [0, 1]}, "tx": {text: [0, 1]}}]}
         writer.write(parsed(verdict(
             number, "FAIL", run_id=folder.name, port_id=text, cause=text, scenario=text, plan_id=text, checks=[check],
             labels={text: text}, deviations=[text], on_behalf_of=text, os_version=text, hwsku=text,

@@ -83,7 +83,7 @@ def test_parts_of_a_job_are_shown_together(database, url, capsys):
     assert "run part-1 on vtb-t0" in shown and "run part-2 on vtb-t0" in shown
     assert main(["show", "part-1"]) == 0
     assert main(["export", "--format", "csv", "--run", "sweep-7"]) == 0
-    assert capsys.readouterr().out.count("part-2") == 1
+    assert capsys.readouterr().out.count("part-2") == 2
     assert ask(database, "select distinct job_id from records") == [("sweep-7",)]
 
 

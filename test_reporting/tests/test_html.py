@@ -16,6 +16,9 @@ from test_reporting.tests.html_samples import HOSTILE, MARKUP, Page, hostile_run
 from test_reporting.tests.samples import RUN_ID, verdict
 
 
+FAILED = "FAIL vtb-t0-01 \u00b7 Arista-7060CX-32S-C32 \u00b7 SONiC.20260101 \u00b7 2 ports"
+
+
 @pytest.fixture
 def page(database, tmp_path):
     """Write the report, and take it apart."""
@@ -33,7 +36,7 @@ def test_it_is_in_the_folder_of_the_run_unless_said_otherwise(run, database, cap
     assert main(["html"]) == 0
     path = database.parent / RUN_ID / "report.html"
     assert capsys.readouterr().out == f"{path}: FAIL, {path.stat().st_size} bytes\n"
-    assert Page(path).root.all("h1")[0].words == f"FAIL {RUN_ID}"
+    assert Page(path).root.all("h1")[0].words == FAILED
     assert [one.name for one in path.parent.glob("*report*")] == ["report.html"], "nothing else is left behind"
 
 
@@ -46,7 +49,7 @@ def test_a_run_has_its_page_whatever_the_databases_do(run, database, is_stored, 
         database.unlink()
     path = write_page(database.parent / RUN_ID, RUN_ID, is_stored, urls)
     assert path == database.parent / RUN_ID / "report.html"
-    assert Page(path).root.all("h1")[0].words == f"FAIL {RUN_ID}"
+    assert Page(path).root.all("h1")[0].words == FAILED
 
 
 def test_without_such_a_folder_it_is_here(run, database, tmp_path, monkeypatch):
@@ -65,15 +68,16 @@ def test_the_matrix_has_each_port_with_its_metrics_and_priorities(run, page):
         verdict(8, port_id="Ethernet8", priority=5, replaces="e"),
         expected=[["vtb-t0-01", "Ethernet99", "pfc.lossless"]])
     made = page()
-    heads = [cell.words for cell in made.root.all("table")[-3].all("thead")[0].all("th")]
-    priorities = [f"priority {number}" for number in range(8)]
+    heads = [cell.words for cell in made.by_id["matrix"].all("table")[0].all("thead")[0].all("th")]
+    priorities = [f"priority {number}" for number in (0, 3, 4, 5, 7)]
     assert heads == ["port", "pfc.lossless", "pfc.lossy", "all together", *priorities]
     none = "–"
     assert made.matrix() == [
-        ["Ethernet0", "FAIL", none, "PASS 1", none, none, none, "FAIL 1/2", "ERROR 1/1", none, none, none],
-        ["Ethernet8", "PASS", none, none, none, none, none, none, none, "PASS 1", none, "PASS 1"],
-        ["Ethernet16", none, "PASS", none, "PASS 1", none, none, none, none, none, none, none],
-        ["Ethernet99", "ERROR: not measured", *[none] * 10]]
+        ["Ethernet0", "FAIL", none, "PASS 1", none, "FAIL 1/2", "ERROR 1/1", none, none],
+        ["Ethernet99", "ERROR: not measured", *[none] * 7],
+        ["Ethernet8", "PASS", none, none, none, none, none, "PASS 1", "PASS 1"],
+        ["Ethernet16", none, "PASS", none, "PASS 1", none, none, none, none]], "what is not PASS comes first"
+    assert "PASS 2 ports" in made.section("matrix"), "the others are folded"
     assert "nothing was measured 1 verdict, 1 port" in made.section("failures")
     assert "tried again 1 ERROR that a later measurement replaced" in made.section("environment")
     assert [(record["status"], record["counts"]) for record in made.records(1)] == [
@@ -91,7 +95,7 @@ def test_a_cell_opens_to_all_that_was_recorded(run, page):
     assert record["labels"] == {"tg.traffic_rate": "50"} and record["cause"] == "the cause"
     assert record["case"] == ["PFC-1", "pause-lossless-single"] and record["metric"] == "pfc.lossless"
     assert [row["label"] for row in record["plots"][0]["rows"]] == [
-        "priority 3 (test)", "priority 0", "queue 3", "priority 3"]
+        "priority 3 (test)", "priority 0", "Ethernet0 priority 3: PFC received", "Ethernet4 priority 3: PFC sent"]
 
 
 def test_a_message_that_says_no_more_is_stored_once(run, page):
@@ -156,14 +160,14 @@ def test_what_was_broken_on_purpose_is_said_first(run, page):
     run(verdict(2, "FAIL"), run_id="b", faults=["pause-ignored@Ethernet0", MARKUP])
     assert not [one for one in page("a").root.all("p") if one.attributes.get("class") == "broken"]
     made = page("b", "--baseline", "a")
-    said, = [one for one in made.root.all("header")[0].all("p") if one.attributes.get("class") == "broken"]
+    said, = [one for one in made.root.all("p") if one.attributes.get("class") == "broken"]
     assert said.words == f"deliberately broken: pause-ignored@Ethernet0, {MARKUP}"
     assert "deliberately broken" not in made.section("differences")
     words = page("a", "--baseline", "b").section("differences")
     assert "started 2026-01-31 13:00:00 UTC, deliberately broken: pause-ignored@Ethernet0" in words
     assert "pause-ignored@Ethernet0" not in page("a").root.words
-    both = page("a", "b").root.all("header")[0].words
-    assert f"pause-ignored@Ethernet0, {MARKUP} (b)" in both
+    both = [one.words for one in page("a", "b").root.all("section") if one.attributes.get("class") == "cover"]
+    assert [f"pause-ignored@Ethernet0, {MARKUP}" in one for one in both] == [False, True]
 
 
 def test_the_runs_of_a_job_are_compared_by_testbed(run, page):
@@ -210,14 +214,15 @@ def test_commands_can_be_pasted(run, page):
 def test_what_failed_checks_come_to_is_said_below_the_verdict(run, page):
     run(verdict(1, "FAIL"), run_id="a", diagnosis=f"vtb-t0-01 Ethernet0: pauses stop nothing; {MARKUP}")
     run(verdict(2), run_id="b", started="2026-01-31T14:00:00Z")
-    assert f"diagnosis: vtb-t0-01 Ethernet0: pauses stop nothing; {MARKUP}" in page("a").root.all("header")[0].words
-    assert "diagnosis:" not in page("b").root.words
+    headline, = [one.words for one in page("a").root.all("p") if one.attributes.get("class") == "headline"]
+    assert headline == f"vtb-t0-01 Ethernet0: pauses stop nothing; {MARKUP}"
+    assert "pauses stop nothing" not in page("b").root.words
 
 
 def test_info_does_not_stand_for_a_fact(run, page):
     run(verdict(1), **{"OS version": "another"})
     made = page()
-    assert "build SONiC.20260101 measured" in " ".join(made.root.words.split())
+    assert "switch SONiC.20260101 on Arista-7060CX-32S-C32" in " ".join(made.root.words.split())
     assert "OS version another" in made.section("environment")
 
 
@@ -319,3 +324,106 @@ def test_postgresql_says_the_same(run, database, page, postgresql, monkeypatch):
     second = page()
     assert second.matrix() == first.matrix() and second.records() == first.records()
     assert second.section("failures") == first.section("failures")
+
+
+def lost(number, places, **fields):
+    """A FAIL whose failed checks looked at these places."""
+    checks = [{**verdict(status="FAIL")["checks"][0], "name": "background-unaffected", "metric_name": "pfc.lossy",
+               "where": where, "expected": "all 1000 frames", "seen": seen} for where, seen in places]
+    return verdict(number, "FAIL", metric_name="pfc.lossy", checks=checks,
+                   cause="expected the 5 frames, got 6 (and 5 more) (and 1 more)", **fields)
+
+
+def test_a_failure_stands_at_the_priority_that_lost(run, page):
+    run(verdict(1), lost(2, [("vtb-t0-01 Ethernet0 priority 0", 990), ("vtb-t0-01 Ethernet0 priority 1", 0)]),
+        lost(3, [("vtb-t0-01 Ethernet4 priority 5", 1)], priority=4, scenario="elsewhere"))
+    made = page()
+    heads = [cell.words for cell in made.by_id["matrix"].all("table")[0].all("thead")[0].all("th")]
+    assert heads == ["port", "pfc.lossless", "pfc.lossy", *(f"priority {number}" for number in (0, 1, 3, 4))]
+    assert made.matrix() == [["Ethernet0", "PASS", "FAIL", "FAIL 1/1", "FAIL 1/1", "PASS 1", "FAIL 1/1"]], (
+        "priority 3 was paused and lost nothing; what failed at another port stands where it was tested")
+    assert [record["victims"] for record in made.records()] == [[], [0, 1], []]
+    assert "1 PASS, 2 FAIL" in made.root.words, "a verdict that stands at two priorities counts once"
+    words = made.section("failures")
+    assert "vtb-t0-01 Ethernet0 priorities 0, 1 PFC-1 pause-lossless-single while priority 3 is tested" in words
+    assert "all 1000 frames 0" in words and "990" not in words, "the check that is farthest off is shown"
+
+
+def test_the_headline_concludes(run, page):
+    where = "vtb-t0-01 Ethernet0 priority 1"
+    run(lost(1, [(where, 0)]), lost(2, [(where, 7)], plan_id="X"))
+    made = page()
+    headline, = [one.words for one in made.root.all("p") if one.attributes.get("class") == "headline"]
+    assert headline == (f"background-unaffected fails at {where} in 2 test cases, first in PFC-1: expected all 1000 "
+                        "frames, got 0")
+    cause, = [one.words for one in made.root.all("p") if one.attributes.get("class") == "cause"]
+    assert cause == "first cause: expected the 5 frames, got 6" and "(and 1 more)" not in made.root.words
+
+
+def test_the_first_screen_has_plot_testbed_and_provenance(run, page):
+    drawn = timeline()
+    drawn["frames_rx"]["priority 1 (background)"] = [0, 500, 500, 500, 1000]
+    info = {"suite_commit": "0123456789abcdef0123456789abcdef01234567 and changes", "operator": "ada@lab",
+            "command": "pfc-qualify --testbed vtb-t0", "serial": "SN-1", "ports": {
+                "under_test": {"port": "Ethernet0", "generator": "ixia-02", "location": "10.0.0.2;1;2"},
+                "tx": {"port": "Ethernet4", "generator": "ixia-01", "location": "10.0.0.1;1;1"}}}
+    evidence = {"timeline": drawn, "tx_port": "Ethernet4", "speed_mbps": 100000,
+                "files": ["evidence/0001-session/vtb-t0-01-configuration-before-1.json", "evidence/../../etc/passwd"]}
+    run(lost(1, [("vtb-t0-01 Ethernet0 priority 1", 0)], evidence=evidence), software_version="sonic-mgmt-pfc 9",
+        info=info)
+    made = page()
+    first = next(one for one in made.root.all("section") if one.attributes.get("class") == "cover")
+    picture = first.all("svg")[0]
+    assert picture.attributes["aria-label"] == (
+        "PFC-1 pause-lossless-single, Ethernet0: priority 1 (background) received at most 0 frames/s in the storm, "
+        "1 k at other times")
+    kinds = [one.attributes["class"] for one in picture.all("path")]
+    assert kinds == ["other", "other", "victim"] and len(first.all("svg")) == 2, "one is for phones"
+    for words in ("ixia-01 10.0.0.1;1;1", "ixia-02 10.0.0.2;1;2", "data 100G", "Ethernet4 in, Ethernet0 under test",
+                  "priority 1 loses", "PFC on priority 3", "sonic-mgmt-pfc 9 (0123456789ab and changes)", "serial SN-1",
+                  "ada@lab", "pfc-qualify --testbed vtb-t0", "FAIL in this run, the only one known",
+                  "evidence/0001-session/vtb-t0-01-configuration-before-1.json"):
+        assert words in first.words, words
+    assert "passwd" not in first.words
+
+
+def test_evidence_is_linked_where_the_page_lies_beside_it(run, page, database):
+    name = "evidence/0001-session/vtb-t0-01-configuration-before-1.json"
+    run(verdict(1, "FAIL", evidence={"timeline": timeline(), "files": [name]}))
+    assert main(["html"]) == 0
+    links = [one.attributes["href"] for one in Page(database.parent / RUN_ID / "report.html").root.all("a")]
+    assert name in links and name not in [one.attributes["href"] for one in page().root.all("a")]
+
+
+def test_the_latest_runs_say_since_when(run, page):
+    for number, status in enumerate(("PASS", "FAIL", "ERROR", "FAIL")):
+        run(verdict(number, status, os_version=f"build-{number}"), run_id=f"r{number}",
+            started=f"2026-01-31T1{number}:00:00Z")
+    run(verdict(9), run_id="broken", started="2026-01-31T12:30:00Z", faults=["x"])
+    made = page("r3")
+    strip = [one.words for one in made.root.all("span") if (one.attributes.get("class") or "").startswith("past ")]
+    assert strip == ["P", "F", "E", "P", "F"]
+    assert ("FAIL since 2026-01-31 11:00:00 UTC, 2 runs in a row; PASS in the run before that of build-0, "
+            "2026-01-31 10:00:00 UTC") in made.root.words
+    assert "PASS in this run, the only one known" in page("broken").root.words, "of those that were broken on purpose"
+
+
+def test_a_sweep_has_a_front_panel(run, page):
+    run(*(verdict(number, "FAIL" if number == 2 else "PASS", port_id=f"Ethernet{4 * number}") for number in range(20)))
+    made = page()
+    jacks = [one for one in made.root.all("a") if (one.attributes.get("class") or "").startswith("jack")]
+    assert [one.words for one in jacks] == [str(4 * number) for number in range(20)]
+    assert [one.words for one in jacks if "FAIL" in one.attributes["class"]] == ["8"]
+    assert all(one.attributes["href"][1:] in made.by_id for one in jacks)
+
+
+def test_what_is_worse_than_the_baseline_has_its_causes_and_its_plot(run, page):
+    good, bad = timeline(0), timeline(50)
+    run(verdict(1, evidence={"timeline": good}), verdict(2, priority=4), run_id="a", started="2026-01-31T12:00:00Z")
+    run(verdict(3, "FAIL", evidence={"timeline": bad}), verdict(4, "FAIL", priority=4), run_id="b",
+        diagnosis="vtb-t0-01 Ethernet0: some frames leave")
+    made = page("b", "--baseline", "a")
+    words = made.section("differences")
+    assert "2 places worse, one cause: vtb-t0-01 Ethernet0: some frames leave" in words
+    labels = [one.attributes["aria-label"] for one in made.by_id["differences"].all("svg")]
+    assert ["0 frames/s in the storm" in labels[0], "100 frames/s in the storm" in labels[1]] == [True, True]

@@ -78,6 +78,12 @@ def browser():
         found.driver.quit()
 
 
+def with_storms():
+    """A timeline with a second storm in the first."""
+    drawn = timeline(50)
+    return {**drawn, "storms": [*drawn["storms"], {"label": "PFC on priority 4", "begin_s": 0.6, "end_s": 0.9}]}
+
+
 @pytest.fixture(scope="module")
 def pages():
     """The report of a run with verdicts of all kinds, and of one with hostile texts."""
@@ -88,7 +94,8 @@ def pages():
         writer = started(folder / "run", url, run={**RUN, "run_id": "run", "expected": expected})
         writer.write(parsed(
             verdict(1, run_id="run"),
-            verdict(2, "FAIL", run_id="run", plan_id="PFC-2", evidence={"timeline": timeline(50)}),
+            verdict(2, "FAIL", run_id="run", plan_id="PFC-2", evidence={"timeline": with_storms()},
+                    checks=[verdict(status="FAIL")["checks"][0], {**verdict()["checks"][0], "name": "a-good-check"}]),
             verdict(3, "ERROR", run_id="run", priority=4, checks=[], cause="the link is down"),
             *(verdict(10 + number, run_id="run", port_id=f"Ethernet{4 + number}", priority=number % 8)
               for number in range(40)),
@@ -103,11 +110,13 @@ def pages():
 def test_it_opens_and_the_matrix_is_right(browser, pages):
     browser.open(pages["run"])
     rows = browser.ask("[...document.querySelectorAll('.matrix tr[data-port]')].map("
-                       "row => [...row.children].map(one => one.innerText))")
+                       "row => [...row.children].map(one => one.textContent))")
     none = "–"
     assert rows[0] == ["Ethernet0", "FAIL", "PASS", "PASS 120", none, none, "FAIL 1/2", "ERROR 1/1", none, none, none]
-    assert rows[1][:4] == ["Ethernet4", "PASS", none, "PASS 1"] and len(rows) == 42
-    assert rows[-1] == ["Ethernet99", "ERROR: not measured", *[none] * 9]
+    assert rows[1] == ["Ethernet99", "ERROR: not measured", *[none] * 9]
+    assert rows[2][:4] == ["Ethernet4", "PASS", none, "PASS 1"] and len(rows) == 42
+    shown = "[...document.querySelectorAll('.matrix tr[data-port]')].filter(row => row.checkVisibility()).length"
+    assert browser.ask(shown) == 2, "what is PASS is folded"
     assert browser.ask("document.querySelector('h1').innerText").startswith("FAIL")
     assert browser.problems() == []
 
@@ -120,10 +129,10 @@ def test_the_keyboard_is_enough(browser, pages):
     focus = "document.activeElement.id"
     assert browser.ask(focus) == "c0-m0"
     seen = []
-    for key in (keys.ARROW_DOWN, keys.END, keys.ARROW_UP, keys.HOME, "n", "n", "N", keys.PAGE_DOWN, keys.PAGE_UP):
+    for key in (keys.ARROW_DOWN, keys.END, keys.ARROW_UP, keys.HOME, "n", "n", "N", keys.PAGE_DOWN, keys.ARROW_UP):
         browser.press(key)
         seen.append(browser.ask(focus))
-    assert seen == ["c1-m0", "c1-p7", "c0-p7", "c0-m0", "c0-p3", "c0-p4", "c0-p3", "c10-p3", "c0-p3"]
+    assert seen == ["c41-m0", "c41-p7", "c0-p7", "c0-m0", "c0-p3", "c0-p4", "c0-p3", "c41-p3", "c0-p3"]
     browser.press(keys.ENTER)
     browser.wait("document.querySelector('#oc0-p3 .pane[data-ready]')")
     text = browser.ask("document.querySelector('#oc0-p3').innerText")
@@ -134,13 +143,13 @@ def test_the_keyboard_is_enough(browser, pages):
     assert browser.problems() == []
 
 
-def test_a_plot_shows_rates_storms_queue_and_pause(browser, pages):
+def test_a_plot_shows_rates_storms_and_counters(browser, pages):
     browser.open(pages["run"])
     drawn = browser.ask("document.querySelector('.example svg').getAttribute('aria-label')")
     assert "priority 3 (test): at most 1,000 frames/s, received in the storm at most 100" in drawn
-    assert "queue 3: queue, at most 18,000 bytes" in drawn and "PFC on priority 3 from 0.5 to 1.5 s" in drawn
-    assert browser.ask("['rx', 'tx', 'storm', 'span'].map("
-                       "name => document.querySelectorAll(`.example svg .${name}`).length)") == [3, 1, 1, 1]
+    assert "Ethernet0 priority 3: PFC received: 900 frames" in drawn and "PFC on priority 3 from 0.5 to 1.5 s" in drawn
+    assert browser.ask("['rx', 'tx', 'storm'].map("
+                       "name => document.querySelectorAll(`.example svg .${name}`).length)") == [4, 1, 2]
     left, right = browser.ask("['storm', 'axis'].map(name => document.querySelector(`.example .${name}`).getBBox())")
     assert left["width"] == pytest.approx(right["width"] / 2)
 
@@ -158,13 +167,44 @@ def test_a_link_opens_its_cell_and_many_records_are_paged(browser, pages):
     assert "No verdict" in browser.open_cell("c41-p3")
 
 
+def test_the_first_screen_answers_a_vendor(browser, pages):
+    """Which port, which class, since when, how do I see it myself: without scrolling."""
+    browser.open(pages["run"])
+    shown = browser.ask("[...document.querySelectorAll('h1, .headline, .proof figcaption, .provenance div')]"
+                        ".filter(one => one.getBoundingClientRect().bottom <= innerHeight)"
+                        ".map(one => one.innerText).join(' | ')")
+    for words in ("FAIL", "vtb-t0-01", "SONiC.20260101", "Ethernet0 priority 3", "blocked-while-paused", "in the storm",
+                  "FAIL in "):
+        assert words in shown, words
+
+
+def test_labels_of_storms_do_not_touch(browser, pages):
+    browser.open(pages["run"])
+    boxes = browser.ask("[...document.querySelectorAll('.example svg')].map(one => [...one.querySelectorAll('.storms')]"
+                        ".map(text => { const box = text.getBBox(); return [box.x, box.y, box.width, box.height]; }))")
+    assert any(len(one) > 1 for one in boxes), "a plot has several storms"
+    for one in boxes:
+        for place, (x, y, width, height) in enumerate(one):
+            assert all(x + width <= left or left + wide <= x or y + height <= top + 1 or top + high <= y + 1
+                       for left, top, wide, high in one[place + 1:])
+
+
+def test_a_cell_opens_to_what_failed(browser, pages):
+    browser.open(pages["run"])
+    text = browser.open_cell("c0-p3")
+    assert "0 frames" in text and "1 more checks that are PASS" in text and "a-good-check" not in text
+    browser.ask("document.querySelector('#oc0-p3 .rec details > summary').click()")
+    browser.wait("document.querySelector('#oc0-p3').innerText.includes('a-good-check')")
+    assert "show 1 more of 2 that are PASS" in text
+
+
 def test_filters(browser, pages):
     browser.open(pages["run"])
     browser.driver.execute_script(
         "const choice = document.getElementById('case'); choice.value = [...choice.options].find("
         "one => one.text.startsWith('PFC-2 ')).value; choice.dispatchEvent(new Event('change'))")
     browser.wait("document.getElementById('filtered').textContent === 'verdicts: 1 PASS, 1 FAIL, 0 ERROR'")
-    assert browser.ask("['c0-p0', 'c0-p3', 'c0-p4'].map(id => document.getElementById(id).innerText)") == [
+    assert browser.ask("['c0-p0', 'c0-p3', 'c0-p4'].map(id => document.getElementById(id).textContent)") == [
         "PASS 1", "FAIL 1/1", "–"]
     browser.ask("document.getElementById('bad').click()")
     assert shown_ports(browser) == 42, "no other port has a verdict of that test case"
@@ -176,7 +216,8 @@ def shown_ports(browser):
         "const done = arguments[0], said = document.getElementById('filtered'); said.textContent = '';"
         "new MutationObserver((_, one) => { one.disconnect(); done(); }).observe(said, { childList: true });"
         "document.getElementById('case').dispatchEvent(new Event('change'))")
-    return browser.ask("[...document.querySelectorAll('.matrix tr[data-port]')].filter(row => row.offsetParent).length")
+    return browser.ask("[...document.querySelectorAll('.matrix tr[data-port]')]"
+                       ".filter(row => row.checkVisibility()).length")
 
 
 @pytest.mark.parametrize("choice, metric, shown", [
@@ -192,7 +233,7 @@ def test_what_was_not_measured_is_not_pass_whatever_the_filter(browser, pages, c
         "([...choice.options].find(one => one.text.startsWith(arguments[place])) || choice.options[0]).value; });"
         "document.getElementById('bad').checked = true", choice, metric)
     assert shown_ports(browser) == shown
-    assert browser.ask("document.querySelector('tr[data-port=\"41\"]').offsetParent !== null"), "Ethernet99"
+    assert browser.ask("document.querySelector('tr[data-port=\"41\"]').checkVisibility()"), "Ethernet99"
 
 
 @pytest.mark.parametrize("name", ["run", "hostile"])

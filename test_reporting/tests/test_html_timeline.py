@@ -9,15 +9,16 @@ from test_reporting.pfc.html_report.timeline import plots, rates
 from test_reporting.tests.html_samples import timeline
 
 
-def test_a_row_for_each_class_queue_and_pause():
+def test_a_row_for_each_class_and_counter():
     (plot,) = plots({"timeline": timeline(50)})
-    test, background, queue, paused = plot["rows"]
+    test, background, received, sent = plot["rows"]
     assert test == {"label": "priority 3 (test)", "kind": "rate", "rx": [1000, 0, 100, 900], "tx": [1000, 20, 20, 960],
                     "most": 1000, "in_storm": 100}
     assert (background["rx"], background["tx"], background["in_storm"]) == ([200] * 4, None, 200)
-    assert queue == {"label": "queue 3", "kind": "queue", "bytes": [0, 0, 9000, 18000, 0], "most": 18000}
-    assert paused == {"label": "priority 3", "kind": "paused", "spans": [[0.5, 1.5]]}
-    assert plot["storms"] == [{"label": "PFC on priority 3", "begin": 0.5, "end": 1.5}]
+    assert received == {"label": "Ethernet0 priority 3: PFC received", "kind": "count", "at": [0, 1.25, 2.0],
+                        "counts": [0, 600, 900], "most": 900}
+    assert (sent["label"], sent["counts"]) == ("Ethernet4 priority 3: PFC sent", [0, 20, 20])
+    assert plot["storms"] == [{"label": "PFC on priority 3", "priorities": [3], "begin": 0.5, "end": 1.5}]
     assert plot["times"] == [0.0, 0.5, 1.0, 1.5, 2.0]
 
 
@@ -42,7 +43,9 @@ def test_each_measurement_of_a_record_has_its_plot():
     ({"frames_rx": [1]}, "frames_rx must be an object"), ({"frames_tx": {"a": ["x"] * 5}}, "must be a list of numbers"),
     ({"storms": [{"begin_s": 1}]}, "begin_s and end_s"), ({"storms": [{"begin_s": 2, "end_s": 1}]}, "ends before"),
     ({"storms": {"a": 1}}, "storms must be a list"), ({"storms": [1]}, "storms must hold objects"),
-    ({"paused": {"a": [[1]]}}, "pairs of begin and end"), ({"queue_bytes": {"a": [1, 2]}}, "queue_bytes['a']"),
+    ({"pfc_counters": {"a": 1}}, "pfc_counters must be a list"), ({"pfc_counters": [1]}, "must hold objects"),
+    ({"pfc_counters": [{"at_s": [0, 1], "rx": {"a": [1]}}]}, "rx['a'] has 1 entries, the readings are 2"),
+    ({"pfc_counters": [{"at_s": [1, 0]}]}, "at_s of pfc_counters must be in ascending order"),
     ({"readings_s": [0, 5e-324, 1, 2, 3]}, "too close to each other"),
     ({"frames_rx": {"a": [0, 0, 0, 0, 10**400]}}, "frames_rx['a'] has a number beyond 2**64"),
     ({"readings_s": [0, 1, 2, 3, float("inf")]}, "readings_s has a number beyond 2**64")])

@@ -22,14 +22,14 @@ from test_reporting.pfc import schema
 from test_reporting.pfc.cli import main
 from test_reporting.pfc.database import open_store
 from test_reporting.pfc.errors import StoreError
-from test_reporting.pfc.sql_rows import sql_json, sql_text
+from test_reporting.pfc.sql_rows import sql_text
 from test_reporting.tests import old_database, samples
 from test_reporting.tests.samples import COLUMNS, RUN, RUN_ID, ask, lines, parsed, started, verdict
 from test_reporting.tests.test_telemetry import EXAMPLE, TELEMETRY
 from test_reporting.tests.test_upgrade import CHANGES
 
 FINISHED = {**RUN, "finished": "2026-01-31T13:05:00.000000Z"}
-TABLES = ("alembic_version", "checks", "metrics", "records", "runs")
+TABLES = ("alembic_version", "checks", "defects", "metrics", "records", "runs", "verdicts")
 INCOMPRESSIBLE = "".join(map(chr, random.Random(1).choices(range(0x4E00, 0x9FA5), k=10_240)))
 
 
@@ -101,8 +101,8 @@ def test_a_run_from_start_to_end(server_url, query, tmp_path):
     assert query("select status from runs") == [("FAIL",)]
     assert [row[3:] for row in query()] == [(0, "PASS"), (1, "FAIL")]
     assert query("select job_id, on_behalf_of, software_version, deviations, to_char(timestamp at time zone 'UTC', "
-                 "'HH24:MI:SS.US'), evidence::jsonb -> 'frames' ->> 'sent' from records where status = 'PASS'") == [
-        ("job-7", "t1-01", "9.9", '["counts no lossy pauses"]', "13:00:00.000001", "1000")]
+                 "'HH24:MI:SS.US'), evidence -> 'frames' ->> 'sent' from records where status = 'PASS'") == [
+        ("job-7", "t1-01", "9.9", ["counts no lossy pauses"], "13:00:00.000001", "1000")]
 
 
 def test_the_commands_say_the_same_of_both(server_url, database, tmp_path, monkeypatch, capsys):
@@ -138,8 +138,8 @@ def test_hostile_texts_are_stored_as_they_are(server_url, query, text):
     assert store.deliver(run_of(FINISHED), records(*documents)) == 0
     assert query("select port_id from metrics where port_id <> 'Ethernet0'") == [(sql_text(text),)]
     assert query("select labels, evidence, scenario from records where port_id = 'Ethernet0'") == [
-        (sql_json({"x": text, f"key {text}": 1}), sql_json({"deep": [{"x": text}]}), sql_text(text))]
-    assert query("select labels::jsonb ->> 'x' from records where port_id = 'Ethernet0'") == [(sql_text(text),)]
+        ({"x": sql_text(text), f"key {sql_text(text)}": 1}, {"deep": [{"x": sql_text(text)}]}, sql_text(text))]
+    assert query("select labels ->> 'x' from records where port_id = 'Ethernet0'") == [(sql_text(text),)]
 
 
 @pytest.mark.parametrize("change", [
@@ -305,11 +305,37 @@ def test_an_older_database_is_brought_to_this_version(server_url, query):
     old_database.make(server_url.replace("postgresql:", "postgresql+psycopg:"))
     open_store(server_url)
     assert query("select kind, value, status, job_id, on_behalf_of, software_version, deviations, replaces "
-                 "from records order by record_id") == CHANGES
+                 "from records order by record_id") == [(*row[:6], [], row[7]) for row in CHANGES]
     assert query() == [("d", "p", "pfc.lossless", 1, "FAIL"), ("d", "p", "rate", 2.5, None)]
     assert query("select faults from runs union all select faults from records union all select faults from metrics"
-                 ) == [("[]",)] * 5
+                 ) == [([],)] * 5
     engine = create_engine(server_url.replace("postgresql:", "postgresql+psycopg:"))
     with engine.connect() as connection:
         assert compare_metadata(MigrationContext.configure(connection), schema.metadata) == []
     engine.dispose()
+
+
+def test_json_is_jsonb_and_the_view_needs_no_cast(server_url, query, tmp_path):
+    writer = started(tmp_path / RUN_ID, server_url, run={**RUN, "faults": ["pause-ignored@Ethernet0"],
+                                                         "info": {"diagnosis": "pauses stop nothing"}})
+    writer.write(parsed(verdict(1, "FAIL", evidence={"large": 2**80, "exact": 0.1})))
+    writer.finish()
+    types = query("select distinct table_name, column_name, data_type from information_schema.columns where "
+                  "column_name in ('evidence', 'labels', 'faults', 'info', 'expected', 'seen', 'deviations', 'extra') "
+                  "order by 1, 2")
+    assert {row[2] for row in types} == {"jsonb"} and len(types) == 15, types
+    assert query("select device_id, port_id, metric_name, status, diagnosis, broken, faults ->> 0, started < now(), "
+                 "labels ->> 'device.port.id', info ->> 'diagnosis' from verdicts where labels @> "
+                 """'{"test.testbed": "vtb-t0"}'""") == [
+        ("vtb-t0-01", "Ethernet0", "pfc.lossless", "FAIL", "pauses stop nothing", True, "pause-ignored@Ethernet0", True,
+         "Ethernet0", "pauses stop nothing")]
+    assert query("select evidence -> 'large' = '1208925819614629174706176', evidence -> 'exact' from records") == [
+        (True, 0.1)]
+    (index,), = query("select indexdef from pg_indexes where indexname = 'metrics_by_labels'")
+    assert "USING gin (labels jsonb_path_ops)" in index
+
+
+def test_numbers_that_json_has_not_are_mended_when_an_old_database_is_opened(server_url, query):
+    old_database.make(server_url, evidence='{"rate": Infinity, "x": [NaN, 1]}')
+    open_store(server_url)
+    assert query("select evidence from records where record_id = 'id-1'") == [({"rate": "Infinity", "x": ["NaN", 1]},)]

@@ -45,7 +45,8 @@ def test_a_row_says_where_it_comes_from(store, database):
     assert ask(database, "select run_id, testbed, timestamp, os_version, hwsku, cause, labels from metrics") == [
         (RUN_ID, "vtb-t0", "2026-01-31T13:00:00.000002Z", "SONiC.20260101", "Arista-7060CX-32S-C32", None,
          '{"device.id": "vtb-t0-01", "device.port.id": "Ethernet0", "test.job.id": "job-7", '
-         '"test.os.version": "SONiC.20260101", "test.testbed": "vtb-t0", "tg.traffic_rate": "50"}')]
+         '"test.os.version": "SONiC.20260101", "test.run.id": "20260131T130000Z-1", "test.testbed": "vtb-t0", '
+         '"tg.traffic_rate": "50"}')]
 
 
 def test_what_was_broken_on_purpose_is_in_each_table(store, database):
@@ -199,7 +200,7 @@ def test_a_database_of_another_version_is_refused(store, database, url):
     connection.close()
     with pytest.raises(StoreError) as refused:
         open_store(url)
-    assert str(refused.value) == f"database {url} has schema version 0099; this software knows 0003 and older ones"
+    assert str(refused.value) == f"database {url} has schema version 0099; this software knows 0004 and older ones"
 
 
 def test_a_database_that_has_to_exist_is_not_created(database, url):

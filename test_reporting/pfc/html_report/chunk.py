@@ -29,9 +29,10 @@ from .ports import NO_PRIORITY, Numbered, PageNumbering, PortResults
 CHECK_FIELDS = ("name", "required", "status", "expected", "seen", "where", "message")
 """What a check in a chunk holds, in this order. `message` is empty where it says no more than the others do."""
 RECORD_FIELDS = ("record_id", "priority", "case", "metric", "status", "counts", "at_ms", "cause", "replaces", "build",
-                 "labels", "checks", "deviations", "extra", "evidence", "plots")
+                 "labels", "checks", "deviations", "extra", "evidence", "plots", "victims")
 """What a record in a chunk holds, in this order; `at_ms` counts from the start of the run, `build`, `labels` and
-`checks` are numbers in the lists of the chunk; `record_id` is empty, `checks` and `evidence` null where left out."""
+`checks` are numbers in the lists of the chunk; `record_id` is empty, `checks` and `evidence` null where left out;
+`victims` are the priorities that it stands at where they are not its own."""
 BUILD_FIELDS = ("os_version", "hwsku", "software_version", "on_behalf_of")
 LEVEL = 6
 NOTHING, EMPTY = "null", '""'
@@ -69,7 +70,7 @@ def chunk(connection: Connection, port: PortResults, started: datetime, budget: 
     """
     contents = _Contents()
     checks = _checks(connection, port, budget, contents)
-    records = [_record(row, checks, (budget, numbering, contents), started)
+    records = [_record(row, checks, (budget, numbering, contents), started, port.victims.get(row.record_id, ()))
                for row in connection.execute(_records(port, budget)).all()]
     metrics = [[row["metric_name"], row["status"], row["cause"]] for row in port.metrics]
     lists = {"metrics": [json.dumps(metric) for metric in metrics],
@@ -90,7 +91,7 @@ def _records(port: PortResults, budget: PageBudget) -> Select[Any]:
 
 
 def _record(row: Row[Any], checks: dict[str, list[int]], parts: tuple[PageBudget, PageNumbering, _Contents],
-            started: datetime) -> str:
+            started: datetime, victims: Sequence[int]) -> str:
     """A record as JSON text; what the database keeps as JSON is taken as it is."""
     budget, numbering, contents = parts
     is_pass = row.status == Status.PASS
@@ -105,7 +106,7 @@ def _record(row: Row[Any], checks: dict[str, list[int]], parts: tuple[PageBudget
         str(contents.builds.number((row.os_version, row.hwsku, row.software_version, row.on_behalf_of))),
         str(contents.labels.number(for_script(row.labels))),
         f"[{','.join(map(str, checks.get(row.record_id, ())))}]" if budget.pass_checks or not is_pass else NOTHING,
-        deviations, extra, kept, drawn)
+        deviations, extra, kept, drawn, json.dumps(list(victims)))
     return "[" + ",".join(fields) + "]"
 
 

@@ -40,6 +40,11 @@ class Comparison:
     changes: list[Change]
 
     @property
+    def worse(self) -> int:
+        """How many places are worse than in the baseline."""
+        return sum(change.count for change in self.changes if change.is_bad)
+
+    @property
     def faults(self) -> list[str]:
         """What was broken on purpose in the baseline's testbed."""
         return faults_of(self.baseline) if self.baseline is not None else []
@@ -60,7 +65,7 @@ def compare(connection: Connection, run: Mapping[str, Any], baseline: Sequence[M
     if before is None:
         return Comparison(None, [])
     by_place = {(port.device_id, port.port_id): port for port in ports}
-    rows = [{**row, "port": by_place.get((row["device_id"], row["port_id"]))}
+    rows = [{**row, "victims": (), "port": by_place.get((row["device_id"], row["port_id"]))}
             for row in history.differences(connection, before["run_id"], run["run_id"])]
     kinds = {kind: [row for row in rows if row["change"] == kind] for kind in CHANGES}
     return Comparison(before, [Change(kind, len(found), found[:MOST_ROWS]) for kind, found in kinds.items() if found])

@@ -14,6 +14,7 @@ from tests.common.pfc.record.records import VERDICT
 from tests.common.pfc.record.verdict import Status
 
 from .. import schema
+from ..json_text import JsonAsText
 
 MOST_EVIDENCE = 32_000_000
 """Characters of JSON; what the suite writes is packed to a tenth or less of that."""
@@ -45,7 +46,7 @@ def page_budget_of(connection: Connection, run_ids: Sequence[str]) -> PageBudget
     checks = schema.checks.c
     is_pass = case((table.status == Status.PASS.value, 1), else_=0)
     found = connection.execute(
-        select(is_pass, func.count(), func.sum(func.length(table.evidence)))
+        select(is_pass, func.count(), func.sum(func.length(JsonAsText(table.evidence))))
         .where(table.run_id.in_(run_ids), table.kind == VERDICT).group_by(is_pass)).all()
     sizes = {bool(row[0]): (row[1], row[2]) for row in found}
     passed = connection.scalar(select(func.count()).where(checks.run_id.in_(run_ids),

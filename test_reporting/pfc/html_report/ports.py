@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -12,6 +12,7 @@ from tests.common.pfc.record.verdict import Status
 
 from .. import schema
 from ..queries import Rows, counting, natural
+from .victims import Loss
 
 STATUSES = (Status.PASS, Status.FAIL, Status.ERROR)
 NO_PRIORITY = -1
@@ -46,8 +47,9 @@ class PageNumbering:
 class PortResults:
     """The results of a port: its metrics (rows of `metrics`) and how many verdicts of each status each priority has.
 
-    `codes` has four numbers for each verdict that counts: priority, test case, metric, status; `number` names the port
-    in the page.
+    `codes` has five numbers for each verdict that counts and each priority that it stands at: priority, test case,
+    metric, status, and 1 where it is the verdict's first, else 0. `victims`, by record, are the priorities that a FAIL
+    stands at, where these are not its own. `number` names the port in the page.
     """
 
     number: int
@@ -57,6 +59,18 @@ class PortResults:
     metrics: Rows = field(default_factory=list)
     cells: dict[int | None, Counter[str]] = field(default_factory=dict)
     codes: list[int] = field(default_factory=list)
+    victims: dict[str, tuple[int, ...]] = field(default_factory=dict)
+
+    def shown_at(self, record_id: str, priority: int | None) -> tuple[int | None, ...]:
+        """The priorities that a verdict stands at: those that lost, else the one that it is about."""
+        return self.victims.get(record_id) or (priority,)
+
+    @property
+    def verdicts(self) -> Iterator[tuple[int, int, int]]:
+        """Test case, metric and status of each verdict that counts, once."""
+        codes = self.codes
+        return ((case, metric, status) for case, metric, status, first
+                in zip(codes[1::5], codes[2::5], codes[3::5], codes[4::5], strict=True) if first)
 
     def metric(self, name: str) -> dict[str, Any] | None:
         """Its row of a metric."""
@@ -105,8 +119,8 @@ def worst(counts: Mapping[str, int]) -> Status:
                 Status.PASS if counts.get(Status.PASS) else Status.ERROR)
 
 
-def read_ports(connection: Connection, run_id: str, metrics: Rows, first: int,
-               numbering: PageNumbering) -> list[PortResults]:
+def read_ports(connection: Connection, run_id: str, metrics: Rows, first: int, numbering: PageNumbering,
+               losses: Mapping[str, Loss]) -> list[PortResults]:
     """The ports of a run, those that were not measured too.
 
     Args:
@@ -115,6 +129,7 @@ def read_ports(connection: Connection, run_id: str, metrics: Rows, first: int,
         metrics: its rows of `metrics` that are verdicts, in the order that the ports are to have.
         first: the number of the first port; the others follow.
         numbering: of test cases and metrics.
+        losses: what failed verdicts come to, by record.
     """
     ports: dict[tuple[str, str], PortResults] = {}
     for row in metrics:
@@ -122,7 +137,7 @@ def read_ports(connection: Connection, run_id: str, metrics: Rows, first: int,
         if place not in ports:
             ports[place] = PortResults(first + len(ports), run_id, *place)
         ports[place].metrics.append(row)
-    _count(connection, run_id, list(ports.values()), numbering)
+    _count(connection, run_id, list(ports.values()), numbering, losses)
     return list(ports.values())
 
 
@@ -138,30 +153,36 @@ def tally(ports: list[PortResults], numbering: PageNumbering) -> list[dict[str, 
     """The test cases in natural order: plan id, scenario, and how many verdicts of each metric have which status."""
     counts: dict[int, Counter[tuple[int, int]]] = {}
     for port in ports:
-        codes = port.codes
-        for case, metric, status in zip(codes[1::4], codes[2::4], codes[3::4], strict=True):
+        for case, metric, status in port.verdicts:
             counts.setdefault(case, Counter())[metric, status] += 1
     cases = numbering.cases.all()
     metrics = numbering.metrics.all()
-    found = [{"number": case, "plan_id": cases[case][0], "scenario": cases[case][1], "metrics": {
+    found = [{"number": case, "plan_id": cases[case][0], "scenario": cases[case][1], "status": worst(Counter(
+        {status.value: sum(counted[number, place] for number in range(len(metrics)))
+         for place, status in enumerate(STATUSES)})), "metrics": {
         metric: Counter({status.value: counted[number, place] for place, status in enumerate(STATUSES)})
         for number, metric in enumerate(metrics)}} for case, counted in counts.items()]
     return sorted(found, key=lambda row: (natural(str(row["plan_id"])), natural(str(row["scenario"]))))
 
 
-def _count(connection: Connection, run_id: str, ports: list[PortResults], numbering: PageNumbering) -> None:
+def _count(connection: Connection, run_id: str, ports: list[PortResults], numbering: PageNumbering,
+           losses: Mapping[str, Loss]) -> None:
     """One pass over the verdicts of a run that count."""
     table = schema.records.c
     metrics = {row["series_id"]: (port, numbering.metrics.number(row["metric_name"]))
                for port in ports for row in port.metrics}
     numbers = {status.value: number for number, status in enumerate(STATUSES)}
-    for series, priority, plan_id, scenario, status in connection.execute(
-            select(table.series_id, table.priority, table.plan_id, table.scenario, table.status)
+    for record_id, series, priority, plan_id, scenario, status in connection.execute(
+            select(table.record_id, table.series_id, table.priority, table.plan_id, table.scenario, table.status)
             .where(table.run_id == run_id, counting()).order_by(table.timestamp)):
         port, metric = metrics[series]
-        cell = port.cells.get(priority)
-        if cell is None:
-            cell = port.cells[priority] = Counter()
-        cell[status] += 1
-        port.codes += (NO_PRIORITY if priority is None else priority, numbering.cases.number((plan_id, scenario)),
-                       metric, numbers[status])
+        loss = losses.get(record_id)
+        if loss is not None and status == Status.FAIL and loss.victims and loss.victims != (priority,):
+            port.victims[record_id] = loss.victims
+        for place, at in enumerate(port.shown_at(record_id, priority)):
+            cell = port.cells.get(at)
+            if cell is None:
+                cell = port.cells[at] = Counter()
+            cell[status] += 1
+            port.codes += (NO_PRIORITY if at is None else at, numbering.cases.number((plan_id, scenario)), metric,
+                           numbers[status], int(not place))

@@ -31,6 +31,7 @@
   const text = (what) => { const found = value(what); return el("bdi", found.length > LONG ? { class: "long" } : {}, found); };
   const chip = (status) => el("span", { class: `chip ${status}` }, status);
   const number = (what) => what.toLocaleString("en-US", { maximumFractionDigits: what < 100 ? 2 : 0 });
+  const seconds = (what) => String(Number(what.toPrecision(4)));
   const named = (fields, row) => Object.fromEntries(fields.map((field, place) => [field, row[place]]));
 
   /* ---- packed data */
@@ -67,11 +68,18 @@
   }
   function checksTable(record) {
     if (record.checks === null) {
-      return el("p", { class: "note" }, "The checks of this PASS are not in this page, which would be too large; the query below shows them.");
+      return [el("p", { class: "note" }, "The checks of this PASS are not in this page, which would be too large; the query below shows them.")];
     }
-    if (!record.checks.length) { return el("p", { class: "quiet" }, "This verdict has no checks; its cause says why."); }
-    const says = record.checks.some((check) => check.message);
-    return table(["check", "status", "expected", "seen", "where", ...(says ? ["message"] : [])], record.checks.map((check) => el("tr", {},
+    if (!record.checks.length) { return [el("p", { class: "quiet" }, "This verdict has no checks; its cause says why.")]; }
+    const bad = record.checks.filter((check) => check.status !== "PASS" && check.required), good = record.checks.filter((check) => !bad.includes(check));
+    if (!bad.length) { return [rowsOfChecks(good)]; }
+    const kept = el("details", {}, el("summary", {}, `${good.length} more checks that are PASS, or inform only`));
+    kept.addEventListener("toggle", () => { if (kept.open && kept.childElementCount === 1) { kept.append(rowsOfChecks(good)); } });
+    return [rowsOfChecks(bad), good.length ? kept : ""];
+  }
+  function rowsOfChecks(checks) {
+    const says = checks.some((check) => check.message);
+    return table(["check", "status", "expected", "seen", "where", ...(says ? ["message"] : [])], checks.map((check) => el("tr", {},
       el("th", { scope: "row" }, text(check.name), check.required ? "" : el("span", { class: "optional" }, " (informs only)")),
       el("td", {}, chip(check.status)), el("td", { class: "expected" }, text(check.expected)),
       el("td", { class: "seen" }, text(check.seen)), el("td", {}, text(check.where)), says ? el("td", {}, text(check.message)) : "")), "checks");
@@ -85,7 +93,17 @@
         + ` and plan_id = ${quoted(plan)} and scenario = ${quoted(scenario)} and metric_name = ${quoted(index.metrics[record.metric])}`;
     return `select * from records left join checks using (run_id, record_id) where run_id = ${quoted(index.runs[run].run_id)} and ${where}`;
   }
-  function evidence(record) {
+  const FILE = /^evidence(\/(?!\.)[A-Za-z0-9._-]+)+$/;  /* as the suite names them: no other text becomes a link */
+  function fileOf(name, port) {
+    return index.runs[index.ports[port][0]].links && FILE.test(name) ? el("a", { href: name }, text(name)) : text(name);
+  }
+  function deviation(one) {
+    if (one === null || typeof one !== "object" || !one.name) { return text(one); }
+    const { name, value: what, instead_of: usual, reason, since, asics, ...rest } = one, more = Object.keys(rest).length ? rest : null;
+    return el("span", {}, text(name), what === undefined ? "" : [" is ", text(what)], usual === undefined ? "" : [", not ", text(usual)], asics && asics.length ? [" on ", text([].concat(asics).join(", "))] : "",
+      reason ? [": ", text(reason)] : "", since ? [" (since ", text(since), ")"] : "", more ? [" ", text(more)] : "");
+  }
+  function evidence(record, port) {
     if (record.evidence === null) {
       return el("p", { class: "note" }, `The evidence of this ${record.status} is not in this page, which would be too large; the query below shows it.`);
     }
@@ -97,27 +115,27 @@
     });
     const missing = Array.isArray(record.evidence.files_missing) ? record.evidence.files_missing : [];
     return [missing.length ? el("p", { class: "note" }, `${missing.length} files that belong to it are missing; the evidence names them.`) : "", files.length ? el("details", {}, el("summary", {}, `${files.length} files in the run's folder`),
-      el("ul", {}, files.map((file) => el("li", {}, text(file))))) : "", rest];
+      el("ul", {}, files.map((file) => el("li", {}, fileOf(file, port))))) : "", rest];
   }
   function facts(record, port) {
     const time = new Date(index.runs[index.ports[port][0]].started_ms + record.at_ms).toISOString().replace("T", " ").replace("Z", " UTC");
     const pairs = [["measured", time], ["replaces", record.replaces && `${record.replaces}, an ERROR that this is another try of`],
-      ["counts", record.counts ? null : "no: it was tried again later"], ["deviations", record.deviations.length ? record.deviations : null],
+      ["counts", record.counts ? null : "no: it was tried again later"], ["allowed for", record.deviations.length ? record.deviations.map((one, place) => [place ? el("br") : "", deviation(one)]) : null],
       ["labels", Object.keys(record.labels).length ? record.labels : null], ["further", Object.keys(record.extra).length ? record.extra : null],
       ["build", [record.build.os_version, record.build.hwsku].filter(Boolean).join(", ")], ["on behalf of", record.build.on_behalf_of],
       ["software", record.build.software_version], ["whole record", query(record, port)]];
     return el("dl", {}, pairs.filter(([, what]) => what).map(([name, what]) => [el("dt", {}, name),
-      el("dd", {}, name === "whole record" ? el("code", {}, what) : text(what))]));
+      el("dd", {}, name === "whole record" ? el("code", {}, what) : Array.isArray(what) && name === "allowed for" ? what.flat() : text(what))]));
   }
   function recordNode(record, port, open) {
     const [plan, scenario] = index.cases[record.case];
     const node = el("details", { class: "rec" }, el("summary", {}, chip(record.status), " ", text(`${plan} ${scenario}`), " ",
-      el("span", { class: "quiet" }, text(index.metrics[record.metric]), record.priority < 0 ? "" : ` priority ${record.priority}`,
+      el("span", { class: "quiet" }, text(index.metrics[record.metric]), record.priority < 0 ? "" : ` priority ${record.priority}`, record.victims.length ? ` tested, lost at ${record.victims.join(", ")}` : "",
         record.counts ? "" : " (does not count: it was tried again)", record.cause ? [": ", text(record.cause)] : "")));
     const show = () => {
       if (node.open && node.childElementCount === 1) {
-        node.append(checksTable(record), ...record.plots.map((plot) => figure(plot, node.clientWidth)), facts(record, port),
-          ...[evidence(record)].flat().filter(Boolean));
+        node.append(...checksTable(record).filter(Boolean), ...record.plots.map((plot) => figure(plot, node.clientWidth)), facts(record, port),
+          ...[evidence(record, port)].flat().filter(Boolean));
       }
     };
     node.addEventListener("toggle", show);
@@ -126,37 +144,45 @@
     return node;
   }
 
-  /* ---- plots: one row for each class (rate), queue and pause state, all over the same time */
-  const LEFT = 8, TOP = 20, ROW = 52, HEAD = 15;
+  /* ---- plots: one lane for each class (rate) and PFC counter, all over the same time */
+  const LEFT = 8, ROW = 52, HEAD = 15, CHARACTER = 6.2, LINE = 12;
   function figure(plot, width) {
     const title = plot.title ? `${plot.title}: ` : "";
     if (plot.problem) { return el("p", { class: "note" }, title + plot.problem); }
-    return el("figure", {}, el("figcaption", {}, text(`${title}receive rate (line) and sent rate (dotted) of each class; a storm is shaded, between dashed lines`)),
+    return el("figure", {}, el("figcaption", {}, text(`${title}receive rate (line) and sent rate (dotted) of each class, then PFC frames that the switch counted (rising lines); a storm is shaded, between dashed lines`)),
       drawing(plot, Math.max(280, Math.min(860, (width || 640) - 24))), values(plot));
   }
   function drawing(plot, width) {
     const begin = plot.times[0], end = Math.max(plot.times[plot.times.length - 1], begin + 1e-9);
     const x = (time) => LEFT + (Math.min(Math.max(time, begin), end) - begin) / (end - begin) * (width - 2 * LEFT);
-    const height = TOP + ROW * plot.rows.length + 22;
+    const labels = stormLabels(plot.storms, x, width), top = 8 + LINE * labels.lines;
+    const height = top + ROW * plot.rows.length + 22;
     const root = svg("svg", { class: "plot", viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": summary(plot) });
-    plot.storms.forEach((storm) => root.append(...stormNodes(storm, x, height - 22)));
-    plot.rows.forEach((row, place) => root.append(...rowNodes(row, plot.times, x, TOP + ROW * place, width)));
+    plot.storms.forEach((storm) => root.append(...stormNodes(storm, x, top, height - 22)));
+    root.append(...labels.nodes);
+    plot.rows.forEach((row, place) => root.append(...rowNodes(row, plot.times, x, top + ROW * place, width)));
     for (let tick = 0; tick <= 4; tick += 1) {
       const time = begin + (end - begin) * tick / 4;
-      root.append(svg("text", { class: "quiet", x: x(time), y: height - 6, "text-anchor": ["start", "middle", "middle", "middle", "end"][tick] }, `${number(time)} s`));
+      root.append(svg("text", { class: "quiet", x: x(time), y: height - 6, "text-anchor": ["start", "middle", "middle", "middle", "end"][tick] }, `${seconds(time)} s`));
     }
     return root;
   }
-  function stormNodes(storm, x, bottom) {
+  function stormLabels(storms, x, width) {
+    const ends = [], nodes = [];
+    [...storms].sort((one, other) => one.begin - other.begin).forEach((storm) => {
+      const label = `${storm.label} ${seconds(storm.begin)} to ${seconds(storm.end)} s`, long = label.length * CHARACTER;
+      const left = Math.max(2, Math.min(x(storm.begin), width - long));
+      let line = ends.findIndex((end) => end <= left);
+      if (line < 0) { line = ends.length; ends.push(0); }
+      ends[line] = left + long + 8;
+      nodes.push(svg("text", { class: "storms", x: left, y: 10 + LINE * line }, label));
+    });
+    return { nodes, lines: ends.length };
+  }
+  function stormNodes(storm, x, top, bottom) {
     const left = x(storm.begin), right = Math.max(x(storm.end), left + 1);
-    const nodes = [svg("rect", { class: "storm", x: left, y: TOP - 4, width: right - left, height: bottom - TOP + 4 })];
-    for (let at = left; at < right; at += 9) {
-      const run = Math.min(right - at, 9);
-      nodes.push(svg("line", { class: "hatch", x1: at, y1: TOP - 4 + run, x2: at + run, y2: TOP - 4 }));
-      nodes.push(svg("line", { class: "hatch", x1: at, y1: bottom, x2: at + run, y2: bottom - run }));
-    }
-    return [...nodes, svg("line", { class: "edge", x1: left, x2: left, y1: TOP - 4, y2: bottom }), svg("line", { class: "edge", x1: right, x2: right, y1: TOP - 4, y2: bottom }),
-      svg("text", { class: "storms", x: left, y: TOP - 8 }, `${storm.label} ${number(storm.begin)} to ${number(storm.end)} s`)];
+    const nodes = [svg("rect", { class: "storm", x: left, y: top - 4, width: right - left, height: bottom - top + 4 })];
+    return [...nodes, svg("line", { class: "edge", x1: left, x2: left, y1: top - 4, y2: bottom }), svg("line", { class: "edge", x1: right, x2: right, y1: top - 4, y2: bottom })];
   }
   function rowNodes(row, times, x, top, width) {
     const bottom = top + ROW - 4, y = (what) => bottom - (row.most ? what / row.most : 0) * (ROW - HEAD - 7);
@@ -164,23 +190,21 @@
     const steps = (rates) => rates.map((rate, place) => rate === null ? "" : `${place && rates[place - 1] !== null ? "L" : "M"}${x(times[place]).toFixed(1)} ${y(rate).toFixed(1)}H${x(times[place + 1]).toFixed(1)}`).join("");
     if (row.tx) { nodes.push(svg("path", { class: "tx", d: steps(row.tx) })); }
     if (row.rx) { nodes.push(svg("path", { class: "rx", d: steps(row.rx) })); }
-    if (row.bytes) { nodes.push(svg("polyline", { class: "rx", points: row.bytes.map((what, place) => `${x(times[place]).toFixed(1)},${y(what).toFixed(1)}`).join(" ") })); }
-    (row.spans || []).forEach(([from, to]) => nodes.push(svg("rect", { class: "span", x: x(from), y: bottom - 16, width: Math.max(1, x(to) - x(from)), height: 12 })));
+    if (row.counts) { nodes.push(svg("polyline", { class: "rx", points: row.counts.map((what, place) => `${x(row.at[place]).toFixed(1)},${y(what).toFixed(1)}`).join(" ") })); }
     return nodes;
   }
   function legend(row) {
-    if (row.kind === "paused") { return `${row.label}: paused ${row.spans.length === 1 ? "once" : `${row.spans.length} times`}`; }
-    if (row.kind === "queue") { return `${row.label}: queue, at most ${number(row.most)} bytes`; }
+    if (row.kind === "count") { return `${row.label}: ${number(row.most)} frames`; }
     return `${row.label}: at most ${number(row.most)} frames/s${row.rx === null ? " sent" : row.in_storm === null ? "" : `, received in the storm at most ${number(row.in_storm)}`}`;
   }
   const summary = (plot) => `${plot.rows.map(legend).join("; ")}. ${plot.storms.map((storm) => `${storm.label} from ${storm.begin} to ${storm.end} s`).join("; ")}`;
   function values(plot) {
-    const rates = plot.rows.filter((row) => row.rx), queues = plot.rows.filter((row) => row.bytes);
+    const rates = plot.rows.filter((row) => row.rx);
     const node = el("details", {}, el("summary", {}, "values of the plot"));
     node.addEventListener("toggle", () => {
       if (node.open && node.childElementCount === 1) {
-        node.append(table(["from s", "to s", ...rates.map((row) => `${row.label}, frames/s`), ...queues.map((row) => `${row.label}, bytes at the end`)],
-          plot.times.slice(1).map((time, place) => el("tr", {}, [plot.times[place], time, ...rates.map((row) => row.rx[place]), ...queues.map((row) => row.bytes[place + 1])]
+        node.append(table(["from s", "to s", ...rates.map((row) => `${row.label}, frames/s`)],
+          plot.times.slice(1).map((time, place) => el("tr", {}, [plot.times[place], time, ...rates.map((row) => row.rx[place])]
             .map((what) => el("td", {}, what === null ? "–" : number(what))))), "values"));
       }
     });
@@ -194,7 +218,7 @@
   function wantedRecords(data, column) {
     const priority = column === "all" ? -1 : column[0] === "p" ? Number(column.slice(1)) : null;
     const metric = column[0] === "m" ? Number(column.slice(1)) : filter.metric;
-    return data.records.filter((record) => (priority === null || record.priority === priority) && (metric < 0 || record.metric === metric)
+    return data.records.filter((record) => (priority === null || (record.victims.length ? record.victims.includes(priority) : record.priority === priority)) && (metric < 0 || record.metric === metric)
       && (column[0] === "m" || filter.case < 0 || record.case === filter.case))
       .sort((one, other) => (RANK[one.status] + 3 * !one.counts) - (RANK[other.status] + 3 * !other.counts));
   }
@@ -214,11 +238,14 @@
     return pane;
   }
   function more(pane, records, port, from) {
-    const nodes = records.slice(from, from + PAGE).map((record, place) => recordNode(record, port, record.counts && (record.status !== "PASS" ? from + place < 5 : records.length === 1)));
+    const bad = records.filter((record) => record.counts && record.status !== "PASS").length;
+    const end = from ? from + PAGE : bad ? Math.min(bad, PAGE) : PAGE;
+    const nodes = records.slice(from, end).map((record, place) => recordNode(record, port, record.counts && (record.status !== "PASS" ? from + place < 5 : records.length === 1)));
     pane.append(...nodes);
-    if (from + PAGE < records.length) {
-      const button = el("button", { class: "more" }, `show ${Math.min(PAGE, records.length - from - PAGE)} more of ${records.length}`);
-      button.addEventListener("click", () => { button.remove(); more(pane, records, port, from + PAGE); });
+    if (end < records.length) {
+      const left = Math.min(PAGE, records.length - end), what = end >= bad ? "that are PASS, or do not count" : "";
+      const button = el("button", { class: "more" }, `show ${left} more of ${records.length} ${what}`.trim());
+      button.addEventListener("click", () => { button.remove(); more(pane, records, port, end); });
       pane.append(button);
     }
     pane.opening = nodes.filter((node) => node.wanted);
@@ -282,6 +309,9 @@
     filter.metric = Number(byId("metric").value);
     filter.case = Number(byId("case").value);
     codes = codes || await unpack("codes");
+    if (filter.metric >= 0 || filter.case >= 0) {  /* what is PASS in all may be none of what is asked for */
+      document.querySelectorAll("#matrix details.good").forEach((node) => { node.open = true; });
+    }
     const total = [0, 0, 0];
     document.querySelectorAll("tr.opened").forEach((row) => shut(byId(row.id.slice(1)), false));
     document.querySelectorAll(".matrix tr[data-port]").forEach((row) => filterRow(row, total));
@@ -290,12 +320,12 @@
   }
   function filterRow(row, total) {
     const found = new Map(), list = codes[row.dataset.port] || [];
-    for (let place = 0; place < list.length; place += 4) {
+    for (let place = 0; place < list.length; place += 5) {
       if ((filter.case < 0 || list[place + 1] === filter.case) && (filter.metric < 0 || list[place + 2] === filter.metric)) {
         const key = list[place] < 0 ? "all" : `p${list[place]}`;
         if (!found.has(key)) { found.set(key, [0, 0, 0]); }
         found.get(key)[list[place + 3]] += 1;
-        total[list[place + 3]] += 1;
+        total[list[place + 3]] += list[place + 4];
       }
     }
     let good = filter.case < 0 || found.size > 0;  /* what was not measured is not PASS */
@@ -339,7 +369,10 @@
   }
   function follow() {
     const id = decodeURIComponent(location.hash.slice(1)), button = parts(id) && byId(id);
-    if (button) { open(button); button.scrollIntoView({ block: "center" }); }
+    if (button) { open(button); button.scrollIntoView({ block: "center" }); return; }
+    const row = /^r\d+$/.test(id) && byId(id);
+    for (let up = row && row.closest("details"); up; up = up.parentElement.closest("details")) { up.open = true; }
+    if (row) { row.scrollIntoView({ block: "center" }); }
   }
   document.querySelectorAll(".controls").forEach((node) => { node.hidden = false; });
   document.querySelectorAll(".matrix").forEach((grid) => {
@@ -351,6 +384,9 @@
     const first = grid.querySelector("button[id^=c]");
     if (first) { first.tabIndex = 0; }
   });
+  if (matchMedia("(max-width: 40rem)").matches) {  /* a phone begins with what decides: the rest is one touch away */
+    document.querySelectorAll("details.group").forEach((node) => { node.open = false; });
+  }
   ["metric", "case", "bad"].forEach((id) => byId(id).addEventListener("change", apply));
   document.querySelectorAll("button.filter").forEach((button) => button.addEventListener("click", () => {
     byId("case").value = button.value;
@@ -362,7 +398,7 @@
   window.addEventListener("resize", fit);
   document.querySelectorAll(".device").forEach((node) => node.addEventListener("toggle", fit));
   document.addEventListener("click", (event) => {
-    const link = event.target.closest("a[href^='#c']");
+    const link = event.target.closest("a[href^='#c'], a[href^='#r']");
     if (link && link.hash === location.hash) { follow(); }
   });
   window.addEventListener("beforeprint", () => document.querySelectorAll("details[data-print]").forEach((node) => { node.open = true; }));

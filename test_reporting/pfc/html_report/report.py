@@ -17,6 +17,7 @@ from markupsafe import Markup
 from sqlalchemy import Connection
 
 from tests.common.pfc.record.effective_records import NOTHING_MEASURED, Verdict, aggregate
+from tests.common.pfc.record.run import RUN_FILE
 from tests.common.pfc.record.verdict import Status
 
 from .. import queries
@@ -24,7 +25,7 @@ from ..errors import ReportingError
 from ..history import FLAKY_RUNS
 from ..page import PAGE
 from ..names import folder_name
-from . import chunk, texts
+from . import chunk, rate_plot, texts
 from .differences import MOST_ROWS, left_out
 from .page_budget import MOST_EVIDENCE, PageBudget, page_budget_of
 from .failures import MOST_GROUPS
@@ -36,6 +37,8 @@ TEMPLATE = "report.html.j2"
 SCRIPT = "report.js"
 STYLE = "report.css"
 PRIORITIES = range(8)
+MOST_OPEN = 3
+"""Reasons that stand open when the page does."""
 MOST_EXAMPLES = 10
 """Reasons whose first verdict stands open in the page, with its plot."""
 
@@ -64,9 +67,9 @@ def write_report(connection: Connection, names: Sequence[str], baseline: str | N
         ReportingError: there is no such run, or the file cannot be written.
     """
     before = queries.runs_of(connection, baseline) if baseline else []
-    views, budget, numbering = _read(connection, names, before)
-    first = names[0] if names else views[0].run["run_id"]
-    path = output or _default_output(results, first)
+    runs = _runs(connection, names)
+    path = output or _default_output(results, names[0] if names else runs[0]["run_id"])
+    views, budget, numbering = _read(connection, runs, before, _run_beside(path))
     verdict = aggregate(view.verdict for view in views)
     page = _environment().get_template(TEMPLATE).generate(
         views=views, verdict=verdict, tally=tally([port for view in views for port in view.ports], numbering),
@@ -78,16 +81,30 @@ def write_report(connection: Connection, names: Sequence[str], baseline: str | N
     return Written(path, _write(path, page), verdict)
 
 
-def _read(connection: Connection, names: Sequence[str],
-          before: queries.Rows) -> tuple[list[RunView], PageBudget, PageNumbering]:
+def _runs(connection: Connection, names: Sequence[str]) -> queries.Rows:
+    """The runs that are named, each once."""
     found = [run for name in names or (None,) for run in queries.runs_of(connection, name)]
-    runs = list({run["run_id"]: run for run in found}.values())
+    return list({run["run_id"]: run for run in found}.values())
+
+
+def _run_beside(path: Path) -> str:
+    """The id of the run in whose folder a page lies; empty: in none."""
+    try:
+        found = json.loads((path.parent / RUN_FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return ""
+    return str(found.get("run_id", "")) if isinstance(found, dict) else ""
+
+
+def _read(connection: Connection, runs: queries.Rows, before: queries.Rows,
+          beside: str) -> tuple[list[RunView], PageBudget, PageNumbering]:
     numbering = PageNumbering()
     views = list[RunView]()
     for run in runs:
         first = sum(len(view.ports) for view in views)
         views.append(read_view(connection, run, first, numbering,
-                               (before, len(before) == len(runs) == 1) if before else None))
+                               (before, len(before) == len(runs) == 1) if before else None,
+                               run["run_id"] == beside))
     return views, page_budget_of(connection, [run["run_id"] for run in runs]), numbering
 
 
@@ -106,7 +123,8 @@ def _index(views: Sequence[RunView], numbering: PageNumbering) -> Markup:
     """What the script must know at once, as JSON that no HTML parser can misread."""
     document = {
         "statuses": STATUSES, "cases": numbering.cases.all(), "metrics": numbering.metrics.all(),
-        "runs": [{"run_id": view.run["run_id"], "started_ms": int(view.started.timestamp() * 1000)} for view in views],
+        "runs": [{"run_id": view.run["run_id"], "started_ms": int(view.started.timestamp() * 1000),
+                  "links": view.links} for view in views],
         "ports": [[number, port.device_id, port.port_id] for number, view in enumerate(views) for port in view.ports],
         "record": chunk.RECORD_FIELDS, "check": chunk.CHECK_FIELDS, "build": chunk.BUILD_FIELDS}
     return Markup(json.dumps(document, separators=(",", ":")).replace("<", "\\u003c"))
@@ -115,8 +133,9 @@ def _index(views: Sequence[RunView], numbering: PageNumbering) -> Markup:
 def _environment() -> Environment:
     environment = Environment(loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined,
                               finalize=texts.finalized, trim_blocks=True, lstrip_blocks=True)
-    environment.filters.update(moment=texts.moment, ranges=texts.ranges, shell=shlex.quote)
+    environment.filters.update(moment=texts.moment, ranges=texts.ranges, shell=shlex.quote, jack=texts.jack)
     environment.globals.update(
+        caption=rate_plot.caption, draw=rate_plot.draw, plot_widths=rate_plot.WIDTHS, most_open=MOST_OPEN,
         counted=texts.counted, long=texts.long, column=column, worst=worst, priorities=PRIORITIES, statuses=STATUSES,
         PASS=Status.PASS, most_numbers=MOST_NUMBERS, most_groups=MOST_GROUPS, most_examples=MOST_EXAMPLES,
         most_rows=MOST_ROWS, nothing_measured=NOTHING_MEASURED, flaky_runs=FLAKY_RUNS, room=texts.size(MOST_EVIDENCE))

@@ -1,6 +1,8 @@
 """Texts as the page shows them. Markup is Jinja's business, which escapes all; this is about what escaping leaves."""
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
@@ -8,6 +10,7 @@ from typing import Any
 from markupsafe import Markup
 
 NEAR = 3
+MORE = re.compile(r"(?: \(and \d+ more\))+$")
 LONG = 300
 """Characters of a text that gets a box of its own to scroll in."""
 
@@ -32,10 +35,33 @@ def long(value: Any) -> Markup:
     return Markup(' class="long"' if isinstance(value, str) and len(value) > LONG else "")
 
 
+def shown_json(text: str | None) -> str:
+    """A value that is stored as JSON, as it is shown: a text as it is, all else as JSON."""
+    value = None if text is None else json.loads(text)
+    return "" if value is None else value if isinstance(value, str) else str(text)
+
+
+def first_cause(cause: str | None) -> str:
+    """A cause without the counts of others that it was joined with on its way up: the page counts them itself."""
+    return MORE.sub("", cause or "")
+
+
+def listed(words: Iterable[str]) -> str:
+    """Words as a sentence has them: "3", "3 and 4", "3, 4 and 5"."""
+    found = list(words)
+    return f"{', '.join(found[:-1])} and {found[-1]}" if found[1:] else "".join(found)
+
+
 def counted(number: int, thing: str) -> str:
     """A number with its noun: "1 port", "2 ports", "2 switches"."""
     plural = f"{thing}es" if thing.endswith(("s", "ch")) else f"{thing}s"
     return f"{number:,} {thing if number == 1 else plural}"
+
+
+def jack(port: str) -> str:
+    """What stands at a port of a front panel: its number, `124` of `Ethernet124`; without one the beginning of it."""
+    found = re.search(r"\d+$", port)
+    return found[0][-5:] if found else port[:4]
 
 
 def moment(value: datetime | None) -> str:

@@ -1,8 +1,9 @@
-"""What the page draws of `evidence["timeline"]`: rates of cumulative counts, queue depths, pauses, storms.
+"""What the page draws of `evidence["timeline"]`: rates of cumulative counts, PFC counters, storms.
 
 A timeline is an object: `readings_s` (seconds since the first reading, ascending), `frames_rx` and `frames_tx`
-(cumulative counts by label, as long as the readings), `storms` (`label`, `begin_s`, `end_s`), and where known
-`queue_bytes` (by label, as long as the readings) and `paused` (by label: pairs of begin and end, seconds).
+(cumulative counts by label, as long as the readings), `storms` (`label`, `priorities`, `begin_s`, `end_s`), and where
+they were read `pfc_counters`, for each switch `device`, `at_s` (seconds, ascending), `rx` and `tx` (cumulative counts
+of PFC frames by label, as long as `at_s`).
 """
 from __future__ import annotations
 
@@ -10,6 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from math import inf
 from typing import Any
+
+from ..queries import natural
 
 TIMELINE = "timeline"
 TEST = "(test)"
@@ -31,8 +34,8 @@ def plots(evidence: Mapping[str, Any]) -> list[dict[str, Any]]:
     Returns:
         `title`, and either `problem` (why it cannot be drawn) or `times`, `storms` and `rows`. A row has `label` and
         `kind`: "rate" (`rx` and `tx`, frames per second between two readings, None where there is none, `most`, and
-        `in_storm`, the highest receive rate between readings that lie in a storm), "queue" (`bytes`, at each reading,
-        `most`) or "paused" (`spans`).
+        `in_storm`, the highest receive rate between readings that lie in a storm) or "count" (`at`, seconds, `counts`,
+        `most`): PFC frames that a switch counted.
     """
     return [{"title": title, **_plot(found)} for title, found in _timelines(evidence, "", DEEPEST)]
 
@@ -60,7 +63,7 @@ def _plot(timeline: Any) -> dict[str, Any]:
             raise _Unusable("readings_s must be two or more times in ascending order")
         storms = [_storm(storm) for storm in _list(timeline.get("storms"), "storms")]
         return {"times": times, "storms": storms, "rows": [
-            *_rate_rows(timeline, times, storms), *_queue_rows(timeline, times), *_paused_rows(timeline)]}
+            *_rate_rows(timeline, times, storms), *_pfc_rows(timeline)]}
     except _Unusable as error:
         return {"problem": f"the timeline cannot be drawn: {error}"}
 
@@ -69,7 +72,7 @@ def _rate_rows(timeline: Mapping[str, Any], times: Numbers, storms: list[dict[st
     received, sent = (_series(timeline, name, len(times)) for name in ("frames_rx", "frames_tx"))
     return [_rate_row(label, times, [rates(times, counts[label]) if label in counts else None
                                      for counts in (received, sent)], storms)
-            for label in sorted({**received, **sent}, key=lambda label: TEST not in label)]
+            for label in sorted({**received, **sent}, key=lambda label: (TEST not in label, natural(label)))]
 
 
 def _rate_row(label: str, times: Numbers, found: list[list[float | None] | None],
@@ -83,18 +86,21 @@ def _rate_row(label: str, times: Numbers, found: list[list[float | None] | None]
             "in_storm": max(within, default=None)}
 
 
-def _queue_rows(timeline: Mapping[str, Any], times: Numbers) -> list[dict[str, Any]]:
-    return [{"label": label, "kind": "queue", "bytes": values, "most": max(values)}
-            for label, values in _series(timeline, "queue_bytes", len(times)).items()]
-
-
-def _paused_rows(timeline: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _pfc_rows(timeline: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The counters of each switch: what was received before what was sent, ports in their order."""
     rows = []
-    for label, spans in _mapping(timeline, "paused").items():
-        pairs = [_numbers(span, f"paused['{label}']") for span in _list(spans, f"paused['{label}']")]
-        if any(len(pair) != 2 or pair[1] < pair[0] for pair in pairs):
-            raise _Unusable(f"paused['{label}'] must hold pairs of begin and end")
-        rows.append({"label": label, "kind": "paused", "spans": pairs})
+    switches = _list(timeline.get("pfc_counters"), "pfc_counters")
+    for switch in switches:
+        if not isinstance(switch, Mapping):
+            raise _Unusable("pfc_counters must hold objects")
+        times = _numbers(switch.get("at_s"), "at_s of pfc_counters")
+        if any(after < before for before, after in pairwise(times)):
+            raise _Unusable("at_s of pfc_counters must be in ascending order")
+        device = f"{switch.get('device', '')} " if len(switches) > 1 else ""
+        for way, does in (("rx", "received"), ("tx", "sent")):
+            counters = _series(switch, way, len(times))
+            rows += [{"label": f"{device}{label}: PFC {does}", "kind": "count", "at": times, "counts": counters[label],
+                      "most": max(counters[label], default=0)} for label in sorted(counters, key=natural)]
     return rows
 
 
@@ -114,7 +120,8 @@ def _storm(storm: Any) -> dict[str, Any]:
     begin, end = _numbers([storm.get("begin_s"), storm.get("end_s")], "begin_s and end_s of a storm")
     if end < begin:
         raise _Unusable("a storm ends before it begins")
-    return {"label": str(storm.get("label", "")), "begin": begin, "end": end}
+    priorities = [int(one) for one in _numbers(storm.get("priorities") or [], "priorities of a storm")]
+    return {"label": str(storm.get("label", "")), "priorities": priorities, "begin": begin, "end": end}
 
 
 def _mapping(timeline: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -15,12 +15,18 @@ from tests.common.pfc.record.records import VERDICT
 from tests.common.pfc.record.effective_records import Verdict
 
 from .. import queries, schema
+from ..defects import Defect, known
 from ..queries import Rows
 from .differences import Comparison, compare, flaky
 from .failures import Group, failures
+from .past_runs import PastRuns, read_past
 from .ports import STATUSES, DeviceResults, PageNumbering, PortResults, devices_of, read_ports
-from .texts import duration, moment
+from .proof import Proof, read_proof, repeat_plot
+from .rate_plot import VictimPlot
+from .texts import counted, duration, first_cause, moment
+from .victims import read_losses
 
+MOST_CAUSES = 5
 MOST_NUMBERS = 200
 """Values of metrics that are numbers, not verdicts, that are listed."""
 
@@ -38,6 +44,11 @@ class RunView:
     facts: list[tuple[str, str]]
     numbers: Rows
     tried_again: int
+    proof: Proof
+    past: PastRuns
+    plot_before: VictimPlot | None
+    links: bool
+    defects: list[Defect]
 
     @property
     def started(self) -> datetime:
@@ -56,6 +67,61 @@ class RunView:
         return queries.diagnosis_of(self.run)
 
     @property
+    def title(self) -> str:
+        """What was tested: device, HwSKU, build and port."""
+        ports = (self.ports[0].port_id or "device") if len(self.ports) == 1 else counted(len(self.ports), "port")
+        device = self.fact("device") if len(self.devices) < 4 else counted(len(self.devices), "device")
+        known = (device, self.fact("HwSKU"), self.fact("OS version"), ports if self.ports else "")
+        return " \u00b7 ".join(part for part in known if part) or str(self.run["run_id"])
+
+    @property
+    def cause(self) -> str:
+        """The first cause, where neither the headline nor what the checks come to says it."""
+        said = first_cause(self.verdict.cause)
+        return "" if self.diagnosis or any(said in line for line in self.proof.headline) else said
+
+    @property
+    def worse_in_words(self) -> str:
+        """What is worse than in the baseline, and how many causes that has."""
+        worse = self.comparison.worse if self.comparison else 0
+        places = counted(worse, "place")
+        ports = {place["port"].number for group in self.groups for place in group.places}
+        if self.diagnosis and len(ports) == 1:
+            return f"{places} worse, one cause: {self.diagnosis}"
+        found = [f"{group.title} ({group.count})" for group in self.groups[:MOST_CAUSES]]
+        more = f" and {len(self.groups) - MOST_CAUSES} more" if len(self.groups) > MOST_CAUSES else ""
+        if not found:
+            return f"{places} worse"
+        return f"{places} worse, {counted(len(self.groups), 'cause')}: {', '.join(found)}{more}"
+
+    @property
+    def provenance(self) -> list[tuple[str, str]]:
+        """Who measured it with what; what is not known is left out."""
+        commit = self.fact("suite commit")
+        suite = " ".join(filter(None, (self.fact("software"), f"({commit[:12]}{commit[40:]})" if commit else "")))
+        picture = self.proof.picture
+        generators = " and ".join(dict.fromkeys(filter(None, picture.generators))) if picture else ""
+        sku, serial = self.fact("HwSKU"), self.fact("serial")
+        image = " ".join(filter(None, (self.fact("OS version"), f"on {sku}" if sku else "",
+                                       f"serial {serial}" if serial else "")))
+        took = f"({self.fact('took')})" if self.fact("took") else "(not ended)"
+        known = [("switch", image), ("suite", suite), ("generator", generators), ("testbed", self.run["testbed"]),
+                 ("measured by", self.fact("operator")),
+                 ("when", f"{moment(self.run['started'])} {took}"),
+                 ("since when", self.past.since)]
+        return [(name, value) for name, value in known if value]
+
+    @property
+    def has_one_port(self) -> bool:
+        """Whether it is of one port alone: a sweep has a front panel instead."""
+        return len(self.ports) < 2
+
+    @cached_property
+    def priorities(self) -> list[int]:
+        """The priorities that any port has a verdict of: the matrix has columns for no others."""
+        return sorted({priority for port in self.ports for priority in port.cells if priority is not None})
+
+    @property
     def devices(self) -> list[DeviceResults]:
         """Its devices."""
         return devices_of(self.ports)
@@ -69,7 +135,7 @@ class RunView:
     def records(self) -> Counter[str]:
         """How many verdict records that count are PASS, FAIL, ERROR."""
         return Counter({STATUSES[number].value: count
-                        for number, count in Counter(code for port in self.ports for code in port.codes[3::4]).items()})
+                        for number, count in Counter(one[2] for port in self.ports for one in port.verdicts).items()})
 
     @property
     def verdicts(self) -> Counter[str]:
@@ -87,7 +153,7 @@ class RunView:
 
 
 def read_view(connection: Connection, run: Mapping[str, Any], first: int, numbering: PageNumbering,
-              baseline: tuple[Sequence[Mapping[str, Any]], bool] | None) -> RunView:
+              baseline: tuple[Sequence[Mapping[str, Any]], bool] | None, links: bool) -> RunView:
     """Read a run.
 
     Args:
@@ -96,13 +162,22 @@ def read_view(connection: Connection, run: Mapping[str, Any], first: int, number
         first: the number of its first port in the page.
         numbering: of test cases and metrics.
         baseline: the runs to compare with, and whether one is compared with one; None: with none.
+        links: whether the page lies beside the run's evidence, so that links lead there.
     """
     metrics = queries.metric_rows(connection, run["run_id"])
-    ports = read_ports(connection, run["run_id"], [row for row in metrics if row["status"]], first, numbering)
+    verdict = queries.run_verdict(connection, run)
+    losses = read_losses(connection, run["run_id"])
+    ports = read_ports(connection, run["run_id"], [row for row in metrics if row["status"]], first, numbering, losses)
+    groups = failures(connection, run["run_id"], ports, losses)
+    diagnosis = queries.diagnosis_of(run)
+    proof = read_proof(connection, run, verdict, ports, groups, diagnosis)
+    comparison = compare(connection, run, baseline[0], ports, baseline[1]) if baseline else None
+    before = comparison.baseline if comparison else None
     return RunView(
-        run=run, verdict=queries.run_verdict(connection, run), ports=ports,
-        groups=failures(connection, run["run_id"], ports), flaky=flaky(connection, run["run_id"], ports),
-        comparison=compare(connection, run, baseline[0], ports, baseline[1]) if baseline else None,
+        run=run, verdict=verdict, ports=ports, groups=groups, flaky=flaky(connection, run["run_id"], ports),
+        comparison=comparison, proof=proof, past=read_past(connection, run, verdict.status),
+        links=links, defects=known(connection),
+        plot_before=repeat_plot(connection, before["run_id"], proof) if before else None,
         facts=_facts(run, ports), tried_again=_tried_again(connection, run["run_id"], ports),
         numbers=[row for row in metrics if row["status"] is None])
 
@@ -132,4 +207,4 @@ def _tried_again(connection: Connection, run_id: str, ports: Sequence[PortResult
     """How many verdict records do not count: errors that were tried again."""
     table = schema.records.c
     every = connection.scalar(select(func.count()).where(table.run_id == run_id, table.kind == VERDICT)) or 0
-    return every - sum(len(port.codes) // 4 for port in ports)
+    return every - sum(sum(port.codes[4::5]) for port in ports)

@@ -83,7 +83,8 @@ RULES = [
     Rule(
         "test_reporting",
         ("test_reporting", "tests.common.pfc.record"),
-        ("alembic", "tabulate", "sqlalchemy", "jinja2", "markupsafe", "duckdb", "psycopg", "azure", "jsonschema"),
+        ("alembic", "tabulate", "sqlalchemy", "jinja2", "markupsafe", "duckdb", "psycopg", "azure", "jsonschema",
+         "opentelemetry"),
         only=(
             ("metrics.py", ("metric_definitions",)),
             ("reporter_factory.py", ("metrics",)),

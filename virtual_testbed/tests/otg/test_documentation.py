@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[3]
 LOCATION = re.compile(r"location=(\"http://127.0.0.1:8080\"|json.load\(.*?\)\[\"otg\"\]\[\"url\"\])")
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/otg.md"])
+@pytest.mark.parametrize("page", ["docs/tutorial.md", "docs/otg.md"])
 def test_the_example_pauses_priority_3(server, page):
     code = re.search(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)[1]
     code, places = LOCATION.subn(f"location={server.url!r}", code)

@@ -9,10 +9,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib import metadata
 from typing import Any
 
+from ..lab.clock import Clock
 from ..lab.observer import RunObserver
 from ..model.traffic import FlowPlan, FlowStats
 from ..record.records import SOFTWARE
 from .files import EvidenceFiles, Section
+from .pfc_readings import COUNTERS, PfcReadings
 from .timeline import Timeline
 
 SECRET_TABLES = ("SNMP_COMMUNITY", "SNMP_USER", "NTP_KEY", "MACSEC_PROFILE", "USER")
@@ -21,7 +23,6 @@ SECRET_FIELD = re.compile(
     r"pass(key|wd|word|phrase)|secret|community|token|hmac|_cak$"
     r"|((auth|md5|sha|private|shared)[a-z0-9_-]*key|key[_-]?string)(?![_-]?id)", re.IGNORECASE)
 CONFIGURATION = "sonic-cfggen"
-COUNTERS = "show pfc counters"
 LEFT_OUT = "left out: a credential"
 PCAPNG = b"\x0a\x0d\x0d\x0a"  # the block type that such a file begins with
 
@@ -38,6 +39,12 @@ class EvidenceRecorder(RunObserver):
         self._latest: dict[str, tuple[str | None, str]] = {}  # switch -> the file of its counters, or why there is none
         self._before: list[tuple[str | None, str]] = []
         self._timeline = Timeline()
+        self._pfc = PfcReadings()
+        self._clock: Clock | None = None
+
+    def measured_by(self, clock: Clock) -> None:
+        """The clock by which readings of the switch's counters get their time."""
+        self._clock = clock
 
     def measurement_started(self, name: str, for_all: bool = False) -> None:
         """A measurement begins. The latest reading of each switch's counters is the one before it.
@@ -47,6 +54,7 @@ class EvidenceRecorder(RunObserver):
             for_all: what is kept from here on is evidence of all measurements that follow, too.
         """
         self._timeline = Timeline()
+        self._pfc.begin()
         self._before = list(self._latest.values())
         self._section = self._files.section(name) if self._files else None
         if for_all and self._section is not None:
@@ -68,9 +76,14 @@ class EvidenceRecorder(RunObserver):
         found = {
             "files": list(dict.fromkeys(names)),
             "files_missing": list(dict.fromkeys([*lacks, *(lack for section in own for lack in section.lacks)])),
-            "timeline": self._timeline.evidence(flows_of),
+            "timeline": self._with_pfc(self._timeline.evidence(flows_of)),
         }
         return {name: value for name, value in found.items() if value}
+
+    def _with_pfc(self, timeline: dict[str, Any]) -> dict[str, Any]:
+        """A timeline with what the switches counted meanwhile; without readings of flows there is none."""
+        counters = self._pfc.evidence(self._timeline.first_s) if timeline else []
+        return timeline | ({"pfc_counters": counters} if counters else {})
 
     def lost(self) -> Sequence[str]:
         """Why files could not be written."""
@@ -102,6 +115,8 @@ class EvidenceRecorder(RunObserver):
 
     def commands_run(self, device: str, commands: Mapping[str, str], texts: Mapping[str, str]) -> None:
         """A switch's commands were run in one call; `texts` is what each of `commands` printed."""
+        if self._clock is not None:
+            self._pfc.read(device, commands, texts, self._clock.moment())
         if self._section is None:
             return
         parts = [f"{device}# {commands[name]}\n{_cleaned(commands[name], text).strip()}\n"

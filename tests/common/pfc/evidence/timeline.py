@@ -120,6 +120,11 @@ class Timeline:
         if complete:
             self._note(now_s)
 
+    @property
+    def first_s(self) -> float:
+        """The time of the first reading; 0 where there is none."""
+        return self._readings[0][0] if self._readings else 0.0
+
     def evidence(self, flows_of: str = "") -> dict[str, Any]:
         """As the record has it (docs/reporting.md); empty where nothing was read.
 
@@ -128,7 +133,7 @@ class Timeline:
         """
         if len(self._readings) < 2:
             return {}
-        first_s = self._readings[0][0]
+        first_s = self.first_s
         storms = [storm for storm in self._storms if storm.plan.name.endswith(flows_of)]
         return {
             "readings_s": [round(at_s - first_s, 6) for at_s, _ in self._readings],

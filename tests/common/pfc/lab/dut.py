@@ -53,6 +53,7 @@ class SwitchState:
     os_version: str
     hwsku: str
     asic: str
+    serial: str = ""
 
 
 def run_batch(host: Host, commands: Mapping[str, str]) -> dict[str, Output]:
@@ -151,6 +152,7 @@ class Dut:
             os_version=version.get("SONiC Software Version", "unknown"),
             hwsku=str(own.get("hwsku", version.get("HwSKU", "unknown"))),
             asic=" ".join(filter(None, (version.get("ASIC", "unknown"), *map(own.get, ("switch_type", "platform"))))),
+            serial=version.get("Serial Number", ""),
         )
 
     def ask(self, commands: Mapping[str, str]) -> dict[str, str]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..model.traffic import FlowPlan, FlowStats
+from .clock import Clock
 
 
 class RunObserver:
@@ -16,6 +17,9 @@ class RunObserver:
 
     def session_started(self) -> None:
         """The first switch is about to be taken."""
+
+    def measured_by(self, clock: Clock) -> None:
+        """The clock of the testbed is known: what no event tells the time of can be timed by it."""
 
     def measurement_started(self, name: str, for_all: bool = False) -> None:
         """A measurement begins.

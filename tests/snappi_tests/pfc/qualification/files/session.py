@@ -100,6 +100,7 @@ class Session:
         self._observers: list[RunObserver] = []
         self._earlier: Run | None = None
         self._goes_on = False
+        self._serial = ""
 
     def ask(
         self, extensions: Sequence[Extension], scenarios: Sequence[str], sets: Sequence[str], arguments: Sequence[str]
@@ -221,6 +222,8 @@ class Session:
 
     def qualifier(self, lab: Lab) -> Qualifier:
         """Runs test cases; what the first preflight found holds for the whole session."""
+        for observer in lab.observers:
+            observer.measured_by(lab.clock)
         if self._qualifier is None:
             self._qualifier = Qualifier(lab, auditors())
         self._qualifier.go_on_with(lab)
@@ -245,6 +248,7 @@ class Session:
     def announce_switch(self, state: SwitchState, on_behalf_of: str | None, tolerances: Tolerances) -> None:
         """A switch is known: what all its records carry."""
         allowed = allowed_for(state.asic, tolerances, deviations())
+        self._serial = state.serial
         labels = replace(self._labels(), os_version=state.os_version, hwsku=state.hwsku,
                          on_behalf_of=on_behalf_of or "", deviations=allowed)
         self.collector.announce(state.device, labels)
@@ -274,12 +278,14 @@ class Session:
             self.notes.append(f"verdicts are in the records only: {missing} is not installed here")
         self._reporting = reporting
         delivery = reporting.RunDelivery(self.folder, self.notes.append) if reporting is not None else None
-        run = self._run(self._left_out())
+        pair = self.plan.subject.pair if self.plan is not None else None
+        found = reporting.provenance(pair, self._serial) if reporting is not None else {}
+        run = self._run({**found, **self._left_out()})
         self._writer = RunWriter(self.folder, run, self.notes.append, delivery, self._earlier)
         self._writer.start()
         self.began = True
 
-    def _run(self, info: Mapping[str, str]) -> Run:
+    def _run(self, info: Mapping[str, Any]) -> Run:
         """The run; each verdict that it expects is an ERROR until there is a record."""
         expected = tuple(key for key in self.collector.expected if UNKNOWN not in key)
         return Run(self.run_id, self._testbed, job_id=self.job_id or "", expected=expected, faults=self._faults,

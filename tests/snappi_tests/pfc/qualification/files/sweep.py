@@ -187,6 +187,8 @@ def pfc_sweepers(
         dut = ours.take({device: duthosts[device]})[device]
         clock = open_clock(tbinfo)
         bench = Bench(dut, adapted(snappi_api, clock), clock)
+        for observer in dut.observers:
+            observer.measured_by(clock)
         yield cache(lambda case: sweeps.sweeper(case, bench))
         end_of_module(request)
 

@@ -1,0 +1,104 @@
+"""What a run's page says of where its verdicts come from: who measured what with which software, and how to do it
+again."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import shlex
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Protocol
+
+COMMAND = "PFC_COMMAND"
+"""The environment variable by which a command that starts pytest says how it was called."""
+OPERATOR = "PFC_OPERATOR"
+GIT_SECONDS = 10
+
+
+class WiredPort(Protocol):
+    """A switch port with the generator port behind it."""
+
+    @property
+    def device(self) -> str:
+        """The switch."""
+
+    @property
+    def port(self) -> str:
+        """Its port."""
+
+    @property
+    def generator(self) -> str:
+        """The traffic generator behind it."""
+
+    @property
+    def location(self) -> str:
+        """The generator port."""
+
+
+class WiredPair(Protocol):
+    """The port under test and the one where data enters."""
+
+    @property
+    def rx(self) -> WiredPort:
+        """The port under test."""
+
+    @property
+    def tx(self) -> WiredPort:
+        """Where data enters."""
+
+
+def provenance(pair: WiredPair | None = None, serial: str = "") -> dict[str, Any]:
+    """What a run's `info` says of where its verdicts come from: `operator`, `command`, and, where they are known,
+    `suite_commit`, `serial`, and `ports` (`under_test` and `tx`, each with the generator port behind it).
+
+    Args:
+        pair: the ports of the run; None: it has more than one pair.
+        serial: of the switch; empty: not known.
+    """
+    commit = suite_commit(Path(__file__).parent)
+    ports = {} if pair is None else {"under_test": _port(pair.rx), "tx": _port(pair.tx)}
+    known: dict[str, Any] = {"suite_commit": commit, "serial": serial, "ports": ports}
+    return {"operator": operator(), "command": command(), **{name: value for name, value in known.items() if value}}
+
+
+def _port(port: WiredPort) -> dict[str, str]:
+    return {"device": port.device, "port": port.port, "generator": port.generator, "location": port.location}
+
+
+def operator() -> str:
+    """Who measures: what `$PFC_OPERATOR` says, else the account and the machine."""
+    told = os.environ.get(OPERATOR, "").strip()
+    if told:
+        return told
+    try:
+        account = getpass.getuser()
+    except (KeyError, OSError):  # no such account
+        account = str(os.getuid())
+    return f"{account}@{socket.gethostname()}"
+
+
+def command() -> str:
+    """What is typed to measure the same again: what `$PFC_COMMAND` says, else this process's command line."""
+    told = os.environ.get(COMMAND, "").strip()
+    return told or shlex.join(["python", "-m", "pytest", *sys.argv[1:]])
+
+
+def suite_commit(folder: Path) -> str:
+    """The commit of the suite, with "and changes" where files differ from it; empty: it is in no git checkout."""
+    commit = _git(folder, "rev-parse", "HEAD")
+    if not commit:
+        return ""
+    return f"{commit} and changes" if _git(folder, "status", "--porcelain", "--untracked-files=no") else commit
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    """What git prints; empty where it says no, or is not there."""
+    try:
+        answer = subprocess.run(["git", "-C", str(folder), *arguments], capture_output=True, text=True, check=False,
+                                timeout=GIT_SECONDS, env={**os.environ, "GIT_OPTIONAL_LOCKS": "0"})
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return answer.stdout.strip() if answer.returncode == 0 else ""
