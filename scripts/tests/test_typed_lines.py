@@ -128,9 +128,9 @@ TRIED: dict[str, Way] = {
     "for port in Ethernet0 Ethernet4 Ethernet8 Ethernet12; do make qualify $LAB PORT=$port; done":
         refused("/srv/acme-lab/testbed.yaml"),
     "make restore $LAB": refused("/srv/acme-lab/testbed.yaml"),
-    "python3 -m venv /tmp/ixn && /tmp/ixn/bin/pip install -c constraints.txt snappi pytest 'snappi_ixnetwork>=1.61.3'":
-        Way(left_out=NETWORK),
-    "/tmp/ixn/bin/python -m pytest scripts/tests/test_ixnetwork_objects.py": Way(left_out=NETWORK),
+    "make generator-check TESTBED=vtb-t0": Way(lab="vtb-t0", says=("How late is it?", "answers: ")),
+    "make ixnetwork-check": Way(
+        left_out="820 MB from the package index, and most of an hour; test_ixnetwork_check.py runs a sample"),
     # docs/other-suites.md
     "pytest -o addopts= --virtual-testbed=vtb-t0 --virtual-testbed-file=$PROJECT/ansible/testbed.yaml"
     " --virtual-testbed-deploy=$PROJECT/ansible/deploy_testbed.yml --virtual-testbed-env='OTG_HOST={otg_url}'"

@@ -120,9 +120,10 @@ class Extension(FakeApi):
         verb = transmit.state
         names = list(transmit.flow_names or self.items)
         begins = ("stopped", "unapplied") if verb == "start" else ("started",)
-        there = [name for name, item in self.select_traffic_items().items() if item["state"] in begins]
+        states = {name: item["state"] for name, item in self.select_traffic_items().items()}
+        there = [name for name, state in states.items() if state in begins]
         done = [name for name in names if name in there]
-        if verb == "start" and "started" not in self.items.values():
+        if verb == "start" and "started" not in states.values():
             self.ClearStats(["waitForPortStatsRefresh", "waitForTrafficStatsRefresh"])
         self.told.append((verb, done))
         if verb == "stop" and self.deaf:
@@ -318,9 +319,10 @@ def test_a_card_with_pfc_is_refused_by_nobody(card):
     check_readable(ports)
 
 
-def test_a_finished_item_that_stays_started_is_told_to_stop_before_it_is_started():
-    """Else it would silently not start, and nothing be sent."""
-    generator, extension = make_generator(COUNTED, STORM, finished_stay_started=True)
+@pytest.mark.parametrize("way_s", [0.0, 3.0])
+def test_a_finished_item_that_stays_started_is_told_to_stop_before_it_is_started(way_s):
+    """Else it would silently not start, and nothing be sent; nor while it is on its way."""
+    generator, extension = make_generator(COUNTED, STORM, finished_stay_started=True, way_s=way_s)
     for _ in range(2):
         generator.start(["Counted"])
         generator.clock.sleep(3)
