@@ -378,7 +378,7 @@ def test_what_failed_says_nothing_where_a_port_channel_went_down(down, status):
         assert PortChannelAuditor().explain(lab_in_channels([down])) == "" and found == [FAILED, HELD], found
         return
     assert found[0].seen == "7, and PortChannel2 is down, or was", found
-    assert PortChannelAuditor().explain(lab_in_channels([down])) == "PortChannel2 is down"
+    assert PortChannelAuditor().explain(lab_in_channels([down])) == "PortChannel2 is down", "what a preflight says"
     with pytest.raises(QualificationError, match="vtb-t0-01 Ethernet0: expected PortChannel2 up, got down"):
         PortChannelAuditor().begin(lab_in_channels([down]))
 
@@ -405,4 +405,4 @@ def test_a_switch_without_them_is_not_asked():
         "PORTCHANNEL_MEMBER": {"PortChannel3|Ethernet4": {}, "PortChannel3|Ethernet68": {}}})
     auditor = PortChannelAuditor()
     auditor.begin(lab)
-    assert auditor.doubt(lab, PlanCase("pause", "PFC-1"), [FAILED]) == [FAILED]
+    assert auditor.doubt(lab, PlanCase("pause", "PFC-1"), [FAILED]) == [FAILED], "it stands"
