@@ -97,6 +97,22 @@ def test_deploy_foretold_done_repeated_and_removed(lab):
     assert (status, changed) == (0, 0) and "so nothing was deployed" in output
 
 
+@pytest.mark.slow("two playbooks")
+def test_a_switch_with_dynamic_buffers_is_deployed_with_its_own_templates(lab):
+    """And has what it had when the testbed is removed; ports are waited for by the groups that the switch derives."""
+    lab.ssh("sudo sonic-db-cli CONFIG_DB HSET 'DEVICE_METADATA|localhost' buffer_model dynamic")
+    try:
+        found = lab.configuration()
+        assert lab.play("deploy_testbed.yml")[0] == 0
+        deployed = lab.configuration()
+        assert deployed["BUFFER_PG"]["Ethernet0|3-4"] == {"profile": "NULL"}
+        assert "size" not in deployed["BUFFER_POOL"]["ingress_lossless_pool"]
+        assert lab.play("remove_testbed.yml")[0] == 0
+        assert lab.configuration() == found
+    finally:
+        lab.ssh("sudo sonic-db-cli CONFIG_DB HSET 'DEVICE_METADATA|localhost' buffer_model traditional")
+
+
 @pytest.mark.slow("eight playbooks, one after another")
 def test_the_watchdog_in_its_three_states(lab):
     assert lab.play("deploy_testbed.yml")[0] == 0

@@ -406,4 +406,4 @@ def test_a_switch_without_them_is_not_asked():
         "PORTCHANNEL_MEMBER": {"PortChannel3|Ethernet4": {}, "PortChannel3|Ethernet68": {}}})
     auditor = PortChannelAuditor()
     auditor.begin(lab)
-    assert auditor.doubt(lab, PlanCase("pause", "PFC-1"), [FAILED]) == [FAILED]
+    assert auditor.doubt(lab, PlanCase("pause", "PFC-1"), [FAILED]) == [FAILED], "it stands"

@@ -78,7 +78,7 @@ def test_unreadable_pfc_counters_are_refused(text, sentence):
 
 def test_a_column_that_is_missing_is_no_number():
     """Of an image that prints other columns: the port is missed by name, a queue's storms are refused."""
-    assert sonic_text.pfc_counters(PFC.replace("PFC3", "PFCX"), "Rx") == {}
+    assert sonic_text.pfc_counters(PFC.replace("PFC3", "PFCX"), "Rx") == {}, "no port has all eight"
     with pytest.raises(QualificationError, match="`pfcwd show stats` printed no STATUS of Ethernet0:3: 'QUEUE"):
         sonic_text.watchdog_rows(WATCHDOG.replace("STATUS", "STATES"))
 

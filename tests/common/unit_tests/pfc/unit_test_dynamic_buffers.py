@@ -47,7 +47,7 @@ def test_a_port_is_planned_with_the_size_in_effect(host):
     with pytest.raises(QualificationError, match=r"CONFIG_DB has no size in BUFFER_POOL\|egress_lossless_pool"):
         plan_measured(dut.state(), PORTS, PortRequest())
     plan = plan_measured(read_state(dut), PORTS, PortRequest())
-    assert plan.subject.buffer.size_bytes == 15982720
+    assert plan.subject.buffer.size_bytes == 15982720, plan.subject.buffer
 
 
 def test_a_pool_that_has_none_is_refused_by_name(host):
@@ -55,11 +55,12 @@ def test_a_pool_that_has_none_is_refused_by_name(host):
     host.answers |= {asked("size"): ("\n", 0), asked("xoff"): ("\n", 0)}
     with pytest.raises(QualificationError) as error:
         read_state(Dut(host))
-    assert str(error.value) == (
+    sentence = (
         "vtb-t0-01: CONFIG_DB leaves the size of BUFFER_POOL|ingress_lossless_pool to the switch (buffer_model"
         " dynamic), and APPL_DB has none in BUFFER_POOL_TABLE:ingress_lossless_pool: buffermgrd has not come to"
         " one, look at its log"
     )
+    assert str(error.value) == sentence, error.value
 
 
 @pytest.mark.parametrize(("size", "is_asked"), [("4580864", False), (None, True)])
@@ -69,4 +70,4 @@ def test_where_all_have_one_nothing_is_asked(host, size, is_asked):
         host._world.config_db["BUFFER_POOL"]["ingress_lossless_pool"] = {**BARE, "size": size}
     host.answers |= {asked("size"): ("5302272", 0), asked("xoff"): ("", 0)}
     read_state(Dut(host))
-    assert ("APPL_DB" in "".join(host.calls)) is is_asked
+    assert ("APPL_DB" in "".join(host.calls)) is is_asked, host.calls

@@ -289,9 +289,10 @@ def test_a_switch_with_several_asics_is_refused_by_name(monkeypatch, printed, is
 
     monkeypatch.setattr(FakeHost, "shell", shell)
     if not is_refused:
-        assert plan().subject.pair.rx.port == "Ethernet0"
+        assert plan().subject.pair.rx.port == "Ethernet0", "it is measured"
         return
-    assert refusal() == "vtb-t0-01: it has 3 ASICs, each with databases of its own; expected one"
+    sentence = "vtb-t0-01: it has 3 ASICs, each with databases of its own; expected one"
+    assert refusal() == sentence, refusal()
 
 
 def test_data_from_the_same_traffic_generator_if_it_is_allowed():
