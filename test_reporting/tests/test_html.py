@@ -387,6 +387,12 @@ def test_the_first_screen_has_plot_testbed_and_provenance(run, page):
     assert "passwd" not in first.words
 
 
+def test_the_picture_tells_who_lost_from_who_was_not_held(run, page):
+    run(verdict(1, "FAIL", evidence={"timeline": timeline(50), "tx_port": "Ethernet4"}))
+    loser, = [one.words for one in page().root.all("span") if one.attributes.get("class") == "loser"]
+    assert loser == "priority 3 is not held"
+
+
 def test_evidence_is_linked_where_the_page_lies_beside_it(run, page, database):
     name = "evidence/0001-session/vtb-t0-01-configuration-before-1.json"
     run(verdict(1, "FAIL", evidence={"timeline": timeline(), "files": [name]}))

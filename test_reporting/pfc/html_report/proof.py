@@ -37,7 +37,7 @@ class TestbedPicture:
         device, port, tx_port: the switch, the port under test and the port where data enters (empty: not known).
         generators: behind the tx port and behind the port under test; empty texts: not known.
         pauses: what was paused, `PFC on priority 3`; empty: nothing is known.
-        victim: who lost, `priority 1`; empty: nobody.
+        victim: who lost, or was not held by its pause, `priority 1 loses`; empty: nobody.
         speed: `100G`; empty: not known.
     """
 
@@ -228,7 +228,11 @@ def _picture(row: Mapping[str, Any], evidence: Mapping[str, Any], run: Mapping[s
 
 
 def _victim(best: _Shown | None, row: Mapping[str, Any]) -> str:
-    return " ".join(best.victim.split()[:2]) if best is not None and row["status"] == Status.FAIL else ""
+    if best is None or row["status"] != Status.FAIL:
+        return ""
+    priority = int(best.victim.split()[1])
+    paused = any(priority in storm["priorities"] for storm in best.plot["storms"])
+    return f"priority {priority} {'is not held' if paused else 'loses'}"
 
 
 def _generator(port: Mapping[str, Any]) -> str:
