@@ -26,7 +26,8 @@ MOST_CANDIDATES = 40
 LEAST = 0.02
 """Change of a rate, as a share of it, that a plot shows."""
 MOST_PORTS = 3
-CONFIGURATION = re.compile(r"evidence/[\w./-]+-configuration-before-\d+\.json")
+CONFIGURATION = re.compile(r"evidence(/(?!\.)[A-Za-z0-9._-]+)*-configuration-before-[0-9]+\.json")
+"""The names that the suite gives: no other text of a record becomes a link."""
 
 
 @dataclass(frozen=True)
