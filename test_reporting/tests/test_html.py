@@ -394,6 +394,15 @@ def test_the_picture_tells_who_lost_from_who_was_not_held(run, page):
     assert loser == "priority 3 is not held"
 
 
+def test_the_plot_of_an_error_is_no_proof(run, page):
+    run(verdict(1, "ERROR", evidence={"timeline": timeline(50)}))
+    made = page()
+    caption, = made.root.all("figcaption")
+    assert caption.words.endswith("; no verdict rests on it: this was no measurement")
+    headline, = [one.words for one in made.root.all("p") if one.attributes.get("class") == "headline"]
+    assert headline == "Could not be measured at vtb-t0-01 Ethernet0 priority 3: the cause"
+
+
 def test_evidence_is_linked_where_the_page_lies_beside_it(run, page, database):
     name = "evidence/0001-session/vtb-t0-01-configuration-before-1.json"
     run(verdict(1, "FAIL", evidence={"timeline": timeline(), "files": [name]}))
