@@ -38,9 +38,18 @@ from tests.common.pfc.model.ports import summary as some  # noqa: E402
 from virtual_testbed.faults import absolute  # noqa: E402
 
 
+EXAMPLES = """
+examples:
+  pfc-sweep                                                  every port of vtb-t0, one after another
+  pfc-sweep --testbed lab-1,lab-2 --concurrency max          two testbeds at once, as few waves as can be
+  pfc-sweep --ports Ethernet0,Ethernet4 --fault pause-ignored@Ethernet4
+  pfc-sweep --resume friday                                  go on with a job that was killed
+"""
+
+
 def parser() -> CommandParser:
     """The command line."""
-    made = CommandParser(prog="pfc-sweep", description=__doc__, allow_abbrev=False,
+    made = CommandParser(prog="pfc-sweep", description=__doc__, epilog=EXAMPLES, allow_abbrev=False,
                          formatter_class=argparse.RawDescriptionHelpFormatter)
     made.add_argument("--testbed", action="append", metavar="NAMES",
                       help="testbeds, with commas between them; may be repeated (default: vtb-t0)")

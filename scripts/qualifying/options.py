@@ -17,6 +17,14 @@ from tests.common.pfc.soak.duration import SOAK
 from virtual_testbed.faults import absolute
 from virtual_testbed.ixnetwork.habits import CARD, HABITS, HabitError, read_habits
 
+EXAMPLES = """
+examples:
+  pfc-qualify                                     the whole plan on a port of the virtual testbed vtb-t0
+  pfc-qualify --quick --port Ethernet8            the quick families, on another port
+  pfc-qualify --scenario PFC-2,WD --set 3,4       some test cases; these priorities together
+  pfc-qualify --fault pause-ignored@Ethernet0     a switch that is broken on purpose: FAIL
+  pfc-qualify --testbed lab-t0-1 --testbed-file /srv/lab/testbed.yaml --deploy --port Ethernet0
+"""
 QUICK = ("PFC", "FRAME", "COUNT", "LOAD", "M2O", "SPEED", "HEAD", "TIME", "CLASS", "SENT", "FLAP")
 """Families of `--quick`: more than half of the time on a virtual testbed is for the other ones."""
 
@@ -31,7 +39,7 @@ def parse(arguments: Sequence[str] | None, description: str) -> argparse.Namespa
     Raises:
         Refusal: it cannot be understood.
     """
-    parser = CommandParser(prog="pfc-qualify", description=description, allow_abbrev=False,
+    parser = CommandParser(prog="pfc-qualify", description=description, epilog=EXAMPLES, allow_abbrev=False,
                            formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--testbed", default="vtb-t0", metavar="NAME", help="testbed to qualify (default: %(default)s)")
     parser.add_argument("--testbed-file", default=str(TESTBED_FILE), metavar="FILE",

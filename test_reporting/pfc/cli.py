@@ -18,6 +18,18 @@ from .database import DEFAULT_URL, ENVIRONMENT
 from .errors import ReportingError
 
 PROGRAM = "pfc-report"
+EXAMPLES = """
+examples:
+  pfc-report show                                    the latest qualification, and why it is not PASS
+  pfc-report html RUN --baseline EARLIER_RUN         its page, with what differs
+  pfc-report bundle RUN --sign ~/.ssh/id_ed25519     the run with its evidence, signed, to be given away
+  pfc-report bundle --check pfc-RUN.zip --signers allowed_signers
+  pfc-report trend --testbed lab-1 --metric pfc.lossless
+  pfc-report --db postgresql://pfc@db/pfc sync       deliver what a database has missed
+
+exit status of show: 0 all PASS, 1 some FAIL, 2 no FAIL but ERROR; of compare the same of what is different; of
+bundle --check: 1 it is not as it was packed, or not signed as it must be; of all: 3 refused
+"""
 Command = Callable[[argparse.Namespace], int]
 
 
@@ -52,9 +64,8 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     Raises:
         ReportingError: the arguments are wrong.
     """
-    parser = _Parser(prog=PROGRAM, description="Looks at the verdicts of PFC qualifications.",
-                     epilog="exit status of show: 0 all PASS, 1 some FAIL, 2 no FAIL but ERROR; of compare the same of "
-                            "what is different; of all: 3 refused")
+    parser = _Parser(prog=PROGRAM, description="Looks at the verdicts of PFC qualifications.", epilog=EXAMPLES,
+                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--db", metavar="URL", action="append",
                         help=f"database, may be repeated for sync and ingest (default: ${ENVIRONMENT}, else "
                              f"{DEFAULT_URL})")

@@ -171,3 +171,15 @@ def test_long_and_strange_texts_are_shown_short():
 def test_ports_are_in_the_order_of_their_numbers():
     assert sorted(["Ethernet16", "Ethernet8", "", "8", "Ethernet8/1"], key=natural) == [
         "", "8", "Ethernet8", "Ethernet8/1", "Ethernet16"]
+
+
+def test_the_examples_of_the_help_are_understood(capsys):
+    """Each line of the help is parsed as it stands."""
+    import shlex
+
+    from test_reporting.pfc.cli import EXAMPLES, parse
+    lines = [line.strip().split("  ")[0] for line in EXAMPLES.splitlines() if line.startswith("  pfc-report")]
+    assert len(lines) == 6 and all(parse(shlex.split(line)[1:]).command for line in lines)
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    assert EXAMPLES.strip() in capsys.readouterr().out

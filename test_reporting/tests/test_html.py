@@ -368,7 +368,8 @@ def test_the_first_screen_has_plot_testbed_and_provenance(run, page):
                 "under_test": {"port": "Ethernet0", "generator": "ixia-02", "location": "10.0.0.2;1;2"},
                 "tx": {"port": "Ethernet4", "generator": "ixia-01", "location": "10.0.0.1;1;1"}}}
     evidence = {"timeline": drawn, "tx_port": "Ethernet4", "speed_mbps": 100000,
-                "files": ["evidence/0001-session/vtb-t0-01-configuration-before-1.json", "evidence/../../etc/passwd"]}
+                "files": ["evidence/0001-session/vtb-t0-01-configuration-before-1.json", "evidence/../../etc/passwd",
+                          "evidence/../x/up-configuration-before-1.json", "javascript:x-configuration-before-1.json"]}
     run(lost(1, [("vtb-t0-01 Ethernet0 priority 1", 0)], evidence=evidence), software_version="sonic-mgmt-pfc 9",
         info=info)
     made = page()
@@ -384,7 +385,22 @@ def test_the_first_screen_has_plot_testbed_and_provenance(run, page):
                   "ada@lab", "pfc-qualify --testbed vtb-t0", "FAIL in this run, the only one known",
                   "evidence/0001-session/vtb-t0-01-configuration-before-1.json"):
         assert words in first.words, words
-    assert "passwd" not in first.words
+    assert not [one for one in ("passwd", "up-configuration", "javascript") if one in first.words]
+
+
+def test_the_picture_tells_who_lost_from_who_was_not_held(run, page):
+    run(verdict(1, "FAIL", evidence={"timeline": timeline(50), "tx_port": "Ethernet4"}))
+    loser, = [one.words for one in page().root.all("span") if one.attributes.get("class") == "loser"]
+    assert loser == "priority 3 is not held"
+
+
+def test_the_plot_of_an_error_is_no_proof(run, page):
+    run(verdict(1, "ERROR", evidence={"timeline": timeline(50)}))
+    made = page()
+    caption, = made.root.all("figcaption")
+    assert caption.words.endswith("; no verdict rests on it: this was no measurement")
+    headline, = [one.words for one in made.root.all("p") if one.attributes.get("class") == "headline"]
+    assert headline == "Could not be measured at vtb-t0-01 Ethernet0 priority 3: the cause"
 
 
 def test_evidence_is_linked_where_the_page_lies_beside_it(run, page, database):

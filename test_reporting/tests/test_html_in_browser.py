@@ -1,6 +1,8 @@
 """The HTML report in Chromium: it opens, obeys the keyboard, fits a phone, prints what failed, runs nothing else."""
 from __future__ import annotations
 
+import base64
+import re
 import shutil
 import tempfile
 from pathlib import Path
@@ -243,6 +245,25 @@ def test_a_phone_needs_no_sideways_scroll(browser, pages, name):
         browser.open_cell(place)
     browser.driver.execute_script("document.querySelectorAll('details').forEach(one => { one.open = true; })")
     assert browser.ask("[document.documentElement.scrollWidth, innerWidth]") == [360, 360]
+
+
+def test_a_phone_needs_less_than_ten_screens(browser, pages):
+    browser.open(pages["run"], phone=True)
+    assert browser.ask("document.documentElement.scrollHeight") < 10 * PHONE["height"]
+    shown = browser.ask("[...document.querySelectorAll('.cover svg')].map(one => one.checkVisibility())")
+    assert shown == [False, True], "the narrow plot"
+
+
+def test_in_print_there_is_a_cover_to_sign_and_more_pages(browser, pages):
+    browser.open(pages["run"])
+    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    style = "getComputedStyle(document.querySelector(arguments[0]))"
+    found = [browser.ask(f"{style}.display", ".signature"), browser.ask(f"{style}.breakAfter", ".cover"),
+             browser.ask(f"{style}.display", "nav")]
+    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    assert found == ["flex", "page", "none"]
+    printed = base64.b64decode(browser.driver.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True})["data"])
+    assert printed.startswith(b"%PDF") and len(re.findall(rb"/Type /Page\b", printed)) > 1
 
 
 @pytest.mark.parametrize("width", [360, 900, 1100, 1600])

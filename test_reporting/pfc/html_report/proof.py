@@ -26,7 +26,8 @@ MOST_CANDIDATES = 40
 LEAST = 0.02
 """Change of a rate, as a share of it, that a plot shows."""
 MOST_PORTS = 3
-CONFIGURATION = re.compile(r"evidence/[\w./-]+-configuration-before-\d+\.json")
+CONFIGURATION = re.compile(r"evidence(/(?!\.)[A-Za-z0-9._-]+)*-configuration-before-[0-9]+\.json")
+"""The names that the suite gives: no other text of a record becomes a link."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class TestbedPicture:
         device, port, tx_port: the switch, the port under test and the port where data enters (empty: not known).
         generators: behind the tx port and behind the port under test; empty texts: not known.
         pauses: what was paused, `PFC on priority 3`; empty: nothing is known.
-        victim: who lost, `priority 1`; empty: nobody.
+        victim: who lost, or was not held by its pause, `priority 1 loses`; empty: nobody.
         speed: `100G`; empty: not known.
     """
 
@@ -228,7 +229,11 @@ def _picture(row: Mapping[str, Any], evidence: Mapping[str, Any], run: Mapping[s
 
 
 def _victim(best: _Shown | None, row: Mapping[str, Any]) -> str:
-    return " ".join(best.victim.split()[:2]) if best is not None and row["status"] == Status.FAIL else ""
+    if best is None or row["status"] != Status.FAIL:
+        return ""
+    priority = int(best.victim.split()[1])
+    paused = any(priority in storm["priorities"] for storm in best.plot["storms"])
+    return f"priority {priority} {'is not held' if paused else 'loses'}"
 
 
 def _generator(port: Mapping[str, Any]) -> str:
