@@ -31,7 +31,7 @@ from tests.common.pfc.lab.clock import Clock, wait_for  # noqa: E402
 from tests.common.pfc.lab.dut import Dut  # noqa: E402
 from tests.common.pfc.lab.option import adapted, open_clock  # noqa: E402
 from tests.common.pfc.lab.restore import SwitchRestorer  # noqa: E402
-from tests.common.pfc.record.run import new_run_id  # noqa: E402
+from tests.common.pfc.record.records import new_run_id  # noqa: E402
 from tests.common.snappi_tests.snappi_fixtures import open_api  # noqa: E402
 from tests.common.standalone import StandaloneLab  # noqa: E402
 

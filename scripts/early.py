@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from scripts.testbeds import ANSIBLE, Refusal
-from tests.common.pfc.cases.plan import check_sets
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.ports import ConnectedPort, natural
 from tests.common.pfc.model.ports import summary as some
 from tests.common.pfc.model.ports import told_apart
 from tests.common.pfc.model.qos import read_port_qos
 from tests.common.pfc.record.case import PlanCase, Target
+from tests.common.pfc.selection.sets import check_sets
 from tests.common.snappi_tests.port import GENERATOR_NAMES
 from virtual_testbed.faults import FaultError, parse_fault
 from virtual_testbed.lab_files.connection_graph import ConnectionGraphError, load_graph

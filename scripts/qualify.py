@@ -52,7 +52,7 @@ from scripts.testbeds import (  # noqa: E402
 )
 from test_reporting.pfc.page import PAGE  # noqa: E402
 from tests.common.clone import ROOT  # noqa: E402
-from tests.common.pfc.record.run import new_run_id  # noqa: E402
+from tests.common.pfc.record.records import new_run_id  # noqa: E402
 from tests.common.pfc.record.verdict import Status, combine  # noqa: E402
 
 ITEM_LOG = "items.jsonl"

@@ -27,7 +27,7 @@ from tests.common.pfc.lab.generator_ports import set_links  # noqa: E402
 from tests.common.pfc.lab.option import adapted  # noqa: E402
 from tests.common.pfc.lab.reservation import ReservationLost  # noqa: E402
 from tests.common.pfc.lease.taking import LeaseTaker  # noqa: E402
-from tests.common.pfc.record.run import new_run_id  # noqa: E402
+from tests.common.pfc.record.records import new_run_id  # noqa: E402
 from tests.common.snappi_tests.snappi_fixtures import open_api  # noqa: E402
 from tests.common.standalone import StandaloneLab  # noqa: E402
 

@@ -40,7 +40,7 @@ Counts = Mapping[Key, int]
 
 
 @dataclass(frozen=True)
-class Reader:
+class LiteralReader:
     """One of the suite's readers, and what a table says independently of it.
 
     Attributes:
@@ -95,36 +95,36 @@ def _marks(text: str) -> Counts:
     return {(port, number): count for port, counts in found.items() for number, count in counts.items()}
 
 
-READERS: dict[str, Reader] = {
-    "show pfc counters, Rx": Reader(lambda text, port: _pfc(text, "Rx"), lambda text: columns.pfc(text, "Rx")),
-    "show pfc counters, Tx": Reader(lambda text, port: _pfc(text, "Tx"), lambda text: columns.pfc(text, "Tx")),
-    "show queue counters": Reader(
+READERS: dict[str, LiteralReader] = {
+    "show pfc counters, Rx": LiteralReader(lambda text, port: _pfc(text, "Rx"), lambda text: columns.pfc(text, "Rx")),
+    "show pfc counters, Tx": LiteralReader(lambda text, port: _pfc(text, "Tx"), lambda text: columns.pfc(text, "Tx")),
+    "show queue counters": LiteralReader(
         lambda text, port: _of_port(port, cli_text.queue_packets(text, port)),
         lambda text: columns.queues(text, books.SENT), of_one_port=True),
-    "show queue counters, drops": Reader(
+    "show queue counters, drops": LiteralReader(
         lambda text, port: _of_port(port, switch_counters.queue_drops(text, port)),
         lambda text: columns.queues(text, books.DROPPED), of_one_port=True),
-    "show interfaces status": Reader(lambda text, port: _states(text), columns.states),
-    "pfcwd show stats": Reader(
+    "show interfaces status": LiteralReader(lambda text, port: _states(text), columns.states),
+    "pfcwd show stats": LiteralReader(
         lambda text, port: _watchdog(text), lambda text: columns.watchdog(text, cli_text.WATCHDOG_COUNTS)),
-    "show interfaces counters": Reader(
+    "show interfaces counters": LiteralReader(
         _ports, lambda text: columns.ports(text, switch_counters.PORT_COLUMNS), of_one_port=True),
-    "show priority-group drop counters": Reader(
+    "show priority-group drop counters": LiteralReader(
         lambda text, port: _of_port(port, switch_counters.group_drops(text, port)),
         lambda text: columns.groups(text, (*_GROUPS, *_UNICAST)), of_one_port=True),
-    "show priority-group watermark headroom": Reader(
+    "show priority-group watermark headroom": LiteralReader(
         lambda text, port: _of_port(port, switch_counters.headroom_used(text, port)),
         lambda text: columns.groups(text, (*_GROUPS, *_UNICAST)), of_one_port=True),
-    "show queue watermark unicast": Reader(
+    "show queue watermark unicast": LiteralReader(
         lambda text, port: _marks(text), lambda text: columns.groups(text, (*_GROUPS, *_UNICAST))),
-    "all counters, ports": Reader(
+    "all counters, ports": LiteralReader(
         lambda text, port: _booked(books.PORT_COUNTERS, text),
         lambda text: {(*key, None): found for key, found in columns.ports(text, books.PORT_COLUMNS).items()}),
-    "all counters, queues": Reader(
+    "all counters, queues": LiteralReader(
         lambda text, port: _booked(books.QUEUE_COUNTERS, text),
         lambda text: {(port, column, queue): found for column in (books.SENT, books.DROPPED)
                       for (port, queue), found in columns.queues(text, column).items()}),
-    "all counters, groups": Reader(
+    "all counters, groups": LiteralReader(
         lambda text, port: _booked(books.GROUP_COUNTERS, text),
         lambda text: {(port, books.GROUP_DROPS, group): found
                       for (port, group), found in columns.groups(text, _GROUPS).items() if cast(int, group) < 8}),

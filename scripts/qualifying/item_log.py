@@ -16,8 +16,9 @@ import pytest
 
 from scripts.qualifying.progress import SKIPPED
 from tests.common.pfc.record.verdict import combine
+from tests.common.pfc.summary.reasons import reasons
 from tests.snappi_tests.pfc.qualification.files.steps import SESSION_KEY, case_of
-from tests.snappi_tests.pfc.qualification.files.summary import reasons, summary_lines
+from tests.snappi_tests.pfc.qualification.files.summary import summary_lines
 
 
 class ItemLog:
@@ -54,7 +55,7 @@ class ItemLog:
         if not ours.began:
             return
         status = combine(verdict.status for verdict in ours.collector.metric_verdicts())
-        found = [reason for reason in reasons(ours) if reason.status is status]
+        found = [reason for reason in reasons(ours.collector) if reason.status is status]
         cause = next(iter(found[0].messages)) if found else ""
         self._write({"status": status.value, "cause": cause, "summary": [line for line, _ in summary_lines(ours)]})
 

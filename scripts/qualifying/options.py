@@ -10,7 +10,8 @@ from typing import Any
 from scripts.early import check_faults, check_machine, check_ports, check_priorities, check_virtual
 from scripts.testbeds import TESTBED_FILE, CommandParser, Refusal, hardware_testbed, read_entry
 from tests.common.clone import RESULTS, ROOT
-from tests.common.pfc.cases.plan import parse_set, select
+from tests.common.pfc.selection.cases_named import select
+from tests.common.pfc.selection.sets import parse_set
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.soak.duration import SOAK
 from virtual_testbed.faults import absolute

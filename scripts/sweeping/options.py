@@ -11,7 +11,7 @@ from scripts.sweeping.job import Job, check_name, shard_of
 from scripts.testbeds import TESTBED_FILE, Refusal, hardware_testbed, read_entry
 from tests.common.clone import ROOT
 from tests.common.pfc.model.errors import QualificationError
-from tests.common.pfc.record.run import new_run_id
+from tests.common.pfc.record.records import new_run_id
 from tests.snappi_tests.pfc.qualification.files.sweep import ALL_AT_ONCE, NO_WAVES, parse_concurrency
 
 Entries = Mapping[str, Mapping[str, Any]]

@@ -20,16 +20,15 @@ import snappi
 from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
 from tests.common.pfc.cases.plan import targets
 from tests.common.pfc.cases.qualifier import Qualifier
-from tests.common.pfc.lab.auditor import Auditor
 from tests.common.pfc.lab.clock import Clock
 from tests.common.pfc.simulated_time.endpoint_clock import EndpointClock
 from tests.common.pfc.lab.dut import Dut, SwitchState
+from tests.common.pfc.lab.observer import Auditor
 from tests.common.pfc.lab.port_plan import LabFacts, PortPlan, PortRequest
 from tests.common.pfc.lab.restore import SwitchRestorer
 from tests.common.pfc.model.measurement import PortUnderTest
 from tests.common.pfc.model.ports import ConnectedPort
-from tests.common.pfc.record.case import PlanCase, Target
-from tests.common.pfc.record.outcome import Outcome
+from tests.common.pfc.record.case import Outcome, PlanCase, Target
 from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Status, combine
 from tests.common.pfc.sweep.cases import make_full_load, make_sweeper
 from tests.common.pfc.sweep.full_load import ALL_PORTS

@@ -16,7 +16,7 @@ from tests.common.pfc.accounting.bystanders import with_bystanders
 from tests.common.pfc.cases.plan import port_cases
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.lab.option import auditors
-from tests.common.pfc.record.outcome import Outcome
+from tests.common.pfc.record.case import Outcome
 from tests.common.pfc.record.verdict import Check, Status
 from tests.common.unit_tests.pfc.fakes import plan_port
 

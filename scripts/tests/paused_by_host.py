@@ -19,10 +19,9 @@ import snappi
 
 from scripts.tests.broken import KnownDut, OpenSsh
 from scripts.tests.pause_lab import HOST, INTERFACES, SWITCH, connected_ports
+from tests.common.pfc.cases.checks import judge, validity
 from tests.common.pfc.cases.engine import found, settled_counters
-from tests.common.pfc.cases.pauses import (
-    SEVERAL_LOSSLESS, SINGLE_LOSSLESS, judge_storm, make_scenario, measure_storm, storm_validity,
-)
+from tests.common.pfc.cases.pauses import SEVERAL_LOSSLESS, SINGLE_LOSSLESS, make_scenario, measure_storm
 from tests.common.pfc.cases.plan import targets
 from tests.common.pfc.lab.clock import WallClock
 from tests.common.pfc.lab.lab import Lab
@@ -86,7 +85,7 @@ class Bench:
             for _ in range(TRIES):
                 settled = self._settled[cable]
                 storm = measure_storm(lab, scenario, settled_counters(lab) if settled is None else settled)
-                finding = found(storm, storm_validity, judge_storm)
+                finding = found(storm, validity, judge)
                 self._settled[cable] = finding.settled
                 if {check.name for check in finding.invalid} != {"storm-unbroken"}:
                     break
@@ -104,7 +103,7 @@ class Bench:
         testbed = {"conf-name": "small-1", "duts": [SWITCH], "pfc_pause_source": source}
         facts = LabFacts(testbed, lambda _: self._dut.state(), connected_ports(), {})
         plan = plan_device(facts, SWITCH, PortRequest())
-        return plan.lab(self._dut, self._api, WallClock(), pause_host=ThisMachine())
+        return plan.lab(self._dut, self._api, WallClock(), host_of=lambda name: ThisMachine())
 
 
 def main(runtime_file: str, folder: str) -> None:

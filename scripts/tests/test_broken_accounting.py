@@ -12,10 +12,9 @@ from tests.common.pfc.accounting.bystanders import with_bystanders
 from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
 from tests.common.pfc.cases.plan import port_cases, targets
 from tests.common.pfc.cases.qualifier import Qualifier
-from tests.common.pfc.lab.auditor import Auditor
+from tests.common.pfc.lab.observer import Auditor
 from tests.common.pfc.model.tolerances import EXACT, Tolerances
-from tests.common.pfc.record.case import PlanCase
-from tests.common.pfc.record.outcome import Outcome
+from tests.common.pfc.record.case import Outcome, PlanCase
 from tests.common.pfc.record.verdict import Status
 from tests.common.unit_tests.pfc.fakes import plan_port
 

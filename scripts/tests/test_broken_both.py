@@ -8,7 +8,7 @@ import pytest
 
 from scripts.tests.broken import SWITCH, Bench, broken_bench
 from tests.common.pfc.accounting.auditor import BookAuditor
-from tests.common.pfc.record.outcome import Outcome
+from tests.common.pfc.record.case import Outcome
 from tests.common.pfc.record.verdict import Status
 
 COMPANY = ("Ethernet0", "Ethernet4", "Ethernet8", "Ethernet12", "Ethernet16")

@@ -18,7 +18,7 @@ from scripts.tests.broken import (
     passed_as_documented,
 )
 from tests.common.pfc.cases.engine import found
-from tests.common.pfc.record.outcome import Outcome
+from tests.common.pfc.record.case import Outcome
 from tests.common.pfc.record.verdict import Check, Status
 from tests.common.pfc.sweep import full_load
 from tests.common.pfc.sweep.full_load import ALL_PORTS, FullRun, full_validity, judge_full

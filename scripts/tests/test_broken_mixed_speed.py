@@ -21,7 +21,7 @@ from scripts.tests.broken import (
 from tests.common.pfc.cases.loads import MIXED_SPEED
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.model.ports import ConnectedPort
-from tests.common.pfc.record.outcome import Outcome
+from tests.common.pfc.record.case import Outcome
 from tests.common.pfc.simulated_time.endpoint_clock import EndpointClock
 from tests.common.unit_tests.pfc.fakes import plan_port
 from virtual_testbed.faults import BUILT_IN

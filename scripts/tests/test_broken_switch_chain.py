@@ -22,7 +22,7 @@ from tests.common.pfc.cases.plan import targets
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.lab.port_plan import LabFacts, PortRequest, plan_device
 from tests.common.pfc.model.ports import ConnectedPort
-from tests.common.pfc.record.outcome import Outcome
+from tests.common.pfc.record.case import Outcome
 from tests.common.pfc.simulated_time.endpoint_clock import EndpointClock
 from tests.common.pfc.switch_chain.cases import HOP_BY_HOP
 

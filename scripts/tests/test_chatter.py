@@ -8,7 +8,7 @@ import pytest
 from scripts.tests.broken import Bench, broken_bench
 from scripts.tests.test_broken_accounting import BY_ID, ELSEWHERE, MISCOUNTED, audited
 from tests.common.pfc.accounting.auditor import BookAuditor
-from tests.common.pfc.record.outcome import Outcome
+from tests.common.pfc.record.case import Outcome
 from tests.common.pfc.record.verdict import Status
 
 pytestmark = pytest.mark.slow("test cases and a sweep with closed accounting on a switch that talks")

@@ -103,7 +103,7 @@ PROBE = """
 import pytest
 
 from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
-from tests.common.pfc.record.outcome import Outcome
+from tests.common.pfc.record.case import Outcome
 from tests.common.pfc.record.verdict import Check, PortVerdict, Status
 from tests.snappi_tests.pfc.qualification.conftest import SESSION_KEY
 

@@ -18,7 +18,7 @@ from scripts.qualifying.progress import FamilyProgress, ItemEvents
 from scripts.suite import Ended
 from scripts.testbeds import Refusal
 from scripts.tests.small_lab import BIN, NAMES, ROOT, describe
-from tests.common.pfc.cases.plan import plan_ids
+from tests.common.pfc.selection.cases_named import plan_ids
 from virtual_testbed.supervision.state import STATE_VARIABLE
 
 SCRIPT = ROOT / "scripts/qualify.py"

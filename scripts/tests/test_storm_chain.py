@@ -33,7 +33,7 @@ from tests.common.pfc.lab.lab import Lab
 from tests.common.pfc.lab.port_plan import LabFacts, PortRequest, plan_device
 from tests.common.pfc.lab.restore import SwitchRestorer
 from tests.common.pfc.model.traffic import Role
-from tests.common.pfc.record.outcome import Outcome
+from tests.common.pfc.record.case import Outcome
 from tests.common.pfc.record.verdict import Status
 
 FLOW_S, POLL_S = 30, 44

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tests.common.pfc.record.errors import RecordError
+from tests.common.pfc.record.record_file import Say
 from tests.common.pfc.record.records import Record
 from tests.common.pfc.record.run import Run
-from tests.common.pfc.record.run_writer import Say
 
 from .database import Sink, Urls, database_file, database_urls, open_sink
 from .errors import StoreError

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.common.pfc.record.parsing import parse_line
+from tests.common.pfc.record.record_file import Say
 from tests.common.pfc.record.records import Record, encode_line
 from tests.common.pfc.record.run_reading import read_run, run_of
-from tests.common.pfc.record.run_writer import RunWriter, Say
+from tests.common.pfc.delivery.run_writer import RunWriter
 from test_reporting.pfc.database import Urls, open_store
 from test_reporting.pfc.delivery import RunDelivery
 from test_reporting.pfc.sync import deliver_folder

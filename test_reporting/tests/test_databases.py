@@ -5,8 +5,8 @@ import json
 
 import pytest
 
+from tests.common.pfc.record.record_file import RunEnd
 from tests.common.pfc.record.run_reading import run_of
-from tests.common.pfc.record.run_writer import RunEnd
 from test_reporting.pfc.cli import main
 from test_reporting.pfc.database import database_urls, results_folder
 from test_reporting.pfc.delivery import RunDelivery

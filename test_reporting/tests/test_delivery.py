@@ -13,7 +13,7 @@ import test_reporting.pfc.engine
 import test_reporting.pfc.store
 from tests.common.pfc.record.effective_records import judge
 from tests.common.pfc.record.errors import RecordError
-from tests.common.pfc.record.run_writer import RunEnd
+from tests.common.pfc.record.record_file import RunEnd
 from tests.common.pfc.record.verdict import Status
 from test_reporting.pfc.cli import main
 from test_reporting.tests import samples

@@ -15,9 +15,9 @@ from sqlalchemy import create_engine
 
 import test_reporting.pfc.engine
 from tests.common.pfc.record.parsing import parse_line
+from tests.common.pfc.record.record_file import RunEnd
 from tests.common.pfc.record.records import encode_line
 from tests.common.pfc.record.run_reading import run_of
-from tests.common.pfc.record.run_writer import RunEnd
 from test_reporting.pfc import schema
 from test_reporting.pfc.cli import main
 from test_reporting.pfc.database import open_store

@@ -15,12 +15,11 @@ from tests.common.devices.local import Localhost
 from tests.common.devices.sonic import SonicHost
 from tests.common.errors import LabError, RunAnsibleModuleFail
 from tests.common.pfc.lab.dut import Dut, SwitchState
-from tests.common.pfc.lab.option import check_keys, pauses_named
+from tests.common.pfc.lab.option import check_keys, options, tolerances_of
 from tests.common.pfc.lab.port_plan import LabFacts, PortPlan, PortRequest, connected_port, measured_device, plan_device
 from tests.common.pfc.lab.restore import read_state
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.ports import natural
-from tests.common.pfc.model.tolerances import tolerances_of
 from tests.common.snappi_tests.port import PortFacts, generator_ports
 from tests.common.testbed import TestbedEntry, TestbedInfo
 
@@ -103,7 +102,8 @@ class StandaloneLab:
             check_keys(facts.testbed)
             chosen = measured_device(facts, self.tbinfo["duts"][0])
             tolerances_of(facts.testbed)
-            pauses_named(facts.testbed)
+            for option in options():
+                option.pauses_named(facts.testbed)
         except QualificationError as error:
             raise LabError(str(error)) from error
         return chosen.device

@@ -23,10 +23,7 @@ class PlannedSession(Protocol):
         """What the testbed's entry says that changes what verdicts mean."""
 
     def use(self, plan: PortPlan) -> None:
-        """The port under test is known."""
-
-    def check_sets(self) -> None:
-        """Whether the sets of priorities that the user wants paused together can be."""
+        """The port under test is known. Raises QualificationError where an option asks for what it has not."""
 
     def take(self, hosts: Mapping[str, Any]) -> object:
         """Makes switches this run's."""
@@ -53,9 +50,8 @@ def plan(config: pytest.Config, session: PlannedSession, of_one_port: bool) -> N
             return
         port = lab.port_plan
         session.use(port)
-        session.check_sets()
-        if not config.option.collectonly:
-            port.pause_source(WallClock(), lab.host(port.pauses.host) if port.pauses else None)
+        if port.pauses is not None and not config.option.collectonly:
+            port.pauses(lab.host, WallClock())
     except (LabError, QualificationError, RecordError) as error:
         raise pytest.UsageError(str(error)) from None
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.common.devices.duthosts import DutHosts
 from tests.common.pfc.lab.restore import SwitchRestorer
-from tests.common.pfc.record.run import new_run_id
+from tests.common.pfc.record.records import new_run_id
 
 
 @pytest.fixture(scope="module")

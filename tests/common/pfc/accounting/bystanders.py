@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from zlib import crc32
 
-from ..lab.port_plan import PortPlan, serves
+from ..lab.port_plan import PortPlan
+from ..lab.serving import serves
 from ..model.measurement import PortUnderTest
 from ..model.ports import ConnectedPort, is_usable, natural
 from ..model.traffic import FlowPlan, Role

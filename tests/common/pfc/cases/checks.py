@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from ..lab.pause_source import PauseSource
 from ..model.checking import (
     COUNTER, Place, all_at_rate, at_flow, at_least, at_priorities, at_priority, at_sender, at_tested,
     everything_received, fail_unless, least_load, never_taken, no_pause_counted, no_pause_sent, nothing_received,
@@ -17,19 +16,15 @@ from ..model.scenario import Storm
 from ..model.traffic import FlowStats, Role
 from ..record.verdict import Check
 from .engine import unmet
-from .generator_pauses import TRAFFIC_GENERATOR
 from .validity import load_applied, lossy_in_background, storm_running, storm_stopped, undisturbed
 
 
-def validity(run: Measurement, pauses: PauseSource = TRAFFIC_GENERATOR) -> Iterator[Check]:
-    """Whether the run of a scenario was a measurement, best cause first.
-
-    Args:
-        run: the run.
-        pauses: where its storm came from.
-    """
+def validity(run: Measurement) -> Iterator[Check]:
+    """Whether the run of a scenario was a measurement, best cause first."""
+    if run.not_arrived is not None:
+        yield run.not_arrived
     yield from undisturbed(run)
-    yield from pauses.storm_ran(run)
+    yield from run.pauses.storm_ran(run)
     for running, stopped in run.storms:
         yield storm_running(at_tested(run), running, stopped)
         yield from storm_stopped(at_tested(run), [stopped], "the storm stopped before held frames were counted")
@@ -41,14 +36,14 @@ def validity(run: Measurement, pauses: PauseSource = TRAFFIC_GENERATOR) -> Itera
         yield from load_applied(run.subject, stats.values(), pushed, when, held)
 
 
-def judge(run: Measurement, pauses: PauseSource = TRAFFIC_GENERATOR) -> list[Check]:
-    """All checks of a run that was a measurement, whose storm came from `pauses`."""
-    kept = pauses.none_forwarded(run)
+def judge(run: Measurement) -> list[Check]:
+    """All checks of a run that was a measurement."""
+    kept = run.pauses.none_forwarded(run)
     if run.scenario.storm is Storm.LOSSLESS:
-        made = [_pause_obeyed(run), _pause_counted(run, pauses), kept, _back_pressure(run), _background(run),
+        made = [_pause_obeyed(run), _pause_counted(run), kept, _back_pressure(run), _background(run),
                 _lossy_in_background(run), _after_the_storm(run)]
     elif run.scenario.storm is Storm.LOSSY:
-        made = [_test_unaffected(run), _background(run), _pause_counted(run, pauses), kept, _no_back_pressure(run)]
+        made = [_test_unaffected(run), _background(run), _pause_counted(run), kept, _no_back_pressure(run)]
     else:
         made = [_test_unaffected(run), _background(run), _throughput(run), _no_pfc_counted(run), kept,
                 _no_back_pressure(run)]
@@ -94,7 +89,7 @@ def _throughput(run: Measurement) -> Iterator[Check]:
     yield from all_at_rate("throughput", run.subject, data, run.scenario.moment)
 
 
-def _pause_counted(run: Measurement, pauses: PauseSource) -> Iterator[Check]:
+def _pause_counted(run: Measurement) -> Iterator[Check]:
     paused = run.scenario.paused
     uncounted = run.uncounted
     yield from no_pause_counted("pause-counted", run, uncounted)
@@ -102,7 +97,7 @@ def _pause_counted(run: Measurement, pauses: PauseSource) -> Iterator[Check]:
         place = at_priority(run.subject, priority)
         frames = run.pfc_received()[priority]
         yield fail_unless("pause-counted", place, frames > 0, f"more than 0 {COUNTER}", frames)
-        yield pauses.every_pause_counted(run, priority)
+        yield run.pauses.every_pause_counted(run, priority)
     yield from no_pause_counted("no-other-pause-counted", run, _other_than(paused))
 
 

@@ -15,7 +15,7 @@ from ..lab.generator import Traffic
 from ..lab.lab import Lab
 from ..model.arithmetic import line_rate_fps
 from ..model.checking import (
-    Place, at_least, at_port_for, at_priority, error_unless, fail_unless, least_load, none_of, priority_of,
+    Place, at_least, at_priority, error_unless, fail_unless, least_load, none_of, priority_of,
 )
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
@@ -25,6 +25,7 @@ from ..model.traffic import Stats
 from ..record.case import PlanCase, Target, named
 from ..record.verdict import LOSSY, Check
 from .engine import Procedure, sending, settled_counters
+from .further_checks import at_port_for
 from .ingress import (
     FRAME_BYTES, IngressLoad, entered, ingress_applied, ingress_flows, ingress_taken, ingress_undisturbed,
 )

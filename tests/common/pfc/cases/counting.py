@@ -12,7 +12,7 @@ from ..lab.counter_polling import PollDelays
 from ..lab.lab import Lab
 from ..model.arithmetic import MAX_QUANTA
 from ..model.checking import (
-    Place, at_port, at_port_for, at_priority, error_unless, fail_unless, no_pause_counted, none_of, priority_of,
+    Place, at_port, at_priority, error_unless, fail_unless, no_pause_counted, none_of, priority_of,
 )
 from ..model.counters import DutCounters, fallen
 from ..model.errors import QualificationError
@@ -22,15 +22,17 @@ from ..model.traffic import FlowStats, PauseFrame, Role, pfc_frame
 from ..record.case import PlanCase, Target
 from ..record.verdict import LOSSY, Check
 from . import checks, storm_sequence
-from .engine import Procedure, ScenarioRun, Table, sending, settled_counters
+from .engine import Procedure, Table, sending, settled_counters
 from .frames import all_times
+from .further_checks import at_port_for
+from .further_targets import all_lossless
 from .pause_counts import counted_for
 from .pauses import pause_lossless
+from .scenario_run import ScenarioRun
 from .switch_counters import (
     GROUPS, PORTS, DataCounters, PortCounts, data_counters, data_commands, drops_delay_s, may_gain, of_group,
     own_frames, port_counts, priority_groups, watch_idle,
 )
-from .targets import all_lossless
 from .storm_length import storm_held
 from .validity import undisturbed
 

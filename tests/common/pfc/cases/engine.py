@@ -12,7 +12,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from ..lab.generator import Traffic
 from ..lab.lab import Lab
 from ..model.counters import DutCounters
-from ..model.measurement import Measurement, PortUnderTest
+from ..model.measurement import PortUnderTest
 from ..record.case import PlanCase, Target
 from ..record.verdict import Check, Status
 
@@ -26,35 +26,6 @@ class Measured(Protocol):
 
     def evidence(self) -> dict[str, Any]:
         """The numbers, for the record."""
-
-
-@dataclass(frozen=True)
-class ScenarioRun:
-    """A measured scenario. A subclass adds what else was seen of it.
-
-    Attributes:
-        run: what was measured.
-    """
-
-    run: Measurement
-
-    @property
-    def subject(self) -> PortUnderTest:
-        """The port under test."""
-        return self.run.subject
-
-    @property
-    def settled(self) -> DutCounters | None:
-        """The switch's last counters."""
-        return self.run.after
-
-    def details(self) -> dict[str, Any]:
-        """What the record holds beside the measurement."""
-        return {}
-
-    def evidence(self) -> dict[str, Any]:
-        """The numbers, for the record."""
-        return {**self.run.evidence(), **self.details()}
 
 
 RunT = TypeVar("RunT", bound=Measured)

@@ -24,15 +24,15 @@ from ..record.case import PlanCase, Target
 from ..record.verdict import LOSSLESS, Check
 from .engine import Procedure, Table, settled_counters
 from .frames import SMALLEST_BYTES
+from .further_targets import (
+    LOSSLESS_REACHED, SEVERAL_LOSSLESS_REACHED, all_reached_lossless, each_reached_lossless, several_reached_lossless,
+)
 from .group_room import BORDER_CELLS, LEAST_CELL_BYTES, MOST_CELL_BYTES, GroupRoom, cell_bytes, off_cells
 from .hold_in_storm import HeldRun, Hold, back_pressure, hold_s, measure, validity
 from .ingress import IngressLoad, ingress_taken
 from .switch_counters import (
     GROUPS, HEADROOM, drops_delay_s, gained_by, group_drops, headroom_used, of_group, priority_groups,
     watermark_delay_s,
-)
-from .targets import (
-    LOSSLESS_REACHED, SEVERAL_LOSSLESS_REACHED, all_reached_lossless, each_reached_lossless, several_reached_lossless,
 )
 
 SINGLE = PlanCase("headroom-single-lossless", "HEAD-1", (LOSSLESS,))

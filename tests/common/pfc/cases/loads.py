@@ -16,9 +16,10 @@ from ..record.verdict import Check
 from .congestion import LoadMaker, OfferedLoad, load_case, offered_load, room_s, timing
 from .engine import Procedure, Table
 from .frames import Sizes, imix
+from .further_targets import LOSSLESS_REACHED, each_reached_lossless
 from .hold_in_storm import HeldRun, Hold, back_pressure, hold_s, measure, validity
 from .ingress import IngressLoad, equal_ports, faster_port, ingress_taken
-from .targets import LOSSLESS_REACHED, each_reached_lossless, whole_port
+from .targets import whole_port
 
 MOSTLY_LOSSLESS = PlanCase("load-mostly-lossless", "LOAD-1")
 MOSTLY_LOSSY = PlanCase("load-mostly-lossy", "LOAD-2")

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from ..lab.lab import Lab
-from ..lab.pause_source import PauseSource
 from ..model.counters import DutCounters
 from ..model.errors import NoMeasurement, QualificationError
-from ..model.measurement import PortUnderTest
+from ..model.measurement import Measurement, PortUnderTest
 from ..model.qos import DSCP_VALUES, PortQos
 from ..model.scenario import Scenario, Storm
 from ..record.case import PlanCase, Target
-from ..record.verdict import Check
 from . import targets
 from .checks import judge, validity
-from .engine import Procedure, ScenarioRun, Table
-from .generator_pauses import pauses_of
-from .storm_sequence import measure
+from .engine import Procedure, Table
+from .storm_sequence import measure, pauses_of
 
 SINGLE_LOSSLESS = PlanCase("pause-lossless-single", "PFC-1")
 SEVERAL_LOSSLESS = PlanCase("pause-lossless-several", "PFC-2")
@@ -98,27 +95,7 @@ def make_scenario(case: PlanCase, target: Target, qos: PortQos) -> Scenario:
     return SCENARIOS[case](case, target, qos)
 
 
-@dataclass(frozen=True)
-class StormRun(ScenarioRun):
-    """A scenario that was measured, and where its pauses came from.
-
-    Attributes:
-        pauses: their source.
-        last: the switch's last counters, where everything is in them.
-        not_arrived: why the pauses cannot have arrived; None: they did.
-    """
-
-    pauses: PauseSource
-    last: DutCounters | None
-    not_arrived: Check | None = None
-
-    @property
-    def settled(self) -> DutCounters | None:
-        """The last counters."""
-        return self.last
-
-
-def measure_storm(lab: Lab, scenario: Scenario, before: DutCounters) -> StormRun:
+def measure_storm(lab: Lab, scenario: Scenario, before: DutCounters) -> Measurement:
     """Measures a scenario. Where nothing of the storm was seen, its source has to show after it that pauses from there
     arrive: else this was no measurement.
 
@@ -126,30 +103,19 @@ def measure_storm(lab: Lab, scenario: Scenario, before: DutCounters) -> StormRun
         QualificationError: a step could not be done.
     """
     run = measure(lab, scenario, before)
-    pauses = pauses_of(lab)
+    if run.pauses.is_shown(run):
+        return run
     try:
-        return StormRun(run, pauses, run.after if pauses.is_shown(run) else pauses.arrived(lab, run.after))
+        return replace(run, shown=pauses_of(lab).arrived(lab, run.after))
     except NoMeasurement as error:
-        return StormRun(run, pauses, None, error.check)
-
-
-def storm_validity(storm: StormRun) -> Iterator[Check]:
-    """Whether it was a measurement."""
-    if storm.not_arrived is not None:
-        yield storm.not_arrived
-    yield from validity(storm.run, storm.pauses)
-
-
-def judge_storm(storm: StormRun) -> list[Check]:
-    """What its storm must do."""
-    return judge(storm.run, storm.pauses)
+        return replace(run, not_arrived=error.check)
 
 
 def storm_case(
     scenario: Callable[[Lab, PlanCase, Target], Scenario],
     found_on: Callable[[PortUnderTest], list[Target]],
     needs: str = "",
-) -> Procedure[StormRun]:
+) -> Procedure[Measurement]:
     """A case that is one scenario.
 
     Args:
@@ -157,10 +123,10 @@ def storm_case(
         found_on, needs: `targets` and `needs` of the procedure.
     """
 
-    def measured(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> StormRun:
+    def measured(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> Measurement:
         return measure_storm(lab, scenario(lab, case, target), before)
 
-    return Procedure(measured, storm_validity, judge_storm, found_on, needs)
+    return Procedure(measured, validity, judge, found_on, needs)
 
 
 def plan_scenario(lab: Lab, case: PlanCase, target: Target) -> Scenario:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -11,13 +11,9 @@ from types import ModuleType
 
 from ..lab.option import PACKAGE, lacking, rooms
 from ..model.deviations import DEVIATIONS, Deviation
-from ..model.errors import QualificationError
 from ..model.measurement import PortUnderTest
-from ..model.qos import PRIORITIES, PortQos
-from ..record.case import PlanCase, Target, named
-from . import pauses
+from ..record.case import PlanCase, Target
 from .engine import Table
-from .pauses import LOSSY, SEVERAL_LOSSLESS
 
 ORDER = ("PFC", "FRAME", "SIZE", "PAIRS", "COUNT", "LOAD", "M2O", "SPEED", "HEAD", "TIME", "CLASS", "SENT", "FLAP",
          "WD", "HOP", "LSET", "TAG", "SOAK", "SWEEP")
@@ -65,22 +61,9 @@ def deviations() -> tuple[Deviation, ...]:
     return DEVIATIONS + tuple(one for table in tables() for one in getattr(table, "DEVIATIONS", ()))
 
 
-def targets(case: PlanCase, subject: PortUnderTest, sets: Sequence[Target] = ()) -> list[Target]:
-    """What `case` is about on a port: once for each target. None: it cannot be carried out there (`needs`).
-
-    Args:
-        case: the case.
-        subject: the port.
-        sets: sets of priorities that the user wants paused together: those of lossless priorities are for PFC-2, those
-            of lossy ones for PFC-3. A case that gets none of them has its own targets.
-
-    Raises:
-        QualificationError: a set is for neither.
-    """
-    if lacking(case, subject):
-        return []
-    asked = [one for one in sets if _meant(one, subject.qos) is case]
-    return asked or procedures()[case].targets(subject)
+def targets(case: PlanCase, subject: PortUnderTest) -> list[Target]:
+    """What a case is about on a port: once for each target. None: it cannot be carried out there (`needs`)."""
+    return [] if lacking(case, subject) else procedures()[case].targets(subject)
 
 
 def impossible(cases: Iterable[PlanCase], subject: PortUnderTest) -> list[str]:
@@ -105,69 +88,3 @@ def summary(cases: Iterable[PlanCase]) -> str:
         whole = len(own) > 1 and len(own) == sum(case.family == family for case in port_cases())
         parts += [f"{family} (all {len(own)})"] if whole else [f"{case.plan_id} ({case.name})" for case in own]
     return ", ".join(parts)
-
-
-def check_sets(sets: Iterable[Target], chosen: Sequence[PlanCase], qos: PortQos) -> None:
-    """Whether each set that the user wants paused together can be, by a case that was selected.
-
-    Raises:
-        QualificationError: it cannot; the sentence says why.
-    """
-    for one in sets:
-        case = _meant(one, qos)
-        if case not in chosen:
-            raise QualificationError(
-                f"{qos.device} {qos.port}: pausing {named(one)} together is {case.plan_id} ({case.name}), which is not"
-                f" among the selected test cases ({', '.join(other.plan_id for other in chosen)})"
-            )
-        pauses.make_scenario(case, one, qos)
-
-
-def select(names: Iterable[str]) -> tuple[PlanCase, ...]:
-    """The cases that have one of these plan ids, names or families (`PFC`), in the plan's order; no name: the whole
-    plan of one port.
-
-    Raises:
-        QualificationError: a name that no case has; the sentence lists those that there are.
-    """
-    wanted = [name for name in names if name]
-    every = (*port_cases(), *sweep_cases())
-    known = {case: {case.plan_id.lower(), case.name.lower(), case.family.lower()} for case in every}
-    for name in wanted:
-        if not any(name.lower() in called for called in known.values()):
-            raise QualificationError(f"scenario '{name}' is not in the plan; it has {plan_ids()}")
-    asked = {name.lower() for name in wanted}
-    return tuple(case for case, called in known.items() if called & asked) if wanted else port_cases()
-
-
-def plan_ids() -> str:
-    """`PFC-1 to PFC-4, ...`: what there is to select."""
-    names = dict.fromkeys(case.family for case in (*port_cases(), *sweep_cases()))
-    families = [[case.plan_id for case in (*port_cases(), *sweep_cases()) if case.family == name] for name in names]
-    return ", ".join(ids[0] if len(ids) == 1 else f"{ids[0]} to {ids[-1]}" for ids in families)
-
-
-def parse_set(text: str) -> Target:
-    """A set of priorities as the user writes it, `3,4`.
-
-    Raises:
-        QualificationError: it is no list of priorities.
-    """
-    parts = [part.strip() for part in text.split(",")]
-    if not all(part in map(str, PRIORITIES) for part in parts):
-        raise QualificationError(f"'{text}' is no set of priorities: expected numbers from 0 to 7, as in 3,4")
-    return tuple(sorted({int(part) for part in parts}))
-
-
-def _meant(priorities: Target, qos: PortQos) -> PlanCase:
-    """The case that pauses such a set at once."""
-    lossless = [priority for priority in priorities if priority in qos.lossless]
-    if not lossless:
-        return LOSSY
-    if len(lossless) == len(priorities) > 1:
-        return SEVERAL_LOSSLESS
-    found = "one lossless priority alone" if len(priorities) == 1 else "lossless and lossy priorities together"
-    raise QualificationError(
-        f"{qos.device} {qos.port}: {named(priorities)}: {found}; a set to be paused at once has several lossless"
-        f" priorities (of {list(qos.lossless)}) or lossy ones only"
-    )

@@ -6,19 +6,17 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..lab.auditor import Auditor
 from ..lab.lab import Lab
-from ..lab.observer import evidence_of
+from ..lab.observer import Auditor, evidence_of
 from ..lab.preflight import preflight
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
 from ..model.measurement import PortUnderTest
-from ..record.case import PlanCase, Target, named
-from ..record.outcome import Outcome
+from ..record.case import Outcome, PlanCase, Target, named
 from ..record.verdict import LOSSLESS, LOSSY, Check, PortVerdict, Status
 from .engine import Finding
-from .generator_pauses import pauses_of
 from .plan import procedures
+from .storm_sequence import pauses_of
 
 logger = logging.getLogger(__name__)
 

@@ -23,9 +23,9 @@ from ..record.case import PlanCase, Target
 from ..record.verdict import LOSSLESS, Check
 from .checks import judge, validity
 from .engine import Procedure, Table
+from .further_targets import CHANGEABLE, all_lossless_changeable
 from .pauses import global_pause, pause_lossless, pause_lossy
 from .storm_sequence import measure
-from .targets import CHANGEABLE, all_lossless_changeable
 
 ONE = PlanCase("lossless-set-one", "LSET-1")
 THREE = PlanCase("lossless-set-three", "LSET-2")

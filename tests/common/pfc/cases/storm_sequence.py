@@ -4,24 +4,28 @@ port, or on several at once."""
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from ..lab.clock import wait_for
-from ..lab.generator import SETTLE_S, STOP_GRACE_S, Traffic
+from ..lab.generator import SETTLE_S, STOP_GRACE_S, PauseSender, Traffic
 from ..lab.lab import Lab
 from ..lab.otg_config import build_together
+from ..lab.pause_source import PauseSource
 from ..model.arithmetic import MAX_QUANTA, PAUSE_FRAME_BYTES, storm_fps
+from ..model.checking import at_tested, every_pause_counted, none_of
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
 from ..model.measurement import Measurement
 from ..model.scenario import Scenario
 from ..model.traffic import FlowPlan, FlowStats, Role, pfc_frame
 from ..record.case import Target, named
+from ..record.verdict import Check
 from .engine import sending
 from .flows import RESUMED, DataLoad, again, data_flows
+from .validity import storm_sent
 
 logger = logging.getLogger(__name__)
 
@@ -48,6 +52,45 @@ def pause_storm(lab: Lab, priorities: Target, waits_s: float = 0.0) -> FlowPlan:
     return FlowPlan(name, Role.STORM, None, PAUSE_FRAME_BYTES, fps=fps, pause=frame, needed_s=needed_s)
 
 
+class GeneratorPauses:
+    """Pauses that are flows of the traffic generator: it counts what it sent, and knows its frames where they come
+    out."""
+
+    sender: PauseSender | None = None
+
+    def arrived(self, lab: Lab, before: DutCounters) -> DutCounters:
+        """Returns the counters as they are: nothing more is sent."""
+        return before
+
+    def is_shown(self, run: Measurement) -> bool:
+        """True: the generator counts the frames that it sends."""
+        return True
+
+    def storm_ran(self, run: Measurement) -> Iterator[Check]:
+        """The storm had so many pause frames that the pause cannot have lapsed on average."""
+        least = run.scenario.least_storm_frames(run.subject.pair.speed_mbps)
+        yield from storm_sent(at_tested(run), run.flows("paused", Role.STORM), least)
+
+    def every_pause_counted(self, run: Measurement, priority: int) -> Check:
+        """The switch counted as many pauses as were sent."""
+        return every_pause_counted(run, priority, run.pauses_sent(priority), "once the storm had stopped ")
+
+    def none_forwarded(self, run: Measurement) -> Iterator[Check]:
+        """None of its pause frames came back to it."""
+        forwarded = sum(running.frames_rx for running, _ in run.storms)
+        yield none_of(
+            "pause-not-forwarded", at_tested(run), f"pause frames forwarded to {run.subject.pair.tx.port}", forwarded
+        )
+
+
+TRAFFIC_GENERATOR: PauseSource = GeneratorPauses()
+
+
+def pauses_of(lab: Lab) -> PauseSource:
+    """The source of a lab's pauses."""
+    return lab.pause_source or TRAFFIC_GENERATOR
+
+
 @dataclass(frozen=True)
 class Part:
     """One port's part in what is measured at once: what it is measured with, and the scenario."""
@@ -59,20 +102,13 @@ class Part:
         """Storm, test and background flows, the data so much later; and where the storm holds frames, the data once
         more for the time after it."""
         scenario = self.scenario
+        loads = (("Test Flow", Role.TEST, scenario.tested), ("Background Flow", Role.BACKGROUND, scenario.background))
         data = data_flows(self.lab, [
-            self._load("Test Flow", Role.TEST, (priority,), scenario.share(priority))
-            for priority in scenario.tested
-        ] + [
-            self._load("Background Flow", Role.BACKGROUND, (priority,), scenario.share(priority))
-            for priority in scenario.background
+            DataLoad(name, role, (priority,), scenario.share(priority), scenario.data_s, scenario.frame_bytes,
+                     scenario.mix, scenario.storm_lead_s)
+            for name, role, priorities in loads for priority in priorities
         ])
         return [*self._storms(), *data, *(again(data) if scenario.holds else ())]
-
-    def _load(self, name: str, role: Role, priorities: Target, percent: float) -> DataLoad:
-        scenario = self.scenario
-        return DataLoad(
-            name, role, priorities, percent, scenario.data_s, scenario.frame_bytes, scenario.mix, scenario.storm_lead_s
-        )
 
     def own(self, stats: Mapping[str, FlowStats]) -> dict[str, FlowStats]:
         """The statistics of this port's flows, out of those of all."""
@@ -145,7 +181,7 @@ def measure_together(
         Measurement(
             part.lab.subject, before, during, after, part.scenario.tested,
             {"paused": part.own(paused), "drained": part.own(drained), "resumed": part.own(resumed)},
-            part.scenario, sum(held) - own,
+            part.scenario, pauses_of(part.lab), sum(held) - own,
         )
         for part, own in zip(parts, held, strict=True)
     ]

@@ -8,19 +8,19 @@ from itertools import pairwise
 
 from ..model.checking import Place, at_port, at_priority, error_unless, priority_of, sent_as_due
 from ..model.counters import changed, fallen
-from ..model.measurement import PortUnderTest, Readings
+from ..model.measurement import CaseRun, PortUnderTest
 from ..model.traffic import FlowStats, Role
 from ..record.verdict import LOSSY, Check
 
 
-def undisturbed(run: Readings) -> Iterator[Check]:
+def undisturbed(run: CaseRun) -> Iterator[Check]:
     """The watchdog did not act, both links were up, and no counter was cleared."""
     yield from watchdog_stopped(run)
     yield from links_kept(run)
     yield from counters_kept(run)
 
 
-def watchdog_stopped(run: Readings) -> Iterator[Check]:
+def watchdog_stopped(run: CaseRun) -> Iterator[Check]:
     """The watchdog must not have acted: it drops what the pause should hold."""
     storms = run.storms_detected()
     for queue in sorted({*storms, *run.stormed()}):
@@ -35,7 +35,7 @@ def watchdog_stopped(run: Readings) -> Iterator[Check]:
         yield error_unless("watchdog-stopped", at_port(run.subject, port), port not in configured, expected, "one")
 
 
-def links_kept(run: Readings) -> Iterator[Check]:
+def links_kept(run: CaseRun) -> Iterator[Check]:
     """Both links were up before the traffic and while it ran."""
     for port in (run.subject.pair.rx.port, run.subject.pair.tx.port):
         for moment, counters in (("before", run.before), ("in", run.during)):
@@ -46,7 +46,7 @@ def links_kept(run: Readings) -> Iterator[Check]:
             )
 
 
-def counters_kept(run: Readings) -> Iterator[Check]:
+def counters_kept(run: CaseRun) -> Iterator[Check]:
     """Counters only grow, from 0; one that fell was cleared, or wrapped, and what it gained is unknown."""
     pair = run.subject.pair
     readings = (run.before, run.during, run.after)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ..lab.option import Option
-from ..lab.pause_source import NamedPauseSource
+from ..lab.port_plan import LabFacts, PortPlan
 from ..model.measurement import PortUnderTest
 from ..record.case import PlanCase
 from .applicability import lacking
@@ -29,10 +30,19 @@ class HostPausesOption(Option):
         entry = pause_entry_of(testbed)
         return "" if entry is None else f"{KEY} names {entry.host}"
 
-    def pause_source(self, testbed: Mapping[str, Any], port: str) -> NamedPauseSource | None:
-        """The interface for a port under test."""
-        entry = pause_entry_of(testbed)
-        return None if entry is None else HostInterface(entry.of(port))
+    def extend(self, plan: PortPlan, facts: LabFacts) -> PortPlan:
+        """The plan with the interface for the port under test, and what the verdicts do not say then."""
+        entry = pause_entry_of(facts.testbed)
+        if entry is None:
+            return plan
+        pair = plan.subject.pair
+        interface = HostInterface(entry.of(pair.rx.port), pair.speed_mbps)
+        remark = (
+            f"{plan.subject.where()}: pauses come from {interface.where}: how many there were is not compared, only"
+            " bounded, and whether the switch forwards them is not looked at"
+        )
+        subject = replace(plan.subject, pauses_from=interface.where)
+        return replace(plan, subject=subject, pauses=interface.open, remarks=(*plan.remarks, remark))
 
     def lacking(self, case: PlanCase, subject: PortUnderTest) -> str:
         """What a host lacks for a case."""

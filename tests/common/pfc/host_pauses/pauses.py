@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from math import ceil
 
 from ..lab.clock import Clock
-from ..lab.dut import Host
 from ..lab.lab import Lab
+from ..lab.pause_source import HostOf
 from ..model.arithmetic import line_rate_fps
 from ..model.checking import COUNTER, at_port, at_priority, at_tested, error_unless, fail_unless, flows_of
 from ..model.counters import DutCounters, changed
@@ -30,32 +30,27 @@ LEAST_COUNTED = PROBE_FRAMES * 9 // 10  # a driver may refuse some
 
 @dataclass(frozen=True)
 class HostInterface:
-    """A host's interface as the testbed's entry names it, not reached yet."""
+    """A host's interface as the testbed's entry names it, not reached yet, and the speed of its cable."""
 
     port: HostPort
-
-    @property
-    def host(self) -> str:
-        """The host's name in the inventory."""
-        return self.port.host
+    speed_mbps: int
 
     @property
     def where(self) -> str:
         """`fanout-01 Ethernet48`, for messages."""
         return self.port.where
 
-    def open(self, host: Host, speed_mbps: int, clock: Clock) -> HostPauses:
+    def open(self, host_of: HostOf, clock: Clock) -> HostPauses:
         """The interface as a source of pauses.
 
         Args:
-            host: an Ansible host object whose `shell` runs as root.
-            speed_mbps: the speed of the cable.
+            host_of: makes the Ansible host object whose `shell` runs as root.
             clock: what to wait on.
 
         Raises:
             QualificationError: the host cannot send storms; the sentence says what is missing.
         """
-        source = HostSource(host, self.port, speed_mbps, clock)
+        source = HostSource(host_of(self.port.host), self.port, self.speed_mbps, clock)
         source.check()
         return HostPauses(source, self.where)
 

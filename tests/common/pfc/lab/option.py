@@ -6,32 +6,32 @@ names one: an option is taken away by deleting its folder.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..model.errors import QualificationError
 from ..model.measurement import PortUnderTest
-from ..model.tolerances import KEY as TOLERANCES_KEY
+from ..model.qos import PortQos
+from ..model.tolerances import EXACT, HARDWARE, Tolerances
 from ..model.traffic import FlowPlan
 from ..record.case import PlanCase
 from .clock import Clock, WallClock
 from .dut import Dut, Host, SwitchState
 from .generator import Generator
-from .observer import RunObserver
+from .observer import Auditor, RunObserver
 from .otg_config import TrafficBuilder
-from .pause_source import NamedPauseSource
 from .reservation import Reservation, Rows
 
 if TYPE_CHECKING:
-    from .auditor import Auditor
     from ..model.ports import ConnectedPort, PortPair
-    from .port_plan import LabFacts, MeasuredDevice, PortPlan, PortRequest
+    from .port_plan import LabFacts, PortPlan, PortRequest
 
+Answer = TypeVar("Answer")
 PACKAGE = __name__.rpartition(".lab.")[0]
 CLOCK_KEYS = ("clock", "realtime_clock")
 """Keys of a testbed's entry that name a clock other than the wall clock."""
@@ -78,7 +78,7 @@ class Option:
         """
         return None
 
-    def measured(self, facts: LabFacts, device: str) -> MeasuredDevice | None:
+    def measured(self, facts: LabFacts, device: str) -> SwitchState | None:
         """The switch that is measured for a device under test; None: as the core chooses, the device itself.
 
         Raises:
@@ -103,13 +103,14 @@ class Option:
         """What a testbed's entry says of where pauses come from, `pfc_pause_source names fanout-01`; empty: nothing."""
         return ""
 
-    def pause_source(self, testbed: Mapping[str, Any], port: str) -> NamedPauseSource | None:
-        """The source of the pauses for a port under test; None: the traffic generator.
+    def tolerances(self, testbed: Mapping[str, Any], general: Tolerances) -> Tolerances:
+        """What measurements on a testbed have to allow for, where in general that is `general`; raises
+        QualificationError where the testbed's entry says it wrongly."""
+        return general
 
-        Raises:
-            QualificationError: the testbed's entry says it wrongly.
-        """
-        return None
+    def remarks(self, state: SwitchState, qos: PortQos) -> Sequence[str]:
+        """What whoever reads the verdicts should know of a port's configuration."""
+        return ()
 
     def lacking(self, case: PlanCase, subject: PortUnderTest) -> str:
         """What a port lacks for a case, so far as this option knows; empty: nothing."""
@@ -127,6 +128,12 @@ class Option:
         """A plan with what the option adds to it."""
         return plan
 
+    def further(
+        self, state: SwitchState, pair: PortPair, ports: Sequence[ConnectedPort], asked: PortRequest
+    ) -> Sequence[ConnectedPort]:
+        """Further ports of the switch that data may enter on its way to the port under test."""
+        return ()
+
     def prepared(
         self, state: SwitchState, pair: PortPair, ports: Sequence[ConnectedPort], asked: PortRequest
     ) -> SwitchState:
@@ -135,6 +142,11 @@ class Option:
 
     def prepare(self, plans: Sequence[PortPlan], dut: Dut, clock: Clock) -> None:
         """Prepares a switch that is this run's for what is planned on it; raises QualificationError if that fails."""
+
+
+def first(answers: Iterable[Answer | None]) -> Answer | None:
+    """The first option's answer, if one has one."""
+    return next((answer for answer in answers if answer is not None), None)
 
 
 def rooms() -> list[str]:
@@ -161,7 +173,7 @@ def auditors() -> list[Auditor]:
 
 def testbed_keys() -> tuple[str, ...]:
     """The keys of a testbed's entry that change what a verdict means."""
-    return (TOLERANCES_KEY, *(key for option in options() for key in option.testbed_keys))
+    return tuple(key for option in options() for key in option.testbed_keys)
 
 
 def check_keys(testbed: Mapping[str, Any]) -> None:
@@ -184,7 +196,7 @@ def open_clock(testbed: Mapping[str, Any]) -> Clock:
     Raises:
         QualificationError: it does not answer, or nothing here reads it.
     """
-    found = next((clock for option in options() if (clock := option.clock(testbed)) is not None), None)
+    found = first(option.clock(testbed) for option in options())
     if found is None and any(testbed.get(key) for key in CLOCK_KEYS):
         raise QualificationError(
             f"testbed {testbed.get('conf-name')} has a clock of its own, which nothing here reads: it cannot be"
@@ -200,23 +212,17 @@ def adapted(api: Any, clock: Clock) -> Any:
     return api
 
 
-def pause_source_of(testbed: Mapping[str, Any], port: str) -> NamedPauseSource | None:
-    """The source of the pauses for a port under test; None: the traffic generator.
+def tolerances_of(testbed: Mapping[str, Any]) -> Tolerances:
+    """What measurements on a testbed have to allow for: nothing on a virtual testbed with a clock of its own, elsewhere
+    what hardware needs, unless an option knows better.
 
     Raises:
         QualificationError: the testbed's entry says it wrongly.
     """
-    found = (option.pause_source(testbed, port) for option in options())
-    return next((source for source in found if source is not None), None)
-
-
-def pauses_named(testbed: Mapping[str, Any]) -> str:
-    """What a testbed's entry says of where pauses come from; empty: from the traffic generator.
-
-    Raises:
-        QualificationError: it says it wrongly.
-    """
-    return next((named for option in options() if (named := option.pauses_named(testbed))), "")
+    found = EXACT if testbed.get("clock") else HARDWARE
+    for option in options():
+        found = option.tolerances(testbed, found)
+    return found
 
 
 def lacking(case: PlanCase, subject: PortUnderTest) -> str:

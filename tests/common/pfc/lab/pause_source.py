@@ -6,12 +6,12 @@ of the traffic generator, which counts them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 from ..model.counters import DutCounters
-from ..model.measurement import Measurement
-from ..record.verdict import Check
+from ..model.errors import QualificationError
+from ..model.measurement import StormSource
 from .clock import Clock
 from .dut import Host
 from .generator import PauseSender
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from .lab import Lab
 
 
-class PauseSource(Protocol):
-    """A source of pauses that is ready to send: did a storm run, and how many pauses of it were counted?"""
+class PauseSource(StormSource, Protocol):
+    """A source of pauses that is ready to send."""
 
     @property
     def sender(self) -> PauseSender | None:
@@ -41,38 +41,13 @@ class PauseSource(Protocol):
             QualificationError: they do not arrive.
         """
 
-    def is_shown(self, run: Measurement) -> bool:
-        """Whether the run itself shows that its storm arrived and lasted; else `arrived` is asked after it."""
 
-    def storm_ran(self, run: Measurement) -> Iterator[Check]:
-        """Whether the storm ran, as far as it can be known: ERROR where not."""
-
-    def every_pause_counted(self, run: Measurement, priority: int) -> Check:
-        """Whether the switch counted the storm's pauses for a priority: FAIL where not."""
-
-    def none_forwarded(self, run: Measurement) -> Iterator[Check]:
-        """Whether a pause came out of another port: FAIL where one did."""
+HostOf = Callable[[str], Host]
+"""Makes the host object of a host of the inventory."""
+OpenPauses = Callable[[HostOf, Clock], PauseSource]
+"""Opens the source of the pauses for one port under test; raises QualificationError where it cannot send."""
 
 
-class NamedPauseSource(Protocol):
-    """A source of pauses as a testbed's entry names it, for one port under test."""
-
-    @property
-    def host(self) -> str:
-        """The name of its host in the inventory."""
-
-    @property
-    def where(self) -> str:
-        """`fanout-01 Ethernet48`, for messages."""
-
-    def open(self, host: Host, speed_mbps: int, clock: Clock) -> PauseSource:
-        """The source, once it is known that it can send.
-
-        Args:
-            host: an Ansible host object.
-            speed_mbps: the speed of the port under test.
-            clock: what to wait on.
-
-        Raises:
-            QualificationError: it cannot; the sentence says what is missing.
-        """
+def no_host(name: str) -> Host:
+    """Where there is no inventory; raises QualificationError."""
+    raise QualificationError(f"{name}: pauses are to come from there, and no way to reach it was given")

@@ -10,17 +10,16 @@ from typing import Any
 
 from ..model.errors import QualificationError
 from ..model.measurement import PortUnderTest
-from ..model.ports import ConnectedPort, Links, PortPair, choose_pair, find_further, hosts_behind, told_apart
-from ..model.qos import check_same_classes, read_port_qos, read_shared_buffer, remarks
-from ..model.tolerances import tolerances_of
+from ..model.ports import ConnectedPort, Links, choose_pair, hosts_behind, told_apart
+from ..model.qos import check_same_classes, read_port_qos, read_shared_buffer
 from .clock import Clock
 from .counter_polling import PollDelays, read_poll_delays
-from .dut import Dut, Host, SwitchState
+from .dut import Dut, SwitchState
 from .generator import Generator
 from .lab import Lab
-from .option import check_keys, flows_beside, options, pause_source_of
+from .option import check_keys, first, flows_beside, options, tolerances_of
 from .otg_config import TrafficBuilder
-from .pause_source import NamedPauseSource, PauseSource
+from .pause_source import HostOf, OpenPauses, no_host
 
 StateOf = Callable[[str], SwitchState]
 
@@ -38,7 +37,7 @@ class PortPlan:
         addition: what an option planned for its test cases; None: nothing.
         others: the other switches that these look at.
         first_host: number of the first host behind its ports, where several ports are measured at once.
-        pauses: where pauses come from; None: the traffic generator.
+        pauses: opens the source of the pauses; None: they come from the traffic generator.
     """
 
     state: SwitchState
@@ -49,7 +48,7 @@ class PortPlan:
     addition: object = None
     others: tuple[str, ...] = ()
     first_host: int = 0
-    pauses: NamedPauseSource | None = None
+    pauses: OpenPauses | None = None
 
     @property
     def devices(self) -> tuple[str, ...]:
@@ -58,7 +57,7 @@ class PortPlan:
 
     def lab(
         self, dut: Dut, api: Any, clock: Clock, others: Mapping[str, Dut] = MappingProxyType({}),
-        pause_host: Host | None = None,
+        host_of: HostOf = no_host,
     ) -> Lab:
         """What the port is measured with.
 
@@ -67,10 +66,11 @@ class PortPlan:
             api: snappi API object of the traffic generators.
             clock: what to wait on.
             others: the switches that the plan calls so, by name.
-            pause_host: the host that pauses come from, where the testbed names one.
+            host_of: reaches the host that pauses come from, where one does.
 
         Raises:
-            QualificationError: the switch's configuration leaves no addresses for hosts behind the ports.
+            QualificationError: the switch's configuration leaves no addresses for hosts behind the ports, or pauses
+                cannot come from where they are meant to.
         """
         for option in options():
             option.prepare([self], dut, clock)
@@ -82,27 +82,13 @@ class PortPlan:
         builder = builder_class(
             api, self.subject, hosts, _router_mac(self.state), flows_beside, switch_ports=config_db.get("PORT", {})
         )
-        source = self.pause_source(clock, pause_host)
+        source = self.pauses(host_of, clock) if self.pauses is not None else None
         sender = source.sender if source is not None else None
         generator = generator_class(api, clock, dut.observers, sender)
         return Lab(
             self.subject, dut, generator, builder, generator.clock, self.delays, self.addition, others,
             config_db, dut.observers, source,
         )
-
-    def pause_source(self, clock: Clock, pause_host: Host | None) -> PauseSource | None:
-        """Opens the source of pauses, which can send then; None: the traffic generators send them.
-
-        Raises:
-            QualificationError: it cannot.
-        """
-        if self.pauses is None:
-            return None
-        if pause_host is None:
-            raise QualificationError(
-                f"{self.subject.where()}: pauses are to come from {self.pauses.where}, and no way to reach it was given"
-            )
-        return self.pauses.open(pause_host, self.subject.pair.speed_mbps, clock)
 
 
 @dataclass(frozen=True)
@@ -136,34 +122,13 @@ class LabFacts:
     links: Links
 
 
-@dataclass(frozen=True)
-class MeasuredDevice:
-    """The switch that is measured for a device under test.
-
-    Attributes:
-        state: the switch as it was found.
-        on_behalf_of: the device that it stands for; None: itself.
-        remarks: what whoever reads the verdicts should know of that.
-    """
-
-    state: SwitchState
-    on_behalf_of: str | None = None
-    remarks: tuple[str, ...] = ()
-
-    @property
-    def device(self) -> str:
-        """Name of the switch that is measured: the `device_id` of its records."""
-        return self.state.device
-
-
-def measured_device(facts: LabFacts, device: str) -> MeasuredDevice:
+def measured_device(facts: LabFacts, device: str) -> SwitchState:
     """The switch that is measured for a device under test: as an option chooses, or itself.
 
     Raises:
         QualificationError: there is none that can be.
     """
-    chosen = (option.measured(facts, device) for option in options())
-    return next((one for one in chosen if one is not None), None) or MeasuredDevice(facts.state_of(device))
+    return first(option.measured(facts, device) for option in options()) or facts.state_of(device)
 
 
 def plan_device(facts: LabFacts, device: str, asked: PortRequest) -> PortPlan:
@@ -176,28 +141,13 @@ def plan_device(facts: LabFacts, device: str, asked: PortRequest) -> PortPlan:
     if facts.testbed.get("virtual"):
         asked = replace(asked, change_config=True)
     if asked.port_under_test is None:
-        first = (option.first_port(facts.testbed) for option in options())
-        asked = replace(asked, port_under_test=next((port for port in first if port is not None), None))
-    chosen = measured_device(facts, device)
-    plan = plan_measured(chosen.state, facts.ports, asked)
+        asked = replace(asked, port_under_test=first(option.first_port(facts.testbed) for option in options()))
+    plan = plan_measured(measured_device(facts, device), facts.ports, asked)
     subject = replace(plan.subject, tolerances=tolerances_of(facts.testbed))
-    plan = _with_pause_source(replace(plan, subject=subject), facts)
+    plan = replace(plan, subject=subject, on_behalf_of=device if plan.state.device != device else None)
     for option in options():
         plan = option.extend(plan, facts)
-    return replace(plan, on_behalf_of=chosen.on_behalf_of, remarks=(*chosen.remarks, *plan.remarks))
-
-
-def _with_pause_source(plan: PortPlan, facts: LabFacts) -> PortPlan:
-    """The plan with what pauses come from, and what the verdicts do not say where that is not the traffic generator."""
-    pauses = pause_source_of(facts.testbed, plan.subject.pair.rx.port)
-    if pauses is None:
-        return plan
-    subject = replace(plan.subject, pauses_from=pauses.where)
-    remark = (
-        f"{subject.where()}: pauses come from {pauses.where}: how many there were is not compared, only"
-        " bounded, and whether the switch forwards them is not looked at"
-    )
-    return replace(plan, subject=subject, pauses=pauses, remarks=(*plan.remarks, remark))
+    return plan
 
 
 def plan_measured(state: SwitchState, ports: Sequence[ConnectedPort], asked: PortRequest) -> PortPlan:
@@ -221,21 +171,10 @@ def plan_measured(state: SwitchState, ports: Sequence[ConnectedPort], asked: Por
     hosts_behind((pair.rx, pair.tx), config_db, asked.ip_version)
     _router_mac(state)
     buffer = read_shared_buffer(config_db, device, state.asic)
-    beside = find_further(pair, own, state.interfaces)  # a port needs none of them to be measured
-    further = tuple(port for port in beside if serves(state, pair, port, asked.ip_version))
+    further = tuple(port for option in options() for port in option.further(state, pair, own, asked))
     subject = PortUnderTest(pair, qos, buffer, state.asic, asked.ip_version, further, changeable=asked.change_config)
-    return PortPlan(state, subject, read_poll_delays(config_db, device), tuple(remarks(config_db, qos)))
-
-
-def serves(state: SwitchState, pair: PortPair, port: ConnectedPort, ip_version: int) -> bool:
-    """Whether a port has the classes of a pair, and room for a host behind it."""
-    try:
-        rx = read_port_qos(state.config_db, state.device, pair.rx.port)
-        check_same_classes(rx, read_port_qos(state.config_db, state.device, port.port))
-        hosts_behind((port,), state.config_db, ip_version)
-    except QualificationError:
-        return False
-    return True
+    remarks = tuple(remark for option in options() for remark in option.remarks(state, qos))
+    return PortPlan(state, subject, read_poll_delays(config_db, device), remarks)
 
 
 def _router_mac(state: SwitchState) -> str:

@@ -14,7 +14,7 @@ from ..model.qos import ConfigDb
 from .clock import Clock, WallClock, wait_for
 from .dut import READ_CONFIG, Dut, Host, SwitchState, checked, parse_config_db, run_batch
 from .observer import RunObserver
-from .option import options
+from .option import first, options
 from .reservation import Reservation, ReservationLost, Rows, as_found
 
 WATCHDOG = "PFC_WD"
@@ -84,8 +84,7 @@ class SwitchRestorer:
 
     def _reserve(self) -> Reservation:
         """Reserves the switch as an option does it, else by reading what it has now."""
-        found = (option.reserve(self._host, self._run_id, self._observers) for option in options())
-        reservation = next((one for one in found if one is not None), None)
+        reservation = first(option.reserve(self._host, self._run_id, self._observers) for option in options())
         if reservation is not None:
             return reservation
         text = checked(self._host, "config", run_batch(self._host, {"config": READ_CONFIG}))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ..record.case import named
 from ..record.verdict import LOSSLESS, LOSSY, Check, Status
-from .measurement import Measurement, PortUnderTest, Readings
+from .measurement import CaseRun, Measurement, PortUnderTest
 from .traffic import FlowPlan, FlowStats, Role
 
 
@@ -34,7 +34,7 @@ At = Callable[[FlowStats], Place]
 
 def at_priority(subject: PortUnderTest, priority: int, port: str | None = None) -> Place:
     """A priority of a port (None: that under test)."""
-    return Place(subject.where(priority, port), _metric(subject, [priority]), priority)
+    return Place(subject.where(priority, port), metric_of(subject, [priority]), priority)
 
 
 def at_flow(subject: PortUnderTest, flow: FlowStats) -> Place:
@@ -63,15 +63,7 @@ def at_priorities(subject: PortUnderTest, priorities: Sequence[int], port: str |
     """One priority of a port (None: that under test), or several together: lossless where one of them is."""
     if len(priorities) == 1:
         return at_priority(subject, priorities[0], port)
-    return Place(f"{subject.where(port=port)} {named(priorities)}", _metric(subject, priorities))
-
-
-def at_port_for(subject: PortUnderTest, priorities: Sequence[int], port: str | None = None) -> Place:
-    """A port (None: that under test) whose own figure is wrong because of these priorities: one alone is named; lossy
-    ones are not the lossless metric's. None are known: the whole port."""
-    if len(priorities) == 1:
-        return at_priority(subject, priorities[0], port)
-    return Place(subject.where(port=port), _metric(subject, priorities) if priorities else LOSSLESS)
+    return Place(f"{subject.where(port=port)} {named(priorities)}", metric_of(subject, priorities))
 
 
 def fail_unless(name: str, place: Place, met: bool, expected: str, seen: int | str) -> Check:
@@ -87,11 +79,6 @@ def error_unless(name: str, place: Place, met: bool, expected: str, seen: int | 
 def at_least(name: str, place: Place, least: int, what: str, seen: int) -> Check:
     """A check of the switch: `at least 100 frames received`."""
     return fail_unless(name, place, seen >= least, f"at least {least} {what}", seen)
-
-
-def at_most(name: str, place: Place, most: int, what: str, seen: int) -> Check:
-    """A check of the switch: `at most 100 frames received`."""
-    return fail_unless(name, place, seen <= most, f"at most {most} {what}", seen)
 
 
 def some_of(name: str, place: Place, what: str, seen: int) -> Check:
@@ -196,7 +183,7 @@ def all_at_rate(name: str, subject: PortUnderTest, flows: Iterable[FlowStats], w
         yield fail_unless(name, place, flow.frames_rx >= least, expected, flow.frames_rx)
 
 
-def every_pause_counted(run: Readings, priority: int, sent: int, when: str = "") -> Check:
+def every_pause_counted(run: CaseRun, priority: int, sent: int, when: str = "") -> Check:
     """The switch counted each of `sent` pause frames for a priority; `when` is for the message, `in the end `."""
     frames = run.pfc_received_in_all()[priority]
     tolerances = run.subject.tolerances
@@ -205,7 +192,7 @@ def every_pause_counted(run: Readings, priority: int, sent: int, when: str = "")
     return fail_unless("every-pause-counted", place, tolerances.alike(frames, sent), expected, frames)
 
 
-def no_pause_counted(name: str, run: Readings, priorities: Iterable[int], why: str = "") -> Iterator[Check]:
+def no_pause_counted(name: str, run: CaseRun, priorities: Iterable[int], why: str = "") -> Iterator[Check]:
     """The switch counted no pause frame for these priorities; `why` is for the message, `, as none enabled it`."""
     for priority in priorities:
         place = at_priority(run.subject, priority)
@@ -213,7 +200,7 @@ def no_pause_counted(name: str, run: Readings, priorities: Iterable[int], why: s
         yield none_of(name, place, f"{COUNTER}{why}", frames)
 
 
-def no_pause_sent(name: str, run: Readings, priorities: Iterable[int]) -> Iterator[Check]:
+def no_pause_sent(name: str, run: CaseRun, priorities: Iterable[int]) -> Iterator[Check]:
     """The switch sent no PFC frame for these priorities out of the tx port while the traffic ran."""
     tx = run.subject.pair.tx.port
     for priority in priorities:
@@ -227,7 +214,8 @@ def way(flow: FlowStats) -> str:
     return f"from {plan.enters} to {plan.leaves} " if plan.leaves else ""
 
 
-def _metric(subject: PortUnderTest, priorities: Sequence[int]) -> str:
+def metric_of(subject: PortUnderTest, priorities: Sequence[int]) -> str:
+    """The lossless metric where one of these priorities is lossless."""
     return LOSSLESS if any(priority in subject.qos.lossless for priority in priorities) else LOSSY
 
 

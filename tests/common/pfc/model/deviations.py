@@ -93,13 +93,3 @@ def allowed_for(asic: str, tolerances: Tolerances, among: Sequence[Deviation]) -
         {"name": name, "value": value, "instead_of": exact[name], "reason": tolerances.reason}
         for name, value in tolerances.evidence().items() if name != "reason" and value != exact[name]
     ]
-
-
-def shared_buffer_pool(asic: str) -> str:
-    """Name of the `BUFFER_POOL` row that holds lossless frames which cannot leave."""
-    return deviation("shared-buffer-pool", asic).value
-
-
-def most_lossy_pauses_counted(asic: str) -> int:
-    """How many lossy priorities a PFC frame may enable at most that the receive counters count."""
-    return int(deviation("lossy-pauses-counted", asic).value)

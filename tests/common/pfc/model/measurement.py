@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from .counters import DutCounters, WatchdogRow, changed
-from .deviations import most_lossy_pauses_counted
+from .deviations import deviation
 from .ports import ConnectedPort, PortPair
 from .qos import PortQos, SharedBuffer
 from ..record.case import Target
+from ..record.verdict import Check
 from .scenario import Scenario
 from .tolerances import EXACT, Tolerances
 from .traffic import FlowStats, Role, Stats
@@ -22,7 +23,7 @@ NEVER_STORMED = WatchdogRow("operational", 0, 0)
 class PortUnderTest:
     """What is measured: the port pair, its priorities and the buffer behind it; what is known of the ASIC
     (`asic_type switch_type platform`), for platforms that differ; the IP version of the data; further ports that data
-    may enter (`ports.find_further`); whether the switch is one of several in a chain; what measurements on the testbed
+    may enter (`Option.further`); whether the switch is one of several in a chain; what measurements on the testbed
     have to allow for; whether the switch's configuration may be changed; what pauses come from, `fanout-01 Ethernet48`
     (empty: the traffic generator); and ports whose own light traffic nothing of this may disturb."""
 
@@ -51,19 +52,23 @@ class PortUnderTest:
 
 
 @dataclass(frozen=True)
-class Readings:
-    """The switch's counters around a run.
+class CaseRun:
+    """One run of a test case, as its checks judge it.
 
     Attributes:
         subject: what was measured.
-        before, during, after: the counters before the traffic, while it ran (or held frames were still held), and when
-            all was over.
+        before, during, after: the switch's counters before the traffic, while it ran (or held frames were still held),
+            and when all was over.
+        tested: the priorities under test; none: the whole port.
+        phases: moment -> flow name -> statistics of the flows that were looked at then.
     """
 
     subject: PortUnderTest
     before: DutCounters
     during: DutCounters
     after: DutCounters
+    tested: Target
+    phases: Mapping[str, Stats]
 
     def pfc_received(self) -> tuple[int, ...]:
         """PFC frames for priorities 0 to 7 that the port under test counted as received, from before the storm until
@@ -108,19 +113,6 @@ class Readings:
             "watchdog_storms": self.storms_detected(),
         }
 
-
-@dataclass(frozen=True)
-class CaseRun(Readings):
-    """One run of a test case, as its checks judge it.
-
-    Attributes:
-        tested: the priorities under test; none: the whole port.
-        phases: moment -> flow name -> statistics of the flows that were looked at then.
-    """
-
-    tested: Target
-    phases: Mapping[str, Stats]
-
     def flows(self, phase: str, *roles: Role) -> list[FlowStats]:
         """The flows of these roles (none given: all flows) as they were at a moment; none, where it did not come."""
         return [flow for flow in self.phases.get(phase, {}).values() if not roles or flow.plan.role in roles]
@@ -148,17 +140,44 @@ class CaseRun(Readings):
         return {"flows": flow_numbers(self.phases), **self.counted(), **self.details()}
 
 
+class StormSource(Protocol):
+    """Where the pauses of a storm came from, as its run is judged by it: did the storm run, how many were counted?"""
+
+    def is_shown(self, run: Measurement) -> bool:
+        """Whether the run itself shows that its storm arrived and lasted; else the source is asked after it."""
+
+    def storm_ran(self, run: Measurement) -> Iterator[Check]:
+        """Whether the storm ran, as far as it can be known: ERROR where not."""
+
+    def every_pause_counted(self, run: Measurement, priority: int) -> Check:
+        """Whether the switch counted the storm's pauses for a priority: FAIL where not."""
+
+    def none_forwarded(self, run: Measurement) -> Iterator[Check]:
+        """Whether a pause came out of another port: FAIL where one did."""
+
+
 @dataclass(frozen=True)
 class Measurement(CaseRun):
     """One run of one scenario.
 
     Attributes:
         scenario: how it was measured.
+        pauses: where the pauses came from.
         held_elsewhere: bytes that the switch held at the same time on other ports under test.
+        shown: the last counters, once the source had to show after the run that its pauses arrive; None: the run did.
+        not_arrived: why the pauses cannot have arrived; None: they did.
     """
 
     scenario: Scenario
+    pauses: StormSource
     held_elsewhere: int = 0
+    shown: DutCounters | None = None
+    not_arrived: Check | None = None
+
+    @property
+    def settled(self) -> DutCounters | None:
+        """The last counters; None where pauses may still be on their way."""
+        return None if self.not_arrived else self.shown or self.after
 
     @property
     def paused(self) -> Stats:
@@ -191,9 +210,9 @@ class Measurement(CaseRun):
 
     @property
     def uncounted(self) -> list[int]:
-        """The paused priorities whose pauses this ASIC does not count: lossy ones, on some."""
+        """The paused priorities whose pauses this ASIC does not count: lossy ones, where a frame has more than some."""
         lossy = [priority for priority in self.scenario.paused if priority not in self.subject.qos.lossless]
-        return lossy if len(lossy) > most_lossy_pauses_counted(self.subject.asic) else []
+        return lossy if len(lossy) > int(deviation("lossy-pauses-counted", self.subject.asic).value) else []
 
     def details(self) -> dict[str, Any]:
         """The storm and the data."""

@@ -6,7 +6,7 @@ import ipaddress
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby, islice
+from itertools import islice
 from typing import Any
 
 from .errors import QualificationError
@@ -124,20 +124,6 @@ def told_apart(ports: Sequence[ConnectedPort], same_generator: bool = False) -> 
     return [replace(port, generator=card) for port, card in zip(ports, cards, strict=True)]
 
 
-def find_further(
-    pair: PortPair, ports: Sequence[ConnectedPort], states: Mapping[str, PortState]
-) -> tuple[ConnectedPort, ...]:
-    """Other ports that data may enter on its way to the port under test: up at the speed that the links file gives, and
-    on another traffic generator than that port's. Of each speed the first two, lower speeds first."""
-    usable = [
-        port
-        for port in sorted(ports, key=lambda port: (port.speed_mbps, natural(port.port)))
-        if port.generator != pair.rx.generator and port != pair.tx and is_usable(port, states)
-    ]
-    by_speed = groupby(usable, key=lambda port: port.speed_mbps)
-    return tuple(port for _, ports_of_it in by_speed for port in islice(ports_of_it, 2))
-
-
 def hosts_behind(
     ports: Sequence[ConnectedPort], config_db: ConfigDb, ip_version: int = 4, first: int = 0
 ) -> tuple[PlayedHost, ...]:
@@ -239,14 +225,10 @@ class _Segment:
 
 def _members(config_db: ConfigDb) -> dict[str, _Segment]:
     """The port of every VLAN member -> its place in the first VLAN that has it."""
-    members: dict[str, list[str]] = {vlan: [] for vlan in sorted(config_db.get("VLAN", {}), key=natural)}
-    for key in sorted(config_db.get("VLAN_MEMBER", {}), key=natural):
-        vlan, _, port = key.partition("|")
-        if vlan in members:
-            members[vlan].append(port)
     places: dict[str, _Segment] = {}
-    for vlan, ports in members.items():
-        for index, port in enumerate(ports):
+    members = [key.partition("|") for key in sorted(config_db.get("VLAN_MEMBER", {}), key=natural)]
+    for vlan in sorted(config_db.get("VLAN", {}), key=natural):
+        for index, port in enumerate(port for name, _, port in members if name == vlan):
             places.setdefault(port, _Segment("VLAN_INTERFACE", vlan, index))
     return places
 
@@ -264,8 +246,8 @@ def host_mac(number: int) -> str:
 
 def _host(port: ConnectedPort, number: int, segment: _Segment, gateway: Interface) -> PlayedHost:
     address = _free_address(gateway, segment.index, port)
-    prefix_bits = gateway.network.prefixlen
-    return PlayedHost(f"Host {port.port}", host_mac(number), address, prefix_bits, str(gateway.ip), segment.name)
+    bits = gateway.network.prefixlen
+    return PlayedHost(f"Host {port.port}", host_mac(number), address, bits, str(gateway.ip), segment.name)
 
 
 def _address(config_db: ConfigDb, segment: _Segment, port: ConnectedPort, ip_version: int) -> Interface:

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .deviations import shared_buffer_pool
+from .deviations import deviation
 from .errors import QualificationError
 
 ConfigDb = Mapping[str, Mapping[str, Mapping[str, Any]]]
@@ -142,7 +142,7 @@ def read_shared_buffer(config_db: ConfigDb, device: str, asic: str) -> SharedBuf
     Raises:
         QualificationError: the pool or its size is missing.
     """
-    pool = shared_buffer_pool(asic)
+    pool = deviation("shared-buffer-pool", asic).value
     row = config_db.get("BUFFER_POOL", {}).get(pool)
     if row is None or not str(row.get("size", "")).isdigit():
         found = sorted(config_db.get("BUFFER_POOL", {}))
@@ -150,43 +150,6 @@ def read_shared_buffer(config_db: ConfigDb, device: str, asic: str) -> SharedBuf
             f"{device}: CONFIG_DB has no size in BUFFER_POOL|{pool} (pools found: {', '.join(found) or 'none'})"
         )
     return SharedBuffer(pool, int(row["size"]))
-
-
-def remarks(config_db: ConfigDb, qos: PortQos) -> list[str]:
-    """What a port's configuration has that whoever reads the verdicts should know: one sentence each.
-
-    Priorities that no DSCP value reaches carry no data. And `QUEUE` may disagree with `PORT_QOS_MAP` about what is
-    lossless: SONiC gives lossless queues, and only those, a WRED profile with LOSSLESS in its name. A port none of
-    whose queues has one says nothing.
-    """
-    found = []
-    unreached = [priority for priority in PRIORITIES if priority not in qos.dscps]
-    if unreached:
-        listed = ", ".join(map(str, unreached))
-        found.append(
-            f"{qos.where(unreached[0]) if len(unreached) == 1 else f'{qos.device} {qos.port} priorities {listed}'}: no"
-            f" DSCP value leads there (DSCP_TO_TC_MAP|{qos.dscp_map}), so no data is sent there"
-        )
-    marked = _lossless_queues(config_db, qos.port)
-    _, tc_to_queue = map_of(config_db, qos.device, qos.port, ("tc_to_queue_map", "TC_TO_QUEUE_MAP"))
-    enabled = {tc_to_queue[priority] for priority in qos.lossless if priority in tc_to_queue}
-    if marked and marked != enabled:
-        found.append(
-            f"{qos.device} {qos.port}: QUEUE gives a lossless WRED profile to queues {sorted(marked)}, and PORT_QOS_MAP"
-            f" enables PFC for queues {sorted(enabled)}: they disagree about what is lossless; PORT_QOS_MAP is taken"
-        )
-    return found
-
-
-def _lossless_queues(config_db: ConfigDb, port: str) -> set[int]:
-    """Queues of a port that have a lossless WRED profile; keys are `Ethernet0|3`, or `Ethernet0,Ethernet4|3-4`."""
-    found: set[int] = set()
-    for key, row in config_db.get("QUEUE", {}).items():
-        ports, _, queues = key.partition("|")
-        first, _, last = queues.partition("-")
-        if port in ports.split(",") and first.isdigit() and "LOSSLESS" in str(row.get("wred_profile", "")).upper():
-            found |= set(range(int(first), int(last or first) + 1))
-    return found
 
 
 def _lossless(device: str, port: str, text: str) -> tuple[int, ...]:

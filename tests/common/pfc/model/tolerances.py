@@ -3,21 +3,14 @@
 The generators of a virtual testbed share the switches' clock and start flows at the instant at which they are told to,
 so the plan's 50 % and 50 % fill the line exactly. Real generators have clocks of their own (IEEE 802.3 allows each 100
 parts per million) and the line also carries control frames, so a full line of data would overload it a little.
-A testbed's entry may say otherwise:
-
-    pfc_conditions: {line_percent: 98, reason: LLDP and LACP every second on this line}
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from .errors import QualificationError
-
-KEY = "pfc_conditions"
-LEAST_STORM_S = 30  # where flows relieve one another, which takes 10 s, most of a storm is sent at its own rate
+KEY = "pfc_conditions"  # of a testbed's entry that says otherwise
 
 
 @dataclass(frozen=True)
@@ -70,37 +63,3 @@ HARDWARE = Tolerances(
     99, 1, 1, 60, True, 8, False,
     "clocks of generator and switch may differ by 200 ppm, flows start late, and the line has control frames too",
 )
-BOUNDS: Mapping[str, tuple[float, float]] = {
-    "line_percent": (10, 100),
-    "load_tolerance_percent": (0, 10),
-    "count_tolerance_percent": (0, 10),
-    "storm_limit_s": (LEAST_STORM_S, 3600),
-}
-
-
-def tolerances_of(testbed: Mapping[str, Any]) -> Tolerances:
-    """What a testbed's entry says, and for the rest the general values: exact ones for a virtual testbed with a clock
-    of its own, else those of hardware.
-
-    Raises:
-        QualificationError: a key that does not exist, a value out of bounds, or values without a reason.
-    """
-    general = EXACT if testbed.get("clock") else HARDWARE
-    said = testbed.get(KEY)
-    if said is None:
-        return general
-    where = f"testbed {testbed.get('conf-name')}: {KEY}"
-    if not isinstance(said, Mapping) or not {str(key) for key in said} <= set(asdict(general)):
-        raise QualificationError(f"{where} is {said!r}, it takes a dictionary with {', '.join(asdict(general))}")
-    if not str(said.get("reason") or "").strip():
-        raise QualificationError(f"{where} has no reason: every record carries it, so that a verdict can be defended")
-    for name, (low, high) in BOUNDS.items():
-        value = said.get(name, low)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-            raise QualificationError(f"{where} has {name} {value!r}, it takes a number from {low:g} to {high:g}")
-    if said.get("pfc_queues", 8) not in (4, 8):
-        raise QualificationError(f"{where} has pfc_queues {said['pfc_queues']!r}, it takes 8 or 4")
-    for name in ("whole_seconds", "trust_generator"):
-        if not isinstance(said.get(name, True), bool):
-            raise QualificationError(f"{where} has {name} {said[name]!r}, it takes true or false")
-    return replace(general, **{str(key): value for key, value in said.items()})

@@ -1,9 +1,10 @@
-"""Test cases of the plan, and what they are about."""
+"""Test cases of the plan, what they are about, and what carrying one out came to."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from .verdict import LOSSLESS, LOSSY, PortVerdict, VerdictKey
 
@@ -59,3 +60,16 @@ class PlannedItem:
     def where(self) -> str:
         """`vtb-t0-01 Ethernet8 priority 3`, for messages."""
         return f"{self.device} {self.port}" + (f" {named(self.target)}" if self.target else "")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one scenario found on one port: a verdict for each metric and priority, and the numbers behind them."""
+
+    case: PlanCase
+    verdicts: Sequence[PortVerdict]
+    evidence: Mapping[str, Any]
+
+    def with_evidence(self, further: Mapping[str, Any]) -> Outcome:
+        """The same with further evidence."""
+        return replace(self, evidence={**self.evidence, **further})

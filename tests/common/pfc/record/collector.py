@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .case import PlannedItem
-from .outcome import Outcome
+from .case import Outcome, PlannedItem
 from .records import Record, RunLabels, SeriesKey, make_record
-from .verdict import MetricVerdict, PortVerdict, Status, VerdictKey, combine
+from .verdict import MetricVerdict, PortVerdict, Status, combine
 
 
 @dataclass(frozen=True)
@@ -37,19 +36,6 @@ class VerdictCollector:
         self._labels: dict[str, RunLabels] = {}
         self._planned: list[PlannedItem] = []
         self._verdicts: dict[PlannedItem, list[PortVerdict]] = {}
-        self._replaced: Mapping[VerdictKey, str] = {}
-        self._measured: Mapping[VerdictKey, PortVerdict] = {}
-
-    def go_on(self, replaced: Mapping[VerdictKey, str], measured: Mapping[VerdictKey, PortVerdict]) -> None:
-        """Goes on with an earlier part of the run.
-
-        Args:
-            replaced: what was ERROR there -> the id of its record, which the next try replaces.
-            measured: what was PASS or FAIL there. It has its record, also where its item is measured again for the sake
-                of another verdict.
-        """
-        self._replaced = replaced
-        self._measured = measured
 
     def announce(self, device: str, labels: RunLabels) -> None:
         """Says what all records of `device` carry."""
@@ -63,25 +49,14 @@ class VerdictCollector:
         """Counts on an item no more: it is not going to be run after all."""
         self._planned.remove(item)
 
-    def recall(self, item: PlannedItem, verdicts: Sequence[PortVerdict]) -> None:
-        """Counts an item that had its verdicts in an earlier part of the run, which keeps their records."""
-        self._planned.append(item)
-        self._verdicts[item] = list(verdicts)
-
     def add(self, item: PlannedItem, outcome: Outcome) -> Collected:
-        """Adds the verdicts of an item. One that an earlier part of the run has a measured verdict of is kept as that
-        says it, unless only now it is FAIL."""
-        kept: list[PortVerdict] = []
-        new: list[Record] = []
-        for verdict in outcome.verdicts:
-            earlier = self._measured.get(verdict.key(outcome.case.plan_id))
-            if earlier is not None and (earlier.status is Status.FAIL or verdict.status is not Status.FAIL):
-                kept.append(earlier)
-            else:
-                kept.append(verdict)
-                new.append(self._record(outcome, verdict))
-        self._verdicts.setdefault(item, []).extend(kept)
-        return Collected(kept, new)
+        """Adds the verdicts of an item."""
+        collected = self._collect(outcome)
+        self._verdicts.setdefault(item, []).extend(collected.verdicts)
+        return collected
+
+    def _collect(self, outcome: Outcome) -> Collected:
+        return Collected(outcome.verdicts, [self._record(outcome, verdict) for verdict in outcome.verdicts])
 
     def missing(self, item: PlannedItem, cause: str) -> Sequence[Record]:
         """Makes an item ERROR that ended without a verdict, because something around it broke; where it has one,
@@ -130,8 +105,8 @@ class VerdictCollector:
         found = self.metric_verdicts()
         return bool(found) and not self.unmeasured and all(one.status is Status.PASS for one in found)
 
-    def _record(self, outcome: Outcome, verdict: PortVerdict) -> Record:
-        replaced = self._replaced.get(verdict.key(outcome.case.plan_id))
+    def _record(self, outcome: Outcome, verdict: PortVerdict, replaced: str | None = None) -> Record:
+        """The record of a verdict, in place of the one with the id `replaced`."""
         return make_record(self.labels_of(verdict.device), outcome.case, verdict, outcome.evidence, replaced)
 
 

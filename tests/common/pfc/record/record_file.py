@@ -1,18 +1,21 @@
-"""`records.jsonl`: the file that every record of a run is in, safely on disk, before anything else is done with it."""
+"""`records.jsonl`: the file that every record of a run is in, safely on disk, before anything else is done with it.
+What the disk does not take is kept in memory until it does; no run stops for that."""
 
 from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from .errors import RecordsUnwritable
+from .errors import RecordError, RecordsUnwritable
+from .records import Record, encode_line
 
 RECORDS_FILE = "records.jsonl"
 BLOCK = 65536
+Say = Callable[[str], None]
 
 
 class RecordFile:
@@ -25,7 +28,7 @@ class RecordFile:
             folder: of the run; it need not be there.
         """
         self.path = folder / RECORDS_FILE
-        self._left: _Left | None = None
+        self._left = range(0)  # the bytes of the file that a failed append left in it
 
     @property
     def has_records(self) -> bool:
@@ -65,29 +68,14 @@ class RecordFile:
             append_durably(file, text)
         except OSError:
             with suppress(OSError):
-                self._left = _left_since(file, size)
+                self._left = range(size, os.fstat(file).st_size)
             raise
 
     def _cut_what_was_left(self, file: int) -> None:
         """Cuts off what a failed append left, unless someone else has appended since: then its whole lines stay."""
-        left = self._left
-        if left is not None and os.fstat(file).st_size == left.end:
-            os.ftruncate(file, left.begin)
-        self._left = None
-
-
-@dataclass(frozen=True)
-class _Left:
-    """What a failed append left in the file, in bytes from its beginning."""
-
-    begin: int
-    end: int
-
-
-def _left_since(file: int, size: int) -> _Left | None:
-    """What was appended to a file since it had this size; None: nothing."""
-    end = os.fstat(file).st_size
-    return _Left(size, end) if end > size else None
+        if self._left and os.fstat(file).st_size == self._left.stop:
+            os.ftruncate(file, self._left.start)
+        self._left = range(0)
 
 
 def refuse_records(folder: Path, way_on: str = "") -> None:
@@ -104,6 +92,107 @@ def refuse_records(folder: Path, way_on: str = "") -> None:
     if file.has_records:
         others = f"go on with it by {way_on}, or name another folder" if way_on else "name another folder"
         raise RecordsUnwritable(f"{file.path} has the records of a run: {others}")
+
+
+@dataclass(frozen=True)
+class RunEnd:
+    """What became of a run's records.
+
+    Attributes:
+        stored: whether every database has all of them; what one lacks is delivered from the folder later.
+        unspooled: those that the folder lacks: a run that goes on with this one does not know them.
+        lost: those among them that are not in every database either. With any, nothing is PASS.
+    """
+
+    stored: bool
+    unspooled: tuple[Record, ...] = ()
+    lost: tuple[Record, ...] = ()
+
+
+class RecordWriter:
+    """The records of one run, in the file of its folder. An option may keep more of a run than that."""
+
+    def __init__(self, folder: Path, run_id: str, say: Say) -> None:
+        """Nothing is written yet.
+
+        Args:
+            folder: the run's own, for instance `results/<run id>`.
+            run_id: the run.
+            say: takes a sentence for the user.
+        """
+        self.folder = folder.absolute()
+        self._run_id = run_id
+        self._say = say
+        self._file = RecordFile(self.folder)
+        self._unspooled: list[Record] = []  # that the file did not take
+        self._is_told = False
+        self._lost: list[Record] = []  # that cannot be written at all
+
+    def start(self) -> bool:
+        """Begins the run, or goes on with it: then the file has records already, and ends with a whole line. Returns
+        whether it goes on."""
+        if not self._file.has_records:
+            return False
+        with suppress(RecordsUnwritable):  # the first record fails too, and says so
+            self._file.create()
+        return True
+
+    def write(self, records: Sequence[Record]) -> list[Record]:
+        """Keeps records: they are on the disk when this returns. What the disk does not take is kept in memory until it
+        does, or until the run ends. Returns those that JSON can express.
+
+        Raises:
+            RecordError: one of them is of another run.
+        """
+        for record in records:
+            record.check_run(self._run_id, "record")
+        return self._append(records)
+
+    def broken_by(self, faults: Sequence[str]) -> None:
+        """The testbed is broken on purpose by these faults too, which each record says from now on."""
+
+    def conclude(self, sentences: Sequence[str]) -> None:
+        """The failed checks of the run come to this."""
+
+    def finish(self) -> RunEnd:
+        """Ends the run: tries once more what the disk did not take."""
+        self._append_again()
+        lost = self._missing()
+        self._tell_lost(lost)
+        return RunEnd(True, lost, lost)
+
+    def _append_again(self) -> None:
+        waiting = self._unspooled
+        self._unspooled = []
+        self._append(waiting)
+
+    def _missing(self) -> tuple[Record, ...]:
+        """The records that the file lacks."""
+        return *self._lost, *self._unspooled
+
+    def _tell_lost(self, lost: Sequence[Record]) -> None:
+        if lost:
+            self._say(f"{len(lost)} records of run {self._run_id} are neither in a file nor in every database")
+
+    def _append(self, records: Sequence[Record]) -> list[Record]:
+        kept: list[Record] = []
+        lines: list[bytes] = []
+        for record in records:
+            try:
+                lines.append(encode_line(record.document(), f"record of {record.device_id} {record.port_id}"))
+                kept.append(record)
+            except RecordError as error:
+                self._say(str(error))
+                self._lost.append(record)
+        try:
+            if lines:
+                self._file.append(lines)
+        except RecordsUnwritable as error:
+            if not self._is_told:
+                self._say(f"{error}; records are kept in memory and tried again at the end of the run")
+            self._is_told = True
+            self._unspooled += kept
+        return kept
 
 
 @contextmanager

@@ -8,6 +8,7 @@ number with its unit; or, a final one, the status that a run ended with, which i
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -186,6 +187,11 @@ def make_record(
         deviations=tuple(dict(one) for one in run.deviations),
         faults=tuple(run.faults),
     )
+
+
+def new_run_id(now: datetime | None = None) -> str:
+    """A run id that sorts by time: `20261120T130000Z-4711` (the number is this process's)."""
+    return f"{now or datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}-{os.getpid()}"
 
 
 def format_moment(moment: datetime) -> str:

@@ -74,8 +74,3 @@ def write_run(directory: Path, run: Run) -> None:
         with suppress(OSError):
             new.unlink()
         raise RecordsUnwritable(f"{path} cannot be written: {error.strerror}") from error
-
-
-def new_run_id(now: datetime | None = None) -> str:
-    """A run id that sorts by time: `20261120T130000Z-4711` (the number is this process's)."""
-    return f"{now or datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}-{os.getpid()}"

@@ -15,7 +15,7 @@ from typing import Any
 from ..model.errors import QualificationError
 from ..model.ports import ConnectedPort, Links, natural
 from ..lab.dut import SwitchState
-from ..lab.port_plan import MeasuredDevice, StateOf
+from ..lab.port_plan import StateOf
 
 KEY = "replacements"
 T0_ROLES = ("ToRRouter", "BackEndToRRouter")
@@ -47,7 +47,7 @@ class DeviceFacts:
 
 def choose_device(
     testbed: Mapping[str, Any], device: str, state_of: StateOf, ports: Sequence[ConnectedPort], links: Links
-) -> MeasuredDevice:
+) -> SwitchState:
     """Chooses what is measured for a device under test: a T1's replacement, any other device itself.
 
     Args:
@@ -66,7 +66,7 @@ def choose_device(
     names = replacements_of(testbed, device)
     if facts.role not in T1_ROLES:
         _check_no_replacement(facts, names)
-        return MeasuredDevice(state)
+        return state
     _check_comparable(facts)
     _check_named(testbed, facts, names)
     reasons: list[str] = []
@@ -78,8 +78,7 @@ def choose_device(
             continue
         lacks = mismatch(facts, device_facts(candidate), ports, links.get(name, {}))
         if lacks is None:
-            remark = f"{device} is a T1: {name} is measured on its behalf, a T0 of its model and build"
-            return MeasuredDevice(candidate, on_behalf_of=device, remarks=(remark,))
+            return candidate
         reasons.append(lacks)
     found = "; ".join(reasons)
     raise QualificationError(f"{_unreached(facts)}, and none of its replacements fits: {found}; {_right(facts)}")

@@ -10,10 +10,11 @@ from itertools import pairwise
 from typing import Any
 
 from ..cases.checks import judge, validity
-from ..cases.engine import Procedure, ScenarioRun, Table, sending
+from ..cases.engine import Procedure, Table, sending
 from ..cases.flows import RESUMED
-from ..cases.storm_sequence import Part, drain
-from ..cases.targets import all_lossless
+from ..cases.further_targets import all_lossless
+from ..cases.scenario_run import ScenarioRun
+from ..cases.storm_sequence import TRAFFIC_GENERATOR, Part, drain
 from ..lab.generator import SETTLE_S, Traffic
 from ..lab.lab import Lab
 from ..model.checking import Place, at_priority, fail_unless, flows_of, priority_of
@@ -130,7 +131,7 @@ def measure(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> So
         resumed = lab.generator.stats(again)
         after = lab.dut.counters()
     phases: Mapping[str, Stats] = {"paused": paused, "drained": drained, "resumed": resumed}
-    return SoakRun(Measurement(lab.subject, before, during, after, target, phases, scenario), looks)
+    return SoakRun(Measurement(lab.subject, before, during, after, target, phases, scenario, TRAFFIC_GENERATOR), looks)
 
 
 def _shorter_again(flow: FlowPlan) -> FlowPlan:

@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import partial
 
 from ..cases.engine import Finding
-from ..lab.auditor import Auditor
 from ..lab.lab import Lab
+from ..lab.observer import Auditor
 from ..lab.otg_config import TrafficBuilder
 from ..lab.port_plan import PortPlan
 from ..model.counters import DutCounters

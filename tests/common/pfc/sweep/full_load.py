@@ -10,7 +10,8 @@ from math import floor
 from typing import Any
 
 from ..cases.checks import judge, validity
-from ..cases.engine import Finding, ScenarioRun, found
+from ..cases.engine import Finding, found
+from ..cases.scenario_run import ScenarioRun
 from ..cases.storm_sequence import Part, measure_together
 from ..cases.switch_counters import priority_groups, watermark_delay_s
 from ..lab.counter_polling import is_polled

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..model.ports import summary
-from ..record.outcome import Outcome
+from ..record.case import Outcome
 from ..record.verdict import Check, PortVerdict, Status, combine
 
 ALONE = "alone"

@@ -11,12 +11,11 @@ from ..lab.clock import Clock
 from ..lab.counter_polling import PollDelays
 from ..lab.dut import Dut, SwitchState
 from ..lab.lab import Lab
-from ..lab.option import check_keys, options, pauses_named
+from ..lab.option import check_keys, options, tolerances_of
 from ..lab.port_plan import LabFacts, PortPlan, PortRequest, measured_device, plan_measured
 from ..lab.generator import SETTLE_S
 from ..model.errors import QualificationError
 from ..model.ports import ConnectedPort, PortPair, natural, summary, told_apart
-from ..model.tolerances import tolerances_of
 from .waves import Pairing, pair_ports, plan_waves
 
 STORM_LEAD_S = 1
@@ -163,14 +162,14 @@ def plan_sweep(facts: LabFacts, device: str, asked: PortRequest) -> SweepPlan:
     check_keys(facts.testbed)
     if facts.testbed.get("virtual"):
         asked = replace(asked, change_config=True)
-    chosen = measured_device(facts, device)
-    state = chosen.state
+    state = measured_device(facts, device)
+    on_behalf_of = device if state.device != device else None
     tolerances = tolerances_of(facts.testbed)
-    own = [port for port in facts.ports if port.device == chosen.device]
+    own = [port for port in facts.ports if port.device == state.device]
     if not own:
-        raise QualificationError(f"{chosen.device}: the links file connects no port of it to a traffic generator")
+        raise QualificationError(f"{state.device}: the links file connects no port of it to a traffic generator")
     pairing = pair_ports(told_apart(own, asked.same_generator), state.interfaces)
-    if named := pauses_named(facts.testbed):
+    if named := next(filter(None, (option.pauses_named(facts.testbed) for option in options())), ""):
         return SweepPlan(state, pairing, {}, {port.port: _paused_elsewhere(port, named) for port in own})
     plans = dict[str, PortPlan]()
     refused = dict(pairing.unpaired)
@@ -182,8 +181,8 @@ def plan_sweep(facts: LabFacts, device: str, asked: PortRequest) -> SweepPlan:
             continue
         subject = replace(plan.subject, tolerances=tolerances, further=())
         plans[pair.rx.port] = replace(
-            plan, subject=subject, first_host=2 * number, on_behalf_of=chosen.on_behalf_of)
-    return SweepPlan(state, pairing, plans, refused, chosen.on_behalf_of)
+            plan, subject=subject, first_host=2 * number, on_behalf_of=on_behalf_of)
+    return SweepPlan(state, pairing, plans, refused, on_behalf_of)
 
 
 def _paused_elsewhere(port: ConnectedPort, named: str) -> str:

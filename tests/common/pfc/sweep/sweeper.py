@@ -9,17 +9,15 @@ from dataclasses import dataclass, replace
 
 from ..cases.engine import Finding, settled_counters
 from ..cases.qualifier import broken_off, judged
-from ..lab.auditor import Auditor
 from ..lab.clock import Clock, WallClock, wait_for
 from ..lab.generator_ports import look
 from ..lab.lab import Lab
-from ..lab.observer import RunObserver, evidence_of
+from ..lab.observer import Auditor, RunObserver, evidence_of
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
 from ..model.qos import PortQos
 from ..model.scenario import Scenario
-from ..record.case import PlanCase
-from ..record.outcome import Outcome
+from ..record.case import Outcome, PlanCase
 from ..record.verdict import Check, Status
 from . import port_sweep as family
 from .modes import ALONE, ModeOutcome, mode_of, without_a_wave, worse_of

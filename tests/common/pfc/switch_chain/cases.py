@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..cases.checks import judge, validity
-from ..cases.engine import Procedure, ScenarioRun, Table, settled_counters
+from ..cases.engine import Procedure, Table, settled_counters
 from ..cases.pauses import pause_lossless
+from ..cases.scenario_run import ScenarioRun
 from ..cases.storm_sequence import measure
 from ..lab.lab import Lab
 from ..model.checking import Place, at_priority, fail_unless

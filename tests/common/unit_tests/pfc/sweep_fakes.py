@@ -10,11 +10,11 @@ import snappi
 from tabulate import tabulate
 
 from tests.common.pfc.evidence.recorder import EvidenceRecorder
-from tests.common.pfc.lab.auditor import Auditor
 from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.lab.observer import Auditor
 from tests.common.pfc.lab.port_plan import LabFacts, PortRequest
 from tests.common.pfc.model.ports import ConnectedPort
-from tests.common.pfc.record.outcome import Outcome
+from tests.common.pfc.record.case import Outcome
 from tests.common.pfc.sweep.cases import make_sweeper
 from tests.common.pfc.sweep.plan import Bench, SweepPlan, plan_sweep
 from tests.common.pfc.sweep.sweeper import Sweeper

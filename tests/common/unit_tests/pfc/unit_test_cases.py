@@ -7,6 +7,7 @@ import pytest
 from tests.common.pfc.cases import pauses
 from tests.common.pfc.cases.checks import judge
 from tests.common.pfc.cases.pauses import GLOBAL_PAUSE, LOSSY as PAUSE_LOSSY, SEVERAL_LOSSLESS
+from tests.common.pfc.cases.plan import procedures
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Status
@@ -175,7 +176,9 @@ def test_a_metric_that_a_case_does_not_judge_is_error(monkeypatch):
     world = FakeWorld(leaked={3: 12})
     plan = plan_port(Dut(FakeHost(FakeWorld())), TESTER_PORTS, "Ethernet0", None)
     lab = plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
-    monkeypatch.setattr(pauses, "judge", lambda *run: [one for one in judge(*run) if one.metric_name == LOSSLESS])
+    procedure = pauses.CASES[pauses.SINGLE_LOSSLESS]
+    half = dataclasses.replace(procedure, judge=lambda run: [one for one in judge(run) if one.metric_name == LOSSLESS])
+    monkeypatch.setitem(procedures(), pauses.SINGLE_LOSSLESS, half)
     lossless, lossy = Qualifier(lab).qualify(pauses.SINGLE_LOSSLESS, (3,)).verdicts
     assert lossless.status is Status.FAIL, lossless.messages
     expected = "vtb-t0-01 Ethernet0 priority 3: nothing was measured for pfc.lossy"

@@ -303,10 +303,10 @@ class FakeSource:
 def qualify(world, case=SINGLE_LOSSLESS, target=(3,), asic="", **source):
     """The outcome's verdicts by metric; of several priorities the first's."""
     plan = plan_port(Dut(FakeHost(FakeWorld())), TESTER_PORTS, "Ethernet0", None)
-    pauses = HostInterface(HostPort("linux-01", "eth1"))
+    pauses = HostInterface(HostPort("linux-01", "eth1"), plan.subject.pair.speed_mbps)
     subject = dataclasses.replace(plan.subject, pauses_from=pauses.where, asic=asic)
-    plan = dataclasses.replace(plan, subject=subject, pauses=pauses)
-    lab = plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world), pause_host=Answers())
+    plan = dataclasses.replace(plan, subject=subject, pauses=pauses.open)
+    lab = plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world), host_of=lambda name: Answers())
     assert isinstance(lab.generator.pause_sender, HostSource), "the lab's pauses come from the host"
     lab.generator.pause_sender = lab.pause_source.sender = FakeSource(world, **source)
     outcome = Qualifier(lab).qualify(case, target)

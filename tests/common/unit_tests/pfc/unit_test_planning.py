@@ -237,54 +237,14 @@ def sentence_of(function, *arguments):
 
 
 def test_what_each_case_is_about():
-    """Every lossless priority alone, all together, all lossy ones together, the whole port; or what the user asks."""
+    """Every lossless priority alone, all together, all lossy ones together, the whole port."""
     subject, qos = plan().subject, plan().subject.qos
     own = {case.plan_id: cases.targets(case, subject) for case in pauses.CASES}
     assert own == {"PFC-1": [(3,), (4,)], "PFC-2": [(3, 4)], "PFC-3": [(0, 1, 2, 5, 6)], "PFC-4": [()]}, own
-    asked = {case.plan_id: cases.targets(case, subject, [(0, 1), (6,)]) for case in pauses.CASES}
-    assert asked == {**own, "PFC-3": [(0, 1), (6,)]}, asked
     more = dataclasses.replace(qos, lossless=(2, 3, 4))
-    subsets = cases.targets(SEVERAL_LOSSLESS, dataclasses.replace(subject, qos=more), [(2, 4), (3, 4), (0,)])
-    assert subsets == [(2, 4), (3, 4)], subsets
     assert make_scenario(SEVERAL_LOSSLESS, (2, 4), more).background == (0, 1, 3, 5, 6), "3 is lossless, and not paused"
     single = dataclasses.replace(subject, qos=dataclasses.replace(qos, lossless=(3,)))
     assert cases.targets(SEVERAL_LOSSLESS, single) == [], "one lossless priority is not several"
-    for wrong, part in {
-        (3,): "vtb-t0-01 Ethernet0: priority 3: one lossless priority alone; a set to be paused at once has several",
-        (1, 3): "vtb-t0-01 Ethernet0: priorities 1, 3: lossless and lossy priorities together; a set",
-    }.items():
-        sentence = sentence_of(cases.targets, SEVERAL_LOSSLESS, subject, [wrong])
-        assert sentence.startswith(part), sentence
-
-
-def test_sets_that_no_selected_case_pauses_are_refused():
-    """Nothing that the user asks for is left out silently."""
-    qos = plan().subject.qos
-    cases.check_sets([(3, 4), (0, 6)], cases.port_cases(), qos)
-    for wrong, expected in {
-        (3, 4): "vtb-t0-01 Ethernet0: pausing priorities 3, 4 together is PFC-2 (pause-lossless-several), which is not"
-        " among the selected test cases (PFC-1, PFC-3)",
-        (0, 7): "vtb-t0-01 Ethernet0 priority 7: no DSCP value reaches it, DSCP_TO_TC_MAP|AZURE leads to"
-        " [0, 1, 2, 3, 4, 5, 6] only",
-    }.items():
-        sentence = sentence_of(cases.check_sets, [wrong], (SINGLE_LOSSLESS, LOSSY), qos)
-        assert sentence == expected, sentence
-
-
-def test_cases_are_selected_by_id_and_by_name():
-    """In the plan's order, whatever the user's; a name that no case has is refused with those that there are."""
-    assert cases.select([]) == cases.select([""]) == cases.port_cases(), "no name is the whole plan"
-    assert cases.select(["global-pause", "pfc-1", "PFC-1"]) == (SINGLE_LOSSLESS, GLOBAL_PAUSE), "expected two cases"
-    assert cases.select(["pfc"]) == tuple(pauses.CASES), "a family is all of its cases"
-    sentence = sentence_of(cases.select, ["PFC-9"])
-    assert sentence.startswith("scenario 'PFC-9' is not in the plan; it has PFC-1 to PFC-4, FRAME-1 to "), sentence
-
-
-@pytest.mark.parametrize("text", ["", "3,", "3,8", "3-4", "three"])
-def test_sets_that_are_none_are_refused(text):
-    """In one sentence."""
-    expected = f"'{text}' is no set of priorities: expected numbers from 0 to 7, as in 3,4"
-    assert sentence_of(cases.parse_set, text) == expected, sentence_of(cases.parse_set, text)
 
 
 def test_the_other_scenarios():
@@ -313,25 +273,6 @@ def test_targets_that_a_case_cannot_have_are_refused():
     }.items():
         sentence = sentence_of(make_scenario, case, target, where)
         assert part in sentence, f"expected {part!r} in {sentence!r}"
-
-
-def test_remarks_about_a_port():
-    """What carries no data, and where two tables disagree; the port is measured all the same."""
-    healthy = plan().remarks
-    assert healthy == (
-        "vtb-t0-01 Ethernet0 priority 7: no DSCP value leads there (DSCP_TO_TC_MAP|AZURE), so no data is sent there",
-    ), healthy
-    world = FakeWorld()
-    world.config_db["QUEUE"] = {"Ethernet0,Ethernet4|3-5": {"wred_profile": "[WRED_PROFILE|AZURE_LOSSLESS]"}}
-    world.config_db["DSCP_TO_TC_MAP"]["AZURE"]["8"] = "1"
-    assert plan(world).remarks == (
-        "vtb-t0-01 Ethernet0 priorities 0, 7: no DSCP value leads there (DSCP_TO_TC_MAP|AZURE), so no data is sent"
-        " there",
-        "vtb-t0-01 Ethernet0: QUEUE gives a lossless WRED profile to queues [3, 4, 5], and PORT_QOS_MAP enables PFC for"
-        " queues [3, 4]: they disagree about what is lossless; PORT_QOS_MAP is taken",
-    ), plan(world).remarks
-    del world.config_db["QUEUE"]
-    assert len(plan(world).remarks) == 1, plan(world).remarks
 
 
 @pytest.mark.parametrize(("printed", "is_refused"), [

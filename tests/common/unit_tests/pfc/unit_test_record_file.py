@@ -9,7 +9,8 @@ import pytest
 from tests.common.pfc.record.errors import RecordError, RecordsUnwritable
 from tests.common.pfc.record.record_file import RecordFile
 from tests.common.pfc.record.parsing import parse_moment, read_lines
-from tests.common.pfc.record.run import Run, new_run_id, write_run
+from tests.common.pfc.record.records import new_run_id
+from tests.common.pfc.record.run import Run, write_run
 from tests.common.pfc.record.run_reading import read_run, run_of
 
 

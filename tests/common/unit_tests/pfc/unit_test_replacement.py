@@ -61,9 +61,9 @@ def refusal(**arguments):
 
 
 def test_a_t1_is_measured_on_its_replacement():
-    """The record's device is the T0; it names the T1."""
+    """A T0 of its model and build."""
     chosen, read = choose()
-    assert (chosen.device, chosen.on_behalf_of) == (T0, T1), "the replacement stands for the T1"
+    assert chosen.device == T0, "the replacement stands for the T1"
     assert read == [T1, T0], "no other switch is asked"
 
 
@@ -71,7 +71,7 @@ def test_a_t1_is_measured_on_its_replacement():
 def test_any_other_switch_is_measured_itself(role):
     """Nothing else is read."""
     chosen, read = choose(make_states(t1=make_state(T1, role)), {**TESTBED, "replacements": {}})
-    assert (chosen.device, chosen.on_behalf_of, read) == (T1, None, [T1]), "only a T1 is replaced"
+    assert (chosen.device, read) == (T1, [T1]), "only a T1 is replaced"
 
 
 def test_of_several_replacements_the_first_that_fits():

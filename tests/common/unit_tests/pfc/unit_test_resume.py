@@ -5,13 +5,12 @@ import json
 import pytest
 
 from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
-from tests.common.pfc.record.case import PlanCase, PlannedItem
-from tests.common.pfc.record.collector import VerdictCollector
+from tests.common.pfc.record.case import Outcome, PlanCase, PlannedItem
 from tests.common.pfc.record.errors import RecordError
-from tests.common.pfc.record.outcome import Outcome
 from tests.common.pfc.record.record_file import RecordFile
 from tests.common.pfc.record.records import RunLabels, encode_line, make_record
 from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Check, PortVerdict, Status
+from tests.common.pfc.resume.collector import ResumedCollector
 from tests.common.pfc.resume.earlier import OPTIONS_FILE, Earlier, check_options, keep_options, read_earlier
 from tests.common.unit_tests.pfc.fakes import DEVICE
 
@@ -80,8 +79,7 @@ def test_the_next_try_replaces_the_record_of_the_error(tmp_path):
     path = leave(tmp_path, verdicts("Ethernet0", Status.ERROR, Status.ERROR), verdicts("Ethernet4"))
     for expected in (Status.ERROR, Status.PASS):
         earlier = read_earlier(tmp_path)
-        collector = VerdictCollector(RUN)
-        collector.go_on(earlier.unmeasured(), earlier.measured())
+        collector = ResumedCollector(RUN, earlier)
         collector.recall(SECOND, earlier.verdicts(SECOND))
         collector.plan(FIRST)
         append(tmp_path, collector.add(FIRST, Outcome(PORT, verdicts("Ethernet0", expected, expected), {})).records)
@@ -106,8 +104,7 @@ def test_a_verdict_beside_one_that_is_missing_is_recorded_once(tmp_path, first, 
     path = leave(tmp_path, verdicts("Ethernet0", *map(Status, first.split()))[:len(first.split())])
     before, earlier = records(path), read_earlier(tmp_path)
     assert earlier.verdicts(FIRST) is None, f"{earlier.verdicts(FIRST)} would not be measured again"
-    collector = VerdictCollector(RUN)
-    collector.go_on(earlier.unmeasured(), earlier.measured())
+    collector = ResumedCollector(RUN, earlier)
     collector.plan(FIRST)
     outcome = Outcome(PORT, verdicts("Ethernet0", *map(Status, again.split())), {})
     append(tmp_path, collector.add(FIRST, outcome).records)

@@ -5,11 +5,12 @@ import json
 import pytest
 
 from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
+from tests.common.pfc.delivery.run_writer import RunWriter
 from tests.common.pfc.record.errors import RecordError
+from tests.common.pfc.record.record_file import RunEnd
 from tests.common.pfc.record.records import SOFTWARE, RunLabels, make_record
 from tests.common.pfc.record.run import Run
 from tests.common.pfc.record.run_reading import read_run
-from tests.common.pfc.record.run_writer import RunEnd, RunWriter
 from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Check, PortVerdict, Status
 
 EXPECTED = (("dut-1", "Ethernet0", LOSSLESS), ("dut-1", "Ethernet0", LOSSY))

@@ -12,12 +12,13 @@ from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.cases.storm_sequence import pause_storm, scenario_traffic
 from tests.common.pfc.cases.engine import unmet
 from tests.common.pfc.cases.watchdog.checks import WatchdogRun, validity as watchdog_validity
+from tests.common.pfc.conditions.option import LEAST_STORM_S
 from tests.common.pfc.lab.clock import WallClock
 from tests.common.pfc.lab.counter_polling import PollDelays
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.watchdog import DROP, Timers
 from tests.common.pfc.model.errors import QualificationError
-from tests.common.pfc.model.tolerances import HARDWARE, LEAST_STORM_S
+from tests.common.pfc.model.tolerances import HARDWARE
 from tests.common.pfc.model.traffic import FlowPlan, Role
 from tests.common.pfc.record.verdict import Status
 from tests.common.pfc.storm_chain.chain import MOST_FLOWS, OVERLAP_S, RunningStorm, StormClock, chain_of

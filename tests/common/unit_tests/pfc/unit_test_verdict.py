@@ -5,10 +5,9 @@ import itertools
 import pytest
 
 from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
-from tests.common.pfc.record.case import PlannedItem
+from tests.common.pfc.record.case import Outcome, PlannedItem
 from tests.common.pfc.record.collector import VerdictCollector
 from tests.common.pfc.record.errors import RecordError
-from tests.common.pfc.record.outcome import Outcome
 from tests.common.pfc.record.records import SOFTWARE, RunLabels
 from tests.common.pfc.record.effective_records import NOT_FINISHED, NOTHING_MEASURED, Verdict, aggregate
 from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Check, PortVerdict, Status, combine

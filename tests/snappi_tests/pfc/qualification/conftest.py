@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.common.pfc.cases.plan import impossible, port_cases, sweep_cases, targets
+from tests.common.pfc.cases.plan import impossible, port_cases, sweep_cases
 from tests.common.pfc.lab.option import adapted, open_clock
 from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.lab.pause_source import no_host
 from tests.common.pfc.lab.port_plan import LabFacts, PortRequest, connected_port, plan_device
 from tests.common.pfc.lab.restore import read_state
 from tests.common.pfc.model.errors import QualificationError
@@ -30,7 +31,6 @@ from tests.snappi_tests.pfc.qualification.files.steps import (
     is_sweep,
     one_sentence,
 )
-from tests.snappi_tests.pfc.qualification.files.summary import write_summary
 from tests.snappi_tests.pfc.qualification.files.telemetry import record_verdicts
 
 if not STANDALONE:  # sonic-mgmt's conftest leaves these to each test module, with what they ask for in turn
@@ -64,7 +64,7 @@ def pytest_configure(config):
     if config.getoption("dist", "no") != "no" or config.getoption("numprocesses", None):
         raise pytest.UsageError("a testbed is measured by one process at a time: start pytest without -n")
     try:
-        session.ask(extensions, config.getoption("pfc_scenario"), config.getoption("pfc_set"), config.args)
+        session.ask(extensions, config.args)
     except (QualificationError, RecordError) as error:
         raise pytest.UsageError(str(error)) from None
 
@@ -108,8 +108,7 @@ def _written_targets(ours, case):
     """What a test case is about on the port under test; None where the port is known when the tests run."""
     if ours.plan is None:
         return [None]
-    subject = ours.plan.subject
-    return [write_target(subject.qos.device, target) for target in targets(case, subject, ours.sets)]
+    return [write_target(ours.plan.subject.qos.device, target) for target in ours.targets(case)]
 
 
 def pytest_collection_modifyitems(config, items):
@@ -126,11 +125,8 @@ def pytest_collection_modifyitems(config, items):
         config.hook.pytest_deselected(items=left)
         items[:] = [item for item in items if item not in left]
     order = {case: place for place, case in enumerate((*port_cases(), *sweep_cases()))}
-    places = [place for place, item in enumerate(items) if case_of(item)]
-    mine = [items[place] for place in places]
-    mine.sort(key=lambda item: order[case_of(item)])
-    for place, item in zip(places, mine, strict=True):
-        items[place] = item
+    mine = iter(sorted(filter(case_of, items), key=lambda item: order[case_of(item)]))
+    items[:] = [next(mine) if case_of(item) else item for item in items]  # those of others stay where they are
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -151,9 +147,6 @@ def pytest_collection_finish(session):
         return
     try:
         ours.begin(items, session.config.getoption("testbed"))
-        for extension in ours.extensions:
-            extension.announce()
-        ours.open_report(*_reporting())
     except RecordsUnwritable as error:
         raise pytest.UsageError(str(error)) from None
 
@@ -194,21 +187,11 @@ def pytest_sessionfinish(session, exitstatus):
         ours.finish()
 
 
-def pytest_terminal_summary(terminalreporter, config):
-    """The verdict table. Where nothing is measured: which test cases have no item, and why."""
-    ours = config.stash[SESSION_KEY]
-    if ours.began:
-        write_summary(terminalreporter, ours)
-    elif ours.plan:
-        for note in impossible([case for case in ours.cases if case in port_cases()], ours.plan.subject):
-            terminalreporter.write_line(f"note: {note}")
-
-
 @pytest.fixture(scope="module")
 def pfc_lab_facts(request, duthosts, tbinfo, get_snappi_ports, conn_graph_facts):  # noqa: F811
     """The testbed, and what the user wishes to be measured on it."""
     with one_sentence():
-        request.config.stash[SESSION_KEY].note_faults(tbinfo)
+        request.config.stash[SESSION_KEY].on_testbed(tbinfo)
     ports = [connected_port(port) for port in get_snappi_ports]
     rx, tx, ip = (request.config.getoption(name) for name in ("pfc_port", "pfc_tx_port", "pfc_ip_version"))
     change, same = (request.config.getoption(name) for name in ("pfc_change_config", "pfc_same_generator"))
@@ -217,24 +200,7 @@ def pfc_lab_facts(request, duthosts, tbinfo, get_snappi_ports, conn_graph_facts)
 
 
 @pytest.fixture(scope="module")
-def pfc_host(request):
-    """Makes the host object of a host of the inventory that is no switch under test."""
-    if STANDALONE:
-        from tests.common.standalone import lab_of
-
-        return lab_of(request.config).host
-    from tests.common.devices.base import AnsibleHostBase
-
-    return lambda name: AnsibleHostBase(request.getfixturevalue("ansible_adhoc"), name)
-
-
-def _pause_host(plan, host):
-    """The host that pauses come from; None: they come from the traffic generator."""
-    return None if plan.pauses is None else host(plan.pauses.host)
-
-
-@pytest.fixture(scope="module")
-def pfc_bench(request, duthosts, tbinfo, snappi_api, pfc_lab_facts, pfc_host):  # noqa: F811
+def pfc_bench(request, duthosts, tbinfo, snappi_api, pfc_lab_facts):  # noqa: F811
     """A qualifier for the port under test. Its watchdog is stopped, and afterwards as it was before the first run:
     after the last of our modules, in a sonic-mgmt tree after each, because other fixtures change it in between."""
     ours = request.config.stash[SESSION_KEY]
@@ -244,8 +210,8 @@ def pfc_bench(request, duthosts, tbinfo, snappi_api, pfc_lab_facts, pfc_host):  
         duts = ours.take({name: duthosts[name] for name in ours.plan.devices})
         clock = open_clock(tbinfo)
         dut = duts[ours.plan.state.device]
-        pause_host = _pause_host(ours.plan, pfc_host)
-        yield ours.qualifier(ours.plan.lab(dut, adapted(snappi_api, clock), clock, duts, pause_host))
+        host_of = request.getfixturevalue("pfc_host") if ours.plan.pauses is not None else no_host
+        yield ours.qualifier(ours.plan.lab(dut, adapted(snappi_api, clock), clock, duts, host_of))
         end_of_module(request)
 
 
@@ -253,28 +219,14 @@ def pfc_bench(request, duthosts, tbinfo, snappi_api, pfc_lab_facts, pfc_host):  
 def pfc_telemetry(request):
     """A test's verdicts, once it has ended, in the telemetry of a sonic-mgmt tree that has one."""
     ours = request.config.stash[SESSION_KEY]
-    gauge_class = _gauge_class()
-    reporter = _db_reporter(request) if gauge_class is not None else None
-    yield
-    if reporter is not None:
-        record_verdicts(ours.verdicts_of(request.node.nodeid), reporter, gauge_class, ours.faults)
-
-
-def _gauge_class():
-    """sonic-mgmt's metric that has one value at a time; None: the tree has no telemetry."""
     try:
         from tests.common.telemetry.metrics import GaugeMetric
-    except ModuleNotFoundError:
-        return None
-    return GaugeMetric
-
-
-def _db_reporter(request):
-    """What sonic-mgmt's fixture makes for a test; None: the tree's conftest does not bring it."""
-    try:
-        return request.getfixturevalue("db_reporter")
-    except pytest.FixtureLookupError:
-        return None
+        reporter = request.getfixturevalue("db_reporter")
+    except (ModuleNotFoundError, pytest.FixtureLookupError):  # the tree has none, or its conftest does not bring it
+        reporter = None
+    yield
+    if reporter is not None:
+        record_verdicts(ours.verdicts_of(request.node.nodeid), reporter, GaugeMetric, ours.faults)
 
 
 @pytest.fixture
@@ -284,7 +236,7 @@ def pfc_qualify(request, pfc_bench, pfc_telemetry):
     ours = request.config.stash[SESSION_KEY]
 
     def qualify(case, dut_and_target):
-        chosen = [read_target(dut_and_target)] if dut_and_target else _targets_now(ours, case)
+        chosen = [read_target(dut_and_target)] if dut_and_target else ours.targets(case)
         if not chosen:
             reason = impossible([case], ours.plan.subject)[0]
             ours.impossible(request.node.nodeid, reason)
@@ -297,13 +249,6 @@ def pfc_qualify(request, pfc_bench, pfc_telemetry):
     return qualify
 
 
-def _targets_now(ours, case):
-    """What a test case is about where the port was not known when tests were collected."""
-    with one_sentence():
-        ours.check_sets()
-    return targets(case, ours.plan.subject, ours.sets)
-
-
 def _results():
     """The folder of the runs that were given none."""
     if not STANDALONE:
@@ -311,12 +256,3 @@ def _results():
     from tests.common.clone import RESULTS
 
     return RESULTS
-
-
-def _reporting():
-    """The reporting part of the project, or None and the package that it lacks."""
-    try:
-        import test_reporting.pfc as reporting
-    except ModuleNotFoundError as error:
-        return None, error.name
-    return reporting, ""

@@ -9,7 +9,7 @@ from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.port_plan import LabFacts, PortRequest, plan_device
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.ports import ConnectedPort
-from tests.common.pfc.record.outcome import Outcome
+from tests.common.pfc.record.case import Outcome
 from tests.common.pfc.record.verdict import LOSSLESS, Check, PortVerdict, Status
 from tests.common.pfc.replacement.choose import KEY
 from tests.common.unit_tests.pfc.fakes import DEVICE, FakeHost, FakeWorld

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.common.pfc.conditions.option import KEY
 from tests.common.pfc.record.errors import RecordError, RecordsUnwritable
 from tests.common.pfc.record.verdict import Status
 from tests.snappi_tests.pfc.qualification.files.resume import Resuming
@@ -15,7 +16,7 @@ def begun(folder, resume=False, run_id=None):
     """A session with the option, that goes on with the run in a folder or begins one there."""
     ours = Session(run_id, None if resume else str(folder))
     given = {"pfc_resume": str(folder) if resume else None, "testbed": "vtb-t0"}
-    ours.ask([Resuming(ours, given.get)], [], [], [])
+    ours.ask([Resuming(ours, given.get)], [])
     return ours
 
 
@@ -33,7 +34,7 @@ def test_an_earlier_verdict_is_what_the_item_has_too(session, tmp_path):  # noqa
 
 def test_a_run_goes_on_with_the_conditions_that_it_was_begun_with(tmp_path):
     """They are in the testbed's entry."""
-    entry = {"conf-name": "vtb-t0", "pfc_conditions": {"line_percent": 98, "reason": "LLDP"}}
+    entry = {"conf-name": "vtb-t0", KEY: {"line_percent": 98, "reason": "LLDP"}}
     first = begun(tmp_path, run_id="run-1")
     first.on_testbed(entry)
     first.begin([Item(3)], "vtb-t0")

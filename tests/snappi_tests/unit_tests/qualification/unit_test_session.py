@@ -13,20 +13,23 @@ from tests.common.pfc.evidence.recorder import EvidenceRecorder
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.ports import ConnectedPort
+from tests.common.pfc.model.qos import read_port_qos
+from tests.common.pfc.record.case import Outcome
 from tests.common.pfc.record.errors import RecordError, RecordsUnwritable
-from tests.common.pfc.record.outcome import Outcome
 from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Check, PortVerdict, Status
+from tests.common.pfc.remarks.option import remarks
 from tests.common.unit_tests.pfc.fakes import DEVICE, FakeHost, FakeWorld, plan_port
+from tests.snappi_tests.pfc.qualification.files.deliberate_faults import FaultNoting
+from tests.snappi_tests.pfc.qualification.files.delivery import Delivering
 from tests.snappi_tests.pfc.qualification.files.session import PARAMETERS, Session, read_target, write_target
-from tests.snappi_tests.pfc.qualification.files.summary import write_summary
+from tests.snappi_tests.pfc.qualification.files.summary import Summing, write_summary
 
 PORTS = [
     ConnectedPort(DEVICE, "Ethernet0", "snappi-1", "127.1.0.1;1;1", 100000),
     ConnectedPort(DEVICE, "Ethernet64", "snappi-2", "127.1.0.2;1;1", 100000),
 ]
-REMARK = (
-    f"{DEVICE} Ethernet0 priority 7: no DSCP value leads there (DSCP_TO_TC_MAP|AZURE), so no data is sent there"
-)
+STATE = Dut(FakeHost(FakeWorld())).state()
+REMARK = "; ".join(remarks(STATE.config_db, read_port_qos(STATE.config_db, DEVICE, "Ethernet0")))
 
 
 PROVENANCE = {"operator": "ada", "serial": "", "ports": "Ethernet0"}
@@ -128,13 +131,19 @@ def reporting():
     return Reporting()
 
 
+def with_delivery(folder, reporting, missing=""):
+    """A session that delivers its run."""
+    ours = Session("run-1", str(folder))
+    ours.ask([FaultNoting(ours, {}.get), Delivering(ours, {}.get, reporting, missing), Summing(ours, {}.get)], [])
+    return ours
+
+
 @pytest.fixture
 def session(tmp_path, reporting):
     """A session with two items."""
-    ours = Session("run-1", str(tmp_path))
+    ours = with_delivery(tmp_path, reporting)
     ours.use(plan_port(Dut(FakeHost(FakeWorld())), PORTS, None, None))
     ours.begin([Item(3), Item(4)], "vtb-t0")
-    ours.open_report(reporting)
     return ours
 
 
@@ -220,11 +229,10 @@ def test_nothing_is_broken_on_purpose_unless_the_testbed_says_so(session):
 
 def test_what_is_broken_on_purpose_is_in_the_run_before_anything_is_measured(tmp_path, reporting):
     """And in each record, above the table, and in the databases."""
-    ours = Session("run-1", str(tmp_path))
+    ours = with_delivery(tmp_path, reporting)
     ours.use(plan_port(Dut(FakeHost(FakeWorld())), PORTS, None, None))
     ours.on_testbed(BROKEN)
     ours.begin([Item(3), Item(4)], "vtb-t0")
-    ours.open_report(reporting)
     assert faults_in(tmp_path) == (BROKEN["faults"], []), faults_in(tmp_path)
     keep(ours, 3)
     ours.broken(Item(4).nodeid, "the switch went away")
@@ -238,13 +246,12 @@ def test_what_is_broken_on_purpose_is_in_the_run_before_anything_is_measured(tmp
 @pytest.mark.parametrize("is_announced", [True, False])
 def test_what_is_broken_on_purpose_may_be_known_only_when_tests_run(tmp_path, reporting, is_announced):
     """As in a sonic-mgmt tree: the run says it from then on, and every record."""
-    ours = Session("run-1", str(tmp_path))
+    ours = with_delivery(tmp_path, reporting)
     ours.begin([Item(3), Item(4)], "vtb-t0")
-    ours.open_report(reporting)
     assert faults_in(tmp_path) == ([], []), faults_in(tmp_path)
     if is_announced:
         ours.use(plan_port(Dut(FakeHost(FakeWorld())), PORTS, None, None))
-    ours.note_faults(BROKEN)
+    ours.on_testbed(BROKEN)
     assert faults_in(tmp_path) == (BROKEN["faults"], []), faults_in(tmp_path)
     keep(ours, 3)
     ours.finish()
@@ -255,7 +262,7 @@ def test_what_is_broken_on_purpose_may_be_known_only_when_tests_run(tmp_path, re
 def test_faults_that_are_no_texts_are_refused(tmp_path, faults):
     """In one sentence, with what would be right."""
     with pytest.raises(QualificationError, match=r"^testbed lab: faults is .*; it must be a list of what is broken"):
-        Session("run-1", str(tmp_path)).on_testbed({"conf-name": "lab", "faults": faults})
+        with_delivery(tmp_path, None).on_testbed({"conf-name": "lab", "faults": faults})
 
 
 def test_a_clean_up_that_broke(session):
@@ -324,10 +331,9 @@ def test_final_metrics_that_nothing_takes(session, reporting, refusal, is_pass, 
 
 def test_a_priority_that_was_not_selected_is_named(tmp_path, reporting):
     """The verdicts do not speak for it, on the screen and in the report."""
-    ours = Session("run-1", str(tmp_path))
+    ours = with_delivery(tmp_path, reporting)
     ours.use(plan_port(Dut(FakeHost(FakeWorld())), PORTS, None, None))
     ours.begin([Item(3)], "vtb-t0")
-    ours.open_report(reporting)
     assert reporting.runs[0].info["lossless_priorities_not_selected"] == "4", reporting.runs[0]
     expected = f"the verdicts do not speak for {DEVICE} Ethernet0 priority 4: lossless, but not selected"
     assert expected in summary(ours), summary(ours)
@@ -392,8 +398,8 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path):
 
 def test_without_a_reporting_part(tmp_path):
     """The records are there, and the user is told."""
-    ours = Session("run-1", str(tmp_path))
-    ours.open_report(None, "sqlalchemy")
+    ours = with_delivery(tmp_path, None, "sqlalchemy")
+    ours.begin([], "vtb-t0")
     assert ours.notes == ["verdicts are in the records only: sqlalchemy is not installed here"], ours.notes
     assert "nothing was measured" in summary(ours), summary(ours)
     assert not ours.finish(), "nothing measured is not PASS"
@@ -401,10 +407,9 @@ def test_without_a_reporting_part(tmp_path):
 
 def test_cases_that_were_not_selected_are_named(tmp_path, reporting):
     """The verdicts do not speak for them, on the screen and in the report; a whole port leaves no priority out."""
-    ours = Session("run-1", str(tmp_path))
+    ours = with_delivery(tmp_path, reporting)
     ours.use(plan_port(Dut(FakeHost(FakeWorld())), PORTS, None, None))
     ours.begin([Item("0,1", LOSSY_CASE), Item("all", GLOBAL_PAUSE)], "vtb-t0")
-    ours.open_report(reporting)
     assert left_out(reporting.runs[0]) == {
         "ip_version": "4",
         "remarks": REMARK,

@@ -9,6 +9,7 @@ from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.sweep.port_sweep import PORT
 from tests.common.unit_tests.pfc.fakes import DEVICE
+from tests.snappi_tests.pfc.qualification.files.delivery import Delivering
 from tests.snappi_tests.pfc.qualification.files.session import PORT_PARAMETER, Session
 from tests.snappi_tests.pfc.qualification.files.sweep import other_ports, ports_of
 
@@ -58,7 +59,7 @@ def test_a_port_that_is_not_swept_is_refused(items, option, sentence):
 def test_the_run_is_of_the_job(tmp_path, job_id, kept):
     """Of none where none is named."""
     ours = Session("run-1", str(tmp_path), job_id)
+    ours.ask([Delivering(ours, {}.get, None, "sqlalchemy")], [])
     ours.begin([], "vtb-t0")
-    ours.open_report(None, "sqlalchemy")
     run = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))
     assert run["job_id"] == kept, run

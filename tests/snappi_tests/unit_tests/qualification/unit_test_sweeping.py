@@ -7,8 +7,8 @@ import pytest
 
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.model.errors import QualificationError
+from tests.common.pfc.record.case import Outcome
 from tests.common.pfc.record.errors import RecordError
-from tests.common.pfc.record.outcome import Outcome
 from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Check, PortVerdict, Status
 from tests.common.pfc.sweep.plan import Bench
 from tests.common.pfc.sweep.port_sweep import PORT
@@ -40,7 +40,7 @@ def begin(folder, resume=False, testbed="lab", ports=None, both=False):
     ours = Session("run-1", None if resume else str(folder))
     given = {"pfc_resume": str(folder) if resume else None, "testbed": testbed, "pfc_concurrency": None,
              "pfc_ports": ports, "pfc_both": both}
-    ours.ask([Resuming(ours, given.get), Sweeps(ours, given.get)], ["SWEEP"], [], [])  # in the order of `plugins`
+    ours.ask([Resuming(ours, given.get), Sweeps(ours, given.get)], ["test_port_sweep.py"])  # in the order of `plugins`
     left = deselected(ours.extensions, ITEMS)
     ours.begin([item for item in ITEMS if item not in left], testbed)
     return ours, [item for item in ITEMS if item not in left]

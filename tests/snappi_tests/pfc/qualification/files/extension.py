@@ -13,6 +13,11 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from tests.common.pfc.lab.option import rooms
+from tests.common.pfc.model.measurement import PortUnderTest
+from tests.common.pfc.record.case import PlanCase, Target
+from tests.common.pfc.record.collector import VerdictCollector
+from tests.common.pfc.record.record_file import RecordWriter, RunEnd
+from tests.common.pfc.record.records import RunLabels
 
 if TYPE_CHECKING:
     from tests.snappi_tests.pfc.qualification.files.session import Session
@@ -47,9 +52,10 @@ class Extension:
         """Whether an earlier part of the run has verdicts: nothing may be left to measure."""
         return False
 
-    def asked(self, arguments: Sequence[str]) -> list[str]:
-        """Names of the test cases that are asked for by giving pytest these arguments alone."""
-        return []
+    def asked(self, arguments: Sequence[str]) -> Sequence[PlanCase]:
+        """The test cases that the user asks for, by an option or by giving pytest these arguments alone; none: nothing
+        is said. Raises QualificationError where there is none of a name."""
+        return ()
 
     def read_options(self) -> None:
         """Reads the user's options; the session has its test cases.
@@ -63,9 +69,10 @@ class Extension:
         return {}
 
     def on_testbed(self, entry: Mapping[str, Any]) -> None:
-        """Takes note of what the testbed's entry says, before anything is measured.
+        """Takes note of what the testbed's entry says, before anything is measured; it may be called again.
 
         Raises:
+            QualificationError: the entry says it wrongly.
             RecordError: an earlier part of the run had others.
         """
 
@@ -93,6 +100,30 @@ class Extension:
         """
         return []
 
+    def on_port(self, subject: PortUnderTest) -> None:
+        """Takes note of the port under test.
+
+        Raises:
+            QualificationError: an option asks for something that it has not.
+        """
+
+    def targets(self, case: PlanCase) -> list[Target]:
+        """What the user wants a test case to be about on the port under test; none: whatever the case says."""
+        return []
+
+    def collector(self, labels: RunLabels) -> VerdictCollector | None:
+        """What collects the verdicts of the run that begins; None: nothing special. `labels`: as of the collector."""
+        return None
+
+    def writer(self, left_out: Mapping[str, str]) -> RecordWriter | None:
+        """What keeps the records of the run that begins; None: their file alone. `left_out`: what the verdicts do not
+        speak for, and of what they do."""
+        return None
+
+    def not_spoken_for(self) -> Mapping[str, str]:
+        """What the verdicts of the run that begins do not speak for, and of what they do, for its report."""
+        return {}
+
     def begin(self) -> None:
         """Takes part in the run that begins: its folder is there, nothing is planned yet.
 
@@ -104,8 +135,9 @@ class Extension:
         """What follows from all verdicts of the session, which ends: sentences for the user and for `run.json`."""
         return []
 
-    def announce(self) -> None:
-        """Announces what is known of the switch to the session, which has begun."""
+    def ended(self, end: RunEnd) -> bool:
+        """The run has ended, with its verdicts in the session; returns whether they are where they have to be."""
+        return True
 
 
 def deselected(extensions: Iterable[Extension], items: Iterable[Any]) -> list[Any]:

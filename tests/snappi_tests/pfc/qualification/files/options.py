@@ -6,64 +6,19 @@ from typing import Any
 
 
 def add_options(parser: Any) -> None:
-    """Adds them to pytest's.
-
-    Args:
-        parser: pytest's, as `pytest_addoption` has it.
-    """
+    """Adds them to pytest's; `parser` is pytest's, as `pytest_addoption` has it."""
     group = parser.getgroup("pfc", "PFC qualification")
-    _of_the_ports(group)
-    _of_the_run(group)
-    _of_the_cases(group)
 
+    def add(name: str, said: str, **settings: Any) -> None:
+        group.addoption(f"--pfc-{name}", help=said, **settings)
 
-def _of_the_ports(group: Any) -> None:
-    """What is measured, with what."""
-    group.addoption(
-        "--pfc-port", metavar="PORT", help="port under test (default: the first with a generator behind it)"
-    )
-    group.addoption("--pfc-tx-port", metavar="PORT", help="port that data enters (default: chosen)")
-    group.addoption(
-        "--pfc-ip-version", default="4", choices=["4", "6"], help="IP version of the data (default: 4)"
-    )
-    group.addoption(
-        "--pfc-same-generator",
-        action="store_true",
-        help="data may also enter by a port on the port under test's own traffic generator (default: on another only)",
-    )
-    group.addoption(
-        "--pfc-change-config",
-        action="store_true",
-        help="also test cases that change the switch's configuration and put it back, and addresses for ports without"
-        " one (always on a virtual testbed)",
-    )
-
-
-def _of_the_run(group: Any) -> None:
-    """What a run is called, where its records are."""
-    group.addoption("--pfc-results", metavar="DIR", help="folder for records (default: results/<run id>)")
-    group.addoption(
-        "--pfc-run-id", metavar="ID", help="joins the parts of one run (default: from time and process)"
-    )
-    group.addoption(
-        "--pfc-job-id", metavar="ID", help="joins runs that belong together, on several testbeds (default: none)"
-    )
-
-
-def _of_the_cases(group: Any) -> None:
-    """Which test cases are carried out."""
-    group.addoption(
-        "--pfc-scenario",
-        action="append",
-        default=[],
-        metavar="CASE",
-        help="plan ids or names of the test cases to run, e.g. PFC-1,global-pause; may be repeated (default: all)",
-    )
-    group.addoption(
-        "--pfc-set",
-        action="append",
-        default=[],
-        metavar="PRIORITIES",
-        help="priorities to pause together, e.g. 3,4: lossless ones in PFC-2, lossy ones in PFC-3; may be repeated "
-        "(default: all lossless ones, all lossy ones)",
-    )
+    add("port", "port under test (default: the first with a generator behind it)", metavar="PORT")
+    add("tx-port", "port that data enters (default: chosen)", metavar="PORT")
+    add("ip-version", "IP version of the data (default: 4)", default="4", choices=["4", "6"])
+    add("same-generator", "data may also enter by a port on the port under test's own traffic generator (default: on"
+        " another only)", action="store_true")
+    add("change-config", "also test cases that change the switch's configuration and put it back, and addresses for"
+        " ports without one (always on a virtual testbed)", action="store_true")
+    add("results", "folder for records (default: results/<run id>)", metavar="DIR")
+    add("run-id", "joins the parts of one run (default: from time and process)", metavar="ID")
+    add("job-id", "joins runs that belong together, on several testbeds (default: none)", metavar="ID")

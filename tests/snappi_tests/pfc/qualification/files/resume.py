@@ -15,9 +15,10 @@ from tests.common.pfc.lab.option import testbed_keys
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.record.case import PlannedItem
 from tests.common.pfc.record.errors import RecordError
-from tests.common.pfc.record.run import Run
+from tests.common.pfc.record.records import RunLabels
 from tests.common.pfc.record.run_reading import read_run
 from tests.common.pfc.record.verdict import PortVerdict
+from tests.common.pfc.resume.collector import ResumedCollector
 from tests.common.pfc.resume.earlier import Earlier, check_options, keep_options, read_earlier
 from tests.snappi_tests.pfc.qualification.files.extension import Extension
 from tests.snappi_tests.pfc.qualification.files.session import Session
@@ -60,15 +61,16 @@ class Resuming(Extension):
             self._folder = Path(self._option("pfc_resume")).absolute()
             check_options(self._folder, self._options)
             self.earlier = read_earlier(self._folder)
-            self._session.go_on(self._folder, self.earlier.run_id, self.earlier.job_id, self._read_run(self._folder))
+            self._session.go_on(self._folder, self.earlier.run_id, self.earlier.job_id, self._faults(self._folder))
 
-    def _read_run(self, folder: Path) -> Run | None:
-        """What `run.json` says; one that cannot be read is written anew."""
+    def _faults(self, folder: Path) -> tuple[str, ...]:
+        """What was broken on purpose, as `run.json` says it; one that cannot be read is written anew."""
         try:
-            return read_run(folder, [])
+            run = read_run(folder, [])
         except RecordError as error:
             self._session.notes.append(f"{error}; it is written anew")
-            return None
+            return ()
+        return run.faults if run is not None else ()
 
     def _meaning(self) -> dict[str, str]:
         """The options that change what the verdicts of a run mean, as text."""
@@ -80,7 +82,6 @@ class Resuming(Extension):
             "--pfc-change-config": "given" if option("pfc_change_config") else "not given",
             "--pfc-same-generator": "given" if option("pfc_same_generator") else "not given",
             "--pfc-scenario": ",".join(case.plan_id for case in cases) or "not given",
-            "--pfc-set": " ".join(",".join(map(str, one)) for one in self._session.sets) or "not given",
             **{name: value for extension in self._session.extensions for name, value in extension.meaning().items()},
         }
 
@@ -120,11 +121,15 @@ class Resuming(Extension):
         return True
 
     def begin(self) -> None:
-        """Keeps the options; counts the verdicts that are there."""
+        """Keeps the options."""
         keep_options(self._session.folder, self._options, self._folder is not None)
-        self._session.collector.go_on(self.earlier.unmeasured(), self.earlier.measured())
+
+    def collector(self, labels: RunLabels) -> ResumedCollector:
+        """A collector that counts the verdicts that are there."""
+        made = ResumedCollector(labels, self.earlier)
         for measured, verdicts in self._finished.items():
-            self._session.collector.recall(measured, verdicts)
+            made.recall(measured, verdicts)
+        return made
 
 
 def extend(config: pytest.Config) -> Resuming:

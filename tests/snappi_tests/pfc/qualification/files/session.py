@@ -8,37 +8,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
-from tests.common.pfc.cases.plan import (
-    check_sets,
-    deviations,
-    impossible,
-    parse_set,
-    port_cases,
-    select,
-    summary,
-    sweep_cases,
-)
+from tests.common.pfc.cases.plan import deviations, port_cases, sweep_cases, targets
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.lab.dut import Dut, Host, SwitchState
 from tests.common.pfc.lab.lab import Lab
 from tests.common.pfc.lab.observer import RunObserver
-from tests.common.pfc.lab.option import auditors, options
+from tests.common.pfc.lab.option import auditors, first, options
 from tests.common.pfc.lab.port_plan import PortPlan
 from tests.common.pfc.lab.restore import SwitchRestorer
 from tests.common.pfc.model.deviations import allowed_for
 from tests.common.pfc.model.tolerances import Tolerances
-from tests.common.pfc.record.case import PlanCase, PlannedItem, Target
+from tests.common.pfc.record.case import Outcome, PlanCase, PlannedItem, Target
 from tests.common.pfc.record.collector import VerdictCollector
-from tests.common.pfc.record.errors import RecordError
-from tests.common.pfc.record.outcome import Outcome
-from tests.common.pfc.record.record_file import RecordFile, refuse_records
-from tests.common.pfc.record.records import Record, RunLabels
-from tests.common.pfc.record.run import Run, new_run_id
-from tests.common.pfc.record.run_writer import RunEnd, RunWriter
+from tests.common.pfc.record.record_file import RecordFile, RecordWriter, refuse_records
+from tests.common.pfc.record.records import Record, RunLabels, new_run_id
 from tests.common.pfc.record.verdict import PortVerdict, Status
 from tests.snappi_tests.pfc.qualification.files.extension import Extension
-from tests.snappi_tests.pfc.qualification.files.faults import faults_of
 
 UNKNOWN = "unknown"
 PARAMETERS = ("enum_one_dut_lossless_prio", "pfc_target")
@@ -62,8 +47,8 @@ class Session:
     Attributes:
         run_id, folder, job_id: the run, where it is kept, and what it belongs to (None: nothing).
         extensions: what options add.
-        cases, sets, is_asked: the test cases, the sets of priorities to be paused together, and whether the user named
-            test cases.
+        goes_on: whether an earlier part of the run is in the folder.
+        cases, is_asked: the test cases, and whether the user named some.
         plan: the port under test; None: it is not known, or there is not one alone.
         began: whether everything that is found is kept.
         collector: what was planned, and the verdicts so far.
@@ -82,60 +67,54 @@ class Session:
         self.plan: PortPlan | None = None
         self.extensions: Sequence[Extension] = ()
         self.cases: tuple[PlanCase, ...] = port_cases()
-        self.sets: list[Target] = []
         self.is_asked = False
         self.began = False
-        self._testbed = ""
+        self.testbed = ""
         self._faults: tuple[str, ...] = ()
+        self._earlier_faults: Sequence[str] = ()
         self.collector = VerdictCollector(self._labels())
         self.notes: list[str] = []
         self.conclusions: list[str] = []
-        self._writer: RunWriter | None = None
-        self._reporting: Any = None
+        self._writer = RecordWriter(self.folder, self.run_id, self.notes.append)
         self._items: dict[str, PlannedItem] = {}
         self._duts: dict[str, Dut] = {}
         self._changed = ExitStack()
         self._qualifier: Qualifier | None = None
         self._gone = ""
         self._observers: list[RunObserver] = []
-        self._earlier: Run | None = None
-        self._goes_on = False
-        self._serial = ""
+        self.goes_on = False
+        self.serial = ""
 
-    def ask(
-        self, extensions: Sequence[Extension], scenarios: Sequence[str], sets: Sequence[str], arguments: Sequence[str]
-    ) -> None:
+    def ask(self, extensions: Sequence[Extension], arguments: Sequence[str]) -> None:
         """Takes note of what the user asks for.
 
         Args:
             extensions: what options add to the session.
-            scenarios, sets: the options `--pfc-scenario` and `--pfc-set`.
             arguments: pytest's.
 
         Raises:
             QualificationError, RecordError: something that there is not.
         """
         self.extensions = extensions
-        asked = scenarios or [name for extension in extensions for name in extension.asked(arguments)]
-        self.is_asked = bool(asked)
-        self.cases = select(",".join(asked).replace(" ", "").split(","))
-        self.sets = [parse_set(text) for text in sets]
+        asked = next(filter(None, (extension.asked(arguments) for extension in extensions)), None)
+        self.is_asked = asked is not None
+        self.cases = tuple(asked or port_cases())
         for extension in extensions:
             extension.read_options()
 
-    def go_on(self, folder: Path, run_id: str, job_id: str, earlier: Run | None) -> None:
+    def go_on(self, folder: Path, run_id: str, job_id: str, faults: Sequence[str] = ()) -> None:
         """Goes on with a run: its records are in this folder.
 
         Args:
             folder: of the run.
             run_id, job_id: what its records say; empty: they say nothing.
-            earlier: what else is known of the run; None: nothing.
+            faults: what was broken on purpose in the testbed then.
         """
         self.folder = folder
         self.run_id = run_id or self.run_id
         self.job_id = self.job_id or job_id
-        self._earlier = earlier
-        self._goes_on = True
+        self._earlier_faults = faults
+        self.goes_on = True
 
     def on_testbed(self, entry: Mapping[str, Any]) -> None:
         """What the testbed's entry says that changes what verdicts mean.
@@ -144,29 +123,22 @@ class Session:
             QualificationError: the entry says it wrongly.
             RecordError: the run was begun with another entry.
         """
-        self.note_faults(entry)
         for extension in self.extensions:
             extension.on_testbed(entry)
 
-    def note_faults(self, entry: Mapping[str, Any]) -> None:
-        """Notes what the testbed's entry says is broken on purpose: the run and its records say so from now on.
-
-        Raises:
-            QualificationError: the entry says it wrongly.
-        """
-        faults = faults_of(entry)
+    def note_faults(self, faults: tuple[str, ...]) -> None:
+        """Notes what is broken on purpose in the testbed: the run and its records say so from now on."""
         if faults == self._faults:
             return
         self._faults = faults
         for device in {item.device for item in self.collector.planned}:
             self.collector.announce(device, replace(self.collector.labels_of(device), faults=faults))
-        if self._writer is not None:
-            self._writer.broken_by(faults)
+        self._writer.broken_by(faults)
 
     @property
     def faults(self) -> tuple[str, ...]:
         """What is broken on purpose, also what was in an earlier part of the run; none: nothing."""
-        return self._writer.run.faults if self._writer is not None else self._faults
+        return tuple(dict.fromkeys([*self._earlier_faults, *self._faults]))
 
     def begin(self, items: Sequence[Any], testbed: str) -> None:
         """Tests are about to run on `testbed`: each item is going to end in a verdict.
@@ -174,14 +146,14 @@ class Session:
         Raises:
             RecordsUnwritable: the folder cannot be written, or is another run's.
         """
-        if not self._goes_on:
+        if not self.goes_on:
             refuse_records(self.folder, self._way_on())
-        self._testbed = testbed
+        self.testbed = testbed
         RecordFile(self.folder).create()
         found = (option.observer(self.folder) for option in options())
         self._observers = [observer for observer in found if observer is not None]
-        self.collector = VerdictCollector(self._labels())
-        self._writer = RunWriter(self.folder, self._run({}), self.notes.append)
+        labels = self._labels()
+        self.collector = first(one.collector(labels) for one in self.extensions) or VerdictCollector(labels)
         for extension in self.extensions:
             extension.begin()
         for item in items:
@@ -189,8 +161,13 @@ class Session:
             if planned is not None:
                 self._items[item.nodeid] = planned
                 self.collector.plan(planned)
+        self.began = True
         if self.plan is not None:
-            self.use(self.plan)
+            self._announce_plan(self.plan)
+        left_out = {name: text for one in self.extensions for name, text in one.not_spoken_for().items()}
+        writer = first(extension.writer(left_out) for extension in self.extensions)
+        self._writer = writer or RecordWriter(self.folder, self.run_id, self.notes.append)
+        self._writer.start()
 
     def take(self, hosts: Mapping[str, Host]) -> dict[str, Dut]:
         """Makes switches this run's, unless they are already: their watchdogs are stopped.
@@ -230,32 +207,39 @@ class Session:
         return self._qualifier
 
     def use(self, plan: PortPlan) -> None:
-        """The port under test is known: what all its records carry, once the run has begun."""
-        self.plan = plan
-        if self._writer is not None:
-            self.announce_switch(plan.state, plan.on_behalf_of, plan.subject.tolerances)
-            self.notes += plan.remarks
-
-    def check_sets(self) -> None:
-        """Whether the sets of priorities that the user wants paused together can be, on the port under test.
+        """The port under test is known: what all its records carry, once the run has begun.
 
         Raises:
-            QualificationError: one cannot.
+            QualificationError: the user asks for something that this port has not.
         """
-        assert self.plan is not None, "sets of priorities are those of a port"
-        check_sets(self.sets, self.cases, self.plan.subject.qos)
+        for extension in self.extensions:
+            extension.on_port(plan.subject)
+        self.plan = plan
+        if self.began:
+            self._announce_plan(plan)
+
+    def _announce_plan(self, plan: PortPlan) -> None:
+        self.announce_switch(plan.state, plan.on_behalf_of, plan.subject.tolerances)
+        self.notes += plan.remarks
+
+    def targets(self, case: PlanCase) -> list[Target]:
+        """What a test case is about on the port under test; none: it cannot be carried out there."""
+        assert self.plan is not None, "targets are those of a port"
+        found = targets(case, self.plan.subject)
+        asked = (extension.targets(case) for extension in self.extensions)
+        return next((one for one in asked if one), found) if found else []
 
     def announce_switch(self, state: SwitchState, on_behalf_of: str | None, tolerances: Tolerances) -> None:
         """A switch is known: what all its records carry."""
         allowed = allowed_for(state.asic, tolerances, deviations())
-        self._serial = state.serial
+        self.serial = state.serial
         labels = replace(self._labels(), os_version=state.os_version, hwsku=state.hwsku,
                          on_behalf_of=on_behalf_of or "", deviations=allowed)
         self.collector.announce(state.device, labels)
 
     def _labels(self) -> RunLabels:
         """What all records of the run carry of a switch of which nothing is known."""
-        return RunLabels(self.run_id, self._testbed, UNKNOWN, UNKNOWN, self.job_id or "", faults=self._faults)
+        return RunLabels(self.run_id, self.testbed, UNKNOWN, UNKNOWN, self.job_id or "", faults=self._faults)
 
     def gone(self, cause: str) -> None:
         """Nothing can be measured any more: what is left is for a run that goes on with this one."""
@@ -266,30 +250,6 @@ class Session:
     def _way_on(self) -> str:
         """What goes on with the run when it is left; empty: nothing does."""
         return next((extension.way_on for extension in self.extensions if extension.way_on), "")
-
-    def open_report(self, reporting: Any, missing: str = "") -> None:
-        """Opens the databases of the run.
-
-        Args:
-            reporting: `test_reporting.pfc`; None: a package is `missing`.
-            missing: its name.
-        """
-        if reporting is None:
-            self.notes.append(f"verdicts are in the records only: {missing} is not installed here")
-        self._reporting = reporting
-        delivery = reporting.RunDelivery(self.folder, self.notes.append) if reporting is not None else None
-        pair = self.plan.subject.pair if self.plan is not None else None
-        found = reporting.provenance(pair, self._serial) if reporting is not None else {}
-        run = self._run({**found, **self._left_out()})
-        self._writer = RunWriter(self.folder, run, self.notes.append, delivery, self._earlier)
-        self._writer.start()
-        self.began = True
-
-    def _run(self, info: Mapping[str, Any]) -> Run:
-        """The run; each verdict that it expects is an ERROR until there is a record."""
-        expected = tuple(key for key in self.collector.expected if UNKNOWN not in key)
-        return Run(self.run_id, self._testbed, job_id=self.job_id or "", expected=expected, faults=self._faults,
-                   info=info)
 
     def keep(self, nodeid: str, outcome: Outcome) -> Outcome:
         """Keeps the verdicts that an item ended with; returns what is kept of them. One whose evidence is lost cannot
@@ -308,7 +268,7 @@ class Session:
         return self.collector.verdicts_of(self._items[nodeid]) if nodeid in self._items else []
 
     def _write(self, records: Sequence[Record]) -> None:
-        if self._writer is not None and records:
+        if records:
             self._writer.write(records)
 
     def impossible(self, nodeid: str, reason: str) -> None:
@@ -343,77 +303,14 @@ class Session:
         left_out = [note for observer in self._observers for note in observer.notes()]
         self.notes += dict.fromkeys([*left_out, *lost])
         self.conclusions = [said for extension in self.extensions for said in extension.conclusions()]
-        if self._writer is not None and self.conclusions:
+        if self.conclusions:
             self._writer.conclude(self.conclusions)
-        end = self._writer.finish() if self._writer is not None else RunEnd(stored=True)
-        is_reported = self._report_final_metrics()
-        self._write_page(end.stored)
-        return is_reported and end.stored and not end.unspooled and not lost and self.collector.all_passed()
-
-    def _write_page(self, is_stored: bool) -> None:
-        """Writes the page of the run, where the reporting is there; no verdict depends on it."""
-        if self._reporting is None:
-            return
-        try:
-            self._reporting.write_page(self.folder, self.run_id, is_stored)
-        except (RecordError, OSError) as error:
-            self.notes.append(f"the page of the run: {error}")
-
-    def _report_final_metrics(self) -> bool:
-        """Reports the verdicts through SONiC's final metrics reporter; returns whether they are not lost there."""
-        verdicts = self.collector.metric_verdicts()
-        if self._reporting is None or self._writer is None or not verdicts:
-            return True
-        builds = {one.device: self.collector.labels_of(one.device).os_version for one in verdicts}
-        try:
-            self._reporting.report_final_metrics(self._writer.run, verdicts, builds)
-        except ModuleNotFoundError as error:
-            self.notes.append(f"verdicts are not reported as final metrics: {error.name} is not installed here")
-        except RecordError as error:
-            self.notes.append(f"final metrics: {error}")
-            return False
-        return True
+        end = self._writer.finish()
+        is_told = all([extension.ended(end) for extension in self.extensions])
+        return is_told and end.stored and not end.unspooled and not lost and self.collector.all_passed()
 
     def _lost_evidence(self) -> list[str]:
         return [sentence for observer in self._observers for sentence in observer.lost()]
-
-    def _left_out(self) -> dict[str, str]:
-        """What the report says of the data, of the port's configuration, and of test cases and lossless priorities that
-        were not selected: the verdicts do not speak for them."""
-        planned = self.collector.planned
-        left = dict[str, str]()
-        if self.plan is not None:
-            left["ip_version"] = str(self.plan.subject.ip_version)
-            left |= {"on_behalf_of": self.plan.on_behalf_of} if self.plan.on_behalf_of else {}
-            left |= {"remarks": "; ".join(self.plan.remarks)} if self.plan.remarks else {}
-        cases = [case for case in port_cases() if case not in {one.case for one in planned}]
-        if cases and not all(one.case in sweep_cases() for one in planned):
-            left["plan_ids_not_selected"] = ", ".join(case.plan_id for case in cases)
-            self.notes += self._without_a_verdict(cases)
-        priorities = self._priorities_left_out(planned)
-        if priorities:
-            left["lossless_priorities_not_selected"] = priorities
-        return left
-
-    def _without_a_verdict(self, cases: Sequence[PlanCase]) -> list[str]:
-        """Why there is no verdict of these test cases."""
-        subject = self.plan.subject if self.plan else None
-        reasons = impossible([case for case in cases if case in self.cases], subject) if subject else []
-        left = [case for case in cases if not (subject and case in self.cases and impossible([case], subject))]
-        return ([f"the verdicts do not speak for {summary(left)}: not selected"] if left else []) + reasons
-
-    def _priorities_left_out(self, planned: Sequence[PlannedItem]) -> str:
-        """Lossless priorities that the first test case, where it was selected, should have been carried out for."""
-        alone = {one.target for one in planned if one.case is SINGLE_LOSSLESS}
-        if self.plan is None or not alone:
-            return ""
-        qos = self.plan.subject.qos
-        left = ", ".join(str(priority) for priority in qos.lossless if (priority,) not in alone)
-        if left:
-            self.notes.append(
-                f"the verdicts do not speak for {qos.device} {qos.port} priority {left}: lossless, but not selected"
-            )
-        return left
 
     def planned(self, item: Any) -> PlannedItem | None:
         """The verdict that an item owes: its marker `pfc_case` says for which test case, its parameter for which

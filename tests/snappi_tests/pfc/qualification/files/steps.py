@@ -11,8 +11,7 @@ import pytest
 
 from tests.common.pfc.cases.plan import sweep_cases
 from tests.common.pfc.model.errors import QualificationError
-from tests.common.pfc.record.case import PlanCase
-from tests.common.pfc.record.outcome import Outcome
+from tests.common.pfc.record.case import Outcome, PlanCase
 from tests.snappi_tests.pfc.qualification.files.session import Session
 
 SESSION_KEY = pytest.StashKey[Session]()

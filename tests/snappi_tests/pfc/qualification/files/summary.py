@@ -1,17 +1,23 @@
-"""What a session says at its end: the verdict table, why test cases are not PASS, where everything is."""
+"""What a session says at its end: the verdict table, why test cases are not PASS, where everything is.
+
+This is a pytest plugin, which `conftest.py` registers where the option `summary` is there.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tabulate import tabulate
 
-from tests.common.pfc.record.case import PlannedItem
+from tests.common.pfc.cases.plan import impossible, port_cases
 from tests.common.pfc.record.record_file import RECORDS_FILE
-from tests.common.pfc.record.verdict import PortVerdict, Status, combine
+from tests.common.pfc.record.verdict import Status, combine
+from tests.common.pfc.summary.not_spoken_for import not_spoken_for
+from tests.common.pfc.summary.reasons import reasons
+from tests.snappi_tests.pfc.qualification.files.extension import Extension
 from tests.snappi_tests.pfc.qualification.files.session import Session
+from tests.snappi_tests.pfc.qualification.files.steps import SESSION_KEY
 
 MARKUP = {Status.PASS: {"green": True}, Status.FAIL: {"red": True}, Status.ERROR: {"yellow": True}}
 DOCUMENTS = {"records": RECORDS_FILE, "page": "report.html"}
@@ -19,26 +25,30 @@ MOST_REASONS = 20
 """Test cases whose reason is printed, so that the table is not buried; the page of the run has every one."""
 
 
-@dataclass
-class Reason:
-    """Why a test case is not PASS on a port.
+class Summing(Extension):
+    """Tells what the verdicts of the session speak for."""
 
-    Attributes:
-        plan_id: the test case.
-        status: FAIL or ERROR.
-        messages: each message once, with the metrics that it concerns.
-    """
+    def not_spoken_for(self) -> Mapping[str, str]:
+        """What was not selected is noted for the user, too."""
+        session = self._session
+        said = not_spoken_for(session.collector.planned, session.cases, session.plan)
+        session.notes += said.notes
+        return said.info
 
-    plan_id: str
-    status: Status
-    messages: dict[str, dict[str, None]] = field(default_factory=dict)
 
-    @property
-    def line(self) -> str:
-        """`FAIL PFC-1 pfc.lossless: vtb-t0-01 Ethernet0 priority 3: expected ... (and 5 more)`."""
-        message, metrics = next(iter(self.messages.items()))
-        more = f" (and {len(self.messages) - 1} more)" if len(self.messages) > 1 else ""
-        return f"{self.status.value} {self.plan_id} {', '.join(metrics)}: {message}{more}"
+def extend(config: Any) -> Summing:
+    """The session's."""
+    return Summing(config.stash[SESSION_KEY], config.getoption)
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: Any) -> None:
+    """The verdict table. Where nothing is measured: which test cases have no item, and why."""
+    ours = config.stash[SESSION_KEY]
+    if ours.began:
+        write_summary(terminalreporter, ours)
+    elif ours.plan:
+        for note in impossible([case for case in ours.cases if case in port_cases()], ours.plan.subject):
+            terminalreporter.write_line(f"note: {note}")
 
 
 def write_summary(terminal: Any, session: Session) -> None:
@@ -64,7 +74,7 @@ def summary_lines(session: Session) -> Iterator[tuple[str, Status | None]]:
     rows = [[result.device, result.port, result.metric_name, result.status.value] for result in results]
     table = tabulate(rows, headers=["device", "port", "metric", "verdict"]) if rows else "nothing was measured"
     yield from ((line, None) for line in table.splitlines())
-    found = reasons(session)
+    found = reasons(session.collector)
     yield from ((reason.line, reason.status) for reason in found[:MOST_REASONS])
     if len(found) > MOST_REASONS:
         more = found[MOST_REASONS:]
@@ -79,25 +89,3 @@ def fault_lines(session: Session) -> list[str]:
     """`deliberately broken: pause-ignored@Ethernet0`, so that nobody takes the verdicts for a switch's own; none where
     nothing was broken on purpose."""
     return [f"deliberately broken: {', '.join(session.faults)}"] if session.faults else []
-
-
-def reasons(session: Session) -> list[Reason]:
-    """Why the test cases of a session are not PASS: those that FAIL first, else in the plan's order."""
-    found: dict[tuple[str, str, str], Reason] = {}
-    for item, verdict in _not_pass(session):
-        key = item.case.plan_id, verdict.device, verdict.port
-        reason = found.setdefault(key, Reason(item.case.plan_id, verdict.status))
-        if verdict.status is Status.FAIL and reason.status is Status.ERROR:
-            reason = found[key] = Reason(item.case.plan_id, Status.FAIL)
-        if verdict.status is reason.status:
-            for message in verdict.messages:
-                reason.messages.setdefault(message, {})[verdict.metric_name] = None
-    return sorted(found.values(), key=lambda reason: reason.status is not Status.FAIL)
-
-
-def _not_pass(session: Session) -> Iterator[tuple[PlannedItem, PortVerdict]]:
-    """Every verdict that is not PASS, with its item."""
-    for item in session.collector.planned:
-        for verdict in session.collector.verdicts_of(item):
-            if verdict.status is not Status.PASS:
-                yield item, verdict

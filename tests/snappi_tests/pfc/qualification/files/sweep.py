@@ -73,9 +73,9 @@ class Sweeps(Extension):
         """Whether a verdict is of both."""
         return {"--pfc-both": "given" if self.is_both else "not given"}
 
-    def asked(self, arguments: Sequence[str]) -> list[str]:
+    def asked(self, arguments: Sequence[str]) -> Sequence[PlanCase]:
         """Every sweep, where pytest is given the modules of sweeps alone."""
-        return ["SWEEP"] if only_sweeps(arguments) else []
+        return sweep_cases() if only_sweeps(arguments) else ()
 
     def read_options(self) -> None:
         """Reads how many ports are measured at once."""
@@ -104,6 +104,10 @@ class Sweeps(Extension):
         """Notes the ports that are going to be swept, and those whose verdicts a load of all ports gives."""
         self.ports = ports_of(items, PORT)
         self.loads = {case: ports for case in OF_ALL_PORTS if (ports := ports_of(items, case))}
+
+    def begin(self) -> None:
+        """Announces the switch."""
+        self.announce()
 
     def announce(self) -> None:
         """Announces the switch whose ports are swept, if any: what all its records carry."""

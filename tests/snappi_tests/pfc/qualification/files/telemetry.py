@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from tests.common.pfc.record.collector import metric_verdicts
@@ -30,11 +30,8 @@ class Gauge(Protocol):
         """Records a value; of several with the same labels the last one is kept."""
 
 
-class GaugeClass(Protocol):
-    """Makes a gauge."""
-
-    def __call__(self, name: str, description: str, unit: str, reporter: Reporter) -> Gauge:
-        """The gauge of a metric."""
+GaugeClass = Callable[[str, str, str, Reporter], Gauge]
+"""Makes the gauge of a metric from its name, description and unit, and a reporter."""
 
 
 def record_verdicts(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tests.common.pfc.model.errors import QualificationError
+from ..model.errors import QualificationError
 
 KEY = "faults"
 

@@ -1,0 +1,1 @@
+"""The option that finds further ports for data to enter, as LOAD, M2O and SPEED need them."""

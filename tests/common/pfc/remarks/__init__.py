@@ -1,0 +1,1 @@
+"""The option that tells what is remarkable in the configuration of a port."""

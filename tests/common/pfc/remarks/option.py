@@ -1,0 +1,57 @@
+"""What is remarkable in the configuration of a port: for whoever reads its verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..lab.dut import SwitchState
+from ..lab.option import Option
+from ..model.qos import PRIORITIES, ConfigDb, PortQos, map_of
+
+
+class RemarksOption(Option):
+    """The remarks stand in the report of a run."""
+
+    def remarks(self, state: SwitchState, qos: PortQos) -> Sequence[str]:
+        """Those of the configuration as it was found."""
+        return remarks(state.config_db, qos)
+
+
+def remarks(config_db: ConfigDb, qos: PortQos) -> list[str]:
+    """What a port's configuration has that whoever reads the verdicts should know: one sentence each.
+
+    Priorities that no DSCP value reaches carry no data. And `QUEUE` may disagree with `PORT_QOS_MAP` about what is
+    lossless: SONiC gives lossless queues, and only those, a WRED profile with LOSSLESS in its name. A port none of
+    whose queues has one says nothing.
+    """
+    found = []
+    unreached = [priority for priority in PRIORITIES if priority not in qos.dscps]
+    if unreached:
+        listed = ", ".join(map(str, unreached))
+        found.append(
+            f"{qos.where(unreached[0]) if len(unreached) == 1 else f'{qos.device} {qos.port} priorities {listed}'}: no"
+            f" DSCP value leads there (DSCP_TO_TC_MAP|{qos.dscp_map}), so no data is sent there"
+        )
+    marked = _lossless_queues(config_db, qos.port)
+    _, tc_to_queue = map_of(config_db, qos.device, qos.port, ("tc_to_queue_map", "TC_TO_QUEUE_MAP"))
+    enabled = {tc_to_queue[priority] for priority in qos.lossless if priority in tc_to_queue}
+    if marked and marked != enabled:
+        found.append(
+            f"{qos.device} {qos.port}: QUEUE gives a lossless WRED profile to queues {sorted(marked)}, and PORT_QOS_MAP"
+            f" enables PFC for queues {sorted(enabled)}: they disagree about what is lossless; PORT_QOS_MAP is taken"
+        )
+    return found
+
+
+def _lossless_queues(config_db: ConfigDb, port: str) -> set[int]:
+    """Queues of a port that have a lossless WRED profile; keys are `Ethernet0|3`, or `Ethernet0,Ethernet4|3-4`."""
+    found: set[int] = set()
+    for key, row in config_db.get("QUEUE", {}).items():
+        ports, _, queues = key.partition("|")
+        first, _, last = queues.partition("-")
+        if port in ports.split(",") and first.isdigit() and "LOSSLESS" in str(row.get("wred_profile", "")).upper():
+            found |= set(range(int(first), int(last or first) + 1))
+    return found
+
+
+OPTION = RemarksOption()

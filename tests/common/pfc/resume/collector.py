@@ -1,0 +1,47 @@
+"""The verdicts of a run that goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..record.case import Outcome, PlannedItem
+from ..record.collector import Collected, VerdictCollector
+from ..record.records import Record, RunLabels
+from ..record.verdict import PortVerdict, Status
+from .earlier import Earlier
+
+
+class ResumedCollector(VerdictCollector):
+    """Collects the verdicts of a run beside those of an earlier part of it, which has their records."""
+
+    def __init__(self, run: RunLabels, earlier: Earlier) -> None:
+        """Nothing is planned yet.
+
+        Args:
+            run: what records carry of a device that is not announced.
+            earlier: the earlier part. The next try of what was ERROR there replaces its record. What was PASS or FAIL
+                there stays, also where its item is measured again for the sake of another verdict.
+        """
+        super().__init__(run)
+        self._replaced = earlier.unmeasured()
+        self._measured = earlier.measured()
+
+    def recall(self, item: PlannedItem, verdicts: Sequence[PortVerdict]) -> None:
+        """Counts an item that had its verdicts in the earlier part of the run."""
+        self._planned.append(item)
+        self._verdicts[item] = list(verdicts)
+
+    def _collect(self, outcome: Outcome) -> Collected:
+        """A verdict that the earlier part of the run has measured is kept as that says it, unless only now it is
+        FAIL."""
+        kept: list[PortVerdict] = []
+        new: list[Record] = []
+        for verdict in outcome.verdicts:
+            key = verdict.key(outcome.case.plan_id)
+            earlier = self._measured.get(key)
+            if earlier is not None and (earlier.status is Status.FAIL or verdict.status is not Status.FAIL):
+                kept.append(earlier)
+            else:
+                kept.append(verdict)
+                new.append(self._record(outcome, verdict, self._replaced.get(key)))
+        return Collected(kept, new)

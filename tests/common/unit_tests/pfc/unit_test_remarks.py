@@ -1,0 +1,30 @@
+"""What is remarkable in the configuration of a port."""
+
+from tests.common.pfc.lab.option import options
+from tests.common.pfc.remarks.option import OPTION
+from tests.common.unit_tests.pfc.fakes import FakeWorld
+from tests.common.unit_tests.pfc.unit_test_planning import plan
+
+
+def test_remarks_about_a_port():
+    """What carries no data, and where two tables disagree; the port is measured all the same."""
+    healthy = plan().remarks
+    assert healthy == (
+        "vtb-t0-01 Ethernet0 priority 7: no DSCP value leads there (DSCP_TO_TC_MAP|AZURE), so no data is sent there",
+    ), healthy
+    world = FakeWorld()
+    world.config_db["QUEUE"] = {"Ethernet0,Ethernet4|3-5": {"wred_profile": "[WRED_PROFILE|AZURE_LOSSLESS]"}}
+    world.config_db["DSCP_TO_TC_MAP"]["AZURE"]["8"] = "1"
+    assert plan(world).remarks == (
+        "vtb-t0-01 Ethernet0 priorities 0, 7: no DSCP value leads there (DSCP_TO_TC_MAP|AZURE), so no data is sent"
+        " there",
+        "vtb-t0-01 Ethernet0: QUEUE gives a lossless WRED profile to queues [3, 4, 5], and PORT_QOS_MAP enables PFC for"
+        " queues [3, 4]: they disagree about what is lossless; PORT_QOS_MAP is taken",
+    ), plan(world).remarks
+    del world.config_db["QUEUE"]
+    assert len(plan(world).remarks) == 1, plan(world).remarks
+
+
+def test_the_option_is_found():
+    """By its folder."""
+    assert OPTION in options(), options()
