@@ -85,7 +85,7 @@ REFUSED = {
 
 
 @dataclass(frozen=True)
-class HabitRun:
+class CheckedRun:
     """A qualification through IxNetwork's API.
 
     Attributes:
@@ -129,7 +129,7 @@ class Came:
     seconds: float = 0.0
 
 
-def runs(scenarios: str, habits: Sequence[str], faults: Sequence[str]) -> list[HabitRun]:
+def runs(scenarios: str, habits: Sequence[str], faults: Sequence[str]) -> list[CheckedRun]:
     """The runs that are asked for.
 
     Args:
@@ -140,17 +140,17 @@ def runs(scenarios: str, habits: Sequence[str], faults: Sequence[str]) -> list[H
     planned = []
     for habit in habits:
         if habit in REFUSED:
-            planned.append(HabitRun((habit,), "PFC-1", refused(REFUSED[habit])))
+            planned.append(CheckedRun((habit,), "PFC-1", refused(REFUSED[habit])))
         else:
             named = ODD if habit == "odd" else tuple(filter(None, [habit]))
             expected = NEVER_FAILS if habit == "no-start-beside" else PASSES
-            planned.append(HabitRun(named, scenarios, expected, ip_version=6 if habit in IPV6 else 4))
+            planned.append(CheckedRun(named, scenarios, expected, ip_version=6 if habit in IPV6 else 4))
         if habit == "instrumentation-tag":
-            planned.append(HabitRun((habit,), "SIZE-1", refused(NO_ROOM), ip_version=6))
-    return planned + [HabitRun(ODD, FAULTS[fault], CAUGHT, (fault,)) for fault in faults]
+            planned.append(CheckedRun((habit,), "SIZE-1", refused(NO_ROOM), ip_version=6))
+    return planned + [CheckedRun(ODD, FAULTS[fault], CAUGHT, (fault,)) for fault in faults]
 
 
-def carry_out(run: HabitRun, results: Path) -> Came:
+def carry_out(run: CheckedRun, results: Path) -> Came:
     """Brings the testbed up for a run, and takes it down again. `results`: folder of what it leaves."""
     command = [sys.executable, str(ROOT / "scripts" / "qualify.py"), "--testbed", TESTBED, "--ixnetwork",
                "--ip-version", str(run.ip_version), "--results", str(results)]

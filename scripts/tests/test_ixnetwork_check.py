@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from scripts.ixnetwork_check import FAULTS, ODD, REFUSED, HabitRun, runs
+from scripts.ixnetwork_check import FAULTS, ODD, REFUSED, CheckedRun, runs
 from tests.common.pfc.record.verdict import Status
 from virtual_testbed.ixnetwork.habits import CARD, HABITS
 from virtual_testbed.supervision.state import STATE_VARIABLE
@@ -78,4 +78,4 @@ def test_a_run_for_each_habit_and_each_fault() -> None:
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_broken_switch_is_named_with_the_cases_that_see_it(fault: str) -> None:
     [planned] = runs("PFC-1", [], [fault])
-    assert isinstance(planned, HabitRun) and planned.faults == (fault,) and planned.title == f"all odd ones; {fault}"
+    assert isinstance(planned, CheckedRun) and planned.faults == (fault,) and planned.title == f"all odd ones; {fault}"

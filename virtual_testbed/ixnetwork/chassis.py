@@ -42,7 +42,7 @@ class Otg(Protocol):
 
 
 @dataclass(frozen=True)
-class ViewRows:
+class TakenStatistics:
     """Statistics as they were last taken: rows of flows and ports by name, as OTG has them."""
 
     flows: Mapping[str, Counts]
@@ -67,10 +67,10 @@ class Chassis:
         self._changed = True  # since the configuration was loaded
         self._running: set[str] = set()  # items that were started and not stopped since
         self._before: dict[str, Counts] = {}  # an item's counts up to its last start
-        self._cleared: ViewRows = ViewRows({}, {})
+        self._cleared = TakenStatistics({}, {})
         self._errors: dict[str, int] = {}
         self._captured: set[str] = set()
-        self._taken = ViewRows({}, {})
+        self._taken = TakenStatistics({}, {})
 
     @property
     def items(self) -> list[Node]:
@@ -96,7 +96,7 @@ class Chassis:
         self._changed = False
         self._running = set()
         self._before = {}
-        self._cleared = ViewRows({}, {})
+        self._cleared = TakenStatistics({}, {})
         self._captured = set()
 
     def apply(self) -> None:
@@ -163,13 +163,16 @@ class Chassis:
         if self._changed:
             return
         now = self._now()
-        self._taken = ViewRows({name: _since(row, self._cleared.flows.get(name)) for name, row in now.flows.items()},
-                               {name: _since(row, self._cleared.ports.get(name)) for name, row in now.ports.items()})
+        cleared = self._cleared
+        self._taken = TakenStatistics(
+            {name: _since(row, cleared.flows.get(name)) for name, row in now.flows.items()},
+            {name: _since(row, cleared.ports.get(name)) for name, row in now.ports.items()},
+        )
         for item in self.items:
             state = item.get("state")
             item["state"] = {WAITING_AFTER_START: STARTED, WAITING_AFTER_STOP: STOPPED}.get(str(state), state)
 
-    def statistics(self) -> ViewRows:
+    def statistics(self) -> TakenStatistics:
         """The statistics that are shown."""
         if not self._habits.refresh_ns:
             self.take_statistics()
@@ -258,11 +261,11 @@ class Chassis:
         rows = self._otg.get_metrics({"choice": "flow", "flow": {}})["flow_metrics"]
         return {row["name"]: row for row in rows}
 
-    def _now(self) -> ViewRows:
+    def _now(self) -> TakenStatistics:
         ports = self._otg.get_metrics({"choice": "port", "port": {}})["port_metrics"]
         flows = {name: _sum(self._before.get(name, {}), row) for name, row in self._flow_metrics().items()}
         errors = self._errors
-        return ViewRows(flows, {row["name"]: {**row, "crc_errors": errors.get(row["name"], 0)} for row in ports})
+        return TakenStatistics(flows, {row["name"]: {**row, "crc_errors": errors.get(row["name"], 0)} for row in ports})
 
 
 COUNTED = ("frames_tx", "frames_rx", "bytes_tx", "bytes_rx", "crc_errors")

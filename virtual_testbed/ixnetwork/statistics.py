@@ -6,7 +6,7 @@ import io
 from collections.abc import Mapping
 from typing import Any
 
-from virtual_testbed.ixnetwork.chassis import ViewRows
+from virtual_testbed.ixnetwork.chassis import TakenStatistics
 from virtual_testbed.ixnetwork.tree import Node
 
 TRAFFIC_ITEMS = "Traffic Item Statistics"
@@ -26,7 +26,7 @@ PORT_COLUMNS = {
     "Bytes Tx. Rate": "bytes_tx_rate", "Bytes Rx. Rate": "bytes_rx_rate", "CRC Errors": "crc_errors"}
 
 
-def view_file(title: str, statistics: ViewRows, root: Node) -> bytes:
+def view_file(title: str, statistics: TakenStatistics, root: Node) -> bytes:
     """A view as the file of a snapshot: a line of titles, then one line a traffic item or port, without quotes (a comma
     in a name breaks it, as IxNetwork's own clients have found).
 
@@ -43,7 +43,7 @@ def view_file(title: str, statistics: ViewRows, root: Node) -> bytes:
     return text.getvalue().replace("\0", "").encode()
 
 
-def _flow_rows(statistics: ViewRows, root: Node) -> list[dict[str, Any]]:
+def _flow_rows(statistics: TakenStatistics, root: Node) -> list[dict[str, Any]]:
     """One row a traffic item whose statistics are there."""
     return [{"Traffic Item": item["name"], "Tx Port": item["highLevelStream"][0]["txPortName"],
              "Rx Port": "".join(item["highLevelStream"][0]["rxPortNames"][:1]),
@@ -52,7 +52,7 @@ def _flow_rows(statistics: ViewRows, root: Node) -> list[dict[str, Any]]:
             for item in root["traffic"]["trafficItem"] if item["name"] in statistics.flows]
 
 
-def _port_rows(statistics: ViewRows) -> list[dict[str, Any]]:
+def _port_rows(statistics: TakenStatistics) -> list[dict[str, Any]]:
     return [{"Stat Name": row["location"].replace(";", "/"), "Port Name": name,
              "Link State": "Link Up" if row["link"] == "up" else "Link Down",
              **{title: row[column] for title, column in PORT_COLUMNS.items()}}
