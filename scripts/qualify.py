@@ -50,7 +50,7 @@ from scripts.testbeds import (  # noqa: E402
     step,
     virtual_testbed,
 )
-from test_reporting.pfc.page import PAGE  # noqa: E402
+from test_reporting.pfc.names import PAGE  # noqa: E402
 from tests.common.clone import ROOT  # noqa: E402
 from tests.common.pfc.record.records import new_run_id  # noqa: E402
 from tests.common.pfc.record.verdict import Status, combine  # noqa: E402

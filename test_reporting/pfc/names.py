@@ -7,6 +7,8 @@ from hashlib import sha256
 from tests.common.pfc.record.parsing import LONGEST_RUN_ID
 
 LONGEST_FOLDER_NAME = 80
+PAGE = "report.html"
+"""Of a run, in its folder."""
 
 
 def short_id(text: str) -> str:

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 
 from .database import SQLITE_FILE, Urls, open_store
 from .errors import ReportingError, StoreError
+from .names import PAGE
 
 if TYPE_CHECKING:
     from .html_report.report import Written
-
-PAGE = "report.html"
 
 
 def write_page(directory: Path, run_id: str, is_stored: bool, urls: Urls = None) -> Path:

@@ -23,8 +23,7 @@ from tests.common.pfc.record.verdict import Status
 from .. import queries
 from ..errors import ReportingError
 from ..history import FLAKY_RUNS
-from ..page import PAGE
-from ..names import folder_name
+from ..names import PAGE, folder_name
 from . import chunk, rate_plot, texts
 from .differences import MOST_ROWS, left_out
 from .page_budget import MOST_EVIDENCE, PageBudget, page_budget_of
