@@ -32,7 +32,7 @@ from scripts.testbeds import (  # noqa: E402
     reason,
     shown,
 )
-from test_reporting.pfc.page import PAGE  # noqa: E402
+from test_reporting.pfc.names import PAGE  # noqa: E402
 from tests.common.clone import RESULTS  # noqa: E402
 from tests.common.pfc.model.ports import summary as some  # noqa: E402
 from virtual_testbed.faults import absolute  # noqa: E402
