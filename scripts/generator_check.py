@@ -109,7 +109,7 @@ def second_start(lab: Lab) -> Reply:
     goes_on = stats[first.name].transmitting
     answer = "is sent" if sent else "is not sent"
     rest = "the first one goes on" if goes_on else "the first one ends"
-    so = "TIME-5, WD-4 and storms that are chains need it"
+    so = "cases of several phases need it, as flows between other ports are sent all the while: else they are ERROR"
     return Reply("Does a flow start beside one that runs?", f"it {answer}; {rest}", so, answered=True)
 
 

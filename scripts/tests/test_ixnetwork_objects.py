@@ -22,13 +22,12 @@ from tests.common.pfc.model.qos import PortQos, SharedBuffer
 from tests.common.pfc.model.traffic import FlowPlan, PauseFrame, Role, global_pause_frame, pfc_frame
 from virtual_testbed.ixnetwork.habits import CRC_ERRORS, read_habits
 from virtual_testbed.ixnetwork.session import DEFAULT_CARD, IxNetworkSession
-from virtual_testbed.ixnetwork.statistics import FLOW_COLUMNS, PORT_COLUMNS
+from virtual_testbed.tests.ixnetwork.kept_otg import KeptOtg, ROUTER
 
 pytest.importorskip("snappi_ixnetwork", reason="the extra `ixnetwork` (snappi_ixnetwork) is not installed: "
                                                "test_ixnetwork_check.py runs this where it is")
 
 CHASSIS = "10.0.0.9"
-ROUTER = "02:00:00:00:00:01"
 DSCPS = {0: [8], 1: [0, 1, 2], 3: [3], 4: [4], 5: [46], 6: [48, 9]}
 STORM = FlowPlan("Storm", Role.STORM, None, 64, fps=5960, pause=pfc_frame((3, 4), 0xFFFF))
 TEST = FlowPlan("Test", Role.TEST, 3, 1024, percent=50.0, seconds=5)
@@ -55,55 +54,6 @@ class NoClock:
     def sleep(self, seconds):
         """They are over."""
         self._seconds += seconds
-
-
-class KeptOtg:
-    """A traffic generator that keeps configurations, and counts what it is told that it counted.
-
-    Attributes:
-        configs: what was set, in order.
-        counted: flow -> columns of OTG's flow metrics that are not 0; `transmit` follows what is started and stopped.
-        unresolved: hosts that do not know their gateway.
-    """
-
-    def __init__(self):
-        self.configs = []
-        self.counted = {}
-        self.unresolved = ()
-
-    def set_config(self, body):
-        """All flows are stopped, and count nothing."""
-        self.configs.append(body)
-        self.counted = {flow["name"]: {"transmit": "stopped"} for flow in body["flows"]}
-        return {}
-
-    def set_control_state(self, body):
-        """Flows start and stop."""
-        if body["choice"] == "traffic":
-            told = body["traffic"]["flow_transmit"]
-            for name in told["flow_names"]:
-                self.counted[name]["transmit"] = {"start": "started", "stop": "stopped"}[told["state"]]
-        return {}
-
-    def get_metrics(self, body):
-        """A row each flow or port, with every column that IxNetwork's views have."""
-        if body["choice"] == "flow":
-            columns = dict.fromkeys(FLOW_COLUMNS.values(), 0)
-            return {"flow_metrics": [{"name": name, **columns, **row} for name, row in self.counted.items()]}
-        columns = {"link": "up", **dict.fromkeys(PORT_COLUMNS.values(), 0)}
-        ports = self.configs[-1]["ports"]
-        return {"port_metrics": [{**port, **columns} for port in ports]}
-
-    def get_states(self, body):
-        """Every host knows its gateway but for those."""
-        kind = body["choice"]
-        ethernets = [one for device in self.configs[-1]["devices"] for one in device["ethernets"]]
-        return {kind: [{"ethernet_name": one["name"], "link_layer_address": ROUTER} for one in ethernets
-                       if f"{kind[:4]}_addresses" in one and one["name"] not in self.unresolved]}
-
-    def get_capture(self, body):
-        """Nothing."""
-        return b""
 
 
 class Answered:

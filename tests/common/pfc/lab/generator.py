@@ -246,6 +246,11 @@ class Generator:
             )
             self.stop(names)
         if not wait_for(lambda: self._all_stopped(names), grace_s, self.clock):
+            never = [name for name, flow in self.stats(names).items() if not flow.frames_tx]
+            if never:  # some generators say of a flow that has sent nothing yet that it transmits
+                raise QualificationError(
+                    f"the traffic generator sent nothing of {', '.join(never)} although it was told to start it"
+                )
             raise QualificationError(f"the traffic generator did not stop {', '.join(names)}")
 
     def stats(self, names: Iterable[str]) -> dict[str, FlowStats]:
