@@ -38,7 +38,7 @@ QUICK = "PFC,FRAME-1,SIZE-1,COUNT-1,HEAD-1,TIME-5,SENT-1,FLAP-1,WD-4,LSET-1,TAG-
 exact: congested traffic is then sent for seconds, and has to be computed."""
 FAULTS = {
     "pause-ignored@Ethernet0": "PFC-1", "pause-leaks@Ethernet0": "PFC-1", "lossless-dropped@Ethernet0": "PFC-1",
-    "misclassified@Ethernet64": "PFC-1", "pfc-forwarded@Ethernet0": "PFC-1", "xoff-not-sent@Ethernet64": "PFC-1",
+    "pfc-forwarded@Ethernet0": "PFC-1", "xoff-not-sent@Ethernet64": "PFC-1",
     "lossy-queue-paused@Ethernet0": "PFC-3", "global-pause-honoured@Ethernet0": "PFC-4",
     "any-destination-honoured@Ethernet0": "FRAME", "pfc-not-counted@Ethernet0": "COUNT-1",
     "malformed-pfc-sent@Ethernet64": "SENT-1", "pause-outlives-flap@Ethernet0": "FLAP-2",
