@@ -2,9 +2,11 @@
 
 import pytest
 
+from tests.common.pfc.dynamic_buffers.pools import POOLS
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.port_plan import PortRequest, plan_measured
 from tests.common.pfc.lab.restore import read_state
+from tests.common.pfc.lease.option import LeaseOption
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.unit_tests.pfc.fakes import FakeHost, FakeWorld
 from tests.common.unit_tests.pfc.unit_test_planning import PORTS
@@ -21,9 +23,9 @@ def asked(field, pool="ingress_lossless_pool"):
 def fixture_host(monkeypatch):
     """A switch with one pool whose size is its own affair, and no lease."""
     monkeypatch.setattr("tests.common.pfc.lab.option.Option.left_changed", lambda self, host: {})
-    monkeypatch.setattr("tests.common.pfc.lease.option.LeaseOption.left_changed", lambda self, host: {})
+    monkeypatch.setattr(LeaseOption, "left_changed", lambda self, host: {})
     world = FakeWorld()
-    world.config_db["BUFFER_POOL"]["ingress_lossless_pool"] = BARE
+    world.config_db[POOLS]["ingress_lossless_pool"] = BARE
     return FakeHost(world)
 
 
