@@ -40,7 +40,8 @@ def _linked(text: str, page: Path, depth: int) -> str:
 
 
 def _link(found: re.Match[str], page: Path, depth: int) -> str:
-    mark, words, target, anchor = found[1], found[2], found[3], found[4] or ""
+    mark, words, target = found.group(1, 2, 3)
+    anchor = found[4] or ""
     if not target or "://" in target:
         return found[0]
     path = (page.parent / target).resolve()

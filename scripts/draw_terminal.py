@@ -15,10 +15,16 @@ from markupsafe import escape
 
 IMAGE = Path(__file__).parents[1] / "docs" / "images" / "terminal.svg"
 COMMAND = "make qualify QUICK=1"
-COLUMNS, CHARACTER, LINE, MARGIN, HEAD = 96, 7.25, 17, 16, 30
+COLUMNS = 96
+CHARACTER = 7.25
+LINE = 17
+MARGIN = 16
+HEAD = 30
 """Of the picture: characters a line, and units for a character, a line, the margin and the bar on top."""
 TOOK = re.compile(r"\s(\d+) s\b")
-SLOWEST_S, LINE_S, END_S = 1.6, 0.12, 6.0
+SLOWEST_S = 1.6
+LINE_S = 0.12
+END_S = 6.0
 """How long a line is waited for at most and at least, and how long the last picture stands."""
 CLONE = re.compile(r"(?:(?<=sqlite:///)|(?<!\S))/\S*/(?=results/)")
 """The folder of whoever ran it, before the folder of results."""

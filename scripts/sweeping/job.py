@@ -201,7 +201,8 @@ def _job(document: Any, results: Path) -> Job:
     if document["schema"] != SCHEMA:
         raise ValueError(f"schema {document['schema']!r}, expected {SCHEMA}")
     known = {field.name: document[field.name] for field in fields(Job) if field.name in document}
-    known["testbeds"], known["faults"] = tuple(document["testbeds"]), tuple(document["faults"])
+    known["testbeds"] = tuple(document["testbeds"])
+    known["faults"] = tuple(document["faults"])
     return Job(results=str(results), **known)
 
 

@@ -104,7 +104,7 @@ class IxNetworkApi:
 
     def ports(self) -> list[CardPort]:
         """The ports as IxNetwork has them."""
-        found = self._select("/", ["vport", ["name", "location", "connectionState"]], ["l1Config", ["currentType"]])
+        found = self._select("/", ["vport", ["name", "location"]], ["l1Config", ["currentType"]])
         kinds = {str(vport["l1Config"]["currentType"]).removesuffix(FCOE) for vport in found.get("vport", ())}
         layer1 = self._select("/", ["vport", ["name"]], ["l1Config", []],
                               [f"^({'|'.join(sorted(kinds))})$", []], ["fcoe", ["*"]]) if kinds else {}
@@ -112,7 +112,7 @@ class IxNetworkApi:
         return [
             CardPort(
                 str(vport["name"]), str(vport["location"]), str(vport["l1Config"]["currentType"]),
-                vport["connectionState"] == "connectedLinkUp", queues.get(str(vport["name"])),
+                queues.get(str(vport["name"])),
             )
             for vport in found.get("vport", ())
         ]

@@ -32,14 +32,12 @@ class CardPort:
         name: in the configuration.
         location: chassis, card and port.
         kind: `currentType` of its layer 1.
-        is_up: whether its link is.
         pfc_queues: `pfcQueueGroupSize`, how many queues PFC can hold; None: it does not say.
     """
 
     name: str
     location: str
     kind: str
-    is_up: bool = True
     pfc_queues: int | None = None
 
     @property

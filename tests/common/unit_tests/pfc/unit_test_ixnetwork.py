@@ -308,13 +308,13 @@ def test_four_queues_do_where_four_are_in_use():
 
 def test_the_ports_are_told_as_the_session_has_them():
     generator, extension = make_generator(STORM)
-    first = CardPort("rx Ethernet0", "10.0.0.9;1;1", f"{CARD}Fcoe", True, 8)
+    first = CardPort("rx Ethernet0", "10.0.0.9;1;1", f"{CARD}Fcoe", 8)
     assert generator.api.ports() == [first, replace(first, name="tx Ethernet64", location="10.0.0.9;2;1")], extension
 
 
 @pytest.mark.parametrize("card", WITH_PFC)
 def test_a_card_with_pfc_is_refused_by_nobody(card):
-    ports = [CardPort("p1", "10.0.0.9;1;1", f"{card}Fcoe"), CardPort("p2", "10.0.0.9;1;2", f"{card}Fcoe", True, 8)]
+    ports = [CardPort("p1", "10.0.0.9;1;1", f"{card}Fcoe"), CardPort("p2", "10.0.0.9;1;2", f"{card}Fcoe", 8)]
     check_pfc(ports, 8)
     check_readable(ports)
 
