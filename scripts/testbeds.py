@@ -199,7 +199,7 @@ def virtual_testbed(name: str, testbed_file: Path, faults: Sequence[str],
         habits: of the chassis behind IxNetwork's API; None: the traffic generator is spoken to in OTG.
 
     Raises:
-        Refusal: it is up already, for another process, or with other faults than these.
+        Refusal: it is up already, for another process, with other faults than these, or without these habits.
         Failure: it did not come up.
     """
     runtime = running_testbed(name)
@@ -208,8 +208,11 @@ def virtual_testbed(name: str, testbed_file: Path, faults: Sequence[str],
             raise Refusal(f"virtual testbed '{name}' is up for process {runtime['owner_pid']}, which takes it down when"
                           " it has done: wait for its end")
         has = runtime["faults"]
+        down = shlex.join([str(BIN / "virtual-testbed"), "down", name])
+        if habits or habits is not None and not runtime["otg"]["ixnetwork"]:
+            raise Refusal(f"virtual testbed '{name}' is up already, and a chassis gets its API and its habits when it is"
+                          f" brought up: end it first with `{down}`")
         if faults and list(faults) != has:
-            down = shlex.join([str(BIN / "virtual-testbed"), "down", name])
             raise Refusal(f"virtual testbed '{name}' is up already with {', '.join(has) or 'no fault'}, and faults are"
                           f" injected when it is brought up: end it first with `{down}`")
         clock = runtime["clock"]["mode"]
