@@ -210,7 +210,7 @@ def virtual_testbed(name: str, testbed_file: Path, faults: Sequence[str],
         has = runtime["faults"]
         down = shlex.join([str(BIN / "virtual-testbed"), "down", name])
         if habits or habits is not None and not runtime["otg"]["ixnetwork"]:
-            raise Refusal(f"virtual testbed '{name}' is up already, and a chassis gets its API and its habits when it is"
+            raise Refusal(f"virtual testbed '{name}' is up already, and a chassis gets its API and habits when it is"
                           f" brought up: end it first with `{down}`")
         if faults and list(faults) != has:
             raise Refusal(f"virtual testbed '{name}' is up already with {', '.join(has) or 'no fault'}, and faults are"
