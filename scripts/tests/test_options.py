@@ -1,6 +1,8 @@
 """Each option beside the core can be deleted as one folder: the core's tests stay green, PFC-1 can be collected."""
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import cache
+from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,22 @@ WITH_PLUGINS = ("deliberate_faults", "delivery", "diagnosis", "resume", "selecti
 PLUGINS = {option: f"files/{option}.py" for option in WITH_PLUGINS}
 KEPT = ("unit_test_planning.py", "unit_test_run.py", "unit_test_verdict.py", "unit_test_restore.py")
 PFC_1 = "test_pause_single_lossless_priority[dut-1|4]"
+
+
+def halves(options: Sequence[str]) -> dict[str, list[str]]:
+    """Sets of options, by a name: of any two there is a set that has the first and not the second."""
+    bits = range((len(options) - 1).bit_length())
+    return {f"bit {bit} is {value}": [option for n, option in enumerate(options) if n >> bit & 1 == value]
+            for bit in bits for value in (0, 1)}
+
+
+HALVES = halves(OPTIONS)
+
+
+@cache
+def imported_here(file: Path) -> list[Path]:
+    """What a file imports in this project."""
+    return imported(ROOT, file)
 
 
 def delete(checkout: Path, options: Iterable[str]) -> list[Path]:  # noqa: F811
@@ -36,8 +54,7 @@ def imports_what_is_gone(checkout: Path, path: Path) -> bool:  # noqa: F811
     file = path.relative_to(checkout)
     if not (ROOT / file).is_file() or path.read_bytes() != (ROOT / file).read_bytes():
         return False  # the checkout's own
-    there = set(imported(checkout, file))
-    return any(one not in there and one.is_relative_to(folder) for one in imported(ROOT, file)
+    return any(not (checkout / one).is_file() and one.is_relative_to(folder) for one in imported_here(file)
                for folder in (LOGIC, SEAM, *UNIT_TESTS))
 
 
@@ -47,15 +64,19 @@ def test_there_are_options() -> None:
 
 
 @pytest.mark.parametrize("options", [*([one] for one in OPTIONS), OPTIONS], ids=[*OPTIONS, "all"])
-def test_what_imports_an_option_is_its_own_and_pfc_1_is_collected(
-    checkout: Path, options: list[str]  # noqa: F811
-) -> None:
+def test_what_imports_an_option_is_its_own(checkout: Path, options: list[str]) -> None:  # noqa: F811
     overlay(checkout)
     gone = delete(checkout, options)
     core = [path for path in gone if path.is_relative_to(LOGIC) and path.relative_to(LOGIC).parts[0] in CORE_ROOMS]
     seam = [path for path in gone if path.is_relative_to(SEAM) and not path.name.startswith("test_")]
     assert not core and seam == [Path(SEAM, file) for option, file in PLUGINS.items() if option in options]
     assert not [path for path in gone if path.name in KEPT]
+
+
+@pytest.mark.parametrize("options", [*HALVES.values(), OPTIONS], ids=[*HALVES, "all"])
+def test_without_options_pfc_1_is_collected(checkout: Path, options: list[str]) -> None:  # noqa: F811
+    overlay(checkout)
+    delete(checkout, options)
     ended = run_pytest(checkout / "tests", "-c", "pytest.ini", "--setup-plan", "snappi_tests/pfc/qualification")
     assert f"{PFC_1} (fixtures used: " in ended.stdout, ended.stdout + ended.stderr
     assert "rror" not in ended.stdout + ended.stderr, ended.stdout + ended.stderr
@@ -65,9 +86,15 @@ def test_what_imports_an_option_is_its_own_and_pfc_1_is_collected(
     assert ("--pfc-resume=" in told) is ("resume" not in options)
 
 
-@pytest.mark.slow("the core's unit tests once for each option: a minute each")
-@pytest.mark.parametrize("options", [*([one] for one in OPTIONS), OPTIONS], ids=[*OPTIONS, "all"])
-def test_without_an_option_the_tests_of_the_others_are_green(
+def test_any_option_is_deleted_where_any_other_is_kept() -> None:
+    pairs = {(gone, kept) for gone, kept in permutations(OPTIONS, 2)
+             if any(gone in half and kept not in half for half in HALVES.values())}
+    assert pairs == set(permutations(OPTIONS, 2))
+
+
+@pytest.mark.slow("the unit tests of the core and of half of the options, eleven times: half a minute each")
+@pytest.mark.parametrize("options", [*HALVES.values(), OPTIONS], ids=[*HALVES, "all"])
+def test_without_options_the_tests_of_the_others_are_green(
     checkout: Path, options: list[str]  # noqa: F811
 ) -> None:
     overlay(checkout)

@@ -21,7 +21,7 @@ SQLITE_FILE = "sqlite:///"
 KUSTO_FOLDER = "kusto:///"
 POSTGRESQL = ("postgresql", "postgres", "postgresql+psycopg")
 FORMS = (f"a file, {SQLITE_FILE}PATH, for instance {DEFAULT_URL}, a server, postgresql://USER@HOST/DATABASE, "
-         f"or a folder of files for Kusto, {KUSTO_FOLDER}PATH")
+         f"a folder of files for Kusto, {KUSTO_FOLDER}PATH, or a Kusto cluster, kusto+https://CLUSTER/DATABASE")
 Urls = str | Sequence[str] | None
 """One URL, several (also in one text, with white space between them), or None: $PFC_REPORT_DB, else the default."""
 
@@ -69,6 +69,8 @@ def open_sink(url: str) -> Sink:
     """
     if url.startswith("kusto:"):
         return _open_kusto(url)
+    if url.startswith("kusto+"):
+        return _open_cluster(url)
     return open_store(url)
 
 
@@ -82,9 +84,9 @@ def open_store(urls: Urls = None, must_exist: bool = False) -> Store:
     Raises:
         StoreError: one sentence that names the database (never its password) and what is wrong.
     """
-    chosen = next((url for url in database_urls(urls) if not url.startswith("kusto:")), None)
+    chosen = next((url for url in database_urls(urls) if not url.startswith("kusto")), None)
     if chosen is None:
-        raise StoreError(f"a folder of files for Kusto cannot be queried; {ENVIRONMENT} or --db must name {FORMS}")
+        raise StoreError(f"Kusto, or files for it, cannot be queried here; {ENVIRONMENT} or --db must name {FORMS}")
     scheme = chosen.partition(":")[0]
     if scheme == "sqlite":
         _prepare_file(chosen, must_exist)
@@ -129,3 +131,11 @@ def _open_kusto(url: str) -> Sink:
         raise StoreError(f"'{url}' names no folder; it must be {KUSTO_FOLDER}PATH, for instance "
                          f"{KUSTO_FOLDER}results/kusto")
     return KustoFiles(Path(name))
+
+
+def _open_cluster(url: str) -> Sink:
+    try:
+        from .kusto_cluster import KustoCluster
+    except ImportError as error:
+        raise StoreError(f"{url} cannot be used: the extra kusto is not installed ({error})") from error
+    return KustoCluster(url)

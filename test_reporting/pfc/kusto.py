@@ -55,7 +55,7 @@ class KustoFiles:
         path = self.folder / (folder_name(run.run_id) + SUFFIX)
         file = self._files.setdefault(run.run_id, _RunFile(path))
         try:
-            return file.append({record.record_id: _line(run, record) for record in records}) if records else 0
+            return file.append({record.record_id: line(run, record) for record in records}) if records else 0
         except (OSError, ValueError) as error:
             raise StoreError(f"{path} cannot be written: {getattr(error, 'strerror', None) or error}") from error
 
@@ -102,5 +102,6 @@ def row(run: Run, record: Record) -> dict[str, Any]:
     return {key: values[key] for _, key in COLUMNS.values()}
 
 
-def _line(run: Run, record: Record) -> bytes:
+def line(run: Run, record: Record) -> bytes:
+    """That object as a line of ASCII."""
     return json.dumps(row(run, record)).encode("ascii") + b"\n"

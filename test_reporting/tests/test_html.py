@@ -95,7 +95,8 @@ def test_a_cell_opens_to_all_that_was_recorded(run, page):
     assert record["labels"] == {"tg.traffic_rate": "50"} and record["cause"] == "the cause"
     assert record["case"] == ["PFC-1", "pause-lossless-single"] and record["metric"] == "pfc.lossless"
     assert [row["label"] for row in record["plots"][0]["rows"]] == [
-        "priority 3 (test)", "priority 0", "Ethernet0 priority 3: PFC received", "Ethernet4 priority 3: PFC sent"]
+        "priority 3 (test)", "priority 0", "priority 3 (test): in the switch, or lost",
+        "Ethernet0 priority 3: PFC received", "Ethernet4 priority 3: PFC sent"]
 
 
 def test_a_message_that_says_no_more_is_stored_once(run, page):
@@ -441,5 +442,7 @@ def test_what_is_worse_than_the_baseline_has_its_causes_and_its_plot(run, page):
     made = page("b", "--baseline", "a")
     words = made.section("differences")
     assert "2 places worse, one cause: vtb-t0-01 Ethernet0: some frames leave" in words
+    links = [one.attributes["href"] for one in made.by_id["differences"].all("a")]
+    assert links == ["#c0-p3", "#c0-p3"] and "while priority 4 is tested" in words, "at the priority that lost"
     labels = [one.attributes["aria-label"] for one in made.by_id["differences"].all("svg")]
     assert ["0 frames/s in the storm" in labels[0], "100 frames/s in the storm" in labels[1]] == [True, True]

@@ -11,13 +11,15 @@ from test_reporting.tests.html_samples import timeline
 
 def test_a_row_for_each_class_and_counter():
     (plot,) = plots({"timeline": timeline(50)})
-    test, background, received, sent = plot["rows"]
+    test, background, depth, received, sent = plot["rows"]
     assert test == {"label": "priority 3 (test)", "kind": "rate", "rx": [1000, 0, 100, 900], "tx": [1000, 20, 20, 960],
                     "most": 1000, "in_storm": 100}
     assert (background["rx"], background["tx"], background["in_storm"]) == ([200] * 4, None, 200)
     assert received == {"label": "Ethernet0 priority 3: PFC received", "kind": "count", "at": [0, 1.25, 2.0],
                         "counts": [0, 600, 900], "most": 900}
     assert (sent["label"], sent["counts"]) == ("Ethernet4 priority 3: PFC sent", [0, 20, 20])
+    assert (depth["label"], depth["counts"], depth["most"]) == (
+        "priority 3 (test): in the switch, or lost", [0, 0, 10, 0, 0], 10)
     assert plot["storms"] == [{"label": "PFC on priority 3", "priorities": [3], "begin": 0.5, "end": 1.5}]
     assert plot["times"] == [0.0, 0.5, 1.0, 1.5, 2.0]
 

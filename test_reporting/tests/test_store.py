@@ -166,7 +166,8 @@ def test_only_what_no_database_takes_is_escaped():
 
 
 FORMS = ("it must be a file, sqlite:///PATH, for instance sqlite:///results/pfc.db, a server, "
-         "postgresql://USER@HOST/DATABASE, or a folder of files for Kusto, kusto:///PATH")
+         "postgresql://USER@HOST/DATABASE, a folder of files for Kusto, kusto:///PATH, or a Kusto cluster, "
+         "kusto+https://CLUSTER/DATABASE")
 
 
 @pytest.mark.parametrize("url, sentence", [
@@ -177,7 +178,7 @@ FORMS = ("it must be a file, sqlite:///PATH, for instance sqlite:///results/pfc.
                   "sqlite:///results/pfc.db"),
     ("sqlite:///:memory:", "database 'sqlite:///:memory:' names no file; it must be sqlite:///PATH, for instance "
                            "sqlite:///results/pfc.db"),
-    ("kusto:///results/kusto", "a folder of files for Kusto cannot be queried; PFC_REPORT_DB or --db must name "
+    ("kusto:///results/kusto", "Kusto, or files for it, cannot be queried here; PFC_REPORT_DB or --db must name "
      + FORMS.removeprefix("it must be "))])
 def test_a_wrong_url_is_refused(url, sentence):
     with pytest.raises(StoreError) as refused:

@@ -18,6 +18,7 @@ from pathlib import Path
 from virtual_testbed.sonic import root_view
 from virtual_testbed.sonic.databases import NUMBERS, SEPARATORS
 from virtual_testbed.sonic.factory import TEMPLATES
+from virtual_testbed.sonic.image_programs import link_programs
 from virtual_testbed.sonic.profile import Profile
 
 PACKAGE_ROOT = Path(__file__).resolve().parents[2]
@@ -40,6 +41,11 @@ _SWITCH_PATHS = ("/etc/sonic", "/usr/share/sonic", "/sys/class/net", "/var/core"
 def command_folder(root: str) -> Path:
     """Where the socket of the switch's command server is. `root` is empty where the switch has its own root view."""
     return Path(f"{root}/run")
+
+
+def program_folder(folder: Path) -> Path:
+    """Where, beside the commands of a bin folder, the ordinary programs of an image are."""
+    return folder / "programs"
 
 
 def write_wrappers(folder: Path, context: Mapping[str, str], view: str) -> None:
@@ -71,6 +77,7 @@ def write_wrappers(folder: Path, context: Mapping[str, str], view: str) -> None:
     for name in ("python3", "python"):
         _write(folder / name, settings + shim + f"exec {python} \"$@\"\n")
     _write(folder / "redis-cli", _redis_client(context["redis_socket"]))
+    link_programs(program_folder(folder))
     for name in _FILE_PROGRAMS:
         (folder / name).unlink(missing_ok=True)
         if view == root_view.ENVIRONMENT:

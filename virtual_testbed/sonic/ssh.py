@@ -1,7 +1,8 @@
 """The SSH server of one switch: `python -m virtual_testbed.sonic.ssh SWITCH.json`.
 
-Requests run as real processes in the switch's root view (`root_view`), with its commands first in PATH
-(`command_wrappers`). Listens on 127.0.0.1; prints one JSON line when ready; ends on SIGTERM and with its parent.
+Requests run as real processes in the switch's root view (`root_view`). In PATH are its commands (`command_wrappers`)
+and the ordinary programs of an image (`image_programs`), nothing else of the host. Listens on 127.0.0.1; prints
+one JSON line when ready; ends on SIGTERM and with its parent.
 """
 from __future__ import annotations
 
@@ -27,7 +28,6 @@ from virtual_testbed.sonic.sftp import SwitchFiles
 from virtual_testbed.sonic.ssh_auth import Account, Login
 
 _log = logging.getLogger(__name__)
-_SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _CLIENT_VARIABLES = ("LANG", "LC_", "TERM", "COLORTERM")
 
 
@@ -130,7 +130,8 @@ class Shell:
         self.prefix = Path("/") if inside else settings.root
         self.home = self.prefix / "home/admin"
         self.environment = {
-            "PATH": f"{settings.bin}:{_SYSTEM_PATH}", "HOME": str(self.home), "USER": settings.user,
+            "PATH": f"{settings.bin}:{command_wrappers.program_folder(settings.bin)}", "HOME": str(self.home),
+            "USER": settings.user,
             "LOGNAME": settings.user, "SHELL": "/bin/sh", "LANG": "C.UTF-8", "SONIC_VIEW": decision.kind,
             "SONIC_ROOT": _root(settings, decision),
             "PS1": f"{settings.user}@{settings.hostname}:\\w$ " if _shell().endswith("bash") else

@@ -5,9 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 
-from .. import history
+from tests.common.pfc.record.verdict import Status
+
+from .. import history, schema
 from ..queries import Rows, faults_of
 from .ports import PortResults
 
@@ -65,10 +67,23 @@ def compare(connection: Connection, run: Mapping[str, Any], baseline: Sequence[M
     if before is None:
         return Comparison(None, [])
     by_place = {(port.device_id, port.port_id): port for port in ports}
-    rows = [{**row, "victims": (), "port": by_place.get((row["device_id"], row["port_id"]))}
+    victims = _victims(connection, run["run_id"], ports)
+    rows = [{**row, "victims": victims.get(tuple(row[name] for name in history.PLACE), ()),
+             "port": by_place.get((row["device_id"], row["port_id"]))}
             for row in history.differences(connection, before["run_id"], run["run_id"])]
     kinds = {kind: [row for row in rows if row["change"] == kind] for kind in CHANGES}
     return Comparison(before, [Change(kind, len(found), found[:MOST_ROWS]) for kind, found in kinds.items() if found])
+
+
+def _victims(
+    connection: Connection, run_id: str, ports: Sequence[PortResults]
+) -> dict[tuple[Any, ...], tuple[int, ...]]:
+    """The priorities that lost, by the place that was tested, where they are not that place's own."""
+    record = schema.records.c
+    victims = {record_id: found for port in ports for record_id, found in port.victims.items()}
+    rows = connection.execute(select(record.record_id, *(record[name] for name in history.PLACE))
+                              .where(record.run_id == run_id, record.status == Status.FAIL.value))
+    return {tuple(place): victims[record_id] for record_id, *place in rows if record_id in victims}
 
 
 def left_out(baseline: Sequence[Mapping[str, Any]], comparisons: Sequence[Comparison],

@@ -149,7 +149,7 @@
   function figure(plot, width) {
     const title = plot.title ? `${plot.title}: ` : "";
     if (plot.problem) { return el("p", { class: "note" }, title + plot.problem); }
-    return el("figure", {}, el("figcaption", {}, text(`${title}receive rate (line) and sent rate (dotted) of each class, then PFC frames that the switch counted (rising lines); a storm is shaded, between dashed lines`)),
+    return el("figure", {}, el("figcaption", {}, text(`${title}receive rate (line) and sent rate (dotted) of each class, then frames that had been sent and not received, and PFC frames that the switch counted (lines); a storm is shaded, between dashed lines`)),
       drawing(plot, Math.max(280, Math.min(860, (width || 640) - 24))), values(plot));
   }
   function drawing(plot, width) {

@@ -35,7 +35,7 @@ def plots(evidence: Mapping[str, Any]) -> list[dict[str, Any]]:
         `title`, and either `problem` (why it cannot be drawn) or `times`, `storms` and `rows`. A row has `label` and
         `kind`: "rate" (`rx` and `tx`, frames per second between two readings, None where there is none, `most`, and
         `in_storm`, the highest receive rate between readings that lie in a storm) or "count" (`at`, seconds, `counts`,
-        `most`): PFC frames that a switch counted.
+        `most`): frames that stood in the switch, or PFC frames that it counted.
     """
     return [{"title": title, **_plot(found)} for title, found in _timelines(evidence, "", DEEPEST)]
 
@@ -63,7 +63,7 @@ def _plot(timeline: Any) -> dict[str, Any]:
             raise _Unusable("readings_s must be two or more times in ascending order")
         storms = [_storm(storm) for storm in _list(timeline.get("storms"), "storms")]
         return {"times": times, "storms": storms, "rows": [
-            *_rate_rows(timeline, times, storms), *_pfc_rows(timeline)]}
+            *_rate_rows(timeline, times, storms), *_depth_rows(timeline, times, storms), *_pfc_rows(timeline)]}
     except _Unusable as error:
         return {"problem": f"the timeline cannot be drawn: {error}"}
 
@@ -86,6 +86,19 @@ def _rate_row(label: str, times: Numbers, found: list[list[float | None] | None]
             "in_storm": max(within, default=None)}
 
 
+def _depth_rows(timeline: Mapping[str, Any], times: Numbers, storms: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The frames that were sent and had not been received, of each class that a storm pauses, or that lacks some at the
+    end: how deep its queue stands in the switch, and what of it was lost."""
+    received, sent = (_series(timeline, name, len(times)) for name in ("frames_rx", "frames_tx"))
+    paused = tuple(f"priority {priority} " for storm in storms for priority in storm["priorities"])
+    rows = []
+    for label in sorted(received.keys() & sent.keys(), key=lambda label: (TEST not in label, natural(label))):
+        depth = [max(0.0, tx - rx) for tx, rx in zip(sent[label], received[label], strict=True)]
+        if label.startswith(paused) or depth[-1]:
+            rows.append(_count_row(f"{label}: in the switch, or lost", times, depth))
+    return rows
+
+
 def _pfc_rows(timeline: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The counters of each switch: what was received before what was sent, ports in their order."""
     rows = []
@@ -99,9 +112,13 @@ def _pfc_rows(timeline: Mapping[str, Any]) -> list[dict[str, Any]]:
         device = f"{switch.get('device', '')} " if len(switches) > 1 else ""
         for way, does in (("rx", "received"), ("tx", "sent")):
             counters = _series(switch, way, len(times))
-            rows += [{"label": f"{device}{label}: PFC {does}", "kind": "count", "at": times, "counts": counters[label],
-                      "most": max(counters[label], default=0)} for label in sorted(counters, key=natural)]
+            rows += [_count_row(f"{device}{label}: PFC {does}", times, counters[label])
+                     for label in sorted(counters, key=natural)]
     return rows
+
+
+def _count_row(label: str, times: Numbers, counts: list[float]) -> dict[str, Any]:
+    return {"label": label, "kind": "count", "at": times, "counts": counts, "most": max(counts, default=0)}
 
 
 def _series(timeline: Mapping[str, Any], name: str, length: int) -> dict[str, list[float]]:

@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 
 from virtual_testbed.sonic import databases
+from virtual_testbed.sonic.command_wrappers import MODULES
+from virtual_testbed.sonic.image_programs import PROGRAMS
 from virtual_testbed.sonic.ssh import Settings, SettingsError
 from virtual_testbed.tests.sonic.conftest import MAC, NAME
 
@@ -51,6 +53,18 @@ def test_commands_of_the_switch(switch):
                          "cat /etc/sonic/sonic_version.yml")
     assert "Port Rx" in text and f"{MAC}\nadmin\n" in text and "202505" in text
     assert switch.output("command -v pfcwd").strip() == f"{switch.settings['bin']}/pfcwd"
+
+
+def test_the_shell_finds_programs_of_an_image_and_no_other_of_the_host(switch):
+    listed = "IFS=:; for folder in $PATH; do echo $folder; done"
+    folders = switch.output(listed).split()
+    found = {name for folder in folders for name in switch.output(f"ls {folder}").split()} - {"programs"}
+    ordinary = set(" ".join(PROGRAMS.values()).split())
+    assert found <= ordinary | {*MODULES, "sudo", "python", "python3", "redis-cli"} and len(found & ordinary) > 80
+    for name in ("vi", "nano", "git", "apt", "gcc", "systemctl", "kubectl"):
+        for command in (name, f"sudo {name}"):
+            done = switch.run(f"{command} --version")
+            assert done.returncode in (1, 127) and b"not found" in done.stderr, (command, done)
 
 
 def test_redis_client_reaches_the_switchs_databases(switch):
