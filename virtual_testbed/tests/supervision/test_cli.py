@@ -126,3 +126,10 @@ def test_the_command_that_stops_a_testbed(tmp_path, monkeypatch):
 
 def test_bring_up_is_what_the_command_uses():
     assert cli.bring_up is bring_up
+
+
+def test_the_examples_of_the_help_are_taken():
+    typed = [line.strip().split("   ")[0].split()[1:] for line in cli.EXAMPLES.splitlines() if "virtual-testbed " in line]
+    assert len(typed) == 5
+    for name, *words in typed:
+        cli.main.commands[name].make_context(name, words)
