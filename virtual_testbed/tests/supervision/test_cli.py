@@ -129,7 +129,8 @@ def test_bring_up_is_what_the_command_uses():
 
 
 def test_the_examples_of_the_help_are_taken():
-    typed = [line.strip().split("   ")[0].split()[1:] for line in cli.EXAMPLES.splitlines() if "virtual-testbed " in line]
+    lines = [line.strip() for line in cli.EXAMPLES.splitlines()]
+    typed = [line.split("   ")[0].split()[1:] for line in lines if line.startswith("virtual-testbed")]
     assert len(typed) == 5
     for name, *words in typed:
         cli.main.commands[name].make_context(name, words)
