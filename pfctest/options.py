@@ -61,6 +61,16 @@ class StormRequest:
         return self.duration_s is not None
 
 
+EXAMPLES = """\
+examples:
+  pfctest -d eth0 --p3 --q3 65535                             one PFC frame: class 3, the longest pause
+  pfctest -d eth0 --priority 3,4 --duration 10 --speed 100G   keep classes 3 and 4 shut for 10 seconds
+  pfctest -d eth0,eth1 --global --rate 1000 -i 5000           802.3x pause frames from two interfaces
+  pfctest -d eth0 --priority 3 --release                      let class 3 go on at once
+  pfctest -d eth0 --priority 3 --dry-run --pcap pause.pcap    look at the frame, send nothing
+"""
+
+
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """One sentence, without the usage."""
@@ -82,7 +92,8 @@ def _parser() -> argparse.ArgumentParser:
         prog="pfctest", formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Send PFC (IEEE 802.1Qbb) or 802.3x pause frames: one, a number of them, or a storm that keeps a "
                     "queue shut.",
-        epilog="Exit status: 0 done; 1 a storm left the queue open for longer than --max-open; 2 refused or failed.")
+        epilog=EXAMPLES +
+        "\nExit status: 0 done; 1 a storm left the queue open for longer than --max-open; 2 refused or failed.")
     parser.add_argument("-V", "--version", action="version", version=f"pfctest {VERSION}", help="print the version")
     parser.add_argument("-d", "--device", action="append", default=[], metavar="INTERFACE",
                         help="interface to send from; several separated by commas, or the option repeated")

@@ -86,9 +86,18 @@ def attempt(action: Callable[[], None]) -> bool:
     return True
 
 
+EXAMPLES = """
+examples:
+  pfc-restore vtb-t0                                    after a run that was killed
+  pfc-restore acme-t0 --testbed-file lab/testbed.yaml   a lab's own testbed
+  pfc-restore acme-t0 --force                           end a run that hangs, too
+"""
+
+
 def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """Read the command line."""
-    parser = argparse.ArgumentParser(prog="pfc-restore", description=__doc__.split("\n\n")[0] if __doc__ else None)
+    parser = argparse.ArgumentParser(prog="pfc-restore", description=__doc__.split("\n\n")[0] if __doc__ else None,
+                                     epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("testbed", metavar="TESTBED", help="testbed to restore")
     parser.add_argument("--testbed-file", default=str(TESTBED_FILE), metavar="FILE",
                         help="testbed file (default: ansible/testbed.yaml)")

@@ -37,6 +37,11 @@ def test_a_frame_pauses_what_a_receiver_reads_in_it(words, quanta):
     assert asked("--priority=3", *words).frame_spec.shortest_quanta == quanta
 
 
+def test_the_examples_of_the_help_are_taken():
+    typed = [line.strip().split("   ")[0].split()[1:] for line in options.EXAMPLES.splitlines() if "pfctest" in line]
+    assert len(typed) == 5 and all(options.read(words).devices for words in typed)
+
+
 def test_a_vector_alone_enables_classes():
     request = asked("--raw-vector=0x08", "--q3=65535", "--duration=1")
     assert request.frame_spec.shortest_quanta == 0xFFFF

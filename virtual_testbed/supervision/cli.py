@@ -56,7 +56,17 @@ def _sentences(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+EXAMPLES = """\b
+Examples:
+  virtual-testbed up vtb-t0                                   a T0 switch and its traffic generators
+  virtual-testbed up vtb-t0 --fault pause-ignored@Ethernet8   one that is broken
+  virtual-testbed status vtb-t0                               its addresses, and how to log in
+  virtual-testbed logs vtb-t0 engine -n 50                    what its data plane logged
+  virtual-testbed down --purge                                take all down, forget their switches
+"""
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]}, epilog=EXAMPLES)
 def main() -> None:
     """Virtual SONiC testbeds: switches with SSH and Redis, traffic generators with OTG, all on loopback."""
 

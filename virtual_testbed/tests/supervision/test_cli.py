@@ -126,3 +126,11 @@ def test_the_command_that_stops_a_testbed(tmp_path, monkeypatch):
 
 def test_bring_up_is_what_the_command_uses():
     assert cli.bring_up is bring_up
+
+
+def test_the_examples_of_the_help_are_taken():
+    lines = [line.strip() for line in cli.EXAMPLES.splitlines()]
+    typed = [line.split("   ")[0].split()[1:] for line in lines if line.startswith("virtual-testbed")]
+    assert len(typed) == 5
+    for name, *words in typed:
+        cli.main.commands[name].make_context(name, words)
