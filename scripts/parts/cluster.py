@@ -227,7 +227,8 @@ class DaskExecutor:
             name.removeprefix(worker_parts.REACHES) for name in about["resources"]
             if name.startswith(worker_parts.REACHES))) for address, about in found.items()]
         self._examine([worker for worker in workers if worker.address not in self._problems])
-        self._workers = [worker for worker in workers if not self._problems.get(worker.address)]
+        fit = [worker for worker in workers if not self._problems.get(worker.address)]
+        self._workers = sorted(fit, key=lambda worker: worker.name)
         self._looked_s = time.monotonic()
         return self._workers
 
