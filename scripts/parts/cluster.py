@@ -19,7 +19,7 @@ from distributed.comm.core import CommClosedError
 
 from scripts.output import put
 from scripts.parts import worker_parts
-from scripts.parts.part import Part, PartEnd, read_end
+from scripts.parts.part import JobPart, PartEnd, read_end
 from scripts.parts.running import POLL_S
 from scripts.testbeds import Refusal, reason
 
@@ -44,7 +44,7 @@ class ReachingWorker:
     room: int
     reaches: frozenset[str]
 
-    def can(self, part: Part) -> bool:
+    def can(self, part: JobPart) -> bool:
         """Whether it reaches all that a part needs."""
         return self.reaches >= set(part.needs)
 
@@ -52,7 +52,7 @@ class ReachingWorker:
 class DaskPart:
     """A part that a worker of Dask carries out."""
 
-    def __init__(self, executor: DaskExecutor, worker: ReachingWorker, part: Part, future: Future[dict[str, Any]]
+    def __init__(self, executor: DaskExecutor, worker: ReachingWorker, part: JobPart, future: Future[dict[str, Any]]
                  ) -> None:
         """It was given to Dask."""
         self.worker = worker.name
@@ -153,7 +153,7 @@ class DaskExecutor:
         with contextlib.suppress(OSError, TimeoutError):
             self._client.close(ANSWER_S)
 
-    def check(self, parts: Sequence[Part]) -> None:
+    def check(self, parts: Sequence[JobPart]) -> None:
         """Looks at the workers that are there.
 
         Raises:
@@ -169,7 +169,7 @@ class DaskExecutor:
             if not any(worker.can(part) for worker in workers):
                 raise Refusal(self._out_of_reach(part))
 
-    def start(self, part: Part, is_retry: bool) -> DaskPart | None:
+    def start(self, part: JobPart, is_retry: bool) -> DaskPart | None:
         """Gives a part to the worker with the most room; None: none that reaches what it needs has room.
 
         Raises:
@@ -209,7 +209,7 @@ class DaskExecutor:
     def _room(self, worker: ReachingWorker) -> int:
         return worker.room - sum(part.address == worker.address for part in self._running)
 
-    def _out_of_reach(self, part: Part) -> str:
+    def _out_of_reach(self, part: JobPart) -> str:
         known = "; ".join(f"{worker.name} reaches {', '.join(sorted(worker.reaches)) or 'none'}"
                           for worker in self._workers)
         return (f"no worker of Dask's scheduler at {self._address} reaches {', '.join(part.needs) or 'anything'}, which"

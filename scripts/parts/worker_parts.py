@@ -13,7 +13,7 @@ from typing import Any
 from distributed import Worker, WorkerPlugin
 
 from scripts.parts.local import PartProcess
-from scripts.parts.part import Part, PartEnd
+from scripts.parts.part import JobPart, PartEnd
 from scripts.parts.running import ENDING_S, POLL_S
 from test_reporting.pfc.provenance import suite_commit
 from tests.common.clone import ROOT
@@ -55,7 +55,7 @@ class WorkerParts(WorkerPlugin):
         Raises:
             OSError: it cannot be started.
         """
-        part = Part(**{**told, "folder": Path(told["folder"])})
+        part = JobPart(**{**told, "folder": Path(told["folder"])})
         process = self._processes[key] = PartProcess(part, is_retry, str(self._worker.name))
         unwanted_s: float | None = None
         try:

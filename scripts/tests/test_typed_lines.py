@@ -197,7 +197,8 @@ TRIED: dict[str, Way] = {
     ".venv/bin/pfc-sweep --testbed lab-1,lab-2,lab-3 --concurrency max --job friday > friday.log 2>&1 &":
         refused("'lab-1'", NO_SUCH, instead=((" > friday.log 2>&1 &", ""),)),
     ".venv/bin/dask scheduler --host lab-server": understood(("lab-server", "lab-server --help")),
-    ".venv/bin/pfc-worker tcp://lab-server:8786 --testbed lab-1,lab-2": understood(("lab-1,lab-2", "lab-1,lab-2 --help")),
+    ".venv/bin/pfc-worker tcp://lab-server:8786 --testbed lab-1,lab-2":
+        understood(("lab-1,lab-2", "lab-1,lab-2 --help")),
     ".venv/bin/pfc-sweep --testbed lab-1,lab-2,vtb-t0 --results /lab/results --scheduler tcp://lab-server:8786":
         refused("'lab-1'", NO_SUCH),
     # docs/upstream.md
