@@ -4,6 +4,7 @@ from __future__ import annotations
 import fcntl
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -172,3 +173,14 @@ def test_the_folder_is_held_by_what_outlives_the_part(tmp_path: Path, carried_ou
                                  " (sleep 0.5; touch over) & kill -KILL $$")
     assert carried_out([part]).lines == [
         "a began", "a died: its process was killed by SIGKILL", "a began", "a ended: 0"]
+
+
+def test_without_dask_its_scheduler_is_refused() -> None:
+    lines = ("import sys", "sys.modules['distributed'] = None", "from pathlib import Path",
+             "from scripts.parts.executors import executor", "from scripts.testbeds import Refusal",
+             "try:", "    executor('tcp://lab:8786', Path(), []).__enter__()",
+             "except Refusal as refusal:", "    print(refusal)")
+    ended = subprocess.run([sys.executable, "-c", "\n".join(lines)], cwd=ROOT, capture_output=True, text=True,
+                           check=True)
+    assert ended.stdout == ("--scheduler needs the extra `cluster` of this package, distributed is not installed:"
+                            " pip install -c constraints.txt -e '.[cluster]'\n")
