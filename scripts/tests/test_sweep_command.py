@@ -119,10 +119,15 @@ def test_a_job_is_killed_interrupted_and_resumed(lab: Path, tmp_path: Path) -> N
 
 
 def check_resumed(resumed: subprocess.CompletedProcess[str], folder: Path) -> None:
-    """Every port has its verdicts once, all of them PASS but the broken port's, and the ids of the job."""
+    """What was measured is not measured again, the rest is."""
     assert resumed.returncode == 1, resumed.stdout + resumed.stderr
     assert re.search(rf"^{NAMES[0]}: [23] of 4 ports were measured before, not again: Ethernet0, Ethernet4",
                      resumed.stdout, re.MULTILINE), resumed.stdout
+    check_verdicts(folder)
+
+
+def check_verdicts(folder: Path) -> None:
+    """Every port has its verdicts once, all of them PASS but the broken port's, and the ids of the job."""
     for name in NAMES:
         records = records_of(folder / name)
         verdicts = Counter((record["port_id"], record["metric_name"]) for record in records)
@@ -176,8 +181,6 @@ def check_what_was_broken(results: Path) -> None:
      " takes a number from 2 on, or max"),
     (["--testbed", "vtb-1", "--ports", "Ethernet0,"], "--ports is 'Ethernet0,', it takes names of ports with commas"
      " between them"),
-    (["--testbed", "vtb-1", "--shard", "3/2"], "--shard is '3/2', it takes i/n, the i-th of n parts, i from 1 to n"),
-    (["--testbed", "vtb-1", "--shard", "2/2"], "nothing to do: --shard 2/2 of 1 testbeds (vtb-1) has none"),
     (["--testbed", "vtb-1", "--at-once", "0"], "--at-once is 0, it takes a number from 1 on"),
     (["--testbed", "vtb-1", "--at-once", "many"], "argument --at-once: invalid int value: 'many'"),
     (["--testbed", "vtb-1", "--job", ""], "job '' cannot be a folder's name: expected up to 80 letters, digits and any"

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 from scripts import sweep, testbeds
+from scripts.parts.local import LocalExecutor
+from scripts.parts.stop import StopSignal
 from scripts.sweeping import testbed_run
 from scripts.sweeping.job import Job, create, load
 from scripts.output import put
@@ -19,7 +21,8 @@ from scripts.sweeping.progress import Progress
 from scripts.sweeping.summary import exit_status
 from scripts.sweeping.tally import DevicePort
 from scripts.suite import Ended
-from scripts.sweeping.watch import StopSignal, TestbedRun, watch
+from tests.common.pfc.lease.lease import Lease, LeaseOwner, Seen, refusal
+from scripts.sweeping.watch import TestbedRun, watch
 
 READY = "ready"
 CLEAN_UP = f"""
@@ -64,7 +67,7 @@ def test_a_part_that_cannot_be_started_is_an_error_and_the_others_go_on(tmp_path
     job.folder.mkdir()
     job.folder_of("vtb-b").touch()
     runs = [Scripted(job, name, QUICK) for name in job.testbeds]
-    watch(runs, 3, StopSignal(), show_nothing)
+    watch(runs, LocalExecutor(), 3, StopSignal(), show_nothing)
     assert [run.ended for run in runs] == [
         Ended(0), Ended(None, f"it could not be started: {runs[1].folder}: File exists"), Ended(0)]
     assert exit_status(runs) == 2
@@ -73,7 +76,7 @@ def test_a_part_that_cannot_be_started_is_an_error_and_the_others_go_on(tmp_path
 def test_progress_that_cannot_be_written_is_dropped(tmp_path: Path) -> None:
     for columns in (None, 40):
         run = Scripted(job_in(tmp_path, "vtb-a"), "vtb-a", QUICK)
-        watch([run], 1, StopSignal(), Progress([run], Gone(), columns).update)
+        watch([run], LocalExecutor(), 1, StopSignal(), Progress([run], Gone(), columns).update)
         assert run.ended == Ended(0)
 
 
@@ -86,7 +89,7 @@ def test_after_a_failure_the_parts_that_run_put_back_what_they_changed(tmp_path:
             raise RuntimeError("no more")
 
     with pytest.raises(RuntimeError, match="no more"):
-        watch(runs, 2, StopSignal(), update)
+        watch(runs, LocalExecutor(), 2, StopSignal(), update)
     assert [run.ended for run in runs] == [Ended(None, "put back")] * 2
 
 
@@ -104,7 +107,7 @@ def test_a_signal_to_a_command_whose_terminal_is_gone_ends_its_part_cleanly(tmp_
     try:
         signal.signal(signal.SIGHUP, signal.SIG_DFL)  # as without `nohup`
         stop.catch()
-        watch([run], 1, stop, update)
+        watch([run], LocalExecutor(), 1, stop, update)
     finally:
         for signum, handler in zip((signal.SIGHUP, signal.SIGINT, signal.SIGTERM), before, strict=True):
             signal.signal(signum, handler)
@@ -119,7 +122,7 @@ def test_what_was_measured_gives_the_status_whatever_failed(
     job = job_in(tmp_path, "vtb-a")
     create(job)
     monkeypatch.setattr("scripts.sweep.watch", fail)
-    assert sweep.carry_out(job, None, StopSignal()) == 2
+    assert sweep.carry_out(job, None, None, StopSignal()) == 2
     said = capsys.readouterr()
     assert "No space left on device" in said.err and "ERROR vtb-a: not started" in said.out
 
@@ -185,6 +188,24 @@ def test_a_virtual_testbed_that_does_not_come_up_failed(tmp_path: Path, monkeypa
         pass
 
 
+@pytest.mark.parametrize(("run_id", "waited"), [("night-lab-1", [600.0]), ("day-lab-1", [])])
+def test_only_the_lease_of_the_same_part_is_waited_for(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run_id: str, waited: list[float]) -> None:
+    """A part that is carried out anew because a machine is gone does not go round what that one left on the switch."""
+    seen = Seen(Lease(LeaseOwner("root", "gone", 4711, "another boot", 1), run_id, watchdog={}), 0, "")
+    refused = Ended(4, refusal("switch-a", seen), refused=True)
+    slept: list[float] = []
+    ends = [refused, Ended(0)]
+    monkeypatch.setattr(testbeds, "deploy", lambda *arguments: None)
+    monkeypatch.setattr(testbed_run, "measure", lambda *arguments: 0)
+    monkeypatch.setattr(testbed_run, "how_it_ended", lambda *arguments: ends.pop(0))
+    monkeypatch.setattr(testbed_run.WallClock, "sleep", lambda clock, seconds: slept.append(seconds))
+    (tmp_path / "testbed.yaml").write_text("- {conf-name: lab-1, inv_name: lab}\n", encoding="utf-8")
+    (tmp_path / "lab").touch()
+    assert testbed_run.carry_out(job_in(tmp_path, "lab-1"), "lab-1") == (Ended(0) if waited else refused)
+    assert slept == waited
+
+
 @pytest.mark.parametrize(("results", "sentence"), [
     ("/proc/foo", "results folder /proc/foo cannot be written: No such file or directory"),
     ("/dev/null", "results folder /dev/null/night cannot be written: Not a directory"),
@@ -211,5 +232,5 @@ def test_a_job_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     job = job_in(tmp_path, "vtb-a")
     job.path.mkdir(parents=True)
     with pytest.raises(testbeds.Refusal) as refused:
-        load(tmp_path, "night", "")
+        load(tmp_path, "night")
     assert str(refused.value) == f"job 'night' cannot be read: {job.path}: Is a directory"
