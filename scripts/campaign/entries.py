@@ -6,7 +6,8 @@ where pauses arrive and data leaves; `tx`, where data comes in; `beside` and `op
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,9 +41,10 @@ class Declaration:
     Attributes:
         at: the role of the port that has to be named as the one that is wrong.
         priorities: those that may be named, of which at least one has to be; none: the port as a whole.
-        metrics: exactly those that have to be named.
+        metrics: those that may be named, of which at least one has to be.
         says: a pattern (`re.search`) that the sentence of the diagnosis has; roles in braces stand for ports.
         verdicts: what the verdict may be: FAIL, ERROR where nothing can be measured.
+        may_be_port: whether the port as a whole may be named as well as some of `priorities`.
     """
 
     at: str
@@ -50,12 +52,22 @@ class Declaration:
     metrics: tuple[str, ...]
     says: str
     verdicts: tuple[Status, ...] = (Status.FAIL,)
+    may_be_port: bool = False
 
     def __post_init__(self) -> None:
         """Refuses what no run could fulfil."""
         assert self.at in ROLES, f"'{self.at}' is no role: expected {', '.join(ROLES)}"
         assert self.metrics and set(self.metrics) <= set(BOTH), f"{self.metrics} are no metrics"
         assert self.verdicts and Status.PASS not in self.verdicts, f"{self.says}: a broken switch is not to be PASS"
+
+    def has_priorities(self, named: Iterable[int]) -> bool:
+        """Whether these are priorities that have to be named."""
+        found = set(named)
+        return found <= self.priorities and (bool(found) == bool(self.priorities) or self.may_be_port)
+
+    def is_said_by(self, sentence: str, ports: Mapping[str, str]) -> bool:
+        """Whether a sentence of the diagnosis has the cause; `ports`: role -> name."""
+        return re.search(at_ports(self.says, ports), sentence) is not None
 
 
 @dataclass(frozen=True)
