@@ -72,29 +72,31 @@ class Declaration:
 
 @dataclass(frozen=True)
 class CampaignEntry:
-    """A port that is broken in some way.
+    """A port that is broken in some way, or a testbed that is not.
 
     Attributes:
         source: `catalogue`, `museum`, `generated`.
         name: unique within its source.
         faults: specifications as `virtual-testbed up --fault` takes them, with roles for ports:
             `pause-acts-elsewhere@{rx},priority=3,on={beside}`. A fault class's file is relative to the project's root.
-        declared: what a run must make of it.
+        declared: what a run must make of it; None: nothing is broken, and every verdict must be PASS.
         cases: plan ids of the test cases that are carried out, each of which need not, but one of which must see it;
             none: those that `stages` says, which do not depend on the entry.
         unseen: why no tester could see it; empty: one must.
         testbed: of ansible/testbed.yaml.
         ip_version: of the data.
+        setting: of a healthy testbed what was drawn for it, in words.
     """
 
     source: str
     name: str
     faults: tuple[str, ...]
-    declared: Declaration
+    declared: Declaration | None
     cases: tuple[str, ...] = ()
     unseen: str = ""
     testbed: str = "vtb-t0"
     ip_version: int = 4
+    setting: str = ""
 
     @property
     def key(self) -> str:

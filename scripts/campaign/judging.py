@@ -30,7 +30,20 @@ from tests.common.snappi_tests.client import quiet_snappi
 
 MOST_CHECKS = 20
 """Checks that are not PASS which a result has; of more it says how many."""
-Carried = tuple[Target, Outcome]  # a test case that was carried out: of which priorities, what came of it
+
+
+@dataclass(frozen=True)
+class Carried:
+    """A test case that was carried out: of which priorities, what came of it, and how long that took."""
+
+    target: Target
+    outcome: Outcome
+    seconds: float
+
+    @property
+    def called(self) -> str:
+        """`PFC-1 3`."""
+        return " ".join(filter(None, (self.outcome.case.plan_id, ",".join(map(str, self.target)))))
 
 
 @dataclass(frozen=True)
@@ -70,7 +83,10 @@ def carry_out(qualifier: Qualifier, rounds: Iterator[Stage] | Sequence[Stage]) -
     """Carries out stages up to the first in which something is not PASS."""
     carried: list[Carried] = []
     for stage in rounds:
-        carried += [(target, qualifier.qualify(case, target)) for case, target in stage]
+        for case, target in stage:
+            began = time.monotonic()
+            outcome = qualifier.qualify(case, target)
+            carried.append(Carried(target, outcome, round(time.monotonic() - began, 1)))
         if status_of(carried) is not Status.PASS:
             break
     return carried
@@ -78,7 +94,7 @@ def carry_out(qualifier: Qualifier, rounds: Iterator[Stage] | Sequence[Stage]) -
 
 def status_of(carried: Sequence[Carried]) -> Status:
     """The verdict of all that was carried out together."""
-    return combine(verdict.status for _, outcome in carried for verdict in outcome.verdicts)
+    return combine(verdict.status for one in carried for verdict in one.outcome.verdicts)
 
 
 def judge(bench: EntryBench, group: PortGroup, entry: CampaignEntry) -> EntryResult:
@@ -94,21 +110,24 @@ def judge(bench: EntryBench, group: PortGroup, entry: CampaignEntry) -> EntryRes
 
 def conclude(entry: CampaignEntry, group: PortGroup, carried: Sequence[Carried]) -> EntryResult:
     """What test cases that were carried out say of an entry."""
-    cases = [(outcome.case.plan_id, verdict) for _, outcome in carried for verdict in outcome.verdicts]
+    cases = [(one.outcome.case.plan_id, verdict) for one in carried for verdict in one.outcome.verdicts]
     found = diagnose(cases)
     judgement = _judgement(entry, status_of(carried))
-    bad = [document for target, outcome in carried for document in _not_pass(target, outcome)]
+    bad = [document for one in carried for document in _not_pass(one)]
     return EntryResult(
         entry, dict(group.roles), judgement,
-        blame=_blame(entry.declared, group, found) if judgement is not Judgement.ESCAPED else Blame(),
+        blame=_blame(entry.declared, group, found),
         diagnosis=[str(one) for one in found],
-        cases=[_called(target, outcome) for target, outcome in carried],
-        verdicts={_called(target, outcome): _verdicts(outcome) for target, outcome in carried},
+        cases=[one.called for one in carried],
+        case_seconds=[one.seconds for one in carried],
+        verdicts={one.called: _verdicts(one.outcome) for one in carried},
         checks=bad[:MOST_CHECKS], more_checks=max(0, len(bad) - MOST_CHECKS),
     )
 
 
 def _judgement(entry: CampaignEntry, status: Status) -> Judgement:
+    if entry.declared is None:
+        return {Status.PASS: Judgement.PASSED, Status.FAIL: Judgement.MISJUDGED, Status.ERROR: Judgement.ERROR}[status]
     if status is Status.PASS:
         return Judgement.ESCAPED
     if status in entry.declared.verdicts:
@@ -116,9 +135,9 @@ def _judgement(entry: CampaignEntry, status: Status) -> Judgement:
     return Judgement.ERROR if status is Status.ERROR else Judgement.MISJUDGED
 
 
-def _blame(declared: Declaration, group: PortGroup, found: Sequence[Diagnosis]) -> Blame:
+def _blame(declared: Declaration | None, group: PortGroup, found: Sequence[Diagnosis]) -> Blame:
     """Whether port, priority, metric and cause are named as declared: by the one sentence that there has to be."""
-    if len(found) != 1:
+    if declared is None or len(found) != 1:
         return Blame()
     said = found[0]
     return Blame(
@@ -129,11 +148,6 @@ def _blame(declared: Declaration, group: PortGroup, found: Sequence[Diagnosis]) 
     )
 
 
-def _called(target: Target, outcome: Outcome) -> str:
-    """`PFC-1 3`."""
-    return " ".join(filter(None, (outcome.case.plan_id, ",".join(map(str, target)))))
-
-
 def _verdicts(outcome: Outcome) -> dict[str, str]:
     """Metric -> the verdict over all priorities."""
     metrics = dict.fromkeys(verdict.metric_name for verdict in outcome.verdicts)
@@ -141,11 +155,11 @@ def _verdicts(outcome: Outcome) -> dict[str, str]:
             for metric in metrics}
 
 
-def _not_pass(target: Target, outcome: Outcome) -> Iterator[dict[str, Any]]:
+def _not_pass(carried: Carried) -> Iterator[dict[str, Any]]:
     """What is not PASS of a test case, each check once."""
-    called = _called(target, outcome)
-    seen = set()
-    for verdict in outcome.verdicts:
+    called = carried.called
+    seen: set[Any] = set()
+    for verdict in carried.outcome.verdicts:
         for check in verdict.checks:
             if check.status is not Status.PASS and check.required and (check.name, check.where) not in seen:
                 seen.add((check.name, check.where))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+MUTANTS: dict[str, str] = {}
+
 
 @contextmanager
 def mutated(name: str) -> Iterator[None]:

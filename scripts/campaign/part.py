@@ -2,7 +2,9 @@
 own, judged one after the other. What is not as declared is judged again in a testbed where nothing else is broken, and
 this counts.
 
-Run by hand: `python -m scripts.campaign.part PART.json FOLDER`; what is in FOLDER already is not measured again.
+Run by hand: `python -m scripts.campaign.part PART.json FOLDER [DEPLOYED [END]]`; what is in FOLDER already is not
+measured again, DEPLOYED is where parts keep what Ansible deployed, END the second of the epoch from which nothing is
+begun any more, or `never`.
 """
 
 from __future__ import annotations
@@ -25,9 +27,13 @@ from scripts.campaign.judging import EntryBench, judge
 from scripts.campaign.mutants import mutated
 from scripts.campaign.results import EntryResult, entry_document, entry_of
 from scripts.output import put
+from scripts.suite import REFUSED
 from scripts.testbeds import Refusal, adopt_orphans, catch_signals, end_orphans
 
 FILE = ".py:"
+NOT_ALL = 2
+"""Exit status: the time was over before every entry was judged."""
+NEVER = "never"
 
 
 @dataclass(frozen=True)
@@ -66,14 +72,14 @@ class PartRun:
         part: what is judged.
         folder: takes the results.
         kept: where processes keep what Ansible deployed; None: nowhere.
-        deadline: of `time.monotonic`: no entry begins after it.
+        end_at: second of the epoch: no entry begins after it.
         groups: of ports of the testbed.
     """
 
     part: FaultPart
     folder: Path
     kept: Path | None = None
-    deadline: float = float("inf")
+    end_at: float = float("inf")
     groups: Sequence[PortGroup] = field(default_factory=port_groups)
 
     def run(self) -> bool:
@@ -90,6 +96,11 @@ class PartRun:
                 for group, entry, before in self._doubtful():
                     if self._is_time():
                         self._judge([(group, entry)], is_alone=True, before=before)
+        return self.is_done
+
+    @property
+    def is_done(self) -> bool:
+        """Whether every entry has a result that counts."""
         return not self._left()
 
     @property
@@ -98,7 +109,7 @@ class PartRun:
         return self.folder / results.LINES
 
     def _is_time(self) -> bool:
-        return time.monotonic() < self.deadline
+        return time.time() < self.end_at
 
     def _left(self) -> list[tuple[PortGroup, CampaignEntry]]:
         """What has no result that counts, with its ports."""
@@ -157,19 +168,21 @@ def line(result: EntryResult) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Carries out a part: its file, and the folder of its results."""
-    given = sys.argv[1:] if arguments is None else arguments
-    if len(given) not in (2, 3):
-        put("error: expected a part's file and a folder for its results, and perhaps one for what is deployed\n",
-            sys.stderr)
-        return 3
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if len(given) not in (2, 3, 4):
+        put("error: expected PART.json FOLDER [DEPLOYED [END]]\n", sys.stderr)
+        return REFUSED
+    file, folder, kept, end = [*given, "", "", ""][:4]
     catch_signals()
     adopt_orphans()
     try:
-        part = FaultPart.of(json.loads(Path(given[0]).read_text(encoding="utf-8")))
-        return 0 if PartRun(part, Path(given[1]), Path(given[2]) if len(given) == 3 else None).run() else 2
+        part = FaultPart.of(json.loads(Path(file).read_text(encoding="utf-8")))
+        end_at = float("inf") if end in ("", NEVER) else float(end)
+        run = PartRun(part, Path(folder).resolve(), Path(kept).resolve() if kept else None, end_at)
+        return 0 if run.run() else NOT_ALL
     except (Refusal, OSError, ValueError, KeyError) as error:
         put(f"error: {' '.join(str(error).split())}\n", sys.stderr)
-        return 3
+        return REFUSED
     finally:
         end_orphans()
 

@@ -25,7 +25,9 @@ class Judgement(StrEnum):
     ERROR = "ERROR"
     """It could not be measured, though it had to be."""
     MISJUDGED = "misjudged"
-    """FAIL where the switch is not at fault, or where nothing can be measured."""
+    """FAIL where the switch is not at fault, or where nothing can be measured; of a healthy one in any case."""
+    PASSED = "passed"
+    """Every verdict of a healthy testbed is PASS."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ class EntryResult:
         judgement: what the verdicts are, against what was declared.
         blame: what the diagnosis names rightly; of an entry that escaped nothing.
         diagnosis: its sentences.
-        cases: the test cases that were carried out, in order: `PFC-1 3`.
+        cases: the test cases that were carried out, in order: `PFC-1 3`; `case_seconds`: how long each took.
         verdicts: test case -> metric -> verdict.
         checks: those that are not PASS, each with `case`, `name`, `status`, `metric`, `message`.
         more_checks: how many more there are.
@@ -78,6 +80,7 @@ class EntryResult:
     blame: Blame = Blame()
     diagnosis: Sequence[str] = ()
     cases: Sequence[str] = ()
+    case_seconds: Sequence[float] = ()
     verdicts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     checks: Sequence[Mapping[str, Any]] = ()
     more_checks: int = 0
@@ -90,6 +93,8 @@ class EntryResult:
     @property
     def is_as_declared(self) -> bool:
         """Whether it was caught, and blamed rightly; or, of one that no tester could see, that nothing was said."""
+        if self.entry.declared is None:
+            return self.judgement is Judgement.PASSED
         if self.entry.unseen:
             return self.judgement is Judgement.ESCAPED
         return self.judgement is Judgement.CAUGHT and self.blame.is_right
@@ -127,17 +132,19 @@ def entry_document(entry: CampaignEntry) -> dict[str, Any]:
     """An entry as JSON can have it."""
     declared = entry.declared
     found = {one.name: getattr(entry, one.name) for one in fields(entry)}
-    return found | {"faults": list(entry.faults), "cases": list(entry.cases), "declared": {
+    said = None if declared is None else {
         "at": declared.at, "priorities": sorted(declared.priorities), "metrics": list(declared.metrics),
         "says": declared.says, "verdicts": [verdict.value for verdict in declared.verdicts],
-        "may_be_port": declared.may_be_port}}
+        "may_be_port": declared.may_be_port}
+    return found | {"faults": list(entry.faults), "cases": list(entry.cases), "declared": said}
 
 
 def entry_of(document: Mapping[str, Any]) -> CampaignEntry:
     """The entry of a document."""
     said = document["declared"]
-    declared = Declaration(said["at"], frozenset(said["priorities"]), tuple(said["metrics"]), said["says"],
-                           tuple(map(Status, said["verdicts"])), said["may_be_port"])
+    declared = said and Declaration(
+        said["at"], frozenset(said["priorities"]), tuple(said["metrics"]), said["says"],
+        tuple(map(Status, said["verdicts"])), said["may_be_port"])
     return CampaignEntry(**{**document, "faults": tuple(document["faults"]), "cases": tuple(document["cases"]),
                             "declared": declared})
 

@@ -38,5 +38,5 @@ def _rest() -> list[str]:
 def _target(case: PlanCase, entry: CampaignEntry, subject: PortUnderTest) -> Target:
     """The first target, or the one of the declared priority alone."""
     found = targets(case, subject)
-    declared = tuple(entry.declared.priorities)
+    declared = tuple(entry.declared.priorities) if entry.declared is not None else ()
     return declared if declared in found else found[0]
