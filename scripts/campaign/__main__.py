@@ -25,7 +25,7 @@ from scripts.campaign.entries import GENERATED, HEALTHY, MUSEUM, SOURCES
 from scripts.campaign.mutants import MUTANTS
 from scripts.campaign.part import NOT_ALL, FaultPart, PartRun, line
 from scripts.campaign.plan import KEPT, PARTS, Campaign, commit_under_test, has_museum, load
-from scripts.campaign.results import EntryResult, Judgement
+from scripts.campaign.results import EntryResult, EntryVerdict
 from scripts.campaign.scores import COLUMNS, not_as_declared, row, scores
 from scripts.output import put, settle
 from scripts.parts.local import LocalExecutor
@@ -187,7 +187,7 @@ def conclude(campaign: Campaign, found: Sequence[EntryResult], folder: Path) -> 
 def exit_status(campaign: Campaign, found: Sequence[EntryResult]) -> int:
     """0: all is as declared; 1: something is not; 2: something was not measured."""
     bad = [one for one in found if not one.is_as_declared]
-    if any(one.judgement is not Judgement.ERROR for one in bad):
+    if any(one.judgement is not EntryVerdict.ERROR for one in bad):
         return 1
     return 2 if bad or len(found) < len(campaign.entries()) else 0
 

@@ -85,7 +85,7 @@ class CampaignEntry:
         unseen: why no tester could see it; empty: one must.
         testbed: of ansible/testbed.yaml.
         ip_version: of the data.
-        setting: of a healthy testbed what was drawn for it, in words.
+        setting, seed: of a healthy testbed what was drawn for it, in words, and what it was drawn by.
     """
 
     source: str
@@ -97,6 +97,7 @@ class CampaignEntry:
     testbed: str = "vtb-t0"
     ip_version: int = 4
     setting: str = ""
+    seed: str = ""
 
     @property
     def key(self) -> str:

@@ -15,7 +15,7 @@ import yaml
 from scripts.campaign.broken_testbed import SWITCH, KnownDut, Testbed
 from scripts.campaign.entries import CampaignEntry, Declaration
 from scripts.campaign.groups import GroupDut, PortGroup
-from scripts.campaign.results import Blame, EntryResult, Judgement
+from scripts.campaign.results import Blame, EntryResult, EntryVerdict
 from scripts.campaign.stages import Stage, stages
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.diagnosis.rules import diagnose
@@ -125,14 +125,15 @@ def conclude(entry: CampaignEntry, group: PortGroup, carried: Sequence[Carried])
     )
 
 
-def _judgement(entry: CampaignEntry, status: Status) -> Judgement:
+def _judgement(entry: CampaignEntry, status: Status) -> EntryVerdict:
     if entry.declared is None:
-        return {Status.PASS: Judgement.PASSED, Status.FAIL: Judgement.MISJUDGED, Status.ERROR: Judgement.ERROR}[status]
+        healthy = {Status.PASS: EntryVerdict.PASSED, Status.FAIL: EntryVerdict.MISJUDGED}
+        return healthy.get(status, EntryVerdict.ERROR)
     if status is Status.PASS:
-        return Judgement.ESCAPED
+        return EntryVerdict.ESCAPED
     if status in entry.declared.verdicts:
-        return Judgement.CAUGHT
-    return Judgement.ERROR if status is Status.ERROR else Judgement.MISJUDGED
+        return EntryVerdict.CAUGHT
+    return EntryVerdict.ERROR if status is Status.ERROR else EntryVerdict.MISJUDGED
 
 
 def _blame(declared: Declaration | None, group: PortGroup, found: Sequence[Diagnosis]) -> Blame:
