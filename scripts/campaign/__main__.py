@@ -23,8 +23,10 @@ from pathlib import Path
 from scripts.campaign import results
 from scripts.campaign.entries import GENERATED, HEALTHY, MUSEUM, SOURCES
 from scripts.campaign.mutants import MUTANTS
+from scripts.campaign.page import write_page, write_table
 from scripts.campaign.part import NOT_ALL, FaultPart, PartRun, line
 from scripts.campaign.plan import KEPT, PARTS, Campaign, commit_under_test, has_museum, load
+from scripts.campaign.recording import record
 from scripts.campaign.results import EntryResult, EntryVerdict
 from scripts.campaign.scores import COLUMNS, not_as_declared, row, scores
 from scripts.output import put, settle
@@ -171,17 +173,23 @@ def results_of(campaign: Campaign, folder: Path) -> list[EntryResult]:
 
 
 def conclude(campaign: Campaign, found: Sequence[EntryResult], folder: Path) -> None:
-    """Says the scores, and what is not as declared."""
+    """Says the scores, and what is not as declared; writes page and table, and both into the reporting database."""
     planned: dict[str, int] = {}
     for entry in campaign.entries():
         planned[entry.source] = planned.get(entry.source, 0) + 1
-    for score in scores(planned.items(), found):
-        say(", ".join(f"{name}: {cell}" for name, cell in zip(COLUMNS, row(score), strict=True)))
+    score = scores(planned.items(), found)
+    for one in score:
+        say(", ".join(f"{name}: {cell}" for name, cell in zip(COLUMNS, row(one), strict=True)))
     for result in not_as_declared(found):
         say(line(result))
         for sentence in result.diagnosis:
             say(f"    {sentence}")
-    say(f"results: {shown(folder)}")
+    final = [one for one in found if one.is_alone or one.is_as_declared]
+    for problem in record(campaign, final, folder):
+        say(f"not in a database: {problem}")
+    say(f"page: {shown(write_page(folder, campaign, score, found))}")
+    say(f"table: {shown(write_table(folder, campaign, score, found))}")
+    say(f"results: {shown(folder)}; what is left is measured with --resume {campaign.name}")
 
 
 def exit_status(campaign: Campaign, found: Sequence[EntryResult]) -> int:

@@ -1,5 +1,6 @@
 """A campaign's parts, results and scores, without a testbed: what is planned, kept, counted, said."""
 import json
+import sqlite3
 import subprocess
 import sys
 from dataclasses import replace
@@ -15,8 +16,10 @@ from scripts.campaign.groups import port_groups
 from scripts.campaign.healthy import draw_healthy, drawn_setting, rows_of, script_of, write_files
 from scripts.campaign.judging import Carried, conclude
 from scripts.campaign.mutants import ALL, mutated
+from scripts.campaign.page import write_page, write_table
 from scripts.campaign.part import FaultPart, PartRun
 from scripts.campaign.plan import Campaign, in_bring_ups, load
+from scripts.campaign.recording import record
 from scripts.campaign.results import Blame, EntryResult, EntryVerdict
 from scripts.campaign.scores import not_as_declared, row, scores
 from scripts.testbeds import Refusal
@@ -239,6 +242,46 @@ def test_what_a_user_changed_is_written_as_rows():
     assert rows["BUFFER_PROFILE"] == {"pg_lossless_100000_5m_profile": {"xoff": "9", "dynamic_th": "-1"}}
     assert "HSET 'DSCP_TO_TC_MAP|AZURE' 1 2" in script_of(rows) and {*rows} == {
         "DSCP_TO_TC_MAP", "SCHEDULER", "BUFFER_PROFILE"}
+
+
+def judged_campaign():
+    """A campaign with one entry of each kind, and its results."""
+    made = campaign(sources=("catalogue", "generated", "healthy"), counts={"generated": 2, "healthy": 1})
+    caught, escaped, healthy = FAULTS[2], *made.entries()[-3:-2], made.entries()[-1]
+    good = replace(conclude(caught, GROUP, STOPS_NOTHING), is_alone=True)
+    return made, [
+        good, EntryResult(escaped, PORTS, EntryVerdict.ESCAPED, is_alone=True),
+        EntryResult(healthy, {"rx": "Ethernet0"}, EntryVerdict.MISJUDGED, is_alone=True,
+                    checks=[{"case": "PFC-1 3", "name": "resumed", "status": "FAIL", "metric": LOSSLESS,
+                             "message": "a <b> & c"}]),
+    ]
+
+
+def test_the_page_and_the_table_have_every_entry(tmp_path):
+    made, found = judged_campaign()
+    score = scores([("catalogue", 76), ("generated", 2), ("healthy", 1)], found)
+    page = write_page(tmp_path, made, score, found).read_text()
+    table = write_table(tmp_path, made, score, found).read_text()
+    for one in found:
+        assert one.entry.key in page
+    assert "a &lt;b&gt; &amp; c" in page and "seed s" in page and "Not as declared: 2" in page
+    assert "| generated 0001 |" in table and "| healthy 0001 |" in table and "catalogue pause-ignored" not in table
+    assert "commit c0ffee, seed s" in table
+
+
+def test_a_campaign_is_in_the_database_once(tmp_path, monkeypatch):
+    monkeypatch.setenv("PFC_REPORT_DB", f"sqlite:///{tmp_path / 'pfc.db'}")
+    made, found = judged_campaign()
+    for _ in range(2):
+        assert record(made, found, tmp_path) == []
+    with sqlite3.connect(tmp_path / "pfc.db") as database:
+        asked = "SELECT device_id, port_id, metric_name, status FROM records ORDER BY 1, 2, 3"
+        rows = database.execute(asked).fetchall()
+        [(judged,)] = database.execute("SELECT json_extract(info, '$.campaign.judged') FROM runs").fetchall()
+    assert judged == 3 and rows == [
+        ("catalogue", "pause-ignored", "campaign.blamed", "PASS"),
+        ("catalogue", "pause-ignored", "campaign.seen", "PASS"),
+        ("generated", "0001", "campaign.seen", "FAIL"), ("healthy", "0001", "campaign.seen", "FAIL")], rows
 
 
 def test_every_mutant_is_undone_and_blinds_a_fault_that_there_is():
