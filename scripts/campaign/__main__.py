@@ -46,10 +46,10 @@ COUNTS = {GENERATED: 60, HEALTHY: 20}
 UNITS = {"s": 1, "m": 60, "h": 3600}
 EXAMPLES = """
 examples:
-  pfc-campaign                                               everything, in parts of this machine's processors
-  pfc-campaign --sources generated --count 1000 --slice 60m  an hour of it
-  pfc-campaign --resume 20261124-2200                        go on with it
-  pfc-campaign --sources catalogue --mutant no-accounting    what the suite sees with one thing less
+  pfc-campaign                                                 everything, one part on each processor
+  pfc-campaign --sources generated --count 1000 --slice 60m    an hour of it
+  pfc-campaign --resume campaign-20261124T220000Z-4711         go on with it
+  pfc-campaign --sources catalogue --mutant no-accounting      what the suite sees with one thing less
 """
 
 
