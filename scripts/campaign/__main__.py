@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
-from scripts.campaign import results
+from scripts.campaign import results, shrinking
 from scripts.campaign.entries import GENERATED, HEALTHY, MUSEUM, SOURCES
 from scripts.campaign.mutants import MUTANTS
 from scripts.campaign.page import write_page, write_table
@@ -43,6 +43,7 @@ from tests.common.pfc.record.records import new_run_id
 
 COUNTS = {GENERATED: 60, HEALTHY: 20}
 """How many are drawn unless the user says so."""
+SHRUNK_PARTS = "shrunk"
 UNITS = {"s": 1, "m": 60, "h": 3600}
 EXAMPLES = """
 examples:
@@ -64,6 +65,8 @@ def parser() -> CommandParser:
     made.add_argument("--only", metavar="NAMES", help="names of entries, with commas between them (default: all)")
     made.add_argument("--mutant", metavar="NAME", choices=sorted(MUTANTS),
                       help=f"weaken the suite in one place: {', '.join(sorted(MUTANTS))}")
+    made.add_argument("--shrink", type=int, default=0, metavar="N",
+                      help="make each drawn fault that escaped as simple as N more runs of the plan allow (default: 0)")
     made.add_argument("--slice", default="", metavar="TIME",
                       help="begin nothing after this time: 50s, 60m or 2h (default: go on to the end)")
     made.add_argument("--resume", metavar="NAME", help="go on with a campaign")
@@ -142,7 +145,8 @@ class PartsSaid(PartObserver):
 
 
 def carry_out(
-    campaign: Campaign, folder: Path, slice_s: float, at_once: int, executor: PartExecutor, stop: StopSignal
+    campaign: Campaign, folder: Path, slice_s: float, at_once: int, executor: PartExecutor, stop: StopSignal,
+    shrink_tries: int = 0,
 ) -> int:
     """Carries out what is left of a campaign, for so long; returns the exit status."""
     parts = campaign.parts()
@@ -153,6 +157,8 @@ def carry_out(
         f"{f', mutant {campaign.mutant}' if campaign.mutant else ''}; {shown(folder)}")
     run_parts(executor, left, at_once, stop, PartsSaid(folder))
     found = results_of(campaign, folder)
+    if shrink_tries and time.time() < end_at:
+        run_parts(executor, shrink_parts(campaign, found, folder, shrink_tries), at_once, stop, PartsSaid(folder))
     conclude(campaign, found, folder)
     return exit_status(campaign, found)
 
@@ -165,6 +171,25 @@ def as_part(part: FaultPart, folder: Path, end_at: float) -> Part:
     file.write_text(json.dumps(part.document()) + "\n", encoding="utf-8")
     end = "never" if end_at == float("inf") else f"{end_at:.0f}"
     return Part(part.name, (PYTHON, "-m", "scripts.campaign.part", str(file), str(own), str(folder / KEPT), end), own)
+
+
+def shrink_parts(campaign: Campaign, found: Sequence[EntryResult], folder: Path, tries: int) -> list[Part]:
+    """What makes the drawn faults simpler that escaped, where that was not done."""
+    parts = []
+    for one in found:
+        own = folder / SHRUNK_PARTS / one.entry.name
+        if one.entry.source == GENERATED and one.judgement is EntryVerdict.ESCAPED and shrinking.read(own) is None:
+            words = (PYTHON, "-m", "scripts.campaign.shrinking", campaign.seed, one.entry.name, str(tries), str(own),
+                     str(folder / KEPT))
+            parts.append(Part(f"shrink-{one.entry.name}", words, own))
+    return parts
+
+
+def shrunk_of(folder: Path, found: Sequence[EntryResult]) -> dict[str, str]:
+    """Key of an entry -> what it was made to, where it was."""
+    known = {one.entry.key: shrinking.read(folder / SHRUNK_PARTS / one.entry.name) for one in found
+             if one.entry.source == GENERATED}
+    return {key: str(one) for key, one in known.items() if one is not None}
 
 
 def results_of(campaign: Campaign, folder: Path) -> list[EntryResult]:
@@ -187,8 +212,11 @@ def conclude(campaign: Campaign, found: Sequence[EntryResult], folder: Path) -> 
     final = [one for one in found if one.is_alone or one.is_as_declared]
     for problem in record(campaign, final, folder):
         say(f"not in a database: {problem}")
-    say(f"page: {shown(write_page(folder, campaign, score, found))}")
-    say(f"table: {shown(write_table(folder, campaign, score, found))}")
+    reasons = shrunk_of(folder, found)
+    for key, words in reasons.items():
+        say(f"{key}: {words}")
+    say(f"page: {shown(write_page(folder, campaign, score, found, reasons))}")
+    say(f"table: {shown(write_table(folder, campaign, score, found, reasons))}")
     say(f"results: {shown(folder)}; what is left is measured with --resume {campaign.name}")
 
 
@@ -228,7 +256,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             campaign = load(base / options.resume)
         environment(base)
         return carry_out(campaign, base / campaign.name, slice_s, options.at_once or os.cpu_count() or 1,
-                         LocalExecutor(), stop)
+                         LocalExecutor(), stop, options.shrink)
     except (Refusal, OSError) as error:
         put(f"error: {reason(error) if isinstance(error, OSError) else error}\n", sys.stderr)
         return REFUSED

@@ -18,26 +18,31 @@ PAGE = "campaign.html"
 TABLE = "campaign.md"
 
 
-def write_page(folder: Path, campaign: Campaign, score: Sequence[SourceScore], found: Sequence[EntryResult]) -> Path:
-    """Writes the page into the campaign's folder; returns its path."""
+def write_page(
+    folder: Path, campaign: Campaign, score: Sequence[SourceScore], found: Sequence[EntryResult],
+    reasons: Mapping[str, str] = {},
+) -> Path:
+    """Writes the page into the campaign's folder; returns its path. Arguments as of `table_lines`."""
     environment = Environment(loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined)
     style = (Path(html_report.__file__).parent / "report.css").read_text(encoding="utf-8")
     bad = list(not_as_declared(found))
     text = environment.get_template(TEMPLATE).render(
         campaign=campaign, about=about(campaign), title=title(score), style=style, columns=COLUMNS,
         rows=[row(one) for one in score], bad=bad, unseen=[one for one in found if one.entry.unseen],
-        good=[one for one in found if one.is_as_declared and not one.entry.unseen], priorities=priorities)
+        good=[one for one in found if one.is_as_declared and not one.entry.unseen], priorities=priorities,
+        reasons=reasons)
     page = folder / PAGE
     page.write_text(text, encoding="utf-8")
     return page
 
 
 def write_table(
-    folder: Path, campaign: Campaign, score: Sequence[SourceScore], found: Sequence[EntryResult]
+    folder: Path, campaign: Campaign, score: Sequence[SourceScore], found: Sequence[EntryResult],
+    reasons: Mapping[str, str] = {},
 ) -> Path:
-    """Writes the table into the campaign's folder; returns its path."""
+    """Writes the table into the campaign's folder; returns its path. Arguments as of `table_lines`."""
     file = folder / TABLE
-    file.write_text("\n".join(table_lines(campaign, score, found)) + "\n", encoding="utf-8")
+    file.write_text("\n".join(table_lines(campaign, score, found, reasons)) + "\n", encoding="utf-8")
     return file
 
 
@@ -50,7 +55,7 @@ def table_lines(
         campaign: it.
         score: of each source.
         found: its results.
-        reasons: key of an entry -> why it is not as declared, where somebody has found that out.
+        reasons: key of an entry -> what is known of why it is not as declared.
     """
     yield about(campaign)
     yield ""
