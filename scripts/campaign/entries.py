@@ -109,6 +109,11 @@ class CampaignEntry:
         """Whether a fault begins or ends at a moment of the testbed's time: then nothing may run before it."""
         return any(pair.startswith(("from=", "until=")) for fault in self.faults for pair in fault.split(","))
 
+    @property
+    def is_of_the_switch(self) -> bool:
+        """Whether a fault is not one of a group's port: then nothing else may be in the testbed."""
+        return any("@{" not in fault for fault in self.faults)
+
     def at(self, ports: Mapping[str, str]) -> tuple[str, ...]:
         """The specifications at the ports of a group (role -> name)."""
         return tuple(at_ports(fault, ports) for fault in self.faults)

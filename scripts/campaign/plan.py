@@ -92,10 +92,12 @@ def load(folder: Path) -> Campaign:
 
 def in_bring_ups(entries: Sequence[CampaignEntry], size: int) -> list[tuple[CampaignEntry, ...]]:
     """Entries by bring-up, each of one source and testbed: at most `size`, of which at most one is about a moment of
-    the testbed's time; that one comes first."""
+    the testbed's time; that one comes first. One of the whole switch has a bring-up to itself."""
     found: list[tuple[CampaignEntry, ...]] = []
     for source, testbed in dict.fromkeys((entry.source, entry.testbed) for entry in entries):
-        own = [entry for entry in entries if (entry.source, entry.testbed) == (source, testbed)]
+        every = [entry for entry in entries if (entry.source, entry.testbed) == (source, testbed)]
+        found += [(entry,) for entry in every if entry.is_of_the_switch]
+        own = [entry for entry in every if not entry.is_of_the_switch]
         timed = [entry for entry in own if entry.is_timed]
         others = [entry for entry in own if not entry.is_timed]
         while timed or others:

@@ -121,7 +121,9 @@ def test_a_bug_of_the_field_is_an_entry():
 def test_a_bring_up_has_one_entry_about_a_moment_and_that_comes_first():
     entries = [entry(str(number), faults=(f"x@{{rx}},from={number}s",) if number % 3 == 0 else ("x@{rx}",))
                for number in range(20)]
+    entries.append(entry("all", faults=("x@*",)))
     bring_ups = in_bring_ups(entries, 5)
+    assert (entries[-1],) in bring_ups, "it breaks the others' ports as well"
     assert sorted(one.name for own in bring_ups for one in own) == sorted(one.name for one in entries)
     for own in bring_ups:
         assert len(own) <= 5 and not any(one.is_timed for one in own[1:])
