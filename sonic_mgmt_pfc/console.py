@@ -23,6 +23,11 @@ def sweep() -> None:
     runpy.run_path(str(script), run_name="__main__")
 
 
+def worker() -> None:
+    """`pfc-worker`: runs `scripts/worker.py`."""
+    runpy.run_path(str(_of_the_clone("pfc-worker", "scripts/worker.py")), run_name="__main__")
+
+
 def qualify() -> None:
     """`pfc-qualify`: runs `scripts/qualify.py`."""
     runpy.run_path(str(_of_the_clone("pfc-qualify", "scripts/qualify.py")), run_name="__main__")

@@ -30,9 +30,9 @@ from scripts.campaign.recording import record
 from scripts.campaign.results import EntryResult, EntryVerdict
 from scripts.campaign.scores import COLUMNS, not_as_declared, row, scores
 from scripts.output import put, settle
-from scripts.parts.local import LocalExecutor
+from scripts.parts.executors import SCHEDULER_HELP, executor
 from scripts.parts.part import PYTHON, Part, PartEnd
-from scripts.parts.running import PartExecutor, PartObserver, run_parts
+from scripts.parts.running import PartObserver, run_parts
 from scripts.parts.stop import StopSignal
 from scripts.suite import REFUSED
 from scripts.testbeds import (
@@ -71,6 +71,7 @@ def parser() -> CommandParser:
                       help="begin nothing after this time: 50s, 60m or 2h (default: go on to the end)")
     made.add_argument("--resume", metavar="NAME", help="go on with a campaign")
     made.add_argument("--at-once", type=int, metavar="N", help="parts at the same time (default: one a processor)")
+    made.add_argument("--scheduler", metavar="ADDRESS", help=SCHEDULER_HELP)
     made.add_argument("--results", default=str(RESULTS), metavar="DIR", help="folder of results (default: results)")
     return made
 
@@ -145,20 +146,25 @@ class PartsSaid(PartObserver):
 
 
 def carry_out(
-    campaign: Campaign, folder: Path, slice_s: float, at_once: int, executor: PartExecutor, stop: StopSignal,
+    campaign: Campaign, folder: Path, slice_s: float, at_once: int, scheduler: str | None, stop: StopSignal,
     shrink_tries: int = 0,
 ) -> int:
-    """Carries out what is left of a campaign, for so long; returns the exit status."""
+    """Carries out what is left of a campaign, for so long; returns the exit status.
+
+    Raises:
+        Refusal: Dask's workers cannot.
+    """
     parts = campaign.parts()
     end_at = time.time() + slice_s
     left = [as_part(part, folder, end_at) for part in parts if not PartRun(part, folder / PARTS / part.name).is_done]
     say(f"campaign {campaign.name}: {sum(len(part.entries) for part in parts)} entries in {len(parts)} parts,"
         f" {len(left)} left; seed {campaign.seed}{', a dirty tree' if campaign.is_dirty else ''}"
         f"{f', mutant {campaign.mutant}' if campaign.mutant else ''}; {shown(folder)}")
-    run_parts(executor, left, at_once, stop, PartsSaid(folder))
-    found = results_of(campaign, folder)
-    if shrink_tries and time.time() < end_at:
-        run_parts(executor, shrink_parts(campaign, found, folder, shrink_tries), at_once, stop, PartsSaid(folder))
+    with executor(scheduler, folder, left) as carrying:
+        run_parts(carrying, left, at_once, stop, PartsSaid(folder))
+        found = results_of(campaign, folder)
+        if shrink_tries and time.time() < end_at:
+            run_parts(carrying, shrink_parts(campaign, found, folder, shrink_tries), at_once, stop, PartsSaid(folder))
     conclude(campaign, found, folder)
     return exit_status(campaign, found)
 
@@ -256,7 +262,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             campaign = load(base / options.resume)
         environment(base)
         return carry_out(campaign, base / campaign.name, slice_s, options.at_once or os.cpu_count() or 1,
-                         LocalExecutor(), stop, options.shrink)
+                         options.scheduler, stop, options.shrink)
     except (Refusal, OSError) as error:
         put(f"error: {reason(error) if isinstance(error, OSError) else error}\n", sys.stderr)
         return REFUSED
