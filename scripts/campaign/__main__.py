@@ -63,6 +63,8 @@ def parser() -> CommandParser:
                       f" {', '.join(f'{count} {source}' for source, count in COUNTS.items())})")
     made.add_argument("--seed", metavar="TEXT", help="of what is drawn (default: the commit under test)")
     made.add_argument("--only", metavar="NAMES", help="names of entries, with commas between them (default: all)")
+    made.add_argument("--thorough", action="store_true", default=None,
+                      help="carry the quick plan out also where PFC-1 to PFC-4 are not all PASS, for the diagnosis")
     made.add_argument("--mutant", metavar="NAME", choices=sorted(MUTANTS),
                       help=f"weaken the suite in one place: {', '.join(sorted(MUTANTS))}")
     made.add_argument("--shrink", type=int, default=0, metavar="N",
@@ -100,7 +102,7 @@ def new_campaign(options: argparse.Namespace) -> Campaign:
     now = datetime.now(timezone.utc).isoformat(timespec="seconds")
     only = tuple(filter(None, (options.only or "").replace(" ", "").split(",")))
     campaign = Campaign(f"campaign-{new_run_id()}", tuple(dict.fromkeys(sources)), counts, seed, commit, is_dirty, now,
-                        options.mutant or "", only)
+                        options.mutant or "", only, bool(options.thorough))
     unknown = set(only) - {entry.name for entry in campaign.entries()}
     if unknown:
         raise Refusal(f"--only has '{', '.join(sorted(unknown))}': {', '.join(sources)} has no such entry")
@@ -255,7 +257,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             campaign = new_campaign(options)
             campaign.write(base / campaign.name)
         else:
-            given = ("sources", "count", "seed", "only", "mutant")
+            given = ("sources", "count", "seed", "only", "mutant", "thorough")
             others = [f"--{name}" for name in given if getattr(options, name) is not None]
             if others:
                 raise Refusal(f"--resume goes on with a campaign as it is: leave out {', '.join(others)}")

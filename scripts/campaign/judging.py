@@ -79,15 +79,15 @@ class EntryBench:
         return Qualifier(plan.lab(GroupDut(self.dut, group.names), self.api, self.clock), auditors())
 
 
-def carry_out(qualifier: Qualifier, rounds: Iterator[Stage] | Sequence[Stage]) -> list[Carried]:
-    """Carries out stages up to the first in which something is not PASS."""
+def carry_out(qualifier: Qualifier, rounds: Iterator[Stage] | Sequence[Stage], least: int = 1) -> list[Carried]:
+    """Carries out stages up to the first in which something is not PASS, but at least so many."""
     carried: list[Carried] = []
-    for stage in rounds:
+    for number, stage in enumerate(rounds, 1):
         for case, target in stage:
             began = time.monotonic()
             outcome = qualifier.qualify(case, target)
             carried.append(Carried(target, outcome, round(time.monotonic() - began, 1)))
-        if status_of(carried) is not Status.PASS:
+        if number >= least and status_of(carried) is not Status.PASS:
             break
     return carried
 
@@ -97,12 +97,13 @@ def status_of(carried: Sequence[Carried]) -> Status:
     return combine(verdict.status for one in carried for verdict in one.outcome.verdicts)
 
 
-def judge(bench: EntryBench, group: PortGroup, entry: CampaignEntry) -> EntryResult:
-    """What the suite makes of an entry on the ports of a group."""
+def judge(bench: EntryBench, group: PortGroup, entry: CampaignEntry, is_thorough: bool = False) -> EntryResult:
+    """What the suite makes of an entry on the ports of a group; `is_thorough`: the second stage is carried out in any
+    case, so that the diagnosis has more to go by."""
     began = time.monotonic()
     since = bench.clock.now()
     plan = bench.plan(group, entry.ip_version)
-    carried = carry_out(bench.qualifier(group, plan), stages(entry, plan.subject))
+    carried = carry_out(bench.qualifier(group, plan), stages(entry, plan.subject), 2 if is_thorough else 1)
     result = conclude(entry, group, carried)
     return replace(result, seconds=round(time.monotonic() - began, 1), began_s=round(since, 3),
                    simulated_s=round(bench.clock.now() - since, 3))

@@ -46,23 +46,25 @@ class FaultPart:
         entries: at most one for each group of ports. One whose fault begins or ends at a moment comes first.
         mutant: name of what is weakened in the suite; empty: nothing.
         again: whether what is not as declared is judged again alone.
+        is_thorough: whether two stages of cases are carried out at least.
     """
 
     name: str
     entries: tuple[CampaignEntry, ...]
     mutant: str = ""
     again: bool = True
+    is_thorough: bool = False
 
     def document(self) -> dict[str, Any]:
         """The part as its file has it."""
         return {"name": self.name, "entries": [entry_document(entry) for entry in self.entries],
-                "mutant": self.mutant, "again": self.again}
+                "mutant": self.mutant, "again": self.again, "is_thorough": self.is_thorough}
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> FaultPart:
         """The part of a file."""
         entries = tuple(map(entry_of, document["entries"]))
-        return cls(document["name"], entries, document["mutant"], document["again"])
+        return cls(document["name"], entries, document["mutant"], document["again"], document["is_thorough"])
 
 
 @dataclass
@@ -141,7 +143,7 @@ class PartRun:
             for group, entry in wanted:
                 if not self._is_time():
                     return
-                result = replace(judge(bench, group, entry), is_alone=is_alone,
+                result = replace(judge(bench, group, entry, self.part.is_thorough), is_alone=is_alone,
                                  shared=before.short if before else None)
                 self._tell(result)
 

@@ -37,6 +37,7 @@ class Campaign:
         commit: under test; `dirty` where the tree has changes that are not committed.
         mutant: what is weakened in the suite; empty: nothing.
         only: names of entries; none: all.
+        is_thorough: whether two stages of cases are carried out at least.
         began: when, ISO 8601, UTC.
     """
 
@@ -49,6 +50,7 @@ class Campaign:
     began: str
     mutant: str = ""
     only: tuple[str, ...] = ()
+    is_thorough: bool = False
 
     def entries(self) -> list[CampaignEntry]:
         """All entries, in the order of the sources."""
@@ -63,7 +65,7 @@ class Campaign:
         entries = self.entries()
         broken = [entry for entry in entries if entry.source != HEALTHY]
         parts = [
-            FaultPart(f"{entries[0].source}-{number:04}", entries, self.mutant)
+            FaultPart(f"{entries[0].source}-{number:04}", entries, self.mutant, is_thorough=self.is_thorough)
             for number, entries in enumerate(in_bring_ups(broken, len(port_groups())), 1)
         ]
         healthy = [FaultPart(f"healthy-{entry.name}", (entry,), self.mutant)
