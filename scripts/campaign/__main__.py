@@ -32,7 +32,7 @@ from scripts.campaign.scores import COLUMNS, not_as_declared, row, scores
 from scripts.output import put, settle
 from scripts.parts.executors import SCHEDULER_HELP, executor
 from scripts.parts.part import PYTHON, Part, PartEnd
-from scripts.parts.running import PartObserver, run_parts
+from scripts.parts.running import PartExecutor, PartObserver, RunningPart, run_parts
 from scripts.parts.stop import StopSignal
 from scripts.suite import REFUSED
 from scripts.testbeds import (
@@ -123,12 +123,36 @@ def parse_time(text: str) -> float:
     return int(found[1]) * UNITS[found[2]]
 
 
+class SlicedExecutor:
+    """Starts parts until the end of a slice."""
+
+    def __init__(self, executor: PartExecutor, end_at: float) -> None:
+        """`executor`: starts them; `end_at`: second of the epoch."""
+        self._executor = executor
+        self._end_at = end_at
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the slice is."""
+        return time.time() >= self._end_at
+
+    def start(self, part: Part, is_retry: bool) -> RunningPart | None:
+        """Starts a part.
+
+        Raises:
+            OSError: it cannot be started, or it is too late.
+        """
+        if self.is_over:
+            raise OSError("the slice is over")
+        return self._executor.start(part, is_retry)
+
+
 class PartsSaid(PartObserver):
     """Says each result once it is there."""
 
-    def __init__(self, folder: Path) -> None:
-        """`folder`: of the campaign."""
-        self._folder = folder
+    def __init__(self, sliced: SlicedExecutor) -> None:
+        """`sliced`: what starts the parts."""
+        self._sliced = sliced
         self._said: dict[str, int] = {}
 
     def looked(self, part: Part) -> None:
@@ -142,6 +166,8 @@ class PartsSaid(PartObserver):
     def ended(self, part: Part, end: PartEnd) -> None:
         """A part that did not do what it had to is named."""
         self.looked(part)
+        if end.status in (None, NOT_ALL) and self._sliced.is_over:
+            return
         if end.cause or end.status not in (0, NOT_ALL):
             why = end.cause or f"it ended with status {end.status}"
             put(f"error: part {part.name}: {why} ({shown(part.folder / part.log)})\n", sys.stderr)
@@ -163,10 +189,11 @@ def carry_out(
         f" {len(left)} left; seed {campaign.seed}{', a dirty tree' if campaign.is_dirty else ''}"
         f"{f', mutant {campaign.mutant}' if campaign.mutant else ''}; {shown(folder)}")
     with executor(scheduler, folder, left) as carrying:
-        run_parts(carrying, left, at_once, stop, PartsSaid(folder))
+        sliced = SlicedExecutor(carrying, end_at)
+        run_parts(sliced, left, at_once, stop, PartsSaid(sliced))
         found = results_of(campaign, folder)
-        if shrink_tries and time.time() < end_at:
-            run_parts(carrying, shrink_parts(campaign, found, folder, shrink_tries), at_once, stop, PartsSaid(folder))
+        if shrink_tries:
+            run_parts(sliced, shrink_parts(campaign, found, folder, shrink_tries), at_once, stop, PartsSaid(sliced))
     conclude(campaign, found, folder)
     return exit_status(campaign, found)
 
