@@ -83,6 +83,7 @@ class FaultKind:
     def declaration(self, options: Options) -> Declaration:
         """What must be said of it."""
         known = next(one for one in catalogue.FAULTS if one.name == self.name).declared
+        assert known is not None, f"{self.name} is broken"
         return self.declare(options, known)
 
 
