@@ -1,0 +1,129 @@
+"""Entries of a campaign: a broken switch port, what it has to be judged to be, and where that comes from.
+
+An entry names no port. It has the ports of a group to itself, and names them by their roles: `rx`, the port under test,
+where pauses arrive and data leaves; `tx`, where data comes in; `beside` and `opposite`, a pair of bystanders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Status
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+ROLES = ("rx", "tx", "beside", "opposite")
+HELD = frozenset({3, 4})
+"""The lossless priorities of SONiC's own maps, which the virtual testbeds have."""
+FREE = frozenset({0, 1, 2, 5, 6})
+"""Their lossy priorities that data has."""
+ALL = frozenset(range(8))
+PORT: frozenset[int] = frozenset()
+"""No priority: the whole port."""
+BOTH = (LOSSLESS, LOSSY)
+CATALOGUE, MUSEUM, GENERATED, HEALTHY = "catalogue", "museum", "generated", "healthy"
+SOURCES = (CATALOGUE, MUSEUM, GENERATED, HEALTHY)
+
+
+def at_ports(text: str, ports: Mapping[str, str]) -> str:
+    """A text with the names of ports for `{rx}`, `{tx}`, `{beside}`, `{opposite}`."""
+    for role, port in ports.items():
+        text = text.replace(f"{{{role}}}", port)
+    return text
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """What a run must make of an entry, written down before it runs.
+
+    Attributes:
+        at: the role of the port that has to be named as the one that is wrong.
+        priorities: those that may be named, of which at least one has to be; none: the port as a whole.
+        metrics: exactly those that have to be named.
+        says: a pattern (`re.search`) that the sentence of the diagnosis has; roles in braces stand for ports.
+        verdicts: what the verdict may be: FAIL, ERROR where nothing can be measured.
+    """
+
+    at: str
+    priorities: frozenset[int]
+    metrics: tuple[str, ...]
+    says: str
+    verdicts: tuple[Status, ...] = (Status.FAIL,)
+
+    def __post_init__(self) -> None:
+        """Refuses what no run could fulfil."""
+        assert self.at in ROLES, f"'{self.at}' is no role: expected {', '.join(ROLES)}"
+        assert self.metrics and set(self.metrics) <= set(BOTH), f"{self.metrics} are no metrics"
+        assert self.verdicts and Status.PASS not in self.verdicts, f"{self.says}: a broken switch is not to be PASS"
+
+
+@dataclass(frozen=True)
+class CampaignEntry:
+    """A port that is broken in some way.
+
+    Attributes:
+        source: `catalogue`, `museum`, `generated`.
+        name: unique within its source.
+        faults: specifications as `virtual-testbed up --fault` takes them, with roles for ports:
+            `pause-acts-elsewhere@{rx},priority=3,on={beside}`. A fault class's file is relative to the project's root.
+        declared: what a run must make of it.
+        cases: plan ids of the test cases that are carried out, each of which need not, but one of which must see it;
+            none: those that `stages` says, which do not depend on the entry.
+        unseen: why no tester could see it; empty: one must.
+        testbed: of ansible/testbed.yaml.
+        ip_version: of the data.
+    """
+
+    source: str
+    name: str
+    faults: tuple[str, ...]
+    declared: Declaration
+    cases: tuple[str, ...] = ()
+    unseen: str = ""
+    testbed: str = "vtb-t0"
+    ip_version: int = 4
+
+    @property
+    def key(self) -> str:
+        """`museum sonic-swss-1055`: what it is known by in results."""
+        return f"{self.source} {self.name}"
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether a fault begins or ends at a moment of the testbed's time: then nothing may run before it."""
+        return any(pair.startswith(("from=", "until=")) for fault in self.faults for pair in fault.split(","))
+
+    def at(self, ports: Mapping[str, str]) -> tuple[str, ...]:
+        """The specifications at the ports of a group (role -> name)."""
+        return tuple(at_ports(fault, ports) for fault in self.faults)
+
+
+@dataclass(frozen=True)
+class FieldBug:
+    """A bug of a real switch, as its report has it, and the fault that behaves like it.
+
+    Attributes:
+        repository, number: `sonic-swss` and 1055 of https://github.com/sonic-net/sonic-swss/issues/1055.
+        happened: what was seen there, in a sentence.
+        faults, declared, cases, unseen, testbed, ip_version: as of `CampaignEntry`.
+        about: what of the report this is, where several faults are made of one: `drop`; empty: all of it.
+    """
+
+    repository: str
+    number: int
+    happened: str
+    faults: tuple[str, ...]
+    declared: Declaration
+    cases: tuple[str, ...] = ()
+    unseen: str = ""
+    testbed: str = "vtb-t0"
+    ip_version: int = 4
+    about: str = ""
+
+    @property
+    def entry(self) -> CampaignEntry:
+        """What a campaign makes of it."""
+        name = "-".join(filter(None, (self.repository, str(self.number), self.about)))
+        return CampaignEntry(
+            MUSEUM, name, self.faults, self.declared, self.cases, self.unseen, self.testbed, self.ip_version)
