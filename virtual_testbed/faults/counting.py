@@ -53,13 +53,22 @@ class _Moved(Fault):
 
 
 class DropsCountedAsSent(_Moved):
-    """Frames that are dropped on their way out are counted as sent, by the port and by their queue."""
+    """Frames that are dropped on their way out are counted as sent, by the port and by their queue; with `too=yes` they
+    are counted as dropped as well (buildimage#21007).
+
+    Raises:
+        ValueError: `too` is something else.
+    """
 
     name = "drops-counted-as-sent"
+    options = ("too",)
     moved = {"SAI_PORT_STAT_IF_OUT_DISCARDS": "SAI_PORT_STAT_IF_OUT_UCAST_PKTS",
              "SAI_QUEUE_STAT_DROPPED_PACKETS": "SAI_QUEUE_STAT_PACKETS",
              "SAI_QUEUE_STAT_DROPPED_BYTES": "SAI_QUEUE_STAT_BYTES"}
-    stays = True
+
+    def __init__(self, scope: Scope = Scope(), **options: str) -> None:
+        super().__init__(scope, **options)
+        self.stays = choice(options, "too", "yes", "no") != "yes"
 
 
 class SentCountedAsReceived(_Moved):
