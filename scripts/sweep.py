@@ -14,13 +14,16 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from scripts.suite import REFUSED  # noqa: E402  (the path has to be there first)
+from scripts.parts.local import LocalExecutor  # noqa: E402  (the path has to be there first)
+from scripts.parts.running import PartExecutor  # noqa: E402
+from scripts.parts.stop import StopSignal  # noqa: E402
+from scripts.suite import REFUSED  # noqa: E402
 from scripts.sweeping.job import Job, create, held, load, resume_command  # noqa: E402
 from scripts.sweeping.options import new_job  # noqa: E402
 from scripts.output import put, settle  # noqa: E402
 from scripts.sweeping.progress import Progress  # noqa: E402
 from scripts.sweeping.summary import exit_status, summary  # noqa: E402
-from scripts.sweeping.watch import StopSignal, TestbedRun, watch  # noqa: E402
+from scripts.sweeping.watch import TestbedRun, watch  # noqa: E402
 from scripts.testbeds import (  # noqa: E402
     TESTBED_FILE,
     CommandParser,
@@ -54,8 +57,6 @@ def parser() -> CommandParser:
     made.add_argument("--testbed", action="append", metavar="NAMES",
                       help="testbeds, with commas between them; may be repeated (default: vtb-t0)")
     made.add_argument("--testbed-file", metavar="FILE", help=f"testbed file (default: {shown(TESTBED_FILE)})")
-    made.add_argument("--shard", default="", metavar="I/N",
-                      help="only the i-th of n parts of the testbeds, for several machines")
     made.add_argument("--concurrency", metavar="N",
                       help="ports of a testbed that are measured at once, or max (default: 1)")
     made.add_argument("--both", action="store_true",
@@ -80,7 +81,7 @@ def parser() -> CommandParser:
     return made
 
 
-WITH_RESUME = ("resume", "results", "shard", "at_once")
+WITH_RESUME = ("resume", "results", "at_once")
 
 
 def job_of(options: argparse.Namespace) -> Job:
@@ -99,10 +100,10 @@ def job_of(options: argparse.Namespace) -> Job:
               name not in WITH_RESUME]
     if others:
         raise Refusal(f"--resume goes on with a job with the options that it has: leave out {', '.join(others)}")
-    return load(Path(options.results).resolve(), options.resume, options.shard)
+    return load(Path(options.results).resolve(), options.resume)
 
 
-def carry_out(job: Job, at_once: int | None, stop: StopSignal) -> int:
+def carry_out(job: Job, executor: PartExecutor, at_once: int | None, stop: StopSignal) -> int:
     """Sweeps what is left of a job; returns the exit status."""
     with held(job):
         runs = [TestbedRun(job, testbed) for testbed in job.testbeds]
@@ -114,7 +115,7 @@ def carry_out(job: Job, at_once: int | None, stop: StopSignal) -> int:
         say(f"job {job.job_id}: {', '.join(run.testbed for run in left)}; {shown(job.folder)}")
         columns = shutil.get_terminal_size().columns if sys.stdout is not None and sys.stdout.isatty() else None
         try:
-            watch(left, at_once or len(left), stop, Progress(left, sys.stdout, columns).update)
+            watch(left, executor, at_once or len(left), stop, Progress(left, sys.stdout, columns).update)
         except Exception as error:  # every testbed's run has ended: what was measured decides, whatever it is
             put(f"error: the job was ended by {error!r}\n", sys.stderr)
     say(summary(runs))
@@ -150,7 +151,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options = parser().parse_args(arguments)
         job = job_of(options)
         environment(Path(job.results))
-        return carry_out(job, options.at_once, stop)
+        return carry_out(job, LocalExecutor(), options.at_once, stop)
     except (Refusal, OSError) as error:  # before a testbed's run has begun: after that none comes here
         put(f"error: {reason(error) if isinstance(error, OSError) else error}\n", sys.stderr)
         return REFUSED

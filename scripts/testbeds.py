@@ -22,7 +22,7 @@ import yaml
 
 from scripts.output import put
 from tests.common.clone import ROOT, keep_in_clone
-from virtual_testbed.process import command_tied_to
+from virtual_testbed.process import command_tied_to, identify
 
 BIN = Path(sys.executable).parent
 ANSIBLE = ROOT / "ansible"
@@ -84,7 +84,7 @@ def run(command: Sequence[str], cwd: Path, out: IO[str] | None = None,
     """
     tied = command_tied_to(os.getpid(), signal.SIGINT, command)
     with subprocess.Popen(tied, cwd=cwd, stdout=out, stderr=subprocess.STDOUT if out else None,
-                          start_new_session=True) as child:
+                          start_new_session=True, close_fds=False) as child:  # it inherits the lock of `parts.hold`
         try:
             return _waited(child, meanwhile) if meanwhile else child.wait()
         except KeyboardInterrupt:
@@ -203,6 +203,9 @@ def virtual_testbed(name: str, testbed_file: Path, faults: Sequence[str],
         Failure: it did not come up.
     """
     runtime = running_testbed(name)
+    if runtime is not None and runtime["owner_pid"] is not None and identify(runtime["owner_pid"]) is None:
+        _down(name)  # its supervisor is about to: who brought it up was killed
+        runtime = running_testbed(name)
     if runtime is not None:
         if runtime["owner_pid"] is not None:
             raise Refusal(f"virtual testbed '{name}' is up for process {runtime['owner_pid']}, which takes it down when"
@@ -232,7 +235,11 @@ def virtual_testbed(name: str, testbed_file: Path, faults: Sequence[str],
     try:
         yield files_of(name, json.loads(up.stdout))
     finally:
-        subprocess.run([str(BIN / "virtual-testbed"), "down", name], stdout=subprocess.DEVNULL, cwd=ROOT, check=False)
+        _down(name)
+
+
+def _down(name: str) -> None:
+    subprocess.run([str(BIN / "virtual-testbed"), "down", name], stdout=subprocess.DEVNULL, cwd=ROOT, check=False)
 
 
 def deploy(testbed: TestbedFiles, log: Path) -> None:

@@ -6,7 +6,8 @@ where pauses arrive and data leaves; `tx`, where data comes in; `beside` and `op
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,9 +41,10 @@ class Declaration:
     Attributes:
         at: the role of the port that has to be named as the one that is wrong.
         priorities: those that may be named, of which at least one has to be; none: the port as a whole.
-        metrics: exactly those that have to be named.
+        metrics: those that may be named, of which at least one has to be.
         says: a pattern (`re.search`) that the sentence of the diagnosis has; roles in braces stand for ports.
         verdicts: what the verdict may be: FAIL, ERROR where nothing can be measured.
+        may_be_port: whether the port as a whole may be named as well as some of `priorities`.
     """
 
     at: str
@@ -50,6 +52,7 @@ class Declaration:
     metrics: tuple[str, ...]
     says: str
     verdicts: tuple[Status, ...] = (Status.FAIL,)
+    may_be_port: bool = False
 
     def __post_init__(self) -> None:
         """Refuses what no run could fulfil."""
@@ -57,32 +60,43 @@ class Declaration:
         assert self.metrics and set(self.metrics) <= set(BOTH), f"{self.metrics} are no metrics"
         assert self.verdicts and Status.PASS not in self.verdicts, f"{self.says}: a broken switch is not to be PASS"
 
+    def has_priorities(self, named: Iterable[int]) -> bool:
+        """Whether these are priorities that have to be named."""
+        found = set(named)
+        return found <= self.priorities and (bool(found) == bool(self.priorities) or self.may_be_port)
+
+    def is_said_by(self, sentence: str, ports: Mapping[str, str]) -> bool:
+        """Whether a sentence of the diagnosis has the cause; `ports`: role -> name."""
+        return re.search(at_ports(self.says, ports), sentence) is not None
+
 
 @dataclass(frozen=True)
 class CampaignEntry:
-    """A port that is broken in some way.
+    """A port that is broken in some way, or a testbed that is not.
 
     Attributes:
         source: `catalogue`, `museum`, `generated`.
         name: unique within its source.
         faults: specifications as `virtual-testbed up --fault` takes them, with roles for ports:
             `pause-acts-elsewhere@{rx},priority=3,on={beside}`. A fault class's file is relative to the project's root.
-        declared: what a run must make of it.
+        declared: what a run must make of it; None: nothing is broken, and every verdict must be PASS.
         cases: plan ids of the test cases that are carried out, each of which need not, but one of which must see it;
             none: those that `stages` says, which do not depend on the entry.
         unseen: why no tester could see it; empty: one must.
         testbed: of ansible/testbed.yaml.
         ip_version: of the data.
+        setting: of a healthy testbed what was drawn for it, in words.
     """
 
     source: str
     name: str
     faults: tuple[str, ...]
-    declared: Declaration
+    declared: Declaration | None
     cases: tuple[str, ...] = ()
     unseen: str = ""
     testbed: str = "vtb-t0"
     ip_version: int = 4
+    setting: str = ""
 
     @property
     def key(self) -> str:

@@ -8,18 +8,18 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from scripts.testbeds import Refusal, reason, shown
-from tests.common.clone import RESULTS
+from tests.common.clone import RESULTS, ROOT
 
 SCHEMA = 1
+JOB_FILE = "job.json"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 LONGEST_NAME = 80  # of a job: with a testbed's name it still is a run id that the report takes, and a folder's name
-SHARD = re.compile(r"([1-9]\d*)/([1-9]\d*)", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,9 @@ class Job:
     Attributes:
         job_id: joins the runs of all its testbeds.
         results: folder of results; the job's own is in it.
-        testbeds: names, sorted; those of this shard.
+        testbeds: names, sorted.
         testbed_file: where their entries are.
-        shard: `1/3`, or empty.
+        hardware: those that are no virtual testbeds: not every machine reaches them.
         concurrency: ports measured at once, a number or `max`.
         ports: ports to sweep, with commas between them; empty: all.
         faults: of the virtual testbeds.
@@ -47,7 +47,7 @@ class Job:
     results: str
     testbeds: tuple[str, ...]
     testbed_file: str
-    shard: str = ""
+    hardware: tuple[str, ...] = ()
     concurrency: str = "1"
     ports: str = ""
     faults: tuple[str, ...] = ()
@@ -66,7 +66,7 @@ class Job:
     @property
     def path(self) -> Path:
         """The file that says what the job is."""
-        return job_path(Path(self.results), self.job_id, self.shard)
+        return self.folder / JOB_FILE
 
     def folder_of(self, testbed: str) -> Path:
         """Records and logs of a testbed."""
@@ -75,11 +75,6 @@ class Job:
     def run_id_of(self, testbed: str) -> str:
         """The run on a testbed."""
         return f"{self.job_id}-{testbed}"
-
-
-def job_path(results: Path, job_id: str, shard: str) -> Path:
-    """The file of a job; each shard has its own, for machines that share the folder."""
-    return results / job_id / (f"job-{shard.replace('/', '-of-')}.json" if shard else "job.json")
 
 
 def check_name(name: str, what: str) -> str:
@@ -94,34 +89,6 @@ def check_name(name: str, what: str) -> str:
     return name
 
 
-def parse_shard(text: str) -> tuple[int, int]:
-    """`2/3` is the second of three.
-
-    Raises:
-        Refusal: it is no such thing.
-    """
-    found = SHARD.fullmatch(text)
-    if found is None or int(found[1]) > int(found[2]):
-        raise Refusal(f"--shard is {text!r}, it takes i/n, the i-th of n parts, i from 1 to n")
-    return int(found[1]), int(found[2])
-
-
-def shard_of(testbeds: Sequence[str], shard: str) -> tuple[str, ...]:
-    """Every n-th testbed of the sorted list, each once; all of them without a shard.
-
-    Raises:
-        Refusal: none is left, or the shard is none.
-    """
-    ordered = sorted(set(testbeds))
-    if not shard:
-        return tuple(ordered)
-    place, number = parse_shard(shard)
-    mine = tuple(ordered[place - 1::number])
-    if not mine:
-        raise Refusal(f"nothing to do: --shard {shard} of {len(ordered)} testbeds ({', '.join(ordered)}) has none")
-    return mine
-
-
 def create(job: Job) -> None:
     """Makes the job's folder and writes what it is, durably.
 
@@ -130,6 +97,8 @@ def create(job: Job) -> None:
     """
     document = {"schema": SCHEMA, **asdict(job)}
     del document["results"]  # the folder may be moved
+    if Path(job.testbed_file).is_relative_to(ROOT):  # another machine may have its clone elsewhere
+        document["testbed_file"] = str(Path(job.testbed_file).relative_to(ROOT))
     try:
         job.folder.mkdir(parents=True, exist_ok=True)
         file = job.path.open("x", encoding="utf-8")
@@ -152,9 +121,8 @@ def create(job: Job) -> None:
 def resume_command(job: Job) -> str:
     """What a user types to go on with a job."""
     results = [] if Path(job.results) == RESULTS else ["--results", job.results]
-    shard = ["--shard", job.shard] if job.shard else []
     program = str(Path(sys.executable).with_name("pfc-sweep"))
-    return shlex.join([shown(Path(program)), *results, "--resume", job.job_id, *shard])
+    return shlex.join([shown(Path(program)), *results, "--resume", job.job_id])
 
 
 def _unwritable(job: Job, error: OSError) -> Refusal:
@@ -162,18 +130,18 @@ def _unwritable(job: Job, error: OSError) -> Refusal:
     return Refusal(f"results folder {where} cannot be written: {error.strerror or error}")
 
 
-def load(results: Path, job_id: str, shard: str) -> Job:
+def load(results: Path, job_id: str) -> Job:
     """The job that an earlier command began.
 
     Raises:
         Refusal: there is none, or its file is not one of this version.
     """
-    path = job_path(results, check_name(job_id, "job"), shard)
+    path = results / check_name(job_id, "job") / JOB_FILE
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         return _job(document, results)
     except FileNotFoundError:
-        raise Refusal(f"nothing to resume: {shown(path)} is not there; {_there_are(results, job_id)}") from None
+        raise Refusal(f"nothing to resume: {shown(path)} is not there; {_there_are(results)}") from None
     except OSError as error:
         raise Refusal(f"job '{job_id}' cannot be read: {reason(error)}") from error
     except (ValueError, KeyError, TypeError) as error:
@@ -201,16 +169,12 @@ def _job(document: Any, results: Path) -> Job:
     if document["schema"] != SCHEMA:
         raise ValueError(f"schema {document['schema']!r}, expected {SCHEMA}")
     known = {field.name: document[field.name] for field in fields(Job) if field.name in document}
-    known["testbeds"] = tuple(document["testbeds"])
-    known["faults"] = tuple(document["faults"])
-    return Job(results=str(results), **known)
+    several = {name: tuple(value) for name, value in known.items() if isinstance(value, list)}
+    testbed_file = str(ROOT / document["testbed_file"])
+    return Job(**{**known, **several, "results": str(results), "testbed_file": testbed_file})
 
 
-def _there_are(results: Path, job_id: str) -> str:
-    """Which jobs, or shards of the job, can be resumed."""
-    files = results.glob(f"{job_id}/job-*.json")
-    shards = sorted(path.stem.removeprefix("job-").replace("-of-", "/") for path in files)
-    if shards:
-        return f"that job has --shard {', '.join(shards)}"
-    jobs = sorted({path.parent.name for path in results.glob("*/job*.json")})
+def _there_are(results: Path) -> str:
+    """Which jobs can be resumed."""
+    jobs = sorted(path.parent.name for path in results.glob(f"*/{JOB_FILE}"))
     return f"{shown(results)} has {'the jobs ' + ', '.join(jobs[-5:]) if jobs else 'no job'}"

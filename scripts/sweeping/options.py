@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from scripts.early import check_faults, check_machine, check_ports, check_virtual, own_faults, switches
-from scripts.sweeping.job import Job, check_name, shard_of
+from scripts.sweeping.job import Job, check_name
 from scripts.testbeds import TESTBED_FILE, Refusal, hardware_testbed, read_entry
 from tests.common.clone import ROOT
 from tests.common.pfc.model.errors import QualificationError
@@ -24,12 +24,12 @@ def new_job(options: argparse.Namespace) -> Job:
         Refusal: it cannot be carried out.
     """
     testbed_file = Path(options.testbed_file or TESTBED_FILE).resolve()
-    names = shard_of(_names(options.testbed), options.shard)
+    names = tuple(sorted(set(_names(options.testbed))))
     entries = {name: read_entry(check_name(name, "testbed"), testbed_file) for name in names}
     check_apart(entries)
-    for name, entry in entries.items():
-        if not entry.get("virtual"):
-            hardware_testbed(name, entry, testbed_file)
+    hardware = tuple(name for name, entry in entries.items() if not entry.get("virtual"))
+    for name in hardware:
+        hardware_testbed(name, entries[name], testbed_file)
     check_faults(options.fault or (), entries)
     concurrency = options.concurrency or (ALL_AT_ONCE if options.both else "1")
     try:
@@ -40,7 +40,7 @@ def new_job(options: argparse.Namespace) -> Job:
     if options.ports is not None and not all(options.ports.replace(" ", "").split(",")):
         raise Refusal(f"--ports is {options.ports!r}, it takes names of ports with commas between them")
     job = Job(check_name(options.job if options.job is not None else new_run_id(), "job"),
-              str(Path(options.results).resolve()), names, str(testbed_file), options.shard, concurrency,
+              str(Path(options.results).resolve()), names, str(testbed_file), hardware, concurrency,
               options.ports or "", tuple(options.fault or ()), options.ip_version or "4", options.deploy,
               options.same_generator, options.ports_only, options.both, options.change_config)
     for name, entry in entries.items():

@@ -123,12 +123,12 @@ def write_ended(ended: Ended, folder: Path) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """The process of one testbed; its exit status says nothing, `testbed_run.json` does."""
     parser = argparse.ArgumentParser(prog="sweep of a testbed")
-    for name in ("results", "job", "shard", "testbed"):
+    for name in ("results", "job", "testbed"):
         parser.add_argument(name)
     options = parser.parse_args(arguments)
     testbeds.catch_signals()
     testbeds.adopt_orphans()
-    job = load(Path(options.results), options.job, options.shard)
+    job = load(Path(options.results), options.job)
     testbeds.environment(Path(options.results))
     folder = job.folder_of(options.testbed)
     try:

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from scripts.tests.broken import Bench, Case, broken_bench, connected_ports
+from scripts.campaign.broken_testbed import connected_ports
+from scripts.tests.broken import Bench, Case, broken_bench
 from tests.common.pfc.accounting.bystanders import with_bystanders
 from tests.common.pfc.cases.plan import port_cases
 from tests.common.pfc.cases.qualifier import Qualifier

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from scripts.tests.broken import HEALTHY_RX, Testbed
+from scripts.campaign.broken_testbed import Testbed
+from scripts.tests.broken import HEALTHY_RX
 from scripts.tests.test_broken_addresses import BROKEN_RX, changed_testbed, configuration, measure, shell
 
 SIZED_BY_THE_SWITCH = """

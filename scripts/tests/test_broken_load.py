@@ -6,16 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from scripts.campaign.entries import ROOT
 from scripts.tests.broken import (
-    ROOT,
-    Bench,
-    Case,
-    broken_bench,
-    case,
-    compare,
-    documented_checks,
-    documented_faults,
-    healthy,
+    Bench, Case, broken_bench, case, compare, documented_checks, documented_faults, healthy,
     passed_as_documented,
 )
 from tests.common.pfc.cases import headroom, loads

@@ -5,19 +5,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from scripts.campaign.broken_testbed import SWITCH
+from scripts.campaign.entries import ROOT
 from scripts.tests.broken import (
-    HEALTHY_TX,
-    ROOT,
-    SWITCH,
-    Bench,
-    Case,
-    broken_bench,
-    compare,
-    documented_checks,
-    documented_faults,
-    healthy,
-    passed_as_documented,
-    wreck,
+    HEALTHY_TX, Bench, Case, broken_bench, compare, documented_checks, documented_faults, healthy,
+    passed_as_documented, wreck,
 )
 from tests.common.pfc.cases.watchdog import CASES as PLAN
 from tests.common.pfc.cases.watchdog.actions import DROP_SEVERAL, DROP_SINGLE, FORWARD_ALL, MIXED_SPEED

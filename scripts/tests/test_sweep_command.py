@@ -176,8 +176,6 @@ def check_what_was_broken(results: Path) -> None:
      " takes a number from 2 on, or max"),
     (["--testbed", "vtb-1", "--ports", "Ethernet0,"], "--ports is 'Ethernet0,', it takes names of ports with commas"
      " between them"),
-    (["--testbed", "vtb-1", "--shard", "3/2"], "--shard is '3/2', it takes i/n, the i-th of n parts, i from 1 to n"),
-    (["--testbed", "vtb-1", "--shard", "2/2"], "nothing to do: --shard 2/2 of 1 testbeds (vtb-1) has none"),
     (["--testbed", "vtb-1", "--at-once", "0"], "--at-once is 0, it takes a number from 1 on"),
     (["--testbed", "vtb-1", "--at-once", "many"], "argument --at-once: invalid int value: 'many'"),
     (["--testbed", "vtb-1", "--job", ""], "job '' cannot be a folder's name: expected up to 80 letters, digits and any"

@@ -54,14 +54,6 @@ def test_the_time_left_is_said_in_words(seconds: float, text: str) -> None:
     assert time_left(seconds) == text
 
 
-class Lasting(TestbedRun):
-    """Its process sleeps."""
-
-    def command(self) -> list[str]:
-        """Until it is ended."""
-        return ["sleep", "600"]
-
-
 class Clock:
     """Stands in for the module `time` where a run looks at it."""
 
@@ -74,9 +66,10 @@ class Clock:
 
 def standings(job: Job, looks: Sequence[tuple[float, int]], clock: Clock) -> list[str]:
     """What is said at each look of a run that was started at 0 s, and of which so many ports have a verdict then."""
-    run = Lasting(job, job.testbeds[0])
+    run = TestbedRun(job, job.testbeds[0])
     run.start()
     folder = job.folder_of(run.testbed)
+    folder.mkdir(parents=True)
     expected = [["switch", port, "metric"] for port in PORTS]
     (folder / "run.json").write_text(json.dumps({"expected": expected}), encoding="utf-8")
     said = []
@@ -89,8 +82,6 @@ def standings(job: Job, looks: Sequence[tuple[float, int]], clock: Clock) -> lis
             "".join(json.dumps({**fields, "port_id": port}) + "\n" for port in PORTS[:ports]), encoding="utf-8")
         run.look()
         said.append(Progress([run], io.StringIO(), None, clock.monotonic).standing(run).partition("ERROR")[2])
-    run.end()
-    run.wait()
     return said
 
 

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 from scripts import sweep, testbeds
+from scripts.parts.local import LocalExecutor
+from scripts.parts.stop import StopSignal
 from scripts.sweeping import testbed_run
 from scripts.sweeping.job import Job, create, load
 from scripts.output import put
@@ -19,7 +21,7 @@ from scripts.sweeping.progress import Progress
 from scripts.sweeping.summary import exit_status
 from scripts.sweeping.tally import DevicePort
 from scripts.suite import Ended
-from scripts.sweeping.watch import StopSignal, TestbedRun, watch
+from scripts.sweeping.watch import TestbedRun, watch
 
 READY = "ready"
 CLEAN_UP = f"""
@@ -64,7 +66,7 @@ def test_a_part_that_cannot_be_started_is_an_error_and_the_others_go_on(tmp_path
     job.folder.mkdir()
     job.folder_of("vtb-b").touch()
     runs = [Scripted(job, name, QUICK) for name in job.testbeds]
-    watch(runs, 3, StopSignal(), show_nothing)
+    watch(runs, LocalExecutor(), 3, StopSignal(), show_nothing)
     assert [run.ended for run in runs] == [
         Ended(0), Ended(None, f"it could not be started: {runs[1].folder}: File exists"), Ended(0)]
     assert exit_status(runs) == 2
@@ -73,7 +75,7 @@ def test_a_part_that_cannot_be_started_is_an_error_and_the_others_go_on(tmp_path
 def test_progress_that_cannot_be_written_is_dropped(tmp_path: Path) -> None:
     for columns in (None, 40):
         run = Scripted(job_in(tmp_path, "vtb-a"), "vtb-a", QUICK)
-        watch([run], 1, StopSignal(), Progress([run], Gone(), columns).update)
+        watch([run], LocalExecutor(), 1, StopSignal(), Progress([run], Gone(), columns).update)
         assert run.ended == Ended(0)
 
 
@@ -86,7 +88,7 @@ def test_after_a_failure_the_parts_that_run_put_back_what_they_changed(tmp_path:
             raise RuntimeError("no more")
 
     with pytest.raises(RuntimeError, match="no more"):
-        watch(runs, 2, StopSignal(), update)
+        watch(runs, LocalExecutor(), 2, StopSignal(), update)
     assert [run.ended for run in runs] == [Ended(None, "put back")] * 2
 
 
@@ -104,7 +106,7 @@ def test_a_signal_to_a_command_whose_terminal_is_gone_ends_its_part_cleanly(tmp_
     try:
         signal.signal(signal.SIGHUP, signal.SIG_DFL)  # as without `nohup`
         stop.catch()
-        watch([run], 1, stop, update)
+        watch([run], LocalExecutor(), 1, stop, update)
     finally:
         for signum, handler in zip((signal.SIGHUP, signal.SIGINT, signal.SIGTERM), before, strict=True):
             signal.signal(signum, handler)
@@ -119,7 +121,7 @@ def test_what_was_measured_gives_the_status_whatever_failed(
     job = job_in(tmp_path, "vtb-a")
     create(job)
     monkeypatch.setattr("scripts.sweep.watch", fail)
-    assert sweep.carry_out(job, None, StopSignal()) == 2
+    assert sweep.carry_out(job, LocalExecutor(), None, StopSignal()) == 2
     said = capsys.readouterr()
     assert "No space left on device" in said.err and "ERROR vtb-a: not started" in said.out
 
@@ -211,5 +213,5 @@ def test_a_job_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     job = job_in(tmp_path, "vtb-a")
     job.path.mkdir(parents=True)
     with pytest.raises(testbeds.Refusal) as refused:
-        load(tmp_path, "night", "")
+        load(tmp_path, "night")
     assert str(refused.value) == f"job 'night' cannot be read: {job.path}: Is a directory"

@@ -1,4 +1,5 @@
-"""Parts of the sweeping command: shards, what is read of a run while it grows, progress, exit status."""
+"""Parts of the sweeping command: its job, what is read of a run while it grows, progress, exit status."""
+import dataclasses
 import io
 import json
 from collections.abc import Mapping
@@ -7,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from scripts.sweeping.job import Job, create, held, load, shard_of
+from scripts.sweeping.job import Job, create, held, load
+from scripts import testbeds
 from scripts.early import own_faults
 from scripts.sweeping.progress import Progress
 from scripts.sweeping.summary import exit_status, summary
@@ -69,18 +71,6 @@ def test_a_summary_says_what_was_broken_on_purpose(tmp_path: Path) -> None:
         "deliberately broken: pause-ignored@Ethernet0, lossy-dropped (vtb-b)")
 
 
-def test_every_nth_testbed_of_the_sorted_list_is_in_a_shard() -> None:
-    names = ["c", "a", "e", "b", "d", "a"]
-    assert shard_of(names, "") == ("a", "b", "c", "d", "e")
-    assert [shard_of(names, f"{place}/3") for place in (1, 2, 3)] == [("a", "d"), ("b", "e"), ("c",)]
-
-
-@pytest.mark.parametrize("shard", ["0/2", "3/2", "1", "1/0", "a/b", "-1/2", "1/2/3", "١/2"])
-def test_a_shard_that_is_none_is_refused(shard: str) -> None:
-    with pytest.raises(Refusal, match="takes i/n, the i-th of n parts"):
-        shard_of(["a", "b"], shard)
-
-
 def test_a_fault_is_for_the_testbed_that_has_its_switch() -> None:
     faults = ["pause-ignored", "deaf@Ethernet0", "deaf@sw-1:Ethernet4,priority=3", "lab.py:Mine@sw-2:Ethernet8"]
     assert own_faults(faults, {"dut": ["sw-1"]}) == faults[:3]
@@ -88,18 +78,26 @@ def test_a_fault_is_for_the_testbed_that_has_its_switch() -> None:
 
 
 def test_a_job_is_kept_and_loaded(tmp_path: Path) -> None:
-    job = job_in(tmp_path, shard="1/2", concurrency="max", faults=("deaf@Ethernet0",), ports_only=True, both=True)
+    job = job_in(tmp_path, hardware=("vtb-b",), concurrency="max",
+                 faults=("deaf@Ethernet0",), ports_only=True, both=True)
     create(job)
-    assert load(tmp_path, "night", "1/2") == job
+    assert load(tmp_path, "night") == job
     with pytest.raises(Refusal, match="^job 'night' is there already"):
         create(job)
-    with pytest.raises(Refusal, match=r"^nothing to resume: .*job\.json is not there; that job has --shard 1/2$"):
-        load(tmp_path, "night", "")
+    with pytest.raises(Refusal, match=r"^nothing to resume: .*job\.json is not there; .* has the jobs night$"):
+        load(tmp_path, "day")
     with held(job), pytest.raises(Refusal, match="^job 'night' is being run by another pfc-sweep"), held(job):
         pass
     job.path.write_text('{"schema": 9}', encoding="utf-8")
     with pytest.raises(Refusal, match="is not a job file of this version"):
-        load(tmp_path, "night", "1/2")
+        load(tmp_path, "night")
+
+
+def test_a_job_knows_a_testbed_file_of_the_clone_wherever_that_is(tmp_path: Path) -> None:
+    job = dataclasses.replace(job_in(tmp_path), testbed_file=str(testbeds.TESTBED_FILE))
+    create(job)
+    assert json.loads(job.path.read_text(encoding="utf-8"))["testbed_file"] == "ansible/testbed.yaml"
+    assert load(tmp_path, "night") == job
 
 
 def test_a_port_is_done_when_all_its_metrics_have_a_verdict(tmp_path: Path) -> None:

@@ -1,0 +1,60 @@
+"""What is drawn for a campaign: it can be injected, and is the same for a seed however much is drawn."""
+import re
+
+from scripts.campaign.catalogue import FAULTS
+from scripts.campaign.generated import drawn, entry_of_faults, generate, simpler
+from scripts.campaign.groups import port_groups
+from scripts.campaign.kinds import KINDS, NOT_DRAWN
+from virtual_testbed.faults import BUILT_IN, parse_fault
+
+MANY = 2000
+
+
+def test_every_fault_and_every_option_is_drawn_or_said_not_to_be():
+    options = {kind.name: set() for kind in KINDS}
+    for kind in KINDS:
+        options[kind.name] |= {knob.name for form in kind.forms for knob in form}
+    assert {*options} | {*NOT_DRAWN} == {*BUILT_IN}, "each fault is drawn or not, with a reason"
+    assert not {*options} & {*NOT_DRAWN}
+    lacking = {name: left for name, found in options.items() if (left := set(BUILT_IN[name].options) - found)}
+    assert not lacking, "these options are never drawn"
+
+
+def test_the_catalogue_has_every_fault_once():
+    names = [entry.name for entry in FAULTS]
+    assert sorted(names) == sorted({*BUILT_IN} - {"chatter"}), "each built-in fault that breaks something"
+
+
+def test_what_is_drawn_can_be_injected_and_is_caught_somewhere():
+    roles = port_groups()[0].roles
+    for entry in generate("any", MANY):
+        for fault in entry.at(roles):
+            parse_fault(fault)
+            assert not re.search(r"[{}]", fault), fault
+
+
+def test_the_same_is_drawn_however_many_are():
+    assert generate("one", 20) == generate("one", 40)[:20]
+    assert generate("one", 20) != generate("another", 20)
+
+
+def test_what_is_simpler_is_never_what_it_was_made_of_and_comes_to_an_end():
+    for number in range(1, 200):
+        faults = drawn("any", number)
+        for _ in range(40):
+            found = list(simpler(faults))
+            assert faults not in found
+            if not found:
+                break
+            assert entry_of_faults("x", found[0]).faults != entry_of_faults("x", faults).faults
+            faults = found[0]
+        else:
+            raise AssertionError("it does not come to an end")
+
+
+def test_groups_of_ports_have_no_port_in_common():
+    groups = port_groups()
+    names = [name for group in groups for name in group.names]
+    assert len(groups) == 5 and len(names) == len({*names})
+    for group in groups:
+        assert {*group.roles} == {"rx", "tx", "beside", "opposite"} and {*group.roles.values()} <= group.names

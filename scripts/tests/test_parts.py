@@ -1,0 +1,144 @@
+"""Parts of a job as processes: how many at once, what an observer is told, deaths, signals, and going on."""
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from scripts.parts import local
+from scripts.parts.local import LOCK_FILE, LocalExecutor, last_words
+from scripts.parts.part import PYTHON, Part, PartEnd, not_ended, read_end
+from scripts.parts.running import PartObserver, run_parts
+from scripts.parts.stop import StopSignal
+
+LASTING = "trap 'echo put back; exit 7' INT; echo ready; while :; do sleep 0.05; done"
+"""A script that lasts until it is interrupted."""
+
+
+def script(folder: Path, name: str, text: str) -> Part:
+    """A part that is a shell script, in a folder of its name."""
+    return Part(name, ("sh", "-c", f"cd {folder / name}; {text}"), folder / name)
+
+
+class Notes(PartObserver):
+    """Keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.ends: dict[str, PartEnd] = {}
+        self.most = 0
+        self._running: set[str] = set()
+
+    def began(self, part: Part, worker: str) -> None:
+        self.lines.append(f"{part.name} began")
+        self._running.add(part.name)
+        self.most = max(self.most, len(self._running))
+
+    def died(self, part: Part, end: PartEnd) -> None:
+        self.lines.append(f"{part.name} died: {end.cause}")
+        self._running.discard(part.name)
+
+    def ended(self, part: Part, end: PartEnd) -> None:
+        self.lines.append(f"{part.name} ended: {end.cause or end.status}")
+        self.ends[part.name] = end
+        self._running.discard(part.name)
+
+
+def carried_out(parts: list[Part], at_once: int = 8) -> Notes:
+    """What was said while parts were carried out."""
+    notes = Notes()
+    run_parts(LocalExecutor(), parts, at_once, StopSignal(), notes)
+    return notes
+
+
+def test_each_part_is_carried_out_and_no_more_at_once_than_that(tmp_path: Path) -> None:
+    parts = [script(tmp_path, str(number), f"echo {number}; exit {number}") for number in range(4)]
+    notes = carried_out(parts, at_once=2)
+    assert notes.most == 2 and {name: end.status for name, end in notes.ends.items()} == {
+        "0": 0, "1": 1, "2": 2, "3": 3}
+    assert [last_words(part) for part in parts] == ["0", "1", "2", "3"]
+    assert [read_end(part) for part in parts] == [notes.ends[part.name] for part in parts]
+
+
+def test_what_has_ended_is_not_carried_out_again(tmp_path: Path) -> None:
+    parts = [script(tmp_path, "a", "true"), script(tmp_path, "b", "true")]
+    carried_out(parts[:1])
+    assert not_ended(parts) == parts[1:]
+
+
+def test_the_interpreter_and_variables_are_those_of_who_carries_it_out(tmp_path: Path) -> None:
+    words = (PYTHON, "-c", "import os, sys; print(sys.executable, os.getcwd(), os.environ['TOLD'])")
+    part = Part("a", words, tmp_path / "a", environment=(("TOLD", "this"),))
+    carried_out([part])
+    assert last_words(part) == f"{local.sys.executable} {local.ROOT} this"
+
+
+def test_a_part_that_cannot_be_started_stops_no_other(tmp_path: Path) -> None:
+    (tmp_path / "a").touch()
+    notes = carried_out([script(tmp_path, "a", "true"), script(tmp_path, "b", "true")])
+    assert notes.lines == [
+        f"a ended: it could not be started: {tmp_path / 'a'}: File exists", "b began", "b ended: 0"]
+
+
+def test_a_part_that_was_killed_is_begun_anew_and_its_log_goes_on(tmp_path: Path) -> None:
+    once = "echo begun; test -e again || { touch again; kill -KILL $$; }; echo done"
+    part = script(tmp_path, "a", once)
+    notes = carried_out([part])
+    assert notes.lines == ["a began", "a died: its process was killed by SIGKILL", "a began", "a ended: 0"]
+    assert (part.folder / part.log).read_text(encoding="utf-8") == "begun\nbegun\ndone\n"
+
+
+def test_a_part_that_is_killed_each_time_ends(tmp_path: Path) -> None:
+    part = script(tmp_path, "a", "kill -KILL $$")
+    notes = carried_out([part])
+    assert notes.lines.count("a began") == 3 and notes.lines[-1] == "a ended: its process was killed by SIGKILL"
+    assert not_ended([part]) == [part]
+
+
+def test_a_signal_ends_what_runs_in_order_and_nothing_more_is_begun(tmp_path: Path) -> None:
+    stop = StopSignal()
+
+    class Stopping(Notes):
+        """Ctrl-C once both are ready."""
+
+        def looked(self, part: Part) -> None:
+            if all(last_words(one) == "ready" for one in parts[:2]) and not stop.asked:
+                os.kill(os.getpid(), signal.SIGINT)
+
+    parts = [script(tmp_path, name, LASTING) for name in "abc"]
+    notes = Stopping()
+    before = [(one, signal.getsignal(one)) for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
+    try:
+        stop.catch()
+        run_parts(LocalExecutor(), parts, 2, stop, notes)
+    finally:
+        for signum, handler in before:
+            signal.signal(signum, handler)
+    assert sorted(notes.lines) == ["a began", "a ended: interrupted", "b began", "b ended: interrupted"]
+    assert [last_words(part) for part in parts[:2]] == ["put back"] * 2 and not_ended(parts) == parts
+
+
+def test_a_part_whose_earlier_process_lives_is_not_begun_beside_it(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "ENDING_S", 1)
+    part = script(tmp_path, "a", "touch begun")
+    part.folder.mkdir()
+    with (part.folder / LOCK_FILE).open("w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        lock.write("process 1 on elsewhere\n")
+        lock.flush()
+        notes = carried_out([part])
+    assert notes.lines[-1] == (f"a ended: {part.folder / LOCK_FILE}: process 1 on elsewhere carries this part out, and"
+                               " has not ended within 1 s")
+    assert not (part.folder / "begun").exists() and not_ended([part]) == [part]
+
+
+def test_the_folder_is_held_by_what_outlives_the_part(tmp_path: Path) -> None:
+    """What a part started, and gave its descriptors to, has the folder until it ends."""
+    part = script(tmp_path, "a", "test -e again && test -e over && exit 0; touch again;"
+                                 " (sleep 0.5; touch over) & kill -KILL $$")
+    assert carried_out([part]).lines == [
+        "a began", "a died: its process was killed by SIGKILL", "a began", "a ended: 0"]
