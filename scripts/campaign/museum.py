@@ -158,7 +158,8 @@ PAUSES_SENT = (
         ("headroom-missing@{tx}",), seen_at_tx(HELD, "frames that come in after them are lost"), ("COUNT-3", "M2O-1")),
     FieldBug(
         MGMT, 17149, "Lossless frames were dropped where they leave, by a limit of their queue.",
-        ("egress-limited@{rx}",), seen_at_rx(HELD, "dropped where they leave"), ("PFC-1", "COUNT-3")),
+        ("egress-limited@{rx}",), seen_at_rx(HELD, "dropped where they leave"),
+        ("PFC-1", "COUNT-3", "M2O-1")),
 )
 CONFIGURATION = (
     FieldBug(
@@ -179,7 +180,7 @@ CONFIGURATION = (
         ("PFC-1", "M2O-2", "HEAD-3", "LOAD-2")),
     FieldBug(
         BUILDIMAGE, 29487, "QoS maps that were removed from the configuration stayed in the hardware.",
-        ("maps-kept@{rx}", "maps-kept@{tx}"), Declaration("rx", ALL, BOTH, "queue|stop nothing", IN_ERROR),
+        ("maps-kept@{rx}", "maps-kept@{tx}"), Declaration("rx", ALL, BOTH, "leave by other queues than their own"),
         ("LSET-1", "TAG-1")),
     FieldBug(
         BUILDIMAGE, 23354, "After a breakout the lossless groups of the new ports had the profile of lossy ones.",
@@ -205,7 +206,7 @@ COUNTERS = (
         ("M2O-2",)),
     FieldBug(
         BUILDIMAGE, 19730, "Members of a port channel showed the drops of a congestion twice.",
-        ("drops-counted-twice@{rx}",), seen_at_rx(PORT, "dropped frames are counted", BOTH), ("M2O-2",)),
+        ("drops-counted-twice@{rx}",), seen_at_rx(PORT, "dropped are counted more than once", BOTH), ("M2O-2",)),
     FieldBug(
         BUILDIMAGE, 24745, "A port without traffic showed the drops of another port as its own.",
         ("counters-of-another@{beside},of={rx},only=drops",),
@@ -215,6 +216,6 @@ COUNTERS = (
         ("counters-frozen@{rx}",), Declaration("rx", PORT, BOTH, "stand still", IN_ERROR), ("PFC-1",)),
     FieldBug(
         SWSS, 2494, "Watermarks were polled only where the counters of queues were, too: they stood still.",
-        ("watermarks-frozen@{tx}",), Declaration("tx", HELD, (LOSSLESS,), "watermark|headroom", IN_ERROR), ("HEAD-3",)),
+        ("watermarks-frozen@{tx}",), seen_at_tx(HELD, "the watermarks of .* stand still"), ("PFC-1", "HEAD-3")),
 )
-BUGS: tuple[FieldBug, ...] = (*WATCHDOG, *PAUSES_RECEIVED, *PAUSES_SENT, *CONFIGURATION, *COUNTERS)
+MUSEUM: tuple[FieldBug, ...] = (*WATCHDOG, *PAUSES_RECEIVED, *PAUSES_SENT, *CONFIGURATION, *COUNTERS)

@@ -161,7 +161,7 @@ FAULTS = (
     alone("watchdog-hits-another", 7, "WD-1 WD-3", "priority=3,to=4"),
     alone("watchdog-drops-counted-as-sent", 8, "WD-1 WD-5"),
     alone("drops-counted-twice", 9, "M2O-2 COUNT-3"),
-    entering("watermarks-frozen", 22, "HEAD-3 COUNT-3 PFC-1"),
+    entering("watermarks-frozen", 22, "PFC-1 COUNT-3 HEAD-3"),
     alone("storm-never-arrives", 13, "PFC-1 PFC-4 FRAME-4"),
     alone("control-uncounted", 14, "PFC-1 PFC-4 FRAME-7"),
     alone("finished-flows-stay-started", 16, ""),  # of the generator behind a port: no switch is at fault

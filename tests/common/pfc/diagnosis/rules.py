@@ -92,6 +92,13 @@ def _too_many(found: Symptoms) -> Symptoms:
                        and int(seen[2]) > int(seen[1]))
 
 
+def _counted_too_often(found: Symptoms) -> Symptoms:
+    """Those that count more frames dropped than were."""
+    counted = re.compile(r"expected (\d+) frames counted as dropped .*, got (\d+)")
+    return found.where(lambda one: (seen := counted.search(one.check.message)) is not None
+                       and int(seen[2]) > int(seen[1]))
+
+
 def _leave_elsewhere(found: Symptoms) -> bool:
     """Whether all that moves is what other ports have sent, in their own counter and in those of queues."""
     sent = found.saying("TX_OK|Counter/")
@@ -242,6 +249,8 @@ KINDS_OF_FRAMES = (
          _both(_only("FRAME-1", "FRAME-2"), _all("pause-counted", "blocked-while-paused"))),
     Rule("pause frames are forwarded to other ports", ("pause-not-forwarded",)),
     Rule("PFC frames to another destination are obeyed", (), _only("FRAME-8", "FRAME-10")),
+    Rule("frames of {who} leave by other queues than their own where the switch is configured otherwise", (EXPLAINED,),
+         _only("LSET", "TAG"), lambda found: _at_own(found).saying("Counter/pkts.*, got 0$")),
     Rule("frames of the sizes of {cases} are lost, others are not", LOST,
          _both(_only("SIZE"), lambda found: found.passed_in("resumed", but="SIZE")), _in("resumed")),
 )
@@ -304,6 +313,8 @@ PAUSES_OBEYED = (
     Rule("a pause time of 0 does not let {who} go on", ("resumed-in-time",)),
     Rule("pauses of {who}", ("every-pause-counted",), _all("no-other-pause-counted"), further=_counted_for),
     Rule("pauses of {who} act, but are not counted", ("pause-counted",)),
+    Rule("frames of {who} are dropped where they leave, instead of being held", ("no-queue-drops",),
+         _both(_all("held-within-buffer"), lambda found: found.of("M2O").any("nothing-lost"))),
     Rule("frames of {who} that are held for long are dropped", ("no-queue-drops",), _all("held-within-buffer")),
 )
 """Pauses that arrive."""
@@ -317,6 +328,8 @@ PAUSES_SENT = (
     Rule("pause frames have a wrong source", ("source", "source-own")),
     Rule("{who} is paused too while others are congested", OTHER_PFC),
     Rule("pauses are sent for {who}, but its sender sends more than the buffer takes", ("held-within-buffer",)),
+    Rule("the watermarks of {who} stand still, though headroom takes frames", ("headroom-full",),
+         lambda found: found.passed_in("held-frames-drained", but=""), lambda found: found.seen(none=True)),
     Rule("pauses are sent for {who}, but frames that come in after them are lost",
          ("held-frames-drained", "headroom-full", "no-group-drops")),
     Rule("the first pause for {who} is sent at another fill than the buffer profile says", ("xoff-threshold",)),
@@ -327,6 +340,7 @@ REST = (
          ("no-port-drops", "no-queue-drops", "no-group-drops", "nothing-lost")),
     Rule("dropped frames are counted as sent", (EXPLAINED,), _all("port-drops-counted"),
          _text("more in (Counter|TX_OK)")),
+    Rule("frames that are dropped are counted more than once", ("port-drops-counted",), picks=_counted_too_often),
     Rule("dropped frames are not counted", ("port-drops-counted", "queue-drops-counted", "group-drops-counted")),
     Rule("the line is not shared by the queues' weights: {who}", ("share-by-weight",)),
     Rule("the receive counter of {who} lacks pauses of the first storm only, as if it began below 0",
