@@ -32,13 +32,15 @@ WATCHDOG = (
     FieldBug(
         BUILDIMAGE, 9432,
         "Storms began on two ports one after the other; the second one was seen only once the first had ended.",
-        ("watchdog-one-port-only@*",), seen_at_rx(HELD, "the watchdog does not detect the pause storm"), ("WD-6",)),
+        ("watchdog-one-port-only@*",),
+        Declaration("further", HELD, (LOSSLESS,), "the watchdog does not detect a storm on .* while another"),
+        ("WD-6",)),
     FieldBug(
         BUILDIMAGE, 29203,
         "With all lossless priorities of a port in storm the watchdog restored and detected them again and again,"
         " because pauses are not counted where it has switched PFC off.",
-        ("watchdog-restores-in-storm@{rx},all=yes",), seen_at_rx(HELD, "the watchdog restores .* in the storm"),
-        ("WD-2",)),
+        ("watchdog-restores-in-storm@{rx},all=yes",),
+        seen_at_rx(HELD, "the watchdog restores .* while the storm goes on"), ("WD-2",)),
     FieldBug(
         BUILDIMAGE, 5898, "After a storm was over and counted as restored, frames of that queue went on being dropped.",
         ("watchdog-undo-missing@{rx},only=dropping",), seen_at_rx(HELD, "counts .* as restored, but goes on acting"),
@@ -91,7 +93,7 @@ WATCHDOG = (
         ("WD-1",)),
     FieldBug(
         BUILDIMAGE, 17434, "Frames that the watchdog dropped were in its statistics as frames that passed.",
-        ("watchdog-drops-counted-as-sent@{rx}",), seen_at_rx(HELD, "the watchdog acts, but does not count it"),
+        ("watchdog-drops-counted-as-sent@{rx}",), seen_at_rx(HELD, "counts frames of .* that it drops as passed"),
         ("WD-1",)),
 )
 PAUSES_RECEIVED = (
@@ -202,7 +204,7 @@ COUNTERS = (
         ("drops-uncounted@{rx}",), seen_at_rx(PORT, "dropped frames are not counted", BOTH), ("M2O-2",)),
     FieldBug(
         BUILDIMAGE, 21007, "The queue's counter of sent frames had the dropped ones in it too.",
-        ("drops-counted-as-sent@{rx},too=yes",), seen_at_rx(FREE, "dropped frames are counted as sent", BOTH),
+        ("drops-counted-as-sent@{rx},too=yes",), seen_at_rx(FREE, "dropped frames are counted as sent, too", BOTH),
         ("M2O-2",)),
     FieldBug(
         BUILDIMAGE, 19730, "Members of a port channel showed the drops of a congestion twice.",
@@ -210,7 +212,7 @@ COUNTERS = (
     FieldBug(
         BUILDIMAGE, 24745, "A port without traffic showed the drops of another port as its own.",
         ("counters-of-another@{beside},of={rx},only=drops",),
-        Declaration("beside", PORT, BOTH, "counters move that nothing sent explains|counted"), ("M2O-2",)),
+        Declaration("beside", PORT, BOTH, "drops of another port are counted at {beside}"), ("M2O-2",)),
     FieldBug(
         MGMT, 3736, "After a fast reboot no counter was polled any more: all of them stood still.",
         ("counters-frozen@{rx}",), Declaration("rx", PORT, BOTH, "stand still", IN_ERROR), ("PFC-1",)),

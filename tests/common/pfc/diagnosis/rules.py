@@ -26,6 +26,8 @@ OTHERS = ("background-unaffected", "test-unaffected")
 XOFF = ("xoff-sent", "back-pressure", "hop-back-pressure")
 OTHER_PFC = ("no-other-back-pressure", "no-other-enabled", "hop-no-other-back-pressure", "no-back-pressure")
 EXPLAINED = "counter-explained"
+CONGESTED = ("M2O-2", "M2O-3", "SPEED-2")
+"""Test cases in which lossy frames have to be dropped."""
 ASKED_NOWHERE = "PFC. Tx, as nothing that"
 HOLDS_BESIDE = "PFC. Tx, as nothing may hold"
 ONE_KIND = r"in all failing rows, and no other: ([^)]*)"
@@ -235,6 +237,10 @@ ELSEWHERE = (
     Rule("frames that leave are counted as received", (EXPLAINED,), _only(EXPLAINED, "pauses-are-no-data"),
          _text("RX_OK")),
     Rule("frames leave by {port} that are not for it", (EXPLAINED,), _leave_elsewhere),
+    Rule("drops of another port are counted at {port}", (EXPLAINED,), _both(_only(EXPLAINED), _only(*CONGESTED)),
+         _text("[TR]X_DRP, as nothing")),
+    Rule("dropped frames are counted as sent, too", (EXPLAINED,), _both(_only(EXPLAINED), _only(*CONGESTED)),
+         lambda found: _at_own(found).saying("more in (Counter|TX_OK)")),
     Rule("{who}: counters move that nothing sent explains", (EXPLAINED,), _only(EXPLAINED), is_certain=False),
 )
 """What shows in closed accounting alone."""
@@ -256,15 +262,21 @@ KINDS_OF_FRAMES = (
 )
 """Pauses and data of a kind."""
 WATCHDOG = (
+    Rule("the watchdog restores {who} while the storm goes on", ("restoration-counted",),
+         picks=_text("as restored in the storm.*, got [1-9]")),
     Rule("storms of another queue are counted for {who} too", ("no-other-storm",), _none("no-storm-detected"),
          _text(r"got [1-9]\d* \(operational\)")),
     Rule("the watchdog detects a storm on {who} where there is none", ("no-storm-detected", "no-other-storm")),
+    Rule("the watchdog's action hits {who} instead of ", OTHERS, _all("sender-not-held", "dropped-in-storm"),
+         further=lambda found: found.of("sender-not-held").who),
     Rule("the watchdog's action also hits {who}", OTHERS),
     Rule("the watchdog counts {who} as restored, but goes on acting on it", ("resumed",), _still_acts),
     Rule("the watchdog detects no further storm on {who} after the first", ("storm-detected",), _second_missed),
     Rule("pauses of {who} stop nothing in a storm, which the watchdog does not detect therefore", ("storm-detected",),
          _both(_all("dropped-in-storm"), _none("sender-not-held", "no-back-pressure"))),
     Rule("the watchdog does not detect the pause storm on {who}", ("storm-detected", "stormed-queues")),
+    Rule("the watchdog does not detect a storm on {who} while another port has one", ("stormed-queues-later",),
+         picks=_text(", got none$")),
     Rule("the watchdog does not restore {who} after the storm", ("restored",)),
     Rule("the watchdog detects no further storm on {who} after the first", ("detection-time",), _found_at_first,
          _in("WD-8")),
@@ -276,6 +288,8 @@ WATCHDOG = (
     Rule("the watchdog drops {who}, which it is told to forward", ("forwarded-in-storm",)),
     Rule("the watchdog restores {who} later than it is told to", ("restoration-time",), picks=_late),
     Rule("the watchdog restores {who} at another time than it is told to", ("restoration-time",)),
+    Rule("the watchdog counts frames of {who} that it drops as passed", ("frames-counted",), _none("dropped-in-storm"),
+         _text(r"expected 0/(\d+) .*, got \1/0$")),
     Rule("the watchdog acts, but does not count it for {who}",
          ("storm-counted", "restoration-counted", "frames-counted", "storms-counted", "drops-counted")),
 )
