@@ -167,11 +167,11 @@ CONFIGURATION = (
     FieldBug(
         MGMT, 6602, "A port that joined a LAG lost its DSCP map: its frames were of traffic class 0.",
         ("maps-unbound@{tx}",),
-        Declaration("rx", HELD, BOTH, "leave .* by queue UC0", IN_ERROR), ("PFC-1",)),
+        Declaration("rx", ALL, BOTH, "leave {rx} by queue UC0", IN_ERROR), ("PFC-1",)),
     FieldBug(
         SWSS, 3234, "After a breakout the QoS configuration of a port came before the port, and was lost.",
         ("maps-unbound@{tx},map=all",),
-        Declaration("rx", HELD, BOTH, "leave .* by queue UC0", IN_ERROR), ("PFC-1",)),
+        Declaration("rx", ALL, BOTH, "leave {rx} by queue UC0", IN_ERROR), ("PFC-1",)),
     FieldBug(
         BUILDIMAGE, 27310, "DSCP 4 was traffic class 0 in the hardware, 4 in the configuration.",
         ("misclassified@{tx},dscp=4,to=0",),
