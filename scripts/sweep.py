@@ -7,6 +7,7 @@ Exit status: 0 every port PASS, 1 some FAIL, 2 no FAIL but some ERROR (a port wi
 from __future__ import annotations
 
 import argparse
+import contextlib
 import shutil
 import sys
 from collections.abc import Sequence
@@ -14,8 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from scripts.parts.local import LocalExecutor  # noqa: E402  (the path has to be there first)
-from scripts.parts.running import PartExecutor  # noqa: E402
+from scripts.parts.executors import SCHEDULER_HELP, executor  # noqa: E402  (the path has to be there first)
 from scripts.parts.stop import StopSignal  # noqa: E402
 from scripts.suite import REFUSED  # noqa: E402
 from scripts.sweeping.job import Job, create, held, load, resume_command  # noqa: E402
@@ -47,6 +47,8 @@ examples:
   pfc-sweep --testbed lab-1,lab-2 --concurrency max          two testbeds at once, as few waves as can be
   pfc-sweep --ports Ethernet0,Ethernet4 --fault pause-ignored@Ethernet4
   pfc-sweep --resume friday                                  go on with a job that was killed
+  pfc-sweep --testbed lab-1,lab-2 --results /lab/results --scheduler tcp://lab-server:8786
+                                                             on the machines whose pfc-worker reaches them
 """
 
 
@@ -76,12 +78,13 @@ def parser() -> CommandParser:
     made.add_argument("--job", metavar="ID", help="id of a new job (default: from time and process)")
     made.add_argument("--resume", metavar="JOB", help="go on with what is left of a job, with its own options")
     made.add_argument("--at-once", type=int, metavar="N", help="testbeds at the same time (default: all)")
+    made.add_argument("--scheduler", metavar="ADDRESS", help=SCHEDULER_HELP)
     made.add_argument("--results", default=str(RESULTS), metavar="DIR",
                       help="folder of results (default: results)")
     return made
 
 
-WITH_RESUME = ("resume", "results", "at_once")
+WITH_RESUME = ("resume", "results", "at_once", "scheduler")
 
 
 def job_of(options: argparse.Namespace) -> Job:
@@ -103,9 +106,14 @@ def job_of(options: argparse.Namespace) -> Job:
     return load(Path(options.results).resolve(), options.resume)
 
 
-def carry_out(job: Job, executor: PartExecutor, at_once: int | None, stop: StopSignal) -> int:
-    """Sweeps what is left of a job; returns the exit status."""
-    with held(job):
+def carry_out(job: Job, scheduler: str | None, at_once: int | None, stop: StopSignal) -> int:
+    """Sweeps what is left of a job; returns the exit status.
+
+    Raises:
+        Refusal: nothing is left, another command runs the job, or Dask's workers cannot.
+    """
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(held(job))
         runs = [TestbedRun(job, testbed) for testbed in job.testbeds]
         for run in runs:
             announce(run)
@@ -114,8 +122,9 @@ def carry_out(job: Job, executor: PartExecutor, at_once: int | None, stop: StopS
             raise Refusal(f"nothing to do: job '{job.job_id}' has a verdict of each port of {', '.join(job.testbeds)}")
         say(f"job {job.job_id}: {', '.join(run.testbed for run in left)}; {shown(job.folder)}")
         columns = shutil.get_terminal_size().columns if sys.stdout is not None and sys.stdout.isatty() else None
+        carrying = stack.enter_context(executor(scheduler, job.folder, [run.part for run in left]))
         try:
-            watch(left, executor, at_once or len(left), stop, Progress(left, sys.stdout, columns).update)
+            watch(left, carrying, at_once or len(left), stop, Progress(left, sys.stdout, columns).update)
         except Exception as error:  # every testbed's run has ended: what was measured decides, whatever it is
             put(f"error: the job was ended by {error!r}\n", sys.stderr)
     say(summary(runs))
@@ -151,7 +160,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options = parser().parse_args(arguments)
         job = job_of(options)
         environment(Path(job.results))
-        return carry_out(job, LocalExecutor(), options.at_once, stop)
+        return carry_out(job, options.scheduler, options.at_once, stop)
     except (Refusal, OSError) as error:  # before a testbed's run has begun: after that none comes here
         put(f"error: {reason(error) if isinstance(error, OSError) else error}\n", sys.stderr)
         return REFUSED

@@ -23,9 +23,21 @@ def sweep() -> None:
     runpy.run_path(str(script), run_name="__main__")
 
 
+def worker() -> None:
+    """`pfc-worker`: runs `scripts/worker.py`."""
+    runpy.run_path(str(_of_the_clone("pfc-worker", "scripts/worker.py")), run_name="__main__")
+
+
 def qualify() -> None:
     """`pfc-qualify`: runs `scripts/qualify.py`."""
     runpy.run_path(str(_of_the_clone("pfc-qualify", "scripts/qualify.py")), run_name="__main__")
+
+
+def campaign() -> None:
+    """`pfc-campaign`: runs `scripts.campaign`."""
+    _of_the_clone("pfc-campaign", "scripts/campaign/__main__.py")
+    sys.path.insert(0, str(CLONE))
+    runpy.run_module("scripts.campaign", run_name="__main__", alter_sys=True)
 
 
 def report() -> None:

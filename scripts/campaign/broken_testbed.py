@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from scripts.campaign.entries import ROOT
-from scripts.testbeds import Failure
+from scripts.testbeds import TESTBED_FILE, Failure
 from tests.common.pfc.lab.dut import Dut, SwitchState
 from tests.common.pfc.lab.restore import SwitchRestorer
 from tests.common.pfc.model.ports import ConnectedPort
@@ -32,7 +32,8 @@ _deployed: dict[str, Path] = {}  # name of a testbed -> what its switches kept o
 
 @contextmanager
 def broken_testbed(
-    folder: Path, faults: Sequence[str], files: Mapping[str, str] = {}, name: str = TESTBED, kept: Path | None = None
+    folder: Path, faults: Sequence[str], files: Mapping[str, str] = {}, name: str = TESTBED, kept: Path | None = None,
+    testbed_file: Path = TESTBED_FILE,
 ) -> Iterator[Testbed]:
     """A virtual testbed with faults, deployed, on its own clock. The first of a name is deployed by Ansible; the others
     come up as a testbed does that was deployed before it was taken down.
@@ -44,6 +45,7 @@ def broken_testbed(
         name: of the testbed.
         kept: where other processes find what the switches kept once they were deployed, and this one leaves it; None:
             nowhere.
+        testbed_file: that describes it.
 
     Raises:
         Failure: it does not come up, or Ansible cannot deploy it; the sentence says why.
@@ -59,7 +61,7 @@ def broken_testbed(
     if name in _deployed:
         shutil.copytree(_deployed[name], folder / name / "switches")
     try:
-        runtime = {**bring_up(folder, faults, name), "environment": environment, "folder": folder}
+        runtime = {**bring_up(folder, faults, name, testbed_file), "environment": environment, "folder": folder}
         if name not in _deployed:
             _deploy(runtime, name)
             _deployed[name] = _keep(runtime, name)
@@ -71,7 +73,7 @@ def broken_testbed(
                        stdout=subprocess.DEVNULL)
 
 
-def bring_up(folder: Path, faults: Sequence[str], name: str) -> dict[str, Any]:
+def bring_up(folder: Path, faults: Sequence[str], name: str, testbed_file: Path = TESTBED_FILE) -> dict[str, Any]:
     """What runtime.json says of the testbed.
 
     Raises:
@@ -79,7 +81,7 @@ def bring_up(folder: Path, faults: Sequence[str], name: str) -> dict[str, Any]:
     """
     command: list[str | Path] = [
         BIN / "virtual-testbed", "up", name, "--clock", "virtual", "--json", "--state", folder,
-        "--testbed-file", ROOT / "ansible/testbed.yaml", "--owner-pid", str(os.getpid())]
+        "--testbed-file", testbed_file, "--owner-pid", str(os.getpid())]
     for fault in dict.fromkeys(faults):
         command += ["--fault", fault]
     up = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)

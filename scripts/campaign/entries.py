@@ -86,7 +86,7 @@ class CampaignEntry:
         unseen: why no tester could see it; empty: one must.
         testbed: of ansible/testbed.yaml.
         ip_version: of the data.
-        setting: of a healthy testbed what was drawn for it, in words.
+        setting, seed: of a healthy testbed what was drawn for it, in words, and what it was drawn by.
     """
 
     source: str
@@ -98,6 +98,7 @@ class CampaignEntry:
     testbed: str = "vtb-t0"
     ip_version: int = 4
     setting: str = ""
+    seed: str = ""
 
     @property
     def key(self) -> str:
@@ -108,6 +109,11 @@ class CampaignEntry:
     def is_timed(self) -> bool:
         """Whether a fault begins or ends at a moment of the testbed's time: then nothing may run before it."""
         return any(pair.startswith(("from=", "until=")) for fault in self.faults for pair in fault.split(","))
+
+    @property
+    def is_of_the_switch(self) -> bool:
+        """Whether a fault is not one of a group's port: then nothing else may be in the testbed."""
+        return any("@{" not in fault for fault in self.faults)
 
     def at(self, ports: Mapping[str, str]) -> tuple[str, ...]:
         """The specifications at the ports of a group (role -> name)."""

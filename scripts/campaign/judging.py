@@ -15,7 +15,7 @@ import yaml
 from scripts.campaign.broken_testbed import SWITCH, KnownDut, Testbed
 from scripts.campaign.entries import CampaignEntry, Declaration
 from scripts.campaign.groups import GroupDut, PortGroup
-from scripts.campaign.results import Blame, EntryResult, Judgement
+from scripts.campaign.results import Blame, EntryResult, EntryVerdict
 from scripts.campaign.stages import Stage, stages
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.diagnosis.rules import diagnose
@@ -79,15 +79,15 @@ class EntryBench:
         return Qualifier(plan.lab(GroupDut(self.dut, group.names), self.api, self.clock), auditors())
 
 
-def carry_out(qualifier: Qualifier, rounds: Iterator[Stage] | Sequence[Stage]) -> list[Carried]:
-    """Carries out stages up to the first in which something is not PASS."""
+def carry_out(qualifier: Qualifier, rounds: Iterator[Stage] | Sequence[Stage], least: int = 1) -> list[Carried]:
+    """Carries out stages up to the first in which something is not PASS, but at least so many."""
     carried: list[Carried] = []
-    for stage in rounds:
+    for number, stage in enumerate(rounds, 1):
         for case, target in stage:
             began = time.monotonic()
             outcome = qualifier.qualify(case, target)
             carried.append(Carried(target, outcome, round(time.monotonic() - began, 1)))
-        if status_of(carried) is not Status.PASS:
+        if number >= least and status_of(carried) is not Status.PASS:
             break
     return carried
 
@@ -97,12 +97,13 @@ def status_of(carried: Sequence[Carried]) -> Status:
     return combine(verdict.status for one in carried for verdict in one.outcome.verdicts)
 
 
-def judge(bench: EntryBench, group: PortGroup, entry: CampaignEntry) -> EntryResult:
-    """What the suite makes of an entry on the ports of a group."""
+def judge(bench: EntryBench, group: PortGroup, entry: CampaignEntry, is_thorough: bool = False) -> EntryResult:
+    """What the suite makes of an entry on the ports of a group; `is_thorough`: the second stage is carried out in any
+    case, so that the diagnosis has more to go by."""
     began = time.monotonic()
     since = bench.clock.now()
     plan = bench.plan(group, entry.ip_version)
-    carried = carry_out(bench.qualifier(group, plan), stages(entry, plan.subject))
+    carried = carry_out(bench.qualifier(group, plan), stages(entry, plan.subject), 2 if is_thorough else 1)
     result = conclude(entry, group, carried)
     return replace(result, seconds=round(time.monotonic() - began, 1), began_s=round(since, 3),
                    simulated_s=round(bench.clock.now() - since, 3))
@@ -125,14 +126,15 @@ def conclude(entry: CampaignEntry, group: PortGroup, carried: Sequence[Carried])
     )
 
 
-def _judgement(entry: CampaignEntry, status: Status) -> Judgement:
+def _judgement(entry: CampaignEntry, status: Status) -> EntryVerdict:
     if entry.declared is None:
-        return {Status.PASS: Judgement.PASSED, Status.FAIL: Judgement.MISJUDGED, Status.ERROR: Judgement.ERROR}[status]
+        healthy = {Status.PASS: EntryVerdict.PASSED, Status.FAIL: EntryVerdict.MISJUDGED}
+        return healthy.get(status, EntryVerdict.ERROR)
     if status is Status.PASS:
-        return Judgement.ESCAPED
+        return EntryVerdict.ESCAPED
     if status in entry.declared.verdicts:
-        return Judgement.CAUGHT
-    return Judgement.ERROR if status is Status.ERROR else Judgement.MISJUDGED
+        return EntryVerdict.CAUGHT
+    return EntryVerdict.ERROR if status is Status.ERROR else EntryVerdict.MISJUDGED
 
 
 def _blame(declared: Declaration | None, group: PortGroup, found: Sequence[Diagnosis]) -> Blame:

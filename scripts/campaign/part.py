@@ -21,8 +21,9 @@ from typing import Any
 
 from scripts.campaign import results
 from scripts.campaign.broken_testbed import broken_testbed, reserved_switch
-from scripts.campaign.entries import ROOT, CampaignEntry
+from scripts.campaign.entries import HEALTHY, ROOT, CampaignEntry
 from scripts.campaign.groups import PortGroup, port_groups
+from scripts.campaign.healthy import measure
 from scripts.campaign.judging import EntryBench, judge
 from scripts.campaign.mutants import mutated
 from scripts.campaign.results import EntryResult, entry_document, entry_of
@@ -45,23 +46,25 @@ class FaultPart:
         entries: at most one for each group of ports. One whose fault begins or ends at a moment comes first.
         mutant: name of what is weakened in the suite; empty: nothing.
         again: whether what is not as declared is judged again alone.
+        is_thorough: whether two stages of cases are carried out at least.
     """
 
     name: str
     entries: tuple[CampaignEntry, ...]
     mutant: str = ""
     again: bool = True
+    is_thorough: bool = False
 
     def document(self) -> dict[str, Any]:
         """The part as its file has it."""
         return {"name": self.name, "entries": [entry_document(entry) for entry in self.entries],
-                "mutant": self.mutant, "again": self.again}
+                "mutant": self.mutant, "again": self.again, "is_thorough": self.is_thorough}
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> FaultPart:
         """The part of a file."""
         entries = tuple(map(entry_of, document["entries"]))
-        return cls(document["name"], entries, document["mutant"], document["again"])
+        return cls(document["name"], entries, document["mutant"], document["again"], document["is_thorough"])
 
 
 @dataclass
@@ -132,15 +135,22 @@ class PartRun:
         wanted = [(group, entry) for group, entry in entries if entry.key not in known]
         if not wanted:
             return
+        if wanted[0][1].source == HEALTHY:
+            self._tell(measure(wanted[0][1], self.folder))
+            return
         faults = [absolute(fault) for group, entry in wanted for fault in entry.at(group.roles)]
         with _bench(faults, self.kept) as bench:
             for group, entry in wanted:
                 if not self._is_time():
                     return
-                result = replace(judge(bench, group, entry), is_alone=is_alone,
+                result = replace(judge(bench, group, entry, self.part.is_thorough), is_alone=is_alone,
                                  shared=before.short if before else None)
-                results.append(self.file, [result])
-                put(f"{line(result)}\n", sys.stdout)
+                self._tell(result)
+
+    def _tell(self, result: EntryResult) -> None:
+        """Keeps a result, and says it."""
+        results.append(self.file, [result])
+        put(f"{line(result)}\n", sys.stdout)
 
 
 @contextmanager
@@ -158,8 +168,11 @@ def absolute(fault: str) -> str:
 
 def line(result: EntryResult) -> str:
     """What a user sees of a result: `caught   catalogue pause-leaks (12 s): blamed rightly`."""
+    if result.entry.declared is None:
+        return (f"{result.judgement.value:9} {result.entry.key} ({result.seconds:.0f} s, {len(result.cases)} cases):"
+                f" {result.entry.setting}")
     said = "blamed rightly" if result.blame.is_right else f"not named rightly: {', '.join(result.blame.wrong)}"
-    if result.judgement is results.Judgement.ESCAPED:
+    if result.judgement is results.EntryVerdict.ESCAPED:
         said = f"nobody could see it: {result.entry.unseen}" if result.entry.unseen else "every verdict is PASS"
     alone = ", alone" if result.is_alone else ""
     return (f"{result.judgement.value:9} {result.entry.key} ({result.seconds:.0f} s, {len(result.cases)} cases{alone}):"

@@ -37,6 +37,7 @@ class Campaign:
         commit: under test; `dirty` where the tree has changes that are not committed.
         mutant: what is weakened in the suite; empty: nothing.
         only: names of entries; none: all.
+        is_thorough: whether two stages of cases are carried out at least.
         began: when, ISO 8601, UTC.
     """
 
@@ -49,6 +50,7 @@ class Campaign:
     began: str
     mutant: str = ""
     only: tuple[str, ...] = ()
+    is_thorough: bool = False
 
     def entries(self) -> list[CampaignEntry]:
         """All entries, in the order of the sources."""
@@ -63,7 +65,7 @@ class Campaign:
         entries = self.entries()
         broken = [entry for entry in entries if entry.source != HEALTHY]
         parts = [
-            FaultPart(f"{entries[0].source}-{number:04}", entries, self.mutant)
+            FaultPart(f"{entries[0].source}-{number:04}", entries, self.mutant, is_thorough=self.is_thorough)
             for number, entries in enumerate(in_bring_ups(broken, len(port_groups())), 1)
         ]
         healthy = [FaultPart(f"healthy-{entry.name}", (entry,), self.mutant)
@@ -92,10 +94,12 @@ def load(folder: Path) -> Campaign:
 
 def in_bring_ups(entries: Sequence[CampaignEntry], size: int) -> list[tuple[CampaignEntry, ...]]:
     """Entries by bring-up, each of one source and testbed: at most `size`, of which at most one is about a moment of
-    the testbed's time; that one comes first."""
+    the testbed's time; that one comes first. One of the whole switch has a bring-up to itself."""
     found: list[tuple[CampaignEntry, ...]] = []
     for source, testbed in dict.fromkeys((entry.source, entry.testbed) for entry in entries):
-        own = [entry for entry in entries if (entry.source, entry.testbed) == (source, testbed)]
+        every = [entry for entry in entries if (entry.source, entry.testbed) == (source, testbed)]
+        found += [(entry,) for entry in every if entry.is_of_the_switch]
+        own = [entry for entry in every if not entry.is_of_the_switch]
         timed = [entry for entry in own if entry.is_timed]
         others = [entry for entry in own if not entry.is_timed]
         while timed or others:

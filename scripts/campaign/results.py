@@ -15,7 +15,7 @@ from tests.common.pfc.record.verdict import Status
 LINES = "entries.jsonl"
 
 
-class Judgement(StrEnum):
+class EntryVerdict(StrEnum):
     """What a run made of an entry."""
 
     CAUGHT = "caught"
@@ -76,7 +76,7 @@ class EntryResult:
 
     entry: CampaignEntry
     ports: Mapping[str, str]
-    judgement: Judgement
+    judgement: EntryVerdict
     blame: Blame = Blame()
     diagnosis: Sequence[str] = ()
     cases: Sequence[str] = ()
@@ -94,10 +94,10 @@ class EntryResult:
     def is_as_declared(self) -> bool:
         """Whether it was caught, and blamed rightly; or, of one that no tester could see, that nothing was said."""
         if self.entry.declared is None:
-            return self.judgement is Judgement.PASSED
+            return self.judgement is EntryVerdict.PASSED
         if self.entry.unseen:
-            return self.judgement is Judgement.ESCAPED
-        return self.judgement is Judgement.CAUGHT and self.blame.is_right
+            return self.judgement is EntryVerdict.ESCAPED
+        return self.judgement is EntryVerdict.CAUGHT and self.blame.is_right
 
     @property
     def faults(self) -> tuple[str, ...]:
@@ -123,7 +123,7 @@ class EntryResult:
         known = {one.name for one in fields(cls)}
         found = {name: value for name, value in document.items() if name in known}
         return cls(**found | {
-            "entry": entry_of(document["entry"]), "judgement": Judgement(document["judgement"]),
+            "entry": entry_of(document["entry"]), "judgement": EntryVerdict(document["judgement"]),
             "blame": Blame(**document["blame"]),
         })
 

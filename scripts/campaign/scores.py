@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 
 from scripts.campaign.entries import SOURCES
-from scripts.campaign.results import Blame, EntryResult, Judgement
+from scripts.campaign.results import Blame, EntryResult, EntryVerdict
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class SourceScore:
         """Those that a tester could see."""
         return [one for one in self.results if not one.entry.unseen]
 
-    def those(self, judgement: Judgement) -> list[EntryResult]:
+    def those(self, judgement: EntryVerdict) -> list[EntryResult]:
         """Those that were judged so, of those that a tester could see."""
         return [one for one in self.due if one.judgement is judgement]
 
@@ -41,12 +41,12 @@ class SourceScore:
     @property
     def good(self) -> int:
         """How many were judged as they should: broken ones caught, healthy ones passed."""
-        return len(self.those(Judgement.CAUGHT)) + len(self.those(Judgement.PASSED))
+        return len(self.those(EntryVerdict.CAUGHT)) + len(self.those(EntryVerdict.PASSED))
 
     @property
     def blamed(self) -> list[EntryResult]:
         """Those that were caught: of which the diagnosis has to name port, priority, metric and cause."""
-        return self.those(Judgement.CAUGHT)
+        return self.those(EntryVerdict.CAUGHT)
 
     def named_rightly(self, what: str = "is_right") -> int:
         """Of how many that were caught the diagnosis names something rightly: `port`, `priority`, `metric`, `cause`;
@@ -78,7 +78,7 @@ def row(score: SourceScore) -> list[str]:
     named = [_share(score.named_rightly(what), blamed) for what in (*WHAT_IS_NAMED, "is_right")]
     return [
         score.source, f"{len(score.results)} of {score.planned}", _share(score.good, due),
-        *(str(len(score.those(one))) for one in (Judgement.ESCAPED, Judgement.ERROR, Judgement.MISJUDGED)),
+        *(str(len(score.those(one))) for one in (EntryVerdict.ESCAPED, EntryVerdict.ERROR, EntryVerdict.MISJUDGED)),
         str(len(score.unseen)), *named, f"{score.seconds / 60:.0f}",
     ]
 
@@ -90,6 +90,6 @@ def _share(part: int, whole: int) -> str:
 def not_as_declared(results: Iterable[EntryResult]) -> Iterator[EntryResult]:
     """Results that are not what was declared, the worst first: escapes, then what was not measured or judged wrongly,
     then wrong names."""
-    order = (Judgement.ESCAPED, Judgement.MISJUDGED, Judgement.ERROR, Judgement.CAUGHT, Judgement.PASSED)
+    order = (EntryVerdict.ESCAPED, EntryVerdict.MISJUDGED, EntryVerdict.ERROR, EntryVerdict.CAUGHT, EntryVerdict.PASSED)
     found = [one for one in results if not one.is_as_declared]
     yield from sorted(found, key=lambda one: (order.index(one.judgement), one.entry.key))

@@ -3,9 +3,10 @@ import re
 
 from scripts.campaign.catalogue import FAULTS
 from scripts.campaign.entries import ROLES
-from scripts.campaign.generated import drawn, entry_of_faults, generate, simpler
+from scripts.campaign.generated import DrawnFault, drawn, entry_of_faults, generate, simpler
 from scripts.campaign.groups import port_groups
 from scripts.campaign.kinds import KINDS, NOT_DRAWN
+from scripts.campaign.shrinking import shrink
 from virtual_testbed.faults import BUILT_IN, parse_fault
 
 MANY = 2000
@@ -51,6 +52,31 @@ def test_what_is_simpler_is_never_what_it_was_made_of_and_comes_to_an_end():
             faults = found[0]
         else:
             raise AssertionError("it does not come to an end")
+
+
+def kind(name):
+    """A fault that can be drawn."""
+    return next(one for one in KINDS if one.name == name)
+
+
+def late(ns, **options):
+    """A pause that acts late."""
+    made = kind("pause-late")
+    return DrawnFault(made, made.forms[0], {"ns": str(ns), **options})
+
+
+def test_an_escape_is_shrunk_to_the_simplest_that_still_escapes():
+    """Here: whatever acts at most 700 ns late."""
+    def escapes(faults):
+        return all(int(fault.options.get("ns", 10**6)) <= 700 for fault in faults)
+
+    leak = DrawnFault(kind("pause-leaks"), (), {})
+    found = shrink("1", (late(100), late(50, **{"from": "3s"})), escapes, 40)
+    assert found.is_simplest and found.caught, found
+    [one] = found.faults
+    assert "from" not in one and 500 < int(one.split("ns=")[1]) <= 700, found
+    assert shrink("1", (late(100), leak), escapes, 0).faults == (late(100).specification, leak.specification)
+    assert not shrink("1", (late(100), late(50)), escapes, 1).is_simplest, "it was not tried to the end"
 
 
 def test_groups_of_ports_have_no_port_in_common():

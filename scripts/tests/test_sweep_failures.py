@@ -121,7 +121,7 @@ def test_what_was_measured_gives_the_status_whatever_failed(
     job = job_in(tmp_path, "vtb-a")
     create(job)
     monkeypatch.setattr("scripts.sweep.watch", fail)
-    assert sweep.carry_out(job, LocalExecutor(), None, StopSignal()) == 2
+    assert sweep.carry_out(job, None, None, StopSignal()) == 2
     said = capsys.readouterr()
     assert "No space left on device" in said.err and "ERROR vtb-a: not started" in said.out
 
