@@ -1,7 +1,8 @@
 """Entries of a campaign: a broken switch port, what it has to be judged to be, and where that comes from.
 
 An entry names no port. It has the ports of a group to itself, and names them by their roles: `rx`, the port under test,
-where pauses arrive and data leaves; `tx`, where data comes in; `beside` and `opposite`, a pair of bystanders.
+where pauses arrive and data leaves; `tx`, where data comes in; `further`, where it also does where a test case has
+several senders; `beside` and `opposite`, a pair of bystanders.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Status
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-ROLES = ("rx", "tx", "beside", "opposite")
+ROLES = ("rx", "tx", "beside", "opposite", "further")
 HELD = frozenset({3, 4})
 """The lossless priorities of SONiC's own maps, which the virtual testbeds have."""
 FREE = frozenset({0, 1, 2, 5, 6})

@@ -46,7 +46,7 @@ class DrawnFault:
 
     def simpler(self) -> Iterator[DrawnFault]:
         """The same with one thing less that was drawn: no moment, no priority, a plain value."""
-        for name in ("from", "priority"):
+        for name in sorted({"from", "priority"} - {knob.name for knob in self.knobs}):  # some need their priority
             if name in self.options:
                 yield replace(self, options={key: value for key, value in self.options.items() if key != name})
         for knob in self.knobs:

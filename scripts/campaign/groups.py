@@ -53,7 +53,7 @@ def port_groups() -> list[PortGroup]:
 
 
 def _group(lower: Sequence[ConnectedPort], upper: Sequence[ConnectedPort]) -> PortGroup:
-    roles = {"rx": lower[0], "beside": lower[1], "opposite": lower[2], "tx": upper[0]}
+    roles = {"rx": lower[0], "beside": lower[1], "opposite": lower[2], "tx": upper[0], "further": upper[1]}
     return PortGroup((*lower, *upper), {role: port.port for role, port in roles.items()})
 
 

@@ -145,6 +145,12 @@ def _wide(options: Options, declared: Declaration) -> Declaration:
     return _of_option("also", 0)(options, declared)
 
 
+def _drops_of_another(options: Options, declared: Declaration) -> Declaration:
+    if "only" not in options:
+        return declared
+    return replace(declared, says="drops of another port are counted at {rx}", verdicts=(Status.FAIL,))
+
+
 ELSEWHERE = (word("on", "{beside}"),)
 ONLY_ELSEWHERE = (word("on", "{beside}"), word("only", "yes"))
 ONE_IN = number("one_in", 2, 20_000, 4)
@@ -188,7 +194,7 @@ KINDS: tuple[FaultKind, ...] = (
     FaultKind("misclassified", ((word("dscp", *map(str, range(64))), word("to", *SEVERAL)),
                                 (word("ip", "6", "4"), word("to", *SEVERAL))), (), False, _misclassified),
     FaultKind("xoff-not-sent", priorities=LOSSLESS_ONLY, declare=_limited),
-    FaultKind("xoff-wrong-priority", priorities=LOSSLESS_ONLY),
+    FaultKind("xoff-wrong-priority", ((), (word("also", *LOSSY_ONLY),)), LOSSLESS_ONLY, False, _of_option("also", 0)),
     FaultKind("xoff-elsewhere", (ELSEWHERE, ONLY_ELSEWHERE), LOSSLESS_ONLY, False, _saying(
         "pauses of .* that hold .* are sent out of {beside}|no pause is sent for .*, and its sender is not held")),
     FaultKind("xoff-from-lossy", ((word("pauses", *SEVERAL),),), (), False, _of_option("pauses", 0)),
@@ -201,7 +207,7 @@ KINDS: tuple[FaultKind, ...] = (
     FaultKind("watchdog-false-alarm", priorities=LOSSLESS_ONLY, declare=_limited),
     FaultKind("watchdog-late", ((number("factor", 2, 20, 4),),), LOSSLESS_ONLY, False,
               _saying("detects storms on .* later|does not detect the pause storm")),
-    FaultKind("watchdog-leaks", priorities=LOSSLESS_ONLY, declare=_limited),
+    FaultKind("watchdog-leaks", ((), (word("only", "received"),)), LOSSLESS_ONLY, False, _limited),
     FaultKind("watchdog-wide", ((), (word("also", *SEVERAL[1:]),)), (), False, _wide),
     FaultKind("watchdog-never-restores", priorities=LOSSLESS_ONLY, declare=_limited),
     FaultKind("watchdog-restores-late", ((number("factor", 2, 20, 4),),), LOSSLESS_ONLY, False,
@@ -219,9 +225,10 @@ KINDS: tuple[FaultKind, ...] = (
     FaultKind("drops-uncounted", priorities=LOSSY_ONLY, declare=lambda options, declared: replace(
         declared, priorities=_limited(options, declared).priorities)),
     FaultKind("counters-negative", priorities=SEVERAL, declare=_limited),
-    FaultKind("drops-counted-as-sent"),
+    FaultKind("drops-counted-as-sent", ((), (word("too", "yes"),))),
     FaultKind("sent-counted-as-received", is_any_time=True),
-    FaultKind("counters-of-another", ((word("of", "{beside}"),),)),
+    FaultKind("counters-of-another", ((word("of", "{beside}"),), (word("of", "{beside}"), word("only", "drops"))),
+              declare=_drops_of_another),
     FaultKind("queue-miscounted"),
     FaultKind("counters-wrap", ((word("bits", "32", "16", "24", "31", "40", "48"), number("before", 1, 5000, 1000)),),
               declare=_saying("begin anew when they have reached what .* bits can count", (Status.ERROR,))),
@@ -239,12 +246,30 @@ KINDS: tuple[FaultKind, ...] = (
         "pauses that arrive there are counted at {beside}")),
     FaultKind("pause-ignored-after-link-up", ((number("ms", 10, 3000, 1000),),), LOSSLESS_ONLY, False, _limited),
     FaultKind("pause-outlives-flap", priorities=LOSSLESS_ONLY, declare=_limited),
+    FaultKind("maps-unbound", ((word("map", "dscp", "queue", "all"),),)),
+    FaultKind("map-entry-wrong", ((word("priority", *reversed(LOSSLESS_ONLY)), word("to", "0"), word("map", "group")),),
+              declare=_limited),
+    FaultKind("maps-kept"),
+    FaultKind("lossless-groups-missing", priorities=LOSSLESS_ONLY, declare=_limited),
+    FaultKind("buffer-change-lost", priorities=LOSSLESS_ONLY, declare=_limited),
+    FaultKind("egress-limited", ((number("bytes", 2080, 2_000_000, 20_800),),), LOSSLESS_ONLY, False, _saying(
+        "frames of .* are dropped where they leave|held for long are dropped|no pause is sent for")),
+    FaultKind("watchdog-action-kept"),
+    FaultKind("watchdog-any-pause", priorities=LOSSLESS_ONLY, declare=_limited),
+    FaultKind("watchdog-restores-in-storm", ((), (word("all", "yes"),))),
+    FaultKind("watchdog-hits-another", ((word("priority", "3"), word("to", "4", "0", "1", "2", "5", "6")),), (), False,
+              _of_option("to", 4)),
+    FaultKind("watchdog-drops-counted-as-sent", priorities=LOSSLESS_ONLY, declare=_limited),
+    FaultKind("drops-counted-twice"),
+    FaultKind("watermarks-frozen"),
     FaultKind("storm-never-arrives", ((), (word("only", "global", "pfc", "other"),))),
     FaultKind("control-uncounted"),
 )
 NOT_DRAWN = {
     "xoff-one-priority-only": "it does nothing where each lossless priority has a group of its own",
     "aging-stays-on": "it does nothing by itself",
+    "watchdog-set-kept": "no test case enables PFC for another priority while the watchdog runs",
+    "watchdog-one-port-only": "it is a fault of two ports in storm, wherever they are",
     "finished-flows-stay-started": "no switch is at fault, and nothing of the suite's own meets it",
     "chatter": "it is healthy",
 }

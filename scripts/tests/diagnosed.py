@@ -35,6 +35,7 @@ class Alone:
         plan_ids: the test cases, in the plan's order.
         options: of its specification, `priority=3`.
         data_enters: it is on the port that data comes in on.
+        everywhere: it is on all ports of the switch.
     """
 
     name: str
@@ -42,11 +43,12 @@ class Alone:
     plan_ids: tuple[str, ...]
     options: str = ""
     data_enters: bool = False
+    everywhere: bool = False
 
     @property
     def fault(self) -> str:
         """Its specification."""
-        return f"{self.name}@{self.port}{',' if self.options else ''}{self.options}"
+        return f"{self.name}@{'*' if self.everywhere else self.port}{',' if self.options else ''}{self.options}"
 
     @property
     def pair(self) -> tuple[str, str]:
@@ -145,6 +147,21 @@ FAULTS = (
     alone("counted-short", 26, "PFC-1"),
     entering("headroom-short", 17, "HEAD-1 HEAD-3"),
     entering("xoff-early", 18, "HEAD-3"),
+    entering("maps-unbound", 17, "PFC-1 PFC-2"),
+    entering("map-entry-wrong", 18, "PFC-1 PFC-2 M2O-1 HEAD-1", "priority=4,to=0"),
+    entering("maps-kept", 19, "PFC-1 LSET-1 TAG-1"),
+    entering("lossless-groups-missing", 20, "PFC-1 PFC-2 COUNT-3 M2O-1 HEAD-1"),
+    entering("buffer-change-lost", 21, "HEAD-3 HEAD-4"),
+    alone("egress-limited", 1, "PFC-1 PFC-2 COUNT-3 M2O-1"),
+    alone("watchdog-action-kept", 2, "WD-1 WD-3 WD-11"),
+    alone("watchdog-set-kept", 3, "WD-1 LSET-1"),
+    alone("watchdog-any-pause", 4, "WD-1 WD-4"),
+    alone("watchdog-restores-in-storm", 5, "WD-1 WD-2 WD-5"),
+    replace(alone("watchdog-one-port-only", 6, "WD-1 WD-6"), everywhere=True),
+    alone("watchdog-hits-another", 7, "WD-1 WD-3", "priority=3,to=4"),
+    alone("watchdog-drops-counted-as-sent", 8, "WD-1 WD-5"),
+    alone("drops-counted-twice", 9, "M2O-2 COUNT-3"),
+    entering("watermarks-frozen", 22, "PFC-1 COUNT-3 HEAD-3"),
     alone("storm-never-arrives", 13, "PFC-1 PFC-4 FRAME-4"),
     alone("control-uncounted", 14, "PFC-1 PFC-4 FRAME-7"),
     alone("finished-flows-stay-started", 16, ""),  # of the generator behind a port: no switch is at fault

@@ -2,6 +2,7 @@
 import re
 
 from scripts.campaign.catalogue import FAULTS
+from scripts.campaign.entries import ROLES
 from scripts.campaign.generated import DrawnFault, drawn, entry_of_faults, generate, simpler
 from scripts.campaign.groups import port_groups
 from scripts.campaign.kinds import KINDS, NOT_DRAWN
@@ -83,4 +84,4 @@ def test_groups_of_ports_have_no_port_in_common():
     names = [name for group in groups for name in group.names]
     assert len(groups) == 5 and len(names) == len({*names})
     for group in groups:
-        assert {*group.roles} == {"rx", "tx", "beside", "opposite"} and {*group.roles.values()} <= group.names
+        assert {*group.roles} == {*ROLES} and {*group.roles.values()} <= group.names
