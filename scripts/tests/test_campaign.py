@@ -115,7 +115,7 @@ def test_a_declaration_that_no_run_could_fulfil_is_refused(other):
 
 def test_a_bug_of_the_field_is_an_entry():
     bug = FieldBug("sonic-swss", 1055, "it stays", ("pfc-removal-ignored@{rx}",), declared(), ("LSET-1",), about="a")
-    assert bug.entry.key == "museum sonic-swss-1055-a" and bug.entry.at(PORTS) == ("pfc-removal-ignored@Ethernet12",)
+    assert bug.entry.key == "museum sonic-swss-1055-a" and bug.entry.at(PORTS) == ("pfc-removal-ignored@Ethernet4",)
 
 
 def test_a_bring_up_has_one_entry_about_a_moment_and_that_comes_first():
@@ -140,7 +140,7 @@ def test_results_are_kept_and_read_again(tmp_path):
     found = results.read(file)
     assert [one.entry for one in found] == [first.entry, healthy.entry] and found[0].is_alone, "the last one counts"
     assert found[0].blame == first.blame and found[1].judgement is EntryVerdict.PASSED
-    assert json.loads(file.read_text().splitlines()[0])["specifications"] == ["one@Ethernet12"]
+    assert json.loads(file.read_text().splitlines()[0])["specifications"] == ["one@Ethernet4"]
 
 
 def test_a_part_goes_on_where_it_was_left(tmp_path, monkeypatch):
