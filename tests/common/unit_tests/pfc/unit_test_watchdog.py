@@ -96,7 +96,7 @@ def test_another_action_while_it_runs():
     with watching(dut, PORTS, (3, 4)) as watchdog:
         watchdog.start(Timers(FORWARD))
         watchdog.act_otherwise(DROP)
-        assert watchdog.timers == Timers(DROP)
+        assert watchdog.timers == Timers(DROP), watchdog.timers
     assert changes(dut)[3:5] == [
         "pfcwd start --action drop Ethernet0 Ethernet64 200 --restoration-time 200", "pfcwd stop Ethernet0 Ethernet64",
     ], changes(dut)
