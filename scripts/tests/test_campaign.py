@@ -1,5 +1,6 @@
 """A campaign's parts, results and scores, without a testbed: what is planned, kept, counted, said."""
 import json
+import re
 import sqlite3
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from scripts.campaign.recording import record
 from scripts.campaign.results import Blame, EntryResult, EntryVerdict
 from scripts.campaign.scores import not_as_declared, row, scores
 from scripts.testbeds import Refusal
+from scripts.tests.diagnosed import DECLARED, declared as declared_of, whole_switch
 from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
 from tests.common.pfc.cases import qualifier
 from tests.common.pfc.cases.engine import Finding
@@ -318,3 +320,14 @@ def test_a_mutant_throws_its_check_away():
     with mutated("no-shares"):
         assert verdicts() == {Status.PASS}
     assert verdicts() == {Status.FAIL}
+
+
+def test_what_the_unit_tests_take_for_declared_is_what_the_catalogue_declares():
+    """But for the ports: each fault was measured on some of its own."""
+    known = {one["fault"]: one for one in json.loads(DECLARED.read_text(encoding="ascii"))}
+    assert {*known} == {one.name for one in FAULTS}
+    for one in FAULTS:
+        said = known[one.name]
+        expected = declared_of(one, whole_switch())
+        assert {**said, "port": "", "says": re.sub(r"Ethernet\d+", "", said["says"])} == {
+            **expected, "port": "", "says": re.sub(r"Ethernet\d+", "", expected["says"])}, one.name
