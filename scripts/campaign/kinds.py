@@ -169,7 +169,7 @@ KINDS: tuple[FaultKind, ...] = (
     FaultKind("times-swapped"),
     FaultKind("times-rounded", ((number("bits", 2, 10, 8),),)),
     FaultKind("zero-quanta-ignored", priorities=LOSSLESS_ONLY, declare=_limited),
-    FaultKind("zero-source-ignored", priorities=LOSSLESS_ONLY, declare=_limited),
+    FaultKind("zero-source-ignored", priorities=LOSSLESS_ONLY),  # a frame is discarded with all that it pauses
     FaultKind("empty-vector-honoured", priorities=SEVERAL, declare=_limited),
     FaultKind("global-pause-honoured", priorities=SEVERAL, declare=_limited),
     FaultKind("unknown-opcode-honoured", priorities=LOSSLESS_ONLY, declare=_limited),

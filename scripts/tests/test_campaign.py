@@ -19,7 +19,7 @@ from scripts.campaign.judging import Carried, conclude
 from scripts.campaign.mutants import ALL, mutated
 from scripts.campaign.page import write_page, write_table
 from scripts.campaign.part import FaultPart, PartRun
-from scripts.campaign.plan import Campaign, in_bring_ups, load
+from scripts.campaign.plan import Campaign, in_bring_ups, load, load_parts
 from scripts.campaign.recording import record
 from scripts.campaign.results import Blame, EntryResult, EntryVerdict
 from scripts.campaign.scores import not_as_declared, row, scores
@@ -188,6 +188,7 @@ def test_a_campaign_is_the_same_when_it_is_read_again(tmp_path):
     made = campaign(only=("0001", "pause-ignored"))
     made.write(tmp_path / "c")
     assert load(tmp_path / "c") == made and {one.name for one in made.entries()} == {"0001", "pause-ignored"}
+    assert load_parts(tmp_path / "c") == sorted(made.parts(), key=lambda part: part.name), "not drawn once more"
     with pytest.raises(Refusal, match="there is no campaign in"):
         load(tmp_path)
 
@@ -200,12 +201,11 @@ def test_every_entry_is_in_one_part():
 
 
 def test_the_exit_status_says_the_worst():
-    few = campaign(sources=("generated",), counts={"generated": 2})
     entries = generate("s", 2)
     good = [EntryResult(one, PORTS, EntryVerdict.CAUGHT, Blame(True, True, True, True)) for one in entries]
-    assert exit_status(few, good) == 0 and exit_status(few, good[:1]) == 2
-    assert exit_status(few, [good[0], replace(good[1], judgement=EntryVerdict.ESCAPED)]) == 1
-    assert exit_status(few, [good[0], replace(good[1], judgement=EntryVerdict.ERROR)]) == 2
+    assert exit_status(entries, good) == 0 and exit_status(entries, good[:1]) == 2
+    assert exit_status(entries, [good[0], replace(good[1], judgement=EntryVerdict.ESCAPED)]) == 1
+    assert exit_status(entries, [good[0], replace(good[1], judgement=EntryVerdict.ERROR)]) == 2
 
 
 @pytest.mark.parametrize(("options", "words"), [
@@ -277,7 +277,7 @@ def test_a_campaign_is_in_the_database_once(tmp_path, monkeypatch):
     monkeypatch.setenv("PFC_REPORT_DB", f"sqlite:///{tmp_path / 'pfc.db'}")
     made, found = judged_campaign()
     for _ in range(2):
-        assert record(made, found, tmp_path) == []
+        assert record(made, made.entries(), found, tmp_path) == []
     with sqlite3.connect(tmp_path / "pfc.db") as database:
         asked = "SELECT device_id, port_id, metric_name, status FROM records ORDER BY 1, 2, 3"
         rows = database.execute(asked).fetchall()
