@@ -36,7 +36,6 @@ COUNT   ?=
 SLICE   ?=
 ONLY    ?=
 MUTANT  ?=
-SCHEDULER ?=
 SAMPLE  := 100
 IXNETWORK := .venv-ixnetwork
 

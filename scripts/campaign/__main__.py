@@ -33,7 +33,7 @@ from scripts.campaign.results import EntryResult, EntryVerdict
 from scripts.campaign.scores import COLUMNS, not_as_declared, row, scores
 from scripts.output import put, settle
 from scripts.parts.executors import SCHEDULER_HELP, executor
-from scripts.parts.part import PYTHON, Part, PartEnd
+from scripts.parts.part import PYTHON, JobPart, PartEnd
 from scripts.parts.running import PartExecutor, PartObserver, RunningPart, run_parts
 from scripts.parts.stop import StopSignal
 from scripts.suite import REFUSED
@@ -138,7 +138,7 @@ class SlicedExecutor:
         """Whether the slice is."""
         return time.time() >= self._end_at
 
-    def start(self, part: Part, is_retry: bool) -> RunningPart | None:
+    def start(self, part: JobPart, is_retry: bool) -> RunningPart | None:
         """Starts a part.
 
         Raises:
@@ -157,7 +157,7 @@ class PartsSaid(PartObserver):
         self._sliced = sliced
         self._said: dict[str, int] = {}
 
-    def looked(self, part: Part) -> None:
+    def looked(self, part: JobPart) -> None:
         """What is new of a part."""
         file = part.folder / results.LINES
         lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
@@ -165,7 +165,7 @@ class PartsSaid(PartObserver):
             put(f"{line(EntryResult.of(json.loads(text)))}\n", sys.stdout)
         self._said[part.name] = len(lines)
 
-    def ended(self, part: Part, end: PartEnd) -> None:
+    def ended(self, part: JobPart, end: PartEnd) -> None:
         """A part that did not do what it had to is named."""
         self.looked(part)
         if end.status in (None, NOT_ALL) and self._sliced.is_over:
@@ -201,15 +201,16 @@ def carry_out(
     return exit_status(entries, found)
 
 
-def as_part(part: FaultPart, folder: Path, end_at: float) -> Part:
+def as_part(part: FaultPart, folder: Path, end_at: float) -> JobPart:
     """What carries a part out; it begins no entry after `end_at`, seconds of the epoch."""
     own = folder / PARTS / part.name
     file = own / PART_FILE
     end = "never" if end_at == float("inf") else f"{end_at:.0f}"
-    return Part(part.name, (PYTHON, "-m", "scripts.campaign.part", str(file), str(own), str(folder / KEPT), end), own)
+    words = (PYTHON, "-m", "scripts.campaign.part", str(file), str(own), str(folder / KEPT), end)
+    return JobPart(part.name, words, own)
 
 
-def shrink_parts(campaign: Campaign, found: Sequence[EntryResult], folder: Path, tries: int) -> list[Part]:
+def shrink_parts(campaign: Campaign, found: Sequence[EntryResult], folder: Path, tries: int) -> list[JobPart]:
     """What makes the drawn faults simpler that escaped, where that was not done."""
     parts = []
     for one in found:
@@ -217,7 +218,7 @@ def shrink_parts(campaign: Campaign, found: Sequence[EntryResult], folder: Path,
         if one.entry.source == GENERATED and one.judgement is EntryVerdict.ESCAPED and shrinking.read(own) is None:
             words = (PYTHON, "-m", "scripts.campaign.shrinking", campaign.seed, one.entry.name, str(tries), str(own),
                      str(folder / KEPT))
-            parts.append(Part(f"shrink-{one.entry.name}", words, own))
+            parts.append(JobPart(f"shrink-{one.entry.name}", words, own))
     return parts
 
 
