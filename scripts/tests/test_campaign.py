@@ -5,15 +5,17 @@ import sqlite3
 import subprocess
 import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from scripts.campaign import results
 from scripts.campaign.__main__ import exit_status, parse_time
+from scripts.campaign.broken_testbed import KnownDut
 from scripts.campaign.catalogue import FAULTS
 from scripts.campaign.entries import CATALOGUE, HELD, ROOT, CampaignEntry, Declaration, FieldBug
 from scripts.campaign.generated import generate
-from scripts.campaign.groups import port_groups
+from scripts.campaign.groups import GroupDut, port_groups
 from scripts.campaign.healthy import draw_healthy, drawn_setting, rows_of, script_of, write_files
 from scripts.campaign.judging import Carried, conclude
 from scripts.campaign.mutants import ALL, mutated
@@ -28,6 +30,7 @@ from scripts.tests.diagnosed import DECLARED, declared as declared_of, whole_swi
 from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
 from tests.common.pfc.cases import qualifier
 from tests.common.pfc.cases.engine import Finding
+from tests.common.pfc.model.counters import DutCounters
 from tests.common.pfc.record.case import Outcome
 from tests.common.pfc.record.verdict import LOSSLESS, Check, PortVerdict, Status
 from virtual_testbed.faults import BUILT_IN
@@ -246,6 +249,29 @@ def test_what_a_user_changed_is_written_as_rows():
     assert rows["BUFFER_PROFILE"] == {"pg_lossless_100000_5m_profile": {"xoff": "9", "dynamic_th": "-1"}}
     assert "HSET 'DSCP_TO_TC_MAP|AZURE' 1 2" in script_of(rows) and {*rows} == {
         "DSCP_TO_TC_MAP", "SCHEDULER", "BUFFER_PROFILE"}
+
+
+def test_of_a_group_no_other_counters_are_seen(monkeypatch):
+    """As little of a reading as tells that: the ports of the group, and one that is not."""
+    own, other = PORTS["rx"], "Ethernet0"
+    assert other not in GROUP.names
+    table = f"Port    RX_OK\n------  -----\n{own}  7\n{other}  8\n  {other}:3  9\nlast"
+    reading = DutCounters(
+        {own: (1,), other: (2,)}, {own: (3,), other: (4,)}, {own: {3: 1}}, {f"{own}:3": "row", f"{other}:3": "row"},
+        (own, other), {own: "up", other: "up"}, {"ports": table})
+
+    class Dut:
+        host = SimpleNamespace(hostname=SWITCH)
+        observers = ()
+        reservation = None
+        state = staticmethod(lambda: "as read")
+
+    monkeypatch.setattr(KnownDut, "counters", lambda *given: reading)
+    found = GroupDut(Dut, GROUP.names).counters()
+    assert (found.pfc_rx, found.pfc_tx, found.watchdog_ports) == ({own: (1,)}, {own: (3,)}, (own,))
+    assert {*found.watchdog} == {f"{own}:3"} and {*found.interfaces} == {own, other}
+    assert found.printed["ports"] == f"Port    RX_OK\n------  -----\n{own}  7\nlast"
+    assert GroupDut(Dut, GROUP.names).state() == "as read"
 
 
 def judged_campaign():
