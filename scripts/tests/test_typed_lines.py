@@ -172,6 +172,8 @@ TRIED: dict[str, Way] = {
         passes=False, says=("1000 entries in ", "generated, judged: 0 of 1000"), instead=(("SLICE=60m", "SLICE=1s"),)),
     "make campaign RESUME=campaign-20261124T220000Z-4711": refused("there is no campaign in "),
     "pfc-campaign --sources catalogue --mutant no-accounting": Way(left_out="takes half an hour"),
+    # docs/museum.md
+    "make campaign SOURCES=museum": Way(left_out="takes half an hour"),
     # docs/qualification.md
     ".venv/bin/virtual-testbed up vtb-t0 --clock virtual": Way(says=UP_WITH),
     ".venv/bin/ansible-playbook -i .virtual_testbed/vtb-t0/vtb ansible/deploy_testbed.yml -e testbed_name=vtb-t0"
