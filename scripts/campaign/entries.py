@@ -24,6 +24,8 @@ ALL = frozenset(range(8))
 PORT: frozenset[int] = frozenset()
 """No priority: the whole port."""
 BOTH = (LOSSLESS, LOSSY)
+LASTING = ("pause-outlives-flap",)
+"""Faults that leave a port shut for ever."""
 CATALOGUE, MUSEUM, GENERATED, HEALTHY = "catalogue", "museum", "generated", "healthy"
 SOURCES = (CATALOGUE, MUSEUM, GENERATED, HEALTHY)
 
@@ -109,6 +111,12 @@ class CampaignEntry:
     def is_timed(self) -> bool:
         """Whether a fault begins or ends at a moment of the testbed's time: then nothing may run before it."""
         return any(pair.startswith(("from=", "until=")) for fault in self.faults for pair in fault.split(","))
+
+    @property
+    def is_lasting(self) -> bool:
+        """Whether what a fault does outlasts the cases, so that the switch goes on pausing senders: then nothing may
+        run after it."""
+        return any(fault.split("@")[0] in LASTING for fault in self.faults)
 
     @property
     def is_of_the_switch(self) -> bool:

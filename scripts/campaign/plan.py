@@ -105,19 +105,22 @@ def load_parts(folder: Path) -> list[FaultPart]:
 
 def in_bring_ups(entries: Sequence[CampaignEntry], size: int) -> list[tuple[CampaignEntry, ...]]:
     """Entries by bring-up, each of one source and testbed: at most `size`, of which at most one is about a moment of
-    the testbed's time; that one comes first. One of the whole switch has a bring-up to itself."""
+    the testbed's time, and comes first, and at most one is lasting, and comes last. One of the whole switch has a
+    bring-up to itself, as one has that is both."""
     found: list[tuple[CampaignEntry, ...]] = []
     for source, testbed in dict.fromkeys((entry.source, entry.testbed) for entry in entries):
         every = [entry for entry in entries if (entry.source, entry.testbed) == (source, testbed)]
-        found += [(entry,) for entry in every if entry.is_of_the_switch]
-        own = [entry for entry in every if not entry.is_of_the_switch]
+        alone = [entry for entry in every if entry.is_of_the_switch or entry.is_timed and entry.is_lasting]
+        found += [(entry,) for entry in alone]
+        own = [entry for entry in every if entry not in alone]
         timed = [entry for entry in own if entry.is_timed]
-        others = [entry for entry in own if not entry.is_timed]
-        while timed or others:
-            first = [timed.pop(0)] if timed else []
-            rest = size - len(first)
-            found.append((*first, *others[:rest]))
-            others = others[rest:]
+        lasting = [entry for entry in own if entry.is_lasting]
+        others = [entry for entry in own if not entry.is_timed and not entry.is_lasting]
+        while timed or lasting or others:
+            first, last = timed[:1], lasting[:1]
+            rest = size - len(first) - len(last)
+            found.append((*first, *others[:rest], *last))
+            timed, lasting, others = timed[1:], lasting[1:], others[rest:]
     return found
 
 

@@ -126,12 +126,16 @@ def test_a_bug_of_the_field_is_an_entry():
 def test_a_bring_up_has_one_entry_about_a_moment_and_that_comes_first():
     entries = [entry(str(number), faults=(f"x@{{rx}},from={number}s",) if number % 3 == 0 else ("x@{rx}",))
                for number in range(20)]
+    entries += [entry(f"last {number}", faults=("pause-outlives-flap@{rx}",)) for number in range(3)]
+    entries.append(entry("both", faults=("pause-outlives-flap@{rx},from=3s",)))
     entries.append(entry("all", faults=("x@*",)))
     bring_ups = in_bring_ups(entries, 5)
     assert (entries[-1],) in bring_ups, "it breaks the others' ports as well"
+    assert (entries[-2],) in bring_ups, "it must be the first and the last"
     assert sorted(one.name for own in bring_ups for one in own) == sorted(one.name for one in entries)
     for own in bring_ups:
         assert len(own) <= 5 and not any(one.is_timed for one in own[1:])
+        assert not any(one.is_lasting for one in own[:-1])
 
 
 def test_results_are_kept_and_read_again(tmp_path):
