@@ -197,6 +197,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (Refusal, OSError, ValueError, KeyError) as error:
         put(f"error: {' '.join(str(error).split())}\n", sys.stderr)
         return REFUSED
+    except KeyboardInterrupt:
+        put("interrupted\n", sys.stderr)
+        return NOT_ALL
     finally:
         end_orphans()
 

@@ -121,6 +121,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (Refusal, OSError, ValueError) as error:
         put(f"error: {' '.join(str(error).split())}\n", sys.stderr)
         return REFUSED
+    except KeyboardInterrupt:
+        put("interrupted\n", sys.stderr)
+        return REFUSED
     finally:
         end_orphans()
 
