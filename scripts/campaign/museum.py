@@ -92,6 +92,10 @@ WATCHDOG = (
         ("watchdog-uncounted@{rx},only=frames",), seen_at_rx(HELD, "the watchdog acts, but does not count it"),
         ("WD-1",)),
     FieldBug(
+        BUILDIMAGE, 29663, "What came in on a port in storm was dropped; the statistics of received drops stayed 0.",
+        ("watchdog-uncounted@{rx},only=received",), seen_at_rx(HELD, "the watchdog acts, but does not count it"),
+        ("WD-1",)),
+    FieldBug(
         BUILDIMAGE, 17434, "Frames that the watchdog dropped were in its statistics as frames that passed.",
         ("watchdog-drops-counted-as-sent@{rx}",), seen_at_rx(HELD, "counts frames of .* that it drops as passed"),
         ("WD-1",)),

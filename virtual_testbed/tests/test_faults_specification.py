@@ -423,6 +423,15 @@ def test_watchdog_uncounted(options, seen):
         f"PFC_WD_QUEUE_STATS_{name}" for name in seen}
 
 
+def test_watchdog_uncounted_of_received_frames():
+    fields = {"PFC_WD_QUEUE_STATS_RX_DROPPED_PACKETS": "1", "PFC_WD_QUEUE_STATS_RX_DROPPED_PACKETS_LAST": "1",
+              "PFC_WD_QUEUE_STATS_RX_PACKETS": "2", "PFC_WD_QUEUE_STATS_TX_DROPPED_PACKETS": "3"}
+    fault = parse_fault("watchdog-uncounted@Ethernet0,only=received")
+    assert fault.published("Ethernet0:3", fields) == fields, "what is there when the switch starts"
+    assert set(fault.published("Ethernet0:3", fields)) == {
+        "PFC_WD_QUEUE_STATS_RX_PACKETS", "PFC_WD_QUEUE_STATS_TX_DROPPED_PACKETS"}
+
+
 def test_counters_negative():
     fields = {"SAI_PORT_STAT_PFC_3_RX_PKTS": "1", "SAI_PORT_STAT_PFC_4_RX_PKTS": "1001",
               "SAI_PORT_STAT_PFC_3_TX_PKTS": "5"}
