@@ -18,7 +18,7 @@ QUICK   ?=
 SONIC_MGMT ?=
 CONCURRENCY ?=
 RESUME  ?=
-SHARD   ?=
+SCHEDULER ?=
 PORTS   ?=
 PORTS_ONLY ?=
 JOB     ?=
@@ -36,13 +36,12 @@ COUNT   ?=
 SLICE   ?=
 ONLY    ?=
 MUTANT  ?=
-SCHEDULER ?=
 SAMPLE  := 100
 IXNETWORK := .venv-ixnetwork
 
 # The variables that each target reads. Any other one on the command line is a slip, and would do nothing.
 TAKES_qualify := TESTBED TESTBED_FILE PORT FAULT SCENARIO SET IP DEPLOY CHANGE_CONFIG SAME_GENERATOR SOAK QUICK V
-TAKES_sweep := TESTBED TESTBED_FILE PORTS PORTS_ONLY FAULT IP CONCURRENCY BOTH SHARD JOB RESUME DEPLOY CHANGE_CONFIG SAME_GENERATOR
+TAKES_sweep := TESTBED TESTBED_FILE PORTS PORTS_ONLY FAULT IP CONCURRENCY BOTH SCHEDULER JOB RESUME DEPLOY CHANGE_CONFIG SAME_GENERATOR
 TAKES_restore := TESTBED TESTBED_FILE FORCE
 TAKES_report := RUN
 TAKES_overlay := SONIC_MGMT
@@ -87,7 +86,7 @@ $(VENV)/.installed: $(BIN)/python setup.cfg constraints.txt
 	@touch $@
 
 $(VENV)/.test-installed: $(VENV)/.installed
-	@echo "installing the packages that the tests need: about two minutes, 490 MB more in $(VENV)"
+	@echo "installing the packages that the tests need: about two minutes, 525 MB more in $(VENV)"
 	@$(BIN)/pip install -q -c constraints.txt -e '.[test,bench]'
 	@$(BIN)/pip check
 	@$(COMPILE)
@@ -117,8 +116,8 @@ qualify: $(VENV)/.installed  ## qualify a switch: TESTBED=, PORT=, SCENARIO=, SE
 	    $(if $(SCENARIO),--scenario '$(SCENARIO)') $(if $(SET),--set '$(SET)') --ip-version '$(IP)' \
 	    $(if $(CHANGE_CONFIG),--change-config) $(if $(SAME_GENERATOR),--same-generator) $(if $(SOAK),--soak '$(SOAK)') $(if $(QUICK),--quick) $(if $(V),--verbose)
 
-sweep: $(VENV)/.installed  ## sweep every port: TESTBED=a,b, CONCURRENCY=max, BOTH=1 (in a wave and alone), PORTS=, FAULT=, SHARD=1/2, JOB=, DEPLOY=1, CHANGE_CONFIG=1; RESUME=JOB goes on
-	@$(BIN)/python scripts/sweep.py $(if $(SHARD),--shard '$(SHARD)') $(if $(RESUME),--resume '$(RESUME)',\
+sweep: $(VENV)/.installed  ## sweep every port: TESTBED=a,b, CONCURRENCY=max, BOTH=1 (in a wave and alone), PORTS=, FAULT=, JOB=, DEPLOY=1, CHANGE_CONFIG=1, SCHEDULER=tcp://HOST:8786 (on several machines); RESUME=JOB goes on
+	@$(BIN)/python scripts/sweep.py $(if $(SCHEDULER),--scheduler '$(SCHEDULER)') $(if $(RESUME),--resume '$(RESUME)',\
 	    --testbed '$(TESTBED)' --ip-version '$(IP)' $(if $(TESTBED_FILE),--testbed-file '$(TESTBED_FILE)') \
 	    $(if $(CONCURRENCY),--concurrency '$(CONCURRENCY)') $(if $(BOTH),--both) $(if $(PORTS),--ports '$(PORTS)') \
 	    $(if $(PORTS_ONLY),--ports-only) $(if $(FAULT),--fault '$(FAULT)') $(if $(JOB),--job '$(JOB)') \

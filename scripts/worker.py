@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import logging
 import os
 import signal
 import socket
@@ -50,6 +51,7 @@ def parser() -> CommandParser:
     made.add_argument("--name", default=f"{socket.gethostname()}-{os.getpid()}", help="(default: from machine and"
                       " process)")
     made.add_argument("--host", help="address of this machine by which the others reach it (default: found by itself)")
+    made.add_argument("--verbose", action="store_true", help="print what Dask logs")
     return made
 
 
@@ -57,7 +59,7 @@ async def serve(options: argparse.Namespace, testbeds: Sequence[str]) -> None:
     """Is a worker until a signal comes, or the scheduler is gone.
 
     Raises:
-        OSError, TimeoutError, ValueError: it cannot be one.
+        OSError, RuntimeError, TimeoutError, ValueError: it cannot be one.
     """
     parts = WorkerParts()
     asked = asyncio.Event()
@@ -91,12 +93,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not all(testbeds):
             raise Refusal(f"--testbed is {','.join(options.testbed)!r}, it takes names of testbeds with commas between"
                           " them")
+        logging.getLogger("distributed").setLevel(logging.INFO if options.verbose else logging.CRITICAL)
         asyncio.run(serve(options, testbeds))
     except Refusal as refusal:
         put(f"error: {refusal}\n", sys.stderr)
         return REFUSED
-    except (OSError, TimeoutError, ValueError) as error:
-        put(f"error: worker of {options.scheduler}: {error}\n", sys.stderr)
+    except (OSError, RuntimeError, TimeoutError, ValueError) as error:
+        put(f"error: worker of {options.scheduler}: {error.__cause__ or error}\n", sys.stderr)
         return REFUSED
     return 0
 

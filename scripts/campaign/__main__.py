@@ -21,17 +21,19 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from scripts.campaign import results, shrinking
-from scripts.campaign.entries import GENERATED, HEALTHY, MUSEUM, SOURCES
+from scripts.campaign.entries import GENERATED, HEALTHY, MUSEUM, SOURCES, CampaignEntry
 from scripts.campaign.mutants import MUTANTS
 from scripts.campaign.page import write_page, write_table
 from scripts.campaign.part import NOT_ALL, FaultPart, PartRun, line
-from scripts.campaign.plan import KEPT, PARTS, Campaign, commit_under_test, has_museum, load
+from scripts.campaign.plan import (
+    KEPT, PART_FILE, PARTS, Campaign, commit_under_test, has_museum, load, load_parts,
+)
 from scripts.campaign.recording import record
 from scripts.campaign.results import EntryResult, EntryVerdict
 from scripts.campaign.scores import COLUMNS, not_as_declared, row, scores
 from scripts.output import put, settle
 from scripts.parts.executors import SCHEDULER_HELP, executor
-from scripts.parts.part import PYTHON, Part, PartEnd
+from scripts.parts.part import PYTHON, JobPart, PartEnd
 from scripts.parts.running import PartExecutor, PartObserver, RunningPart, run_parts
 from scripts.parts.stop import StopSignal
 from scripts.suite import REFUSED
@@ -136,7 +138,7 @@ class SlicedExecutor:
         """Whether the slice is."""
         return time.time() >= self._end_at
 
-    def start(self, part: Part, is_retry: bool) -> RunningPart | None:
+    def start(self, part: JobPart, is_retry: bool) -> RunningPart | None:
         """Starts a part.
 
         Raises:
@@ -155,7 +157,7 @@ class PartsSaid(PartObserver):
         self._sliced = sliced
         self._said: dict[str, int] = {}
 
-    def looked(self, part: Part) -> None:
+    def looked(self, part: JobPart) -> None:
         """What is new of a part."""
         file = part.folder / results.LINES
         lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
@@ -163,7 +165,7 @@ class PartsSaid(PartObserver):
             put(f"{line(EntryResult.of(json.loads(text)))}\n", sys.stdout)
         self._said[part.name] = len(lines)
 
-    def ended(self, part: Part, end: PartEnd) -> None:
+    def ended(self, part: JobPart, end: PartEnd) -> None:
         """A part that did not do what it had to is named."""
         self.looked(part)
         if end.status in (None, NOT_ALL) and self._sliced.is_over:
@@ -182,7 +184,7 @@ def carry_out(
     Raises:
         Refusal: Dask's workers cannot.
     """
-    parts = campaign.parts()
+    parts = load_parts(folder)
     end_at = time.time() + slice_s
     left = [as_part(part, folder, end_at) for part in parts if not PartRun(part, folder / PARTS / part.name).is_done]
     say(f"campaign {campaign.name}: {sum(len(part.entries) for part in parts)} entries in {len(parts)} parts,"
@@ -191,24 +193,24 @@ def carry_out(
     with executor(scheduler, folder, left) as carrying:
         sliced = SlicedExecutor(carrying, end_at)
         run_parts(sliced, left, at_once, stop, PartsSaid(sliced))
-        found = results_of(campaign, folder)
+        found = results_of(parts, folder)
         if shrink_tries:
             run_parts(sliced, shrink_parts(campaign, found, folder, shrink_tries), at_once, stop, PartsSaid(sliced))
-    conclude(campaign, found, folder)
-    return exit_status(campaign, found)
+    entries = [entry for part in parts for entry in part.entries]
+    conclude(campaign, entries, found, folder)
+    return exit_status(entries, found)
 
 
-def as_part(part: FaultPart, folder: Path, end_at: float) -> Part:
+def as_part(part: FaultPart, folder: Path, end_at: float) -> JobPart:
     """What carries a part out; it begins no entry after `end_at`, seconds of the epoch."""
     own = folder / PARTS / part.name
-    own.mkdir(parents=True, exist_ok=True)
-    file = own / "part.json"
-    file.write_text(json.dumps(part.document()) + "\n", encoding="utf-8")
+    file = own / PART_FILE
     end = "never" if end_at == float("inf") else f"{end_at:.0f}"
-    return Part(part.name, (PYTHON, "-m", "scripts.campaign.part", str(file), str(own), str(folder / KEPT), end), own)
+    words = (PYTHON, "-m", "scripts.campaign.part", str(file), str(own), str(folder / KEPT), end)
+    return JobPart(part.name, words, own)
 
 
-def shrink_parts(campaign: Campaign, found: Sequence[EntryResult], folder: Path, tries: int) -> list[Part]:
+def shrink_parts(campaign: Campaign, found: Sequence[EntryResult], folder: Path, tries: int) -> list[JobPart]:
     """What makes the drawn faults simpler that escaped, where that was not done."""
     parts = []
     for one in found:
@@ -216,7 +218,7 @@ def shrink_parts(campaign: Campaign, found: Sequence[EntryResult], folder: Path,
         if one.entry.source == GENERATED and one.judgement is EntryVerdict.ESCAPED and shrinking.read(own) is None:
             words = (PYTHON, "-m", "scripts.campaign.shrinking", campaign.seed, one.entry.name, str(tries), str(own),
                      str(folder / KEPT))
-            parts.append(Part(f"shrink-{one.entry.name}", words, own))
+            parts.append(JobPart(f"shrink-{one.entry.name}", words, own))
     return parts
 
 
@@ -227,15 +229,17 @@ def shrunk_of(folder: Path, found: Sequence[EntryResult]) -> dict[str, str]:
     return {key: str(one) for key, one in known.items() if one is not None}
 
 
-def results_of(campaign: Campaign, folder: Path) -> list[EntryResult]:
-    """What is known of the entries of a campaign."""
-    return [result for part in campaign.parts() for result in results.read(folder / PARTS / part.name / results.LINES)]
+def results_of(parts: Sequence[FaultPart], folder: Path) -> list[EntryResult]:
+    """What is known of the entries of parts."""
+    return [result for part in parts for result in results.read(folder / PARTS / part.name / results.LINES)]
 
 
-def conclude(campaign: Campaign, found: Sequence[EntryResult], folder: Path) -> None:
+def conclude(
+    campaign: Campaign, entries: Sequence[CampaignEntry], found: Sequence[EntryResult], folder: Path
+) -> None:
     """Says the scores, and what is not as declared; writes page and table, and both into the reporting database."""
     planned: dict[str, int] = {}
-    for entry in campaign.entries():
+    for entry in entries:
         planned[entry.source] = planned.get(entry.source, 0) + 1
     score = scores(planned.items(), found)
     for one in score:
@@ -245,7 +249,7 @@ def conclude(campaign: Campaign, found: Sequence[EntryResult], folder: Path) -> 
         for sentence in result.diagnosis:
             say(f"    {sentence}")
     final = [one for one in found if one.is_alone or one.is_as_declared]
-    for problem in record(campaign, final, folder):
+    for problem in record(campaign, entries, final, folder):
         say(f"not in a database: {problem}")
     reasons = shrunk_of(folder, found)
     for key, words in reasons.items():
@@ -255,12 +259,12 @@ def conclude(campaign: Campaign, found: Sequence[EntryResult], folder: Path) -> 
     say(f"results: {shown(folder)}; what is left is measured with --resume {campaign.name}")
 
 
-def exit_status(campaign: Campaign, found: Sequence[EntryResult]) -> int:
+def exit_status(entries: Sequence[CampaignEntry], found: Sequence[EntryResult]) -> int:
     """0: all is as declared; 1: something is not; 2: something was not measured."""
     bad = [one for one in found if not one.is_as_declared]
     if any(one.judgement is not EntryVerdict.ERROR for one in bad):
         return 1
-    return 2 if bad or len(found) < len(campaign.entries()) else 0
+    return 2 if bad or len(found) < len(entries) else 0
 
 
 def say(text: str) -> None:

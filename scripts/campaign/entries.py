@@ -2,7 +2,7 @@
 
 An entry names no port. It has the ports of a group to itself, and names them by their roles: `rx`, the port under test,
 where pauses arrive and data leaves; `tx`, where data comes in; `further`, where it also does where a test case has
-several senders; `beside` and `opposite`, a pair of bystanders.
+several senders; `beside`, a bystander. `opposite` is another one, which all groups have: nothing may be broken there.
 """
 
 from __future__ import annotations

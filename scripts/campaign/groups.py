@@ -1,5 +1,5 @@
 """Groups of ports of one switch, each with an entry of its own: what one entry breaks is nobody else's bystander, and
-nobody looks at the counters of another group."""
+nobody looks at the counters of what others break."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from tests.common.pfc.lab.dut import WATCHDOG_STATISTICS
 from tests.common.pfc.model.counters import DutCounters
 from tests.common.pfc.model.ports import ConnectedPort
 
-LOWER = 3
-"""Ports of a group on the first traffic generator: `rx` and a pair of bystanders, `beside` and `opposite`."""
-UPPER = 3
-"""On the second: `tx`, and two by which further data enters, as test cases with several senders need."""
+GROUPS = 5
+"""At once: each needs a port under test and a bystander of its own on the first traffic generator, and on the second
+one that data enters and another for further data."""
 ROW_OF_PORT = re.compile(r"\s*(Ethernet\d+)[\s:]")
 
 
 @dataclass(frozen=True)
 class PortGroup:
-    """The ports that an entry has to itself.
+    """The ports that an entry is judged with.
 
     Attributes:
-        ports: all of them.
+        ports: all of them: some are nobody else's, the others are healthy bystanders of all groups, and a port by which
+            further data enters.
         roles: role -> name of the port.
     """
 
@@ -40,21 +40,20 @@ class PortGroup:
 
 
 def port_groups() -> list[PortGroup]:
-    """The groups of vtb-t0: as many as its ports allow."""
+    """The groups of vtb-t0. A group's own bystander, which faults may name, is not the one that is nearest to its port
+    under test: beside a case that one always has traffic, the others in turn (`accounting.bystanders`)."""
     ports = connected_ports()
     first = ports[0].generator
     lower = [port for port in ports if port.generator == first]
     upper = [port for port in ports if port.generator != first]
-    many = min(len(lower) // LOWER, len(upper) // UPPER)
+    beside = lower[-2 - GROUPS:-2]
+    common = [port for port in (*lower[GROUPS:], *upper[2 * GROUPS:]) if port not in beside]
     return [
-        _group(lower[LOWER * number:LOWER * (number + 1)], upper[UPPER * number:UPPER * (number + 1)])
-        for number in range(many)
+        PortGroup((lower[number], beside[number], upper[number], upper[GROUPS + number], *common), {
+            "rx": lower[number].port, "beside": beside[number].port, "tx": upper[number].port,
+            "further": upper[GROUPS + number].port, "opposite": upper[2 * GROUPS + 1].port})
+        for number in range(GROUPS)
     ]
-
-
-def _group(lower: Sequence[ConnectedPort], upper: Sequence[ConnectedPort]) -> PortGroup:
-    roles = {"rx": lower[0], "beside": lower[1], "opposite": lower[2], "tx": upper[0], "further": upper[1]}
-    return PortGroup((*lower, *upper), {role: port.port for role, port in roles.items()})
 
 
 class GroupDut(KnownDut):

@@ -4,6 +4,7 @@ it, and the suite as that user runs it. Nothing is broken, so every verdict has 
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import shutil
 import tempfile
@@ -24,6 +25,7 @@ from tests.common.pfc.cases.plan import port_cases
 from tests.common.pfc.lab.configuration import lossless_set
 from tests.common.pfc.lab.dut import READ_CONFIG
 from tests.common.pfc.lab.reservation import Rows
+from tests.common.pfc.record.records import VERDICT
 from tests.common.pfc.record.verdict import Status
 from tests.common.pfc.simulated_time.endpoint_clock import EndpointClock
 
@@ -265,6 +267,7 @@ def measure(entry: CampaignEntry, folder: Path) -> EntryResult:
         faults = ["chatter@*"] if setting.talks else []
         with broken_testbed(state, faults, name=setting.name, testbed_file=testbed_file) as testbed:
             configure(testbed, setting)
+            os.environ["PFC_REPORT_DB"] = f"sqlite:///{run / 'pfc.db'}"  # it is no run of the user's testbeds
             testbeds.environment(run)
             ended = _run_suite(testbed, setting, run)
     return _concluded(entry, setting, run, ended, round(time.monotonic() - began, 1))
@@ -279,13 +282,21 @@ def _run_suite(testbed: Testbed, setting: HealthySetting, run: Path) -> suite.En
     return suite.how_it_ended(suite.run_suite(command, run), run)
 
 
+def _called(record: Mapping[str, Any]) -> str:
+    """`PFC-1 3`."""
+    return " ".join(str(one) for one in (record["plan_id"], record["priority"]) if one is not None)
+
+
 def _concluded(
     entry: CampaignEntry, setting: HealthySetting, run: Path, ended: suite.Ended, seconds: float
 ) -> EntryResult:
     """What the records of a run say."""
     file = run / "records.jsonl"
     lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
-    records = [record for record in map(json.loads, lines) if record.get("kind") == "verdict"]
+    records = [record for record in map(json.loads, lines) if record.get("kind", VERDICT) == VERDICT]
+    tried_again = {record.get("replaces") for record in records}
+    records = [record for record in records
+               if record["status"] != Status.ERROR.value or record["record_id"] not in tried_again]
     statuses = {record["status"] for record in records}
     judgement = EntryVerdict.PASSED
     if Status.FAIL.value in statuses:
@@ -293,14 +304,14 @@ def _concluded(
     elif not records or statuses != {Status.PASS.value} or ended.cause or ended.pytest != 0:
         judgement = EntryVerdict.ERROR
     bad = [
-        {"case": f"{record['plan_id']} {record['priority']}", "name": check["name"], "status": check["status"],
+        {"case": _called(record), "name": check["name"], "status": check["status"],
          "metric": check["metric_name"], "message": check["message"]}
         for record in records for check in record["checks"]
         if check["status"] != Status.PASS.value and check.get("required", True)
     ]
     causes = [record["cause"] for record in records if record["status"] != Status.PASS.value and not record["checks"]]
     said = dict.fromkeys([*filter(None, [ended.cause]), *filter(None, causes)])
-    cases = list(dict.fromkeys(f"{record['plan_id']} {record['priority']}" for record in records))
+    cases = list(dict.fromkeys(map(_called, records)))
     return EntryResult(
         entry, {"rx": setting.port}, judgement, diagnosis=list(said)[:MOST_CHECKS], cases=cases,
         checks=bad[:MOST_CHECKS], more_checks=max(0, len(bad) - MOST_CHECKS), seconds=seconds, is_alone=True)

@@ -83,6 +83,7 @@ class FaultKind:
     def declaration(self, options: Options) -> Declaration:
         """What must be said of it."""
         known = next(one for one in catalogue.FAULTS if one.name == self.name).declared
+        assert known is not None, f"{self.name} is broken"
         return self.declare(options, known)
 
 
@@ -168,7 +169,7 @@ KINDS: tuple[FaultKind, ...] = (
     FaultKind("times-swapped"),
     FaultKind("times-rounded", ((number("bits", 2, 10, 8),),)),
     FaultKind("zero-quanta-ignored", priorities=LOSSLESS_ONLY, declare=_limited),
-    FaultKind("zero-source-ignored", priorities=LOSSLESS_ONLY, declare=_limited),
+    FaultKind("zero-source-ignored", priorities=LOSSLESS_ONLY),  # a frame is discarded with all that it pauses
     FaultKind("empty-vector-honoured", priorities=SEVERAL, declare=_limited),
     FaultKind("global-pause-honoured", priorities=SEVERAL, declare=_limited),
     FaultKind("unknown-opcode-honoured", priorities=LOSSLESS_ONLY, declare=_limited),

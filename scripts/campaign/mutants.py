@@ -12,7 +12,7 @@ from unittest.mock import patch
 from tests.common.pfc.accounting import auditor
 from tests.common.pfc.cases import qualifier, timing_storms
 from tests.common.pfc.cases.engine import Finding
-from tests.common.pfc.cases.watchdog import timers
+from tests.common.pfc.lab.watchdog import Timers
 from tests.common.pfc.record.verdict import Check
 
 Patches = Callable[[], Sequence[AbstractContextManager[Any]]]
@@ -68,13 +68,13 @@ def _late_response() -> Sequence[AbstractContextManager[Any]]:
 
 def _patient_watchdog() -> Sequence[AbstractContextManager[Any]]:
     """The watchdog may take so many times as long."""
-    own = timers.Timers.detection_bounds_ms
+    own = Timers.detection_bounds_ms
 
     def bounds(*given: Any) -> Any:
         earliest, latest = own(*given)
         return earliest, WIDER * latest
 
-    return [patch.object(timers.Timers, "detection_bounds_ms", bounds)]
+    return [patch.object(Timers, "detection_bounds_ms", bounds)]
 
 
 ALL = (

@@ -64,7 +64,8 @@ class FaultPart:
     def of(cls, document: Mapping[str, Any]) -> FaultPart:
         """The part of a file."""
         entries = tuple(map(entry_of, document["entries"]))
-        return cls(document["name"], entries, document["mutant"], document["again"], document["is_thorough"])
+        return cls(document["name"], entries, document["mutant"], document["again"],
+                   document.get("is_thorough", False))
 
 
 @dataclass

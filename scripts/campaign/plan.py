@@ -21,6 +21,7 @@ from scripts.testbeds import Refusal
 
 CAMPAIGN_FILE = "campaign.json"
 PARTS = "parts"
+PART_FILE = "part.json"
 KEPT = "deployed"
 MUSEUM_MODULE = "scripts.campaign.museum"
 
@@ -73,8 +74,12 @@ class Campaign:
         return parts + healthy
 
     def write(self, folder: Path) -> None:
-        """Keeps it in its folder."""
+        """Keeps it in its folder, and each part in that part's: what is drawn changes with the commit."""
         folder.mkdir(parents=True)
+        for part in self.parts():
+            own = folder / PARTS / part.name
+            own.mkdir(parents=True)
+            (own / PART_FILE).write_text(json.dumps(part.document()) + "\n", encoding="utf-8")
         (folder / CAMPAIGN_FILE).write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
 
 
@@ -90,6 +95,12 @@ def load(folder: Path) -> Campaign:
         return Campaign(**{**found, "sources": tuple(found["sources"]), "only": tuple(found["only"])})
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise Refusal(f"there is no campaign in {folder}: {' '.join(str(error).split())}") from error
+
+
+def load_parts(folder: Path) -> list[FaultPart]:
+    """The parts of the campaign of a folder, as they were when it was begun."""
+    files = sorted((folder / PARTS).glob(f"*/{PART_FILE}"))
+    return [FaultPart.of(json.loads(file.read_text(encoding="utf-8"))) for file in files]
 
 
 def in_bring_ups(entries: Sequence[CampaignEntry], size: int) -> list[tuple[CampaignEntry, ...]]:

@@ -10,6 +10,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from uuid import NAMESPACE_URL, uuid5
 
+from scripts.campaign.entries import CampaignEntry
 from scripts.campaign.plan import Campaign
 from scripts.campaign.results import EntryResult, EntryVerdict
 from test_reporting.pfc.delivery import deliver_once
@@ -23,10 +24,11 @@ STATUS = {EntryVerdict.CAUGHT: Status.PASS, EntryVerdict.PASSED: Status.PASS, En
           EntryVerdict.ESCAPED: Status.FAIL, EntryVerdict.MISJUDGED: Status.FAIL}
 
 
-def record(campaign: Campaign, found: Sequence[EntryResult], folder: Path) -> list[str]:
+def record(
+    campaign: Campaign, entries: Sequence[CampaignEntry], found: Sequence[EntryResult], folder: Path
+) -> list[str]:
     """Writes run and records into the campaign's folder, and delivers them; returns why a database has not got them."""
     records = [one for result in found for one in records_of(campaign, result)]
-    entries = campaign.entries()
     began = datetime.fromisoformat(campaign.began)
     ended = datetime.now(timezone.utc) if len(found) == len(entries) else None
     run = Run(campaign.name, "campaign", began, ended, software_version=SOFTWARE, job_id=campaign.name,

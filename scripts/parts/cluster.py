@@ -15,12 +15,11 @@ from types import TracebackType
 from typing import Any
 
 from distributed import CancelledError, Client, Future, KilledWorker
-from distributed.comm.core import CommClosedError
 
 from scripts.output import put
 from scripts.parts import worker_parts
-from scripts.parts.part import Part, PartEnd, read_end
-from scripts.parts.running import POLL_S
+from scripts.parts.part import JobPart, PartEnd, read_end
+from scripts.parts.running import ENDING_S, POLL_S
 from scripts.testbeds import Refusal, reason
 
 ANSWER_S = 10.0
@@ -44,7 +43,7 @@ class ReachingWorker:
     room: int
     reaches: frozenset[str]
 
-    def can(self, part: Part) -> bool:
+    def can(self, part: JobPart) -> bool:
         """Whether it reaches all that a part needs."""
         return self.reaches >= set(part.needs)
 
@@ -52,7 +51,7 @@ class ReachingWorker:
 class DaskPart:
     """A part that a worker of Dask carries out."""
 
-    def __init__(self, executor: DaskExecutor, worker: ReachingWorker, part: Part, future: Future[dict[str, Any]]
+    def __init__(self, executor: DaskExecutor, worker: ReachingWorker, part: JobPart, future: Future[dict[str, Any]]
                  ) -> None:
         """It was given to Dask."""
         self.worker = worker.name
@@ -61,6 +60,7 @@ class DaskPart:
         self._part = part
         self._future = future
         self._began_s = time.monotonic()
+        self._asked_s = float("inf")
 
     def fileno(self) -> int | None:
         """None: Dask has to be asked."""
@@ -73,17 +73,17 @@ class DaskPart:
             return self._result()
         if status == "error":
             return self._failed(self._future.exception())
-        if status == "pending" and self.address in self._executor.addresses():
+        if status == "pending" and self.address in self._executor.addresses() and not self._is_given_up():
             return None
         return self._gone()
 
     def interrupt(self) -> None:
-        """Asks its process to end."""
-        self._executor.signal(self.address, str(self._future.key), is_last_word=False)
+        """Asks its worker to end its process; one that does not end within a while is killed there."""
+        self._asked_s = time.monotonic()
+        self._executor.interrupt(self.address, str(self._future.key))
 
     def kill(self) -> None:
-        """Ends its process at once."""
-        self._executor.signal(self.address, str(self._future.key), is_last_word=True)
+        """Its worker does that by itself."""
 
     def close(self) -> None:
         """Dask forgets it."""
@@ -111,6 +111,10 @@ class DaskPart:
         return read_end(self._part) or PartEnd(
             None, self._seconds(), self.worker, f"worker {self.worker} is gone", died=True)
 
+    def _is_given_up(self) -> bool:
+        """Whether its worker was asked to end it, and does not answer."""
+        return time.monotonic() - self._asked_s > ENDING_S + ANSWER_S
+
     def _seconds(self) -> float:
         return time.monotonic() - self._began_s
 
@@ -129,7 +133,8 @@ class DaskExecutor:
         Raises:
             Refusal: the scheduler does not answer.
         """
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is said here
+        for name in ("distributed", "distributed.client"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)  # what matters is said here
         try:
             self._client = Client(address, timeout=ANSWER_S, set_as_default=False, name="pfc")
         except (OSError, TimeoutError, ValueError) as error:
@@ -153,7 +158,7 @@ class DaskExecutor:
         with contextlib.suppress(OSError, TimeoutError):
             self._client.close(ANSWER_S)
 
-    def check(self, parts: Sequence[Part]) -> None:
+    def check(self, parts: Sequence[JobPart]) -> None:
         """Looks at the workers that are there.
 
         Raises:
@@ -169,7 +174,7 @@ class DaskExecutor:
             if not any(worker.can(part) for worker in workers):
                 raise Refusal(self._out_of_reach(part))
 
-    def start(self, part: Part, is_retry: bool) -> DaskPart | None:
+    def start(self, part: JobPart, is_retry: bool) -> DaskPart | None:
         """Gives a part to the worker with the most room; None: none that reaches what it needs has room.
 
         Raises:
@@ -201,33 +206,36 @@ class DaskExecutor:
         """Of the workers that are there and fit."""
         return {worker.address for worker in self._look()}
 
-    def signal(self, address: str, key: str, is_last_word: bool) -> None:
-        """Asks the process of a task to end, or kills it. Where the worker is gone, its part is found to be."""
-        with contextlib.suppress(OSError, TimeoutError, CommClosedError):
-            self._client.run(worker_parts.interrupt, key, is_last_word, workers=[address], on_error="ignore")
+    def interrupt(self, address: str, key: str) -> None:
+        """Has the process of a task ended in order. Where the worker is gone, its part is found to be."""
+        with contextlib.suppress(OSError, TimeoutError):
+            self._client.run(worker_parts.interrupt, key, workers=[address], on_error="ignore")
 
     def _room(self, worker: ReachingWorker) -> int:
         return worker.room - sum(part.address == worker.address for part in self._running)
 
-    def _out_of_reach(self, part: Part) -> str:
+    def _out_of_reach(self, part: JobPart) -> str:
+        if not self._workers:
+            return f"Dask's scheduler at {self._address} has no worker any more, or is gone itself"
         known = "; ".join(f"{worker.name} reaches {', '.join(sorted(worker.reaches)) or 'none'}"
                           for worker in self._workers)
-        return (f"no worker of Dask's scheduler at {self._address} reaches {', '.join(part.needs) or 'anything'}, which"
-                f" '{part.name}' needs ({known or 'it has none'})")
+        return (f"no worker of Dask's scheduler at {self._address} reaches {', '.join(part.needs)}, which '{part.name}'"
+                f" needs ({known})")
 
     def _look(self) -> list[ReachingWorker]:
         """The workers that are there and fit, asked for once a second; a new one is examined."""
         if time.monotonic() - self._looked_s < POLL_S:
             return self._workers
         try:
-            found = self._client.scheduler_info()["workers"]
-        except (OSError, TimeoutError, CommClosedError):
+            found = self._client.scheduler_info().get("workers", {})  # without them where the scheduler is gone
+        except (OSError, TimeoutError):
             found = {}
         workers = [ReachingWorker(address, str(about["name"]), int(about["nthreads"]), frozenset(
             name.removeprefix(worker_parts.REACHES) for name in about["resources"]
             if name.startswith(worker_parts.REACHES))) for address, about in found.items()]
         self._examine([worker for worker in workers if worker.address not in self._problems])
-        self._workers = [worker for worker in workers if not self._problems.get(worker.address)]
+        fit = [worker for worker in workers if not self._problems.get(worker.address)]
+        self._workers = sorted(fit, key=lambda worker: worker.name)
         self._looked_s = time.monotonic()
         return self._workers
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from scripts.parts.local import LocalExecutor
-from scripts.parts.part import Part
+from scripts.parts.part import JobPart
 from scripts.parts.running import PartExecutor
 from scripts.testbeds import Refusal
 
@@ -16,7 +16,7 @@ SCHEDULER_HELP = ("address of Dask's scheduler (tcp://HOST:8786), whose workers 
 
 
 @contextlib.contextmanager
-def executor(scheduler: str | None, folder: Path, parts: Sequence[Part]) -> Iterator[PartExecutor]:
+def executor(scheduler: str | None, folder: Path, parts: Sequence[JobPart]) -> Iterator[PartExecutor]:
     """The executor that a user asked for.
 
     Args:

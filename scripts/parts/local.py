@@ -10,7 +10,7 @@ import sys
 import time
 
 from scripts.parts import hold
-from scripts.parts.part import END_FILE, PYTHON, Part, PartEnd, write_end
+from scripts.parts.part import END_FILE, PYTHON, JobPart, PartEnd, write_end
 from scripts.parts.running import ENDING_S
 from tests.common.clone import ROOT
 from virtual_testbed.process import command_tied_to
@@ -21,7 +21,7 @@ LOCK_FILE = "part.lock"
 class PartProcess:
     """A part, carried out by a process of this machine. That is interrupted when the thread that made this ends."""
 
-    def __init__(self, part: Part, is_retry: bool, worker: str) -> None:
+    def __init__(self, part: JobPart, is_retry: bool, worker: str) -> None:
         """Starts it.
 
         Args:
@@ -90,7 +90,7 @@ class PartProcess:
         return last_words(self._part).removeprefix("error: ") if status == hold.HELD else ""
 
 
-def last_words(part: Part) -> str:
+def last_words(part: JobPart) -> str:
     """The last line that a part printed."""
     try:
         said = (part.folder / part.log).read_text(encoding="utf-8", errors="replace").splitlines()
@@ -102,7 +102,7 @@ def last_words(part: Part) -> str:
 class LocalExecutor:
     """Starts parts as children of this process."""
 
-    def start(self, part: Part, is_retry: bool) -> PartProcess:
+    def start(self, part: JobPart, is_retry: bool) -> PartProcess:
         """Starts a part; there is always room.
 
         Raises:

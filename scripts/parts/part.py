@@ -12,7 +12,7 @@ END_FILE = "ended.json"
 
 
 @dataclass(frozen=True)
-class Part:
+class JobPart:
     """What one process does.
 
     Attributes:
@@ -51,7 +51,7 @@ class PartEnd:
     died: bool = False
 
 
-def write_end(part: Part, end: PartEnd) -> None:
+def write_end(part: JobPart, end: PartEnd) -> None:
     """Keeps how a part ended: the old text or the new one, whole.
 
     Raises:
@@ -62,7 +62,7 @@ def write_end(part: Part, end: PartEnd) -> None:
     new.replace(part.folder / END_FILE)
 
 
-def read_end(part: Part) -> PartEnd | None:
+def read_end(part: JobPart) -> PartEnd | None:
     """How a part ended; None: it was not begun, it lasts, or it was ended before it had done."""
     try:
         return PartEnd(**json.loads((part.folder / END_FILE).read_text(encoding="utf-8")))
@@ -70,6 +70,6 @@ def read_end(part: Part) -> PartEnd | None:
         return None
 
 
-def not_ended(parts: Iterable[Part]) -> list[Part]:
+def not_ended(parts: Iterable[JobPart]) -> list[JobPart]:
     """The parts that a job which goes on still has to carry out."""
     return [part for part in parts if read_end(part) is None]

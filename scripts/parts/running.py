@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from scripts.parts.part import Part, PartEnd
+from scripts.parts.part import JobPart, PartEnd
 from scripts.parts.stop import StopSignal
 from scripts.testbeds import CLEAN_UP_SECONDS, reason
 
@@ -41,7 +41,7 @@ class RunningPart(Protocol):
 class PartExecutor(Protocol):
     """Starts parts."""
 
-    def start(self, part: Part, is_retry: bool) -> RunningPart | None:
+    def start(self, part: JobPart, is_retry: bool) -> RunningPart | None:
         """Starts a part.
 
         Args:
@@ -59,22 +59,22 @@ class PartExecutor(Protocol):
 class PartObserver:
     """Is told what becomes of the parts; says nothing."""
 
-    def began(self, part: Part, worker: str) -> None:
+    def began(self, part: JobPart, worker: str) -> None:
         """A part was started on a worker; also each time that it is started anew because it died."""
 
-    def looked(self, part: Part) -> None:
+    def looked(self, part: JobPart) -> None:
         """A part runs: called about once a second, and once more after `died` or `ended`."""
 
-    def died(self, part: Part, end: PartEnd) -> None:
+    def died(self, part: JobPart, end: PartEnd) -> None:
         """A part died, and is going to be started anew."""
 
-    def ended(self, part: Part, end: PartEnd) -> None:
+    def ended(self, part: JobPart, end: PartEnd) -> None:
         """A part has ended, and is not started again."""
 
 
 @dataclass
 class _Started:
-    part: Part
+    part: JobPart
     running: RunningPart
     asked_s: float | None = None
 
@@ -87,7 +87,7 @@ class _Started:
             self.running.kill()
 
 
-def run_parts(executor: PartExecutor, parts: Sequence[Part], at_once: int, stop: StopSignal,
+def run_parts(executor: PartExecutor, parts: Sequence[JobPart], at_once: int, stop: StopSignal,
               observer: PartObserver) -> None:
     """Carries out parts; returns, or raises what the observer raised, when all that were started have ended.
 
@@ -112,7 +112,7 @@ def run_parts(executor: PartExecutor, parts: Sequence[Part], at_once: int, stop:
 
 
 class _PartsRun:
-    def __init__(self, executor: PartExecutor, parts: Sequence[Part], at_once: int, stop: StopSignal,
+    def __init__(self, executor: PartExecutor, parts: Sequence[JobPart], at_once: int, stop: StopSignal,
                  observer: PartObserver) -> None:
         self.waiting = list(parts)
         self.started: list[_Started] = []

@@ -13,7 +13,7 @@ from typing import Any
 from distributed import Worker, WorkerPlugin
 
 from scripts.parts.local import PartProcess
-from scripts.parts.part import Part, PartEnd
+from scripts.parts.part import JobPart, PartEnd
 from scripts.parts.running import ENDING_S, POLL_S
 from test_reporting.pfc.provenance import suite_commit
 from tests.common.clone import ROOT
@@ -32,7 +32,8 @@ class WorkerParts(WorkerPlugin):
 
     def __init__(self) -> None:
         """None runs yet."""
-        self._processes: dict[str, PartProcess] = {}
+        self._running: set[str] = set()
+        self._unwanted: set[str] = set()
         self._is_ending = False
 
     def setup(self, worker: Worker) -> None:
@@ -55,8 +56,9 @@ class WorkerParts(WorkerPlugin):
         Raises:
             OSError: it cannot be started.
         """
-        part = Part(**{**told, "folder": Path(told["folder"])})
-        process = self._processes[key] = PartProcess(part, is_retry, str(self._worker.name))
+        part = JobPart(**{**told, "folder": Path(told["folder"])})
+        process = PartProcess(part, is_retry, str(self._worker.name))
+        self._running.add(key)
         unwanted_s: float | None = None
         try:
             while (end := process.poll()) is None:
@@ -68,20 +70,20 @@ class WorkerParts(WorkerPlugin):
                 descriptor = process.fileno()
                 select.select([] if descriptor is None else [descriptor], [], [], POLL_S)
         finally:
-            del self._processes[key]
+            self._running.discard(key)
             process.close()
         if self._is_ending and end.cause:
             end = PartEnd(None, end.seconds, end.worker, f"worker {end.worker} was ended", died=True)
         return asdict(end)
 
-    def process(self, key: str) -> PartProcess | None:
-        """The process of a task; None: it has ended, or was not started yet."""
-        return self._processes.get(key)
+    def interrupt(self, key: str) -> None:
+        """Interrupts the process of a task within a second, or as soon as there is one; later it is killed."""
+        self._unwanted.add(key)
 
     @property
     def is_idle(self) -> bool:
         """Whether nothing is carried out."""
-        return not self._processes
+        return not self._running
 
     def end(self) -> None:
         """The worker ends: what is carried out is interrupted."""
@@ -93,20 +95,13 @@ class WorkerParts(WorkerPlugin):
 
     def _is_wanted(self, key: str) -> bool:
         task = self._worker.state.tasks.get(key)
-        return not self._is_ending and task is not None and task.state != "cancelled"
+        is_given_up = key in self._unwanted or task is None or task.state == "cancelled"
+        return not self._is_ending and not is_given_up
 
 
-def interrupt(key: str, is_last_word: bool, dask_worker: Worker) -> None:
-    """Asks the process of a task to end, or kills it; nothing happens where it has ended.
-
-    Args:
-        key: of the task.
-        is_last_word: whether it is killed.
-        dask_worker: that carries it out.
-    """
-    process = _parts_of(dask_worker).process(key)
-    if process is not None:
-        (process.kill if is_last_word else process.interrupt)()
+def interrupt(key: str, dask_worker: Worker) -> None:
+    """Has a worker end the process of a task."""
+    _parts_of(dask_worker).interrupt(key)
 
 
 def examine(token: str, content: str, version: str, commit: str, dask_worker: Worker) -> str:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -92,13 +93,14 @@ class VerdictTally:
     def _read_run(self) -> None:
         """What the run is about; it is written anew, as a whole, when that changes."""
         try:
-            written = self._run.stat().st_mtime_ns
+            with self._run.open(encoding="utf-8") as file:
+                written = os.fstat(file.fileno()).st_mtime_ns  # of what a network file system has now
+                if written == self._run_written:
+                    return
+                run = json.load(file)
         except FileNotFoundError:
             return
-        if written == self._run_written:
-            return
         expected: dict[DevicePort, set[str]] = {}
-        run = json.loads(self._run.read_text(encoding="utf-8"))
         for device, port, metric in run["expected"]:
             expected.setdefault((device, port), set()).add(metric)
         self._run_written = written

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from scripts.parts.local import last_words
-from scripts.parts.part import PYTHON, Part, PartEnd
+from scripts.parts.part import PYTHON, JobPart, PartEnd
 from scripts.parts.running import PartExecutor, PartObserver, run_parts
 from scripts.parts.stop import StopSignal
 from scripts.suite import Ended
@@ -50,11 +50,11 @@ class TestbedRun:
         return known and Status.ERROR not in statuses and (passed or Status.FAIL in statuses)
 
     @property
-    def part(self) -> Part:
+    def part(self) -> JobPart:
         """Its process, for whoever carries it out."""
         told = tuple((name, os.environ[name]) for name in TOLD if name in os.environ)
         needs = (self.testbed,) if self.testbed in self._job.hardware else ()
-        return Part(self.testbed, tuple(self.command()), self.folder, needs, LOG, told)
+        return JobPart(self.testbed, tuple(self.command()), self.folder, needs, LOG, told)
 
     def command(self) -> list[str]:
         """Its process."""
@@ -125,14 +125,14 @@ class _Watcher(PartObserver):
         self._runs = {run.testbed: run for run in runs}
         self._update = update
 
-    def began(self, part: Part, worker: str) -> None:
+    def began(self, part: JobPart, worker: str) -> None:
         self._runs[part.name].start()
 
-    def looked(self, part: Part) -> None:
+    def looked(self, part: JobPart) -> None:
         run = self._runs[part.name]
         self._update(run, run.look())
 
-    def ended(self, part: Part, end: PartEnd) -> None:
+    def ended(self, part: JobPart, end: PartEnd) -> None:
         self._runs[part.name].end(end)
 
 

@@ -1,31 +1,36 @@
 """A campaign's parts, results and scores, without a testbed: what is planned, kept, counted, said."""
 import json
+import re
 import sqlite3
 import subprocess
 import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from scripts.campaign import results
 from scripts.campaign.__main__ import exit_status, parse_time
+from scripts.campaign.broken_testbed import KnownDut
 from scripts.campaign.catalogue import FAULTS
 from scripts.campaign.entries import CATALOGUE, HELD, ROOT, CampaignEntry, Declaration, FieldBug
 from scripts.campaign.generated import generate
-from scripts.campaign.groups import port_groups
+from scripts.campaign.groups import GroupDut, port_groups
 from scripts.campaign.healthy import draw_healthy, drawn_setting, rows_of, script_of, write_files
 from scripts.campaign.judging import Carried, conclude
 from scripts.campaign.mutants import ALL, mutated
 from scripts.campaign.page import write_page, write_table
 from scripts.campaign.part import FaultPart, PartRun
-from scripts.campaign.plan import Campaign, in_bring_ups, load
+from scripts.campaign.plan import Campaign, in_bring_ups, load, load_parts
 from scripts.campaign.recording import record
 from scripts.campaign.results import Blame, EntryResult, EntryVerdict
 from scripts.campaign.scores import not_as_declared, row, scores
 from scripts.testbeds import Refusal
+from scripts.tests.diagnosed import DECLARED, declared as declared_of, whole_switch
 from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
 from tests.common.pfc.cases import qualifier
 from tests.common.pfc.cases.engine import Finding
+from tests.common.pfc.model.counters import DutCounters
 from tests.common.pfc.record.case import Outcome
 from tests.common.pfc.record.verdict import LOSSLESS, Check, PortVerdict, Status
 from virtual_testbed.faults import BUILT_IN
@@ -115,7 +120,7 @@ def test_a_declaration_that_no_run_could_fulfil_is_refused(other):
 
 def test_a_bug_of_the_field_is_an_entry():
     bug = FieldBug("sonic-swss", 1055, "it stays", ("pfc-removal-ignored@{rx}",), declared(), ("LSET-1",), about="a")
-    assert bug.entry.key == "museum sonic-swss-1055-a" and bug.entry.at(PORTS) == ("pfc-removal-ignored@Ethernet12",)
+    assert bug.entry.key == "museum sonic-swss-1055-a" and bug.entry.at(PORTS) == ("pfc-removal-ignored@Ethernet4",)
 
 
 def test_a_bring_up_has_one_entry_about_a_moment_and_that_comes_first():
@@ -140,7 +145,7 @@ def test_results_are_kept_and_read_again(tmp_path):
     found = results.read(file)
     assert [one.entry for one in found] == [first.entry, healthy.entry] and found[0].is_alone, "the last one counts"
     assert found[0].blame == first.blame and found[1].judgement is EntryVerdict.PASSED
-    assert json.loads(file.read_text().splitlines()[0])["specifications"] == ["one@Ethernet12"]
+    assert json.loads(file.read_text().splitlines()[0])["specifications"] == ["one@Ethernet4"]
 
 
 def test_a_part_goes_on_where_it_was_left(tmp_path, monkeypatch):
@@ -186,6 +191,7 @@ def test_a_campaign_is_the_same_when_it_is_read_again(tmp_path):
     made = campaign(only=("0001", "pause-ignored"))
     made.write(tmp_path / "c")
     assert load(tmp_path / "c") == made and {one.name for one in made.entries()} == {"0001", "pause-ignored"}
+    assert load_parts(tmp_path / "c") == sorted(made.parts(), key=lambda part: part.name), "not drawn once more"
     with pytest.raises(Refusal, match="there is no campaign in"):
         load(tmp_path)
 
@@ -198,12 +204,11 @@ def test_every_entry_is_in_one_part():
 
 
 def test_the_exit_status_says_the_worst():
-    few = campaign(sources=("generated",), counts={"generated": 2})
     entries = generate("s", 2)
     good = [EntryResult(one, PORTS, EntryVerdict.CAUGHT, Blame(True, True, True, True)) for one in entries]
-    assert exit_status(few, good) == 0 and exit_status(few, good[:1]) == 2
-    assert exit_status(few, [good[0], replace(good[1], judgement=EntryVerdict.ESCAPED)]) == 1
-    assert exit_status(few, [good[0], replace(good[1], judgement=EntryVerdict.ERROR)]) == 2
+    assert exit_status(entries, good) == 0 and exit_status(entries, good[:1]) == 2
+    assert exit_status(entries, [good[0], replace(good[1], judgement=EntryVerdict.ESCAPED)]) == 1
+    assert exit_status(entries, [good[0], replace(good[1], judgement=EntryVerdict.ERROR)]) == 2
 
 
 @pytest.mark.parametrize(("options", "words"), [
@@ -246,6 +251,29 @@ def test_what_a_user_changed_is_written_as_rows():
         "DSCP_TO_TC_MAP", "SCHEDULER", "BUFFER_PROFILE"}
 
 
+def test_of_a_group_no_other_counters_are_seen(monkeypatch):
+    """As little of a reading as tells that: the ports of the group, and one that is not."""
+    own, other = PORTS["rx"], "Ethernet0"
+    assert other not in GROUP.names
+    table = f"Port    RX_OK\n------  -----\n{own}  7\n{other}  8\n  {other}:3  9\nlast"
+    reading = DutCounters(
+        {own: (1,), other: (2,)}, {own: (3,), other: (4,)}, {own: {3: 1}}, {f"{own}:3": "row", f"{other}:3": "row"},
+        (own, other), {own: "up", other: "up"}, {"ports": table})
+
+    class Dut:
+        host = SimpleNamespace(hostname=SWITCH)
+        observers = ()
+        reservation = None
+        state = staticmethod(lambda: "as read")
+
+    monkeypatch.setattr(KnownDut, "counters", lambda *given: reading)
+    found = GroupDut(Dut, GROUP.names).counters()
+    assert (found.pfc_rx, found.pfc_tx, found.watchdog_ports) == ({own: (1,)}, {own: (3,)}, (own,))
+    assert {*found.watchdog} == {f"{own}:3"} and {*found.interfaces} == {own, other}
+    assert found.printed["ports"] == f"Port    RX_OK\n------  -----\n{own}  7\nlast"
+    assert GroupDut(Dut, GROUP.names).state() == "as read"
+
+
 def judged_campaign():
     """A campaign with one entry of each kind, and its results."""
     made = campaign(sources=("catalogue", "generated", "healthy"), counts={"generated": 2, "healthy": 1})
@@ -275,7 +303,7 @@ def test_a_campaign_is_in_the_database_once(tmp_path, monkeypatch):
     monkeypatch.setenv("PFC_REPORT_DB", f"sqlite:///{tmp_path / 'pfc.db'}")
     made, found = judged_campaign()
     for _ in range(2):
-        assert record(made, found, tmp_path) == []
+        assert record(made, made.entries(), found, tmp_path) == []
     with sqlite3.connect(tmp_path / "pfc.db") as database:
         asked = "SELECT device_id, port_id, metric_name, status FROM records ORDER BY 1, 2, 3"
         rows = database.execute(asked).fetchall()
@@ -318,3 +346,14 @@ def test_a_mutant_throws_its_check_away():
     with mutated("no-shares"):
         assert verdicts() == {Status.PASS}
     assert verdicts() == {Status.FAIL}
+
+
+def test_what_the_unit_tests_take_for_declared_is_what_the_catalogue_declares():
+    """But for the ports: each fault was measured on some of its own."""
+    known = {one["fault"]: one for one in json.loads(DECLARED.read_text(encoding="ascii"))}
+    assert {*known} == {one.name for one in FAULTS}
+    for one in FAULTS:
+        said = known[one.name]
+        expected = declared_of(one, whole_switch())
+        assert {**said, "port": "", "says": re.sub(r"Ethernet\d+", "", said["says"])} == {
+            **expected, "port": "", "says": re.sub(r"Ethernet\d+", "", expected["says"])}, one.name

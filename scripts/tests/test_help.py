@@ -24,7 +24,7 @@ def test_those_of_a_qualification() -> None:
 
 def test_those_of_a_sweep() -> None:
     examples = typed(OF_SWEEP)
-    assert len(examples) == 4 and all(parser().parse_args(words) for words in examples)
+    assert len(examples) == 5 and all(parser().parse_args(words) for words in examples)
 
 
 def test_those_of_a_campaign() -> None:

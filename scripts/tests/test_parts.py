@@ -4,6 +4,7 @@ from __future__ import annotations
 import fcntl
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 from scripts.parts import local
 from scripts.parts.executors import executor
 from scripts.parts.local import LOCK_FILE, LocalExecutor, last_words
-from scripts.parts.part import PYTHON, Part, PartEnd, not_ended, read_end
+from scripts.parts.part import PYTHON, JobPart, PartEnd, not_ended, read_end
 from scripts.parts.running import PartObserver, run_parts
 from scripts.parts.stop import StopSignal
 from scripts.tests.dask_cluster import DaskCluster, dask_cluster
@@ -24,9 +25,9 @@ LASTING = "trap 'echo put back; exit 7' INT; echo ready; while :; do sleep 0.05;
 """A script that lasts until it is interrupted."""
 
 
-def script(folder: Path, name: str, text: str) -> Part:
+def script(folder: Path, name: str, text: str) -> JobPart:
     """A part that is a shell script, in a folder of its name."""
-    return Part(name, ("sh", "-c", f"cd {folder / name}; {text}"), folder / name)
+    return JobPart(name, ("sh", "-c", f"cd {folder / name}; {text}"), folder / name)
 
 
 class Notes(PartObserver):
@@ -38,16 +39,16 @@ class Notes(PartObserver):
         self.most = 0
         self._running: set[str] = set()
 
-    def began(self, part: Part, worker: str) -> None:
+    def began(self, part: JobPart, worker: str) -> None:
         self.lines.append(f"{part.name} began")
         self._running.add(part.name)
         self.most = max(self.most, len(self._running))
 
-    def died(self, part: Part, end: PartEnd) -> None:
+    def died(self, part: JobPart, end: PartEnd) -> None:
         self.lines.append(f"{part.name} died: {end.cause}")
         self._running.discard(part.name)
 
-    def ended(self, part: Part, end: PartEnd) -> None:
+    def ended(self, part: JobPart, end: PartEnd) -> None:
         self.lines.append(f"{part.name} ended: {end.cause or end.status}")
         self.ends[part.name] = end
         self._running.discard(part.name)
@@ -56,7 +57,7 @@ class Notes(PartObserver):
 class CarryOut(Protocol):
     """Carries parts out, and returns what was said."""
 
-    def __call__(self, parts: list[Part], at_once: int = 8, notes: Notes | None = None,
+    def __call__(self, parts: list[JobPart], at_once: int = 8, notes: Notes | None = None,
                  stop: StopSignal | None = None) -> Notes: ...
 
 
@@ -74,7 +75,7 @@ def fixture_carried_out(request: pytest.FixtureRequest, tmp_path: Path) -> Itera
     """By processes of this machine, and by workers of Dask."""
     scheduler = None if request.param == "here" else request.getfixturevalue("cluster").address
     with executor(scheduler, tmp_path, []) as made:
-        def carry_out(parts: list[Part], at_once: int = 8, notes: Notes | None = None,
+        def carry_out(parts: list[JobPart], at_once: int = 8, notes: Notes | None = None,
                       stop: StopSignal | None = None) -> Notes:
             notes = notes or Notes()
             run_parts(made, parts, at_once, stop or StopSignal(), notes)
@@ -100,7 +101,7 @@ def test_what_has_ended_is_not_carried_out_again(tmp_path: Path, carried_out: Ca
 
 def test_the_interpreter_and_variables_are_those_of_who_carries_it_out(tmp_path: Path, carried_out: CarryOut) -> None:
     words = (PYTHON, "-c", "import os, sys; print(sys.executable, os.getcwd(), os.environ['TOLD'])")
-    part = Part("a", words, tmp_path / "a", environment=(("TOLD", "this"),))
+    part = JobPart("a", words, tmp_path / "a", environment=(("TOLD", "this"),))
     carried_out([part])
     assert last_words(part) == f"{sys.executable} {ROOT} this"
 
@@ -133,7 +134,7 @@ def test_a_signal_ends_what_runs_in_order_and_nothing_more_is_begun(tmp_path: Pa
     class Stopping(Notes):
         """Ctrl-C once both are ready."""
 
-        def looked(self, part: Part) -> None:
+        def looked(self, part: JobPart) -> None:
             if all(last_words(one) == "ready" for one in parts[:2]) and not stop.asked:
                 os.kill(os.getpid(), signal.SIGINT)
 
@@ -172,3 +173,14 @@ def test_the_folder_is_held_by_what_outlives_the_part(tmp_path: Path, carried_ou
                                  " (sleep 0.5; touch over) & kill -KILL $$")
     assert carried_out([part]).lines == [
         "a began", "a died: its process was killed by SIGKILL", "a began", "a ended: 0"]
+
+
+def test_without_dask_its_scheduler_is_refused() -> None:
+    lines = ("import sys", "sys.modules['distributed'] = None", "from pathlib import Path",
+             "from scripts.parts.executors import executor", "from scripts.testbeds import Refusal",
+             "try:", "    executor('tcp://lab:8786', Path(), []).__enter__()",
+             "except Refusal as refusal:", "    print(refusal)")
+    ended = subprocess.run([sys.executable, "-c", "\n".join(lines)], cwd=ROOT, capture_output=True, text=True,
+                           check=True)
+    assert ended.stdout == ("--scheduler needs the extra `cluster` of this package, distributed is not installed:"
+                            " pip install -c constraints.txt -e '.[cluster]'\n")

@@ -13,7 +13,7 @@ import pytest
 
 from scripts.parts.cluster import DaskExecutor
 from scripts.parts.executors import executor
-from scripts.parts.part import Part, not_ended
+from scripts.parts.part import JobPart, not_ended
 from scripts.parts.running import run_parts
 from scripts.parts.stop import StopSignal
 from scripts.parts.worker_parts import CODE
@@ -30,11 +30,11 @@ COMMAND = """
 import sys
 from pathlib import Path
 from scripts.parts.executors import executor
-from scripts.parts.part import Part
+from scripts.parts.part import JobPart
 from scripts.parts.running import PartObserver, run_parts
 from scripts.parts.stop import StopSignal
 address, folder, text = sys.argv[1:]
-part = Part("a", ("sh", "-c", text), Path(folder) / "a")
+part = JobPart("a", ("sh", "-c", text), Path(folder) / "a")
 with executor(address, Path(folder), [part]) as made:
     run_parts(made, [part], 1, StopSignal(), PartObserver())
 """
@@ -49,13 +49,13 @@ def fixture_cluster(tmp_path: Path) -> Iterator[DaskCluster]:
         yield cluster
 
 
-def log_of(part: Part) -> list[str]:
+def log_of(part: JobPart) -> list[str]:
     """The lines that a part printed."""
     path = part.folder / part.log
     return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
 
 
-def wait_for(part: Part, line: str) -> None:
+def wait_for(part: JobPart, line: str) -> None:
     """Returns when a part has printed a line."""
     deadline = time.monotonic() + HANG_S
     while line not in log_of(part):
@@ -73,11 +73,11 @@ class Ending(Notes):
         self._signum = signum
         self._worker = ""
 
-    def began(self, part: Part, worker: str) -> None:
+    def began(self, part: JobPart, worker: str) -> None:
         super().began(part, worker)
         self._worker = worker
 
-    def looked(self, part: Part) -> None:
+    def looked(self, part: JobPart) -> None:
         if not self.ended_workers and "ready" in log_of(part):
             self.ended_workers.append(self._worker)
             self._cluster.kill(self._worker, self._signum)
@@ -100,7 +100,7 @@ def test_the_part_of_a_worker_that_ends_goes_to_another_one(
 
 
 def test_a_part_whose_only_worker_is_gone_is_not_waited_for_for_ever(cluster: DaskCluster, tmp_path: Path) -> None:
-    part = Part("a", ("sh", "-c", LASTING), tmp_path / "a", needs=("lab-1",))
+    part = JobPart("a", ("sh", "-c", LASTING), tmp_path / "a", needs=("lab-1",))
     notes = Ending(cluster, signal.SIGKILL)
     with DaskExecutor(cluster.address, tmp_path, gone_s=0) as made:
         run_parts(made, [part], 1, StopSignal(), notes)
@@ -110,12 +110,12 @@ def test_a_part_whose_only_worker_is_gone_is_not_waited_for_for_ever(cluster: Da
 
 
 def test_a_worker_that_comes_back_gets_the_part(cluster: DaskCluster, tmp_path: Path) -> None:
-    part = Part("a", ("sh", "-c", f"cd {tmp_path}; {ONCE_LASTING}"), tmp_path / "a", needs=("lab-1",))
+    part = JobPart("a", ("sh", "-c", f"cd {tmp_path}; {ONCE_LASTING}"), tmp_path / "a", needs=("lab-1",))
 
     class Again(Ending):
         """Another worker reaches the testbed then."""
 
-        def died(self, part: Part, end: object) -> None:
+        def died(self, part: JobPart, end: object) -> None:
             cluster.add("third", "--testbed", "lab-1")
 
     notes = Again(cluster, signal.SIGKILL)
@@ -136,7 +136,7 @@ def test_what_nobody_waits_for_any_more_is_ended_in_order(cluster: DaskCluster, 
     assert not_ended([part]) == [part]
 
 
-def refusal_of(address: str, folder: Path, *parts: Part) -> str:
+def refusal_of(address: str, folder: Path, *parts: JobPart) -> str:
     """Why parts are not carried out."""
     with pytest.raises(Refusal) as refused, executor(address, folder, parts):
         pass
@@ -145,7 +145,7 @@ def refusal_of(address: str, folder: Path, *parts: Part) -> str:
 
 def test_what_no_worker_can_do_is_refused_by_name(cluster: DaskCluster, tmp_path: Path,
                                                   monkeypatch: pytest.MonkeyPatch) -> None:
-    part = Part("a", ("true",), tmp_path / "a", needs=("lab-1", "lab-2"))
+    part = JobPart("a", ("true",), tmp_path / "a", needs=("lab-1", "lab-2"))
     assert refusal_of(cluster.address, tmp_path, part) == (
         f"no worker of Dask's scheduler at {cluster.address} reaches lab-1, lab-2, which 'a' needs (left reaches none;"
         " right reaches lab-1)")
@@ -176,7 +176,7 @@ def test_a_worker_of_another_version_is_refused_and_gets_nothing(
     class Late(Notes):
         """The worker comes when the first part has begun."""
 
-        def began(self, part: Part, worker: str) -> None:
+        def began(self, part: JobPart, worker: str) -> None:
             super().began(part, worker)
             if "other" not in cluster.workers:
                 cluster.add("other", "--at-once", "8", clone=clone)

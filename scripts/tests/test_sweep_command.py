@@ -119,10 +119,15 @@ def test_a_job_is_killed_interrupted_and_resumed(lab: Path, tmp_path: Path) -> N
 
 
 def check_resumed(resumed: subprocess.CompletedProcess[str], folder: Path) -> None:
-    """Every port has its verdicts once, all of them PASS but the broken port's, and the ids of the job."""
+    """What was measured is not measured again, the rest is."""
     assert resumed.returncode == 1, resumed.stdout + resumed.stderr
     assert re.search(rf"^{NAMES[0]}: [23] of 4 ports were measured before, not again: Ethernet0, Ethernet4",
                      resumed.stdout, re.MULTILINE), resumed.stdout
+    check_verdicts(folder)
+
+
+def check_verdicts(folder: Path) -> None:
+    """Every port has its verdicts once, all of them PASS but the broken port's, and the ids of the job."""
     for name in NAMES:
         records = records_of(folder / name)
         verdicts = Counter((record["port_id"], record["metric_name"]) for record in records)

@@ -21,6 +21,7 @@ from scripts.sweeping.progress import Progress
 from scripts.sweeping.summary import exit_status
 from scripts.sweeping.tally import DevicePort
 from scripts.suite import Ended
+from tests.common.pfc.lease.lease import Lease, LeaseOwner, Seen, refusal
 from scripts.sweeping.watch import TestbedRun, watch
 
 READY = "ready"
@@ -185,6 +186,24 @@ def test_a_virtual_testbed_that_does_not_come_up_failed(tmp_path: Path, monkeypa
     monkeypatch.setattr(subprocess, "run", fail)
     with pytest.raises(testbeds.Failure), testbeds.virtual_testbed("vtb-t0", tmp_path, []):
         pass
+
+
+@pytest.mark.parametrize(("run_id", "waited"), [("night-lab-1", [600.0]), ("day-lab-1", [])])
+def test_only_the_lease_of_the_same_part_is_waited_for(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run_id: str, waited: list[float]) -> None:
+    """A part that is carried out anew because a machine is gone does not go round what that one left on the switch."""
+    seen = Seen(Lease(LeaseOwner("root", "gone", 4711, "another boot", 1), run_id, watchdog={}), 0, "")
+    refused = Ended(4, refusal("switch-a", seen), refused=True)
+    slept: list[float] = []
+    ends = [refused, Ended(0)]
+    monkeypatch.setattr(testbeds, "deploy", lambda *arguments: None)
+    monkeypatch.setattr(testbed_run, "measure", lambda *arguments: 0)
+    monkeypatch.setattr(testbed_run, "how_it_ended", lambda *arguments: ends.pop(0))
+    monkeypatch.setattr(testbed_run.WallClock, "sleep", lambda clock, seconds: slept.append(seconds))
+    (tmp_path / "testbed.yaml").write_text("- {conf-name: lab-1, inv_name: lab}\n", encoding="utf-8")
+    (tmp_path / "lab").touch()
+    assert testbed_run.carry_out(job_in(tmp_path, "lab-1"), "lab-1") == (Ended(0) if waited else refused)
+    assert slept == waited
 
 
 @pytest.mark.parametrize(("results", "sentence"), [

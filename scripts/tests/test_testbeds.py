@@ -1,8 +1,11 @@
-"""Testbed files that cannot be used: one sentence for each."""
+"""Testbed files that cannot be used, one sentence for each; testbeds that a killed process left."""
+import json
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from scripts import testbeds
 from scripts.testbeds import Refusal, read_entries, reason
 from tests.common.snappi_tests import port
 from virtual_testbed.lab_files import connection_graph
@@ -38,3 +41,22 @@ def test_the_reason_of_an_error_has_no_number(error: OSError, text: str) -> None
 def test_suite_and_virtual_testbed_know_a_traffic_generator_by_the_same_names() -> None:
     """Neither may import the other."""
     assert port.GENERATOR_NAMES == connection_graph.GENERATOR_NAMES
+
+
+def test_a_virtual_testbed_of_a_process_that_was_killed_is_taken_down_first(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its supervisor is about to do that; a part that is begun anew at once does not meet it."""
+    with subprocess.Popen(["true"]) as owner:
+        owner.wait()
+    runtimes = [{"owner_pid": owner.pid}, None]
+    asked: list[str] = []
+
+    def answer(command: list[str], **options: object) -> subprocess.CompletedProcess[str]:
+        asked.append(command[1])
+        return subprocess.CompletedProcess(command, 0, json.dumps({"testbed_file": "f", "inventory": "i"}))
+
+    monkeypatch.setattr(testbeds, "running_testbed", lambda name: runtimes.pop(0))
+    monkeypatch.setattr(subprocess, "run", answer)
+    with testbeds.virtual_testbed("vtb-t0", tmp_path, []) as found:
+        assert found.testbed_file == Path("f")
+    assert asked == ["down", "up", "down"]

@@ -202,6 +202,11 @@ TRIED: dict[str, Way] = {
         passes=False, says=("32 of 32 ports, 32 PASS", "ERROR vtb-mixed-01 Ethernet128: ", "17 of 17 ports, 16 PASS")),
     ".venv/bin/pfc-sweep --testbed lab-1,lab-2,lab-3 --concurrency max --job friday > friday.log 2>&1 &":
         refused("'lab-1'", NO_SUCH, instead=((" > friday.log 2>&1 &", ""),)),
+    ".venv/bin/dask scheduler --host lab-server": understood(("lab-server", "lab-server --help")),
+    ".venv/bin/pfc-worker tcp://lab-server:8786 --testbed lab-1,lab-2":
+        understood(("lab-1,lab-2", "lab-1,lab-2 --help")),
+    ".venv/bin/pfc-sweep --testbed lab-1,lab-2,vtb-t0 --results /lab/results --scheduler tcp://lab-server:8786":
+        refused("'lab-1'", NO_SUCH),
     # docs/upstream.md
     "make overlay SONIC_MGMT=CHECKOUT": refused("CHECKOUT"),
     "python3 -m pytest -c pytest.ini --inventory ../ansible/<inventory> --host-pattern all --testbed <name>"
