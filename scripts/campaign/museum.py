@@ -137,7 +137,7 @@ PAUSES_SENT = (
         ("xoff-not-sent@{tx}",), seen_at_tx(HELD, "no pause is sent for"), ("PFC-1",)),
     FieldBug(
         BUILDIMAGE, 17886, "With one lossless priority congested the switch paused the other one too.",
-        ("xoff-wrong-priority@{tx},priority=3,also=4",), seen_at_tx(FOUR, "is paused too while others are congested"),
+        ("xoff-wrong-priority@{tx},priority=3,also=4",), seen_at_tx(HELD, "is paused too while others are congested"),
         ("PFC-1",)),
     FieldBug(
         BUILDIMAGE, 20590, "A port with too much traffic paused lossy priority 0 too.",
