@@ -215,7 +215,8 @@ KINDS: tuple[FaultKind, ...] = (
     FaultKind("watchdog-undo-missing", ((), (word("only", "dropping", "pfc"),)), LOSSLESS_ONLY, False, _limited),
     FaultKind("watchdog-second-storm-missed", ((word("after", "1", "2"),),), LOSSLESS_ONLY, False, _limited),
     FaultKind("watchdog-action-missing", priorities=LOSSLESS_ONLY, declare=_limited),
-    FaultKind("watchdog-uncounted", ((), (word("only", "storms", "frames", "last"),)), LOSSLESS_ONLY, False, _limited),
+    FaultKind("watchdog-uncounted", ((), (word("only", "storms", "frames", "last", "received"),)), LOSSLESS_ONLY, False,
+              _limited),
     FaultKind("watchdog-stop-ignored"),
     FaultKind("pfc-removal-ignored"),
     FaultKind("counters-frozen", is_any_time=True, declare=lambda options, declared: replace(

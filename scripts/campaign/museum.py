@@ -92,6 +92,10 @@ WATCHDOG = (
         ("watchdog-uncounted@{rx},only=frames",), seen_at_rx(HELD, "the watchdog acts, but does not count it"),
         ("WD-1",)),
     FieldBug(
+        BUILDIMAGE, 29663, "What came in on a port in storm was dropped; the statistics of received drops stayed 0.",
+        ("watchdog-uncounted@{rx},only=received",), seen_at_rx(HELD, "the watchdog acts, but does not count it"),
+        ("WD-1",)),
+    FieldBug(
         BUILDIMAGE, 17434, "Frames that the watchdog dropped were in its statistics as frames that passed.",
         ("watchdog-drops-counted-as-sent@{rx}",), seen_at_rx(HELD, "counts frames of .* that it drops as passed"),
         ("WD-1",)),
@@ -133,7 +137,7 @@ PAUSES_SENT = (
         ("xoff-not-sent@{tx}",), seen_at_tx(HELD, "no pause is sent for"), ("PFC-1",)),
     FieldBug(
         BUILDIMAGE, 17886, "With one lossless priority congested the switch paused the other one too.",
-        ("xoff-wrong-priority@{tx},priority=3,also=4",), seen_at_tx(FOUR, "is paused too while others are congested"),
+        ("xoff-wrong-priority@{tx},priority=3,also=4",), seen_at_tx(HELD, "is paused too while others are congested"),
         ("PFC-1",)),
     FieldBug(
         BUILDIMAGE, 20590, "A port with too much traffic paused lossy priority 0 too.",

@@ -114,7 +114,7 @@ def test_what_upstream_covers_names_test_cases_that_there_are_and_counts_right()
 
 
 def test_every_fault_of_the_catalogue_has_its_diagnosis() -> None:
-    """Stated by hand, beside the tests of the diagnosis."""
+    """What must be said of each, as the catalogue declares it."""
     text = (ROOT / "docs/faults.md").read_text(encoding="utf-8").split("## A fault of")[0]
     rows = re.findall(r"^\| `([a-z0-9-]+)` \|", text, re.MULTILINE)
     healthy = {"chatter"}  # a condition: there is nothing to diagnose

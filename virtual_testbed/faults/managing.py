@@ -23,6 +23,7 @@ _LAST_STORM = "_LAST"
 _WATERMARK = "_WATERMARK_"
 _STORM_FIELDS = "PFC_WD_QUEUE_STATS_DEADLOCK_"
 _STORM_STATISTICS = "PFC_WD_QUEUE_STATS_"
+_RECEIVED_DROPS = "PFC_WD_QUEUE_STATS_RX_DROPPED_"
 _PFC_RECEIVED = re.compile(r"SAI_PORT_STAT_PFC_(\d)_RX_PKTS")
 
 
@@ -338,7 +339,7 @@ class WatermarksFrozen(_Withheld):
 class WatchdogUncounted(_Withheld):
     """The watchdog acts, its statistics stay (buildimage#19067, #5821): all of them, or with `only=storms` those of
     storms detected and restored, with `only=frames` those of frames sent and dropped, with `only=last` those of frames
-    in the last storm.
+    in the last storm, with `only=received` those of received frames that were dropped (buildimage#29663).
 
     Raises:
         ValueError: `only` is something else.
@@ -349,13 +350,15 @@ class WatchdogUncounted(_Withheld):
 
     def __init__(self, scope: Scope = Scope(), **options: str) -> None:
         super().__init__(scope, **options)
-        self._only = choice(options, "only", "storms", "frames", "last")
+        self._only = choice(options, "only", "storms", "frames", "last", "received")
 
     def published(self, key: str, fields: Mapping[str, str]) -> Mapping[str, str]:
         """All but these statistics."""
         return self._without(key, fields, self._is_meant)
 
     def _is_meant(self, name: str) -> bool:
+        if self._only == "received":
+            return name.startswith(_RECEIVED_DROPS)
         kinds = {"", "storms"} if name.startswith(_STORM_FIELDS) else {"", "frames"}
         if name.endswith(_LAST_STORM):
             kinds.add("last")

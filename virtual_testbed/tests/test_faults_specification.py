@@ -121,7 +121,7 @@ def test_scopes(spec, scope):
     ("slow-response@Ethernet0,factor=-1", "'-1' is no value for factor: expected a whole number from 1 on"),
     ("pause-short@Ethernet0,percent=100", "100 is no value for percent: expected 1..99"),
     ("weights-ignored@Ethernet0,order=odd", "'odd' is no value for order: expected even or strict"),
-    ("watchdog-uncounted@Ethernet0,only=x", "'x' is no value for only: expected storms, frames or last"),
+    ("watchdog-uncounted@Ethernet0,only=x", "'x' is no value for only: expected storms, frames, last or received"),
     ("pause-acts-elsewhere@Ethernet0", "it needs the option on: expected another port of the switch, such as "),
     ("xoff-elsewhere@Ethernet0,on=Ethernet0", "on=Ethernet0 is the port itself: expected another one of the switch"),
     ("xoff-elsewhere@Ethernet0,on=Ethernet4,only=x", "'x' is no value for only: expected yes or no"),
@@ -421,6 +421,15 @@ def test_watchdog_uncounted(options, seen):
     assert fault.published("Ethernet0:3", fields) == fields
     assert set(fault.published("Ethernet0:3", fields)) == {"PFC_WD_STATUS"} | {
         f"PFC_WD_QUEUE_STATS_{name}" for name in seen}
+
+
+def test_watchdog_uncounted_of_received_frames():
+    fields = {"PFC_WD_QUEUE_STATS_RX_DROPPED_PACKETS": "1", "PFC_WD_QUEUE_STATS_RX_DROPPED_PACKETS_LAST": "1",
+              "PFC_WD_QUEUE_STATS_RX_PACKETS": "2", "PFC_WD_QUEUE_STATS_TX_DROPPED_PACKETS": "3"}
+    fault = parse_fault("watchdog-uncounted@Ethernet0,only=received")
+    assert fault.published("Ethernet0:3", fields) == fields, "what is there when the switch starts"
+    assert set(fault.published("Ethernet0:3", fields)) == {
+        "PFC_WD_QUEUE_STATS_RX_PACKETS", "PFC_WD_QUEUE_STATS_TX_DROPPED_PACKETS"}
 
 
 def test_counters_negative():

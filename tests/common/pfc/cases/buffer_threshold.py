@@ -15,24 +15,27 @@ from ..record.case import Target
 
 SMALLER = 2  # of dynamic_th, a power of two: a quarter of what the group might take of the free pool
 LEAST = -7  # SAI's smallest
+TABLE = "BUFFER_PG_TABLE:"
 
 
 def smaller_threshold(lab: Lab, config_db: ConfigDb, target: Target) -> Rows:
     """The rows that give the tested priorities' groups on the tx port a profile of their own: theirs, with a smaller
-    `dynamic_th`.
+    `dynamic_th`. They are the rows that the switch has for these groups, be it only in APPL_DB: no other row then says
+    something else of one of them.
 
     Raises:
         QualificationError: the switch does not say which profile they have, or it has no such threshold.
     """
     port = lab.subject.pair.tx.port
     keys = [key for key in config_db.get("BUFFER_PG", {}) if key.startswith(f"{port}|") and covers_any(key, target)]
-    profile = _profile_in_effect(lab, port, target)
+    in_effect = _rows_in_effect(lab, port, target)
+    profile = _profile_of(lab, in_effect[0])
     if "dynamic_th" not in profile:
         raise QualificationError(
             f"{lab.subject.where(port=port)}: the buffer profile of priority {target[0]} has no dynamic_th: {profile}"
         )
     changed = {**profile, "dynamic_th": str(max(LEAST, int(profile["dynamic_th"]) - SMALLER))}
-    groups = keys or [f"{port}|{priority}" for priority in target]
+    groups = keys or [row.removeprefix(TABLE).replace(":", "|") for row in in_effect]
     return {"BUFFER_PROFILE": {NAME: changed}, "BUFFER_PG": {key: {"profile": NAME} for key in groups}}
 
 
@@ -42,15 +45,20 @@ def covers_any(key: str, target: Target) -> bool:
     return any(int(first) <= priority <= int(last or first) for priority in target)
 
 
-def _profile_in_effect(lab: Lab, port: str, target: Target) -> Mapping[str, Any]:
-    """The profile of the first tested priority's group, as orchagent has it: APPL_DB, where derived ones are too."""
-    said = lab.dut.ask({"groups": f"sonic-db-cli APPL_DB KEYS 'BUFFER_PG_TABLE:{port}:*'"})["groups"].split()
-    keys = [key for key in said if covers_any(key.replace(f"BUFFER_PG_TABLE:{port}:", "|"), target)]
+def _rows_in_effect(lab: Lab, port: str, target: Target) -> list[str]:
+    """The keys of the tested priorities' groups as orchagent has them: APPL_DB, where derived ones are too."""
+    said = lab.dut.ask({"groups": f"sonic-db-cli APPL_DB KEYS '{TABLE}{port}:*'"})["groups"].split()
+    keys = sorted(key for key in said if covers_any(key.replace(f"{TABLE}{port}:", "|"), target))
     if not keys:
         raise QualificationError(
-            f"{lab.subject.where(port=port)}: expected a row BUFFER_PG_TABLE:{port}:{target[0]} in APPL_DB, got"
+            f"{lab.subject.where(port=port)}: expected a row {TABLE}{port}:{target[0]} in APPL_DB, got"
             f" {', '.join(said) or 'none'}"
         )
-    name = f"sonic-db-cli APPL_DB HGET '{keys[0]}' profile"
-    row = lab.dut.ask({"row": f'sonic-db-cli APPL_DB HGETALL "BUFFER_PROFILE_TABLE:$({name})"'})["row"].strip()
-    return dict(ast.literal_eval(row or "{}"))
+    return keys
+
+
+def _profile_of(lab: Lab, row: str) -> Mapping[str, Any]:
+    """The profile of a row of APPL_DB."""
+    name = f"sonic-db-cli APPL_DB HGET '{row}' profile"
+    said = lab.dut.ask({"row": f'sonic-db-cli APPL_DB HGETALL "BUFFER_PROFILE_TABLE:$({name})"'})["row"].strip()
+    return dict(ast.literal_eval(said or "{}"))
