@@ -18,7 +18,7 @@ def at_rx(
 
     Args:
         name: of the built-in fault.
-        cases: plan ids of the test cases, in the plan's order.
+        cases: plan ids of the test cases, in the plan's order; none: by stages.
         priorities, metrics, says, verdicts: as of `Declaration`; metrics in one text.
         options: of its specification, `priority=3`.
         unseen: as of `CampaignEntry`.
@@ -122,7 +122,8 @@ FAULTS: tuple[CampaignEntry, ...] = (
           "a shorter pause of .* does not shorten the one before"),
     at_rx("one-time-for-all", "PFC-1 TIME-6 CLASS-1 CLASS-2", HELD, LOSSLESS,
           "paused for one time, not each for its own"),
-    at_rx("pause-acts-elsewhere", "PFC-1 PFC-2", HELD, LOSSLESS,
+    # which bystanders have traffic is another matter in each case: those of PFC-1 and PFC-2 may not be the ones
+    at_rx("pause-acts-elsewhere", "", HELD, LOSSLESS,
           "arrives at {rx} also holds .* at {beside}", "on={beside}"),
     at_rx("pfc-counted-elsewhere", "PFC-1 COUNT-1", HELD, LOSSLESS,
           "pauses that arrive there are counted at {beside} too", "on={beside}"),
