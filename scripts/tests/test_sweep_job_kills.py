@@ -62,7 +62,7 @@ def fixture_lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
         yield Lab(testbed_file, folder / "state", cluster)
 
 
-def testbed_process(results: Path, name: str) -> int:
+def process_of(results: Path, name: str) -> int:
     """The process that carries out a testbed's part of the job."""
     wanted = [b"-m", b"scripts.sweeping.testbed_run", os.fsencode(results), JOB.encode(), name.encode(), b""]
     found = [int(path.parent.name) for path in Path("/proc").glob("[0-9]*/cmdline") if _words(path)[1:] == wanted]
@@ -100,7 +100,7 @@ def test_nothing_is_lost_and_nothing_twice(lab: Lab, tmp_path: Path, executor: s
     with subprocess.Popen(command(tmp_path, *told, *scheduler), env=environment(tmp_path), stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True) as child:
         wait_for_ports(folder, 1, child)
-        process = testbed_process(tmp_path, NAMES[0])
+        process = process_of(tmp_path, NAMES[0])
         pids = {"pytest": pytest_of, "testbed's process": lambda _: process, "pfc-sweep": lambda _: child.pid,
                 "worker": lambda _: parent_of(process)}
         os.kill(pids[victim](folder), signal.SIGKILL)
