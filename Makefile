@@ -31,6 +31,11 @@ HISTORIES ?= 10000
 CASES   ?= 2000
 SEED    ?= 0
 HABITS  ?=
+SOURCES ?=
+COUNT   ?=
+SLICE   ?=
+ONLY    ?=
+MUTANT  ?=
 SAMPLE  := 100
 IXNETWORK := .venv-ixnetwork
 
@@ -43,6 +48,7 @@ TAKES_overlay := SONIC_MGMT
 TAKES_differential := CASES SEED COMPILED
 TAKES_generator-check := TESTBED TESTBED_FILE
 TAKES_ixnetwork-check := HABITS SCENARIO
+TAKES_campaign := SOURCES COUNT SEED SLICE ONLY MUTANT RESUME SCHEDULER
 TAKES_real-sonic := SWSS UTILITIES BUILDIMAGE SONIC_MGMT HISTORIES SEED
 GOALS := $(or $(MAKECMDGOALS),help)
 TAKEN := $(foreach goal,$(GOALS),$(TAKES_$(goal)))
@@ -61,7 +67,7 @@ PYTEST := XDG_CACHE_HOME='$(CURDIR)/$(VENV)/cache' XDG_CONFIG_HOME='$(CURDIR)/$(
     $(BIN)/python -m pytest -q -n 2 --dist loadscope -rs
 
 .DEFAULT_GOAL := help
-.PHONY: help pfctest qualify sweep report down restore overlay test test-all differential real-sonic generator-check ixnetwork-check lint bench compiled closure docs docs-images clean
+.PHONY: help pfctest qualify sweep report down restore overlay test test-all differential real-sonic generator-check ixnetwork-check campaign lint bench compiled closure docs docs-images clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -144,6 +150,11 @@ test-all: lint $(IXNETWORK)/.installed  ## the same with the slow ones, and 100 
 
 differential: $(VENV)/.test-installed  ## compare the data plane with its oracle in random testbeds: CASES=, SEED=, COMPILED=1
 	@$(BIN)/python scripts/differential.py --cases '$(CASES)' --seed '$(SEED)' $(if $(COMPILED),--compiled)
+
+campaign: $(VENV)/.test-installed  ## count how many broken switches the suite sees: SOURCES=, COUNT=, SEED=, SLICE=60m, ONLY=, MUTANT=, SCHEDULER=tcp://...; RESUME=NAME goes on
+	@$(BIN)/python -m scripts.campaign $(if $(RESUME),--resume '$(RESUME)',$(if $(SOURCES),--sources '$(SOURCES)') \
+	    $(if $(COUNT),--count '$(COUNT)') $(if $(findstring command,$(origin SEED)),--seed '$(SEED)') $(if $(ONLY),--only '$(ONLY)') \
+	    $(if $(MUTANT),--mutant '$(MUTANT)')) $(if $(SLICE),--slice '$(SLICE)') $(if $(SCHEDULER),--scheduler '$(SCHEDULER)')
 
 real-sonic: $(VENV)/.test-installed  ## compare the virtual switch with SONiC's own code: SWSS=, UTILITIES=, BUILDIMAGE=, SONIC_MGMT= (checkouts; what needs one that is not given is left out), HISTORIES=, SEED=
 	@$(BIN)/python scripts/real_sonic.py $(if $(SWSS),--swss '$(SWSS)') $(if $(UTILITIES),--utilities '$(UTILITIES)') \

@@ -19,7 +19,7 @@ from typing import Any
 import snappi
 
 from pfctest.tests.bench import process_times
-from scripts.tests.broken import broken_testbed
+from scripts.campaign.broken_testbed import broken_testbed
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.simulated_time.endpoint_clock import EndpointClock
 from tests.common.snappi_tests.client import quiet_snappi

@@ -18,7 +18,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from scripts.tests.broken import Bench, broken_testbed, watchdog_stopped
+from scripts.campaign.broken_testbed import broken_testbed
+from scripts.tests.broken import Bench, watchdog_stopped
 from tests.common.pfc.cases.flows import RESUMED
 from tests.common.pfc.cases.storm_sequence import scenario_traffic
 from tests.common.pfc.lab.clock import Clock

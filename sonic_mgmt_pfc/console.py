@@ -33,6 +33,13 @@ def qualify() -> None:
     runpy.run_path(str(_of_the_clone("pfc-qualify", "scripts/qualify.py")), run_name="__main__")
 
 
+def campaign() -> None:
+    """`pfc-campaign`: runs `scripts.campaign`."""
+    _of_the_clone("pfc-campaign", "scripts/campaign/__main__.py")
+    sys.path.insert(0, str(CLONE))
+    runpy.run_module("scripts.campaign", run_name="__main__", alter_sys=True)
+
+
 def report() -> None:
     """`pfc-report`: runs `test_reporting.pfc`, on the clone's own results unless the user names a database."""
     _of_the_clone("pfc-report", "test_reporting/pfc/__main__.py")

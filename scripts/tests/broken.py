@@ -3,50 +3,34 @@ and OTG: what the tests of broken switches share."""
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import shutil
-import subprocess
-import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import snappi
 
+from scripts.campaign.broken_testbed import SWITCH, Testbed, broken_testbed, connected_ports, reserved_switch
+from scripts.campaign.entries import ROOT
 from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
 from tests.common.pfc.cases.plan import targets
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.lab.clock import Clock
 from tests.common.pfc.simulated_time.endpoint_clock import EndpointClock
-from tests.common.pfc.lab.dut import Dut, SwitchState
+from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.observer import Auditor
 from tests.common.pfc.lab.port_plan import LabFacts, PortPlan, PortRequest
-from tests.common.pfc.lab.restore import SwitchRestorer
 from tests.common.pfc.model.measurement import PortUnderTest
-from tests.common.pfc.model.ports import ConnectedPort
 from tests.common.pfc.record.case import Outcome, PlanCase, Target
 from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Status, combine
 from tests.common.pfc.sweep.cases import make_full_load, make_sweeper
 from tests.common.pfc.sweep.full_load import ALL_PORTS
 from tests.common.pfc.sweep.plan import Bench as SweepBench, SweepPlan, plan_sweep
-from tests.common.snappi_tests.client import make_snappi_fast
 from tests.common.unit_tests.pfc.fakes import plan_port
 from virtual_testbed.faults import BUILT_IN
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-BIN = Path(sys.executable).parent
-HANG_S = 400
-SWITCH = "vtb-t0-01"
 HEALTHY_RX, HEALTHY_TX = "Ethernet0", "Ethernet64"
-
-KEPT = ("redis", "root/etc")  # of a switch's folder: its databases and saved files, which it starts with again
-
-Testbed = Mapping[str, Any]  # what runtime.json says, `environment` of its commands and `folder`
-_deployed: dict[str, Path] = {}  # name of a testbed -> what its switches kept once Ansible had deployed them
 
 
 @dataclass(frozen=True)
@@ -106,107 +90,6 @@ def wreck(ports: tuple[str, str], plan: PlanCase, verdicts: str, checks: str, me
     return Case("", lossless, lossy, frozenset(checks.split()), f"{SWITCH} {message}", plan, ports)
 
 
-@contextmanager
-def broken_testbed(
-    folder: Path, faults: Sequence[str], files: Mapping[str, str] = {}, name: str = "vtb-t0"
-) -> Iterator[Testbed]:
-    """A virtual testbed with faults, deployed, on its own clock. The first of a name is deployed by Ansible; the others
-    come up as a testbed does that was deployed before it was taken down.
-
-    Args:
-        folder: an empty one, for its state.
-        faults: specifications.
-        files: name -> text of fault classes of one's own, which the specifications name.
-        name: of the testbed.
-    """
-    environment = {**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible/ansible.cfg"), "ANSIBLE_HOME": str(folder),
-                   "PFC_REPORT_DB": f"sqlite:///{folder / 'pfc.db'}"}
-    for file, text in files.items():
-        (folder / file).write_text(text, encoding="utf-8")
-    if name in _deployed and not _deployed[name].is_dir():  # with the folder of the testbed that was deployed
-        del _deployed[name]
-    if name in _deployed:
-        shutil.copytree(_deployed[name], folder / name / "switches")
-    try:
-        runtime = {**bring_up(folder, faults, name), "environment": environment, "folder": folder}
-        if name not in _deployed:
-            _deploy(runtime, name)
-            _deployed[name] = _keep(runtime, name)
-        make_snappi_fast()
-        yield runtime
-    finally:
-        subprocess.run([BIN / "virtual-testbed", "down", "--purge", "--state", folder], cwd=ROOT, check=True)
-
-
-def bring_up(folder: Path, faults: Sequence[str], name: str) -> dict[str, Any]:
-    """What runtime.json says of the testbed."""
-    command: list[str | Path] = [
-        BIN / "virtual-testbed", "up", name, "--clock", "virtual", "--json", "--state", folder,
-        "--testbed-file", ROOT / "ansible/testbed.yaml", "--owner-pid", str(os.getpid())]
-    for fault in dict.fromkeys(faults):
-        command += ["--fault", fault]
-    up = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert up.returncode == 0, up.stderr
-    return dict(json.loads(up.stdout))
-
-
-def _deploy(runtime: Testbed, name: str) -> None:
-    """Runs the playbook."""
-    deployed = subprocess.run(
-        [BIN / "ansible-playbook", "-i", runtime["inventory"], "deploy_testbed.yml", "-e", f"testbed_name={name}",
-         "-e", f"testbed_file={runtime['testbed_file']}"],
-        cwd=ROOT / "ansible", env=runtime["environment"], capture_output=True, text=True, check=False)
-    assert deployed.returncode == 0, deployed.stdout
-
-
-def _keep(runtime: Testbed, name: str) -> Path:
-    """A copy of what the switches keep from one run to the next."""
-    kept: Path = runtime["folder"] / "kept"
-    for switch in runtime["switches"]:
-        for part in KEPT:
-            shutil.copytree(runtime["folder"] / name / "switches" / switch / part, kept / switch / part)
-    return kept
-
-
-class OpenSsh:
-    """The switch over one SSH connection, as the suite's host objects are."""
-
-    def __init__(self, switch: Mapping[str, Any], hostname: str = SWITCH) -> None:
-        self.hostname = hostname
-        control = Path(switch["redis_socket"]).parent / f"ssh-{hostname}"  # a socket's path must be short
-        self._ssh = ["ssh", "-q", "-i", switch["key_file"], "-o", f"UserKnownHostsFile={switch['known_hosts']}",
-                     "-o", f"ControlPath={control}", "-o", "ControlMaster=auto", "-o", "ControlPersist=yes",
-                     "-p", str(switch["ssh_port"]), f"{switch['user']}@{switch['ssh_host']}"]
-
-    def shell(self, command: str, **options: Any) -> dict[str, Any]:
-        """Runs a script as root."""
-        done = subprocess.run([*self._ssh, "sudo", "sh"], input=command, capture_output=True, text=True, check=False,
-                              timeout=HANG_S)
-        return {"stdout": done.stdout, "stderr": done.stderr, "rc": done.returncode}
-
-    def close(self) -> None:
-        """Ends the connection."""
-        subprocess.run([*self._ssh, "-O", "exit"], capture_output=True, check=False)
-
-
-class KnownDut(Dut):
-    """A switch whose configuration is read once: nobody changes it between two ports."""
-
-    _state: SwitchState | None = None
-
-    def state(self) -> SwitchState:
-        """Configuration, ports and version."""
-        self._state = self._state or super().state()
-        return self._state
-
-
-def connected_ports() -> list[ConnectedPort]:
-    """The ports of vtb-t0: 16 on each of two traffic generators."""
-    places = [(n, 1 + n // 16, 1 + n % 16) for n in range(32)]
-    return [ConnectedPort(SWITCH, f"Ethernet{4 * n}", f"snappi-vtb-{chassis}", f"127.1.0.{chassis};1;{port}", 100_000)
-            for n, chassis, port in places]
-
-
 class Bench:
     """Judges ports of the testbed with the suite's own steps."""
 
@@ -260,17 +143,6 @@ class Bench:
         plan = self.plan_sweep()
         load = make_full_load(plan, SweepBench(self.dut, self.api, self.clock), case, auditors)
         return {port: load.outcome(port) for port in plan.plans}
-
-
-@contextmanager
-def reserved_switch(testbed: Testbed, name: str = SWITCH) -> Iterator[KnownDut]:
-    """A switch; its watchdog is stopped meanwhile."""
-    host = OpenSsh(testbed["switches"][name], name)
-    try:
-        with SwitchRestorer(host, "broken").watchdog_stopped() as reservation:
-            yield KnownDut(host, reservation=reservation)
-    finally:
-        host.close()
 
 
 @contextmanager

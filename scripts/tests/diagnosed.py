@@ -1,163 +1,48 @@
-"""The built-in faults, each alone: which test cases are carried out for it, and what the suite made of them. Run as a
-program it measures all of them and writes the verdicts that are not PASS, of which the fast tests of the diagnosis
-live: `python -m scripts.tests.diagnosed FOLDER FILE [FAULT ...]`."""
+"""The built-in faults of the catalogue, each alone, as the unit tests of the diagnosis need them: what was declared of
+each, and the verdicts that are not PASS. `python -m scripts.tests.diagnosed FOLDER [FAULT ...]` measures them (none
+named: every one) and puts what it finds in the place of what `diagnosis_faults.json` and `diagnosis_declared.json` have
+of them."""
 
 from __future__ import annotations
 
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from scripts.tests.broken import Bench, Case, broken_bench, connected_ports
-from tests.common.pfc.accounting.bystanders import with_bystanders
-from tests.common.pfc.cases.plan import port_cases
-from tests.common.pfc.cases.qualifier import Qualifier
-from tests.common.pfc.lab.option import auditors
+from scripts.campaign.broken_testbed import broken_testbed, connected_ports, reserved_switch
+from scripts.campaign.catalogue import FAULTS
+from scripts.campaign.entries import ROOT, CampaignEntry, at_ports
+from scripts.campaign.groups import PortGroup, port_groups
+from scripts.campaign.judging import EntryBench, carry_out
+from scripts.campaign.stages import stages
 from tests.common.pfc.record.case import Outcome
 from tests.common.pfc.record.verdict import Check, Status
-from tests.common.unit_tests.pfc.fakes import plan_port
 
-BY_ID = {plan.plan_id: plan for plan in port_cases()}
-NEAR, FAR = "Ethernet64", "Ethernet0"  # the tx port of ports below Ethernet64, and of those above it
-
-
-@dataclass(frozen=True)
-class Alone:
-    """A fault that is measured as if it were the only one: its port has no other that its test cases would notice.
-
-    Attributes:
-        name: the fault.
-        port: where it is.
-        plan_ids: the test cases, in the plan's order.
-        options: of its specification, `priority=3`.
-        data_enters: it is on the port that data comes in on.
-    """
-
-    name: str
-    port: str
-    plan_ids: tuple[str, ...]
-    options: str = ""
-    data_enters: bool = False
-
-    @property
-    def fault(self) -> str:
-        """Its specification."""
-        return f"{self.name}@{self.port}{',' if self.options else ''}{self.options}"
-
-    @property
-    def pair(self) -> tuple[str, str]:
-        """Port under test and tx port."""
-        if self.data_enters:
-            return FAR, self.port
-        return self.port, NEAR if int(self.port[8:]) < 64 else FAR
-
-    def cases(self) -> list[Case]:
-        """What has to be carried out."""
-        return [Case(self.fault, "", "", frozenset(), "", BY_ID[plan_id], self.pair) for plan_id in self.plan_ids]
+UNIT_TESTS = ROOT / "tests/common/unit_tests/pfc"
+FOUND = UNIT_TESTS / "diagnosis_faults.json"
+DECLARED = UNIT_TESTS / "diagnosis_declared.json"
 
 
-def alone(name: str, number: int, plan_ids: str, options: str = "") -> Alone:
-    """A fault of port `number` of the switch: one where pauses arrive."""
-    return Alone(name, f"Ethernet{4 * number}", tuple(plan_ids.split()), options)
+def whole_switch() -> PortGroup:
+    """The ports of a group that has the switch to itself: all others are bystanders."""
+    return replace(port_groups()[0], ports=tuple(connected_ports()))
 
 
-def entering(name: str, number: int, plan_ids: str, options: str = "") -> Alone:
-    """A fault of a port that data comes in on."""
-    return Alone(name, f"Ethernet{4 * number}", tuple(plan_ids.split()), options, data_enters=True)
+def declared(entry: CampaignEntry, group: PortGroup) -> dict[str, Any]:
+    """What was declared of an entry, at the ports of a group."""
+    said = entry.declared
+    assert said is not None, f"{entry.name} is broken"
+    return {"fault": entry.name, "port": group.roles[said.at], "priorities": sorted(said.priorities),
+            "metrics": sorted(said.metrics), "says": at_ports(said.says, group.roles), "unseen": entry.unseen}
 
 
-FAULTS = (
-    alone("watchdog-stop-ignored", 1, "PFC-1 PFC-2"),
-    alone("counters-frozen", 2, "PFC-1 PFC-2 PFC-3", "from=120s"),
-    alone("pause-ignored", 3, "PFC-1 PFC-2 FRAME-1 COUNT-3 TIME-2 TIME-6 CLASS-2 WD-1"),
-    alone("lossy-queue-paused", 4, "PFC-1 PFC-2 PFC-3 FRAME-1"),
-    alone("pause-leaks", 5, "PFC-1 PFC-2 COUNT-3"),
-    alone("slow-response", 6, "PFC-1 TIME-5"),
-    alone("pause-short", 7, "PFC-1 TIME-1 TIME-2 TIME-3 TIME-6 CLASS-1 CLASS-2 CLASS-3"),
-    alone("pause-long", 25, "PFC-1 TIME-1 TIME-2 TIME-3 TIME-6 CLASS-1 CLASS-2"),
-    alone("times-swapped", 26, "PFC-1 TIME-1 TIME-2 TIME-6 CLASS-1 CLASS-2"),
-    alone("times-rounded", 2, "PFC-1 TIME-7 CLASS-1 CLASS-2"),
-    alone("zero-quanta-ignored", 9, "PFC-1 TIME-1 TIME-2 TIME-6 CLASS-2"),
-    alone("zero-source-ignored", 10, "PFC-1 FRAME-1 FRAME-2"),
-    alone("empty-vector-honoured", 11, "PFC-1 FRAME-4 FRAME-5 FRAME-6 COUNT-2"),
-    alone("global-pause-honoured", 12, "PFC-1 PFC-4"),
-    alone("unknown-opcode-honoured", 13, "PFC-1 FRAME-7"),
-    alone("any-destination-honoured", 14, "PFC-1 FRAME-8"),
-    alone("pfc-not-counted", 15, "PFC-1 PFC-3 COUNT-1"),
-    alone("pfc-miscounted", 25, "PFC-1 PFC-2 PFC-3 COUNT-1"),
-    alone("pfc-counted-as-data", 26, "PFC-1 COUNT-1 COUNT-3"),
-    alone("pfc-counted-as-drop", 27, "PFC-1 COUNT-1 COUNT-3"),
-    alone("pfc-forwarded", 28, "PFC-1 PFC-3 FRAME-8"),
-    alone("lossless-dropped", 29, "PFC-1 PFC-4 FRAME-1 SENT-1 LOAD-1 COUNT-3 M2O-2", "one_in=4"),
-    alone("lossy-dropped", 30, "PFC-1 PFC-3 FRAME-1 LOAD-1 COUNT-3 M2O-1", "one_in=4"),
-    alone("frames-copied", 7, "PFC-1 LOAD-1 COUNT-3", "one_in=5000"),
-    alone("counters-negative", 31, "PFC-1 PFC-2"),
-    alone("weights-ignored", 5, "M2O-3"),
-    entering("headroom-missing", 17, "PFC-1 COUNT-3 M2O-1 HEAD-1 HEAD-3"),
-    entering("xoff-not-sent", 18, "PFC-1 PFC-2 SENT-1 COUNT-3 M2O-1 HEAD-1"),
-    entering("xoff-one-priority-only", 25, "PFC-2 SENT-2"),
-    entering("xoff-wrong-priority", 20, "PFC-1 PFC-2 SENT-1 M2O-1 HEAD-2"),
-    entering("xon-not-sent", 21, "PFC-1 TIME-5 SENT-1"),
-    entering("refresh-missing", 22, "PFC-1 SENT-1"),
-    entering("pfc-unasked", 23, "TIME-4 LOAD-1", "priority=0,period_ms=700"),
-    entering("zero-source-sent", 24, "PFC-1 SENT-1"),
-    entering("malformed-pfc-sent", 19, "PFC-1 SENT-1"),
-    alone("watchdog-blind", 27, "WD-1 WD-2 WD-3 WD-5"),
-    alone("watchdog-false-alarm", 10, "WD-4"),
-    alone("watchdog-late", 13, "WD-1 WD-5"),
-    alone("watchdog-leaks", 14, "WD-1 WD-2"),
-    alone("watchdog-wide", 9, "WD-1 WD-2"),
-    alone("watchdog-never-restores", 11, "WD-1 WD-2 WD-5"),
-    alone("watchdog-uncounted", 8, "WD-1 WD-2"),
-    alone("pfc-removal-ignored", 6, "LSET-1 LSET-5"),
-    alone("drops-uncounted", 12, "M2O-2"),
-    # it leaves its port shut for ever, whose frames then fill the tx port that others share
-    alone("pause-outlives-flap", 8, "PFC-1 FLAP-2 FLAP-3"),
-    alone("resume-all", 1, "PFC-1 CLASS-1 CLASS-2 CLASS-3"),
-    alone("pause-replaces", 2, "PFC-1 CLASS-1 CLASS-2 CLASS-3"),
-    alone("refresh-ignored", 3, "PFC-1 TIME-1 TIME-2 TIME-3 TIME-6 CLASS-2"),
-    alone("shorter-ignored", 4, "PFC-1 TIME-1 TIME-6 CLASS-2"),
-    alone("one-time-for-all", 5, "PFC-1 TIME-6 CLASS-1 CLASS-2"),
-    alone("pause-acts-elsewhere", 6, "PFC-1 PFC-2", "on=Ethernet28"),
-    alone("pfc-counted-elsewhere", 7, "PFC-1 COUNT-1", "on=Ethernet44"),
-    alone("pause-ignored-after-link-up", 9, "PFC-1 FLAP-2 FLAP-4"),
-    alone("size-dropped", 10, "PFC-1 SIZE-1 SIZE-2 SIZE-4", "max=200"),
-    entering("misclassified", 17, "PFC-1", "dscp=3,to=0"),
-    entering("xoff-elsewhere", 18, "PFC-1 PFC-2", "on=Ethernet48"),
-    entering("xoff-from-lossy", 19, "PFC-1 M2O-2 COUNT-3"),
-    alone("watchdog-action-missing", 11, "WD-1 WD-2 WD-3"),
-    alone("watchdog-restores-late", 12, "WD-1 WD-5"),
-    alone("watchdog-undo-missing", 13, "WD-1 WD-2"),
-    alone("watchdog-second-storm-missed", 14, "WD-1 WD-5 WD-8 WD-10"),
-    alone("drops-counted-as-sent", 15, "PFC-1 M2O-2"),
-    alone("sent-counted-as-received", 25, "PFC-1 COUNT-1 COUNT-3"),
-    alone("counters-of-another", 26, "PFC-1", "of=Ethernet108"),
-    alone("queue-miscounted", 27, "PFC-1"),
-    alone("counters-wrap", 28, "PFC-1"),
-    alone("counters-late", 3, "PFC-1 PFC-2 PFC-3", "from=60s"),
-    alone("held-frames-aged", 1, "PFC-1 PFC-2 SENT-1 COUNT-3 M2O-1"),
-    alone("aging-stays-on", 1, ""),  # no frame is dropped by it, nor where no vendor's command is
-    alone("pause-late", 15, "PFC-1 TIME-5", "ns=1200"),
-    alone("counted-short", 26, "PFC-1"),
-    entering("headroom-short", 17, "HEAD-1 HEAD-3"),
-    entering("xoff-early", 18, "HEAD-3"),
-    alone("storm-never-arrives", 13, "PFC-1 PFC-4 FRAME-4"),
-    alone("control-uncounted", 14, "PFC-1 PFC-4 FRAME-7"),
-    alone("finished-flows-stay-started", 16, ""),  # of the generator behind a port: no switch is at fault
-)
-
-
-def observed(bench: Bench, one: Alone) -> Iterator[Outcome]:
-    """What the suite makes of a fault's port, test case by test case, with all that options look at besides."""
-    ports = connected_ports()
-    plan = with_bystanders(plan_port(bench.dut, ports, *one.pair), ports)
-    plan = replace(plan, subject=replace(plan.subject, changeable=True))
-    qualifier = Qualifier(plan.lab(bench.dut, bench.api, bench.clock), auditors())
-    for case in one.cases():
-        yield qualifier.qualify(case.plan, case.target(plan.subject))
+def observed(bench: EntryBench, group: PortGroup, entry: CampaignEntry) -> list[Outcome]:
+    """What the suite makes of an entry, test case by test case."""
+    plan = bench.plan(group, entry.ip_version)
+    return [one.outcome for one in carry_out(bench.qualifier(group, plan), stages(entry, plan.subject))]
 
 
 def bad_verdicts(fault: str, outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
@@ -189,27 +74,28 @@ def _short(check: Check) -> dict[str, Any]:
     return {name: value for name, value in check.as_record().items() if name not in ("metric_name", "message")}
 
 
-def measured(folder: Path, one: Alone) -> list[dict[str, Any]]:
+def measured(folder: Path, entry: CampaignEntry) -> list[dict[str, Any]]:
     """The verdicts of a fault, on a testbed that has no other."""
     folder.mkdir(parents=True)
-    with broken_bench(folder, [one.fault]) as bench:
-        return bad_verdicts(one.name, list(observed(bench, one)))
+    group = whole_switch()
+    with broken_testbed(folder, entry.at(group.roles)) as testbed, reserved_switch(testbed) as dut:
+        return bad_verdicts(entry.name, observed(EntryBench.of(testbed, dut), group, entry))
 
 
-def as_lines(documents: Sequence[dict[str, Any]]) -> str:
-    """A JSON list with a line for each of these."""
-    return "[\n" + ",\n".join(map(json.dumps, documents)) + "\n]\n"
-
-
-def main(folder: Path, file: Path, names: Sequence[str]) -> None:
-    """Measures faults (none named: every one) and writes what was found in place of what the file says of them."""
+def put_in_place(file: Path, fault: str, found: Sequence[dict[str, Any]]) -> None:
+    """What was found of a fault, instead of what a file has of it: a JSON list with a line for each document."""
     known = json.loads(file.read_text(encoding="ascii")) if file.exists() else []
-    for one in FAULTS:
-        if one.plan_ids and (one.name in names or not names):
-            found = measured(folder / one.name, one)
-            known = [old for old in known if old["fault"] != one.name] + found
-            file.write_text(as_lines(known), encoding="ascii")
+    documents = [old for old in known if old["fault"] != fault] + list(found)
+    file.write_text("[\n" + ",\n".join(map(json.dumps, documents)) + "\n]\n", encoding="ascii")
+
+
+def main(folder: Path, names: Sequence[str]) -> None:
+    """Measures faults, and writes both files."""
+    for entry in FAULTS:
+        if entry.name in names or not names:
+            put_in_place(FOUND, entry.name, [] if entry.unseen else measured(folder / entry.name, entry))
+            put_in_place(DECLARED, entry.name, [declared(entry, whole_switch())])
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3:])
+    main(Path(sys.argv[1]), sys.argv[2:])

@@ -17,7 +17,7 @@ from typing import Any
 
 import snappi
 
-from scripts.tests.broken import KnownDut, OpenSsh
+from scripts.campaign.broken_testbed import KnownDut, OpenSsh
 from scripts.tests.pause_lab import HOST, INTERFACES, SWITCH, connected_ports
 from tests.common.pfc.cases.checks import judge, validity
 from tests.common.pfc.cases.engine import found, settled_counters

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from scripts.tests.broken import Bench, broken_bench, connected_ports
+from scripts.campaign.broken_testbed import connected_ports
+from scripts.tests.broken import Bench, broken_bench
 from tests.common.pfc.accounting.auditor import BookAuditor
 from tests.common.pfc.accounting.bystanders import with_bystanders
 from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS

@@ -17,7 +17,9 @@ from typing import Any
 import pytest
 import yaml
 
-from scripts.tests.broken import HANG_S, HEALTHY_RX, HEALTHY_TX, ROOT, SWITCH, OpenSsh, Testbed, broken_testbed
+from scripts.campaign.broken_testbed import HANG_S, SWITCH, OpenSsh, Testbed, broken_testbed
+from scripts.campaign.entries import ROOT
+from scripts.tests.broken import HEALTHY_RX, HEALTHY_TX
 
 BROKEN_RX = "Ethernet8"
 SLOW = pytest.mark.slow("the same with the other IP version: half a minute")
@@ -31,7 +33,7 @@ REFUSAL = (
 )
 KILLED = """
 import json, os, signal, sys
-from scripts.tests.broken import SWITCH, connected_ports, reserved_switch
+from scripts.campaign.broken_testbed import SWITCH, connected_ports, reserved_switch
 from tests.common.pfc.addresses.giving import give
 from tests.common.pfc.lab.port_plan import PortRequest, plan_measured
 from tests.common.unit_tests.pfc.shell_switch import Clock

@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from scripts.tests.broken import ROOT, SWITCH, Case, OpenSsh, Testbed, broken_testbed, case, compare, watchdog_stopped
+from scripts.campaign.broken_testbed import SWITCH, OpenSsh, Testbed, broken_testbed
+from scripts.campaign.entries import ROOT
+from scripts.tests.broken import Case, case, compare, watchdog_stopped
 from tests.common.pfc.aging.auditor import AgingAuditor
 from tests.common.pfc.aging.vendors import KIND, aging_of
 
@@ -39,7 +41,7 @@ REASONS = {
 KILLED = """
 import json, os, signal, sys
 from types import SimpleNamespace
-from scripts.tests.broken import OpenSsh, reserved_switch
+from scripts.campaign.broken_testbed import OpenSsh, reserved_switch
 from tests.common.pfc.aging.auditor import AgingAuditor
 with reserved_switch(json.loads(sys.argv[1])) as dut:
     AgingAuditor().begin(SimpleNamespace(dut=dut, others={}))

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-from scripts.tests.broken import SWITCH, Bench, broken_bench
+from scripts.campaign.broken_testbed import SWITCH
+from scripts.tests.broken import Bench, broken_bench
 from tests.common.pfc.accounting.auditor import BookAuditor
 from tests.common.pfc.record.case import Outcome
 from tests.common.pfc.record.verdict import Status

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from scripts.tests.broken import HEALTHY_TX, Testbed, broken_testbed, connected_ports, watchdog_stopped
+from scripts.campaign.broken_testbed import Testbed, broken_testbed, connected_ports
+from scripts.tests.broken import HEALTHY_TX, watchdog_stopped
 from scripts.tests.test_broken_addresses import shell
 from tests.common.pfc.cases.pauses import LOSSY, SINGLE_LOSSLESS
 from tests.common.pfc.cases.plan import targets

@@ -9,22 +9,11 @@ from typing import Any
 
 import pytest
 
+from scripts.campaign.broken_testbed import SWITCH, OpenSsh, broken_testbed
+from scripts.campaign.entries import ROOT
 from scripts.tests.broken import (
-    HEALTHY_RX,
-    HEALTHY_TX,
-    ROOT,
-    SWITCH,
-    Bench,
-    Case,
-    OpenSsh,
-    broken_testbed,
-    compare,
-    documented_checks,
-    documented_faults,
-    healthy,
-    passed_as_documented,
-    watchdog_stopped,
-    wreck,
+    HEALTHY_RX, HEALTHY_TX, Bench, Case, compare, documented_checks, documented_faults, healthy,
+    passed_as_documented, watchdog_stopped, wreck,
 )
 from tests.common.pfc.cases import reconfigured
 from tests.common.pfc.cases.reconfigured import EACH, EIGHT, ONE, PUT_BACK, SEVEN, TAGGED, THREE
@@ -43,7 +32,8 @@ PLAN = tuple(reconfigured.CASES)
 HANG_S = 120
 KILLED = """
 import json, os, signal, sys
-from scripts.tests.broken import HEALTHY_RX, HEALTHY_TX, OpenSsh
+from scripts.campaign.broken_testbed import OpenSsh
+from scripts.tests.broken import HEALTHY_RX, HEALTHY_TX
 from tests.common.pfc.lab.configuration import RowRestorer, lossless_set
 from tests.common.pfc.lab.dut import READ_CONFIG
 from tests.common.pfc.lab.restore import SwitchRestorer

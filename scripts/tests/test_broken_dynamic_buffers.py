@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from scripts.tests.broken import HEALTHY_RX, Testbed
+from scripts.campaign.broken_testbed import Testbed
+from scripts.tests.broken import HEALTHY_RX
 from scripts.tests.test_broken_addresses import BROKEN_RX, changed_testbed, configuration, measure, shell
 
 SIZED_BY_THE_SWITCH = """
@@ -36,7 +37,7 @@ def test_what_the_switch_shows(testbed: Testbed) -> None:
 def test_a_healthy_port_passes(testbed: Testbed, tmp_path: Path) -> None:
     """In cases that compare with a pool, fill a group's headroom, and change profiles and groups."""
     before = configuration(testbed)
-    cases = "PFC-1,PFC-2,HEAD-1,HEAD-3,LSET-1,WD-8,M2O-2"
+    cases = "PFC-1,PFC-2,HEAD-1,HEAD-3,HEAD-4,LSET-1,WD-8,WD-11,M2O-2"
     ended = measure(testbed, tmp_path, HEALTHY_RX, "--pfc-change-config", f"--pfc-scenario={cases}")
     assert ended.status == 0 and {record["plan_id"] for record in ended.records} == set(cases.split(",")), ended.printed
     assert {record["status"] for record in ended.records} == {"PASS"}, ended.printed

@@ -4,17 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from scripts.campaign.broken_testbed import SWITCH
+from scripts.campaign.entries import ROOT
 from scripts.tests.broken import (
-    ROOT,
-    SWITCH,
-    Bench,
-    Case,
-    broken_bench,
-    case,
-    compare,
-    documented_checks,
-    documented_faults,
-    healthy,
+    Bench, Case, broken_bench, case, compare, documented_checks, documented_faults, healthy,
     passed_as_documented,
 )
 from tests.common.pfc.cases import counting, frames

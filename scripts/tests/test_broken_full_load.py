@@ -8,15 +8,8 @@ from unittest.mock import patch
 
 import pytest
 
-from scripts.tests.broken import (
-    ROOT,
-    Case,
-    broken_bench,
-    case,
-    compare,
-    documented_checks,
-    passed_as_documented,
-)
+from scripts.campaign.entries import ROOT
+from scripts.tests.broken import Case, broken_bench, case, compare, documented_checks, passed_as_documented
 from tests.common.pfc.cases.engine import found
 from tests.common.pfc.record.case import Outcome
 from tests.common.pfc.record.verdict import Check, Status

@@ -6,16 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from scripts.campaign.entries import ROOT
 from scripts.tests.broken import (
-    ROOT,
-    Bench,
-    Case,
-    broken_bench,
-    case,
-    compare,
-    documented_checks,
-    documented_faults,
-    healthy,
+    Bench, Case, broken_bench, case, compare, documented_checks, documented_faults, healthy,
     passed_as_documented,
 )
 from tests.common.pfc.cases import headroom, loads
@@ -51,6 +44,8 @@ UNCOUNTED_OUT, UNCOUNTED_IN = "drops-uncounted@Ethernet16", "drops-uncounted@Eth
 DROPS_AS_SENT = "drops-counted-as-sent@Ethernet24"
 EVEN, NO_HEADROOM = "weights-ignored@Ethernet20", "headroom-missing@Ethernet80"
 ROOMIER = "roomier.py:Roomier@Ethernet84"
+LOST_CHANGE = "buffer-change-lost@Ethernet96"
+TWICE, FROZEN = "drops-counted-twice@Ethernet28", "watermarks-frozen@Ethernet100"
 SHORT, EARLY = "headroom-short@Ethernet92,priority=3", "xoff-early@Ethernet92,priority=4"
 
 # On ports that have one of the faults above.
@@ -110,6 +105,19 @@ CASES = [
          "Ethernet92 priority 4: expected 1"),
         (ROOMIER, "HEAD-3", "FAIL -", "headroom-limit",
          "Ethernet84 priority 3: expected no more than the 165568 bytes of pg_lossless_100000_5m_profile used, got "),
+        (ROOMIER, "HEAD-4", "FAIL -", "headroom-limit",
+         "Ethernet84 priority 3: expected no more than the 165568 bytes of PFC_QUALIFICATION used, got "),
+        (LOST_CHANGE, "HEAD-4", "FAIL -", "xoff-threshold",
+         "Ethernet96 priority 3: expected ... up to the XOFF threshold of PFC_QUALIFICATION and in the headroom"),
+        (NO_HEADROOM, "HEAD-4", "FAIL -", "headroom-full",
+         "Ethernet80 priority 3: expected at least ... of the 165568 bytes used before frames are dropped, got 0"),
+        (NO_XOFF, "HEAD-4", "FAIL FAIL", "back-pressure no-other-back-pressure", f"Ethernet72 {NOT_PAUSED}, got 0"),
+        (UNCOUNTED_IN, "HEAD-4", "FAIL FAIL", "group-drops-counted no-other-back-pressure",
+         "Ethernet88 priority 3: expected ... frames counted as dropped by priority group PG3, got 0"),
+        (TWICE, "M2O-2", "PASS FAIL", "port-drops-counted",
+         "Ethernet28: expected ... frames counted as dropped by ports (TX_DRP, RX_DRP), got "),
+        (FROZEN, "HEAD-3", "FAIL -", "headroom-full xoff-threshold",
+         "Ethernet100 priority 3: expected at least ... of the 165568 bytes used before frames are dropped, got 0"),
     )
     for plan_id in plan_ids.split()
 ]

@@ -7,17 +7,9 @@ from collections.abc import Iterator
 import pytest
 import snappi
 
-from scripts.tests.broken import (
-    ROOT,
-    Case,
-    KnownDut,
-    broken_testbed,
-    compare,
-    documented_checks,
-    documented_faults,
-    passed_as_documented,
-    reserved_switch,
-)
+from scripts.campaign.broken_testbed import KnownDut, broken_testbed, reserved_switch
+from scripts.campaign.entries import ROOT
+from scripts.tests.broken import Case, compare, documented_checks, documented_faults, passed_as_documented
 from tests.common.pfc.cases.loads import MIXED_SPEED
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.model.ports import ConnectedPort

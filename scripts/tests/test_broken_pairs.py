@@ -3,8 +3,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from scripts.campaign.entries import ROOT
 from scripts.tests.broken import (
-    ROOT, Bench, Case, broken_bench, case, compare, documented_checks, documented_faults, healthy, passed_as_documented,
+    Bench, Case, broken_bench, case, compare, documented_checks, documented_faults, healthy,
+    passed_as_documented,
 )
 from tests.common.pfc.cases.timing import SHORT
 from tests.common.pfc.pairs.cases import CASES, SINGLE

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from scripts.tests.broken import HEALTHY_RX, SWITCH, Testbed
+from scripts.campaign.broken_testbed import SWITCH, Testbed
+from scripts.tests.broken import HEALTHY_RX
 from scripts.tests.test_broken_addresses import (
     BROKEN_RX, addresses, changed_testbed, configuration, kill_a_run, measure, restore, shell)
 

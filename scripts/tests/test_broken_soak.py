@@ -5,18 +5,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from scripts.campaign.entries import ROOT
 from scripts.tests.broken import (
-    HEALTHY_TX,
-    ROOT,
-    Bench,
-    Case,
-    broken_bench,
-    compare,
-    documented_checks,
-    documented_faults,
-    healthy,
-    passed_as_documented,
-    wreck,
+    HEALTHY_TX, Bench, Case, broken_bench, compare, documented_checks, documented_faults, healthy,
+    passed_as_documented, wreck,
 )
 from tests.common.pfc.cases.pauses import SEVERAL_LOSSLESS
 from tests.common.pfc.soak.cases import LONG_STORM

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from scripts.tests import broken as switches
-from scripts.tests.broken import ROOT, Bench, Case, case
+from scripts.campaign.entries import ROOT
+from scripts.tests.broken import Bench, Case, case
 from tests.common.pfc.record.case import Outcome
 from tests.common.pfc.record.verdict import Status
 from tests.common.pfc.sweep.port_sweep import PORT

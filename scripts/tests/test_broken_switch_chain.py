@@ -8,16 +8,9 @@ from contextlib import ExitStack
 import pytest
 import snappi
 
-from scripts.tests.broken import (
-    ROOT,
-    Case,
-    broken_testbed,
-    compare,
-    documented_checks,
-    documented_faults,
-    passed_as_documented,
-    reserved_switch,
-)
+from scripts.campaign.broken_testbed import broken_testbed, reserved_switch
+from scripts.campaign.entries import ROOT
+from scripts.tests.broken import Case, compare, documented_checks, documented_faults, passed_as_documented
 from tests.common.pfc.cases.plan import targets
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.lab.port_plan import LabFacts, PortRequest, plan_device

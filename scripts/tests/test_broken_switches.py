@@ -10,23 +10,11 @@ from typing import Any
 
 import pytest
 
+from scripts.campaign.broken_testbed import HANG_S, SWITCH, Testbed, broken_testbed
+from scripts.campaign.entries import ROOT
 from scripts.tests.broken import (
-    HANG_S,
-    HEALTHY_RX,
-    HEALTHY_TX,
-    ROOT,
-    SWITCH,
-    Bench,
-    Case,
-    Testbed,
-    broken_testbed,
-    case,
-    compare,
-    documented_checks,
-    documented_faults,
-    healthy,
-    passed_as_documented,
-    watchdog_stopped,
+    HEALTHY_RX, HEALTHY_TX, Bench, Case, case, compare, documented_checks, documented_faults, healthy,
+    passed_as_documented, watchdog_stopped,
 )
 from tests.common.pfc.cases.pauses import GLOBAL_PAUSE, LOSSY, SEVERAL_LOSSLESS, SINGLE_LOSSLESS
 from tests.common.pfc.record.case import PlanCase

@@ -9,17 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from scripts.campaign.broken_testbed import SWITCH
+from scripts.campaign.entries import ROOT
 from scripts.tests.broken import (
-    ROOT,
-    SWITCH,
-    Bench,
-    Case,
-    broken_bench,
-    compare,
-    documented_checks,
-    documented_faults,
-    healthy,
-    passed_as_documented,
+    Bench, Case, broken_bench, compare, documented_checks, documented_faults, healthy, passed_as_documented,
 )
 from tests.common.pfc.cases import class_pauses, flap, sent_pauses as sent, timing, timing_storms
 from tests.common.pfc.lab.capture import Capture

@@ -5,22 +5,16 @@ from collections.abc import Iterator
 
 import pytest
 
+from scripts.campaign.broken_testbed import SWITCH
+from scripts.campaign.entries import ROOT
 from scripts.tests.broken import (
-    HEALTHY_TX,
-    ROOT,
-    SWITCH,
-    Bench,
-    Case,
-    broken_bench,
-    compare,
-    documented_checks,
-    documented_faults,
-    healthy,
-    passed_as_documented,
-    wreck,
+    HEALTHY_RX, HEALTHY_TX, Bench, Case, broken_bench, compare, documented_checks, documented_faults, healthy,
+    passed_as_documented, wreck,
 )
 from tests.common.pfc.cases.watchdog import CASES as PLAN
-from tests.common.pfc.cases.watchdog.actions import DROP_SEVERAL, DROP_SINGLE, FORWARD_ALL, MIXED_SPEED
+from tests.common.pfc.cases.watchdog.actions import (
+    ACTION_CHANGED, DROP_SEVERAL, DROP_SINGLE, FORWARD_ALL, MIXED_SPEED,
+)
 from tests.common.pfc.cases.watchdog.all_to_all import DROP_ALL_TO_ALL, FORWARD_ALL_TO_ALL
 from tests.common.pfc.cases.watchdog.quiet import QUIET
 from tests.common.pfc.cases.watchdog.repeated import REPEATED
@@ -63,6 +57,8 @@ LEAKS, WIDE, SHORT = ("Ethernet24", HEALTHY_TX), ("Ethernet28", HEALTHY_TX), ("E
 SECOND, THIRD = ("Ethernet32", HEALTHY_TX), ("Ethernet36", HEALTHY_TX)
 UNDONE, UNPAUSED = ("Ethernet40", HEALTHY_TX), ("Ethernet44", HEALTHY_TX)
 LAST = ("Ethernet56", HEALTHY_TX)
+ANY, FORWARDS, AGAIN = ("Ethernet60", HEALTHY_TX), ("Ethernet100", HEALTHY_RX), ("Ethernet104", HEALTHY_RX)
+ANOTHER, AS_PASSED, RECEIVED = ("Ethernet108", HEALTHY_RX), ("Ethernet112", HEALTHY_RX), ("Ethernet116", HEALTHY_RX)
 OTHER = "watchdog-wide@Ethernet52,priority=4,also=3"
 FAULTS = (
     "watchdog-blind@Ethernet4", "pfc-not-counted@Ethernet4", "lossless-dropped@Ethernet4,one_in=4",
@@ -74,6 +70,9 @@ FAULTS = (
     "watchdog-second-storm-missed@Ethernet32",
     "watchdog-second-storm-missed@Ethernet36,after=2", "watchdog-undo-missing@Ethernet40",
     "watchdog-undo-missing@Ethernet44,only=pfc", "watchdog-uncounted@Ethernet56,only=last", OTHER,
+    "watchdog-any-pause@Ethernet60", "watchdog-action-kept@Ethernet100", "watchdog-restores-in-storm@Ethernet104",
+    "watchdog-hits-another@Ethernet108,priority=3,to=4", "watchdog-drops-counted-as-sent@Ethernet112",
+    "watchdog-leaks@Ethernet116,only=received",
 )
 
 
@@ -138,6 +137,22 @@ CASES = [
           "(storm 1 of 3), got 0"),
     wreck(UNPAUSED, REPEATED, "FAIL PASS", f"{UNSEEN} dropped-in-storm",
           "Ethernet44 priority 3: expected the queue stormed in the storm (storm 2 of 3), got operational"),
+    wreck(ANY, QUIET, "FAIL PASS", "no-storm-detected nothing-lost",
+          "Ethernet60 priority 3: expected no storm detected in pauses that are shorter than a storm, got 1"),
+    wreck(FORWARDS, ACTION_CHANGED, "FAIL PASS", "dropped-in-storm frames-counted",
+          "Ethernet100 priority 3: expected 0 frames from Ethernet0 to Ethernet100 received in the storm, got "),
+    wreck(AGAIN, DROP_SINGLE, "FAIL PASS",
+          "storm-counted restoration-counted dropped-in-storm sender-not-held no-back-pressure frames-counted",
+          "Ethernet104 priority 3: expected no storm counted as restored in the storm, got 11"),
+    wreck(ANOTHER, DROP_SINGLE, "FAIL PASS",
+          "background-unaffected dropped-in-storm sender-not-held no-back-pressure frames-counted",
+          "Ethernet108 priority 4: expected all ... frames from Ethernet0 to Ethernet108 received in the storm, got 0"),
+    wreck(ANOTHER, FORWARD_ALL, "FAIL PASS", "forwarded-in-storm sender-not-held no-back-pressure",
+          "Ethernet108 priority 3: expected all ... frames from Ethernet0 to Ethernet108 received in the storm, got 0"),
+    wreck(AS_PASSED, DROP_SINGLE, "FAIL PASS", "frames-counted",
+          "Ethernet112 priority 3: expected 0/... in `pfcwd show stats` TX OK/DROP, got .../0"),
+    wreck(RECEIVED, DROP_SINGLE, "FAIL PASS", "dropped-in-storm frames-counted",
+          "Ethernet116 priority 3: expected 0 frames from Ethernet116 to Ethernet0 received in the storm, got "),
     wreck(WIDE, DROP_SINGLE, "FAIL FAIL", "background-unaffected frames-counted",
           "Ethernet28 priority 0: expected all ... frames from Ethernet64 to Ethernet28 received in the storm, got 0"),
     Case(OTHER, "FAIL", "PASS", frozenset({"background-unaffected"}),
@@ -145,7 +160,8 @@ CASES = [
          " got 0", DROP_SINGLE),
 ]
 # Cases that are judged by the same code as another one, which then shows for both that a check can fail.
-AS = {DROP_SEVERAL: DROP_SINGLE, BUFFER_CHANGED: ON_TRAFFIC, MIXED_SPEED: DROP_SINGLE, REPEATED: DROP_SINGLE}
+AS = {DROP_SEVERAL: DROP_SINGLE, BUFFER_CHANGED: ON_TRAFFIC, MIXED_SPEED: DROP_SINGLE, REPEATED: DROP_SINGLE,
+      ACTION_CHANGED: DROP_SINGLE}
 HERE = [plan for plan in PLAN if plan is not MIXED_SPEED]  # vtb-t0 has ports of one speed only
 
 

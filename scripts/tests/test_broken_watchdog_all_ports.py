@@ -6,7 +6,8 @@ from collections.abc import Mapping
 import pytest
 
 from scripts.tests import broken as switches
-from scripts.tests.broken import ROOT, Case, case
+from scripts.campaign.entries import ROOT
+from scripts.tests.broken import Case, case
 from tests.common.pfc.record.case import Outcome
 from tests.common.pfc.record.verdict import Status
 from tests.common.pfc.sweep.watchdog_all_ports import WATCHDOG_ALL_PORTS

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from scripts.tests.broken import ROOT, broken_testbed
+from scripts.campaign.broken_testbed import broken_testbed
+from scripts.campaign.entries import ROOT
 
 # Files that fork, and what they do it for. Each is a program that runs in a process of its own.
 FORKING = {

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from scripts.tests.broken import broken_testbed
+from scripts.campaign.broken_testbed import broken_testbed
 from virtual_testbed.supervision.state import STATE_VARIABLE
 
 ROOT = Path(__file__).resolve().parent.parent.parent

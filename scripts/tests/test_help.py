@@ -1,4 +1,4 @@
-"""The examples that `pfc-qualify --help` and `pfc-sweep --help` end with: each is parsed as it stands."""
+"""The examples that the commands' `--help` ends with: each is parsed as it stands."""
 from __future__ import annotations
 
 import re
@@ -6,6 +6,7 @@ import shlex
 
 import pytest
 
+from scripts.campaign.__main__ import EXAMPLES as OF_CAMPAIGN, parser as campaign_parser
 from scripts.qualifying.options import EXAMPLES, parse
 from scripts.sweep import EXAMPLES as OF_SWEEP, parser
 
@@ -26,8 +27,16 @@ def test_those_of_a_sweep() -> None:
     assert len(examples) == 5 and all(parser().parse_args(words) for words in examples)
 
 
+def test_those_of_a_campaign() -> None:
+    examples = typed(OF_CAMPAIGN)
+    assert len(examples) == 4 and all(campaign_parser().parse_args(words) for words in examples)
+
+
 def test_the_help_has_them(capsys: pytest.CaptureFixture[str]) -> None:
-    for read, text in ((lambda: parse(["--help"], ""), EXAMPLES), (lambda: parser().parse_args(["--help"]), OF_SWEEP)):
+    for read, text in (
+        (lambda: parse(["--help"], ""), EXAMPLES), (lambda: parser().parse_args(["--help"]), OF_SWEEP),
+        (lambda: campaign_parser().parse_args(["--help"]), OF_CAMPAIGN),
+    ):
         with pytest.raises(SystemExit):
             read()
         assert text.strip() in capsys.readouterr().out

@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from scripts.tests.broken import ROOT
+from scripts.campaign.entries import ROOT
 from tests.common.pfc.cases.congestion import SHARE_FRAMES, SHARE_TOLERANCE
 from tests.common.pfc.cases.group_room import BORDER_CELLS, MOST_CELL_BYTES
 from tests.common.pfc.cases.headroom import FRAME_BYTES

@@ -14,17 +14,9 @@ import pytest
 import snappi
 import yaml
 
-from scripts.tests.broken import (
-    HEALTHY_RX,
-    HEALTHY_TX,
-    ROOT,
-    SWITCH,
-    KnownDut,
-    OpenSsh,
-    Testbed,
-    broken_testbed,
-    connected_ports,
-)
+from scripts.campaign.broken_testbed import SWITCH, KnownDut, OpenSsh, Testbed, broken_testbed, connected_ports
+from scripts.campaign.entries import ROOT
+from scripts.tests.broken import HEALTHY_RX, HEALTHY_TX
 from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS, make_scenario
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.cases.storm_sequence import scenario_traffic

@@ -18,7 +18,8 @@ from xml.etree import ElementTree
 import pytest
 import snappi
 
-from scripts.tests.broken import HANG_S, ROOT, SWITCH, OpenSsh, Testbed, bring_up, broken_testbed
+from scripts.campaign.broken_testbed import HANG_S, SWITCH, OpenSsh, Testbed, bring_up, broken_testbed
+from scripts.campaign.entries import ROOT
 from tests.common.pfc.simulated_time.endpoint_clock import EndpointClock
 
 pytestmark = pytest.mark.slow("a sweep for each thing that can be killed in it")

@@ -13,7 +13,7 @@ from tests.common.pfc.record.case import PlanCase
 from tests.common.pfc.record.verdict import Status
 from tests.common.pfc.sweep import full_load, port_sweep as sweep, watchdog_all_ports
 from tests.common.unit_tests.pfc.fakes import FakeApi, FakeClock, FakeHost, FakeWorld, plan_port
-from tests.common.unit_tests.pfc.unit_test_diagnosis import TRUTH
+from tests.common.unit_tests.pfc.unit_test_diagnosis import DECLARED
 from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -114,8 +114,8 @@ def test_what_upstream_covers_names_test_cases_that_there_are_and_counts_right()
 
 
 def test_every_fault_of_the_catalogue_has_its_diagnosis() -> None:
-    """Stated by hand, beside the tests of the diagnosis."""
+    """What must be said of each, as the catalogue declares it."""
     text = (ROOT / "docs/faults.md").read_text(encoding="utf-8").split("## A fault of")[0]
     rows = re.findall(r"^\| `([a-z0-9-]+)` \|", text, re.MULTILINE)
     healthy = {"chatter"}  # a condition: there is nothing to diagnose
-    assert {*TRUTH} == {*rows} - healthy, "docs/faults.md has other faults"
+    assert {*DECLARED} == {*rows} - healthy, "docs/faults.md has other faults"

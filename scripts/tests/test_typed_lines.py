@@ -166,6 +166,14 @@ TRIED: dict[str, Way] = {
         left_out="needs root, or a network namespace; virtual_testbed/tests/engine makes one"),
     "virtual-testbed up vtb-t0 --wire Ethernet0=sw0": refused("sw0"),
     "pfctest -d host0 --priority 3 --duration 10 --speed 100G": refused("host0", also=" --dry-run"),
+    # docs/campaign.md
+    "make campaign": Way(left_out="takes hours; scripts/tests/test_campaign_sample.py carries 30 entries out"),
+    "make campaign SOURCES=generated COUNT=1000 SLICE=60m": Way(
+        passes=False, says=("1000 entries in ", "generated, judged: 0 of 1000"), instead=(("SLICE=60m", "SLICE=1s"),)),
+    "make campaign RESUME=campaign-20261124T220000Z-4711": refused("there is no campaign in "),
+    "pfc-campaign --sources catalogue --mutant no-accounting": Way(left_out="takes half an hour"),
+    # docs/museum.md
+    "make campaign SOURCES=museum": Way(left_out="takes half an hour"),
     # docs/qualification.md
     ".venv/bin/virtual-testbed up vtb-t0 --clock virtual": Way(says=UP_WITH),
     ".venv/bin/ansible-playbook -i .virtual_testbed/vtb-t0/vtb ansible/deploy_testbed.yml -e testbed_name=vtb-t0"

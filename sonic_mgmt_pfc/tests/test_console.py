@@ -18,8 +18,9 @@ def test_commands_are_the_scripts_of_the_clone(monkeypatch: pytest.MonkeyPatch) 
     console.restore()
     console.sweep()
     console.report()
+    console.campaign()
     paths = [str(console.CLONE / "scripts" / name) for name in ("qualify.py", "restore.py", "sweep.py")]
-    assert ran == [(what, "__main__") for what in (*paths, "test_reporting.pfc")]
+    assert ran == [(what, "__main__") for what in (*paths, "test_reporting.pfc", "scripts.campaign")]
 
 
 def test_without_a_clone_there_is_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

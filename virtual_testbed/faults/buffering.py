@@ -204,13 +204,25 @@ class XoffOnePriorityOnly(Fault):
 
 
 class XoffWrongPriority(Fault):
-    """A congested group pauses priority 0 as well (buildimage#17886, #20590)."""
+    """A congested group pauses priority `also` (0) as well (buildimage#20590; 4 beside 3: #17886).
+
+    Raises:
+        ValueError: `also` is no priority.
+    """
 
     name = "xoff-wrong-priority"
+    options = ("also",)
+
+    def __init__(self, scope: Scope = Scope(), **options: str) -> None:
+        super().__init__(scope, **options)
+        also = options.get("also", str(WRONG_PRIORITY))
+        if also not in map(str, range(8)):
+            raise ValueError(f"'{also}' is no value for also: expected 0..7")
+        self._also = int(also)
 
     def xoff_priorities(self, group: int, priorities: frozenset[int]) -> frozenset[int]:
-        """Those and 0; a group that pauses nothing goes on doing so."""
-        return priorities | {WRONG_PRIORITY} if priorities else priorities
+        """Those and that one; a group that pauses nothing goes on doing so."""
+        return priorities | {self._also} if priorities else priorities
 
 
 class XoffElsewhere(FaultAtAnother):

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from virtual_testbed.dataplane.model.control_frames import DISCARD, GLOBAL_PAUSE, PFC, Control
 from virtual_testbed.dataplane.model.hooks import Fault, Scope
-from virtual_testbed.faults.options import NumberedFault, concerns
+from virtual_testbed.faults.options import NumberedFault, choice, concerns
 
 Hashes = Mapping[str, Mapping[str, str]]
 BITS = 32
@@ -17,6 +17,7 @@ QUEUES = 8
 _EVENTS = re.compile(r"SAI_(?!.*(OCCUPANCY|WATERMARK)).*_(PKTS|PACKETS|OCTETS|BYTES|DISCARDS|ERRORS)")
 _OF_WATCHDOG = "PFC_WD_"
 _OF_QUEUE = "SAI_QUEUE_STAT_"
+_DROPS_OF_PORT = ("SAI_PORT_STAT_IF_IN_DISCARDS", "SAI_PORT_STAT_IF_OUT_DISCARDS")
 _OF_CONTROL = ("SAI_PORT_STAT_PAUSE_RX_PKTS", "SAI_PORT_STAT_ETHER_IN_PKTS_64_OCTETS")
 _COUNTED_OF = {
     "pfc-received": re.compile(r"SAI_PORT_STAT_PFC_(\d)_RX_PKTS"),
@@ -52,13 +53,22 @@ class _Moved(Fault):
 
 
 class DropsCountedAsSent(_Moved):
-    """Frames that are dropped on their way out are counted as sent, by the port and by their queue."""
+    """Frames that are dropped on their way out are counted as sent, by the port and by their queue; with `too=yes` they
+    are counted as dropped as well (buildimage#21007).
+
+    Raises:
+        ValueError: `too` is something else.
+    """
 
     name = "drops-counted-as-sent"
+    options = ("too",)
     moved = {"SAI_PORT_STAT_IF_OUT_DISCARDS": "SAI_PORT_STAT_IF_OUT_UCAST_PKTS",
              "SAI_QUEUE_STAT_DROPPED_PACKETS": "SAI_QUEUE_STAT_PACKETS",
              "SAI_QUEUE_STAT_DROPPED_BYTES": "SAI_QUEUE_STAT_BYTES"}
-    stays = True
+
+    def __init__(self, scope: Scope = Scope(), **options: str) -> None:
+        super().__init__(scope, **options)
+        self.stays = choice(options, "too", "yes", "no") != "yes"
 
 
 class SentCountedAsReceived(_Moved):
@@ -69,19 +79,42 @@ class SentCountedAsReceived(_Moved):
              "SAI_PORT_STAT_IF_OUT_OCTETS": "SAI_PORT_STAT_IF_IN_OCTETS"}
 
 
+class WatchdogDropsCountedAsSent(_Moved):
+    """Frames that the watchdog drops are frames that passed in its statistics (buildimage#17434, sonic-swss#3925)."""
+
+    name = "watchdog-drops-counted-as-sent"
+    moved = {f"PFC_WD_QUEUE_STATS_{way}_DROPPED_PACKETS{last}": f"PFC_WD_QUEUE_STATS_{way}_PACKETS{last}"
+             for way in ("TX", "RX") for last in ("", "_LAST")}
+    stays = True
+
+
+class DropsCountedTwice(Fault):
+    """Each frame that is dropped on its way in or out counts twice in the port's counters of drops
+    (buildimage#19730).
+    """
+
+    name = "drops-counted-twice"
+
+    def published(self, key: str, fields: Mapping[str, str]) -> Mapping[str, str]:
+        """With twice as many."""
+        return {name: str(2 * int(value)) if name in _DROPS_OF_PORT else value for name, value in fields.items()}
+
+
 class CountersOfAnother(Fault):
-    """All counters of the port, its queues and its priority groups show those of the port `of`.
+    """All counters of the port, its queues and its priority groups show those of the port `of`; with `only=drops` the
+    port's counters of drops also those of `of` (buildimage#24745).
 
     Raises:
-        ValueError: `of` is missing.
+        ValueError: `of` is missing, or `only` is something else.
     """
 
     name = "counters-of-another"
-    options = ("of",)
+    options = ("of", "only")
     port_options = ("of",)
 
     def __init__(self, scope: Scope = Scope(), **options: str) -> None:
         super().__init__(scope, **options)
+        self._is_drops = choice(options, "only", "drops", "all") == "drops"
         if not options.get("of"):
             raise ValueError("it needs the option of: expected another port of the switch, such as of=Ethernet8")
 
@@ -89,6 +122,9 @@ class CountersOfAnother(Fault):
         """Those of the other one."""
         _, colon, number = key.partition(":")
         other = switch.get(f"{self.values['of']}{colon}{number}", {})
+        if self._is_drops:
+            return {name: str(int(value) + int(other.get(name, 0))) if name in _DROPS_OF_PORT else value
+                    for name, value in fields.items()}
         return {name: value if name.startswith(_OF_WATCHDOG) else other.get(name, value)
                 for name, value in fields.items()}
 
@@ -180,5 +216,6 @@ class ControlUncounted(Fault):
 
 
 FAULTS: tuple[type[Fault], ...] = (
-    DropsCountedAsSent, SentCountedAsReceived, CountersOfAnother, QueueMiscounted, CountersWrap, CountedShort,
+    DropsCountedAsSent, DropsCountedTwice, SentCountedAsReceived, WatchdogDropsCountedAsSent,
+    CountersOfAnother, QueueMiscounted, CountersWrap, CountedShort,
     ControlUncounted)

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from virtual_testbed.dataplane.model.counters import Sample
 from virtual_testbed.dataplane.model.hooks import DROPPING, SWITCHED_OFF, Fault, Scope
+from virtual_testbed.dataplane.model.units import PS_PER_SECOND
 from virtual_testbed.faults.options import NumberedFault, choice, concerns
 
 BELOW = 1000
@@ -19,8 +20,10 @@ _DROP_FIELDS = frozenset({
     "SAI_PORT_STAT_IF_IN_DISCARDS", "SAI_PORT_STAT_IF_OUT_DISCARDS", "SAI_QUEUE_STAT_DROPPED_PACKETS",
     "SAI_QUEUE_STAT_DROPPED_BYTES", "SAI_INGRESS_PRIORITY_GROUP_STAT_DROPPED_PACKETS"})
 _LAST_STORM = "_LAST"
+_WATERMARK = "_WATERMARK_"
 _STORM_FIELDS = "PFC_WD_QUEUE_STATS_DEADLOCK_"
 _STORM_STATISTICS = "PFC_WD_QUEUE_STATS_"
+_RECEIVED_DROPS = "PFC_WD_QUEUE_STATS_RX_DROPPED_"
 _PFC_RECEIVED = re.compile(r"SAI_PORT_STAT_PFC_(\d)_RX_PKTS")
 
 
@@ -35,13 +38,27 @@ class WatchdogBlind(Fault):
 
 
 class WatchdogLeaks(Fault):
-    """The watchdog's action drop only switches PFC off, as forward does: frames pass (buildimage#8181, #21552)."""
+    """The watchdog's action drop only switches PFC off, as forward does: frames pass (buildimage#8181); with
+    `only=received` it drops what leaves by the queue, not what comes in by the port with its traffic class (#21552).
+
+    Raises:
+        ValueError: `only` is something else.
+    """
 
     name = "watchdog-leaks"
+    options = ("only",)
+
+    def __init__(self, scope: Scope = Scope(), **options: str) -> None:
+        super().__init__(scope, **options)
+        self._is_received = choice(options, "only", "received", "both") == "received"
 
     def watchdog_action(self, queue: int, action: str) -> str:
         """`forward` for `drop`."""
-        return "forward" if action == "drop" else action
+        return "forward" if action == "drop" and not self._is_received else action
+
+    def watchdog_drops_received(self, queue: int, drops: bool) -> bool:
+        """Not."""
+        return False
 
 
 class WatchdogFalseAlarm(Fault):
@@ -55,6 +72,19 @@ class WatchdogFalseAlarm(Fault):
         """A queue that is paused all the time by as many more frames as it has sent, and holds some."""
         return replace(sample, pfc_rx=sample.pfc_rx + sample.packets, on2off=0, paused=True, packets=0,
                        occupancy=max(1, sample.occupancy), paused_ps=sample.time_ps)
+
+
+class WatchdogAnyPause(Fault):
+    """A poll takes a queue for paused all the time, with frames that wait, when a single pause came since the poll
+    before: short pauses are a storm (sonic-swss#3036).
+    """
+
+    name = "watchdog-any-pause"
+
+    def watchdog_sees(self, queue: int, sample: Sample) -> Sample:
+        """A queue that is always paused and sends nothing; each pause counts for a second."""
+        return replace(sample, on2off=0, paused=True, packets=0, occupancy=max(1, sample.occupancy),
+                       paused_ps=sample.pfc_rx * PS_PER_SECOND)
 
 
 class WatchdogLate(NumberedFault):
@@ -110,6 +140,59 @@ class WatchdogUndoMissing(Fault):
     def watchdog_undoes(self, queue: int, parts: frozenset[str]) -> frozenset[str]:
         """The rest."""
         return parts - self._kept
+
+
+class WatchdogRestoresInStorm(Fault):
+    """Pauses of a queue in storm are not seen, because the action has switched its PFC off: it is restored while they
+    go on, stormed again, and so on. With `all=yes` only where every watched queue of the port is in storm
+    (buildimage#29203).
+
+    Raises:
+        ValueError: `all` is something else.
+    """
+
+    name = "watchdog-restores-in-storm"
+    options = ("all",)
+
+    def __init__(self, scope: Scope = Scope(), **options: str) -> None:
+        super().__init__(scope, **options)
+        self._is_all = choice(options, "all", "yes", "no") == "yes"
+
+    def watchdog_sees_in_storm(self, queue: int, first: Sample, others: bool, sample: Sample) -> Sample:
+        """No pause more, and none that lasts."""
+        return sample if self._is_all and not others else replace(sample, pfc_rx=first.pfc_rx, paused=False)
+
+
+class WatchdogOnePortOnly(Fault):
+    """While another port of the switch has a queue in storm no storm is detected here (buildimage#9432,
+    sonic-mgmt#5239).
+    """
+
+    name = "watchdog-one-port-only"
+
+    def watchdog_detects_beside(self, queue: int, ports: frozenset[str], detects: bool) -> bool:
+        """Not beside others."""
+        return detects and not ports
+
+
+class WatchdogHitsAnother(Fault):
+    """The action hits the port's queue `to` instead of the one in storm, and switches PFC off there (sonic-swss#702).
+
+    Raises:
+        ValueError: `to` is missing, or no queue.
+    """
+
+    name = "watchdog-hits-another"
+    options = ("to",)
+
+    def __init__(self, scope: Scope = Scope(), **options: str) -> None:
+        super().__init__(scope, **options)
+        if options.get("to", "") not in map(str, range(8)):
+            raise ValueError("it needs the option to: expected a queue, such as to=4")
+
+    def watchdog_queues(self, queue: int, queues: frozenset[int]) -> frozenset[int]:
+        """That one."""
+        return frozenset({int(self.values["to"])})
 
 
 class WatchdogSecondStormMissed(NumberedFault):
@@ -243,10 +326,20 @@ class DropsUncounted(_Withheld):
         return fields if of_another else self._without(key, fields, _DROP_FIELDS.__contains__)
 
 
+class WatermarksFrozen(_Withheld):
+    """Watermarks of queues and priority groups stay as they were when the fault began (sonic-swss#2494)."""
+
+    name = "watermarks-frozen"
+
+    def published(self, key: str, fields: Mapping[str, str]) -> Mapping[str, str]:
+        """All but these."""
+        return self._without(key, fields, lambda name: _WATERMARK in name)
+
+
 class WatchdogUncounted(_Withheld):
     """The watchdog acts, its statistics stay (buildimage#19067, #5821): all of them, or with `only=storms` those of
     storms detected and restored, with `only=frames` those of frames sent and dropped, with `only=last` those of frames
-    in the last storm.
+    in the last storm, with `only=received` those of received frames that were dropped (buildimage#29663).
 
     Raises:
         ValueError: `only` is something else.
@@ -257,13 +350,15 @@ class WatchdogUncounted(_Withheld):
 
     def __init__(self, scope: Scope = Scope(), **options: str) -> None:
         super().__init__(scope, **options)
-        self._only = choice(options, "only", "storms", "frames", "last")
+        self._only = choice(options, "only", "storms", "frames", "last", "received")
 
     def published(self, key: str, fields: Mapping[str, str]) -> Mapping[str, str]:
         """All but these statistics."""
         return self._without(key, fields, self._is_meant)
 
     def _is_meant(self, name: str) -> bool:
+        if self._only == "received":
+            return name.startswith(_RECEIVED_DROPS)
         kinds = {"", "storms"} if name.startswith(_STORM_FIELDS) else {"", "frames"}
         if name.endswith(_LAST_STORM):
             kinds.add("last")
@@ -287,7 +382,8 @@ class CountersNegative(Fault):
 
 
 FAULTS: tuple[type[Fault], ...] = (
-    WatchdogBlind, WatchdogFalseAlarm, WatchdogLate, WatchdogLeaks, WatchdogActionMissing, WatchdogWide,
-    WatchdogNeverRestores, WatchdogRestoresLate, WatchdogUndoMissing, WatchdogSecondStormMissed, WatchdogUncounted,
-    WatchdogStopIgnored, AgingStaysOn, PfcRemovalIgnored, CountersFrozen, CountersLate, DropsUncounted,
-    CountersNegative)
+    WatchdogBlind, WatchdogFalseAlarm, WatchdogAnyPause, WatchdogLate, WatchdogLeaks, WatchdogActionMissing,
+    WatchdogWide, WatchdogHitsAnother, WatchdogOnePortOnly, WatchdogRestoresInStorm, WatchdogNeverRestores,
+    WatchdogRestoresLate, WatchdogUndoMissing, WatchdogSecondStormMissed, WatchdogUncounted, WatchdogStopIgnored,
+    AgingStaysOn, PfcRemovalIgnored, CountersFrozen, CountersLate, DropsUncounted,
+    WatermarksFrozen, CountersNegative)

@@ -32,7 +32,7 @@ from virtual_testbed.sonic.polling import Intervals, read_intervals
 from virtual_testbed.sonic.port_channels import LAG, LAG_MEMBER, PortChannel, lag_member_rows, lag_rows
 from virtual_testbed.sonic.profile import load_profile
 from virtual_testbed.sonic.publisher import Publisher
-from virtual_testbed.sonic.removal_faults import can_switch_aging, withhold_removals
+from virtual_testbed.sonic.removal_faults import can_switch_aging, taking_effect, withhold_removals
 from virtual_testbed.sonic.resp import DatabaseError
 from virtual_testbed.sonic.router_interfaces import PREFIX as INTERFACES, interface_rows
 from virtual_testbed.sonic.translate import Translation, translate
@@ -217,10 +217,10 @@ class SonicAgent:
         for problem in (*translation.problems, *intervals.problems):
             if problem not in known:
                 _log.warning("%s: %s", self._switch, problem)
-        if old is not None:
-            self._hooks.now_ps = self._network.now_ps
-            config_with_faults = withhold_removals(old.config, translation.config, self._hooks)
-            translation = dataclasses.replace(translation, config=config_with_faults)
+        self._hooks.now_ps = self._network.now_ps
+        was, wanted = (None if old is None else old.config), translation.config
+        kept = wanted if was is None else withhold_removals(was, wanted, self._hooks)
+        translation = dataclasses.replace(translation, config=taking_effect(was, kept, self._hooks))
         is_watching = any(port.watchdog is not None for port in translation.config.ports.values())
         poll_ms = translation.config.watchdog_poll_ms if is_watching else 0
         self._applied = translation

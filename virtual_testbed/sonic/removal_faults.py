@@ -1,4 +1,6 @@
-"""Faults that swallow what is removed from CONFIG_DB, or told by a vendor's command: the hardware stays as it is."""
+"""Faults that swallow what is written to CONFIG_DB, or told by a vendor's command: the hardware stays as it is, or
+takes something else.
+"""
 from __future__ import annotations
 
 from dataclasses import replace
@@ -21,6 +23,20 @@ def withhold_removals(old: SwitchConfig, new: SwitchConfig, hooks: Hooks) -> Swi
     ports = {name: _pfc_kept(_watchdog_kept(port, old.ports[name], new.name, hooks), old.ports[name], new.name, hooks)
              for name, port in new.ports.items()}
     return replace(new, ports=ports)
+
+
+def taking_effect(before: SwitchConfig | None, config: SwitchConfig, hooks: Hooks) -> SwitchConfig:
+    """What of a configuration takes effect; `before`: what was in effect up to now (None: the switch starts)."""
+    if not hooks.faults:
+        return config
+    return replace(config, ports={name: _in_effect(before, port, config.name, hooks)
+                                  for name, port in config.ports.items()})
+
+
+def _in_effect(before: SwitchConfig | None, port: SwitchPortConfig, switch: str, hooks: Hooks) -> SwitchPortConfig:
+    was = None if before is None else before.ports[port.name]
+    return hooks.ask(PortPlace(switch, port.name, port.speed_mbps), None, port,
+                     lambda fault, found: fault.takes_effect(was, found))
 
 
 def _watchdog_kept(new: SwitchPortConfig, old: SwitchPortConfig, switch: str, hooks: Hooks) -> SwitchPortConfig:

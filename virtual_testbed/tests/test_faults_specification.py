@@ -35,9 +35,14 @@ NAMES = {
     "xoff-from-lossy", "watchdog-action-missing", "watchdog-restores-late", "watchdog-undo-missing",
     "watchdog-second-storm-missed", "drops-counted-as-sent", "sent-counted-as-received", "counters-of-another",
     "queue-miscounted", "counters-wrap", "counters-late", "pause-late", "headroom-short", "xoff-early", "counted-short",
-    "chatter", "storm-never-arrives", "control-uncounted", "held-frames-aged", "aging-stays-on", "frames-copied"}
+    "chatter", "storm-never-arrives", "control-uncounted", "held-frames-aged", "aging-stays-on", "frames-copied",
+    "maps-unbound", "map-entry-wrong", "maps-kept", "lossless-groups-missing", "buffer-change-lost", "egress-limited",
+    "watchdog-action-kept", "watchdog-set-kept", "watchdog-any-pause", "watchdog-restores-in-storm",
+    "watchdog-one-port-only", "watchdog-hits-another", "watchdog-drops-counted-as-sent", "drops-counted-twice",
+    "watermarks-frozen"}
 NEEDED = {"pause-acts-elsewhere": "on=Ethernet4", "pfc-counted-elsewhere": "on=Ethernet4",
-          "xoff-elsewhere": "on=Ethernet4", "misclassified": "ip=4,to=0", "counters-of-another": "of=Ethernet4"}
+          "xoff-elsewhere": "on=Ethernet4", "misclassified": "ip=4,to=0", "counters-of-another": "of=Ethernet4",
+          "map-entry-wrong": "priority=4,to=0", "watchdog-hits-another": "to=4"}
 """Options without which a fault says nothing."""
 
 
@@ -116,7 +121,7 @@ def test_scopes(spec, scope):
     ("slow-response@Ethernet0,factor=-1", "'-1' is no value for factor: expected a whole number from 1 on"),
     ("pause-short@Ethernet0,percent=100", "100 is no value for percent: expected 1..99"),
     ("weights-ignored@Ethernet0,order=odd", "'odd' is no value for order: expected even or strict"),
-    ("watchdog-uncounted@Ethernet0,only=x", "'x' is no value for only: expected storms, frames or last"),
+    ("watchdog-uncounted@Ethernet0,only=x", "'x' is no value for only: expected storms, frames, last or received"),
     ("pause-acts-elsewhere@Ethernet0", "it needs the option on: expected another port of the switch, such as "),
     ("xoff-elsewhere@Ethernet0,on=Ethernet0", "on=Ethernet0 is the port itself: expected another one of the switch"),
     ("xoff-elsewhere@Ethernet0,on=Ethernet4,only=x", "'x' is no value for only: expected yes or no"),
@@ -291,6 +296,9 @@ def test_back_pressure():
     assert parse_fault("xoff-one-priority-only").xoff_priorities(3, of()) == of()
     assert parse_fault("xoff-wrong-priority").xoff_priorities(3, of(3)) == of(0, 3)
     assert parse_fault("xoff-wrong-priority").xoff_priorities(0, of()) == of()
+    assert parse_fault("xoff-wrong-priority@*,also=4").xoff_priorities(3, of(3)) == of(3, 4)
+    with pytest.raises(FaultError, match="'8' is no value for also: expected 0..7"):
+        parse_fault("xoff-wrong-priority@*,also=8")
     assert parse_fault("xon-not-sent").sends_xon(3, True) is False
     assert parse_fault("refresh-missing").refreshes(3, True) is False
 
@@ -316,6 +324,8 @@ def test_watchdog():
     actions = {action: parse_fault("watchdog-leaks").watchdog_action(3, action) for action in (
         "drop", "forward", "alert")}
     assert actions == {"drop": "forward", "forward": "forward", "alert": "alert"}
+    received = parse_fault("watchdog-leaks@*,only=received")
+    assert received.watchdog_action(3, "drop") == "drop" and not received.watchdog_drops_received(3, True)
 
 
 def test_watchdog_that_is_wrong():
@@ -326,6 +336,35 @@ def test_watchdog_that_is_wrong():
     assert parse_fault("watchdog-never-restores").watchdog_restores(3, True) is False
     assert parse_fault("watchdog-wide").watchdog_queues(3, of(3)) == of(*range(8))
     assert parse_fault("watchdog-wide@*,also=5").watchdog_queues(3, of(3)) == of(3, 5)
+    assert parse_fault("watchdog-hits-another@*,to=5").watchdog_queues(3, of(3)) == of(5)
+    assert parse_fault("watchdog-any-pause").watchdog_sees(3, sample) == Sample(5, 9, 0, True, 0, 1, 9 * SECOND)
+    late = Sample(9, pfc_rx=12, on2off=1, paused=True, packets=7, occupancy=0, paused_ps=8)
+    for options, others, pfc_rx in (("", False, 9), ("", True, 9), ("@*,all=yes", False, 12), ("@*,all=yes", True, 9)):
+        fault = parse_fault(f"watchdog-restores-in-storm{options}")
+        assert fault.watchdog_sees_in_storm(3, sample, others, late).pfc_rx == pfc_rx
+    alone = parse_fault("watchdog-one-port-only")
+    assert alone.watchdog_detects_beside(3, of(), True) and not alone.watchdog_detects_beside(3, of("Ethernet4"), True)
+
+
+def test_counters_that_move_otherwise():
+    port = {"SAI_PORT_STAT_IF_IN_DISCARDS": "3", "SAI_PORT_STAT_IF_OUT_DISCARDS": "4",
+            "SAI_PORT_STAT_IF_IN_OCTETS": "5"}
+    assert [*parse_fault("drops-counted-twice").published("Ethernet0", port).values()] == ["6", "8", "5"]
+    left = {"SAI_PORT_STAT_IF_OUT_DISCARDS": "4", "SAI_PORT_STAT_IF_OUT_UCAST_PKTS": "9"}
+    for options, drops in (("", "0"), ("@*,too=yes", "4")):
+        shown = parse_fault(f"drops-counted-as-sent{options}").published("Ethernet0", left)
+        assert [*shown.values()] == [drops, "13"]
+    other = parse_fault("counters-of-another@*,of=Ethernet4,only=drops")
+    shown = other.published_among("Ethernet0", port, {"Ethernet4": {"SAI_PORT_STAT_IF_IN_DISCARDS": "10"}})
+    assert [*shown.values()] == ["13", "4", "5"]
+    queue = {"PFC_WD_QUEUE_STATS_TX_PACKETS": "1", "PFC_WD_QUEUE_STATS_TX_DROPPED_PACKETS": "7",
+             "PFC_WD_QUEUE_STATS_RX_PACKETS_LAST": "2", "PFC_WD_QUEUE_STATS_RX_DROPPED_PACKETS_LAST": "8"}
+    shown = parse_fault("watchdog-drops-counted-as-sent").published("Ethernet0:3", queue)
+    assert [*shown.values()] == ["8", "0", "10", "0"]
+    frozen = parse_fault("watermarks-frozen")
+    fields = {"SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES": "5", "SAI_QUEUE_STAT_PACKETS": "6"}
+    assert frozen.published("Ethernet0:3", fields) == fields, "what is there when the switch starts"
+    assert frozen.published("Ethernet0:3", fields) == {"SAI_QUEUE_STAT_PACKETS": "6"}
 
 
 def test_removals_and_nothing_else_are_swallowed():
@@ -382,6 +421,15 @@ def test_watchdog_uncounted(options, seen):
     assert fault.published("Ethernet0:3", fields) == fields
     assert set(fault.published("Ethernet0:3", fields)) == {"PFC_WD_STATUS"} | {
         f"PFC_WD_QUEUE_STATS_{name}" for name in seen}
+
+
+def test_watchdog_uncounted_of_received_frames():
+    fields = {"PFC_WD_QUEUE_STATS_RX_DROPPED_PACKETS": "1", "PFC_WD_QUEUE_STATS_RX_DROPPED_PACKETS_LAST": "1",
+              "PFC_WD_QUEUE_STATS_RX_PACKETS": "2", "PFC_WD_QUEUE_STATS_TX_DROPPED_PACKETS": "3"}
+    fault = parse_fault("watchdog-uncounted@Ethernet0,only=received")
+    assert fault.published("Ethernet0:3", fields) == fields, "what is there when the switch starts"
+    assert set(fault.published("Ethernet0:3", fields)) == {
+        "PFC_WD_QUEUE_STATS_RX_PACKETS", "PFC_WD_QUEUE_STATS_TX_DROPPED_PACKETS"}
 
 
 def test_counters_negative():

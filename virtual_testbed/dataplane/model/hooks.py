@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
-from virtual_testbed.dataplane.model.configuration import SchedulerConfig
+from virtual_testbed.dataplane.model.configuration import SchedulerConfig, SwitchPortConfig
 from virtual_testbed.dataplane.model.control_frames import Control
 from virtual_testbed.dataplane.model.control_plane import ControlProtocol
 from virtual_testbed.dataplane.model.counters import Sample
@@ -224,6 +224,12 @@ class Fault:
         """What a poll reads of a queue."""
         return sample
 
+    def watchdog_sees_in_storm(self, queue: int, first: Sample, others: bool, sample: Sample) -> Sample:
+        """The same of a queue in storm, asked after it. `first`: what was read when the storm was detected; `others`:
+        every other queue that is watched at the port is in storm too.
+        """
+        return sample
+
     def watchdog_action(self, queue: int, action: str) -> str:
         """What is done to the hardware when a storm is detected: drop, forward, alert (nothing)."""
         return action
@@ -231,6 +237,10 @@ class Fault:
     def watchdog_queues(self, queue: int, queues: frozenset[int]) -> frozenset[int]:
         """Queues that the action on a storm of `queue` hits; healthy: that one."""
         return queues
+
+    def watchdog_drops_received(self, queue: int, drops: bool) -> bool:
+        """Whether the action `drop` also drops what comes in by the port with the queue's traffic class."""
+        return drops
 
     def watchdog_detection_ms(self, queue: int, detection_ms: int) -> int:
         """How long a storm has to last before it is detected."""
@@ -240,6 +250,10 @@ class Fault:
         """Whether a storm that has lasted that long is detected; `storms`: how many were since the watchdog began to
         watch the queue.
         """
+        return detects
+
+    def watchdog_detects_beside(self, queue: int, ports: frozenset[str], detects: bool) -> bool:
+        """The same, asked after it; `ports`: other ports of the switch that have a queue in storm."""
         return detects
 
     def watchdog_restoration_ms(self, queue: int, restoration_ms: int) -> int:
@@ -271,6 +285,12 @@ class Fault:
     def pfc_removal_reaches_hardware(self, reaches: bool) -> bool:
         """Whether removing a priority from a port's PFC takes effect."""
         return reaches
+
+    def takes_effect(self, before: SwitchPortConfig | None, config: SwitchPortConfig) -> SwitchPortConfig:
+        """What of a port's configuration takes effect in the hardware; healthy: all of it. `before`: what was in effect
+        up to now (None: the switch starts). Asked whatever the scope's priority is.
+        """
+        return config
 
     def protocols(self, protocols: tuple[ControlProtocol, ...]) -> tuple[ControlProtocol, ...]:
         """What control planes run over the port's link; healthy, too, but in a quiet testbed nothing."""

@@ -33,11 +33,16 @@ class WatchedPort(Protocol):
     def sample(self, number: int, now_ps: int) -> Sample:
         """Read a queue for a poll."""
 
+    def sample_in_storm(self, number: int, first: Sample, others: bool, now_ps: int) -> Sample:
+        """Read a queue in storm. `first`: what was read of it last before that; `others`: every other queue that is
+        watched at the port is in storm too.
+        """
+
     def detection_ms(self, number: int, configured_ms: int) -> int:
         """How long a storm of a queue has to last."""
 
-    def detects(self, number: int, storms: int) -> bool:
-        """Whether a storm of a queue is detected after so many others."""
+    def detects(self, number: int, storms: int, elsewhere: frozenset[str]) -> bool:
+        """Whether a storm of a queue is detected after so many others, while these other ports have one."""
 
     def restoration_ms(self, number: int, configured_ms: int) -> int:
         """How long a storm of a queue has to be over."""
@@ -72,6 +77,8 @@ class QueueWatch:
         self.totals: FrameCounts = (0, 0, 0, 0)
         self.latest: FrameCounts = (0, 0, 0, 0)
         self.base: FrameCounts = (0, 0, 0, 0)
+        self._seen: Sample | None = None
+        self._first: Sample | None = None
 
     def set(self, config: WatchdogConfig | None, now_ps: int) -> None:
         """Take a configuration; None, or another one, ends a storm."""
@@ -83,8 +90,10 @@ class QueueWatch:
         self.config = config
         self.detected_before = self.detected
 
-    def polled(self, is_big_red: bool, now_ps: int) -> PolledQueue | None:
-        """What a poll reads of the queue; None: it is not watched."""
+    def polled(self, is_big_red: bool, others: bool, now_ps: int) -> PolledQueue | None:
+        """What a poll reads of the queue; None: it is not watched. `others`: every other watched queue of its port is
+        in storm.
+        """
         config = self.config
         if config is None:
             return None
@@ -92,22 +101,28 @@ class QueueWatch:
         restoration_ms = config.restoration_ms
         if restoration_ms is not None:
             restoration_ms = self.port.restoration_ms(number, restoration_ms)
-        seen = replace(
+        watched = replace(
             config, detection_ms=self.port.detection_ms(number, config.detection_ms), restoration_ms=restoration_ms)
-        return PolledQueue(
-            self.port.config.name, number, self.port.sample(number, now_ps), self.status, seen, is_big_red)
+        if self.status == STORMED and self._first is not None:
+            sample = self.port.sample_in_storm(number, self._first, others, now_ps)
+        else:
+            sample = self.port.sample(number, now_ps)
+        self._seen = sample
+        return PolledQueue(self.port.config.name, number, sample, self.status, watched, is_big_red)
 
-    def takes(self, event: str) -> bool:
-        """Whether an event that was decided is acted upon."""
+    def takes(self, event: str, elsewhere: frozenset[str]) -> bool:
+        """Whether an event that was decided is acted upon, while these other ports have a queue in storm."""
         if self.config is None:
             return False
         if event == STORM:
-            return self.status == OPERATIONAL and self.port.detects(self.queue, self.detected - self.detected_before)
+            return self.status == OPERATIONAL and self.port.detects(
+                self.queue, self.detected - self.detected_before, elsewhere)
         return self.status == STORMED and self.port.restores(self.queue)
 
     def storm(self, action: str, now_ps: int) -> None:
         """A storm begins: act."""
         self.status = STORMED
+        self._first = self._seen
         self.detected += 1
         self.base = self.port.frames_through(self.queue)
         self.port.act_on_storm(self.queue, action, now_ps)
@@ -183,7 +198,9 @@ class SwitchWatchdog:
 
     def _poll(self, now_ps: int) -> None:
         self.loop.at(now_ps + self.poll_ms * PS_PER_MS, self.poll_action, POLL)
-        watched = (watch.polled(self.big_red_switch, now_ps) for watch in self.watches.values())
+        calm = {name for (name, _), watch in self.watches.items() if watch.config and watch.status == OPERATIONAL}
+        watched = (watch.polled(self.big_red_switch, name not in calm, now_ps)
+                   for (name, _), watch in self.watches.items())
         polled = [queue for queue in watched if queue is not None]
         decider = self._given or self._personality[1]
         for decision in decider.decide(polled, self.poll_ms, now_ps):
@@ -192,10 +209,11 @@ class SwitchWatchdog:
     def _act(self, decision: Decision, now_ps: int) -> None:
         """A notification that orchagent gets. Those of other queues, or while the big red switch is on, it ignores."""
         watch = self.watches.get((decision.port, decision.queue))
-        if watch is None or watch.config is None or self.big_red_switch or not watch.takes(decision.event):
+        elsewhere = frozenset(name for (name, _), other in self.watches.items() if other.status == STORMED)
+        if watch is None or self.big_red_switch or not watch.takes(decision.event, elsewhere - {decision.port}):
             return
         self.loop.watcher.before_change()
-        if decision.event == STORM:
+        if decision.event == STORM and watch.config is not None:
             watch.storm(watch.config.action, now_ps)
         else:
             watch.clear(now_ps)

@@ -32,13 +32,19 @@ class WatchedSwitchPort:
                         packets, queue.reserved + queue.shared, receiver.duration_ps(number, now_ps))
         return self.port.ask(number, sample, lambda fault, seen: fault.watchdog_sees(number, seen))
 
+    def sample_in_storm(self, number: int, first: Sample, others: bool, now_ps: int) -> Sample:
+        """The same of a queue in storm: what was read first, and whether every other watched queue is in storm."""
+        return self.port.ask(number, self.sample(number, now_ps),
+                             lambda fault, seen: fault.watchdog_sees_in_storm(number, first, others, seen))
+
     def detection_ms(self, number: int, configured_ms: int) -> int:
         """How long a storm of a queue has to last."""
         return self.port.ask(number, configured_ms, lambda fault, ms: fault.watchdog_detection_ms(number, ms))
 
-    def detects(self, number: int, storms: int) -> bool:
-        """Whether a storm of a queue is detected after so many others."""
-        return self.port.ask(number, True, lambda fault, does: fault.watchdog_detects(number, storms, does))
+    def detects(self, number: int, storms: int, elsewhere: frozenset[str]) -> bool:
+        """Whether a storm of a queue is detected after so many others, while these other ports have one."""
+        does = self.port.ask(number, True, lambda fault, found: fault.watchdog_detects(number, storms, found))
+        return self.port.ask(number, does, lambda fault, found: fault.watchdog_detects_beside(number, elsewhere, found))
 
     def restoration_ms(self, number: int, configured_ms: int) -> int:
         """How long a storm of a queue has to be over."""
@@ -103,5 +109,6 @@ class WatchedSwitchPort:
         port = self.port
         port.queues[number].dropping = dropping
         group = port.config.tc_to_pg[number]
-        if list(port.config.tc_to_pg.values()).count(group) == 1:
+        both = port.ask(number, True, lambda fault, drops: fault.watchdog_drops_received(number, drops))
+        if not dropping or both and list(port.config.tc_to_pg.values()).count(group) == 1:
             port.pgs[group].dropping = dropping

@@ -154,3 +154,71 @@ def test_watchdog_action_missing(action):
     assert state(net, 2 * SECOND) == ("operational", 1, 1)
     counts = net.flow_counters("three")
     assert counts.frames_rx >= counts.frames_tx - 2, "nothing was dropped"
+
+
+def test_watchdog_any_pause():
+    """Single pauses, one every 50 ms: no storm on a healthy switch."""
+    for spec, status in ((None, ("operational", 0, 0)), ("watchdog-any-pause@Ethernet0", ("stormed", 1, 0)),
+                         ("watchdog-any-pause@Ethernet0,priority=4", ("operational", 0, 0))):
+        net = run(spec, stormy=False)
+        net.add_flows([storm("rare", 0, {3: 0xFFFF}, rate_fps=20, duration=Duration(time_ps=2 * SECOND))])
+        net.start_flows(["rare"])
+        assert state(net, SECOND) == status
+        assert state(net, 4 * SECOND)[0] == "operational"
+    assert state(run("watchdog-any-pause@Ethernet0", stormy=False), SECOND) == ("operational", 0, 0), "not without any"
+
+
+@pytest.mark.parametrize("spec, paused, is_flapping", [
+    (None, (3,), False), ("watchdog-restores-in-storm@Ethernet0", (3,), True),
+    ("watchdog-restores-in-storm@Ethernet0,all=yes", (3,), False),
+    ("watchdog-restores-in-storm@Ethernet0,all=yes", (3, 4), True),
+    ("watchdog-restores-in-storm@Ethernet0,priority=4", (3,), False)])
+@pytest.mark.parametrize("asic_type", ["broadcom", "vs"])
+def test_watchdog_restores_in_storm(spec, paused, is_flapping, asic_type):
+    net = run(spec, stormy=False, asic_type=asic_type)
+    net.add_flows([storm("long", 0, dict.fromkeys(paused, 0xFFFF), duration=Duration(time_ps=5 * SECOND))])
+    net.start_flows(["long"])
+    status, detected, restored = state(net, 4 * SECOND)
+    assert (detected > 3 and restored >= detected - 1) is is_flapping
+    assert is_flapping or (status, detected, restored) == ("stormed", 1, 0)
+    assert state(net, 7 * SECOND)[0] == "operational", "when the storm is over"
+
+
+@pytest.mark.parametrize("spec, second", [
+    (None, ("stormed", 1, 0)), ("watchdog-one-port-only@Ethernet4", ("operational", 0, 0)),
+    ("watchdog-one-port-only@Ethernet0", ("stormed", 1, 0))])
+def test_watchdog_one_port_only(spec, second):
+    """A storm on Ethernet0, later one on Ethernet4 too; when the first one is over the second one is seen."""
+    config = with_watchdog(with_watchdog(switch_config(2), "Ethernet0"), "Ethernet4")
+    flows = [storm("first", 0, {3: 0xFFFF}, duration=Duration(time_ps=2 * SECOND)),
+             storm("second", 1, {3: 0xFFFF}, duration=Duration(delay_ps=SECOND, time_ps=3 * SECOND))]
+    net = network(config, flows, [parse_fault(spec)] if spec else [])
+    net.start_flows(names(flows))
+    net.advance_to(3 * SECOND // 2)
+    watch = net.switch_states(SWITCH).watchdog["Ethernet4", 3]
+    assert (watch.status, watch.detected, watch.restored) == second
+    net.advance_to(7 * SECOND // 2)
+    assert net.switch_states(SWITCH).watchdog["Ethernet4", 3].status == "stormed"
+    assert net.switch_states(SWITCH).watchdog["Ethernet0", 3].restored == 1
+
+
+def test_watchdog_hits_another():
+    net = run("watchdog-hits-another@Ethernet0,priority=3,to=4")
+    assert state(net, 500 * MS) == ("stormed", 1, 0) and net.flow_counters("three").held_by == {3}
+    assert gained(net, "four", 700 * MS) == 0 and gained(net, "one", 900 * MS) > RATE / 5 - 3
+    assert state(net, 2 * SECOND) == ("operational", 1, 1)
+    assert gained(net, "three", 3 * SECOND) > RATE - 3 and gained(net, "four", 4 * SECOND) > RATE - 3
+
+
+@pytest.mark.parametrize("spec, is_passing", [
+    (None, False), ("watchdog-leaks@Ethernet0,only=received", True), ("watchdog-leaks@Ethernet0", True),
+    ("watchdog-leaks@Ethernet0,only=received,priority=4", False)])
+def test_watchdog_leaks_what_is_received(spec, is_passing):
+    """Data of class 3 that comes in by the port in storm."""
+    net = run(spec)
+    net.add_flows([data("back", 0, 1, [3], 3, rate_fps=RATE)])
+    net.start_flows(["back"])
+    assert state(net, 500 * MS) == ("stormed", 1, 0)
+    assert (gained(net, "back", 700 * MS) > 0) is is_passing
+    assert gained(net, "three", 900 * MS) == 0 or spec == "watchdog-leaks@Ethernet0"
+    assert state(net, 2 * SECOND) == ("operational", 1, 1) and gained(net, "back", 3 * SECOND) > RATE - 3

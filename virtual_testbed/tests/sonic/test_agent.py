@@ -109,6 +109,24 @@ def test_pfc_removal_ignored_keeps_the_priority_in_its_scope(redis, network, con
     agent.close()
 
 
+def test_what_takes_effect_is_asked_when_the_switch_starts_and_at_each_change(redis, network, config_db):
+    agent = faulty(redis, network, "maps-unbound@Ethernet0", "maps-kept@Ethernet4", "egress-limited@Ethernet4,until=1s")
+    assert not any(network.configs[-1].ports["Ethernet4"].dscp_to_tc.values()), "the factory's has no maps"
+    config = databases.read_config(config_db)
+    databases.write_config(config_db, {**config, **qos_tables(config, load_profile(HWSKU))})
+    agent.apply_configuration()
+    assert set(network.configs[-1].ports["Ethernet0"].dscp_to_tc.values()) == {0}
+    assert network.configs[-1].ports["Ethernet4"].dscp_to_tc[3] == 3
+    assert network.configs[-1].ports["Ethernet4"].queues[3].static_th == 20_800
+    network.now_ps = 10**12
+    config_db.call("HSET", "DSCP_TO_TC_MAP|AZURE", "3", "0")
+    assert agent.apply_configuration()
+    assert network.configs[-1].ports["Ethernet4"].dscp_to_tc[3] == 3, "kept"
+    assert network.configs[-1].ports["Ethernet8"].dscp_to_tc[3] == 0, "another port"
+    assert network.configs[-1].ports["Ethernet4"].queues[3].static_th != 20_800, "that is over"
+    agent.close()
+
+
 def test_a_removal_is_swallowed_only_while_the_fault_lasts(redis, network, config_db):
     agent = faulty(redis, network, "pfc-removal-ignored@Ethernet0,from=1s,until=2s")
     assert lossless(config_db, network, agent, "Ethernet0", "3,4") == {3, 4}

@@ -11,6 +11,7 @@ from ..lab.preflight import clean_flows
 from ..model.measurement import PortUnderTest
 from ..model.qos import PRIORITIES
 from ..model.traffic import FlowPlan, FlowStats
+from ..record.case import named
 from .books import SENT, Books, Counter
 from .bystanders import bystander_flows
 from .explained import data_ends
@@ -66,6 +67,12 @@ class Trace:
             return
         if any(flow.frames_tx != flow.plan.frames for flow in self.flows):
             return  # what was not sent says nothing
+        lost = [one for one in wrong if sent.get(one) and _is_about(gains[one], 0)]
+        rest = [one for one in wrong if one not in lost]
+        if len(lost) > 1 and len(rest) == 1 and _is_about(wrong[rest[0]], sum(sent[one] for one in lost)):
+            which = named(sorted(one.number or 0 for one in lost))
+            where = f"come in on {self.subject.pair.tx.port} leave {self.port} by queue UC{rest[0].number}"
+            yield f"frames of {which} that {where}"
         shown = {one: [at for at, frames in sent.items() if _is_about(gains[one], frames)] for one in over}
         ports = {at.port for found in shown.values() for at in found}
         if ports and self.port not in ports:

@@ -8,6 +8,7 @@ from ..record.case import Target
 LOSSLESS_REACHED = "a lossless priority that some DSCP value leads to"
 SEVERAL_LOSSLESS_REACHED = "several lossless priorities that DSCP values lead to"
 CHANGEABLE = "a switch whose configuration may be changed (a virtual testbed, or --pfc-change-config on hardware)"
+REACHED_CHANGEABLE = f"{LOSSLESS_REACHED}, and {CHANGEABLE}"
 
 
 def first_lossless(subject: PortUnderTest) -> list[Target]:
@@ -33,6 +34,11 @@ def each_reached_lossless(subject: PortUnderTest) -> list[Target]:
 def all_reached_lossless(subject: PortUnderTest) -> list[Target]:
     """All lossless priorities that some DSCP value reaches, together, one or more."""
     return [subject.qos.reached_lossless] if subject.qos.reached_lossless else []
+
+
+def all_reached_changeable(subject: PortUnderTest) -> list[Target]:
+    """The same, where the switch's configuration may be changed."""
+    return all_reached_lossless(subject) if subject.changeable else []
 
 
 def several_reached_lossless(subject: PortUnderTest) -> list[Target]:

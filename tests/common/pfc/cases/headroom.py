@@ -1,4 +1,4 @@
-"""HEAD-1 to HEAD-3: senders that go on for a while after a pause reached them. Headroom is for that: how long a sender
+"""HEAD-1 to HEAD-4: senders that go on for a while after a pause reached them. Headroom is for that: how long a sender
 may go on before the headroom of its priority group is full follows from what the switch says."""
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Any
 
+from ..lab.configuration import configured, read_config
 from ..lab.lab import Lab
 from ..model.arithmetic import MAX_QUANTA, PAUSE_FRAME_BYTES, QUANTUM_BITS, WIRE_OVERHEAD_BYTES
 from ..model.cables import NS_PER_M, cable_metres, said_cable_length
@@ -22,10 +23,12 @@ from ..model.response_time import response_seconds
 from ..model.traffic import FlowStats
 from ..record.case import PlanCase, Target
 from ..record.verdict import LOSSLESS, Check
+from .buffer_threshold import smaller_threshold
 from .engine import Procedure, Table, settled_counters
 from .frames import SMALLEST_BYTES
 from .further_targets import (
-    LOSSLESS_REACHED, SEVERAL_LOSSLESS_REACHED, all_reached_lossless, each_reached_lossless, several_reached_lossless,
+    LOSSLESS_REACHED, REACHED_CHANGEABLE, SEVERAL_LOSSLESS_REACHED, all_reached_lossless, all_reached_changeable,
+    each_reached_lossless, several_reached_lossless,
 )
 from .group_room import BORDER_CELLS, LEAST_CELL_BYTES, MOST_CELL_BYTES, GroupRoom, cell_bytes, off_cells
 from .hold_in_storm import HeldRun, Hold, back_pressure, hold_s, measure, validity
@@ -38,6 +41,7 @@ from .switch_counters import (
 SINGLE = PlanCase("headroom-single-lossless", "HEAD-1", (LOSSLESS,))
 SEVERAL = PlanCase("headroom-several-lossless", "HEAD-2", (LOSSLESS,))
 OVERFLOW = PlanCase("headroom-overflow", "HEAD-3", (LOSSLESS,))
+THRESHOLD_CHANGED = PlanCase("headroom-threshold-changed", "HEAD-4", (LOSSLESS,))
 
 FRAME_BYTES = 4096  # large frames, so that what a switch wastes in the last cell of each is little
 OTHER_FRAME_BYTES = 1538  # LLDP, LACP or ARP with preamble and gap, that may be on the line when a pause is due
@@ -148,6 +152,14 @@ def covered(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> He
 def overflow(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> HeadroomRun:
     """HEAD-3: senders that go on for longer."""
     return _measure(lab, target, beyond=True)
+
+
+def overflow_otherwise(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> HeadroomRun:
+    """HEAD-4: the same where the groups have another profile than the switch was found with: theirs, with a smaller
+    threshold. Then that is put back."""
+    config_db = read_config(lab)
+    with configured(lab, config_db, smaller_threshold(lab, config_db, target)):
+        return _measure(lab, target, beyond=True)
 
 
 def _measure(lab: Lab, target: Target, beyond: bool) -> HeadroomRun:
@@ -427,4 +439,6 @@ CASES: Table = {
     SINGLE: Procedure(covered, was_used, judge_covered, each_reached_lossless, LOSSLESS_REACHED),
     SEVERAL: Procedure(covered, was_used, judge_covered, several_reached_lossless, SEVERAL_LOSSLESS_REACHED),
     OVERFLOW: Procedure(overflow, was_overflowed, judge_overflow, all_reached_lossless, LOSSLESS_REACHED),
+    THRESHOLD_CHANGED: Procedure(
+        overflow_otherwise, was_overflowed, judge_overflow, all_reached_changeable, REACHED_CHANGEABLE),
 }

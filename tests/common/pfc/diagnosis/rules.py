@@ -26,6 +26,8 @@ OTHERS = ("background-unaffected", "test-unaffected")
 XOFF = ("xoff-sent", "back-pressure", "hop-back-pressure")
 OTHER_PFC = ("no-other-back-pressure", "no-other-enabled", "hop-no-other-back-pressure", "no-back-pressure")
 EXPLAINED = "counter-explained"
+CONGESTED = ("M2O-2", "M2O-3", "SPEED-2")
+"""Test cases in which lossy frames have to be dropped."""
 ASKED_NOWHERE = "PFC. Tx, as nothing that"
 HOLDS_BESIDE = "PFC. Tx, as nothing may hold"
 ONE_KIND = r"in all failing rows, and no other: ([^)]*)"
@@ -88,6 +90,13 @@ def _at_own(found: Symptoms) -> Symptoms:
 def _too_many(found: Symptoms) -> Symptoms:
     """Those that saw more frames than were sent."""
     counted = re.compile(r"expected all (\d+) frames .*, got (\d+)")
+    return found.where(lambda one: (seen := counted.search(one.check.message)) is not None
+                       and int(seen[2]) > int(seen[1]))
+
+
+def _counted_too_often(found: Symptoms) -> Symptoms:
+    """Those that count more frames dropped than were."""
+    counted = re.compile(r"expected (\d+) frames counted as dropped .*, got (\d+)")
     return found.where(lambda one: (seen := counted.search(one.check.message)) is not None
                        and int(seen[2]) > int(seen[1]))
 
@@ -228,6 +237,10 @@ ELSEWHERE = (
     Rule("frames that leave are counted as received", (EXPLAINED,), _only(EXPLAINED, "pauses-are-no-data"),
          _text("RX_OK")),
     Rule("frames leave by {port} that are not for it", (EXPLAINED,), _leave_elsewhere),
+    Rule("drops of another port are counted at {port}", (EXPLAINED,), _both(_only(EXPLAINED), _only(*CONGESTED)),
+         _text("[TR]X_DRP, as nothing")),
+    Rule("dropped frames are counted as sent, too", (EXPLAINED,), _both(_only(EXPLAINED), _only(*CONGESTED)),
+         lambda found: _at_own(found).saying("more in (Counter|TX_OK)")),
     Rule("{who}: counters move that nothing sent explains", (EXPLAINED,), _only(EXPLAINED), is_certain=False),
 )
 """What shows in closed accounting alone."""
@@ -242,20 +255,28 @@ KINDS_OF_FRAMES = (
          _both(_only("FRAME-1", "FRAME-2"), _all("pause-counted", "blocked-while-paused"))),
     Rule("pause frames are forwarded to other ports", ("pause-not-forwarded",)),
     Rule("PFC frames to another destination are obeyed", (), _only("FRAME-8", "FRAME-10")),
+    Rule("frames of {who} leave by other queues than their own where the switch is configured otherwise", (EXPLAINED,),
+         _only("LSET", "TAG"), lambda found: _at_own(found).saying("Counter/pkts.*, got 0$")),
     Rule("frames of the sizes of {cases} are lost, others are not", LOST,
          _both(_only("SIZE"), lambda found: found.passed_in("resumed", but="SIZE")), _in("resumed")),
 )
 """Pauses and data of a kind."""
 WATCHDOG = (
+    Rule("the watchdog restores {who} while the storm goes on", ("restoration-counted",),
+         picks=_text("as restored in the storm.*, got [1-9]")),
     Rule("storms of another queue are counted for {who} too", ("no-other-storm",), _none("no-storm-detected"),
          _text(r"got [1-9]\d* \(operational\)")),
     Rule("the watchdog detects a storm on {who} where there is none", ("no-storm-detected", "no-other-storm")),
+    Rule("the watchdog's action hits {who} instead of ", OTHERS, _all("sender-not-held", "dropped-in-storm"),
+         further=lambda found: found.of("sender-not-held").who),
     Rule("the watchdog's action also hits {who}", OTHERS),
     Rule("the watchdog counts {who} as restored, but goes on acting on it", ("resumed",), _still_acts),
     Rule("the watchdog detects no further storm on {who} after the first", ("storm-detected",), _second_missed),
     Rule("pauses of {who} stop nothing in a storm, which the watchdog does not detect therefore", ("storm-detected",),
          _both(_all("dropped-in-storm"), _none("sender-not-held", "no-back-pressure"))),
     Rule("the watchdog does not detect the pause storm on {who}", ("storm-detected", "stormed-queues")),
+    Rule("the watchdog does not detect a storm on {who} while another port has one", ("stormed-queues-later",),
+         picks=_text(", got none$")),
     Rule("the watchdog does not restore {who} after the storm", ("restored",)),
     Rule("the watchdog detects no further storm on {who} after the first", ("detection-time",), _found_at_first,
          _in("WD-8")),
@@ -267,6 +288,8 @@ WATCHDOG = (
     Rule("the watchdog drops {who}, which it is told to forward", ("forwarded-in-storm",)),
     Rule("the watchdog restores {who} later than it is told to", ("restoration-time",), picks=_late),
     Rule("the watchdog restores {who} at another time than it is told to", ("restoration-time",)),
+    Rule("the watchdog counts frames of {who} that it drops as passed", ("frames-counted",), _none("dropped-in-storm"),
+         _text(r"expected 0/(\d+) .*, got \1/0$")),
     Rule("the watchdog acts, but does not count it for {who}",
          ("storm-counted", "restoration-counted", "frames-counted", "storms-counted", "drops-counted")),
 )
@@ -304,6 +327,8 @@ PAUSES_OBEYED = (
     Rule("a pause time of 0 does not let {who} go on", ("resumed-in-time",)),
     Rule("pauses of {who}", ("every-pause-counted",), _all("no-other-pause-counted"), further=_counted_for),
     Rule("pauses of {who} act, but are not counted", ("pause-counted",)),
+    Rule("frames of {who} are dropped where they leave, instead of being held", ("no-queue-drops",),
+         _both(_all("held-within-buffer"), lambda found: found.of("M2O").any("nothing-lost"))),
     Rule("frames of {who} that are held for long are dropped", ("no-queue-drops",), _all("held-within-buffer")),
 )
 """Pauses that arrive."""
@@ -317,6 +342,8 @@ PAUSES_SENT = (
     Rule("pause frames have a wrong source", ("source", "source-own")),
     Rule("{who} is paused too while others are congested", OTHER_PFC),
     Rule("pauses are sent for {who}, but its sender sends more than the buffer takes", ("held-within-buffer",)),
+    Rule("the watermarks of {who} stand still, though headroom takes frames", ("headroom-full",),
+         lambda found: found.passed_in("held-frames-drained", but=""), lambda found: found.seen(none=True)),
     Rule("pauses are sent for {who}, but frames that come in after them are lost",
          ("held-frames-drained", "headroom-full", "no-group-drops")),
     Rule("the first pause for {who} is sent at another fill than the buffer profile says", ("xoff-threshold",)),
@@ -327,6 +354,7 @@ REST = (
          ("no-port-drops", "no-queue-drops", "no-group-drops", "nothing-lost")),
     Rule("dropped frames are counted as sent", (EXPLAINED,), _all("port-drops-counted"),
          _text("more in (Counter|TX_OK)")),
+    Rule("frames that are dropped are counted more than once", ("port-drops-counted",), picks=_counted_too_often),
     Rule("dropped frames are not counted", ("port-drops-counted", "queue-drops-counted", "group-drops-counted")),
     Rule("the line is not shared by the queues' weights: {who}", ("share-by-weight",)),
     Rule("the receive counter of {who} lacks pauses of the first storm only, as if it began below 0",

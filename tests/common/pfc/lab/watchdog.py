@@ -7,9 +7,9 @@ before the first run, as the reservation has it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from ..model.counters import DutCounters
@@ -93,13 +93,37 @@ class Watchdog:
         Raises:
             QualificationError: the switch refuses, or says nothing and does nothing.
         """
-        ports = " ".join(self._ports)
         self._found_ms()
         self.timers = timers
+        before = {
+            "stop": self._dut.guarded(f"pfcwd stop {' '.join(self._ports)}"),
+            "interval": self._dut.guarded(f"pfcwd interval {timers.poll_ms}"),
+        }
+        self._start(timers, before)
+
+    def act_otherwise(self, action: str) -> None:
+        """Starts it with another action, while it runs: it is not stopped before.
+
+        Raises:
+            QualificationError: the switch refuses, or says nothing and does nothing.
+        """
+        assert self.timers is not None, "it runs"
+        self.timers = replace(self.timers, action=action)
+        self._start(self.timers, {})
+        rows = "; ".join(f"sonic-db-cli CONFIG_DB HGET 'PFC_WD|{port}' action" for port in self._ports)
+        found = self._dut.ask({"actions": rows})["actions"].split()
+        if found != [action] * len(self._ports):
+            raise QualificationError(
+                f"{self._dut.name}: expected action {action} in the rows PFC_WD|{', PFC_WD|'.join(self._ports)} of"
+                f" CONFIG_DB after `pfcwd start`, got {', '.join(found) or 'none'}"
+            )
+
+    def _start(self, timers: Timers, before: Mapping[str, str]) -> None:
+        """Starts it after these commands."""
+        ports = " ".join(self._ports)
         said = self._dut.ask(
             {
-                "stop": self._dut.guarded(f"pfcwd stop {ports}"),
-                "interval": self._dut.guarded(f"pfcwd interval {timers.poll_ms}"),
+                **before,
                 "start": self._dut.guarded(
                     f"pfcwd start --action {timers.action} {ports} {timers.detection_ms}"
                     f" --restoration-time {timers.restoration_ms}"

@@ -47,6 +47,8 @@ def test_counters_that_show_what_left_say_nothing() -> None:
     ({(RX, queue): HEALTHY[NEXT, queue] for queue in range(8)}, f"the counters of {RX} are those of {NEXT}"),
     ({(RX, 3): 0, (RX, 0): HEALTHY[RX, 0] + HEALTHY[RX, 3]},
      f"frames of priority 3 that come in on {TX} leave {RX} by queue UC0"),
+    ({(RX, queue): 0 if queue else sum(HEALTHY[RX, other] for other in range(8)) + 9 for queue in range(8)},
+     f"frames of priorities 1, 2, 3, 4, 5, 6 that come in on {TX} leave {RX} by queue UC0"),
     ({(RX, 1): HEALTHY[RX, 1] - 132, (RX, 3): HEALTHY[RX, 3] + 70, (RX, 5): HEALTHY[RX, 5] + 62},
      f"some frames of priority 1 that come in on {TX} leave {RX} by queue UC3, UC5"),
     ({(RX, 1): HEALTHY[RX, 3], (RX, 3): HEALTHY[RX, 1]},

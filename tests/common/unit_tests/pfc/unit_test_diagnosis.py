@@ -9,99 +9,19 @@ import pytest
 
 from tests.common.pfc.diagnosis.rules import RULES, diagnose
 from tests.common.pfc.diagnosis.symptoms import UNKNOWN
-from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Check, PortVerdict, Status
+from tests.common.pfc.record.verdict import LOSSLESS, Check, PortVerdict, Status
 
-FILE = Path(__file__).with_name("diagnosis_faults.json")
-FOUND = json.loads(FILE.read_text(encoding="ascii"))
+HERE = Path(__file__).parent
+FOUND = json.loads((HERE / "diagnosis_faults.json").read_text(encoding="ascii"))
+DECLARED = {one["fault"]: one for one in json.loads((HERE / "diagnosis_declared.json").read_text(encoding="ascii"))}
+"""Fault -> port, priorities that it may hit (none: the port), metrics, what the sentence says, and why nobody can see
+it; as the catalogue declares the fault, whatever the rules say."""
 SWITCH = "vtb-t0-01"
-NOT_DIAGNOSED = {
-    "finished-flows-stay-started": "no switch is at fault, and the suite's own steps do not meet it",
-    "aging-stays-on": "frames are dropped by held-frames-aged only, and then the verdict is ERROR with the reason",
-    "xoff-one-priority-only": "it has no effect with SONiC's maps, every check is PASS",
+NOT_YET = {
+    "watchdog-set-kept": "no test case enables PFC for another priority while the watchdog runs",
+    "maps-unbound": "the counters look like those of another port",
 }
-"""Faults that count as not diagnosed -> why."""
-HELD, FREE, ALL = {3, 4}, {0, 1, 2, 5, 6}, {0, 1, 2, 3, 4, 5, 6, 7}
-BOTH = f"{LOSSLESS} {LOSSY}"
-TRUTH = {
-    # fault: port, priorities that it may hit (none: the port), metrics, what the sentence says; as docs/faults.md
-    # describes the fault, whatever the rules say
-    "counters-late": ("Ethernet12", set(), BOTH, "the counters of Ethernet12 are late"),
-    "pause-ignored": ("Ethernet12", HELD, LOSSLESS, "pauses of .* stop nothing"),
-    "lossy-queue-paused": ("Ethernet16", {1}, LOSSY, "a pause also stops priority 1,.*0, 2, 5, 6 starve behind it"),
-    "pause-leaks": ("Ethernet20", HELD, LOSSLESS, "some frames of .* leave although their queue is paused"),
-    "held-frames-aged": ("Ethernet4", HELD, LOSSLESS, "frames of .* that are held for long are dropped"),
-    "aging-stays-on": ("Ethernet4", HELD, LOSSLESS, "frames of .* that are held for long are dropped"),
-    "slow-response": ("Ethernet24", HELD, LOSSLESS, "pauses of .* act too late"),
-    "pause-late": ("Ethernet60", HELD, LOSSLESS, "pauses of .* act too late"),
-    "pause-short": ("Ethernet28", HELD, LOSSLESS, "pauses of .* hold for less than their time"),
-    "pause-long": ("Ethernet100", HELD, LOSSLESS, "pauses of .* hold for longer than their time"),
-    "times-swapped": ("Ethernet104", HELD, LOSSLESS, "pauses of .* last for each other's time"),
-    "times-rounded": ("Ethernet8", HELD, LOSSLESS, "pauses of .* hold for less than their time"),
-    "pause-outlives-flap": ("Ethernet32", HELD, LOSSLESS, "a pause of .* outlives the link's going down"),
-    "zero-quanta-ignored": ("Ethernet36", HELD, LOSSLESS, "a pause time of 0 does not let .* go on"),
-    "zero-source-ignored": ("Ethernet40", HELD, LOSSLESS, "from 00:00:00:00:00:00 are neither counted nor obeyed"),
-    "empty-vector-honoured": ("Ethernet44", ALL, BOTH, "enable no priority are obeyed or counted"),
-    "global-pause-honoured": ("Ethernet48", ALL, BOTH, "802.3x pause frames are taken for PFC"),
-    "unknown-opcode-honoured": ("Ethernet52", HELD, LOSSLESS, "control frames of another operation code are obeyed"),
-    "any-destination-honoured": ("Ethernet56", HELD, LOSSLESS, "PFC frames to another destination are obeyed"),
-    "pfc-not-counted": ("Ethernet60", ALL, BOTH, "pauses of .* act, but are not counted"),
-    "pfc-miscounted": ("Ethernet100", ALL, BOTH, "pauses of .* are counted for .*, which they are not for"),
-    "pfc-counted-as-data": ("Ethernet104", set(), LOSSLESS, "pauses are counted as data"),
-    "pfc-counted-as-drop": ("Ethernet108", set(), LOSSLESS, "pauses are counted as drops"),
-    "pfc-forwarded": ("Ethernet112", ALL, BOTH, "pause frames are forwarded to other ports"),
-    "resume-all": ("Ethernet4", HELD, LOSSLESS, "a pause time of 0 for one priority ends the pauses of all"),
-    "pause-replaces": ("Ethernet8", HELD, LOSSLESS, "a PFC frame ends the pauses of .* that it does not enable"),
-    "refresh-ignored": ("Ethernet12", HELD, LOSSLESS, "a further pause of .* is ignored while the first lasts"),
-    "shorter-ignored": ("Ethernet16", HELD, LOSSLESS, "a shorter pause of .* does not shorten the one before"),
-    "one-time-for-all": ("Ethernet20", HELD, LOSSLESS, "paused for one time, not each for its own"),
-    "pause-acts-elsewhere": ("Ethernet24", HELD, LOSSLESS, "arrives at Ethernet24 also holds .* at Ethernet28"),
-    "pfc-counted-elsewhere": ("Ethernet28", HELD, LOSSLESS, "pauses that arrive there are counted at Ethernet44 too"),
-    "pause-ignored-after-link-up": ("Ethernet36", HELD, LOSSLESS, "link has come up pauses of .* stop nothing"),
-    "frames-copied": ("Ethernet28", ALL, BOTH, "more frames of .* arrive than are sent"),
-    "lossless-dropped": ("Ethernet116", HELD, LOSSLESS, "frames of .* are lost on their way out, also without"),
-    "lossy-dropped": ("Ethernet120", FREE, LOSSY, "frames of .* are lost on their way out, also without"),
-    "size-dropped": ("Ethernet40", ALL, BOTH, "frames of the sizes of SIZE-1 are lost, others are not"),
-    "weights-ignored": ("Ethernet20", ALL, LOSSLESS, "the line is not shared by the queues' weights"),
-    "headroom-missing": ("Ethernet68", HELD, LOSSLESS, "pauses are sent for .*, but frames that come in after"),
-    "headroom-short": ("Ethernet68", HELD, LOSSLESS, "pauses are sent for .*, but frames that come in after"),
-    "xoff-early": ("Ethernet72", HELD, LOSSLESS, "the first pause for .* is sent at another fill than the buffer"),
-    "misclassified": ("Ethernet0", {3}, BOTH, "priority 3 that come in on Ethernet68 leave Ethernet0 by queue UC0"),
-    "xoff-not-sent": ("Ethernet72", HELD, LOSSLESS, "no pause is sent for .*, and its sender is not held"),
-    "xoff-one-priority-only": ("Ethernet100", HELD, LOSSLESS, "only the lowest priority of a group is paused"),
-    "xoff-wrong-priority": ("Ethernet80", {0}, LOSSY, "priority 0 is paused too while others are congested"),
-    "xoff-elsewhere": ("Ethernet72", HELD, LOSSLESS, "pauses of .* that hold .* are sent out of Ethernet48 too"),
-    "xoff-from-lossy": ("Ethernet76", {0}, LOSSY, "priority 0 is paused when lossy frames are dropped"),
-    "counted-short": ("Ethernet104", HELD, LOSSLESS, "the receive counter of .* is not the number of pauses sent"),
-    "xon-not-sent": ("Ethernet84", HELD, LOSSLESS, "the end of congestion is not told to senders"),
-    "refresh-missing": ("Ethernet88", HELD, LOSSLESS, "the pause sent for .* is not repeated in time"),
-    "pfc-unasked": ("Ethernet92", {0}, LOSSY, "pauses of priority 0 are sent although nothing is congested"),
-    "zero-source-sent": ("Ethernet96", set(), LOSSLESS, "pause frames have a wrong source .*00:00:00:00:00:00"),
-    "malformed-pfc-sent": ("Ethernet76", set(), LOSSLESS, "pause frames that are sent end too early"),
-    "watchdog-blind": ("Ethernet108", HELD, LOSSLESS, "the watchdog does not detect the pause storm"),
-    "watchdog-false-alarm": ("Ethernet40", HELD, LOSSLESS, "the watchdog detects a storm on .* where there is none"),
-    "watchdog-late": ("Ethernet52", HELD, LOSSLESS, "the watchdog detects storms on .* later than it is told to"),
-    "watchdog-leaks": ("Ethernet56", HELD, LOSSLESS, "the watchdog detects the storm, but does not drop"),
-    "watchdog-action-missing": ("Ethernet44", HELD, LOSSLESS, "the watchdog detects the storm, but does nothing about"),
-    "watchdog-wide": ("Ethernet36", ALL, BOTH, "the watchdog's action also hits"),
-    "watchdog-never-restores": ("Ethernet44", HELD, LOSSLESS, "the watchdog does not restore .* after the storm"),
-    "watchdog-restores-late": ("Ethernet48", HELD, LOSSLESS, "the watchdog restores .* later than it is told to"),
-    "watchdog-undo-missing": ("Ethernet52", HELD, LOSSLESS, "counts .* as restored, but goes on acting on it"),
-    "watchdog-second-storm-missed": ("Ethernet56", HELD, LOSSLESS, "detects no further storm on .* after the first"),
-    "watchdog-uncounted": ("Ethernet32", HELD, LOSSLESS, "the watchdog acts, but does not count it for"),
-    "watchdog-stop-ignored": ("Ethernet4", HELD, LOSSLESS, "the watchdog goes on although it was stopped"),
-    "pfc-removal-ignored": ("Ethernet24", ALL, LOSSY, "stop .*, which the configuration took out of pfc_enable"),
-    "counters-frozen": ("Ethernet8", set(), BOTH, "the counters of Ethernet8 stand still"),
-    "drops-uncounted": ("Ethernet48", set(), LOSSY, "dropped frames are not counted"),
-    "counters-negative": ("Ethernet124", HELD, LOSSLESS, "counter of .* lacks .* only, as if it began below 0"),
-    "drops-counted-as-sent": ("Ethernet60", FREE, LOSSY, "dropped frames are counted as sent"),
-    "sent-counted-as-received": ("Ethernet100", set(), LOSSLESS, "frames that leave are counted as received"),
-    "counters-of-another": ("Ethernet104", set(), BOTH, "the counters of Ethernet104 are those of Ethernet108"),
-    "queue-miscounted": ("Ethernet108", set(), BOTH, "each queue of .* shows the counters of the queue before it"),
-    "counters-wrap": ("Ethernet112", set(), BOTH, "begin anew when they have reached what 32 bits can count"),
-    "storm-never-arrives": ("Ethernet52", set(), BOTH, "nothing shows that pauses arrive there"),
-    "control-uncounted": ("Ethernet56", set(), BOTH, "nothing shows that pauses arrive there"),
-    "finished-flows-stay-started": ("Ethernet64", set(), BOTH, "the traffic generator"),
-}
+"""Faults that a tester could see, and that are not diagnosed -> why."""
 
 
 def verdict(*checks):
@@ -131,7 +51,11 @@ def as_verdict(one):
 
 def mistake(fault):
     """What is wrong with the diagnosis of a fault; empty: nothing."""
-    port, priorities, metrics, words = TRUTH[fault]
+    declared = DECLARED[fault]
+    port = declared["port"]
+    priorities = {*declared["priorities"]}
+    metrics = declared["metrics"]
+    words = declared["says"]
     said = diagnose(recorded(fault))
     if len(said) != 1:
         return f"{len(said)} sentences: {'; '.join(map(str, said))}"
@@ -141,7 +65,7 @@ def mistake(fault):
         f"the port is not {port}": found.port != f"{SWITCH} {port}",
         f"the priorities are not of {sorted(priorities)}":
             not {*found.priorities} <= priorities or bool(priorities) != bool(found.priorities),
-        f"the metrics are not {metrics}": " ".join(found.metrics) != metrics,
+        f"the metrics are not {metrics}": [*found.metrics] != metrics,
         f"it does not say '{words}'": not re.search(words, str(found)),
     }
     reasons = [reason for reason, holds in wrong.items() if holds]
@@ -150,12 +74,14 @@ def mistake(fault):
 
 def test_the_share_of_faults_that_are_diagnosed():
     """Printed with `-s`: how many, and which are not, and why."""
-    mistakes = {fault: why for fault in TRUTH if (why := mistake(fault))}
-    right = len(TRUTH) - len(mistakes)
-    wrong = [f"{fault} ({NOT_DIAGNOSED.get(fault, 'not known')}): {why}" for fault, why in mistakes.items()]
-    said = "\n  ".join([f"{right} of {len(TRUTH)} faults ({right / len(TRUTH):.1%}) are diagnosed; not:", *wrong])
+    mistakes = {fault: why for fault in DECLARED if (why := mistake(fault))}
+    right = len(DECLARED) - len(mistakes)
+    reasons = {fault: DECLARED[fault]["unseen"] or NOT_YET.get(fault, "not known") for fault in mistakes}
+    wrong = [f"{fault} ({reasons[fault]}): {why}" for fault, why in mistakes.items()]
+    said = "\n  ".join([f"{right} of {len(DECLARED)} faults ({right / len(DECLARED):.1%}) are diagnosed; not:", *wrong])
     print(said)
-    assert {*mistakes} == {*NOT_DIAGNOSED}, said
+    unseen = {fault for fault, one in DECLARED.items() if one["unseen"]}
+    assert {*mistakes} == unseen | {*NOT_YET}, said
 
 
 def test_what_no_rule_explains_is_said_to_be_unexplained():

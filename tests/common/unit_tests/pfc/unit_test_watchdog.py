@@ -1,5 +1,6 @@
 """The watchdog's times, starting and stopping it, and what a sender's counts say about it."""
 
+import re
 from fractions import Fraction
 from types import SimpleNamespace
 
@@ -7,11 +8,12 @@ import pytest
 
 from tests.common.pfc.cases.engine import unmet
 from tests.common.pfc.cases.watchdog.quiet import ShortPause, start_pauses
-from tests.common.pfc.cases.watchdog.timers import Outage, OutagesRun, covers_any, validity
+from tests.common.pfc.cases.buffer_threshold import covers_any
+from tests.common.pfc.cases.watchdog.timers import Outage, OutagesRun, validity
 from tests.common.pfc.lab.cli_text import watchdog_rows
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.reservation import Reservation
-from tests.common.pfc.lab.watchdog import DROP, Timers, Watchdog, watching
+from tests.common.pfc.lab.watchdog import DROP, FORWARD, Timers, Watchdog, watching
 from tests.common.pfc.model.counters import DutCounters, WatchdogRow
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.measurement import PortUnderTest
@@ -31,15 +33,17 @@ class FakeDut:
     name = "vtb-t0-01"
     guarded = Dut.guarded
 
-    def __init__(self, found, rows=PORTS):
-        """`found`: PFC_WD as it was found; None: the switch is not reserved."""
+    def __init__(self, found, rows=PORTS, action=DROP):
+        """`found`: PFC_WD as it was found; None: the switch is not reserved. `action`: what its rows then have."""
         self.reservation = None if found is None else Reservation(watchdog=found)
         self.rows, self.asked = rows, []
+        self.action = action
 
     def ask(self, commands):
-        """Every command prints nothing, but for the rows."""
+        """Every command prints the rows, but for what asks for their actions."""
         self.asked += commands.values()
-        return {name: "\n".join(f"PFC_WD|{port}" for port in self.rows) for name in commands}
+        rows = "\n".join(f"PFC_WD|{port}" for port in self.rows)
+        return {name: "\n".join([self.action] * len(self.rows)) if name == "actions" else rows for name in commands}
 
     def counters(self, also, statistics):
         """No counters."""
@@ -84,6 +88,24 @@ def test_it_is_started_and_stopped_whatever_happens(found, back):
         "pfcwd stop Ethernet0 Ethernet64",
         f"sonic-db-cli CONFIG_DB {back}",
     ], changes(dut)
+
+
+def test_another_action_while_it_runs():
+    """It is not stopped before; that CONFIG_DB has the action is checked."""
+    dut = FakeDut({})
+    with watching(dut, PORTS, (3, 4)) as watchdog:
+        watchdog.start(Timers(FORWARD))
+        watchdog.act_otherwise(DROP)
+        assert watchdog.timers == Timers(DROP), watchdog.timers
+    assert changes(dut)[3:5] == [
+        "pfcwd start --action drop Ethernet0 Ethernet64 200 --restoration-time 200", "pfcwd stop Ethernet0 Ethernet64",
+    ], changes(dut)
+    other = Watchdog(FakeDut({}, action=FORWARD), PORTS, (3, 4))
+    other.start(Timers(FORWARD))
+    expected = ("expected action drop in the rows PFC_WD|Ethernet0, PFC_WD|Ethernet64 of CONFIG_DB after `pfcwd start`,"
+                " got forward, forward")
+    with pytest.raises(QualificationError, match=re.escape(expected)):
+        other.act_otherwise(DROP)
 
 
 def test_nothing_is_stopped_twice_or_without_a_start():

@@ -1,4 +1,4 @@
-"""Senders that go on after a pause (plan ids HEAD-1 to HEAD-3). docs/testplan/head-response.md says what is sent and
+"""Senders that go on after a pause (plan ids HEAD-1 to HEAD-4). docs/testplan/head-response.md says what is sent and
 judged."""
 
 import pytest

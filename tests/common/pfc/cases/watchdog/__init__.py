@@ -1,4 +1,4 @@
-"""WD-1 to WD-10: the PFC watchdog."""
+"""WD-1 to WD-11: the PFC watchdog."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""WD-1 to WD-3 and WD-9: what the watchdog's actions do to the traffic of a port in a pause storm."""
+"""WD-1 to WD-3, WD-9 and WD-11: what the watchdog's actions do to the traffic of a port in a pause storm."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ DROP_SINGLE = PlanCase("watchdog-drop-single", "WD-1")
 DROP_SEVERAL = PlanCase("watchdog-drop-several", "WD-2")
 FORWARD_ALL = PlanCase("watchdog-forward", "WD-3")
 MIXED_SPEED = PlanCase("watchdog-mixed-speed", "WD-9")
+ACTION_CHANGED = PlanCase("watchdog-action-changed", "WD-11")
 
 NEEDS_FASTER = "a port for data to enter by that is faster than the port under test, on another traffic generator"
 
@@ -44,15 +45,20 @@ def watching_pair(lab: Lab) -> AbstractContextManager[Watchdog]:
 
 
 def storm_then_data(
-    lab: Lab, case: PlanCase, target: Target, before: DutCounters, action: str = DROP
+    lab: Lab, case: PlanCase, target: Target, before: DutCounters, action: str = DROP, first: str = ""
 ) -> WatchdogRun:
-    """A storm without data; when it must have been detected, data both ways; after restoration the same again."""
+    """A storm without data; when it must have been detected, data both ways; after restoration the same again. The
+    watchdog begins with the action `first` (empty: the same one), and gets the other while it runs, before the storm.
+    """
     lab.subject.qos.check_reached(target)
     timers = Timers(action)
     storm = pause_storm(lab, target, lead_s(timers) + DATA_S + lab.delays.port_s)
     traffic = lab.builder.build([storm, *watched_flows(lab, target, timers)])
     with watching_pair(lab) as watchdog, sending(lab, traffic):
-        watchdog.start(timers)
+        watchdog.start(replace(timers, action=first or action))
+        if first:
+            lab.clock.sleep(SETTLE_S)
+            watchdog.act_otherwise(action)
         return storms_and_again(lab, traffic, watchdog, timers, target, before)
 
 
@@ -173,4 +179,5 @@ CASES: Table = {
     DROP_SEVERAL: Procedure(storm_then_data, validity, judge, several_lossless, SEVERAL_LOSSLESS),
     FORWARD_ALL: Procedure(partial(storm_then_data, action=FORWARD), validity, judge, all_lossless),
     MIXED_SPEED: Procedure(from_faster, validity, judge, all_from_faster, NEEDS_FASTER),
+    ACTION_CHANGED: Procedure(partial(storm_then_data, first=FORWARD), validity, judge, all_lossless),
 }

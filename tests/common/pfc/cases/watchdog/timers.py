@@ -7,13 +7,12 @@ would have sent in that time. From then until restoration the switch drops what 
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from ...lab.configuration import NAME, configured, read_config
+from ...lab.configuration import configured, read_config
 from ...lab.lab import Lab
 from ...lab.generator import SETTLE_S
 from ...lab.reservation import Rows
@@ -23,12 +22,11 @@ from ...model.checking import (
     at_priorities, at_priority, error_unless, everything_received, fail_unless, flows_of, priority_of,
 )
 from ...model.counters import DutCounters
-from ...model.errors import QualificationError
 from ...model.measurement import PortUnderTest
-from ...model.qos import ConfigDb
 from ...model.traffic import FlowStats, Role, Stats
 from ...record.case import PlanCase, Target
 from ...record.verdict import Check
+from ..buffer_threshold import smaller_threshold
 from ..engine import Procedure, Table, sending
 from ..further_targets import CHANGEABLE, all_lossless, all_lossless_changeable
 from ..storm_length import storm_held
@@ -47,8 +45,6 @@ SPARE_S = 0.5
 WALL_SPARE_S = 2.0  # on hardware a flow starts (and stops) up to a second after it is told to
 EDGE_PERCENT = 1  # on hardware the action and what counts its frames do not begin and end at quite the same instant
 LATE_MS = Fraction(100)  # on hardware a poll may be one late (as Timers.poll_ms says), and a flow starts when it does
-SMALLER = 2  # of dynamic_th, a power of two: a quarter of what the group might take of the free pool
-LEAST = -7  # SAI's smallest
 
 
 @dataclass(frozen=True)
@@ -193,45 +189,6 @@ def _read(lab: Lab, target: Target, before: DutCounters, watchdog: Watchdog, out
     phases = {outage.label: outage.stats for outage in outages}
     timers = outages[-1].timers
     return OutagesRun(lab.subject, before, after, after, target, phases, timers, watchdog.queues, outages)
-
-
-def smaller_threshold(lab: Lab, config_db: ConfigDb, target: Target) -> Rows:
-    """The rows that give the tested priorities' groups on the tx port a profile of their own: theirs, with a smaller
-    `dynamic_th`.
-
-    Raises:
-        QualificationError: the switch does not say which profile they have, or it has no such threshold.
-    """
-    port = lab.subject.pair.tx.port
-    keys = [key for key in config_db.get("BUFFER_PG", {}) if key.startswith(f"{port}|") and covers_any(key, target)]
-    profile = _profile_in_effect(lab, port, target)
-    if "dynamic_th" not in profile:
-        raise QualificationError(
-            f"{lab.subject.where(port=port)}: the buffer profile of priority {target[0]} has no dynamic_th: {profile}"
-        )
-    changed = {**profile, "dynamic_th": str(max(LEAST, int(profile["dynamic_th"]) - SMALLER))}
-    groups = keys or [f"{port}|{priority}" for priority in target]
-    return {"BUFFER_PROFILE": {NAME: changed}, "BUFFER_PG": {key: {"profile": NAME} for key in groups}}
-
-
-def covers_any(key: str, target: Target) -> bool:
-    """Whether a key of BUFFER_PG, `Ethernet0|3-4`, is that of one of these priorities."""
-    first, _, last = key.split("|")[1].partition("-")
-    return any(int(first) <= priority <= int(last or first) for priority in target)
-
-
-def _profile_in_effect(lab: Lab, port: str, target: Target) -> Mapping[str, Any]:
-    """The profile of the first tested priority's group, as orchagent has it: APPL_DB, where derived ones are too."""
-    said = lab.dut.ask({"groups": f"sonic-db-cli APPL_DB KEYS 'BUFFER_PG_TABLE:{port}:*'"})["groups"].split()
-    keys = [key for key in said if covers_any(key.replace(f"BUFFER_PG_TABLE:{port}:", "|"), target)]
-    if not keys:
-        raise QualificationError(
-            f"{lab.subject.where(port=port)}: expected a row BUFFER_PG_TABLE:{port}:{target[0]} in APPL_DB, got"
-            f" {', '.join(said) or 'none'}"
-        )
-    name = f"sonic-db-cli APPL_DB HGET '{keys[0]}' profile"
-    row = lab.dut.ask({"row": f'sonic-db-cli APPL_DB HGETALL "BUFFER_PROFILE_TABLE:$({name})"'})["row"].strip()
-    return dict(ast.literal_eval(row or "{}"))
 
 
 def validity(run: OutagesRun) -> Iterator[Check]:

@@ -1,0 +1,285 @@
+"""What can be drawn of each built-in fault: its options and their values, the priorities and moments that it may be
+limited to, and what must be said of it then. One table; docs/faults.md says what each option means."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from random import Random
+
+from scripts.campaign import catalogue
+from scripts.campaign.entries import ALL, BOTH, FREE, HELD, Declaration
+from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Status
+
+Options = Mapping[str, str]
+Declare = Callable[[Options, Declaration], Declaration]
+TRAFFIC_CLASSES = {3: 3, 4: 4, 5: 2, 8: 0, 46: 5, 48: 6}
+"""DSCP -> traffic class of the virtual testbeds' map, as SONiC's own; all others go to 1."""
+SEVERAL = (*map(str, sorted(HELD | FREE)),)
+LOSSLESS_ONLY = (*map(str, sorted(HELD)),)
+LOSSY_ONLY = (*map(str, sorted(FREE)),)
+
+
+@dataclass(frozen=True)
+class Knob:
+    """An option of a fault, and what may be drawn for it.
+
+    Attributes:
+        name: of the option.
+        words: values to choose from.
+        low, high: of a whole number, drawn so that each order of magnitude is as likely; without `words`.
+        plain: the value that is known to be seen; an escape is shrunk towards it.
+    """
+
+    name: str
+    words: tuple[str, ...] = ()
+    low: int = 0
+    high: int = 0
+    plain: str = ""
+
+    def draw(self, random: Random) -> str:
+        """A value."""
+        if self.words:
+            return random.choice(self.words)
+        drawn = math.exp(random.uniform(math.log(self.low), math.log(self.high)))
+        return str(min(self.high, max(self.low, round(drawn))))
+
+
+def number(name: str, low: int, high: int, plain: int) -> Knob:
+    """An option that is a whole number."""
+    return Knob(name, (), low, high, str(plain))
+
+
+def word(name: str, *words: str) -> Knob:
+    """An option that is one of these; the first one is the plain one."""
+    return Knob(name, words, plain=words[0])
+
+
+@dataclass(frozen=True)
+class FaultKind:
+    """A fault that can be drawn.
+
+    Attributes:
+        name: of the fault.
+        forms: sets of options, one of which is drawn.
+        priorities: those that it may be limited to.
+        is_any_time: whether it shows in so many test cases that it may begin at any moment of a run's first minutes.
+        declare: what must be said of it with these options, made of what the catalogue declares.
+    """
+
+    name: str
+    forms: tuple[tuple[Knob, ...], ...] = ((),)
+    priorities: tuple[str, ...] = ()
+    is_any_time: bool = False
+    declare: Declare = lambda options, declared: declared
+
+    @property
+    def role(self) -> str:
+        """The role of the port that is broken."""
+        specification = next(one for one in catalogue.FAULTS if one.name == self.name).faults[0]
+        return specification.split("@{")[1].split("}")[0]
+
+    def declaration(self, options: Options) -> Declaration:
+        """What must be said of it."""
+        known = next(one for one in catalogue.FAULTS if one.name == self.name).declared
+        assert known is not None, f"{self.name} is broken"
+        return self.declare(options, known)
+
+
+def metrics_of(priorities: frozenset[int]) -> tuple[str, ...]:
+    """The metrics that priorities count for."""
+    held = (LOSSLESS,) if priorities & HELD else ()
+    return (*held, LOSSY) if priorities - HELD else held
+
+
+def _limited(options: Options, declared: Declaration) -> Declaration:
+    """To the priority that the fault is limited to."""
+    if "priority" not in options:
+        return declared
+    only = frozenset({int(options["priority"])})
+    return replace(declared, priorities=only, metrics=metrics_of(only))
+
+
+def _of_option(name: str, default: int) -> Declare:
+    """Of the priority that an option names."""
+    def declare(options: Options, declared: Declaration) -> Declaration:
+        only = frozenset({int(options.get(name, default))})
+        return replace(declared, priorities=only, metrics=metrics_of(only))
+    return declare
+
+
+def _saying(says: str, verdicts: tuple[Status, ...] = (Status.FAIL,)) -> Declare:
+    """In other words than the catalogue's, limited as `_limited` does."""
+    return lambda options, declared: replace(_limited(options, declared), says=says, verdicts=verdicts)
+
+
+def _copied(options: Options, declared: Declaration) -> Declaration:
+    if "on" not in options:
+        return _limited(options, declared)
+    return replace(_limited(options, declared), at="beside", says="frames leave by {beside} that are not for it")
+
+
+def _forwarded(options: Options, declared: Declaration) -> Declaration:
+    if "to" not in options:
+        return declared
+    return replace(declared, at="beside", says="frames leave by {beside} that are not for it")
+
+
+def _misclassified(options: Options, declared: Declaration) -> Declaration:
+    if "ip" in options:
+        return replace(declared, priorities=ALL, metrics=BOTH, verdicts=(Status.FAIL, Status.ERROR),
+                       says="have one thing in common, and no others: .*IP v6|leave {rx} by queue")
+    own = frozenset({TRAFFIC_CLASSES.get(int(options["dscp"]), 1)})
+    return replace(declared, priorities=own, metrics=BOTH, says=f"leave {{rx}} by queue UC{options['to']}")
+
+
+def _another_class(options: Options) -> bool:
+    """Whether frames take another class than their own."""
+    return "dscp" not in options or TRAFFIC_CLASSES.get(int(options["dscp"]), 1) != int(options["to"])
+
+
+def _wide(options: Options, declared: Declaration) -> Declaration:
+    if "also" not in options:
+        return declared
+    return _of_option("also", 0)(options, declared)
+
+
+def _drops_of_another(options: Options, declared: Declaration) -> Declaration:
+    if "only" not in options:
+        return declared
+    return replace(declared, says="drops of another port are counted at {rx}", verdicts=(Status.FAIL,))
+
+
+ELSEWHERE = (word("on", "{beside}"),)
+ONLY_ELSEWHERE = (word("on", "{beside}"), word("only", "yes"))
+ONE_IN = number("one_in", 2, 20_000, 4)
+
+KINDS: tuple[FaultKind, ...] = (
+    FaultKind("pause-ignored", priorities=LOSSLESS_ONLY, is_any_time=True, declare=_limited),
+    FaultKind("lossy-queue-paused", priorities=LOSSLESS_ONLY, is_any_time=True),
+    FaultKind("pause-leaks", ((number("period_ms", 1, 5000, 1000),),), LOSSLESS_ONLY, True, _limited),
+    FaultKind("held-frames-aged", ((number("ms", 1, 1000, 100),), (number("ms", 1, 1000, 100), word("always", "yes"))),
+              LOSSLESS_ONLY, True, _limited),
+    FaultKind("slow-response", ((number("factor", 2, 32, 4),),)),
+    FaultKind("pause-late", ((number("ns", 100, 50_000, 1200),),)),
+    FaultKind("pause-short", ((number("percent", 5, 98, 50),), (number("permille", 900, 995, 950),),
+                              (number("quanta", 100, 5000, 2000),)), LOSSLESS_ONLY, False, _limited),
+    FaultKind("pause-long", ((number("percent", 102, 400, 150),),), LOSSLESS_ONLY, False, _limited),
+    FaultKind("times-swapped"),
+    FaultKind("times-rounded", ((number("bits", 2, 10, 8),),)),
+    FaultKind("zero-quanta-ignored", priorities=LOSSLESS_ONLY, declare=_limited),
+    FaultKind("zero-source-ignored", priorities=LOSSLESS_ONLY),  # a frame is discarded with all that it pauses
+    FaultKind("empty-vector-honoured", priorities=SEVERAL, declare=_limited),
+    FaultKind("global-pause-honoured", priorities=SEVERAL, declare=_limited),
+    FaultKind("unknown-opcode-honoured", priorities=LOSSLESS_ONLY, declare=_limited),
+    FaultKind("any-destination-honoured", ((), (word("only", "reserved"),)), LOSSLESS_ONLY, False, _limited),
+    FaultKind("pfc-not-counted", priorities=SEVERAL, is_any_time=True, declare=_limited),
+    FaultKind("pfc-miscounted", priorities=SEVERAL, declare=lambda options, declared: declared),
+    FaultKind("pfc-counted-as-data", is_any_time=True),
+    FaultKind("pfc-counted-as-drop", is_any_time=True),
+    FaultKind("pfc-forwarded", ((), (word("to", "{beside}"),)), declare=_forwarded),
+    FaultKind("lossless-dropped", ((ONE_IN,),), LOSSLESS_ONLY, True, _limited),
+    FaultKind("lossy-dropped", ((ONE_IN,),), LOSSY_ONLY, True, _limited),
+    FaultKind("size-dropped",
+              ((number("min", 64, 9000, 64), number("max", 200, 9216, 200), number("one_in", 1, 100, 1)),),
+              declare=_saying("frames of .* are lost|frames of the sizes of|no frames arrive|none arrive",
+                              (Status.FAIL, Status.ERROR))),
+    FaultKind("frames-copied", ((number("one_in", 2, 20_000, 5000),),
+                                (number("one_in", 2, 20_000, 5000), word("on", "{beside}"))), (), False, _copied),
+    FaultKind("weights-ignored", ((word("order", "even", "strict"),),)),
+    FaultKind("headroom-missing", priorities=LOSSLESS_ONLY, declare=_limited),
+    FaultKind("headroom-short", ((number("bytes", 208, 50_000, 416),),), LOSSLESS_ONLY, False, _limited),
+    FaultKind("xoff-early", ((number("bytes", 208, 4000, 832),),), LOSSLESS_ONLY, False, _limited),
+    FaultKind("misclassified", ((word("dscp", *map(str, range(64))), word("to", *SEVERAL)),
+                                (word("ip", "6", "4"), word("to", *SEVERAL))), (), False, _misclassified),
+    FaultKind("xoff-not-sent", priorities=LOSSLESS_ONLY, declare=_limited),
+    FaultKind("xoff-wrong-priority", ((), (word("also", *LOSSY_ONLY),)), LOSSLESS_ONLY, False, _of_option("also", 0)),
+    FaultKind("xoff-elsewhere", (ELSEWHERE, ONLY_ELSEWHERE), LOSSLESS_ONLY, False, _saying(
+        "pauses of .* that hold .* are sent out of {beside}|no pause is sent for .*, and its sender is not held")),
+    FaultKind("xoff-from-lossy", ((word("pauses", *SEVERAL),),), (), False, _of_option("pauses", 0)),
+    FaultKind("xon-not-sent", priorities=LOSSLESS_ONLY, declare=_limited),
+    FaultKind("refresh-missing", priorities=LOSSLESS_ONLY, declare=_limited),
+    FaultKind("pfc-unasked", ((number("period_ms", 1, 5000, 700),),), SEVERAL, False, _of_option("priority", 3)),
+    FaultKind("zero-source-sent", priorities=LOSSLESS_ONLY),
+    FaultKind("malformed-pfc-sent", priorities=LOSSLESS_ONLY),
+    FaultKind("watchdog-blind", priorities=LOSSLESS_ONLY, declare=_limited),
+    FaultKind("watchdog-false-alarm", priorities=LOSSLESS_ONLY, declare=_limited),
+    FaultKind("watchdog-late", ((number("factor", 2, 20, 4),),), LOSSLESS_ONLY, False,
+              _saying("detects storms on .* later|does not detect the pause storm")),
+    FaultKind("watchdog-leaks", ((), (word("only", "received"),)), LOSSLESS_ONLY, False, _limited),
+    FaultKind("watchdog-wide", ((), (word("also", *SEVERAL[1:]),)), (), False, _wide),
+    FaultKind("watchdog-never-restores", priorities=LOSSLESS_ONLY, declare=_limited),
+    FaultKind("watchdog-restores-late", ((number("factor", 2, 20, 4),),), LOSSLESS_ONLY, False,
+              _saying("restores .* later|does not restore")),
+    FaultKind("watchdog-undo-missing", ((), (word("only", "dropping", "pfc"),)), LOSSLESS_ONLY, False, _limited),
+    FaultKind("watchdog-second-storm-missed", ((word("after", "1", "2"),),), LOSSLESS_ONLY, False, _limited),
+    FaultKind("watchdog-action-missing", priorities=LOSSLESS_ONLY, declare=_limited),
+    FaultKind("watchdog-uncounted", ((), (word("only", "storms", "frames", "last", "received"),)), LOSSLESS_ONLY, False,
+              _limited),
+    FaultKind("watchdog-stop-ignored"),
+    FaultKind("pfc-removal-ignored"),
+    FaultKind("counters-frozen", is_any_time=True, declare=lambda options, declared: replace(
+        declared, verdicts=declared.verdicts if "from" in options else (Status.ERROR,))),
+    FaultKind("counters-late", ((number("polls", 1, 5, 1),),), is_any_time=True, declare=_saying(
+        "the counters of {rx} are late|pauses of .* are counted, but late|stand still", (Status.FAIL, Status.ERROR))),
+    FaultKind("drops-uncounted", priorities=LOSSY_ONLY, declare=lambda options, declared: replace(
+        declared, priorities=_limited(options, declared).priorities)),
+    FaultKind("counters-negative", priorities=SEVERAL, declare=_limited),
+    FaultKind("drops-counted-as-sent", ((), (word("too", "yes"),))),
+    FaultKind("sent-counted-as-received", is_any_time=True),
+    FaultKind("counters-of-another", ((word("of", "{beside}"),), (word("of", "{beside}"), word("only", "drops"))),
+              declare=_drops_of_another),
+    FaultKind("queue-miscounted"),
+    FaultKind("counters-wrap", ((word("bits", "32", "16", "24", "31", "40", "48"), number("before", 1, 5000, 1000)),),
+              declare=_saying("begin anew when they have reached what .* bits can count", (Status.ERROR,))),
+    FaultKind("counted-short", ((number("one_in", 2, 2000, 200),),), SEVERAL, False, _limited),
+    FaultKind("counted-short", ((word("of", "watchdog-drops"), number("one_in", 2, 2000, 200)),), (), False,
+              _saying("the watchdog acts, but does not count it")),
+    FaultKind("resume-all", priorities=LOSSLESS_ONLY, declare=_limited),
+    FaultKind("pause-replaces", priorities=LOSSLESS_ONLY, declare=_limited),
+    FaultKind("refresh-ignored", priorities=LOSSLESS_ONLY, declare=_limited),
+    FaultKind("shorter-ignored", priorities=LOSSLESS_ONLY, declare=_limited),
+    FaultKind("one-time-for-all", ((), (word("which", "longest", "first"),))),
+    FaultKind("pause-acts-elsewhere", (ELSEWHERE, ONLY_ELSEWHERE), LOSSLESS_ONLY, False, _saying(
+        "arrives at {rx} also (holds|stops) .* at {beside}|pauses of .* stop nothing")),
+    FaultKind("pfc-counted-elsewhere", (ELSEWHERE, ONLY_ELSEWHERE), LOSSLESS_ONLY, False, _saying(
+        "pauses that arrive there are counted at {beside}")),
+    FaultKind("pause-ignored-after-link-up", ((number("ms", 10, 3000, 1000),),), LOSSLESS_ONLY, False, _limited),
+    FaultKind("pause-outlives-flap", priorities=LOSSLESS_ONLY, declare=_limited),
+    FaultKind("maps-unbound", ((word("map", "dscp", "queue", "all"),),)),
+    FaultKind("map-entry-wrong", ((word("priority", *reversed(LOSSLESS_ONLY)), word("to", "0"), word("map", "group")),),
+              declare=_limited),
+    FaultKind("maps-kept"),
+    FaultKind("lossless-groups-missing", priorities=LOSSLESS_ONLY, declare=_limited),
+    FaultKind("buffer-change-lost", priorities=LOSSLESS_ONLY, declare=_limited),
+    FaultKind("egress-limited", ((number("bytes", 2080, 2_000_000, 20_800),),), LOSSLESS_ONLY, False, _saying(
+        "frames of .* are dropped where they leave|held for long are dropped|no pause is sent for")),
+    FaultKind("watchdog-action-kept"),
+    FaultKind("watchdog-any-pause", priorities=LOSSLESS_ONLY, declare=_limited),
+    FaultKind("watchdog-restores-in-storm", ((), (word("all", "yes"),))),
+    FaultKind("watchdog-hits-another", ((word("priority", "3"), word("to", "4", "0", "1", "2", "5", "6")),), (), False,
+              _of_option("to", 4)),
+    FaultKind("watchdog-drops-counted-as-sent", priorities=LOSSLESS_ONLY, declare=_limited),
+    FaultKind("drops-counted-twice"),
+    FaultKind("watermarks-frozen"),
+    FaultKind("storm-never-arrives", ((), (word("only", "global", "pfc", "other"),))),
+    FaultKind("control-uncounted"),
+)
+NOT_DRAWN = {
+    "xoff-one-priority-only": "it does nothing where each lossless priority has a group of its own",
+    "aging-stays-on": "it does nothing by itself",
+    "watchdog-set-kept": "no test case enables PFC for another priority while the watchdog runs",
+    "watchdog-one-port-only": "it is a fault of two ports in storm, wherever they are",
+    "finished-flows-stay-started": "no switch is at fault, and nothing of the suite's own meets it",
+    "chatter": "it is healthy",
+}
+"""Faults that do nothing by construction, or are none -> why."""
+
+
+def does_something(kind: FaultKind, options: Options) -> bool:
+    """Whether a fault with these options changes anything: an empty range of sizes, or a class that is the frames' own,
+    does not."""
+    if kind.name == "size-dropped":
+        return int(options["min"]) <= int(options["max"])
+    return kind.name != "misclassified" or _another_class(options)

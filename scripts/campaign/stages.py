@@ -1,0 +1,42 @@
+"""Which test cases an entry is judged by where it names none: stages that do not depend on what is broken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from scripts.campaign.entries import CampaignEntry
+from scripts.qualifying.options import QUICK
+from tests.common.pfc.cases.plan import port_cases, targets
+from tests.common.pfc.model.measurement import PortUnderTest
+from tests.common.pfc.record.case import PlanCase, Target
+
+FIRST = ("PFC",)
+Stage = list[tuple[PlanCase, Target]]
+
+
+def stages(entry: CampaignEntry, subject: PortUnderTest) -> Iterator[Stage]:
+    """What is carried out, one stage after the other until one has something that is not PASS: the cases that the entry
+    names; where it names none PFC-1 to PFC-4, then what else `pfc-qualify --quick` has, then the rest of the plan."""
+    if entry.cases:
+        yield [(case, _target(case, entry, subject)) for case in named(entry.cases)]
+        return
+    for families in (FIRST, [family for family in QUICK if family not in FIRST], _rest()):
+        cases = [case for case in port_cases() if case.family in families]
+        yield [(case, target) for case in cases for target in targets(case, subject)]
+
+
+def named(plan_ids: Sequence[str]) -> list[PlanCase]:
+    """Test cases by their plan ids."""
+    known = {case.plan_id: case for case in port_cases()}
+    return [known[plan_id] for plan_id in plan_ids]
+
+
+def _rest() -> list[str]:
+    return [case.family for case in port_cases() if case.family not in QUICK]
+
+
+def _target(case: PlanCase, entry: CampaignEntry, subject: PortUnderTest) -> Target:
+    """The first target, or the one of the declared priority alone."""
+    found = targets(case, subject)
+    declared = tuple(entry.declared.priorities) if entry.declared is not None else ()
+    return declared if declared in found else found[0]

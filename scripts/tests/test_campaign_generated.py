@@ -1,0 +1,89 @@
+"""What is drawn for a campaign: it can be injected, and is the same for a seed however much is drawn."""
+import re
+
+from scripts.campaign.catalogue import FAULTS
+from scripts.campaign.entries import ROLES
+from scripts.campaign.generated import DrawnFault, drawn, entry_of_faults, generate, simpler
+from scripts.campaign.groups import port_groups
+from scripts.campaign.kinds import KINDS, NOT_DRAWN
+from scripts.campaign.shrinking import shrink
+from virtual_testbed.faults import BUILT_IN, parse_fault
+
+MANY = 2000
+
+
+def test_every_fault_and_every_option_is_drawn_or_said_not_to_be():
+    options = {kind.name: set() for kind in KINDS}
+    for kind in KINDS:
+        options[kind.name] |= {knob.name for form in kind.forms for knob in form}
+    assert {*options} | {*NOT_DRAWN} == {*BUILT_IN}, "each fault is drawn or not, with a reason"
+    assert not {*options} & {*NOT_DRAWN}
+    lacking = {name: left for name, found in options.items() if (left := set(BUILT_IN[name].options) - found)}
+    assert not lacking, "these options are never drawn"
+
+
+def test_the_catalogue_has_every_fault_once():
+    names = [entry.name for entry in FAULTS]
+    assert sorted(names) == sorted({*BUILT_IN} - {"chatter"}), "each built-in fault that breaks something"
+
+
+def test_what_is_drawn_can_be_injected_and_is_caught_somewhere():
+    roles = port_groups()[0].roles
+    for entry in generate("any", MANY):
+        for fault in entry.at(roles):
+            parse_fault(fault)
+            assert not re.search(r"[{}]", fault), fault
+
+
+def test_the_same_is_drawn_however_many_are():
+    assert generate("one", 20) == generate("one", 40)[:20]
+    assert generate("one", 20) != generate("another", 20)
+
+
+def test_what_is_simpler_is_never_what_it_was_made_of_and_comes_to_an_end():
+    for number in range(1, 200):
+        faults = drawn("any", number)
+        for _ in range(40):
+            found = list(simpler(faults))
+            assert faults not in found
+            if not found:
+                break
+            assert entry_of_faults("x", found[0]).faults != entry_of_faults("x", faults).faults
+            faults = found[0]
+        else:
+            raise AssertionError("it does not come to an end")
+
+
+def kind(name):
+    """A fault that can be drawn."""
+    return next(one for one in KINDS if one.name == name)
+
+
+def late(ns, **options):
+    """A pause that acts late."""
+    made = kind("pause-late")
+    return DrawnFault(made, made.forms[0], {"ns": str(ns), **options})
+
+
+def test_an_escape_is_shrunk_to_the_simplest_that_still_escapes():
+    """Here: whatever acts at most 700 ns late."""
+    def escapes(faults):
+        return all(int(fault.options.get("ns", 10**6)) <= 700 for fault in faults)
+
+    leak = DrawnFault(kind("pause-leaks"), (), {})
+    found = shrink("1", (late(100), late(50, **{"from": "3s"})), escapes, 40)
+    assert found.is_simplest and found.caught, found
+    [one] = found.faults
+    assert "from" not in one and 500 < int(one.split("ns=")[1]) <= 700, found
+    assert shrink("1", (late(100), leak), escapes, 0).faults == (late(100).specification, leak.specification)
+    assert not shrink("1", (late(100), late(50)), escapes, 1).is_simplest, "it was not tried to the end"
+
+
+def test_what_may_be_broken_of_a_group_is_nobody_elses():
+    groups = port_groups()
+    assert len(groups) == 5
+    for group in groups:
+        assert {*group.roles} == {*ROLES} and {*group.roles.values()} <= group.names
+        others = {name for other in groups if other is not group for name in other.names}
+        assert {port for role, port in group.roles.items() if role != "opposite"}.isdisjoint(others)
+        assert group.roles["opposite"] in others

@@ -1,0 +1,54 @@
+"""A sample of a campaign, as a user starts it: faults of each source in several bring-ups, two at a time, and a healthy
+testbed. Everything has to be as declared."""
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scripts.campaign.entries import ROOT
+
+pytestmark = pytest.mark.slow("brings eight testbeds up")
+
+CATALOGUE = (
+    "drops-uncounted", "misclassified", "watchdog-false-alarm", "counters-of-another", "weights-ignored",
+    "counters-wrap", "any-destination-honoured", "queue-miscounted", "slow-response", "watchdog-wide",
+    "unknown-opcode-honoured", "watchdog-uncounted", "xoff-early", "xoff-one-priority-only", "watchdog-late",
+    "counted-short", "watchdog-leaks", "global-pause-honoured", "pfc-counted-as-data", "pfc-unasked",
+    "watchdog-never-restores", "empty-vector-honoured", "pfc-counted-elsewhere", "watchdog-stop-ignored",
+    "zero-source-ignored", "counters-negative", "headroom-short", "counters-late",
+)
+"""The faults that take least."""
+HANG_S = 1500
+
+
+def carried_out(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """A campaign with its results in a folder."""
+    return subprocess.run(
+        [sys.executable, "-m", "scripts.campaign", "--results", str(folder), "--at-once", "2", *options], cwd=ROOT,
+        capture_output=True, text=True, check=False, timeout=HANG_S)
+
+
+def results_in(folder: Path) -> list[dict[str, object]]:
+    """The lines of all parts."""
+    files = sorted(folder.glob("campaign-*/parts/*/entries.jsonl"))
+    return [json.loads(line) for file in files for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+def test_a_sample_of_the_catalogue_is_caught_and_blamed_rightly(tmp_path: Path) -> None:
+    done = carried_out(tmp_path, "--sources", "catalogue", "--only", ",".join(CATALOGUE))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(results_in(tmp_path)) == len(CATALOGUE), "nothing was measured twice"
+    [campaign] = tmp_path.glob("campaign-*/campaign.html")
+    assert "Not as declared: 0" in campaign.read_text(encoding="utf-8")
+
+
+def test_a_mutant_of_the_suite_lets_a_fault_escape(tmp_path: Path) -> None:
+    done = carried_out(tmp_path, "--sources", "catalogue", "--only", "weights-ignored", "--mutant", "no-shares")
+    assert done.returncode == 1 and "escaped   catalogue weights-ignored" in done.stdout, done.stdout + done.stderr
+
+
+def test_a_healthy_testbed_that_was_drawn_passes(tmp_path: Path) -> None:
+    done = carried_out(tmp_path, "--sources", "healthy", "--count", "1", "--seed", "sample")
+    assert done.returncode == 0 and "passed    healthy 0001" in done.stdout, done.stdout + done.stderr

@@ -1,0 +1,64 @@
+"""Another threshold for the priority groups that a storm fills: what WD-8 and HEAD-4 change, and put back."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from typing import Any
+
+from ..lab.configuration import NAME
+from ..lab.lab import Lab
+from ..lab.reservation import Rows
+from ..model.errors import QualificationError
+from ..model.qos import ConfigDb
+from ..record.case import Target
+
+SMALLER = 2  # of dynamic_th, a power of two: a quarter of what the group might take of the free pool
+LEAST = -7  # SAI's smallest
+TABLE = "BUFFER_PG_TABLE:"
+
+
+def smaller_threshold(lab: Lab, config_db: ConfigDb, target: Target) -> Rows:
+    """The rows that give the tested priorities' groups on the tx port a profile of their own: theirs, with a smaller
+    `dynamic_th`. They are the rows that the switch has for these groups, be it only in APPL_DB: no other row then says
+    something else of one of them.
+
+    Raises:
+        QualificationError: the switch does not say which profile they have, or it has no such threshold.
+    """
+    port = lab.subject.pair.tx.port
+    keys = [key for key in config_db.get("BUFFER_PG", {}) if key.startswith(f"{port}|") and covers_any(key, target)]
+    in_effect = _rows_in_effect(lab, port, target)
+    profile = _profile_of(lab, in_effect[0])
+    if "dynamic_th" not in profile:
+        raise QualificationError(
+            f"{lab.subject.where(port=port)}: the buffer profile of priority {target[0]} has no dynamic_th: {profile}"
+        )
+    changed = {**profile, "dynamic_th": str(max(LEAST, int(profile["dynamic_th"]) - SMALLER))}
+    groups = keys or [row.removeprefix(TABLE).replace(":", "|") for row in in_effect]
+    return {"BUFFER_PROFILE": {NAME: changed}, "BUFFER_PG": {key: {"profile": NAME} for key in groups}}
+
+
+def covers_any(key: str, target: Target) -> bool:
+    """Whether a key of BUFFER_PG, `Ethernet0|3-4`, is that of one of these priorities."""
+    first, _, last = key.split("|")[1].partition("-")
+    return any(int(first) <= priority <= int(last or first) for priority in target)
+
+
+def _rows_in_effect(lab: Lab, port: str, target: Target) -> list[str]:
+    """The keys of the tested priorities' groups as orchagent has them: APPL_DB, where derived ones are too."""
+    said = lab.dut.ask({"groups": f"sonic-db-cli APPL_DB KEYS '{TABLE}{port}:*'"})["groups"].split()
+    keys = sorted(key for key in said if covers_any(key.replace(f"{TABLE}{port}:", "|"), target))
+    if not keys:
+        raise QualificationError(
+            f"{lab.subject.where(port=port)}: expected a row {TABLE}{port}:{target[0]} in APPL_DB, got"
+            f" {', '.join(said) or 'none'}"
+        )
+    return keys
+
+
+def _profile_of(lab: Lab, row: str) -> Mapping[str, Any]:
+    """The profile of a row of APPL_DB."""
+    name = f"sonic-db-cli APPL_DB HGET '{row}' profile"
+    said = lab.dut.ask({"row": f'sonic-db-cli APPL_DB HGETALL "BUFFER_PROFILE_TABLE:$({name})"'})["row"].strip()
+    return dict(ast.literal_eval(said or "{}"))

@@ -1,0 +1,166 @@
+"""Faults of what orchagent and buffermgrd bring down to the hardware: a port's QoS maps, buffers and watchdog are other
+ones than CONFIG_DB has.
+
+The port named is the one whose configuration is meant. Such a fault begins, and ends, when the switch's configuration
+next changes.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from virtual_testbed.dataplane.model.configuration import BufferProfile, SwitchPortConfig
+from virtual_testbed.dataplane.model.hooks import Fault, Scope
+from virtual_testbed.faults.options import NumberedFault, choice, concerns
+
+CLASSES = range(8)
+EGRESS_BYTES = 20_800
+"""A hundred cells of 208 bytes."""
+_MAPS = {"dscp": "dscp_to_tc", "queue": "tc_to_queue", "group": "tc_to_pg", "pfc": "pfc_to_queue"}
+_ALL = "all"
+
+
+class MapsUnbound(Fault):
+    """A port's QoS map is never bound to it: each DSCP is traffic class 0 (`map=dscp`, unless given; sonic-mgmt#6602),
+    or each traffic class has queue 0 (`queue`) or priority group 0 (`group`); or all three, and PFC is enabled for no
+    priority (`all`, as when the port's row came before the port did: sonic-swss#3234).
+
+    Raises:
+        ValueError: `map` is something else.
+    """
+
+    name = "maps-unbound"
+    options = ("map",)
+
+    def __init__(self, scope: Scope = Scope(), **options: str) -> None:
+        super().__init__(scope, **options)
+        self._map = choice(options, "map", "dscp", "queue", "group", _ALL) or "dscp"
+
+    def takes_effect(self, before: SwitchPortConfig | None, config: SwitchPortConfig) -> SwitchPortConfig:
+        """Without that map."""
+        is_all = self._map == _ALL
+        return replace(
+            config,
+            dscp_to_tc=dict.fromkeys(config.dscp_to_tc, 0) if is_all or self._map == "dscp" else config.dscp_to_tc,
+            tc_to_queue=dict.fromkeys(CLASSES, 0) if is_all or self._map == "queue" else config.tc_to_queue,
+            tc_to_pg=dict.fromkeys(CLASSES, 0) if is_all or self._map == "group" else config.tc_to_pg,
+            pfc_priorities=frozenset() if is_all else config.pfc_priorities)
+
+
+class MapEntryWrong(Fault):
+    """One entry of a QoS map leads elsewhere: the traffic class (for `map=pfc` the PFC priority) of the scope to `to`,
+    in its map to priority groups (`map=group`, unless given; buildimage#28832), to queues (`queue`) or from PFC
+    priorities to queues (`pfc`).
+
+    Raises:
+        ValueError: the scope has no priority, `to` is missing or no number from 0 to 7, `map` is something else.
+    """
+
+    name = "map-entry-wrong"
+    options = ("map", "to")
+
+    def __init__(self, scope: Scope = Scope(), **options: str) -> None:
+        super().__init__(scope, **options)
+        self._field = _MAPS[choice(options, "map", "group", "queue", "pfc") or "group"]
+        if scope.priority is None or options.get("to", "") not in map(str, CLASSES):
+            raise ValueError("it needs the options priority and to: expected such as priority=4,to=0")
+        self._entry = {scope.priority: int(options["to"])}
+
+    def takes_effect(self, before: SwitchPortConfig | None, config: SwitchPortConfig) -> SwitchPortConfig:
+        """With that entry."""
+        found: Mapping[int, int] = getattr(config, self._field)
+        changed: dict[str, Any] = {self._field: {**found, **self._entry}}
+        return replace(config, **changed)
+
+
+class MapsKept(Fault):
+    """QoS maps that a port has once stay, whatever is configured later (buildimage#29487)."""
+
+    name = "maps-kept"
+
+    def takes_effect(self, before: SwitchPortConfig | None, config: SwitchPortConfig) -> SwitchPortConfig:
+        """With the maps before, if there was a map of DSCP values."""
+        if before is None or not any(before.dscp_to_tc.values()):
+            return config
+        return replace(config, dscp_to_tc=before.dscp_to_tc, dot1p_to_tc=before.dot1p_to_tc,
+                       tc_to_queue=before.tc_to_queue, tc_to_pg=before.tc_to_pg, pfc_to_queue=before.pfc_to_queue)
+
+
+class LosslessGroupsMissing(Fault):
+    """The priority groups of lossless priorities have the profile of group 0, without headroom (buildimage#23354)."""
+
+    name = "lossless-groups-missing"
+
+    def takes_effect(self, before: SwitchPortConfig | None, config: SwitchPortConfig) -> SwitchPortConfig:
+        """With that profile, or none."""
+        lossless = {config.tc_to_pg[priority] for priority in config.pfc_priorities if concerns(self, priority)} - {0}
+        groups = {number: profile for number, profile in config.priority_groups.items() if number not in lossless}
+        usual = {} if 0 not in groups else dict.fromkeys(lossless, groups[0])
+        return replace(config, priority_groups={**groups, **usual})
+
+
+class BufferChangeLost(Fault):
+    """A priority group that has a profile with headroom keeps it: another one never reaches it (sonic-swss#1467)."""
+
+    name = "buffer-change-lost"
+
+    def takes_effect(self, before: SwitchPortConfig | None, config: SwitchPortConfig) -> SwitchPortConfig:
+        """With the profiles before."""
+        old = {} if before is None else before.priority_groups
+        kept = {number: profile for number, profile in old.items()
+                if profile.xoff and number in config.priority_groups and concerns(self, number)}
+        return replace(config, priority_groups={**config.priority_groups, **kept})
+
+
+class EgressLimited(NumberedFault):
+    """Queues of lossless priorities hold at most `bytes` (20800) and drop what else would leave by them, instead of
+    letting it fill the priority group (sonic-mgmt#17149).
+    """
+
+    name = "egress-limited"
+    options = ("bytes",)
+    defaults = {"bytes": EGRESS_BYTES}
+
+    def takes_effect(self, before: SwitchPortConfig | None, config: SwitchPortConfig) -> SwitchPortConfig:
+        """With that limit."""
+        limited = {queue: self._limited(config.queues[queue])
+                   for queue in (config.tc_to_queue[n] for n in config.pfc_priorities if concerns(self, n))
+                   if queue in config.queues}
+        return replace(config, queues={**config.queues, **limited})
+
+    def _limited(self, profile: BufferProfile) -> BufferProfile:
+        return replace(profile, size=0, dynamic_th=None, static_th=self.number("bytes"))
+
+
+class WatchdogActionKept(Fault):
+    """Another action for a watchdog that runs does not take effect, until it is stopped there and started
+    (buildimage#26359).
+    """
+
+    name = "watchdog-action-kept"
+
+    def takes_effect(self, before: SwitchPortConfig | None, config: SwitchPortConfig) -> SwitchPortConfig:
+        """With the action before."""
+        if before is None or before.watchdog is None or config.watchdog is None:
+            return config
+        return replace(config, watchdog=replace(config.watchdog, action=before.watchdog.action))
+
+
+class WatchdogSetKept(Fault):
+    """While the watchdog runs at a port it watches the queues that were lossless when it was started, whatever PFC is
+    enabled for later (sonic-swss#842).
+    """
+
+    name = "watchdog-set-kept"
+
+    def takes_effect(self, before: SwitchPortConfig | None, config: SwitchPortConfig) -> SwitchPortConfig:
+        """With the queues before."""
+        if before is None or before.watchdog is None or config.watchdog is None:
+            return config
+        return replace(config, watchdog_priorities=before.watchdog_priorities)
+
+
+FAULTS: tuple[type[Fault], ...] = (
+    MapsUnbound, MapEntryWrong, MapsKept, LosslessGroupsMissing, BufferChangeLost, EgressLimited, WatchdogActionKept,
+    WatchdogSetKept)

@@ -1,0 +1,88 @@
+"""What of a port's configuration a broken switch lets take effect."""
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from virtual_testbed.dataplane.model.configuration import WatchdogConfig
+from virtual_testbed.faults import parse_fault
+from virtual_testbed.faults.specification import FaultError
+from virtual_testbed.tests.dataplane.testbeds import IDENTITY, LOSSLESS, switch_config
+
+PORT = switch_config(1).ports["Ethernet0"]
+ZERO = dict.fromkeys(range(8), 0)
+
+
+def effect(spec, config=PORT, before=None):
+    """What takes effect."""
+    return parse_fault(spec).takes_effect(before, config)
+
+
+def test_maps_unbound():
+    assert effect("maps-unbound") == replace(PORT, dscp_to_tc=dict.fromkeys(range(64), 0))
+    assert effect("maps-unbound@*,map=queue") == replace(PORT, tc_to_queue=ZERO)
+    assert effect("maps-unbound@*,map=group") == replace(PORT, tc_to_pg=ZERO)
+    assert effect("maps-unbound@*,map=all") == replace(
+        PORT, dscp_to_tc=dict.fromkeys(range(64), 0), tc_to_queue=ZERO, tc_to_pg=ZERO, pfc_priorities=frozenset())
+
+
+def test_map_entry_wrong():
+    assert effect("map-entry-wrong@*,priority=4,to=0") == replace(PORT, tc_to_pg={**PORT.tc_to_pg, 4: 0})
+    assert effect("map-entry-wrong@*,priority=4,to=1,map=queue") == replace(PORT, tc_to_queue={**IDENTITY, 4: 1})
+    assert effect("map-entry-wrong@*,priority=4,to=1,map=pfc") == replace(PORT, pfc_to_queue={**IDENTITY, 4: 1})
+
+
+@pytest.mark.parametrize("spec", [
+    "map-entry-wrong", "map-entry-wrong@*,to=0", "map-entry-wrong@*,priority=4", "map-entry-wrong@*,priority=4,to=8",
+    "map-entry-wrong@*,priority=4,to=0,map=dscp", "maps-unbound@*,map=pfc"])
+def test_options_that_mean_nothing_are_refused(spec):
+    with pytest.raises(FaultError, match="^fault "):
+        parse_fault(spec)
+
+
+def test_maps_kept():
+    changed = replace(PORT, dscp_to_tc={**PORT.dscp_to_tc, 3: 0}, tc_to_pg=ZERO, dot1p_to_tc=IDENTITY,
+                      pfc_priorities=frozenset({3}))
+    assert effect("maps-kept", changed) == changed, "the switch starts"
+    without = replace(PORT, dscp_to_tc=dict.fromkeys(range(64), 0))
+    assert effect("maps-kept", PORT, without) == PORT, "there was none before"
+    assert effect("maps-kept", changed, PORT) == replace(PORT, pfc_priorities=frozenset({3}))
+
+
+def test_lossless_groups_missing():
+    lossy = PORT.priority_groups[0]
+    found = effect("lossless-groups-missing").priority_groups
+    assert found == {0: lossy, 3: lossy, 4: lossy} and lossy.xoff == 0
+    assert effect("lossless-groups-missing@*,priority=4").priority_groups == {0: lossy, 3: LOSSLESS, 4: lossy}
+    bare = replace(PORT, priority_groups={3: LOSSLESS, 4: LOSSLESS})
+    assert effect("lossless-groups-missing", bare).priority_groups == {}
+
+
+def test_buffer_change_lost():
+    smaller = replace(LOSSLESS, dynamic_th=-5)
+    changed = replace(PORT, priority_groups={**PORT.priority_groups, 3: smaller, 4: smaller})
+    assert effect("buffer-change-lost", changed) == changed, "the switch starts"
+    assert effect("buffer-change-lost", changed, PORT) == PORT
+    assert effect("buffer-change-lost@*,priority=4", changed, PORT).priority_groups[3] == smaller
+    gone = replace(PORT, priority_groups={0: PORT.priority_groups[0]})
+    assert effect("buffer-change-lost", gone, PORT) == gone, "a group that is no more"
+    assert effect("buffer-change-lost", PORT, gone) == PORT, "a group that is new"
+
+
+def test_egress_limited():
+    limited = effect("egress-limited@*,bytes=4160,priority=3").queues
+    assert limited[3].static_th == 4160 and limited[3].dynamic_th is None and limited[3].size == 0
+    assert {queue: limited[queue] for queue in limited if queue != 3} == {
+        queue: PORT.queues[queue] for queue in PORT.queues if queue != 3}
+
+
+def test_what_a_watchdog_that_runs_keeps():
+    forwarding, dropping = WatchdogConfig("forward", 200, 200), WatchdogConfig("drop", 400, 200)
+    before = replace(PORT, watchdog=forwarding)
+    after = replace(PORT, watchdog=dropping, watchdog_priorities=frozenset({2}))
+    assert effect("watchdog-action-kept", after, before).watchdog == WatchdogConfig("forward", 400, 200)
+    assert effect("watchdog-set-kept", after, before).watchdog_priorities == frozenset({3, 4})
+    for name in ("watchdog-action-kept", "watchdog-set-kept"):
+        assert effect(name, after) == after and effect(name, after, PORT) == after, "it was started"
+        assert effect(name, PORT, before) == PORT, "it was stopped"
