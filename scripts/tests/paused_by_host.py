@@ -23,6 +23,7 @@ from tests.common.pfc.cases.checks import judge, validity
 from tests.common.pfc.cases.engine import found, settled_counters
 from tests.common.pfc.cases.pauses import SEVERAL_LOSSLESS, SINGLE_LOSSLESS, make_scenario, measure_storm
 from tests.common.pfc.cases.plan import targets
+from tests.common.pfc.host_pauses.pauses import HostPauses
 from tests.common.pfc.lab.clock import WallClock
 from tests.common.pfc.lab.lab import Lab
 from tests.common.pfc.lab.port_plan import LabFacts, PortRequest, plan_device
@@ -76,7 +77,7 @@ class Bench:
         """What came of a run: why it was no measurement, and whether that was gaps in the storm alone, each time; names
         of all checks, and what is not PASS by priority and name."""
         lab = self._lab(run)
-        assert lab.pause_source is not None, "the testbed names this machine"
+        assert isinstance(lab.pause_source, HostPauses), "the testbed names this machine"
         target = targets(run.case, lab.subject)[0]
         cable = (run.port, lab.subject.pauses_from)
         scenario = replace(make_scenario(run.case, target, lab.subject.qos), data_s=1)

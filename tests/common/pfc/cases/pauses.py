@@ -15,7 +15,7 @@ from ..record.case import PlanCase, Target
 from . import targets
 from .checks import judge, validity
 from .engine import Procedure, Table
-from .storm_sequence import measure, pauses_of
+from .storm_sequence import measure
 
 SINGLE_LOSSLESS = PlanCase("pause-lossless-single", "PFC-1")
 SEVERAL_LOSSLESS = PlanCase("pause-lossless-several", "PFC-2")
@@ -103,10 +103,10 @@ def measure_storm(lab: Lab, scenario: Scenario, before: DutCounters) -> Measurem
         QualificationError: a step could not be done.
     """
     run = measure(lab, scenario, before)
-    if run.pauses.is_shown(run):
+    if lab.pause_source.is_shown(run):
         return run
     try:
-        return replace(run, shown=pauses_of(lab).arrived(lab, run.after))
+        return replace(run, shown=lab.pause_source.arrived(lab, run.after))
     except NoMeasurement as error:
         return replace(run, not_arrived=error.check)
 

@@ -16,7 +16,6 @@ from ..record.case import Outcome, PlanCase, Target, named
 from ..record.verdict import LOSSLESS, LOSSY, Check, PortVerdict, Status
 from .engine import Finding
 from .plan import procedures
-from .storm_sequence import pauses_of
 
 logger = logging.getLogger(__name__)
 
@@ -77,7 +76,7 @@ class Qualifier:
                 observer.measurement_started(f"preflight {self.lab.port}", for_all=True)
             try:
                 self._preflight, settled = preflight(self.lab)
-                self._settled = pauses_of(self.lab).arrived(self.lab, settled)
+                self._settled = self.lab.pause_source.arrived(self.lab, settled)
             except QualificationError as error:
                 more = "; ".join(filter(None, (auditor.explain(self.lab) for auditor in self._auditors)))
                 self._preflight = QualificationError(f"{error}; {more}") if more else error

@@ -14,6 +14,7 @@ from ..lab.lab import Lab
 from ..model.arithmetic import MAX_QUANTA, line_rate_fps, pause_seconds
 from ..model.checking import (
     all_at_rate, at_least, at_port, at_priority, everything_received, fail_unless, never_taken, priority_of,
+    storm_sent,
 )
 from ..model.counters import DutCounters
 from ..model.measurement import CaseRun, PortUnderTest, flow_numbers
@@ -29,7 +30,7 @@ from .pause_counts import pauses_counted
 from .pause_pattern import WINDOW_EXACT_S, Pauses, alike
 from .storm_sequence import drain
 from .targets import each_lossless
-from .validity import load_applied, storm_sent, storm_stopped, undisturbed
+from .validity import load_applied, storm_stopped, undisturbed
 
 ZERO_RESUMES = PlanCase("pause-zero-resumes", "TIME-1")
 PAUSE_LENGTH = PlanCase("pause-length", "TIME-2")

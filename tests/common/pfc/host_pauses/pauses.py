@@ -7,19 +7,22 @@ then either the switch is wrong about storms, or the way to it is gone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
+from typing import Any
 
 from ..lab.clock import Clock
+from ..lab.generator import Generator
 from ..lab.lab import Lab
-from ..lab.pause_source import HostOf
+from ..lab.observer import RunObserver
+from ..lab.pause_source import HostOf, PauseSource
 from ..model.arithmetic import line_rate_fps
 from ..model.checking import COUNTER, at_port, at_priority, at_tested, error_unless, fail_unless, flows_of
 from ..model.counters import DutCounters, changed
 from ..model.errors import NoMeasurement
 from ..model.measurement import Measurement
-from ..model.traffic import Role
+from ..model.traffic import FlowStats, Role
 from ..record.verdict import Check
 from .entry import HostPort
 from .options import PROBE_FRAMES
@@ -55,7 +58,47 @@ class HostInterface:
         return HostPauses(source, self.where)
 
 
-class HostPauses:
+class HostDriver(Generator):
+    """The traffic generators for data; storms are the host's."""
+
+    def __init__(self, api: Any, clock: Clock, observers: Sequence[RunObserver], sender: HostSource) -> None:
+        """`sender`: what starts and stops the storms; other arguments as of `Generator`."""
+        super().__init__(api, clock, observers)
+        self._sender = sender
+
+    def _start(self, names: Sequence[str]) -> None:
+        """Storms first: they send when this returns."""
+        for name in self._storms_among(names):
+            self._sender.start(self._flows[name])
+        own = self._data_among(names)
+        if own or not names:
+            super()._start(own)
+
+    def _stop(self, names: Sequence[str]) -> None:
+        """Storms first; those that do not stop keep no data running."""
+        try:
+            if storms := self._storms_among(names or list(self._flows)):
+                self._sender.stop(storms)
+        finally:
+            own = self._data_among(names)
+            if own or not names:
+                super()._stop(own)
+
+    def _statistics(self, names: Sequence[str]) -> dict[str, FlowStats]:
+        """Of a storm what the host knows."""
+        own = self._data_among(names)
+        counted = super()._statistics(own) if own else {}
+        return {name: counted[name] if name in counted else self._sender.statistics(self._flows[name])
+                for name in names}
+
+    def _storms_among(self, names: Sequence[str]) -> list[str]:
+        return [name for name in names if name in self._flows and self._flows[name].pause is not None]
+
+    def _data_among(self, names: Sequence[str]) -> list[str]:
+        return [name for name in names if name not in self._storms_among(names)]
+
+
+class HostPauses(PauseSource):
     """A host's interface as the source of pauses.
 
     Attributes:
@@ -66,6 +109,10 @@ class HostPauses:
         """`where`: `fanout-01 Ethernet48`, for messages."""
         self.sender = sender
         self._where = where
+
+    def driver(self, api: Any, clock: Clock, observers: Sequence[RunObserver]) -> HostDriver:
+        """The host sends the pauses."""
+        return HostDriver(api, clock, observers, self.sender)
 
     def arrived(self, lab: Lab, before: DutCounters) -> DutCounters:
         """Sends a few PFC frames, and waits until the switch's counters have them: for one lossless priority is enough,

@@ -30,7 +30,7 @@ class Lab:
         addition, others: as of the port's plan (`PortPlan`), the other switches by name.
         config_db: the switch's CONFIG_DB as it was found.
         observers: who looks on.
-        pause_source: where pauses come from; None: the traffic generator.
+        pause_source: where pauses come from.
     """
 
     subject: PortUnderTest
@@ -43,7 +43,7 @@ class Lab:
     others: Mapping[str, Dut] = field(default_factory=dict)
     config_db: ConfigDb = field(default_factory=dict)
     observers: Sequence[RunObserver] = ()
-    pause_source: PauseSource | None = None
+    pause_source: PauseSource = PauseSource()
 
     @property
     def port(self) -> str:

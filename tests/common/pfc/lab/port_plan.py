@@ -19,7 +19,7 @@ from .generator import Generator
 from .lab import Lab
 from .option import check_keys, first, flows_beside, options, tolerances_of
 from .otg_config import TrafficBuilder
-from .pause_source import HostOf, OpenPauses, no_host
+from .pause_source import HostOf, OpenPauses, PauseSource, no_host
 
 StateOf = Callable[[str], SwitchState]
 
@@ -78,13 +78,12 @@ class PortPlan:
         ports = tuple(self.subject.ports.values())
         hosts = dict(zip(ports, hosts_behind(ports, config_db, self.subject.ip_version, self.first_host), strict=True))
         builder_class = next((option.builder for option in options() if option.builder), TrafficBuilder)
-        generator_class = next((option.generator for option in options() if option.generator), Generator)
         builder = builder_class(
             api, self.subject, hosts, _router_mac(self.state), flows_beside, switch_ports=config_db.get("PORT", {})
         )
-        source = self.pauses(host_of, clock) if self.pauses is not None else None
-        sender = source.sender if source is not None else None
-        generator = generator_class(api, clock, dut.observers, sender)
+        source = self.pauses(host_of, clock) if self.pauses is not None else PauseSource()
+        generator_class = next((option.generator for option in options() if option.generator), Generator)
+        generator = source.driver(api, clock, dut.observers) or generator_class(api, clock, dut.observers)
         return Lab(
             self.subject, dut, generator, builder, generator.clock, self.delays, self.addition, others,
             config_db, dut.observers, source,

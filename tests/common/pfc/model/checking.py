@@ -183,6 +183,13 @@ def all_at_rate(name: str, subject: PortUnderTest, flows: Iterable[FlowStats], w
         yield fail_unless(name, place, flow.frames_rx >= least, expected, flow.frames_rx)
 
 
+def storm_sent(place: Place, storms: Iterable[FlowStats], least: int) -> Iterator[Check]:
+    """Each of these storms had so many frames."""
+    for storm in storms:
+        expected = f"a storm of at least {least} pause frames"
+        yield error_unless("storm-ran", place, storm.frames_tx >= least, expected, storm.frames_tx)
+
+
 def every_pause_counted(run: CaseRun, priority: int, sent: int, when: str = "") -> Check:
     """The switch counted each of `sent` pause frames for a priority; `when` is for the message, `in the end `."""
     frames = run.pfc_received_in_all()[priority]

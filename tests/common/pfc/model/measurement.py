@@ -141,10 +141,7 @@ class CaseRun:
 
 
 class StormSource(Protocol):
-    """Where the pauses of a storm came from, as its run is judged by it: did the storm run, how many were counted?"""
-
-    def is_shown(self, run: Measurement) -> bool:
-        """Whether the run itself shows that its storm arrived and lasted; else the source is asked after it."""
+    """Where the pauses of a storm came from, as its run is judged by it (`lab.pause_source.PauseSource`)."""
 
     def storm_ran(self, run: Measurement) -> Iterator[Check]:
         """Whether the storm ran, as far as it can be known: ERROR where not."""

@@ -14,7 +14,7 @@ from ..cases.engine import Procedure, Table, sending
 from ..cases.flows import RESUMED
 from ..cases.further_targets import all_lossless
 from ..cases.scenario_run import ScenarioRun
-from ..cases.storm_sequence import TRAFFIC_GENERATOR, Part, drain
+from ..cases.storm_sequence import drain, scenario_flows
 from ..lab.generator import SETTLE_S, Traffic
 from ..lab.lab import Lab
 from ..model.checking import Place, at_priority, fail_unless, flows_of, priority_of
@@ -113,7 +113,7 @@ def measure(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> So
         case, Storm.LOSSLESS, target, lab.subject.qos.others(target), test_percent=TEST_PERCENT,
         background_percent=BACKGROUND_PERCENT, data_s=SOAK.seconds
     )
-    traffic = lab.builder.build([_shorter_again(flow) for flow in Part(lab, scenario).flows()])
+    traffic = lab.builder.build([_shorter_again(flow) for flow in scenario_flows(lab, scenario)])
     again = traffic.names(phase=RESUMED)
     with sending(lab, traffic):
         lab.generator.start(traffic.names())
@@ -131,7 +131,7 @@ def measure(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> So
         resumed = lab.generator.stats(again)
         after = lab.dut.counters()
     phases: Mapping[str, Stats] = {"paused": paused, "drained": drained, "resumed": resumed}
-    return SoakRun(Measurement(lab.subject, before, during, after, target, phases, scenario, TRAFFIC_GENERATOR), looks)
+    return SoakRun(Measurement(lab.subject, before, during, after, target, phases, scenario, lab.pause_source), looks)
 
 
 def _shorter_again(flow: FlowPlan) -> FlowPlan:

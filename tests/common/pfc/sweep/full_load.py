@@ -12,7 +12,6 @@ from typing import Any
 from ..cases.checks import judge, validity
 from ..cases.engine import Finding, found
 from ..cases.scenario_run import ScenarioRun
-from ..cases.storm_sequence import Part, measure_together
 from ..cases.switch_counters import priority_groups, watermark_delay_s
 from ..lab.counter_polling import is_polled
 from ..lab.generator import Traffic
@@ -28,6 +27,7 @@ from ..model.traffic import FlowPlan, FlowStats, Role
 from ..record.case import PlanCase
 from ..record.verdict import LOSSLESS, Check
 from . import port_sweep as sweep
+from .at_once import Part, measure_together
 from .watermarks import Pool, Watermarks, ingress_pool, read_watermarks, together
 
 ALL_PORTS = PlanCase("full-load", "SWEEP-2")

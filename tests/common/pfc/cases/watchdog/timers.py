@@ -20,7 +20,7 @@ from ...lab.reservation import Rows
 from ...lab.watchdog import DROP, MS_PER_S, Timers, Watchdog
 from ...model.arithmetic import MAX_QUANTA, line_rate_fps, pause_seconds
 from ...model.checking import (
-    at_priorities, at_priority, error_unless, everything_received, fail_unless, flows_of, priority_of,
+    at_priorities, at_priority, error_unless, everything_received, fail_unless, flows_of, priority_of, storm_sent,
 )
 from ...model.counters import DutCounters
 from ...model.errors import QualificationError
@@ -33,7 +33,7 @@ from ..engine import Procedure, Table, sending
 from ..further_targets import CHANGEABLE, all_lossless, all_lossless_changeable
 from ..storm_length import storm_held
 from ..storm_sequence import pause_storm
-from ..validity import counters_kept, links_kept, load_applied, lossy_in_background, storm_sent, storm_stopped
+from ..validity import counters_kept, links_kept, load_applied, lossy_in_background, storm_stopped
 from .actions import FRAME_BYTES, even_flows, watching_pair
 from .checks import WatchdogRun, no_other_storm, storm_unbroken
 
