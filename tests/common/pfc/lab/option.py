@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..model.errors import QualificationError
 from ..model.measurement import PortUnderTest
-from ..model.qos import PortQos
 from ..model.tolerances import EXACT, HARDWARE, Tolerances
 from ..model.traffic import FlowPlan
 from ..record.case import PlanCase
@@ -108,10 +107,6 @@ class Option:
         QualificationError where the testbed's entry says it wrongly."""
         return general
 
-    def remarks(self, state: SwitchState, qos: PortQos) -> Sequence[str]:
-        """What whoever reads the verdicts should know of a port's configuration."""
-        return ()
-
     def lacking(self, case: PlanCase, subject: PortUnderTest) -> str:
         """What a port lacks for a case, so far as this option knows; empty: nothing."""
         return ""
@@ -124,15 +119,13 @@ class Option:
         """Flows between other ports that are sent beside those of a case on a port; None: whatever these are."""
         return ()
 
-    def extend(self, plan: PortPlan, facts: LabFacts) -> PortPlan:
-        """A plan with what the option adds to it."""
+    def planned(self, plan: PortPlan, ports: Sequence[ConnectedPort], asked: PortRequest) -> PortPlan:
+        """A plan with what the option adds to that of any port, given the switch's ports."""
         return plan
 
-    def further(
-        self, state: SwitchState, pair: PortPair, ports: Sequence[ConnectedPort], asked: PortRequest
-    ) -> Sequence[ConnectedPort]:
-        """Further ports of the switch that data may enter on its way to the port under test."""
-        return ()
+    def extend(self, plan: PortPlan, facts: LabFacts) -> PortPlan:
+        """A plan with what the option adds where one port is under test."""
+        return plan
 
     def prepared(
         self, state: SwitchState, pair: PortPair, ports: Sequence[ConnectedPort], asked: PortRequest

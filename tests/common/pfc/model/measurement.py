@@ -23,9 +23,10 @@ NEVER_STORMED = WatchdogRow("operational", 0, 0)
 class PortUnderTest:
     """What is measured: the port pair, its priorities and the buffer behind it; what is known of the ASIC
     (`asic_type switch_type platform`), for platforms that differ; the IP version of the data; further ports that data
-    may enter (`Option.further`); whether the switch is one of several in a chain; what measurements on the testbed
-    have to allow for; whether the switch's configuration may be changed; what pauses come from, `fanout-01 Ethernet48`
-    (empty: the traffic generator); and ports whose own light traffic nothing of this may disturb."""
+    may enter (`further_ports`); the switches behind this one, where it begins a chain of some (`switch_chain`); what
+    measurements on the testbed have to allow for; whether the switch's configuration may be changed; what pauses come
+    from, `fanout-01 Ethernet48` (empty: the traffic generator); and ports whose own light traffic nothing of this may
+    disturb."""
 
     pair: PortPair
     qos: PortQos
@@ -33,7 +34,7 @@ class PortUnderTest:
     asic: str = ""
     ip_version: int = 4
     further: tuple[ConnectedPort, ...] = ()
-    in_a_chain: bool = False
+    chain: object = None
     tolerances: Tolerances = EXACT
     changeable: bool = False
     pauses_from: str = ""

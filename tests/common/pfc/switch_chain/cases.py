@@ -48,7 +48,7 @@ class ChainRun(ScenarioRun):
 
 def measure_chain(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> ChainRun:
     """A storm at one end of the chain, the traffic from the other; every switch between is looked at."""
-    chain = lab.addition
+    chain = lab.subject.chain
     if not isinstance(chain, SwitchChain):
         raise QualificationError(f"{lab.subject.where()}: {case.plan_id} needs a row of switches")
     dut = ChainDut(chain.hops, {lab.dut.name: lab.dut, **lab.others})
@@ -104,7 +104,7 @@ def _evidence(hops: Sequence[Hop], readings: Sequence[Mapping[str, DutCounters]]
 
 
 def _in_a_chain(subject: PortUnderTest) -> list[Target]:
-    return [subject.qos.lossless] if subject.in_a_chain else []
+    return [subject.qos.lossless] if subject.chain else []
 
 
 CASES: Table = {

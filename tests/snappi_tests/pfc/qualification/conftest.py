@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.common.pfc.cases.plan import impossible, port_cases, sweep_cases
+from tests.common.pfc.cases.plan import lack_of, port_cases, sweep_cases
 from tests.common.pfc.lab.option import adapted, open_clock
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.pause_source import no_host
@@ -238,7 +238,9 @@ def pfc_qualify(request, pfc_bench, pfc_telemetry):
     def qualify(case, dut_and_target):
         chosen = [read_target(dut_and_target)] if dut_and_target else ours.targets(case)
         if not chosen:
-            reason = impossible([case], ours.plan.subject)[0]
+            subject = ours.plan.subject
+            lack = lack_of(case, subject)
+            reason = f"{subject.where()}: not carried out, for lack of {lack}: {case.plan_id} ({case.name})"
             ours.impossible(request.node.nodeid, reason)
             pytest.skip(reason)
         messages = {}

@@ -251,17 +251,16 @@ class Session:
         """What goes on with the run when it is left; empty: nothing does."""
         return next((extension.way_on for extension in self.extensions if extension.way_on), "")
 
-    def keep(self, nodeid: str, outcome: Outcome) -> Outcome:
-        """Keeps the verdicts that an item ended with; returns what is kept of them. One whose evidence is lost cannot
-        be defended: it is no PASS, and measured again by a run that goes on with this one."""
+    def keep(self, nodeid: str, outcome: Outcome) -> list[PortVerdict]:
+        """Keeps verdicts of an item; returns all that are kept of it. One whose evidence is lost cannot be defended: it
+        is no PASS, and measured again by a run that goes on with this one."""
         missing = outcome.evidence.get("files_missing", ())
         lost = next((sentence for sentence in self._lost_evidence() if sentence in missing), None)
         if lost is not None:
             verdicts = [replace(one, error=lost) if one.status is Status.PASS else one for one in outcome.verdicts]
             outcome = replace(outcome, verdicts=verdicts)
-        collected = self.collector.add(self._items[nodeid], outcome)
-        self._write(collected.records)
-        return replace(outcome, verdicts=collected.verdicts)
+        self._write(self.collector.add(self._items[nodeid], outcome))
+        return self.verdicts_of(nodeid)
 
     def verdicts_of(self, nodeid: str) -> list[PortVerdict]:
         """The verdicts that an item has so far."""
