@@ -29,6 +29,8 @@ class Measured(Protocol):
 
 
 RunT = TypeVar("RunT", bound=Measured)
+Targets = Callable[[PortUnderTest], list[Target]]
+"""What a case is about on a port: once for each target. None: it cannot be carried out there."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ class Procedure(Generic[RunT]):
             traffic running and nothing changed on the switch, however it ends.
         validity: checks of the measurement itself, best cause first: unless all are PASS nothing is judged.
         judge: checks of the switch.
-        targets: what the case is about on a port: once for each target. None: it cannot be carried out there.
+        targets: what the case is about on a port.
         needs: what a port has to have for that, for a note: "several lossless priorities".
         is_audited: whether auditors look on: all its frames enter and leave by ports of the switch under test, whose
             links stay up.
@@ -69,7 +71,7 @@ class Procedure(Generic[RunT]):
     measure: Callable[[Lab, PlanCase, Target, DutCounters], RunT]
     validity: Callable[[RunT], Iterable[Check]]
     judge: Callable[[RunT], Iterable[Check]]
-    targets: Callable[[PortUnderTest], list[Target]]
+    targets: Targets
     needs: str = ""
     is_audited: bool = True
 

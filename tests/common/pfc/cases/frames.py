@@ -10,15 +10,14 @@ from dataclasses import replace
 from ..lab.lab import Lab
 from ..model.arithmetic import MAX_QUANTA
 from ..model.errors import QualificationError
-from ..model.measurement import Measurement, PortUnderTest
+from ..model.measurement import Measurement
 from ..model.qos import PRIORITIES
 from ..model.scenario import Scenario, Storm
 from ..model.traffic import PauseFrame, pfc_frame
 from ..record.case import PlanCase, Target
-from .engine import Procedure, Table
-from .further_targets import all_lossless, first_lossless
+from .engine import Procedure, Table, Targets
 from .pauses import pause_lossless, storm_case
-from .targets import SEVERAL_LOSSLESS, several_lossless
+from .targets import SEVERAL_LOSSLESS, all_lossless, first_lossless, several_lossless
 
 NO_SOURCE = "00:00:00:00:00:00"
 RESERVED_BITS = tuple(range(8, 16))  # the vector's upper byte
@@ -99,7 +98,7 @@ def other_type(target: Target, lab: Lab) -> PauseFrame:
 
 
 def valid(
-    frame: FrameMaker, targets: Callable[[PortUnderTest], list[Target]], needs: str = ""
+    frame: FrameMaker, targets: Targets, needs: str = ""
 ) -> Procedure[Measurement]:
     """A storm of valid pause frames, judged as PFC-1."""
 
@@ -109,7 +108,7 @@ def valid(
     return storm_case(scenario, targets, needs)
 
 
-def invalid(frame: FrameMaker, called: str, targets: Callable[[PortUnderTest], list[Target]]) -> Procedure[Measurement]:
+def invalid(frame: FrameMaker, called: str, targets: Targets) -> Procedure[Measurement]:
     """A storm of frames that pause nobody, judged as PFC-4; `called` so in messages."""
 
     def scenario(lab: Lab, case: PlanCase, target: Target) -> Scenario:

@@ -24,15 +24,15 @@ from ..record.case import PlanCase, Target
 from ..record.verdict import LOSSLESS, Check
 from .engine import Procedure, Table, settled_counters
 from .frames import SMALLEST_BYTES
-from .further_targets import (
-    LOSSLESS_REACHED, SEVERAL_LOSSLESS_REACHED, all_reached_lossless, each_reached_lossless, several_reached_lossless,
-)
 from .group_room import BORDER_CELLS, LEAST_CELL_BYTES, MOST_CELL_BYTES, GroupRoom, cell_bytes, off_cells
 from .hold_in_storm import HeldRun, Hold, back_pressure, hold_s, measure, validity
 from .ingress import IngressLoad, ingress_taken
 from .switch_counters import (
     GROUPS, HEADROOM, drops_delay_s, gained_by, group_drops, headroom_used, of_group, priority_groups,
     watermark_delay_s,
+)
+from .targets import (
+    LOSSLESS_REACHED, SEVERAL_LOSSLESS_REACHED, all_reached_lossless, each_reached_lossless, several_reached_lossless,
 )
 
 SINGLE = PlanCase("headroom-single-lossless", "HEAD-1", (LOSSLESS,))
@@ -190,9 +190,7 @@ def _measure(lab: Lab, target: Target, beyond: bool) -> HeadroomRun:
         taken = flows[priority].frames_rx
         before_xoff = of.room.before_xoff(len(target), taken, used_there) if of.room is not None and alike else None
         filled[priority] = Filled(of, limits[priority], flows[priority], used_there, drops_there, before_xoff)
-    return HeadroomRun(
-        held.subject, held.before, held.during, held.after, held.tested, held.phases, held.hold, filled
-    )
+    return HeadroomRun(**vars(held), filled=filled)
 
 
 def too_little(subject: PortUnderTest, headroom: Headroom, quanta: int) -> str:

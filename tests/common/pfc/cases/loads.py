@@ -14,12 +14,11 @@ from ..model.traffic import Role
 from ..record.case import PlanCase, Target
 from ..record.verdict import Check
 from .congestion import LoadMaker, OfferedLoad, load_case, offered_load, room_s, timing
-from .engine import Procedure, Table
+from .engine import Procedure, Table, Targets
 from .frames import Sizes, imix
-from .further_targets import LOSSLESS_REACHED, each_reached_lossless
 from .hold_in_storm import HeldRun, Hold, back_pressure, hold_s, measure, validity
 from .ingress import IngressLoad, equal_ports, faster_port, ingress_taken
-from .targets import whole_port
+from .targets import LOSSLESS_REACHED, each_reached_lossless, whole_port
 
 MOSTLY_LOSSLESS = PlanCase("load-mostly-lossless", "LOAD-1")
 MOSTLY_LOSSY = PlanCase("load-mostly-lossy", "LOAD-2")
@@ -54,7 +53,7 @@ def fast_port(subject: PortUnderTest) -> Sequence[ConnectedPort]:
     return () if fast is None else (fast,)
 
 
-def both_kinds(ports: Ports) -> Callable[[PortUnderTest], list[Target]]:
+def both_kinds(ports: Ports) -> Targets:
     """The whole port, where DSCP values lead to lossless and to lossy priorities, and these ports can send into it."""
 
     def targets(subject: PortUnderTest) -> list[Target]:

@@ -8,13 +8,13 @@ from dataclasses import replace
 from ..lab.lab import Lab
 from ..model.counters import DutCounters
 from ..model.errors import NoMeasurement, QualificationError
-from ..model.measurement import Measurement, PortUnderTest
+from ..model.measurement import Measurement
 from ..model.qos import DSCP_VALUES, PortQos
 from ..model.scenario import Scenario, Storm
 from ..record.case import PlanCase, Target
 from . import targets
 from .checks import judge, validity
-from .engine import Procedure, Table
+from .engine import Procedure, Table, Targets
 from .storm_sequence import measure
 
 SINGLE_LOSSLESS = PlanCase("pause-lossless-single", "PFC-1")
@@ -113,7 +113,7 @@ def measure_storm(lab: Lab, scenario: Scenario, before: DutCounters) -> Measurem
 
 def storm_case(
     scenario: Callable[[Lab, PlanCase, Target], Scenario],
-    found_on: Callable[[PortUnderTest], list[Target]],
+    found_on: Targets,
     needs: str = "",
 ) -> Procedure[Measurement]:
     """A case that is one scenario.

@@ -22,10 +22,10 @@ from ..model.qos import PRIORITIES
 from ..record.case import PlanCase, Target
 from ..record.verdict import LOSSLESS, Check
 from .checks import judge, validity
-from .engine import Procedure, Table
-from .further_targets import CHANGEABLE, all_lossless_changeable
+from .engine import Procedure, Table, Targets
 from .pauses import global_pause, pause_lossless, pause_lossy
 from .storm_sequence import measure
+from .targets import CHANGEABLE, all_lossless_changeable
 
 ONE = PlanCase("lossless-set-one", "LSET-1")
 THREE = PlanCase("lossless-set-three", "LSET-2")
@@ -218,7 +218,7 @@ def _groups(text: str) -> set[tuple[str, int]]:
 
 def reconfigured_case(
     measured: Callable[[Lab, PlanCase, Target, DutCounters], ReconfiguredRun],
-    targets: Callable[[PortUnderTest], list[Target]],
+    targets: Targets,
     needs: str = NEEDS,
 ) -> Procedure[ReconfiguredRun]:
     """A case that is measured so."""

@@ -12,11 +12,9 @@ from typing import Any
 from ..cases import frames
 from ..cases.checks import judge, validity
 from ..cases.engine import Procedure, Table, settled_counters, unmet
-from ..cases.further_targets import (
-    LOSSLESS_REACHED, SEVERAL_LOSSLESS_REACHED, each_reached_lossless, several_reached_lossless,
-)
 from ..cases.pauses import pause_lossless
 from ..cases.storm_sequence import measure
+from ..cases.targets import LOSSLESS_REACHED, SEVERAL_LOSSLESS_REACHED, each_reached_lossless, several_reached_lossless
 from ..lab.lab import Lab
 from ..lab.reservation import ReservationLost
 from ..model.checking import at_priorities, error_unless

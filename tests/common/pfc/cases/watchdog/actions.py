@@ -19,10 +19,9 @@ from ...record.case import PlanCase, Target
 from ...record.verdict import Check
 from ..engine import Procedure, Table, sending
 from ..flows import RESUMED, DataLoad, again, data_flows
-from ..further_targets import all_lossless
 from ..ingress import faster_port
 from ..storm_sequence import pause_storm
-from ..targets import SEVERAL_LOSSLESS, each_lossless, several_lossless
+from ..targets import SEVERAL_LOSSLESS, all_lossless, each_lossless, several_lossless
 from .checks import DATA_S, WatchdogRun, acted, detected, is_dropped, lead_s, no_other_storm, restored, validity
 
 FRAME_BYTES = 1024

@@ -18,9 +18,9 @@ from ...record.case import PlanCase, Target
 from ...record.verdict import Check
 from ..engine import Procedure, Table, sending
 from ..flows import DataLoad, again, data_flows
-from ..further_targets import all_lossless
 from ..ingress import equal_ports
 from ..storm_sequence import pause_storm
+from ..targets import all_lossless
 from .actions import FRAME_BYTES, data_again, data_in_storms, storms_over
 from .checks import DATA_S, WatchdogRun, acted, at_queue, lead_s, validity
 

@@ -30,9 +30,9 @@ from ...model.traffic import FlowStats, Role, Stats
 from ...record.case import PlanCase, Target
 from ...record.verdict import Check
 from ..engine import Procedure, Table, sending
-from ..further_targets import CHANGEABLE, all_lossless, all_lossless_changeable
 from ..storm_length import storm_held
 from ..storm_sequence import pause_storm
+from ..targets import CHANGEABLE, all_lossless, all_lossless_changeable
 from ..validity import counters_kept, links_kept, load_applied, lossy_in_background, storm_stopped
 from .actions import FRAME_BYTES, even_flows, watching_pair
 from .checks import WatchdogRun, no_other_storm, storm_unbroken
