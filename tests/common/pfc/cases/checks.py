@@ -21,8 +21,6 @@ from .validity import load_applied, lossy_in_background, storm_running, storm_st
 
 def validity(run: Measurement) -> Iterator[Check]:
     """Whether the run of a scenario was a measurement, best cause first."""
-    if run.not_arrived is not None:
-        yield run.not_arrived
     yield from undisturbed(run)
     yield from run.pauses.storm_ran(run)
     for running, stopped in run.storms:

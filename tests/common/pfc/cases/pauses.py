@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 from ..lab.lab import Lab
 from ..model.counters import DutCounters
-from ..model.errors import NoMeasurement, QualificationError
+from ..model.errors import QualificationError
 from ..model.measurement import Measurement
 from ..model.qos import DSCP_VALUES, PortQos
 from ..model.scenario import Scenario, Storm
@@ -95,22 +94,6 @@ def make_scenario(case: PlanCase, target: Target, qos: PortQos) -> Scenario:
     return SCENARIOS[case](case, target, qos)
 
 
-def measure_storm(lab: Lab, scenario: Scenario, before: DutCounters) -> Measurement:
-    """Measures a scenario. Where nothing of the storm was seen, its source has to show after it that pauses from there
-    arrive: else this was no measurement.
-
-    Raises:
-        QualificationError: a step could not be done.
-    """
-    run = measure(lab, scenario, before)
-    if lab.pause_source.is_shown(run):
-        return run
-    try:
-        return replace(run, shown=lab.pause_source.arrived(lab, run.after))
-    except NoMeasurement as error:
-        return replace(run, not_arrived=error.check)
-
-
 def storm_case(
     scenario: Callable[[Lab, PlanCase, Target], Scenario],
     found_on: Targets,
@@ -124,7 +107,7 @@ def storm_case(
     """
 
     def measured(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> Measurement:
-        return measure_storm(lab, scenario(lab, case, target), before)
+        return lab.pause_source.looked_after(lab, measure(lab, scenario(lab, case, target), before))
 
     return Procedure(measured, validity, judge, found_on, needs)
 

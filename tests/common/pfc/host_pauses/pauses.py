@@ -58,6 +58,24 @@ class HostInterface:
         return HostPauses(source, self.where)
 
 
+@dataclass(frozen=True)
+class HostMeasurement(Measurement):
+    """A run of which nothing showed that its storm arrived, so that the host had to show after it that its pauses do.
+
+    Attributes:
+        shown: the last counters, where they did; None: they did not.
+        not_arrived: why they cannot have arrived; None: they did.
+    """
+
+    shown: DutCounters | None = None
+    not_arrived: Check | None = None
+
+    @property
+    def settled(self) -> DutCounters | None:
+        """The last counters; None where pauses may still be on their way."""
+        return self.shown
+
+
 class HostDriver(Generator):
     """The traffic generators for data; storms are the host's."""
 
@@ -137,6 +155,16 @@ class HostPauses(PauseSource):
             raise NoMeasurement(_not_arrived(lab, expected, seen))
         return after
 
+    def looked_after(self, lab: Lab, run: Measurement) -> Measurement:
+        """Where nothing of the storm was seen, the host has to show that its pauses arrive: else this was no
+        measurement."""
+        if self.is_shown(run):
+            return run
+        try:
+            return HostMeasurement(**vars(run), shown=self.arrived(lab, run.after))
+        except NoMeasurement as error:
+            return HostMeasurement(**vars(run), not_arrived=error.check)
+
     def is_shown(self, run: Measurement) -> bool:
         """Whether so many pause frames were counted as hold the queue, or the test traffic was held."""
         test = flows_of(run.paused.values(), Role.TEST)
@@ -147,6 +175,8 @@ class HostPauses(PauseSource):
         """As the switch and the traffic show it. A storm of which a good switch shows nothing cannot be told from one
         that never arrived. Where the switch should have counted it and counted nothing, `arrived` decides after the
         run whether it is to blame."""
+        if isinstance(run, HostMeasurement) and run.not_arrived is not None:
+            yield run.not_arrived
         place = at_tested(run)
         counted = _most_counted(run)
         owes_a_count = set(run.scenario.paused) > set(run.uncounted)

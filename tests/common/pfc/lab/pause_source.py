@@ -43,9 +43,9 @@ class PauseSource:
         """
         return before
 
-    def is_shown(self, run: Measurement) -> bool:
-        """Whether the run itself shows that its storm arrived and lasted; else `arrived` is asked after it."""
-        return True
+    def looked_after(self, lab: Lab, run: Measurement) -> Measurement:
+        """A run that has just ended, with what has to be found out now of whether its pauses arrived."""
+        return run
 
     def storm_ran(self, run: Measurement) -> Iterator[Check]:
         """Whether the storm had so many pause frames that the pause cannot have lapsed on average: ERROR where not."""

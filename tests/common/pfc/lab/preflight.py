@@ -96,8 +96,7 @@ def clean_flows(lab: Lab) -> list[FlowPlan]:
     ]
 
 
-def port_checks(subject: PortUnderTest, counters: DutCounters) -> Iterator[Check]:
-    """Both ports are up, at the speed that the links file gives, and have PFC counters."""
+def _port_checks(subject: PortUnderTest, counters: DutCounters) -> Iterator[Check]:
     for port in (subject.pair.rx, subject.pair.tx):
         place = at_port(subject, port.port)
         state = counters.interfaces.get(port.port)
@@ -110,12 +109,9 @@ def port_checks(subject: PortUnderTest, counters: DutCounters) -> Iterator[Check
 
 
 def check_ports(subject: PortUnderTest, counters: DutCounters) -> None:
-    """Whether both ports can be measured (`port_checks`).
-
-    Raises:
-        QualificationError: one cannot.
-    """
-    for bad in (one for one in port_checks(subject, counters) if one.status is not Status.PASS):
+    """Both ports must be up, at the speed that the links file gives, and have PFC counters; raises QualificationError
+    where one is not."""
+    for bad in (one for one in _port_checks(subject, counters) if one.status is not Status.PASS):
         raise QualificationError(f"preflight: {bad.message}")
 
 

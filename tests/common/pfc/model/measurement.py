@@ -162,20 +162,11 @@ class Measurement(CaseRun):
         scenario: how it was measured.
         pauses: where the pauses came from.
         held_elsewhere: bytes that the switch held at the same time on other ports under test.
-        shown: the last counters, once the source had to show after the run that its pauses arrive; None: the run did.
-        not_arrived: why the pauses cannot have arrived; None: they did.
     """
 
     scenario: Scenario
     pauses: StormSource
     held_elsewhere: int = 0
-    shown: DutCounters | None = None
-    not_arrived: Check | None = None
-
-    @property
-    def settled(self) -> DutCounters | None:
-        """The last counters; None where pauses may still be on their way."""
-        return None if self.not_arrived else self.shown or self.after
 
     @property
     def paused(self) -> Stats:
