@@ -58,5 +58,5 @@ def test_counts_that_another_start_clears_are_kept(monkeypatch):
         name: replace(one, frames_tx=0, frames_rx=0) if name == DATA.name else one
         for name, one in read(self, names).items()
     })
-    assert {flow.plan.name: flow.frames_tx for flow in totals.take()}[DATA.name] == whole > 0
+    assert {flow.plan.name: flow.frames_tx for flow in totals.take()}[DATA.name] == whole > 0, whole
     assert totals.take() == [], "what was taken is in no further total"
