@@ -87,7 +87,7 @@ class Bench:
             for _ in range(TRIES):
                 settled = self._settled[cable]
                 storm = measure(lab, scenario, settled_counters(lab) if settled is None else settled)
-                storm = lab.pause_source.looked_after(lab, storm)
+                storm = lab.pause_source.confirmed(lab, storm)
                 finding = found(storm, validity, judge)
                 self._settled[cable] = finding.settled
                 if {check.name for check in finding.invalid} != {"storm-unbroken"}:

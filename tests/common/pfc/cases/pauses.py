@@ -99,7 +99,7 @@ def storm_case(
     found_on: Targets,
     needs: str = "",
 ) -> Procedure[Measurement]:
-    """A case that is one scenario.
+    """A case that is one scenario, confirmed by the source of its pauses.
 
     Args:
         scenario: makes it.
@@ -107,7 +107,7 @@ def storm_case(
     """
 
     def measured(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> Measurement:
-        return lab.pause_source.looked_after(lab, measure(lab, scenario(lab, case, target), before))
+        return lab.pause_source.confirmed(lab, measure(lab, scenario(lab, case, target), before))
 
     return Procedure(measured, validity, judge, found_on, needs)
 

@@ -155,7 +155,7 @@ class HostPauses(PauseSource):
             raise NoMeasurement(_not_arrived(lab, expected, seen))
         return after
 
-    def looked_after(self, lab: Lab, run: Measurement) -> Measurement:
+    def confirmed(self, lab: Lab, run: Measurement) -> Measurement:
         """Where nothing of the storm was seen, the host has to show that its pauses arrive: else this was no
         measurement."""
         if self.is_shown(run):

@@ -224,7 +224,7 @@ class Generator:
         return stats
 
     def counted(self, names: Iterable[str]) -> dict[str, FlowStats]:
-        """The same, which no observer is told."""
+        """As `stats`, without telling observers."""
         wanted = list(names)
         self.clock.sleep(self.timing.refresh_s)
         return self._statistics(wanted) if wanted else {}

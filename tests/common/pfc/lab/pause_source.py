@@ -43,8 +43,8 @@ class PauseSource:
         """
         return before
 
-    def looked_after(self, lab: Lab, run: Measurement) -> Measurement:
-        """A run that has just ended, with what has to be found out now of whether its pauses arrived."""
+    def confirmed(self, lab: Lab, run: Measurement) -> Measurement:
+        """A run that has just ended, with what can only be found out now: whether its pauses arrived."""
         return run
 
     def storm_ran(self, run: Measurement) -> Iterator[Check]:
