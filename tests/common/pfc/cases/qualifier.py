@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..lab.lab import Lab
-from ..lab.observer import Auditor, evidence_of
+from ..lab.observer import evidence_of
+from ..lab.option import Auditor
 from ..lab.preflight import preflight
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError

@@ -12,17 +12,19 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from ..model.errors import QualificationError
 from ..model.measurement import PortUnderTest
 from ..model.tolerances import EXACT, HARDWARE, Tolerances
 from ..model.traffic import FlowPlan
 from ..record.case import PlanCase
+from ..record.verdict import Check
 from .clock import Clock, WallClock
 from .dut import Dut, Host, SwitchState
 from .generator import Generator
-from .observer import Auditor, RunObserver
+from .lab import Lab
+from .observer import RunObserver
 from .otg_config import TrafficBuilder
 from .reservation import Reservation, Rows
 
@@ -36,6 +38,27 @@ CLOCK_KEYS = ("clock", "realtime_clock")
 """Keys of a testbed's entry that name a clock other than the wall clock."""
 OWN_KEYS = "pfc_"
 """What the names of all keys of a testbed's entry begin with that are about the qualification."""
+
+
+class Auditor(Protocol):
+    """Looks on each case of a port from outside, one after the other, and changes nothing."""
+
+    def begin(self, lab: Lab, beside: Sequence[Lab] = ()) -> None:
+        """A case begins, on other ports of the switch (`beside`) at once.
+
+        Raises:
+            QualificationError: the switch cannot be read.
+        """
+
+    def audit(self, labs: Sequence[Lab], case: PlanCase) -> Sequence[list[Check]]:
+        """A measurement has ended: further checks of each port that it measured, ERROR for what cannot be looked at.
+        Raises NoMeasurement where it turns out to be none."""
+
+    def doubt(self, lab: Lab, case: PlanCase, checks: Sequence[Check]) -> Sequence[Check]:
+        """Checks of a port: ERROR instead of FAIL where that is not known to be the switch's fault."""
+
+    def explain(self, lab: Lab) -> str:
+        """What the preflight of the port failed for, if more can be said of it than it says; else nothing."""
 
 
 class Option:
