@@ -36,7 +36,7 @@ class Qualifier:
         self._settled: DutCounters | None = None  # a reading with all in it that came before the next storm
 
     def go_on_with(self, lab: Lab) -> None:
-        """Another lab of the same port takes the place of the one before; what the preflight found holds for it too."""
+        """Goes on with another lab of the same port; what the preflight found holds for it too."""
         if self.lab.generator.is_timed:
             lab.generator.allow_for(self.lab.generator.timing)
         self.lab = lab

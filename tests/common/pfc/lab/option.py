@@ -91,8 +91,8 @@ class Option:
         return state
 
     def reserve(self, host: Host, run_id: str, observers: Sequence[RunObserver]) -> Reservation | None:
-        """Makes a switch that of run `run_id`, in the sight of other runs; None: nobody is told. `observers` look on at
-        the configuration before the run.
+        """Reserves a switch for run `run_id` where other runs see it; None: this option does not. `observers` look on
+        at the configuration before the run.
 
         Raises:
             ReservationLost: another run has the switch.

@@ -116,8 +116,8 @@ def priority_of(flow: FlowStats) -> int:
 
 
 def least_load(subject: PortUnderTest, plan: FlowPlan) -> int:
-    """Frames that a data flow sends when nothing holds it, less what the generator's start and clock may cost, the
-    frame at its end at least."""
+    """Frames that a data flow sends at least when nothing holds it: those that are due, less what the generator's start
+    and clock may cost, which is one frame or more."""
     due = plan.due(subject.ports[plan.enters or subject.pair.tx.port].speed_mbps)
     return max(0, min(due - 1, round(due * (100 - subject.tolerances.load_tolerance_percent) / 100)))
 

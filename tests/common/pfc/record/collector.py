@@ -24,15 +24,15 @@ class VerdictCollector:
         self._verdicts: dict[PlannedItem, list[PortVerdict]] = {}
 
     def announce(self, device: str, labels: RunLabels) -> None:
-        """Says what all records of `device` carry."""
+        """Notes what all records of `device` carry."""
         self._labels[device] = labels
 
     def plan(self, item: PlannedItem) -> None:
-        """Counts on an item: it was collected."""
+        """Expects verdicts of an item, which was collected."""
         self._planned.append(item)
 
     def withdraw(self, item: PlannedItem) -> None:
-        """Counts on an item no more: it is not going to be run after all."""
+        """Expects no verdicts of an item any more: it is not going to be run after all."""
         self._planned.remove(item)
 
     def add(self, item: PlannedItem, outcome: Outcome) -> list[Record]:
