@@ -199,20 +199,18 @@ class LoadRun(CaseRun):
 LoadMaker = Callable[[Lab, Target], OfferedLoad]
 
 
-def load_case(
-    offered: LoadMaker, targets: Targets, needs: str
-) -> Procedure[LoadRun]:
+def load_case(offered: LoadMaker, found: Targets) -> Procedure[LoadRun]:
     """A case that is one load.
 
     Args:
         offered: makes it for a port and a case's target.
-        targets, needs: of the procedure.
+        found: what the case is about.
     """
 
     def measured(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> LoadRun:
         return measure(lab, offered(lab, target), target, before)
 
-    return Procedure(measured, validity, judge, targets, needs)
+    return Procedure(measured, validity, judge, found)
 
 
 def offered_load(

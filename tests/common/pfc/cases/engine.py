@@ -29,8 +29,6 @@ class Measured(Protocol):
 
 
 RunT = TypeVar("RunT", bound=Measured)
-Targets = Callable[[PortUnderTest], list[Target]]
-"""What a case is about on a port: once for each target. None: it cannot be carried out there."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +51,23 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class Targets:
+    """What a case is about on a port.
+
+    Attributes:
+        on: the targets on a port: the case is carried out once for each. None: it cannot be carried out there.
+        needs: what a port has to have for that, for a note: "several lossless priorities".
+    """
+
+    on: Callable[[PortUnderTest], list[Target]]
+    needs: str = ""
+
+    def where(self, holds: Callable[[PortUnderTest], object], needs: str) -> Targets:
+        """The same on ports of which something holds; `needs` says what."""
+        return Targets(lambda subject: self.on(subject) if holds(subject) else [], needs)
+
+
+@dataclass(frozen=True)
 class Procedure(Generic[RunT]):
     """How a test case is carried out.
 
@@ -63,7 +78,6 @@ class Procedure(Generic[RunT]):
         validity: checks of the measurement itself, best cause first: unless all are PASS nothing is judged.
         judge: checks of the switch.
         targets: what the case is about on a port.
-        needs: what a port has to have for that, for a note: "several lossless priorities".
         is_audited: whether auditors look on: all its frames enter and leave by ports of the switch under test, whose
             links stay up.
     """
@@ -72,7 +86,6 @@ class Procedure(Generic[RunT]):
     validity: Callable[[RunT], Iterable[Check]]
     judge: Callable[[RunT], Iterable[Check]]
     targets: Targets
-    needs: str = ""
     is_audited: bool = True
 
     def carry_out(self, lab: Lab, case: PlanCase, target: Target, before: DutCounters | None) -> Finding:

@@ -17,7 +17,7 @@ from ..model.traffic import PauseFrame, pfc_frame
 from ..record.case import PlanCase, Target
 from .engine import Procedure, Table, Targets
 from .pauses import pause_lossless, storm_case
-from .targets import SEVERAL_LOSSLESS, all_lossless, first_lossless, several_lossless
+from .targets import all_lossless, first_lossless, several_lossless
 
 NO_SOURCE = "00:00:00:00:00:00"
 RESERVED_BITS = tuple(range(8, 16))  # the vector's upper byte
@@ -97,15 +97,13 @@ def other_type(target: Target, lab: Lab) -> PauseFrame:
     return replace(pfc_frame(target, MAX_QUANTA), ether_type=OTHER_ETHER_TYPE)
 
 
-def valid(
-    frame: FrameMaker, targets: Targets, needs: str = ""
-) -> Procedure[Measurement]:
+def valid(frame: FrameMaker, targets: Targets) -> Procedure[Measurement]:
     """A storm of valid pause frames, judged as PFC-1."""
 
     def scenario(lab: Lab, case: PlanCase, target: Target) -> Scenario:
         return replace(pause_lossless(case, target, lab.subject.qos), frame=frame(target, lab))
 
-    return storm_case(scenario, targets, needs)
+    return storm_case(scenario, targets)
 
 
 def invalid(frame: FrameMaker, called: str, targets: Targets) -> Procedure[Measurement]:
@@ -167,7 +165,7 @@ def sized(sizes: Callable[[Lab], Sizes]) -> Procedure[Measurement]:
 
 FRAMES: Table = {
     ZERO_SOURCE_SINGLE: valid(zero_source, first_lossless),
-    ZERO_SOURCE_SEVERAL: valid(zero_source, several_lossless, SEVERAL_LOSSLESS),
+    ZERO_SOURCE_SEVERAL: valid(zero_source, several_lossless),
     ALL_ENABLED: valid(all_enabled, all_lossless),
     NONE_ENABLED_SINGLE: invalid(one_time, "PFC frames with a time and no enable bit", first_lossless),
     NONE_ENABLED_SEVERAL: invalid(all_times, "PFC frames with eight times and no enable bit", all_lossless),

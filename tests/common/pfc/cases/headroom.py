@@ -31,9 +31,7 @@ from .switch_counters import (
     GROUPS, HEADROOM, drops_delay_s, gained_by, group_drops, headroom_used, of_group, priority_groups,
     watermark_delay_s,
 )
-from .targets import (
-    LOSSLESS_REACHED, SEVERAL_LOSSLESS_REACHED, all_reached_lossless, each_reached_lossless, several_reached_lossless,
-)
+from .targets import all_reached_lossless, each_reached_lossless, several_reached_lossless
 
 SINGLE = PlanCase("headroom-single-lossless", "HEAD-1", (LOSSLESS,))
 SEVERAL = PlanCase("headroom-several-lossless", "HEAD-2", (LOSSLESS,))
@@ -422,7 +420,7 @@ def _quantum_bytes(line_percent: float) -> Fraction:
 
 
 CASES: Table = {
-    SINGLE: Procedure(covered, was_used, judge_covered, each_reached_lossless, LOSSLESS_REACHED),
-    SEVERAL: Procedure(covered, was_used, judge_covered, several_reached_lossless, SEVERAL_LOSSLESS_REACHED),
-    OVERFLOW: Procedure(overflow, was_overflowed, judge_overflow, all_reached_lossless, LOSSLESS_REACHED),
+    SINGLE: Procedure(covered, was_used, judge_covered, each_reached_lossless),
+    SEVERAL: Procedure(covered, was_used, judge_covered, several_reached_lossless),
+    OVERFLOW: Procedure(overflow, was_overflowed, judge_overflow, all_reached_lossless),
 }

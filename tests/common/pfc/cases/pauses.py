@@ -94,22 +94,18 @@ def make_scenario(case: PlanCase, target: Target, qos: PortQos) -> Scenario:
     return SCENARIOS[case](case, target, qos)
 
 
-def storm_case(
-    scenario: Callable[[Lab, PlanCase, Target], Scenario],
-    found_on: Targets,
-    needs: str = "",
-) -> Procedure[Measurement]:
+def storm_case(scenario: Callable[[Lab, PlanCase, Target], Scenario], found: Targets) -> Procedure[Measurement]:
     """A case that is one scenario, confirmed by the source of its pauses.
 
     Args:
         scenario: makes it.
-        found_on, needs: `targets` and `needs` of the procedure.
+        found: what the case is about.
     """
 
     def measured(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> Measurement:
         return lab.pause_source.confirmed(lab, measure(lab, scenario(lab, case, target), before))
 
-    return Procedure(measured, validity, judge, found_on, needs)
+    return Procedure(measured, validity, judge, found)
 
 
 def plan_scenario(lab: Lab, case: PlanCase, target: Target) -> Scenario:
@@ -119,7 +115,7 @@ def plan_scenario(lab: Lab, case: PlanCase, target: Target) -> Scenario:
 
 CASES: Table = {
     SINGLE_LOSSLESS: storm_case(plan_scenario, targets.each_lossless),
-    SEVERAL_LOSSLESS: storm_case(plan_scenario, targets.several_lossless, targets.SEVERAL_LOSSLESS),
+    SEVERAL_LOSSLESS: storm_case(plan_scenario, targets.several_lossless),
     LOSSY: storm_case(plan_scenario, targets.all_lossy),
     GLOBAL_PAUSE: storm_case(plan_scenario, targets.whole_port),
 }

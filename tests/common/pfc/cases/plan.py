@@ -62,12 +62,11 @@ def deviations() -> tuple[Deviation, ...]:
 
 
 def targets(case: PlanCase, subject: PortUnderTest) -> list[Target]:
-    """What a case is about on a port: once for each target. None: it cannot be carried out there (`needs`)."""
-    return [] if lacking(case, subject) else procedures()[case].targets(subject)
+    """What a case is about on a port: once for each target. None: it cannot be carried out there (`lack_of`)."""
+    return [] if lacking(case, subject) else procedures()[case].targets.on(subject)
 
 
 def lack_of(case: PlanCase, subject: PortUnderTest) -> str | None:
     """What a port lacks for a case; None: it can be carried out there."""
-    if lack := lacking(case, subject):
-        return lack
-    return None if procedures()[case].targets(subject) else procedures()[case].needs
+    found = procedures()[case].targets
+    return lacking(case, subject) or (None if found.on(subject) else found.needs)

@@ -322,5 +322,5 @@ def sends_unused_times_as_zero(asic: str) -> bool:
 
 CASES: Table = {
     SINGLE: Procedure(measure, validity, judge, targets.first_lossless),
-    SEVERAL: Procedure(measure, validity, judge, targets.several_lossless, targets.SEVERAL_LOSSLESS),
+    SEVERAL: Procedure(measure, validity, judge, targets.several_lossless),
 }

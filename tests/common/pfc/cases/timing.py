@@ -375,20 +375,18 @@ def _to_scale(run: TimingRun) -> Iterator[Check]:
     yield fail_unless("length-to-scale", place, abs(off) <= unsure, expected, seen)
 
 
-def timed_case(
-    course: Callable[[Target], Course], found_on: Targets, needs: str = ""
-) -> Procedure[TimingRun]:
+def timed_case(course: Callable[[Target], Course], found: Targets) -> Procedure[TimingRun]:
     """A case of storms and what they leave of the line.
 
     Args:
         course: makes what it sends for its target.
-        found_on, needs: `targets` and `needs` of the procedure.
+        found: what the case is about.
     """
 
     def measured(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> TimingRun:
         return measure(lab, course(target), target, before)
 
-    return Procedure(measured, validity, judge, found_on, needs)
+    return Procedure(measured, validity, judge, found)
 
 
 TARGETS = {THROTTLED: all_lossless, REFRESHED: first_lossless}  # refreshes of each of them are in CLASS-2

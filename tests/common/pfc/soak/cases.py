@@ -18,7 +18,7 @@ from ..lab.generator import SETTLE_S, Traffic
 from ..lab.lab import Lab
 from ..model.checking import Place, at_priority, fail_unless, flows_of, priority_of
 from ..model.counters import DutCounters
-from ..model.measurement import Measurement, PortUnderTest
+from ..model.measurement import Measurement
 from ..model.scenario import Scenario, Storm
 from ..model.traffic import FlowPlan, Role, Stats
 from ..record.case import PlanCase, Target
@@ -189,12 +189,9 @@ def _rises(
     return fail_unless(name, place, not short, what, seen)
 
 
-def _asked_for(subject: PortUnderTest) -> list[Target]:
-    return all_lossless(subject) if SOAK.seconds else []
-
-
 CASES: Table = {
     LONG_STORM: Procedure(
-        measure, validity, judge_soak, _asked_for, "--pfc-soak, which says how long (10m)"
+        measure, validity, judge_soak,
+        all_lossless.where(lambda subject: SOAK.seconds, "--pfc-soak, which says how long (10m)"),
     ),
 }

@@ -11,6 +11,7 @@ from ..cases.checks import judge, validity
 from ..cases.engine import Procedure, Table, settled_counters
 from ..cases.pauses import pause_lossless
 from ..cases.storm_sequence import measure
+from ..cases.targets import all_lossless
 from ..lab.lab import Lab
 from ..model.checking import Place, at_priority, fail_unless
 from ..model.counters import DutCounters, changed
@@ -102,13 +103,12 @@ def _evidence(hops: Sequence[Hop], readings: Sequence[Mapping[str, DutCounters]]
     return {"hops": [hop.device for hop in hops], "hop_pfc_tx_in_all": sent}
 
 
-def _in_a_chain(subject: PortUnderTest) -> list[Target]:
-    return [subject.qos.lossless] if subject.chain else []
-
-
 CASES: Table = {
     HOP_BY_HOP: Procedure(
-        measure_chain, validity, judge_chain, _in_a_chain,
-        "another switch on its cables with a traffic generator behind it", is_audited=False,
+        measure_chain, validity, judge_chain,
+        all_lossless.where(
+            lambda subject: subject.chain, "another switch on its cables with a traffic generator behind it"
+        ),
+        is_audited=False,
     ),
 }
