@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
-from typing import Any
+from typing import cast
 
 from ..lab.clock import Clock
 from ..lab.generator import Generator
 from ..lab.lab import Lab
-from ..lab.observer import RunObserver
 from ..lab.pause_source import HostOf, PauseSource
 from ..model.arithmetic import line_rate_fps
 from ..model.checking import COUNTER, at_port, at_priority, at_tested, error_unless, fail_unless, flows_of
@@ -77,17 +76,18 @@ class HostMeasurement(Measurement):
 
 
 class HostDriver(Generator):
-    """The traffic generators for data; storms are the host's."""
+    """Drives data as the class does that it is combined with (`HostPauses.driver`); storms are the host's.
 
-    def __init__(self, api: Any, clock: Clock, observers: Sequence[RunObserver], sender: HostSource) -> None:
-        """`sender`: what starts and stops the storms; other arguments as of `Generator`."""
-        super().__init__(api, clock, observers)
-        self._sender = sender
+    Attributes:
+        sender: what starts and stops the storms.
+    """
+
+    sender: HostSource
 
     def _start(self, names: Sequence[str]) -> None:
         """Storms first: they send when this returns."""
         for name in self._storms_among(names):
-            self._sender.start(self._flows[name])
+            self.sender.start(self._flows[name])
         own = self._data_among(names)
         if own or not names:
             super()._start(own)
@@ -96,7 +96,7 @@ class HostDriver(Generator):
         """Storms first; those that do not stop keep no data running."""
         try:
             if storms := self._storms_among(names or list(self._flows)):
-                self._sender.stop(storms)
+                self.sender.stop(storms)
         finally:
             own = self._data_among(names)
             if own or not names:
@@ -106,7 +106,7 @@ class HostDriver(Generator):
         """Of a storm what the host knows."""
         own = self._data_among(names)
         counted = super()._statistics(own) if own else {}
-        return {name: counted[name] if name in counted else self._sender.statistics(self._flows[name])
+        return {name: counted[name] if name in counted else self.sender.statistics(self._flows[name])
                 for name in names}
 
     def _storms_among(self, names: Sequence[str]) -> list[str]:
@@ -128,9 +128,9 @@ class HostPauses(PauseSource):
         self.sender = sender
         self._where = where
 
-    def driver(self, api: Any, clock: Clock, observers: Sequence[RunObserver]) -> HostDriver:
-        """The host sends the pauses."""
-        return HostDriver(api, clock, observers, self.sender)
+    def driver(self, made: type[Generator]) -> type[Generator]:
+        """Data is driven as ever, storms by the host."""
+        return cast(type[Generator], type("HostDriver", (HostDriver, made), {"sender": self.sender}))
 
     def arrived(self, lab: Lab, before: DutCounters) -> DutCounters:
         """Sends a few PFC frames, and waits until the switch's counters have them: for one lossless priority is enough,

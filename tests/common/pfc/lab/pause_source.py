@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from ..model.checking import at_tested, every_pause_counted, none_of, storm_sent
 from ..model.counters import DutCounters
@@ -14,7 +14,6 @@ from ..record.verdict import Check
 from .clock import Clock
 from .dut import Host
 from .generator import Generator
-from .observer import RunObserver
 
 if TYPE_CHECKING:
     from .lab import Lab
@@ -24,9 +23,9 @@ class PauseSource:
     """The traffic generator, whose flows the pauses are: it counts what it sent, and knows its frames where they come
     out. An option that has another source (`PortPlan.pauses`) says by these methods what differs."""
 
-    def driver(self, api: Any, clock: Clock, observers: Sequence[RunObserver]) -> Generator | None:
-        """What sends the pauses beside the data, arguments as of `Generator`; None: what sends the data."""
-        return None
+    def driver(self, made: type[Generator]) -> type[Generator]:
+        """What drives the traffic with pauses from here, where `made` drives that of the traffic generators alone."""
+        return made
 
     def arrived(self, lab: Lab, before: DutCounters) -> DutCounters:
         """Shows that pauses from here arrive at the port under test, where that is not known otherwise.

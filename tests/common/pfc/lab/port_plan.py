@@ -81,7 +81,7 @@ class PortPlan:
         )
         source = self.pauses(host_of, clock) if self.pauses is not None else PauseSource()
         generator_class = next((option.generator for option in options() if option.generator), Generator)
-        generator = source.driver(api, clock, dut.observers) or generator_class(api, clock, dut.observers)
+        generator = source.driver(generator_class)(api, clock, dut.observers)
         return Lab(
             self.subject, dut, generator, builder, generator.clock, self.delays, others, config_db,
             dut.observers, source,

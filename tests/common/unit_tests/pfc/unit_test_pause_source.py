@@ -308,7 +308,7 @@ def qualify(world, case=SINGLE_LOSSLESS, target=(3,), asic="", **source):
     plan = dataclasses.replace(plan, subject=subject, pauses=pauses.open)
     lab = plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world), host_of=lambda name: Answers())
     assert isinstance(lab.generator, HostDriver), "the lab's pauses come from the host"
-    lab.generator._sender = lab.pause_source.sender = FakeSource(world, **source)
+    lab.generator.sender = lab.pause_source.sender = FakeSource(world, **source)
     outcome = Qualifier(lab).qualify(case, target)
     return outcome, {verdict.metric_name: verdict for verdict in reversed(outcome.verdicts)}
 
