@@ -62,7 +62,9 @@ class _Contest:
     """One round: both decide on the same polls, and the queues' states follow what the model decides."""
 
     def __init__(self, polls: Round, scripts: ScriptDecider, comparison: PlatformComparison) -> None:
-        self._round, self._scripts, self._comparison = polls, scripts, comparison
+        self._round = polls
+        self._scripts = scripts
+        self._comparison = comparison
         self._model = PersonalityDecider(comparison.platform)
         self._states = dict.fromkeys(polls.queues, OPERATIONAL)
         self._left_out: set[tuple[str, int]] = set()

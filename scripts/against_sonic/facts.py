@@ -135,7 +135,9 @@ class _Ansible:
     """Runs modules on the switches of a testbed."""
 
     def __init__(self, lab: Deployed, sonic_mgmt: Path, python: Path) -> None:
-        self._lab, self._sonic_mgmt, self._python = lab, sonic_mgmt, python
+        self._lab = lab
+        self._sonic_mgmt = sonic_mgmt
+        self._python = python
 
     def theirs(self, module: FactsModule) -> dict[str, Facts | str]:
         """What sonic-mgmt's module says, by switch: facts, or why it failed."""
@@ -205,7 +207,8 @@ def _install(buildimage: Checkout, folder: Path) -> Path:
         OSError: a part of the checkout is missing, or nothing can be written.
     """
     make_environment(folder / "env", PACKAGES)
-    code, python = folder / "code", folder / "python3"
+    code = folder / "code"
+    python = folder / "python3"
     shutil.rmtree(code, ignore_errors=True)
     code.mkdir(parents=True)
     copy_modules(buildimage, code)

@@ -48,7 +48,9 @@ class Installation:
             InstallationError: pip failed.
             OSError: a part of a checkout is missing, or nothing can be written.
         """
-        self._environment, self._code, self.programs = folder / "env", folder / "code", folder / "bin"
+        self._environment = folder / "env"
+        self._code = folder / "code"
+        self.programs = folder / "bin"
         make_environment(self._environment, PACKAGES)
         shutil.rmtree(self._code, ignore_errors=True)
         shutil.copytree(utilities.folder, self._code, ignore=_LEFT_OUT, ignore_dangling_symlinks=True)

@@ -97,7 +97,8 @@ class _Switch:
     """
 
     def __init__(self, lab: Deployed, programs: Path) -> None:
-        self._lab, self._programs = lab, programs
+        self._lab = lab
+        self._programs = programs
         self.clears: list[dict[str, CommandEnd]] = []
 
     def run(self, lines: Sequence[str], theirs: bool) -> dict[str, CommandEnd]:

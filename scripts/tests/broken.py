@@ -19,7 +19,7 @@ from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.lab.clock import Clock
 from tests.common.pfc.simulated_time.endpoint_clock import EndpointClock
 from tests.common.pfc.lab.dut import Dut
-from tests.common.pfc.lab.observer import Auditor
+from tests.common.pfc.lab.option import Auditor
 from tests.common.pfc.lab.port_plan import LabFacts, PortPlan, PortRequest
 from tests.common.pfc.model.measurement import PortUnderTest
 from tests.common.pfc.record.case import Outcome, PlanCase, Target

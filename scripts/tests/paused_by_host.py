@@ -21,8 +21,10 @@ from scripts.campaign.broken_testbed import KnownDut, OpenSsh
 from scripts.tests.pause_lab import HOST, INTERFACES, SWITCH, connected_ports
 from tests.common.pfc.cases.checks import judge, validity
 from tests.common.pfc.cases.engine import found, settled_counters
-from tests.common.pfc.cases.pauses import SEVERAL_LOSSLESS, SINGLE_LOSSLESS, make_scenario, measure_storm
+from tests.common.pfc.cases.pauses import SEVERAL_LOSSLESS, SINGLE_LOSSLESS, make_scenario
 from tests.common.pfc.cases.plan import targets
+from tests.common.pfc.cases.storm_sequence import measure
+from tests.common.pfc.host_pauses.pauses import HostPauses
 from tests.common.pfc.lab.clock import WallClock
 from tests.common.pfc.lab.lab import Lab
 from tests.common.pfc.lab.port_plan import LabFacts, PortRequest, plan_device
@@ -76,7 +78,7 @@ class Bench:
         """What came of a run: why it was no measurement, and whether that was gaps in the storm alone, each time; names
         of all checks, and what is not PASS by priority and name."""
         lab = self._lab(run)
-        assert lab.pause_source is not None, "the testbed names this machine"
+        assert isinstance(lab.pause_source, HostPauses), "the testbed names this machine"
         target = targets(run.case, lab.subject)[0]
         cable = (run.port, lab.subject.pauses_from)
         scenario = replace(make_scenario(run.case, target, lab.subject.qos), data_s=1)
@@ -84,7 +86,8 @@ class Bench:
             self._settled[cable] = self._settled.get(cable) or lab.pause_source.arrived(lab, lab.dut.counters())
             for _ in range(TRIES):
                 settled = self._settled[cable]
-                storm = measure_storm(lab, scenario, settled_counters(lab) if settled is None else settled)
+                storm = measure(lab, scenario, settled_counters(lab) if settled is None else settled)
+                storm = lab.pause_source.confirmed(lab, storm)
                 finding = found(storm, validity, judge)
                 self._settled[cable] = finding.settled
                 if {check.name for check in finding.invalid} != {"storm-unbroken"}:

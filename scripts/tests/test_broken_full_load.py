@@ -10,11 +10,12 @@ import pytest
 
 from scripts.campaign.entries import ROOT
 from scripts.tests.broken import Case, broken_bench, case, compare, documented_checks, passed_as_documented
+from tests.common.pfc.cases.checks import validity
 from tests.common.pfc.cases.engine import found
 from tests.common.pfc.record.case import Outcome
 from tests.common.pfc.record.verdict import Check, Status
 from tests.common.pfc.sweep import full_load
-from tests.common.pfc.sweep.full_load import ALL_PORTS, FullRun, full_validity, judge_full
+from tests.common.pfc.sweep.full_load import ALL_PORTS, FullRun, judge_full
 
 pytestmark = pytest.mark.slow("all ports of a switch loaded at once")
 
@@ -62,7 +63,7 @@ def fixture_loaded(tmp_path_factory: pytest.TempPathFactory) -> Loaded:
     runs = dict[str, FullRun]()
 
     def seen(full: FullRun) -> list[Check]:
-        runs[full.run.subject.pair.rx.port] = full
+        runs[full.subject.pair.rx.port] = full
         return judge_full(full)
 
     faults = [one.fault for one in BROKEN]
@@ -115,16 +116,16 @@ def not_counted(full: FullRun) -> FullRun:
 
 def forwarded(full: FullRun) -> FullRun:
     """A pause frame arrives at the tx port."""
-    storm, _ = full.run.storms[0]
-    changed = {**full.run.paused, storm.plan.name: replace(storm, frames_rx=1)}
-    return replace(full, run=replace(full.run, phases={**full.run.phases, "paused": changed}))
+    storm, _ = full.storms[0]
+    changed = {**full.paused, storm.plan.name: replace(storm, frames_rx=1)}
+    return replace(full, phases={**full.phases, "paused": changed})
 
 
 def slow_afterwards(full: FullRun) -> FullRun:
     """2 % are missing once the storms are over, lost nowhere."""
     flows = {name: replace(flow, frames_tx=flow.frames_tx * 98 // 100, frames_rx=flow.frames_tx * 98 // 100)
-             if flow.plan.priority == 3 else flow for name, flow in full.run.resumed.items()}
-    return replace(full, run=replace(full.run, phases={**full.run.phases, "resumed": flows}))
+             if flow.plan.priority == 3 else flow for name, flow in full.resumed.items()}
+    return replace(full, phases={**full.phases, "resumed": flows})
 
 
 CHANGED: list[tuple[Callable[[FullRun], FullRun], set[str], Status, str]] = [
@@ -145,7 +146,7 @@ CHANGED: list[tuple[Callable[[FullRun], FullRun], set[str], Status, str]] = [
 def test_changed_numbers_are_noticed(
     change: Callable[[FullRun], FullRun], names: set[str], status: Status, message: str, loaded: Loaded
 ) -> None:
-    finding = found(change(loaded.runs[HEALTHY]), full_validity, judge_full)
+    finding = found(change(loaded.runs[HEALTHY]), validity, judge_full)
     bad = [check for check in (*finding.checks, *finding.invalid) if check.status is not Status.PASS]
     assert names == {check.name for check in bad} and {check.status for check in bad} == {status}, bad
     assert any(check.message.startswith(message) for check in bad), bad

@@ -131,7 +131,8 @@ class ConfiguredFabric:
         port = (link.switch, link.switch_port)
         if not self._is_up(port):
             return None
-        config, wanted = self._configurations[link.switch], ipaddress.ip_address(gateway)
+        config = self._configurations[link.switch]
+        wanted = ipaddress.ip_address(gateway)
         if _has(config.port_addresses.get(link.switch_port, ()), wanted):
             return config.mac
         for vlan in config.vlans:
@@ -143,7 +144,8 @@ class ConfiguredFabric:
 
     def _segment(self, first: str, vlan_id: int) -> Iterator[tuple[str, tuple[str, ...]]]:
         """The switches that a broadcast in a VLAN reaches, nearest first, with their addresses in it."""
-        waiting, seen = deque([first]), {first}
+        waiting = deque([first])
+        seen = {first}
         while waiting:
             name = waiting.popleft()
             vlan = next((vlan for vlan in self._configurations[name].vlans if vlan.vlan_id == vlan_id), None)

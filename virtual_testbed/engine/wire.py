@@ -55,7 +55,8 @@ class ExternalRx:
     """
 
     def __init__(self, location: str, speed_mbps: int) -> None:
-        self._location, self._speed_mbps = location, speed_mbps
+        self._location = location
+        self._speed_mbps = speed_mbps
         self._waiting: deque[tuple[int, ControlFrameKind]] = deque()
         self._kinds: dict[bytes, ControlFrameKind] = {}
 
@@ -80,7 +81,8 @@ class ExternalRx:
         waiting = self._waiting
         while waiting and waiting[0][0] + response_ps <= until_ps:
             first_ps, kind = waiting.popleft()
-            last_ps, frames = first_ps, 1
+            last_ps = first_ps
+            frames = 1
             while waiting and waiting[0][1] is kind and waiting[0][0] + response_ps <= until_ps and (
                     waiting[0][0] - last_ps <= kind.lasts_ps):
                 last_ps, frames = max(last_ps, waiting.popleft()[0]), frames + 1
@@ -151,7 +153,9 @@ class Wires:
     """
 
     def __init__(self, network: OpenNetwork, wires: Sequence[Wire], simulated_ps: Callable[[int], int]) -> None:
-        self._network, self._wires, self._simulated_ps = network, wires, simulated_ps
+        self._network = network
+        self._wires = wires
+        self._simulated_ps = simulated_ps
         network.outside = self
 
     def hear(self, until_ps: int) -> list[ReceivedBurst]:

@@ -78,7 +78,8 @@ def _split(spec: str) -> _Parts:
     path = None
     found = None if name in BUILT_IN else _FILE.fullmatch(spec)
     if found:
-        path, name = found["path"], found["name"]
+        path = found["path"]
+        name = found["name"]
         _, at, rest = (found["rest"] or "").partition("@")
     place, *pairs = rest.split(",")
     return _Parts(path, name, bool(at), place, pairs)

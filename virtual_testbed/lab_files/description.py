@@ -116,7 +116,8 @@ def _entries(file: Path) -> list[tuple[str, dict[str, Any]]]:
     """All entries, each with `file line n`."""
     try:
         text = file.read_text(encoding="utf-8")
-        data, root = yaml.safe_load(text), yaml.compose(text, Loader=yaml.SafeLoader)
+        data = yaml.safe_load(text)
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
     except OSError as error:
         raise DescriptionError(f"{file}: cannot be read ({error.strerror})") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
@@ -253,7 +254,9 @@ class _Cables:
 
     def __init__(self, switches: Mapping[str, SwitchDescription], generators: Mapping[str, str],
                  graph: ConnectionGraph) -> None:
-        self._switches, self._generators, self._graph = switches, generators, graph
+        self._switches = switches
+        self._generators = generators
+        self._graph = graph
         self._links = [link for link in graph.links if link.start[0] in switches or link.end[0] in switches]
         for link in self._links:
             self._check(link)

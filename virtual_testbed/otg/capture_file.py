@@ -50,7 +50,8 @@ def _pcapng(frames: Iterable[CapturedFrameView], snap: int, comment: str) -> byt
         _block(INTERFACE, struct.pack("<HHI", ETHERNET, 0, snap) + _option(OPTION_TIME_RESOLUTION, b"\x09")
                + _option(OPTION_FCS_LENGTH, bytes([FCS_BYTES])) + _option(0, b""))]
     for frame in frames:
-        time, data = frame.time_ps // PS_PER_NS, with_fcs(frame.data)
+        time = frame.time_ps // PS_PER_NS
+        data = with_fcs(frame.data)
         head = struct.pack("<IIIII", 0, time >> 32, time & 0xFFFFFFFF, len(data[:snap]), len(data))
         parts.append(_block(ENHANCED_PACKET, head + _padded(data[:snap])))
     return b"".join(parts)

@@ -110,7 +110,8 @@ def _read_data(names: tuple[str, ...], bodies: list[Fields], inner: int) -> Data
     queue = constant(ethernet, "pfc_queue", integer_kind(3), 0)
     ethernet.done()
     layers = [Layer("ethernet", {})]
-    vlan_id, vlan_priority = None, 0
+    vlan_id = None
+    vlan_priority = 0
     if names[1] == "vlan":
         layers.append(Layer("vlan", _read_vlan(bodies[1])))
         vlan_id, vlan_priority = (layers[1].patterns[name].value(0) for name in ("id", "priority"))

@@ -118,7 +118,8 @@ def read_flows(flows: Any, path: str, endpoints: FlowEndpoints) -> tuple[tuple[F
 
 
 def _read_port(port: Fields, fabric: Fabric) -> GeneratorPort:
-    name, location = port.text("name"), port.text("location")
+    name = port.text("name")
+    location = port.text("location")
     port.done()
     if location and location not in fabric.speeds:
         port.error("location",

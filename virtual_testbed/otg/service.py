@@ -53,7 +53,8 @@ class OtgService:
         self._captured = set()
         hosts = (*model.stations, *model.devices.hosts)
         self._plane.set_traffic(model.ports, hosts, [setup.flow for setup in model.flows])
-        self._body, self._model = body, model
+        self._body = body
+        self._model = model
         self._protocols_started = model.auto_start
         self._links = {}
         self._note_links()

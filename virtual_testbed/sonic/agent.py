@@ -114,7 +114,10 @@ class SonicAgent:
             ProfileError: unknown HwSKU.
             ScriptError: the checkout has no scripts for its ASIC.
         """
-        self._switch, self._socket, self._network, self._faults = switch, redis_socket, network, tuple(faults)
+        self._switch = switch
+        self._socket = redis_socket
+        self._network = network
+        self._faults = tuple(faults)
         self._profile = load_profile(hwsku)
         self._ids = ObjectIds(self._profile)
         self._scripts = read_scripts(swss, self._profile.asic_type) if swss is not None else ()
@@ -197,7 +200,9 @@ class SonicAgent:
                 self._decider = stack.enter_context(contextlib.closing(ScriptDecider(
                     self._switch, self._socket, self._scripts, queues, self._publish_polled)))
             self._open = stack.pop_all()
-        self._applied, self._lost, self._shown = None, False, None
+        self._applied = None
+        self._lost = False
+        self._shown = None
 
     def _lose(self, error: DatabaseError) -> None:
         if not self._lost:
@@ -212,7 +217,8 @@ class SonicAgent:
         translation = dataclasses.replace(translation, problems=(*buffers.problems, *translation.problems))
         is_off = is_aging_off(self._asic, log_ports(self._profile))
         translation = dataclasses.replace(translation, config=dataclasses.replace(translation.config, aging_off=is_off))
-        intervals, old = read_intervals(config), self._applied
+        intervals = read_intervals(config)
+        old = self._applied
         known = () if old is None else (*old.problems, *self._intervals.problems)
         for problem in (*translation.problems, *intervals.problems):
             if problem not in known:

@@ -30,7 +30,10 @@ class CountersDb:
     """
 
     def __init__(self, switch: str, publisher: Publisher, ids: ObjectIds, hooks: Hooks) -> None:
-        self._switch, self._publisher, self._ids, self._hooks = switch, publisher, ids, hooks
+        self._switch = switch
+        self._publisher = publisher
+        self._ids = ids
+        self._hooks = hooks
         self._polled: dict[str, SwitchCounters] = {}
         self._rated: tuple[int, Mapping[str, PortCounters]] | None = None
         self._moving: set[str] = set()
@@ -111,9 +114,11 @@ class CountersDb:
 
     def _rates(self, counters: SwitchCounters) -> list[Reading]:
         """Since the last poll of the ports, of those whose rate is not 0, or was not then; none at the first one."""
-        then, now = self._rated, self._hooks.now_ps
+        then = self._rated
+        now = self._hooks.now_ps
         if then is None:
-            self._rated, self._moving = (now, counters.ports), set(counters.ports)
+            self._rated = (now, counters.ports)
+            self._moving = set(counters.ports)
         if then is None or now <= then[0]:
             return []
         self._rated = now, counters.ports

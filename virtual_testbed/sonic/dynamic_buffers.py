@@ -90,7 +90,8 @@ def _derived(
 ) -> Mapping[str, Row] | None:
     """Name and fields of the profile that a lossless group of a port gets; None: its headroom is not known."""
     cables = {name: length for row in config.get("CABLE_LENGTH", {}).values() for name, length in row.items()}
-    speed, cable = str(config.get("PORT", {}).get(port, {}).get("speed", "")), str(cables.get(port, ""))
+    speed = str(config.get("PORT", {}).get(port, {}).get("speed", ""))
+    cable = str(cables.get(port, ""))
     lookup = profile.pg_profile_lookup.get((speed, cable))
     if lookup is None:
         return None

@@ -71,7 +71,8 @@ def read_intervals(config: Config) -> Intervals:
 
 
 def _interval_ms(row: Row, default: int) -> int | None:
-    status, text = str(row.get("FLEX_COUNTER_STATUS", "disable")), str(row.get("POLL_INTERVAL", default))
+    status = str(row.get("FLEX_COUNTER_STATUS", "disable"))
+    text = str(row.get("POLL_INTERVAL", default))
     if status not in ("enable", "disable"):
         raise ValueError(f"FLEX_COUNTER_STATUS must be enable or disable, found {status!r}")
     if not re.fullmatch(r"[0-9]+", text) or not SHORTEST_MS <= int(text) <= LONGEST_MS:

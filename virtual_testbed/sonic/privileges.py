@@ -50,7 +50,8 @@ def keep_capabilities(kept: Iterable[int] = ()) -> None:
     Raises:
         OSError: the kernel refused, or a kept capability is not there.
     """
-    library, kept = libc(), frozenset(kept)
+    library = libc()
+    kept = frozenset(kept)
     _drop_bounding(kept)
     mask = sum(1 << capability for capability in kept)
     low, high = mask & 0xFFFFFFFF, mask >> 32

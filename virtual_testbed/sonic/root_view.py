@@ -326,7 +326,8 @@ def main() -> int:
     """A probe for people: print which way this machine allows and run a shell command there (arguments: ROOT
     COMMAND).
     """
-    root, command = Path(sys.argv[1]).resolve(), sys.argv[2]
+    root = Path(sys.argv[1]).resolve()
+    command = sys.argv[2]
     skeleton(root)
     keep = (Path(__file__).resolve().parents[2], Path(sys.prefix), Path(sys.base_prefix))
     try:

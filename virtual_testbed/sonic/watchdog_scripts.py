@@ -93,7 +93,9 @@ class ScriptDecider:
 
     def __init__(self, switch: str, redis_socket: str, scripts: Sequence[Script],
                  queues: Mapping[str, tuple[str, int]], publish: Publish) -> None:
-        self._switch, self._scripts, self._publish = switch, tuple(scripts), publish
+        self._switch = switch
+        self._scripts = tuple(scripts)
+        self._publish = publish
         self._queues = queues
         self._ids = {queue: oid for oid, queue in queues.items()}
         self._complaints: set[str] = set()

@@ -30,7 +30,8 @@ def write_lab(checkout: Path, folder: Path) -> list[Path]:
     """
     found = read_endpoints(folder)
     entry = yaml.safe_load(found.testbed_file.read_text(encoding="utf-8"))[0]
-    lab, group = Path(entry["lab_folder"]), entry["inv_name"]
+    lab = Path(entry["lab_folder"])
+    group = entry["inv_name"]
     copies = {found.inventory: f"ansible/{group}",
               lab / f"files/sonic_{group}_devices.csv": f"ansible/files/sonic_{group}_devices.csv",
               lab / f"files/sonic_{group}_links.csv": f"ansible/files/sonic_{group}_links.csv",

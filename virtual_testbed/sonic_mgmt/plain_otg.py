@@ -19,7 +19,8 @@ class FlowView:
     """In the place of IxNetwork's view of statistics."""
 
     def __init__(self, api: Any, name: str) -> None:
-        self._api, self._name = api, name
+        self._api = api
+        self._name = name
 
     @property
     def Rows(self) -> list[dict[str, str]]:  # noqa: N802

@@ -37,7 +37,8 @@ class Child:
     """
 
     def __init__(self, spec: ChildSpec, log: Path, run_folder: str, policy: Policy) -> None:
-        self.spec, self.log = spec, log
+        self.spec = spec
+        self.log = log
         self.up = asyncio.Event()
         self.ready: dict[str, Any] = {}
         self.restarts = 0

@@ -152,7 +152,8 @@ def take_down(folder: TestbedFolder, purge: bool = False) -> bool:
 
 def down_command(folder: TestbedFolder) -> str:
     """What a user types, from the current folder, to stop a testbed."""
-    state, default = folder.path.parent, Path(os.environ.get(STATE_VARIABLE) or DEFAULT_STATE).resolve()
+    state = folder.path.parent
+    default = Path(os.environ.get(STATE_VARIABLE) or DEFAULT_STATE).resolve()
     script = Path(sys.executable).with_name("virtual-testbed")
     program = script.relative_to(Path.cwd()) if script.is_relative_to(Path.cwd()) else script
     return shlex.join([str(program), "down", folder.name, *(["--state", str(state)] if state != default else [])])
@@ -226,7 +227,8 @@ def _not_running(folder: TestbedFolder) -> TestbedStatus:
 
 def _child_status(name: str, row: dict[str, Any]) -> ChildStatus:
     """A child of runtime.json; the supervisor's word is checked against /proc."""
-    pid, state = row.get("pid"), str(row.get("status"))
+    pid = row.get("pid")
+    state = str(row.get("status"))
     if state == "up" and (pid is None or identify(int(pid)) is None):
         state = "down"
     return ChildStatus(name, state, pid, int(row.get("restarts", 0)), str(row.get("last_death") or ""))

@@ -165,7 +165,8 @@ class Supervisor:
 
     def _fail(self, sentence: str) -> None:
         """The testbed has failed: it ends, and says why in runtime.json."""
-        self._failure, self._status = sentence, "failed"
+        self._failure = sentence
+        self._status = "failed"
         self._event(f"testbed {self._plan.testbed} has failed: {sentence}")
 
     async def _stop_children(self) -> None:
@@ -209,7 +210,9 @@ class Supervisor:
 
     def _runtime(self) -> dict[str, Any]:
         """What runs where and how it is: the content of runtime.json."""
-        plan, folder, engine = self._plan, self._folder, self._children["engine"].ready
+        plan = self._plan
+        folder = self._folder
+        engine = self._children["engine"].ready
         views = {name: self._children[f"{name}.ssh"].ready for name in self._ssh_ports()}
         return {
             "testbed": plan.testbed, "status": self._status, "failure": self._failure,

@@ -101,7 +101,8 @@ class RunView:
         suite = " ".join(filter(None, (self.fact("software"), f"({commit[:12]}{commit[40:]})" if commit else "")))
         picture = self.proof.picture
         generators = " and ".join(dict.fromkeys(filter(None, picture.generators))) if picture else ""
-        sku, serial = self.fact("HwSKU"), self.fact("serial")
+        sku = self.fact("HwSKU")
+        serial = self.fact("serial")
         image = " ".join(filter(None, (self.fact("OS version"), f"on {sku}" if sku else "",
                                        f"serial {serial}" if serial else "")))
         took = f"({self.fact('took')})" if self.fact("took") else "(not ended)"

@@ -191,7 +191,9 @@ class PersonalityDecider:
         detection_us = queue.config.detection_ms * _US_PER_MS
         left_us = detection_us if memory.detection_left_us is None else memory.detection_left_us
         before = self._before(queue.sample, memory)
-        memory.last, memory.pfc_rx, memory.detection_left_us = queue.sample, queue.sample.pfc_rx, left_us
+        memory.last = queue.sample
+        memory.pfc_rx = queue.sample.pfc_rx
+        memory.detection_left_us = left_us
         if before is None:
             return ""
         if not self._personality.looks_stormy(Interval(before, queue.sample, poll_us, elapsed_us)):
@@ -203,7 +205,8 @@ class PersonalityDecider:
             return ""
         memory.detection_left_us = detection_us
         if self._personality.at_storm == DELETED:
-            memory.last, memory.pfc_rx = None, None
+            memory.last = None
+            memory.pfc_rx = None
         elif self._personality.at_storm == KEPT:
             memory.last, memory.pfc_rx = replace(queue.sample, paused_ps=before.paused_ps), before.pfc_rx
         return STORM
@@ -225,7 +228,8 @@ class PersonalityDecider:
         restoration_us = (queue.config.restoration_ms or 0) * _US_PER_MS
         left_us = restoration_us if memory.restoration_left_us is None else memory.restoration_left_us
         is_over = self._is_over(queue.sample, memory)
-        memory.pfc_rx, memory.restoration_left_us = queue.sample.pfc_rx, left_us
+        memory.pfc_rx = queue.sample.pfc_rx
+        memory.restoration_left_us = left_us
         if is_over is None:
             return ""
         if is_over and left_us > poll_us:

@@ -28,7 +28,8 @@ def _name(context: click.Context, vid: str) -> str:
 @click.pass_context
 def vlan_add(context: click.Context, vid: str) -> None:
     """Add VLAN"""
-    name, switch = _name(context, vid), this_switch()
+    name = _name(context, vid)
+    switch = this_switch()
     if name in switch.running().get("VLAN", {}):
         context.fail(f"{name} already exists.")
     change_row(switch.config, "VLAN", name, {"vlanid": str(int(vid))})
@@ -39,7 +40,8 @@ def vlan_add(context: click.Context, vid: str) -> None:
 @click.pass_context
 def vlan_del(context: click.Context, vid: str) -> None:
     """Delete VLAN"""
-    name, switch = _name(context, vid), this_switch()
+    name = _name(context, vid)
+    switch = this_switch()
     config = switch.running()
     if name not in config.get("VLAN", {}):
         context.fail(f"{name} does not exist")
@@ -63,7 +65,8 @@ def member() -> None:
 @click.pass_context
 def member_add(context: click.Context, vid: str, port: str, untagged: bool) -> None:
     """Add VLAN member"""
-    name, switch = _name(context, vid), this_switch()
+    name = _name(context, vid)
+    switch = this_switch()
     config = switch.running()
     members = config.get("VLAN_MEMBER", {})
     if name not in config.get("VLAN", {}):
@@ -89,7 +92,8 @@ def member_add(context: click.Context, vid: str, port: str, untagged: bool) -> N
 @click.pass_context
 def member_del(context: click.Context, vid: str, port: str) -> None:
     """Delete VLAN member"""
-    name, switch = _name(context, vid), this_switch()
+    name = _name(context, vid)
+    switch = this_switch()
     if f"{name}|{port}" not in switch.running().get("VLAN_MEMBER", {}):
         context.fail(f"{port} is not a member of {name}")
     change_row(switch.config, "VLAN_MEMBER", f"{name}|{port}", None)

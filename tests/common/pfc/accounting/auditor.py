@@ -22,6 +22,7 @@ from .arrival import RECEIVED, STORM_ARRIVED, Arrival, arrival_command, data_int
 from .books import COMMANDS, PFC_RX, PFC_TX, RX_OK, SENT, TX_OK, Books, Counter, Idle, books_of
 from .bystanders import PAIRS_BESIDE
 from .explained import ANY, Explained, data_ends, explained, together
+from .totals import FlowTotals
 from .trace import Trace, numbered_flows
 
 MINUTE_S = 60.0
@@ -139,6 +140,7 @@ class BookAuditor:
         self._books: Books | None = None
         self._is_open = False
         self._idle = Idle({}, 1.0)
+        self._totals: FlowTotals | None = None
         self._unshown: set[str] = set()  # ports under test of the last case at which nothing shows that pauses arrived
 
     def begin(self, lab: Lab, beside: Sequence[Lab] = ()) -> None:
@@ -150,7 +152,9 @@ class BookAuditor:
         """
         labs = (lab, *beside)
         anew = self._books is None or self._is_open
-        lab.generator.keep_totals(anew)  # another lab of the same port may have taken the place of the one before
+        if anew or self._totals is None or self._totals.generator is not lab.generator:  # of another lab of the port
+            self._totals = FlowTotals(lab.generator)
+            lab.generator.watched_by(self._totals)
         if anew:
             self._idle, self._books = _watch(labs)
         elif self._books is not None and (others := [one for one in labs if one.port not in self._books.received]):
@@ -221,9 +225,10 @@ class BookAuditor:
         return Trace(lab.subject, before, after, list(stats.values())).sentence
 
     def _accounts(self, labs: Sequence[Lab], case: PlanCase, before: Books, after: Books) -> Iterator[CaseAccount]:
+        assert self._totals is not None, "a case begins before it ends"
         gains = after.gains(before)
         answers = answerable([lab.subject for lab in labs])
-        flows = flows_of(labs, labs[0].generator.take_totals(), answers)
+        flows = flows_of(labs, self._totals.take(), answers)
         known = together(explained(lab.subject, flows[lab.port], _groups(lab)) for lab in labs)
         lasted_s = after.read_s - before.read_s
         own = self._idle_gains(lasted_s) if labs[0].clock.exact else self._own(labs, gains, known, lasted_s)

@@ -63,7 +63,8 @@ def with_addresses(
     bare = [name for name in interfaces if _is_bare(state.config_db, name, asked.ip_version)]
     without = [port for port in (pair.rx, pair.tx) if port.port in bare]
     if without and not asked.change_config:
-        port, interface = without[0], interfaces[without[0].port]
+        port = without[0]
+        interface = interfaces[without[0].port]
         raise QualificationError(
             f"{port.device} {port.port}: CONFIG_DB gives {interface.name} no IPv{asked.ip_version} address"
             f" ({interface.table}|{interface.name}|...) and has it in no VLAN, so no host can sit behind the port:"

@@ -21,8 +21,6 @@ from .validity import load_applied, lossy_in_background, storm_running, storm_st
 
 def validity(run: Measurement) -> Iterator[Check]:
     """Whether the run of a scenario was a measurement, best cause first."""
-    if run.not_arrived is not None:
-        yield run.not_arrived
     yield from undisturbed(run)
     yield from run.pauses.storm_ran(run)
     for running, stopped in run.storms:
@@ -63,9 +61,9 @@ def _pause_obeyed(run: Measurement) -> Iterator[Check]:
 
 
 def _overfilled(run: Measurement) -> Place:
-    """Where more was sent than the buffer takes: by the priorities of which each alone is too much, if there are any.
-    It came in by the tx port, which did not hold the sender; unless it got out, then it was not for that port to do, or
-    what other ports hold was part of it."""
+    """Where the check stands when more was sent than the buffer takes: at the priorities each of which alone is too
+    much, if there are such, else at all tested ones. It came in by the tx port, which did not hold the sender. But the
+    port under test is to blame where frames left by it, or where only what other ports hold makes it too much."""
     subject = run.subject
     test = run.flows("paused", Role.TEST)
     alone = [priority_of(flow) for flow in test if flow.bytes_tx >= subject.buffer.size_bytes]

@@ -15,7 +15,7 @@ from ..model.qos import PRIORITIES
 from ..record.case import PlanCase, Target
 from .engine import Table
 from .pause_pattern import WINDOW_EXACT_S, Pauses, TimedPause
-from .targets import SEVERAL_LOSSLESS, several_lossless
+from .targets import several_lossless
 from .timing import SHORT_COUNT, SHORT_QUANTA, Course, timed_case
 
 OWN_TIMES = PlanCase("class-own-times", "CLASS-1")
@@ -109,4 +109,4 @@ def every_set(target: Target) -> Course:
 COURSES: Mapping[PlanCase, Callable[[Target], Course]] = {
     **{case: each_in_turn(case) for case in STORMS}, EVERY_SET: every_set,
 }
-CASES: Table = {case: timed_case(course, several_lossless, SEVERAL_LOSSLESS) for case, course in COURSES.items()}
+CASES: Table = {case: timed_case(course, several_lossless) for case, course in COURSES.items()}

@@ -15,17 +15,16 @@ from ..lab.generator import Traffic
 from ..lab.lab import Lab
 from ..model.arithmetic import line_rate_fps
 from ..model.checking import (
-    Place, at_least, at_priority, error_unless, fail_unless, least_load, none_of, priority_of,
+    Place, at_least, at_port_for, at_priority, error_unless, fail_unless, least_load, none_of, priority_of,
 )
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
-from ..model.measurement import CaseRun, PortUnderTest
+from ..model.measurement import CaseRun
 from ..model.ports import ConnectedPort
 from ..model.traffic import Stats
 from ..record.case import PlanCase, Target, named
 from ..record.verdict import LOSSY, Check
-from .engine import Procedure, sending, settled_counters
-from .further_checks import at_port_for
+from .engine import Procedure, Targets, sending, settled_counters
 from .ingress import (
     FRAME_BYTES, IngressLoad, entered, ingress_applied, ingress_flows, ingress_taken, ingress_undisturbed,
 )
@@ -200,20 +199,18 @@ class LoadRun(CaseRun):
 LoadMaker = Callable[[Lab, Target], OfferedLoad]
 
 
-def load_case(
-    offered: LoadMaker, targets: Callable[[PortUnderTest], list[Target]], needs: str
-) -> Procedure[LoadRun]:
+def load_case(offered: LoadMaker, found: Targets) -> Procedure[LoadRun]:
     """A case that is one load.
 
     Args:
         offered: makes it for a port and a case's target.
-        targets, needs: of the procedure.
+        found: what the case is about.
     """
 
     def measured(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> LoadRun:
         return measure(lab, offered(lab, target), target, before)
 
-    return Procedure(measured, validity, judge, targets, needs)
+    return Procedure(measured, validity, judge, found)
 
 
 def offered_load(

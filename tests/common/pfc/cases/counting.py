@@ -5,14 +5,14 @@ on the idle switch (`may_gain`), on hardware `own_frames` more."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from ..lab.counter_polling import PollDelays
 from ..lab.lab import Lab
 from ..model.arithmetic import MAX_QUANTA
 from ..model.checking import (
-    Place, at_port, at_priority, error_unless, fail_unless, no_pause_counted, none_of, priority_of,
+    Place, at_port, at_port_for, at_priority, error_unless, fail_unless, no_pause_counted, none_of, priority_of,
 )
 from ..model.counters import DutCounters, fallen
 from ..model.errors import QualificationError
@@ -24,16 +24,14 @@ from ..record.verdict import LOSSY, Check
 from . import checks, storm_sequence
 from .engine import Procedure, Table, sending, settled_counters
 from .frames import all_times
-from .further_checks import at_port_for
-from .further_targets import all_lossless
 from .pause_counts import counted_for
 from .pauses import pause_lossless
-from .scenario_run import ScenarioRun
 from .switch_counters import (
     GROUPS, PORTS, DataCounters, PortCounts, data_counters, data_commands, drops_delay_s, may_gain, of_group,
     own_frames, port_counts, priority_groups, watch_idle,
 )
 from .storm_length import storm_held
+from .targets import all_lossless
 from .validity import undisturbed
 
 PAUSES = PlanCase("count-pauses", "COUNT-1")
@@ -79,36 +77,37 @@ class PausesRun(CaseRun):
 
 
 @dataclass(frozen=True)
-class DataRun(ScenarioRun):
+class DataRun(Measurement):
     """PFC-1's steps with the data counters.
 
     Attributes:
-        before, during, after: the data counters before it, in the storm, and when all was over.
+        early, storming, late: the data counters before it, in the storm, and when all was over.
         allowed: how many frames each may have counted that no generator sent.
     """
 
-    before: DataCounters
-    during: DataCounters
-    after: DataCounters
-    allowed: DataCounters
+    early: DataCounters = field(kw_only=True)
+    storming: DataCounters = field(kw_only=True)
+    late: DataCounters = field(kw_only=True)
+    allowed: DataCounters = field(kw_only=True)
 
     @property
     def in_storm(self) -> DataCounters:
         """What was counted until the storm's end neared."""
-        return self.during.since(self.before)
+        return self.storming.since(self.early)
 
     @property
     def in_all(self) -> DataCounters:
         """What was counted until all was over."""
-        return self.after.since(self.before)
+        return self.late.since(self.early)
 
     def tx(self, counted: DataCounters) -> PortCounts:
         """The part of what was counted that the tx port counted."""
         return counted.entering[self.subject.pair.tx.port]
 
     def details(self) -> dict[str, Any]:
-        """The data counters."""
+        """Also the data counters."""
         return {
+            **super().details(),
             "counted_in_storm": self._numbers(self.in_storm),
             "counted_in_all": self._numbers(self.in_all),
             "own_frames_allowed": self._numbers(self.allowed),
@@ -159,10 +158,10 @@ def measure_data(lab: Lab, case: PlanCase, target: Target, before: DutCounters) 
     before_s = lab.clock.now()
     run = storm_sequence.measure(patient, scenario, before, also)
     own = _own(lab, before_s - idle_s, lab.clock.now() - before_s)
-    quiet, early, during, late = (
+    quiet, early, storming, late = (
         queue_by_queue(run.subject, groups, one) for one in (idle, run.before, run.during, run.after)
     )
-    return DataRun(run, early, during, late, early.since(quiet).each(own))
+    return DataRun(**vars(run), early=early, storming=storming, late=late, allowed=early.since(quiet).each(own))
 
 
 def _own(lab: Lab, idle_s: float, lasted_s: float) -> Callable[[int], int]:
@@ -215,8 +214,8 @@ def pauses_validity(run: PausesRun) -> Iterator[Check]:
 
 def data_validity(data: DataRun) -> Iterator[Check]:
     """Whether PFC-1's steps were a measurement."""
-    yield from checks.validity(data.run)
-    fell = min(data.in_storm.least(), data.after.since(data.during).least())
+    yield from checks.validity(data)
+    fell = min(data.in_storm.least(), data.late.since(data.storming).least())
     yield _data_counters_kept(data.subject, fell)
 
 
@@ -288,7 +287,7 @@ def _nothing_dropped(data: DataRun) -> Iterator[Check]:
 
 def _held_queue_stands_still(data: DataRun) -> Iterator[Check]:
     """While the storm runs no frame leaves through a paused queue, by the queue's own counter."""
-    for priority in data.run.scenario.tested:
+    for priority in data.scenario.tested:
         place = at_priority(data.subject, priority)
         frames = data.in_storm.queues.get(priority, 0)
         expected = f"0 frames more in Counter/pkts of queue UC{priority} while it was paused"
@@ -297,8 +296,8 @@ def _held_queue_stands_still(data: DataRun) -> Iterator[Check]:
 
 def _queues_agree(data: DataRun) -> Iterator[Check]:
     """What left through a queue is what the generator received of its priority."""
-    received = _received_in_all(data.run)
-    for flow in data.run.flows("paused", Role.BACKGROUND):
+    received = _received_in_all(data)
+    for flow in data.flows("paused", Role.BACKGROUND):
         yield _agreeing_queue(data, priority_of(flow), flow.frames_rx, data.in_storm, "in the storm")
     for priority in data.subject.qos.reachable:
         yield _agreeing_queue(data, priority, received[priority], data.in_all, "in all")
@@ -315,11 +314,10 @@ def _agreeing_queue(data: DataRun, priority: int, frames_rx: int, gained: DataCo
 
 def _ports_agree(data: DataRun) -> Iterator[Check]:
     """What came in by the tx port and left by the port under test is what the generators sent and received."""
-    run = data.run
     pair = data.subject.pair
-    sent = sum(flow.frames_tx for flow in _data(run))
-    in_storm = sum(flow.frames_rx for flow in run.flows("paused", Role.TEST, Role.BACKGROUND))
-    in_all = sum(_received_in_all(run).values())
+    sent = sum(flow.frames_tx for flow in _data(data))
+    in_storm = sum(flow.frames_rx for flow in data.flows("paused", Role.TEST, Role.BACKGROUND))
+    in_all = sum(_received_in_all(data).values())
     rows = (
         ("received-agrees", pair.tx.port, "RX_OK", "sent", sent, data.tx(data.in_all).rx_ok, "in all"),
         ("sent-agrees", pair.rx.port, "TX_OK", "received", in_storm, data.in_storm.leaving.tx_ok, "in the storm"),
@@ -330,7 +328,7 @@ def _ports_agree(data: DataRun) -> Iterator[Check]:
         allowed = own[column]
         expected = f"the {due} frames that the generator {did} {when} in {column}{_or_more(allowed)}"
         met = 0 <= frames - due <= allowed
-        yield fail_unless(name, at_port(run.subject, port), met, expected, frames)
+        yield fail_unless(name, at_port(data.subject, port), met, expected, frames)
 
 
 def _data(run: Measurement) -> list[FlowStats]:

@@ -51,6 +51,23 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class Targets:
+    """What a case is about on a port.
+
+    Attributes:
+        on: the targets on a port: the case is carried out once for each. None: it cannot be carried out there.
+        needs: what a port has to have for that, for a note: "several lossless priorities".
+    """
+
+    on: Callable[[PortUnderTest], list[Target]]
+    needs: str = ""
+
+    def where(self, holds: Callable[[PortUnderTest], object], needs: str) -> Targets:
+        """The same on ports of which something holds; `needs` says what."""
+        return Targets(lambda subject: self.on(subject) if holds(subject) else [], needs)
+
+
+@dataclass(frozen=True)
 class Procedure(Generic[RunT]):
     """How a test case is carried out.
 
@@ -60,8 +77,7 @@ class Procedure(Generic[RunT]):
             traffic running and nothing changed on the switch, however it ends.
         validity: checks of the measurement itself, best cause first: unless all are PASS nothing is judged.
         judge: checks of the switch.
-        targets: what the case is about on a port: once for each target. None: it cannot be carried out there.
-        needs: what a port has to have for that, for a note: "several lossless priorities".
+        targets: what the case is about on a port.
         is_audited: whether auditors look on: all its frames enter and leave by ports of the switch under test, whose
             links stay up.
     """
@@ -69,8 +85,7 @@ class Procedure(Generic[RunT]):
     measure: Callable[[Lab, PlanCase, Target, DutCounters], RunT]
     validity: Callable[[RunT], Iterable[Check]]
     judge: Callable[[RunT], Iterable[Check]]
-    targets: Callable[[PortUnderTest], list[Target]]
-    needs: str = ""
+    targets: Targets
     is_audited: bool = True
 
     def carry_out(self, lab: Lab, case: PlanCase, target: Target, before: DutCounters | None) -> Finding:

@@ -19,8 +19,8 @@ from ..lab.lab import Lab
 from ..lab.watchdog import DROP, Timers, Watchdog
 from ..model.arithmetic import MAX_QUANTA, line_rate_fps, storm_fps
 from ..model.checking import (
-    COUNTER, at_port, at_priority, error_unless, everything_received, fail_unless, none_of, priority_of,
-    sent_as_due, some_of,
+    COUNTER, at_most, at_port, at_priority, error_unless, everything_received, fail_unless, none_of, priority_of,
+    sent_as_due, some_of, storm_sent,
 )
 from ..model.counters import DutCounters, changed
 from ..model.errors import QualificationError
@@ -33,10 +33,9 @@ from ..record.verdict import Check
 from . import checks, storm_sequence
 from .engine import Procedure, Table, sending, settled_counters, unmet
 from .flows import DataLoad, data_flows
-from .further_checks import at_most
-from .further_targets import all_lossless
 from .switch_counters import PORTS, port_counts
-from .validity import counters_kept, load_applied, storm_sent, watchdog_stopped
+from .targets import all_lossless
+from .validity import counters_kept, load_applied, watchdog_stopped
 from .watchdog.actions import watching_pair
 
 logger = logging.getLogger(__name__)

@@ -10,15 +10,14 @@ from dataclasses import replace
 from ..lab.lab import Lab
 from ..model.arithmetic import MAX_QUANTA
 from ..model.errors import QualificationError
-from ..model.measurement import Measurement, PortUnderTest
+from ..model.measurement import Measurement
 from ..model.qos import PRIORITIES
 from ..model.scenario import Scenario, Storm
 from ..model.traffic import PauseFrame, pfc_frame
 from ..record.case import PlanCase, Target
-from .engine import Procedure, Table
-from .further_targets import all_lossless, first_lossless
+from .engine import Procedure, Table, Targets
 from .pauses import pause_lossless, storm_case
-from .targets import SEVERAL_LOSSLESS, several_lossless
+from .targets import all_lossless, first_lossless, several_lossless
 
 NO_SOURCE = "00:00:00:00:00:00"
 RESERVED_BITS = tuple(range(8, 16))  # the vector's upper byte
@@ -98,18 +97,16 @@ def other_type(target: Target, lab: Lab) -> PauseFrame:
     return replace(pfc_frame(target, MAX_QUANTA), ether_type=OTHER_ETHER_TYPE)
 
 
-def valid(
-    frame: FrameMaker, targets: Callable[[PortUnderTest], list[Target]], needs: str = ""
-) -> Procedure[Measurement]:
+def valid(frame: FrameMaker, targets: Targets) -> Procedure[Measurement]:
     """A storm of valid pause frames, judged as PFC-1."""
 
     def scenario(lab: Lab, case: PlanCase, target: Target) -> Scenario:
         return replace(pause_lossless(case, target, lab.subject.qos), frame=frame(target, lab))
 
-    return storm_case(scenario, targets, needs)
+    return storm_case(scenario, targets)
 
 
-def invalid(frame: FrameMaker, called: str, targets: Callable[[PortUnderTest], list[Target]]) -> Procedure[Measurement]:
+def invalid(frame: FrameMaker, called: str, targets: Targets) -> Procedure[Measurement]:
     """A storm of frames that pause nobody, judged as PFC-4; `called` so in messages."""
 
     def scenario(lab: Lab, case: PlanCase, target: Target) -> Scenario:
@@ -168,7 +165,7 @@ def sized(sizes: Callable[[Lab], Sizes]) -> Procedure[Measurement]:
 
 FRAMES: Table = {
     ZERO_SOURCE_SINGLE: valid(zero_source, first_lossless),
-    ZERO_SOURCE_SEVERAL: valid(zero_source, several_lossless, SEVERAL_LOSSLESS),
+    ZERO_SOURCE_SEVERAL: valid(zero_source, several_lossless),
     ALL_ENABLED: valid(all_enabled, all_lossless),
     NONE_ENABLED_SINGLE: invalid(one_time, "PFC frames with a time and no enable bit", first_lossless),
     NONE_ENABLED_SEVERAL: invalid(all_times, "PFC frames with eight times and no enable bit", all_lossless),

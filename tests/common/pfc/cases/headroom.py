@@ -26,10 +26,6 @@ from ..record.verdict import LOSSLESS, Check
 from .buffer_threshold import smaller_threshold
 from .engine import Procedure, Table, settled_counters
 from .frames import SMALLEST_BYTES
-from .further_targets import (
-    LOSSLESS_REACHED, REACHED_CHANGEABLE, SEVERAL_LOSSLESS_REACHED, all_reached_lossless, all_reached_changeable,
-    each_reached_lossless, several_reached_lossless,
-)
 from .group_room import BORDER_CELLS, LEAST_CELL_BYTES, MOST_CELL_BYTES, GroupRoom, cell_bytes, off_cells
 from .hold_in_storm import HeldRun, Hold, back_pressure, hold_s, measure, validity
 from .ingress import IngressLoad, ingress_taken
@@ -37,6 +33,7 @@ from .switch_counters import (
     GROUPS, HEADROOM, drops_delay_s, gained_by, group_drops, headroom_used, of_group, priority_groups,
     watermark_delay_s,
 )
+from .targets import CHANGEABLE, all_reached_lossless, each_reached_lossless, several_reached_lossless
 
 SINGLE = PlanCase("headroom-single-lossless", "HEAD-1", (LOSSLESS,))
 SEVERAL = PlanCase("headroom-several-lossless", "HEAD-2", (LOSSLESS,))
@@ -202,9 +199,7 @@ def _measure(lab: Lab, target: Target, beyond: bool) -> HeadroomRun:
         taken = flows[priority].frames_rx
         before_xoff = of.room.before_xoff(len(target), taken, used_there) if of.room is not None and alike else None
         filled[priority] = Filled(of, limits[priority], flows[priority], used_there, drops_there, before_xoff)
-    return HeadroomRun(
-        held.subject, held.before, held.during, held.after, held.tested, held.phases, held.hold, filled
-    )
+    return HeadroomRun(**vars(held), filled=filled)
 
 
 def too_little(subject: PortUnderTest, headroom: Headroom, quanta: int) -> str:
@@ -436,9 +431,9 @@ def _quantum_bytes(line_percent: float) -> Fraction:
 
 
 CASES: Table = {
-    SINGLE: Procedure(covered, was_used, judge_covered, each_reached_lossless, LOSSLESS_REACHED),
-    SEVERAL: Procedure(covered, was_used, judge_covered, several_reached_lossless, SEVERAL_LOSSLESS_REACHED),
-    OVERFLOW: Procedure(overflow, was_overflowed, judge_overflow, all_reached_lossless, LOSSLESS_REACHED),
-    THRESHOLD_CHANGED: Procedure(
-        overflow_otherwise, was_overflowed, judge_overflow, all_reached_changeable, REACHED_CHANGEABLE),
+    SINGLE: Procedure(covered, was_used, judge_covered, each_reached_lossless),
+    SEVERAL: Procedure(covered, was_used, judge_covered, several_reached_lossless),
+    OVERFLOW: Procedure(overflow, was_overflowed, judge_overflow, all_reached_lossless),
+    THRESHOLD_CHANGED: Procedure(overflow_otherwise, was_overflowed, judge_overflow, all_reached_lossless.where(
+        lambda subject: subject.changeable, f"{all_reached_lossless.needs}, and {CHANGEABLE}")),
 }

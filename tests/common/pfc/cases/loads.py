@@ -14,12 +14,11 @@ from ..model.traffic import Role
 from ..record.case import PlanCase, Target
 from ..record.verdict import Check
 from .congestion import LoadMaker, OfferedLoad, load_case, offered_load, room_s, timing
-from .engine import Procedure, Table
+from .engine import Procedure, Table, Targets
 from .frames import Sizes, imix
-from .further_targets import LOSSLESS_REACHED, each_reached_lossless
 from .hold_in_storm import HeldRun, Hold, back_pressure, hold_s, measure, validity
 from .ingress import IngressLoad, equal_ports, faster_port, ingress_taken
-from .targets import whole_port
+from .targets import each_reached_lossless, whole_port
 
 MOSTLY_LOSSLESS = PlanCase("load-mostly-lossless", "LOAD-1")
 MOSTLY_LOSSY = PlanCase("load-mostly-lossy", "LOAD-2")
@@ -54,14 +53,11 @@ def fast_port(subject: PortUnderTest) -> Sequence[ConnectedPort]:
     return () if fast is None else (fast,)
 
 
-def both_kinds(ports: Ports) -> Callable[[PortUnderTest], list[Target]]:
+def both_kinds(ports: Ports, needs: str) -> Targets:
     """The whole port, where DSCP values lead to lossless and to lossy priorities, and these ports can send into it."""
-
-    def targets(subject: PortUnderTest) -> list[Target]:
-        complete = ports(subject) and subject.qos.reached_lossless and subject.qos.reached_lossy
-        return whole_port(subject) if complete else []
-
-    return targets
+    return whole_port.where(
+        lambda subject: ports(subject) and subject.qos.reached_lossless and subject.qos.reached_lossy, needs
+    )
 
 
 def with_room(
@@ -158,27 +154,27 @@ ALIKE = (
     "up, on another traffic generator than the port under test, and with the same priorities, some of them lossless and"
     " some lossy"
 )
-BOTH = "DSCP values that lead to lossless priorities and ones that lead to lossy priorities"
-SECOND = f"a second tx port: of the same speed, {ALIKE}"
-FASTER = f"a faster tx port: {ALIKE}"
+BOTH = both_kinds(tx_port, "DSCP values that lead to lossless priorities and ones that lead to lossy priorities")
+SECOND = both_kinds(equal_ports, f"a second tx port: of the same speed, {ALIKE}")
+FASTER = both_kinds(fast_port, f"a faster tx port: {ALIKE}")
 
 LOADS: Table = {
-    MOSTLY_LOSSLESS: load_case(with_room(tx_port, 88, 12), both_kinds(tx_port), BOTH),
-    MOSTLY_LOSSY: load_case(with_room(tx_port, 40, 60), both_kinds(tx_port), BOTH),
-    ONE_LOSSLESS: load_case(one_priority, each_reached_lossless, LOSSLESS_REACHED),
-    MIXED_SIZES: load_case(with_room(tx_port, 60, 40, imix), both_kinds(tx_port), BOTH),
+    MOSTLY_LOSSLESS: load_case(with_room(tx_port, 88, 12), BOTH),
+    MOSTLY_LOSSY: load_case(with_room(tx_port, 40, 60), BOTH),
+    ONE_LOSSLESS: load_case(one_priority, each_reached_lossless),
+    MIXED_SIZES: load_case(with_room(tx_port, 60, 40, imix), BOTH),
 }
 MANY_TO_ONE: Table = {
-    TOO_MUCH_LOSSLESS: load_case(too_much(equal_ports, 88, 12), both_kinds(equal_ports), SECOND),
-    TOO_MUCH_LOSSY: load_case(too_much(equal_ports, 15, 60), both_kinds(equal_ports), SECOND),
-    TOO_MUCH_OF_BOTH: load_case(too_much(equal_ports, 40, 60), both_kinds(equal_ports), SECOND),
-    VARYING: load_case(varying, both_kinds(equal_ports), SECOND),
-    NO_CONGESTION: load_case(with_room(equal_ports, 18, 27), both_kinds(equal_ports), SECOND),
+    TOO_MUCH_LOSSLESS: load_case(too_much(equal_ports, 88, 12), SECOND),
+    TOO_MUCH_LOSSY: load_case(too_much(equal_ports, 15, 60), SECOND),
+    TOO_MUCH_OF_BOTH: load_case(too_much(equal_ports, 40, 60), SECOND),
+    VARYING: load_case(varying, SECOND),
+    NO_CONGESTION: load_case(with_room(equal_ports, 18, 27), SECOND),
 }
 MIXED_SPEED: Table = {
-    FAST_MOSTLY_LOSSLESS: load_case(too_much(fast_port, 88, 12), both_kinds(fast_port), FASTER),
-    FAST_MOSTLY_LOSSY: load_case(too_much(fast_port, 40, 60), both_kinds(fast_port), FASTER),
-    FAST_NO_CONGESTION: load_case(into_slower, both_kinds(fast_port), FASTER),
-    FAST_STORM: Procedure(paused_slower, validity, judge_paused, both_kinds(fast_port), FASTER),
+    FAST_MOSTLY_LOSSLESS: load_case(too_much(fast_port, 88, 12), FASTER),
+    FAST_MOSTLY_LOSSY: load_case(too_much(fast_port, 40, 60), FASTER),
+    FAST_NO_CONGESTION: load_case(into_slower, FASTER),
+    FAST_STORM: Procedure(paused_slower, validity, judge_paused, FASTER),
 }
 CASES: Table = {**LOADS, **MANY_TO_ONE, **MIXED_SPEED}

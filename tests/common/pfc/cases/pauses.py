@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 from ..lab.lab import Lab
 from ..model.counters import DutCounters
-from ..model.errors import NoMeasurement, QualificationError
-from ..model.measurement import Measurement, PortUnderTest
+from ..model.errors import QualificationError
+from ..model.measurement import Measurement
 from ..model.qos import DSCP_VALUES, PortQos
 from ..model.scenario import Scenario, Storm
 from ..record.case import PlanCase, Target
 from . import targets
 from .checks import judge, validity
-from .engine import Procedure, Table
-from .storm_sequence import measure, pauses_of
+from .engine import Procedure, Table, Targets
+from .storm_sequence import measure
 
 SINGLE_LOSSLESS = PlanCase("pause-lossless-single", "PFC-1")
 SEVERAL_LOSSLESS = PlanCase("pause-lossless-several", "PFC-2")
@@ -95,38 +94,18 @@ def make_scenario(case: PlanCase, target: Target, qos: PortQos) -> Scenario:
     return SCENARIOS[case](case, target, qos)
 
 
-def measure_storm(lab: Lab, scenario: Scenario, before: DutCounters) -> Measurement:
-    """Measures a scenario. Where nothing of the storm was seen, its source has to show after it that pauses from there
-    arrive: else this was no measurement.
-
-    Raises:
-        QualificationError: a step could not be done.
-    """
-    run = measure(lab, scenario, before)
-    if run.pauses.is_shown(run):
-        return run
-    try:
-        return replace(run, shown=pauses_of(lab).arrived(lab, run.after))
-    except NoMeasurement as error:
-        return replace(run, not_arrived=error.check)
-
-
-def storm_case(
-    scenario: Callable[[Lab, PlanCase, Target], Scenario],
-    found_on: Callable[[PortUnderTest], list[Target]],
-    needs: str = "",
-) -> Procedure[Measurement]:
-    """A case that is one scenario.
+def storm_case(scenario: Callable[[Lab, PlanCase, Target], Scenario], found: Targets) -> Procedure[Measurement]:
+    """A case that is one scenario, confirmed by the source of its pauses.
 
     Args:
         scenario: makes it.
-        found_on, needs: `targets` and `needs` of the procedure.
+        found: what the case is about.
     """
 
     def measured(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> Measurement:
-        return measure_storm(lab, scenario(lab, case, target), before)
+        return lab.pause_source.confirmed(lab, measure(lab, scenario(lab, case, target), before))
 
-    return Procedure(measured, validity, judge, found_on, needs)
+    return Procedure(measured, validity, judge, found)
 
 
 def plan_scenario(lab: Lab, case: PlanCase, target: Target) -> Scenario:
@@ -136,7 +115,7 @@ def plan_scenario(lab: Lab, case: PlanCase, target: Target) -> Scenario:
 
 CASES: Table = {
     SINGLE_LOSSLESS: storm_case(plan_scenario, targets.each_lossless),
-    SEVERAL_LOSSLESS: storm_case(plan_scenario, targets.several_lossless, targets.SEVERAL_LOSSLESS),
+    SEVERAL_LOSSLESS: storm_case(plan_scenario, targets.several_lossless),
     LOSSY: storm_case(plan_scenario, targets.all_lossy),
     GLOBAL_PAUSE: storm_case(plan_scenario, targets.whole_port),
 }

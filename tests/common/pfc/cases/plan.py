@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -62,29 +62,11 @@ def deviations() -> tuple[Deviation, ...]:
 
 
 def targets(case: PlanCase, subject: PortUnderTest) -> list[Target]:
-    """What a case is about on a port: once for each target. None: it cannot be carried out there (`needs`)."""
-    return [] if lacking(case, subject) else procedures()[case].targets(subject)
+    """What a case is about on a port: once for each target. None: it cannot be carried out there (`lack_of`)."""
+    return [] if lacking(case, subject) else procedures()[case].targets.on(subject)
 
 
-def impossible(cases: Iterable[PlanCase], subject: PortUnderTest) -> list[str]:
-    """Why some of these cases cannot be carried out on a port: a sentence for each reason."""
-    without: dict[str, list[PlanCase]] = {}
-    for case in cases:
-        lack = lacking(case, subject)
-        if lack or not procedures()[case].targets(subject):
-            without.setdefault(lack or procedures()[case].needs, []).append(case)
-    return [
-        f"{subject.where()}: not carried out, for lack of {needs}: {summary(left_out)}"
-        for needs, left_out in without.items()
-    ]
-
-
-def summary(cases: Iterable[PlanCase]) -> str:
-    """Test cases for a note: whole families by name, others by plan id."""
-    left = list(cases)
-    parts = []
-    for family in dict.fromkeys(case.family for case in left):
-        own = [case for case in left if case.family == family]
-        whole = len(own) > 1 and len(own) == sum(case.family == family for case in port_cases())
-        parts += [f"{family} (all {len(own)})"] if whole else [f"{case.plan_id} ({case.name})" for case in own]
-    return ", ".join(parts)
+def lack_of(case: PlanCase, subject: PortUnderTest) -> str | None:
+    """What a port lacks for a case; None: it can be carried out there."""
+    found = procedures()[case].targets
+    return lacking(case, subject) or (None if found.on(subject) else found.needs)

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..lab.lab import Lab
-from ..lab.observer import Auditor, evidence_of
+from ..lab.observer import evidence_of
+from ..lab.option import Auditor
 from ..lab.preflight import preflight
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
@@ -16,7 +17,6 @@ from ..record.case import Outcome, PlanCase, Target, named
 from ..record.verdict import LOSSLESS, LOSSY, Check, PortVerdict, Status
 from .engine import Finding
 from .plan import procedures
-from .storm_sequence import pauses_of
 
 logger = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ class Qualifier:
         self._settled: DutCounters | None = None  # a reading with all in it that came before the next storm
 
     def go_on_with(self, lab: Lab) -> None:
-        """Another lab of the same port takes the place of the one before; what the preflight found holds for it too."""
+        """Goes on with another lab of the same port; what the preflight found holds for it too."""
         if self.lab.generator.is_timed:
             lab.generator.allow_for(self.lab.generator.timing)
         self.lab = lab
@@ -77,7 +77,7 @@ class Qualifier:
                 observer.measurement_started(f"preflight {self.lab.port}", for_all=True)
             try:
                 self._preflight, settled = preflight(self.lab)
-                self._settled = pauses_of(self.lab).arrived(self.lab, settled)
+                self._settled = self.lab.pause_source.arrived(self.lab, settled)
             except QualificationError as error:
                 more = "; ".join(filter(None, (auditor.explain(self.lab) for auditor in self._auditors)))
                 self._preflight = QualificationError(f"{error}; {more}") if more else error

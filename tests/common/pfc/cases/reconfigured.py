@@ -22,10 +22,10 @@ from ..model.qos import PRIORITIES
 from ..record.case import PlanCase, Target
 from ..record.verdict import LOSSLESS, Check
 from .checks import judge, validity
-from .engine import Procedure, Table
-from .further_targets import CHANGEABLE, all_lossless_changeable
+from .engine import Procedure, Table, Targets
 from .pauses import global_pause, pause_lossless, pause_lossy
 from .storm_sequence import measure
+from .targets import CHANGEABLE, all_lossless_changeable
 
 ONE = PlanCase("lossless-set-one", "LSET-1")
 THREE = PlanCase("lossless-set-three", "LSET-2")
@@ -219,10 +219,9 @@ def _groups(text: str) -> set[tuple[str, int]]:
 def reconfigured_case(
     measured: Callable[[Lab, PlanCase, Target, DutCounters], ReconfiguredRun],
     targets: Callable[[PortUnderTest], list[Target]],
-    needs: str = NEEDS,
 ) -> Procedure[ReconfiguredRun]:
-    """A case that is measured so."""
-    return Procedure(measured, validity_of_each, judge_each, targets, needs)
+    """A case that is measured so, about these targets."""
+    return Procedure(measured, validity_of_each, judge_each, Targets(targets, NEEDS))
 
 
 CASES: Table = {
@@ -232,5 +231,5 @@ CASES: Table = {
     EIGHT: reconfigured_case(global_pause_of_eight, whole_port_changeable),
     PUT_BACK: reconfigured_case(put_back, whole_port_changeable),
     EACH: reconfigured_case(each_alone, every_other),
-    TAGGED: reconfigured_case(pauses_by_tag, all_lossless_changeable, CHANGEABLE),
+    TAGGED: Procedure(pauses_by_tag, validity_of_each, judge_each, all_lossless_changeable),
 }

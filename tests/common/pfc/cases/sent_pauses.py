@@ -26,7 +26,7 @@ from ..model.measurement import CaseRun
 from ..model.traffic import PAUSE_ADDRESS, Role
 from ..record.case import PlanCase, Target
 from ..record.verdict import Check
-from . import further_targets, targets
+from . import targets
 from .engine import Procedure, Table, sending, settled_counters, unmet
 from .flows import DataLoad, data_flows
 from .storm_sequence import pause_storm
@@ -321,6 +321,6 @@ def sends_unused_times_as_zero(asic: str) -> bool:
 
 
 CASES: Table = {
-    SINGLE: Procedure(measure, validity, judge, further_targets.first_lossless),
-    SEVERAL: Procedure(measure, validity, judge, targets.several_lossless, targets.SEVERAL_LOSSLESS),
+    SINGLE: Procedure(measure, validity, judge, targets.first_lossless),
+    SEVERAL: Procedure(measure, validity, judge, targets.several_lossless),
 }

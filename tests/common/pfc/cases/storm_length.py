@@ -7,10 +7,9 @@ from fractions import Fraction
 from math import floor
 
 from ..model.arithmetic import MAX_QUANTA, holding_fps
-from ..model.checking import Place
+from ..model.checking import Place, storm_sent
 from ..model.traffic import FlowStats
 from ..record.verdict import Check
-from .validity import storm_sent
 
 
 def storm_held(place: Place, storms: Iterable[FlowStats], speed_mbps: int, seconds: float) -> Iterator[Check]:

@@ -13,7 +13,8 @@ from ..lab.generator import Traffic
 from ..lab.lab import Lab
 from ..model.arithmetic import MAX_QUANTA, line_rate_fps, pause_seconds
 from ..model.checking import (
-    all_at_rate, at_least, at_port, at_priority, everything_received, fail_unless, never_taken, priority_of,
+    all_at_rate, at_least, at_most, at_port, at_priority, everything_received, fail_unless, never_taken, priority_of,
+    storm_sent,
 )
 from ..model.counters import DutCounters
 from ..model.measurement import CaseRun, PortUnderTest, flow_numbers
@@ -21,15 +22,13 @@ from ..model.response_time import response_seconds
 from ..model.traffic import FlowPlan, FlowStats, Role, Stats
 from ..record.case import PlanCase, Target
 from ..record.verdict import Check
-from .engine import Procedure, Table, sending, settled_counters
+from .engine import Procedure, Table, Targets, sending, settled_counters
 from .flows import DataLoad, data_flows, later
-from .further_checks import at_most
-from .further_targets import all_lossless, first_lossless
 from .pause_counts import pauses_counted
 from .pause_pattern import WINDOW_EXACT_S, Pauses, alike
 from .storm_sequence import drain
-from .targets import each_lossless
-from .validity import load_applied, storm_sent, storm_stopped, undisturbed
+from .targets import all_lossless, each_lossless, first_lossless
+from .validity import load_applied, storm_stopped, undisturbed
 
 ZERO_RESUMES = PlanCase("pause-zero-resumes", "TIME-1")
 PAUSE_LENGTH = PlanCase("pause-length", "TIME-2")
@@ -376,20 +375,18 @@ def _to_scale(run: TimingRun) -> Iterator[Check]:
     yield fail_unless("length-to-scale", place, abs(off) <= unsure, expected, seen)
 
 
-def timed_case(
-    course: Callable[[Target], Course], found_on: Callable[[PortUnderTest], list[Target]], needs: str = ""
-) -> Procedure[TimingRun]:
+def timed_case(course: Callable[[Target], Course], found: Targets) -> Procedure[TimingRun]:
     """A case of storms and what they leave of the line.
 
     Args:
         course: makes what it sends for its target.
-        found_on, needs: `targets` and `needs` of the procedure.
+        found: what the case is about.
     """
 
     def measured(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> TimingRun:
         return measure(lab, course(target), target, before)
 
-    return Procedure(measured, validity, judge, found_on, needs)
+    return Procedure(measured, validity, judge, found)
 
 
 TARGETS = {THROTTLED: all_lossless, REFRESHED: first_lossless}  # refreshes of each of them are in CLASS-2

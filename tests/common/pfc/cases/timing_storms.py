@@ -13,7 +13,7 @@ from ..lab.lab import Lab
 from ..model.arithmetic import MAX_QUANTA, PAUSE_FRAME_BYTES, line_rate_fps, pause_seconds, storm_fps
 from ..model.cables import cable_metres, cable_seconds, said_cable_length
 from ..model.checking import (
-    at_least, at_port, at_priorities, at_priority, at_sender, error_unless, everything_received, fail_unless,
+    at_least, at_most, at_port, at_priorities, at_priority, at_sender, error_unless, everything_received, fail_unless,
     never_taken, priority_of,
 )
 from ..model.counters import DutCounters
@@ -24,12 +24,11 @@ from ..record.case import PlanCase, Target
 from ..record.verdict import Check
 from .engine import Procedure, Table, sending, settled_counters
 from .flows import DataLoad, data_flows
-from .further_checks import at_most
-from .further_targets import all_lossless
 from .storm_sequence import drain, pause_storm
 from .pause_counts import pauses_counted
 from .timing import EDGE_FRAMES
 from .storm_length import storm_held
+from .targets import all_lossless
 from .validity import load_applied, storm_stopped, undisturbed
 
 STORMS = PlanCase("pause-storms-repeated", "TIME-5")

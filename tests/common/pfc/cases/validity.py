@@ -63,13 +63,6 @@ def counters_kept(run: CaseRun) -> Iterator[Check]:
         yield error_unless("counters-kept", place, fell <= 0, expected, fallen(fell))
 
 
-def storm_sent(place: Place, storms: Iterable[FlowStats], least: int) -> Iterator[Check]:
-    """Each of these storms had so many frames."""
-    for storm in storms:
-        expected = f"a storm of at least {least} pause frames"
-        yield error_unless("storm-ran", place, storm.frames_tx >= least, expected, storm.frames_tx)
-
-
 def storm_stopped(
     place: Place, storms: Iterable[FlowStats], expected: str = "the storm stopped in the end"
 ) -> Iterator[Check]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby, islice
 
-from ..lab.dut import SwitchState
 from ..lab.option import Option
-from ..lab.port_plan import PortRequest
+from ..lab.port_plan import PortPlan, PortRequest
 from ..lab.serving import serves
 from ..model.ports import ConnectedPort, PortPair, PortState, is_usable, natural
 
@@ -15,12 +15,12 @@ from ..model.ports import ConnectedPort, PortPair, PortState, is_usable, natural
 class FurtherPortsOption(Option):
     """The ports are known with the plan of a port; it needs none of them to be measured."""
 
-    def further(
-        self, state: SwitchState, pair: PortPair, ports: Sequence[ConnectedPort], asked: PortRequest
-    ) -> Sequence[ConnectedPort]:
-        """Those that have the classes of the pair, and room for a host behind them."""
-        found = find_further(pair, ports, state.interfaces)
-        return [port for port in found if serves(state, pair, port, asked.ip_version)]
+    def planned(self, plan: PortPlan, ports: Sequence[ConnectedPort], asked: PortRequest) -> PortPlan:
+        """The plan with those that have the classes of the pair, and room for a host behind them."""
+        pair = plan.subject.pair
+        found = find_further(pair, ports, plan.state.interfaces)
+        further = tuple(port for port in found if serves(plan.state, pair, port, asked.ip_version))
+        return replace(plan, subject=replace(plan.subject, further=further))
 
 
 def find_further(

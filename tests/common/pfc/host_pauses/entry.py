@@ -19,7 +19,8 @@ from typing import Any
 from ..model.errors import QualificationError
 
 KEY = "pfc_pause_source"
-PYTHON, FOLDER = "python3", "/run/pfc_generator"
+PYTHON = "python3"
+FOLDER = "/run/pfc_generator"
 KEYS = ("host", "ports", "python", "folder")
 
 

@@ -7,19 +7,21 @@ then either the switch is wrong about storms, or the way to it is gone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
+from typing import cast
 
 from ..lab.clock import Clock
+from ..lab.generator import Generator
 from ..lab.lab import Lab
-from ..lab.pause_source import HostOf
+from ..lab.pause_source import HostOf, PauseSource
 from ..model.arithmetic import line_rate_fps
 from ..model.checking import COUNTER, at_port, at_priority, at_tested, error_unless, fail_unless, flows_of
 from ..model.counters import DutCounters, changed
 from ..model.errors import NoMeasurement
 from ..model.measurement import Measurement
-from ..model.traffic import Role
+from ..model.traffic import FlowStats, Role
 from ..record.verdict import Check
 from .entry import HostPort
 from .options import PROBE_FRAMES
@@ -55,7 +57,66 @@ class HostInterface:
         return HostPauses(source, self.where)
 
 
-class HostPauses:
+@dataclass(frozen=True)
+class HostMeasurement(Measurement):
+    """A run of which nothing showed that its storm arrived, so that the host had to show after it that its pauses do.
+
+    Attributes:
+        shown: the last counters, where they did; None: they did not.
+        not_arrived: why they cannot have arrived; None: they did.
+    """
+
+    shown: DutCounters | None = None
+    not_arrived: Check | None = None
+
+    @property
+    def settled(self) -> DutCounters | None:
+        """The last counters; None where pauses may still be on their way."""
+        return self.shown
+
+
+class HostDriver(Generator):
+    """Drives data as the class does that it is combined with (`HostPauses.driver`); storms are the host's.
+
+    Attributes:
+        sender: what starts and stops the storms.
+    """
+
+    sender: HostSource
+
+    def _start(self, names: Sequence[str]) -> None:
+        """Storms first: they send when this returns."""
+        for name in self._storms_among(names):
+            self.sender.start(self._flows[name])
+        own = self._data_among(names)
+        if own or not names:
+            super()._start(own)
+
+    def _stop(self, names: Sequence[str]) -> None:
+        """Storms first; those that do not stop keep no data running."""
+        try:
+            if storms := self._storms_among(names or list(self._flows)):
+                self.sender.stop(storms)
+        finally:
+            own = self._data_among(names)
+            if own or not names:
+                super()._stop(own)
+
+    def _statistics(self, names: Sequence[str]) -> dict[str, FlowStats]:
+        """Of a storm what the host knows."""
+        own = self._data_among(names)
+        counted = super()._statistics(own) if own else {}
+        return {name: counted[name] if name in counted else self.sender.statistics(self._flows[name])
+                for name in names}
+
+    def _storms_among(self, names: Sequence[str]) -> list[str]:
+        return [name for name in names if name in self._flows and self._flows[name].pause is not None]
+
+    def _data_among(self, names: Sequence[str]) -> list[str]:
+        return [name for name in names if name not in self._storms_among(names)]
+
+
+class HostPauses(PauseSource):
     """A host's interface as the source of pauses.
 
     Attributes:
@@ -66,6 +127,10 @@ class HostPauses:
         """`where`: `fanout-01 Ethernet48`, for messages."""
         self.sender = sender
         self._where = where
+
+    def driver(self, made: type[Generator]) -> type[Generator]:
+        """Data is driven as ever, storms by the host."""
+        return cast(type[Generator], type("HostDriver", (HostDriver, made), {"sender": self.sender}))
 
     def arrived(self, lab: Lab, before: DutCounters) -> DutCounters:
         """Sends a few PFC frames, and waits until the switch's counters have them: for one lossless priority is enough,
@@ -90,6 +155,16 @@ class HostPauses:
             raise NoMeasurement(_not_arrived(lab, expected, seen))
         return after
 
+    def confirmed(self, lab: Lab, run: Measurement) -> Measurement:
+        """Where nothing of the storm was seen, the host has to show that its pauses arrive: else this was no
+        measurement."""
+        if self.is_shown(run):
+            return run
+        try:
+            return HostMeasurement(**vars(run), shown=self.arrived(lab, run.after))
+        except NoMeasurement as error:
+            return HostMeasurement(**vars(run), not_arrived=error.check)
+
     def is_shown(self, run: Measurement) -> bool:
         """Whether so many pause frames were counted as hold the queue, or the test traffic was held."""
         test = flows_of(run.paused.values(), Role.TEST)
@@ -100,6 +175,8 @@ class HostPauses:
         """As the switch and the traffic show it. A storm of which a good switch shows nothing cannot be told from one
         that never arrived. Where the switch should have counted it and counted nothing, `arrived` decides after the
         run whether it is to blame."""
+        if isinstance(run, HostMeasurement) and run.not_arrived is not None:
+            yield run.not_arrived
         place = at_tested(run)
         counted = _most_counted(run)
         owes_a_count = set(run.scenario.paused) > set(run.uncounted)

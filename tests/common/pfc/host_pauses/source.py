@@ -25,7 +25,8 @@ from .options import frame_options, probe_options
 
 LEAST_DURATION_S = 60.0  # as of a flow of a storm on hardware (`tolerances`)
 RELEASES = 3  # quanta-0 frames at a storm's end
-POLLS, POLL_S = 200, 0.05  # 10 s for a process to begin to send, or to end
+POLLS = 200
+POLL_S = 0.05  # so often, at such intervals: 10 s for a process to begin to send, or to end
 DEAD = 3  # exit status of the script that starts a storm whose process has ended
 ROUTE = """import sys
 sys.path.insert(0, sys.argv[1])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from ..model.errors import QualificationError
@@ -52,10 +52,6 @@ class Counted:
         sent = self.frames_tx - baseline.frames_tx
         return Counted(self.transmitting, sent, self.frames_rx - baseline.frames_rx)
 
-    def of(self, flow: FlowStats) -> FlowStats:
-        """A flow's statistics with these counts."""
-        return replace(flow, frames_tx=self.frames_tx, frames_rx=self.frames_rx)
-
 
 @dataclass(frozen=True)
 class GeneratorTiming:
@@ -74,53 +70,37 @@ class GeneratorTiming:
 AT_ONCE = GeneratorTiming(0.0, 0.0, 0.0)
 
 
-class PauseSender(Protocol):
-    """What sends pause storms in place of the traffic generators."""
+class FlowWatcher(Protocol):
+    """What looks at counts before they may be lost."""
 
-    def start(self, plan: FlowPlan) -> None:
-        """Starts a storm; it sends when this returns."""
+    def configuration_ends(self) -> None:
+        """Another configuration is about to take the place of the one that was counted."""
 
-    def stop(self, names: Iterable[str]) -> None:
-        """Stops those of these storms that were started; they send no more when this returns."""
-
-    def statistics(self, plan: FlowPlan) -> FlowStats:
-        """What is known of a storm."""
+    def flows_begin(self, names: Sequence[str]) -> None:
+        """These flows are about to be started: some generators clear the counts of all others then."""
 
 
 class Generator:
-    """The traffic generators behind one OTG API server; flows are known by name, wherever they come from.
+    """The traffic generators behind one OTG API server; flows are known by name. An option may send some of them
+    otherwise (`_start`, `_stop`, `_statistics`).
 
     Attributes:
         api: snappi's API object; what it raises becomes a sentence in `call`.
         clock: what to wait on while traffic runs.
         observers: who looks on at what is sent and counted.
-        pause_sender: what sends pause flows; None: the traffic generators do.
     """
 
-    def __init__(
-        self, api: Any, clock: Clock, observers: Sequence[RunObserver] = (), pause_sender: PauseSender | None = None
-    ) -> None:
-        """Nothing is sent yet.
-
-        Args:
-            api: a snappi API object.
-            clock: what to wait on.
-            observers: who looks on at what is sent and counted.
-            pause_sender: what sends pause flows instead of the traffic generators.
-        """
+    def __init__(self, api: Any, clock: Clock, observers: Sequence[RunObserver] = ()) -> None:
+        """Nothing is sent yet; arguments as of the attributes."""
         self.api = api
         self.observers = observers
-        self.pause_sender = pause_sender
         self.clock = clock
         self._flows: Mapping[str, FlowPlan] = {}
         self._gaps: dict[str, str] = {}  # storm -> why it was none without a gap
         self._baseline: Mapping[str, Counted] = {}  # of a pushed configuration, before anything was started
         self._beside: list[str] = []  # flows beside a case that were not started yet
         self._timing: GeneratorTiming | None = None
-        self._keeps_totals = False
-        self._uncounted: set[str] = set()  # flows of the configuration that are not in the totals yet
-        self._ended: list[FlowStats] = []  # the totals of configurations before it
-        self._kept: dict[str, Counted] = {}  # what flows had counted when others were started: that may clear it
+        self._watcher: FlowWatcher | None = None
 
     @property
     def timing(self) -> GeneratorTiming:
@@ -135,6 +115,10 @@ class Generator:
     def allow_for(self, timing: GeneratorTiming) -> None:
         """From now on what is waited for is waited for so much longer."""
         self._timing = timing
+
+    def watched_by(self, watcher: FlowWatcher) -> None:
+        """From now on `watcher` looks at counts before they may be lost."""
+        self._watcher = watcher
 
     def push(self, traffic: Traffic) -> None:
         """Replaces the configuration and waits until every host has resolved its gateway.
@@ -168,52 +152,27 @@ class Generator:
             logger.warning("frames of the new configuration are counted from 0 on, not from what was there: %s", error)
 
     def start(self, names: Sequence[str]) -> None:
-        """Starts flows, storms of another sender first; their counters begin at 0.
+        """Starts flows; their counters begin at 0.
 
         Raises:
             QualificationError: one could not be started.
         """
         for observer in self.observers:
             observer.flows_started([self._flows[name] for name in names if name in self._flows], self.clock.moment())
-        elsewhere, own = self._by_sender(names)
-        if self._keeps_totals:
-            self._kept |= self._read_anew(self._by_sender(sorted(self._uncounted))[1]) if self._uncounted else {}
-            self._uncounted |= {*(names or self._flows), *self._beside}
-        for name in elsewhere:
-            self._other_sender.start(self._flows[name])
-        if own or not names:
-            self._start([*own, *self._beside] if own else ())
-            self._beside = []
+        if self._watcher is not None:
+            self._watcher.flows_begin([*(names or self._flows), *self._beside])
+        self._start([*names, *self._beside] if names else ())
+        self._beside = []
 
     def stop(self, names: Sequence[str] = ()) -> None:
-        """Stops flows; no names: all of them, whatever became of the storms. Storms of another sender that do not stop
-        keep no data running.
+        """Stops flows; no names: all of them.
 
         Raises:
             QualificationError: one could not be stopped.
         """
-        elsewhere, own = self._by_sender(names or self._flows)
-        try:
-            if elsewhere:
-                self._other_sender.stop(elsewhere)
-        finally:
-            if own or not names:
-                self._stop(own if names else ())
+        self._stop(names)
         for observer in self.observers:
             observer.flows_stopped(names, self.clock.moment())
-
-    def _by_sender(self, names: Iterable[str]) -> tuple[list[str], list[str]]:
-        """The names of those flows that another sender sends, and of the generators' own."""
-        wanted = list(names)
-        if self.pause_sender is None:
-            return [], wanted
-        pauses = {name for name, flow in self._flows.items() if flow.pause is not None}
-        return [name for name in wanted if name in pauses], [name for name in wanted if name not in pauses]
-
-    @property
-    def _other_sender(self) -> PauseSender:
-        assert self.pause_sender is not None, "the traffic generators send all flows"
-        return self.pause_sender
 
     def _start(self, names: Sequence[str]) -> None:
         self._transmit(names, "START")
@@ -254,57 +213,26 @@ class Generator:
             raise QualificationError(f"the traffic generator did not stop {', '.join(names)}")
 
     def stats(self, names: Iterable[str]) -> dict[str, FlowStats]:
-        """Reads flow statistics, all that was counted up to now in them; of a storm of another sender what that knows.
+        """Reads flow statistics, all that was counted up to now in them.
 
         Raises:
             QualificationError: the answer lacks a flow or a counter.
         """
-        self._wait_for_refresh()
-        stats = self._counted(list(names))
+        stats = self.counted(names)
         for observer in self.observers:
             observer.statistics_read(stats, self.clock.moment())
         return stats
 
-    def keep_totals(self, anew: bool) -> None:
-        """From now on totals are kept; `anew`: what was counted before is in none."""
-        self._keeps_totals = True
-        if anew:
-            self._uncounted = set()
-            self._ended = []
-
-    def take_totals(self) -> list[FlowStats]:
-        """What was counted for each flow that was started since the last call (or `keep_totals` anew), also of
-        configurations before the present one.
-
-        Raises:
-            QualificationError: as of `stats`.
-        """
-        totals = [*self._ended, *self._uncounted_flows()]
-        self._ended = []
-        return totals
+    def counted(self, names: Iterable[str]) -> dict[str, FlowStats]:
+        """As `stats`, without telling observers."""
+        wanted = list(names)
+        self.clock.sleep(self.timing.refresh_s)
+        return self._statistics(wanted) if wanted else {}
 
     def _end_configuration(self) -> None:
-        """Count the flows of a configuration that another one is about to replace."""
-        if self._uncounted:
-            self.clock.sleep(SETTLE_S)
-            self._ended += self._uncounted_flows()
-
-    def _uncounted_flows(self) -> list[FlowStats]:
-        """The statistics of the configuration's flows that were started and not counted so far."""
-        started = sorted(self._uncounted)
-        self._wait_for_refresh()
-        found = self._counted(started) if started else {}
-        kept = self._kept
-        self._uncounted = set()
-        self._kept = {}
-        return [kept[name].of(flow) if name in kept and kept[name].frames_tx > flow.frames_tx else flow
-                for name, flow in found.items()]
-
-    def _counted(self, wanted: Sequence[str]) -> dict[str, FlowStats]:
-        elsewhere, own = self._by_sender(wanted)
-        counted = self._statistics(own) if own else {}
-        counted |= {name: self._other_sender.statistics(self._flows[name]) for name in elsewhere}
-        return {name: counted[name] for name in wanted}
+        """Lets what was counted be looked at before another configuration replaces it."""
+        if self._watcher is not None:
+            self._watcher.configuration_ends()
 
     def _statistics(self, names: Sequence[str]) -> dict[str, FlowStats]:
         return {
@@ -316,15 +244,6 @@ class Generator:
 
     def _all_stopped(self, names: Sequence[str]) -> bool:
         return not any(flow.transmitting for flow in self.stats(names).values())
-
-    def _wait_for_refresh(self) -> None:
-        """Returns when everything that was counted up to now is in the statistics."""
-        self.clock.sleep(self.timing.refresh_s)
-
-    def _read_anew(self, names: Sequence[str]) -> dict[str, Counted]:
-        """As `_read`, with everything in it up to now."""
-        self._wait_for_refresh()
-        return self._read(names)
 
     def _read(self, names: Sequence[str]) -> dict[str, Counted]:
         """What the generators have counted for flows of the configuration since it was pushed."""

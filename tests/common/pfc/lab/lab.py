@@ -27,10 +27,10 @@ class Lab:
         builder: builds what is sent.
         clock: what to wait on.
         delays: how old the switch's counters are.
-        addition, others: as of the port's plan (`PortPlan`), the other switches by name.
+        others: the other switches of the port's plan, by name.
         config_db: the switch's CONFIG_DB as it was found.
         observers: who looks on.
-        pause_source: where pauses come from; None: the traffic generator.
+        pause_source: where pauses come from.
     """
 
     subject: PortUnderTest
@@ -39,11 +39,10 @@ class Lab:
     builder: TrafficBuilder
     clock: Clock
     delays: PollDelays
-    addition: object = None
     others: Mapping[str, Dut] = field(default_factory=dict)
     config_db: ConfigDb = field(default_factory=dict)
     observers: Sequence[RunObserver] = ()
-    pause_source: PauseSource | None = None
+    pause_source: PauseSource = PauseSource()
 
     @property
     def port(self) -> str:

@@ -1,18 +1,12 @@
-"""Who looks on at a run: observers are told what happens when it happens, auditors look on each case of a port from
-outside. Neither changes anything."""
+"""Who looks on at a run, and is told what happens when it happens. Nothing is changed by it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 from ..model.traffic import FlowPlan, FlowStats
-from ..record.case import PlanCase
-from ..record.verdict import Check
 from .clock import Clock
-
-if TYPE_CHECKING:
-    from .lab import Lab
 
 
 class RunObserver:
@@ -76,24 +70,3 @@ class RunObserver:
 def evidence_of(observers: Iterable[RunObserver], flows_of: str = "") -> dict[str, Any]:
     """What all observers have of the measurement; each has names of its own. `flows_of` as of `RunObserver`."""
     return {name: value for observer in observers for name, value in observer.evidence(flows_of).items()}
-
-
-class Auditor(Protocol):
-    """Looks on cases, one after the other."""
-
-    def begin(self, lab: Lab, beside: Sequence[Lab] = ()) -> None:
-        """A case begins, on other ports of the switch (`beside`) at once.
-
-        Raises:
-            QualificationError: the switch cannot be read.
-        """
-
-    def audit(self, labs: Sequence[Lab], case: PlanCase) -> Sequence[list[Check]]:
-        """A measurement has ended: further checks of each port that it measured, ERROR for what cannot be looked at.
-        Raises NoMeasurement where it turns out to be none."""
-
-    def doubt(self, lab: Lab, case: PlanCase, checks: Sequence[Check]) -> Sequence[Check]:
-        """Checks of a port: ERROR instead of FAIL where that is not known to be the switch's fault."""
-
-    def explain(self, lab: Lab) -> str:
-        """What the preflight of the port failed for, if more can be said of it than it says; else nothing."""

@@ -12,18 +12,19 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from ..model.errors import QualificationError
 from ..model.measurement import PortUnderTest
-from ..model.qos import PortQos
 from ..model.tolerances import EXACT, HARDWARE, Tolerances
 from ..model.traffic import FlowPlan
 from ..record.case import PlanCase
+from ..record.verdict import Check
 from .clock import Clock, WallClock
 from .dut import Dut, Host, SwitchState
 from .generator import Generator
-from .observer import Auditor, RunObserver
+from .lab import Lab
+from .observer import RunObserver
 from .otg_config import TrafficBuilder
 from .reservation import Reservation, Rows
 
@@ -37,6 +38,27 @@ CLOCK_KEYS = ("clock", "realtime_clock")
 """Keys of a testbed's entry that name a clock other than the wall clock."""
 OWN_KEYS = "pfc_"
 """What the names of all keys of a testbed's entry begin with that are about the qualification."""
+
+
+class Auditor(Protocol):
+    """Looks on each case of a port from outside, one after the other, and changes nothing."""
+
+    def begin(self, lab: Lab, beside: Sequence[Lab] = ()) -> None:
+        """A case begins, on other ports of the switch (`beside`) at once.
+
+        Raises:
+            QualificationError: the switch cannot be read.
+        """
+
+    def audit(self, labs: Sequence[Lab], case: PlanCase) -> Sequence[list[Check]]:
+        """A measurement has ended: further checks of each port that it measured, ERROR for what cannot be looked at.
+        Raises NoMeasurement where it turns out to be none."""
+
+    def doubt(self, lab: Lab, case: PlanCase, checks: Sequence[Check]) -> Sequence[Check]:
+        """Checks of a port: ERROR instead of FAIL where that is not known to be the switch's fault."""
+
+    def explain(self, lab: Lab) -> str:
+        """What the preflight of the port failed for, if more can be said of it than it says; else nothing."""
 
 
 class Option:
@@ -69,8 +91,8 @@ class Option:
         return state
 
     def reserve(self, host: Host, run_id: str, observers: Sequence[RunObserver]) -> Reservation | None:
-        """Makes a switch that of run `run_id`, in the sight of other runs; None: nobody is told. `observers` look on at
-        the configuration before the run.
+        """Reserves a switch for run `run_id` where other runs see it; None: this option does not. `observers` look on
+        at the configuration before the run.
 
         Raises:
             ReservationLost: another run has the switch.
@@ -108,10 +130,6 @@ class Option:
         QualificationError where the testbed's entry says it wrongly."""
         return general
 
-    def remarks(self, state: SwitchState, qos: PortQos) -> Sequence[str]:
-        """What whoever reads the verdicts should know of a port's configuration."""
-        return ()
-
     def lacking(self, case: PlanCase, subject: PortUnderTest) -> str:
         """What a port lacks for a case, so far as this option knows; empty: nothing."""
         return ""
@@ -124,15 +142,13 @@ class Option:
         """Flows between other ports that are sent beside those of a case on a port; None: whatever these are."""
         return ()
 
-    def extend(self, plan: PortPlan, facts: LabFacts) -> PortPlan:
-        """A plan with what the option adds to it."""
+    def planned(self, plan: PortPlan, ports: Sequence[ConnectedPort], asked: PortRequest) -> PortPlan:
+        """A plan with what the option adds to that of any port, given the switch's ports."""
         return plan
 
-    def further(
-        self, state: SwitchState, pair: PortPair, ports: Sequence[ConnectedPort], asked: PortRequest
-    ) -> Sequence[ConnectedPort]:
-        """Further ports of the switch that data may enter on its way to the port under test."""
-        return ()
+    def extend(self, plan: PortPlan, facts: LabFacts) -> PortPlan:
+        """A plan with what the option adds where one port is under test."""
+        return plan
 
     def prepared(
         self, state: SwitchState, pair: PortPair, ports: Sequence[ConnectedPort], asked: PortRequest

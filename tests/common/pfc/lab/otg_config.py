@@ -240,21 +240,6 @@ class TrafficBuilder:
         return flow
 
 
-def build_together(parts: Sequence[tuple[TrafficBuilder, Sequence[FlowPlan]]]) -> Traffic:
-    """One configuration of the flows of several ports under test; no port is used by two of them, and of several none
-    has flows beside its own.
-
-    Args:
-        parts: a port's builder and its flows.
-    """
-    first, its_flows = parts[0]
-    if len(parts) == 1:
-        return first.build(its_flows)
-    config = first.empty()
-    built = [builder.build_into(config, flows) for builder, flows in parts]
-    return Traffic(config, {name: flow for one in built for name, flow in one.flows.items()})
-
-
 def _last(flow: Any, plan: FlowPlan, limit_s: int) -> None:
     """How long a flow sends; one that goes on until it is stopped at most `limit_s` (0: for ever)."""
     if plan.frames is not None:

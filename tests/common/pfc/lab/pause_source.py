@@ -1,34 +1,34 @@
-"""A source of pauses other than the traffic generator: what the core asks of it.
-
-An option brings the source (`option.Option.pause_source`); without one, or where a testbed names none, pauses are flows
-of the traffic generator, which counts them.
-"""
+"""Where the pauses of storms come from: flows of the traffic generator, or what an option brings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
+from ..model.checking import at_tested, every_pause_counted, none_of, storm_sent
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
-from ..model.measurement import StormSource
+from ..model.measurement import Measurement
+from ..model.traffic import Role
+from ..record.verdict import Check
 from .clock import Clock
 from .dut import Host
-from .generator import PauseSender
+from .generator import Generator
 
 if TYPE_CHECKING:
     from .lab import Lab
 
 
-class PauseSource(StormSource, Protocol):
-    """A source of pauses that is ready to send."""
+class PauseSource:
+    """The traffic generator, whose flows the pauses are: it counts what it sent, and knows its frames where they come
+    out. An option that has another source (`PortPlan.pauses`) says by these methods what differs."""
 
-    @property
-    def sender(self) -> PauseSender | None:
-        """What starts and stops the storms; None: the traffic generator, by whose flows they are made."""
+    def driver(self, made: type[Generator]) -> type[Generator]:
+        """What drives the traffic with pauses from here, where `made` drives that of the traffic generators alone."""
+        return made
 
     def arrived(self, lab: Lab, before: DutCounters) -> DutCounters:
-        """Shows that pauses from here arrive at the port under test.
+        """Shows that pauses from here arrive at the port under test, where that is not known otherwise.
 
         Args:
             lab: what is measured with.
@@ -40,6 +40,27 @@ class PauseSource(StormSource, Protocol):
         Raises:
             QualificationError: they do not arrive.
         """
+        return before
+
+    def confirmed(self, lab: Lab, run: Measurement) -> Measurement:
+        """A run that has just ended, with what can only be found out now: whether its pauses arrived."""
+        return run
+
+    def storm_ran(self, run: Measurement) -> Iterator[Check]:
+        """Whether the storm had so many pause frames that the pause cannot have lapsed on average: ERROR where not."""
+        least = run.scenario.least_storm_frames(run.subject.pair.speed_mbps)
+        yield from storm_sent(at_tested(run), run.flows("paused", Role.STORM), least)
+
+    def every_pause_counted(self, run: Measurement, priority: int) -> Check:
+        """Whether the switch counted as many pauses for a priority as were sent: FAIL where not."""
+        return every_pause_counted(run, priority, run.pauses_sent(priority), "once the storm had stopped ")
+
+    def none_forwarded(self, run: Measurement) -> Iterator[Check]:
+        """Whether none of the pauses came out of another port: FAIL where one did."""
+        forwarded = sum(running.frames_rx for running, _ in run.storms)
+        yield none_of(
+            "pause-not-forwarded", at_tested(run), f"pause frames forwarded to {run.subject.pair.tx.port}", forwarded
+        )
 
 
 HostOf = Callable[[str], Host]

@@ -19,7 +19,7 @@ from .generator import Generator
 from .lab import Lab
 from .option import check_keys, first, flows_beside, options, tolerances_of
 from .otg_config import TrafficBuilder
-from .pause_source import HostOf, OpenPauses, no_host
+from .pause_source import HostOf, OpenPauses, PauseSource, no_host
 
 StateOf = Callable[[str], SwitchState]
 
@@ -34,8 +34,7 @@ class PortPlan:
         delays: how old its counters are.
         remarks: what is remarkable.
         on_behalf_of: the device that the switch stands for; None: for itself.
-        addition: what an option planned for its test cases; None: nothing.
-        others: the other switches that these look at.
+        others: other switches that test cases look at.
         first_host: number of the first host behind its ports, where several ports are measured at once.
         pauses: opens the source of the pauses; None: they come from the traffic generator.
     """
@@ -45,7 +44,6 @@ class PortPlan:
     delays: PollDelays
     remarks: tuple[str, ...] = ()
     on_behalf_of: str | None = None
-    addition: object = None
     others: tuple[str, ...] = ()
     first_host: int = 0
     pauses: OpenPauses | None = None
@@ -78,16 +76,15 @@ class PortPlan:
         ports = tuple(self.subject.ports.values())
         hosts = dict(zip(ports, hosts_behind(ports, config_db, self.subject.ip_version, self.first_host), strict=True))
         builder_class = next((option.builder for option in options() if option.builder), TrafficBuilder)
-        generator_class = next((option.generator for option in options() if option.generator), Generator)
         builder = builder_class(
             api, self.subject, hosts, _router_mac(self.state), flows_beside, switch_ports=config_db.get("PORT", {})
         )
-        source = self.pauses(host_of, clock) if self.pauses is not None else None
-        sender = source.sender if source is not None else None
-        generator = generator_class(api, clock, dut.observers, sender)
+        source = self.pauses(host_of, clock) if self.pauses is not None else PauseSource()
+        generator_class = next((option.generator for option in options() if option.generator), Generator)
+        generator = source.driver(generator_class)(api, clock, dut.observers)
         return Lab(
-            self.subject, dut, generator, builder, generator.clock, self.delays, self.addition, others,
-            config_db, dut.observers, source,
+            self.subject, dut, generator, builder, generator.clock, self.delays, others, config_db,
+            dut.observers, source,
         )
 
 
@@ -171,10 +168,11 @@ def plan_measured(state: SwitchState, ports: Sequence[ConnectedPort], asked: Por
     hosts_behind((pair.rx, pair.tx), config_db, asked.ip_version)
     _router_mac(state)
     buffer = read_shared_buffer(config_db, device, state.asic)
-    further = tuple(port for option in options() for port in option.further(state, pair, own, asked))
-    subject = PortUnderTest(pair, qos, buffer, state.asic, asked.ip_version, further, changeable=asked.change_config)
-    remarks = tuple(remark for option in options() for remark in option.remarks(state, qos))
-    return PortPlan(state, subject, read_poll_delays(config_db, device), remarks)
+    subject = PortUnderTest(pair, qos, buffer, state.asic, asked.ip_version, changeable=asked.change_config)
+    plan = PortPlan(state, subject, read_poll_delays(config_db, device))
+    for option in options():
+        plan = option.planned(plan, own, asked)
+    return plan
 
 
 def _router_mac(state: SwitchState) -> str:

@@ -17,10 +17,9 @@ from ..model.measurement import PortUnderTest
 from ..model.traffic import FlowPlan, FlowStats, Role
 from ..record.verdict import Check, Status
 from .clock import wait_for
-from .generator import SETTLE_S
+from .generator import SETTLE_S, Traffic
 from .generator_timing import measure_timing
 from .lab import Lab
-from .otg_config import build_together
 
 CLEAN_FRAMES = 1000
 CLEAN_LOAD_PERCENT = 10
@@ -45,11 +44,11 @@ def preflight(lab: Lab) -> tuple[list[Check], DutCounters]:
     if not lab.generator.is_timed:
         know_timing(lab)
         before = waited_counters(lab, [lab.port])
-    stats = send_clean_flows([lab])
-    check_path(lab.subject, stats[lab.port])
-    after = settled_queues(lab, before, stats, [lab.port])
-    check_queues(lab, (before, after), stats[lab.port])
-    return clean_flow_checks(lab, stats[lab.port]), after
+    stats = send_clean_flows(lab, lab.builder.build(clean_flows(lab)))
+    check_path(lab.subject, stats)
+    after = settled_queues(lab, before, {lab.port: stats})
+    check_queues(lab, (before, after), stats)
+    return clean_flow_checks(lab, stats), after
 
 
 def know_timing(lab: Lab) -> None:
@@ -76,17 +75,13 @@ def clean_flow_checks(lab: Lab, stats: Mapping[str, FlowStats]) -> list[Check]:
     return list(everything_received("clean-flow", lab.subject, stats.values(), "without any storm"))
 
 
-def send_clean_flows(labs: Sequence[Lab]) -> dict[str, dict[str, FlowStats]]:
-    """Sends the clean flows of these ports; port under test -> flow -> statistics."""
-    generator = labs[0].generator
-    flows = {lab.port: clean_flows(lab) for lab in labs}
-    traffic = build_together([(lab.builder, flows[lab.port]) for lab in labs])
-    generator.push(traffic)
-    generator.start(list(traffic.flows))
-    generator.run_out(list(traffic.flows), SETTLE_S)
-    labs[0].clock.sleep(SETTLE_S)
-    stats = generator.stats(traffic.flows)
-    return {port: {flow.name: stats[flow.name] for flow in own} for port, own in flows.items()}
+def send_clean_flows(lab: Lab, traffic: Traffic) -> dict[str, FlowStats]:
+    """Sends these flows until they end by themselves; what came of them."""
+    lab.generator.push(traffic)
+    lab.generator.start(list(traffic.flows))
+    lab.generator.run_out(list(traffic.flows), SETTLE_S)
+    lab.clock.sleep(SETTLE_S)
+    return lab.generator.stats(traffic.flows)
 
 
 def clean_flows(lab: Lab) -> list[FlowPlan]:
@@ -101,8 +96,7 @@ def clean_flows(lab: Lab) -> list[FlowPlan]:
     ]
 
 
-def port_checks(subject: PortUnderTest, counters: DutCounters) -> Iterator[Check]:
-    """Both ports are up, at the speed that the links file gives, and have PFC counters."""
+def _port_checks(subject: PortUnderTest, counters: DutCounters) -> Iterator[Check]:
     for port in (subject.pair.rx, subject.pair.tx):
         place = at_port(subject, port.port)
         state = counters.interfaces.get(port.port)
@@ -115,12 +109,9 @@ def port_checks(subject: PortUnderTest, counters: DutCounters) -> Iterator[Check
 
 
 def check_ports(subject: PortUnderTest, counters: DutCounters) -> None:
-    """Whether both ports can be measured (`port_checks`).
-
-    Raises:
-        QualificationError: one cannot.
-    """
-    for bad in (one for one in port_checks(subject, counters) if one.status is not Status.PASS):
+    """Both ports must be up, at the speed that the links file gives, and have PFC counters; raises QualificationError
+    where one is not."""
+    for bad in (one for one in _port_checks(subject, counters) if one.status is not Status.PASS):
         raise QualificationError(f"preflight: {bad.message}")
 
 
@@ -142,14 +133,13 @@ def check_path(subject: PortUnderTest, stats: Mapping[str, FlowStats]) -> None:
         )
 
 
-def settled_queues(
-    lab: Lab, before: DutCounters, stats: Mapping[str, Mapping[str, FlowStats]], ports: Sequence[str]
-) -> DutCounters:
-    """The counters of these ports when everything that arrived is in those of the queues, or will not be."""
+def settled_queues(lab: Lab, before: DutCounters, stats: Mapping[str, Mapping[str, FlowStats]]) -> DutCounters:
+    """The counters of these ports (port -> flow -> statistics) when everything that arrived is in those of the queues,
+    or will not be."""
     readings = [before]
 
     def counted() -> bool:
-        readings.append(lab.dut.counters(ports))
+        readings.append(lab.dut.counters(list(stats)))
         return not any(_short_queues(port, before, readings[-1], own) for port, own in stats.items())
 
     lab.clock.sleep(lab.delays.queue_s)

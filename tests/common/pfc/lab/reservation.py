@@ -46,7 +46,7 @@ class Reservation:
         return f"PFC_WD has to be {dict(self.watchdog)} again, by hand"
 
     def keep(self, rows: Rows) -> None:
-        """Adds rows as they were found; of a row that is there already, that stays."""
+        """Adds rows as they were found; one that was kept before stays as it was kept."""
         tables = {*rows, *self.rows}
         self.rows = {table: {**rows.get(table, {}), **self.rows.get(table, {})} for table in tables}
 

@@ -52,6 +52,14 @@ def at_port(subject: PortUnderTest, port: str | None = None) -> Place:
     return Place(subject.where(port=port), LOSSLESS)
 
 
+def at_port_for(subject: PortUnderTest, priorities: Sequence[int], port: str | None = None) -> Place:
+    """A port (None: that under test) whose own figure is wrong because of these priorities: one alone is named; lossy
+    ones are not the lossless metric's. None are known: the whole port."""
+    if len(priorities) == 1:
+        return at_priority(subject, priorities[0], port)
+    return Place(subject.where(port=port), metric_of(subject, priorities) if priorities else LOSSLESS)
+
+
 def at_tested(run: Measurement) -> Place:
     """What the storm is about: one priority, several together, or the port under test."""
     if not run.scenario.paused:
@@ -81,6 +89,11 @@ def at_least(name: str, place: Place, least: int, what: str, seen: int) -> Check
     return fail_unless(name, place, seen >= least, f"at least {least} {what}", seen)
 
 
+def at_most(name: str, place: Place, most: int, what: str, seen: int) -> Check:
+    """A check of the switch: `at most 100 frames received`."""
+    return fail_unless(name, place, seen <= most, f"at most {most} {what}", seen)
+
+
 def some_of(name: str, place: Place, what: str, seen: int) -> Check:
     """A check of the switch: `more than 0 frames received`."""
     return fail_unless(name, place, seen > 0, f"more than 0 {what}", seen)
@@ -103,8 +116,8 @@ def priority_of(flow: FlowStats) -> int:
 
 
 def least_load(subject: PortUnderTest, plan: FlowPlan) -> int:
-    """Frames that a data flow sends when nothing holds it, less what the generator's start and clock may cost, the
-    frame at its end at least."""
+    """Frames that a data flow sends at least when nothing holds it: those that are due, less what the generator's start
+    and clock may cost, which is one frame or more."""
     due = plan.due(subject.ports[plan.enters or subject.pair.tx.port].speed_mbps)
     return max(0, min(due - 1, round(due * (100 - subject.tolerances.load_tolerance_percent) / 100)))
 
@@ -181,6 +194,13 @@ def all_at_rate(name: str, subject: PortUnderTest, flows: Iterable[FlowStats], w
         expected = f"at least {least} frames received {when}"
         place = at_flow(subject, flow)
         yield fail_unless(name, place, flow.frames_rx >= least, expected, flow.frames_rx)
+
+
+def storm_sent(place: Place, storms: Iterable[FlowStats], least: int) -> Iterator[Check]:
+    """Each of these storms had so many frames."""
+    for storm in storms:
+        expected = f"a storm of at least {least} pause frames"
+        yield error_unless("storm-ran", place, storm.frames_tx >= least, expected, storm.frames_tx)
 
 
 def every_pause_counted(run: CaseRun, priority: int, sent: int, when: str = "") -> Check:

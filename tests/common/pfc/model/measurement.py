@@ -23,9 +23,10 @@ NEVER_STORMED = WatchdogRow("operational", 0, 0)
 class PortUnderTest:
     """What is measured: the port pair, its priorities and the buffer behind it; what is known of the ASIC
     (`asic_type switch_type platform`), for platforms that differ; the IP version of the data; further ports that data
-    may enter (`Option.further`); whether the switch is one of several in a chain; what measurements on the testbed
-    have to allow for; whether the switch's configuration may be changed; what pauses come from, `fanout-01 Ethernet48`
-    (empty: the traffic generator); and ports whose own light traffic nothing of this may disturb."""
+    may enter (`further_ports`); the switches behind this one, where it begins a chain of some (`switch_chain`); what
+    measurements on the testbed have to allow for; whether the switch's configuration may be changed; what pauses come
+    from, `fanout-01 Ethernet48` (empty: the traffic generator); and ports whose own light traffic nothing of this may
+    disturb."""
 
     pair: PortPair
     qos: PortQos
@@ -33,7 +34,7 @@ class PortUnderTest:
     asic: str = ""
     ip_version: int = 4
     further: tuple[ConnectedPort, ...] = ()
-    in_a_chain: bool = False
+    chain: object = None
     tolerances: Tolerances = EXACT
     changeable: bool = False
     pauses_from: str = ""
@@ -141,10 +142,7 @@ class CaseRun:
 
 
 class StormSource(Protocol):
-    """Where the pauses of a storm came from, as its run is judged by it: did the storm run, how many were counted?"""
-
-    def is_shown(self, run: Measurement) -> bool:
-        """Whether the run itself shows that its storm arrived and lasted; else the source is asked after it."""
+    """Where the pauses of a storm came from, as its run is judged by it (`lab.pause_source.PauseSource`)."""
 
     def storm_ran(self, run: Measurement) -> Iterator[Check]:
         """Whether the storm ran, as far as it can be known: ERROR where not."""
@@ -164,20 +162,11 @@ class Measurement(CaseRun):
         scenario: how it was measured.
         pauses: where the pauses came from.
         held_elsewhere: bytes that the switch held at the same time on other ports under test.
-        shown: the last counters, once the source had to show after the run that its pauses arrive; None: the run did.
-        not_arrived: why the pauses cannot have arrived; None: they did.
     """
 
     scenario: Scenario
     pauses: StormSource
     held_elsewhere: int = 0
-    shown: DutCounters | None = None
-    not_arrived: Check | None = None
-
-    @property
-    def settled(self) -> DutCounters | None:
-        """The last counters; None where pauses may still be on their way."""
-        return None if self.not_arrived else self.shown or self.after
 
     @property
     def paused(self) -> Stats:

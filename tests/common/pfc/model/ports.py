@@ -116,8 +116,9 @@ def choose_pair(
 
 
 def told_apart(ports: Sequence[ConnectedPort], same_generator: bool = False) -> list[ConnectedPort]:
-    """Ports with what is a traffic generator by itself: where one has all of them its cards (`10.0.0.5;2` of the
-    location `10.0.0.5;2;1`), if these are several; with `same_generator` each port."""
+    """Ports with the traffic generator that each counts as: both ports of a pair have to be on different ones. Where
+    one chassis has all ports, that is the card (`10.0.0.5;2` of the location `10.0.0.5;2;1`), if there are several;
+    with `same_generator` it is the port itself."""
     cards = [port.location if same_generator else re.sub("[;/]?[^;/]*$", "", port.location) for port in ports]
     if not same_generator and (len({port.generator for port in ports}) > 1 or len(set(cards)) == 1):
         return list(ports)

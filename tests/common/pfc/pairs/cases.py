@@ -12,11 +12,9 @@ from typing import Any
 from ..cases import frames
 from ..cases.checks import judge, validity
 from ..cases.engine import Procedure, Table, settled_counters, unmet
-from ..cases.further_targets import (
-    LOSSLESS_REACHED, SEVERAL_LOSSLESS_REACHED, each_reached_lossless, several_reached_lossless,
-)
 from ..cases.pauses import pause_lossless
 from ..cases.storm_sequence import measure
+from ..cases.targets import each_reached_lossless, several_reached_lossless
 from ..lab.lab import Lab
 from ..lab.reservation import ReservationLost
 from ..model.checking import at_priorities, error_unless
@@ -181,6 +179,6 @@ def _in_both_metrics(check: Check) -> Iterator[Check]:
 
 
 CASES: Table = {
-    SINGLE: Procedure(measure_rows, lambda run: (), judge_rows, each_reached_lossless, LOSSLESS_REACHED),
-    SEVERAL: Procedure(measure_rows, lambda run: (), judge_rows, several_reached_lossless, SEVERAL_LOSSLESS_REACHED),
+    SINGLE: Procedure(measure_rows, lambda run: (), judge_rows, each_reached_lossless),
+    SEVERAL: Procedure(measure_rows, lambda run: (), judge_rows, several_reached_lossless),
 }

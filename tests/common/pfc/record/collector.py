@@ -3,24 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from .case import Outcome, PlannedItem
 from .records import Record, RunLabels, SeriesKey, make_record
 from .verdict import MetricVerdict, PortVerdict, Status, combine
-
-
-@dataclass(frozen=True)
-class Collected:
-    """What is kept of an item.
-
-    Attributes:
-        verdicts: the item's, as they are kept.
-        records: those that are new, and have to be written.
-    """
-
-    verdicts: Sequence[PortVerdict]
-    records: Sequence[Record]
 
 
 class VerdictCollector:
@@ -38,25 +24,21 @@ class VerdictCollector:
         self._verdicts: dict[PlannedItem, list[PortVerdict]] = {}
 
     def announce(self, device: str, labels: RunLabels) -> None:
-        """Says what all records of `device` carry."""
+        """Notes what all records of `device` carry."""
         self._labels[device] = labels
 
     def plan(self, item: PlannedItem) -> None:
-        """Counts on an item: it was collected."""
+        """Expects verdicts of an item, which was collected."""
         self._planned.append(item)
 
     def withdraw(self, item: PlannedItem) -> None:
-        """Counts on an item no more: it is not going to be run after all."""
+        """Expects no verdicts of an item any more: it is not going to be run after all."""
         self._planned.remove(item)
 
-    def add(self, item: PlannedItem, outcome: Outcome) -> Collected:
-        """Adds the verdicts of an item."""
-        collected = self._collect(outcome)
-        self._verdicts.setdefault(item, []).extend(collected.verdicts)
-        return collected
-
-    def _collect(self, outcome: Outcome) -> Collected:
-        return Collected(outcome.verdicts, [self._record(outcome, verdict) for verdict in outcome.verdicts])
+    def add(self, item: PlannedItem, outcome: Outcome) -> list[Record]:
+        """Adds the verdicts of an item; returns the records that are new, and have to be written."""
+        self._verdicts.setdefault(item, []).extend(outcome.verdicts)
+        return [self._record(outcome, verdict) for verdict in outcome.verdicts]
 
     def missing(self, item: PlannedItem, cause: str) -> Sequence[Record]:
         """Makes an item ERROR that ended without a verdict, because something around it broke; where it has one,
@@ -67,7 +49,7 @@ class VerdictCollector:
         """
         if item in self._verdicts:
             return ()
-        return self.add(item, Outcome(item.case, item.unmeasured(cause), {})).records
+        return self.add(item, Outcome(item.case, item.unmeasured(cause), {}))
 
     def leave(self, item: PlannedItem, cause: str) -> None:
         """Makes an item ERROR that is left for a run that goes on with this one: it has no record."""

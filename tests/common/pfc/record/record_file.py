@@ -149,10 +149,10 @@ class RecordWriter:
         return self._append(records)
 
     def broken_by(self, faults: Sequence[str]) -> None:
-        """The testbed is broken on purpose by these faults too, which each record says from now on."""
+        """Notes faults by which the testbed is broken on purpose; each record says them from now on."""
 
     def conclude(self, sentences: Sequence[str]) -> None:
-        """The failed checks of the run come to this."""
+        """Notes what the failed checks of the run come to."""
 
     def finish(self) -> RunEnd:
         """Ends the run: tries once more what the disk did not take."""

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from ..lab.dut import SwitchState
 from ..lab.option import Option
+from ..lab.port_plan import PortPlan, PortRequest
+from ..model.ports import ConnectedPort
 from ..model.qos import PRIORITIES, ConfigDb, PortQos, map_of
 
 
 class RemarksOption(Option):
     """The remarks stand in the report of a run."""
 
-    def remarks(self, state: SwitchState, qos: PortQos) -> Sequence[str]:
-        """Those of the configuration as it was found."""
-        return remarks(state.config_db, qos)
+    def planned(self, plan: PortPlan, ports: Sequence[ConnectedPort], asked: PortRequest) -> PortPlan:
+        """The plan with those of the configuration as it was found."""
+        return replace(plan, remarks=(*plan.remarks, *remarks(plan.state.config_db, plan.subject.qos)))
 
 
 def remarks(config_db: ConfigDb, qos: PortQos) -> list[str]:

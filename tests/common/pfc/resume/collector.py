@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..record.case import Outcome, PlannedItem
-from ..record.collector import Collected, VerdictCollector
+from ..record.collector import VerdictCollector
 from ..record.records import Record, RunLabels
 from ..record.verdict import PortVerdict, Status
 from .earlier import Earlier
@@ -31,10 +31,10 @@ class ResumedCollector(VerdictCollector):
         self._planned.append(item)
         self._verdicts[item] = list(verdicts)
 
-    def _collect(self, outcome: Outcome) -> Collected:
-        """A verdict that the earlier part of the run has measured is kept as that says it, unless only now it is
-        FAIL."""
-        kept: list[PortVerdict] = []
+    def add(self, item: PlannedItem, outcome: Outcome) -> list[Record]:
+        """Adds the verdicts of an item. One that the earlier part of the run has measured is kept as that says it,
+        unless only now it is FAIL; then there is no new record."""
+        kept = self._verdicts.setdefault(item, [])
         new: list[Record] = []
         for verdict in outcome.verdicts:
             key = verdict.key(outcome.case.plan_id)
@@ -44,4 +44,4 @@ class ResumedCollector(VerdictCollector):
             else:
                 kept.append(verdict)
                 new.append(self._record(outcome, verdict, self._replaced.get(key)))
-        return Collected(kept, new)
+        return new

@@ -5,21 +5,20 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
 from ..cases.checks import judge, validity
 from ..cases.engine import Procedure, Table, sending
 from ..cases.flows import RESUMED
-from ..cases.further_targets import all_lossless
-from ..cases.scenario_run import ScenarioRun
-from ..cases.storm_sequence import TRAFFIC_GENERATOR, Part, drain
+from ..cases.storm_sequence import drain, scenario_flows
+from ..cases.targets import all_lossless
 from ..lab.generator import SETTLE_S, Traffic
 from ..lab.lab import Lab
 from ..model.checking import Place, at_priority, fail_unless, flows_of, priority_of
 from ..model.counters import DutCounters
-from ..model.measurement import Measurement, PortUnderTest
+from ..model.measurement import Measurement
 from ..model.scenario import Scenario, Storm
 from ..model.traffic import FlowPlan, Role, Stats
 from ..record.case import PlanCase, Target
@@ -52,19 +51,19 @@ class Look:
 
 
 @dataclass(frozen=True)
-class SoakRun(ScenarioRun):
+class SoakRun(Measurement):
     """The storm, as PFC-2 would measure it, and what was seen in between.
 
     Attributes:
         looks: in order; the first as soon as everything is held.
     """
 
-    looks: Sequence[Look]
+    looks: Sequence[Look] = field(kw_only=True)
 
     @property
     def fps(self) -> int:
         """Pause frames a second of the storm."""
-        return self.run.scenario.storm_fps(self.subject.pair.speed_mbps)
+        return self.scenario.storm_fps(self.subject.pair.speed_mbps)
 
     def received(self, priority: int) -> list[int]:
         """Frames of a tested priority that had come through at each look."""
@@ -73,7 +72,7 @@ class SoakRun(ScenarioRun):
             for look in self.looks
         ]
 
-    def pauses(self, priority: int) -> list[int]:
+    def pauses_counted(self, priority: int) -> list[int]:
         """Pauses for a priority that the port under test had counted at each look."""
         return [look.counters.pfc_rx[self.subject.pair.rx.port][priority] for look in self.looks]
 
@@ -89,14 +88,14 @@ class SoakRun(ScenarioRun):
         return f"in {len(intervals)} of {len(self.looks) - 1} intervals, the first from {begin_s:.0f} to {end_s:.0f} s"
 
     def details(self) -> dict[str, Any]:
-        """What each look saw of the tested priorities."""
-        return {"looks": [
+        """Also what each look saw of the tested priorities."""
+        return {**super().details(), "looks": [
             {
                 "at_s": round(look.at_s, 3),
                 **{str(priority): {
-                    "frames_rx": self.received(priority)[place], "pfc_rx": self.pauses(priority)[place],
+                    "frames_rx": self.received(priority)[place], "pfc_rx": self.pauses_counted(priority)[place],
                     "pfc_tx": self.back_pressure(priority)[place],
-                } for priority in self.run.tested},
+                } for priority in self.tested},
             }
             for place, look in enumerate(self.looks)
         ]}
@@ -113,7 +112,7 @@ def measure(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> So
         case, Storm.LOSSLESS, target, lab.subject.qos.others(target), test_percent=TEST_PERCENT,
         background_percent=BACKGROUND_PERCENT, data_s=SOAK.seconds
     )
-    traffic = lab.builder.build([_shorter_again(flow) for flow in Part(lab, scenario).flows()])
+    traffic = lab.builder.build([_shorter_again(flow) for flow in scenario_flows(lab, scenario)])
     again = traffic.names(phase=RESUMED)
     with sending(lab, traffic):
         lab.generator.start(traffic.names())
@@ -131,7 +130,7 @@ def measure(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> So
         resumed = lab.generator.stats(again)
         after = lab.dut.counters()
     phases: Mapping[str, Stats] = {"paused": paused, "drained": drained, "resumed": resumed}
-    return SoakRun(Measurement(lab.subject, before, during, after, target, phases, scenario, TRAFFIC_GENERATOR), looks)
+    return SoakRun(lab.subject, before, during, after, target, phases, scenario, lab.pause_source, looks=looks)
 
 
 def _shorter_again(flow: FlowPlan) -> FlowPlan:
@@ -158,8 +157,8 @@ def _look_on(lab: Lab, traffic: Traffic) -> list[Look]:
 
 def judge_soak(run: SoakRun) -> Iterator[Check]:
     """PFC-2's checks, and that what they say held at each look."""
-    yield from judge(run.run)
-    for priority in run.run.tested:
+    yield from judge(run)
+    for priority in run.tested:
         yield from throughout(run, priority)
 
 
@@ -174,7 +173,7 @@ def throughout(run: SoakRun, priority: int) -> Iterator[Check]:
     yield fail_unless("held-throughout", place, not leaks, "0 frames received at any time in the storm", seen)
     half = [int(run.fps * (late.at_s - early.at_s)) // LEAST_COUNTED for early, late in pairwise(run.looks)]
     what = "PFC frames in the receive counter in every interval, at least half of those sent"
-    yield _rises("counted-throughout", place, run, run.pauses(priority), half, what)
+    yield _rises("counted-throughout", place, run, run.pauses_counted(priority), half, what)
     sender = at_priority(subject, priority, subject.pair.tx.port)
     what = f"PFC frames sent out of {subject.pair.tx.port} in every interval to hold the sender"
     yield _rises("held-back-throughout", sender, run, run.back_pressure(priority), [1] * len(half), what)
@@ -190,12 +189,9 @@ def _rises(
     return fail_unless(name, place, not short, what, seen)
 
 
-def _asked_for(subject: PortUnderTest) -> list[Target]:
-    return all_lossless(subject) if SOAK.seconds else []
-
-
 CASES: Table = {
     LONG_STORM: Procedure(
-        measure, lambda run: validity(run.run), judge_soak, _asked_for, "--pfc-soak, which says how long (10m)"
+        measure, validity, judge_soak,
+        all_lossless.where(lambda subject: SOAK.seconds, "--pfc-soak, which says how long (10m)"),
     ),
 }

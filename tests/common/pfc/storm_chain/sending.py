@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..lab.clock import Clock
-from ..lab.generator import Counted, Generator, PauseSender
+from ..lab.generator import Counted, Generator
 from ..lab.observer import RunObserver
 from ..lab.otg_config import TrafficBuilder
 from ..model.errors import QualificationError
@@ -29,11 +29,9 @@ class ChainBuilder(TrafficBuilder):
 class ChainGenerator(Generator):
     """The traffic generators; a storm's next flow is started by whoever waits on `clock`."""
 
-    def __init__(
-        self, api: Any, clock: Clock, observers: Sequence[RunObserver] = (), pause_sender: PauseSender | None = None
-    ) -> None:
+    def __init__(self, api: Any, clock: Clock, observers: Sequence[RunObserver] = ()) -> None:
         """Nothing is sent yet; arguments as of `Generator`."""
-        super().__init__(api, StormClock(clock, self._keep_storms), observers, pause_sender)
+        super().__init__(api, StormClock(clock, self._keep_storms), observers)
         self._storms: dict[str, RunningStorm] = {}
 
     def _end_configuration(self) -> None:

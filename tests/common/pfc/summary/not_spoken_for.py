@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ..cases.pauses import SINGLE_LOSSLESS
-from ..cases.plan import impossible, port_cases, summary, sweep_cases
+from ..cases.plan import port_cases, sweep_cases
 from ..lab.port_plan import PortPlan
 from ..record.case import PlanCase, PlannedItem
+from .not_carried_out import impossible, summary
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from functools import partial
 
 from ..cases.engine import Finding
 from ..lab.lab import Lab
-from ..lab.observer import Auditor
+from ..lab.option import Auditor
 from ..lab.otg_config import TrafficBuilder
 from ..lab.port_plan import PortPlan
 from ..model.counters import DutCounters

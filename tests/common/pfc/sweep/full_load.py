@@ -5,14 +5,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import floor
 from typing import Any
 
 from ..cases.checks import judge, validity
 from ..cases.engine import Finding, found
-from ..cases.scenario_run import ScenarioRun
-from ..cases.storm_sequence import Part, measure_together
 from ..cases.switch_counters import priority_groups, watermark_delay_s
 from ..lab.counter_polling import is_polled
 from ..lab.generator import Traffic
@@ -28,6 +26,7 @@ from ..model.traffic import FlowPlan, FlowStats, Role
 from ..record.case import PlanCase
 from ..record.verdict import LOSSLESS, Check
 from . import port_sweep as sweep
+from .at_once import Part, measure_together
 from .watermarks import Pool, Watermarks, ingress_pool, read_watermarks, together
 
 ALL_PORTS = PlanCase("full-load", "SWEEP-2")
@@ -77,7 +76,7 @@ class FullPart(Part):
 
 
 @dataclass(frozen=True)
-class FullRun(ScenarioRun):
+class FullRun(Measurement):
     """What one port did under the load of all, by its own flows and counters.
 
     Attributes:
@@ -86,16 +85,17 @@ class FullRun(ScenarioRun):
             had of it at most, perhaps at different times.
     """
 
-    marks: Watermarks
-    groups: Mapping[int, int]
-    pool: Pool
-    shared_bytes: int
-    headroom_bytes: int
+    marks: Watermarks = field(kw_only=True)
+    groups: Mapping[int, int] = field(kw_only=True)
+    pool: Pool = field(kw_only=True)
+    shared_bytes: int = field(kw_only=True)
+    headroom_bytes: int = field(kw_only=True)
 
     def details(self) -> dict[str, Any]:
-        """This port's watermarks."""
+        """Also this port's watermarks."""
         pair = self.subject.pair
         return {
+            **super().details(),
             "watermark_bytes": {port: self.marks.counted(port) for port in (pair.rx.port, pair.tx.port)},
             "watermarks_of_all_ports": {"shared_bytes": self.shared_bytes, "headroom_bytes": self.headroom_bytes},
             "ingress_pool": {"name": self.pool.name, "size_bytes": self.pool.size_bytes,
@@ -126,7 +126,7 @@ def measure(labs: Sequence[Lab], whole: TrafficBuilder, before: DutCounters) -> 
     runs = measure_together(parts, before, build=build)
     lab.clock.sleep(age_s)
     marks = read_watermarks(lab.dut) if is_counted else Watermarks({}, {}, {})
-    return [found(one, full_validity, judge_full) for one in _full_runs(labs, runs, marks, pool)]
+    return [found(one, validity, judge_full) for one in _full_runs(labs, runs, marks, pool)]
 
 
 def full_parts(
@@ -155,18 +155,17 @@ def _full_runs(labs: Sequence[Lab], runs: Sequence[Measurement], marks: Watermar
     places = {lab.port: priority_groups(config_db, device, lab.subject.pair.tx.port) for lab in labs}
     lossless = [(run.subject.pair.tx.port, places[lab.port][priority])
                 for lab, run in zip(labs, runs, strict=True) for priority in run.scenario.tested]
-    sums = [together(kind, sorted(set(lossless))) for kind in (marks.shared, marks.headroom)]
-    return [FullRun(run, marks, places[lab.port], pool, *sums) for lab, run in zip(labs, runs, strict=True)]
-
-
-def full_validity(full: FullRun) -> Iterator[Check]:
-    """Whether it was a measurement."""
-    yield from validity(full.run)
+    shared_bytes, headroom_bytes = (together(kind, sorted(set(lossless))) for kind in (marks.shared, marks.headroom))
+    return [
+        FullRun(**vars(run), marks=marks, groups=places[lab.port], pool=pool, shared_bytes=shared_bytes,
+                headroom_bytes=headroom_bytes)
+        for lab, run in zip(labs, runs, strict=True)
+    ]
 
 
 def judge_full(full: FullRun) -> list[Check]:
     """A port by what its storm must do, by its rates, and by what the buffers say."""
-    return [*judge(full.run), *_full_rate(full.run), *_marks(full)]
+    return [*judge(full), *_full_rate(full), *_marks(full)]
 
 
 def _full_rate(run: Measurement) -> Iterator[Check]:
@@ -186,10 +185,9 @@ def _marks(full: FullRun) -> Iterator[Check]:
     """The watermark of a group shows at least half of the held bytes: a part of them is in reserved memory, which a
     watermark leaves out. And no group has had more than there is. Where a switch does not count watermarks it has a
     verdict all the same, as no document asks for them."""
-    run = full.run
     pool = full.pool
-    tx = run.subject.pair.tx.port
-    for priority, flow in _held(run).items():
+    tx = full.subject.pair.tx.port
+    for priority, flow in _held(full).items():
         group = full.groups[priority]
         place = _group(full, priority)
         used = full.marks.used(tx, group)
@@ -209,6 +207,6 @@ def _marks(full: FullRun) -> Iterator[Check]:
 
 def _group(full: FullRun, priority: int) -> Place:
     """The priority group where this port's data of a priority enters."""
-    subject = full.run.subject
+    subject = full.subject
     name = f"{subject.where(priority, subject.pair.tx.port)} PG{full.groups[priority]}"
     return Place(name, LOSSLESS, priority)

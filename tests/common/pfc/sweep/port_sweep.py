@@ -9,16 +9,15 @@ from functools import partial
 
 from ..cases.checks import judge, validity
 from ..cases.engine import Finding, found
-from ..cases.storm_sequence import Part, measure_together
 from ..lab.generator import Traffic
 from ..lab.lab import Lab
 from ..lab.option import flows_beside
-from ..lab.otg_config import build_together
 from ..model.counters import DutCounters
 from ..model.qos import PortQos
 from ..model.scenario import Scenario, Storm
 from ..model.traffic import FlowPlan
 from ..record.case import PlanCase
+from .at_once import Part, build_together, measure_together
 
 PORT = PlanCase("port-sweep", "SWEEP-1")
 

@@ -8,13 +8,14 @@ from typing import Any
 
 from ..lab.lab import Lab
 from ..lab.preflight import (
-    check_path, check_ports, check_queues, clean_flow_checks, know_timing, send_clean_flows, settled_queues,
-    waited_counters,
+    check_path, check_ports, check_queues, clean_flow_checks, clean_flows, know_timing, send_clean_flows,
+    settled_queues, waited_counters,
 )
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
 from ..model.traffic import FlowStats
 from ..record.verdict import Check
+from .at_once import build_together
 
 PreflightResult = list[Check] | QualificationError
 """Checks of the clean flow: PASS, or FAIL for a priority whose frames the switch loses without any storm. Or why the
@@ -50,7 +51,7 @@ def preflight_in_batches(batches: Sequence[Sequence[Lab]]) -> tuple[dict[str, Pr
         stats |= {port: found for port, found in results.items() if not isinstance(found, QualificationError)}
     measurable = [lab for lab in labs if lab.port in stats]
     errors |= {lab.port: error for lab in measurable if (error := _error(check_path, lab.subject, stats[lab.port]))}
-    after = settled_queues(first, before, stats, ports)
+    after = settled_queues(first, before, stats)
     for lab in measurable:
         error = _error(check_queues, lab, (before, after), stats[lab.port])
         errors |= {lab.port: error} if error and lab.port not in errors else {}
@@ -61,8 +62,13 @@ def preflight_in_batches(batches: Sequence[Sequence[Lab]]) -> tuple[dict[str, Pr
 def _send_clean_flows_of_all(labs: Sequence[Lab]) -> dict[str, dict[str, FlowStats] | QualificationError]:
     """Sends the clean flows of these ports at once; where that cannot be done, each port's alone, so that one failing
     port does not block the others. Port under test -> flow -> statistics; or why it could not be done."""
+    flows = {lab.port: clean_flows(lab) for lab in labs}
     try:
-        return dict(send_clean_flows(labs)) if labs else {}
+        if not labs:
+            return {}
+        traffic = build_together([(lab.builder, flows[lab.port]) for lab in labs])
+        stats = send_clean_flows(labs[0], traffic)
+        return {port: {flow.name: stats[flow.name] for flow in own} for port, own in flows.items()}
     except QualificationError as error:
         if len(labs) == 1:
             return {labs[0].port: error}

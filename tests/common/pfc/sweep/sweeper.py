@@ -12,7 +12,8 @@ from ..cases.qualifier import broken_off, judged
 from ..lab.clock import Clock, WallClock, wait_for
 from ..lab.generator_ports import look
 from ..lab.lab import Lab
-from ..lab.observer import Auditor, RunObserver, evidence_of
+from ..lab.observer import RunObserver, evidence_of
+from ..lab.option import Auditor
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
 from ..model.qos import PortQos

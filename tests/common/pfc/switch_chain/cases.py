@@ -4,14 +4,14 @@ test and the tx port are at the two ends of the chain."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..cases.checks import judge, validity
 from ..cases.engine import Procedure, Table, settled_counters
 from ..cases.pauses import pause_lossless
-from ..cases.scenario_run import ScenarioRun
 from ..cases.storm_sequence import measure
+from ..cases.targets import all_lossless
 from ..lab.lab import Lab
 from ..model.checking import Place, at_priority, fail_unless
 from ..model.counters import DutCounters, changed
@@ -26,7 +26,7 @@ HOP_BY_HOP = PlanCase("pause-hop-by-hop", "HOP-1")
 
 
 @dataclass(frozen=True)
-class ChainRun(ScenarioRun):
+class ChainRun(Measurement):
     """One run, measured at the two ends of the chain.
 
     Attributes:
@@ -34,33 +34,33 @@ class ChainRun(ScenarioRun):
         readings: of each time, the counters of each switch.
     """
 
-    hops: Sequence[Hop]
-    readings: Sequence[Mapping[str, DutCounters]]
+    hops: Sequence[Hop] = field(kw_only=True)
+    readings: Sequence[Mapping[str, DutCounters]] = field(kw_only=True)
 
     @property
     def settled(self) -> None:
         """The next run reads the switch under test's own counters."""
 
     def details(self) -> dict[str, Any]:
-        """What each switch sent up the chain."""
-        return _evidence(self.hops, self.readings)
+        """Also what each switch sent up the chain."""
+        return {**super().details(), **_evidence(self.hops, self.readings)}
 
 
 def measure_chain(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> ChainRun:
     """A storm at one end of the chain, the traffic from the other; every switch between is looked at."""
-    chain = lab.addition
+    chain = lab.subject.chain
     if not isinstance(chain, SwitchChain):
         raise QualificationError(f"{lab.subject.where()}: {case.plan_id} needs a row of switches")
     dut = ChainDut(chain.hops, {lab.dut.name: lab.dut, **lab.others})
     builder = type(lab.builder)(lab.builder.api, chain.subject, chain.hosts, chain.router_mac)
     whole = replace(lab, subject=chain.subject, dut=dut, builder=builder)
     run = measure(whole, pause_lossless(case, target, chain.subject.qos), settled_counters(whole))
-    return ChainRun(run, chain.hops, dut.readings)
+    return ChainRun(**vars(run), hops=chain.hops, readings=dut.readings)
 
 
 def judge_chain(run: ChainRun) -> list[Check]:
     """What the storm must do at the ends, and in between."""
-    return [*judge(run.run), *hop_checks(run.hops, run.readings, run.run)]
+    return [*judge(run), *hop_checks(run.hops, run.readings, run)]
 
 
 def hop_checks(hops: Sequence[Hop], readings: Sequence[Mapping[str, DutCounters]], run: Measurement) -> Iterator[Check]:
@@ -103,13 +103,12 @@ def _evidence(hops: Sequence[Hop], readings: Sequence[Mapping[str, DutCounters]]
     return {"hops": [hop.device for hop in hops], "hop_pfc_tx_in_all": sent}
 
 
-def _in_a_chain(subject: PortUnderTest) -> list[Target]:
-    return [subject.qos.lossless] if subject.in_a_chain else []
-
-
 CASES: Table = {
     HOP_BY_HOP: Procedure(
-        measure_chain, lambda run: validity(run.run), judge_chain, _in_a_chain,
-        "another switch on its cables with a traffic generator behind it", is_audited=False,
+        measure_chain, validity, judge_chain,
+        all_lossless.where(
+            lambda subject: subject.chain, "another switch on its cables with a traffic generator behind it"
+        ),
+        is_audited=False,
     ),
 }

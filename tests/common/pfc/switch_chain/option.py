@@ -27,7 +27,7 @@ class SwitchChainOption(Option):
         except QualificationError as error:
             return replace(plan, remarks=(*plan.remarks, str(error)))
         others = tuple(hop.device for hop in hops[1:])
-        return replace(plan, addition=chain, others=others, subject=replace(plan.subject, in_a_chain=True))
+        return replace(plan, others=others, subject=replace(plan.subject, chain=chain))
 
 
 OPTION = SwitchChainOption()

@@ -11,7 +11,7 @@ from tabulate import tabulate
 
 from tests.common.pfc.evidence.recorder import EvidenceRecorder
 from tests.common.pfc.lab.dut import Dut
-from tests.common.pfc.lab.observer import Auditor
+from tests.common.pfc.lab.option import Auditor
 from tests.common.pfc.lab.port_plan import LabFacts, PortRequest
 from tests.common.pfc.model.ports import ConnectedPort
 from tests.common.pfc.record.case import Outcome

@@ -180,7 +180,7 @@ def test_a_switch_that_does_not_poll_priority_groups_is_error():
     world = FakeWorld()
     plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, "Ethernet0", None)
     qualifier = Qualifier(plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world)))
-    outcome = qualifier.qualify(DATA, CASES[DATA].targets(plan.subject)[0])
+    outcome = qualifier.qualify(DATA, CASES[DATA].targets.on(plan.subject)[0])
     assert {(one.metric_name, one.status) for one in outcome.verdicts} >= {(LOSSLESS, Status.ERROR)}, outcome
     assert outcome.verdicts[0].cause.startswith(
         f"{DEVICE}: its drops of priority groups are not polled, FLEX_COUNTER_TABLE|PG_DROP is not enabled"

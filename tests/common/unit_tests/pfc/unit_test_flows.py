@@ -2,7 +2,6 @@
 them."""
 
 import re
-from dataclasses import replace
 
 import pytest
 
@@ -77,39 +76,6 @@ def test_no_flow_is_started_twice(monkeypatch, case, target):
     outcome = Qualifier(lab).qualify(case, target)
     assert all(verdict.status is Status.PASS for verdict in outcome.verdicts), outcome.verdicts
     assert lab.generator.started and not lab.generator.twice, lab.generator.twice
-
-
-class Cable(FakeApi):
-    """A frame of each flow is on its way for half a second after the flow was stopped."""
-
-    stopped_s = -1.0
-
-    def set_control_state(self, payload):
-        """The clock is looked at."""
-        super().set_control_state(payload)
-        self.stopped_s = self._world.now
-
-    def get_metrics(self, payload):
-        """One frame less received."""
-        answer = super().get_metrics(payload)
-        for metric in answer.flow_metrics if self._world.now < self.stopped_s + 0.5 else ():
-            metric.frames_rx -= min(1, metric.frames_rx)
-        return answer
-
-
-def test_totals_of_what_was_stopped_have_what_was_still_on_its_way():
-    """Although the next configuration is pushed at once."""
-    world = FakeWorld()
-    generator = Generator(Cable(world), FakeClock(world))
-    traffic = make_lab().builder.build([replace(DATA, seconds=None)])
-    generator.keep_totals(True)
-    for _ in range(2):
-        generator.push(traffic)
-        generator.start([DATA.name])
-        generator.clock.sleep(2)
-        generator.stop()
-    first, _ = generator.take_totals()
-    assert first.frames_rx == first.frames_tx > 0, first
 
 
 def test_data_is_started_with_its_storm_and_comes_later():

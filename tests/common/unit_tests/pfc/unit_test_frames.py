@@ -39,7 +39,7 @@ def lab_of(world, asic="broadcom", ip_version=4):
 def carry_out(case, world, asic="broadcom"):
     """The outcome of a case for its first target, and the last configuration."""
     lab, _, api = lab_of(world, asic)
-    target = frames.FRAMES[case].targets(lab.subject)[0]
+    target = frames.FRAMES[case].targets.on(lab.subject)[0]
     return Qualifier(lab).qualify(case, target), api.configs[-1]
 
 

@@ -17,7 +17,7 @@ from tests.common.pfc.cases.pauses import GLOBAL_PAUSE, LOSSY, SINGLE_LOSSLESS
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.host_pauses import source as pause_source
 from tests.common.pfc.host_pauses.entry import HostPort
-from tests.common.pfc.host_pauses.pauses import HostInterface
+from tests.common.pfc.host_pauses.pauses import HostDriver, HostInterface
 from tests.common.pfc.host_pauses.source import HostSource, HostStorm
 from tests.common.pfc.lab.clock import WallClock
 from tests.common.pfc.lab.dut import MARK, Dut
@@ -307,8 +307,8 @@ def qualify(world, case=SINGLE_LOSSLESS, target=(3,), asic="", **source):
     subject = dataclasses.replace(plan.subject, pauses_from=pauses.where, asic=asic)
     plan = dataclasses.replace(plan, subject=subject, pauses=pauses.open)
     lab = plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world), host_of=lambda name: Answers())
-    assert isinstance(lab.generator.pause_sender, HostSource), "the lab's pauses come from the host"
-    lab.generator.pause_sender = lab.pause_source.sender = FakeSource(world, **source)
+    assert isinstance(lab.generator, HostDriver), "the lab's pauses come from the host"
+    lab.generator.sender = lab.pause_source.sender = FakeSource(world, **source)
     outcome = Qualifier(lab).qualify(case, target)
     return outcome, {verdict.metric_name: verdict for verdict in reversed(outcome.verdicts)}
 

@@ -82,7 +82,7 @@ def test_the_next_try_replaces_the_record_of_the_error(tmp_path):
         collector = ResumedCollector(RUN, earlier)
         collector.recall(SECOND, earlier.verdicts(SECOND))
         collector.plan(FIRST)
-        append(tmp_path, collector.add(FIRST, Outcome(PORT, verdicts("Ethernet0", expected, expected), {})).records)
+        append(tmp_path, collector.add(FIRST, Outcome(PORT, verdicts("Ethernet0", expected, expected), {})))
     found = records(path)
     ids = [record["record_id"] for record in found]
     assert len(set(ids)) == len(ids) == 8, f"records: {found}"
@@ -107,7 +107,7 @@ def test_a_verdict_beside_one_that_is_missing_is_recorded_once(tmp_path, first, 
     collector = ResumedCollector(RUN, earlier)
     collector.plan(FIRST)
     outcome = Outcome(PORT, verdicts("Ethernet0", *map(Status, again.split())), {})
-    append(tmp_path, collector.add(FIRST, outcome).records)
+    append(tmp_path, collector.add(FIRST, outcome))
     new = records(path)[len(before):]
     assert [(one["metric_name"], one["status"]) for one in new] == recorded, new
     assert " ".join(one.status.value for one in collector.metric_verdicts()) == said, collector.metric_verdicts()

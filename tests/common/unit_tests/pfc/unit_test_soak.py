@@ -5,9 +5,8 @@ from dataclasses import replace
 import pytest
 
 from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.lab.pause_source import PauseSource
 from tests.common.pfc.model.errors import QualificationError
-from tests.common.pfc.cases.storm_sequence import TRAFFIC_GENERATOR
-from tests.common.pfc.model.measurement import Measurement
 from tests.common.pfc.model.scenario import Scenario, Storm
 from tests.common.pfc.model.traffic import FlowPlan, FlowStats, Role
 from tests.common.pfc.record.verdict import Status
@@ -44,7 +43,7 @@ def soak(received, pauses, sent):
         for place, (frames, rx, tx) in enumerate(zip(received, pauses, sent, strict=True))
     ]
     scenario = Scenario(LONG_STORM, Storm.LOSSLESS, (3,), (0,))
-    return SoakRun(Measurement(subject, counters, counters, counters, (3,), {}, scenario, TRAFFIC_GENERATOR), looks)
+    return SoakRun(subject, counters, counters, counters, (3,), {}, scenario, PauseSource(), looks=looks)
 
 
 GROWS = (10**6, 2 * 10**6, 3 * 10**6, 4 * 10**6)

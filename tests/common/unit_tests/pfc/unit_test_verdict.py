@@ -72,7 +72,7 @@ def test_records_are_as_agreed():
     allowed = [{"name": "line_percent", "value": 99, "reason": "clocks"}]
     labels = RunLabels("run-1", "vtb-t0", "SONiC.1", "Arista-7060CX-32S-C32", "job-1", "t1-01", allowed)
     collector.announce("vtb-t0-01", labels)
-    records = [record.document() for record in collector.add(PLANNED, outcome(FAIL)).records]
+    records = [record.document() for record in collector.add(PLANNED, outcome(FAIL))]
     assert [record["metric_name"] for record in records] == [LOSSLESS, LOSSY], records
     first = records[0]
     assert first.pop("timestamp").endswith("Z"), "the timestamp is not UTC"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.common.pfc.cases.plan import impossible, port_cases, sweep_cases
+from tests.common.pfc.cases.plan import lack_of, port_cases, sweep_cases
 from tests.common.pfc.lab.option import adapted, open_clock
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.pause_source import no_host
@@ -19,7 +19,6 @@ from tests.common.pfc.lab.restore import read_state
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.record.errors import RecordError, RecordsUnwritable
 from tests.snappi_tests.pfc.qualification.files.extension import deselected, plugins
-from tests.snappi_tests.pfc.qualification.files.options import add_options
 from tests.snappi_tests.pfc.qualification.files.session import Session, read_target, write_target
 from tests.snappi_tests.pfc.qualification.files.steps import (
     SESSION_KEY,
@@ -47,7 +46,21 @@ if not STANDALONE:  # sonic-mgmt's conftest leaves these to each test module, wi
 
 def pytest_addoption(parser, pluginmanager):
     """Options of the qualification, and the plugins of the options beside its core."""
-    add_options(parser)
+    group = parser.getgroup("pfc", "PFC qualification")
+
+    def add(name, said, **settings):
+        group.addoption(f"--pfc-{name}", help=said, **settings)
+
+    add("port", "port under test (default: the first with a generator behind it)", metavar="PORT")
+    add("tx-port", "port that data enters (default: chosen)", metavar="PORT")
+    add("ip-version", "IP version of the data (default: 4)", default="4", choices=["4", "6"])
+    add("same-generator", "data may also enter by a port on the port under test's own traffic generator (default: on"
+        " another only)", action="store_true")
+    add("change-config", "also test cases that change the switch's configuration and put it back, and addresses for"
+        " ports without one (always on a virtual testbed)", action="store_true")
+    add("results", "folder for records (default: results/<run id>)", metavar="DIR")
+    add("run-id", "joins the parts of one run (default: from time and process)", metavar="ID")
+    add("job-id", "joins runs that belong together, on several testbeds (default: none)", metavar="ID")
     for plugin in plugins():
         pluginmanager.register(plugin, plugin.__name__)
 
@@ -238,7 +251,9 @@ def pfc_qualify(request, pfc_bench, pfc_telemetry):
     def qualify(case, dut_and_target):
         chosen = [read_target(dut_and_target)] if dut_and_target else ours.targets(case)
         if not chosen:
-            reason = impossible([case], ours.plan.subject)[0]
+            subject = ours.plan.subject
+            lack = lack_of(case, subject)
+            reason = f"{subject.where()}: not carried out, for lack of {lack}: {case.plan_id} ({case.name})"
             ours.impossible(request.node.nodeid, reason)
             pytest.skip(reason)
         messages = {}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.common.pfc.cases.plan import impossible, port_cases, targets
+from tests.common.pfc.cases.plan import lack_of, port_cases, targets
 from tests.common.pfc.lab.port_plan import PortRequest, plan_device
 from tests.common.unit_tests.pfc.fakes import DEVICE
 from tests.snappi_tests.unit_tests.qualification.unit_test_on_behalf import lab
@@ -19,7 +19,7 @@ def test_cases_that_change_the_configuration(entry, option, may):
     assert subject.changeable is may, subject
     for case in CHANGING:
         assert bool(targets(case, subject)) is may, case
-    reasons = impossible(CHANGING, subject)
+    reasons = [lack for case in CHANGING if (lack := lack_of(case, subject)) is not None]
     assert bool(reasons) is not may and all("--pfc-change-config on hardware" in one for one in reasons), reasons
 
 

@@ -28,8 +28,8 @@ def test_an_earlier_verdict_is_what_the_item_has_too(session, tmp_path):  # noqa
         begun(tmp_path, run_id="run-2").begin([Item(3)], "vtb-t0")
     ours = begun(tmp_path, resume=True)
     ours.begin([Item(3)], "vtb-t0")
-    outcome = keep(ours, 3)
-    assert {verdict.status for verdict in outcome.verdicts} == {Status.FAIL}, outcome
+    kept = keep(ours, 3)
+    assert {verdict.status for verdict in kept} == {Status.FAIL}, kept
 
 
 def test_a_run_goes_on_with_the_conditions_that_it_was_begun_with(tmp_path):

@@ -12,17 +12,15 @@ from ...lab.lab import Lab
 from ...lab.watchdog import DROP, FORWARD, Timers, Watchdog, watching
 from ...model.checking import at_priority, everything_received, fail_unless, priority_of
 from ...model.counters import DutCounters
-from ...model.measurement import PortUnderTest
 from ...model.ports import PortPair
 from ...model.traffic import FlowPlan, Role, Stats
 from ...record.case import PlanCase, Target
 from ...record.verdict import Check
 from ..engine import Procedure, Table, sending
 from ..flows import RESUMED, DataLoad, again, data_flows
-from ..further_targets import all_lossless
 from ..ingress import faster_port
 from ..storm_sequence import pause_storm
-from ..targets import SEVERAL_LOSSLESS, each_lossless, several_lossless
+from ..targets import all_lossless, each_lossless, several_lossless
 from .checks import DATA_S, WatchdogRun, acted, detected, is_dropped, lead_s, no_other_storm, restored, validity
 
 FRAME_BYTES = 1024
@@ -68,11 +66,6 @@ def from_faster(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -
     assert faster is not None, f"{case.plan_id} is carried out where a faster port is"
     subject = replace(lab.subject, pair=PortPair(lab.subject.pair.rx, faster))
     return storm_then_data(replace(lab, subject=subject), case, target, before)
-
-
-def all_from_faster(subject: PortUnderTest) -> list[Target]:
-    """All lossless priorities, where data may enter by a faster port."""
-    return all_lossless(subject) if faster_port(subject) else []
 
 
 def watched_flows(lab: Lab, target: Target, timers: Timers) -> list[FlowPlan]:
@@ -176,8 +169,8 @@ def _frames_counted(run: WatchdogRun) -> Iterator[Check]:
 
 CASES: Table = {
     DROP_SINGLE: Procedure(storm_then_data, validity, judge, each_lossless),
-    DROP_SEVERAL: Procedure(storm_then_data, validity, judge, several_lossless, SEVERAL_LOSSLESS),
+    DROP_SEVERAL: Procedure(storm_then_data, validity, judge, several_lossless),
     FORWARD_ALL: Procedure(partial(storm_then_data, action=FORWARD), validity, judge, all_lossless),
-    MIXED_SPEED: Procedure(from_faster, validity, judge, all_from_faster, NEEDS_FASTER),
+    MIXED_SPEED: Procedure(from_faster, validity, judge, all_lossless.where(faster_port, NEEDS_FASTER)),
     ACTION_CHANGED: Procedure(partial(storm_then_data, first=FORWARD), validity, judge, all_lossless),
 }

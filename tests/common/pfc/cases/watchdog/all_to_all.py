@@ -12,22 +12,24 @@ from ...lab.lab import Lab
 from ...lab.watchdog import DROP, FORWARD, OPERATIONAL, Timers, watching
 from ...model.checking import at_port, at_priorities, everything_received, fail_unless
 from ...model.counters import DutCounters
-from ...model.measurement import PortUnderTest
 from ...model.traffic import FlowPlan, Role
 from ...record.case import PlanCase, Target
 from ...record.verdict import Check
 from ..engine import Procedure, Table, sending
 from ..flows import DataLoad, again, data_flows
-from ..further_targets import all_lossless
 from ..ingress import equal_ports
 from ..storm_sequence import pause_storm
+from ..targets import all_lossless
 from .actions import FRAME_BYTES, data_again, data_in_storms, storms_over
 from .checks import DATA_S, WatchdogRun, acted, at_queue, lead_s, validity
 
 DROP_ALL_TO_ALL = PlanCase("watchdog-drop-all-to-all", "WD-6")
 FORWARD_ALL_TO_ALL = PlanCase("watchdog-forward-all-to-all", "WD-7")
 
-NEEDS = "a second port of the same speed for data to enter by, on another traffic generator than the port under test"
+THREE_PORTS = all_lossless.where(
+    equal_ports,
+    "a second port of the same speed for data to enter by, on another traffic generator than the port under test",
+)
 
 
 @dataclass(frozen=True)
@@ -55,11 +57,6 @@ class SeveralPorts(WatchdogRun):
     def details(self) -> dict[str, Any]:
         """Also which port had the second storm."""
         return {**super().details(), "second_storm": self.second}
-
-
-def lossless_with_third_port(subject: PortUnderTest) -> list[Target]:
-    """All lossless priorities, where there is a third port."""
-    return all_lossless(subject) if equal_ports(subject) else []
 
 
 def all_to_all(
@@ -149,9 +146,9 @@ TOO_MUCH, FITTING = Loads(into=60, among=10, background=9), Loads(into=40, among
 
 CASES: Table = {
     DROP_ALL_TO_ALL: Procedure(
-        partial(all_to_all, action=DROP, loads=TOO_MUCH), validity, judge, lossless_with_third_port, NEEDS
+        partial(all_to_all, action=DROP, loads=TOO_MUCH), validity, judge, THREE_PORTS
     ),
     FORWARD_ALL_TO_ALL: Procedure(
-        partial(all_to_all, action=FORWARD, loads=FITTING), validity, judge, lossless_with_third_port, NEEDS
+        partial(all_to_all, action=FORWARD, loads=FITTING), validity, judge, THREE_PORTS
     ),
 }

@@ -18,8 +18,8 @@ from ...model.traffic import FlowPlan, Role
 from ...record.case import PlanCase, Target
 from ...record.verdict import Check
 from ..engine import Procedure, Table, sending
-from ..further_targets import all_lossless
 from ..storm_sequence import pause_storm
+from ..targets import all_lossless
 from ..validity import counters_kept, links_kept, load_applied, lossy_in_background
 from .actions import even_flows, watching_pair
 from .checks import WatchdogRun, no_other_storm

@@ -12,8 +12,8 @@ from ...model.counters import DutCounters
 from ...record.case import PlanCase, Target
 from ...record.verdict import Check
 from ..engine import Procedure, Table, sending
-from ..further_targets import all_lossless
 from ..storm_sequence import pause_storm
+from ..targets import all_lossless
 from . import checks
 from .actions import data_again, data_in_storms, judge, storms_over, watched_flows, watching_pair
 from .checks import DATA_S, WatchdogRun, lead_s

@@ -117,7 +117,7 @@ class Session:
         self.goes_on = True
 
     def on_testbed(self, entry: Mapping[str, Any]) -> None:
-        """What the testbed's entry says that changes what verdicts mean.
+        """Notes what the testbed's entry says that changes what verdicts mean.
 
         Raises:
             QualificationError: the entry says it wrongly.
@@ -141,7 +141,7 @@ class Session:
         return tuple(dict.fromkeys([*self._earlier_faults, *self._faults]))
 
     def begin(self, items: Sequence[Any], testbed: str) -> None:
-        """Tests are about to run on `testbed`: each item is going to end in a verdict.
+        """Begins the run of tests on `testbed`: each item is going to end in a verdict.
 
         Raises:
             RecordsUnwritable: the folder cannot be written, or is another run's.
@@ -189,7 +189,7 @@ class Session:
         return self._duts
 
     def put_back(self) -> None:
-        """The switches are as they were before the first run, and anybody's.
+        """Puts the switches back as they were before the first run, and gives them up.
 
         Raises:
             QualificationError: one is not.
@@ -198,7 +198,7 @@ class Session:
         self._changed.close()
 
     def qualifier(self, lab: Lab) -> Qualifier:
-        """Runs test cases; what the first preflight found holds for the whole session."""
+        """What runs test cases: one for the whole session, in which what its first preflight found holds."""
         for observer in lab.observers:
             observer.measured_by(lab.clock)
         if self._qualifier is None:
@@ -207,7 +207,7 @@ class Session:
         return self._qualifier
 
     def use(self, plan: PortPlan) -> None:
-        """The port under test is known: what all its records carry, once the run has begun.
+        """Takes the plan of the port under test; once the run has begun, its records carry what that says.
 
         Raises:
             QualificationError: the user asks for something that this port has not.
@@ -230,7 +230,7 @@ class Session:
         return next((one for one in asked if one), found) if found else []
 
     def announce_switch(self, state: SwitchState, on_behalf_of: str | None, tolerances: Tolerances) -> None:
-        """A switch is known: what all its records carry."""
+        """Notes what all records of a switch carry, which is known now."""
         allowed = allowed_for(state.asic, tolerances, deviations())
         self.serial = state.serial
         labels = replace(self._labels(), os_version=state.os_version, hwsku=state.hwsku,
@@ -242,7 +242,7 @@ class Session:
         return RunLabels(self.run_id, self.testbed, UNKNOWN, UNKNOWN, self.job_id or "", faults=self._faults)
 
     def gone(self, cause: str) -> None:
-        """Nothing can be measured any more: what is left is for a run that goes on with this one."""
+        """Notes that nothing can be measured any more: what is left is for a run that goes on with this one."""
         self._gone = cause
         way_on = self._way_on()
         self.notes.append(f"the run ends here, {way_on + ' goes on with it' if way_on else 'unfinished'}: {cause}")
@@ -251,17 +251,16 @@ class Session:
         """What goes on with the run when it is left; empty: nothing does."""
         return next((extension.way_on for extension in self.extensions if extension.way_on), "")
 
-    def keep(self, nodeid: str, outcome: Outcome) -> Outcome:
-        """Keeps the verdicts that an item ended with; returns what is kept of them. One whose evidence is lost cannot
-        be defended: it is no PASS, and measured again by a run that goes on with this one."""
+    def keep(self, nodeid: str, outcome: Outcome) -> list[PortVerdict]:
+        """Keeps verdicts of an item; returns all that are kept of it. One whose evidence is lost cannot be defended: it
+        is no PASS, and measured again by a run that goes on with this one."""
         missing = outcome.evidence.get("files_missing", ())
         lost = next((sentence for sentence in self._lost_evidence() if sentence in missing), None)
         if lost is not None:
             verdicts = [replace(one, error=lost) if one.status is Status.PASS else one for one in outcome.verdicts]
             outcome = replace(outcome, verdicts=verdicts)
-        collected = self.collector.add(self._items[nodeid], outcome)
-        self._write(collected.records)
-        return replace(outcome, verdicts=collected.verdicts)
+        self._write(self.collector.add(self._items[nodeid], outcome))
+        return self.verdicts_of(nodeid)
 
     def verdicts_of(self, nodeid: str) -> list[PortVerdict]:
         """The verdicts that an item has so far."""
@@ -272,12 +271,12 @@ class Session:
             self._writer.write(records)
 
     def impossible(self, nodeid: str, reason: str) -> None:
-        """An item turned out to be about nothing on this port: it owes no verdict, and the user is told."""
+        """Withdraws an item that is about nothing on this port: it owes no verdict, and the user is told."""
         self.collector.withdraw(self._items.pop(nodeid))
         self.notes.append(reason)
 
     def broken(self, nodeid: str, cause: str, after: bool = False) -> None:
-        """Something around an item broke; that is its ERROR unless it has a verdict already.
+        """Makes what broke around an item its ERROR, unless it has a verdict already.
 
         `after`: in its clean-up, so that the user has to hear of it beside any verdict.
         """
@@ -287,7 +286,7 @@ class Session:
             self._write(self.collector.missing(self._items[nodeid], cause))
 
     def finish(self) -> bool:
-        """The session ends.
+        """Ends the session.
 
         Returns:
             Whether every planned item was measured and is PASS, and its verdict kept.

@@ -56,9 +56,9 @@ def _is_last(request: pytest.FixtureRequest) -> bool:
 
 
 def keep(request: pytest.FixtureRequest, outcome: Outcome) -> dict[str, None]:
-    """Keeps what came of a test case; returns what speaks against PASS, each message once."""
+    """Keeps what came of a test case; returns what speaks against PASS of the test so far, each message once."""
     kept = request.config.stash[SESSION_KEY].keep(request.node.nodeid, outcome)
-    return dict.fromkeys(message for verdict in kept.verdicts for message in verdict.messages)
+    return dict.fromkeys(message for verdict in kept for message in verdict.messages)
 
 
 def fail_for(messages: Iterable[str]) -> None:

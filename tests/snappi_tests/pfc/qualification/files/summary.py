@@ -10,9 +10,10 @@ from typing import Any
 
 from tabulate import tabulate
 
-from tests.common.pfc.cases.plan import impossible, port_cases
+from tests.common.pfc.cases.plan import port_cases
 from tests.common.pfc.record.record_file import RECORDS_FILE
 from tests.common.pfc.record.verdict import Status, combine
+from tests.common.pfc.summary.not_carried_out import impossible
 from tests.common.pfc.summary.not_spoken_for import not_spoken_for
 from tests.common.pfc.summary.reasons import reasons
 from tests.snappi_tests.pfc.qualification.files.extension import Extension
