@@ -109,8 +109,10 @@ def second_start(lab: Lab) -> Reply:
     goes_on = stats[first.name].transmitting
     answer = "is sent" if sent else "is not sent"
     rest = "the first one goes on" if goes_on else "the first one ends"
-    so = "cases of several phases need it, as flows between other ports are sent all the while: else they are ERROR"
-    return Reply("Does a flow start beside one that runs?", f"it {answer}; {rest}", so, answered=True)
+    so = "where it is not so, the entry has to say it: then flows between other ports end before a case's next phase," \
+        " and cases that start a flow in running traffic are ERROR by name"
+    entry = "" if sent and goes_on else "starts_beside: false"
+    return Reply("Does a flow start beside one that runs?", f"it {answer}; {rest}", so, entry)
 
 
 def start_again(lab: Lab) -> Reply:

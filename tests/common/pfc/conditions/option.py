@@ -52,7 +52,7 @@ def with_conditions(testbed: Mapping[str, Any], general: Tolerances) -> Toleranc
             raise QualificationError(f"{where} has {name} {value!r}, it takes a number from {low:g} to {high:g}")
     if said.get("pfc_queues", 8) not in (4, 8):
         raise QualificationError(f"{where} has pfc_queues {said['pfc_queues']!r}, it takes 8 or 4")
-    for name in ("whole_seconds", "trust_generator"):
+    for name in ("whole_seconds", "starts_beside", "trust_generator"):
         if not isinstance(said.get(name, True), bool):
             raise QualificationError(f"{where} has {name} {said[name]!r}, it takes true or false")
     return replace(general, **{str(key): value for key, value in said.items()})

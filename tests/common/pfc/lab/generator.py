@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from ..model.errors import QualificationError
+from ..model.tolerances import KEY
 from ..model.traffic import FlowPlan, FlowStats, Role
 from .api_reason import api_reason
 from .clock import Clock, wait_for
@@ -95,10 +96,12 @@ class Generator:
         clock: what to wait on while traffic runs.
         observers: who looks on at what is sent and counted.
         pause_sender: what sends pause flows; None: the traffic generators do.
+        starts_beside: whether the traffic generators start flows while others run.
     """
 
     def __init__(
-        self, api: Any, clock: Clock, observers: Sequence[RunObserver] = (), pause_sender: PauseSender | None = None
+        self, api: Any, clock: Clock, observers: Sequence[RunObserver] = (), pause_sender: PauseSender | None = None,
+        starts_beside: bool = True,
     ) -> None:
         """Nothing is sent yet.
 
@@ -107,15 +110,18 @@ class Generator:
             clock: what to wait on.
             observers: who looks on at what is sent and counted.
             pause_sender: what sends pause flows instead of the traffic generators.
+            starts_beside: false: flows beside a case end before further ones of it start.
         """
         self.api = api
         self.observers = observers
         self.pause_sender = pause_sender
+        self.starts_beside = starts_beside
         self.clock = clock
         self._flows: Mapping[str, FlowPlan] = {}
         self._gaps: dict[str, str] = {}  # storm -> why it was none without a gap
         self._baseline: Mapping[str, Counted] = {}  # of a pushed configuration, before anything was started
         self._beside: list[str] = []  # flows beside a case that were not started yet
+        self._running: set[str] = set()  # the generators' own flows that were started, and not stopped since
         self._timing: GeneratorTiming | None = None
         self._keeps_totals = False
         self._uncounted: set[str] = set()  # flows of the configuration that are not in the totals yet
@@ -150,6 +156,7 @@ class Generator:
             logger.warning("the traffic generator's API server: %s", warning)
         self._flows = {**traffic.flows, **traffic.beside}
         self._beside = list(traffic.beside)
+        self._running = set()
         self._gaps = {}
         self._baseline = {}
         state = self.api.control_state()
@@ -171,11 +178,13 @@ class Generator:
         """Starts flows, storms of another sender first; their counters begin at 0.
 
         Raises:
-            QualificationError: one could not be started.
+            QualificationError: one could not be started, or would be beside others on generators that start none there.
         """
+        elsewhere, own = self._by_sender(names)
+        if own and not self.starts_beside:
+            self._end_running(own)
         for observer in self.observers:
             observer.flows_started([self._flows[name] for name in names if name in self._flows], self.clock.moment())
-        elsewhere, own = self._by_sender(names)
         if self._keeps_totals:
             self._kept |= self._read_anew(self._by_sender(sorted(self._uncounted))[1]) if self._uncounted else {}
             self._uncounted |= {*(names or self._flows), *self._beside}
@@ -183,6 +192,7 @@ class Generator:
             self._other_sender.start(self._flows[name])
         if own or not names:
             self._start([*own, *self._beside] if own else ())
+            self._running |= {*(own or self._flows), *self._beside}
             self._beside = []
 
     def stop(self, names: Sequence[str] = ()) -> None:
@@ -199,8 +209,29 @@ class Generator:
         finally:
             if own or not names:
                 self._stop(own if names else ())
+                self._running -= set(own)
         for observer in self.observers:
             observer.flows_stopped(names, self.clock.moment())
+
+    def _end_running(self, next_ones: Sequence[str]) -> None:
+        """Ends the flows beside a case, so that further ones of it can start where generators start none beside others.
+
+        Raises:
+            QualificationError: flows of the case itself run on.
+        """
+        beside = sorted(name for name in self._running if self._flows[name].role is Role.BYSTANDER)
+        own = sorted(self._running.difference(beside))
+        going_on = [name for name, one in (self._read_anew(own) if own else {}).items() if one.transmitting]
+        if going_on:
+            others = f" and {len(going_on) - 1} others" if len(going_on) > 1 else ""
+            raise QualificationError(
+                f"{', '.join(next_ones)} has to start beside {going_on[0]}{others}, and by the testbed's {KEY} its"
+                " traffic generators start nothing beside flows that run"
+            )
+        if beside:
+            self._stop(beside)
+            self._running.difference_update(beside)
+            self.clock.sleep(SETTLE_S)
 
     def _by_sender(self, names: Iterable[str]) -> tuple[list[str], list[str]]:
         """The names of those flows that another sender sends, and of the generators' own."""

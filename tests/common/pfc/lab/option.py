@@ -35,6 +35,8 @@ Answer = TypeVar("Answer")
 PACKAGE = __name__.rpartition(".lab.")[0]
 CLOCK_KEYS = ("clock", "realtime_clock")
 """Keys of a testbed's entry that name a clock other than the wall clock."""
+EXACT_KEY = "clock_exact"
+"""Key of a testbed's entry: false where its generators start and stop flows in their own time, whatever the clock."""
 OWN_KEYS = "pfc_"
 """What the names of all keys of a testbed's entry begin with that are about the qualification."""
 
@@ -205,6 +207,12 @@ def open_clock(testbed: Mapping[str, Any]) -> Clock:
     return found or WallClock()
 
 
+def is_exact(testbed: Mapping[str, Any]) -> bool:
+    """Whether a testbed's generators start and stop flows at the instant of its clock at which they are told to, so far
+    as its entry says."""
+    return bool(testbed.get(EXACT_KEY, True))
+
+
 def adapted(api: Any, clock: Clock) -> Any:
     """snappi's API object of the traffic generators as OTG describes one, whatever is behind it."""
     for option in options():
@@ -219,7 +227,7 @@ def tolerances_of(testbed: Mapping[str, Any]) -> Tolerances:
     Raises:
         QualificationError: the testbed's entry says it wrongly.
     """
-    found = EXACT if testbed.get("clock") else HARDWARE
+    found = EXACT if testbed.get("clock") and is_exact(testbed) else HARDWARE
     for option in options():
         found = option.tolerances(testbed, found)
     return found

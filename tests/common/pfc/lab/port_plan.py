@@ -84,7 +84,9 @@ class PortPlan:
         )
         source = self.pauses(host_of, clock) if self.pauses is not None else None
         sender = source.sender if source is not None else None
-        generator = generator_class(api, clock, dut.observers, sender)
+        generator = generator_class(
+            api, clock, dut.observers, sender, starts_beside=self.subject.tolerances.starts_beside
+        )
         return Lab(
             self.subject, dut, generator, builder, generator.clock, self.delays, self.addition, others,
             config_db, dut.observers, source,

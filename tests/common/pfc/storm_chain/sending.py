@@ -23,6 +23,8 @@ class ChainBuilder(TrafficBuilder):
 
     def storm_flows(self, storm: FlowPlan) -> tuple[str, ...]:
         """The names of a storm's chain."""
+        if not self.subject.tolerances.starts_beside:  # the next flow could not start before the one before has ended
+            return super().storm_flows(storm)
         return chain_of(storm).flows if storm.limit_s else (storm.name,)
 
 
@@ -30,10 +32,11 @@ class ChainGenerator(Generator):
     """The traffic generators; a storm's next flow is started by whoever waits on `clock`."""
 
     def __init__(
-        self, api: Any, clock: Clock, observers: Sequence[RunObserver] = (), pause_sender: PauseSender | None = None
+        self, api: Any, clock: Clock, observers: Sequence[RunObserver] = (), pause_sender: PauseSender | None = None,
+        starts_beside: bool = True,
     ) -> None:
         """Nothing is sent yet; arguments as of `Generator`."""
-        super().__init__(api, StormClock(clock, self._keep_storms), observers, pause_sender)
+        super().__init__(api, StormClock(clock, self._keep_storms), observers, pause_sender, starts_beside)
         self._storms: dict[str, RunningStorm] = {}
 
     def _end_configuration(self) -> None:
