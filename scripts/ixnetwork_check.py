@@ -71,6 +71,29 @@ class Expected:
     sentence: str = ""
     errors: frozenset[str] | None = None
 
+    def wrong(self, judged: Sequence[tuple[Record, Status]]) -> str:
+        """What should have been otherwise; empty: nothing."""
+        reasons = [record.cause or "" for record, status in judged if status is not Status.PASS]
+        odd = sorted({status.value for _, status in judged if status not in self.statuses})
+        if odd:
+            return f"{', '.join(odd)}: {reasons[0]}"
+        if self.errors is not None:
+            return next(filter(None, (self._not_as_named(record, status) for record, status in judged)), "")
+        if self.needed not in [status for _, status in judged]:
+            return f"nothing is {self.needed.value}{f': {reasons[0]}' if reasons else ''}"
+        if self.sentence and not re.search(self.sentence, reasons[0] if reasons else ""):
+            return f"the reason is {reasons[:1]}"
+        return ""
+
+    def _not_as_named(self, record: Record, status: Status) -> str:
+        """What is ERROR that should have passed, or the other way, or for another reason; empty: it is right."""
+        due = Status.ERROR if record.plan_id in (self.errors or ()) else Status.PASS
+        if status is not due:
+            return f"{record.plan_id} is {status.value}: {record.cause or ''}"
+        if due is Status.ERROR and not re.search(self.sentence, record.cause or ""):
+            return f"{record.plan_id}: the reason is {record.cause!r}"
+        return ""
+
 
 PASSES = Expected(frozenset({Status.PASS}), Status.PASS)
 NOT_STARTED = Expected(frozenset({Status.PASS, Status.ERROR}), Status.ERROR, "sent nothing of|frames sent")
@@ -235,37 +258,12 @@ def _qualified(run: CheckedRun, testbed_file: Path, results: Path) -> Came:
     for record, status in judged:
         came.verdicts[record.plan_id] = max(came.verdicts.get(record.plan_id, "PASS"), status.value, key=_badness)
     came.reason = next((record.cause or "" for record, status in judged if status is not Status.PASS), "")
-    came.wrong = _wrong(run.expected, judged) if judged else "nothing was judged"
+    came.wrong = run.expected.wrong(judged) if judged else "nothing was judged"
     return came
 
 
 def _badness(status: str) -> int:
     return ("PASS", "ERROR", "FAIL").index(status)
-
-
-def _wrong(expected: Expected, judged: Sequence[tuple[Record, Status]]) -> str:
-    """What should have been otherwise; empty: nothing."""
-    reasons = [record.cause or "" for record, status in judged if status is not Status.PASS]
-    odd = sorted({status.value for _, status in judged if status not in expected.statuses})
-    if odd:
-        return f"{', '.join(odd)}: {reasons[0]}"
-    if expected.errors is not None:
-        return next(filter(None, (_not_as_named(expected, record, status) for record, status in judged)), "")
-    if expected.needed not in [status for _, status in judged]:
-        return f"nothing is {expected.needed.value}{f': {reasons[0]}' if reasons else ''}"
-    if expected.sentence and not re.search(expected.sentence, reasons[0] if reasons else ""):
-        return f"the reason is {reasons[:1]}"
-    return ""
-
-
-def _not_as_named(expected: Expected, record: Record, status: Status) -> str:
-    """What is ERROR that should have passed, or the other way, or for another reason; empty: it is right."""
-    due = Status.ERROR if record.plan_id in (expected.errors or ()) else Status.PASS
-    if status is not due:
-        return f"{record.plan_id} is {status.value}: {record.cause or ''}"
-    if due is Status.ERROR and not re.search(expected.sentence, record.cause or ""):
-        return f"{record.plan_id}: the reason is {record.cause!r}"
-    return ""
 
 
 def main() -> int:
