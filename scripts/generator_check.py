@@ -28,7 +28,6 @@ from tests.common.pfc.cases.storm_sequence import pause_storm  # noqa: E402
 from tests.common.pfc.lab.dut import Dut  # noqa: E402
 from tests.common.pfc.lab.generator import Generator  # noqa: E402
 from tests.common.pfc.lab.generator_ports import end_capture, start_capture  # noqa: E402
-from tests.common.pfc.lab.generator_timing import measure_timing  # noqa: E402
 from tests.common.pfc.lab.lab import Lab  # noqa: E402
 from tests.common.pfc.lab.option import adapted, open_clock  # noqa: E402
 from tests.common.pfc.lab.restore import SwitchRestorer  # noqa: E402
@@ -89,8 +88,7 @@ def how_late(lab: Lab) -> Reply:
     """How long it takes to start and to stop, and how old statistics are; the questions after this one allow for it."""
     flow = _flow(lab, "Timing Flow")
     with configured(lab, [flow]) as generator:
-        timing = measure_timing(generator, flow.name)
-    lab.generator.allow_for(timing)
+        timing = generator.learn_timing(flow.name)
     seen = (f"{timing.start_s:.1f} s to start, {timing.stop_s:.1f} s to stop,"
             f" statistics up to {timing.refresh_s:.1f} s old")
     return Reply("How late is it?", seen, "the preflight of each run measures this, and waits so long")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any, Protocol
 
 from ..model.errors import QualificationError
-from ..model.tolerances import KEY
 from ..model.traffic import FlowPlan, FlowStats, Role
 from .api_reason import api_reason
 from .clock import Clock, wait_for
@@ -20,6 +20,9 @@ NEIGHBOR_DEADLINE_S = 60.0
 STOP_GRACE_S = 10.0
 SETTLE_S = 1.0
 """After which frames that were still on their way have been received, and counted."""
+CHANGES = 4  # of statistics, which are waited for; the longest of three times between counts
+POLL_S = 0.2
+LONGEST_REFRESH_S = 30.0
 
 
 @dataclass(frozen=True)
@@ -96,12 +99,11 @@ class Generator:
         clock: what to wait on while traffic runs.
         observers: who looks on at what is sent and counted.
         pause_sender: what sends pause flows; None: the traffic generators do.
-        starts_beside: whether the traffic generators start flows while others run.
     """
 
     def __init__(
         self, api: Any, clock: Clock, observers: Sequence[RunObserver] = (), pause_sender: PauseSender | None = None,
-        starts_beside: bool = True,
+        timing: GeneratorTiming | None = None,
     ) -> None:
         """Nothing is sent yet.
 
@@ -110,19 +112,17 @@ class Generator:
             clock: what to wait on.
             observers: who looks on at what is sent and counted.
             pause_sender: what sends pause flows instead of the traffic generators.
-            starts_beside: false: flows beside a case end before further ones of it start.
+            timing: how late the generators are; None: that is not known.
         """
         self.api = api
         self.observers = observers
         self.pause_sender = pause_sender
-        self.starts_beside = starts_beside
         self.clock = clock
         self._flows: Mapping[str, FlowPlan] = {}
         self._gaps: dict[str, str] = {}  # storm -> why it was none without a gap
         self._baseline: Mapping[str, Counted] = {}  # of a pushed configuration, before anything was started
         self._beside: list[str] = []  # flows beside a case that were not started yet
-        self._running: set[str] = set()  # the generators' own flows that were started, and not stopped since
-        self._timing: GeneratorTiming | None = None
+        self._timing = timing
         self._keeps_totals = False
         self._uncounted: set[str] = set()  # flows of the configuration that are not in the totals yet
         self._ended: list[FlowStats] = []  # the totals of configurations before it
@@ -138,9 +138,28 @@ class Generator:
         """Whether it is known how late the generators are."""
         return self._timing is not None or self.clock.exact
 
-    def allow_for(self, timing: GeneratorTiming) -> None:
-        """From now on what is waited for is waited for so much longer."""
-        self._timing = timing
+    def learn_timing(self, flow: str) -> GeneratorTiming:
+        """Sends a flow for as long as it takes to see how late everything is; from now on what is waited for is waited
+        for so much longer.
+
+        Args:
+            flow: one of the configuration that goes on until it is stopped.
+
+        Raises:
+            QualificationError: its statistics do not change.
+        """
+        began_s = self.clock.now()
+        self.start([flow])
+        start_s = self.clock.now() - began_s
+        refresh_s = self._longest_between_changes(flow)
+        began_s = self.clock.now()
+        self.stop([flow])
+        self._timing = GeneratorTiming(start_s, self.clock.now() - began_s, refresh_s)
+        logger.info(
+            "the traffic generator takes %.1f s to start flows, %.1f s to stop them; its statistics are up to %.1f s"
+            " old", start_s, self._timing.stop_s, refresh_s,
+        )
+        return self._timing
 
     def push(self, traffic: Traffic) -> None:
         """Replaces the configuration and waits until every host has resolved its gateway.
@@ -156,7 +175,6 @@ class Generator:
             logger.warning("the traffic generator's API server: %s", warning)
         self._flows = {**traffic.flows, **traffic.beside}
         self._beside = list(traffic.beside)
-        self._running = set()
         self._gaps = {}
         self._baseline = {}
         state = self.api.control_state()
@@ -178,13 +196,11 @@ class Generator:
         """Starts flows, storms of another sender first; their counters begin at 0.
 
         Raises:
-            QualificationError: one could not be started, or would be beside others on generators that start none there.
+            QualificationError: one could not be started.
         """
-        elsewhere, own = self._by_sender(names)
-        if own and not self.starts_beside:
-            self._end_running(own)
         for observer in self.observers:
             observer.flows_started([self._flows[name] for name in names if name in self._flows], self.clock.moment())
+        elsewhere, own = self._by_sender(names)
         if self._keeps_totals:
             self._kept |= self._read_anew(self._by_sender(sorted(self._uncounted))[1]) if self._uncounted else {}
             self._uncounted |= {*(names or self._flows), *self._beside}
@@ -192,7 +208,6 @@ class Generator:
             self._other_sender.start(self._flows[name])
         if own or not names:
             self._start([*own, *self._beside] if own else ())
-            self._running |= {*(own or self._flows), *self._beside}
             self._beside = []
 
     def stop(self, names: Sequence[str] = ()) -> None:
@@ -209,29 +224,27 @@ class Generator:
         finally:
             if own or not names:
                 self._stop(own if names else ())
-                self._running -= set(own)
         for observer in self.observers:
             observer.flows_stopped(names, self.clock.moment())
 
-    def _end_running(self, next_ones: Sequence[str]) -> None:
-        """Ends the flows beside a case, so that further ones of it can start where generators start none beside others.
+    def _longest_between_changes(self, flow: str) -> float:
+        changes: list[float] = []
+        counts: list[int] = []
 
-        Raises:
-            QualificationError: flows of the case itself run on.
-        """
-        beside = sorted(name for name in self._running if self._flows[name].role is Role.BYSTANDER)
-        own = sorted(self._running.difference(beside))
-        going_on = [name for name, one in (self._read_anew(own) if own else {}).items() if one.transmitting]
-        if going_on:
-            others = f" and {len(going_on) - 1} others" if len(going_on) > 1 else ""
+        def seen_often() -> bool:
+            now_s = self.clock.now()
+            sent = self.stats([flow])[flow].frames_tx
+            if not counts or sent != counts[-1]:
+                counts.append(sent)
+                changes.append(now_s)
+            return len(changes) > CHANGES
+
+        if not wait_for(seen_often, CHANGES * LONGEST_REFRESH_S, self.clock, POLL_S):
             raise QualificationError(
-                f"{', '.join(next_ones)} has to start beside {going_on[0]}{others}, and by the testbed's {KEY} its"
-                " traffic generators start nothing beside flows that run"
+                f"expected the statistics of {flow} to change every {LONGEST_REFRESH_S:.0f} s or sooner while it is"
+                f" sent, got {len(changes) - 1} changes in {CHANGES * LONGEST_REFRESH_S:.0f} s"
             )
-        if beside:
-            self._stop(beside)
-            self._running.difference_update(beside)
-            self.clock.sleep(SETTLE_S)
+        return max(later - earlier for earlier, later in pairwise(changes[1:]))
 
     def _by_sender(self, names: Iterable[str]) -> tuple[list[str], list[str]]:
         """The names of those flows that another sender sends, and of the generators' own."""

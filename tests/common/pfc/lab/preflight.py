@@ -18,7 +18,6 @@ from ..model.traffic import FlowPlan, FlowStats, Role
 from ..record.verdict import Check, Status
 from .clock import wait_for
 from .generator import SETTLE_S
-from .generator_timing import measure_timing
 from .lab import Lab
 from .otg_config import build_together
 
@@ -59,7 +58,7 @@ def know_timing(lab: Lab) -> None:
     flow = FlowPlan(name, Role.CLEAN, priority, CLEAN_FRAME_BYTES, TIMING_LOAD_PERCENT, seconds=TIMING_S)
     lab.generator.push(lab.builder.build([flow]))
     try:
-        lab.generator.allow_for(measure_timing(lab.generator, name))
+        lab.generator.learn_timing(name)
     finally:
         lab.generator.stop()
 

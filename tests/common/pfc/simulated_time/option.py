@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..lab.clock import Clock
-from ..lab.option import CLOCK_KEYS, Option, is_exact
+from ..lab.option import CLOCK_KEYS, EXACT_KEY, Option
 from .endpoint_clock import EndpointClock
 
 
@@ -16,7 +16,7 @@ class SimulatedTimeOption(Option):
     def clock(self, testbed: Mapping[str, Any]) -> Clock | None:
         """The clock that the entry names."""
         url = next((testbed[key] for key in CLOCK_KEYS if testbed.get(key)), None)
-        return EndpointClock(url, alone=is_exact(testbed)) if url else None
+        return EndpointClock(url, alone=bool(testbed.get(EXACT_KEY, True))) if url else None
 
 
 OPTION = SimulatedTimeOption()

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..lab.clock import Clock
-from ..lab.generator import Counted, Generator, PauseSender
+from ..lab.generator import Counted, Generator, GeneratorTiming, PauseSender
 from ..lab.observer import RunObserver
 from ..lab.otg_config import TrafficBuilder
 from ..model.errors import QualificationError
@@ -33,10 +33,10 @@ class ChainGenerator(Generator):
 
     def __init__(
         self, api: Any, clock: Clock, observers: Sequence[RunObserver] = (), pause_sender: PauseSender | None = None,
-        starts_beside: bool = True,
+        timing: GeneratorTiming | None = None,
     ) -> None:
         """Nothing is sent yet; arguments as of `Generator`."""
-        super().__init__(api, StormClock(clock, self._keep_storms), observers, pause_sender, starts_beside)
+        super().__init__(api, StormClock(clock, self._keep_storms), observers, pause_sender, timing)
         self._storms: dict[str, RunningStorm] = {}
 
     def _end_configuration(self) -> None:
