@@ -47,7 +47,7 @@ TAKES_report := RUN
 TAKES_overlay := SONIC_MGMT
 TAKES_differential := CASES SEED COMPILED
 TAKES_generator-check := TESTBED TESTBED_FILE
-TAKES_ixnetwork-check := HABITS SCENARIO
+TAKES_ixnetwork-check := HABITS SCENARIO TESTBED
 TAKES_campaign := SOURCES COUNT SEED SLICE ONLY MUTANT RESUME SCHEDULER
 TAKES_real-sonic := SWSS UTILITIES BUILDIMAGE SONIC_MGMT HISTORIES SEED
 GOALS := $(or $(MAKECMDGOALS),help)
@@ -160,8 +160,8 @@ real-sonic: $(VENV)/.test-installed  ## compare the virtual switch with SONiC's 
 	@$(BIN)/python scripts/real_sonic.py $(if $(SWSS),--swss '$(SWSS)') $(if $(UTILITIES),--utilities '$(UTILITIES)') \
 	    $(if $(BUILDIMAGE),--buildimage '$(BUILDIMAGE)') $(if $(SONIC_MGMT),--sonic-mgmt '$(SONIC_MGMT)') --histories '$(HISTORIES)' --seed '$(SEED)'
 
-ixnetwork-check: $(IXNETWORK)/.installed  ## qualify through snappi_ixnetwork and IxNetwork's REST API, with what chassis do: HABITS=, SCENARIO= (`all`: the whole plan, hours)
-	@$(IXNETWORK)/bin/python scripts/ixnetwork_check.py $(if $(HABITS),--habits '$(HABITS)') $(if $(SCENARIO),--scenario '$(SCENARIO)')
+ixnetwork-check: $(IXNETWORK)/.installed  ## qualify through snappi_ixnetwork and IxNetwork's REST API, with what chassis do: HABITS=, SCENARIO= (`all`: the whole plan, hours), TESTBED=
+	@$(IXNETWORK)/bin/python scripts/ixnetwork_check.py $(if $(HABITS),--habits '$(HABITS)') --testbed '$(TESTBED)' $(if $(SCENARIO),--scenario '$(SCENARIO)')
 
 lint: $(VENV)/.test-installed  ## flake8, mypy and ansible-lint
 	$(BIN)/flake8

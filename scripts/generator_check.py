@@ -28,7 +28,6 @@ from tests.common.pfc.cases.storm_sequence import pause_storm  # noqa: E402
 from tests.common.pfc.lab.dut import Dut  # noqa: E402
 from tests.common.pfc.lab.generator import Generator  # noqa: E402
 from tests.common.pfc.lab.generator_ports import end_capture, start_capture  # noqa: E402
-from tests.common.pfc.lab.generator_timing import measure_timing  # noqa: E402
 from tests.common.pfc.lab.lab import Lab  # noqa: E402
 from tests.common.pfc.lab.option import adapted, open_clock  # noqa: E402
 from tests.common.pfc.lab.restore import SwitchRestorer  # noqa: E402
@@ -89,8 +88,7 @@ def how_late(lab: Lab) -> Reply:
     """How long it takes to start and to stop, and how old statistics are; the questions after this one allow for it."""
     flow = _flow(lab, "Timing Flow")
     with configured(lab, [flow]) as generator:
-        timing = measure_timing(generator, flow.name)
-    lab.generator.allow_for(timing)
+        timing = generator.learn_timing(flow.name)
     seen = (f"{timing.start_s:.1f} s to start, {timing.stop_s:.1f} s to stop,"
             f" statistics up to {timing.refresh_s:.1f} s old")
     return Reply("How late is it?", seen, "the preflight of each run measures this, and waits so long")
@@ -109,8 +107,10 @@ def second_start(lab: Lab) -> Reply:
     goes_on = stats[first.name].transmitting
     answer = "is sent" if sent else "is not sent"
     rest = "the first one goes on" if goes_on else "the first one ends"
-    so = "cases of several phases need it, as flows between other ports are sent all the while: else they are ERROR"
-    return Reply("Does a flow start beside one that runs?", f"it {answer}; {rest}", so, answered=True)
+    so = "where it is not so, the entry has to say it: then flows between other ports end before a case's next phase," \
+        " and cases that start a flow in running traffic are ERROR by name"
+    entry = "" if sent and goes_on else "starts_beside: false"
+    return Reply("Does a flow start beside one that runs?", f"it {answer}; {rest}", so, entry)
 
 
 def start_again(lab: Lab) -> Reply:

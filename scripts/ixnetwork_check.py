@@ -12,20 +12,28 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
+import yaml
 from tabulate import tabulate
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from tests.common.clone import RESULTS, ROOT  # noqa: E402  (the path has to be there first)
+from scripts.testbeds import (  # noqa: E402  (the path has to be there first)
+    TESTBED_FILE, Refusal, deploy, environment, read_entry, virtual_testbed,
+)
+from tests.common.clone import RESULTS, ROOT  # noqa: E402
+from tests.common.pfc.model.tolerances import KEY  # noqa: E402
 from tests.common.pfc.record.parsing import parse_lines, read_lines  # noqa: E402
 from tests.common.pfc.record.record_file import RECORDS_FILE  # noqa: E402
 from tests.common.pfc.record.records import Record  # noqa: E402
 from tests.common.pfc.record.verdict import Status  # noqa: E402
 
+GENERATOR_CHECK = ROOT / "scripts" / "generator_check.py"
 TESTBED = "vtb-t0"
 REPORT = "ixnetwork-check.json"
 FOLDER = re.compile(r"^verdicts, evidence and logs: (.+)$", re.MULTILINE)
@@ -54,17 +62,48 @@ class Expected:
     Attributes:
         statuses: that its verdicts may have.
         needed: one that some verdict has to have.
-        sentence: an expression that the first reason of what is not PASS has to match; empty: any.
+        sentence: an expression that the reason of what is not PASS has to match; empty: any.
+        errors: test cases that have to be ERROR, and all others PASS; None: whichever.
     """
 
     statuses: frozenset[Status]
     needed: Status
     sentence: str = ""
+    errors: frozenset[str] | None = None
+
+    def wrong(self, judged: Sequence[tuple[Record, Status]]) -> str:
+        """What should have been otherwise; empty: nothing."""
+        reasons = [record.cause or "" for record, status in judged if status is not Status.PASS]
+        odd = sorted({status.value for _, status in judged if status not in self.statuses})
+        if odd:
+            return f"{', '.join(odd)}: {reasons[0]}"
+        if self.errors is not None:
+            return next(filter(None, (self._not_as_named(record, status) for record, status in judged)), "")
+        if self.needed not in [status for _, status in judged]:
+            return f"nothing is {self.needed.value}{f': {reasons[0]}' if reasons else ''}"
+        if self.sentence and not re.search(self.sentence, reasons[0] if reasons else ""):
+            return f"the reason is {reasons[:1]}"
+        return ""
+
+    def _not_as_named(self, record: Record, status: Status) -> str:
+        """What is ERROR that should have passed, or the other way, or for another reason; empty: it is right."""
+        due = Status.ERROR if record.plan_id in (self.errors or ()) else Status.PASS
+        if status is not due:
+            return f"{record.plan_id} is {status.value}: {record.cause or ''}"
+        if due is Status.ERROR and not re.search(self.sentence, record.cause or ""):
+            return f"{record.plan_id}: the reason is {record.cause!r}"
+        return ""
 
 
 PASSES = Expected(frozenset({Status.PASS}), Status.PASS)
 NOT_STARTED = Expected(frozenset({Status.PASS, Status.ERROR}), Status.ERROR, "sent nothing of|frames sent")
 CAUGHT = Expected(frozenset(Status), Status.FAIL)
+BESIDE = frozenset({"TIME-5", "WD-4", "WD-6", "WD-7"})
+"""Test cases that start a flow while others of theirs run: storms in running data, a second storm beside the first."""
+BESIDE_REFUSED = Expected(frozenset({Status.PASS, Status.ERROR}), Status.PASS,
+                          f"has to start beside .+ by the testbed's {KEY}", BESIDE)
+ASKED = ("no-start-beside",)
+"""Habits of which a testbed's entry has to say what `make generator-check` answers, so that families are measured."""
 
 
 def refused(sentence: str) -> Expected:
@@ -94,6 +133,8 @@ class CheckedRun:
         expected: what has to come of it.
         faults: of the switch.
         ip_version: of the data.
+        testbed: which one.
+        asks: whether the generator is asked first, and the testbed's entry has its answers (`make generator-check`).
     """
 
     habits: tuple[str, ...]
@@ -101,13 +142,17 @@ class CheckedRun:
     expected: Expected
     faults: tuple[str, ...] = ()
     ip_version: int = 4
+    testbed: str = TESTBED
+    asks: bool = False
 
     @property
     def title(self) -> str:
         """What it is, for the table."""
         habits = "all odd ones" if self.habits == ODD else ", ".join(self.habits) or "none"
         version = "" if self.ip_version == 4 else f", IPv{self.ip_version}"
-        return f"{habits}{version}{'; ' if self.faults else ''}{', '.join(self.faults)}"
+        where = "" if self.testbed == TESTBED else f", {self.testbed}"
+        asked = ", as the entry says" if self.asks else ""
+        return f"{habits}{version}{where}{asked}{'; ' if self.faults else ''}{', '.join(self.faults)}"
 
 
 @dataclass
@@ -129,38 +174,80 @@ class Came:
     seconds: float = 0.0
 
 
-def runs(scenarios: str, habits: Sequence[str], faults: Sequence[str]) -> list[CheckedRun]:
+def runs(scenarios: str, habits: Sequence[str], faults: Sequence[str], testbed: str = TESTBED) -> list[CheckedRun]:
     """The runs that are asked for.
 
     Args:
         scenarios: test cases of the runs of correct switches.
         habits: that are tried one by one, and `odd`, all that a correct switch is measured with at once.
         faults: of broken switches that are tried too, through the odd habits; each of `FAULTS`.
+        testbed: of correct switches.
     """
     planned = []
     for habit in habits:
         if habit in REFUSED:
-            planned.append(CheckedRun((habit,), "PFC-1", refused(REFUSED[habit])))
+            planned.append(CheckedRun((habit,), "PFC-1", refused(REFUSED[habit]), testbed=testbed))
         else:
             named = ODD if habit == "odd" else tuple(filter(None, [habit]))
-            expected = NOT_STARTED if habit == "no-start-beside" else PASSES
-            planned.append(CheckedRun(named, scenarios, expected, ip_version=6 if habit in IPV6 else 4))
+            expected = NOT_STARTED if habit in ASKED else PASSES
+            version = 6 if habit in IPV6 else 4
+            planned.append(CheckedRun(named, scenarios, expected, ip_version=version, testbed=testbed))
+        if habit in ASKED:
+            planned.append(CheckedRun((habit,), scenarios, BESIDE_REFUSED, testbed=testbed, asks=True))
         if habit == "instrumentation-tag":
-            planned.append(CheckedRun((habit,), "SIZE-1", refused(NO_ROOM), ip_version=6))
+            planned.append(CheckedRun((habit,), "SIZE-1", refused(NO_ROOM), ip_version=6, testbed=testbed))
     return planned + [CheckedRun(ODD, FAULTS[fault], CAUGHT, (fault,)) for fault in faults]
 
 
 def carry_out(run: CheckedRun, results: Path) -> Came:
     """Brings the testbed up for a run, and takes it down again. `results`: folder of what it leaves."""
-    command = [sys.executable, str(ROOT / "scripts" / "qualify.py"), "--testbed", TESTBED, "--ixnetwork",
-               "--ip-version", str(run.ip_version), "--results", str(results)]
+    began = time.monotonic()
+    with TemporaryDirectory() as folder:
+        try:
+            testbed_file = _testbed_file(run, answers(run, results), Path(folder)) if run.asks else TESTBED_FILE
+        except Refusal as error:
+            return Came(run.title, wrong=str(error), seconds=round(time.monotonic() - began))
+        came = _qualified(run, testbed_file, results)
+    return replace(came, seconds=round(time.monotonic() - began))
+
+
+def answers(run: CheckedRun, results: Path) -> dict[str, Any]:
+    """What the generator of a run answers (`make generator-check`), as conditions of its testbed.
+
+    Raises:
+        Refusal: it was not asked, or did not answer all.
+    """
+    results.mkdir(parents=True, exist_ok=True)
+    with virtual_testbed(run.testbed, TESTBED_FILE, run.faults, run.habits) as testbed:
+        deploy(testbed, results / "deploy.log")
+        ended = subprocess.run([sys.executable, str(GENERATOR_CHECK), run.testbed, "--results", str(results)],
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT, check=False)
+    if ended.returncode:
+        raise Refusal(f"generator-check ended with status {ended.returncode}: {ended.stdout.strip().splitlines()[-1:]}")
+    replies = json.loads((results / f"generator-check-{run.testbed}.json").read_text(encoding="utf-8"))
+    entries = ", ".join(reply["entry"] for reply in replies if reply["entry"])
+    return dict(yaml.safe_load(f"{{{entries}}}"))
+
+
+def _testbed_file(run: CheckedRun, conditions: Mapping[str, Any], folder: Path) -> Path:
+    """A testbed file whose entry says what the generator does."""
+    entry = {**read_entry(run.testbed, TESTBED_FILE), "lab_folder": str(TESTBED_FILE.parent),
+             KEY: {**conditions, "reason": "generator-check"}}
+    path = folder / "testbed.yaml"
+    path.write_text(yaml.safe_dump([entry]), encoding="utf-8")
+    return path
+
+
+def _qualified(run: CheckedRun, testbed_file: Path, results: Path) -> Came:
+    """What comes of a run on a testbed of that file."""
+    command = [sys.executable, str(ROOT / "scripts" / "qualify.py"), "--testbed", run.testbed, "--ixnetwork",
+               "--testbed-file", str(testbed_file), "--ip-version", str(run.ip_version), "--results", str(results)]
     for option, values in (("--habit", run.habits), ("--fault", run.faults)):
         command += [text for value in values for text in (option, value)]
     if run.scenarios != EVERYTHING:
         command += ["--scenario", run.scenarios]
-    began = time.monotonic()
     ended = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT, check=False)
-    came = Came(run.title, seconds=round(time.monotonic() - began))
+    came = Came(run.title)
     folder = FOLDER.search(ended.stdout)
     if folder is None:
         came.wrong = f"it ended with status {ended.returncode}: {ended.stdout.strip().splitlines()[-1:]}"
@@ -171,24 +258,12 @@ def carry_out(run: CheckedRun, results: Path) -> Came:
     for record, status in judged:
         came.verdicts[record.plan_id] = max(came.verdicts.get(record.plan_id, "PASS"), status.value, key=_badness)
     came.reason = next((record.cause or "" for record, status in judged if status is not Status.PASS), "")
-    came.wrong = _wrong(run.expected, [status for _, status in judged], came.reason)
+    came.wrong = run.expected.wrong(judged) if judged else "nothing was judged"
     return came
 
 
 def _badness(status: str) -> int:
     return ("PASS", "ERROR", "FAIL").index(status)
-
-
-def _wrong(expected: Expected, statuses: Sequence[Status], reason: str) -> str:
-    """What should have been otherwise; empty: nothing."""
-    odd = sorted({status.value for status in statuses if status not in expected.statuses})
-    if odd:
-        return f"{', '.join(odd)}: {reason}"
-    if expected.needed not in statuses:
-        return f"nothing is {expected.needed.value}{f': {reason}' if reason else ''}"
-    if expected.sentence and not re.search(expected.sentence, reason):
-        return f"the reason is {reason!r}"
-    return ""
 
 
 def main() -> int:
@@ -201,6 +276,8 @@ def main() -> int:
     parser.add_argument("--faults", default=",".join(FAULTS), metavar="NAMES",
                         help=f"broken switches, one run each; an empty name: none (default: {', '.join(FAULTS)})")
     parser.add_argument("--no-faults", action="store_const", const="", dest="faults", help="try no broken switches")
+    parser.add_argument("--testbed", default=TESTBED, metavar="NAME",
+                        help=f"the virtual testbed of correct switches (default: {TESTBED})")
     parser.add_argument("--results", type=Path, default=RESULTS, metavar="DIR",
                         help="folder of what the runs leave (default: results)")
     options = parser.parse_args()
@@ -209,8 +286,9 @@ def main() -> int:
         if name not in FAULTS:
             parser.error(f"fault {name!r} is none of those whose test cases are known here: {', '.join(FAULTS)}")
     results = options.results.resolve()
+    environment(results)
     everything = []
-    for run in runs(options.scenario, options.habits.split(","), faults):
+    for run in runs(options.scenario, options.habits.split(","), faults, options.testbed):
         came = carry_out(run, results)
         everything.append(came)
         counts = {status: list(came.verdicts.values()).count(status) for status in ("PASS", "FAIL", "ERROR")}

@@ -3,12 +3,15 @@ its configurations become, and a sample of `make ixnetwork-check`."""
 import json
 import os
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from scripts.ixnetwork_check import FAULTS, ODD, REFUSED, CheckedRun, runs
+from scripts.ixnetwork_check import (
+    BESIDE_REFUSED, CAUGHT, FAULTS, NOT_STARTED, ODD, PASSES, REFUSED, CheckedRun, Expected, runs,
+)
 from tests.common.pfc.record.verdict import Status
 from virtual_testbed.ixnetwork.habits import CARD, HABITS
 from virtual_testbed.supervision.state import STATE_VARIABLE
@@ -69,10 +72,46 @@ def test_a_run_for_each_habit_and_each_fault() -> None:
     planned = runs("PFC,COUNT-1", ["", "odd", "crc-errors", "no-start-beside"], [FAULT])
     assert [(one.habits, one.scenarios, one.faults) for one in planned] == [
         ((), "PFC,COUNT-1", ()), (ODD, "PFC,COUNT-1", ()), (("crc-errors",), "PFC-1", ()),
-        (("no-start-beside",), "PFC,COUNT-1", ()), (ODD, FAULTS[FAULT], (FAULT,))]
+        *[(("no-start-beside",), "PFC,COUNT-1", ())] * 2, (ODD, FAULTS[FAULT], (FAULT,))]
     assert [one.expected.needed for one in planned] == [
-        Status.PASS, Status.PASS, Status.ERROR, Status.ERROR, Status.FAIL]
+        Status.PASS, Status.PASS, Status.ERROR, Status.ERROR, Status.PASS, Status.FAIL]
+    assert [one.asks for one in planned] == [False, False, False, False, True, False], "its entry has the answers"
     assert not any(Status.FAIL in one.expected.statuses for one in planned if not one.faults), "a correct switch"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What of a record an expectation looks at."""
+
+    plan_id: str
+    cause: str | None = None
+
+
+REFUSED_BESIDE = "1 Pause Storm has to start beside data, and by the testbed's pfc_conditions it starts nothing"
+
+
+@pytest.mark.parametrize(("expected", "judged", "wrong"), [
+    (PASSES, [("PFC-1", None, Status.PASS)], ""),
+    (PASSES, [("PFC-1", None, Status.PASS), ("PFC-2", "lost", Status.FAIL)], "FAIL: lost"),
+    (PASSES, [("PFC-1", "no link", Status.ERROR)], "ERROR: no link"),
+    (NOT_STARTED, [("PFC-1", "the traffic generator sent nothing of Data", Status.ERROR)], ""),
+    (NOT_STARTED, [("PFC-1", None, Status.PASS)], "nothing is ERROR"),
+    (NOT_STARTED, [("PFC-1", "no link", Status.ERROR)], "the reason is ['no link']"),
+    (CAUGHT, [("PFC-1", "lost", Status.FAIL), ("PFC-2", None, Status.PASS)], ""),
+    (CAUGHT, [("PFC-1", None, Status.PASS)], "nothing is FAIL"),
+    (BESIDE_REFUSED, [("PFC-1", None, Status.PASS), ("TIME-5", REFUSED_BESIDE, Status.ERROR)], ""),
+    (BESIDE_REFUSED, [("WD-4", REFUSED_BESIDE, Status.ERROR)], ""),
+    (BESIDE_REFUSED, [("PFC-1", REFUSED_BESIDE, Status.ERROR)], f"PFC-1 is ERROR: {REFUSED_BESIDE}"),
+    (BESIDE_REFUSED, [("TIME-5", None, Status.PASS)], "TIME-5 is PASS: "),
+    (BESIDE_REFUSED, [("TIME-5", "no link", Status.ERROR)], "TIME-5: the reason is 'no link'"),
+    (BESIDE_REFUSED, [("PFC-1", "lost", Status.FAIL)], "FAIL: lost"),
+])
+def test_what_should_have_been_otherwise(
+    expected: Expected, judged: list[tuple[str, str | None, Status]], wrong: str
+) -> None:
+    """A FAIL of a correct switch always; a PASS where nothing can have been on the wire."""
+    records: list[Any] = [(Judged(plan_id, cause), status) for plan_id, cause, status in judged]
+    assert expected.wrong(records) == wrong
 
 
 @pytest.mark.parametrize("fault", FAULTS)

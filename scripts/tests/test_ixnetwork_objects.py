@@ -6,6 +6,7 @@ this file in one that has them.
 """
 import json
 import logging
+from dataclasses import replace
 from importlib.metadata import version
 from urllib.parse import urlsplit
 
@@ -146,14 +147,14 @@ def fixture_api(extension):
     return adapted(extension, NoClock())
 
 
-def make_builder(api, speed_mbps=100_000, ip_version=4, **options):
+def make_builder(api, speed_mbps=100_000, ip_version=4, device="lab-1", **options):
     """A builder for two ports in one VLAN."""
-    rx, tx = (ConnectedPort("lab-1", f"Ethernet{4 * place}", f"ixia-{place}", f"{CHASSIS};1;{place + 1}", speed_mbps)
+    rx, tx = (ConnectedPort(device, f"Ethernet{4 * place}", f"ixia-{place}", f"{CHASSIS};1;{place + 1}", speed_mbps)
               for place in (0, 1))
     net, bits = ("192.168.0.{}", 21) if ip_version == 4 else ("fc02:1000::{}", 64)
     hosts = {port: PlayedHost(f"host of {port.port}", f"02:00:00:00:01:0{number}", net.format(number), bits,
                               net.format(1), "Vlan1000") for number, port in enumerate((rx, tx), 2)}
-    qos = PortQos("lab-1", rx.port, (3, 4), DSCPS, "AZURE")
+    qos = PortQos(device, rx.port, (3, 4), DSCPS, "AZURE")
     return TrafficBuilder(
         api, PortUnderTest(PortPair(rx, tx), qos, SharedBuffer("egress_lossless_pool", 1)), hosts, ROUTER, **options
     )
@@ -165,6 +166,13 @@ def push(api, *flows, **options):
     generator = Generator(api, NoClock())
     generator.push(traffic)
     return generator
+
+
+def metrics_of(api, *names):
+    """A request."""
+    request = api.metrics_request()
+    request.flow.flow_names = list(names)
+    return request
 
 
 def sent(chassis):
@@ -355,6 +363,39 @@ def test_transmitting_is_read_from_rate_and_count(chassis, api):
     assert stats["Storm"].transmitting
     assert not stats["Test"].transmitting, "a flow that PFC holds counts as stopped"
     assert stats["Later"].transmitting, "a flow that has sent nothing counts as started, also before and after"
+
+
+def read_frames(chassis, api, name):
+    """What is read of a flow of that name when 700 frames were sent of it."""
+    generator = push(api, replace(TEST, name=name))
+    generator.start([name])
+    chassis.otg.counted[name] |= {"frames_tx": 700, "frames_rx": 700}
+    return generator.stats([name])[name].frames_tx
+
+
+@pytest.mark.parametrize("device, name", [("lab-1", "Window 2, short"), ("lab-1.example", "Window 2")])
+def test_statistics_are_found_by_the_names_of_the_suite(chassis, api, device, name):
+    assert read_frames(chassis, api, make_builder(api, device=device).named(name)) == 700
+
+
+def test_the_statistics_of_a_name_with_a_comma_are_lost_and_nobody_says_so(chassis, api):
+    """Its row has a column too many."""
+    assert read_frames(chassis, api, "Window 2, short lab-1 Ethernet0") == 0
+
+
+def test_a_name_with_a_dot_ends_with_an_error(chassis, api):
+    """It is looked for with a backslash."""
+    with pytest.raises(QualificationError, match="Flow metrics is not enabled on flows"):
+        read_frames(chassis, api, "Window 2 lab-1.example Ethernet0")
+
+
+def test_statistics_before_the_first_start_are_none(chassis, extension, api):
+    """The extension ends with an error then, as there is no view."""
+    generator = push(api, TEST)
+    with pytest.raises(QualificationError, match="^the traffic generator reports no statistics for flow Test$"):
+        generator.stats(["Test"])
+    with pytest.raises(QualificationError, match="Failed to get the View.href property"):
+        Generator(extension, NoClock()).call(extension.get_metrics, metrics_of(extension, "Test"))
 
 
 def test_a_new_configuration_stops_all_traffic_first(chassis, api):

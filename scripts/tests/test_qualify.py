@@ -16,7 +16,7 @@ from scripts import early
 from scripts.qualify import conclude
 from scripts.qualifying.progress import FamilyProgress, ItemEvents
 from scripts.suite import Ended
-from scripts.testbeds import Refusal
+from scripts.testbeds import Refusal, virtual_testbed as brought_up
 from scripts.tests.small_lab import BIN, NAMES, ROOT, describe
 from tests.common.pfc.selection.cases_named import plan_ids
 from virtual_testbed.supervision.state import STATE_VARIABLE
@@ -247,7 +247,7 @@ def qualify_in(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str
 
 
 @pytest.mark.slow("brings a virtual testbed up twice")
-def test_a_testbed_that_is_up_already(tmp_path: Path) -> None:
+def test_a_testbed_that_is_up_already(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that is up for nobody is used, and stays up; one that another command brought up is that command's."""
     lab = describe(tmp_path)
     told = ["--testbed-file", str(lab), "--testbed", NAMES[0], "--scenario", "PFC-4"]
@@ -260,6 +260,10 @@ def test_a_testbed_that_is_up_already(tmp_path: Path) -> None:
         assert used.returncode == 0 and "is up already, on the virtual clock" in used.stdout, used.stdout + used.stderr
         broken = qualify_in(tmp_path, *told, "--fault", "pause-ignored@Ethernet0")
         assert broken.returncode == 3 and "is up already with no fault, and faults are injected" in broken.stderr
+        monkeypatch.setenv(STATE_VARIABLE, str(tmp_path / "state"))
+        refusal = pytest.raises(Refusal, match="a chassis gets its API and habits when it is brought up")
+        with refusal, brought_up(NAMES[0], lab, (), habits=()):
+            pytest.fail("it has no chassis")
         subprocess.run([*virtual_testbed, "status", NAMES[0], *where], check=True, stdout=subprocess.DEVNULL)
         subprocess.run([*virtual_testbed, "down", NAMES[0], *where], check=True, stdout=subprocess.DEVNULL)
         subprocess.run([*up, "--owner-pid", str(os.getpid())], check=True, stdout=subprocess.DEVNULL)

@@ -1,12 +1,14 @@
-"""Testbed files that cannot be used, one sentence for each; testbeds that a killed process left."""
+"""Testbed files that cannot be used, testbeds that are up otherwise than asked for or that a killed process left: one
+sentence for each."""
 import json
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from scripts import testbeds
-from scripts.testbeds import Refusal, read_entries, reason
+from scripts.testbeds import Refusal, files_of, read_entries, reason, virtual_testbed
 from tests.common.snappi_tests import port
 from virtual_testbed.lab_files import connection_graph
 
@@ -36,6 +38,32 @@ def test_a_wrong_testbed_file_is_refused(tmp_path: Path, content: bytes, sentenc
 ])
 def test_the_reason_of_an_error_has_no_number(error: OSError, text: str) -> None:
     assert reason(error) == text
+
+
+@pytest.mark.parametrize(("has_chassis", "habits", "is_used"), [
+    (False, None, True),
+    (True, None, True),
+    (True, (), True),
+    (False, (), False),
+    (False, ("slow-start",), False),
+    (True, ("slow-start",), False),
+])
+def test_habits_that_a_testbed_which_is_up_may_not_have_are_refused(
+    monkeypatch: pytest.MonkeyPatch, has_chassis: bool, habits: Sequence[str] | None, is_used: bool
+) -> None:
+    """It says whether it has a chassis, and not what that does."""
+    runtime = {"owner_pid": None, "faults": [], "clock": {"mode": "virtual"}, "otg": {"ixnetwork": has_chassis},
+               "testbed_file": "/t/testbed.yaml", "inventory": "/t/vtb"}
+    monkeypatch.setattr(testbeds, "running_testbed", lambda name: runtime)
+    context = virtual_testbed("vtb-t0", Path("testbed.yaml"), (), habits)
+    if is_used:
+        with context as found:
+            assert found == files_of("vtb-t0", runtime)
+        return
+    sentence = ("^virtual testbed 'vtb-t0' is up already, and a chassis gets its API and habits when it is brought up:"
+                " end it first with `.*virtual-testbed down vtb-t0`$")
+    with pytest.raises(Refusal, match=sentence), context:
+        pytest.fail("it was used")
 
 
 def test_suite_and_virtual_testbed_know_a_traffic_generator_by_the_same_names() -> None:

@@ -16,18 +16,14 @@ from virtual_testbed.supervision.plan import USER, LaunchPlan, SwitchAccess
 from virtual_testbed.supervision.state import TestbedFolder, write_text
 
 LOOPBACK = "127.0.0.1"
-AS_ON_HARDWARE = {
-    "line_percent": 99, "load_tolerance_percent": 1, "count_tolerance_percent": 1, "storm_limit_s": 60,
-    "whole_seconds": True, "reason": "IxNetwork starts flows late, and takes whole seconds only"}
-"""What is measured through IxNetwork's API, where the entry does not say otherwise."""
 CONTROL_PATHS = "cp"
 SSH_TIMEOUT_S = 120
 """For a connection and for sudo: on loopback who does not listen refuses at once, and who is slow has no CPU."""
 
 
 def rendered_entry(plan: LaunchPlan, engine: Mapping[str, Any]) -> dict[str, Any]:
-    """The testbed's entry with its endpoints; `clock` is one that does not follow the wall clock. Faults are named only
-    when there are some.
+    """The testbed's entry with its endpoints; `clock` is one that does not follow the wall clock, and `clock_exact` is
+    false where generators start and stop flows in their own time. Faults are named only when there are some.
 
     Args:
         plan: what runs.
@@ -39,10 +35,11 @@ def rendered_entry(plan: LaunchPlan, engine: Mapping[str, Any]) -> dict[str, Any
     if "ixnetwork_url" in engine:
         entry["tg_api_server"] = urlsplit(engine["ixnetwork_url"]).netloc
         entry["tg_api_transport"] = "ixnetwork"
-        entry.setdefault("pfc_conditions", AS_ON_HARDWARE)
-    for key in ("clock", "realtime_clock", "faults"):
+    for key in ("clock", "realtime_clock", "clock_exact", "faults"):
         entry.pop(key, None)
     entry["clock" if plan.clock == "virtual" else "realtime_clock"] = engine["clock_url"]
+    if "ixnetwork_url" in engine:  # a chassis starts and stops flows in its own time
+        entry["clock_exact"] = False
     if plan.faults:
         entry["faults"] = [by_file_name(spec) for spec in plan.faults]
     return entry

@@ -62,6 +62,16 @@ def test_a_clock_that_follows_the_wall_clock_has_a_key_of_its_own(make, mode, ke
     assert {name: url for name, url in entry.items() if name in stale} == {key: "http://127.0.0.1:8444/clock"}
 
 
+def test_behind_ixnetworks_api_the_clock_is_not_exact(make):
+    """A chassis starts and stops flows in its own time; what else the entry says stays."""
+    plan = make(clock="virtual")
+    said = replace(plan, entry={**plan.entry, "pfc_conditions": {"starts_beside": False, "reason": "generator-check"}})
+    entry = rendered_entry(said, {**ENGINE, "ixnetwork_url": "https://127.0.0.1:8445"})
+    assert (entry["tg_api_server"], entry["tg_api_transport"]) == ("127.0.0.1:8445", "ixnetwork")
+    assert entry["clock_exact"] is False and entry["pfc_conditions"]["starts_beside"] is False
+    assert "clock_exact" not in rendered_entry(replace(plan, entry=entry), ENGINE), "over OTG it is exact"
+
+
 def test_testbed_says_what_is_broken_on_purpose(make):
     plan = make(faults=("/home/me/shifted.py:Shifted@Ethernet0,by=2", "lossy-dropped"))
     assert rendered_entry(plan, ENGINE)["faults"] == ["shifted.py:Shifted@Ethernet0,by=2", "lossy-dropped"]

@@ -37,8 +37,6 @@ class Qualifier:
 
     def go_on_with(self, lab: Lab) -> None:
         """Goes on with another lab of the same port; what the preflight found holds for it too."""
-        if self.lab.generator.is_timed:
-            lab.generator.allow_for(self.lab.generator.timing)
         self.lab = lab
 
     def qualify(self, case: PlanCase, target: Target) -> Outcome:

@@ -9,9 +9,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
+from ..lab.generator import Generator
 from ..lab.option import Option
 from ..model.errors import QualificationError
 from ..model.tolerances import KEY, Tolerances
+from .lone_starts import LoneGenerator
 
 LEAST_STORM_S = 30  # where flows relieve one another, which takes 10 s, most of a storm is sent at its own rate
 BOUNDS: Mapping[str, tuple[float, float]] = {
@@ -26,6 +28,10 @@ class ConditionsOption(Option):
     """The entry decides, where it says something."""
 
     testbed_keys = (KEY,)
+
+    def generator_class(self, tolerances: Tolerances) -> type[Generator] | None:
+        """What ends flows before others start, where generators start none beside them."""
+        return None if tolerances.starts_beside else LoneGenerator
 
     def tolerances(self, testbed: Mapping[str, Any], general: Tolerances) -> Tolerances:
         """The general ones, with what the entry says."""
@@ -52,7 +58,7 @@ def with_conditions(testbed: Mapping[str, Any], general: Tolerances) -> Toleranc
             raise QualificationError(f"{where} has {name} {value!r}, it takes a number from {low:g} to {high:g}")
     if said.get("pfc_queues", 8) not in (4, 8):
         raise QualificationError(f"{where} has pfc_queues {said['pfc_queues']!r}, it takes 8 or 4")
-    for name in ("whole_seconds", "trust_generator"):
+    for name in ("whole_seconds", "starts_beside", "trust_generator"):
         if not isinstance(said.get(name, True), bool):
             raise QualificationError(f"{where} has {name} {said[name]!r}, it takes true or false")
     return replace(general, **{str(key): value for key, value in said.items()})

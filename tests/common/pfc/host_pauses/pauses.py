@@ -7,7 +7,7 @@ then either the switch is wrong about storms, or the way to it is gone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import cast
@@ -83,6 +83,10 @@ class HostDriver(Generator):
     """
 
     sender: HostSource
+
+    def own(self, names: Iterable[str]) -> list[str]:
+        """All but the storms."""
+        return self._data_among(list(names))
 
     def _start(self, names: Sequence[str]) -> None:
         """Storms first: they send when this returns."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Protocol
 
 from ..model.errors import QualificationError
@@ -19,6 +20,9 @@ NEIGHBOR_DEADLINE_S = 60.0
 STOP_GRACE_S = 10.0
 SETTLE_S = 1.0
 """After which frames that were still on their way have been received, and counted."""
+CHANGES = 4  # of statistics, which are waited for; the longest of three times between counts
+POLL_S = 0.2
+LONGEST_REFRESH_S = 30.0
 
 
 @dataclass(frozen=True)
@@ -90,8 +94,11 @@ class Generator:
         observers: who looks on at what is sent and counted.
     """
 
-    def __init__(self, api: Any, clock: Clock, observers: Sequence[RunObserver] = ()) -> None:
-        """Nothing is sent yet; arguments as of the attributes."""
+    def __init__(
+        self, api: Any, clock: Clock, observers: Sequence[RunObserver] = (), timing: GeneratorTiming | None = None
+    ) -> None:
+        """Nothing is sent yet; arguments as of the attributes, and `timing`: how late the generators are; None: that is
+        not known."""
         self.api = api
         self.observers = observers
         self.clock = clock
@@ -99,7 +106,7 @@ class Generator:
         self._gaps: dict[str, str] = {}  # storm -> why it was none without a gap
         self._baseline: Mapping[str, Counted] = {}  # of a pushed configuration, before anything was started
         self._beside: list[str] = []  # flows beside a case that were not started yet
-        self._timing: GeneratorTiming | None = None
+        self._timing = timing
         self._watcher: FlowWatcher | None = None
 
     @property
@@ -112,9 +119,28 @@ class Generator:
         """Whether it is known how late the generators are."""
         return self._timing is not None or self.clock.exact
 
-    def allow_for(self, timing: GeneratorTiming) -> None:
-        """From now on what is waited for is waited for so much longer."""
-        self._timing = timing
+    def learn_timing(self, flow: str) -> GeneratorTiming:
+        """Sends a flow for as long as it takes to see how late everything is; from now on what is waited for is waited
+        for so much longer.
+
+        Args:
+            flow: one of the configuration that goes on until it is stopped.
+
+        Raises:
+            QualificationError: its statistics do not change.
+        """
+        began_s = self.clock.now()
+        self.start([flow])
+        start_s = self.clock.now() - began_s
+        refresh_s = self._longest_between_changes(flow)
+        began_s = self.clock.now()
+        self.stop([flow])
+        self._timing = GeneratorTiming(start_s, self.clock.now() - began_s, refresh_s)
+        logger.info(
+            "the traffic generator takes %.1f s to start flows, %.1f s to stop them; its statistics are up to %.1f s"
+            " old", start_s, self._timing.stop_s, refresh_s,
+        )
+        return self._timing
 
     def watched_by(self, watcher: FlowWatcher) -> None:
         """From now on `watcher` looks at counts before they may be lost."""
@@ -173,6 +199,29 @@ class Generator:
         self._stop(names)
         for observer in self.observers:
             observer.flows_stopped(names, self.clock.moment())
+
+    def _longest_between_changes(self, flow: str) -> float:
+        changes: list[float] = []
+        counts: list[int] = []
+
+        def seen_often() -> bool:
+            now_s = self.clock.now()
+            sent = self.stats([flow])[flow].frames_tx
+            if not counts or sent != counts[-1]:
+                counts.append(sent)
+                changes.append(now_s)
+            return len(changes) > CHANGES
+
+        if not wait_for(seen_often, CHANGES * LONGEST_REFRESH_S, self.clock, POLL_S):
+            raise QualificationError(
+                f"expected the statistics of {flow} to change every {LONGEST_REFRESH_S:.0f} s or sooner while it is"
+                f" sent, got {len(changes) - 1} changes in {CHANGES * LONGEST_REFRESH_S:.0f} s"
+            )
+        return max(later - earlier for earlier, later in pairwise(changes[1:]))
+
+    def own(self, names: Iterable[str]) -> list[str]:
+        """Those of these flows that the traffic generators send: all of them."""
+        return list(names)
 
     def _start(self, names: Sequence[str]) -> None:
         self._transmit(names, "START")

@@ -36,6 +36,7 @@ Answer = TypeVar("Answer")
 PACKAGE = __name__.rpartition(".lab.")[0]
 CLOCK_KEYS = ("clock", "realtime_clock")
 """Keys of a testbed's entry that name a clock other than the wall clock."""
+EXACT_KEY = "clock_exact"  # false: generators start and stop flows in their own time, whatever the clock
 OWN_KEYS = "pfc_"
 """What the names of all keys of a testbed's entry begin with that are about the qualification."""
 
@@ -66,12 +67,11 @@ class Option:
 
     Attributes:
         testbed_keys: keys of a testbed's entry that it reads, and that change what a verdict means.
-        builder, generator: what builds and drives traffic; None: as the core does.
+        builder: what builds traffic; None: as the core does.
     """
 
     testbed_keys: tuple[str, ...] = ()
     builder: type[TrafficBuilder] | None = None
-    generator: type[Generator] | None = None
 
     def observer(self, run_folder: Path) -> RunObserver | None:
         """An observer of a run whose records are in this folder; None: there is none."""
@@ -120,6 +120,10 @@ class Option:
     def adapted(self, api: Any, clock: Clock) -> Any:
         """snappi's API object of the traffic generators as OTG describes one: `api` itself, or what mends it."""
         return api
+
+    def generator_class(self, tolerances: Tolerances) -> type[Generator] | None:
+        """What drives traffic where measurements have to allow for these; None: as the core does."""
+        return None
 
     def pauses_named(self, testbed: Mapping[str, Any]) -> str:
         """What a testbed's entry says of where pauses come from, `pfc_pause_source names fanout-01`; empty: nothing."""
@@ -235,7 +239,7 @@ def tolerances_of(testbed: Mapping[str, Any]) -> Tolerances:
     Raises:
         QualificationError: the testbed's entry says it wrongly.
     """
-    found = EXACT if testbed.get("clock") else HARDWARE
+    found = EXACT if testbed.get("clock") and testbed.get(EXACT_KEY, True) else HARDWARE
     for option in options():
         found = option.tolerances(testbed, found)
     return found

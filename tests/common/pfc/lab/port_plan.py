@@ -15,7 +15,7 @@ from ..model.qos import check_same_classes, read_port_qos, read_shared_buffer
 from .clock import Clock
 from .counter_polling import PollDelays, read_poll_delays
 from .dut import Dut, SwitchState
-from .generator import Generator
+from .generator import Generator, GeneratorTiming
 from .lab import Lab
 from .option import check_keys, first, flows_beside, options, tolerances_of
 from .otg_config import TrafficBuilder
@@ -55,7 +55,7 @@ class PortPlan:
 
     def lab(
         self, dut: Dut, api: Any, clock: Clock, others: Mapping[str, Dut] = MappingProxyType({}),
-        host_of: HostOf = no_host,
+        host_of: HostOf = no_host, timing: GeneratorTiming | None = None,
     ) -> Lab:
         """What the port is measured with.
 
@@ -65,6 +65,7 @@ class PortPlan:
             clock: what to wait on.
             others: the switches that the plan calls so, by name.
             host_of: reaches the host that pauses come from, where one does.
+            timing: how late the traffic generators are; None: the preflight measures it.
 
         Raises:
             QualificationError: the switch's configuration leaves no addresses for hosts behind the ports, or pauses
@@ -76,12 +77,13 @@ class PortPlan:
         ports = tuple(self.subject.ports.values())
         hosts = dict(zip(ports, hosts_behind(ports, config_db, self.subject.ip_version, self.first_host), strict=True))
         builder_class = next((option.builder for option in options() if option.builder), TrafficBuilder)
+        tolerances = self.subject.tolerances
+        generator_class = first(option.generator_class(tolerances) for option in options()) or Generator
         builder = builder_class(
             api, self.subject, hosts, _router_mac(self.state), flows_beside, switch_ports=config_db.get("PORT", {})
         )
         source = self.pauses(host_of, clock) if self.pauses is not None else PauseSource()
-        generator_class = next((option.generator for option in options() if option.generator), Generator)
-        generator = source.driver(generator_class)(api, clock, dut.observers)
+        generator = source.driver(generator_class)(api, clock, dut.observers, timing)
         return Lab(
             self.subject, dut, generator, builder, generator.clock, self.delays, others, config_db,
             dut.observers, source,

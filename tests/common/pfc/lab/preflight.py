@@ -18,7 +18,6 @@ from ..model.traffic import FlowPlan, FlowStats, Role
 from ..record.verdict import Check, Status
 from .clock import wait_for
 from .generator import SETTLE_S, Traffic
-from .generator_timing import measure_timing
 from .lab import Lab
 
 CLEAN_FRAMES = 1000
@@ -58,7 +57,7 @@ def know_timing(lab: Lab) -> None:
     flow = FlowPlan(name, Role.CLEAN, priority, CLEAN_FRAME_BYTES, TIMING_LOAD_PERCENT, seconds=TIMING_S)
     lab.generator.push(lab.builder.build([flow]))
     try:
-        lab.generator.allow_for(measure_timing(lab.generator, name))
+        lab.generator.learn_timing(name)
     finally:
         lab.generator.stop()
 

@@ -28,6 +28,7 @@ class Tolerances:
             it is stopped, because the generators end with the run.
         whole_seconds: flows last whole seconds: the longer ones of fractions (IxNetwork refuses fractions).
         pfc_queues: queues of a generator port that PFC can hold: 8, or 4 on some cards.
+        starts_beside: generators start flows while others run.
         trust_generator: pauses that no counter of the switch shows have arrived, because that was seen otherwise.
         reason: why.
     """
@@ -38,6 +39,7 @@ class Tolerances:
     storm_limit_s: int
     whole_seconds: bool
     pfc_queues: int
+    starts_beside: bool
     trust_generator: bool
     reason: str
 
@@ -57,9 +59,9 @@ class Tolerances:
 
 
 EXACT = Tolerances(
-    100, 0, 0, 0, False, 8, False, "simulated generators share the switches' clock and end with the testbed",
+    100, 0, 0, 0, False, 8, True, False, "simulated generators share the switches' clock and end with the testbed",
 )
 HARDWARE = Tolerances(
-    99, 1, 1, 60, True, 8, False,
+    99, 1, 1, 60, True, 8, True, False,
     "clocks of generator and switch may differ by 200 ppm, flows start late, and the line has control frames too",
 )

@@ -6,12 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..lab.clock import Clock
-from ..lab.option import CLOCK_KEYS, Option
+from ..lab.option import CLOCK_KEYS, EXACT_KEY, Option
 from .endpoint_clock import EndpointClock
-
-
-IXNETWORK = "ixnetwork"
-"""The transport whose generators start and stop as on hardware: late, and in their own time."""
 
 
 class SimulatedTimeOption(Option):
@@ -20,7 +16,7 @@ class SimulatedTimeOption(Option):
     def clock(self, testbed: Mapping[str, Any]) -> Clock | None:
         """The clock that the entry names."""
         url = next((testbed[key] for key in CLOCK_KEYS if testbed.get(key)), None)
-        return EndpointClock(url, alone=testbed.get("tg_api_transport") != IXNETWORK) if url else None
+        return EndpointClock(url, alone=bool(testbed.get(EXACT_KEY, True))) if url else None
 
 
 OPTION = SimulatedTimeOption()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from ..lab.generator import Generator
 from ..lab.option import Option
+from ..model.tolerances import Tolerances
 from .sending import ChainBuilder, ChainGenerator
 
 
@@ -10,7 +12,10 @@ class StormChainOption(Option):
     """A storm may be needed for longer than one flow of the testbed lasts."""
 
     builder = ChainBuilder
-    generator = ChainGenerator
+
+    def generator_class(self, tolerances: Tolerances) -> type[Generator] | None:
+        """What starts a storm's next flow beside the one before, where generators do that."""
+        return ChainGenerator if tolerances.starts_beside else None
 
 
 OPTION = StormChainOption()

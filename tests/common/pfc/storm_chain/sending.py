@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..lab.clock import Clock
-from ..lab.generator import Counted, Generator
+from ..lab.generator import Counted, Generator, GeneratorTiming
 from ..lab.observer import RunObserver
 from ..lab.otg_config import TrafficBuilder
 from ..model.errors import QualificationError
@@ -23,15 +23,19 @@ class ChainBuilder(TrafficBuilder):
 
     def storm_flows(self, storm: FlowPlan) -> tuple[str, ...]:
         """The names of a storm's chain."""
+        if not self.subject.tolerances.starts_beside:  # the next flow could not start before the one before has ended
+            return super().storm_flows(storm)
         return chain_of(storm).flows if storm.limit_s else (storm.name,)
 
 
 class ChainGenerator(Generator):
     """The traffic generators; a storm's next flow is started by whoever waits on `clock`."""
 
-    def __init__(self, api: Any, clock: Clock, observers: Sequence[RunObserver] = ()) -> None:
+    def __init__(
+        self, api: Any, clock: Clock, observers: Sequence[RunObserver] = (), timing: GeneratorTiming | None = None
+    ) -> None:
         """Nothing is sent yet; arguments as of `Generator`."""
-        super().__init__(api, StormClock(clock, self._keep_storms), observers)
+        super().__init__(api, StormClock(clock, self._keep_storms), observers, timing)
         self._storms: dict[str, RunningStorm] = {}
 
     def _end_configuration(self) -> None:

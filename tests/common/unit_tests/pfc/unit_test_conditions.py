@@ -8,7 +8,7 @@ from tests.common.pfc.conditions.option import KEY
 from tests.common.pfc.lab import option
 from tests.common.pfc.lab.option import tolerances_of
 from tests.common.pfc.model.errors import QualificationError
-from tests.common.pfc.model.tolerances import HARDWARE
+from tests.common.pfc.model.tolerances import EXACT, HARDWARE
 
 WHERE = f"testbed rack-1: {KEY}"
 
@@ -30,6 +30,7 @@ def test_what_an_entry_says_is_taken():
     ({"count_tolerance_percent": True, "reason": "x"}, f"{WHERE} has count_tolerance_percent True, it takes a number"),
     ({"whole_seconds": 1, "reason": "x"}, f"{WHERE} has whole_seconds 1, it takes true or false"),
     ({"trust_generator": "yes", "reason": "x"}, f"{WHERE} has trust_generator 'yes', it takes true or false"),
+    ({"starts_beside": "no", "reason": "x"}, f"{WHERE} has starts_beside 'no', it takes true or false"),
     ({"pfc_queues": 6, "reason": "x"}, f"{WHERE} has pfc_queues 6, it takes 8 or 4"),
 ])
 def test_what_an_entry_cannot_say_is_refused(said, sentence):
@@ -37,6 +38,17 @@ def test_what_an_entry_cannot_say_is_refused(said, sentence):
     with pytest.raises(QualificationError) as error:
         tolerances_of({"conf-name": "rack-1", "pfc_conditions": said})
     assert str(error.value).startswith(sentence), str(error.value)
+
+
+@pytest.mark.parametrize("entry, expected", [
+    ({"clock": "http://127.0.0.1:1/clock"}, EXACT),
+    ({"clock": "http://127.0.0.1:1/clock", "clock_exact": False}, HARDWARE),
+    ({"realtime_clock": "http://127.0.0.1:1/clock"}, HARDWARE),
+    ({}, HARDWARE),
+])
+def test_only_generators_that_share_an_exact_clock_are_measured_exactly(entry, expected):
+    """One may take its time whatever the clock."""
+    assert tolerances_of({"conf-name": "rack-1", **entry}) == expected
 
 
 def test_the_entry_may_have_them():

@@ -7,8 +7,7 @@ import pytest
 from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.lab.dut import Dut
-from tests.common.pfc.lab.generator import AT_ONCE, Generator, GeneratorTiming
-from tests.common.pfc.lab.generator_timing import POLL_S, measure_timing
+from tests.common.pfc.lab.generator import AT_ONCE, POLL_S, Generator, GeneratorTiming
 from tests.common.pfc.lab.preflight import know_timing
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.traffic import FlowPlan, Role
@@ -80,14 +79,14 @@ class InexactClock(FakeClock):
     exact = False
 
 
-def make_lab(world=None, clock=InexactClock, api=LateApi, **habits):
+def make_lab(world=None, clock=InexactClock, api=LateApi, timing=None, **habits):
     """The fake lab's port with a generator that is late."""
     world = world or FakeWorld()
     plan = plan_port(Dut(FakeHost(FakeWorld())), TESTER_PORTS, "Ethernet0", None)
     generators = api(world)
     for name, value in habits.items():
         setattr(generators, name, value)
-    return plan.lab(Dut(FakeHost(world)), generators, clock(world))
+    return plan.lab(Dut(FakeHost(world)), generators, clock(world), timing=timing)
 
 
 def pushed(lab, *flows):
@@ -97,7 +96,7 @@ def pushed(lab, *flows):
 
 
 def test_a_generator_that_is_never_late():
-    found = measure_timing(pushed(make_lab()), FLOW.name)
+    found = pushed(make_lab()).learn_timing(FLOW.name)
     assert (found.start_s, found.stop_s) == (0.0, 0.0), found
     assert found.refresh_s == pytest.approx(POLL_S), "as often as it is looked at"
 
@@ -105,7 +104,7 @@ def test_a_generator_that_is_never_late():
 @pytest.mark.parametrize("refresh_s", [1.0, 2.0, 5.0])
 def test_stale_statistics_and_slow_calls_are_measured(refresh_s):
     lab = make_lab(start_s=START_S, stop_s=STOP_S, refresh_s=refresh_s)
-    found = measure_timing(pushed(lab), FLOW.name)
+    found = pushed(lab).learn_timing(FLOW.name)
     assert (found.start_s, found.stop_s) == (START_S, STOP_S), found
     assert refresh_s - POLL_S <= found.refresh_s <= refresh_s + POLL_S, found
 
@@ -124,7 +123,7 @@ def test_the_longest_time_between_statistics_counts():
         return answer
 
     api.get_metrics = changes
-    found = measure_timing(generator, FLOW.name)
+    found = generator.learn_timing(FLOW.name)
     assert found.refresh_s >= 2.0, found
 
 
@@ -144,14 +143,13 @@ def test_a_flow_that_ends_before_enough_was_seen_is_told():
     """Its statistics stand still then."""
     generator = pushed(make_lab(refresh_s=2.0), replace(FLOW, seconds=3))
     with pytest.raises(QualificationError, match="got [12] changes in 120 s$"):
-        measure_timing(generator, FLOW.name)
+        generator.learn_timing(FLOW.name)
 
 
 def test_statistics_are_waited_for():
     """What is read has everything in it that came before."""
-    lab = make_lab(refresh_s=REFRESH_S)
+    lab = make_lab(refresh_s=REFRESH_S, timing=LATE)
     generator = pushed(lab)
-    generator.allow_for(LATE)
     generator.start([FLOW.name])
     lab.clock.sleep(1.0)
     asked_s = lab.clock.now()
@@ -172,9 +170,8 @@ def test_nobody_waits_for_statistics_of_the_moment():
 
 def test_a_flow_that_has_ended_is_not_stopped_for_statistics_that_are_old(caplog):
     """They say that it goes on for as long as they are old; the grace time is so much longer."""
-    lab = make_lab(refresh_s=15.0)
+    lab = make_lab(refresh_s=15.0, timing=replace(LATE, refresh_s=15.0))
     generator = pushed(lab, replace(FLOW, seconds=1))
-    generator.allow_for(replace(LATE, refresh_s=15.0))
     generator.start([FLOW.name])
     generator.run_out([FLOW.name], 1.0)
     assert "still transmitting" not in caplog.text, caplog.text
@@ -184,24 +181,16 @@ def test_until_it_is_known_a_generator_counts_as_one_that_is_never_late():
     world = FakeWorld()
     generator = Generator(FakeApi(world), InexactClock(world))
     assert (generator.timing, generator.is_timed) == (AT_ONCE, False), generator.timing
-    generator.allow_for(LATE)
-    assert (generator.timing, generator.is_timed) == (LATE, True), generator.timing
+    known = Generator(FakeApi(world), InexactClock(world), timing=LATE)
+    assert (known.timing, known.is_timed) == (LATE, True), known.timing
     exact = Generator(FakeApi(world), FakeClock(world))
     assert exact.is_timed, "simulated time is exact: there is nothing to measure"
 
 
-def test_another_lab_of_the_port_knows_it_too():
-    first, second = make_lab(), make_lab()
-    qualifier = Qualifier(first)
-    first.generator.allow_for(LATE)
-    qualifier.go_on_with(second)
-    assert qualifier.lab is second and second.generator.timing == LATE, second.generator.timing
-
-
-def test_what_is_not_known_is_not_passed_on():
-    first, second = make_lab(), make_lab()
-    Qualifier(first).go_on_with(second)
-    assert not second.generator.is_timed, "the next preflight measures it"
+def test_a_generator_learns_it_from_a_flow_of_its_own():
+    generator = pushed(make_lab(start_s=START_S, stop_s=STOP_S, refresh_s=REFRESH_S))
+    found = generator.learn_timing(FLOW.name)
+    assert generator.timing is found and (found.start_s, found.stop_s) == (START_S, STOP_S), found
 
 
 @pytest.mark.parametrize("clock, measured", [(InexactClock, 1), (FakeClock, 0)])

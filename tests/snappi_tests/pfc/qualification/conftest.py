@@ -224,7 +224,7 @@ def pfc_bench(request, duthosts, tbinfo, snappi_api, pfc_lab_facts):  # noqa: F8
         clock = open_clock(tbinfo)
         dut = duts[ours.plan.state.device]
         host_of = request.getfixturevalue("pfc_host") if ours.plan.pauses is not None else no_host
-        yield ours.qualifier(ours.plan.lab(dut, adapted(snappi_api, clock), clock, duts, host_of))
+        yield ours.qualifier(ours.plan.lab(dut, adapted(snappi_api, clock), clock, duts, host_of, ours.timing))
         end_of_module(request)
 
 

@@ -11,6 +11,7 @@ from tests.common.pfc.cases.plan import port_cases
 from tests.common.pfc.evidence.files import EvidenceFiles
 from tests.common.pfc.evidence.recorder import EvidenceRecorder
 from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.lab.preflight import know_timing
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.ports import ConnectedPort
 from tests.common.pfc.model.qos import read_port_qos
@@ -18,7 +19,8 @@ from tests.common.pfc.record.case import Outcome
 from tests.common.pfc.record.errors import RecordError, RecordsUnwritable
 from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Check, PortVerdict, Status
 from tests.common.pfc.remarks.option import remarks
-from tests.common.unit_tests.pfc.fakes import DEVICE, FakeHost, FakeWorld, plan_port
+from tests.common.unit_tests.pfc.fakes import DEVICE, FakeApi, FakeHost, FakeWorld, plan_port
+from tests.common.unit_tests.pfc.unit_test_generator_timing import InexactClock
 from tests.snappi_tests.pfc.qualification.files.deliberate_faults import FaultNoting
 from tests.snappi_tests.pfc.qualification.files.delivery import Delivering
 from tests.snappi_tests.pfc.qualification.files.session import PARAMETERS, Session, read_target, write_target
@@ -450,3 +452,20 @@ def test_an_item_that_is_about_nothing_on_the_port(tmp_path):
 def test_targets_are_read_as_they_are_written(target):
     """In the parameters of test items."""
     assert read_target(write_target(DEVICE, target)) == target, write_target(DEVICE, target)
+
+
+@pytest.mark.parametrize("learned", [False, True])
+def test_the_next_modules_generator_knows_what_the_first_preflight_learned(tmp_path, learned):
+    """How late it is holds for the traffic generators, whichever object speaks to them."""
+    ours = Session("run-1", str(tmp_path))
+    assert ours.timing is None, "nothing was measured"
+    plan = plan_port(Dut(FakeHost(FakeWorld())), PORTS, "Ethernet0", None)
+    world = FakeWorld()
+    first = plan.lab(Dut(FakeHost(world)), FakeApi(world), InexactClock(world), timing=ours.timing)
+    ours.qualifier(first)
+    if learned:
+        know_timing(first)
+    later = plan.lab(Dut(FakeHost(world)), FakeApi(world), InexactClock(world), timing=ours.timing)
+    assert later.generator.is_timed is learned, "else its preflight measures it"
+    assert later.generator.timing == first.generator.timing
+    assert ours.qualifier(later).lab is later

@@ -11,6 +11,7 @@ from typing import Any
 from tests.common.pfc.cases.plan import deviations, port_cases, sweep_cases, targets
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.lab.dut import Dut, Host, SwitchState
+from tests.common.pfc.lab.generator import GeneratorTiming
 from tests.common.pfc.lab.lab import Lab
 from tests.common.pfc.lab.observer import RunObserver
 from tests.common.pfc.lab.option import auditors, first, options
@@ -205,6 +206,12 @@ class Session:
             self._qualifier = Qualifier(lab, auditors())
         self._qualifier.go_on_with(lab)
         return self._qualifier
+
+    @property
+    def timing(self) -> GeneratorTiming | None:
+        """How late the traffic generators are, which the first preflight measured; None: none has."""
+        generator = self._qualifier.lab.generator if self._qualifier is not None else None
+        return generator.timing if generator is not None and generator.is_timed else None
 
     def use(self, plan: PortPlan) -> None:
         """Takes the plan of the port under test; once the run has begun, its records carry what that says.
