@@ -439,7 +439,7 @@ def test_speeds_are_those_of_the_port(run):
     assert config(run, "PORT")["Ethernet0"]["speed"] == "50000"
     text = run("config interface speed Ethernet0 7", status=1)
     assert re.fullmatch("Invalid speed specified: 7\nValid speeds:[0-9,]*50000[0-9,]*\n", text)
-    assert "Interface name is invalid" in run("config interface speed Ethernet99 50000", status=2)
+    assert run("config interface speed Ethernet99 50000", status=1) == "Invalid port Ethernet99\n"
     run("config interface speed Ethernet0 100000")
 
 
