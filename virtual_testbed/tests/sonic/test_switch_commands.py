@@ -2,11 +2,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from virtual_testbed.sonic import databases
 from virtual_testbed.sonic.commands.ecnconfig import FIELDS, NOTE, wrong_with
+from virtual_testbed.sonic.commands.templates import environment
 from virtual_testbed.tests.sonic.test_commands import config, rows
 
 PROFILE = "AZURE_LOSSLESS"
@@ -413,3 +415,71 @@ def test_a_minigraph_is_read_by_nobody(qos):
     before = qos("sonic-cfggen -d --print-data")
     assert "nothing on this switch reads a minigraph" in qos("config load_minigraph -y -o -p /x.json", status=1)
     assert qos("sonic-cfggen -d --print-data") == before
+
+
+def test_templates_of_ones_own(qos, tmp_path):
+    template = tmp_path / "own.j2"
+    template.write_text(
+        "{% for port in PORT.keys()|list|sort %}{% if loop.first %}{{ port }} {{ PORT[port]['speed'] }}{% endif %}"
+        "{% endfor %}\n\n{% for name, prefix in VLAN_INTERFACE|pfx_filter %}\n"
+        "{{ name }} {{ prefix|ip }} {{ prefix|network }} {{ prefix|prefixlen }} {{ prefix|netmask }} "
+        "{{ prefix|broadcast }} {{ prefix|ipv4 }} {{ prefix|ipv6 }}\n{% endfor %}{{ build_version }}")
+    qos("config vlan add 10; config interface ip add Vlan10 10.9.0.1/24")
+    source = f"-d -y /etc/sonic/sonic_version.yml -t {template}"
+    text = qos(f"sonic-cfggen {source}")
+    assert text == ("Ethernet0 100000\nVlan10 10.9.0.1 10.9.0.0 24 255.255.255.0 10.9.0.255 True False\n"
+                    "202505.virtual\n"), text
+    assert qos(f"sonic-cfggen {source},{tmp_path}/made") == "" and (tmp_path / "made").read_text() == text
+    template.write_text('{"PFC_WD": {"GLOBAL": {"POLL_INTERVAL": "{{ 100 * 2 }}"}}}')
+    qos(f"sonic-cfggen -d -t {template},config-db -w")
+    assert config(qos, "PFC_WD") == {"GLOBAL": {"POLL_INTERVAL": "200"}}
+    assert qos("sonic-cfggen -d -v \"VLAN.keys() | join(' ')\"") == "Vlan10\n"
+    assert qos("sonic-cfggen -d -v NOTHING") == "\n"
+    assert qos("sonic-cfggen -y /etc/sonic/sonic_version.yml -v build_version") == "202505.virtual\n"
+
+
+@pytest.mark.parametrize("content", ["{% for %}", "{{ 1 / 0 }}", "{{ PORT.x.y }}", "{% include 'none' %}"])
+def test_templates_that_fail_are_named(run, tmp_path, content):
+    template = tmp_path / "own.j2"
+    template.write_text(content)
+    text = run(f"sonic-cfggen -d -t {template}", status=1)
+    assert text.startswith("error: ") and len(text.splitlines()) == 1 and "Traceback" not in text
+    assert "is not JSON" not in text
+    assert run("sonic-cfggen -m --print-data", status=1) == (
+        "error: -m /etc/sonic/minigraph.xml: nothing on this switch reads a minigraph\n")
+
+
+def test_a_template_of_no_configuration_does_not_go_into_config_db(run, tmp_path):
+    (tmp_path / "own.j2").write_text("no JSON")
+    assert run(f"sonic-cfggen -d -t {tmp_path}/own.j2,config-db -w", status=1).startswith("error: ")
+
+
+@pytest.mark.parametrize(("name", "value", "expected"), [
+    ("ip", "fc00::1/64", "fc00::1"), ("broadcast", "10.0.0.0/31", None), ("broadcast", "10.0.0.1/32", None),
+    ("broadcast", "fc00::1/127", "fc00::1"), ("network", "x", None), ("prefixlen", "", None),
+    ("netmask", "1.1.1.1/8", "255.0.0.0")])
+def test_what_filters_say_of_addresses(name, value, expected):
+    """As netaddr, which SONiC's have, says it."""
+    assert environment_of().filters[name](value) == expected
+
+
+def environment_of():
+    return environment([], Path)
+
+
+def test_filters_of_tables_and_names():
+    filters = environment_of().filters
+    table = {"Vlan1": {}, ("Vlan1", "10.0.0.1/24"): {}, ("Vlan1", "10.0.1.1/24"): {"secondary": "true"},
+             ("Loopback0", "fc00::1"): {}}
+    assert list(filters["pfx_filter"](table)) == [
+        ("Vlan1", "10.0.0.1/24"), ("Vlan1", "10.0.1.1/24"), ("Loopback0", "fc00::1/128")]
+    assert filters["get_primary_addr"](table) == {("Vlan1", "10.0.0.1"): {}} and filters["get_primary_addr"]({}) == ""
+    with pytest.raises(ValueError, match="'x' is invalid ip address"):
+        filters["pfx_filter"]({("Vlan1", "x"): {}})
+    ports = ["Ethernet12", "Ethernet4", "Ethernet100"]
+    filters["sort_by_port_index"](ports)
+    assert ports == ["Ethernet4", "Ethernet12", "Ethernet100"]
+    assert filters["unique_name"]([{"name": "a", "x": 1}, {"name": "a", "x": 2}]) == [{"name": "a", "x": 1}]
+    assert filters["b64decode"](filters["b64encode"]("text")) == "text" and filters["b64decode"]("a") == "a"
+    assert filters["ip_network"]("10.0.0.9/24") == "10.0.0.0" and filters["ip_network"]("x") == "Invalid ip address x"
+    assert (filters["ipv4"]("1.2.3.4"), filters["ipv6"]("1.2.3.4"), filters["ipv6"]("::1")) == (True, False, True)
