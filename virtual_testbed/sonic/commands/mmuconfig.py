@@ -103,7 +103,8 @@ def refuse_trimming() -> None:
 @click.option("-a", "--alpha", type=click.IntRange(_LOWEST_ALPHA, _HIGHEST_ALPHA), default=None,
               help="set n for dynamic threshold alpha 2^(n)")
 @click.option("-s", "--staticth", type=click.IntRange(min=0), default=None, help="set static threshold")
-@click.option("-t", "--trim", type=click.Choice(["on", "off"]), default=None, help="Configures packet trimming eligibility")
+@click.option("-t", "--trim", type=click.Choice(["on", "off"]), default=None,
+              help="Configures packet trimming eligibility")
 @click.option("-n", "--namespace", type=click.Choice([""]), default=None, help="Namespace name or skip for all")
 @click.option("-vv", "--verbose", is_flag=True, help="verbose output")
 @click.version_option(version="1.0")
