@@ -116,7 +116,7 @@ def _write_profile(switch: SwitchContext, name: str, current: Row, given: _Sizes
 
 def _derived_sizes(row: Row, shares_headroom: bool) -> Row:
     """The sizes of a profile that are missing and follow from the others."""
-    xon, xoff, size = (row.get(field) for field in ("xon", "xoff", "size"))
+    xon, xoff, size = (_size_of(row, field) for field in ("xon", "xoff", "size"))
     if not xon:
         _fail("Xon is mandatory for non-dynamic profile")
     if not xoff and shares_headroom:
@@ -124,11 +124,19 @@ def _derived_sizes(row: Row, shares_headroom: bool) -> Row:
     if not xoff and not size:
         _fail("Neither xoff nor size is provided")
     if not xoff:
-        rest = int(size) - int(xon)
+        rest = size - xon
         if rest <= 0:
             _fail(f"The xoff must be greater than 0 while we got {rest} (calculated by: size {size} - xon {xon})")
         return {"xoff": str(rest)}
-    return {} if size else {"size": str(int(xon) if shares_headroom else int(xon) + int(xoff))}
+    return {} if size else {"size": str(xon if shares_headroom else xon + xoff)}
+
+
+def _size_of(row: Row, field: str) -> int:
+    """A size of a profile in bytes; 0 where it has none."""
+    text = str(row.get(field) or "0")
+    if not text.isdecimal():
+        _fail(f"{field} must be a number of bytes, found {text}")
+    return int(text)
 
 
 def _usual_threshold(switch: SwitchContext) -> str:
