@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from virtual_testbed.sonic.commands.ecnconfig import NOTE
+
 
 @dataclass(frozen=True)
 class OutputDeviation:
@@ -56,6 +58,9 @@ DEVIATIONS: tuple[OutputDeviation, ...] = (
                     "a virtual switch has counters of ports, queues and priority groups only", _counters_here),
     OutputDeviation("show pfc(wd)?", "2026-11-24", "click prints the names of one option in another order in each run",
                     _help_in_order),
+    OutputDeviation("sudo ecnconfig .*", "2026-11-25",
+                    "a virtual switch says that its data plane knows no WRED and no ECN",
+                    lambda status, output: (status, output.replace(f"{NOTE}\n", ""))),
     OutputDeviation("show version", "2026-11-24",
                     "serial and model come from an EEPROM, images from Docker, and the time is that of the command",
                     _version_here))

@@ -14,7 +14,7 @@ PACKAGES = ("click<8.2", "lazy-object-proxy", "natsort", "netaddr", "netifaces",
             "tabulate==0.9.0", "jsonpatch", "lxml")
 """What the compared commands import, as sonic-utilities' `setup.py` pins it."""
 SCRIPTS = ("pfcstat", "portstat", "queuestat", "watermarkstat", "pg-drop", "intfutil", "intfstat", "watermarkcfg",
-           "mmuconfig")
+           "mmuconfig", "buffershow", "ecnconfig", "dropstat", "dropconfig", "portconfig")
 CLICK = ("pfcwd", "pfc", "counterpoll", "show")
 _LEFT_OUT = shutil.ignore_patterns(".git", "tests", "doc")
 FROM_BUILDIMAGE = ("src/sonic-py-common/sonic_py_common", "src/sonic-config-engine/portconfig.py")
@@ -53,7 +53,7 @@ class Installation:
         self.programs = folder / "bin"
         make_environment(self._environment, PACKAGES)
         shutil.rmtree(self._code, ignore_errors=True)
-        shutil.copytree(utilities.folder, self._code, ignore=_LEFT_OUT, ignore_dangling_symlinks=True)
+        shutil.copytree(utilities.folder, self._code, ignore=_LEFT_OUT, symlinks=True)
         copy_modules(buildimage, self._code)
         self._write_programs()
 

@@ -36,15 +36,55 @@ BOTH = (
     "show queue counters Ethernet99", "show interfaces status Ethernet0", "show interfaces status Ethernet99",
     "show interfaces counters -i Ethernet0", "show interfaces counters detailed Ethernet0", "portstat -i Ethernet99",
     "queuestat -p Ethernet99", "show pfc", "show pfcwd", "show version",
-    "show feature status", "show feature status swss", "show feature status none")
+    "show feature status", "show feature status swss", "show feature status none",
+    "portstat -f", "portstat -fh", "portstat -T", "portstat -T -j", "portstat -f -nz", "portstat -T -nz",
+    "queuestat -a -p Ethernet0", "queuestat -T -p Ethernet0", "queuestat -a -j -p Ethernet0",
+    "queuestat -a -nz -p Ethernet0", "queuestat -V", "queuestat -V -j", "queuestat -V -p Ethernet0",
+    "show queue counters Ethernet0 --all", "show queue counters Ethernet0 -nz", "show queue counters Ethernet0 -a -j",
+    "show interfaces counters fec-stats", "show interfaces counters trim", "show interfaces counters trim Ethernet0",
+    "dropstat -c show", "dropstat -c show -t PORT_INGRESS_DROPS", "dropstat -c show -t PORT_EGRESS_DROPS",
+    "dropstat -c show -g none", "dropstat -c nothing", "show dropcounters counts",
+    "show dropcounters counts -t PORT_EGRESS_DROPS", "show dropcounters configuration",
+    "show dropcounters capabilities")
 """Commands that both have."""
+CONFIGURED = (
+    "ecnconfig", "ecnconfig -l", "ecnconfig -l -vv", "ecnconfig -q 3,5", "ecnconfig -q 3 -vv",
+    "ecnconfig -l -p X -gmin 1",
+    "ecnconfig -p NONE -gmin 1", "ecnconfig -p AZURE_LOSSLESS", "ecnconfig -p AZURE_LOSSLESS -gmin x",
+    "ecnconfig -p AZURE_LOSSLESS -gmin 90000000", "ecnconfig -p AZURE_LOSSLESS -gmin 5 -rdrop 101",
+    "ecnconfig -p AZURE_LOSSLESS -gmin 5", "ecnconfig -q 3 on", "show ecn",
+    "mmuconfig -l", "mmuconfig -l -vv", "mmuconfig -p egress_lossy_profile -a 3",
+    "sudo mmuconfig -p egress_lossy_profile -s 3", "sudo mmuconfig -p egress_lossless_profile -a 3",
+    "mmuconfig -p egress_lossy_profile -a 9", "show mmu", "show buffer configuration", "show buffer information",
+    "buffershow -l", "show buffer_pool watermark", "show buffer_pool persistent-watermark",
+    "show headroom-pool watermark", "show headroom-pool persistent-watermark")
+"""Commands that both have, and whose output goes by the configuration alone: they are run once."""
+CHANGES = {
+    "sudo ecnconfig -p AZURE_LOSSLESS -gmin 1000 -gmax 2000 -gdrop 3": "", "sudo ecnconfig -q 3 off": "",
+    "sudo ecnconfig -q 3,9 on -vv": "", "sudo mmuconfig -p egress_lossy_profile -a 2 -vv": "",
+    "sudo mmuconfig -p egress_lossless_profile -s 1000000": "", "sudo mmuconfig -p none -a 2": "",
+    "sudo config interface mtu Ethernet0 1500": "sudo portconfig -p Ethernet0 -m 1500",
+    "sudo config interface mtu Ethernet99 1500": "sudo portconfig -p Ethernet99 -m 1500",
+    "sudo config interface speed Ethernet0 50000": "sudo portconfig -p Ethernet0 -s 50000",
+    "sudo config interface speed Ethernet0 7": "sudo portconfig -p Ethernet0 -s 7",
+    "sudo config interface speed Ethernet99 50000": "sudo portconfig -p Ethernet99 -s 50000",
+    "sudo config interface pfc priority Ethernet0 3 off": "sudo pfc config priority off Ethernet0 3",
+    "sudo config interface pfc asymmetric Ethernet0 on": "sudo pfc config asymmetric on Ethernet0",
+    "sudo config pfcwd start --action drop Ethernet0 400": "sudo pfcwd start --action drop Ethernet0 400",
+    "sudo config pfcwd start ports all detection-time 400": "sudo pfcwd start all 400",
+    "sudo config pfcwd start Ethernet99 400": "sudo pfcwd start Ethernet99 400",
+    "sudo config pfcwd interval 300": "sudo pfcwd interval 300",
+    "sudo config pfcwd big_red_switch enable": "sudo pfcwd big_red_switch enable",
+    "sudo config pfcwd start_default": "sudo pfcwd start_default", "sudo config pfcwd stop": "sudo pfcwd stop"}
+"""Commands that change CONFIG_DB, and what SONiC's `config` calls for them, where that is another one; compared by what
+they print and by what CONFIG_DB has afterwards."""
 THEIRS = (
     "watermarkstat -t q_shared_uni", "watermarkstat -t pg_headroom", "show queue watermark multicast",
     "show queue persistent-watermark unicast", "show priority-group persistent-watermark headroom",
-    "show interfaces description", "show interfaces alias", "show watermark telemetry interval",
-    "show buffer configuration")
+    "show interfaces description", "show interfaces alias", "show watermark telemetry interval")
 """Commands that only SONiC has: they must run on this switch's databases."""
-_CLEARS = ("pfcstat -c", "queuestat -c", "portstat -c")
+_CLEARS = ("pfcstat -c", "queuestat -c", "portstat -c", "dropstat -c clear")
+_KEPT = "/tmp/config_db.before.json"
 _STAMP = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\.\d+")
 _RUNNER = """
 import json, os, shutil, subprocess, sys
@@ -82,6 +122,8 @@ def compare_tools(installation: Installation) -> Tools:
     with tempfile.TemporaryDirectory() as folder, deployed(TESTBED, Path(folder)) as lab:
         switch = _Switch(lab, installation.programs)
         for state in switch.states():
+            if not tools.compared:
+                _compare_once(state, switch, tools)
             _compare(state, switch, tools)
         ours, theirs = switch.clears
         for line in _CLEARS:
@@ -115,6 +157,18 @@ class _Switch:
             place = words.index("sudo") + 1 if "sudo" in words else 0
             words[place] = str(self._programs / words[place])
         return words
+
+    def change(self, line: str, theirs: bool) -> CommandEnd:
+        """Run a command that changes CONFIG_DB, and put that back; the output has what CONFIG_DB had in between."""
+        dump = "sonic-cfggen -d --print-data"
+        self.run([f"sudo config save -y {_KEPT}"], theirs=False)
+        ended = self.run([line], theirs)[line]
+        config = self.run([dump], theirs=False)[dump]
+        back = f"sudo config reload -y -f {_KEPT}"
+        found = self.run([back], theirs=False)[back]
+        if found.status:
+            raise RuntimeError(f"CONFIG_DB cannot be put back after {line}: {found.output}")
+        return CommandEnd(ended.status, f"{ended.output}{config.output}")
 
     def states(self) -> Iterator[str]:
         """Bring the switch into one state after the other; yields their names. The watchdog is started and stopped by
@@ -160,6 +214,14 @@ class _Switch:
 
     def _stop(self, flow: str) -> None:
         self._lab.transmit("stop", [flow])
+
+
+def _compare_once(state: str, switch: _Switch, tools: Tools) -> None:
+    ours, theirs = (switch.run(CONFIGURED, side) for side in (False, True))
+    for line in CONFIGURED:
+        _judge(state, line, ours[line], theirs[line], tools)
+    for line, called in CHANGES.items():
+        _judge(state, line, switch.change(line, theirs=False), switch.change(called or line, theirs=True), tools)
 
 
 def _compare(state: str, switch: _Switch, tools: Tools) -> None:

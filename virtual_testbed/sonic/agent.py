@@ -326,7 +326,7 @@ class SonicAgent:
                 "alias": hardware.alias, "lanes": hardware.lanes, "index": str(hardware.index), **flaps}
             state[f"PORT_TABLE|{name}"] = {
                 "state": "ok", "netdev_oper_status": oper, "admin_status": admin, "mtu": str(port.mtu),
-                "speed": str(port.speed_mbps)}
+                "speed": str(port.speed_mbps), "supported_speeds": ",".join(map(str, hardware.speeds))}
             state[f"BUFFER_MAX_PARAM_TABLE|{name}"] = {
                 "max_priority_groups": "8", "max_queues": str(self._profile.queues)}
         self._appl.publish(appl)

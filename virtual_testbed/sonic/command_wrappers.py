@@ -25,6 +25,8 @@ PACKAGE_ROOT = Path(__file__).resolve().parents[2]
 LIBRARIES = sysconfig.get_path("purelib")
 MODULES = {"pfcwd": "pfcwd", "pfc": "pfc", "show": "show", "pfcstat": "pfcstat", "queuestat": "queuestat",
            "portstat": "portstat", "sonic-clear": "clear", "sonic-cfggen": "cfggen", "sonic-db-cli": "db_cli",
+           "sonic-db-dump": "db_dump", "redis-dump": "redis_dump", "ecnconfig": "ecnconfig", "mmuconfig": "mmuconfig",
+           "buffershow": "buffershow", "dropstat": "dropstat",
            "config": "config", "counterpoll": "counterpoll", "docker": "docker"}
 BUILD = "202505.virtual"
 VERSION = {"sonic_os_version": "12", "debian_version": "12.11",

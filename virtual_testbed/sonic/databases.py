@@ -104,6 +104,12 @@ def change_row(connection: Connection, table: str, key: str, fields: Mapping[str
         connection.call("HSET", f"{table}|{key}", *_flat(hash_from_row(fields)))
 
 
+def replace_row(connection: Connection, table: str, key: str, row: Mapping[str, Any]) -> None:
+    """Make a row have these fields and no others, in one transaction."""
+    name = f"{table}|{key}"
+    connection.transaction([("DEL", name), ("HSET", name, *_flat(hash_from_row(row)))])
+
+
 def _flat(values: Mapping[str, str]) -> list[str]:
     return [text for pair in values.items() for text in pair]
 

@@ -60,7 +60,12 @@ def in_effect(config: Config, profile: Profile) -> BuffersInEffect:
     sizing = _derive_groups(config, profile)
     fixed = {name: row for name, row in own.items() if not _is_calculated(row)}
     sized = {**config, "BUFFER_PROFILE": {**fixed, **sizing.profiles}, "BUFFER_PG": sizing.groups}
-    return BuffersInEffect({**sized, "BUFFER_POOL": _pools(sized, profile, sizing.problems)}, tuple(sizing.problems))
+    try:
+        pools = _pools(sized, profile, sizing.problems)
+    except RowError as error:  # such as a size that is no number: pools without a size are named where they are used
+        sizing.problems.append(f"BUFFER_POOL: the sizes of pools cannot be computed: {error}")
+        pools = config.get("BUFFER_POOL", {})
+    return BuffersInEffect({**sized, "BUFFER_POOL": pools}, tuple(sizing.problems))
 
 
 def _derive_groups(config: Config, profile: Profile) -> _Sizing:
@@ -107,8 +112,8 @@ def _is_calculated(row: Mapping[str, object]) -> bool:
 
 
 def _pools(config: Config, profile: Profile, problems: list[str]) -> dict[str, Row]:
-    """The pools, those without a size with what is left of the memory. With an `over_subscribe_ratio` the groups share
-    a headroom, which is that part of what they would have of their own.
+    """The pools, those without a size with what is left of the memory. The groups share a headroom when the lossless
+    pool has one (`xoff`), or with an `over_subscribe_ratio`: then it is that part of what they would have of their own.
     """
     pools = config.get("BUFFER_POOL", {})
     profiles = config["BUFFER_PROFILE"]
@@ -118,7 +123,8 @@ def _pools(config: Config, profile: Profile, problems: list[str]) -> dict[str, R
         for used, number in _uses(config.get(table, {}), profiles):
             reserved += number_of(used, "size", 0) * number
             headroom += number_of(used, "xoff", 0) * number
-    shared = ceil(headroom / ratio) if ratio else 0
+    configured = number_of(pools.get(_LOSSLESS_POOL, {}), "xoff", 0)
+    shared = configured or (ceil(headroom / ratio) if ratio else 0)
     left = memory_bytes(profile) - reserved - (shared or headroom)
     if left < 0 and any("size" not in row for row in pools.values()):
         problems.append(f"BUFFER_POOL: nothing is left for pools: groups and queues reserve {-left} bytes more than the"

@@ -53,7 +53,7 @@ def translate(config: Config, profile: Profile, switch_name: str, mac: str) -> T
     reader.config = on_ports(config, channels)
     pools = _pools(reader)
     profiles = reader.rows("BUFFER_PROFILE", lambda key, row: _buffer_profile(row, pools))
-    derived = _lossless_groups(reader, profile, pools)
+    derived = _lossless_groups(reader, profile, pools, profiles)
     groups = _port_objects(reader, "BUFFER_PG", profiles, profile)
     for (port, group), found in derived.groups.items():
         groups.setdefault(port, {}).setdefault(group, found)
@@ -115,7 +115,8 @@ class _Derived:
     rows: dict[str, Row]
 
 
-def _lossless_groups(reader: Reader, profile: Profile, pools: Mapping[str, PoolConfig]) -> _Derived:
+def _lossless_groups(reader: Reader, profile: Profile, pools: Mapping[str, PoolConfig],
+                     profiles: Mapping[str, BufferProfile]) -> _Derived:
     """Headroom as buffermgrd gives it: for PFC-enabled priorities, by the port's speed and cable length. With dynamic
     buffers it goes by BUFFER_PG, and is there already.
     """
@@ -136,6 +137,11 @@ def _lossless_groups(reader: Reader, profile: Profile, pools: Mapping[str, PoolC
         name = f"pg_lossless_{speed}_{cable}_profile"
         values = {"pool": _LOSSLESS_POOL, "xon": found["xon"], "xon_offset": found["xon_offset"], "xoff": found["xoff"],
                   "size": found["size"], "dynamic_th": found["threshold"]}
+        own = reader.config.get("BUFFER_PROFILE", {}).get(name)
+        if own is not None:  # one of this name that is there already is used as it is
+            if name not in profiles:  # malformed, and named
+                continue
+            values = own
         derived.rows[name] = values
         for priority in priorities_of(row.get("pfc_enable", ""), strict=False):
             derived.groups[port, priority] = _buffer_profile(values, pools)

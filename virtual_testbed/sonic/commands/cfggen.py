@@ -1,17 +1,18 @@
 """`sonic-cfggen`: the running configuration as JSON, and parts of it (sonic-buildimage `sonic-config-engine`).
 
-Of the real program: -d, -j, -y, -H, -a as sources; --print-data, -v, --var-json [-K], -w as uses. Of templates (-t)
-only the HwSKU's own, for buffers of either model and for QoS, and only into `config-db`; what they make is
-`factory.qos_tables`.
+Of the real program: -d, -j, -y, -H, -a as sources; --print-data, -v, --var-json [-K], -w as uses, and templates (-t),
+into `config-db`, a file or standard output. What the HwSKU's own make, for buffers of either model and for QoS, is
+computed (`factory.qos_tables`). A minigraph (-m) is refused: nothing here reads one.
 """
 from __future__ import annotations
 
 import argparse
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from virtual_testbed.sonic.commands import templates
 from virtual_testbed.sonic.commands.context import SwitchContext, run, this_switch
 from virtual_testbed.sonic.databases import Config, as_json, checked_config, merge, natural, write_config
 from virtual_testbed.sonic.factory import BUFFERS, TEMPLATES, of_model, qos_tables
@@ -43,15 +44,43 @@ def _apart(data: Any) -> tuple[Any, dict[str, str]]:
     return {name: value for name, value in data.items() if name not in texts}, texts
 
 
-def _made_by(template: str, data: Config, switch: SwitchContext) -> Config:
-    """The tables that a template makes of a configuration. Raises ValueError: it is none of these."""
+def _hwsku_templates(switch: SwitchContext) -> dict[str, str]:
+    """The HwSKU's own templates, and of which buffer model each is."""
     folder = f"/usr/share/sonic/device/{switch.profile.platform}/{switch.hwsku}"
-    known = {f"{folder}/{name},config-db": model for model, name in TEMPLATES.items()}
-    if template not in known:
-        raise ValueError(f"template {template} cannot be rendered here: expected {' or '.join(known)}")
+    return {f"{folder}/{name}": model for model, name in TEMPLATES.items()}
+
+
+def _made_by(template: str, data: Config, switch: SwitchContext) -> Config:
+    """The tables that one of the HwSKU's templates makes of a configuration."""
+    known = _hwsku_templates(switch)
     is_buffers = bool(known[template])
     tables = qos_tables(of_model(data, known[template]), switch.profile)
     return {table: rows for table, rows in tables.items() if table.startswith(BUFFERS) == is_buffers}
+
+
+def _render(template: str, data: Mapping[str, Any], folder: str | None, switch: SwitchContext) -> Config:
+    """Render `FILE[,DESTINATION]`; returns the tables that go into `config-db`, none where it goes elsewhere.
+
+    Args:
+        data: tables, and variables.
+        folder: where files are too that the template names.
+
+    Raises:
+        ValueError: what goes into `config-db` is no configuration.
+        TemplateFailure, OSError.
+    """
+    name, _, destination = template.partition(",")
+    if name in _hwsku_templates(switch):
+        text = as_json(_made_by(name, {table: rows for table, rows in data.items() if isinstance(rows, dict)}, switch))
+    else:
+        text = templates.render(name, data, switch.file, folder)
+    if destination == "config-db":
+        return checked_config(json.loads(text), name)
+    if destination:
+        switch.file(destination).write_text(f"{text}\n", encoding="utf-8")
+    else:
+        print(text)
+    return {}
 
 
 def _gather(arguments: argparse.Namespace, switch: SwitchContext) -> tuple[Config, dict[str, str]]:
@@ -67,15 +96,16 @@ def _gather(arguments: argparse.Namespace, switch: SwitchContext) -> tuple[Confi
     if arguments.additional_data:
         data = merge(data, checked_config(json.loads(arguments.additional_data), "-a"))
     for template in arguments.template or []:
-        data = merge(data, _made_by(template, data, switch))
+        data = merge(data, _render(template, {**variables, **data}, arguments.template_dir, switch))
     return data, variables
 
 
-def _variable(data: Any, expression: str) -> Any:
-    """`DEVICE_METADATA.localhost.hwsku` or `DEVICE_METADATA['localhost']['hwsku']`; None when absent."""
-    for part in expression.replace("['", ".").replace("']", "").replace('["', ".").replace('"]', "").split("."):
-        data = data.get(part) if isinstance(data, dict) else None
-    return data
+def _value(expression: str, data: Mapping[str, Any]) -> str:
+    """What `-v` prints: the value of a Jinja2 expression. Ends the command with one sentence where it has none."""
+    try:
+        return templates.evaluate(expression, data)
+    except templates.TemplateFailure as error:
+        sys.exit(f"error: {error}")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -84,6 +114,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("-j", "--json", action="append", help="additional json file input")
     parser.add_argument("-y", "--yaml", action="append", help="yaml file that contains additional variables")
     parser.add_argument("-t", "--template", action="append", help="render the data with the template file")
+    parser.add_argument("-m", "--minigraph", nargs="?", const="/etc/sonic/minigraph.xml", help="of no use: refused")
+    parser.add_argument("-T", "--template_dir", help="search base for the template files")
     parser.add_argument("-a", "--additional-data", help="addition data, in json string")
     parser.add_argument("-H", "--platform-info", action="store_true", help="read platform and hardware info")
     parser.add_argument("-n", "--namespace", default=None, help="namespace name")
@@ -100,9 +132,11 @@ def main() -> None:
     """The command."""
     arguments = _parser().parse_args()
     switch = this_switch()
+    if arguments.minigraph:
+        sys.exit(f"error: -m {arguments.minigraph}: nothing on this switch reads a minigraph")
     try:
         data, variables = _gather(arguments, switch)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, templates.TemplateFailure) as error:
         sys.exit(f"error: {error}")
     if arguments.write_to_db:
         write_config(switch.config, merge(switch.running(), data))
@@ -110,8 +144,7 @@ def main() -> None:
         tables = {table: dict(sorted(data[table].items(), key=lambda item: natural(item[0]))) for table in sorted(data)}
         print(as_json({**variables, **tables}))
     elif arguments.var:
-        value = _variable(data, arguments.var)
-        print("" if value is None else value)
+        print(_value(arguments.var, {**variables, **data}))
     elif arguments.var_json and arguments.var_json in data:
         value = data[arguments.var_json]
         print(as_json(value.get(arguments.key, {}) if arguments.key else value))

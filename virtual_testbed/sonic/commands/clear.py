@@ -36,7 +36,8 @@ def pfccounters() -> None:
 @cli.command()
 def dropcounters() -> None:
     """Clear drop counters"""
-    print("Cleared drop counters")
+    from virtual_testbed.sonic.commands import dropstat
+    dropstat.clear(this_switch())
 
 
 @cli.command()

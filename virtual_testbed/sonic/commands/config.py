@@ -10,7 +10,8 @@ from pathlib import Path
 
 import click
 
-from virtual_testbed.sonic.commands import interface, patch, portchannel, vlan
+from virtual_testbed.sonic.commands import (
+    buffers, checkpoints, ecnconfig, interface, mmuconfig, patch, pfcwd_config, portchannel, vlan)
 from virtual_testbed.sonic.commands.context import SwitchContext, require_root, run, this_switch
 from virtual_testbed.sonic.commands.groups import AliasedGroup
 from virtual_testbed.sonic.databases import Config, as_json, checked_config, merge, write_config
@@ -28,11 +29,10 @@ def cli() -> None:
     require_root()
 
 
-cli.add_command(interface.interface)
-cli.add_command(vlan.vlan)
-cli.add_command(portchannel.portchannel)
-cli.add_command(patch.apply_patch)
-cli.add_command(patch.replace)
+for _command in (interface.interface, vlan.vlan, portchannel.portchannel, patch.apply_patch, patch.replace,
+                 checkpoints.checkpoint, checkpoints.rollback, checkpoints.delete_checkpoint,
+                 checkpoints.list_checkpoints, pfcwd_config.pfcwd, buffers.buffer):
+    cli.add_command(_command)
 
 
 def _confirm(yes: bool, message: str) -> None:
@@ -179,6 +179,44 @@ def _only_ports(wanted: Config, current: Config, ports: list[str]) -> Config:
     chosen = {table: {key: row for key, row in rows.items() if key.split("|")[0] in ports}
               for table, rows in wanted.items() if table in ("PORT_QOS_MAP", "QUEUE", "BUFFER_PG", "BUFFER_QUEUE")}
     return merge(current, chosen)
+
+
+@cli.command()
+@click.option("-profile", required=True, help="Profile name")
+@click.option("-rmax", type=int, help="Set red max threshold")
+@click.option("-rmin", type=int, help="Set red min threshold")
+@click.option("-ymax", type=int, help="Set yellow max threshold")
+@click.option("-ymin", type=int, help="Set yellow min threshold")
+@click.option("-gmax", type=int, help="Set green max threshold")
+@click.option("-gmin", type=int, help="Set green min threshold")
+@click.option("-rdrop", type=click.IntRange(0, 100), help="Set red drop probability")
+@click.option("-ydrop", type=click.IntRange(0, 100), help="Set yellow drop probability")
+@click.option("-gdrop", type=click.IntRange(0, 100), help="Set green drop probability")
+@click.option("-v", "--verbose", is_flag=True, help="Enable verbose output")
+def ecn(profile: str, verbose: bool, **options: int | None) -> None:
+    """ECN-related configuration tasks"""
+    values = {option: str(value) for option, value in options.items() if value is not None}
+    ecnconfig.set_profile(this_switch(), profile, values, verbose)
+
+
+@cli.command()
+@click.option("-p", "profile", required=True, help="Profile name")
+@click.option("-a", "alpha", type=click.IntRange(-8, 8), help="Set alpha for profile type dynamic")
+@click.option("-s", "staticth", type=click.IntRange(min=0), help="Set staticth for profile type static")
+@click.option("-t", "trim", type=click.Choice(["on", "off"]), help="Set packet trimming eligibility")
+@click.option("--verbose", "-vv", is_flag=True, help="Enable verbose output")
+def mmu(profile: str, alpha: int | None, staticth: int | None, trim: str | None, verbose: bool) -> None:
+    """mmuconfig configuration tasks"""
+    mmuconfig.set_profile(this_switch(), profile, alpha, staticth, trim, verbose)
+
+
+@cli.command("load_minigraph", context_settings={"ignore_unknown_options": True})
+@_yes
+@click.argument("options", nargs=-1, type=click.UNPROCESSED)
+def load_minigraph(yes: bool, options: tuple[str, ...]) -> None:
+    """Reconfigure based on minigraph: refused, nothing on this switch reads one."""
+    sys.exit("error: config load_minigraph cannot be carried out: nothing on this switch reads a minigraph "
+             "(`config reload` loads /etc/sonic/config_db.json, or the factory configuration where there is none)")
 
 
 if __name__ == "__main__":

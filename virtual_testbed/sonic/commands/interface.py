@@ -1,11 +1,13 @@
-"""`config interface`: addresses, admin status and speed of ports."""
+"""`config interface`: addresses, admin status, speed, MTU and PFC of ports."""
 from __future__ import annotations
 
 import ipaddress
 import re
+import sys
 
 import click
 
+from virtual_testbed.sonic.commands import buffers, pfc
 from virtual_testbed.sonic.commands.context import this_switch
 from virtual_testbed.sonic.commands.groups import AliasedGroup
 from virtual_testbed.sonic.databases import Config, change_row
@@ -18,6 +20,10 @@ _TABLES = {"Ethernet": "INTERFACE", "PortChannel": "PORTCHANNEL_INTERFACE", "Vla
 @click.option("-n", "--namespace", default=None, help="Namespace name")
 def interface(namespace: str | None) -> None:
     """Interface-related configuration tasks"""
+
+
+interface.add_command(buffers.interface_buffer)
+interface.add_command(buffers.cable_length)
 
 
 def _ports(context: click.Context, config: Config, text: str) -> list[str]:
@@ -62,12 +68,54 @@ def shutdown(context: click.Context, interface_name: str) -> None:
 def speed(context: click.Context, interface_name: str, interface_speed: str, verbose: bool) -> None:
     """Set interface speed"""
     switch = this_switch()
-    _ports(context, switch.running(), interface_name)
+    if interface_name not in switch.running().get("PORT", {}):
+        sys.exit(f"Invalid port {interface_name}")
     supported = [str(one) for one in switch.profile.ports[interface_name].speeds]
     if interface_speed not in supported:
         click.echo(f"Invalid speed specified: {interface_speed}\nValid speeds:{','.join(supported)}")
         context.exit(1)
     change_row(switch.config, "PORT", interface_name, {"speed": interface_speed})
+
+
+@interface.command()
+@click.argument("interface_name", metavar="<interface_name>")
+@click.argument("interface_mtu", metavar="<interface_mtu>", type=click.IntRange(68, 9216))
+@click.option("-v", "--verbose", is_flag=True, help="Enable verbose output")
+@click.pass_context
+def mtu(context: click.Context, interface_name: str, interface_mtu: int, verbose: bool) -> None:
+    """Set interface mtu"""
+    switch = this_switch()
+    config = switch.running()
+    if any(key.partition("|")[2] == interface_name for key in config.get("PORTCHANNEL_MEMBER", {})):
+        context.fail("'interface_name' is in portchannel!")
+    if interface_name not in config.get("PORT", {}):
+        sys.exit(f"Invalid port {interface_name}")
+    if verbose:
+        click.echo(f"Running command: portconfig -p {interface_name} -m {interface_mtu} -vv\n"
+                   f"Setting mtu {interface_mtu} on port {interface_name}")
+    change_row(switch.config, "PORT", interface_name, {"mtu": str(interface_mtu)})
+
+
+@interface.group("pfc", cls=AliasedGroup)
+def pfc_group() -> None:
+    """Set PFC configuration."""
+
+
+@pfc_group.command("asymmetric")
+@click.argument("interface_name", metavar="<interface_name>")
+@click.argument("status", type=click.Choice(["on", "off"]))
+def pfc_asymmetric(interface_name: str, status: str) -> None:
+    """Set asymmetric PFC configuration."""
+    pfc.set_asymmetric(this_switch(), interface_name, status)
+
+
+@pfc_group.command("priority")
+@click.argument("interface_name", metavar="<interface_name>")
+@click.argument("priority", type=click.Choice([str(number) for number in range(8)]))
+@click.argument("status", type=click.Choice(["on", "off"]))
+def pfc_priority(interface_name: str, priority: str, status: str) -> None:
+    """Set PFC priority configuration."""
+    pfc.set_priority(this_switch(), interface_name, priority, status)
 
 
 @interface.group(cls=AliasedGroup)

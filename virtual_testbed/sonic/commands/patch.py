@@ -96,7 +96,7 @@ def _bring_about(switch: SwitchContext, wanted: Config, current: Config, dry_run
 @click.pass_context
 def apply_patch(context: click.Context, /, patch_file_path: str, dry_run: bool, **ignored: object) -> None:
     """Apply given patch of updates to Config. A patch is a JsonPatch which follows rfc6902."""
-    _announce(dry_run)
+    announce(dry_run)
     switch = this_switch()
     current = switch.running()
     try:
@@ -116,20 +116,28 @@ def apply_patch(context: click.Context, /, patch_file_path: str, dry_run: bool, 
 @click.pass_context
 def replace(context: click.Context, /, target_file_path: str, dry_run: bool, **ignored: object) -> None:
     """Replace the whole config with the specified config."""
-    import jsonpatch
-    _announce(dry_run)
+    announce(dry_run)
     switch = this_switch()
-    current = switch.running()
     try:
-        wanted = _checked(_load(switch, target_file_path))
-        check_steps(switch, jsonpatch.make_patch(current, wanted).patch)
-        _bring_about(switch, wanted, current, dry_run)
+        replace_whole(switch, _load(switch, target_file_path), dry_run)
     except PatchError as error:
         click.echo(f"Failed to replace config due to: {error}", err=True)
         context.fail(str(error))
     click.echo("Config replaced successfully.")
 
 
-def _announce(dry_run: bool) -> None:
+def replace_whole(switch: SwitchContext, target: object, dry_run: bool) -> None:
+    """Make CONFIG_DB what a target is, in one transaction. Raises PatchError: it is no configuration, or steps to it
+    are refused.
+    """
+    import jsonpatch
+    current = switch.running()
+    wanted = _checked(target)
+    check_steps(switch, jsonpatch.make_patch(current, wanted).patch)
+    _bring_about(switch, wanted, current, dry_run)
+
+
+def announce(dry_run: bool) -> None:
+    """Say that nothing will be changed."""
     if dry_run:
         click.echo("** DRY RUN EXECUTION **")

@@ -109,6 +109,61 @@ def _refuse_slow_poll(switch: SwitchContext, poll_ms: int) -> None:
         sys.exit(1)
 
 
+def start_on(switch: SwitchContext, ports: tuple[str, ...], detection_time: int, restoration_time: int | None = None,
+             action: str | None = None, pfc_stat_history: bool = False) -> None:
+    """Start it on ports (none, or `all`: on all of them); times in ms. Raises SystemExit: an unknown port, or no root.
+    """
+    _check_ports(switch, ports)
+    require_root()
+    fields = {"detection_time": str(detection_time)}
+    if action is not None:
+        fields["action"] = action
+    if restoration_time is None:
+        restoration_time = 2 * detection_time
+        click.echo(f"restoration time not defined; default to 2 times detection time: {restoration_time} ms")
+    fields["restoration_time"] = str(restoration_time)
+    if pfc_stat_history:
+        fields["pfc_stat_history"] = "enable"
+    for port in _expand(switch, ports):
+        _configure(switch, port, fields)
+
+
+def stop_on(switch: SwitchContext, ports: tuple[str, ...] = ()) -> None:
+    """Stop it on ports; none: on all of them."""
+    require_root()
+    known = switch.ports()
+    keys = [("DEL", f"PFC_WD|{port}") for port in (ports or known) if port in known]
+    if keys:
+        switch.config.transaction(keys)
+
+
+def set_interval(switch: SwitchContext, poll_ms: int) -> None:
+    """Set how often it polls. Raises SystemExit: a configured time is shorter."""
+    require_root()
+    _refuse_slow_poll(switch, poll_ms)
+    change_row(switch.config, "PFC_WD", "GLOBAL", {"POLL_INTERVAL": str(poll_ms)})
+
+
+def set_counter_poll(switch: SwitchContext, status: str) -> None:
+    """Set whether its counters are polled."""
+    require_root()
+    change_row(switch.config, "FLEX_COUNTER_TABLE", "PFCWD", {"FLEX_COUNTER_STATUS": status})
+
+
+def set_big_red_switch(switch: SwitchContext, status: str) -> None:
+    """Set whether all watched queues are taken for stormed."""
+    require_root()
+    change_row(switch.config, "PFC_WD", "GLOBAL", {"BIG_RED_SWITCH": status})
+
+
+def set_history(switch: SwitchContext, status: str, ports: tuple[str, ...]) -> None:
+    """Set whether the history of pauses is kept on ports. Raises SystemExit: an unknown port, or no root."""
+    _check_ports(switch, ports)
+    require_root()
+    for port in _expand(switch, ports):
+        _configure(switch, port, {"pfc_stat_history": status}, overwrite=False)
+
+
 @click.group(cls=HelpfulGroup)
 def cli() -> None:
     """ SONiC PFC Watchdog """
@@ -148,32 +203,14 @@ def config(namespace: str | None, display: str, ports: tuple[str, ...]) -> None:
 def start(action: str | None, restoration_time: int | None, pfc_stat_history: bool, ports: tuple[str, ...],
           detection_time: int) -> None:
     """ Start PFC watchdog on port(s). To config all ports, use all as input. """
-    switch = this_switch()
-    _check_ports(switch, ports)
-    require_root()
-    fields = {"detection_time": str(detection_time)}
-    if action is not None:
-        fields["action"] = action
-    if restoration_time is None:
-        restoration_time = 2 * detection_time
-        click.echo(f"restoration time not defined; default to 2 times detection time: {restoration_time} ms")
-    fields["restoration_time"] = str(restoration_time)
-    if pfc_stat_history:
-        fields["pfc_stat_history"] = "enable"
-    for port in _expand(switch, ports):
-        _configure(switch, port, fields)
+    start_on(this_switch(), ports, detection_time, restoration_time, action, pfc_stat_history)
 
 
 @cli.command()
 @click.argument("ports", nargs=-1)
 def stop(ports: tuple[str, ...]) -> None:
     """ Stop PFC watchdog on port(s) """
-    require_root()
-    switch = this_switch()
-    known = switch.ports()
-    keys = [("DEL", f"PFC_WD|{port}") for port in (ports or known) if port in known]
-    if keys:
-        switch.config.transaction(keys)
+    stop_on(this_switch(), ports)
 
 
 @cli.command("start_default")
@@ -187,26 +224,21 @@ def start_default_command() -> None:
 @click.argument("poll_interval", type=click.IntRange(100, _MAX_POLL_MS))
 def interval(poll_interval: int) -> None:
     """ Set PFC watchdog counter polling interval """
-    require_root()
-    switch = this_switch()
-    _refuse_slow_poll(switch, poll_interval)
-    change_row(switch.config, "PFC_WD", "GLOBAL", {"POLL_INTERVAL": str(poll_interval)})
+    set_interval(this_switch(), poll_interval)
 
 
 @cli.command("counter_poll")
 @click.argument("counter_poll", type=click.Choice(["enable", "disable"]))
 def counter_poll_command(counter_poll: str) -> None:
     """ Enable/disable counter polling """
-    require_root()
-    change_row(this_switch().config, "FLEX_COUNTER_TABLE", "PFCWD", {"FLEX_COUNTER_STATUS": counter_poll})
+    set_counter_poll(this_switch(), counter_poll)
 
 
 @cli.command("big_red_switch")
 @click.argument("big_red_switch", type=click.Choice(["enable", "disable"]))
 def big_red_switch_command(big_red_switch: str) -> None:
     """ Enable/disable BIG_RED_SWITCH mode """
-    require_root()
-    change_row(this_switch().config, "PFC_WD", "GLOBAL", {"BIG_RED_SWITCH": big_red_switch})
+    set_big_red_switch(this_switch(), big_red_switch)
 
 
 @cli.command("pfc_stat_history")
@@ -214,11 +246,7 @@ def big_red_switch_command(big_red_switch: str) -> None:
 @click.argument("ports", nargs=-1)
 def pfc_stat_history_command(pfc_stat_history: str, ports: tuple[str, ...]) -> None:
     """ Enable/disable PFC Historical Statistics mode on ports"""
-    switch = this_switch()
-    _check_ports(switch, ports)
-    require_root()
-    for port in _expand(switch, ports):
-        _configure(switch, port, {"pfc_stat_history": pfc_stat_history}, overwrite=False)
+    set_history(this_switch(), pfc_stat_history, ports)
 
 
 if __name__ == "__main__":

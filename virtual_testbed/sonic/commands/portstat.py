@@ -20,6 +20,12 @@ _COUNTERS = {
     "TX_OVR": ("SAI_PORT_STAT_ETHER_TX_OVERSIZE_PKTS",),
     "TRIM": ("SAI_PORT_STAT_TRIM_PACKETS",), "TRIM_TX": ("SAI_PORT_STAT_TX_TRIM_PACKETS",),
     "TRIM_DRP": ("SAI_PORT_STAT_DROPPED_TRIM_PACKETS",),
+    "TRIM_PKTS": ("SAI_PORT_STAT_TRIM_PACKETS",), "TRIM_TX_PKTS": ("SAI_PORT_STAT_TX_TRIM_PACKETS",),
+    "TRIM_DRP_PKTS": ("SAI_PORT_STAT_DROPPED_TRIM_PACKETS",),
+    "FEC_CORR": ("SAI_PORT_STAT_IF_IN_FEC_CORRECTABLE_FRAMES",),
+    "FEC_UNCORR": ("SAI_PORT_STAT_IF_IN_FEC_NOT_CORRECTABLE_FRAMES",),
+    "FEC_SYMBOL_ERR": ("SAI_PORT_STAT_IF_IN_FEC_SYMBOL_ERRORS",),
+    **{f"BIN{number}": (f"SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S{number}",) for number in range(16)},
     "RX_BYTES": ("SAI_PORT_STAT_IF_IN_OCTETS",), "TX_BYTES": ("SAI_PORT_STAT_IF_OUT_OCTETS",),
 }
 STANDARD = ["RX_OK", "RX_BPS", "RX_UTIL", "RX_ERR", "RX_DRP", "RX_OVR",
@@ -28,6 +34,14 @@ ERRORS = ["RX_ERR", "RX_DRP", "RX_OVR", "TX_ERR", "TX_DRP", "TX_OVR"]
 RATES = ["RX_OK", "RX_BPS", "RX_PPS", "RX_UTIL", "TX_OK", "TX_BPS", "TX_PPS", "TX_UTIL"]
 ALL = ["RX_OK", "RX_BPS", "RX_PPS", "RX_UTIL", "RX_ERR", "RX_DRP", "RX_OVR",
        "TX_OK", "TX_BPS", "TX_PPS", "TX_UTIL", "TX_ERR", "TX_DRP", "TX_OVR", "TRIM", "TRIM_TX", "TRIM_DRP"]
+FEC = ["FEC_CORR", "FEC_UNCORR", "FEC_SYMBOL_ERR", "FEC_PRE_BER", "FEC_POST_BER", "FEC_PRE_BER_MAX", "FLR(O)",
+       "FLR(P) (Accuracy)", "FEC_MAX_T"]
+FEC_HISTOGRAM = [f"BIN{number}" for number in range(16)]
+TRIM = ["TRIM_PKTS", "TRIM_TX_PKTS", "TRIM_DRP_PKTS"]
+"""Of these the hardware counts none: `N/A`."""
+_FEC_RATES = FEC[3:]
+_PERIOD = ("error: rates over a period (-p) cannot be measured on this switch: its time need not go with the clock; "
+           "read twice, or see RX_BPS and TX_BPS, which are between two polls")
 _SIZES = ("64", "65-127", "128-255", "256-511", "512-1023", "1024-1518", "1519-2047", "2048-4095", "4096-9216",
           "9217-16383")
 _CASTS = {"Unicast": "UCAST", "Multicast": "MULTICAST", "Broadcast": "BROADCAST"}
@@ -56,7 +70,9 @@ _AFTER_A_GAP = ("Total Packets", "Jabbers", "Packets Transmitted 64 ")
 _FLAGS = (
     ("-a", "--all", "Display all the stats counters"), ("-c", "--clear", "Copy & clear stats"),
     ("-d", "--delete", "Delete saved stats"), ("-D", "--delete-all", "Delete all saved stats"),
-    ("-e", "--errors", "Display interface errors"), ("-j", "--json", "Display in JSON format"),
+    ("-e", "--errors", "Display interface errors"), ("-f", "--fec-stats", "Display FEC related statistics"),
+    ("-fh", "--fec_hist", "Display FEC histogram"), ("-T", "--trim", "Display trimming related statistics"),
+    ("-j", "--json", "Display in JSON format"),
     ("-r", "--raw", "Raw stats"), ("-R", "--rate", "Display interface rates"),
     ("-l", "--detail", "Display detailed statistics."), ("-nz", "--non_zero", "Display only non-zero counters"))
 Counts = dict[str, dict[str, str]]
@@ -84,7 +100,7 @@ def _rates(switch: SwitchContext) -> Counts:
         states = read_hashes(appl, [f"PORT_TABLE:{port}" for port in switch.ports()])
     rates: Counts = {}
     for port, values, state in zip(switch.ports(), hashes.values(), states.values()):
-        entry = {"STATE": _state(state)}
+        entry = {"STATE": _state(state), **dict.fromkeys(_FEC_RATES, NOT_AVAILABLE)}
         for way in ("RX", "TX"):
             raw = values.get(f"{way}_BPS")
             entry[f"{way}_BPS"] = NOT_AVAILABLE if raw is None else _byte_rate(float(raw))
@@ -158,7 +174,7 @@ def show(switch: SwitchContext, view: View) -> None:
         if not view.non_zero or any(numbers[name] not in ("0", NOT_AVAILABLE) for name in numbers
                                     if name in view.columns):
             body[port] = {**rates[port], **numbers}
-    header = ["STATE", *view.columns]
+    header = view.columns if view.columns is FEC_HISTOGRAM else ["STATE", *view.columns]
     if body and view.as_json:
         shown = {port: {name: row[name] for name in header} for port, row in body.items()}
         print(json.dumps(shown, indent=4, sort_keys=True))
@@ -166,6 +182,12 @@ def show(switch: SwitchContext, view: View) -> None:
         print(table([[port, *(row[name] for name in header)] for port, row in body.items()], ["IFACE", *header]))
     elif view.non_zero:
         print("No non-zero statistics found for the specified interfaces.")
+
+
+def refuse_period() -> int:
+    """Say why nothing can be measured over a period; returns the exit status."""
+    print(_PERIOD, file=sys.stderr)
+    return 1
 
 
 def clear(switch: SwitchContext, tag: str | None = None) -> None:
@@ -192,6 +214,7 @@ def _parser() -> argparse.ArgumentParser:
     for short, long, text in _FLAGS:
         parser.add_argument(short, long, action="store_true", help=text)
     parser.add_argument("-t", "--tag", default=None, help="Save stats with name TAG")
+    parser.add_argument("-p", "--period", type=int, default=0, help="of no use: refused unless 0")
     parser.add_argument("-i", "--interface", default=None, help="Display stats for interface lists.")
     parser.add_argument("-s", "--show", default="frontend", help="Display all interfaces or only external interfaces")
     parser.add_argument("-n", "--namespace", default=None, help="Display interfaces for specific namespace")
@@ -203,6 +226,8 @@ def main() -> None:
     """The command."""
     arguments = _parser().parse_args()
     switch = this_switch()
+    if arguments.period:
+        sys.exit(refuse_period())
     ports = wanted(arguments.interface)
     if arguments.delete or arguments.delete_all:
         Snapshots(switch, "portstat", arguments.tag).remove(everyone=arguments.delete_all)
@@ -212,8 +237,14 @@ def main() -> None:
         for port in ports:
             detailed(switch, port)
     else:
-        columns = ALL if arguments.all else ERRORS if arguments.errors else RATES if arguments.rate else STANDARD
-        show(switch, View(columns, ports, arguments.json, arguments.raw, arguments.tag, arguments.non_zero))
+        show(switch, View(_columns(arguments), ports, arguments.json, arguments.raw, arguments.tag, arguments.non_zero))
+
+
+def _columns(arguments: argparse.Namespace) -> list[str]:
+    """The columns that the options ask for; the first of several counts, in SONiC's order."""
+    asked = ((arguments.all, ALL), (arguments.errors, ERRORS), (arguments.fec_stats, FEC),
+             (arguments.fec_hist, FEC_HISTOGRAM), (arguments.rate, RATES), (arguments.trim, TRIM))
+    return next((columns for is_asked, columns in asked if is_asked), STANDARD)
 
 
 if __name__ == "__main__":

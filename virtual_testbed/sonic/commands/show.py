@@ -83,14 +83,23 @@ def queue() -> None:
 
 @queue.command("counters")
 @click.argument("interfacename", required=False)
-@click.option("--json", "as_json", is_flag=True, help="JSON output")
-@click.option("-nz", "--nonzero", is_flag=True, help="Non-Zero counters only")
 @_namespace
+@_display
+@click.option("-a", "--all", "everything", is_flag=True, help="All counters")
+@click.option("-T", "--trim", is_flag=True, help="Trimming counters")
+@click.option("-V", "--voq", is_flag=True, help="VOQ counters")
+@click.option("-nz", "--nonzero", is_flag=True, help="Non Zero Counters")
+@click.option("-j", "--json", "as_json", is_flag=True, help="JSON output")
 @_verbose
-def queue_counters(interfacename: str | None, as_json: bool, nonzero: bool, **ignored: object) -> None:
+def queue_counters(interfacename: str | None, everything: bool, trim: bool, voq: bool, nonzero: bool, as_json: bool,
+                   **ignored: object) -> None:
     """Show queue counters"""
     from virtual_testbed.sonic.commands import queuestat
-    queuestat.show(this_switch(), interfacename, as_json, nonzero)
+    if voq:
+        queuestat.show_virtual_outputs(this_switch(), interfacename, as_json)
+    else:
+        columns = queuestat.columns_of(everything, trim)
+        queuestat.show(this_switch(), queuestat.QueueView(interfacename, columns, as_json, nonzero))
 
 
 @queue.group("watermark", cls=AliasedGroup)
@@ -145,6 +154,124 @@ def priority_group_drop_counters(namespace: str | None) -> None:
     watermarkstat.show(this_switch(), watermarkstat.PG_DROPS)
 
 
+@cli.group("buffer_pool", cls=AliasedGroup)
+def buffer_pool() -> None:
+    """Show details of the buffer pools"""
+
+
+@cli.group("headroom-pool", cls=AliasedGroup)
+def headroom_pool() -> None:
+    """Show details of headroom pool"""
+
+
+def _show_pools(is_headroom: bool, is_persistent: bool) -> None:
+    from virtual_testbed.sonic.commands import watermarkstat
+    what = watermarkstat.HEADROOM_POOL if is_headroom else watermarkstat.BUFFER_POOL
+    watermarkstat.show_pools(this_switch(), what, is_persistent)
+
+
+@buffer_pool.command("watermark")
+@_namespace
+def buffer_pool_watermark(namespace: str | None) -> None:
+    """Show user WM for buffer pools"""
+    _show_pools(is_headroom=False, is_persistent=False)
+
+
+@buffer_pool.command("persistent-watermark")
+@_namespace
+def buffer_pool_persistent(namespace: str | None) -> None:
+    """Show persistent WM for buffer pools"""
+    _show_pools(is_headroom=False, is_persistent=True)
+
+
+@headroom_pool.command("watermark")
+@_namespace
+def headroom_pool_watermark(namespace: str | None) -> None:
+    """Show user WM for headroom pool"""
+    _show_pools(is_headroom=True, is_persistent=False)
+
+
+@headroom_pool.command("persistent-watermark")
+@_namespace
+def headroom_pool_persistent(namespace: str | None) -> None:
+    """Show persistent WM for headroom pool"""
+    _show_pools(is_headroom=True, is_persistent=True)
+
+
+@cli.group(cls=AliasedGroup)
+def buffer() -> None:
+    """Show buffer information"""
+
+
+@buffer.command("configuration")
+@_namespace
+@click.option("--verbose", "-vv", is_flag=True, help="Enable verbose output")
+def buffer_configuration(namespace: str | None, verbose: bool) -> None:
+    """show buffer configuration"""
+    from virtual_testbed.sonic.commands import mmuconfig
+    mmuconfig.show_configuration(this_switch(), verbose)
+
+
+@buffer.command("information")
+def buffer_information() -> None:
+    """show buffer information"""
+    from virtual_testbed.sonic.commands import mmuconfig
+    mmuconfig.show_information(this_switch())
+
+
+@cli.command()
+@_namespace
+@click.option("--verbose", "-vv", is_flag=True, help="Enable verbose output")
+def mmu(namespace: str | None, verbose: bool) -> None:
+    """Show mmu configuration"""
+    from virtual_testbed.sonic.commands import mmuconfig
+    mmuconfig.show_configuration(this_switch(), verbose)
+
+
+@cli.command()
+@_namespace
+@_verbose
+def ecn(namespace: str | None, verbose: bool) -> None:
+    """Show ECN configuration"""
+    from virtual_testbed.sonic.commands import ecnconfig
+    ecnconfig.show(this_switch())
+
+
+@cli.group(cls=AliasedGroup)
+def dropcounters() -> None:
+    """Show drop counter related information"""
+
+
+@dropcounters.command("counts")
+@click.option("-g", "--group", default=None)
+@click.option("-t", "--counter_type", default=None)
+@_verbose
+@_namespace
+def dropcounters_counts(group: str | None, counter_type: str | None, **ignored: object) -> None:
+    """Show drop counts"""
+    from virtual_testbed.sonic.commands import dropstat
+    dropstat.show(this_switch(), group, counter_type)
+
+
+@dropcounters.command("configuration")
+@click.option("-g", "--group", default=None)
+@_verbose
+@_namespace
+def dropcounters_configuration(group: str | None, **ignored: object) -> None:
+    """Show current drop counter configuration"""
+    from virtual_testbed.sonic.commands import dropstat
+    dropstat.show_configuration(this_switch(), group)
+
+
+@dropcounters.command("capabilities")
+@_verbose
+@_namespace
+def dropcounters_capabilities(**ignored: object) -> None:
+    """Show device drop counter capabilities"""
+    from virtual_testbed.sonic.commands import dropstat
+    dropstat.show_capabilities()
+
+
 @cli.group(cls=AliasedGroup)
 def interfaces() -> None:
     """Show details of the network interfaces"""
@@ -176,16 +303,18 @@ def interfaces_portchannel(namespace: str | None, display: str, verbose: bool) -
 @click.option("-i", "--interface", default=None, help="Filter by interface name")
 @click.option("-j", "--json", "as_json", is_flag=True, help="Print in JSON format")
 @click.option("-nz", "--nonzero", is_flag=True, help="Non-Zero counters only")
-@click.option("-p", "--period", default=None)
+@click.option("-p", "--period", type=int, default=0)
 @_namespace
 @_display
 @_verbose
 @click.pass_context
 def interfaces_counters(context: click.Context, /, printall: bool, interface: str | None, as_json: bool, nonzero: bool,
-                        **ignored: object) -> None:
+                        period: int, **ignored: object) -> None:
     """Show interface counters"""
     if context.invoked_subcommand is None:
         from virtual_testbed.sonic.commands import portstat
+        if period:
+            context.exit(portstat.refuse_period())
         columns = portstat.ALL if printall else portstat.STANDARD
         portstat.show(this_switch(), portstat.View(columns, portstat.wanted(interface), as_json, non_zero=nonzero))
 
@@ -202,6 +331,38 @@ def interfaces_counters_rates() -> None:
     """Show interface counters rates"""
     from virtual_testbed.sonic.commands import portstat
     portstat.show(this_switch(), portstat.View(portstat.RATES))
+
+
+@interfaces_counters.command("fec-stats")
+@_namespace
+@_display
+@click.option("-p", "--period", type=int, default=0)
+@click.option("-j", "--json", "as_json", is_flag=True, help="Print in JSON format")
+@click.option("--nonzero", is_flag=True, help="Only display non zero counters")
+@_verbose
+@click.pass_context
+def interfaces_counters_fec(context: click.Context, /, period: int, as_json: bool, nonzero: bool,
+                            **ignored: object) -> None:
+    """Show interface counters fec-stats"""
+    from virtual_testbed.sonic.commands import portstat
+    if period:
+        context.exit(portstat.refuse_period())
+    portstat.show(this_switch(), portstat.View(portstat.FEC, as_json=as_json, non_zero=nonzero))
+
+
+@interfaces_counters.command("trim")
+@click.argument("interface", required=False)
+@click.option("-p", "--period", type=int, default=0)
+@click.option("-j", "--json", "as_json", is_flag=True, help="Print in JSON format")
+@_verbose
+@click.pass_context
+def interfaces_counters_trim(context: click.Context, /, interface: str | None, period: int, as_json: bool,
+                             verbose: bool) -> None:
+    """Show interface counters trim"""
+    from virtual_testbed.sonic.commands import portstat
+    if period:
+        context.exit(portstat.refuse_period())
+    portstat.show(this_switch(), portstat.View(portstat.TRIM, portstat.wanted(interface), as_json))
 
 
 @interfaces_counters.command("detailed")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from virtual_testbed.sonic.commands.context import SwitchContext
 from virtual_testbed.sonic.commands.snapshots import NOT_AVAILABLE, Snapshots, table
+from virtual_testbed.sonic.counters import POOL_NAME_MAP
 from virtual_testbed.sonic.databases import natural, read_fields, read_hash
 
 
@@ -57,6 +58,31 @@ def show(switch: SwitchContext, what: Watermark) -> None:
     header = ["Port", *(f"{what.label}{number}" for number in numbers)]
     body = [[port, *(row.get(number, NOT_AVAILABLE) for number in numbers)] for port, row in rows.items()]
     print(table(body, header))
+
+
+@dataclass(frozen=True)
+class PoolWatermark:
+    """What is shown of buffer pools: title, field of COUNTERS_DB, and what the names of the pools have in them."""
+
+    title: str
+    field: str
+    names: str = ""
+
+
+BUFFER_POOL = PoolWatermark("Shared pool maximum occupancy:", "SAI_BUFFER_POOL_STAT_WATERMARK_BYTES")
+HEADROOM_POOL = PoolWatermark("Headroom pool maximum occupancy:", "SAI_BUFFER_POOL_STAT_XOFF_ROOM_WATERMARK_BYTES",
+                              "ingress_lossless")
+
+
+def show_pools(switch: SwitchContext, what: PoolWatermark, is_persistent: bool) -> None:
+    """Print one line a pool: `N/A`, as this switch counts nothing of pools."""
+    oids = read_hash(switch.counters, POOL_NAME_MAP)
+    names = sorted((name for name in oids if what.names in name), key=natural)
+    prefix = "PERSISTENT_WATERMARKS" if is_persistent else "USER_WATERMARKS"
+    found = read_fields(switch.counters, [f"{prefix}:{oids[name]}" for name in names], [what.field])
+    print(what.title)
+    print(table([[name, values.get(what.field, NOT_AVAILABLE)] for name, values in zip(names, found)],
+                ["Pool", "Bytes"]))
 
 
 def _since(value: str, old: str | None, running: bool) -> str:

@@ -21,11 +21,14 @@ from virtual_testbed.tests.sonic.test_ssh import wait_until
 WAITS = "sonic-cfggen -j - --print-data"
 CONFIG = '{"A": {"b": {"c": "d"}}}'
 SAVES = "; sudo config save -y $PWD/saved >/dev/null; stat -c '%a %U' saved; rm -f saved"
+ROLLBACK = "sudo config rollback a; sudo config delete-checkpoint a; ls /etc/sonic/checkpoints"
 ALIKE = [
     "show pfc counters", "show interfaces status", "pfcwd show config", "sonic-db-cli CONFIG_DB KEYS 'PORT|*'",
     "show no-such", "show interfaces status nowhere", "sonic-db-cli NO_DB KEYS x", "pfcwd stop", "sudo pfcwd stop",
     "sudo pfcwd start Ethernet0 200; sudo pfcwd show config", "COLUMNS=40 show --help", "show --help",
-    "sonic-cfggen --nonsense",
+    "sonic-cfggen --nonsense", "redis-dump -d 4 -y -k 'PORT|*'", "sonic-db-dump -n NO_DB", "ecnconfig -q 3",
+    "mmuconfig -l", "dropstat -c show", "sudo config checkpoint a; sudo config list-checkpoints", ROLLBACK,
+    "echo '{{ PORT|length }}' >a.j2; sonic-cfggen -d -t a.j2; sonic-cfggen -t b.j2; rm a.j2",
     f"echo '{CONFIG}' | {WAITS}", f"printf '\\377' | {WAITS}", "sonic-cfggen -a '[1' --print-data",
     "show pfc counters >&-", "show pfc counters <&-", "show pfc counters >/dev/full",
     "show runningconfiguration all | head -n 1", "show runningconfiguration all | wc -c",
@@ -104,6 +107,7 @@ def test_commands_are_the_same_with_the_server_and_without(switch):
         alone = _answers(switch)
     for command in ALIKE:
         assert served[command] == alone[command], command
+    assert served[ROLLBACK] == "Config rolled back successfully.\nCheckpoint deleted successfully.\n=0\n"
     assert "privileges" in served["pfcwd stop"] and "No space" in served["show pfc counters >/dev/full"]
     assert [served[f"umask {mask}{SAVES}"].split()[0] for mask in ("027", "002")] == ["640", "664"]
 

@@ -57,6 +57,24 @@ def test_groups_may_share_a_headroom():
     assert pool["size"] == str(MEMORY - 64 * 1248 - QUEUES - 64 * 165568 // 2)
 
 
+@pytest.mark.parametrize("ratio", [{}, {"AZURE": {"over_subscribe_ratio": "2"}}])
+def test_the_size_of_a_shared_headroom_wins(ratio):
+    size = {"ingress_lossless_pool": {"xoff": "1000000"}}
+    shared = dynamic(DEFAULT_LOSSLESS_BUFFER_PARAMETER=ratio, BUFFER_POOL=size)
+    pool = in_effect(shared, PROFILE).config["BUFFER_POOL"]["ingress_lossless_pool"]
+    assert (pool["xoff"], pool["size"]) == ("1000000", str(MEMORY - 64 * 1248 - QUEUES - 1000000))
+
+
+@pytest.mark.parametrize("tables", [
+    {"BUFFER_POOL": {"ingress_lossless_pool": {"xoff": "much"}}},
+    {"DEFAULT_LOSSLESS_BUFFER_PARAMETER": {"AZURE": {"over_subscribe_ratio": "x"}}},
+    {"BUFFER_PROFILE": {"egress_lossy_profile": {"size": "x"}}}])
+def test_sizes_that_are_no_numbers_are_named(tables):
+    found = in_effect(dynamic(**tables), PROFILE)
+    assert len(found.problems) == 1 and "the sizes of pools cannot be computed: " in found.problems[0]
+    assert found.config["BUFFER_POOL"]["egress_lossy_pool"] == {"mode": "dynamic", "type": "egress"}
+
+
 def test_a_profile_may_leave_its_headroom_to_the_switch():
     found = in_effect(dynamic(
         BUFFER_PROFILE={"own": {"headroom_type": "dynamic", "dynamic_th": "-1"}},

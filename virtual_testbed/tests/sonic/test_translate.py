@@ -74,6 +74,18 @@ def test_headroom_by_speed_and_cable_as_buffermgrd_gives_it():
     assert longer.problems == ("Ethernet4: pg_profile_lookup.ini has no headroom for speed 100000 and cable 7m",)
 
 
+def test_a_profile_of_a_derived_ones_name_is_taken_as_it_is():
+    """As buffermgrd does ("Reusing existing profile"); one that is malformed is named, and its groups have none."""
+    name = "pg_lossless_100000_5m_profile"
+    own = {"pool": "ingress_lossless_pool", "xon": "2288", "xoff": "99840", "size": "1248", "dynamic_th": "-4"}
+    found = result(deployed(BUFFER_PROFILE={name: own}))
+    group = found.config.ports["Ethernet8"].priority_groups[3]
+    assert (group.xoff, group.dynamic_th, found.problems) == (99840, -4, ()) and found.buffer_profiles[name] == own
+    wrong = result(deployed(BUFFER_PROFILE={name: {"dynamic_th": "-4"}}))
+    assert wrong.problems == (f"BUFFER_PROFILE|{name} ignored: pool (none) does not exist",)
+    assert 3 not in wrong.config.ports["Ethernet8"].priority_groups
+
+
 def test_an_explicit_profile_wins_over_the_derived_one():
     found = result(deployed(
         BUFFER_PROFILE={"mine": {"pool": "ingress_lossless_pool", "size": "0", "dynamic_th": "-2", "xoff": "1000"}},

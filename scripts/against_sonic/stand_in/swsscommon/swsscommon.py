@@ -99,8 +99,8 @@ class SonicV2Connector:
         return _NUMBERS[db_name]
 
     def get_all(self, db_name: str, key: str, *_: object, **__: object) -> dict[str, str]:
-        """A hash; empty: there is none."""
-        return dict(self._clients[db_name].hgetall(key))
+        """A hash, by its fields in order, as a C++ map has them; empty: there is none."""
+        return dict(sorted(self._clients[db_name].hgetall(key).items()))
 
     def get(self, db_name: str, key: str, field: str, *_: object, **__: object) -> str | None:
         """A field of a hash."""
