@@ -47,8 +47,10 @@ def _state(row: dict[str, str]) -> str:
     return "U" if oper == "up" else "D"
 
 
-def show(switch: SwitchContext, group: str | None = None, kind: str | None = None) -> None:
-    """Print the ports, less what this user cleared. Of a group there is nothing: only debug counters have one."""
+def show(switch: SwitchContext, group: str | None = None, kind: str | None = None, gap: bool = True) -> None:
+    """Print the ports, less what this user cleared, and a blank line (`gap`; `show dropcounters` has none behind a
+    table). Of a group there is nothing: only debug counters have one.
+    """
     from tabulate import tabulate
     fields = [] if group else [field for field, (_, own) in _COUNTERS.items() if kind in (None, "", own)]
     kept = Snapshots(switch, "dropstat").load("port-stats")
@@ -59,7 +61,8 @@ def show(switch: SwitchContext, group: str | None = None, kind: str | None = Non
                 for port, counts in _collect(switch).items()]
         print(tabulate(rows, ["IFACE", "STATE", *(_COUNTERS[field][0] for field in fields)], tablefmt="simple",
                        stralign="right"))
-    print()
+    if gap or not fields:
+        print()
 
 
 def clear(switch: SwitchContext) -> None:

@@ -250,7 +250,7 @@ def dropcounters() -> None:
 def dropcounters_counts(group: str | None, counter_type: str | None, **ignored: object) -> None:
     """Show drop counts"""
     from virtual_testbed.sonic.commands import dropstat
-    dropstat.show(this_switch(), group, counter_type)
+    dropstat.show(this_switch(), group, counter_type, gap=False)
 
 
 @dropcounters.command("configuration")
