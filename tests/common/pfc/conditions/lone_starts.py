@@ -44,7 +44,7 @@ class LoneGenerator(Generator):
     def _end_running(self, next_ones: Sequence[str]) -> None:
         beside = sorted(name for name in self._running if self._flows[name].role is Role.BYSTANDER)
         own = sorted(self._running.difference(beside))
-        going_on = [name for name, one in (self._read_anew(own) if own else {}).items() if one.transmitting]
+        going_on = [name for name, one in (self.stats(own) if own else {}).items() if one.transmitting]
         if going_on:
             others = f" and {len(going_on) - 1} others" if len(going_on) > 1 else ""
             raise QualificationError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Protocol
 
@@ -55,10 +55,6 @@ class Counted:
             return self
         sent = self.frames_tx - baseline.frames_tx
         return Counted(self.transmitting, sent, self.frames_rx - baseline.frames_rx)
-
-    def of(self, flow: FlowStats) -> FlowStats:
-        """A flow's statistics with these counts."""
-        return replace(flow, frames_tx=self.frames_tx, frames_rx=self.frames_rx)
 
 
 @dataclass(frozen=True)
@@ -126,7 +122,7 @@ class Generator:
         self._keeps_totals = False
         self._uncounted: set[str] = set()  # flows of the configuration that are not in the totals yet
         self._ended: list[FlowStats] = []  # the totals of configurations before it
-        self._kept: dict[str, Counted] = {}  # what flows had counted when others were started: that may clear it
+        self._kept: dict[str, FlowStats] = {}  # what flows had counted when others were started: that may clear it
 
     @property
     def timing(self) -> GeneratorTiming:
@@ -202,7 +198,9 @@ class Generator:
             observer.flows_started([self._flows[name] for name in names if name in self._flows], self.clock.moment())
         elsewhere, own = self._by_sender(names)
         if self._keeps_totals:
-            self._kept |= self._read_anew(self._by_sender(sorted(self._uncounted))[1]) if self._uncounted else {}
+            if before := self._by_sender(sorted(self._uncounted))[1]:
+                self._wait_for_refresh()
+                self._kept |= self._statistics(before)
             self._uncounted |= {*(names or self._flows), *self._beside}
         for name in elsewhere:
             self._other_sender.start(self._flows[name])
@@ -341,7 +339,7 @@ class Generator:
         kept = self._kept
         self._uncounted = set()
         self._kept = {}
-        return [kept[name].of(flow) if name in kept and kept[name].frames_tx > flow.frames_tx else flow
+        return [kept[name] if name in kept and kept[name].frames_tx > flow.frames_tx else flow
                 for name, flow in found.items()]
 
     def _counted(self, wanted: Sequence[str]) -> dict[str, FlowStats]:
@@ -364,11 +362,6 @@ class Generator:
     def _wait_for_refresh(self) -> None:
         """Returns when everything that was counted up to now is in the statistics."""
         self.clock.sleep(self.timing.refresh_s)
-
-    def _read_anew(self, names: Sequence[str]) -> dict[str, Counted]:
-        """As `_read`, with everything in it up to now."""
-        self._wait_for_refresh()
-        return self._read(names)
 
     def _read(self, names: Sequence[str]) -> dict[str, Counted]:
         """What the generators have counted for flows of the configuration since it was pushed."""
