@@ -13,7 +13,7 @@ from tests.common.pfc.accounting.bystanders import with_bystanders
 from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
 from tests.common.pfc.cases.plan import port_cases, targets
 from tests.common.pfc.cases.qualifier import Qualifier
-from tests.common.pfc.lab.observer import Auditor
+from tests.common.pfc.lab.option import Auditor
 from tests.common.pfc.model.tolerances import EXACT, Tolerances
 from tests.common.pfc.record.case import Outcome, PlanCase
 from tests.common.pfc.record.verdict import Status

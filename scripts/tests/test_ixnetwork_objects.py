@@ -87,7 +87,7 @@ class RecordedChassis:
 
     def __init__(self, habits=()):
         self.otg = KeptOtg()
-        locations = {f"{CHASSIS};1;{port}": 100_000 for port in (1, 2)}
+        locations = {f"{CHASSIS};{card};{port}": 100_000 for card in (1, 2) for port in (1, 2)}
         self.passed_ns = 0
         self._session = IxNetworkSession(self.otg, locations, read_habits(habits), self._wait)
         self.imports = []
@@ -147,10 +147,11 @@ def fixture_api(extension):
     return adapted(extension, NoClock())
 
 
-def make_builder(api, speed_mbps=100_000, ip_version=4, device="lab-1", **options):
+def make_builder(api, speed_mbps=100_000, ip_version=4, device="lab-1", card=1, **options):
     """A builder for two ports in one VLAN."""
-    rx, tx = (ConnectedPort(device, f"Ethernet{4 * place}", f"ixia-{place}", f"{CHASSIS};1;{place + 1}", speed_mbps)
-              for place in (0, 1))
+    rx, tx = (
+        ConnectedPort(device, f"Ethernet{4 * place}", f"ixia-{place}", f"{CHASSIS};{card};{place + 1}", speed_mbps)
+        for place in (0, 1))
     net, bits = ("192.168.0.{}", 21) if ip_version == 4 else ("fc02:1000::{}", 64)
     hosts = {port: PlayedHost(f"host of {port.port}", f"02:00:00:00:01:0{number}", net.format(number), bits,
                               net.format(1), "Vlan1000") for number, port in enumerate((rx, tx), 2)}
@@ -290,6 +291,12 @@ def test_a_duration_of_part_of_a_second_is_refused(api):
     half = FlowPlan("Half", Role.TEST, 3, 1024, percent=50.0, seconds=0.5)
     with pytest.raises(QualificationError, match="only accepts integer value for fixed_seconds duration"):
         push(api, half)
+
+
+@pytest.mark.parametrize("card", [1, 2])
+def test_ports_are_those_of_any_card(chassis, api, card):
+    push(api, TEST, card=card)
+    assert [vport["location"] for vport in chassis.tree["vport"]] == [f"{CHASSIS};{card};{port}" for port in (1, 2)]
 
 
 @pytest.mark.parametrize("speed_mbps", [50_000, 100_000, 200_000, 400_000, 800_000])

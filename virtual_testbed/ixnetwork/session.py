@@ -8,7 +8,7 @@ from __future__ import annotations
 import ipaddress
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs, unquote
@@ -58,7 +58,7 @@ class IxNetworkSession:
     def __init__(self, otg: Otg, locations: Mapping[str, int], habits: Habits, wait: Callable[[int], None]) -> None:
         self._habits = habits
         self._locations = locations
-        self.tree = ObjectTree(empty_session(sorted({_card(location)[0] for location in locations})))
+        self.tree = ObjectTree(empty_session(_cards(locations)))
         self.chassis = Chassis(self.tree, otg, habits, wait)
         self._neighbours: dict[str, str] = {}
         self._operations: dict[str, Callable[[str, Mapping[str, Any]], Any]] = {
@@ -310,17 +310,25 @@ def _view(number: int, title: str) -> Node:
             "data": {"xpath": f"{base}/data", "isReady": True}}
 
 
-def _chassis(number: int, host: str) -> Node:
-    """A chassis with one card."""
+def _cards(locations: Iterable[str]) -> dict[str, list[int]]:
+    """Chassis -> its cards that have ports of these locations."""
+    found: dict[str, set[int]] = {}
+    for host, card, _ in map(_card, locations):
+        found.setdefault(host, set()).add(card)
+    return {host: sorted(found[host]) for host in sorted(found)}
+
+
+def _chassis(number: int, host: str, cards: Sequence[int]) -> Node:
+    """A chassis with these cards."""
     base = f"/availableHardware/chassis[{number}]"
-    card = {"xpath": f"{base}/card[1]", "cardId": 1, "description": "a card", "availableModes": [],
-            "aggregationMode": "notSupported"}
-    return {"xpath": base, "hostname": host, "state": "ready", "card": [card]}
+    made = [{"xpath": f"{base}/card[{place}]", "cardId": card, "description": "a card", "availableModes": [],
+             "aggregationMode": "notSupported"} for place, card in enumerate(cards, 1)]
+    return {"xpath": base, "hostname": host, "state": "ready", "card": made}
 
 
-def empty_session(hosts: Sequence[str]) -> Node:
-    """The tree of a new session of an API server that knows these chassis."""
-    chassis = [_chassis(number, host) for number, host in enumerate(hosts, 1)]
+def empty_session(cards: Mapping[str, Sequence[int]]) -> Node:
+    """The tree of a new session of an API server that knows these chassis, each with its cards."""
+    chassis = [_chassis(number, host, cards[host]) for number, host in enumerate(cards, 1)]
     statistics = {kind: {"xpath": f"/traffic/statistics/{kind}", "enabled": False}
                   for kind in ("latency", "cpdpConvergence", "dataIntegrity")}
     return {

@@ -12,7 +12,7 @@ ITEMS = f"{ROOT}/traffic/trafficItem"
 
 def made(*updates):
     """A session's tree with these imports."""
-    tree = ObjectTree(empty_session(["10.0.0.9"]))
+    tree = ObjectTree(empty_session({"10.0.0.9": [1]}))
     for update in updates or configuration([item(1, "Data"), item(2, "Storm", STORM, 1), item(3, "Later")]):
         tree.take_over(update)
     return tree

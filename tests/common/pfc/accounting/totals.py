@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ..lab.generator import SETTLE_S, Generator
 from ..model.traffic import FlowStats
@@ -52,8 +51,5 @@ class FlowTotals:
         kept = self._kept
         self._uncounted = set()
         self._kept = {}
-        return [
-            replace(flow, frames_tx=kept[name].frames_tx, frames_rx=kept[name].frames_rx)
-            if name in kept and kept[name].frames_tx > flow.frames_tx else flow
-            for name, flow in found.items()
-        ]
+        return [kept[name] if name in kept and kept[name].frames_tx > flow.frames_tx else flow
+                for name, flow in found.items()]
