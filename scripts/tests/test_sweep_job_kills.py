@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from scripts.tests.broken import OpenSsh
+from scripts.campaign.broken_testbed import OpenSsh
 from scripts.tests.dask_cluster import DaskCluster, dask_cluster
 from scripts.tests.small_lab import NAMES, small_lab
 from scripts.tests.test_sweep_command import (

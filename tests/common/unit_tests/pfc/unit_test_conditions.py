@@ -48,7 +48,7 @@ def test_what_an_entry_cannot_say_is_refused(said, sentence):
 ])
 def test_only_generators_that_share_an_exact_clock_are_measured_exactly(entry, expected):
     """One may take its time whatever the clock."""
-    assert tolerances_of({"conf-name": "rack-1", **entry}) == expected
+    assert tolerances_of({"conf-name": "rack-1", **entry}) == expected, entry
 
 
 def test_the_entry_may_have_them():

@@ -10,7 +10,6 @@ from tests.common.pfc.cases.storm_sequence import LOOKS
 from tests.common.pfc.evidence.recorder import EvidenceRecorder
 from tests.common.pfc.evidence.timeline import MOST_READINGS, Timeline, storm_label
 from tests.common.pfc.lab.dut import Dut
-from tests.common.pfc.lab.generator import Generator, Traffic
 from tests.common.pfc.model.arithmetic import MAX_QUANTA
 from tests.common.pfc.model.traffic import FlowPlan, FlowStats, PauseFrame, Role, global_pause_frame, pfc_frame
 from tests.common.pfc.record.case import named
@@ -185,34 +184,3 @@ def test_the_names_of_flows_end_with_their_port():
     world = FakeWorld()
     builder = plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world)).builder
     assert builder.named("") == f" {DEVICE} Ethernet0" and builder.named("Storm").endswith(builder.named("")), "names"
-
-
-class Source:
-    """A host that pauses come from."""
-
-    def start(self, flow):
-        """A storm begins."""
-
-    def stop(self, flows):
-        """Storms end."""
-
-    def statistics(self, flow):
-        """What it knows."""
-        return FlowStats(flow, True, 0, 0)
-
-
-def test_a_storm_that_a_host_sends_is_one_as_well():
-    """Whoever sends it."""
-    world = FakeWorld()
-    watch = FakeClock(world)
-    recorder = EvidenceRecorder()
-    generator = Generator(FakeApi(world), watch, [recorder], Source())
-    generator.push(Traffic(FakeApi(world).config(), {STORM.name: STORM}))
-    generator.start([STORM.name])
-    watch.sleep(2)
-    generator.stats([STORM.name])
-    watch.sleep(1)
-    generator.stop([STORM.name])
-    found = recorder.evidence()["timeline"]
-    assert found["storms"] == [{"label": "PFC on priority 3", "priorities": [3], "begin_s": 0, "end_s": 3}], found
-    assert found["readings_s"] == [0, 2] and found["frames_rx"] == {}, found

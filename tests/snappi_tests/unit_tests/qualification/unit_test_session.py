@@ -467,5 +467,5 @@ def test_the_next_modules_generator_knows_what_the_first_preflight_learned(tmp_p
         know_timing(first)
     later = plan.lab(Dut(FakeHost(world)), FakeApi(world), InexactClock(world), timing=ours.timing)
     assert later.generator.is_timed is learned, "else its preflight measures it"
-    assert later.generator.timing == first.generator.timing
-    assert ours.qualifier(later).lab is later
+    assert later.generator.timing == first.generator.timing, later.generator.timing
+    assert ours.qualifier(later).lab is later, later
