@@ -19,7 +19,6 @@ it; as the catalogue declares the fault, whatever the rules say."""
 SWITCH = "vtb-t0-01"
 NOT_YET = {
     "watchdog-set-kept": "no test case enables PFC for another priority while the watchdog runs",
-    "maps-unbound": "the counters look like those of another port",
 }
 """Faults that a tester could see, and that are not diagnosed -> why."""
 
