@@ -8,7 +8,7 @@ import os
 import sys
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
@@ -230,12 +230,9 @@ class DaskExecutor:
             found = self._client.scheduler_info().get("workers", {})  # without them where the scheduler is gone
         except (OSError, TimeoutError):
             found = {}
-        workers = [ReachingWorker(address, str(about["name"]), int(about["nthreads"]), frozenset(
-            name.removeprefix(worker_parts.REACHES) for name in about["resources"]
-            if name.startswith(worker_parts.REACHES))) for address, about in found.items()]
+        workers = sorted((_worker(address, about) for address, about in found.items()), key=lambda one: one.name)
         self._examine([worker for worker in workers if worker.address not in self._problems])
-        fit = [worker for worker in workers if not self._problems.get(worker.address)]
-        self._workers = sorted(fit, key=lambda worker: worker.name)
+        self._workers = [worker for worker in workers if not self._problems.get(worker.address)]
         self._looked_s = time.monotonic()
         return self._workers
 
@@ -265,6 +262,13 @@ class DaskExecutor:
             yield token, content
         finally:
             token.unlink()
+
+
+def _worker(address: str, about: Mapping[str, Any]) -> ReachingWorker:
+    """A worker, as the scheduler knows it."""
+    prefix = worker_parts.REACHES
+    reaches = frozenset(name.removeprefix(prefix) for name in about["resources"] if name.startswith(prefix))
+    return ReachingWorker(address, str(about["name"]), int(about["nthreads"]), reaches)
 
 
 def _task() -> Callable[[dict[str, Any], bool], dict[str, Any]]:
