@@ -209,9 +209,18 @@ def rows_of(setting: HealthySetting, config_db: Mapping[str, Any]) -> Rows:
                                   if name.startswith("pg_lossless_")}
     if setting.lossless != (3, 4):
         changed = {**config_db, **{table: {**config_db.get(table, {}), **own} for table, own in rows.items()}}
-        for table, own in lossless_set(changed, setting.switch, setting.ports, setting.lossless).items():
+        made = dict(lossless_set(changed, setting.switch, setting.ports, setting.lossless))
+        made.pop("DSCP_TO_TC_MAP", None)  # it reaches priority 7 too, whose queue has no scheduler
+        made["PORT_QOS_MAP"] = {port: _watched(row, config_db["PORT_QOS_MAP"][port], setting.lossless)
+                                for port, row in made["PORT_QOS_MAP"].items() if row is not None}
+        for table, own in made.items():
             rows[table] = {**rows.get(table, {}), **own}
     return rows
+
+
+def _watched(row: Mapping[str, Any], before: Mapping[str, Any], lossless: tuple[int, ...]) -> dict[str, Any]:
+    """A port's QoS with the DSCP map that it had, and the watchdog for its lossless priorities."""
+    return {**row, "dscp_to_tc_map": before["dscp_to_tc_map"], "pfcwd_sw_enable": ",".join(map(str, lossless))}
 
 
 def script_of(rows: Rows) -> str:
