@@ -15,6 +15,7 @@ from ..lab.otg_config import TrafficBuilder
 from ..lab.watchdog import DROP, Timers, watching
 from ..model.checking import everything_received
 from ..model.counters import DutCounters
+from ..model.errors import QualificationError
 from ..model.qos import PortQos
 from ..model.scenario import Scenario
 from ..record.case import PlanCase
@@ -31,8 +32,13 @@ def scenario(qos: PortQos) -> Scenario:
     """SWEEP-1's scenario for one port; the storms run until they must have been detected, then there is data.
 
     Raises:
-        QualificationError: no DSCP value reaches a lossless priority.
+        QualificationError: no DSCP value reaches a lossless priority, or the watchdog does not watch one.
     """
+    if qos.watched != qos.lossless:
+        raise QualificationError(
+            f"{qos.device} {qos.port}: the watchdog watches {list(qos.watched)} (PORT_QOS_MAP|{qos.port}"
+            f" pfcwd_sw_enable), expected all lossless priorities, {list(qos.lossless)}"
+        )
     return replace(sweep.scenario(qos), case=WATCHDOG_ALL_PORTS, storm_lead_s=ceil(lead_s(TIMERS)), data_s=DATA_S)
 
 

@@ -137,6 +137,20 @@ def test_priorities_of_a_port():
     assert (qos.dscps[3], qos.dscps[0], len(qos.dscps[1])) == ((3,), (8,), 58), qos.dscps
 
 
+@pytest.mark.parametrize(("row", "watched"), [
+    ({}, (3, 4)),
+    ({"pfcwd_sw_enable": "3,4"}, (3, 4)),
+    ({"pfcwd_sw_enable": "4,6"}, (4,)),
+    ({"pfcwd_sw_enable": ""}, ()),
+])
+def test_the_watchdog_watches_what_its_own_field_lists(row, watched):
+    """Older images, which have no such field, watch all lossless priorities."""
+    config_db = make_config_db()
+    config_db["PORT_QOS_MAP"]["Ethernet0"] |= row
+    qos = read_port_qos(config_db, DEVICE, "Ethernet0")
+    assert (qos.lossless, qos.watched) == ((3, 4), watched), qos
+
+
 def test_the_buffer_of_other_platforms_is_another_pool():
     """Virtual output queues hold frames at the ingress."""
     config_db = {"BUFFER_POOL": {"ingress_lossless_pool": {"size": "5"}, "egress_lossless_pool": {"size": "7"}}}

@@ -20,8 +20,8 @@ from ..engine import Procedure, Table, sending
 from ..flows import RESUMED, DataLoad, again, data_flows
 from ..ingress import faster_port
 from ..storm_sequence import pause_storm
-from ..targets import all_lossless, each_lossless, several_lossless
 from .checks import DATA_S, WatchdogRun, acted, detected, is_dropped, lead_s, no_other_storm, restored, validity
+from .watched import all_watched, each_watched, several_watched
 
 FRAME_BYTES = 1024
 TOWARDS_PERCENT, BACK_PERCENT = 45, 25  # of the line: all test (background) flows of one direction together
@@ -168,9 +168,9 @@ def _frames_counted(run: WatchdogRun) -> Iterator[Check]:
 
 
 CASES: Table = {
-    DROP_SINGLE: Procedure(storm_then_data, validity, judge, each_lossless),
-    DROP_SEVERAL: Procedure(storm_then_data, validity, judge, several_lossless),
-    FORWARD_ALL: Procedure(partial(storm_then_data, action=FORWARD), validity, judge, all_lossless),
-    MIXED_SPEED: Procedure(from_faster, validity, judge, all_lossless.where(faster_port, NEEDS_FASTER)),
-    ACTION_CHANGED: Procedure(partial(storm_then_data, first=FORWARD), validity, judge, all_lossless),
+    DROP_SINGLE: Procedure(storm_then_data, validity, judge, each_watched),
+    DROP_SEVERAL: Procedure(storm_then_data, validity, judge, several_watched),
+    FORWARD_ALL: Procedure(partial(storm_then_data, action=FORWARD), validity, judge, all_watched),
+    MIXED_SPEED: Procedure(from_faster, validity, judge, all_watched.where(faster_port, NEEDS_FASTER)),
+    ACTION_CHANGED: Procedure(partial(storm_then_data, first=FORWARD), validity, judge, all_watched),
 }

@@ -19,14 +19,14 @@ from ..engine import Procedure, Table, sending
 from ..flows import DataLoad, again, data_flows
 from ..ingress import equal_ports
 from ..storm_sequence import pause_storm
-from ..targets import all_lossless
 from .actions import FRAME_BYTES, data_again, data_in_storms, storms_over
 from .checks import DATA_S, WatchdogRun, acted, at_queue, lead_s, validity
+from .watched import all_watched
 
 DROP_ALL_TO_ALL = PlanCase("watchdog-drop-all-to-all", "WD-6")
 FORWARD_ALL_TO_ALL = PlanCase("watchdog-forward-all-to-all", "WD-7")
 
-THREE_PORTS = all_lossless.where(
+THREE_PORTS = all_watched.where(
     equal_ports,
     "a second port of the same speed for data to enter by, on another traffic generator than the port under test",
 )

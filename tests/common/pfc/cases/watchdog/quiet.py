@@ -19,10 +19,10 @@ from ...record.case import PlanCase, Target
 from ...record.verdict import Check
 from ..engine import Procedure, Table, sending
 from ..storm_sequence import pause_storm
-from ..targets import all_lossless
 from ..validity import counters_kept, links_kept, load_applied, lossy_in_background
 from .actions import even_flows, watching_pair
 from .checks import WatchdogRun, no_other_storm
+from .watched import all_watched
 
 QUIET = PlanCase("watchdog-quiet", "WD-4")
 TIMERS = Timers(DROP)
@@ -149,4 +149,4 @@ def judge(run: WatchdogRun) -> Iterator[Check]:
     yield from no_other_storm(run)
 
 
-CASES: Table = {QUIET: Procedure(pauses_on_traffic, validity, judge, all_lossless)}
+CASES: Table = {QUIET: Procedure(pauses_on_traffic, validity, judge, all_watched)}

@@ -13,10 +13,10 @@ from ...record.case import PlanCase, Target
 from ...record.verdict import Check
 from ..engine import Procedure, Table, sending
 from ..storm_sequence import pause_storm
-from ..targets import all_lossless
 from . import checks
 from .actions import data_again, data_in_storms, judge, storms_over, watched_flows, watching_pair
 from .checks import DATA_S, WatchdogRun, lead_s
+from .watched import all_watched
 
 REPEATED = PlanCase("watchdog-repeated-storms", "WD-10")
 STORMS = 3
@@ -80,4 +80,4 @@ def _of_each(made: Callable[[WatchdogRun], Iterable[Check]]) -> Callable[[Repeat
     return checks_of
 
 
-CASES: Table = {REPEATED: Procedure(storms_one_by_one, _of_each(checks.validity), _of_each(judge), all_lossless)}
+CASES: Table = {REPEATED: Procedure(storms_one_by_one, _of_each(checks.validity), _of_each(judge), all_watched)}

@@ -30,10 +30,10 @@ from ..buffer_threshold import smaller_threshold
 from ..engine import Procedure, Table, sending
 from ..storm_length import storm_held
 from ..storm_sequence import pause_storm
-from ..targets import all_lossless, all_lossless_changeable
 from ..validity import counters_kept, links_kept, load_applied, lossy_in_background, storm_stopped
 from .actions import FRAME_BYTES, even_flows, watching_pair
 from .checks import WatchdogRun, no_other_storm, storm_unbroken
+from .watched import all_watched, all_watched_changeable
 
 ON_TRAFFIC = PlanCase("watchdog-on-traffic", "WD-5")
 BUFFER_CHANGED = PlanCase("watchdog-buffer-changed", "WD-8")
@@ -257,6 +257,6 @@ def _in_time(outage: Outage, flow: FlowStats) -> Iterator[Check]:
 
 
 CASES: Table = {
-    ON_TRAFFIC: Procedure(with_several_times, validity, judge, all_lossless),
-    BUFFER_CHANGED: Procedure(while_buffer_changes, validity, judge, all_lossless_changeable),
+    ON_TRAFFIC: Procedure(with_several_times, validity, judge, all_watched),
+    BUFFER_CHANGED: Procedure(while_buffer_changes, validity, judge, all_watched_changeable),
 }
