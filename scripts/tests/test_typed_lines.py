@@ -169,7 +169,8 @@ TRIED: dict[str, Way] = {
     # docs/campaign.md
     "make campaign": Way(left_out="takes hours; scripts/tests/test_campaign_sample.py carries 30 entries out"),
     "make campaign SOURCES=generated COUNT=1000 SLICE=60m": Way(
-        passes=False, says=("1000 entries in ", "generated, judged: 0 of 1000"), instead=(("SLICE=60m", "SLICE=1s"),)),
+        passes=False, says=("1000 entries in ", "generated, judged: 0 of 1000"),
+        instead=(("SLICE=60m", "SLICE=1s SEED=typed"),)),
     "make campaign RESUME=campaign-20261124T220000Z-4711": refused("there is no campaign in "),
     "pfc-campaign --sources catalogue --mutant no-accounting": Way(left_out="takes half an hour"),
     # docs/museum.md
