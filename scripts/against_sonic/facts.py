@@ -24,7 +24,8 @@ from virtual_testbed.tests.supervision.deployed import BIN, Deployed, brought_up
 PACKAGES = ("ipaddr", "jinja2", "lxml", "natsort", "netaddr", "PyYAML", "redis")
 """What the modules and sonic_py_common import."""
 _ANSWER = re.compile(r"^(\S+) \| (SUCCESS|CHANGED|FAILED!|UNREACHABLE!)[^\n]*? => ", re.MULTILINE)
-_STAND_INS, _OWN = ROOT / "virtual_testbed/sonic_mgmt/library", ROOT / "ansible/library"
+_STAND_INS = ROOT / "virtual_testbed/sonic_mgmt/library"
+_OWN = ROOT / "ansible/library"
 Facts = Mapping[str, Any]
 
 

@@ -15,7 +15,8 @@ from scripts.against_sonic.deviations import DEVIATIONS, OutputDeviation
 from scripts.against_sonic.installation import Installation
 from virtual_testbed.tests.supervision.deployed import Deployed, Host, Load, deployed
 
-TESTBED, SWITCH = "vtb-t0", "vtb-t0-01"
+TESTBED = "vtb-t0"
+SWITCH = "vtb-t0-01"
 _TX = Host("127.1.0.1;1;2", "00:00:22:33:44:01", "192.168.0.3", "192.168.0.1", 21)
 _RX = Host("127.1.0.1;1;1", "00:01:22:33:44:01", "192.168.0.2", "192.168.0.1", 21)
 BOTH = (

@@ -26,7 +26,10 @@ PORT: frozenset[int] = frozenset()
 BOTH = (LOSSLESS, LOSSY)
 LASTING = ("pause-outlives-flap",)
 """Faults that leave a port shut for ever."""
-CATALOGUE, MUSEUM, GENERATED, HEALTHY = "catalogue", "museum", "generated", "healthy"
+CATALOGUE = "catalogue"
+MUSEUM = "museum"
+GENERATED = "generated"
+HEALTHY = "healthy"
 SOURCES = (CATALOGUE, MUSEUM, GENERATED, HEALTHY)
 
 

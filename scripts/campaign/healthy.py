@@ -45,7 +45,9 @@ SETTLE_S = 5.0
 """Until SONiC's daemons have followed a change of CONFIG_DB."""
 MOST_CHECKS = 20
 GRAPH_COLUMNS = "StartDevice,StartPort,EndDevice,EndPort,BandWidth,VlanID,VlanMode"
-VLAN, ROUTED, HALF = "in a VLAN", "routed", "half in a VLAN"
+VLAN = "in a VLAN"
+ROUTED = "routed"
+HALF = "half in a VLAN"
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,8 @@ _WITH_BARS = ("CONFIG_DB", "STATE_DB")
 _PREFIXES = ("CFG_", "APP_", "STATE_")
 _SUFFIX = "_TABLE_NAME"
 _TABLES = {"CFG_FLEX_COUNTER_TABLE_NAME": "FLEX_COUNTER_TABLE"}
-COUNTERS_TABLE, COUNTERS_SWITCH_NAME_MAP = "COUNTERS", "COUNTERS_SWITCH_NAME_MAP"
+COUNTERS_TABLE = "COUNTERS"
+COUNTERS_SWITCH_NAME_MAP = "COUNTERS_SWITCH_NAME_MAP"
 
 
 def _client(database: str) -> Any:
@@ -65,8 +66,14 @@ class SonicDBConfig:
 class SonicV2Connector:
     """Connections to all databases of the switch."""
 
-    APPL_DB, ASIC_DB, COUNTERS_DB, CONFIG_DB, STATE_DB = "APPL_DB", "ASIC_DB", "COUNTERS_DB", "CONFIG_DB", "STATE_DB"
-    FLEX_COUNTER_DB, PFC_WD_DB, LOGLEVEL_DB = "FLEX_COUNTER_DB", "PFC_WD_DB", "LOGLEVEL_DB"
+    APPL_DB = "APPL_DB"
+    ASIC_DB = "ASIC_DB"
+    COUNTERS_DB = "COUNTERS_DB"
+    CONFIG_DB = "CONFIG_DB"
+    STATE_DB = "STATE_DB"
+    FLEX_COUNTER_DB = "FLEX_COUNTER_DB"
+    PFC_WD_DB = "PFC_WD_DB"
+    LOGLEVEL_DB = "LOGLEVEL_DB"
 
     def __init__(self, *_: object, **__: object) -> None:
         self._clients: dict[str, Any] = {}
