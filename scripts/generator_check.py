@@ -20,9 +20,9 @@ from tabulate import tabulate
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from scripts.lab_command import NOT_PASS, PASS, complain, find_testbed, run_in_lab  # noqa: E402  (the path comes first)
-from scripts.suite import REFUSED  # noqa: E402
-from scripts.testbeds import TESTBED_FILE, Refusal, environment  # noqa: E402
+from scripts.command import exit_status_of  # noqa: E402  (the path comes first)
+from scripts.lab_command import NOT_PASS, PASS, find_testbed, run_in_lab  # noqa: E402
+from scripts.testbeds import TESTBED_FILE, environment  # noqa: E402
 from tests.common.clone import RESULTS  # noqa: E402
 from tests.common.pfc.cases.storm_sequence import pause_storm  # noqa: E402
 from tests.common.pfc.lab.dut import Dut  # noqa: E402
@@ -242,15 +242,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--results", type=Path, default=RESULTS, metavar="DIR",
                         help="folder of the file with the answers (default: results)")
     options = parser.parse_args(arguments)
+    return exit_status_of(lambda: check_generator(options))
+
+
+def check_generator(options: argparse.Namespace) -> int:
+    """The command.
+
+    Raises:
+        Refusal: the testbed is not there.
+    """
     results = options.results.resolve()
     environment(results)
-    try:
-        testbed = find_testbed(options.testbed, Path(options.testbed_file).resolve(), None, "bring it up first with"
-                               f" `virtual-testbed up {options.testbed}`")
-        return run_in_lab(testbed, lambda lab: check(lab, options.testbed, results))
-    except (Refusal, OSError) as error:
-        complain(str(error))
-        return REFUSED
+    testbed = find_testbed(options.testbed, Path(options.testbed_file).resolve(), None, "bring it up first with"
+                           f" `virtual-testbed up {options.testbed}`")
+    return run_in_lab(testbed, lambda lab: check(lab, options.testbed, results))
 
 
 if __name__ == "__main__":

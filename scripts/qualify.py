@@ -19,15 +19,15 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from scripts.early import default_ports  # noqa: E402  (the path has to be there first)
-from scripts.output import put, settle  # noqa: E402  (the path has to be there first)
+from scripts.command import exit_status_of  # noqa: E402  (the path has to be there first)
+from scripts.early import default_ports  # noqa: E402
+from scripts.output import put  # noqa: E402
 from scripts.qualifying.options import check, parse  # noqa: E402
 from scripts.qualifying.progress import FamilyProgress, ItemEvents, LogTail  # noqa: E402
 from scripts.suite import (  # noqa: E402
     DEPLOY_LOG,
     EXIT_STATUS,
     PYTEST_LOG,
-    REFUSED,
     SUITE,
     Ended,
     how_it_ended,
@@ -38,10 +38,8 @@ from scripts.testbeds import (  # noqa: E402
     Failure,
     Refusal,
     TestbedFiles,
-    adopt_orphans,
     catch_signals,
     deploy,
-    end_orphans,
     environment,
     hardware_testbed,
     note_command,
@@ -219,24 +217,24 @@ def say(*lines: str) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point: one sentence and no traceback for what cannot be done."""
+    return exit_status_of(lambda: carry_out(arguments))
+
+
+def carry_out(arguments: Sequence[str] | None) -> int:
+    """The command; what stops it before anything was measured is ERROR.
+
+    Raises:
+        Refusal: it cannot be carried out.
+    """
     catch_signals()
-    adopt_orphans()
     note_command("pfc-qualify", arguments)
     try:
         return qualify(parse(arguments, __doc__ or ""))
     except Failure as failure:
         say(f"ERROR: {failure}")
-        return EXIT_STATUS[Status.ERROR]
-    except (Refusal, OSError) as error:
-        put(f"error: {reason(error) if isinstance(error, OSError) else error}\n", sys.stderr)
-        return REFUSED
     except KeyboardInterrupt:
         say("ERROR: interrupted before anything was measured")
-        return EXIT_STATUS[Status.ERROR]
-    finally:
-        end_orphans()
-        for out in (sys.stdout, sys.stderr):
-            settle(out)
+    return EXIT_STATUS[Status.ERROR]
 
 
 if __name__ == "__main__":

@@ -15,9 +15,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from scripts.lab_command import NOT_PASS, PASS, complain, find_testbed, run_in_lab  # noqa: E402  (the path comes first)
+from scripts.command import exit_status_of  # noqa: E402  (the path comes first)
+from scripts.lab_command import NOT_PASS, PASS, complain, find_testbed, run_in_lab  # noqa: E402
 from scripts.suite import REFUSED  # noqa: E402
-from scripts.testbeds import TESTBED_FILE, Refusal, environment  # noqa: E402
+from scripts.testbeds import TESTBED_FILE, environment  # noqa: E402
 from tests.common.clone import RESULTS  # noqa: E402
 from tests.common.errors import LabError  # noqa: E402
 from tests.common.pfc.model.errors import QualificationError  # noqa: E402
@@ -111,13 +112,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point: one sentence and status 3 for a refusal, no traceback."""
     options = parse(arguments)
     environment(RESULTS)
-    try:
-        gone = "what a run changed on it is gone with it"
-        testbed = find_testbed(options.testbed, Path(options.testbed_file).resolve(), options.inventory, gone)
-        return run_in_lab(testbed, lambda lab: status_of_restoring(lab, options.force))
-    except (Refusal, OSError) as error:
-        complain(str(error))
-        return REFUSED
+    return exit_status_of(lambda: restore_testbed(options))
+
+
+def restore_testbed(options: argparse.Namespace) -> int:
+    """The command.
+
+    Raises:
+        Refusal: there is no such testbed.
+    """
+    gone = "what a run changed on it is gone with it"
+    testbed = find_testbed(options.testbed, Path(options.testbed_file).resolve(), options.inventory, gone)
+    return run_in_lab(testbed, lambda lab: status_of_restoring(lab, options.force))
 
 
 if __name__ == "__main__":

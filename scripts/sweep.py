@@ -15,12 +15,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from scripts.parts.executors import SCHEDULER_HELP, executor  # noqa: E402  (the path has to be there first)
+from scripts.command import exit_status_of  # noqa: E402  (the path has to be there first)
+from scripts.parts.executors import SCHEDULER_HELP, executor  # noqa: E402
 from scripts.parts.stop import StopSignal  # noqa: E402
-from scripts.suite import REFUSED  # noqa: E402
 from scripts.sweeping.job import Job, create, held, load, resume_command  # noqa: E402
 from scripts.sweeping.options import new_job  # noqa: E402
-from scripts.output import put, settle  # noqa: E402
+from scripts.output import put  # noqa: E402
 from scripts.sweeping.progress import Progress  # noqa: E402
 from scripts.sweeping.summary import exit_status, summary  # noqa: E402
 from scripts.sweeping.watch import TestbedRun, watch  # noqa: E402
@@ -28,11 +28,8 @@ from scripts.testbeds import (  # noqa: E402
     TESTBED_FILE,
     CommandParser,
     Refusal,
-    adopt_orphans,
-    end_orphans,
     environment,
     note_command,
-    reason,
     shown,
 )
 from test_reporting.pfc.names import PAGE  # noqa: E402
@@ -152,22 +149,22 @@ def announce(run: TestbedRun) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point: one sentence and status 3 for a refusal, no traceback."""
+    return exit_status_of(lambda: sweep(arguments))
+
+
+def sweep(arguments: Sequence[str] | None) -> int:
+    """The command; nothing is refused any more once a testbed's run has begun.
+
+    Raises:
+        Refusal: it cannot be carried out.
+    """
     stop = StopSignal()
     stop.catch()
-    adopt_orphans()
     note_command("pfc-sweep", arguments)
-    try:
-        options = parser().parse_args(arguments)
-        job = job_of(options)
-        environment(Path(job.results))
-        return carry_out(job, options.scheduler, options.at_once, stop)
-    except (Refusal, OSError) as error:  # before a testbed's run has begun: after that none comes here
-        put(f"error: {reason(error) if isinstance(error, OSError) else error}\n", sys.stderr)
-        return REFUSED
-    finally:
-        end_orphans()
-        for out in (sys.stdout, sys.stderr):
-            settle(out)
+    options = parser().parse_args(arguments)
+    job = job_of(options)
+    environment(Path(job.results))
+    return carry_out(job, options.scheduler, options.at_once, stop)
 
 
 if __name__ == "__main__":

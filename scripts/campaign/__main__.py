@@ -31,15 +31,13 @@ from scripts.campaign.plan import (
 from scripts.campaign.recording import record
 from scripts.campaign.results import EntryResult, EntryVerdict
 from scripts.campaign.scores import COLUMNS, not_as_declared, row, scores
-from scripts.output import put, settle
+from scripts.command import exit_status_of
+from scripts.output import put
 from scripts.parts.executors import SCHEDULER_HELP, executor
 from scripts.parts.part import PYTHON, JobPart, PartEnd
 from scripts.parts.running import PartExecutor, PartObserver, RunningPart, run_parts
 from scripts.parts.stop import StopSignal
-from scripts.suite import REFUSED
-from scripts.testbeds import (
-    CommandParser, Refusal, adopt_orphans, end_orphans, environment, note_command, reason, shown,
-)
+from scripts.testbeds import CommandParser, Refusal, environment, note_command, shown
 from tests.common.clone import RESULTS
 from tests.common.pfc.record.records import new_run_id
 
@@ -204,10 +202,9 @@ def carry_out(
 def as_part(part: FaultPart, folder: Path, end_at: float) -> JobPart:
     """What carries a part out; it begins no entry after `end_at`, seconds of the epoch."""
     own = folder / PARTS / part.name
-    file = own / PART_FILE
-    end = "never" if end_at == float("inf") else f"{end_at:.0f}"
-    words = (PYTHON, "-m", "scripts.campaign.part", str(file), str(own), str(folder / KEPT), end)
-    return JobPart(part.name, words, own)
+    end = () if end_at == float("inf") else ("--until", f"{end_at:.0f}")
+    words = (PYTHON, "-m", "scripts.campaign.part", str(own / PART_FILE), str(own), "--deployed", str(folder / KEPT))
+    return JobPart(part.name, (*words, *end), own)
 
 
 def shrink_parts(campaign: Campaign, found: Sequence[EntryResult], folder: Path, tries: int) -> list[JobPart]:
@@ -216,8 +213,8 @@ def shrink_parts(campaign: Campaign, found: Sequence[EntryResult], folder: Path,
     for one in found:
         own = folder / SHRUNK_PARTS / one.entry.name
         if one.entry.source == GENERATED and one.judgement is EntryVerdict.ESCAPED and shrinking.read(own) is None:
-            words = (PYTHON, "-m", "scripts.campaign.shrinking", campaign.seed, one.entry.name, str(tries), str(own),
-                     str(folder / KEPT))
+            words = (PYTHON, "-m", "scripts.campaign.shrinking", campaign.seed, one.entry.name, str(own),
+                     "--tries", str(tries), "--deployed", str(folder / KEPT))
             parts.append(JobPart(f"shrink-{one.entry.name}", words, own))
     return parts
 
@@ -274,35 +271,35 @@ def say(text: str) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point: one sentence and status 3 for a refusal, no traceback."""
+    return exit_status_of(lambda: begin_or_resume(arguments))
+
+
+def begin_or_resume(arguments: Sequence[str] | None) -> int:
+    """The command.
+
+    Raises:
+        Refusal: it cannot be carried out.
+    """
     stop = StopSignal()
     stop.catch()
-    adopt_orphans()
     note_command("pfc-campaign", arguments)
-    try:
-        options = parser().parse_args(arguments)
-        if options.at_once is not None and options.at_once < 1:
-            raise Refusal(f"--at-once is {options.at_once}, it takes a number from 1 on")
-        base = Path(options.results).resolve()
-        slice_s = parse_time(options.slice)
-        if options.resume is None:
-            campaign = new_campaign(options)
-            campaign.write(base / campaign.name)
-        else:
-            given = ("sources", "count", "seed", "only", "mutant", "thorough")
-            others = [f"--{name}" for name in given if getattr(options, name) is not None]
-            if others:
-                raise Refusal(f"--resume goes on with a campaign as it is: leave out {', '.join(others)}")
-            campaign = load(base / options.resume)
-        environment(base)
-        return carry_out(campaign, base / campaign.name, slice_s, options.at_once or os.cpu_count() or 1,
-                         options.scheduler, stop, options.shrink)
-    except (Refusal, OSError) as error:
-        put(f"error: {reason(error) if isinstance(error, OSError) else error}\n", sys.stderr)
-        return REFUSED
-    finally:
-        end_orphans()
-        for out in (sys.stdout, sys.stderr):
-            settle(out)
+    options = parser().parse_args(arguments)
+    if options.at_once is not None and options.at_once < 1:
+        raise Refusal(f"--at-once is {options.at_once}, it takes a number from 1 on")
+    base = Path(options.results).resolve()
+    slice_s = parse_time(options.slice)
+    if options.resume is None:
+        campaign = new_campaign(options)
+        campaign.write(base / campaign.name)
+    else:
+        given = ("sources", "count", "seed", "only", "mutant", "thorough")
+        others = [f"--{name}" for name in given if getattr(options, name) is not None]
+        if others:
+            raise Refusal(f"--resume goes on with a campaign as it is: leave out {', '.join(others)}")
+        campaign = load(base / options.resume)
+    environment(base)
+    return carry_out(campaign, base / campaign.name, slice_s, options.at_once or os.cpu_count() or 1,
+                     options.scheduler, stop, options.shrink)
 
 
 if __name__ == "__main__":

@@ -2,13 +2,12 @@
 own, judged one after the other. What is not as declared is judged again in a testbed where nothing else is broken, and
 this counts.
 
-Run by hand: `python -m scripts.campaign.part PART.json FOLDER [DEPLOYED [END]]`; what is in FOLDER already is not
-measured again, DEPLOYED is where parts keep what Ansible deployed, END the second of the epoch from which nothing is
-begun any more, or `never`.
+By hand: `python -m scripts.campaign.part PART.json FOLDER`. Exit status: 0 every entry is judged, 2 not all, 3 refused.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 import tempfile
@@ -27,14 +26,13 @@ from scripts.campaign.healthy import measure
 from scripts.campaign.judging import EntryBench, judge
 from scripts.campaign.mutants import mutated
 from scripts.campaign.results import EntryResult, entry_document, entry_of
+from scripts.command import exit_status_of
 from scripts.output import put
-from scripts.suite import REFUSED
-from scripts.testbeds import Refusal, adopt_orphans, catch_signals, end_orphans
+from scripts.testbeds import CommandParser, Refusal, catch_signals
 
 FILE = ".py:"
 NOT_ALL = 2
 """Exit status: the time was over before every entry was judged."""
-NEVER = "never"
 
 
 @dataclass(frozen=True)
@@ -61,8 +59,21 @@ class FaultPart:
                 "mutant": self.mutant, "again": self.again, "is_thorough": self.is_thorough}
 
     @classmethod
+    def read(cls, file: Path) -> FaultPart:
+        """The part of a file.
+
+        Raises:
+            Refusal: it describes none.
+            OSError: it cannot be read.
+        """
+        try:
+            return cls.of(json.loads(file.read_text(encoding="utf-8")))
+        except (ValueError, KeyError, TypeError) as error:
+            raise Refusal(f"{file} describes no part of a campaign: {' '.join(str(error).split())}") from error
+
+    @classmethod
     def of(cls, document: Mapping[str, Any]) -> FaultPart:
-        """The part of a file."""
+        """The part of a document."""
         entries = tuple(map(entry_of, document["entries"]))
         return cls(document["name"], entries, document["mutant"], document["again"],
                    document.get("is_thorough", False))
@@ -180,28 +191,39 @@ def line(result: EntryResult) -> str:
             f" {said}; {', '.join(result.faults)}")
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Carries out a part: its file, and the folder of its results."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    if len(given) not in (2, 3, 4):
-        put("error: expected PART.json FOLDER [DEPLOYED [END]]\n", sys.stderr)
-        return REFUSED
-    file, folder, kept, end = [*given, "", "", ""][:4]
+def parser() -> CommandParser:
+    """The command line."""
+    made = CommandParser(prog="python -m scripts.campaign.part", description=__doc__, allow_abbrev=False,
+                         formatter_class=argparse.RawDescriptionHelpFormatter)
+    made.add_argument("part", type=Path, metavar="PART.json", help="the part")
+    made.add_argument("folder", type=Path, metavar="FOLDER",
+                      help="of its results; what is there already is not measured again")
+    made.add_argument("--deployed", type=Path, metavar="DIR", help="where parts keep what Ansible deployed")
+    made.add_argument("--until", type=float, default=float("inf"), metavar="SECOND",
+                      help="of the epoch, from which on nothing is begun (default: go on to the end)")
+    return made
+
+
+def measure_part(arguments: Sequence[str] | None) -> int:
+    """The command.
+
+    Raises:
+        Refusal: its part cannot be measured.
+    """
     catch_signals()
-    adopt_orphans()
+    options = parser().parse_args(arguments)
+    kept = options.deployed.resolve() if options.deployed else None
+    run = PartRun(FaultPart.read(options.part), options.folder.resolve(), kept, options.until)
     try:
-        part = FaultPart.of(json.loads(Path(file).read_text(encoding="utf-8")))
-        end_at = float("inf") if end in ("", NEVER) else float(end)
-        run = PartRun(part, Path(folder).resolve(), Path(kept).resolve() if kept else None, end_at)
         return 0 if run.run() else NOT_ALL
-    except (Refusal, OSError, ValueError, KeyError) as error:
-        put(f"error: {' '.join(str(error).split())}\n", sys.stderr)
-        return REFUSED
     except KeyboardInterrupt:
         put("interrupted\n", sys.stderr)
         return NOT_ALL
-    finally:
-        end_orphans()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Entry point: one sentence and status 3 for a refusal, no traceback."""
+    return exit_status_of(lambda: measure_part(arguments))
 
 
 if __name__ == "__main__":

@@ -1,11 +1,12 @@
 """Makes an escape as simple as it can be: one thing less that was drawn, or a value nearer to the plain one, as long as
 the suite still sees nothing.
 
-Run by hand: `python -m scripts.campaign.shrinking SEED NAME TRIES FOLDER [DEPLOYED]`.
+By hand: `python -m scripts.campaign.shrinking SEED NAME FOLDER`. Exit status: 0 done, 2 interrupted, 3 refused.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from collections.abc import Callable, Sequence
@@ -14,11 +15,11 @@ from pathlib import Path
 
 from scripts.campaign import results
 from scripts.campaign.generated import DrawnFault, drawn, entry_of_faults, simpler
-from scripts.campaign.part import FaultPart, PartRun
+from scripts.campaign.part import NOT_ALL, FaultPart, PartRun
 from scripts.campaign.results import EntryVerdict
+from scripts.command import exit_status_of
 from scripts.output import put
-from scripts.suite import REFUSED
-from scripts.testbeds import Refusal, adopt_orphans, catch_signals, end_orphans
+from scripts.testbeds import CommandParser, catch_signals
 
 SHRUNK = "shrunk.json"
 Faults = tuple[DrawnFault, ...]
@@ -101,31 +102,42 @@ def measured(folder: Path, kept: Path | None) -> Callable[[Faults], bool]:
     return escapes
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Shrinks an entry; what came of it is in the folder."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    if len(given) not in (4, 5) or not given[1].isdigit() or not given[2].isdigit():
-        put("error: expected SEED NAME TRIES FOLDER [DEPLOYED]\n", sys.stderr)
-        return REFUSED
-    seed, name, tries, folder = given[:4]
+def parser() -> CommandParser:
+    """The command line."""
+    made = CommandParser(prog="python -m scripts.campaign.shrinking", description=__doc__, allow_abbrev=False,
+                         formatter_class=argparse.RawDescriptionHelpFormatter)
+    made.add_argument("seed", metavar="SEED", help="of the campaign")
+    made.add_argument("name", type=int, metavar="NAME", help="number of the entry that escaped, as 0017")
+    made.add_argument("folder", type=Path, metavar="FOLDER", help="of what comes of it")
+    made.add_argument("--tries", type=int, default=20, metavar="N", help="runs of the plan at most (default: 20)")
+    made.add_argument("--deployed", type=Path, metavar="DIR", help="where parts keep what Ansible deployed")
+    return made
+
+
+def shrink_entry(arguments: Sequence[str] | None) -> int:
+    """The command.
+
+    Raises:
+        Refusal: its command line is not understood, or a testbed does not come up.
+    """
     catch_signals()
-    adopt_orphans()
+    options = parser().parse_args(arguments)
+    folder = options.folder.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    asked = measured(folder, options.deployed.resolve() if options.deployed else None)
     try:
-        where = Path(folder).resolve()
-        where.mkdir(parents=True, exist_ok=True)
-        asked = measured(where, Path(given[4]).resolve() if len(given) == 5 else None)
-        found = shrink(name, drawn(seed, int(name)), asked, int(tries))
-        (where / SHRUNK).write_text(json.dumps(asdict(found)) + "\n", encoding="utf-8")
-        put(f"{found}\n", sys.stdout)
-        return 0
-    except (Refusal, OSError, ValueError) as error:
-        put(f"error: {' '.join(str(error).split())}\n", sys.stderr)
-        return REFUSED
+        found = shrink(f"{options.name:04}", drawn(options.seed, options.name), asked, options.tries)
     except KeyboardInterrupt:
         put("interrupted\n", sys.stderr)
-        return REFUSED
-    finally:
-        end_orphans()
+        return NOT_ALL
+    (folder / SHRUNK).write_text(json.dumps(asdict(found)) + "\n", encoding="utf-8")
+    put(f"{found}\n", sys.stdout)
+    return 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Entry point: one sentence and status 3 for a refusal, no traceback."""
+    return exit_status_of(lambda: shrink_entry(arguments))
 
 
 if __name__ == "__main__":
