@@ -25,8 +25,7 @@ class FlowTotals:
 
     def flows_begin(self, names: Sequence[str]) -> None:
         """Keeps what other flows have counted so far."""
-        if self._uncounted:
-            self._kept |= self.generator.counted(sorted(self._uncounted))
+        self._kept = self._counted()
         self._uncounted |= set(names)
 
     def configuration_ends(self) -> None:
@@ -47,9 +46,13 @@ class FlowTotals:
 
     def _count(self) -> list[FlowStats]:
         """The statistics of the configuration's flows that were started and not counted so far."""
-        found = self.generator.counted(sorted(self._uncounted))
-        kept = self._kept
+        found = self._counted()
         self._uncounted = set()
         self._kept = {}
-        return [kept[name] if name in kept and kept[name].frames_tx > flow.frames_tx else flow
-                for name, flow in found.items()]
+        return list(found.values())
+
+    def _counted(self) -> dict[str, FlowStats]:
+        """The larger of what is counted now and what was kept, for each of these flows: a start may have cleared it."""
+        found = self.generator.counted(sorted(self._uncounted)) if self._uncounted else {}
+        return {name: max(flow, self._kept.get(name, flow), key=lambda one: one.frames_tx)
+                for name, flow in found.items()}

@@ -60,3 +60,26 @@ def test_counts_that_another_start_clears_are_kept(monkeypatch):
     })
     assert {flow.plan.name: flow.frames_tx for flow in totals.take()}[DATA.name] == whole > 0, whole
     assert totals.take() == [], "what was taken is in no further total"
+
+
+def test_counts_that_two_later_starts_clear_are_kept(monkeypatch):
+    """CLASS-1 was FAIL for a correct switch: at the second such start all that was kept was taken for 0."""
+    world = FakeWorld()
+    generator = Generator(FakeApi(world), FakeClock(world))
+    flows = [DATA, replace(DATA, name="Later"), replace(DATA, name="Last")]
+    totals = FlowTotals(generator)
+    generator.watched_by(totals)
+    generator.push(make_lab().builder.build(flows))
+    read = Generator._metrics
+    whole = {}
+    for flow in flows:
+        generator.start([flow.name])
+        monkeypatch.setattr(Generator, "_metrics", lambda self, names, shown=flow.name: {
+            name: one if name == shown else replace(one, frames_tx=0, frames_rx=0)
+            for name, one in read(self, names).items()
+        })
+        generator.clock.sleep(2)
+        generator.stop([flow.name])
+        whole[flow.name] = generator.counted([flow.name])[flow.name].frames_tx
+    assert {flow.plan.name: flow.frames_tx for flow in totals.take()} == whole
+    assert all(whole.values()), whole
