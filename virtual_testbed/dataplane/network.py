@@ -357,6 +357,7 @@ class Network:
         self._flows = {}
         self._data = set()
         self._captures = {}
+        self._paths.by_dscp = False
         for side in self._cabling.sides.values():
             side.spec = None
             side.flows = []

@@ -7,8 +7,8 @@ import pytest
 
 from virtual_testbed.dataplane.fast_forward.partition import Partition
 from virtual_testbed.dataplane.fast_forward.recurrence import Recurrence
-from virtual_testbed.tests.dataplane.testbeds import (MS, SECOND, SWITCH, US, data, line_rate, names, network,
-                                                      switch_config)
+from virtual_testbed.tests.dataplane.testbeds import (MS, SECOND, SWITCH, US, data, generator_ports, hosts, line_rate,
+                                                      names, network, storm, switch_config)
 
 MANY = [dscp for dscp in range(64) if dscp not in (3, 4, 5, 8, 46, 48)]  # all lead to queue 1
 QUEUES = {1: MANY, 0: [8], 2: [5], 3: [3], 4: [4], 5: [46], 6: [48]}
@@ -60,6 +60,23 @@ def test_a_jump_leaves_the_turns_where_they_would_be(plain, sizes, span_ps):
         net.advance_to(span_ps + 40 * US)
         seen.append(net.capture("p1"))
     assert len(seen[0]) > 100 and seen[0] == seen[1]
+
+
+def test_a_capture_slows_no_later_configuration_down(plain):
+    """While there is one, frames of each DSCP are told apart; that lasted for ever."""
+    flows = [*full_lines(2), storm("a storm", 1, {3: 0xFFFF})]
+    net = network(switch_config(4), flows)
+    net.start_capture("p1", 40)
+    net.start_flows(names(flows))
+    net.advance_to(MS)
+    net.stop_capture("p1")
+    net.set_traffic(generator_ports(4), hosts(4), flows)
+    before = net.statistics()
+    net.start_flows(names(flows))
+    net.advance_to(net.now_ps + SECOND)
+    found = net.statistics()
+    assert found.picoseconds_skipped - before.picoseconds_skipped > SECOND * 99 // 100
+    assert found.instants_stepped - before.instants_stepped < 10_000
 
 
 def under_way(net):
