@@ -446,14 +446,28 @@ def _drops_counted(run: LoadRun, drops: DataCounters) -> Iterator[Check]:
     was dropped as it entered). On hardware frames of the switch's own may be among them."""
     missing = sum(flow.frames_tx for flow in run.flows("sent")) - run.received
     allowed = own_frames(run.offered.timing != WALL)
-    for name, what, seen in (
-        ("port-drops-counted", "ports (TX_DRP, RX_DRP)", drops.drops_by_port),
-        ("queue-drops-counted", "queues and priority groups", drops.drops_by_queue),
+    for name, what, seen, priority in (
+        ("port-drops-counted", "ports (TX_DRP, RX_DRP)", drops.drops_by_port, None),
+        ("queue-drops-counted", "queues and priority groups", drops.drops_by_queue, _uncounted(run, drops)),
     ):
         expected = f"{missing} frames counted as dropped by {what}" + (f" (or up to {allowed} more)" if allowed else "")
         met = 0 <= seen - missing <= allowed
         place = Place(run.subject.where(port=None if met else _silent(drops)), LOSSY)
+        if not met and priority is not None:
+            place = at_priority(run.subject, priority)
         yield fail_unless(name, place, met, expected, seen)
+
+
+def _uncounted(run: LoadRun, drops: DataCounters) -> int | None:
+    """The only priority that lost more than its queue and all priority groups together counted as dropped; None: none,
+    or several."""
+    by_groups = drops.drops_by_queue - sum(drops.queue_drops.values())
+    found = []
+    for priority in run.offered.wanted:
+        sent, got = run.frames(priority)
+        if sent - got > drops.queue_drops.get(priority, 0) + by_groups:
+            found.append(priority)
+    return found[0] if len(found) == 1 else None
 
 
 def _silent(drops: DataCounters) -> str | None:

@@ -5,7 +5,9 @@ from fractions import Fraction
 
 import pytest
 
-from tests.common.pfc.cases.congestion import WALL, LoadRun, Timing, judge, offered_load, timing, validity
+from tests.common.pfc.cases.congestion import (
+    WALL, LoadRun, Timing, _drops_counted, judge, offered_load, timing, validity,
+)
 from tests.common.pfc.cases.engine import unmet
 from tests.common.pfc.cases.ingress import IngressLoad
 from tests.common.pfc.cases.frames import imix
@@ -92,6 +94,26 @@ def test_drops_that_are_counted(times, more, lacking):
     """To the frame; on hardware some of the switch's own may be dropped with the others, but none may be forgotten."""
     names = {"port-drops-counted", "queue-drops-counted"}
     assert failed(times, more, 2 * 10**8) & names == (names if lacking else set()), (times, more)
+
+
+@pytest.mark.parametrize(("queues", "groups", "named"), [
+    ({0: 100, 1: 0}, 0, 1), ({0: 0, 1: 0}, 0, None), ({0: 100, 1: 99}, 0, 1), ({0: 60, 1: 60}, 40, None),
+    ({0: 100, 1: 10}, 80, 1),
+])
+def test_the_priority_whose_drops_are_not_counted_is_named_where_there_is_only_one(queues, groups, named):
+    """Each of two priorities loses 100 frames; a priority group says of none which it was."""
+    bench = lab(100)
+    tx, read = bench.subject.pair.tx, bench.dut.counters()
+    load = offered_load(bench, [IngressLoad(tx, (0, 1), 150, 1.0)], times=Timing(0.1, 0.1))
+    flows = [FlowPlan(f"data {one}", Role.TEST, one, 1024, 75.0, seconds=1, enters=tx.port) for one in (0, 1)]
+    counted = sum(queues.values())
+    drops = DataCounters(PortCounts(0, 0, 0, 200 - groups), {tx.port: PortCounts(0, groups, 0, 0)}, {}, queues,
+                         {tx.port: {0: groups}})
+    stats = {flow.name: FlowStats(flow, False, 1000, 900) for flow in flows}
+    run = LoadRun(bench.subject, read, read, read, (), {"sent": stats}, load, {}, drops)
+    told = next(check for check in _drops_counted(run, drops) if check.name == "queue-drops-counted")
+    assert told.status is (Status.PASS if counted + groups == 200 else Status.FAIL)
+    assert (f"priority {named}" in told.where) if named is not None else "priority" not in told.where, told.where
 
 
 @pytest.mark.parametrize(("part", "lacking"), [(1, False), (0.98, True)])
