@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 
 from ..record.verdict import Check, PortVerdict, Status
 from .symptoms import NOT_MEASURED, BadCheck, Diagnosis, Rule, Symptoms
@@ -172,7 +173,8 @@ def _at_rest(found: Symptoms) -> bool:
 
 
 def _late_counters(found: Symptoms) -> bool:
-    """Whether what counters lacked in some test cases they had too much in others, to the frame."""
+    """Whether what counters lacked in some test cases they had too much in others: to the frame, or, where the last one
+    ended before all had come, never before they lacked it."""
     off: dict[tuple[str, str], list[int]] = {}
     for one in found.of(EXPLAINED).bad:
         if moved := MOVED.search(one.check.message):
@@ -180,7 +182,8 @@ def _late_counters(found: Symptoms) -> bool:
             most = int(moved[2])
             gained = int(moved[4])
             off.setdefault((one.check.where, moved[3]), []).append(gained - (least if gained < least else most))
-    return bool(off) and all(min(each) < 0 and sum(each) == 0 for each in off.values())
+    return any(max(each) > 0 for each in off.values()) and all(
+        sum(each) == 0 or max(accumulate(each)) <= 0 for each in off.values())
 
 
 def _unasked(found: Symptoms) -> bool:
