@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from scripts.ixnetwork_check import (
-    BESIDE_REFUSED, CAUGHT, FAULTS, NOT_STARTED, ODD, PASSES, REFUSED, CheckedRun, Expected, runs,
+    ALL_WITH_ROOM, BESIDE_REFUSED, CAUGHT, FAULTS, NOT_STARTED, ODD, PASSES, REFUSED, CheckedRun, Expected, runs,
 )
 from tests.common.pfc.record.verdict import Status
 from virtual_testbed.ixnetwork.habits import CARD, HABITS
@@ -87,6 +87,7 @@ class Judged:
     cause: str | None = None
 
 
+NO_TAG = "frames of 66 bytes have no room for the instrumentation tag: 78 bytes or more"
 REFUSED_BESIDE = "1 Pause Storm has to start beside data, and by the testbed's pfc_conditions it starts nothing"
 
 
@@ -96,7 +97,12 @@ REFUSED_BESIDE = "1 Pause Storm has to start beside data, and by the testbed's p
     (PASSES, [("PFC-1", "no link", Status.ERROR)], "ERROR: no link"),
     (NOT_STARTED, [("PFC-1", "the traffic generator sent nothing of Data", Status.ERROR)], ""),
     (NOT_STARTED, [("PFC-1", None, Status.PASS)], "nothing is ERROR"),
-    (NOT_STARTED, [("PFC-1", "no link", Status.ERROR)], "the reason is ['no link']"),
+    (NOT_STARTED, [("PFC-1", "no link", Status.ERROR)], "the reason is 'no link'"),
+    (ALL_WITH_ROOM, [("PAIRS-1", NO_TAG, Status.ERROR), ("PAIRS-1", None, Status.PASS)], ""),
+    (ALL_WITH_ROOM, [("PFC-1", None, Status.PASS)], ""),
+    (ALL_WITH_ROOM, [("PAIRS-1", NO_TAG, Status.ERROR)], f"nothing is PASS: {NO_TAG}"),
+    (ALL_WITH_ROOM, [("PAIRS-1", NO_TAG, Status.ERROR), ("PFC-1", "no link", Status.ERROR),
+                     ("PFC-2", None, Status.PASS)], "the reason is 'no link'"),
     (CAUGHT, [("PFC-1", "lost", Status.FAIL), ("PFC-2", None, Status.PASS)], ""),
     (CAUGHT, [("PFC-1", None, Status.PASS)], "nothing is FAIL"),
     (BESIDE_REFUSED, [("PFC-1", None, Status.PASS), ("TIME-5", REFUSED_BESIDE, Status.ERROR)], ""),
