@@ -17,7 +17,7 @@ class LoneGenerator(Generator):
     def __init__(self, *arguments: Any, **named: Any) -> None:
         """Nothing is sent yet; arguments as of `Generator`."""
         super().__init__(*arguments, **named)
-        self._running: set[str] = set()  # the generators' own flows that were started, and not stopped since
+        self._running: set[str] = set()  # the generators' own flows that were started, and not seen stopped since
 
     def push(self, traffic: Traffic) -> None:
         """As of `Generator`."""
@@ -51,6 +51,7 @@ class LoneGenerator(Generator):
                 f"{', '.join(next_ones)} has to start beside {going_on[0]}{others}, and by the testbed's {KEY} its"
                 " traffic generators start nothing beside flows that run"
             )
+        self._running.difference_update(own)  # one whose counts a start clears is said to run, as it has sent nothing
         if beside:
             self.stop(beside)
             self.clock.sleep(SETTLE_S)

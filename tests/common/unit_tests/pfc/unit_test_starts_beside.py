@@ -12,7 +12,7 @@ from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.cases.timing_storms import STORMS
 from tests.common.pfc.cases.plan import procedures
 from tests.common.pfc.lab.dut import Dut
-from tests.common.pfc.lab.generator import Traffic
+from tests.common.pfc.lab.generator import Generator, Traffic
 from tests.common.pfc.lab.lab import Lab
 from tests.common.pfc.lab.otg_config import TrafficBuilder
 from tests.common.pfc.model.errors import QualificationError
@@ -87,6 +87,24 @@ def test_what_has_to_start_beside_a_flow_of_its_own_case_is_refused_by_name() ->
     lab.generator.stop([FIRST.name])
     lab.generator.start([SECOND.name])
     assert lab.generator.stats([SECOND.name])[SECOND.name].transmitting, "nothing else of the case runs any more"
+
+
+def test_what_has_ended_has_ended_also_where_its_counts_are_cleared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """TIME-2 and CLASS-1 were ERROR: snappi_ixnetwork says of a flow whose counts a start has cleared that it runs."""
+    lab = lone_lab()
+    third = replace(FIRST, name="Third", phase="last")
+    lab.generator.push(both(lab, FIRST, SECOND, third))
+    read = Generator._metrics
+    ended: set[str] = set()
+    monkeypatch.setattr(Generator, "_metrics", lambda self, names: {
+        name: replace(one, transmitting=True, frames_tx=0, frames_rx=0) if name in ended else one
+        for name, one in read(self, names).items()
+    })
+    for flow in (FIRST, SECOND, third):
+        lab.generator.start([flow.name])
+        lab.generator.run_out([flow.name], 2.0)
+        assert lab.generator.stats([flow.name])[flow.name].frames_tx, flow.name
+        ended |= {FIRST.name} if flow is SECOND else set()
 
 
 def test_cases_that_start_nothing_beside_pass_and_others_say_why() -> None:
