@@ -367,9 +367,13 @@ def test_the_first_screen_has_plot_testbed_and_provenance(run, page):
     info = {"suite_commit": "0123456789abcdef0123456789abcdef01234567 and changes", "operator": "ada@lab",
             "command": "pfc-qualify --testbed vtb-t0", "serial": "SN-1", "ports": {
                 "under_test": {"port": "Ethernet0", "generator": "ixia-02", "location": "10.0.0.2;1;2"},
-                "tx": {"port": "Ethernet4", "generator": "ixia-01", "location": "10.0.0.1;1;1"}}}
+                "tx": {"port": "Ethernet4", "generator": "ixia-01", "location": "10.0.0.1;1;1"}},
+            "priorities": {"lossless": [3, 4], "watched": [3], "dscps": {"3": [3], "4": [4, 5], "1": [6, 7, 8, 9]},
+                           "dscp_map": "AZURE", "pool": "egress_lossless_pool", "pool_bytes": 15982720}}
     evidence = {"timeline": drawn, "tx_port": "Ethernet4", "speed_mbps": 100000,
                 "files": ["evidence/0001-session/vtb-t0-01-configuration-before-1.json", "evidence/../../etc/passwd",
+                          "evidence/0002-preflight-Ethernet0/traffic-1.json", "evidence/0003-PFC-1/traffic-1.json",
+                          "evidence/0003-PFC-1/vtb-t0-01-counters-2.txt", "evidence/0003-PFC-1/../x-counters-1.txt",
                           "evidence/../x/up-configuration-before-1.json", "javascript:x-configuration-before-1.json"]}
     run(lost(1, [("vtb-t0-01 Ethernet0 priority 1", 0)], evidence=evidence), software_version="sonic-mgmt-pfc 9",
         info=info)
@@ -384,9 +388,21 @@ def test_the_first_screen_has_plot_testbed_and_provenance(run, page):
     for words in ("ixia-01 10.0.0.1;1;1", "ixia-02 10.0.0.2;1;2", "data 100G", "Ethernet4 in, Ethernet0 under test",
                   "priority 1 loses", "PFC on priority 3", "sonic-mgmt-pfc 9 (0123456789ab and changes)", "serial SN-1",
                   "ada@lab", "pfc-qualify --testbed vtb-t0", "FAIL in this run, the only one known",
-                  "evidence/0001-session/vtb-t0-01-configuration-before-1.json"):
+                  "PFC on priorities 3 and 4; the watchdog, when it runs, is for priority 3;",
+                  "DSCP 3 to 3, 4, 5 to 4, 4 others to 1 (AZURE); egress_lossless_pool 15,982,720 bytes;",
+                  "all of it: evidence/0001-session/vtb-t0-01-configuration-before-1.json",
+                  "evidence/0003-PFC-1/traffic-1.json, vtb-t0-01-counters-2.txt",
+                  "show pfc counters, show queue counters Ethernet0, show pfcwd stats"):
         assert words in first.words, words
-    assert not [one for one in ("passwd", "up-configuration", "javascript") if one in first.words]
+    assert not [one for one in ("passwd", "up-configuration", "javascript", "preflight", "x-counters")
+                if one in first.words]
+
+
+@pytest.mark.parametrize("priorities", [None, 7, {}, {"lossless": "3"}, {"dscps": {"3": "x"}, "watched": [True]},
+                                        {"dscps": [3], "pool": "p", "pool_bytes": "many"}])
+def test_a_configuration_that_is_something_else_is_not_said(run, page, priorities):
+    run(verdict(1), info={"priorities": priorities})
+    assert "configuration of the switch" not in page().root.words
 
 
 def test_the_picture_tells_who_lost_from_who_was_not_held(run, page):

@@ -17,6 +17,7 @@ from tests.common.pfc.record.effective_records import Verdict
 from .. import queries, schema
 from ..defects import Defect, known
 from ..queries import Rows
+from .configured import configuration_in_words
 from .differences import Comparison, compare, flaky
 from .failures import Group, failures
 from .past_runs import PastRuns, read_past
@@ -111,6 +112,19 @@ class RunView:
                  ("when", f"{moment(self.run['started'])} {took}"),
                  ("since when", self.past.since)]
         return [(name, value) for name, value in known if value]
+
+    @property
+    def configuration(self) -> list[str]:
+        """What is known of the switch's configuration, in words."""
+        info = queries.plain({"info": self.run["info"]})["info"]
+        return configuration_in_words(info.get("priorities"))
+
+    @property
+    def commands(self) -> list[str]:
+        """What shows on the switch itself what was measured."""
+        picture = self.proof.picture
+        port = f" {picture.port}" if picture and picture.port and self.has_one_port else ""
+        return ["show pfc counters", f"show queue counters{port}", "show pfcwd stats"] if picture else []
 
     @property
     def has_one_port(self) -> bool:
