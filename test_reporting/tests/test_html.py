@@ -135,12 +135,14 @@ def test_a_run_without_any_verdict_says_so(run, page):
 def test_environment_and_build(run, page):
     run(verdict(1, on_behalf_of="t1-7"), job_id="job-1", software_version="sonic-mgmt-pfc 9",
         plan_ids_not_selected="HOP-1")
-    facts = {row.children[0].words: row.children[1].words for row in page().by_id["environment"].all("tr")}
+    made = page()
+    facts = {row.children[0].words: row.children[1].words for row in made.by_id["environment"].all("tr")}
     assert facts | {"ended": "", "took": ""} == {
         "run": RUN_ID, "job": "job-1", "testbed": "vtb-t0", "device": "vtb-t0-01", "on behalf of": "t1-7",
         "HwSKU": "Arista-7060CX-32S-C32", "OS version": "SONiC.20260101", "started": "2026-01-31 13:00:00 UTC",
         "ended": "", "took": "", "software": "sonic-mgmt-pfc 9", "origin": "qualification",
         "plan ids not selected": "HOP-1"}
+    assert "not carried out 1 test case, of HOP" in made.root.words
 
 
 def test_differences_to_a_baseline_and_flaky_metrics(run, page):
@@ -372,8 +374,9 @@ def test_the_first_screen_has_plot_testbed_and_provenance(run, page):
                            "dscp_map": "AZURE", "pool": "egress_lossless_pool", "pool_bytes": 15982720}}
     evidence = {"timeline": drawn, "tx_port": "Ethernet4", "speed_mbps": 100000,
                 "files": ["evidence/0001-session/vtb-t0-01-configuration-before-1.json", "evidence/../../etc/passwd",
-                          "evidence/0002-preflight-Ethernet0/traffic-1.json", "evidence/0003-PFC-1/traffic-1.json",
-                          "evidence/0003-PFC-1/vtb-t0-01-counters-2.txt", "evidence/0003-PFC-1/../x-counters-1.txt",
+                          "evidence/0002-preflight-Ethernet0/traffic-1.json",
+                          "evidence/0003-PFC-1/vtb-t0-01-counters-2.txt",
+                          "evidence/0003-PFC-1/traffic-1.json", "evidence/0003-PFC-1/../x-counters-1.txt",
                           "evidence/../x/up-configuration-before-1.json", "javascript:x-configuration-before-1.json"]}
     run(lost(1, [("vtb-t0-01 Ethernet0 priority 1", 0)], evidence=evidence), software_version="sonic-mgmt-pfc 9",
         info=info)
@@ -391,7 +394,7 @@ def test_the_first_screen_has_plot_testbed_and_provenance(run, page):
                   "PFC on priorities 3 and 4; the watchdog, when it runs, is for priority 3;",
                   "DSCP 3 to 3, 4, 5 to 4, 4 others to 1 (AZURE); egress_lossless_pool 15,982,720 bytes;",
                   "all of it: evidence/0001-session/vtb-t0-01-configuration-before-1.json",
-                  "evidence/0003-PFC-1/traffic-1.json, vtb-t0-01-counters-2.txt",
+                  "evidence/0003-PFC-1: traffic-1.json, vtb-t0-01-counters-2.txt",
                   "show pfc counters, show queue counters Ethernet0, show pfcwd stats"):
         assert words in first.words, words
     assert not [one for one in ("passwd", "up-configuration", "javascript", "preflight", "x-counters")

@@ -14,7 +14,7 @@ from tests.common.pfc.record.records import VERDICT
 from tests.common.pfc.record.verdict import Status
 
 from .. import schema
-from ..queries import counting
+from ..queries import counting, natural
 from . import timeline
 from .failures import Group
 from .ports import PortResults
@@ -32,6 +32,7 @@ OF_A_CASE = re.compile(
     r"evidence/(?P<folder>(?!\.)[A-Za-z0-9._-]+)/(?P<name>traffic-[0-9]+\.json|capture-[0-9]+\.pcap(ng)?"
     r"|(?!\.)[A-Za-z0-9._-]+-(counters|commands)-[0-9]+\.txt)")
 """What a test case sent, what the switch printed meanwhile, and what was captured."""
+TRAFFIC = "traffic-"
 
 
 @dataclass(frozen=True)
@@ -211,7 +212,7 @@ def _who(group: Group) -> str:
 
 def _passed(ports: Sequence[PortResults]) -> str:
     metrics = {row["metric_name"] for port in ports for row in port.metrics}
-    says = [text for name, text in (("pfc.lossless", "pauses stop lossless queues and none of their frames is lost"),
+    says = [text for name, text in (("pfc.lossless", "pauses stop lossless queues without losing a frame"),
                                     ("pfc.lossy", "lossy queues go on")) if name in metrics]
     verdicts = sum(sum(port.codes[4::5]) for port in ports)
     what = f"{counted(verdicts, 'verdict')} of {counted(len(ports), 'port')}"
@@ -259,10 +260,11 @@ def _configuration(evidence: Mapping[str, Any]) -> list[str]:
 
 
 def _of_the_case(evidence: Mapping[str, Any]) -> list[str]:
-    """The files in the folder of the case itself, which is that of the traffic that was sent last."""
+    """The files in the folder of the case itself, which is that of the traffic that was sent last: that first."""
     found = [one for name in _files(evidence) if (one := OF_A_CASE.fullmatch(name))]
-    sent = [one["folder"] for one in found if one["name"].startswith("traffic-")]
-    return [one[0] for one in found if one["folder"] == sent[-1]] if sent else []
+    sent = [one["folder"] for one in found if one["name"].startswith(TRAFFIC)]
+    own = [one for one in found if sent and one["folder"] == sent[-1]]
+    return [one[0] for one in sorted(own, key=lambda one: (not one["name"].startswith(TRAFFIC), natural(one["name"])))]
 
 
 def _files(evidence: Mapping[str, Any]) -> list[str]:

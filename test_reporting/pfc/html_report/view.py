@@ -120,6 +120,15 @@ class RunView:
         return configuration_in_words(info.get("priorities"))
 
     @property
+    def left_out(self) -> list[str]:
+        """What the run does not speak for: test cases by family (`31 test cases, of SIZE, PAIRS`), priorities."""
+        cases = [name for name in self.fact("plan ids not selected").split(", ") if name]
+        families = dict.fromkeys(name.split("-")[0] for name in cases)
+        priorities = self.fact("lossless priorities not selected")
+        return [*([f"{counted(len(cases), 'test case')}, of {', '.join(families)}"] if cases else []),
+                *([f"lossless priorities {priorities}"] if priorities else [])]
+
+    @property
     def commands(self) -> list[str]:
         """What shows on the switch itself what was measured."""
         picture = self.proof.picture
