@@ -392,7 +392,8 @@ def test_the_first_screen_has_plot_testbed_and_provenance(run, page):
                   "priority 1 loses", "PFC on priority 3", "sonic-mgmt-pfc 9 (0123456789ab and changes)", "serial SN-1",
                   "ada@lab", "pfc-qualify --testbed vtb-t0", "FAIL in this run, the only one known",
                   "PFC on priorities 3 and 4; the watchdog, when it runs, is for priority 3;",
-                  "DSCP 3 to 3, 4, 5 to 4, 4 others to 1 (AZURE); egress_lossless_pool 15,982,720 bytes;",
+                  "DSCP \u2192 priority (AZURE): 3 \u2192 3, 4, 5 \u2192 4, 4 others \u2192 1; "
+                  "egress_lossless_pool 15,982,720 bytes;",
                   "all of it: evidence/0001-session/vtb-t0-01-configuration-before-1.json",
                   "evidence/0003-PFC-1: traffic-1.json, vtb-t0-01-counters-2.txt",
                   "show pfc counters, show queue counters Ethernet0, show pfcwd stats"):
@@ -441,7 +442,15 @@ def test_the_latest_runs_say_since_when(run, page):
     assert strip == ["P", "F", "E", "P", "F"]
     assert ("FAIL since 2026-01-31 11:00:00 UTC, 2 runs in a row; PASS in the run before that of build-0, "
             "2026-01-31 10:00:00 UTC") in made.root.words
-    assert "PASS in this run, the only one known" in page("broken").root.words, "of those that were broken on purpose"
+    assert "PASS in this run, the only one that was broken like this" in page("broken").root.words
+
+
+def test_one_reason_of_several_priorities_is_one_group(run, page):
+    run(*(verdict(number, "ERROR", priority=number, checks=[], plan_id=f"X-{number}",
+                  cause=f"vtb-t0-01 Ethernet0{where}: the run ended before it was measured")
+          for number, where in enumerate(("", " priority 1", " priorities 3, 4"))))
+    title, = [one.all("b")[0].words for one in page().by_id["failures"].all("summary")]
+    assert title == "the run ended before it was measured"
 
 
 def test_a_sweep_has_a_front_panel(run, page):

@@ -285,7 +285,8 @@ def test_in_print_what_failed_is_open(browser, pages):
     shown = browser.ask("document.body.innerText")
     browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
     assert "vtb-t0-01 Ethernet0 priority 3" in shown and "FAIL 1/2" in shown
-    assert "only ports that are not PASS" not in shown
+    assert "PFC-119" in shown and "OS version" in shown, "what is folded on a screen cannot be opened on paper"
+    assert not [one for one in ("only ports that are not PASS", "It opens to", "What this page holds") if one in shown]
 
 
 def test_hostile_texts_run_nothing(browser, pages):

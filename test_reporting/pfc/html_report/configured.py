@@ -30,9 +30,10 @@ def _dscps(found: Any, name: str) -> list[str]:
     if not by_priority:
         return []
     most = max(by_priority, key=lambda priority: len(by_priority[priority]))
-    parts = [f"{ranges(values)} to {priority}" for priority, values in sorted(by_priority.items()) if priority != most]
-    rest = f"{len(by_priority[most])}{' others' if parts else ''} to {most}"
-    return [f"DSCP {', '.join([*parts, rest])}{f' ({name})' if name else ''}"]
+    parts = [f"{ranges(values)} \u2192 {priority}" for priority, values in sorted(by_priority.items())
+             if priority != most]
+    rest = f"{len(by_priority[most])} {'others' if parts else 'values'} \u2192 {most}"
+    return [f"DSCP \u2192 priority{f' ({name})' if name else ''}: {', '.join([*parts, rest])}"]
 
 
 def _pool(found: Mapping[str, Any]) -> list[str]:

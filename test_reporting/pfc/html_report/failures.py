@@ -79,8 +79,9 @@ def failures(connection: Connection, run_id: str, ports: Sequence[PortResults],
         port = by_series[row["series_id"]]
         measured.add(row["series_id"])
         loss = losses.get(row["record_id"])
-        key = Status(row["status"]), loss.name if loss else _shape(row["cause"] or "", port)
-        title = loss.name if loss else row["cause"] or ""
+        reason = _without_place(row["cause"] or "", port)
+        key = Status(row["status"]), loss.name if loss else _shape(reason, port)
+        title = loss.name if loss else reason
         groups.setdefault(key, Group(key[0], title)).add(row, port, loss)
     for row, port in _unmeasured(ports, measured):
         key = Status(row["status"]), f"metric {row['cause']}"
@@ -104,6 +105,12 @@ def _not_pass(run_id: str) -> Select[Any]:
                    record.metric_name, record.status, record.cause)
             .where(record.run_id == run_id, record.status != Status.PASS.value, counting())
             .order_by(record.timestamp, record.record_id))
+
+
+def _without_place(cause: str, port: PortResults) -> str:
+    """A cause without the port and the priorities that it begins with: the page names them beside it."""
+    place = rf"{re.escape(port.device_id)} {re.escape(port.port_id)}(?: priorit(?:y|ies) [0-7](?:, [0-7])*)?: "
+    return re.sub(f"^{place}", "", cause)
 
 
 def _shape(cause: str, port: PortResults) -> str:

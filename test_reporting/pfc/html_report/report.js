@@ -170,7 +170,7 @@
   function stormLabels(storms, x, width) {
     const ends = [], nodes = [];
     [...storms].sort((one, other) => one.begin - other.begin).forEach((storm) => {
-      const label = `${storm.label} ${seconds(storm.begin)} to ${seconds(storm.end)} s`, long = label.length * CHARACTER;
+      const label = `${storm.label}, ${seconds(storm.begin)} to ${seconds(storm.end)} s`, long = label.length * CHARACTER;
       const left = Math.max(2, Math.min(x(storm.begin), width - long));
       let line = ends.findIndex((end) => end <= left);
       if (line < 0) { line = ends.length; ends.push(0); }
