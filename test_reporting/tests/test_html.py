@@ -464,13 +464,17 @@ def test_a_sweep_has_a_front_panel(run, page):
 
 def test_what_is_worse_than_the_baseline_has_its_causes_and_its_plot(run, page):
     good, bad = timeline(0), timeline(50)
-    run(verdict(1, evidence={"timeline": good}), verdict(2, priority=4), run_id="a", started="2026-01-31T12:00:00Z")
+    run(verdict(1, evidence={"timeline": good}), verdict(2, priority=4),
+        *(verdict(10 + number, plan_id=f"X-{number}") for number in range(13)), run_id="a",
+        started="2026-01-31T12:00:00Z")
     run(verdict(3, "FAIL", evidence={"timeline": bad}), verdict(4, "FAIL", priority=4), run_id="b",
         diagnosis="vtb-t0-01 Ethernet0: some frames leave")
     made = page("b", "--baseline", "a")
     words = made.section("differences")
-    assert "2 places worse, one cause: vtb-t0-01 Ethernet0: some frames leave" in words
+    assert "2 places worse, one cause: vtb-t0-01 Ethernet0: some frames leave; 13 places of the baseline not" in words
+    assert [one.words.split()[0] for one in made.by_id["differences"].all("details") if "open" in one.attributes] == [
+        "new"], "many that are gone are folded"
     links = [one.attributes["href"] for one in made.by_id["differences"].all("a")]
-    assert links == ["#c0-p3", "#c0-p3"] and "while priority 4 is tested" in words, "at the priority that lost"
+    assert links[:2] == ["#c0-p3", "#c0-p3"] and "while priority 4 is tested" in words, "at the priority that lost"
     labels = [one.attributes["aria-label"] for one in made.by_id["differences"].all("svg")]
     assert ["0 frames/s in the storm" in labels[0], "100 frames/s in the storm" in labels[1]] == [True, True]

@@ -99,8 +99,8 @@ def pages():
             verdict(2, "FAIL", run_id="run", plan_id="PFC-2", evidence={"timeline": with_storms()},
                     checks=[verdict(status="FAIL")["checks"][0], {**verdict()["checks"][0], "name": "a-good-check"}]),
             verdict(3, "ERROR", run_id="run", priority=4, checks=[], cause="the link is down"),
-            *(verdict(10 + number, run_id="run", port_id=f"Ethernet{4 + number}", priority=number % 8)
-              for number in range(40)),
+            *(verdict(10 + number, run_id="run", port_id=f"Ethernet{4 + number}", priority=number % 8,
+                      evidence={} if number else {"timeline": timeline(0)}) for number in range(40)),
             *(verdict(100 + number, run_id="run", metric_name="pfc.lossy", priority=0, plan_id=f"PFC-{number}")
               for number in range(120))))
         writer.finish()
@@ -154,6 +154,15 @@ def test_a_plot_shows_rates_storms_and_counters(browser, pages):
                        "name => document.querySelectorAll(`.example svg .${name}`).length)") == [5, 1, 2]
     left, right = browser.ask("['storm', 'axis'].map(name => document.querySelector(`.example .${name}`).getBBox())")
     assert left["width"] == pytest.approx(right["width"] / 2)
+
+
+def test_counters_of_the_port_itself_come_first(browser, pages):
+    browser.open(pages["run"])
+    browser.open_cell("c1-p0")
+    drawn = browser.ask("document.querySelector('#oc1-p0 svg').getAttribute('aria-label')")
+    places = [drawn.index(label) for label in ("priority 3 (test):", "Ethernet4 priority 3: PFC sent",
+                                               "Ethernet0 priority 3: PFC received")]
+    assert places == sorted(places), drawn
 
 
 def test_a_link_opens_its_cell_and_many_records_are_paged(browser, pages):

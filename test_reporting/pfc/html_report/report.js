@@ -130,11 +130,11 @@
   function recordNode(record, port, open) {
     const [plan, scenario] = index.cases[record.case];
     const node = el("details", { class: "rec" }, el("summary", {}, chip(record.status), " ", text(`${plan} ${scenario}`), " ",
-      el("span", { class: "quiet" }, text(index.metrics[record.metric]), record.priority < 0 ? "" : ` priority ${record.priority}`, record.victims.length ? ` tested, lost at ${record.victims.join(", ")}` : "",
+      el("span", { class: "quiet" }, text(index.metrics[record.metric]), record.priority < 0 ? "" : ` priority ${record.priority}${record.victims.length ? " tested" : ""}`, record.victims.length ? `, lost at ${record.victims.length > 1 ? "priorities" : "priority"} ${record.victims.join(", ")}` : "",
         record.counts ? "" : " (does not count: it was tried again)", record.cause ? [": ", text(record.cause)] : "")));
     const show = () => {
       if (node.open && node.childElementCount === 1) {
-        node.append(...checksTable(record).filter(Boolean), ...record.plots.map((plot) => figure(plot, node.clientWidth)), facts(record, port),
+        node.append(...checksTable(record).filter(Boolean), ...record.plots.map((plot) => figure(ownFirst(plot, index.ports[port][2]), node.clientWidth)), facts(record, port),
           ...[evidence(record, port)].flat().filter(Boolean));
       }
     };
@@ -192,6 +192,11 @@
     if (row.rx) { nodes.push(svg("path", { class: "rx", d: steps(row.rx) })); }
     if (row.counts) { nodes.push(svg("polyline", { class: "rx", points: row.counts.map((what, place) => `${x(row.at[place]).toFixed(1)},${y(what).toFixed(1)}`).join(" ") })); }
     return nodes;
+  }
+  /* of PFC counters those of the record's own port come first: a wave has those of many */
+  function ownFirst(plot, portId) {
+    const rank = (row) => !/: PFC (received|sent)$/.test(row.label) ? 0 : ` ${row.label}`.includes(` ${portId} priority `) ? 1 : 2;
+    return plot.rows ? { ...plot, rows: [...plot.rows].sort((one, other) => rank(one) - rank(other)) } : plot;
   }
   function legend(row) {
     if (row.kind === "count") { return `${row.label}: ${number(row.most)} frames`; }

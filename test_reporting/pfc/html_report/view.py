@@ -83,8 +83,17 @@ class RunView:
 
     @property
     def worse_in_words(self) -> str:
-        """What is worse than in the baseline, and how many causes that has."""
-        worse = self.comparison.worse if self.comparison else 0
+        """What is worse than in the baseline, and how many causes that has; then what was not measured again, which no
+        cause of a verdict explains."""
+        if self.comparison is None:
+            return ""
+        gone = self.comparison.gone
+        unknown = f"{counted(gone, 'place')} of the baseline not measured" if gone else ""
+        return "; ".join(filter(None, (self._worse_with_causes(self.comparison.worse), unknown)))
+
+    def _worse_with_causes(self, worse: int) -> str:
+        if not worse:
+            return ""
         places = counted(worse, "place")
         ports = {place["port"].number for group in self.groups for place in group.places}
         if self.diagnosis and len(ports) == 1:
@@ -132,7 +141,7 @@ class RunView:
     def commands(self) -> list[str]:
         """What shows on the switch itself what was measured."""
         picture = self.proof.picture
-        port = f" {picture.port}" if picture and picture.port and self.has_one_port else ""
+        port = f" {picture.port}" if picture and picture.port else ""
         return ["show pfc counters", f"show queue counters{port}", "show pfcwd stats"] if picture else []
 
     @property
