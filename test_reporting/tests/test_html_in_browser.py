@@ -22,6 +22,7 @@ OPTIONS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--n
            "--window-size=1280,900")
 PATIENCE = 60
 """Seconds, of which a machine with nothing else to do needs one."""
+SCREEN = {"width": 1280, "height": 900, "deviceScaleFactor": 1, "mobile": False}
 PHONE = {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True}
 
 
@@ -93,10 +94,15 @@ def pages():
         folder = Path(name)
         url = f"sqlite:///{folder / 'pfc.db'}"
         expected = [["vtb-t0-01", "Ethernet99", "pfc.lossless"]]
-        writer = started(folder / "run", url, run={**RUN, "run_id": "run", "expected": expected})
+        info = {"command": "pfc-qualify --testbed vtb-t0 --port Ethernet0", "priorities": {
+            "lossless": [3, 4], "watched": [3, 4], "dscps": {"3": [3], "4": [4], "0": [*range(3), *range(5, 64)]},
+            "dscp_map": "AZURE", "pool": "egress_lossless_pool", "pool_bytes": 15982720}}
+        files = ["evidence/0001-session/vtb-t0-01-configuration-before-1.json", "evidence/0003-PFC-2/traffic-1.json",
+                 "evidence/0003-PFC-2/vtb-t0-01-counters-1.txt"]
+        writer = started(folder / "run", url, run={**RUN, "run_id": "run", "expected": expected, "info": info})
         writer.write(parsed(
             verdict(1, run_id="run"),
-            verdict(2, "FAIL", run_id="run", plan_id="PFC-2", evidence={"timeline": with_storms()},
+            verdict(2, "FAIL", run_id="run", plan_id="PFC-2", evidence={"timeline": with_storms(), "files": files},
                     checks=[verdict(status="FAIL")["checks"][0], {**verdict()["checks"][0], "name": "a-good-check"}]),
             verdict(3, "ERROR", run_id="run", priority=4, checks=[], cause="the link is down"),
             *(verdict(10 + number, run_id="run", port_id=f"Ethernet{4 + number}", priority=number % 8,
@@ -179,13 +185,16 @@ def test_a_link_opens_its_cell_and_many_records_are_paged(browser, pages):
 
 
 def test_the_first_screen_answers_a_vendor(browser, pages):
-    """Which port, which class, since when, how do I see it myself: without scrolling."""
+    """Which port, which class, since when, how do I see it myself, what was configured: without scrolling."""
     browser.open(pages["run"])
+    browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", SCREEN)
+    browser.wait("innerHeight === arguments[0]", SCREEN["height"])
     shown = browser.ask("[...document.querySelectorAll('h1, .headline, .proof figcaption, .provenance div')]"
                         ".filter(one => one.getBoundingClientRect().bottom <= innerHeight)"
                         ".map(one => one.innerText).join(' | ')")
     for words in ("FAIL", "vtb-t0-01", "SONiC.20260101", "Ethernet0 priority 3", "blocked-while-paused", "in the storm",
-                  "FAIL in "):
+                  "FAIL in ", "PFC on priorities 3 and 4", "AZURE", "configuration-before-1.json", "traffic-1.json",
+                  "vtb-t0-01-counters-1.txt", "show queue counters Ethernet0", "pfc-qualify --testbed vtb-t0"):
         assert words in shown, words
 
 
