@@ -453,6 +453,15 @@ def test_one_reason_of_several_priorities_is_one_group(run, page):
     assert title == "the run ended before it was measured"
 
 
+def test_what_one_check_found_is_one_reason_for_both_metrics(run, page):
+    cause = "vtb-t0-01 Ethernet0 priority 3: expected a stopped watchdog, got a storm"
+    check = {**verdict(status="ERROR")["checks"][0], "name": "watchdog-stopped", "status": "ERROR"}
+    run(verdict(1, "ERROR", metric_name="pfc.lossy", checks=[], cause=cause),
+        verdict(2, "ERROR", checks=[check], cause=cause))
+    summary, = [one.words for one in page().by_id["failures"].all("summary")]
+    assert summary.startswith("ERROR watchdog-stopped 2 verdicts, 1 test case, 1 port")
+
+
 def test_a_sweep_has_a_front_panel(run, page):
     run(*(verdict(number, "FAIL" if number == 2 else "PASS", port_id=f"Ethernet{4 * number}") for number in range(20)))
     made = page()
