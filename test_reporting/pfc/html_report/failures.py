@@ -20,6 +20,8 @@ MOST_PLACES = 12
 """Places of a group that are listed; all of them are in the matrix."""
 MOST_GROUPS = 60
 LONGEST_SHAPE = 200
+PRIORITIES = re.compile(r"( priorit(y|ies) [0-7](, [0-7])*)?: ")
+"""What a sentence has between the port that it is about and what it says."""
 
 
 @dataclass
@@ -128,8 +130,9 @@ def _not_pass(run_id: str) -> Select[Any]:
 
 def _without_place(cause: str, port: PortResults) -> str:
     """A cause without the port and the priorities that it begins with: the page names them beside it."""
-    place = rf"{re.escape(port.device_id)} {re.escape(port.port_id)}(?: priorit(?:y|ies) [0-7](?:, [0-7])*)?: "
-    return re.sub(f"^{place}", "", cause)
+    name = f"{port.device_id} {port.port_id}"
+    found = PRIORITIES.match(cause, len(name)) if cause.startswith(name) else None
+    return cause if found is None else cause[found.end():]
 
 
 def _shape(cause: str, port: PortResults) -> str:
