@@ -162,6 +162,15 @@ def test_a_plot_shows_rates_storms_and_counters(browser, pages):
     assert left["width"] == pytest.approx(right["width"] / 2)
 
 
+def test_no_heading_of_a_lane_is_cut_on_a_phone(browser, pages):
+    browser.open(pages["run"], phone=True)
+    browser.open_cell("c0-p3")
+    lanes = browser.ask("[...document.querySelectorAll('#oc0-p3 svg text:not(.quiet)')].map(one => [one.textContent, "
+                        "one.getBBox().x + one.getBBox().width, one.ownerSVGElement.viewBox.baseVal.width])")
+    assert len(lanes) > 4 and not [one for one in lanes if one[1] > one[2]], lanes
+    assert any("priority 3 (test): 1 k/s, in storm 100" == text for text, *_ in lanes), lanes
+
+
 def test_counters_of_the_port_itself_come_first(browser, pages):
     browser.open(pages["run"])
     browser.open_cell("c1-p0")

@@ -186,12 +186,21 @@
   }
   function rowNodes(row, times, x, top, width) {
     const bottom = top + ROW - 4, y = (what) => bottom - (row.most ? what / row.most : 0) * (ROW - HEAD - 7);
-    const nodes = [svg("line", { class: "axis", x1: LEFT, x2: width - LEFT, y1: bottom, y2: bottom }), svg("text", { x: LEFT, y: top + 11 }, legend(row))];
+    const nodes = [svg("line", { class: "axis", x1: LEFT, x2: width - LEFT, y1: bottom, y2: bottom }), svg("text", { x: LEFT, y: top + 11 }, legend(row).length * CHARACTER < width - LEFT ? legend(row) : inShort(row))];
     const steps = (rates) => rates.map((rate, place) => rate === null ? "" : `${place && rates[place - 1] !== null ? "L" : "M"}${x(times[place]).toFixed(1)} ${y(rate).toFixed(1)}H${x(times[place + 1]).toFixed(1)}`).join("");
     if (row.tx) { nodes.push(svg("path", { class: "tx", d: steps(row.tx) })); }
     if (row.rx) { nodes.push(svg("path", { class: "rx", d: steps(row.rx) })); }
     if (row.counts) { nodes.push(svg("polyline", { class: "rx", points: row.counts.map((what, place) => `${x(row.at[place]).toFixed(1)},${y(what).toFixed(1)}`).join(" ") })); }
     return nodes;
+  }
+  const SIZES = [[1e9, " G"], [1e6, " M"], [1e3, " k"]];
+  function brief(what) {
+    const [size, unit] = SIZES.find(([least]) => what >= least) || [1, ""];
+    return `${Number((what / size).toPrecision(3))}${unit}`;
+  }
+  function inShort(row) {  /* for a phone, which would cut the rest off */
+    if (row.kind === "count") { return `${row.label.replace("in the switch, or lost", "held or lost")}: ${brief(row.most)}`; }
+    return `${row.label}: ${brief(row.most)}/s${row.rx === null ? " sent" : row.in_storm === null ? "" : `, in storm ${brief(row.in_storm)}`}`;
   }
   /* of PFC counters those of the record's own port come first: a wave has those of many */
   function ownFirst(plot, portId) {
