@@ -9,6 +9,7 @@ import shlex
 import socket
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -50,18 +51,77 @@ class WiredPair(Protocol):
         """Where data enters."""
 
 
-def provenance(pair: WiredPair | None = None, serial: str = "") -> dict[str, Any]:
+class ConfiguredPriorities(Protocol):
+    """What the switch's configuration says of the priorities of the port under test."""
+
+    @property
+    def lossless(self) -> tuple[int, ...]:
+        """Those with PFC enabled."""
+
+    @property
+    def watched(self) -> tuple[int, ...]:
+        """Those of them that the PFC watchdog watches once it runs."""
+
+    @property
+    def dscps(self) -> Mapping[int, tuple[int, ...]]:
+        """Priority -> DSCP values that reach it."""
+
+    @property
+    def dscp_map(self) -> str:
+        """The name of that map."""
+
+
+class ConfiguredPool(Protocol):
+    """The pool of lossless frames that cannot leave."""
+
+    @property
+    def pool(self) -> str:
+        """Its name."""
+
+    @property
+    def size_bytes(self) -> int:
+        """Its size."""
+
+
+class MeasuredPort(Protocol):
+    """What a run measures, as the suite plans it."""
+
+    @property
+    def pair(self) -> WiredPair:
+        """The port under test and the one where data enters."""
+
+    @property
+    def qos(self) -> ConfiguredPriorities:
+        """Its priorities."""
+
+    @property
+    def buffer(self) -> ConfiguredPool:
+        """Where held frames are."""
+
+
+def provenance(subject: MeasuredPort | None = None, serial: str = "") -> dict[str, Any]:
     """What a run's `info` says of where its verdicts come from: `operator`, `command`, and, where they are known,
-    `suite_commit`, `serial`, and `ports` (`under_test` and `tx`, each with the generator port behind it).
+    `suite_commit`, `serial`, `ports` (`under_test` and `tx`, each with the generator port behind it) and `priorities`
+    (what the switch's configuration says of them: `lossless`, `watched`, `dscps` by priority, `dscp_map`, `pool`,
+    `pool_bytes`).
 
     Args:
-        pair: the ports of the run; None: it has more than one pair.
+        subject: what the run measures; None: it has more than one port under test.
         serial: of the switch; empty: not known.
     """
     commit = suite_commit(Path(__file__).parent)
-    ports = {} if pair is None else {"under_test": _port(pair.rx), "tx": _port(pair.tx)}
-    known: dict[str, Any] = {"suite_commit": commit, "serial": serial, "ports": ports}
+    known: dict[str, Any] = {"suite_commit": commit, "serial": serial, **({} if subject is None else _of(subject))}
     return {"operator": operator(), "command": command(), **{name: value for name, value in known.items() if value}}
+
+
+def _of(subject: MeasuredPort) -> dict[str, Any]:
+    pair = subject.pair
+    qos = subject.qos
+    priorities = {
+        "lossless": list(qos.lossless), "watched": list(qos.watched),
+        "dscps": {str(priority): list(values) for priority, values in sorted(qos.dscps.items())},
+        "dscp_map": qos.dscp_map, "pool": subject.buffer.pool, "pool_bytes": subject.buffer.size_bytes}
+    return {"ports": {"under_test": _port(pair.rx), "tx": _port(pair.tx)}, "priorities": priorities}
 
 
 def _port(port: WiredPort) -> dict[str, str]:

@@ -135,12 +135,14 @@ def test_a_run_without_any_verdict_says_so(run, page):
 def test_environment_and_build(run, page):
     run(verdict(1, on_behalf_of="t1-7"), job_id="job-1", software_version="sonic-mgmt-pfc 9",
         plan_ids_not_selected="HOP-1")
-    facts = {row.children[0].words: row.children[1].words for row in page().by_id["environment"].all("tr")}
+    made = page()
+    facts = {row.children[0].words: row.children[1].words for row in made.by_id["environment"].all("tr")}
     assert facts | {"ended": "", "took": ""} == {
         "run": RUN_ID, "job": "job-1", "testbed": "vtb-t0", "device": "vtb-t0-01", "on behalf of": "t1-7",
         "HwSKU": "Arista-7060CX-32S-C32", "OS version": "SONiC.20260101", "started": "2026-01-31 13:00:00 UTC",
         "ended": "", "took": "", "software": "sonic-mgmt-pfc 9", "origin": "qualification",
         "plan ids not selected": "HOP-1"}
+    assert "not carried out 1 test case, of HOP" in made.root.words
 
 
 def test_differences_to_a_baseline_and_flaky_metrics(run, page):
@@ -367,9 +369,14 @@ def test_the_first_screen_has_plot_testbed_and_provenance(run, page):
     info = {"suite_commit": "0123456789abcdef0123456789abcdef01234567 and changes", "operator": "ada@lab",
             "command": "pfc-qualify --testbed vtb-t0", "serial": "SN-1", "ports": {
                 "under_test": {"port": "Ethernet0", "generator": "ixia-02", "location": "10.0.0.2;1;2"},
-                "tx": {"port": "Ethernet4", "generator": "ixia-01", "location": "10.0.0.1;1;1"}}}
+                "tx": {"port": "Ethernet4", "generator": "ixia-01", "location": "10.0.0.1;1;1"}},
+            "priorities": {"lossless": [3, 4], "watched": [3], "dscps": {"3": [3], "4": [4, 5], "1": [6, 7, 8, 9]},
+                           "dscp_map": "AZURE", "pool": "egress_lossless_pool", "pool_bytes": 15982720}}
     evidence = {"timeline": drawn, "tx_port": "Ethernet4", "speed_mbps": 100000,
                 "files": ["evidence/0001-session/vtb-t0-01-configuration-before-1.json", "evidence/../../etc/passwd",
+                          "evidence/0002-preflight-Ethernet0/traffic-1.json",
+                          "evidence/0003-PFC-1/vtb-t0-01-counters-2.txt",
+                          "evidence/0003-PFC-1/traffic-1.json", "evidence/0003-PFC-1/../x-counters-1.txt",
                           "evidence/../x/up-configuration-before-1.json", "javascript:x-configuration-before-1.json"]}
     run(lost(1, [("vtb-t0-01 Ethernet0 priority 1", 0)], evidence=evidence), software_version="sonic-mgmt-pfc 9",
         info=info)
@@ -384,9 +391,22 @@ def test_the_first_screen_has_plot_testbed_and_provenance(run, page):
     for words in ("ixia-01 10.0.0.1;1;1", "ixia-02 10.0.0.2;1;2", "data 100G", "Ethernet4 in, Ethernet0 under test",
                   "priority 1 loses", "PFC on priority 3", "sonic-mgmt-pfc 9 (0123456789ab and changes)", "serial SN-1",
                   "ada@lab", "pfc-qualify --testbed vtb-t0", "FAIL in this run, the only one known",
-                  "evidence/0001-session/vtb-t0-01-configuration-before-1.json"):
+                  "PFC on priorities 3 and 4; the watchdog, when it runs, is for priority 3;",
+                  "DSCP \u2192 priority (AZURE): 3 \u2192 3, 4, 5 \u2192 4, 4 others \u2192 1; "
+                  "egress_lossless_pool 15,982,720 bytes;",
+                  "all of it: evidence/0001-session/vtb-t0-01-configuration-before-1.json",
+                  "evidence/0003-PFC-1: traffic-1.json, vtb-t0-01-counters-2.txt",
+                  "show pfc counters, show queue counters Ethernet0, show pfcwd stats"):
         assert words in first.words, words
-    assert not [one for one in ("passwd", "up-configuration", "javascript") if one in first.words]
+    assert not [one for one in ("passwd", "up-configuration", "javascript", "preflight", "x-counters")
+                if one in first.words]
+
+
+@pytest.mark.parametrize("priorities", [None, 7, {}, {"lossless": "3"}, {"dscps": {"3": "x"}, "watched": [True]},
+                                        {"dscps": [3], "pool": "p", "pool_bytes": "many"}])
+def test_a_configuration_that_is_something_else_is_not_said(run, page, priorities):
+    run(verdict(1), info={"priorities": priorities})
+    assert "configuration of the switch" not in page().root.words
 
 
 def test_the_picture_tells_who_lost_from_who_was_not_held(run, page):
@@ -422,7 +442,24 @@ def test_the_latest_runs_say_since_when(run, page):
     assert strip == ["P", "F", "E", "P", "F"]
     assert ("FAIL since 2026-01-31 11:00:00 UTC, 2 runs in a row; PASS in the run before that of build-0, "
             "2026-01-31 10:00:00 UTC") in made.root.words
-    assert "PASS in this run, the only one known" in page("broken").root.words, "of those that were broken on purpose"
+    assert "PASS in this run, the only one that was broken like this" in page("broken").root.words
+
+
+def test_one_reason_of_several_priorities_is_one_group(run, page):
+    run(*(verdict(number, "ERROR", priority=number, checks=[], plan_id=f"X-{number}",
+                  cause=f"vtb-t0-01 Ethernet0{where}: the run ended before it was measured")
+          for number, where in enumerate(("", " priority 1", " priorities 3, 4"))))
+    title, = [one.all("b")[0].words for one in page().by_id["failures"].all("summary")]
+    assert title == "the run ended before it was measured"
+
+
+def test_what_one_check_found_is_one_reason_for_both_metrics(run, page):
+    cause = "vtb-t0-01 Ethernet0 priority 3: expected a stopped watchdog, got a storm"
+    check = {**verdict(status="ERROR")["checks"][0], "name": "watchdog-stopped", "status": "ERROR"}
+    run(verdict(1, "ERROR", metric_name="pfc.lossy", checks=[], cause=cause),
+        verdict(2, "ERROR", checks=[check], cause=cause))
+    summary, = [one.words for one in page().by_id["failures"].all("summary")]
+    assert summary.startswith("ERROR watchdog-stopped 2 verdicts, 1 test case, 1 port")
 
 
 def test_a_sweep_has_a_front_panel(run, page):
@@ -436,13 +473,17 @@ def test_a_sweep_has_a_front_panel(run, page):
 
 def test_what_is_worse_than_the_baseline_has_its_causes_and_its_plot(run, page):
     good, bad = timeline(0), timeline(50)
-    run(verdict(1, evidence={"timeline": good}), verdict(2, priority=4), run_id="a", started="2026-01-31T12:00:00Z")
+    run(verdict(1, evidence={"timeline": good}), verdict(2, priority=4),
+        *(verdict(10 + number, plan_id=f"X-{number}") for number in range(13)), run_id="a",
+        started="2026-01-31T12:00:00Z")
     run(verdict(3, "FAIL", evidence={"timeline": bad}), verdict(4, "FAIL", priority=4), run_id="b",
         diagnosis="vtb-t0-01 Ethernet0: some frames leave")
     made = page("b", "--baseline", "a")
     words = made.section("differences")
-    assert "2 places worse, one cause: vtb-t0-01 Ethernet0: some frames leave" in words
+    assert "2 places worse, one cause: vtb-t0-01 Ethernet0: some frames leave; 13 places of the baseline not" in words
+    assert [one.words.split()[0] for one in made.by_id["differences"].all("details") if "open" in one.attributes] == [
+        "new"], "many that are gone are folded"
     links = [one.attributes["href"] for one in made.by_id["differences"].all("a")]
-    assert links == ["#c0-p3", "#c0-p3"] and "while priority 4 is tested" in words, "at the priority that lost"
+    assert links[:2] == ["#c0-p3", "#c0-p3"] and "while priority 4 is tested" in words, "at the priority that lost"
     labels = [one.attributes["aria-label"] for one in made.by_id["differences"].all("svg")]
     assert ["0 frames/s in the storm" in labels[0], "100 frames/s in the storm" in labels[1]] == [True, True]

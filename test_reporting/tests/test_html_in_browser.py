@@ -22,6 +22,7 @@ OPTIONS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--n
            "--window-size=1280,900")
 PATIENCE = 60
 """Seconds, of which a machine with nothing else to do needs one."""
+SCREEN = {"width": 1280, "height": 900, "deviceScaleFactor": 1, "mobile": False}
 PHONE = {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True}
 
 
@@ -93,14 +94,19 @@ def pages():
         folder = Path(name)
         url = f"sqlite:///{folder / 'pfc.db'}"
         expected = [["vtb-t0-01", "Ethernet99", "pfc.lossless"]]
-        writer = started(folder / "run", url, run={**RUN, "run_id": "run", "expected": expected})
+        info = {"command": "pfc-qualify --testbed vtb-t0 --port Ethernet0", "priorities": {
+            "lossless": [3, 4], "watched": [3, 4], "dscps": {"3": [3], "4": [4], "0": [*range(3), *range(5, 64)]},
+            "dscp_map": "AZURE", "pool": "egress_lossless_pool", "pool_bytes": 15982720}}
+        files = ["evidence/0001-session/vtb-t0-01-configuration-before-1.json", "evidence/0003-PFC-2/traffic-1.json",
+                 "evidence/0003-PFC-2/vtb-t0-01-counters-1.txt"]
+        writer = started(folder / "run", url, run={**RUN, "run_id": "run", "expected": expected, "info": info})
         writer.write(parsed(
             verdict(1, run_id="run"),
-            verdict(2, "FAIL", run_id="run", plan_id="PFC-2", evidence={"timeline": with_storms()},
+            verdict(2, "FAIL", run_id="run", plan_id="PFC-2", evidence={"timeline": with_storms(), "files": files},
                     checks=[verdict(status="FAIL")["checks"][0], {**verdict()["checks"][0], "name": "a-good-check"}]),
             verdict(3, "ERROR", run_id="run", priority=4, checks=[], cause="the link is down"),
-            *(verdict(10 + number, run_id="run", port_id=f"Ethernet{4 + number}", priority=number % 8)
-              for number in range(40)),
+            *(verdict(10 + number, run_id="run", port_id=f"Ethernet{4 + number}", priority=number % 8,
+                      evidence={} if number else {"timeline": timeline(0)}) for number in range(40)),
             *(verdict(100 + number, run_id="run", metric_name="pfc.lossy", priority=0, plan_id=f"PFC-{number}")
               for number in range(120))))
         writer.finish()
@@ -156,6 +162,24 @@ def test_a_plot_shows_rates_storms_and_counters(browser, pages):
     assert left["width"] == pytest.approx(right["width"] / 2)
 
 
+def test_no_heading_of_a_lane_is_cut_on_a_phone(browser, pages):
+    browser.open(pages["run"], phone=True)
+    browser.open_cell("c0-p3")
+    lanes = browser.ask("[...document.querySelectorAll('#oc0-p3 svg text:not(.quiet)')].map(one => [one.textContent, "
+                        "one.getBBox().x + one.getBBox().width, one.ownerSVGElement.viewBox.baseVal.width])")
+    assert len(lanes) > 4 and not [one for one in lanes if one[1] > one[2]], lanes
+    assert any("priority 3 (test): 1 k/s, in storm 100" == text for text, *_ in lanes), lanes
+
+
+def test_counters_of_the_port_itself_come_first(browser, pages):
+    browser.open(pages["run"])
+    browser.open_cell("c1-p0")
+    drawn = browser.ask("document.querySelector('#oc1-p0 svg').getAttribute('aria-label')")
+    places = [drawn.index(label) for label in ("priority 3 (test):", "Ethernet4 priority 3: PFC sent",
+                                               "Ethernet0 priority 3: PFC received")]
+    assert places == sorted(places), drawn
+
+
 def test_a_link_opens_its_cell_and_many_records_are_paged(browser, pages):
     browser.open(pages["run"])
     browser.ask("document.querySelector('#failures a').click()")
@@ -170,13 +194,16 @@ def test_a_link_opens_its_cell_and_many_records_are_paged(browser, pages):
 
 
 def test_the_first_screen_answers_a_vendor(browser, pages):
-    """Which port, which class, since when, how do I see it myself: without scrolling."""
+    """Which port, which class, since when, how do I see it myself, what was configured: without scrolling."""
     browser.open(pages["run"])
+    browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", SCREEN)
+    browser.wait("innerHeight === arguments[0]", SCREEN["height"])
     shown = browser.ask("[...document.querySelectorAll('h1, .headline, .proof figcaption, .provenance div')]"
                         ".filter(one => one.getBoundingClientRect().bottom <= innerHeight)"
                         ".map(one => one.innerText).join(' | ')")
     for words in ("FAIL", "vtb-t0-01", "SONiC.20260101", "Ethernet0 priority 3", "blocked-while-paused", "in the storm",
-                  "FAIL in "):
+                  "FAIL in ", "PFC on priorities 3 and 4", "AZURE", "configuration-before-1.json", "traffic-1.json",
+                  "vtb-t0-01-counters-1.txt", "show queue counters Ethernet0", "pfc-qualify --testbed vtb-t0"):
         assert words in shown, words
 
 
@@ -285,7 +312,8 @@ def test_in_print_what_failed_is_open(browser, pages):
     shown = browser.ask("document.body.innerText")
     browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
     assert "vtb-t0-01 Ethernet0 priority 3" in shown and "FAIL 1/2" in shown
-    assert "only ports that are not PASS" not in shown
+    assert "PFC-119" in shown and "OS version" in shown, "what is folded on a screen cannot be opened on paper"
+    assert not [one for one in ("only ports that are not PASS", "It opens to", "What this page holds") if one in shown]
 
 
 def test_hostile_texts_run_nothing(browser, pages):

@@ -30,6 +30,33 @@ class Pair:
     tx: Port
 
 
+@dataclass(frozen=True)
+class Priorities:
+    """What is configured of a port's priorities."""
+
+    lossless: tuple = (3, 4)
+    watched: tuple = (3,)
+    dscps: tuple = ()
+    dscp_map: str = "AZURE"
+
+
+@dataclass(frozen=True)
+class Pool:
+    """A pool."""
+
+    pool: str = "egress_lossless_pool"
+    size_bytes: int = 1000
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a run measures."""
+
+    pair: Pair
+    qos: Priorities
+    buffer: Pool = Pool()
+
+
 def git(folder, *arguments):
     """Runs git with an identity of its own."""
     subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(folder), *arguments], check=True,
@@ -70,12 +97,15 @@ def test_the_command_is_that_of_whoever_started_it(monkeypatch):
     assert provenance.command() == "python -m pytest -k 'a b'", provenance.command()
 
 
-def test_the_ports_have_the_generators_behind_them():
+def test_the_ports_have_the_generators_behind_them_and_the_priorities_configured():
     pair = Pair(Port("dut", "Ethernet0", "ixia-1", "10.0.0.1;1;1"), Port("dut", "Ethernet4", "ixia-2", "10.0.0.2;1;1"))
-    found = provenance.provenance(pair, "SN-1")
+    found = provenance.provenance(Subject(pair, Priorities(dscps={4: (4, 5), 3: (3,)})), "SN-1")
     assert found["ports"]["tx"] == {
         "device": "dut", "port": "Ethernet4", "generator": "ixia-2", "location": "10.0.0.2;1;1"}
     assert found["ports"]["under_test"]["port"] == "Ethernet0" and found["serial"] == "SN-1"
+    assert found["priorities"] == {
+        "lossless": [3, 4], "watched": [3], "dscps": {"3": [3], "4": [4, 5]}, "dscp_map": "AZURE",
+        "pool": "egress_lossless_pool", "pool_bytes": 1000}
 
 
 def test_what_is_not_known_is_not_said(tmp_path, monkeypatch):

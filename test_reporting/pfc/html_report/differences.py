@@ -16,7 +16,10 @@ from .ports import PortResults
 CHANGES = ("new failure", "could not be measured", "gone", "new", "fixed", "measured again")
 """The kinds of differences, what a reader must know first at the beginning."""
 WORSE = 3
-"""How many of these kinds, from the beginning, are for the worse."""
+"""How many of these kinds, from the beginning, are for the worse; the last of them is no verdict any more."""
+GONE = "gone"
+MOST_GONE = 12
+"""Places that are gone are listed at once only where there are few: a run that measures less has many."""
 MOST_ROWS = 100
 
 
@@ -33,6 +36,11 @@ class Change:
         """Whether it is worse than the baseline."""
         return self.title in CHANGES[:WORSE]
 
+    @property
+    def is_open(self) -> bool:
+        """Whether its rows are listed at once."""
+        return self.is_bad and (self.title != GONE or self.count <= MOST_GONE)
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -43,8 +51,13 @@ class Comparison:
 
     @property
     def worse(self) -> int:
-        """How many places are worse than in the baseline."""
-        return sum(change.count for change in self.changes if change.is_bad)
+        """How many places have a worse verdict than in the baseline."""
+        return sum(change.count for change in self.changes if change.is_bad and change.title != GONE)
+
+    @property
+    def gone(self) -> int:
+        """How many places of the baseline were not measured again."""
+        return sum(change.count for change in self.changes if change.title == GONE)
 
     @property
     def faults(self) -> list[str]:

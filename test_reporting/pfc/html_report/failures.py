@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +20,8 @@ MOST_PLACES = 12
 """Places of a group that are listed; all of them are in the matrix."""
 MOST_GROUPS = 60
 LONGEST_SHAPE = 200
+PRIORITIES = re.compile(r"( priorit(y|ies) [0-7](, [0-7])*)?: ")
+"""What a sentence has between the port that it is about and what it says."""
 
 
 @dataclass
@@ -74,18 +76,38 @@ def failures(connection: Connection, run_id: str, ports: Sequence[PortResults],
     by_series = {series: port for port in ports for series in port.series}
     groups: dict[tuple[Status, str], Group] = {}
     measured: set[str] = set()
-    for found in connection.execute(_not_pass(run_id)).mappings():
-        row: dict[str, Any] = {**found}
+    causes = _named_causes(_rows(connection, run_id), by_series, losses)
+    for row in _rows(connection, run_id):
         port = by_series[row["series_id"]]
         measured.add(row["series_id"])
         loss = losses.get(row["record_id"])
-        key = Status(row["status"]), loss.name if loss else _shape(row["cause"] or "", port)
-        title = loss.name if loss else row["cause"] or ""
-        groups.setdefault(key, Group(key[0], title)).add(row, port, loss)
+        reason = _without_place(row["cause"] or "", port)
+        shape = _shape(reason, port)
+        name = loss.name if loss else causes.get((row["status"], shape), "")
+        key = Status(row["status"]), name or shape
+        groups.setdefault(key, Group(key[0], name or reason)).add(row, port, loss)
     for row, port in _unmeasured(ports, measured):
         key = Status(row["status"]), f"metric {row['cause']}"
         groups.setdefault(key, Group(key[0], row["cause"])).add(row, port, None)
     return sorted(groups.values(), key=lambda group: (group.status is not Status.FAIL, -group.count))
+
+
+def _rows(connection: Connection, run_id: str) -> Iterator[dict[str, Any]]:
+    """The verdicts that are not PASS, one by one: there may be very many."""
+    return ({**row} for row in connection.execute(_not_pass(run_id)).mappings())
+
+
+def _named_causes(rows: Iterable[Mapping[str, Any]], by_series: Mapping[str, PortResults],
+                  losses: Mapping[str, Loss]) -> dict[tuple[str, str], str]:
+    """The check that a cause is of, by status and the form of the cause: of what one check found the verdicts of other
+    metrics have the cause alone."""
+    found = {}
+    for row in rows:
+        loss = losses.get(row["record_id"])
+        if loss is not None and row["cause"]:
+            port = by_series[row["series_id"]]
+            found[row["status"], _shape(_without_place(row["cause"], port), port)] = loss.name
+    return found
 
 
 def _unmeasured(ports: Sequence[PortResults], explained: set[str]) -> Iterator[tuple[dict[str, Any], PortResults]]:
@@ -104,6 +126,13 @@ def _not_pass(run_id: str) -> Select[Any]:
                    record.metric_name, record.status, record.cause)
             .where(record.run_id == run_id, record.status != Status.PASS.value, counting())
             .order_by(record.timestamp, record.record_id))
+
+
+def _without_place(cause: str, port: PortResults) -> str:
+    """A cause without the port and the priorities that it begins with: the page names them beside it."""
+    name = f"{port.device_id} {port.port_id}"
+    found = PRIORITIES.match(cause, len(name)) if cause.startswith(name) else None
+    return cause if found is None else cause[found.end():]
 
 
 def _shape(cause: str, port: PortResults) -> str:

@@ -75,7 +75,12 @@ def _since(runs: Sequence[PastRun]) -> str:
         row += 1
     times = counted(row, "run")
     if row == len(alike):
-        return f"{this.status} in {'this run, the only one' if row == 1 else f'all {times}'} known"
+        known = "this run, the only one" if row == 1 else f"all {times}"
+        judged = [one for one in runs if one.status != Status.ERROR]
+        if len(alike) == len(judged):
+            return f"{this.status} in {known} known"
+        were = "that was" if row == 1 else "that were"
+        return f"{this.status} in {known} {were} {'broken like this' if this.faults else 'not broken on purpose'}"
     before = alike[-1 - row]
     build = f" of {before.build}" if before.build and before.build != this.build else ""
     again = f", {times} in a row" if row > 1 else ""

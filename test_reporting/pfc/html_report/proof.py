@@ -14,7 +14,7 @@ from tests.common.pfc.record.records import VERDICT
 from tests.common.pfc.record.verdict import Status
 
 from .. import schema
-from ..queries import counting
+from ..queries import counting, natural
 from . import timeline
 from .failures import Group
 from .ports import PortResults
@@ -28,6 +28,11 @@ LEAST = 0.02
 MOST_PORTS = 3
 CONFIGURATION = re.compile(r"evidence(/(?!\.)[A-Za-z0-9._-]+)*-configuration-before-[0-9]+\.json")
 """The names that the suite gives: no other text of a record becomes a link."""
+OF_A_CASE = re.compile(
+    r"evidence/(?P<folder>(?!\.)[A-Za-z0-9._-]+)/(?P<name>traffic-[0-9]+\.json|capture-[0-9]+\.pcap(ng)?"
+    r"|(?!\.)[A-Za-z0-9._-]+-(counters|commands)-[0-9]+\.txt)")
+"""What a test case sent, what the switch printed meanwhile, and what was captured."""
+TRAFFIC = "traffic-"
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,7 @@ class Proof:
         plot: what shows it; None: no record has a timeline that can be drawn.
         picture: the testbed; None: nothing was measured.
         configuration: names of the files that hold the switch's configuration before the run.
+        files: names of the files of the test case that is plotted: what was sent, what the switch printed.
         record: what is plotted, a row of `records`; empty where nothing is.
     """
 
@@ -67,6 +73,7 @@ class Proof:
     plot: VictimPlot | None
     picture: TestbedPicture | None
     configuration: list[str] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
     record: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -102,6 +109,7 @@ def read_proof(connection: Connection, run: Mapping[str, Any], verdict: Verdict,
         best.plot, best.victim, f"{best.row['plan_id']} {best.row['scenario']}, {best.row['port_id']}")
     return Proof(_headline(verdict, ports, groups, diagnosis), plot,
                  None if first is None else _picture(first, evidence, run, best), _configuration(evidence),
+                 _of_the_case(evidence),
                  best.row if best else {})
 
 
@@ -204,7 +212,7 @@ def _who(group: Group) -> str:
 
 def _passed(ports: Sequence[PortResults]) -> str:
     metrics = {row["metric_name"] for port in ports for row in port.metrics}
-    says = [text for name, text in (("pfc.lossless", "pauses stop lossless queues and none of their frames is lost"),
+    says = [text for name, text in (("pfc.lossless", "pauses stop lossless queues without losing a frame"),
                                     ("pfc.lossy", "lossy queues go on")) if name in metrics]
     verdicts = sum(sum(port.codes[4::5]) for port in ports)
     what = f"{counted(verdicts, 'verdict')} of {counted(len(ports), 'port')}"
@@ -248,6 +256,17 @@ def _paused(evidence: Mapping[str, Any]) -> str:
 
 
 def _configuration(evidence: Mapping[str, Any]) -> list[str]:
+    return [name for name in _files(evidence) if CONFIGURATION.fullmatch(name)]
+
+
+def _of_the_case(evidence: Mapping[str, Any]) -> list[str]:
+    """The files in the folder of the case itself, which is that of the traffic that was sent last: that first."""
+    found = [one for name in _files(evidence) if (one := OF_A_CASE.fullmatch(name))]
+    sent = [one["folder"] for one in found if one["name"].startswith(TRAFFIC)]
+    own = [one for one in found if sent and one["folder"] == sent[-1]]
+    return [one[0] for one in sorted(own, key=lambda one: (not one["name"].startswith(TRAFFIC), natural(one["name"])))]
+
+
+def _files(evidence: Mapping[str, Any]) -> list[str]:
     files = evidence.get("files")
-    return [name for name in files if isinstance(name, str) and CONFIGURATION.fullmatch(name)] if isinstance(
-        files, list) else []
+    return [name for name in files if isinstance(name, str)] if isinstance(files, list) else []

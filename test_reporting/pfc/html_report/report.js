@@ -130,11 +130,11 @@
   function recordNode(record, port, open) {
     const [plan, scenario] = index.cases[record.case];
     const node = el("details", { class: "rec" }, el("summary", {}, chip(record.status), " ", text(`${plan} ${scenario}`), " ",
-      el("span", { class: "quiet" }, text(index.metrics[record.metric]), record.priority < 0 ? "" : ` priority ${record.priority}`, record.victims.length ? ` tested, lost at ${record.victims.join(", ")}` : "",
+      el("span", { class: "quiet" }, text(index.metrics[record.metric]), record.priority < 0 ? "" : ` priority ${record.priority}${record.victims.length ? " tested" : ""}`, record.victims.length ? `, lost at ${record.victims.length > 1 ? "priorities" : "priority"} ${record.victims.join(", ")}` : "",
         record.counts ? "" : " (does not count: it was tried again)", record.cause ? [": ", text(record.cause)] : "")));
     const show = () => {
       if (node.open && node.childElementCount === 1) {
-        node.append(...checksTable(record).filter(Boolean), ...record.plots.map((plot) => figure(plot, node.clientWidth)), facts(record, port),
+        node.append(...checksTable(record).filter(Boolean), ...record.plots.map((plot) => figure(ownFirst(plot, index.ports[port][2]), node.clientWidth)), facts(record, port),
           ...[evidence(record, port)].flat().filter(Boolean));
       }
     };
@@ -170,7 +170,7 @@
   function stormLabels(storms, x, width) {
     const ends = [], nodes = [];
     [...storms].sort((one, other) => one.begin - other.begin).forEach((storm) => {
-      const label = `${storm.label} ${seconds(storm.begin)} to ${seconds(storm.end)} s`, long = label.length * CHARACTER;
+      const label = `${storm.label}, ${seconds(storm.begin)} to ${seconds(storm.end)} s`, long = label.length * CHARACTER;
       const left = Math.max(2, Math.min(x(storm.begin), width - long));
       let line = ends.findIndex((end) => end <= left);
       if (line < 0) { line = ends.length; ends.push(0); }
@@ -186,12 +186,26 @@
   }
   function rowNodes(row, times, x, top, width) {
     const bottom = top + ROW - 4, y = (what) => bottom - (row.most ? what / row.most : 0) * (ROW - HEAD - 7);
-    const nodes = [svg("line", { class: "axis", x1: LEFT, x2: width - LEFT, y1: bottom, y2: bottom }), svg("text", { x: LEFT, y: top + 11 }, legend(row))];
+    const nodes = [svg("line", { class: "axis", x1: LEFT, x2: width - LEFT, y1: bottom, y2: bottom }), svg("text", { x: LEFT, y: top + 11 }, legend(row).length * CHARACTER < width - LEFT ? legend(row) : inShort(row))];
     const steps = (rates) => rates.map((rate, place) => rate === null ? "" : `${place && rates[place - 1] !== null ? "L" : "M"}${x(times[place]).toFixed(1)} ${y(rate).toFixed(1)}H${x(times[place + 1]).toFixed(1)}`).join("");
     if (row.tx) { nodes.push(svg("path", { class: "tx", d: steps(row.tx) })); }
     if (row.rx) { nodes.push(svg("path", { class: "rx", d: steps(row.rx) })); }
     if (row.counts) { nodes.push(svg("polyline", { class: "rx", points: row.counts.map((what, place) => `${x(row.at[place]).toFixed(1)},${y(what).toFixed(1)}`).join(" ") })); }
     return nodes;
+  }
+  const SIZES = [[1e9, " G"], [1e6, " M"], [1e3, " k"]];
+  function brief(what) {
+    const [size, unit] = SIZES.find(([least]) => what >= least) || [1, ""];
+    return `${Number((what / size).toPrecision(3))}${unit}`;
+  }
+  function inShort(row) {  /* for a phone, which would cut the rest off */
+    if (row.kind === "count") { return `${row.label.replace("in the switch, or lost", "held or lost")}: ${brief(row.most)}`; }
+    return `${row.label}: ${brief(row.most)}/s${row.rx === null ? " sent" : row.in_storm === null ? "" : `, in storm ${brief(row.in_storm)}`}`;
+  }
+  /* of PFC counters those of the record's own port come first: a wave has those of many */
+  function ownFirst(plot, portId) {
+    const rank = (row) => !/: PFC (received|sent)$/.test(row.label) ? 0 : ` ${row.label}`.includes(` ${portId} priority `) ? 1 : 2;
+    return plot.rows ? { ...plot, rows: [...plot.rows].sort((one, other) => rank(one) - rank(other)) } : plot;
   }
   function legend(row) {
     if (row.kind === "count") { return `${row.label}: ${number(row.most)} frames`; }

@@ -87,14 +87,14 @@ def _rate_row(label: str, times: Numbers, found: list[list[float | None] | None]
 
 
 def _depth_rows(timeline: Mapping[str, Any], times: Numbers, storms: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The frames that were sent and had not been received, of each class that a storm pauses, or that lacks some at the
-    end: how deep its queue stands in the switch, and what of it was lost."""
+    """The frames that were sent and had not been received, of each class of which there were some that a storm pauses,
+    or that lacks some at the end: how deep its queue stands in the switch, and what of it was lost."""
     received, sent = (_series(timeline, name, len(times)) for name in ("frames_rx", "frames_tx"))
     paused = tuple(f"priority {priority} " for storm in storms for priority in storm["priorities"])
     rows = []
     for label in sorted(received.keys() & sent.keys(), key=lambda label: (TEST not in label, natural(label))):
         depth = [max(0.0, tx - rx) for tx, rx in zip(sent[label], received[label], strict=True)]
-        if label.startswith(paused) or depth[-1]:
+        if depth[-1] or label.startswith(paused) and any(depth):
             rows.append(_count_row(f"{label}: in the switch, or lost", times, depth))
     return rows
 

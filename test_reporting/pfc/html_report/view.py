@@ -17,6 +17,7 @@ from tests.common.pfc.record.effective_records import Verdict
 from .. import queries, schema
 from ..defects import Defect, known
 from ..queries import Rows
+from .configured import configuration_in_words
 from .differences import Comparison, compare, flaky
 from .failures import Group, failures
 from .past_runs import PastRuns, read_past
@@ -82,8 +83,17 @@ class RunView:
 
     @property
     def worse_in_words(self) -> str:
-        """What is worse than in the baseline, and how many causes that has."""
-        worse = self.comparison.worse if self.comparison else 0
+        """What is worse than in the baseline, and how many causes that has; then what was not measured again, which no
+        cause of a verdict explains."""
+        if self.comparison is None:
+            return ""
+        gone = self.comparison.gone
+        unknown = f"{counted(gone, 'place')} of the baseline not measured" if gone else ""
+        return "; ".join(filter(None, (self._worse_with_causes(self.comparison.worse), unknown)))
+
+    def _worse_with_causes(self, worse: int) -> str:
+        if not worse:
+            return ""
         places = counted(worse, "place")
         ports = {place["port"].number for group in self.groups for place in group.places}
         if self.diagnosis and len(ports) == 1:
@@ -111,6 +121,28 @@ class RunView:
                  ("when", f"{moment(self.run['started'])} {took}"),
                  ("since when", self.past.since)]
         return [(name, value) for name, value in known if value]
+
+    @property
+    def configuration(self) -> list[str]:
+        """What is known of the switch's configuration, in words."""
+        info = queries.plain({"info": self.run["info"]})["info"]
+        return configuration_in_words(info.get("priorities"))
+
+    @property
+    def left_out(self) -> list[str]:
+        """What the run does not speak for: test cases by family (`31 test cases, of SIZE, PAIRS`), priorities."""
+        cases = [name for name in self.fact("plan ids not selected").split(", ") if name]
+        families = dict.fromkeys(name.split("-")[0] for name in cases)
+        priorities = self.fact("lossless priorities not selected")
+        return [*([f"{counted(len(cases), 'test case')}, of {', '.join(families)}"] if cases else []),
+                *([f"lossless priorities {priorities}"] if priorities else [])]
+
+    @property
+    def commands(self) -> list[str]:
+        """What shows on the switch itself what was measured."""
+        picture = self.proof.picture
+        port = f" {picture.port}" if picture and picture.port else ""
+        return ["show pfc counters", f"show queue counters{port}", "show pfcwd stats"] if picture else []
 
     @property
     def has_one_port(self) -> bool:

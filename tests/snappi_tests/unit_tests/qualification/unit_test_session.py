@@ -98,8 +98,8 @@ class Reporting:
         self.runs.append(ended)
         return self.stored
 
-    def provenance(self, pair, serial):
-        return {"operator": "ada", "serial": serial, "ports": pair and pair.rx.port}
+    def provenance(self, subject, serial):
+        return {"operator": "ada", "serial": serial, "ports": subject and subject.pair.rx.port}
 
     def write_page(self, folder, run_id, is_stored):
         """The run has a page."""

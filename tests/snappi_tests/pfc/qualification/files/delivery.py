@@ -41,8 +41,8 @@ class Delivering(Extension):
         if self._reporting is None:
             session.notes.append(f"verdicts are in the records only: {self._missing} is not installed here")
         expected = tuple(key for key in session.collector.expected if UNKNOWN not in key)
-        pair = session.plan.subject.pair if session.plan is not None else None
-        found = self._reporting.provenance(pair, session.serial) if self._reporting is not None else {}
+        subject = session.plan.subject if session.plan is not None else None
+        found = self._reporting.provenance(subject, session.serial) if self._reporting is not None else {}
         run = Run(session.run_id, session.testbed, job_id=session.job_id or "", expected=expected,
                   faults=session.faults, info={**found, **left_out})
         earlier: Run | None = None
