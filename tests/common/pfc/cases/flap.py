@@ -32,7 +32,7 @@ from ..record.case import PlanCase, Target
 from ..record.verdict import Check
 from . import checks, storm_sequence
 from .engine import Procedure, Table, sending, settled_counters, unmet
-from .flows import DataLoad, data_flows
+from .data_loads import DataLoad, data_flows
 from .switch_counters import PORTS, port_counts
 from .targets import all_lossless
 from .validity import counters_kept, load_applied, watchdog_stopped

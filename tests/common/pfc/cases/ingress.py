@@ -12,7 +12,7 @@ from ..model.measurement import CaseRun, PortUnderTest
 from ..model.ports import ConnectedPort, PortPair
 from ..model.traffic import FlowPlan, Role
 from ..record.verdict import Check
-from .flows import DataLoad, data_flows
+from .data_loads import DataLoad, data_flows
 from .validity import counters_kept, links_kept, watchdog_stopped
 
 FRAME_BYTES = 1024

@@ -28,7 +28,7 @@ from ..record.case import PlanCase, Target
 from ..record.verdict import Check
 from . import targets
 from .engine import Procedure, Table, sending, settled_counters, unmet
-from .flows import DataLoad, data_flows
+from .data_loads import DataLoad, data_flows
 from .storm_sequence import pause_storm
 from .storm_length import storm_held
 from .validity import storm_stopped, undisturbed

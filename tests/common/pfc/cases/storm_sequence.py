@@ -19,7 +19,7 @@ from ..model.scenario import Scenario
 from ..model.traffic import FlowPlan, FlowStats, Role, pfc_frame
 from ..record.case import Target, named
 from .engine import sending
-from .flows import RESUMED, DataLoad, again, data_flows
+from .flows import RESUMED, again
 
 logger = logging.getLogger(__name__)
 
@@ -50,11 +50,14 @@ def scenario_flows(lab: Lab, scenario: Scenario) -> list[FlowPlan]:
     """Storm, test and background flows of a scenario on a port, the data so much later; and where the storm holds
     frames, the data once more for the time after it."""
     loads = (("Test Flow", Role.TEST, scenario.tested), ("Background Flow", Role.BACKGROUND, scenario.background))
-    data = data_flows(lab, [
-        DataLoad(name, role, (priority,), scenario.share(priority), scenario.data_s, scenario.frame_bytes,
-                 scenario.mix, scenario.storm_lead_s)
+    data = [
+        FlowPlan(
+            lab.builder.named(f"{name} Prio {priority}"), role, priority, scenario.frame_bytes,
+            scenario.share(priority), seconds=scenario.data_s, delay_ns=round(scenario.storm_lead_s * 1e9),
+            mix=scenario.mix,
+        )
         for name, role, priorities in loads for priority in priorities
-    ])
+    ]
     return [*_storms(lab, scenario), *data, *(again(data) if scenario.holds else ())]
 
 

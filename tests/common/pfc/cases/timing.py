@@ -23,7 +23,8 @@ from ..model.traffic import FlowPlan, FlowStats, Role, Stats
 from ..record.case import PlanCase, Target
 from ..record.verdict import Check
 from .engine import Procedure, Table, Targets, sending, settled_counters
-from .flows import DataLoad, data_flows, later
+from .data_loads import DataLoad, data_flows
+from .flows import later
 from .pause_counts import pauses_counted
 from .pause_pattern import WINDOW_EXACT_S, Pauses, alike
 from .storm_sequence import drain

@@ -5,7 +5,8 @@ import re
 
 import pytest
 
-from tests.common.pfc.cases.flows import RESUMED, DataLoad, again, data_flows, later
+from tests.common.pfc.cases.data_loads import DataLoad, data_flows
+from tests.common.pfc.cases.flows import RESUMED, again, later
 from tests.common.pfc.cases.pauses import GLOBAL_PAUSE, SINGLE_LOSSLESS, make_scenario
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.cases.storm_sequence import scenario_traffic
