@@ -155,7 +155,7 @@ def make_builder(api, speed_mbps=100_000, ip_version=4, device="lab-1", card=1, 
     net, bits = ("192.168.0.{}", 21) if ip_version == 4 else ("fc02:1000::{}", 64)
     hosts = {port: PlayedHost(f"host of {port.port}", f"02:00:00:00:01:0{number}", net.format(number), bits,
                               net.format(1), "Vlan1000") for number, port in enumerate((rx, tx), 2)}
-    qos = PortQos(device, rx.port, (3, 4), (3, 4), DSCPS, "AZURE")
+    qos = PortQos(device, rx.port, (3, 4), DSCPS, "AZURE")
     return TrafficBuilder(
         api, PortUnderTest(PortPair(rx, tx), qos, SharedBuffer("egress_lossless_pool", 1)), hosts, ROUTER, **options
     )

@@ -16,21 +16,23 @@ from ..model.counters import DutCounters
 from ..model.qos import PortQos
 from ..model.scenario import Scenario, Storm
 from ..model.traffic import FlowPlan
-from ..record.case import PlanCase
+from ..record.case import PlanCase, Target
 from .at_once import Part, build_together, measure_together
 
 PORT = PlanCase("port-sweep", "SWEEP-1")
 
 
-def scenario(qos: PortQos) -> Scenario:
-    """All lossless priorities of a port are paused; data on each priority, in equal parts of the line.
+def scenario(qos: PortQos, paused: Target | None = None) -> Scenario:
+    """Lossless priorities of a port (None: all that it has) are paused; data on each priority, in equal parts of the
+    line.
 
     Raises:
-        QualificationError: no DSCP value reaches a lossless priority.
+        QualificationError: no DSCP value reaches one of them.
     """
-    qos.check_reached(qos.lossless)
-    background = qos.reached_lossy
-    return Scenario(PORT, Storm.LOSSLESS, qos.lossless, background, background_percent=50 if background else 0,
+    tested = qos.lossless if paused is None else paused
+    qos.check_reached(tested)
+    background = qos.others(tested)
+    return Scenario(PORT, Storm.LOSSLESS, tested, background, background_percent=50 if background else 0,
                     even=True, apart=True)
 
 
