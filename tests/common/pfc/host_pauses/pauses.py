@@ -14,8 +14,7 @@ from typing import cast
 
 from ..lab.clock import Clock
 from ..lab.generator import Generator
-from ..lab.lab import Lab
-from ..lab.pause_source import HostOf, PauseSource
+from ..lab.lab import HostOf, Lab, PauseSource
 from ..model.arithmetic import line_rate_fps
 from ..model.checking import COUNTER, at_port, at_priority, at_tested, error_unless, fail_unless, flows_of
 from ..model.counters import DutCounters, changed

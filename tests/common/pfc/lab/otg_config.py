@@ -45,7 +45,7 @@ class TrafficBuilder:
 
     def __post_init__(self) -> None:
         self._pair = self.subject.pair
-        self._sends_pauses = not self.subject.pauses_from  # else another source does (`pause_source`)
+        self._sends_pauses = not self.subject.pauses_from  # else another source does (`lab.PauseSource`)
         self._ports = {port.port: port for port in self.hosts}
 
     def named(self, name: str) -> str:

@@ -16,10 +16,9 @@ from .clock import Clock
 from .counter_polling import PollDelays, read_poll_delays
 from .dut import Dut, SwitchState
 from .generator import Generator, GeneratorTiming
-from .lab import Lab
+from .lab import HostOf, Lab, OpenPauses, PauseSource, no_host
 from .option import check_keys, first, flows_beside, options, tolerances_of
 from .otg_config import TrafficBuilder
-from .pause_source import HostOf, OpenPauses, PauseSource, no_host
 
 StateOf = Callable[[str], SwitchState]
 

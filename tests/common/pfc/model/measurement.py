@@ -142,7 +142,7 @@ class CaseRun:
 
 
 class StormSource(Protocol):
-    """Where the pauses of a storm came from, as its run is judged by it (`lab.pause_source.PauseSource`)."""
+    """Where the pauses of a storm came from, as its run is judged by it (`lab.lab.PauseSource`)."""
 
     def storm_ran(self, run: Measurement) -> Iterator[Check]:
         """Whether the storm ran, as far as it can be known: ERROR where not."""

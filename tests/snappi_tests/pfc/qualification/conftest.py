@@ -13,7 +13,7 @@ import pytest
 from tests.common.pfc.cases.plan import lack_of, port_cases, sweep_cases
 from tests.common.pfc.lab.option import adapted, open_clock
 from tests.common.pfc.lab.dut import Dut
-from tests.common.pfc.lab.pause_source import no_host
+from tests.common.pfc.lab.lab import no_host
 from tests.common.pfc.lab.port_plan import LabFacts, PortRequest, connected_port, plan_device
 from tests.common.pfc.lab.restore import read_state
 from tests.common.pfc.model.errors import QualificationError
