@@ -6,7 +6,7 @@ names one: an option is taken away by deleting its folder.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -26,7 +26,7 @@ from .generator import Generator
 from .lab import Lab
 from .observer import RunObserver
 from .otg_config import TrafficBuilder
-from .reservation import Reservation, Rows
+from .reservation import Reservation
 
 if TYPE_CHECKING:
     from ..model.ports import ConnectedPort, PortPair
@@ -77,18 +77,14 @@ class Option:
         """An observer of a run whose records are in this folder; None: there is none."""
         return None
 
-    def left_changed(self, host: Host) -> Rows:
-        """Rows of a switch that a run changed which died, as it found them: they are put back before anything is
-        measured.
+    def state(self, dut: Dut, read: Callable[[], SwitchState]) -> SwitchState:
+        """How a switch is configured, of which `read` knows what it says now: without what a run changed that died,
+        with what the switch makes of it by itself.
 
         Raises:
             ReservationLost: a run that may still live has the switch.
         """
-        return {}
-
-    def in_effect(self, dut: Dut, state: SwitchState) -> SwitchState:
-        """A switch with what it makes of its configuration by itself; raises QualificationError."""
-        return state
+        return read()
 
     def reserve(self, host: Host, run_id: str, observers: Sequence[RunObserver]) -> Reservation | None:
         """Reserves a switch for run `run_id` where other runs see it; None: this option does not. `observers` look on

@@ -7,7 +7,7 @@ import json
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from functools import partial
 
 from ..model.errors import QualificationError, SwitchUnreachable
 from ..model.qos import ConfigDb
@@ -15,24 +15,23 @@ from .clock import Clock, WallClock, wait_for
 from .dut import READ_CONFIG, Dut, Host, SwitchState, checked, parse_config_db, run_batch
 from .observer import RunObserver
 from .option import first, options
-from .reservation import Reservation, ReservationLost, Rows, as_found
+from .reservation import Reservation, ReservationLost, Rows
 
 WATCHDOG = "PFC_WD"
 RETURN_DEADLINE_S = 20.0  # an SSH server that is started again is back sooner; a switch that boots is not waited for
 
 
 def read_state(dut: Dut) -> SwitchState:
-    """What a switch is and how it is configured: without what a run that died changed, as an option knows it.
+    """What a switch is and how it is configured, as options know it (`Option.state`).
 
     Raises:
         ReservationLost: another run has the switch.
         QualificationError: a command failed or printed something unexpected.
     """
-    changed = [(option, option.left_changed(dut.host)) for option in options()]
-    state = dut.state()
-    for option, rows in changed:
-        state = option.in_effect(dut, replace(state, config_db=as_found(state.config_db, rows)))
-    return state
+    read = dut.state
+    for option in options():
+        read = partial(option.state, dut, read)
+    return read()
 
 
 class SwitchRestorer:
