@@ -63,12 +63,9 @@ def scenario_flows(lab: Lab, scenario: Scenario) -> list[FlowPlan]:
 
 def _storms(lab: Lab, scenario: Scenario) -> list[FlowPlan]:
     fps = scenario.storm_fps(lab.subject.pair.speed_mbps)
-    waits_s = scenario.storm_lead_s + scenario.data_s + lab.delays.port_s
-    if not scenario.apart:
-        return [replace(pause_storm(lab, scenario.paused, waits_s), fps=fps, pause=scenario.pause_frame())]
+    storm = pause_storm(lab, scenario.paused, scenario.storm_lead_s + scenario.data_s + lab.delays.port_s)
     return [
-        replace(pause_storm(lab, (priority,), waits_s), fps=fps, name=lab.builder.named(f"Pause Prio {priority}"))
-        for priority in scenario.paused
+        replace(storm, name=lab.builder.named(name), fps=fps, pause=frame) for name, frame in scenario.pauses().items()
     ]
 
 

@@ -186,7 +186,7 @@ class Measurement(CaseRun):
     @property
     def storms(self) -> list[tuple[FlowStats, FlowStats]]:
         """The statistics of each storm flow while it ran and after it had stopped: of one flow, or of one for each
-        paused priority (`Scenario.apart`)."""
+        paused priority (`Scenario.pauses`)."""
         running = [flow for flow in self.paused.values() if flow.plan.role is Role.STORM]
         return [(flow, self.drained[flow.plan.name]) for flow in running]
 
