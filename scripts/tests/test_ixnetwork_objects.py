@@ -14,6 +14,7 @@ import pytest
 import snappi
 
 from tests.common.pfc.lab.generator import Generator
+from tests.common.pfc.lab.generator_ports import capturing
 from tests.common.pfc.lab.option import adapted
 from tests.common.pfc.lab.otg_config import TrafficBuilder
 from tests.common.pfc.model.errors import QualificationError
@@ -281,7 +282,7 @@ def test_a_malformed_pause_frame_stays_malformed(chassis, api):
 
 
 def test_a_capture_becomes_one_of_pcapng(chassis, api, caplog):
-    traffic = make_builder(api).build([STORM], captured=["Ethernet0"])
+    traffic = capturing(make_builder(api).build([STORM]), "rx Ethernet0")
     Generator(api, NoClock()).push(traffic)
     captured = [vport["name"] for vport in chassis.tree["vport"] if vport["capture"]["hardwareEnabled"]]
     assert captured == ["rx Ethernet0"] and "setting capture format to pcapng" in caplog.text

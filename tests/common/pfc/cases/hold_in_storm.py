@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..lab.generator import SETTLE_S, Traffic
+from ..lab.generator_ports import reacting_late
 from ..lab.lab import Lab
 from ..model.checking import Place, at_port, fail_unless
 from ..model.counters import DutCounters
@@ -111,7 +112,8 @@ def hold_traffic(lab: Lab, hold: Hold) -> Traffic:
     later = [replace(load, delay_s=load.delay_s + SETTLE_S) for load in hold.loads]
     data = ingress_flows(lab, later, ((hold.frame_bytes, 1),))
     storm = pause_storm(lab, hold.paused, SETTLE_S + hold.data_s + SETTLE_S)
-    return lab.builder.build([storm, *data], reaction_quanta=hold.reaction_quanta)
+    traffic = lab.builder.build([storm, *data])
+    return reacting_late(traffic, hold.reaction_quanta, lab.builder.port_name(lab.port))
 
 
 def _in_the_storm(lab: Lab, traffic: Traffic, hold: Hold) -> Stats:
