@@ -89,13 +89,8 @@ class Procedure(Generic[RunT]):
     is_audited: bool = True
 
     def carry_out(self, lab: Lab, case: PlanCase, target: Target, before: DutCounters | None) -> Finding:
-        """Measures and judges.
-
-        Args:
-            lab: what to measure with.
-            case: the test case.
-            target: one of `targets`.
-            before: the switch's counters with everything in them that came before; None: they are waited for and read.
+        """Measures and judges a test case for one of its targets. `before`: the switch's counters with everything in
+        them that came before; None: they are waited for and read.
 
         Raises:
             QualificationError: a step could not be done.
@@ -125,12 +120,8 @@ def unmet(made: Iterable[Check]) -> list[Check]:
 def settled_counters(
     lab: Lab, wait_s: float | None = None, also: Mapping[str, str] = MappingProxyType({})
 ) -> DutCounters:
-    """The switch's counters with everything in them that came before.
-
-    Args:
-        lab: what to measure with.
-        wait_s: how old what is read may be; None: as old as counters of ports.
-        also: further commands that are run with the reading (`Dut.counters`).
+    """The switch's counters with everything in them that came before. `wait_s`: how old what is read may be (None: as
+    old as counters of ports); `also`: as of `Dut.counters`.
 
     Raises:
         QualificationError: they cannot be read.

@@ -95,12 +95,7 @@ def make_scenario(case: PlanCase, target: Target, qos: PortQos) -> Scenario:
 
 
 def storm_case(scenario: Callable[[Lab, PlanCase, Target], Scenario], found: Targets) -> Procedure[Measurement]:
-    """A case that is one scenario, confirmed by the source of its pauses.
-
-    Args:
-        scenario: makes it.
-        found: what the case is about.
-    """
+    """A case that is one scenario, confirmed by the source of its pauses."""
 
     def measured(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> Measurement:
         return lab.pause_source.confirmed(lab, measure(lab, scenario(lab, case, target), before))

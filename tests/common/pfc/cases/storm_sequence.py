@@ -30,15 +30,9 @@ LOOKS = 2
 
 
 def pause_storm(lab: Lab, priorities: Target, waits_s: float = 0.0) -> FlowPlan:
-    """PFC frames for these priorities, twice as many as hold them, until they are stopped.
-
-    Args:
-        lab: what to measure with.
-        priorities: what the frames pause.
-        waits_s: how long the case waits in the storm, the data that runs out in it among that: then the storm lasts
-            longer, if need be, than one flow may. 0: it is a matter of seconds, or no frame more may come than the
-            rate says.
-    """
+    """PFC frames for these priorities, twice as many as hold them, until they are stopped. `waits_s`: how long the case
+    waits in the storm, the data that runs out in it among that: then the storm lasts longer, if need be, than one flow
+    may. 0: it is a matter of seconds, or no frame more may come than the rate says."""
     needed_s = waits_s + 2 * STOP_GRACE_S + ANSWERS_S if waits_s else 0.0  # data may run out late, and be stopped
     fps = storm_fps(MAX_QUANTA, lab.subject.pair.speed_mbps)
     frame = pfc_frame(priorities, MAX_QUANTA)
@@ -82,8 +76,7 @@ def measure(
     storm held frames, send the same again.
 
     Args:
-        lab: what to measure with.
-        scenario: what to measure.
+        lab, scenario: what to measure with, and what.
         before: the switch's counters, read when all earlier traffic was in them.
         also: further commands that are run with each reading of the counters (`Dut.counters`).
         traffic: what is sent; None: the scenario's own flows.

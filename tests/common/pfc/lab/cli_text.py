@@ -31,12 +31,8 @@ def table_rows(text: str) -> list[Row]:
 
 
 def pfc_counters(text: str, direction: str) -> dict[str, tuple[int, ...]]:
-    """`show pfc counters`: port -> PFC frames counted for priorities 0 to 7. Ports without a count of each (`N/A`, as
-    management and backplane ports have it) are absent.
-
-    Args:
-        text: the command's output.
-        direction: `Rx` or `Tx`.
+    """`show pfc counters`: port -> PFC frames counted for priorities 0 to 7 in a direction, `Rx` or `Tx`. Ports without
+    a count of each (`N/A`, as management and backplane ports have it) are absent.
 
     Raises:
         QualificationError: no such table.

@@ -120,11 +120,8 @@ class Generator:
         return self._timing is not None or self.clock.exact
 
     def learn_timing(self, flow: str) -> GeneratorTiming:
-        """Sends a flow for as long as it takes to see how late everything is; from now on what is waited for is waited
-        for so much longer.
-
-        Args:
-            flow: one of the configuration that goes on until it is stopped.
+        """Sends a flow, which goes on until it is stopped, for as long as it takes to see how late everything is; from
+        now on what is waited for is waited for so much longer.
 
         Raises:
             QualificationError: its statistics do not change.
@@ -235,13 +232,8 @@ class Generator:
         self._transmit(names, "STOP")
 
     def run_out(self, names: Sequence[str], seconds: float) -> None:
-        """Waits until flows of fixed length have ended by themselves, and stops those that have not.
-
-        A generator may count a flow that PFC holds as still transmitting: after the grace time it is told to stop.
-
-        Args:
-            names: the flows.
-            seconds: how long they run.
+        """Waits until flows that last so long have ended by themselves, and stops those that have not: a generator may
+        count a flow that PFC holds as still transmitting.
 
         Raises:
             QualificationError: a flow goes on after it was told to stop.

@@ -30,14 +30,8 @@ class PauseSource:
         return made
 
     def arrived(self, lab: Lab, before: DutCounters) -> DutCounters:
-        """Shows that pauses from here arrive at the port under test, where that is not known otherwise.
-
-        Args:
-            lab: what is measured with.
-            before: the switch's counters, with everything in them that came before.
-
-        Returns:
-            The counters with everything in them.
+        """Shows that pauses from here arrive at the port under test, where that is not known otherwise. Takes and
+        returns the switch's counters with everything in them that came before.
 
         Raises:
             QualificationError: they do not arrive.

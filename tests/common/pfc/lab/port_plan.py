@@ -56,15 +56,9 @@ class PortPlan:
         self, dut: Dut, api: Any, clock: Clock, others: Mapping[str, Dut] = MappingProxyType({}),
         host_of: HostOf = no_host, timing: GeneratorTiming | None = None,
     ) -> Lab:
-        """What the port is measured with.
-
-        Args:
-            dut: the switch; who looks on at it looks on at the traffic too.
-            api: snappi API object of the traffic generators.
-            clock: what to wait on.
-            others: the switches that the plan calls so, by name.
-            host_of: reaches the host that pauses come from, where one does.
-            timing: how late the traffic generators are; None: the preflight measures it.
+        """What the port is measured with; who looks on at the switch looks on at the traffic too. `others`: the
+        switches that the plan calls so; `host_of` reaches the host that pauses come from, where one does; `timing`: how
+        late the traffic generators are (None: the preflight measures it).
 
         Raises:
             QualificationError: the switch's configuration leaves no addresses for hosts behind the ports, or pauses

@@ -40,14 +40,8 @@ class SwitchRestorer:
     def __init__(
         self, host: Host, run_id: str, clock: Clock | None = None, observers: Sequence[RunObserver] = ()
     ) -> None:
-        """Nothing is changed yet.
-
-        Args:
-            host: the switch.
-            run_id: names this run for others.
-            clock: what is waited on for a switch that went away; None: real time.
-            observers: who looks on at the configuration before the run and after it.
-        """
+        """Nothing is changed yet. `run_id` names this run for others; `clock`: what is waited on for a switch that went
+        away (None: real time); `observers` look on at the configuration before the run and after it."""
         self._host = host
         self._run_id = run_id
         self._clock = clock or WallClock()

@@ -134,12 +134,8 @@ def check_same_classes(rx: PortQos, tx: PortQos) -> None:
 
 
 def read_shared_buffer(config_db: ConfigDb, device: str, asic: str) -> SharedBuffer:
-    """The shared buffer against which held traffic is compared.
-
-    Args:
-        config_db: CONFIG_DB of the switch.
-        device: its name, for messages.
-        asic: what is known of the ASIC (`asic_type switch_type platform`), for platforms whose pool has another name.
+    """The shared buffer against which held traffic is compared. `asic`: what is known of the ASIC (`asic_type
+    switch_type platform`), for platforms whose pool has another name.
 
     Raises:
         QualificationError: the pool or its size is missing.
@@ -165,15 +161,8 @@ def _lossless(device: str, port: str, text: str) -> tuple[int, ...]:
 
 
 def map_of(config_db: ConfigDb, device: str, port: str, names: tuple[str, str]) -> tuple[str, dict[int, int]]:
-    """The map that a PORT_QOS_MAP field of `port` names; older images write `[TABLE|name]`, newer ones `name`.
-
-    Args:
-        config_db, device: CONFIG_DB of the switch, and its name for messages.
-        port: the port.
-        names: the field, and the table of such maps.
-
-    Returns:
-        The map's name, and what it maps.
+    """The map that a field of a port's row in PORT_QOS_MAP names, by its name; older images write `[TABLE|name]`, newer
+    ones `name`. `names`: the field, and the table of such maps.
 
     Raises:
         QualificationError: there is no such map, or something in it is no number.

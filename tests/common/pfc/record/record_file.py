@@ -22,11 +22,7 @@ class RecordFile:
     """`records.jsonl` of one run. Other writers may append to it too; a line is written whole or not at all."""
 
     def __init__(self, folder: Path) -> None:
-        """Nothing is written yet.
-
-        Args:
-            folder: of the run; it need not be there.
-        """
+        """Nothing is written yet; the folder, which is that of the run, need not be there."""
         self.path = folder / RECORDS_FILE
         self._left = range(0)  # the bytes of the file that a failed append left in it
 
@@ -79,11 +75,8 @@ class RecordFile:
 
 
 def refuse_records(folder: Path, way_on: str = "") -> None:
-    """Refuses a folder that has a run's records: the verdicts of a new run may mean something else.
-
-    Args:
-        folder: of a new run.
-        way_on: by what a run goes on that was left in a folder; empty: by nothing.
+    """Refuses the folder of a new run that has a run's records: its verdicts may mean something else. `way_on`: by what
+    a run goes on that was left in a folder; empty: by nothing.
 
     Raises:
         RecordsUnwritable: it has.
@@ -113,13 +106,8 @@ class RecordWriter:
     """The records of one run, in the file of its folder. An option may keep more of a run than that."""
 
     def __init__(self, folder: Path, run_id: str, say: Say) -> None:
-        """Nothing is written yet.
-
-        Args:
-            folder: the run's own, for instance `results/<run id>`.
-            run_id: the run.
-            say: takes a sentence for the user.
-        """
+        """Nothing is written yet; `folder`: the run's own, for instance `results/<run id>`; `say` takes a sentence for
+        the user."""
         self.folder = folder.absolute()
         self._run_id = run_id
         self._say = say
@@ -208,11 +196,8 @@ def locked(path: Path) -> Iterator[int]:
 
 
 def cut_torn_line(file: int) -> int:
-    """Cuts off what follows the last line end: a line that its writer was killed in. It was never acknowledged.
-
-    Returns:
-        The size of the file then.
-    """
+    """Cuts off what follows the last line end: a line that its writer was killed in. It was never acknowledged. Returns
+    the size of the file then."""
     size = end = os.fstat(file).st_size
     while end:
         start = max(0, end - BLOCK)

@@ -146,14 +146,8 @@ class Record:
 def make_record(
     run: RunLabels, case: PlanCase, verdict: PortVerdict, evidence: Mapping[str, Any], replaces: str | None = None
 ) -> Record:
-    """Makes the record of a verdict.
-
-    Args:
-        run: the run.
-        case: the test case of the plan.
-        verdict: of one metric of one port and priority.
-        evidence: the numbers behind it.
-        replaces: the record of an earlier try that was ERROR.
+    """Makes the record of a verdict, with the numbers behind it; `replaces`: the record of an earlier try that was
+    ERROR.
 
     Raises:
         RecordError: a check of the verdict is of another metric.

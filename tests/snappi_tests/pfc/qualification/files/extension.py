@@ -29,11 +29,7 @@ class Extension:
     """What an option adds to a session; each method here adds nothing."""
 
     def __init__(self, session: Session, option: Callable[[str], Any]) -> None:
-        """
-        Args:
-            session: the session.
-            option: pytest's `config.getoption`.
-        """
+        """For a session; `option` is pytest's `config.getoption`."""
         self._session = session
         self._option = option
 
@@ -85,12 +81,8 @@ class Extension:
         return []
 
     def plan(self, lab: Any, items: Sequence[Any]) -> None:
-        """Plans what the items that are going to run need.
-
-        Args:
-            lab: the stand-alone lab of the session (`tests.common.standalone`).
-            items: every item that is going to run.
-        """
+        """Plans what the items that are going to run need, with the stand-alone lab of the session
+        (`tests.common.standalone`)."""
 
     def measured_before(self, items: Sequence[Any]) -> list[Any]:
         """Of the items that all options leave those that need no measurement any more.

@@ -87,11 +87,7 @@ class Session:
         self.serial = ""
 
     def ask(self, extensions: Sequence[Extension], arguments: Sequence[str]) -> None:
-        """Takes note of what the user asks for.
-
-        Args:
-            extensions: what options add to the session.
-            arguments: pytest's.
+        """Takes note of what the user asks for, by options and by pytest's arguments; `extensions`: what options add.
 
         Raises:
             QualificationError, RecordError: something that there is not.
@@ -104,13 +100,8 @@ class Session:
             extension.read_options()
 
     def go_on(self, folder: Path, run_id: str, job_id: str, faults: Sequence[str] = ()) -> None:
-        """Goes on with a run: its records are in this folder.
-
-        Args:
-            folder: of the run.
-            run_id, job_id: what its records say; empty: they say nothing.
-            faults: what was broken on purpose in the testbed then.
-        """
+        """Goes on with the run whose records are in this folder; `run_id` and `job_id` are empty where they do not say
+        it. `faults`: what was broken on purpose in the testbed then."""
         self.folder = folder
         self.run_id = run_id or self.run_id
         self.job_id = self.job_id or job_id
@@ -293,11 +284,7 @@ class Session:
             self._write(self.collector.missing(self._items[nodeid], cause))
 
     def finish(self) -> bool:
-        """Ends the session.
-
-        Returns:
-            Whether every planned item was measured and is PASS, and its verdict kept.
-        """
+        """Ends the session; returns whether every planned item was measured and is PASS, and its verdict kept."""
         for planned in self.collector.unmeasured:
             cause = f"{planned.where}: the run ended before it was measured"
             cause = f"{cause}: {self._gone}" if self._gone else cause

@@ -37,15 +37,9 @@ GaugeClass = Callable[[str, str, str, Reporter], Gauge]
 def record_verdicts(
     verdicts: Sequence[PortVerdict], reporter: Reporter, gauge_class: GaugeClass, faults: Sequence[str] = ()
 ) -> None:
-    """Records the verdict of each device, port and metric of a test: 0 is PASS, 1 is FAIL, as in SONiC's
-    `FINAL_STATUS`, which this interface has not; what could not be measured has no value.
-
-    Args:
-        verdicts: all of the test, of whatever priorities; none: nothing is reported.
-        reporter: sonic-mgmt's, of the test.
-        gauge_class: sonic-mgmt's.
-        faults: what was broken on purpose in the testbed.
-    """
+    """Records the verdict of each device, port and metric of a test by sonic-mgmt's reporter and gauge: 0 is PASS, 1 is
+    FAIL, as in SONiC's `FINAL_STATUS`, which this interface has not; what could not be measured has no value. Without
+    verdicts nothing is reported. `faults`: what was broken on purpose in the testbed."""
     found = metric_verdicts(verdicts)
     broken = {FAULTS: "; ".join(faults)} if faults else {}
     for verdict in found:
