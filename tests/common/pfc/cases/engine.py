@@ -120,23 +120,16 @@ def unmet(made: Iterable[Check]) -> list[Check]:
 def settled_counters(
     lab: Lab, wait_s: float | None = None, also: Mapping[str, str] = MappingProxyType({})
 ) -> DutCounters:
-    """The switch's counters with everything in them that came before. `wait_s`: how old what is read may be (None: as
-    old as counters of ports); `also`: as of `Dut.counters`.
-
-    Raises:
-        QualificationError: they cannot be read.
-    """
+    """The switch's counters with everything in them that came before; raises QualificationError where they cannot be
+    read. `wait_s`: how old what is read may be (None: as old as counters of ports); `also`: as of `Dut.counters`."""
     lab.clock.sleep(lab.delays.port_s if wait_s is None else wait_s)
     return lab.dut.counters(also=also)
 
 
 @contextmanager
 def sending(lab: Lab, traffic: Traffic) -> Iterator[None]:
-    """A configuration that the traffic generator has; no flow runs on when the `with` block ends, however that is.
-
-    Raises:
-        QualificationError: the generator refuses it.
-    """
+    """A configuration that the traffic generator has, unless it refuses it (QualificationError); no flow runs on when
+    the `with` block ends, however that is."""
     lab.generator.push(traffic)
     try:
         yield

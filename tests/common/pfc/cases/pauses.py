@@ -86,11 +86,8 @@ SCENARIOS: Mapping[PlanCase, Callable[[PlanCase, Target, PortQos], Scenario]] = 
 
 
 def make_scenario(case: PlanCase, target: Target, qos: PortQos) -> Scenario:
-    """The scenario that carries out `case` for `target` on a port with these priorities.
-
-    Raises:
-        QualificationError: it cannot be carried out there.
-    """
+    """The scenario that carries out `case` for `target` on a port with these priorities; raises QualificationError
+    where it cannot be carried out there."""
     return SCENARIOS[case](case, target, qos)
 
 

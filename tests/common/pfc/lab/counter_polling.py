@@ -41,11 +41,8 @@ def is_polled(config_db: ConfigDb, group: str) -> bool:
 
 
 def period_s(config_db: ConfigDb, device: str, group: str) -> float:
-    """How often a group of counters is polled, seconds.
-
-    Raises:
-        QualificationError: it is not, or every so often as is no number of milliseconds.
-    """
+    """How often a group of counters is polled, seconds; raises QualificationError where it is not, or every so often as
+    is no number of milliseconds."""
     row = config_db.get(COUNTER_TABLE, {}).get(group, {})
     if row.get("FLEX_COUNTER_STATUS", "enable") != "enable":
         raise QualificationError(

@@ -94,11 +94,7 @@ def _shell(host: Host, script: str) -> Mapping[str, Any]:
 
 
 def checked(host: Host, name: str, outputs: Mapping[str, Output]) -> str:
-    """The text of a batch's command.
-
-    Raises:
-        QualificationError: its exit status was not 0.
-    """
+    """The text of a batch's command; raises QualificationError where its exit status was not 0."""
     output = outputs[name]
     if output.status:
         raise QualificationError(
@@ -113,19 +109,16 @@ class Dut:
     def __init__(
         self, host: Host, observers: Sequence[RunObserver] = (), reservation: Reservation | None = None
     ) -> None:
-        """A switch; `observers` look on at what its commands print. `reservation`: the run's, which each reading of counters
-        makes last; None: the switch is only read."""
+        """A switch; `observers` look on at what its commands print. `reservation`: the run's, which each reading of the
+        counters makes last; None: the switch is only read."""
         self.host = host
         self.name = host.hostname
         self.reservation = reservation
         self.observers = observers
 
     def state(self) -> SwitchState:
-        """Reads configuration, ports and version.
-
-        Raises:
-            QualificationError: a command failed or printed something unexpected, or the switch has several ASICs.
-        """
+        """Reads configuration, ports and version; raises QualificationError where a command failed or printed something
+        unexpected, or the switch has several ASICs."""
         commands = {"config": READ_CONFIG, "ports": "show interfaces status", "version": "show version"}
         outputs = run_batch(self.host, commands)
         config_db = parse_config_db(self.host, checked(self.host, "config", outputs))
@@ -195,11 +188,7 @@ class Dut:
 
 
 def parse_config_db(host: Host, text: str) -> ConfigDb:
-    """CONFIG_DB as `sonic-cfggen -d --print-data` prints it.
-
-    Raises:
-        QualificationError: it is no JSON object.
-    """
+    """CONFIG_DB as `sonic-cfggen -d --print-data` prints it; raises QualificationError where that is no JSON object."""
     try:
         config_db: ConfigDb = json.loads(text)
     except ValueError as error:

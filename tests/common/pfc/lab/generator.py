@@ -175,11 +175,7 @@ class Generator:
             logger.warning("frames of the new configuration are counted from 0 on, not from what was there: %s", error)
 
     def start(self, names: Sequence[str]) -> None:
-        """Starts flows; their counters begin at 0.
-
-        Raises:
-            QualificationError: one could not be started.
-        """
+        """Starts flows; their counters begin at 0. Raises QualificationError where one could not be started."""
         for observer in self.observers:
             observer.flows_started([self._flows[name] for name in names if name in self._flows], self.clock.moment())
         if self._watcher is not None:
@@ -188,11 +184,7 @@ class Generator:
         self._beside = []
 
     def stop(self, names: Sequence[str] = ()) -> None:
-        """Stops flows; no names: all of them.
-
-        Raises:
-            QualificationError: one could not be stopped.
-        """
+        """Stops flows; no names: all of them. Raises QualificationError where one could not be stopped."""
         self._stop(names)
         for observer in self.observers:
             observer.flows_stopped(names, self.clock.moment())
@@ -254,11 +246,8 @@ class Generator:
             raise QualificationError(f"the traffic generator did not stop {', '.join(names)}")
 
     def stats(self, names: Iterable[str]) -> dict[str, FlowStats]:
-        """Reads flow statistics, all that was counted up to now in them.
-
-        Raises:
-            QualificationError: the answer lacks a flow or a counter.
-        """
+        """Reads flow statistics, all that was counted up to now in them; raises QualificationError where the answer
+        lacks a flow or a counter."""
         stats = self.counted(names)
         for observer in self.observers:
             observer.statistics_read(stats, self.clock.moment())
@@ -323,11 +312,7 @@ class Generator:
         return found
 
     def call(self, method: Callable[[Any], Any], argument: Any) -> Any:
-        """What the API server answers.
-
-        Raises:
-            QualificationError: it refuses, or does not answer.
-        """
+        """What the API server answers; raises QualificationError where it refuses, or does not answer."""
         try:
             return method(argument)
         except Exception as error:  # snappi raises plain Exception, and its transports their own

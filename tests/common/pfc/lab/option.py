@@ -45,11 +45,8 @@ class Auditor(Protocol):
     """Looks on each case of a port from outside, one after the other, and changes nothing."""
 
     def begin(self, lab: Lab, beside: Sequence[Lab] = ()) -> None:
-        """A case begins, on other ports of the switch (`beside`) at once.
-
-        Raises:
-            QualificationError: the switch cannot be read.
-        """
+        """A case begins, on other ports of the switch (`beside`) at once; raises QualificationError where the switch
+        cannot be read."""
 
     def audit(self, labs: Sequence[Lab], case: PlanCase) -> Sequence[list[Check]]:
         """A measurement has ended: further checks of each port that it measured, ERROR for what cannot be looked at.
@@ -97,11 +94,8 @@ class Option:
         return None
 
     def measured(self, facts: LabFacts, device: str) -> SwitchState | None:
-        """The switch that is measured for a device under test; None: as the core chooses, the device itself.
-
-        Raises:
-            QualificationError: there is none that can be.
-        """
+        """The switch that is measured for a device under test; None: as the core chooses, the device itself. Raises
+        QualificationError where there is none that can be."""
         return None
 
     def first_port(self, testbed: Mapping[str, Any]) -> str | None:
@@ -207,11 +201,8 @@ def check_keys(testbed: Mapping[str, Any]) -> None:
 
 
 def open_clock(testbed: Mapping[str, Any]) -> Clock:
-    """The clock of a testbed's entry; hardware's is the wall clock.
-
-    Raises:
-        QualificationError: it does not answer, or nothing here reads it.
-    """
+    """The clock of a testbed's entry; hardware's is the wall clock. Raises QualificationError where it does not answer,
+    or nothing here reads it."""
     found = first(option.clock(testbed) for option in options())
     if found is None and any(testbed.get(key) for key in CLOCK_KEYS):
         raise QualificationError(

@@ -104,11 +104,8 @@ class TrafficBuilder:
         return unlimited and flow.pause is not None and self._sends_pauses and self.subject.tolerances.storm_limit_s > 0
 
     def storm_flows(self, storm: FlowPlan) -> tuple[str, ...]:
-        """The names of the flows that a storm is made of: one.
-
-        Raises:
-            QualificationError: it may be needed for longer than that lasts.
-        """
+        """The names of the flows that a storm is made of: one. Raises QualificationError where it may be needed for
+        longer than that lasts."""
         if 0 < storm.limit_s < storm.needed_s:
             raise QualificationError(
                 f"{storm.name}: a storm of {storm.needed_s:.0f} s is needed, and each ends by itself after"

@@ -115,20 +115,13 @@ class LabFacts:
 
 
 def measured_device(facts: LabFacts, device: str) -> SwitchState:
-    """The switch that is measured for a device under test: as an option chooses, or itself.
-
-    Raises:
-        QualificationError: there is none that can be.
-    """
+    """The switch that is measured for a device under test: as an option chooses, or itself; raises QualificationError
+    where there is none that can be."""
     return first(option.measured(facts, device) for option in options()) or facts.state_of(device)
 
 
 def plan_device(facts: LabFacts, device: str, asked: PortRequest) -> PortPlan:
-    """Plans what is measured for a device under test.
-
-    Raises:
-        QualificationError: nothing can be measured for it; the sentence says why.
-    """
+    """Plans what is measured for a device under test; raises QualificationError where nothing can be."""
     check_keys(facts.testbed)
     if facts.testbed.get("virtual"):
         asked = replace(asked, change_config=True)
@@ -143,11 +136,7 @@ def plan_device(facts: LabFacts, device: str, asked: PortRequest) -> PortPlan:
 
 
 def plan_measured(state: SwitchState, ports: Sequence[ConnectedPort], asked: PortRequest) -> PortPlan:
-    """Plans a port of the switch that is measured.
-
-    Raises:
-        QualificationError: the port cannot be measured; the sentence says why.
-    """
+    """Plans a port of the switch that is measured; raises QualificationError where it cannot be."""
     device = state.device
     own = told_apart([port for port in ports if port.device == device], asked.same_generator)
     pair = choose_pair(own, asked.port_under_test, asked.tx_port, state.interfaces)

@@ -134,11 +134,7 @@ def run_held(host: Host, reservation: Reservation, commands: Mapping[str, str]) 
 
 
 def insist(what: str, put_back: Callable[[], None], reservation: Reservation, clock: Clock) -> None:
-    """Puts something back; a switch that does not answer gets some time to come back.
-
-    Raises:
-        QualificationError: it did not come back.
-    """
+    """Puts something back; a switch that does not answer gets some time to come back, or raises QualificationError."""
     lost: list[SwitchUnreachable] = []
 
     def is_back() -> bool:

@@ -225,9 +225,7 @@ class Measurement(CaseRun):
 
 
 def flow_numbers(phases: Mapping[str, Stats]) -> dict[str, Any]:
-    """Phase -> flow name -> frames sent and received; of a storm of several flows also what each of them sent; of data
-    of fixed duration the mean receive rate (frames a second) and of all data the loss (percent). Phases without flows
-    are left out."""
+    """Phase -> flow name -> `FlowStats.numbers`. Phases without flows are left out."""
     return {
         phase: {name: flow.numbers() for name, flow in stats.items()} for phase, stats in phases.items() if stats
     }

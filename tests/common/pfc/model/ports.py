@@ -235,11 +235,8 @@ def _members(config_db: ConfigDb) -> dict[str, _Segment]:
 
 
 def host_mac(number: int) -> str:
-    """The MAC address of played host `number`: a unicast one, and another for each number from 0 to 65279.
-
-    Raises:
-        QualificationError: any other number.
-    """
+    """The MAC address of played host `number`: a unicast one, and another for each number from 0 to 65279; raises
+    QualificationError for any other."""
     if not 0 <= number < 256 * 255:
         raise QualificationError(f"played host {number} has no MAC address: expected a number from 0 to 65279")
     return f"00:{number % 256:02x}:22:33:44:{1 + number // 256:02x}"

@@ -59,11 +59,7 @@ class PortQos:
         return tuple(priority for priority in self.reachable if priority not in than)
 
     def check_reached(self, priorities: Collection[int]) -> None:
-        """Whether some DSCP value reaches each of these.
-
-        Raises:
-            QualificationError: none reaches one.
-        """
+        """Raises QualificationError where no DSCP value reaches one of these."""
         for priority in priorities:
             if priority not in self.dscps:
                 raise QualificationError(

@@ -75,12 +75,8 @@ class RecordFile:
 
 
 def refuse_records(folder: Path, way_on: str = "") -> None:
-    """Refuses the folder of a new run that has a run's records: its verdicts may mean something else. `way_on`: by what
-    a run goes on that was left in a folder; empty: by nothing.
-
-    Raises:
-        RecordsUnwritable: it has.
-    """
+    """Refuses the folder of a new run (RecordsUnwritable) that has a run's records: its verdicts may mean something
+    else. `way_on`: by what a run goes on that was left in a folder; empty: by nothing."""
     file = RecordFile(folder)
     if file.has_records:
         others = f"go on with it by {way_on}, or name another folder" if way_on else "name another folder"
@@ -212,11 +208,8 @@ def cut_torn_line(file: int) -> int:
 
 
 def append_durably(file: int, text: bytes) -> None:
-    """Appends all of a text and waits until it is on the disk.
-
-    Raises:
-        OSError: it could not be written; the file is as it was, unless it cannot be cut either.
-    """
+    """Appends all of a text and waits until it is on the disk; raises OSError where it could not be written: then the
+    file is as it was, unless it cannot be cut either."""
     size = os.fstat(file).st_size
     try:
         while text:

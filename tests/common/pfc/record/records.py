@@ -97,11 +97,7 @@ class Record:
         return self.device_id, self.port_id, self.metric_name
 
     def check_run(self, run_id: str, where: str) -> None:
-        """Refuses the record where it is of another run.
-
-        Raises:
-            RecordError: it is; the sentence begins with `where`.
-        """
+        """Refuses the record (RecordError) where it is of another run; the sentence begins with `where`."""
         if self.run_id != run_id:
             raise RecordError(f"{where}: field 'run_id' is '{self.run_id}'; it must be '{run_id}'")
 
@@ -194,11 +190,8 @@ def format_moment(moment: datetime) -> str:
 
 
 def encode_line(document: Mapping[str, Any], where: str = "record") -> bytes:
-    """The document as one line of ASCII JSON, line end included.
-
-    Raises:
-        RecordError: it holds something that JSON cannot express (NaN and infinity included).
-    """
+    """The document as one line of ASCII JSON, line end included; raises RecordError where it holds something that JSON
+    cannot express (NaN and infinity included)."""
     try:
         return json.dumps(document, allow_nan=False).encode("ascii") + b"\n"
     except (TypeError, ValueError, RecursionError) as error:

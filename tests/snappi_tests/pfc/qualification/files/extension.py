@@ -54,11 +54,8 @@ class Extension:
         return ()
 
     def read_options(self) -> None:
-        """Reads the user's options; the session has its test cases.
-
-        Raises:
-            QualificationError: one says nothing that is understood.
-        """
+        """Reads the user's options; the session has its test cases. Raises QualificationError for one that says nothing
+        that is understood."""
 
     def meaning(self) -> dict[str, str]:
         """The user's options that change what a verdict of the run means, as text."""
@@ -73,11 +70,8 @@ class Extension:
         """
 
     def left_out(self, items: Sequence[Any]) -> list[Any]:
-        """The items that the user's options leave out.
-
-        Raises:
-            QualificationError: an option names nothing that there is.
-        """
+        """The items that the user's options leave out; raises QualificationError for one that names nothing that there
+        is."""
         return []
 
     def plan(self, lab: Any, items: Sequence[Any]) -> None:
@@ -85,19 +79,13 @@ class Extension:
         (`tests.common.standalone`)."""
 
     def measured_before(self, items: Sequence[Any]) -> list[Any]:
-        """Of the items that all options leave those that need no measurement any more.
-
-        Raises:
-            QualificationError: they are not to be measured on this testbed.
-        """
+        """Of the items that all options leave those that need no measurement any more; raises QualificationError where
+        they are not to be measured on this testbed."""
         return []
 
     def on_port(self, subject: PortUnderTest) -> None:
-        """Takes note of the port under test.
-
-        Raises:
-            QualificationError: an option asks for something that it has not.
-        """
+        """Takes note of the port under test; raises QualificationError where an option asks for something that it has
+        not."""
 
     def targets(self, case: PlanCase) -> list[Target]:
         """What the user wants a test case to be about on the port under test; none: whatever the case says."""
@@ -117,11 +105,8 @@ class Extension:
         return {}
 
     def begin(self) -> None:
-        """Takes part in the run that begins: its folder is there, nothing is planned yet.
-
-        Raises:
-            RecordsUnwritable: a file of the run cannot be written.
-        """
+        """Takes part in the run that begins: its folder is there, nothing is planned yet. Raises RecordsUnwritable
+        where a file of the run cannot be written."""
 
     def conclusions(self) -> list[str]:
         """What follows from all verdicts of the session, which ends: sentences for the user and for `run.json`."""
