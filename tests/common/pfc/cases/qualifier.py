@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from ..lab.lab import Lab
 from ..lab.observer import evidence_of
@@ -88,7 +88,7 @@ def judged(
     clean = [one for one in clean_flow if one.metric_name in judged_metrics or one.status is not Status.PASS]
     checks = finding.invalid or [*clean, *finding.checks, *finding.further]
     cause = finding.invalid[0].message if finding.invalid else None
-    evidence = {**finding.evidence, "conditions": subject.tolerances.evidence()}
+    evidence = {**finding.evidence, "conditions": asdict(subject.tolerances)}
     return Outcome(case, _verdicts(subject, case, target, checks, cause), evidence)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from ..record.case import named
 from ..record.verdict import LOSSLESS, LOSSY, Check, Status
 from .measurement import CaseRun, Measurement, PortUnderTest
-from .traffic import FlowPlan, FlowStats, Role
+from .traffic import FlowPlan, FlowStats
 
 
 COUNTER = "PFC frames in the receive counter"
@@ -102,11 +102,6 @@ def some_of(name: str, place: Place, what: str, seen: int) -> Check:
 def none_of(name: str, place: Place, what: str, seen: int) -> Check:
     """A check of the switch: `0 frames received`."""
     return fail_unless(name, place, seen == 0, f"0 {what}", seen)
-
-
-def flows_of(flows: Iterable[FlowStats], *roles: Role) -> list[FlowStats]:
-    """The flows that have one of these roles."""
-    return [flow for flow in flows if flow.plan.role in roles]
 
 
 def priority_of(flow: FlowStats) -> int:

@@ -83,8 +83,8 @@ def allowed_for(asic: str, tolerances: Tolerances, among: Sequence[Deviation]) -
     where everything is exact."""
     names = dict.fromkeys(one.name for one in among)
     special = [entry for entry in (deviation(name, asic, among) for name in names) if entry.asics]
-    exact = EXACT.evidence()
+    exact = asdict(EXACT)
     return [{**asdict(entry), "asics": list(entry.asics), "since": entry.since.isoformat()} for entry in special] + [
         {"name": name, "value": value, "instead_of": exact[name], "reason": tolerances.reason}
-        for name, value in tolerances.evidence().items() if name != "reason" and value != exact[name]
+        for name, value in asdict(tolerances).items() if name != "reason" and value != exact[name]
     ]

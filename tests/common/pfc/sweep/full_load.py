@@ -173,7 +173,7 @@ def _full_rate(run: Measurement) -> Iterator[Check]:
     part of the line while the lossless ones of all ports are paused, and each has it once the storms are over."""
     in_the_storm = run.flows("paused", Role.BACKGROUND)
     yield from all_at_rate("full-rate", run.subject, in_the_storm, run.scenario.moment)
-    yield from all_at_rate("full-rate", run.subject, run.resumed.values(), "once the storms had stopped")
+    yield from all_at_rate("full-rate", run.subject, run.flows("resumed"), "once the storms had stopped")
 
 
 def _held(run: Measurement) -> dict[int, FlowStats]:

@@ -272,8 +272,8 @@ def test_load_short_of_its_due_is_error_unless_the_switch_held_it():
     lab = plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
     measurement = measure(lab, make_scenario(SINGLE_LOSSLESS, (3,), plan.subject.qos), settled_counters(lab))
     name = "Background Flow Prio 4 vtb-t0-01 Ethernet0"
-    short = dataclasses.replace(measurement.paused[name], frames_tx=1000, frames_rx=1000)
-    phases = {**measurement.phases, "paused": {**measurement.paused, name: short}}
+    short = dataclasses.replace(measurement.phases["paused"][name], frames_tx=1000, frames_rx=1000)
+    phases = {**measurement.phases, "paused": {**measurement.phases["paused"], name: short}}
     starved = dataclasses.replace(measurement, phases=phases)
     assert [check.name for check in unmet(validity(starved))] == ["load-applied"], unmet(validity(starved))
     pfc_tx = {**starved.during.pfc_tx, "Ethernet64": (9, 9, 9, 59, 10, 9, 9, 9)}
@@ -389,7 +389,7 @@ def test_a_storm_that_does_not_stop_is_error():
     lab = plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
     good = measure(lab, make_scenario(SINGLE_LOSSLESS, (3,), lab.subject.qos), settled_counters(lab))
     running = dataclasses.replace(good.storms[0][1], transmitting=True)
-    drained = {**good.drained, good.storms[0][1].plan.name: running}
+    drained = {**good.phases["drained"], good.storms[0][1].plan.name: running}
     run = dataclasses.replace(good, phases={**good.phases, "drained": drained})
     assert [check.message for check in unmet(validity(run))] == [
         "vtb-t0-01 Ethernet0 priority 3: expected the storm stopped before held frames were counted, got running"

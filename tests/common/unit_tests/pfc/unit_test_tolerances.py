@@ -89,4 +89,4 @@ def test_every_verdict_says_under_which_conditions():
     """In its evidence."""
     outcome = Qualifier(lab_under(HARDWARE)).qualify(SINGLE_LOSSLESS, (3,))
     assert {one.status for one in outcome.verdicts} == {Status.PASS}, [one.messages for one in outcome.verdicts]
-    assert outcome.evidence["conditions"] == HARDWARE.evidence(), outcome.evidence.get("conditions")
+    assert outcome.evidence["conditions"] == dataclasses.asdict(HARDWARE), outcome.evidence.get("conditions")
