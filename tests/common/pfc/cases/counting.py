@@ -178,7 +178,7 @@ def _gained(port: str, before: DutCounters, after: DutCounters) -> PortCounts:
 def _patient(lab: Lab) -> Lab:
     """A lab that waits for the slowest counters where it would wait for those of ports."""
     wait_s = drops_delay_s(lab)
-    return replace(lab, delays=PollDelays(wait_s, wait_s, wait_s))
+    return replace(lab, delays=PollDelays(wait_s, wait_s))
 
 
 def queue_by_queue(subject: PortUnderTest, groups: Mapping[int, int], reading: DutCounters) -> DataCounters:

@@ -10,7 +10,7 @@ from math import ceil
 from typing import TypeVar
 
 from ..lab.cli_text import NOT_COUNTED, Row, first_line, number, queue_packets, table_rows
-from ..lab.counter_polling import COUNTER_TABLE, LATE_S, is_polled, period_s
+from ..lab.counter_polling import COUNTER_TABLE, LATE_S, period_s
 from ..lab.lab import Lab
 from ..model.errors import QualificationError
 from ..model.qos import ConfigDb, map_of
@@ -135,6 +135,17 @@ def may_gain(idle: int, idle_s: float, lasted_s: float) -> int:
     return idle + ceil(IDLE_FACTOR * idle * lasted_s / idle_s) if idle > 0 else 0
 
 
+def is_polled(config_db: ConfigDb, group: str) -> bool:
+    """Whether a group of counters is enabled that few measurements need."""
+    return bool(config_db.get(COUNTER_TABLE, {}).get(group, {}).get("FLEX_COUNTER_STATUS") == "enable")
+
+
+def group_delay_s(config_db: ConfigDb, device: str) -> float | None:
+    """Seconds after an event from which on a reading of priority groups' drops has it in it; None: they are not
+    polled. Raises QualificationError where they are, every so often as is no number of milliseconds."""
+    return period_s(config_db, device, "PG_DROP") + LATE_S if is_polled(config_db, "PG_DROP") else None
+
+
 def watermark_delay_s(config_db: ConfigDb, device: str) -> float:
     """Seconds after an event from which on a reading of priority groups' watermarks has it in it.
 
@@ -155,12 +166,13 @@ def drops_delay_s(lab: Lab) -> float:
     Raises:
         QualificationError: the switch does not poll the drops of priority groups.
     """
-    if lab.delays.group_s is None:
+    group_s = group_delay_s(lab.config_db, lab.dut.name)
+    if group_s is None:
         raise QualificationError(
             f"{lab.dut.name}: its drops of priority groups are not polled, FLEX_COUNTER_TABLE|PG_DROP is not enabled:"
             " expected enable (`counterpoll pg-drop enable`)"
         )
-    return max(lab.delays.port_s, lab.delays.queue_s, lab.delays.group_s)
+    return max(lab.delays.port_s, lab.delays.queue_s, group_s)
 
 
 def data_commands(leaves: str) -> dict[str, str]:

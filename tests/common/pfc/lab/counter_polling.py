@@ -16,12 +16,10 @@ _DEFAULT_MS = {"PORT": 1_000, "QUEUE": 10_000, "PG_DROP": 10_000, "PG_WATERMARK"
 
 @dataclass(frozen=True)
 class PollDelays:
-    """Seconds after an event from which on a reading of port (queue, priority-group drop) counters has it in it; None:
-    the switch does not poll these."""
+    """Seconds after an event from which on a reading of port (queue) counters has it in it."""
 
     port_s: float
     queue_s: float
-    group_s: float | None = None
 
 
 def read_poll_delays(config_db: ConfigDb, device: str) -> PollDelays:
@@ -31,13 +29,7 @@ def read_poll_delays(config_db: ConfigDb, device: str) -> PollDelays:
         QualificationError: it does not poll those of ports or queues, or names no number of milliseconds.
     """
     port_s, queue_s = (period_s(config_db, device, group) + LATE_S for group in ("PORT", "QUEUE"))
-    group_s = period_s(config_db, device, "PG_DROP") + LATE_S if is_polled(config_db, "PG_DROP") else None
-    return PollDelays(port_s, queue_s, group_s)
-
-
-def is_polled(config_db: ConfigDb, group: str) -> bool:
-    """Whether a group is enabled that few measurements need."""
-    return bool(config_db.get(COUNTER_TABLE, {}).get(group, {}).get("FLEX_COUNTER_STATUS") == "enable")
+    return PollDelays(port_s, queue_s)
 
 
 def period_s(config_db: ConfigDb, device: str, group: str) -> float:

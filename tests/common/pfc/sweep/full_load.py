@@ -11,8 +11,7 @@ from typing import Any
 
 from ..cases.checks import judge, validity
 from ..cases.engine import Finding, found
-from ..cases.switch_counters import priority_groups, watermark_delay_s
-from ..lab.counter_polling import is_polled
+from ..cases.switch_counters import is_polled, priority_groups, watermark_delay_s
 from ..lab.generator import Traffic
 from ..lab.lab import Lab
 from ..lab.otg_config import TrafficBuilder

@@ -7,9 +7,8 @@ import pytest
 from tests.common.pfc.cases.counting import CASES, DATA, PAUSES, PausesRun, judge_pauses, queue_by_queue
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.cases.switch_counters import (
-    OWN_FRAMES, PortCounts, data_commands, may_gain, own_frames, port_counts,
+    OWN_FRAMES, PortCounts, data_commands, group_delay_s, may_gain, own_frames, port_counts,
 )
-from tests.common.pfc.lab.counter_polling import read_poll_delays
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.traffic import FlowPlan, FlowStats, PauseFrame, Role
@@ -171,7 +170,7 @@ def test_how_old_priority_group_counters_are():
     """They need not be polled: most measurements do not ask for them."""
     enabled = {"FLEX_COUNTER_TABLE": {"PG_DROP": {"FLEX_COUNTER_STATUS": "enable"}}}
     slow = {"FLEX_COUNTER_TABLE": {"PG_DROP": {"FLEX_COUNTER_STATUS": "enable", "POLL_INTERVAL": "30000"}}}
-    delays = [read_poll_delays(config_db, DEVICE).group_s for config_db in ({}, enabled, slow)]
+    delays = [group_delay_s(config_db, DEVICE) for config_db in ({}, enabled, slow)]
     assert delays == [None, 11, 31], delays
 
 

@@ -137,7 +137,8 @@ def test_a_chain_of_too_many_flows_is_refused():
 def test_on_hardware_as_a_rule_a_storm_is_one_flow(case):
     """What is configured where one flow lasts long enough: nothing more than that."""
     lab = lab_of(Noting(port_poll_s=1.0), HARDWARE)
-    lab = dataclasses.replace(lab, delays=dataclasses.replace(lab.delays, group_s=11.0))
+    polled = {"FLEX_COUNTER_TABLE": {"PG_DROP": {"FLEX_COUNTER_STATUS": "enable"}}}
+    lab = dataclasses.replace(lab, config_db={**lab.config_db, **polled})
     lab = _patient(lab) if case is DATA else lab
     plan, target = (SINGLE_LOSSLESS, (3, 4)) if case is DATA else (case, (3,) if "lossless" in case.name else (0, 1))
     traffic = scenario_traffic(lab, make_scenario(plan, target, lab.subject.qos))
