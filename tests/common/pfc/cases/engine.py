@@ -89,12 +89,9 @@ class Procedure(Generic[RunT]):
     is_audited: bool = True
 
     def carry_out(self, lab: Lab, case: PlanCase, target: Target, before: DutCounters | None) -> Finding:
-        """Measures and judges a test case for one of its targets. `before`: the switch's counters with everything in
-        them that came before; None: they are waited for and read.
-
-        Raises:
-            QualificationError: a step could not be done.
-        """
+        """Measures and judges a test case for one of its targets; raises QualificationError where a step could not be
+        done. `before`: the switch's counters with everything in them that came before; None: they are waited for and
+        read."""
         settled = settled_counters(lab) if before is None else before
         run = self.measure(lab, case, target, settled)
         return found(run, self.validity, self.judge)

@@ -62,11 +62,7 @@ def pause_lossy(case: PlanCase, target: Target, qos: PortQos) -> Scenario:
 
 def global_pause(case: PlanCase, target: Target, qos: PortQos) -> Scenario:
     """Test case 4 of the plan: a storm of 802.3x pause frames; all 64 DSCP values, the same load for each, fill the
-    line.
-
-    Raises:
-        QualificationError: the switch does not say which priority some DSCP value is.
-    """
+    line. Raises QualificationError where the switch does not say which priority some DSCP value is."""
     missing = [dscp for dscp in DSCP_VALUES if not any(dscp in dscps for dscps in qos.dscps.values())]
     if missing:
         raise QualificationError(

@@ -23,11 +23,8 @@ class PollDelays:
 
 
 def read_poll_delays(config_db: ConfigDb, device: str) -> PollDelays:
-    """Reads how often a switch polls its counters.
-
-    Raises:
-        QualificationError: it does not poll those of ports or queues, or names no number of milliseconds.
-    """
+    """Reads how often a switch polls its counters; raises QualificationError where it does not poll those of ports or
+    queues, or names no number of milliseconds."""
     port_s, queue_s = (period_s(config_db, device, group) + LATE_S for group in ("PORT", "QUEUE"))
     return PollDelays(port_s, queue_s)
 

@@ -121,11 +121,8 @@ class Generator:
 
     def learn_timing(self, flow: str) -> GeneratorTiming:
         """Sends a flow, which goes on until it is stopped, for as long as it takes to see how late everything is; from
-        now on what is waited for is waited for so much longer.
-
-        Raises:
-            QualificationError: its statistics do not change.
-        """
+        now on what is waited for is waited for so much longer. Raises QualificationError where its statistics do not
+        change."""
         began_s = self.clock.now()
         self.start([flow])
         start_s = self.clock.now() - began_s
@@ -144,11 +141,8 @@ class Generator:
         self._watcher = watcher
 
     def push(self, traffic: Traffic) -> None:
-        """Replaces the configuration and waits until every host has resolved its gateway.
-
-        Raises:
-            QualificationError: the API refuses it, or an address stays unresolved.
-        """
+        """Replaces the configuration and waits until every host has resolved its gateway; raises QualificationError
+        where the API refuses it, or an address stays unresolved."""
         self._end_configuration()
         for observer in self.observers:
             observer.traffic_pushed(traffic.flows.values(), traffic.config, self.clock.moment())

@@ -187,11 +187,8 @@ def testbed_keys() -> tuple[str, ...]:
 
 
 def check_keys(testbed: Mapping[str, Any]) -> None:
-    """Whether everything that a testbed's entry says of the qualification is understood here.
-
-    Raises:
-        QualificationError: a key is not, so that a verdict would mean something else than its user thinks.
-    """
+    """Raises QualificationError where a key of a testbed's entry that is about the qualification is not understood
+    here: a verdict would mean something else than its user thinks."""
     for key in map(str, testbed):
         if key.startswith(OWN_KEYS) and key not in testbed_keys():
             raise QualificationError(
@@ -221,11 +218,7 @@ def adapted(api: Any, clock: Clock) -> Any:
 
 def tolerances_of(testbed: Mapping[str, Any]) -> Tolerances:
     """What measurements on a testbed have to allow for: nothing on a virtual testbed with a clock of its own, elsewhere
-    what hardware needs, unless an option knows better.
-
-    Raises:
-        QualificationError: the testbed's entry says it wrongly.
-    """
+    what hardware needs, unless an option knows better. Raises QualificationError where the entry says it wrongly."""
     found = EXACT if testbed.get("clock") and testbed.get(EXACT_KEY, True) else HARDWARE
     for option in options():
         found = option.tolerances(testbed, found)

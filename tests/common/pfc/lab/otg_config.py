@@ -58,11 +58,6 @@ class TrafficBuilder:
         """The MAC address of the host behind a switch port."""
         return self.hosts[self._ports[port]].mac
 
-    @property
-    def routes(self) -> bool:
-        """Whether data of the pair goes from one segment to another, through the switch's router."""
-        return self.hosts[self._pair.tx].segment != self.hosts[self._pair.rx].segment
-
     def build(self, flows: Sequence[FlowPlan]) -> Traffic:
         """A configuration of these flows, no two of one name, with the ports that they need. Loads are parts of what
         the testbed has for a full line; the flows of the answer have what is really sent."""

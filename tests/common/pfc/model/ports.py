@@ -129,11 +129,8 @@ def hosts_behind(
     ports: Sequence[ConnectedPort], config_db: ConfigDb, ip_version: int = 4, first: int = 0
 ) -> tuple[PlayedHost, ...]:
     """The host behind each port, with the addresses that the switch's configuration leaves it; their MAC addresses are
-    numbered from `first` on.
-
-    Raises:
-        QualificationError: a port is in no VLAN with an address of that IP version and has none of its own.
-    """
+    numbered from `first` on. Raises QualificationError where a port is in no VLAN with an address of that IP version
+    and has none of its own."""
     members = _members(config_db)
     segments = [members.get(port.port) or _Segment("INTERFACE", port.port, 0) for port in ports]
     return tuple(

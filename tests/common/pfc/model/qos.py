@@ -81,11 +81,8 @@ class SharedBuffer:
 
 
 def read_port_qos(config_db: ConfigDb, device: str, port: str) -> PortQos:
-    """Reads the priorities of `port` from CONFIG_DB.
-
-    Raises:
-        QualificationError: a row or map is missing, or a priority pauses another queue than its traffic uses.
-    """
+    """Reads the priorities of `port` from CONFIG_DB; raises QualificationError where a row or map is missing, or a
+    priority pauses another queue than its traffic uses."""
     row = config_db.get("PORT_QOS_MAP", {}).get(port)
     if row is None:
         raise QualificationError(
@@ -112,10 +109,7 @@ def read_port_qos(config_db: ConfigDb, device: str, port: str) -> PortQos:
 
 def check_same_classes(rx: PortQos, tx: PortQos) -> None:
     """Both ports of a pair must sort frames alike: the tx port classifies them and is the one that must push back.
-
-    Raises:
-        QualificationError: their DSCP maps or their lossless priorities differ.
-    """
+    Raises QualificationError where their DSCP maps or their lossless priorities differ."""
     if dict(rx.dscps) != dict(tx.dscps):
         differing = sorted(p for p in PRIORITIES if rx.dscps.get(p) != tx.dscps.get(p))
         raise QualificationError(
@@ -130,12 +124,9 @@ def check_same_classes(rx: PortQos, tx: PortQos) -> None:
 
 
 def read_shared_buffer(config_db: ConfigDb, device: str, asic: str) -> SharedBuffer:
-    """The shared buffer against which held traffic is compared. `asic`: what is known of the ASIC (`asic_type
-    switch_type platform`), for platforms whose pool has another name.
-
-    Raises:
-        QualificationError: the pool or its size is missing.
-    """
+    """The shared buffer against which held traffic is compared; raises QualificationError where the pool or its size is
+    missing. `asic`: what is known of the ASIC (`asic_type switch_type platform`), for platforms whose pool has another
+    name."""
     pool = deviation("shared-buffer-pool", asic).value
     row = config_db.get("BUFFER_POOL", {}).get(pool)
     if row is None or not str(row.get("size", "")).isdigit():

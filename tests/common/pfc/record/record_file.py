@@ -33,11 +33,7 @@ class RecordFile:
 
     def create(self) -> None:
         """Makes the file unless it is there, and cuts off a last line that its writer was killed in, so that it does
-        not swallow whatever is appended next.
-
-        Raises:
-            RecordsUnwritable: the file cannot be written.
-        """
+        not swallow whatever is appended next. Raises RecordsUnwritable where it cannot be written."""
         self.append([])
 
     def append(self, lines: Sequence[bytes]) -> None:

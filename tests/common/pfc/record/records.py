@@ -142,12 +142,8 @@ class Record:
 def make_record(
     run: RunLabels, case: PlanCase, verdict: PortVerdict, evidence: Mapping[str, Any], replaces: str | None = None
 ) -> Record:
-    """Makes the record of a verdict, with the numbers behind it; `replaces`: the record of an earlier try that was
-    ERROR.
-
-    Raises:
-        RecordError: a check of the verdict is of another metric.
-    """
+    """Makes the record of a verdict, with the numbers behind it; raises RecordError where a check of the verdict is of
+    another metric. `replaces`: the record of an earlier try that was ERROR."""
     for check in verdict.checks:
         if check.metric_name != verdict.metric_name:
             raise RecordError(f"{check.where}: check '{check.name}' is of {check.metric_name}; in a verdict of "

@@ -98,7 +98,7 @@ def test_the_largest_frame(rx, tx, routed, expected):
         del world.config_db["VLAN_MEMBER"]["Vlan1000|Ethernet0"]
         world.config_db["INTERFACE"] = {"Ethernet0": {}, "Ethernet0|10.0.0.0/31": {}}
     lab, host, _ = lab_of(world)
-    assert lab.builder.routes is routed, "the fake switch's configuration"
+    assert frames.is_routed(lab) is routed, "the fake switch's configuration"
     host.answers |= mtu_answers(rx, tx)
     assert frames.largest(lab) == ((expected, 1),), (rx, tx)
 

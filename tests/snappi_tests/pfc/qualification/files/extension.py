@@ -119,11 +119,7 @@ class Extension:
 
 def deselected(extensions: Iterable[Extension], items: Iterable[Any]) -> list[Any]:
     """The items that are not going to run: those that the user's options leave out, and of the others those that an
-    earlier part of the run has measured.
-
-    Raises:
-        QualificationError: an option names nothing that there is, or the run was on another testbed.
-    """
+    earlier part of the run has measured. Raises QualificationError as of `left_out` and `measured_before`."""
     there = list(items)
     left: list[Any] = []
     for extension in extensions:
