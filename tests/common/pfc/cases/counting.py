@@ -182,12 +182,8 @@ def _patient(lab: Lab) -> Lab:
 
 
 def queue_by_queue(subject: PortUnderTest, groups: Mapping[int, int], reading: DutCounters) -> DataCounters:
-    """The data counters of a reading that `data_commands` were run with.
-
-    Args:
-        subject: the port under test.
-        groups: priority -> its priority group where data enters.
-        reading: the reading.
+    """The data counters of a reading that `data_commands` were run with; `groups`: priority -> its priority group where
+    data enters.
 
     Raises:
         QualificationError: a command printed no counts for a port, or for the queue or the priority group of a priority

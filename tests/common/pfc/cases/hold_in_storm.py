@@ -86,13 +86,9 @@ def hold_s(lab: Lab) -> float:
 
 
 def measure(lab: Lab, hold: Hold, before: DutCounters) -> HeldRun:
-    """Storm, 1 s later the data; frames are counted while the storm runs, and when it has stopped and all has left.
-    The switch's counters are read before and after all of it: a storm that the watchdog detected is in them then too.
-
-    Args:
-        lab: what to measure with.
-        hold: what to send.
-        before: the switch's counters, read when all earlier traffic was in them.
+    """Storm, 1 s later the data; frames are counted while the storm runs, and when it has stopped and all has left. The
+    switch's counters are read before (when all earlier traffic was in them) and after all of it: a storm that the
+    watchdog detected is in them then too.
 
     Raises:
         QualificationError: a step could not be done. No traffic runs on, however this ends.
@@ -146,13 +142,8 @@ def storm_ran_and_load_applied(run: HeldRun) -> Iterator[Check]:
 
 
 def back_pressure(run: HeldRun, port: str, at: Callable[[int], Place]) -> Iterator[Check]:
-    """A port that data entered by was paused for the priorities that were held, and for no other.
-
-    Args:
-        run: what was measured.
-        port: the port.
-        at: where a priority's check looked.
-    """
+    """A port that data entered by was paused for the priorities that were held, and for no other; `at`: where a
+    priority's check looked."""
     for priority, frames in enumerate(run.pfc_sent_in_all(port)):
         held = priority in run.hold.paused
         name = "back-pressure" if held else "no-other-back-pressure"

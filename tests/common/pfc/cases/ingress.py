@@ -42,13 +42,8 @@ class IngressLoad:
 def ingress_flows(
     lab: Lab, loads: Sequence[IngressLoad], mix: tuple[tuple[int, int], ...] = ()
 ) -> list[FlowPlan]:
-    """The flows of these loads, all of role TEST.
-
-    Args:
-        lab: names the flows.
-        loads: where they enter, and how much.
-        mix: sizes of frames and their weights; empty: `FRAME_BYTES` each.
-    """
+    """The flows of these loads, all of role TEST; `mix`: sizes of frames and their weights; empty: `FRAME_BYTES`
+    each."""
     return data_flows(lab, [
         DataLoad(f"Data {number} {load.enters.port}", Role.TEST, load.priorities, load.percent, load.seconds,
                  FRAME_BYTES, mix, load.delay_s, load.enters.port)

@@ -377,12 +377,7 @@ def _to_scale(run: TimingRun) -> Iterator[Check]:
 
 
 def timed_case(course: Callable[[Target], Course], found: Targets) -> Procedure[TimingRun]:
-    """A case of storms and what they leave of the line.
-
-    Args:
-        course: makes what it sends for its target.
-        found: what the case is about.
-    """
+    """A case of storms and what they leave of the line; `course` makes what it sends for its target."""
 
     def measured(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> TimingRun:
         return measure(lab, course(target), target, before)
