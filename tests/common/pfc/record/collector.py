@@ -79,9 +79,8 @@ class VerdictCollector:
         found = self.metric_verdicts()
         return bool(found) and not self.unmeasured and all(one.status is Status.PASS for one in found)
 
-    def _record(self, outcome: Outcome, verdict: PortVerdict, replaced: str | None = None) -> Record:
-        """The record of a verdict, in place of the one with the id `replaced`."""
-        return make_record(self.labels_of(verdict.device), outcome.case, verdict, outcome.evidence, replaced)
+    def _record(self, outcome: Outcome, verdict: PortVerdict) -> Record:
+        return make_record(self.labels_of(verdict.device), outcome.case, verdict, outcome.evidence)
 
 
 def metric_verdicts(verdicts: Sequence[PortVerdict]) -> list[MetricVerdict]:

@@ -139,11 +139,9 @@ class Record:
         return {"kind": self.kind, "value": self.value, "unit": self.unit}
 
 
-def make_record(
-    run: RunLabels, case: PlanCase, verdict: PortVerdict, evidence: Mapping[str, Any], replaces: str | None = None
-) -> Record:
+def make_record(run: RunLabels, case: PlanCase, verdict: PortVerdict, evidence: Mapping[str, Any]) -> Record:
     """Makes the record of a verdict, with the numbers behind it; raises RecordError where a check of the verdict is of
-    another metric. `replaces`: the record of an earlier try that was ERROR."""
+    another metric."""
     for check in verdict.checks:
         if check.metric_name != verdict.metric_name:
             raise RecordError(f"{check.where}: check '{check.name}' is of {check.metric_name}; in a verdict of "
@@ -166,7 +164,6 @@ def make_record(
         job_id=run.job_id,
         on_behalf_of=run.on_behalf_of,
         software_version=SOFTWARE,
-        replaces=replaces,
         checks=tuple(verdict.checks),
         evidence=dict(evidence),
         labels=run.labels,
