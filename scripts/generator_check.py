@@ -30,6 +30,7 @@ from tests.common.pfc.lab.generator import Generator  # noqa: E402
 from tests.common.pfc.lab.generator_ports import capturing, end_capture, start_capture  # noqa: E402
 from tests.common.pfc.lab.lab import Lab  # noqa: E402
 from tests.common.pfc.lab.option import adapted, open_clock  # noqa: E402
+from tests.common.pfc.lab.planning import open_lab  # noqa: E402
 from tests.common.pfc.lab.restore import SwitchRestorer  # noqa: E402
 from tests.common.pfc.model.errors import QualificationError  # noqa: E402
 from tests.common.pfc.model.traffic import FlowPlan, Role  # noqa: E402
@@ -221,7 +222,7 @@ def check(lab: StandaloneLab, testbed: str, results: Path) -> int:
     host = lab.host(plan.state.device)
     with SwitchRestorer(host, new_run_id(), clock).watchdog_stopped() as reservation:
         api = adapted(open_api(lab.tbinfo, lab.duthosts[0]), clock)
-        answers = list(ask(plan.lab(Dut(host, (), reservation), api, clock)))
+        answers = list(ask(open_lab(plan, Dut(host, (), reservation), api, clock)))
     print(tabulate([[one.question, one.answer, one.so] for one in answers], ["question", "answer", "so"],
                    maxcolwidths=[36, 50, 50]))
     entries = [one.entry for one in answers if one.entry]

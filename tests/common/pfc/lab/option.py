@@ -12,10 +12,11 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from ..model.errors import QualificationError
 from ..model.measurement import PortUnderTest
+from ..model.ports import ConnectedPort, PortPair
 from ..model.tolerances import EXACT, HARDWARE, Tolerances
 from ..model.traffic import FlowPlan
 from ..record.case import PlanCase
@@ -26,11 +27,8 @@ from .generator import Generator
 from .lab import Lab
 from .observer import RunObserver
 from .otg_config import TrafficBuilder
+from .port_plan import LabFacts, PortPlan, PortRequest
 from .reservation import Reservation
-
-if TYPE_CHECKING:
-    from ..model.ports import ConnectedPort, PortPair
-    from .port_plan import LabFacts, PortPlan, PortRequest
 
 Answer = TypeVar("Answer")
 PACKAGE = __name__.rpartition(".lab.")[0]

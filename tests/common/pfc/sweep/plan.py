@@ -13,7 +13,8 @@ from ..lab.counter_polling import PollDelays
 from ..lab.dut import Dut, SwitchState
 from ..lab.lab import Lab
 from ..lab.option import check_keys, options, tolerances_of
-from ..lab.port_plan import LabFacts, PortPlan, PortRequest, measured_device, plan_measured
+from ..lab.planning import measured_device, open_lab, plan_measured
+from ..lab.port_plan import LabFacts, PortPlan, PortRequest
 from ..lab.generator import SETTLE_S
 from ..model.errors import QualificationError
 from ..model.ports import ConnectedPort, PortPair, natural, summary, told_apart
@@ -125,7 +126,7 @@ class SweepPlan:
         plans = {port: plan for port, plan in self.plans.items() if only is None or port in only}
         for option in options():
             option.prepare(list(plans.values()), bench.dut, bench.clock)  # all at once: daemons are waited for
-        labs = {port: plan.lab(bench.dut, bench.api, bench.clock) for port, plan in plans.items()}
+        labs = {port: open_lab(plan, bench.dut, bench.api, bench.clock) for port, plan in plans.items()}
         first = next(iter(labs.values()), None)
         if first is None:
             return {}

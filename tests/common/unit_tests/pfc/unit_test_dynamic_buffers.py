@@ -5,7 +5,8 @@ import pytest
 from tests.common.pfc.dynamic_buffers.pools import POOLS
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.option import Option
-from tests.common.pfc.lab.port_plan import PortRequest, plan_measured
+from tests.common.pfc.lab.planning import plan_measured
+from tests.common.pfc.lab.port_plan import PortRequest
 from tests.common.pfc.lab.restore import read_state
 from tests.common.pfc.lease.option import LeaseOption
 from tests.common.pfc.model.errors import QualificationError

@@ -10,7 +10,8 @@ from tests.common.pfc.cases import pauses, plan as cases
 from tests.common.pfc.cases.pauses import GLOBAL_PAUSE, LOSSY, SEVERAL_LOSSLESS, SINGLE_LOSSLESS, make_scenario
 from tests.common.pfc.cases.watchdog.watched import watched
 from tests.common.pfc.lab.dut import Dut
-from tests.common.pfc.lab.port_plan import LabFacts, PortRequest, connected_port, plan_device
+from tests.common.pfc.lab.planning import connected_port, plan_device
+from tests.common.pfc.lab.port_plan import LabFacts, PortRequest
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.ports import ConnectedPort, PortPair, host_mac, hosts_behind, natural
 from tests.common.pfc.model.qos import read_port_qos, read_shared_buffer

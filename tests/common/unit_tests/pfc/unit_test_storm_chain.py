@@ -16,6 +16,7 @@ from tests.common.pfc.conditions.option import LEAST_STORM_S
 from tests.common.pfc.lab.clock import WallClock
 from tests.common.pfc.lab.counter_polling import PollDelays
 from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.lab.planning import open_lab
 from tests.common.pfc.lab.watchdog import DROP, Timers
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.tolerances import HARDWARE
@@ -99,7 +100,7 @@ def lab_of(world, tolerances=SHORT, delays=None):
     """A lab around a world."""
     plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, "Ethernet0", None)
     plan = dataclasses.replace(plan, subject=dataclasses.replace(plan.subject, tolerances=tolerances))
-    lab = plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
+    lab = open_lab(plan, Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
     return dataclasses.replace(lab, delays=delays or lab.delays)
 
 
