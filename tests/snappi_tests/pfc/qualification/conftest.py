@@ -22,14 +22,7 @@ from tests.common.pfc.record.errors import RecordError, RecordsUnwritable
 from tests.snappi_tests.pfc.qualification.files.extension import deselected, plugins
 from tests.snappi_tests.pfc.qualification.files.session import Session, read_target, write_target
 from tests.snappi_tests.pfc.qualification.files.steps import (
-    SESSION_KEY,
-    STANDALONE,
-    case_of,
-    end_of_module,
-    fail_for,
-    keep,
-    is_sweep,
-    one_sentence,
+    SESSION_KEY, STANDALONE, case_of, end_of_module, fail_for, is_sweep, keep, one_sentence,
 )
 from tests.snappi_tests.pfc.qualification.files.telemetry import record_verdicts
 
