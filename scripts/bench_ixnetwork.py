@@ -30,6 +30,7 @@ from tests.common.pfc.cases.storm_sequence import scenario_traffic  # noqa: E402
 from tests.common.pfc.lab.clock import Clock, wait_for  # noqa: E402
 from tests.common.pfc.lab.dut import Dut  # noqa: E402
 from tests.common.pfc.lab.option import adapted, open_clock  # noqa: E402
+from tests.common.pfc.lab.planning import open_lab  # noqa: E402
 from tests.common.pfc.lab.restore import SwitchRestorer  # noqa: E402
 from tests.common.pfc.record.records import new_run_id  # noqa: E402
 from tests.common.snappi_tests.snappi_fixtures import open_api  # noqa: E402
@@ -111,7 +112,7 @@ def bench(lab: StandaloneLab) -> int:
     clock = open_clock(lab.tbinfo)
     with SwitchRestorer(lab.host(plan.state.device), new_run_id(), clock).watchdog_stopped() as reservation:
         dut = Dut(lab.host(plan.state.device), (), reservation)
-        measured = plan.lab(dut, adapted(open_api(lab.tbinfo, lab.duthosts[0]), clock), clock)
+        measured = open_lab(plan, dut, adapted(open_api(lab.tbinfo, lab.duthosts[0]), clock), clock)
         target = measured.subject.qos.lossless[:1]
         qualifier = Qualifier(measured)
         with counted() as first:

@@ -23,6 +23,7 @@ from scripts.tests.broken import Bench, watchdog_stopped
 from tests.common.pfc.cases.flows import RESUMED
 from tests.common.pfc.cases.storm_sequence import scenario_traffic
 from tests.common.pfc.lab.clock import Clock
+from tests.common.pfc.lab.planning import open_lab
 from tests.common.pfc.sweep.port_sweep import scenario
 
 PORTS = ("Ethernet0", "Ethernet4", "Ethernet64", "Ethernet68")
@@ -76,7 +77,7 @@ class Upstream:
         self._plan = bench.plan_sweep().plans[port]
         self._api = bench.api
         self._shell = bench.dut.host.shell
-        lab = self._plan.lab(bench.dut, bench.api, bench.clock)
+        lab = open_lab(self._plan, bench.dut, bench.api, bench.clock)
         ours = scenario_traffic(lab, scenario(lab.subject.qos))
         resumed = ours.names(phase=RESUMED)  # upstream's test sends no second time
         self._config = lab.builder.build([flow for name, flow in ours.flows.items() if name not in resumed]).config

@@ -27,9 +27,10 @@ from tests.common.clone import RESULTS  # noqa: E402
 from tests.common.pfc.cases.storm_sequence import pause_storm  # noqa: E402
 from tests.common.pfc.lab.dut import Dut  # noqa: E402
 from tests.common.pfc.lab.generator import Generator  # noqa: E402
-from tests.common.pfc.lab.generator_ports import end_capture, start_capture  # noqa: E402
+from tests.common.pfc.lab.generator_ports import capturing, end_capture, start_capture  # noqa: E402
 from tests.common.pfc.lab.lab import Lab  # noqa: E402
 from tests.common.pfc.lab.option import adapted, open_clock  # noqa: E402
+from tests.common.pfc.lab.planning import open_lab  # noqa: E402
 from tests.common.pfc.lab.restore import SwitchRestorer  # noqa: E402
 from tests.common.pfc.model.errors import QualificationError  # noqa: E402
 from tests.common.pfc.model.traffic import FlowPlan, Role  # noqa: E402
@@ -75,9 +76,10 @@ def _flow(lab: Lab, name: str, frames: int | None = None, size: int = FRAME_BYTE
 
 
 @contextmanager
-def configured(lab: Lab, flows: Sequence[FlowPlan], captured: Sequence[str] = ()) -> Iterator[Generator]:
-    """The generator with these flows; in the end nothing is sent."""
-    lab.generator.push(lab.builder.build(flows, captured=captured))
+def configured(lab: Lab, flows: Sequence[FlowPlan], captured: str = "") -> Iterator[Generator]:
+    """The generator with these flows, and the port that is captured; in the end nothing is sent."""
+    traffic = lab.builder.build(flows)
+    lab.generator.push(capturing(traffic, captured) if captured else traffic)
     try:
         yield lab.generator
     finally:
@@ -153,13 +155,13 @@ def capture_kept(lab: Lab) -> Reply:
 
     from tests.common.pfc.lab.capture_file import read_capture, without_fcs
 
-    rx = lab.subject.pair.rx.port
+    port_name = lab.builder.port_name(lab.port)
     flow = _flow(lab, "Captured", FRAMES)
-    with configured(lab, [flow], captured=[rx]) as generator:
-        start_capture(generator, [lab.builder.port_name(rx)])
+    with configured(lab, [flow], port_name) as generator:
+        start_capture(generator, [port_name])
         generator.start([flow.name])
         generator.run_out([flow.name], 1.0)
-        data = end_capture(generator, lab.builder.port_name(rx))
+        data = end_capture(generator, port_name)
     frames = read_capture(data).frames
     with PcapReader(io.BytesIO(data)) as reader:  # type: ignore[arg-type]  # scapy's annotation knows file names only
         first = next((bytes(packet.original) for packet in reader), b"")
@@ -220,7 +222,7 @@ def check(lab: StandaloneLab, testbed: str, results: Path) -> int:
     host = lab.host(plan.state.device)
     with SwitchRestorer(host, new_run_id(), clock).watchdog_stopped() as reservation:
         api = adapted(open_api(lab.tbinfo, lab.duthosts[0]), clock)
-        answers = list(ask(plan.lab(Dut(host, (), reservation), api, clock)))
+        answers = list(ask(open_lab(plan, Dut(host, (), reservation), api, clock)))
     print(tabulate([[one.question, one.answer, one.so] for one in answers], ["question", "answer", "so"],
                    maxcolwidths=[36, 50, 50]))
     entries = [one.entry for one in answers if one.entry]

@@ -22,7 +22,8 @@ from tests.common.pfc.diagnosis.rules import diagnose
 from tests.common.pfc.diagnosis.symptoms import Diagnosis
 from tests.common.pfc.lab.clock import Clock
 from tests.common.pfc.lab.option import auditors
-from tests.common.pfc.lab.port_plan import LabFacts, PortPlan, PortRequest, plan_device
+from tests.common.pfc.lab.planning import open_lab, plan_device
+from tests.common.pfc.lab.port_plan import LabFacts, PortPlan, PortRequest
 from tests.common.pfc.record.case import Outcome, Target
 from tests.common.pfc.record.verdict import Status, combine
 from tests.common.pfc.simulated_time.endpoint_clock import EndpointClock
@@ -76,7 +77,7 @@ class EntryBench:
 
     def qualifier(self, group: PortGroup, plan: PortPlan) -> Qualifier:
         """What carries out the cases of a group."""
-        return Qualifier(plan.lab(GroupDut(self.dut, group.names), self.api, self.clock), auditors())
+        return Qualifier(open_lab(plan, GroupDut(self.dut, group.names), self.api, self.clock), auditors())
 
 
 def carry_out(qualifier: Qualifier, rounds: Iterator[Stage] | Sequence[Stage], least: int = 1) -> list[Carried]:

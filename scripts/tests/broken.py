@@ -20,6 +20,7 @@ from tests.common.pfc.lab.clock import Clock
 from tests.common.pfc.simulated_time.endpoint_clock import EndpointClock
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.option import Auditor
+from tests.common.pfc.lab.planning import open_lab
 from tests.common.pfc.lab.port_plan import LabFacts, PortPlan, PortRequest
 from tests.common.pfc.model.measurement import PortUnderTest
 from tests.common.pfc.record.case import Outcome, PlanCase, Target
@@ -108,7 +109,8 @@ class Bench:
         if pair not in self._qualifiers:
             plan = plan_port(self.dut, connected_ports(), *pair)
             self._plans[pair] = replace(plan, subject=replace(plan.subject, changeable=True))
-            self._qualifiers[pair] = Qualifier(self._plans[pair].lab(self.dut, self.api, self.clock), self._auditors)
+            lab = open_lab(self._plans[pair], self.dut, self.api, self.clock)
+            self._qualifiers[pair] = Qualifier(lab, self._auditors)
         key = (pair, broken.plan, broken.target(self._plans[pair].subject))
         if key not in self._outcomes:
             self._outcomes[key] = self._qualifiers[pair].qualify(*key[1:])

@@ -27,7 +27,8 @@ from tests.common.pfc.cases.storm_sequence import measure
 from tests.common.pfc.host_pauses.pauses import HostPauses
 from tests.common.pfc.lab.clock import WallClock
 from tests.common.pfc.lab.lab import Lab
-from tests.common.pfc.lab.port_plan import LabFacts, PortRequest, plan_device
+from tests.common.pfc.lab.planning import open_lab, plan_device
+from tests.common.pfc.lab.port_plan import LabFacts, PortRequest
 from tests.common.pfc.lab.restore import SwitchRestorer
 from tests.common.pfc.model.counters import DutCounters
 from tests.common.pfc.model.errors import QualificationError
@@ -106,7 +107,7 @@ class Bench:
         testbed = {"conf-name": "small-1", "duts": [SWITCH], "pfc_pause_source": source}
         facts = LabFacts(testbed, lambda _: self._dut.state(), connected_ports(), {})
         plan = plan_device(facts, SWITCH, PortRequest())
-        return plan.lab(self._dut, self._api, WallClock(), host_of=lambda name: ThisMachine())
+        return open_lab(plan, self._dut, self._api, WallClock(), host_of=lambda name: ThisMachine())
 
 
 def main(runtime_file: str, folder: str) -> None:

@@ -14,6 +14,7 @@ from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
 from tests.common.pfc.cases.plan import port_cases, targets
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.lab.option import Auditor
+from tests.common.pfc.lab.planning import open_lab
 from tests.common.pfc.model.tolerances import EXACT, Tolerances
 from tests.common.pfc.record.case import Outcome, PlanCase
 from tests.common.pfc.record.verdict import Status
@@ -79,7 +80,7 @@ def audited(
     """A case on a pair of ports, with bystanders that have no fault; `auditors`: None: closed accounting."""
     sound = [port for port in connected_ports() if port.port in (rx, tx) or port.port not in BROKEN]
     plan = with_bystanders(plan_port(bench.dut, connected_ports(), rx, tx), sound)
-    lab = plan.lab(bench.dut, bench.api, bench.clock)
+    lab = open_lab(plan, bench.dut, bench.api, bench.clock)
     lab = replace(lab, subject=replace(lab.subject, tolerances=tolerances))
     qualifier = Qualifier(lab, [BookAuditor()] if auditors is None else auditors)
     return qualifier.qualify(case, targets(case, plan.subject)[0])

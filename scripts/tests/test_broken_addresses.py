@@ -35,7 +35,8 @@ KILLED = """
 import json, os, signal, sys
 from scripts.campaign.broken_testbed import SWITCH, connected_ports, reserved_switch
 from tests.common.pfc.addresses.giving import give
-from tests.common.pfc.lab.port_plan import PortRequest, plan_measured
+from tests.common.pfc.lab.planning import plan_measured
+from tests.common.pfc.lab.port_plan import PortRequest
 from tests.common.unit_tests.pfc.shell_switch import Clock
 with reserved_switch(json.loads(sys.argv[1])) as dut:
     asked = PortRequest(sys.argv[2], "Ethernet64", change_config=True)

@@ -12,6 +12,7 @@ from scripts.tests.test_broken_addresses import shell
 from tests.common.pfc.cases.pauses import LOSSY, SINGLE_LOSSLESS
 from tests.common.pfc.cases.plan import targets
 from tests.common.pfc.cases.qualifier import Qualifier
+from tests.common.pfc.lab.planning import open_lab
 from tests.common.pfc.record.case import PlanCase
 from tests.common.pfc.record.verdict import Status
 from tests.common.unit_tests.pfc.fakes import plan_port
@@ -56,7 +57,7 @@ def test_a_switch_that_counts_no_lossy_pauses(
         shell(testbed, BECOME.format(platform))
     with watchdog_stopped(testbed) as bench:
         plan = plan_port(bench.dut, connected_ports(), RX, HEALTHY_TX)
-        lab = plan.lab(bench.dut, bench.api, bench.clock)
+        lab = open_lab(plan, bench.dut, bench.api, bench.clock)
         outcome = Qualifier(lab).qualify(case, targets(case, plan.subject)[0])
     checks = {check.name for verdict in outcome.verdicts for check in verdict.checks if check.status is Status.FAIL}
     assert status in {verdict.status for verdict in outcome.verdicts}, outcome.verdicts

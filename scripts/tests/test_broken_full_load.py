@@ -117,14 +117,14 @@ def not_counted(full: FullRun) -> FullRun:
 def forwarded(full: FullRun) -> FullRun:
     """A pause frame arrives at the tx port."""
     storm, _ = full.storms[0]
-    changed = {**full.paused, storm.plan.name: replace(storm, frames_rx=1)}
+    changed = {**full.phases["paused"], storm.plan.name: replace(storm, frames_rx=1)}
     return replace(full, phases={**full.phases, "paused": changed})
 
 
 def slow_afterwards(full: FullRun) -> FullRun:
     """2 % are missing once the storms are over, lost nowhere."""
     flows = {name: replace(flow, frames_tx=flow.frames_tx * 98 // 100, frames_rx=flow.frames_tx * 98 // 100)
-             if flow.plan.priority == 3 else flow for name, flow in full.resumed.items()}
+             if flow.plan.priority == 3 else flow for name, flow in full.phases["resumed"].items()}
     return replace(full, phases={**full.phases, "resumed": flows})
 
 

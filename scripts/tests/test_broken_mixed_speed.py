@@ -12,6 +12,7 @@ from scripts.campaign.entries import ROOT
 from scripts.tests.broken import Case, compare, documented_checks, documented_faults, passed_as_documented
 from tests.common.pfc.cases.loads import MIXED_SPEED
 from tests.common.pfc.cases.qualifier import Qualifier
+from tests.common.pfc.lab.planning import open_lab
 from tests.common.pfc.model.ports import ConnectedPort
 from tests.common.pfc.record.case import Outcome
 from tests.common.pfc.simulated_time.endpoint_clock import EndpointClock
@@ -91,7 +92,7 @@ class MixedBench:
             ports = [ConnectedPort(SWITCH, f"Ethernet{8 * n}", f"snappi-vtb-{chassis}", f"127.1.0.{chassis};1;{at}",
                                    SPEEDS[n]) for n, chassis, at in PLACES]
             plan = plan_port(self._dut, ports, port, None)
-            self._qualifiers[port] = Qualifier(plan.lab(self._dut, self._api, self._clock))
+            self._qualifiers[port] = Qualifier(open_lab(plan, self._dut, self._api, self._clock))
         return self._qualifiers[port].qualify(PLANS[plan_id], ())
 
 

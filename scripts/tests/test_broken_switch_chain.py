@@ -13,7 +13,8 @@ from scripts.campaign.entries import ROOT
 from scripts.tests.broken import Case, compare, documented_checks, documented_faults, passed_as_documented
 from tests.common.pfc.cases.plan import targets
 from tests.common.pfc.cases.qualifier import Qualifier
-from tests.common.pfc.lab.port_plan import LabFacts, PortRequest, plan_device
+from tests.common.pfc.lab.planning import open_lab, plan_device
+from tests.common.pfc.lab.port_plan import LabFacts, PortRequest
 from tests.common.pfc.model.ports import ConnectedPort
 from tests.common.pfc.record.case import Outcome
 from tests.common.pfc.simulated_time.endpoint_clock import EndpointClock
@@ -69,7 +70,7 @@ class ChainBench:
     def judge(self) -> Outcome:
         """The row as it is now, after a preflight of its first switch."""
         others = {name: dut for name, dut in self._duts.items() if name != ROW[0]}
-        lab = self.plan.lab(self._duts[ROW[0]], self._api, self.clock, others)
+        lab = open_lab(self.plan, self._duts[ROW[0]], self._api, self.clock, others)
         return Qualifier(lab).qualify(HOP_BY_HOP, targets(HOP_BY_HOP, self.plan.subject)[0])
 
 

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import ansible.module_utils
 import pytest
 
-from tests.common.pfc.lab.port_plan import connected_port
+from tests.common.pfc.lab.planning import connected_port
 from tests.common.pfc.model.ports import PortState, choose_pair
 from tests.common.snappi_tests.port import generator_ports
 from tests.common.snappi_tests.snappi_fixtures import api_server, api_transport

@@ -14,6 +14,7 @@ import pytest
 import snappi
 
 from tests.common.pfc.lab.generator import Generator
+from tests.common.pfc.lab.generator_ports import capturing
 from tests.common.pfc.lab.option import adapted
 from tests.common.pfc.lab.otg_config import TrafficBuilder
 from tests.common.pfc.model.errors import QualificationError
@@ -155,7 +156,7 @@ def make_builder(api, speed_mbps=100_000, ip_version=4, device="lab-1", card=1, 
     net, bits = ("192.168.0.{}", 21) if ip_version == 4 else ("fc02:1000::{}", 64)
     hosts = {port: PlayedHost(f"host of {port.port}", f"02:00:00:00:01:0{number}", net.format(number), bits,
                               net.format(1), "Vlan1000") for number, port in enumerate((rx, tx), 2)}
-    qos = PortQos(device, rx.port, (3, 4), (3, 4), DSCPS, "AZURE")
+    qos = PortQos(device, rx.port, (3, 4), DSCPS, "AZURE")
     return TrafficBuilder(
         api, PortUnderTest(PortPair(rx, tx), qos, SharedBuffer("egress_lossless_pool", 1)), hosts, ROUTER, **options
     )
@@ -281,7 +282,7 @@ def test_a_malformed_pause_frame_stays_malformed(chassis, api):
 
 
 def test_a_capture_becomes_one_of_pcapng(chassis, api, caplog):
-    traffic = make_builder(api).build([STORM], captured=["Ethernet0"])
+    traffic = capturing(make_builder(api).build([STORM]), "rx Ethernet0")
     Generator(api, NoClock()).push(traffic)
     captured = [vport["name"] for vport in chassis.tree["vport"] if vport["capture"]["hardwareEnabled"]]
     assert captured == ["rx Ethernet0"] and "setting capture format to pcapng" in caplog.text

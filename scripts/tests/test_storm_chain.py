@@ -22,7 +22,8 @@ from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.cases.storm_sequence import scenario_traffic
 from tests.common.pfc.simulated_time.endpoint_clock import EndpointClock
 from tests.common.pfc.lab.lab import Lab
-from tests.common.pfc.lab.port_plan import LabFacts, PortRequest, plan_device
+from tests.common.pfc.lab.planning import open_lab, plan_device
+from tests.common.pfc.lab.port_plan import LabFacts, PortRequest
 from tests.common.pfc.lab.restore import SwitchRestorer
 from tests.common.pfc.model.traffic import Role
 from tests.common.pfc.record.case import Outcome
@@ -54,7 +55,7 @@ def lab_of(testbed: Testbed) -> Lab:
     dut = KnownDut(OpenSsh(testbed["switches"][SWITCH]))
     facts = LabFacts(entry, lambda name: dut.state(), connected_ports(), {})
     plan = plan_device(facts, SWITCH, PortRequest(HEALTHY_RX, HEALTHY_TX))
-    return plan.lab(dut, snappi.api(location=testbed["otg"]["url"]), EndpointClock(testbed["clock"]["url"]))
+    return open_lab(plan, dut, snappi.api(location=testbed["otg"]["url"]), EndpointClock(testbed["clock"]["url"]))
 
 
 def storm_on(lab: Lab) -> None:

@@ -9,6 +9,7 @@ from tests.common.pfc.cases import pauses
 from tests.common.pfc.cases.plan import port_cases, sweep_cases, tables, targets
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.lab.planning import open_lab
 from tests.common.pfc.record.case import PlanCase
 from tests.common.pfc.record.verdict import Status
 from tests.common.pfc.sweep import full_load, port_sweep as sweep, watchdog_all_ports
@@ -84,7 +85,7 @@ def checks_made(case: PlanCase) -> set[str]:
     """The names of all checks of a case on a healthy switch, where every one of them is made."""
     world = FakeWorld()
     plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, "Ethernet0", None)
-    qualifier = Qualifier(plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world)))
+    qualifier = Qualifier(open_lab(plan, Dut(FakeHost(world)), FakeApi(world), FakeClock(world)))
     outcome = qualifier.qualify(case, targets(case, plan.subject)[0])
     made = [check for verdict in outcome.verdicts for check in verdict.checks]
     assert {check.status for check in made} == {Status.PASS}, [verdict.messages for verdict in outcome.verdicts]

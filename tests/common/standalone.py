@@ -16,7 +16,8 @@ from tests.common.devices.sonic import SonicHost
 from tests.common.errors import LabError, RunAnsibleModuleFail
 from tests.common.pfc.lab.dut import Dut, SwitchState
 from tests.common.pfc.lab.option import check_keys, options, tolerances_of
-from tests.common.pfc.lab.port_plan import LabFacts, PortPlan, PortRequest, connected_port, measured_device, plan_device
+from tests.common.pfc.lab.planning import connected_port, measured_device, plan_device
+from tests.common.pfc.lab.port_plan import LabFacts, PortPlan, PortRequest
 from tests.common.pfc.lab.restore import read_state
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.ports import natural

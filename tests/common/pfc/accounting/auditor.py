@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 
 from ..cases.engine import sending, settled_counters
-from ..cases.switch_counters import OWN_FRAMES, priority_groups, watch_idle
+from ..cases.switch_counters import OWN_FRAMES, group_delay_s, priority_groups, watch_idle
 from ..lab.generator import SETTLE_S
 from ..lab.lab import Lab
 from ..model.checking import Place, error_unless, fail_unless
@@ -325,7 +325,8 @@ def _watch(labs: Sequence[Lab]) -> tuple[Idle, Books]:
 def _read(labs: Sequence[Lab]) -> Books:
     """The books when everything is in them that came before, with what shows that pauses arrive at these ports."""
     lab = labs[0]
-    wait_s = max(lab.delays.port_s, lab.delays.queue_s, lab.delays.group_s or 0.0)
+    group_s = group_delay_s(lab.config_db, lab.dut.name) or 0.0
+    wait_s = max(lab.delays.port_s, lab.delays.queue_s, group_s)
     reading = settled_counters(lab, wait_s, {**COMMANDS, **_receive_commands(labs)})
     return replace(books_of(reading, lab.clock.now()), received=_received(reading.printed, labs))
 

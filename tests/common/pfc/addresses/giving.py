@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..lab.clock import Clock, wait_for
-from ..lab.configuration import FOLLOW_S, RowRestorer
+from ..lab.configuration import FOLLOW_S, RowRestorer, as_found
 from ..lab.dut import READ_CONFIG, Dut, SwitchState, parse_config_db
 from ..lab.port_plan import PortPlan, PortRequest
-from ..lab.reservation import Rows, as_found
+from ..lab.reservation import Rows
 from ..model.errors import QualificationError
 from ..model.ports import ConnectedPort, PortPair, natural
 from ..model.qos import ConfigDb

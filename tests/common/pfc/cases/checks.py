@@ -26,12 +26,12 @@ def validity(run: Measurement) -> Iterator[Check]:
     for running, stopped in run.storms:
         yield storm_running(at_tested(run), running, stopped)
         yield from storm_stopped(at_tested(run), [stopped], "the storm stopped before held frames were counted")
-    for when, stats, pushed in (
-        ("in the storm", run.paused, run.pfc_sent()), ("after the storm", run.resumed, run.pfc_sent_after())
+    for when, phase, pushed in (
+        ("in the storm", "paused", run.pfc_sent()), ("after the storm", "resumed", run.pfc_sent_after())
     ):
         # those that the storm is meant to hold are judged after it: `resumed-rate`
         held = [Role.TEST] if run.scenario.holds else []
-        yield from load_applied(run.subject, stats.values(), pushed, when, held)
+        yield from load_applied(run.subject, run.flows(phase), pushed, when, held)
 
 
 def judge(run: Measurement) -> list[Check]:
@@ -136,12 +136,12 @@ def _after_the_storm(run: Measurement) -> Iterator[Check]:
     test = run.flows("drained", Role.TEST)
     when = "once the storm had stopped"
     yield from everything_received("held-frames-drained", run.subject, test, when, partial(_lost_at, run))
-    yield from never_taken(run.subject, run.resumed.values(), run.pfc_sent_after(), "after the storm")
+    yield from never_taken(run.subject, run.flows("resumed"), run.pfc_sent_after(), "after the storm")
     for flow in run.flows("resumed", Role.TEST):
         place = at_priority(run.subject, priority_of(flow))
         least = least_load(run.subject, flow.plan)
         yield at_least("resumed-rate", place, least, "frames taken by the switch after the storm", flow.frames_tx)
-    yield from everything_received("resumed", run.subject, run.resumed.values(), "in traffic without a storm")
+    yield from everything_received("resumed", run.subject, run.flows("resumed"), "in traffic without a storm")
 
 
 def _lost_at(run: Measurement, flow: FlowStats) -> Place:
@@ -149,7 +149,7 @@ def _lost_at(run: Measurement, flow: FlowStats) -> Place:
     where they came in. In a row of switches nobody knows which of them it was."""
     pair = run.subject.pair
     priority = priority_of(flow)
-    leaks = any(one.frames_rx < one.frames_tx for one in run.resumed.values() if priority_of(one) == priority)
+    leaks = any(one.frames_rx < one.frames_tx for one in run.flows("resumed") if priority_of(one) == priority)
     if leaks or flow.frames_rx == flow.frames_tx or pair.tx.device != pair.rx.device:
         return at_flow(run.subject, flow)
     return at_sender(run.subject, flow)

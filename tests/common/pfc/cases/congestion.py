@@ -200,12 +200,7 @@ LoadMaker = Callable[[Lab, Target], OfferedLoad]
 
 
 def load_case(offered: LoadMaker, found: Targets) -> Procedure[LoadRun]:
-    """A case that is one load.
-
-    Args:
-        offered: makes it for a port and a case's target.
-        found: what the case is about.
-    """
+    """A case that is one load, which `offered` makes for a port and a case's target."""
 
     def measured(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> LoadRun:
         return measure(lab, offered(lab, target), target, before)
@@ -235,12 +230,7 @@ def offered_load(
 
 def measure(lab: Lab, offered: OfferedLoad, target: Target, before: DutCounters) -> LoadRun:
     """Sends a load and counts: the counters before, the rates once they are steady, everything when all is over.
-
-    Args:
-        lab: what to measure with.
-        offered: what to send.
-        target: the priorities under test; none: the whole port.
-        before: the switch's counters, read when all earlier traffic was in them.
+    `before`: the switch's counters, read when all earlier traffic was in them.
 
     Raises:
         QualificationError: a step could not be done. No traffic runs on, however this ends.

@@ -178,16 +178,12 @@ def _gained(port: str, before: DutCounters, after: DutCounters) -> PortCounts:
 def _patient(lab: Lab) -> Lab:
     """A lab that waits for the slowest counters where it would wait for those of ports."""
     wait_s = drops_delay_s(lab)
-    return replace(lab, delays=PollDelays(wait_s, wait_s, wait_s))
+    return replace(lab, delays=PollDelays(wait_s, wait_s))
 
 
 def queue_by_queue(subject: PortUnderTest, groups: Mapping[int, int], reading: DutCounters) -> DataCounters:
-    """The data counters of a reading that `data_commands` were run with.
-
-    Args:
-        subject: the port under test.
-        groups: priority -> its priority group where data enters.
-        reading: the reading.
+    """The data counters of a reading that `data_commands` were run with; `groups`: priority -> its priority group where
+    data enters.
 
     Raises:
         QualificationError: a command printed no counts for a port, or for the queue or the priority group of a priority

@@ -89,17 +89,9 @@ class Procedure(Generic[RunT]):
     is_audited: bool = True
 
     def carry_out(self, lab: Lab, case: PlanCase, target: Target, before: DutCounters | None) -> Finding:
-        """Measures and judges.
-
-        Args:
-            lab: what to measure with.
-            case: the test case.
-            target: one of `targets`.
-            before: the switch's counters with everything in them that came before; None: they are waited for and read.
-
-        Raises:
-            QualificationError: a step could not be done.
-        """
+        """Measures and judges a test case for one of its targets; raises QualificationError where a step could not be
+        done. `before`: the switch's counters with everything in them that came before; None: they are waited for and
+        read."""
         settled = settled_counters(lab) if before is None else before
         run = self.measure(lab, case, target, settled)
         return found(run, self.validity, self.judge)
@@ -125,27 +117,16 @@ def unmet(made: Iterable[Check]) -> list[Check]:
 def settled_counters(
     lab: Lab, wait_s: float | None = None, also: Mapping[str, str] = MappingProxyType({})
 ) -> DutCounters:
-    """The switch's counters with everything in them that came before.
-
-    Args:
-        lab: what to measure with.
-        wait_s: how old what is read may be; None: as old as counters of ports.
-        also: further commands that are run with the reading (`Dut.counters`).
-
-    Raises:
-        QualificationError: they cannot be read.
-    """
+    """The switch's counters with everything in them that came before; raises QualificationError where they cannot be
+    read. `wait_s`: how old what is read may be (None: as old as counters of ports); `also`: as of `Dut.counters`."""
     lab.clock.sleep(lab.delays.port_s if wait_s is None else wait_s)
     return lab.dut.counters(also=also)
 
 
 @contextmanager
 def sending(lab: Lab, traffic: Traffic) -> Iterator[None]:
-    """A configuration that the traffic generator has; no flow runs on when the `with` block ends, however that is.
-
-    Raises:
-        QualificationError: the generator refuses it.
-    """
+    """A configuration that the traffic generator has, unless it refuses it (QualificationError); no flow runs on when
+    the `with` block ends, however that is."""
     lab.generator.push(traffic)
     try:
         yield

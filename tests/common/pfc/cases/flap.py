@@ -32,7 +32,7 @@ from ..record.case import PlanCase, Target
 from ..record.verdict import Check
 from . import checks, storm_sequence
 from .engine import Procedure, Table, sending, settled_counters, unmet
-from .flows import DataLoad, data_flows
+from .data_loads import DataLoad, data_flows
 from .switch_counters import PORTS, port_counts
 from .targets import all_lossless
 from .validity import counters_kept, load_applied, watchdog_stopped
@@ -256,11 +256,8 @@ def _send_after(lab: Lab, traffic: Traffic) -> Stats:
 
 @contextmanager
 def _link(lab: Lab, way: LinkDown) -> Iterator[Switch]:
-    """What takes the link of the port under test down and up; it is up when the `with` block ends, however that is.
-
-    Raises:
-        QualificationError: it is not.
-    """
+    """What takes the link of the port under test down and up; when the `with` block ends, however that is, it is up, or
+    QualificationError is raised."""
     port = lab.subject.pair.rx.port
     if way.by_switch:
         _write_down(lab, port)

@@ -134,7 +134,13 @@ def largest(lab: Lab) -> Sizes:
     ports = (lab.subject.pair.rx.port, lab.subject.pair.tx.port)
     printed = lab.dut.ask({port: f"sonic-db-cli CONFIG_DB HGET 'PORT|{port}' mtu" for port in ports})
     mtu = min(_mtu(lab, port, printed[port].strip()) for port in ports)
-    return ((mtu + ETHERNET_BYTES + (0 if lab.builder.routes else TAG_BYTES), 1),)
+    return ((mtu + ETHERNET_BYTES + (0 if is_routed(lab) else TAG_BYTES), 1),)
+
+
+def is_routed(lab: Lab) -> bool:
+    """Whether data of the pair goes from one segment to another, through the switch's router."""
+    hosts = lab.builder.hosts
+    return hosts[lab.subject.pair.tx].segment != hosts[lab.subject.pair.rx].segment
 
 
 def imix(lab: Lab) -> Sizes:

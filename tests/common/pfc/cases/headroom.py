@@ -319,13 +319,8 @@ def headroom_command(port: str) -> str:
 
 
 def read_headroom(printed: str, config_db: ConfigDb, qos: PortQos, port: str) -> dict[int, Headroom]:
-    """The headroom of every lossless priority that data can be sent of, on a port that it enters by.
-
-    Args:
-        printed: what `headroom_command` printed.
-        config_db: CONFIG_DB.
-        qos: the lossless priorities.
-        port: the port.
+    """The headroom of every lossless priority that data can be sent of, on a port that it enters by; `printed`: what
+    `headroom_command` printed.
 
     Raises:
         QualificationError: a priority has none, or shares it with another one; or the cable's length is not known.

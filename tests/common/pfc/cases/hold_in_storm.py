@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..lab.generator import SETTLE_S, Traffic
+from ..lab.generator_ports import reacting_late
 from ..lab.lab import Lab
 from ..model.checking import Place, at_port, fail_unless
 from ..model.counters import DutCounters
@@ -85,13 +86,9 @@ def hold_s(lab: Lab) -> float:
 
 
 def measure(lab: Lab, hold: Hold, before: DutCounters) -> HeldRun:
-    """Storm, 1 s later the data; frames are counted while the storm runs, and when it has stopped and all has left.
-    The switch's counters are read before and after all of it: a storm that the watchdog detected is in them then too.
-
-    Args:
-        lab: what to measure with.
-        hold: what to send.
-        before: the switch's counters, read when all earlier traffic was in them.
+    """Storm, 1 s later the data; frames are counted while the storm runs, and when it has stopped and all has left. The
+    switch's counters are read before (when all earlier traffic was in them) and after all of it: a storm that the
+    watchdog detected is in them then too.
 
     Raises:
         QualificationError: a step could not be done. No traffic runs on, however this ends.
@@ -111,7 +108,8 @@ def hold_traffic(lab: Lab, hold: Hold) -> Traffic:
     later = [replace(load, delay_s=load.delay_s + SETTLE_S) for load in hold.loads]
     data = ingress_flows(lab, later, ((hold.frame_bytes, 1),))
     storm = pause_storm(lab, hold.paused, SETTLE_S + hold.data_s + SETTLE_S)
-    return lab.builder.build([storm, *data], reaction_quanta=hold.reaction_quanta)
+    traffic = lab.builder.build([storm, *data])
+    return reacting_late(traffic, hold.reaction_quanta, lab.builder.port_name(lab.port))
 
 
 def _in_the_storm(lab: Lab, traffic: Traffic, hold: Hold) -> Stats:
@@ -144,13 +142,8 @@ def storm_ran_and_load_applied(run: HeldRun) -> Iterator[Check]:
 
 
 def back_pressure(run: HeldRun, port: str, at: Callable[[int], Place]) -> Iterator[Check]:
-    """A port that data entered by was paused for the priorities that were held, and for no other.
-
-    Args:
-        run: what was measured.
-        port: the port.
-        at: where a priority's check looked.
-    """
+    """A port that data entered by was paused for the priorities that were held, and for no other; `at`: where a
+    priority's check looked."""
     for priority, frames in enumerate(run.pfc_sent_in_all(port)):
         held = priority in run.hold.paused
         name = "back-pressure" if held else "no-other-back-pressure"

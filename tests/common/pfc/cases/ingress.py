@@ -12,7 +12,7 @@ from ..model.measurement import CaseRun, PortUnderTest
 from ..model.ports import ConnectedPort, PortPair
 from ..model.traffic import FlowPlan, Role
 from ..record.verdict import Check
-from .flows import DataLoad, data_flows
+from .data_loads import DataLoad, data_flows
 from .validity import counters_kept, links_kept, watchdog_stopped
 
 FRAME_BYTES = 1024
@@ -42,13 +42,8 @@ class IngressLoad:
 def ingress_flows(
     lab: Lab, loads: Sequence[IngressLoad], mix: tuple[tuple[int, int], ...] = ()
 ) -> list[FlowPlan]:
-    """The flows of these loads, all of role TEST.
-
-    Args:
-        lab: names the flows.
-        loads: where they enter, and how much.
-        mix: sizes of frames and their weights; empty: `FRAME_BYTES` each.
-    """
+    """The flows of these loads, all of role TEST; `mix`: sizes of frames and their weights; empty: `FRAME_BYTES`
+    each."""
     return data_flows(lab, [
         DataLoad(f"Data {number} {load.enters.port}", Role.TEST, load.priorities, load.percent, load.seconds,
                  FRAME_BYTES, mix, load.delay_s, load.enters.port)

@@ -62,11 +62,7 @@ def pause_lossy(case: PlanCase, target: Target, qos: PortQos) -> Scenario:
 
 def global_pause(case: PlanCase, target: Target, qos: PortQos) -> Scenario:
     """Test case 4 of the plan: a storm of 802.3x pause frames; all 64 DSCP values, the same load for each, fill the
-    line.
-
-    Raises:
-        QualificationError: the switch does not say which priority some DSCP value is.
-    """
+    line. Raises QualificationError where the switch does not say which priority some DSCP value is."""
     missing = [dscp for dscp in DSCP_VALUES if not any(dscp in dscps for dscps in qos.dscps.values())]
     if missing:
         raise QualificationError(
@@ -86,21 +82,13 @@ SCENARIOS: Mapping[PlanCase, Callable[[PlanCase, Target, PortQos], Scenario]] = 
 
 
 def make_scenario(case: PlanCase, target: Target, qos: PortQos) -> Scenario:
-    """The scenario that carries out `case` for `target` on a port with these priorities.
-
-    Raises:
-        QualificationError: it cannot be carried out there.
-    """
+    """The scenario that carries out `case` for `target` on a port with these priorities; raises QualificationError
+    where it cannot be carried out there."""
     return SCENARIOS[case](case, target, qos)
 
 
 def storm_case(scenario: Callable[[Lab, PlanCase, Target], Scenario], found: Targets) -> Procedure[Measurement]:
-    """A case that is one scenario, confirmed by the source of its pauses.
-
-    Args:
-        scenario: makes it.
-        found: what the case is about.
-    """
+    """A case that is one scenario, confirmed by the source of its pauses."""
 
     def measured(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> Measurement:
         return lab.pause_source.confirmed(lab, measure(lab, scenario(lab, case, target), before))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from ..lab.lab import Lab
 from ..lab.observer import evidence_of
@@ -40,12 +40,7 @@ class Qualifier:
         self.lab = lab
 
     def qualify(self, case: PlanCase, target: Target) -> Outcome:
-        """Runs one scenario; whatever goes wrong becomes an ERROR verdict with its cause, and no traffic goes on.
-
-        Args:
-            case: the test case of the plan.
-            target: the priorities under test; none: the whole port.
-        """
+        """Runs one scenario; whatever goes wrong becomes an ERROR verdict with its cause, and no traffic goes on."""
         subject = self.lab.subject
         try:
             clean_flow = self._send_clean_flows()
@@ -87,21 +82,13 @@ class Qualifier:
 def judged(
     subject: PortUnderTest, case: PlanCase, target: Target, finding: Finding, clean_flow: Sequence[Check]
 ) -> Outcome:
-    """What a test case that was carried out comes to.
-
-    Args:
-        subject: what was measured.
-        case: the test case.
-        target: the priorities under test; none: the whole port.
-        finding: what came of it.
-        clean_flow: the checks of the port's preflight.
-    """
+    """What a test case that was carried out comes to; `clean_flow`: the checks of the port's preflight."""
     judged_metrics = {check.metric_name for check in finding.checks}
     # of a metric that the case did not judge, a clean flow alone says nothing: then it has no check, which is ERROR
     clean = [one for one in clean_flow if one.metric_name in judged_metrics or one.status is not Status.PASS]
     checks = finding.invalid or [*clean, *finding.checks, *finding.further]
     cause = finding.invalid[0].message if finding.invalid else None
-    evidence = {**finding.evidence, "conditions": subject.tolerances.evidence()}
+    evidence = {**finding.evidence, "conditions": asdict(subject.tolerances)}
     return Outcome(case, _verdicts(subject, case, target, checks, cause), evidence)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from ..lab.capture import MAC_CONTROL, PFC_OPERATION, Capture, ControlFrame
 from ..lab.generator import Traffic
-from ..lab.generator_ports import end_capture, start_capture
+from ..lab.generator_ports import capturing, end_capture, start_capture
 from ..lab.lab import Lab
 from ..model.arithmetic import MAX_QUANTA, pause_seconds
 from ..model.checking import (
@@ -28,7 +28,7 @@ from ..record.case import PlanCase, Target
 from ..record.verdict import Check
 from . import targets
 from .engine import Procedure, Table, sending, settled_counters, unmet
-from .flows import DataLoad, data_flows
+from .data_loads import DataLoad, data_flows
 from .storm_sequence import pause_storm
 from .storm_length import storm_held
 from .validity import storm_stopped, undisturbed
@@ -174,7 +174,7 @@ def congesting_traffic(lab: Lab, target: Target) -> Traffic:
         storm = replace(storm, seconds=STORM_S)
         each = ceil(2 * lab.subject.buffer.size_bytes / FRAME_BYTES / len(data))
         data = [replace(flow, seconds=None, frames=each) for flow in data]
-    return lab.builder.build([storm, *data], captured=[lab.subject.pair.tx.port])
+    return capturing(lab.builder.build([storm, *data]), lab.builder.port_name(lab.subject.pair.tx.port))
 
 
 def validity(run: SentRun) -> Iterator[Check]:

@@ -13,12 +13,6 @@ from ..record.verdict import Check
 
 
 def storm_held(place: Place, storms: Iterable[FlowStats], speed_mbps: int, seconds: float) -> Iterator[Check]:
-    """Each of these storms had so many frames that its pause cannot have lapsed on average in so long a time.
-
-    Args:
-        place: where.
-        storms: their statistics.
-        speed_mbps: of the port that they pause.
-        seconds: how long they ran at least.
-    """
+    """Each of these storms had so many frames that its pause cannot have lapsed on average in the time that they ran at
+    least, on a port of that speed."""
     yield from storm_sent(place, storms, floor(holding_fps(MAX_QUANTA, speed_mbps) * Fraction(seconds)))

@@ -19,7 +19,7 @@ from ..model.scenario import Scenario
 from ..model.traffic import FlowPlan, FlowStats, Role, pfc_frame
 from ..record.case import Target, named
 from .engine import sending
-from .flows import RESUMED, DataLoad, again, data_flows
+from .flows import RESUMED, again
 
 logger = logging.getLogger(__name__)
 
@@ -30,15 +30,9 @@ LOOKS = 2
 
 
 def pause_storm(lab: Lab, priorities: Target, waits_s: float = 0.0) -> FlowPlan:
-    """PFC frames for these priorities, twice as many as hold them, until they are stopped.
-
-    Args:
-        lab: what to measure with.
-        priorities: what the frames pause.
-        waits_s: how long the case waits in the storm, the data that runs out in it among that: then the storm lasts
-            longer, if need be, than one flow may. 0: it is a matter of seconds, or no frame more may come than the
-            rate says.
-    """
+    """PFC frames for these priorities, twice as many as hold them, until they are stopped. `waits_s`: how long the case
+    waits in the storm, the data that runs out in it among that: then the storm lasts longer, if need be, than one flow
+    may. 0: it is a matter of seconds, or no frame more may come than the rate says."""
     needed_s = waits_s + 2 * STOP_GRACE_S + ANSWERS_S if waits_s else 0.0  # data may run out late, and be stopped
     fps = storm_fps(MAX_QUANTA, lab.subject.pair.speed_mbps)
     frame = pfc_frame(priorities, MAX_QUANTA)
@@ -50,22 +44,22 @@ def scenario_flows(lab: Lab, scenario: Scenario) -> list[FlowPlan]:
     """Storm, test and background flows of a scenario on a port, the data so much later; and where the storm holds
     frames, the data once more for the time after it."""
     loads = (("Test Flow", Role.TEST, scenario.tested), ("Background Flow", Role.BACKGROUND, scenario.background))
-    data = data_flows(lab, [
-        DataLoad(name, role, (priority,), scenario.share(priority), scenario.data_s, scenario.frame_bytes,
-                 scenario.mix, scenario.storm_lead_s)
+    data = [
+        FlowPlan(
+            lab.builder.named(f"{name} Prio {priority}"), role, priority, scenario.frame_bytes,
+            scenario.share(priority), seconds=scenario.data_s, delay_ns=round(scenario.storm_lead_s * 1e9),
+            mix=scenario.mix,
+        )
         for name, role, priorities in loads for priority in priorities
-    ])
+    ]
     return [*_storms(lab, scenario), *data, *(again(data) if scenario.holds else ())]
 
 
 def _storms(lab: Lab, scenario: Scenario) -> list[FlowPlan]:
     fps = scenario.storm_fps(lab.subject.pair.speed_mbps)
-    waits_s = scenario.storm_lead_s + scenario.data_s + lab.delays.port_s
-    if not scenario.apart:
-        return [replace(pause_storm(lab, scenario.paused, waits_s), fps=fps, pause=scenario.pause_frame())]
+    storm = pause_storm(lab, scenario.paused, scenario.storm_lead_s + scenario.data_s + lab.delays.port_s)
     return [
-        replace(pause_storm(lab, (priority,), waits_s), fps=fps, name=lab.builder.named(f"Pause Prio {priority}"))
-        for priority in scenario.paused
+        replace(storm, name=lab.builder.named(name), fps=fps, pause=frame) for name, frame in scenario.pauses().items()
     ]
 
 
@@ -82,8 +76,7 @@ def measure(
     storm held frames, send the same again.
 
     Args:
-        lab: what to measure with.
-        scenario: what to measure.
+        lab, scenario: what to measure with, and what.
         before: the switch's counters, read when all earlier traffic was in them.
         also: further commands that are run with each reading of the counters (`Dut.counters`).
         traffic: what is sent; None: the scenario's own flows.

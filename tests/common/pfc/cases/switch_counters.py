@@ -10,7 +10,7 @@ from math import ceil
 from typing import TypeVar
 
 from ..lab.cli_text import NOT_COUNTED, Row, first_line, number, queue_packets, table_rows
-from ..lab.counter_polling import COUNTER_TABLE, LATE_S, is_polled, period_s
+from ..lab.counter_polling import COUNTER_TABLE, LATE_S, period_s
 from ..lab.lab import Lab
 from ..model.errors import QualificationError
 from ..model.qos import ConfigDb, map_of
@@ -135,12 +135,20 @@ def may_gain(idle: int, idle_s: float, lasted_s: float) -> int:
     return idle + ceil(IDLE_FACTOR * idle * lasted_s / idle_s) if idle > 0 else 0
 
 
-def watermark_delay_s(config_db: ConfigDb, device: str) -> float:
-    """Seconds after an event from which on a reading of priority groups' watermarks has it in it.
+def is_polled(config_db: ConfigDb, group: str) -> bool:
+    """Whether a group of counters is enabled that few measurements need."""
+    return bool(config_db.get(COUNTER_TABLE, {}).get(group, {}).get("FLEX_COUNTER_STATUS") == "enable")
 
-    Raises:
-        QualificationError: they are not polled, or every so often as is no number of milliseconds.
-    """
+
+def group_delay_s(config_db: ConfigDb, device: str) -> float | None:
+    """Seconds after an event from which on a reading of priority groups' drops has it in it; None: they are not
+    polled. Raises QualificationError where they are, every so often as is no number of milliseconds."""
+    return period_s(config_db, device, "PG_DROP") + LATE_S if is_polled(config_db, "PG_DROP") else None
+
+
+def watermark_delay_s(config_db: ConfigDb, device: str) -> float:
+    """Seconds after an event from which on a reading of priority groups' watermarks has it in it; raises
+    QualificationError where they are not polled, or every so often as is no number of milliseconds."""
     if not is_polled(config_db, "PG_WATERMARK"):
         raise QualificationError(
             f"{device}: its watermarks of priority groups are not polled, {COUNTER_TABLE}|PG_WATERMARK is not enabled:"
@@ -150,17 +158,15 @@ def watermark_delay_s(config_db: ConfigDb, device: str) -> float:
 
 
 def drops_delay_s(lab: Lab) -> float:
-    """Seconds after an event from which on a reading has it in it.
-
-    Raises:
-        QualificationError: the switch does not poll the drops of priority groups.
-    """
-    if lab.delays.group_s is None:
+    """Seconds after an event from which on a reading has it in it; raises QualificationError where the switch does not
+    poll the drops of priority groups."""
+    group_s = group_delay_s(lab.config_db, lab.dut.name)
+    if group_s is None:
         raise QualificationError(
             f"{lab.dut.name}: its drops of priority groups are not polled, FLEX_COUNTER_TABLE|PG_DROP is not enabled:"
             " expected enable (`counterpoll pg-drop enable`)"
         )
-    return max(lab.delays.port_s, lab.delays.queue_s, lab.delays.group_s)
+    return max(lab.delays.port_s, lab.delays.queue_s, group_s)
 
 
 def data_commands(leaves: str) -> dict[str, str]:
@@ -171,15 +177,8 @@ def data_commands(leaves: str) -> dict[str, str]:
 
 def data_counters(printed: Mapping[str, str], leaves: str, enters: Sequence[str]) -> DataCounters:
     """The data counters of the port where data leaves and of those where it enters, as old as the switch's last poll of
-    ports, queues and priority groups.
-
-    Args:
-        printed: what `data_commands` printed.
-        leaves, enters: the ports.
-
-    Raises:
-        QualificationError: a count is missing.
-    """
+    ports, queues and priority groups; `printed`: what `data_commands` printed. Raises QualificationError where a count
+    is missing."""
     return DataCounters(
         port_counts(printed["data"], leaves),
         {port: port_counts(printed["data"], port) for port in enters},
@@ -190,29 +189,20 @@ def data_counters(printed: Mapping[str, str], leaves: str, enters: Sequence[str]
 
 
 def priority_groups(config_db: ConfigDb, device: str, port: str) -> dict[int, int]:
-    """Priority -> the priority group that its frames take when they enter a port.
-
-    Raises:
-        QualificationError: the port has no such map.
-    """
+    """Priority -> the priority group that its frames take when they enter a port; raises QualificationError where the
+    port has no such map."""
     return map_of(config_db, device, port, ("tc_to_pg_map", "TC_TO_PRIORITY_GROUP_MAP"))[1]
 
 
 def port_counts(text: str, port: str) -> PortCounts:
-    """`show interfaces counters`: what a port counted.
-
-    Raises:
-        QualificationError: it has no row with all these columns, or `N/A` in one.
-    """
+    """`show interfaces counters`: what a port counted; raises QualificationError where it has no row with all these
+    columns, or `N/A` in one."""
     return PortCounts(*_numbers(text, PORTS, ("IFACE", port), PORT_COLUMNS))
 
 
 def queue_drops(text: str, port: str) -> dict[int, int]:
     """`show queue counters`: unicast queue of a port -> frames dropped; queues that are not counted (`N/A`) are absent.
-
-    Raises:
-        QualificationError: no queue has a count.
-    """
+    Raises QualificationError where none has a count."""
     return queue_packets(text, port, "Drop/pkts")
 
 
@@ -257,11 +247,7 @@ def _groups(row: Row) -> dict[int, int]:
 
 
 def of_group(counts: Mapping[int, int], command: str, port: str, group: int) -> int:
-    """The count of a priority group that carries data.
-
-    Raises:
-        QualificationError: it is not counted.
-    """
+    """The count of a priority group that carries data; raises QualificationError where it is not counted."""
     if group not in counts:
         raise QualificationError(f"`{command}` printed no number for PG{group} of {port}, where data enters")
     return counts[group]

@@ -23,7 +23,8 @@ from ..model.traffic import FlowPlan, FlowStats, Role, Stats
 from ..record.case import PlanCase, Target
 from ..record.verdict import Check
 from .engine import Procedure, Table, Targets, sending, settled_counters
-from .flows import DataLoad, data_flows, later
+from .data_loads import DataLoad, data_flows
+from .flows import later
 from .pause_counts import pauses_counted
 from .pause_pattern import WINDOW_EXACT_S, Pauses, alike
 from .storm_sequence import drain
@@ -376,12 +377,7 @@ def _to_scale(run: TimingRun) -> Iterator[Check]:
 
 
 def timed_case(course: Callable[[Target], Course], found: Targets) -> Procedure[TimingRun]:
-    """A case of storms and what they leave of the line.
-
-    Args:
-        course: makes what it sends for its target.
-        found: what the case is about.
-    """
+    """A case of storms and what they leave of the line; `course` makes what it sends for its target."""
 
     def measured(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> TimingRun:
         return measure(lab, course(target), target, before)

@@ -23,7 +23,7 @@ from ..model.traffic import FlowPlan, FlowStats, Role, Stats
 from ..record.case import PlanCase, Target
 from ..record.verdict import Check
 from .engine import Procedure, Table, sending, settled_counters
-from .flows import DataLoad, data_flows
+from .data_loads import DataLoad, data_flows
 from .storm_sequence import drain, pause_storm
 from .pause_counts import pauses_counted
 from .timing import EDGE_FRAMES

@@ -73,12 +73,8 @@ def storm_stopped(
 
 
 def storm_running(place: Place, counted: FlowStats, stopped: FlowStats) -> Check:
-    """The storm ran when frames were counted, and, where it was a chain of flows, until it was stopped, without a gap.
-
-    Args:
-        place: where.
-        counted, stopped: its statistics then, and after it was stopped.
-    """
+    """The storm ran when frames were counted, and, where it was a chain of flows, without a gap until it was stopped:
+    `stopped` are its statistics after that."""
     seen = stopped.gap or ("running" if counted.transmitting else "stopped")
     return error_unless("storm-running", place, seen == "running", "the storm running when frames were counted", seen)
 
@@ -86,15 +82,9 @@ def storm_running(place: Place, counted: FlowStats, stopped: FlowStats) -> Check
 def load_applied(
     subject: PortUnderTest, flows: Iterable[FlowStats], pushed: Sequence[int], when: str, held: Sequence[Role] = ()
 ) -> Iterator[Check]:
-    """The data flows among these sent what was due.
-
-    Args:
-        subject: the port under test.
-        flows: their statistics.
-        pushed: PFC frames for priorities 0 to 7 that the switch sent to their sender meanwhile.
-        when: for the message, `in the storm`.
-        held: the roles of flows that the switch is meant to hold.
-    """
+    """The data flows among these sent what was due; of those that the switch is meant to hold (the roles `held`) any
+    frame is enough. `pushed`: PFC frames for priorities 0 to 7 that the switch sent to their sender meanwhile; `when`:
+    for the message, `in the storm`."""
     for flow in flows:
         if flow.plan.role is not Role.STORM:
             yield sent_as_due(subject, flow, pushed[priority_of(flow)], flow.plan.role in held, when)

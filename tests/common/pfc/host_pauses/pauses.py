@@ -14,10 +14,9 @@ from typing import cast
 
 from ..lab.clock import Clock
 from ..lab.generator import Generator
-from ..lab.lab import Lab
-from ..lab.pause_source import HostOf, PauseSource
+from ..lab.lab import HostOf, Lab, PauseSource
 from ..model.arithmetic import line_rate_fps
-from ..model.checking import COUNTER, at_port, at_priority, at_tested, error_unless, fail_unless, flows_of
+from ..model.checking import COUNTER, at_port, at_priority, at_tested, error_unless, fail_unless
 from ..model.counters import DutCounters, changed
 from ..model.errors import NoMeasurement
 from ..model.measurement import Measurement
@@ -171,7 +170,7 @@ class HostPauses(PauseSource):
 
     def is_shown(self, run: Measurement) -> bool:
         """Whether so many pause frames were counted as hold the queue, or the test traffic was held."""
-        test = flows_of(run.paused.values(), Role.TEST)
+        test = run.flows("paused", Role.TEST)
         held = run.scenario.holds and all(flow.frames_rx == 0 for flow in test)
         return held or _most_counted(run) >= _least(run)
 
@@ -224,7 +223,7 @@ def _storm_unbroken(run: Measurement) -> Check:
     """No switch is blamed for frames that came through while the host, by its own report, let the queue open: as many
     as fit on the line in that time; nor where there is no report. That is all that is asked of it; it never makes a
     PASS."""
-    test = flows_of(run.paused.values(), Role.TEST)
+    test = run.flows("paused", Role.TEST)
     leaked = sum(flow.frames_rx for flow in test)
     said = [storm.open_s for storm in _storms(run)]
     gaps = [open_s for open_s in said if open_s is not None]

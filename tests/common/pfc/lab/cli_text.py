@@ -31,16 +31,9 @@ def table_rows(text: str) -> list[Row]:
 
 
 def pfc_counters(text: str, direction: str) -> dict[str, tuple[int, ...]]:
-    """`show pfc counters`: port -> PFC frames counted for priorities 0 to 7. Ports without a count of each (`N/A`, as
-    management and backplane ports have it) are absent.
-
-    Args:
-        text: the command's output.
-        direction: `Rx` or `Tx`.
-
-    Raises:
-        QualificationError: no such table.
-    """
+    """`show pfc counters`: port -> PFC frames counted for priorities 0 to 7 in a direction, `Rx` or `Tx`. Ports without
+    a count of each (`N/A`, as management and backplane ports have it) are absent; raises QualificationError where there
+    is no such table."""
     label = f"Port {direction}"
     rows = [row for row in table_rows(text) if label in row]
     if not rows:
@@ -51,11 +44,7 @@ def pfc_counters(text: str, direction: str) -> dict[str, tuple[int, ...]]:
 
 def queue_packets(text: str, port: str, column: str = "Counter/pkts") -> dict[int, int]:
     """`show queue counters`: unicast queue of a port -> packets that left through it, or those of another column;
-    queues that are not counted (`N/A`) are absent.
-
-    Raises:
-        QualificationError: none is counted.
-    """
+    queues that are not counted (`N/A`) are absent. Raises QualificationError where none is counted."""
     found = {
         queue: number(row[column])
         for row in table_rows(text)
@@ -111,11 +100,8 @@ def speed_mbps(text: str) -> int:
 
 
 def number(text: str) -> int:
-    """A counter as SONiC prints it (`1,234`).
-
-    Raises:
-        QualificationError: `N/A` or anything else that is no number.
-    """
+    """A counter as SONiC prints it (`1,234`); raises QualificationError for `N/A` or anything else that is no
+    number."""
     digits = text.replace(",", "").strip()
     if not re.fullmatch(r"-?\d+", digits):
         raise QualificationError(

@@ -44,11 +44,8 @@ class WallClock:
 
 
 def wait_for(condition: Callable[[], bool], deadline_s: float, clock: Clock, interval_s: float = 0.5) -> bool:
-    """Polls `condition` every `interval_s` until it holds.
-
-    Returns:
-        True as soon as it holds, False when `deadline_s` have passed on `clock` without.
-    """
+    """Polls `condition` every `interval_s`: True as soon as it holds, False when `deadline_s` have passed on `clock`
+    without."""
     end = clock.now() + deadline_s
     while not condition():
         left_s = end - clock.now()

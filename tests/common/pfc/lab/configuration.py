@@ -23,7 +23,7 @@ from ..record.case import Target
 from .clock import Clock
 from .dut import READ_CONFIG, Host, parse_config_db
 from .lab import Lab
-from .reservation import Reservation, Rows, as_found
+from .reservation import Reservation, Rows
 from .restore import insist, load, run_held
 
 NAME = "PFC_QUALIFICATION"  # of the maps that are there while a changed configuration is measured
@@ -94,6 +94,12 @@ def reservation_of(lab: Lab) -> Reservation:
     reservation = lab.dut.reservation
     assert reservation is not None, f"{lab.dut.name}: its configuration is changed without a reservation"
     return reservation
+
+
+def as_found(config_db: ConfigDb, rows: Rows) -> dict[str, dict[str, Mapping[str, Any]]]:
+    """CONFIG_DB with these rows instead of its own; None: without the row."""
+    tables = {table: {**config_db.get(table, {}), **rows.get(table, {})} for table in {*config_db, *rows}}
+    return {table: {key: row for key, row in keys.items() if row is not None} for table, keys in tables.items()}
 
 
 @contextmanager

@@ -16,36 +16,22 @@ _DEFAULT_MS = {"PORT": 1_000, "QUEUE": 10_000, "PG_DROP": 10_000, "PG_WATERMARK"
 
 @dataclass(frozen=True)
 class PollDelays:
-    """Seconds after an event from which on a reading of port (queue, priority-group drop) counters has it in it; None:
-    the switch does not poll these."""
+    """Seconds after an event from which on a reading of port (queue) counters has it in it."""
 
     port_s: float
     queue_s: float
-    group_s: float | None = None
 
 
 def read_poll_delays(config_db: ConfigDb, device: str) -> PollDelays:
-    """Reads how often a switch polls its counters.
-
-    Raises:
-        QualificationError: it does not poll those of ports or queues, or names no number of milliseconds.
-    """
+    """Reads how often a switch polls its counters; raises QualificationError where it does not poll those of ports or
+    queues, or names no number of milliseconds."""
     port_s, queue_s = (period_s(config_db, device, group) + LATE_S for group in ("PORT", "QUEUE"))
-    group_s = period_s(config_db, device, "PG_DROP") + LATE_S if is_polled(config_db, "PG_DROP") else None
-    return PollDelays(port_s, queue_s, group_s)
-
-
-def is_polled(config_db: ConfigDb, group: str) -> bool:
-    """Whether a group is enabled that few measurements need."""
-    return bool(config_db.get(COUNTER_TABLE, {}).get(group, {}).get("FLEX_COUNTER_STATUS") == "enable")
+    return PollDelays(port_s, queue_s)
 
 
 def period_s(config_db: ConfigDb, device: str, group: str) -> float:
-    """How often a group of counters is polled, seconds.
-
-    Raises:
-        QualificationError: it is not, or every so often as is no number of milliseconds.
-    """
+    """How often a group of counters is polled, seconds; raises QualificationError where it is not, or every so often as
+    is no number of milliseconds."""
     row = config_db.get(COUNTER_TABLE, {}).get(group, {})
     if row.get("FLEX_COUNTER_STATUS", "enable") != "enable":
         raise QualificationError(

@@ -57,14 +57,7 @@ class SwitchState:
 
 
 def run_batch(host: Host, commands: Mapping[str, str]) -> dict[str, Output]:
-    """Runs several commands in one call.
-
-    Args:
-        host: the switch.
-        commands: a name -> a shell command; each runs whatever became of those before it.
-
-    Returns:
-        name -> what it printed and its exit status.
+    """Runs several commands in one call, by a name for each; one runs whatever became of those before it.
 
     Raises:
         SwitchUnreachable: the switch cannot be reached.
@@ -101,11 +94,7 @@ def _shell(host: Host, script: str) -> Mapping[str, Any]:
 
 
 def checked(host: Host, name: str, outputs: Mapping[str, Output]) -> str:
-    """The text of a batch's command.
-
-    Raises:
-        QualificationError: its exit status was not 0.
-    """
+    """The text of a batch's command; raises QualificationError where its exit status was not 0."""
     output = outputs[name]
     if output.status:
         raise QualificationError(
@@ -120,24 +109,16 @@ class Dut:
     def __init__(
         self, host: Host, observers: Sequence[RunObserver] = (), reservation: Reservation | None = None
     ) -> None:
-        """A switch, for as long as it is reserved.
-
-        Args:
-            host: an Ansible host object.
-            observers: who looks on at what its commands print.
-            reservation: the run's, which each reading of the counters makes last; None: the switch is only read.
-        """
+        """A switch; `observers` look on at what its commands print. `reservation`: the run's, which each reading of the
+        counters makes last; None: the switch is only read."""
         self.host = host
         self.name = host.hostname
         self.reservation = reservation
         self.observers = observers
 
     def state(self) -> SwitchState:
-        """Reads configuration, ports and version.
-
-        Raises:
-            QualificationError: a command failed or printed something unexpected, or the switch has several ASICs.
-        """
+        """Reads configuration, ports and version; raises QualificationError where a command failed or printed something
+        unexpected, or the switch has several ASICs."""
         commands = {"config": READ_CONFIG, "ports": "show interfaces status", "version": "show version"}
         outputs = run_batch(self.host, commands)
         config_db = parse_config_db(self.host, checked(self.host, "config", outputs))
@@ -156,13 +137,7 @@ class Dut:
         )
 
     def ask(self, commands: Mapping[str, str]) -> dict[str, str]:
-        """Runs commands as this run, in one call.
-
-        Args:
-            commands: a name -> a shell command.
-
-        Returns:
-            name -> what it printed.
+        """Runs commands as this run, in one call: name -> what each printed.
 
         Raises:
             ReservationLost: the switch is not this run's any more.
@@ -184,13 +159,8 @@ class Dut:
         self, queues_of: Sequence[str] = (), also: Mapping[str, str] = MappingProxyType({}),
         statistics: str = WATCHDOG_STATISTICS,
     ) -> DutCounters:
-        """Reads the counters of all ports, and the queues of the ports that are named.
-
-        Args:
-            queues_of: the ports.
-            also: a name -> a further shell command that is run in the same call, after the watchdog's statistics were
-                read and before anything else is.
-            statistics: the shell command that prints these statistics.
+        """Reads the counters of all ports, and those of the queues of some. `also`: further commands, which are run in
+        the same call, after `statistics` has printed those of the watchdog and before anything else.
 
         Raises:
             ReservationLost: the switch is not this run's any more.
@@ -218,11 +188,7 @@ class Dut:
 
 
 def parse_config_db(host: Host, text: str) -> ConfigDb:
-    """CONFIG_DB as `sonic-cfggen -d --print-data` prints it.
-
-    Raises:
-        QualificationError: it is no JSON object.
-    """
+    """CONFIG_DB as `sonic-cfggen -d --print-data` prints it; raises QualificationError where that is no JSON object."""
     try:
         config_db: ConfigDb = json.loads(text)
     except ValueError as error:

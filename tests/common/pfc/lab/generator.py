@@ -120,15 +120,9 @@ class Generator:
         return self._timing is not None or self.clock.exact
 
     def learn_timing(self, flow: str) -> GeneratorTiming:
-        """Sends a flow for as long as it takes to see how late everything is; from now on what is waited for is waited
-        for so much longer.
-
-        Args:
-            flow: one of the configuration that goes on until it is stopped.
-
-        Raises:
-            QualificationError: its statistics do not change.
-        """
+        """Sends a flow, which goes on until it is stopped, for as long as it takes to see how late everything is; from
+        now on what is waited for is waited for so much longer. Raises QualificationError where its statistics do not
+        change."""
         began_s = self.clock.now()
         self.start([flow])
         start_s = self.clock.now() - began_s
@@ -147,11 +141,8 @@ class Generator:
         self._watcher = watcher
 
     def push(self, traffic: Traffic) -> None:
-        """Replaces the configuration and waits until every host has resolved its gateway.
-
-        Raises:
-            QualificationError: the API refuses it, or an address stays unresolved.
-        """
+        """Replaces the configuration and waits until every host has resolved its gateway; raises QualificationError
+        where the API refuses it, or an address stays unresolved."""
         self._end_configuration()
         for observer in self.observers:
             observer.traffic_pushed(traffic.flows.values(), traffic.config, self.clock.moment())
@@ -178,11 +169,7 @@ class Generator:
             logger.warning("frames of the new configuration are counted from 0 on, not from what was there: %s", error)
 
     def start(self, names: Sequence[str]) -> None:
-        """Starts flows; their counters begin at 0.
-
-        Raises:
-            QualificationError: one could not be started.
-        """
+        """Starts flows; their counters begin at 0. Raises QualificationError where one could not be started."""
         for observer in self.observers:
             observer.flows_started([self._flows[name] for name in names if name in self._flows], self.clock.moment())
         if self._watcher is not None:
@@ -191,11 +178,7 @@ class Generator:
         self._beside = []
 
     def stop(self, names: Sequence[str] = ()) -> None:
-        """Stops flows; no names: all of them.
-
-        Raises:
-            QualificationError: one could not be stopped.
-        """
+        """Stops flows; no names: all of them. Raises QualificationError where one could not be stopped."""
         self._stop(names)
         for observer in self.observers:
             observer.flows_stopped(names, self.clock.moment())
@@ -235,13 +218,8 @@ class Generator:
         self._transmit(names, "STOP")
 
     def run_out(self, names: Sequence[str], seconds: float) -> None:
-        """Waits until flows of fixed length have ended by themselves, and stops those that have not.
-
-        A generator may count a flow that PFC holds as still transmitting: after the grace time it is told to stop.
-
-        Args:
-            names: the flows.
-            seconds: how long they run.
+        """Waits until flows that last so long have ended by themselves, and stops those that have not: a generator may
+        count a flow that PFC holds as still transmitting.
 
         Raises:
             QualificationError: a flow goes on after it was told to stop.
@@ -262,11 +240,8 @@ class Generator:
             raise QualificationError(f"the traffic generator did not stop {', '.join(names)}")
 
     def stats(self, names: Iterable[str]) -> dict[str, FlowStats]:
-        """Reads flow statistics, all that was counted up to now in them.
-
-        Raises:
-            QualificationError: the answer lacks a flow or a counter.
-        """
+        """Reads flow statistics, all that was counted up to now in them; raises QualificationError where the answer
+        lacks a flow or a counter."""
         stats = self.counted(names)
         for observer in self.observers:
             observer.statistics_read(stats, self.clock.moment())
@@ -331,11 +306,7 @@ class Generator:
         return found
 
     def call(self, method: Callable[[Any], Any], argument: Any) -> Any:
-        """What the API server answers.
-
-        Raises:
-            QualificationError: it refuses, or does not answer.
-        """
+        """What the API server answers; raises QualificationError where it refuses, or does not answer."""
         try:
             return method(argument)
         except Exception as error:  # snappi raises plain Exception, and its transports their own

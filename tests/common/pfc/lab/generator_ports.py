@@ -1,10 +1,26 @@
-"""What test cases do with ports of the traffic generators beside sending: capturing, taking links down."""
+"""What test cases do with ports of the traffic generators beside sending: capturing, reacting late to pauses, taking
+links down."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .generator import Generator
+from .generator import Generator, Traffic
+
+
+def capturing(traffic: Traffic, port_name: str) -> Traffic:
+    """A configuration, in which from now on what arrives at this generator port can be captured."""
+    traffic.config.captures.capture(name="captured", port_names=[port_name], format="pcap", overwrite=False)
+    return traffic
+
+
+def reacting_late(traffic: Traffic, quanta: int, spared: str) -> Traffic:
+    """A configuration, in which from now on generator ports go on sending for so many quanta after a pause has reached
+    them; `spared`: the one that reacts at once."""
+    for layer1 in traffic.config.layer1:
+        if spared not in layer1.port_names:
+            layer1.flow_control.ieee_802_1qbb.pfc_delay = quanta
+    return traffic
 
 
 def start_capture(generator: Generator, port_names: Sequence[str]) -> None:

@@ -22,12 +22,8 @@ class RunObserver:
         """The clock of the testbed is known: what no event tells the time of can be timed by it."""
 
     def measurement_started(self, name: str, for_all: bool = False) -> None:
-        """A measurement begins.
-
-        Args:
-            name: what it is, with its port.
-            for_all: what comes until the next one is evidence of all measurements that follow, too.
-        """
+        """A measurement begins, called `name`. `for_all`: what comes until the next one is evidence of all measurements
+        that follow, too."""
 
     def configuration_read(self, device: str, moment: str, config_db: Mapping[str, Any]) -> None:
         """The whole CONFIG_DB of a switch was read, `before` or `after` the run."""
@@ -51,11 +47,7 @@ class RunObserver:
         """A generator port's capture has ended; `data` is a pcap or pcapng file."""
 
     def evidence(self, flows_of: str = "") -> Mapping[str, Any]:
-        """What the record of the measurement says of it.
-
-        Args:
-            flows_of: how the names of the flows end that it is about; empty: of all.
-        """
+        """What the record of the measurement says of it; of flows those alone whose names end with `flows_of`."""
         return {}
 
     def lost(self) -> Sequence[str]:

@@ -6,16 +6,17 @@ names one: an option is taken away by deleting its folder.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from ..model.errors import QualificationError
 from ..model.measurement import PortUnderTest
+from ..model.ports import ConnectedPort, PortPair
 from ..model.tolerances import EXACT, HARDWARE, Tolerances
 from ..model.traffic import FlowPlan
 from ..record.case import PlanCase
@@ -26,11 +27,8 @@ from .generator import Generator
 from .lab import Lab
 from .observer import RunObserver
 from .otg_config import TrafficBuilder
-from .reservation import Reservation, Rows
-
-if TYPE_CHECKING:
-    from ..model.ports import ConnectedPort, PortPair
-    from .port_plan import LabFacts, PortPlan, PortRequest
+from .port_plan import LabFacts, PortPlan, PortRequest
+from .reservation import Reservation
 
 Answer = TypeVar("Answer")
 PACKAGE = __name__.rpartition(".lab.")[0]
@@ -45,11 +43,8 @@ class Auditor(Protocol):
     """Looks on each case of a port from outside, one after the other, and changes nothing."""
 
     def begin(self, lab: Lab, beside: Sequence[Lab] = ()) -> None:
-        """A case begins, on other ports of the switch (`beside`) at once.
-
-        Raises:
-            QualificationError: the switch cannot be read.
-        """
+        """A case begins, on other ports of the switch (`beside`) at once; raises QualificationError where the switch
+        cannot be read."""
 
     def audit(self, labs: Sequence[Lab], case: PlanCase) -> Sequence[list[Check]]:
         """A measurement has ended: further checks of each port that it measured, ERROR for what cannot be looked at.
@@ -77,18 +72,14 @@ class Option:
         """An observer of a run whose records are in this folder; None: there is none."""
         return None
 
-    def left_changed(self, host: Host) -> Rows:
-        """Rows of a switch that a run changed which died, as it found them: they are put back before anything is
-        measured.
+    def state(self, dut: Dut, read: Callable[[], SwitchState]) -> SwitchState:
+        """How a switch is configured, of which `read` knows what it says now: without what a run changed that died,
+        with what the switch makes of it by itself.
 
         Raises:
             ReservationLost: a run that may still live has the switch.
         """
-        return {}
-
-    def in_effect(self, dut: Dut, state: SwitchState) -> SwitchState:
-        """A switch with what it makes of its configuration by itself; raises QualificationError."""
-        return state
+        return read()
 
     def reserve(self, host: Host, run_id: str, observers: Sequence[RunObserver]) -> Reservation | None:
         """Reserves a switch for run `run_id` where other runs see it; None: this option does not. `observers` look on
@@ -101,11 +92,8 @@ class Option:
         return None
 
     def measured(self, facts: LabFacts, device: str) -> SwitchState | None:
-        """The switch that is measured for a device under test; None: as the core chooses, the device itself.
-
-        Raises:
-            QualificationError: there is none that can be.
-        """
+        """The switch that is measured for a device under test; None: as the core chooses, the device itself. Raises
+        QualificationError where there is none that can be."""
         return None
 
     def first_port(self, testbed: Mapping[str, Any]) -> str | None:
@@ -197,11 +185,8 @@ def testbed_keys() -> tuple[str, ...]:
 
 
 def check_keys(testbed: Mapping[str, Any]) -> None:
-    """Whether everything that a testbed's entry says of the qualification is understood here.
-
-    Raises:
-        QualificationError: a key is not, so that a verdict would mean something else than its user thinks.
-    """
+    """Raises QualificationError where a key of a testbed's entry that is about the qualification is not understood
+    here: a verdict would mean something else than its user thinks."""
     for key in map(str, testbed):
         if key.startswith(OWN_KEYS) and key not in testbed_keys():
             raise QualificationError(
@@ -211,11 +196,8 @@ def check_keys(testbed: Mapping[str, Any]) -> None:
 
 
 def open_clock(testbed: Mapping[str, Any]) -> Clock:
-    """The clock of a testbed's entry; hardware's is the wall clock.
-
-    Raises:
-        QualificationError: it does not answer, or nothing here reads it.
-    """
+    """The clock of a testbed's entry; hardware's is the wall clock. Raises QualificationError where it does not answer,
+    or nothing here reads it."""
     found = first(option.clock(testbed) for option in options())
     if found is None and any(testbed.get(key) for key in CLOCK_KEYS):
         raise QualificationError(
@@ -234,11 +216,7 @@ def adapted(api: Any, clock: Clock) -> Any:
 
 def tolerances_of(testbed: Mapping[str, Any]) -> Tolerances:
     """What measurements on a testbed have to allow for: nothing on a virtual testbed with a clock of its own, elsewhere
-    what hardware needs, unless an option knows better.
-
-    Raises:
-        QualificationError: the testbed's entry says it wrongly.
-    """
+    what hardware needs, unless an option knows better. Raises QualificationError where the entry says it wrongly."""
     found = EXACT if testbed.get("clock") and testbed.get(EXACT_KEY, True) else HARDWARE
     for option in options():
         found = option.tolerances(testbed, found)

@@ -45,7 +45,7 @@ class TrafficBuilder:
 
     def __post_init__(self) -> None:
         self._pair = self.subject.pair
-        self._sends_pauses = not self.subject.pauses_from  # else another source does (`pause_source`)
+        self._sends_pauses = not self.subject.pauses_from  # else another source does (`lab.PauseSource`)
         self._ports = {port.port: port for port in self.hosts}
 
     def named(self, name: str) -> str:
@@ -58,23 +58,11 @@ class TrafficBuilder:
         """The MAC address of the host behind a switch port."""
         return self.hosts[self._ports[port]].mac
 
-    @property
-    def routes(self) -> bool:
-        """Whether data of the pair goes from one segment to another, through the switch's router."""
-        return self.hosts[self._pair.tx].segment != self.hosts[self._pair.rx].segment
-
-    def build(self, flows: Sequence[FlowPlan], captured: Sequence[str] = (), reaction_quanta: int = 0) -> Traffic:
-        """A configuration of these flows, with the ports that they need. Loads are parts of what the testbed has for a
-        full line; the flows of the answer have what is really sent.
-
-        Args:
-            flows: no two of one name.
-            captured: switch ports at whose generator what arrives is captured.
-            reaction_quanta: how long the generator ports go on sending after a pause reached them, in quanta; the
-                switch port under test has a generator that reacts at once.
-        """
+    def build(self, flows: Sequence[FlowPlan]) -> Traffic:
+        """A configuration of these flows, no two of one name, with the ports that they need. Loads are parts of what
+        the testbed has for a full line; the flows of the answer have what is really sent."""
         beside = self.beside(self.subject, flows) if self.beside else ()
-        whole = self.build_into(self.empty(), [*flows, *beside], captured, reaction_quanta)
+        whole = self.build_into(self.empty(), [*flows, *beside])
         apart = {flow.name: whole.flows[flow.name] for flow in beside}
         own = {name: flow for name, flow in whole.flows.items() if name not in apart}
         return Traffic(whole.config, own, apart)
@@ -85,14 +73,12 @@ class TrafficBuilder:
         config.options.port_options.location_preemption = True
         return config
 
-    def build_into(
-        self, config: Any, flows: Sequence[FlowPlan], captured: Sequence[str] = (), reaction_quanta: int = 0
-    ) -> Traffic:
+    def build_into(self, config: Any, flows: Sequence[FlowPlan]) -> Traffic:
         """The same as a part of a configuration that has other ports' flows too."""
         flows = [self._on_this_testbed(flow) for flow in flows]
         used = self._used(flows)
         for port in (self._ports[name] for name in self._ports if name in used):
-            self._add_port(config, port, 0 if port == self._pair.rx else reaction_quanta)
+            self._add_port(config, port)
             self._add_host(config, port)
         for flow in flows:
             if flow.pause is None:
@@ -100,9 +86,6 @@ class TrafficBuilder:
             elif self._sends_pauses:
                 for name in self.storm_flows(flow):
                     self._add_pause(config, replace(flow, name=name), flow.pause)
-        if captured:
-            names = [self.port_name(port) for port in captured]
-            config.captures.capture(name="captured", port_names=names, format="pcap", overwrite=False)
         return Traffic(config, {flow.name: flow for flow in flows})
 
     def _used(self, flows: Iterable[FlowPlan]) -> set[str]:
@@ -116,11 +99,8 @@ class TrafficBuilder:
         return unlimited and flow.pause is not None and self._sends_pauses and self.subject.tolerances.storm_limit_s > 0
 
     def storm_flows(self, storm: FlowPlan) -> tuple[str, ...]:
-        """The names of the flows that a storm is made of: one.
-
-        Raises:
-            QualificationError: it may be needed for longer than that lasts.
-        """
+        """The names of the flows that a storm is made of: one. Raises QualificationError where it may be needed for
+        longer than that lasts."""
         if 0 < storm.limit_s < storm.needed_s:
             raise QualificationError(
                 f"{storm.name}: a storm of {storm.needed_s:.0f} s is needed, and each ends by itself after"
@@ -147,7 +127,7 @@ class TrafficBuilder:
         """Name of the generator port at a switch port; what comes out of the port under test is received."""
         return f"{'rx' if port == self._pair.rx.port else 'tx'} {port}"
 
-    def _add_port(self, config: Any, port: ConnectedPort, reaction_quanta: int) -> None:
+    def _add_port(self, config: Any, port: ConnectedPort) -> None:
         name = self.port_name(port.port)
         config.ports.port(name=name, location=port.location)
         layer1 = config.layer1.layer1(name=f"L1 of {name}", port_names=[name])[-1]
@@ -158,7 +138,7 @@ class TrafficBuilder:
         layer1.auto_negotiation.rs_fec = switch_port.get("fec", "rs") == "rs"
         layer1.auto_negotiation.link_training = switch_port.get("link_training") == "on"
         pfc = layer1.flow_control.ieee_802_1qbb
-        pfc.pfc_delay = reaction_quanta
+        pfc.pfc_delay = 0
         for priority in range(8):
             setattr(pfc, f"pfc_class_{priority}", self._pfc_queue(priority))
 

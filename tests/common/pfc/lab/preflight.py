@@ -30,14 +30,8 @@ QUEUE_GRACE_S = 5.0  # for a poll of the queue counters that comes later still
 
 
 def preflight(lab: Lab) -> tuple[list[Check], DutCounters]:
-    """Runs the preflight on one port pair.
-
-    Returns:
-        The checks of the clean flow; and the counters after it, which have everything in them that came before.
-
-    Raises:
-        QualificationError: the lab cannot measure this port; the sentence says why.
-    """
+    """Runs the preflight on one port pair: the checks of the clean flow; and the counters after it, which have
+    everything in them that came before. Raises QualificationError where the lab cannot measure this port."""
     before = waited_counters(lab, [lab.port])
     check_ports(lab.subject, before)
     if not lab.generator.is_timed:

@@ -69,9 +69,3 @@ class Reservation:
     def give_up(self) -> str:
         """A shell command: the switch is anybody's."""
         return "true"
-
-
-def as_found(config_db: Mapping[str, Table], rows: Rows) -> dict[str, dict[str, Mapping[str, Any]]]:
-    """CONFIG_DB with these rows instead of its own; None: without the row."""
-    tables = {table: {**config_db.get(table, {}), **rows.get(table, {})} for table in {*config_db, *rows}}
-    return {table: {key: row for key, row in keys.items() if row is not None} for table, keys in tables.items()}

@@ -7,7 +7,7 @@ import json
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from functools import partial
 
 from ..model.errors import QualificationError, SwitchUnreachable
 from ..model.qos import ConfigDb
@@ -15,24 +15,23 @@ from .clock import Clock, WallClock, wait_for
 from .dut import READ_CONFIG, Dut, Host, SwitchState, checked, parse_config_db, run_batch
 from .observer import RunObserver
 from .option import first, options
-from .reservation import Reservation, ReservationLost, Rows, as_found
+from .reservation import Reservation, ReservationLost, Rows
 
 WATCHDOG = "PFC_WD"
 RETURN_DEADLINE_S = 20.0  # an SSH server that is started again is back sooner; a switch that boots is not waited for
 
 
 def read_state(dut: Dut) -> SwitchState:
-    """What a switch is and how it is configured: without what a run that died changed, as an option knows it.
+    """What a switch is and how it is configured, as options know it (`Option.state`).
 
     Raises:
         ReservationLost: another run has the switch.
         QualificationError: a command failed or printed something unexpected.
     """
-    changed = [(option, option.left_changed(dut.host)) for option in options()]
-    state = dut.state()
-    for option, rows in changed:
-        state = option.in_effect(dut, replace(state, config_db=as_found(state.config_db, rows)))
-    return state
+    read = dut.state
+    for option in options():
+        read = partial(option.state, dut, read)
+    return read()
 
 
 class SwitchRestorer:
@@ -41,14 +40,8 @@ class SwitchRestorer:
     def __init__(
         self, host: Host, run_id: str, clock: Clock | None = None, observers: Sequence[RunObserver] = ()
     ) -> None:
-        """Nothing is changed yet.
-
-        Args:
-            host: the switch.
-            run_id: names this run for others.
-            clock: what is waited on for a switch that went away; None: real time.
-            observers: who looks on at the configuration before the run and after it.
-        """
+        """Nothing is changed yet. `run_id` names this run for others; `clock`: what is waited on for a switch that went
+        away (None: real time); `observers` look on at the configuration before the run and after it."""
         self._host = host
         self._run_id = run_id
         self._clock = clock or WallClock()
@@ -141,11 +134,7 @@ def run_held(host: Host, reservation: Reservation, commands: Mapping[str, str]) 
 
 
 def insist(what: str, put_back: Callable[[], None], reservation: Reservation, clock: Clock) -> None:
-    """Puts something back; a switch that does not answer gets some time to come back.
-
-    Raises:
-        QualificationError: it did not come back.
-    """
+    """Puts something back; a switch that does not answer gets some time to come back, or raises QualificationError."""
     lost: list[SwitchUnreachable] = []
 
     def is_back() -> bool:

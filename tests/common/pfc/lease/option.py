@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
-from ..lab.dut import Host
+from ..lab.configuration import as_found
+from ..lab.dut import Dut, Host, SwitchState
 from ..lab.observer import RunObserver
 from ..lab.option import Option
-from ..lab.reservation import Rows
 from .lease import Lease
 from .taking import LeaseTaker, look
 
@@ -15,9 +16,12 @@ from .taking import LeaseTaker, look
 class LeaseOption(Option):
     """A switch is leased before anything is changed on it; what a dead run left is put back first."""
 
-    def left_changed(self, host: Host) -> Rows:
-        """What the lease of a dead run says."""
-        return look(host)
+    def state(self, dut: Dut, read: Callable[[], SwitchState]) -> SwitchState:
+        """With the rows that the lease of a dead run says. It is looked at first: a run that ends in between gives it
+        up only when the rows are back."""
+        found = look(dut.host)
+        state = read()
+        return replace(state, config_db=as_found(state.config_db, found))
 
     def reserve(self, host: Host, run_id: str, observers: Sequence[RunObserver]) -> Lease:
         """The lease of the switch, unless another run which may live has it."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from ..record.case import named
 from ..record.verdict import LOSSLESS, LOSSY, Check, Status
 from .measurement import CaseRun, Measurement, PortUnderTest
-from .traffic import FlowPlan, FlowStats, Role
+from .traffic import FlowPlan, FlowStats
 
 
 COUNTER = "PFC frames in the receive counter"
@@ -104,11 +104,6 @@ def none_of(name: str, place: Place, what: str, seen: int) -> Check:
     return fail_unless(name, place, seen == 0, f"0 {what}", seen)
 
 
-def flows_of(flows: Iterable[FlowStats], *roles: Role) -> list[FlowStats]:
-    """The flows that have one of these roles."""
-    return [flow for flow in flows if flow.plan.role in roles]
-
-
 def priority_of(flow: FlowStats) -> int:
     """The priority of a data flow."""
     assert flow.plan.priority is not None, f"flow {flow.plan.name} carries no priority"
@@ -124,15 +119,8 @@ def least_load(subject: PortUnderTest, plan: FlowPlan) -> int:
 
 def sent_as_due(subject: PortUnderTest, flow: FlowStats, pushed: int, meant_to_be_held: bool, when: str) -> Check:
     """A data flow was sent as it was due: ERROR where not. Of one that is meant to be held any frame is enough; where
-    the switch's own pauses held it, that is judged (`never_taken`).
-
-    Args:
-        subject: the port under test.
-        flow: the flow.
-        pushed: PFC frames for its priority that the switch sent to its sender meanwhile.
-        meant_to_be_held: whether the switch is meant to hold it.
-        when: for the message, `in the storm`.
-    """
+    the switch's own pauses held it, that is judged (`never_taken`). `pushed`: PFC frames for its priority that the
+    switch sent to its sender meanwhile; `when`: for the message, `in the storm`."""
     least = 1 if meant_to_be_held else least_load(subject, flow.plan)
     place = at_priority(subject, priority_of(flow))
     if flow.plan.enters and flow.plan.enters != subject.pair.tx.port:
@@ -145,14 +133,8 @@ def never_taken(
     subject: PortUnderTest, flows: Iterable[FlowStats], pushed: Sequence[int], when: str
 ) -> Iterator[Check]:
     """Flows of which the switch took no frame at all, because it paused their sender from the first one on: FAIL. There
-    is no check of any other flow.
-
-    Args:
-        subject: the port under test.
-        flows: data flows.
-        pushed: PFC frames for priorities 0 to 7 that the switch sent to their sender meanwhile.
-        when: for the message, `in the storm`.
-    """
+    is no check of any other flow. `pushed`: PFC frames for priorities 0 to 7 that the switch sent to their sender
+    meanwhile; `when`: for the message, `in the storm`."""
     for flow in flows:
         frames = pushed[priority_of(flow)]
         if flow.frames_tx == 0 and frames > 0:
@@ -163,15 +145,8 @@ def never_taken(
 def everything_received(
     name: str, subject: PortUnderTest, flows: Iterable[FlowStats], when: str, at: At | None = None
 ) -> Iterator[Check]:
-    """Every frame that these flows sent was received.
-
-    Args:
-        name: of the checks.
-        subject: the port under test.
-        flows: the flows.
-        when: for the message; may be empty.
-        at: where each check looked; None: at the port that the flow leaves by.
-    """
+    """Every frame that these flows sent was received. `when`: for the message; may be empty. `at`: where each check
+    looked; None: at the port that the flow leaves by."""
     for flow in flows:
         expected = f"all {flow.frames_tx} frames {way(flow)}received {when}".rstrip()
         place = at(flow) if at else at_flow(subject, flow)

@@ -55,11 +55,7 @@ def fallen(frames: int) -> str:
 
 
 def changed(before: Mapping[str, tuple[int, ...]], after: Mapping[str, tuple[int, ...]], port: str) -> tuple[int, ...]:
-    """What the counters of `port` gained between two readings.
-
-    Raises:
-        QualificationError: a reading lacks the port.
-    """
+    """What the counters of `port` gained between two readings; raises QualificationError where one lacks the port."""
     if port not in before or port not in after:
         raise QualificationError(f"`show pfc counters` printed no row for {port}, or N/A in it")
     return tuple(late - early for early, late in zip(before[port], after[port], strict=True))

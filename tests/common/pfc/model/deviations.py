@@ -78,18 +78,13 @@ def deviation(name: str, asic: str, among: Sequence[Deviation] = DEVIATIONS) -> 
 
 
 def allowed_for(asic: str, tolerances: Tolerances, among: Sequence[Deviation]) -> list[dict[str, Any]]:
-    """The differences that verdicts of a switch rest on, for its records: what is special to its ASIC, and the
-    loads, tolerances and limits of its testbed that are others than where everything is exact.
-
-    Args:
-        asic: `asic_type switch_type platform`.
-        tolerances: the testbed's.
-        among: every deviation that there is.
-    """
+    """The differences that verdicts of a switch rest on, for its records: what among all deviations is special to its
+    ASIC (`asic_type switch_type platform`), and the loads, tolerances and limits of its testbed that are others than
+    where everything is exact."""
     names = dict.fromkeys(one.name for one in among)
     special = [entry for entry in (deviation(name, asic, among) for name in names) if entry.asics]
-    exact = EXACT.evidence()
+    exact = asdict(EXACT)
     return [{**asdict(entry), "asics": list(entry.asics), "since": entry.since.isoformat()} for entry in special] + [
         {"name": name, "value": value, "instead_of": exact[name], "reason": tolerances.reason}
-        for name, value in tolerances.evidence().items() if name != "reason" and value != exact[name]
+        for name, value in asdict(tolerances).items() if name != "reason" and value != exact[name]
     ]

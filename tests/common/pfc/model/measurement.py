@@ -142,7 +142,7 @@ class CaseRun:
 
 
 class StormSource(Protocol):
-    """Where the pauses of a storm came from, as its run is judged by it (`lab.pause_source.PauseSource`)."""
+    """Where the pauses of a storm came from, as its run is judged by it (`lab.lab.PauseSource`)."""
 
     def storm_ran(self, run: Measurement) -> Iterator[Check]:
         """Whether the storm ran, as far as it can be known: ERROR where not."""
@@ -156,7 +156,9 @@ class StormSource(Protocol):
 
 @dataclass(frozen=True)
 class Measurement(CaseRun):
-    """One run of one scenario.
+    """One run of one scenario. Phases: `paused` after the data had ended, while the storm ran on; `drained`, storm and
+    test flows after the storm had stopped and held frames had left; `resumed`, the data flows sent again without a
+    storm, if they were.
 
     Attributes:
         scenario: how it was measured.
@@ -169,26 +171,10 @@ class Measurement(CaseRun):
     held_elsewhere: int = 0
 
     @property
-    def paused(self) -> Stats:
-        """The statistics after the data had ended, while the storm ran on."""
-        return self.phases["paused"]
-
-    @property
-    def drained(self) -> Stats:
-        """Storm and test flows after the storm had stopped and held frames had left."""
-        return self.phases["drained"]
-
-    @property
-    def resumed(self) -> Stats:
-        """The data flows sent again without a storm; empty: they were not."""
-        return self.phases["resumed"]
-
-    @property
     def storms(self) -> list[tuple[FlowStats, FlowStats]]:
         """The statistics of each storm flow while it ran and after it had stopped: of one flow, or of one for each
-        paused priority (`Scenario.apart`)."""
-        running = [flow for flow in self.paused.values() if flow.plan.role is Role.STORM]
-        return [(flow, self.drained[flow.plan.name]) for flow in running]
+        paused priority (`Scenario.pauses`)."""
+        return [(flow, self.phases["drained"][flow.plan.name]) for flow in self.flows("paused", Role.STORM)]
 
     def pauses_sent(self, priority: int) -> int:
         """Pause frames for a priority that were sent in all."""
@@ -217,7 +203,7 @@ class Measurement(CaseRun):
 
     def _held(self) -> dict[str, Any]:
         return {
-            "held_bytes": sum(flow.bytes_tx for flow in self.paused.values() if flow.plan.role is Role.TEST),
+            "held_bytes": sum(flow.bytes_tx for flow in self.flows("paused", Role.TEST)),
             "held_bytes_on_other_ports": self.held_elsewhere,
             "shared_buffer_bytes": self.subject.buffer.size_bytes,
             "shared_buffer_pool": self.subject.buffer.pool,
@@ -225,9 +211,7 @@ class Measurement(CaseRun):
 
 
 def flow_numbers(phases: Mapping[str, Stats]) -> dict[str, Any]:
-    """Phase -> flow name -> frames sent and received; of a storm of several flows also what each of them sent; of data
-    of fixed duration the mean receive rate (frames a second) and of all data the loss (percent). Phases without flows
-    are left out."""
+    """Phase -> flow name -> `FlowStats.numbers`. Phases without flows are left out."""
     return {
         phase: {name: flow.numbers() for name, flow in stats.items()} for phase, stats in phases.items() if stats
     }

@@ -129,11 +129,8 @@ def hosts_behind(
     ports: Sequence[ConnectedPort], config_db: ConfigDb, ip_version: int = 4, first: int = 0
 ) -> tuple[PlayedHost, ...]:
     """The host behind each port, with the addresses that the switch's configuration leaves it; their MAC addresses are
-    numbered from `first` on.
-
-    Raises:
-        QualificationError: a port is in no VLAN with an address of that IP version and has none of its own.
-    """
+    numbered from `first` on. Raises QualificationError where a port is in no VLAN with an address of that IP version
+    and has none of its own."""
     members = _members(config_db)
     segments = [members.get(port.port) or _Segment("INTERFACE", port.port, 0) for port in ports]
     return tuple(
@@ -235,11 +232,8 @@ def _members(config_db: ConfigDb) -> dict[str, _Segment]:
 
 
 def host_mac(number: int) -> str:
-    """The MAC address of played host `number`: a unicast one, and another for each number from 0 to 65279.
-
-    Raises:
-        QualificationError: any other number.
-    """
+    """The MAC address of played host `number`: a unicast one, and another for each number from 0 to 65279; raises
+    QualificationError for any other."""
     if not 0 <= number < 256 * 255:
         raise QualificationError(f"played host {number} has no MAC address: expected a number from 0 to 65279")
     return f"00:{number % 256:02x}:22:33:44:{1 + number // 256:02x}"

@@ -9,7 +9,7 @@ use the queue that the priority pauses (SONiC's own maps are all identities).
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from .deviations import deviation
@@ -27,17 +27,17 @@ class PortQos:
     Attributes:
         device, port: names.
         lossless: priorities with PFC enabled, ascending.
-        watched: those of them that the PFC watchdog watches once it runs.
         dscps: priority -> DSCP values that reach it; a priority that none reaches is absent.
         dscp_map: name of the `DSCP_TO_TC_MAP` profile.
+        row: the port's row of PORT_QOS_MAP, for what else it says.
     """
 
     device: str
     port: str
     lossless: tuple[int, ...]
-    watched: tuple[int, ...]
     dscps: Mapping[int, tuple[int, ...]]
     dscp_map: str
+    row: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def reachable(self) -> tuple[int, ...]:
@@ -59,11 +59,7 @@ class PortQos:
         return tuple(priority for priority in self.reachable if priority not in than)
 
     def check_reached(self, priorities: Collection[int]) -> None:
-        """Whether some DSCP value reaches each of these.
-
-        Raises:
-            QualificationError: none reaches one.
-        """
+        """Raises QualificationError where no DSCP value reaches one of these."""
         for priority in priorities:
             if priority not in self.dscps:
                 raise QualificationError(
@@ -85,11 +81,8 @@ class SharedBuffer:
 
 
 def read_port_qos(config_db: ConfigDb, device: str, port: str) -> PortQos:
-    """Reads the priorities of `port` from CONFIG_DB.
-
-    Raises:
-        QualificationError: a row or map is missing, or a priority pauses another queue than its traffic uses.
-    """
+    """Reads the priorities of `port` from CONFIG_DB; raises QualificationError where a row or map is missing, or a
+    priority pauses another queue than its traffic uses."""
     row = config_db.get("PORT_QOS_MAP", {}).get(port)
     if row is None:
         raise QualificationError(
@@ -97,8 +90,7 @@ def read_port_qos(config_db: ConfigDb, device: str, port: str) -> PortQos:
         )
     dscp_map, dscp_to_tc = map_of(config_db, device, port, ("dscp_to_tc_map", "DSCP_TO_TC_MAP"))
     _, tc_to_queue = map_of(config_db, device, port, ("tc_to_queue_map", "TC_TO_QUEUE_MAP"))
-    lossless = _listed(device, port, row, "pfc_enable")
-    watched = _listed(device, port, row, "pfc_enable" if "pfcwd_sw_enable" not in row else "pfcwd_sw_enable")
+    lossless = _lossless(device, port, str(row.get("pfc_enable", "")))
     pfc_to_queue = dict(tc_to_queue)
     if "pfc_to_queue_map" in row:
         _, pfc_to_queue = map_of(config_db, device, port, ("pfc_to_queue_map", "MAP_PFC_PRIORITY_TO_QUEUE"))
@@ -112,15 +104,12 @@ def read_port_qos(config_db: ConfigDb, device: str, port: str) -> PortQos:
     dscps: dict[int, tuple[int, ...]] = {}
     for dscp, traffic_class in sorted(dscp_to_tc.items()):
         dscps[traffic_class] = dscps.get(traffic_class, ()) + (dscp,)
-    return PortQos(device, port, lossless, tuple(sorted({*lossless}.intersection(watched))), dscps, dscp_map)
+    return PortQos(device, port, lossless, dscps, dscp_map, row)
 
 
 def check_same_classes(rx: PortQos, tx: PortQos) -> None:
     """Both ports of a pair must sort frames alike: the tx port classifies them and is the one that must push back.
-
-    Raises:
-        QualificationError: their DSCP maps or their lossless priorities differ.
-    """
+    Raises QualificationError where their DSCP maps or their lossless priorities differ."""
     if dict(rx.dscps) != dict(tx.dscps):
         differing = sorted(p for p in PRIORITIES if rx.dscps.get(p) != tx.dscps.get(p))
         raise QualificationError(
@@ -135,16 +124,9 @@ def check_same_classes(rx: PortQos, tx: PortQos) -> None:
 
 
 def read_shared_buffer(config_db: ConfigDb, device: str, asic: str) -> SharedBuffer:
-    """The shared buffer against which held traffic is compared.
-
-    Args:
-        config_db: CONFIG_DB of the switch.
-        device: its name, for messages.
-        asic: what is known of the ASIC (`asic_type switch_type platform`), for platforms whose pool has another name.
-
-    Raises:
-        QualificationError: the pool or its size is missing.
-    """
+    """The shared buffer against which held traffic is compared; raises QualificationError where the pool or its size is
+    missing. `asic`: what is known of the ASIC (`asic_type switch_type platform`), for platforms whose pool has another
+    name."""
     pool = deviation("shared-buffer-pool", asic).value
     row = config_db.get("BUFFER_POOL", {}).get(pool)
     if row is None or not str(row.get("size", "")).isdigit():
@@ -155,27 +137,19 @@ def read_shared_buffer(config_db: ConfigDb, device: str, asic: str) -> SharedBuf
     return SharedBuffer(pool, int(row["size"]))
 
 
-def _listed(device: str, port: str, row: Mapping[str, Any], field: str) -> tuple[int, ...]:
-    """The priorities that a field of PORT_QOS_MAP lists, ascending."""
-    text = str(row.get(field, ""))
+def _lossless(device: str, port: str, text: str) -> tuple[int, ...]:
+    """The priorities that `pfc_enable` lists, ascending."""
     listed = sorted({part.strip() for part in text.split(",") if part.strip()})
     if any(part not in map(str, PRIORITIES) for part in listed):
         raise QualificationError(
-            f"{device} {port}: PORT_QOS_MAP|{port} {field} is {text!r}; it lists priorities from 0 to 7, as in 3,4"
+            f"{device} {port}: PORT_QOS_MAP|{port} pfc_enable is {text!r}; it lists priorities from 0 to 7, as in 3,4"
         )
     return tuple(map(int, listed))
 
 
 def map_of(config_db: ConfigDb, device: str, port: str, names: tuple[str, str]) -> tuple[str, dict[int, int]]:
-    """The map that a PORT_QOS_MAP field of `port` names; older images write `[TABLE|name]`, newer ones `name`.
-
-    Args:
-        config_db, device: CONFIG_DB of the switch, and its name for messages.
-        port: the port.
-        names: the field, and the table of such maps.
-
-    Returns:
-        The map's name, and what it maps.
+    """The map that a field of a port's row in PORT_QOS_MAP names, by its name; older images write `[TABLE|name]`, newer
+    ones `name`. `names`: the field, and the table of such maps.
 
     Raises:
         QualificationError: there is no such map, or something in it is no number.

@@ -43,8 +43,6 @@ class Scenario:
             or 802.3x.
         called: what frames of their own are called in messages, in the plural.
         mix: sizes of data frames with FCS and their weights, instead of `frame_bytes`.
-        even: every data flow has the same part of the line, instead of the two loads.
-        apart: each tested priority is paused by a flow of its own, instead of one whose frames pause all of them.
     """
 
     case: PlanCase
@@ -62,8 +60,6 @@ class Scenario:
     frame: PauseFrame | None = None
     called: str = ""
     mix: tuple[tuple[int, int], ...] = ()
-    even: bool = False
-    apart: bool = False
 
     def __post_init__(self) -> None:
         """Refuses what cannot be measured.
@@ -106,6 +102,10 @@ class Scenario:
             return global_pause_frame(self.pause_quanta)
         return pfc_frame(self.paused, self.pause_quanta)
 
+    def pauses(self) -> Mapping[str, PauseFrame]:
+        """The pause flows of the storm, by name: one whose frames say all."""
+        return {"Pause Storm": self.pause_frame()}
+
     @property
     def moment(self) -> str:
         """When the traffic ran, for messages: `while priority 3 was paused`."""
@@ -119,8 +119,6 @@ class Scenario:
 
     def share(self, priority: int) -> float:
         """Rate of the flow of a tested or background priority, percent of the line rate."""
-        if self.even:
-            return share_percent(100, len(self.tested) + len(self.background))
         if priority in self.background:
             return share_percent(self.background_percent, len(self.background))
         parts = self.parts or dict.fromkeys(self.tested, 1)

@@ -7,8 +7,7 @@ parts per million) and the line also carries control frames, so a full line of d
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 KEY = "pfc_conditions"  # of a testbed's entry that says otherwise
 
@@ -52,10 +51,6 @@ class Tolerances:
     def more_or_less(self) -> str:
         """How near that is, behind a number in messages: ` (1 % more or less)`; empty: it is that number."""
         return f" ({self.count_tolerance_percent:g} % more or less)" if self.count_tolerance_percent else ""
-
-    def evidence(self) -> dict[str, Any]:
-        """The tolerances as every record carries them."""
-        return asdict(self)
 
 
 EXACT = Tolerances(

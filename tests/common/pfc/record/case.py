@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .verdict import LOSSLESS, LOSSY, PortVerdict, VerdictKey
+from .verdict import LOSSLESS, LOSSY, PortVerdict
 
 Target = tuple[int, ...]  # priorities that a test case is carried out for, ascending; none: for the whole port
 
@@ -46,15 +46,10 @@ class PlannedItem:
     target: Target
     case: PlanCase
 
-    def keys(self) -> list[VerdictKey]:
-        """What it has one verdict each of."""
-        return [(self.device, self.port, self.case.plan_id, priority, metric)
-                for priority in self.target or (None,) for metric in self.case.metrics]
-
     def unmeasured(self, cause: str) -> list[PortVerdict]:
         """Its verdicts where it could not be measured: each is ERROR with this cause."""
-        return [PortVerdict(device, port, priority, metric, [], cause)
-                for device, port, _, priority, metric in self.keys()]
+        return [PortVerdict(self.device, self.port, priority, metric, [], cause)
+                for priority in self.target or (None,) for metric in self.case.metrics]
 
     @property
     def where(self) -> str:

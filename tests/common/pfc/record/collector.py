@@ -13,11 +13,7 @@ class VerdictCollector:
     """Judges a run, once. What was planned and has no verdict is ERROR. It writes nothing: it returns the records."""
 
     def __init__(self, run: RunLabels) -> None:
-        """Nothing is planned yet.
-
-        Args:
-            run: what records carry of a device that is not announced.
-        """
+        """Nothing is planned yet; `run`: what records carry of a device that is not announced."""
         self._run = run
         self._labels: dict[str, RunLabels] = {}
         self._planned: list[PlannedItem] = []
@@ -41,12 +37,8 @@ class VerdictCollector:
         return [self._record(outcome, verdict) for verdict in outcome.verdicts]
 
     def missing(self, item: PlannedItem, cause: str) -> Sequence[Record]:
-        """Makes an item ERROR that ended without a verdict, because something around it broke; where it has one,
-        nothing changes.
-
-        Returns:
-            The records, which have to be written.
-        """
+        """Makes an item ERROR that ended without a verdict, because something around it broke; returns the records,
+        which have to be written. Where it has a verdict, nothing changes."""
         if item in self._verdicts:
             return ()
         return self.add(item, Outcome(item.case, item.unmeasured(cause), {}))
@@ -87,9 +79,8 @@ class VerdictCollector:
         found = self.metric_verdicts()
         return bool(found) and not self.unmeasured and all(one.status is Status.PASS for one in found)
 
-    def _record(self, outcome: Outcome, verdict: PortVerdict, replaced: str | None = None) -> Record:
-        """The record of a verdict, in place of the one with the id `replaced`."""
-        return make_record(self.labels_of(verdict.device), outcome.case, verdict, outcome.evidence, replaced)
+    def _record(self, outcome: Outcome, verdict: PortVerdict) -> Record:
+        return make_record(self.labels_of(verdict.device), outcome.case, verdict, outcome.evidence)
 
 
 def metric_verdicts(verdicts: Sequence[PortVerdict]) -> list[MetricVerdict]:

@@ -22,11 +22,7 @@ class RecordFile:
     """`records.jsonl` of one run. Other writers may append to it too; a line is written whole or not at all."""
 
     def __init__(self, folder: Path) -> None:
-        """Nothing is written yet.
-
-        Args:
-            folder: of the run; it need not be there.
-        """
+        """Nothing is written yet; the folder, which is that of the run, need not be there."""
         self.path = folder / RECORDS_FILE
         self._left = range(0)  # the bytes of the file that a failed append left in it
 
@@ -37,11 +33,7 @@ class RecordFile:
 
     def create(self) -> None:
         """Makes the file unless it is there, and cuts off a last line that its writer was killed in, so that it does
-        not swallow whatever is appended next.
-
-        Raises:
-            RecordsUnwritable: the file cannot be written.
-        """
+        not swallow whatever is appended next. Raises RecordsUnwritable where it cannot be written."""
         self.append([])
 
     def append(self, lines: Sequence[bytes]) -> None:
@@ -79,15 +71,8 @@ class RecordFile:
 
 
 def refuse_records(folder: Path, way_on: str = "") -> None:
-    """Refuses a folder that has a run's records: the verdicts of a new run may mean something else.
-
-    Args:
-        folder: of a new run.
-        way_on: by what a run goes on that was left in a folder; empty: by nothing.
-
-    Raises:
-        RecordsUnwritable: it has.
-    """
+    """Refuses the folder of a new run (RecordsUnwritable) that has a run's records: its verdicts may mean something
+    else. `way_on`: by what a run goes on that was left in a folder; empty: by nothing."""
     file = RecordFile(folder)
     if file.has_records:
         others = f"go on with it by {way_on}, or name another folder" if way_on else "name another folder"
@@ -113,13 +98,8 @@ class RecordWriter:
     """The records of one run, in the file of its folder. An option may keep more of a run than that."""
 
     def __init__(self, folder: Path, run_id: str, say: Say) -> None:
-        """Nothing is written yet.
-
-        Args:
-            folder: the run's own, for instance `results/<run id>`.
-            run_id: the run.
-            say: takes a sentence for the user.
-        """
+        """Nothing is written yet; `folder`: the run's own, for instance `results/<run id>`; `say` takes a sentence for
+        the user."""
         self.folder = folder.absolute()
         self._run_id = run_id
         self._say = say
@@ -208,11 +188,8 @@ def locked(path: Path) -> Iterator[int]:
 
 
 def cut_torn_line(file: int) -> int:
-    """Cuts off what follows the last line end: a line that its writer was killed in. It was never acknowledged.
-
-    Returns:
-        The size of the file then.
-    """
+    """Cuts off what follows the last line end: a line that its writer was killed in. It was never acknowledged. Returns
+    the size of the file then."""
     size = end = os.fstat(file).st_size
     while end:
         start = max(0, end - BLOCK)
@@ -227,11 +204,8 @@ def cut_torn_line(file: int) -> int:
 
 
 def append_durably(file: int, text: bytes) -> None:
-    """Appends all of a text and waits until it is on the disk.
-
-    Raises:
-        OSError: it could not be written; the file is as it was, unless it cannot be cut either.
-    """
+    """Appends all of a text and waits until it is on the disk; raises OSError where it could not be written: then the
+    file is as it was, unless it cannot be cut either."""
     size = os.fstat(file).st_size
     try:
         while text:

@@ -97,11 +97,7 @@ class Record:
         return self.device_id, self.port_id, self.metric_name
 
     def check_run(self, run_id: str, where: str) -> None:
-        """Refuses the record where it is of another run.
-
-        Raises:
-            RecordError: it is; the sentence begins with `where`.
-        """
+        """Refuses the record (RecordError) where it is of another run; the sentence begins with `where`."""
         if self.run_id != run_id:
             raise RecordError(f"{where}: field 'run_id' is '{self.run_id}'; it must be '{run_id}'")
 
@@ -143,21 +139,9 @@ class Record:
         return {"kind": self.kind, "value": self.value, "unit": self.unit}
 
 
-def make_record(
-    run: RunLabels, case: PlanCase, verdict: PortVerdict, evidence: Mapping[str, Any], replaces: str | None = None
-) -> Record:
-    """Makes the record of a verdict.
-
-    Args:
-        run: the run.
-        case: the test case of the plan.
-        verdict: of one metric of one port and priority.
-        evidence: the numbers behind it.
-        replaces: the record of an earlier try that was ERROR.
-
-    Raises:
-        RecordError: a check of the verdict is of another metric.
-    """
+def make_record(run: RunLabels, case: PlanCase, verdict: PortVerdict, evidence: Mapping[str, Any]) -> Record:
+    """Makes the record of a verdict, with the numbers behind it; raises RecordError where a check of the verdict is of
+    another metric."""
     for check in verdict.checks:
         if check.metric_name != verdict.metric_name:
             raise RecordError(f"{check.where}: check '{check.name}' is of {check.metric_name}; in a verdict of "
@@ -180,7 +164,6 @@ def make_record(
         job_id=run.job_id,
         on_behalf_of=run.on_behalf_of,
         software_version=SOFTWARE,
-        replaces=replaces,
         checks=tuple(verdict.checks),
         evidence=dict(evidence),
         labels=run.labels,
@@ -200,11 +183,8 @@ def format_moment(moment: datetime) -> str:
 
 
 def encode_line(document: Mapping[str, Any], where: str = "record") -> bytes:
-    """The document as one line of ASCII JSON, line end included.
-
-    Raises:
-        RecordError: it holds something that JSON cannot express (NaN and infinity included).
-    """
+    """The document as one line of ASCII JSON, line end included; raises RecordError where it holds something that JSON
+    cannot express (NaN and infinity included)."""
     try:
         return json.dumps(document, allow_nan=False).encode("ascii") + b"\n"
     except (TypeError, ValueError, RecursionError) as error:

@@ -14,7 +14,6 @@ DESCRIPTIONS = {
     LOSSLESS: "Traffic of lossless priorities waits while it is paused, and none of it is lost",
     LOSSY: "Traffic of lossy priorities is not paused",
 }
-VerdictKey = tuple[str, str, str, int | None, str]  # device, port, plan id, priority (None: the whole port), metric
 
 
 class Status(StrEnum):
@@ -96,10 +95,6 @@ class PortVerdict:
     metric_name: str
     checks: Sequence[Check]
     error: str | None = None
-
-    def key(self, plan_id: str) -> VerdictKey:
-        """What an item of this test case has one verdict of."""
-        return self.device, self.port, plan_id, self.priority, self.metric_name
 
     @property
     def status(self) -> Status:

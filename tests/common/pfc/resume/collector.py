@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ..record.case import Outcome, PlannedItem
 from ..record.collector import VerdictCollector
 from ..record.records import Record, RunLabels
 from ..record.verdict import PortVerdict, Status
-from .earlier import Earlier
+from .earlier import Earlier, key_of
 
 
 class ResumedCollector(VerdictCollector):
@@ -37,11 +38,11 @@ class ResumedCollector(VerdictCollector):
         kept = self._verdicts.setdefault(item, [])
         new: list[Record] = []
         for verdict in outcome.verdicts:
-            key = verdict.key(outcome.case.plan_id)
+            key = key_of(verdict, outcome.case.plan_id)
             earlier = self._measured.get(key)
             if earlier is not None and (earlier.status is Status.FAIL or verdict.status is not Status.FAIL):
                 kept.append(earlier)
             else:
                 kept.append(verdict)
-                new.append(self._record(outcome, verdict, self._replaced.get(key)))
+                new.append(replace(self._record(outcome, verdict), replaces=self._replaced.get(key)))
         return new

@@ -13,9 +13,10 @@ from ..record.errors import RecordError, RecordsUnreadable, RecordsUnwritable
 from ..record.parsing import parse_lines, read_lines
 from ..record.record_file import RECORDS_FILE, RecordFile
 from ..record.records import VERDICT, Record
-from ..record.verdict import PortVerdict, Status, VerdictKey
+from ..record.verdict import PortVerdict, Status
 
 OPTIONS_FILE = "options.json"
+VerdictKey = tuple[str, str, str, int | None, str]  # device, port, plan id, priority (None: the whole port), metric
 
 
 @dataclass(frozen=True)
@@ -35,10 +36,11 @@ class Earlier:
     def verdicts(self, item: PlannedItem) -> list[PortVerdict] | None:
         """The verdicts of an item; None: it has not all of them, or could not be measured. One that failed was: what
         is ERROR beside a FAIL stays."""
-        found = [record for key in item.keys() if (record := self.records.get(key)) is not None]
+        owed = keys_of(item)
+        found = [record for key in owed if (record := self.records.get(key)) is not None]
         statuses = {record.status for record in found}
         measured = Status.ERROR not in statuses or Status.FAIL in statuses
-        return [port_verdict(record) for record in found] if measured and len(found) == len(item.keys()) else None
+        return [port_verdict(record) for record in found] if measured and len(found) == len(owed) else None
 
     def unmeasured(self) -> dict[VerdictKey, str]:
         """Verdict -> id of its record, of those that were ERROR: the next try takes its place."""
@@ -48,6 +50,17 @@ class Earlier:
         """The verdicts that were PASS or FAIL. They stay, also where their item is measured again for the sake of
         another."""
         return {key: port_verdict(record) for key, record in self.records.items() if record.status is not Status.ERROR}
+
+
+def keys_of(item: PlannedItem) -> list[VerdictKey]:
+    """What an item has one verdict each of."""
+    return [(item.device, item.port, item.case.plan_id, priority, metric)
+            for priority in item.target or (None,) for metric in item.case.metrics]
+
+
+def key_of(verdict: PortVerdict, plan_id: str) -> VerdictKey:
+    """The one of these that a verdict of this test case is."""
+    return verdict.device, verdict.port, plan_id, verdict.priority, verdict.metric_name
 
 
 def port_verdict(record: Record) -> PortVerdict:
@@ -133,7 +146,7 @@ def _verdict_records(file: RecordFile) -> Iterator[Record]:
 def _by_verdict(records: list[Record]) -> dict[VerdictKey, Record]:
     found: dict[VerdictKey, list[Record]] = {}
     for record in records:
-        found.setdefault(port_verdict(record).key(record.plan_id), []).append(record)
+        found.setdefault(key_of(port_verdict(record), record.plan_id), []).append(record)
     return {key: _deciding(ones) for key, ones in found.items()}
 
 

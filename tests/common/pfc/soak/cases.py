@@ -16,7 +16,7 @@ from ..cases.storm_sequence import drain, scenario_flows
 from ..cases.targets import all_lossless
 from ..lab.generator import SETTLE_S, Traffic
 from ..lab.lab import Lab
-from ..model.checking import Place, at_priority, fail_unless, flows_of, priority_of
+from ..model.checking import Place, at_priority, fail_unless, priority_of
 from ..model.counters import DutCounters
 from ..model.measurement import Measurement
 from ..model.scenario import Scenario, Storm
@@ -68,7 +68,8 @@ class SoakRun(Measurement):
     def received(self, priority: int) -> list[int]:
         """Frames of a tested priority that had come through at each look."""
         return [
-            sum(flow.frames_rx for flow in flows_of(look.stats.values(), Role.TEST) if priority_of(flow) == priority)
+            sum(flow.frames_rx for flow in look.stats.values()
+                if flow.plan.role is Role.TEST and priority_of(flow) == priority)
             for look in self.looks
         ]
 

@@ -37,10 +37,10 @@ class Part:
 
     def held_bytes(self, run: Measurement) -> int:
         """Bytes that the switch held on this port while its storm ran: they came out once it had stopped."""
-        counted = self.own(run.paused)
+        counted = self.own(run.phases["paused"])
         return sum(
             round((flow.frames_rx - counted[name].frames_rx) * flow.plan.mean_bytes)
-            for name, flow in self.own(run.drained).items() if flow.plan.role is Role.TEST
+            for name, flow in self.own(run.phases["drained"]).items() if flow.plan.role is Role.TEST
         )
 
 

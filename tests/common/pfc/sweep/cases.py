@@ -10,6 +10,7 @@ from ..cases.engine import Finding
 from ..lab.lab import Lab
 from ..lab.option import Auditor
 from ..lab.otg_config import TrafficBuilder
+from ..lab.planning import open_lab
 from ..lab.port_plan import PortPlan
 from ..model.counters import DutCounters
 from ..model.qos import PortQos
@@ -86,4 +87,4 @@ def _between_any_two(plans: Iterable[PortPlan], bench: Bench) -> TrafficBuilder:
     further = tuple(port for name, port in own.items() if name not in first.subject.ports)
     # other MAC addresses than the preflight's hosts: a switch may still know those at other ports
     everything = replace(first, subject=replace(first.subject, further=further), first_host=2 * len(own))
-    return everything.lab(bench.dut, bench.api, bench.clock).builder
+    return open_lab(everything, bench.dut, bench.api, bench.clock).builder

@@ -11,8 +11,7 @@ from typing import Any
 
 from ..cases.checks import judge, validity
 from ..cases.engine import Finding, found
-from ..cases.switch_counters import priority_groups, watermark_delay_s
-from ..lab.counter_polling import is_polled
+from ..cases.switch_counters import is_polled, priority_groups, watermark_delay_s
 from ..lab.generator import Traffic
 from ..lab.lab import Lab
 from ..lab.otg_config import TrafficBuilder
@@ -173,7 +172,7 @@ def _full_rate(run: Measurement) -> Iterator[Check]:
     part of the line while the lossless ones of all ports are paused, and each has it once the storms are over."""
     in_the_storm = run.flows("paused", Role.BACKGROUND)
     yield from all_at_rate("full-rate", run.subject, in_the_storm, run.scenario.moment)
-    yield from all_at_rate("full-rate", run.subject, run.resumed.values(), "once the storms had stopped")
+    yield from all_at_rate("full-rate", run.subject, run.flows("resumed"), "once the storms had stopped")
 
 
 def _held(run: Measurement) -> dict[int, FlowStats]:

@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
+from ..cases.switch_counters import group_delay_s
 from ..lab.clock import Clock
 from ..lab.counter_polling import PollDelays
 from ..lab.dut import Dut, SwitchState
 from ..lab.lab import Lab
 from ..lab.option import check_keys, options, tolerances_of
-from ..lab.port_plan import LabFacts, PortPlan, PortRequest, measured_device, plan_measured
+from ..lab.planning import measured_device, open_lab, plan_measured
+from ..lab.port_plan import LabFacts, PortPlan, PortRequest
 from ..lab.generator import SETTLE_S
 from ..model.errors import QualificationError
 from ..model.ports import ConnectedPort, PortPair, natural, summary, told_apart
@@ -124,7 +126,7 @@ class SweepPlan:
         plans = {port: plan for port, plan in self.plans.items() if only is None or port in only}
         for option in options():
             option.prepare(list(plans.values()), bench.dut, bench.clock)  # all at once: daemons are waited for
-        labs = {port: plan.lab(bench.dut, bench.api, bench.clock) for port, plan in plans.items()}
+        labs = {port: open_lab(plan, bench.dut, bench.api, bench.clock) for port, plan in plans.items()}
         first = next(iter(labs.values()), None)
         if first is None:
             return {}
@@ -143,7 +145,8 @@ class SweepPlan:
             return 0.0
         batches = self.waves(None, [pair.rx.port for wave in waves for pair in wave])
         preflight_s = max(delays[0].queue_s, delays[0].port_s) + len(batches) * 2 * SETTLE_S + delays[0].queue_s
-        slowest_s = max(delays[0].port_s, delays[0].queue_s, delays[0].group_s or 0.0)
+        group_s = group_delay_s(self.state.config_db, self.state.device) or 0.0
+        slowest_s = max(delays[0].port_s, delays[0].queue_s, group_s)
         readings_s = (len(waves) + 2) * slowest_s if audited else 0.0
         return preflight_s + readings_s + len(waves) * (lead_s + 2 * data_s + 2 * delays[0].port_s + SETTLE_S)
 

@@ -3,7 +3,7 @@ of it at line rate. The port's own configuration says which those are."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -12,26 +12,40 @@ from ..cases.engine import Finding, found
 from ..lab.generator import Traffic
 from ..lab.lab import Lab
 from ..lab.option import flows_beside
+from ..model.arithmetic import share_percent
 from ..model.counters import DutCounters
 from ..model.qos import PortQos
 from ..model.scenario import Scenario, Storm
-from ..model.traffic import FlowPlan
-from ..record.case import PlanCase
+from ..model.traffic import FlowPlan, PauseFrame, pfc_frame
+from ..record.case import PlanCase, Target
 from .at_once import Part, build_together, measure_together
 
 PORT = PlanCase("port-sweep", "SWEEP-1")
 
 
-def scenario(qos: PortQos) -> Scenario:
-    """All lossless priorities of a port are paused; data on each priority, in equal parts of the line.
+class EvenScenario(Scenario):
+    """A storm of a flow for each tested priority; every data flow has the same part of the line."""
+
+    def pauses(self) -> Mapping[str, PauseFrame]:
+        """A flow that pauses it for each of them."""
+        return {f"Pause Prio {priority}": pfc_frame((priority,), self.pause_quanta) for priority in self.paused}
+
+    def share(self, priority: int) -> float:
+        """The part of any."""
+        return share_percent(100, len(self.tested) + len(self.background))
+
+
+def scenario(qos: PortQos, paused: Target | None = None) -> Scenario:
+    """Lossless priorities of a port (None: all that it has) are paused; data on each priority, in equal parts of the
+    line.
 
     Raises:
-        QualificationError: no DSCP value reaches a lossless priority.
+        QualificationError: no DSCP value reaches one of them.
     """
-    qos.check_reached(qos.lossless)
-    background = qos.reached_lossy
-    return Scenario(PORT, Storm.LOSSLESS, qos.lossless, background, background_percent=50 if background else 0,
-                    even=True, apart=True)
+    tested = qos.lossless if paused is None else paused
+    qos.check_reached(tested)
+    background = qos.others(tested)
+    return EvenScenario(PORT, Storm.LOSSLESS, tested, background, background_percent=50 if background else 0)
 
 
 def measure(labs: Sequence[Lab], before: DutCounters, beside: bool = False) -> list[Finding]:

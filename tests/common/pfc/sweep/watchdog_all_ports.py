@@ -10,6 +10,7 @@ from math import ceil
 from ..cases.engine import Finding, found, sending
 from ..cases.watchdog.actions import storms_and_again
 from ..cases.watchdog.checks import DATA_S, WatchdogRun, acted, detected, lead_s, restored, validity
+from ..cases.watchdog.watched import NEEDS, watched
 from ..lab.lab import Lab
 from ..lab.otg_config import TrafficBuilder
 from ..lab.watchdog import DROP, Timers, watching
@@ -29,17 +30,17 @@ LOAD_PERCENT = 45  # of each line, as for the watchdog of one port
 
 
 def scenario(qos: PortQos) -> Scenario:
-    """SWEEP-1's scenario for one port; the storms run until they must have been detected, then there is data.
+    """SWEEP-1's scenario for one port, with storms on the priorities that the watchdog watches there: these run until
+    they must have been detected, then there is data.
 
     Raises:
-        QualificationError: no DSCP value reaches a lossless priority, or the watchdog does not watch one.
+        QualificationError: the watchdog watches none, or no DSCP value reaches one of them.
     """
-    if qos.watched != qos.lossless:
-        raise QualificationError(
-            f"{qos.device} {qos.port}: the watchdog watches {list(qos.watched)} (PORT_QOS_MAP|{qos.port}"
-            f" pfcwd_sw_enable), expected all lossless priorities, {list(qos.lossless)}"
-        )
-    return replace(sweep.scenario(qos), case=WATCHDOG_ALL_PORTS, storm_lead_s=ceil(lead_s(TIMERS)), data_s=DATA_S)
+    paused = watched(qos)
+    if not paused:
+        raise QualificationError(f"{qos.device} {qos.port}: SWEEP-3 needs {NEEDS}, found none")
+    plan = sweep.scenario(qos, paused)
+    return replace(plan, case=WATCHDOG_ALL_PORTS, storm_lead_s=ceil(lead_s(TIMERS)), data_s=DATA_S)
 
 
 def measure(labs: Sequence[Lab], whole: TrafficBuilder, before: DutCounters) -> list[Finding]:

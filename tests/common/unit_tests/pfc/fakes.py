@@ -17,7 +17,8 @@ import snappi
 from tabulate import tabulate
 
 from tests.common.pfc.lab.dut import MARK, Dut
-from tests.common.pfc.lab.port_plan import PortPlan, PortRequest, plan_measured
+from tests.common.pfc.lab.planning import plan_measured
+from tests.common.pfc.lab.port_plan import PortPlan, PortRequest
 from tests.common.pfc.model.ports import ConnectedPort
 
 DEVICE = "vtb-t0-01"

@@ -14,6 +14,7 @@ from tests.common.pfc.cases.engine import sending
 from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.lab import Lab
+from tests.common.pfc.lab.planning import open_lab
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.ports import PortPair
 from tests.common.pfc.model.traffic import FlowPlan, FlowStats, Role, pfc_frame
@@ -173,7 +174,7 @@ def test_what_is_sent_by_another_lab_of_the_port_counts_too() -> None:
     maps = {"TC_TO_PRIORITY_GROUP_MAP": {"AZURE": IDENTITY}, "PORT_QOS_MAP": {RX: {"tc_to_pg_map": "AZURE"}}}
     auditor = BookAuditor()
     for family in ("the first", "the second"):
-        lab = replace(plan.lab(dut, FakeApi(world), FakeClock(world)), config_db=maps)
+        lab = replace(open_lab(plan, dut, FakeApi(world), FakeClock(world)), config_db=maps)
         auditor.begin(lab)
         send(lab)
         [checks] = auditor.audit([lab], SINGLE_LOSSLESS)
@@ -214,7 +215,7 @@ def test_what_moves_on_the_idle_switch_may_move_in_a_case(column: str, fps: floa
     host.column, host.fps = column, fps
     plan = plan_port(Dut(host), TESTER_PORTS, "Ethernet0", None)
     maps = {"TC_TO_PRIORITY_GROUP_MAP": {"AZURE": IDENTITY}, "PORT_QOS_MAP": {RX: {"tc_to_pg_map": "AZURE"}}}
-    lab = replace(plan.lab(Dut(host), FakeApi(world), FakeClock(world)), config_db=maps)
+    lab = replace(open_lab(plan, Dut(host), FakeApi(world), FakeClock(world)), config_db=maps)
     auditor = BookAuditor()
     auditor.begin(lab)
     lab.clock.sleep(20.0)

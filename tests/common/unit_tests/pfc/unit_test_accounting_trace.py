@@ -9,6 +9,7 @@ from tests.common.pfc.accounting.trace import FIRST, STEP, Trace
 from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.lab.planning import open_lab
 from tests.common.pfc.model.traffic import FlowPlan, FlowStats, Role
 from tests.common.unit_tests.pfc.fakes import FakeApi, FakeClock, FakeHost, FakeWorld, plan_port
 from tests.common.unit_tests.pfc.unit_test_accounting import RX, SUBJECT, TX
@@ -88,6 +89,6 @@ def test_the_preflight_s_error_ends_with_it(broken: dict[str, object], words: st
     ports = "IFACE      STATE    RX_OK\n---------  -------  -------\nEthernet0        U        0\n"
     host.answers = {"show interfaces counters": (ports, 0), "show priority-group drop counters": ("", 0)}
     plan = plan_port(Dut(host), TESTER_PORTS, "Ethernet0", None)
-    lab = plan.lab(Dut(host), FakeApi(world), FakeClock(world))
+    lab = open_lab(plan, Dut(host), FakeApi(world), FakeClock(world))
     outcome = Qualifier(lab, [BookAuditor()]).qualify(SINGLE_LOSSLESS, (3,))
     assert (outcome.verdicts[0].error or "").endswith(words), outcome.verdicts[0].error

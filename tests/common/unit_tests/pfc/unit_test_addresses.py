@@ -17,7 +17,8 @@ from tests.common.pfc.addresses.networks import free_addresses
 from tests.common.pfc.addresses.port_channels import in_port_channels, lacking
 from tests.common.pfc.lab.configuration import RowRestorer
 from tests.common.pfc.lab.dut import Dut, SwitchState
-from tests.common.pfc.lab.port_plan import PortRequest, plan_measured
+from tests.common.pfc.lab.planning import plan_measured
+from tests.common.pfc.lab.port_plan import PortRequest
 from tests.common.pfc.lab.reservation import ReservationLost
 from tests.common.pfc.lab.restore import SwitchRestorer, read_state
 from tests.common.pfc.lease.lease import LEASE_FILE, Lease, LeaseOwner

@@ -2,7 +2,6 @@
 
 import pytest
 
-from tests.common.pfc.record.case import PlannedItem
 from tests.common.pfc.record.records import RunLabels, make_record
 from tests.common.pfc.record.verdict import Status
 from tests.common.pfc.resume.earlier import port_verdict
@@ -133,5 +132,5 @@ def test_a_record_of_both_is_read_again_as_it_was():
     assert [verdict.status for verdict in again] == [Status.FAIL, Status.PASS], again
     said = [verdict.messages for verdict in again]
     assert said == [verdict.messages for verdict in outcome.verdicts], said
-    keys = {verdict.key(PORT.plan_id) for verdict in again}
-    assert keys == set(PlannedItem(DEVICE, "Ethernet4", (), PORT).keys()), keys
+    keys = {(verdict.device, verdict.port, verdict.priority, verdict.metric_name) for verdict in again}
+    assert keys == {(DEVICE, "Ethernet4", None, metric) for metric in PORT.metrics}, keys

@@ -12,6 +12,7 @@ from tests.common.pfc.cases.plan import procedures
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.option import auditors
+from tests.common.pfc.lab.planning import open_lab
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.record.case import PlanCase
 from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Check, Status
@@ -76,7 +77,7 @@ def make_lab(kind=CountingApi):
     host = CabledHost(world)
     api = kind(world)
     plan = plan_port(Dut(FakeHost(FakeWorld())), TESTER_PORTS, RX, TX)
-    return plan.lab(Dut(host), api, FakeClock(world)), host, api
+    return open_lab(plan, Dut(host), api, FakeClock(world)), host, api
 
 
 def audit(lab, change, plan_id="PFC-1"):
@@ -238,7 +239,7 @@ def test_of_several_ports_at_once_each_cable_is_looked_at():
     host = CabledHost(world)
     api = CountingApi(world)
     dut = Dut(FakeHost(FakeWorld()))
-    first, second = (plan_port(dut, TESTER_PORTS, port, tx).lab(Dut(host), api, FakeClock(world))
+    first, second = (open_lab(plan_port(dut, TESTER_PORTS, port, tx), Dut(host), api, FakeClock(world))
                      for port, tx in ((RX, TX), ("Ethernet4", TX)))
     first = replace(first, subject=replace(first.subject, further=()))
     second = replace(second, subject=replace(second.subject, further=(first.subject.pair.rx,)))

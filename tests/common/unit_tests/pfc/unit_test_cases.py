@@ -10,6 +10,7 @@ from tests.common.pfc.cases.pauses import GLOBAL_PAUSE, LOSSY as PAUSE_LOSSY, SE
 from tests.common.pfc.cases.plan import procedures
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.lab.planning import open_lab
 from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Status
 from tests.common.unit_tests.pfc.fakes import DEVICE, FakeApi, FakeClock, FakeHost, FakeWorld, plan_port
 from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
@@ -132,7 +133,8 @@ def test_lossy_pauses_on_a_platform_that_does_not_count_them(asic, paused, count
         world = FakeWorld(counts_pause=counts)
         plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, "Ethernet0", None)
         subject = dataclasses.replace(plan.subject, asic=asic)
-        lab = dataclasses.replace(plan, subject=subject).lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
+        changed = dataclasses.replace(plan, subject=subject)
+        lab = open_lab(changed, Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
         for verdict in Qualifier(lab).qualify(PAUSE_LOSSY, paused).verdicts:
             assert verdict.metric_name != LOSSY or verdict.status is expected, verdict.messages
 
@@ -153,7 +155,7 @@ def test_the_same_over_ipv6():
     world = FakeWorld()
     api = FakeApi(world)
     plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, "Ethernet0", None, 6)
-    outcome = Qualifier(plan.lab(Dut(FakeHost(world)), api, FakeClock(world))).qualify(GLOBAL_PAUSE, ())
+    outcome = Qualifier(open_lab(plan, Dut(FakeHost(world)), api, FakeClock(world))).qualify(GLOBAL_PAUSE, ())
     assert [one.status for one in outcome.verdicts] == [Status.PASS] * 2, [one.messages for one in outcome.verdicts]
     assert outcome.evidence["ip_version"] == 6, outcome.evidence
     config = api.configs[-1]
@@ -167,7 +169,8 @@ def test_a_host_that_does_not_find_its_ipv6_gateway_is_error():
     """The IPv6 neighbours are the ones that are waited for."""
     world = FakeWorld(resolved=False)
     plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, "Ethernet0", None, 6)
-    outcome = Qualifier(plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world))).qualify(GLOBAL_PAUSE, ())
+    lab = open_lab(plan, Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
+    outcome = Qualifier(lab).qualify(GLOBAL_PAUSE, ())
     assert outcome.verdicts[0].cause.endswith("resolved its gateway's address (resolved: none)"), outcome.verdicts[0]
 
 
@@ -175,7 +178,7 @@ def test_a_metric_that_a_case_does_not_judge_is_error(monkeypatch):
     """A clean flow alone says nothing of what the case is about; what the case found of the other metric stands."""
     world = FakeWorld(leaked={3: 12})
     plan = plan_port(Dut(FakeHost(FakeWorld())), TESTER_PORTS, "Ethernet0", None)
-    lab = plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
+    lab = open_lab(plan, Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
     procedure = pauses.CASES[pauses.SINGLE_LOSSLESS]
     half = dataclasses.replace(procedure, judge=lambda run: [one for one in judge(run) if one.metric_name == LOSSLESS])
     monkeypatch.setitem(procedures(), pauses.SINGLE_LOSSLESS, half)
@@ -188,4 +191,4 @@ def test_a_metric_that_a_case_does_not_judge_is_error(monkeypatch):
 def carry_out(world, case, target, configured=None):
     """The outcome of a case on a fake switch."""
     plan = plan_port(Dut(FakeHost(configured or FakeWorld())), TESTER_PORTS, "Ethernet0", None)
-    return Qualifier(plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world))).qualify(case, target)
+    return Qualifier(open_lab(plan, Dut(FakeHost(world)), FakeApi(world), FakeClock(world))).qualify(case, target)

@@ -6,8 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.common.pfc.cases.reconfigured import wait_for_groups
-from tests.common.pfc.lab.configuration import NAME, RowRestorer, lossless_set, trusting_tags
-from tests.common.pfc.lab.reservation import as_found
+from tests.common.pfc.lab.configuration import NAME, RowRestorer, as_found, lossless_set, trusting_tags
 from tests.common.pfc.lab.restore import SwitchRestorer
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.qos import read_port_qos

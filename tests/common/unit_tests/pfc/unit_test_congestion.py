@@ -15,6 +15,7 @@ from tests.common.pfc.cases.loads import tx_port, with_room
 from tests.common.pfc.cases.switch_counters import OWN_FRAMES, DataCounters, PortCounts
 from tests.common.pfc.lab.clock import WallClock
 from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.lab.planning import open_lab
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.ports import ConnectedPort, PortState
 from tests.common.pfc.model.tolerances import HARDWARE
@@ -28,7 +29,7 @@ def lab(line_percent):
     """A lab whose full lines are loaded so much."""
     world = FakeWorld()
     plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, "Ethernet0", None)
-    made = plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
+    made = open_lab(plan, Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
     subject = replace(made.subject, tolerances=replace(HARDWARE, line_percent=line_percent))
     schedulers = {f"scheduler.{n}": {"type": "DWRR", "weight": str(14 + n)} for n in range(2)}
     return replace(made, subject=subject, config_db={**made.config_db, "SCHEDULER": schedulers})

@@ -9,6 +9,7 @@ from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.lab.counter_polling import PollDelays, read_poll_delays
 from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.lab.planning import open_lab
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.record.verdict import LOSSLESS, Status
 from tests.common.unit_tests.pfc.fakes import DEVICE, FakeApi, FakeClock, FakeHost, FakeWorld, plan_port
@@ -19,7 +20,8 @@ def qualify(world, delays=None):
     """The lossless verdict of a run that waits as long as the switch's configuration asks for, or so long."""
     plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, "Ethernet0", None)
     plan = plan if delays is None else dataclasses.replace(plan, delays=delays)
-    outcome = Qualifier(plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world))).qualify(SINGLE_LOSSLESS, (3,))
+    lab = open_lab(plan, Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
+    outcome = Qualifier(lab).qualify(SINGLE_LOSSLESS, (3,))
     return next(verdict for verdict in outcome.verdicts if verdict.metric_name == LOSSLESS)
 
 

@@ -7,10 +7,10 @@ import pytest
 from tests.common.pfc.cases.counting import CASES, DATA, PAUSES, PausesRun, judge_pauses, queue_by_queue
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.cases.switch_counters import (
-    OWN_FRAMES, PortCounts, data_commands, may_gain, own_frames, port_counts,
+    OWN_FRAMES, PortCounts, data_commands, group_delay_s, may_gain, own_frames, port_counts,
 )
-from tests.common.pfc.lab.counter_polling import read_poll_delays
 from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.lab.planning import open_lab
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.traffic import FlowPlan, FlowStats, PauseFrame, Role
 from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Status
@@ -151,7 +151,7 @@ def test_what_moves_on_the_idle_switch_is_let_pass(fps, in_storm, passes):
     host = Talking(world)
     host.fps, host.in_storm = fps, in_storm
     plan = plan_port(Dut(host), TESTER_PORTS, "Ethernet0", None)
-    outcome = Qualifier(plan.lab(Dut(host), FakeApi(world), FakeClock(world))).qualify(PAUSES, (3, 4))
+    outcome = Qualifier(open_lab(plan, Dut(host), FakeApi(world), FakeClock(world))).qualify(PAUSES, (3, 4))
     made = {one.name: one for verdict in outcome.verdicts for one in verdict.checks}
     assert (made["pauses-are-no-data"].status is Status.PASS) == passes, made["pauses-are-no-data"].message
 
@@ -171,7 +171,7 @@ def test_how_old_priority_group_counters_are():
     """They need not be polled: most measurements do not ask for them."""
     enabled = {"FLEX_COUNTER_TABLE": {"PG_DROP": {"FLEX_COUNTER_STATUS": "enable"}}}
     slow = {"FLEX_COUNTER_TABLE": {"PG_DROP": {"FLEX_COUNTER_STATUS": "enable", "POLL_INTERVAL": "30000"}}}
-    delays = [read_poll_delays(config_db, DEVICE).group_s for config_db in ({}, enabled, slow)]
+    delays = [group_delay_s(config_db, DEVICE) for config_db in ({}, enabled, slow)]
     assert delays == [None, 11, 31], delays
 
 
@@ -179,7 +179,7 @@ def test_a_switch_that_does_not_poll_priority_groups_is_error():
     """Drops there would go unseen."""
     world = FakeWorld()
     plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, "Ethernet0", None)
-    qualifier = Qualifier(plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world)))
+    qualifier = Qualifier(open_lab(plan, Dut(FakeHost(world)), FakeApi(world), FakeClock(world)))
     outcome = qualifier.qualify(DATA, CASES[DATA].targets.on(plan.subject)[0])
     assert {(one.metric_name, one.status) for one in outcome.verdicts} >= {(LOSSLESS, Status.ERROR)}, outcome
     assert outcome.verdicts[0].cause.startswith(
@@ -209,7 +209,7 @@ def test_a_storm_without_data(kind, world, status, sentence):
     host = kind(world)
     host.answers["show interfaces counters"] = (PORTS, 0)
     plan = plan_port(Dut(host), TESTER_PORTS, "Ethernet0", None)
-    outcome = Qualifier(plan.lab(Dut(host), FakeApi(world), FakeClock(world))).qualify(PAUSES, (3, 4))
+    outcome = Qualifier(open_lab(plan, Dut(host), FakeApi(world), FakeClock(world))).qualify(PAUSES, (3, 4))
     verdict = next(one for one in outcome.verdicts if one.metric_name == LOSSLESS)
     said = " ".join([verdict.cause or "", *verdict.messages])
     assert verdict.status is status and sentence in said, said

@@ -4,7 +4,9 @@ import pytest
 
 from tests.common.pfc.dynamic_buffers.pools import POOLS
 from tests.common.pfc.lab.dut import Dut
-from tests.common.pfc.lab.port_plan import PortRequest, plan_measured
+from tests.common.pfc.lab.option import Option
+from tests.common.pfc.lab.planning import plan_measured
+from tests.common.pfc.lab.port_plan import PortRequest
 from tests.common.pfc.lab.restore import read_state
 from tests.common.pfc.lease.option import LeaseOption
 from tests.common.pfc.model.errors import QualificationError
@@ -22,8 +24,7 @@ def asked(field, pool="ingress_lossless_pool"):
 @pytest.fixture(name="host")
 def fixture_host(monkeypatch):
     """A switch with one pool whose size is its own affair, and no lease."""
-    monkeypatch.setattr("tests.common.pfc.lab.option.Option.left_changed", lambda self, host: {})
-    monkeypatch.setattr(LeaseOption, "left_changed", lambda self, host: {})
+    monkeypatch.setattr(LeaseOption, "state", Option.state)
     world = FakeWorld()
     world.config_db[POOLS]["ingress_lossless_pool"] = BARE
     return FakeHost(world)

@@ -12,6 +12,7 @@ from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.evidence.files import EvidenceFiles, plain
 from tests.common.pfc.evidence.recorder import LEFT_OUT, EvidenceRecorder, without_credentials
 from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.lab.planning import open_lab
 from tests.common.pfc.lab.restore import SwitchRestorer
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.record.verdict import Status
@@ -115,7 +116,7 @@ def qualifier(folder, **faults):
     dut = Dut(FakeHost(world))
     dut.observers = [EvidenceRecorder(EvidenceFiles(folder))]
     plan = plan_port(Dut(FakeHost(FakeWorld())), TESTER_PORTS, "Ethernet0", None)
-    return Qualifier(plan.lab(dut, FakeApi(world), FakeClock(world)))
+    return Qualifier(open_lab(plan, dut, FakeApi(world), FakeClock(world)))
 
 
 def names(outcome):

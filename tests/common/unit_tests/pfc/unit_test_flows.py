@@ -5,12 +5,14 @@ import re
 
 import pytest
 
-from tests.common.pfc.cases.flows import RESUMED, DataLoad, again, data_flows, later
+from tests.common.pfc.cases.data_loads import DataLoad, data_flows
+from tests.common.pfc.cases.flows import RESUMED, again, later
 from tests.common.pfc.cases.pauses import GLOBAL_PAUSE, SINGLE_LOSSLESS, make_scenario
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.cases.storm_sequence import scenario_traffic
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.generator import Generator
+from tests.common.pfc.lab.planning import open_lab
 from tests.common.pfc.model.checking import never_taken, sent_as_due
 from tests.common.pfc.model.ports import ConnectedPort
 from tests.common.pfc.model.traffic import FlowPlan, FlowStats, Role
@@ -28,7 +30,7 @@ def make_lab(world=None):
     """The fake lab's port."""
     world = world or FakeWorld()
     plan = plan_port(Dut(FakeHost(FakeWorld())), TESTER_PORTS, "Ethernet0", None)
-    return plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
+    return open_lab(plan, Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
 
 
 def test_a_load_is_a_flow_for_each_priority_in_equal_parts():
@@ -70,8 +72,8 @@ class CountedGenerator(Generator):
 @pytest.mark.parametrize(("case", "target"), [(SINGLE_LOSSLESS, (3,)), (GLOBAL_PAUSE, ())])
 def test_no_flow_is_started_twice(monkeypatch, case, target):
     """On every case this is what `finished-flows-stay-started` shows on a virtual testbed."""
-    monkeypatch.setattr("tests.common.pfc.lab.port_plan.Generator", CountedGenerator)
-    monkeypatch.setattr("tests.common.pfc.lab.port_plan.options", lambda: ())  # none has a generator of its own
+    monkeypatch.setattr("tests.common.pfc.lab.planning.Generator", CountedGenerator)
+    monkeypatch.setattr("tests.common.pfc.lab.planning.options", lambda: ())  # none has a generator of its own
     lab = make_lab()
     outcome = Qualifier(lab).qualify(case, target)
     assert all(verdict.status is Status.PASS for verdict in outcome.verdicts), outcome.verdicts
@@ -91,7 +93,7 @@ def test_data_is_started_with_its_storm_and_comes_later():
 def test_names_have_no_sign_that_a_generator_trips_over(device):
     """A hostname may have dots."""
     plan = plan_port(Dut(FakeHost(FakeWorld())), TESTER_PORTS, "Ethernet0", None)
-    builder = plan.lab(Dut(FakeHost(FakeWorld())), FakeApi(FakeWorld()), FakeClock(FakeWorld())).builder
+    builder = open_lab(plan, Dut(FakeHost(FakeWorld())), FakeApi(FakeWorld()), FakeClock(FakeWorld())).builder
     builder._pair.rx.__dict__["device"] = device
     try:
         name = builder.named("pauses of 4096 quanta, 96 in a window")

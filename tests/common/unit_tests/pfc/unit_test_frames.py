@@ -7,6 +7,7 @@ import pytest
 from tests.common.pfc.cases import frames
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.lab.planning import open_lab
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Status
 from tests.common.unit_tests.pfc.fakes import DEVICE, FakeApi, FakeClock, FakeHost, FakeWorld, plan_port
@@ -33,7 +34,7 @@ def lab_of(world, asic="broadcom", ip_version=4):
     host, api = FakeHost(world), FakeApi(world)
     plan = plan_port(Dut(host), TESTER_PORTS, "Ethernet0", None, ip_version)
     plan = dataclasses.replace(plan, subject=dataclasses.replace(plan.subject, asic=asic))
-    return plan.lab(Dut(host), api, FakeClock(world)), host, api
+    return open_lab(plan, Dut(host), api, FakeClock(world)), host, api
 
 
 def carry_out(case, world, asic="broadcom"):
@@ -98,7 +99,7 @@ def test_the_largest_frame(rx, tx, routed, expected):
         del world.config_db["VLAN_MEMBER"]["Vlan1000|Ethernet0"]
         world.config_db["INTERFACE"] = {"Ethernet0": {}, "Ethernet0|10.0.0.0/31": {}}
     lab, host, _ = lab_of(world)
-    assert lab.builder.routes is routed, "the fake switch's configuration"
+    assert frames.is_routed(lab) is routed, "the fake switch's configuration"
     host.answers |= mtu_answers(rx, tx)
     assert frames.largest(lab) == ((expected, 1),), (rx, tx)
 

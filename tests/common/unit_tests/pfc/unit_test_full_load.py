@@ -10,12 +10,14 @@ from tests.common.pfc.cases.flows import RESUMED
 from tests.common.pfc.cases.switch_counters import group_counts
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.model.errors import QualificationError
+from tests.common.pfc.model.qos import read_port_qos
 from tests.common.pfc.record.verdict import Status
+from tests.common.pfc.sweep import watchdog_all_ports
 from tests.common.pfc.sweep.cases import make_full_load
 from tests.common.pfc.sweep.full_load import data_percent, scenario
 from tests.common.pfc.sweep.plan import Bench
 from tests.common.pfc.sweep.watermarks import Watermarks, ingress_pool, together
-from tests.common.unit_tests.pfc.fakes import PORTS, FakeWorld
+from tests.common.unit_tests.pfc.fakes import DEVICE, PORTS, FakeWorld, make_config_db
 from tests.common.unit_tests.pfc.sweep_fakes import TX_OF, SweptHost, SweptLab
 
 POOL = {"ingress_lossless_pool": {"mode": "dynamic", "size": "10875072", "type": "ingress", "xoff": "4194112"}}
@@ -177,3 +179,15 @@ def test_the_ingress_pool_is_the_largest_with_a_size():
     assert (found.name, found.size_bytes, found.headroom_bytes) == ("ingress_lossless_pool", 10875072, 4194112), found
     with pytest.raises(QualificationError, match="sw: CONFIG_DB has no BUFFER_POOL of type ingress with a size"):
         ingress_pool({"BUFFER_POOL": {"odd": {"type": "ingress"}}}, "sw")
+
+
+def test_storms_on_all_ports_are_on_what_each_watchdog_watches():
+    """The other lossless priorities are background; a port where none is watched cannot be measured."""
+    config_db = make_config_db()
+    row = config_db["PORT_QOS_MAP"]["Ethernet0"]
+    row["pfcwd_sw_enable"] = "4"
+    plan = watchdog_all_ports.scenario(read_port_qos(config_db, DEVICE, "Ethernet0"))
+    assert (plan.tested, plan.background) == ((4,), (0, 1, 2, 3, 5, 6)), plan
+    row["pfcwd_sw_enable"] = ""
+    with pytest.raises(QualificationError, match=f"{DEVICE} Ethernet0: SWEEP-3 needs a lossless priority that the"):
+        watchdog_all_ports.scenario(read_port_qos(config_db, DEVICE, "Ethernet0"))

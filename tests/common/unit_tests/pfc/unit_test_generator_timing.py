@@ -8,6 +8,7 @@ from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.generator import AT_ONCE, POLL_S, Generator, GeneratorTiming
+from tests.common.pfc.lab.planning import open_lab
 from tests.common.pfc.lab.preflight import know_timing
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.traffic import FlowPlan, Role
@@ -86,7 +87,7 @@ def make_lab(world=None, clock=InexactClock, api=LateApi, timing=None, **habits)
     generators = api(world)
     for name, value in habits.items():
         setattr(generators, name, value)
-    return plan.lab(Dut(FakeHost(world)), generators, clock(world), timing=timing)
+    return open_lab(plan, Dut(FakeHost(world)), generators, clock(world), timing=timing)
 
 
 def pushed(lab, *flows):

@@ -9,6 +9,7 @@ from tests.common.pfc.cases.ingress import IngressLoad
 from tests.common.pfc.cases.headroom import SINGLE, covered, headroom_command
 from tests.common.pfc.cases.hold_in_storm import HeldRun, Hold, storm_ran_and_load_applied
 from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.lab.planning import open_lab
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.traffic import FlowPlan, FlowStats, Role, pfc_frame
 from tests.common.unit_tests.pfc.fakes import FakeApi, FakeClock, FakeHost, FakeWorld, plan_port
@@ -42,7 +43,7 @@ def test_headroom_that_leaves_no_time_shows_nothing():
     """30,720 bytes at 100 Gb/s are what the standard's response takes: senders would go on for 0 quanta."""
     world = FakeWorld()
     host = FakeHost(world)
-    lab = plan_port(Dut(host), TESTER_PORTS, "Ethernet0", None).lab(Dut(host), FakeApi(world), FakeClock(world))
+    lab = open_lab(plan_port(Dut(host), TESTER_PORTS, "Ethernet0", None), Dut(host), FakeApi(world), FakeClock(world))
     tables = {
         "PORT_QOS_MAP": {"Ethernet64": {"tc_to_pg_map": "AZURE"}},
         "TC_TO_PRIORITY_GROUP_MAP": {"AZURE": {"3": "3", "4": "4"}},

@@ -10,6 +10,7 @@ from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.generator import Generator
 from tests.common.pfc.lab.generator_ports import set_links
 from tests.common.pfc.lab.option import adapted
+from tests.common.pfc.lab.planning import open_lab
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.ports import ConnectedPort
 from tests.common.pfc.model.traffic import FlowPlan, Role, global_pause_frame, pfc_frame
@@ -183,7 +184,7 @@ class Extension(FakeApi):
 def make_builder(api, ip_version=4, **changes):
     """A builder for two ports of a chassis."""
     plan = plan_port(Dut(FakeHost(FakeWorld())), TESTER_PORTS, "Ethernet0", None, ip_version)
-    return replace(plan.lab(Dut(FakeHost(FakeWorld())), api, FakeClock(FakeWorld())).builder, **changes)
+    return replace(open_lab(plan, Dut(FakeHost(FakeWorld())), api, FakeClock(FakeWorld())).builder, **changes)
 
 
 def make_generator(*flows, ip_version=4, **habits):

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.common.pfc.lab.reservation import ReservationLost, as_found
+from tests.common.pfc.lab.configuration import as_found
+from tests.common.pfc.lab.reservation import ReservationLost
 from tests.common.pfc.lab.restore import SwitchRestorer
 from tests.common.pfc.lease.lease import LEASE_FILE, Lease, LeaseOwner
 from tests.common.pfc.lease.taking import LeaseTaker

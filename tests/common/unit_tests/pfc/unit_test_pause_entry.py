@@ -8,7 +8,8 @@ from tests.common.pfc.host_pauses.applicability import lacking
 from tests.common.pfc.host_pauses.entry import HostPort, pause_entry_of
 from tests.common.pfc.host_pauses.options import frame_options, probe_options
 from tests.common.pfc.lab.dut import Dut
-from tests.common.pfc.lab.port_plan import LabFacts, PortRequest, plan_device
+from tests.common.pfc.lab.planning import plan_device
+from tests.common.pfc.lab.port_plan import LabFacts, PortRequest
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.traffic import PauseFrame, global_pause_frame, pfc_frame
 from tests.common.pfc.sweep.plan import plan_sweep

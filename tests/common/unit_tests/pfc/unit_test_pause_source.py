@@ -21,6 +21,7 @@ from tests.common.pfc.host_pauses.pauses import HostDriver, HostInterface
 from tests.common.pfc.host_pauses.source import HostSource, HostStorm
 from tests.common.pfc.lab.clock import WallClock
 from tests.common.pfc.lab.dut import MARK, Dut
+from tests.common.pfc.lab.planning import open_lab
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.traffic import FlowPlan, Role, pfc_frame
 from tests.common.pfc.record.verdict import LOSSLESS, LOSSY as LOSSY_METRIC, Status
@@ -306,7 +307,7 @@ def qualify(world, case=SINGLE_LOSSLESS, target=(3,), asic="", **source):
     pauses = HostInterface(HostPort("linux-01", "eth1"), plan.subject.pair.speed_mbps)
     subject = dataclasses.replace(plan.subject, pauses_from=pauses.where, asic=asic)
     plan = dataclasses.replace(plan, subject=subject, pauses=pauses.open)
-    lab = plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world), host_of=lambda name: Answers())
+    lab = open_lab(plan, Dut(FakeHost(world)), FakeApi(world), FakeClock(world), host_of=lambda name: Answers())
     assert isinstance(lab.generator, HostDriver), "the lab's pauses come from the host"
     lab.generator.sender = lab.pause_source.sender = FakeSource(world, **source)
     outcome = Qualifier(lab).qualify(case, target)

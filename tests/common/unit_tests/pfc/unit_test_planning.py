@@ -8,8 +8,10 @@ import pytest
 
 from tests.common.pfc.cases import pauses, plan as cases
 from tests.common.pfc.cases.pauses import GLOBAL_PAUSE, LOSSY, SEVERAL_LOSSLESS, SINGLE_LOSSLESS, make_scenario
+from tests.common.pfc.cases.watchdog.watched import watched
 from tests.common.pfc.lab.dut import Dut
-from tests.common.pfc.lab.port_plan import LabFacts, PortRequest, connected_port, plan_device
+from tests.common.pfc.lab.planning import connected_port, plan_device
+from tests.common.pfc.lab.port_plan import LabFacts, PortRequest
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.ports import ConnectedPort, PortPair, host_mac, hosts_behind, natural
 from tests.common.pfc.model.qos import read_port_qos, read_shared_buffer
@@ -137,18 +139,20 @@ def test_priorities_of_a_port():
     assert (qos.dscps[3], qos.dscps[0], len(qos.dscps[1])) == ((3,), (8,), 58), qos.dscps
 
 
-@pytest.mark.parametrize(("row", "watched"), [
+@pytest.mark.parametrize(("row", "expected"), [
     ({}, (3, 4)),
     ({"pfcwd_sw_enable": "3,4"}, (3, 4)),
     ({"pfcwd_sw_enable": "4,6"}, (4,)),
+    ({"pfcwd_sw_enable": " 3, 4"}, (3, 4)),
     ({"pfcwd_sw_enable": ""}, ()),
+    ({"pfcwd_sw_enable": "none"}, ()),
 ])
-def test_the_watchdog_watches_what_its_own_field_lists(row, watched):
+def test_the_watchdog_watches_what_its_own_field_lists(row, expected):
     """Older images, which have no such field, watch all lossless priorities."""
     config_db = make_config_db()
     config_db["PORT_QOS_MAP"]["Ethernet0"] |= row
     qos = read_port_qos(config_db, DEVICE, "Ethernet0")
-    assert (qos.lossless, qos.watched) == ((3, 4), watched), qos
+    assert (qos.lossless, watched(qos)) == ((3, 4), expected), qos
 
 
 def test_the_buffer_of_other_platforms_is_another_pool():

@@ -11,6 +11,7 @@ from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS, make_scenario
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.cases.storm_sequence import measure, scenario_traffic
 from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.lab.planning import open_lab
 from tests.common.pfc.lab.preflight import clean_flows
 from tests.common.pfc.model.ports import ConnectedPort
 from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Status
@@ -28,7 +29,7 @@ def qualify(world, priority=3):
     clean, faulty = FakeWorld(), world
     dut = Dut(FakeHost(faulty))
     plan = plan_port(Dut(FakeHost(clean)), TESTER_PORTS, "Ethernet0", None)
-    lab = plan.lab(dut, FakeApi(faulty), FakeClock(faulty))
+    lab = open_lab(plan, dut, FakeApi(faulty), FakeClock(faulty))
     outcome = Qualifier(lab).qualify(SINGLE_LOSSLESS, (priority,))
     return outcome, {verdict.metric_name: verdict for verdict in outcome.verdicts}
 
@@ -234,7 +235,7 @@ def test_no_traffic_runs_on_after_a_broken_run():
     world = FakeWorld()
     host = FakeHost(world)
     plan = plan_port(Dut(FakeHost(FakeWorld())), TESTER_PORTS, "Ethernet0", None)
-    qualifier = Qualifier(plan.lab(Dut(host), FakeApi(world), FakeClock(world)))
+    qualifier = Qualifier(open_lab(plan, Dut(host), FakeApi(world), FakeClock(world)))
     qualifier.qualify(SINGLE_LOSSLESS, (3,))
     answer = host._answer
 
@@ -255,7 +256,8 @@ def test_unreachable_priority_is_error():
     world = FakeWorld()
     world.config_db["DSCP_TO_TC_MAP"]["AZURE"]["3"] = "1"
     plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, "Ethernet0", None)
-    outcome = Qualifier(plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world))).qualify(SINGLE_LOSSLESS, (3,))
+    lab = open_lab(plan, Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
+    outcome = Qualifier(lab).qualify(SINGLE_LOSSLESS, (3,))
     cause = (
         "vtb-t0-01 Ethernet0 priority 3: no DSCP value reaches it, DSCP_TO_TC_MAP|AZURE leads to [0, 1, 2, 4, 5, 6]"
         " only"
@@ -269,11 +271,11 @@ def test_load_short_of_its_due_is_error_unless_the_switch_held_it():
     judged)."""
     world = FakeWorld()
     plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, "Ethernet0", None)
-    lab = plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
+    lab = open_lab(plan, Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
     measurement = measure(lab, make_scenario(SINGLE_LOSSLESS, (3,), plan.subject.qos), settled_counters(lab))
     name = "Background Flow Prio 4 vtb-t0-01 Ethernet0"
-    short = dataclasses.replace(measurement.paused[name], frames_tx=1000, frames_rx=1000)
-    phases = {**measurement.phases, "paused": {**measurement.paused, name: short}}
+    short = dataclasses.replace(measurement.phases["paused"][name], frames_tx=1000, frames_rx=1000)
+    phases = {**measurement.phases, "paused": {**measurement.phases["paused"], name: short}}
     starved = dataclasses.replace(measurement, phases=phases)
     assert [check.name for check in unmet(validity(starved))] == ["load-applied"], unmet(validity(starved))
     pfc_tx = {**starved.during.pfc_tx, "Ethernet64": (9, 9, 9, 59, 10, 9, 9, 9)}
@@ -293,7 +295,8 @@ def test_without_a_lossy_flow_the_lossy_metric_is_error():
     lossless = {dscp: "3" for dscp in world.config_db["DSCP_TO_TC_MAP"]["AZURE"]} | {"4": "4"}
     world.config_db["DSCP_TO_TC_MAP"]["AZURE"] = lossless
     plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, "Ethernet0", None)
-    outcome = Qualifier(plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world))).qualify(SINGLE_LOSSLESS, (3,))
+    lab = open_lab(plan, Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
+    outcome = Qualifier(lab).qualify(SINGLE_LOSSLESS, (3,))
     verdicts = {verdict.metric_name: verdict for verdict in outcome.verdicts}
     assert verdicts[LOSSLESS].status is Status.PASS, verdicts[LOSSLESS].messages
     assert verdicts[LOSSY].messages == [
@@ -306,7 +309,7 @@ def test_counters_cleared_in_the_run_are_error():
     """What they gained is unknown, also where the difference looks like 0."""
     world = FakeWorld()
     plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, "Ethernet0", None)
-    lab = plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
+    lab = open_lab(plan, Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
     good = measure(lab, make_scenario(SINGLE_LOSSLESS, (3,), plan.subject.qos), settled_counters(lab))
     cleared = {**good.during.pfc_rx, "Ethernet0": (0, 0, 0, 1000, 0, 0, 0, 0)}
     run = dataclasses.replace(good, during=dataclasses.replace(good.during, pfc_rx=cleared))
@@ -320,7 +323,7 @@ def test_a_port_that_loses_its_counters_is_error():
     world = FakeWorld()
     host = FakeHost(world)
     plan = plan_port(Dut(FakeHost(FakeWorld())), TESTER_PORTS, "Ethernet0", None)
-    qualifier = Qualifier(plan.lab(Dut(host), FakeApi(world), FakeClock(world)))
+    qualifier = Qualifier(open_lab(plan, Dut(host), FakeApi(world), FakeClock(world)))
     answer = host._answer
 
     def without_the_port(command):
@@ -341,7 +344,7 @@ def test_flows_are_named_after_their_port():
     for port in ("Ethernet0", "Ethernet4"):
         world = FakeWorld()
         plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, port, None)
-        lab = plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
+        lab = open_lab(plan, Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
         flows = {flow.name for flow in clean_flows(lab)}
         flows |= {*scenario_traffic(lab, make_scenario(SINGLE_LOSSLESS, (3,), plan.subject.qos)).flows}
         assert not names & flows, names & flows
@@ -360,7 +363,7 @@ def test_a_reading_serves_as_the_next_scenarios_first():
     world = FakeWorld()
     host = FakeHost(world)
     plan = plan_port(Dut(host), TESTER_PORTS, "Ethernet0", None)
-    qualifier = Qualifier(plan.lab(Dut(host), FakeApi(world), FakeClock(world)))
+    qualifier = Qualifier(open_lab(plan, Dut(host), FakeApi(world), FakeClock(world)))
     seen = [readings(host, qualifier, priority) for priority in (3, 4)]
     world.refuses = "no"
     seen.append(readings(host, qualifier, 3))
@@ -376,7 +379,7 @@ def test_the_first_reading_has_no_pauses_of_the_scenario_before():
         world = FakeWorld(port_poll_s=seconds)
         world.config_db["FLEX_COUNTER_TABLE"] = {"PORT": {"POLL_INTERVAL": str(round(seconds * 1000))}}
         plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, "Ethernet0", None)
-        qualifier = Qualifier(plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world)))
+        qualifier = Qualifier(open_lab(plan, Dut(FakeHost(world)), FakeApi(world), FakeClock(world)))
         for priority in (3, 4, 3):
             outcome = qualifier.qualify(SINGLE_LOSSLESS, (priority,))
             assert outcome.verdicts[0].status is Status.PASS, (seconds, outcome.verdicts[0].messages)
@@ -386,10 +389,10 @@ def test_a_storm_that_does_not_stop_is_error():
     """What a pause still holds then is no fault of the switch."""
     world = FakeWorld()
     plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, "Ethernet0", None)
-    lab = plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
+    lab = open_lab(plan, Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
     good = measure(lab, make_scenario(SINGLE_LOSSLESS, (3,), lab.subject.qos), settled_counters(lab))
     running = dataclasses.replace(good.storms[0][1], transmitting=True)
-    drained = {**good.drained, good.storms[0][1].plan.name: running}
+    drained = {**good.phases["drained"], good.storms[0][1].plan.name: running}
     run = dataclasses.replace(good, phases={**good.phases, "drained": drained})
     assert [check.message for check in unmet(validity(run))] == [
         "vtb-t0-01 Ethernet0 priority 3: expected the storm stopped before held frames were counted, got running"

@@ -13,7 +13,7 @@ from tests.common.pfc.cases.switch_counters import (
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.qos import PortQos
 
-QOS = PortQos("sw", "Ethernet0", (3, 4), (3, 4), {0: (8,), 3: (3,), 4: (4,)}, "AZURE")
+QOS = PortQos("sw", "Ethernet0", (3, 4), {0: (8,), 3: (3,), 4: (4,)}, "AZURE")
 TABLES = {
     "QUEUE": {"Ethernet0,Ethernet4|0-2": {"scheduler": "[SCHEDULER|lossy]"}, "Ethernet0|3": {"scheduler": "lossless"},
               "Ethernet0|4": {"scheduler": "first"}, "Ethernet4|3": {"scheduler": "nothing"}},

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.common.pfc.lab.dut import Dut
-from tests.common.pfc.lab.pause_source import PauseSource
+from tests.common.pfc.lab.lab import PauseSource
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.scenario import Scenario, Storm
 from tests.common.pfc.model.traffic import FlowPlan, FlowStats, Role

@@ -15,6 +15,7 @@ from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.generator import Generator, Traffic
 from tests.common.pfc.lab.lab import Lab
 from tests.common.pfc.lab.otg_config import TrafficBuilder
+from tests.common.pfc.lab.planning import open_lab
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.tolerances import EXACT
 from tests.common.pfc.model.traffic import FlowPlan, Role, pfc_frame
@@ -44,7 +45,7 @@ def lone_lab(is_said: bool = True) -> Lab:
     world = FakeWorld()
     plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, "Ethernet0", None)
     subject = replace(plan.subject, tolerances=LONE if is_said else EXACT)
-    return replace(plan, subject=subject).lab(Dut(FakeHost(world)), LoneApi(world), FakeClock(world))
+    return open_lab(replace(plan, subject=subject), Dut(FakeHost(world)), LoneApi(world), FakeClock(world))
 
 
 def both(lab: Lab, *flows: FlowPlan) -> Traffic:

@@ -16,6 +16,7 @@ from tests.common.pfc.conditions.option import LEAST_STORM_S
 from tests.common.pfc.lab.clock import WallClock
 from tests.common.pfc.lab.counter_polling import PollDelays
 from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.lab.planning import open_lab
 from tests.common.pfc.lab.watchdog import DROP, Timers
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.tolerances import HARDWARE
@@ -99,7 +100,7 @@ def lab_of(world, tolerances=SHORT, delays=None):
     """A lab around a world."""
     plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, "Ethernet0", None)
     plan = dataclasses.replace(plan, subject=dataclasses.replace(plan.subject, tolerances=tolerances))
-    lab = plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
+    lab = open_lab(plan, Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
     return dataclasses.replace(lab, delays=delays or lab.delays)
 
 
@@ -137,7 +138,8 @@ def test_a_chain_of_too_many_flows_is_refused():
 def test_on_hardware_as_a_rule_a_storm_is_one_flow(case):
     """What is configured where one flow lasts long enough: nothing more than that."""
     lab = lab_of(Noting(port_poll_s=1.0), HARDWARE)
-    lab = dataclasses.replace(lab, delays=dataclasses.replace(lab.delays, group_s=11.0))
+    polled = {"FLEX_COUNTER_TABLE": {"PG_DROP": {"FLEX_COUNTER_STATUS": "enable"}}}
+    lab = dataclasses.replace(lab, config_db={**lab.config_db, **polled})
     lab = _patient(lab) if case is DATA else lab
     plan, target = (SINGLE_LOSSLESS, (3, 4)) if case is DATA else (case, (3,) if "lossless" in case.name else (0, 1))
     traffic = scenario_traffic(lab, make_scenario(plan, target, lab.subject.qos))

@@ -6,9 +6,10 @@ import pytest
 
 from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
 from tests.common.pfc.cases.qualifier import Qualifier
-from tests.common.pfc.lab import port_plan
+from tests.common.pfc.lab import planning
 from tests.common.pfc.lab.counter_polling import PollDelays
 from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.lab.planning import open_lab
 from tests.common.pfc.model.tolerances import HARDWARE
 from tests.common.pfc.record.verdict import Status
 from tests.common.unit_tests.pfc.fakes import FakeApi, FakeClock, FakeHost, FakeWorld, plan_port
@@ -20,7 +21,7 @@ STORM = "Pause Storm vtb-t0-01 Ethernet0"
 @pytest.fixture(autouse=True)
 def the_core_alone(monkeypatch):
     """No option is there."""
-    monkeypatch.setattr(port_plan, "options", lambda: ())
+    monkeypatch.setattr(planning, "options", lambda: ())
 
 
 class AwayDut(Dut):
@@ -43,7 +44,7 @@ def qualify(world, dut, delays=None):
     """PFC-1 on hardware, where a storm ends by itself after 60 s."""
     plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, "Ethernet0", None)
     plan = dataclasses.replace(plan, subject=dataclasses.replace(plan.subject, tolerances=HARDWARE))
-    lab = plan.lab(dut, FakeApi(world), FakeClock(world))
+    lab = open_lab(plan, dut, FakeApi(world), FakeClock(world))
     return Qualifier(dataclasses.replace(lab, delays=delays or lab.delays)).qualify(SINGLE_LOSSLESS, (3,))
 
 

@@ -10,6 +10,7 @@ from tests.common.pfc.cases.storm_sequence import LOOKS
 from tests.common.pfc.evidence.recorder import EvidenceRecorder
 from tests.common.pfc.evidence.timeline import MOST_READINGS, Timeline, storm_label
 from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.lab.planning import open_lab
 from tests.common.pfc.model.arithmetic import MAX_QUANTA
 from tests.common.pfc.model.traffic import FlowPlan, FlowStats, PauseFrame, Role, global_pause_frame, pfc_frame
 from tests.common.pfc.record.case import named
@@ -150,7 +151,7 @@ def measured(case, target, **faults):
     """The timeline of a test case on the fake switch."""
     world = FakeWorld(**faults)
     plan = plan_port(Dut(FakeHost(FakeWorld())), TESTER_PORTS, "Ethernet0", None)
-    lab = plan.lab(Dut(FakeHost(world), [EvidenceRecorder()]), FakeApi(world), FakeClock(world))
+    lab = open_lab(plan, Dut(FakeHost(world), [EvidenceRecorder()]), FakeApi(world), FakeClock(world))
     outcome = Qualifier(lab).qualify(case, target)
     return outcome.evidence["timeline"]
 
@@ -182,5 +183,5 @@ def test_the_names_of_flows_end_with_their_port():
     """By that a port's own are known where several are measured at once."""
     plan = plan_port(Dut(FakeHost(FakeWorld())), TESTER_PORTS, "Ethernet0", None)
     world = FakeWorld()
-    builder = plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world)).builder
+    builder = open_lab(plan, Dut(FakeHost(world)), FakeApi(world), FakeClock(world)).builder
     assert builder.named("") == f" {DEVICE} Ethernet0" and builder.named("Storm").endswith(builder.named("")), "names"

@@ -115,7 +115,7 @@ def test_short_pauses_never_end_and_leave_less_than_their_load(speed):
     assert window.pauses.held(3, speed).times == 0, "a pause ends before the next one comes"
     assert window.pauses.held(3, speed).seconds * window.pauses.fps(speed) == 1, "not paused all the time"
     ports = [ConnectedPort("sw", port, port, port, speed) for port in ("Ethernet0", "Ethernet64")]
-    qos = PortQos("sw", "Ethernet0", (3,), (3,), {0: (8,), 3: (3,)}, "AZURE")
+    qos = PortQos("sw", "Ethernet0", (3,), {0: (8,), 3: (3,)}, "AZURE")
     subject = PortUnderTest(PortPair(*ports), qos, SharedBuffer("egress_lossless_pool", 15_000_000), "broadcom")
     nothing = DutCounters({}, {}, {}, {}, (), {})
     seconds = 0.004 * 100_000 / speed
@@ -190,7 +190,7 @@ def test_data_that_ends_before_the_last_storm_is_over_says_nothing_of_the_switch
     """By the wall clock a busy machine is late; by an exact one both end at one instant."""
     ports = ("Ethernet0", "Ethernet64")
     rx, tx = (ConnectedPort("sw", port, f"generator {port}", port, 100_000) for port in ports)
-    qos = PortQos("sw", "Ethernet0", (3,), (3,), {0: (8,), 3: (3,)}, "AZURE")
+    qos = PortQos("sw", "Ethernet0", (3,), {0: (8,), 3: (3,)}, "AZURE")
     subject = PortUnderTest(PortPair(rx, tx), qos, SharedBuffer("egress_lossless_pool", 15_000_000), "broadcom")
     lasting = times(100_000, exact)
     storm = FlowStats(FlowPlan("storm", Role.STORM, None, 64, fps=5960), False, 5960 * 10, 0)

@@ -12,6 +12,7 @@ from tests.common.pfc.cases.storm_sequence import scenario_traffic
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.option import tolerances_of
 from tests.common.pfc.cases.plan import deviations
+from tests.common.pfc.lab.planning import open_lab
 from tests.common.pfc.model.deviations import allowed_for
 from tests.common.pfc.model.tolerances import EXACT, HARDWARE
 from tests.common.pfc.record.verdict import Status
@@ -24,7 +25,7 @@ def lab_under(tolerances):
     world = FakeWorld()
     plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, "Ethernet0", None)
     plan = dataclasses.replace(plan, subject=dataclasses.replace(plan.subject, tolerances=tolerances))
-    return plan.lab(Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
+    return open_lab(plan, Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
 
 
 def test_what_a_testbed_has_unless_it_says_otherwise():
@@ -89,4 +90,4 @@ def test_every_verdict_says_under_which_conditions():
     """In its evidence."""
     outcome = Qualifier(lab_under(HARDWARE)).qualify(SINGLE_LOSSLESS, (3,))
     assert {one.status for one in outcome.verdicts} == {Status.PASS}, [one.messages for one in outcome.verdicts]
-    assert outcome.evidence["conditions"] == HARDWARE.evidence(), outcome.evidence.get("conditions")
+    assert outcome.evidence["conditions"] == dataclasses.asdict(HARDWARE), outcome.evidence.get("conditions")

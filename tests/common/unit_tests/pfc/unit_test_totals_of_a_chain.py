@@ -7,6 +7,7 @@ from tests.common.pfc.accounting.totals import FlowTotals
 from tests.common.pfc.cases.flows import RESUMED
 from tests.common.pfc.cases.storm_sequence import pause_storm
 from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.lab.planning import open_lab
 from tests.common.pfc.model.tolerances import HARDWARE
 from tests.common.unit_tests.pfc.fakes import FakeApi, FakeClock, FakeHost, FakeWorld, plan_port
 from tests.common.unit_tests.pfc.unit_test_flows import DATA, TESTER_PORTS
@@ -40,7 +41,7 @@ def test_totals_have_all_flows_of_a_storm_that_is_a_chain_also_where_a_later_sta
     world = FakeWorld()
     plan = plan_port(Dut(FakeHost(FakeWorld())), TESTER_PORTS, "Ethernet0", None)
     plan = replace(plan, subject=replace(plan.subject, tolerances=HARDWARE))
-    lab = plan.lab(Dut(FakeHost(world)), ClearingApi(world), FakeClock(world))
+    lab = open_lab(plan, Dut(FakeHost(world)), ClearingApi(world), FakeClock(world))
     storm = replace(pause_storm(lab, (3,), 70.0), needed_s=100.0)
     data = replace(DATA, name="Resumed", phase=RESUMED)
     watched = FlowTotals(lab.generator)

@@ -22,7 +22,7 @@ from tests.common.pfc.model.qos import PortQos, SharedBuffer
 from tests.common.pfc.model.traffic import FlowPlan, FlowStats, Role, pfc_frame
 
 PORTS = ("Ethernet0", "Ethernet64")
-QOS = PortQos("vtb-t0-01", "Ethernet0", (3, 4), (3, 4), {0: (8,), 3: (3,), 4: (4,)}, "AZURE")
+QOS = PortQos("vtb-t0-01", "Ethernet0", (3, 4), {0: (8,), 3: (3,), 4: (4,)}, "AZURE")
 RX, TX = (ConnectedPort("vtb-t0-01", port, f"generator {port}", port, 100_000) for port in PORTS)
 SUBJECT = PortUnderTest(PortPair(RX, TX), QOS, SharedBuffer("egress_lossless_pool", 15_000_000), "broadcom")
 

@@ -13,22 +13,16 @@ import pytest
 from tests.common.pfc.cases.plan import lack_of, port_cases, sweep_cases
 from tests.common.pfc.lab.option import adapted, open_clock
 from tests.common.pfc.lab.dut import Dut
-from tests.common.pfc.lab.pause_source import no_host
-from tests.common.pfc.lab.port_plan import LabFacts, PortRequest, connected_port, plan_device
+from tests.common.pfc.lab.lab import no_host
+from tests.common.pfc.lab.planning import connected_port, open_lab, plan_device
+from tests.common.pfc.lab.port_plan import LabFacts, PortRequest
 from tests.common.pfc.lab.restore import read_state
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.record.errors import RecordError, RecordsUnwritable
 from tests.snappi_tests.pfc.qualification.files.extension import deselected, plugins
 from tests.snappi_tests.pfc.qualification.files.session import Session, read_target, write_target
 from tests.snappi_tests.pfc.qualification.files.steps import (
-    SESSION_KEY,
-    STANDALONE,
-    case_of,
-    end_of_module,
-    fail_for,
-    keep,
-    is_sweep,
-    one_sentence,
+    SESSION_KEY, STANDALONE, case_of, end_of_module, fail_for, is_sweep, keep, one_sentence,
 )
 from tests.snappi_tests.pfc.qualification.files.telemetry import record_verdicts
 
@@ -224,7 +218,7 @@ def pfc_bench(request, duthosts, tbinfo, snappi_api, pfc_lab_facts):  # noqa: F8
         clock = open_clock(tbinfo)
         dut = duts[ours.plan.state.device]
         host_of = request.getfixturevalue("pfc_host") if ours.plan.pauses is not None else no_host
-        yield ours.qualifier(ours.plan.lab(dut, adapted(snappi_api, clock), clock, duts, host_of, ours.timing))
+        yield ours.qualifier(open_lab(ours.plan, dut, adapted(snappi_api, clock), clock, duts, host_of, ours.timing))
         end_of_module(request)
 
 

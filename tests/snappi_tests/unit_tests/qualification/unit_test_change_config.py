@@ -3,7 +3,8 @@
 import pytest
 
 from tests.common.pfc.cases.plan import lack_of, port_cases, targets
-from tests.common.pfc.lab.port_plan import PortRequest, plan_device
+from tests.common.pfc.lab.planning import plan_device
+from tests.common.pfc.lab.port_plan import PortRequest
 from tests.common.unit_tests.pfc.fakes import DEVICE
 from tests.snappi_tests.unit_tests.qualification.unit_test_on_behalf import lab
 

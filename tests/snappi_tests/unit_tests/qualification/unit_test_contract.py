@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.common.pfc.lab.port_plan import connected_port
+from tests.common.pfc.lab.planning import connected_port
 from tests.common.pfc.model.ports import ConnectedPort
 
 HERE = Path(__file__).resolve().parent

@@ -6,7 +6,8 @@ import pytest
 
 from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
 from tests.common.pfc.lab.dut import Dut
-from tests.common.pfc.lab.port_plan import LabFacts, PortRequest, plan_device
+from tests.common.pfc.lab.planning import plan_device
+from tests.common.pfc.lab.port_plan import LabFacts, PortRequest
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.ports import ConnectedPort
 from tests.common.pfc.record.case import Outcome

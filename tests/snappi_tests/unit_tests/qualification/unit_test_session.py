@@ -11,6 +11,7 @@ from tests.common.pfc.cases.plan import port_cases
 from tests.common.pfc.evidence.files import EvidenceFiles
 from tests.common.pfc.evidence.recorder import EvidenceRecorder
 from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.lab.planning import open_lab
 from tests.common.pfc.lab.preflight import know_timing
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.ports import ConnectedPort
@@ -461,11 +462,11 @@ def test_the_next_modules_generator_knows_what_the_first_preflight_learned(tmp_p
     assert ours.timing is None, "nothing was measured"
     plan = plan_port(Dut(FakeHost(FakeWorld())), PORTS, "Ethernet0", None)
     world = FakeWorld()
-    first = plan.lab(Dut(FakeHost(world)), FakeApi(world), InexactClock(world), timing=ours.timing)
+    first = open_lab(plan, Dut(FakeHost(world)), FakeApi(world), InexactClock(world), timing=ours.timing)
     ours.qualifier(first)
     if learned:
         know_timing(first)
-    later = plan.lab(Dut(FakeHost(world)), FakeApi(world), InexactClock(world), timing=ours.timing)
+    later = open_lab(plan, Dut(FakeHost(world)), FakeApi(world), InexactClock(world), timing=ours.timing)
     assert later.generator.is_timed is learned, "else its preflight measures it"
     assert later.generator.timing == first.generator.timing, later.generator.timing
     assert ours.qualifier(later).lab is later, later

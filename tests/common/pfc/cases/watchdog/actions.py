@@ -17,7 +17,8 @@ from ...model.traffic import FlowPlan, Role, Stats
 from ...record.case import PlanCase, Target
 from ...record.verdict import Check
 from ..engine import Procedure, Table, sending
-from ..flows import RESUMED, DataLoad, again, data_flows
+from ..data_loads import DataLoad, data_flows
+from ..flows import RESUMED, again
 from ..ingress import faster_port
 from ..storm_sequence import pause_storm
 from .checks import DATA_S, WatchdogRun, acted, detected, is_dropped, lead_s, no_other_storm, restored, validity

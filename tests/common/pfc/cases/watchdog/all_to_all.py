@@ -16,7 +16,8 @@ from ...model.traffic import FlowPlan, Role
 from ...record.case import PlanCase, Target
 from ...record.verdict import Check
 from ..engine import Procedure, Table, sending
-from ..flows import DataLoad, again, data_flows
+from ..data_loads import DataLoad, data_flows
+from ..flows import again
 from ..ingress import equal_ports
 from ..storm_sequence import pause_storm
 from .actions import FRAME_BYTES, data_again, data_in_storms, storms_over

@@ -19,7 +19,7 @@ from ...lab.reservation import Rows
 from ...lab.watchdog import DROP, MS_PER_S, Timers, Watchdog
 from ...model.arithmetic import MAX_QUANTA, line_rate_fps, pause_seconds
 from ...model.checking import (
-    at_priorities, at_priority, error_unless, everything_received, fail_unless, flows_of, priority_of, storm_sent,
+    at_priorities, at_priority, error_unless, everything_received, fail_unless, priority_of, storm_sent,
 )
 from ...model.counters import DutCounters
 from ...model.measurement import PortUnderTest
@@ -77,7 +77,7 @@ class Outage:
 
     def flows(self, role: Role) -> list[FlowStats]:
         """The flows of a role."""
-        return flows_of(self.stats.values(), role)
+        return [flow for flow in self.stats.values() if flow.plan.role is role]
 
     def detection_ms(self, flow: FlowStats) -> tuple[Fraction, Fraction]:
         """From the storm's beginning until the sender of a test flow was let go, at least and at most: what the switch

@@ -29,11 +29,7 @@ class Extension:
     """What an option adds to a session; each method here adds nothing."""
 
     def __init__(self, session: Session, option: Callable[[str], Any]) -> None:
-        """
-        Args:
-            session: the session.
-            option: pytest's `config.getoption`.
-        """
+        """For a session; `option` is pytest's `config.getoption`."""
         self._session = session
         self._option = option
 
@@ -58,11 +54,8 @@ class Extension:
         return ()
 
     def read_options(self) -> None:
-        """Reads the user's options; the session has its test cases.
-
-        Raises:
-            QualificationError: one says nothing that is understood.
-        """
+        """Reads the user's options; the session has its test cases. Raises QualificationError for one that says nothing
+        that is understood."""
 
     def meaning(self) -> dict[str, str]:
         """The user's options that change what a verdict of the run means, as text."""
@@ -77,35 +70,22 @@ class Extension:
         """
 
     def left_out(self, items: Sequence[Any]) -> list[Any]:
-        """The items that the user's options leave out.
-
-        Raises:
-            QualificationError: an option names nothing that there is.
-        """
+        """The items that the user's options leave out; raises QualificationError for one that names nothing that there
+        is."""
         return []
 
     def plan(self, lab: Any, items: Sequence[Any]) -> None:
-        """Plans what the items that are going to run need.
-
-        Args:
-            lab: the stand-alone lab of the session (`tests.common.standalone`).
-            items: every item that is going to run.
-        """
+        """Plans what the items that are going to run need, with the stand-alone lab of the session
+        (`tests.common.standalone`)."""
 
     def measured_before(self, items: Sequence[Any]) -> list[Any]:
-        """Of the items that all options leave those that need no measurement any more.
-
-        Raises:
-            QualificationError: they are not to be measured on this testbed.
-        """
+        """Of the items that all options leave those that need no measurement any more; raises QualificationError where
+        they are not to be measured on this testbed."""
         return []
 
     def on_port(self, subject: PortUnderTest) -> None:
-        """Takes note of the port under test.
-
-        Raises:
-            QualificationError: an option asks for something that it has not.
-        """
+        """Takes note of the port under test; raises QualificationError where an option asks for something that it has
+        not."""
 
     def targets(self, case: PlanCase) -> list[Target]:
         """What the user wants a test case to be about on the port under test; none: whatever the case says."""
@@ -125,11 +105,8 @@ class Extension:
         return {}
 
     def begin(self) -> None:
-        """Takes part in the run that begins: its folder is there, nothing is planned yet.
-
-        Raises:
-            RecordsUnwritable: a file of the run cannot be written.
-        """
+        """Takes part in the run that begins: its folder is there, nothing is planned yet. Raises RecordsUnwritable
+        where a file of the run cannot be written."""
 
     def conclusions(self) -> list[str]:
         """What follows from all verdicts of the session, which ends: sentences for the user and for `run.json`."""
@@ -142,11 +119,7 @@ class Extension:
 
 def deselected(extensions: Iterable[Extension], items: Iterable[Any]) -> list[Any]:
     """The items that are not going to run: those that the user's options leave out, and of the others those that an
-    earlier part of the run has measured.
-
-    Raises:
-        QualificationError: an option names nothing that there is, or the run was on another testbed.
-    """
+    earlier part of the run has measured. Raises QualificationError as of `left_out` and `measured_before`."""
     there = list(items)
     left: list[Any] = []
     for extension in extensions:

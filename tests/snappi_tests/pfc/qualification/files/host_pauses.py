@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.common.pfc.lab.pause_source import HostOf
+from tests.common.pfc.lab.lab import HostOf
 from tests.snappi_tests.pfc.qualification.files.extension import Extension
 from tests.snappi_tests.pfc.qualification.files.steps import SESSION_KEY, STANDALONE
 

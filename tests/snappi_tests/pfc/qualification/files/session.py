@@ -87,15 +87,8 @@ class Session:
         self.serial = ""
 
     def ask(self, extensions: Sequence[Extension], arguments: Sequence[str]) -> None:
-        """Takes note of what the user asks for.
-
-        Args:
-            extensions: what options add to the session.
-            arguments: pytest's.
-
-        Raises:
-            QualificationError, RecordError: something that there is not.
-        """
+        """Takes note of what the user asks for, by options and by pytest's arguments; raises QualificationError or
+        RecordError where there is no such thing. `extensions`: what options add."""
         self.extensions = extensions
         asked = next(filter(None, (extension.asked(arguments) for extension in extensions)), None)
         self.is_asked = asked is not None
@@ -104,13 +97,8 @@ class Session:
             extension.read_options()
 
     def go_on(self, folder: Path, run_id: str, job_id: str, faults: Sequence[str] = ()) -> None:
-        """Goes on with a run: its records are in this folder.
-
-        Args:
-            folder: of the run.
-            run_id, job_id: what its records say; empty: they say nothing.
-            faults: what was broken on purpose in the testbed then.
-        """
+        """Goes on with the run whose records are in this folder; `run_id` and `job_id` are empty where they do not say
+        it. `faults`: what was broken on purpose in the testbed then."""
         self.folder = folder
         self.run_id = run_id or self.run_id
         self.job_id = self.job_id or job_id
@@ -142,11 +130,8 @@ class Session:
         return tuple(dict.fromkeys([*self._earlier_faults, *self._faults]))
 
     def begin(self, items: Sequence[Any], testbed: str) -> None:
-        """Begins the run of tests on `testbed`: each item is going to end in a verdict.
-
-        Raises:
-            RecordsUnwritable: the folder cannot be written, or is another run's.
-        """
+        """Begins the run of tests on `testbed`: each item is going to end in a verdict. Raises RecordsUnwritable where
+        the folder cannot be written, or is another run's."""
         if not self.goes_on:
             refuse_records(self.folder, self._way_on())
         self.testbed = testbed
@@ -171,11 +156,8 @@ class Session:
         self._writer.start()
 
     def take(self, hosts: Mapping[str, Host]) -> dict[str, Dut]:
-        """Makes switches this run's, unless they are already: their watchdogs are stopped.
-
-        Raises:
-            QualificationError: another run has one, or it cannot be changed.
-        """
+        """Makes switches this run's, unless they are already: their watchdogs are stopped. Raises QualificationError
+        where another run has one, or it cannot be changed."""
         if not self._duts:
             for observer in self._observers:
                 observer.session_started()
@@ -190,11 +172,8 @@ class Session:
         return self._duts
 
     def put_back(self) -> None:
-        """Puts the switches back as they were before the first run, and gives them up.
-
-        Raises:
-            QualificationError: one is not.
-        """
+        """Puts the switches back as they were before the first run, and gives them up; raises QualificationError where
+        one is not."""
         self._duts = {}
         self._changed.close()
 
@@ -214,11 +193,8 @@ class Session:
         return generator.timing if generator is not None and generator.is_timed else None
 
     def use(self, plan: PortPlan) -> None:
-        """Takes the plan of the port under test; once the run has begun, its records carry what that says.
-
-        Raises:
-            QualificationError: the user asks for something that this port has not.
-        """
+        """Takes the plan of the port under test; once the run has begun, its records carry what that says. Raises
+        QualificationError where the user asks for something that this port has not."""
         for extension in self.extensions:
             extension.on_port(plan.subject)
         self.plan = plan
@@ -293,11 +269,7 @@ class Session:
             self._write(self.collector.missing(self._items[nodeid], cause))
 
     def finish(self) -> bool:
-        """Ends the session.
-
-        Returns:
-            Whether every planned item was measured and is PASS, and its verdict kept.
-        """
+        """Ends the session; returns whether every planned item was measured and is PASS, and its verdict kept."""
         for planned in self.collector.unmeasured:
             cause = f"{planned.where}: the run ended before it was measured"
             cause = f"{cause}: {self._gone}" if self._gone else cause

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from tests.common.pfc.record.collector import metric_verdicts
 from tests.common.pfc.record.verdict import DESCRIPTIONS, PortVerdict
@@ -16,34 +16,16 @@ FAULTS = "test.faults"
 NO_UNIT = "N/A"
 
 
-class Reporter(Protocol):
-    """sonic-mgmt's `DBReporter`, which its fixture `db_reporter` makes for a test."""
-
-    def report(self) -> None:
-        """Writes what its metrics have recorded."""
-
-
-class Gauge(Protocol):
-    """sonic-mgmt's `GaugeMetric`."""
-
-    def record(self, value: float | None, additional_labels: Mapping[str, str]) -> None:
-        """Records a value; of several with the same labels the last one is kept."""
-
-
-GaugeClass = Callable[[str, str, str, Reporter], Gauge]
-"""Makes the gauge of a metric from its name, description and unit, and a reporter."""
-
-
 def record_verdicts(
-    verdicts: Sequence[PortVerdict], reporter: Reporter, gauge_class: GaugeClass, faults: Sequence[str] = ()
+    verdicts: Sequence[PortVerdict], reporter: Any, gauge_class: Callable[..., Any], faults: Sequence[str] = ()
 ) -> None:
     """Records the verdict of each device, port and metric of a test: 0 is PASS, 1 is FAIL, as in SONiC's
     `FINAL_STATUS`, which this interface has not; what could not be measured has no value.
 
     Args:
         verdicts: all of the test, of whatever priorities; none: nothing is reported.
-        reporter: sonic-mgmt's, of the test.
-        gauge_class: sonic-mgmt's.
+        reporter: sonic-mgmt's `DBReporter`, which its fixture `db_reporter` makes for a test.
+        gauge_class: sonic-mgmt's `GaugeMetric`; of several values with the same labels it keeps the last one.
         faults: what was broken on purpose in the testbed.
     """
     found = metric_verdicts(verdicts)
