@@ -113,7 +113,7 @@ def test_the_priority_whose_drops_are_not_counted_is_named_where_there_is_only_o
     stats = {flow.name: FlowStats(flow, False, 1000, 900) for flow in flows}
     run = LoadRun(bench.subject, read, read, read, (), {"sent": stats}, load, {}, drops)
     told = next(check for check in _drops_counted(run, drops) if check.name == "queue-drops-counted")
-    assert told.status is (Status.PASS if counted + groups == 200 else Status.FAIL)
+    assert told.status is (Status.PASS if counted + groups == 200 else Status.FAIL), told
     assert (f"priority {named}" in told.where) if named is not None else "priority" not in told.where, told.where
 
 
