@@ -470,6 +470,21 @@ def test_crc_errors_are_counted_over_the_phases_of_a_case(chassis, api):
             assert api.crc_errors() == {"rx Ethernet0": spoiled, "tx Ethernet4": spoiled}
 
 
+@pytest.mark.parametrize("habits", [[], ["counts-accumulate"], ["finished-stay-started"]])
+def test_what_has_ended_keeps_its_counts_when_further_flows_start(chassis, api):
+    """The extension clears all statistics where nothing runs, and then says that what has sent nothing runs: WD-4 was
+    ERROR where a start takes long."""
+    generator = push(api, TEST, LATER, COUNTED)
+    for place, name in enumerate(("Test", "Later", "Counted"), 1):
+        generator.start([name])
+        chassis.otg.counted[name] |= {"transmit": "stopped", "frames_tx": 100 * place, "frames_rx": 90 * place}
+        generator.stop([name])
+        assert generator.stats([name])[name].frames_tx == 100 * place, name
+    found = generator.stats(["Test", "Later", "Counted"])
+    assert [(one.transmitting, one.frames_tx, one.frames_rx) for one in found.values()] == [
+        (False, 100, 90), (False, 200, 180), (False, 300, 270)], found
+
+
 def test_traffic_of_another_session_cannot_be_stopped(chassis, api):
     with pytest.raises(QualificationError, match="'NoneType' object has no attribute 'flows'"):
         Generator(api, NoClock()).stop()

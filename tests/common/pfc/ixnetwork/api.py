@@ -49,6 +49,7 @@ class IxNetworkApi:
         self._has_statistics = False
         self._spoiled_before: Counter[str] = Counter()  # counted before statistics were cleared
         self._spoiled: Counter[str] = Counter()  # last counted, where that may be gone by now
+        self._cleared: dict[str, Any] = {}  # flow -> its last metrics before statistics were cleared
 
     def __getattr__(self, name: str) -> Any:
         """Everything else is the extension's."""
@@ -63,6 +64,7 @@ class IxNetworkApi:
         _complete(config)
         self._note_spoiled()
         self._has_statistics = False
+        self._cleared = {}
         self._config = config
         try:
             answer = self._api.set_config(config)
@@ -86,10 +88,21 @@ class IxNetworkApi:
         return self._api.set_control_state(state)
 
     def get_metrics(self, request: Any) -> Any:
-        """Counters and rates; before anything was started there are none, where the extension would fail."""
+        """Counters and rates. Before anything was started there are none, where the extension would fail; a flow that
+        had ended when statistics were cleared has what it had then, where the extension says that it has sent nothing
+        and runs."""
         if request.choice == request.FLOW and not self._has_statistics:
             return self._api.metrics_response()
-        return self._api.get_metrics(request)
+        answer = self._api.get_metrics(request)
+        for metric in answer.flow_metrics if request.choice == request.FLOW else ():
+            before = self._cleared.get(metric.name)
+            if before is not None and metric.frames_tx < before.frames_tx:
+                metric.frames_tx = before.frames_tx
+                metric.frames_rx = before.frames_rx
+                metric.bytes_tx = before.bytes_tx
+                metric.bytes_rx = before.bytes_rx
+                metric.transmit = metric.STOPPED
+        return answer
 
     def get_states(self, request: Any) -> Any:
         """Whether hosts know their gateways, each for itself. The extension knows it by gateway, in the spelling of the
@@ -134,10 +147,14 @@ class IxNetworkApi:
         if self._has_statistics:
             self._spoiled = self._shown_spoiled()
 
-    def _keep_spoiled(self) -> None:
-        """Keeps CRC errors that a start would clear: the extension clears all statistics where no item is started."""
+    def _keep_counts(self, names: Sequence[str]) -> None:
+        """Keeps what a start of these flows would clear: where no item is started the extension clears all."""
         if STARTED in self.item_states().values():
             return
+        request = self._api.metrics_request()
+        request.flow.flow_names = []
+        counted = {metric.name: metric for metric in self.get_metrics(request).flow_metrics}
+        self._cleared = {name: metric for name, metric in counted.items() if names and name not in names}
         self._note_spoiled()
         if self._spoiled.total():
             self._api._ixnetwork.ClearStats(list(CLEARED))
@@ -163,7 +180,7 @@ class IxNetworkApi:
             return self._api.set_control_state(state)
         if control.state == control.START:
             self._make_startable(names)
-            self._keep_spoiled()
+            self._keep_counts(names)
             answer = self._api.set_control_state(state)
             self._has_statistics = True
             return answer

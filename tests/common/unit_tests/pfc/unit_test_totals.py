@@ -81,5 +81,5 @@ def test_counts_that_two_later_starts_clear_are_kept(monkeypatch):
         generator.clock.sleep(2)
         generator.stop([flow.name])
         whole[flow.name] = generator.counted([flow.name])[flow.name].frames_tx
-    assert {flow.plan.name: flow.frames_tx for flow in totals.take()} == whole
+    assert {flow.plan.name: flow.frames_tx for flow in totals.take()} == whole, whole
     assert all(whole.values()), whole
