@@ -13,6 +13,7 @@ SET     ?=
 IP      ?= 4
 CHANGE_CONFIG ?=
 SAME_GENERATOR ?=
+FAULTS  ?=
 SOAK    ?=
 QUICK   ?=
 SONIC_MGMT ?=
@@ -52,6 +53,7 @@ TAKES_generator-check := TESTBED TESTBED_FILE
 TAKES_ixnetwork-check := HABITS SCENARIO TESTBED
 TAKES_campaign := SOURCES COUNT SEED SLICE ONLY MUTANT RESUME SCHEDULER
 TAKES_upstream := SONIC_MGMT TESTS FAULT TESTBED TESTBED_FILE GENERATOR
+TAKES_upstream-score := SONIC_MGMT TESTS FAULTS RESUME
 TAKES_real-sonic := SWSS UTILITIES BUILDIMAGE SONIC_MGMT HISTORIES SEED
 GOALS := $(or $(MAKECMDGOALS),help)
 TAKEN := $(foreach goal,$(GOALS),$(TAKES_$(goal)))
@@ -70,7 +72,7 @@ PYTEST := XDG_CACHE_HOME='$(CURDIR)/$(VENV)/cache' XDG_CONFIG_HOME='$(CURDIR)/$(
     $(BIN)/python -m pytest -q -n 2 --dist loadscope -rs
 
 .DEFAULT_GOAL := help
-.PHONY: help pfctest qualify sweep report down restore overlay upstream test test-all differential real-sonic generator-check ixnetwork-check campaign lint bench compiled closure docs docs-images clean
+.PHONY: help pfctest qualify sweep report down restore overlay upstream upstream-score test test-all differential real-sonic generator-check ixnetwork-check campaign lint bench compiled closure docs docs-images clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -146,6 +148,9 @@ overlay:  ## copy what travels into a sonic-mgmt checkout: SONIC_MGMT=<checkout>
 upstream: $(VENV)/.test-installed  ## run sonic-mgmt's own PFC tests on a virtual testbed: SONIC_MGMT=<checkout>, TESTS=names, FAULT=, TESTBED=, GENERATOR=ixnetwork
 	@$(BIN)/python -m scripts.upstream '$(SONIC_MGMT)' $(if $(TESTS),--tests '$(TESTS)') $(if $(FAULT),--fault '$(FAULT)') \
 	    --testbed '$(TESTBED)' $(if $(TESTBED_FILE),--testbed-file '$(TESTBED_FILE)') $(if $(GENERATOR),--generator '$(GENERATOR)')
+
+upstream-score: $(VENV)/.test-installed  ## count which broken switches sonic-mgmt's own tests see: SONIC_MGMT=<checkout>, FAULTS=names, TESTS=names; RESUME=NAME goes on
+	@$(BIN)/python -m scripts.upstream.score $(if $(RESUME),--resume '$(RESUME)','$(SONIC_MGMT)') $(if $(TESTS),--tests '$(TESTS)') $(if $(FAULTS),--faults '$(FAULTS)')
 
 test: lint  ## lint, type check and the project's tests but for slow ones: at most 8 minutes on 2 cores
 	$(PYTEST) -m 'not slow'

@@ -24,7 +24,7 @@ from scripts.testbeds import (
     Failure, Refusal, adopt_orphans, catch_signals, deploy, end_orphans, environment, reason, shown, step,
     virtual_testbed,
 )
-from scripts.upstream.options import IXNETWORK, UpstreamRequest, check, parse
+from scripts.upstream.options import IXNETWORK, REPORT, UpstreamRequest, check, parse
 from scripts.upstream.python_3_12 import environment_of_theirs
 from scripts.upstream.running import OUTCOMES, TheirRun, run_theirs, why_none
 from scripts.upstream.table import (
@@ -33,8 +33,6 @@ from scripts.upstream.table import (
 from scripts.upstream.tree import copy_tree, state_of
 from tests.common.pfc.record.records import new_run_id
 from tests.common.pfc.record.verdict import Status
-
-REPORT = "upstream.json"
 
 
 def upstream(options: argparse.Namespace) -> int:

@@ -22,6 +22,7 @@ examples:
 """
 OTG, IXNETWORK = "otg", "ixnetwork"
 TGEN = "tgen"
+REPORT = "upstream.json"
 
 
 @dataclass(frozen=True)
