@@ -1,6 +1,9 @@
 """A pytest plugin for sonic-mgmt's environment: where sonic-mgmt waits, simulated time is advanced by that much, and it
 goes on at once. Its clocks (`time.time`, `time.monotonic`, `time.perf_counter`) show the time that passed so as passed.
 
+A call of Ansible takes simulated time too, always the same: tests rely on it that counters of a switch, which are a
+second old at most, have been taken anew by the time that they come to read them.
+
 Used as `-p simulated_sleep` with this folder in PYTHONPATH and the clock of a virtual testbed in VIRTUAL_TESTBED_CLOCK.
 Only what sonic-mgmt's own files wait for is simulated: Ansible, SSH and the libraries wait for real ones.
 """
@@ -14,6 +17,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,6 +27,8 @@ TIMEOUT_S = 600.0
 LONGEST_STEP_S = 0.25
 """Of simulated time in one request: traffic that can only be stepped frame by frame is then computed as long as it
 takes, where one request for all of it would be refused."""
+CALL_S = 0.3
+"""What a call of Ansible takes over SSH on an idle machine, 0.3 to 0.5 s."""
 CLOCKS = ("time", "monotonic", "perf_counter")
 
 
@@ -48,8 +54,13 @@ class SimulatedTime:
             self._sleep(seconds)
         elif seconds < 0:
             raise ValueError("sleep length must be non-negative")
-        elif seconds > 0:
-            self._advance(seconds)
+        else:
+            self.advance(seconds)
+
+    def advance(self, seconds: float) -> None:
+        """Lets simulated time pass. Raises `OSError` where the clock does not answer, or refuses."""
+        if seconds > 0:
+            self._ask_for(seconds)
             self.slept_s += seconds
 
     def shown_by(self, clock: Callable[[], float]) -> Callable[[], float]:
@@ -62,7 +73,7 @@ class SimulatedTime:
         """Whether a file of the folder has called the function that asks."""
         return sys._getframe(2).f_code.co_filename.startswith(self._folder)
 
-    def _advance(self, seconds: float) -> None:
+    def _ask_for(self, seconds: float) -> None:
         left_ns = max(1, round(seconds * 1e9))
         while left_ns > 0:
             step_ns = min(left_ns, round(LONGEST_STEP_S * 1e9))
@@ -85,3 +96,16 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     for name in CLOCKS:
         patch.setattr(time, name, simulated.shown_by(getattr(time, name)))
     patch.setattr(time, "sleep", simulated.sleep)
+    with_simulated_calls(patch, simulated)
+
+
+def with_simulated_calls(patch: pytest.MonkeyPatch, simulated: SimulatedTime) -> None:
+    """Each call of Ansible, of one module or several, takes `CALL_S`."""
+    from ansible.executor.task_queue_manager import TaskQueueManager
+    run = TaskQueueManager.run
+
+    def run_later(manager: Any, play: Any) -> Any:
+        simulated.advance(CALL_S)
+        return run(manager, play)
+
+    patch.setattr(TaskQueueManager, "run", run_later)

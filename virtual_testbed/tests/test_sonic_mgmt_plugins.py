@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from virtual_testbed.sonic_mgmt.outcomes import is_chosen
-from virtual_testbed.sonic_mgmt.simulated_sleep import LONGEST_STEP_S
+from virtual_testbed.sonic_mgmt.simulated_sleep import CALL_S, LONGEST_STEP_S
 
 STAND_INS = Path(__file__).resolve().parents[1] / "sonic_mgmt"
 SUITE = '''
@@ -42,6 +42,10 @@ def test_sleeps():
     time.sleep(0)
     assert 1000.25 <= time.time() - began[0] < 1100 and 1000.25 <= time.monotonic() - began[1] < 1100
     waits_elsewhere.wait()
+def test_ansible():
+    from ansible.executor.task_queue_manager import TaskQueueManager
+    with pytest.raises(AttributeError):
+        TaskQueueManager.run(None, None)
 '''
 CONFTEST = '''
 def pytest_addoption(parser): parser.addoption("--topology")
@@ -113,10 +117,10 @@ def test_what_is_written_of_each_test(tmp_path: Path, clock: str) -> None:
     assert planned["left_out"] == ["test_x.py::test_x_reboot"] and ended == 1
     assert {test: result for test, (result, _) in found.items()} == {
         "test_good": "passed", "test_bad": "failed", "test_broken": "error", "test_ends_badly": "error",
-        "test_skipped": "skipped", "test_sleeps": "passed"}, found
+        "test_skipped": "skipped", "test_sleeps": "passed", "test_ansible": "passed"}, found
     assert found["test_bad"][1].startswith("AssertionError: one\n  is not two")
     assert found["test_broken"][1] == "RuntimeError: no lab" and found["test_skipped"][1] == "no such port"
-    assert sum(FakeClock.advanced) == 1000.25e9 and max(FakeClock.advanced) == LONGEST_STEP_S * 1e9
+    assert sum(FakeClock.advanced) == 1000.25e9 + CALL_S * 1e9 and max(FakeClock.advanced) == LONGEST_STEP_S * 1e9
 
 
 def test_what_the_clock_refuses_is_the_reason(tmp_path: Path, clock: str, monkeypatch: pytest.MonkeyPatch) -> None:
