@@ -18,6 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from scripts.against_sonic.checkout import NO_GIT
 from scripts.output import put, settle
 from scripts.suite import DEPLOY_LOG, EXIT_STATUS, PYTEST_LOG, REFUSED
 from scripts.testbeds import (
@@ -88,7 +89,8 @@ def conclude(options: argparse.Namespace, wanted: UpstreamRequest, session: Upst
     rows = session.all_rows()
     if not rows:
         raise Failure(f"no test is left to run: {one_line(' '.join(why_none(folder)))} ({shown(folder / PYTEST_LOG)})")
-    kept = "unchanged (git status before and after)" if is_same else "CHANGED while the tests ran"
+    compared = "size and time of its files" if wanted.tree.commit() == NO_GIT else "git status"
+    kept = f"unchanged ({compared} before and after)" if is_same else "CHANGED while the tests ran"
     count = "; ".join(f"grep -c '\"result\": \"{result}\"' {shown(folder / OUTCOMES)}" for result in (PASSED, FAILED))
     lines = [table(rows), "", f"sonic-mgmt: {wanted.tree.folder}, {wanted.tree.commit()}; {kept}",
              f"testbed: {options.testbed}, {', '.join(options.fault) or 'no fault'}; generator: {options.generator}"]

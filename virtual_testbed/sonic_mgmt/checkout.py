@@ -45,6 +45,8 @@ def write_lab(checkout: Path, folder: Path, is_over_grpc: bool = True) -> list[P
     texts = {f"ansible/{found.name}.yaml": yaml.safe_dump([entry], sort_keys=False),
              f"tests/priority/{found.name}-lossless.json": priorities(found, LOSSLESS),
              f"tests/priority/{found.name}-lossy.json": priorities(found, LOSSY),
+             f"tests/priority/{found.name}-all.json": priorities(found, tuple(sorted(LOSSLESS + LOSSY))),
+             f"tests/metadata/{found.name}.json": interfaces(found),
              f"tests/metadata/snappi_tests/{found.name}.json": interfaces(found)}
     for name, text in texts.items():
         (checkout / name).parent.mkdir(parents=True, exist_ok=True)
@@ -78,7 +80,7 @@ def interfaces(found: Endpoints) -> str:
     for port in found.otg_ports:
         switch = switches.setdefault(port.switch, {"asic_to_interface": {"null": []}, "intf_status": {}})
         switch["asic_to_interface"]["null"].append(port.switch_port)
-        switch["intf_status"][port.switch_port] = {"name": port.switch_port, "admin_state": "up",
+        switch["intf_status"][port.switch_port] = {"name": port.switch_port, "admin_state": "up", "oper_state": "up",
                                                    "speed": f"{port.speed_mbps // 1000}G"}
     return json.dumps({found.name: switches}, indent=4)
 

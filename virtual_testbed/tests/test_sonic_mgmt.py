@@ -48,7 +48,7 @@ def test_a_testbed_becomes_a_lab_of_the_checkout(endpoints: Endpoints, tmp_path:
         zone.mkdir(parents=True)
     for _ in range(2):  # the second time replaces
         written = lab.write_lab(tmp_path / "sm", tmp_path / "state")
-    assert all((tmp_path / "sm" / name).is_file() for name in written) and len(written) == 8
+    assert all((tmp_path / "sm" / name).is_file() for name in written) and len(written) == 10
     assert [zone.exists() for zone in kept] == [False, False, True]
     assert (tmp_path / "sm/ansible/files/graph_groups.yml").read_text() == GROUPS + "  - vtb\n"
     entry = yaml.safe_load((tmp_path / "sm/ansible/vtb-x.yaml").read_text())[0]
@@ -60,7 +60,11 @@ def test_a_testbed_becomes_a_lab_of_the_checkout(endpoints: Endpoints, tmp_path:
     assert lossless == {"vtb-x": {"dut": ["3", "4"]}}
     metadata = json.loads((tmp_path / "sm/tests/metadata/snappi_tests/vtb-x.json").read_text())["vtb-x"]["dut"]
     assert metadata["asic_to_interface"] == {"null": ["Ethernet4", "Ethernet8"]}
-    assert metadata["intf_status"]["Ethernet8"] == {"name": "Ethernet8", "admin_state": "up", "speed": "100G"}
+    assert metadata["intf_status"]["Ethernet8"] == {"name": "Ethernet8", "admin_state": "up", "oper_state": "up",
+                                                    "speed": "100G"}
+    more = json.loads((tmp_path / "sm/tests/metadata/vtb-x.json").read_text())["vtb-x"]
+    assert more == {"dut": metadata}, "by which sonic-mgmt draws a port that is up"
+    assert json.loads((tmp_path / "sm/tests/priority/vtb-x-all.json").read_text()) == {"vtb-x": {"dut": [*"0123456"]}}
 
 
 def test_minigraph_facts_are_those_of_config_db() -> None:
