@@ -13,7 +13,6 @@ SET     ?=
 IP      ?= 4
 CHANGE_CONFIG ?=
 SAME_GENERATOR ?=
-FAULTS  ?=
 SOAK    ?=
 QUICK   ?=
 SONIC_MGMT ?=
@@ -38,7 +37,7 @@ SLICE   ?=
 ONLY    ?=
 MUTANT  ?=
 TESTS   ?=
-GENERATOR ?=
+FAULTS  ?=
 SAMPLE  := 100
 IXNETWORK := .venv-ixnetwork
 
@@ -52,7 +51,7 @@ TAKES_differential := CASES SEED COMPILED
 TAKES_generator-check := TESTBED TESTBED_FILE
 TAKES_ixnetwork-check := HABITS SCENARIO TESTBED
 TAKES_campaign := SOURCES COUNT SEED SLICE ONLY MUTANT RESUME SCHEDULER
-TAKES_upstream := SONIC_MGMT TESTS FAULT TESTBED TESTBED_FILE GENERATOR
+TAKES_upstream := SONIC_MGMT TESTS FAULT TESTBED TESTBED_FILE
 TAKES_upstream-score := SONIC_MGMT TESTS FAULTS RESUME
 TAKES_real-sonic := SWSS UTILITIES BUILDIMAGE SONIC_MGMT HISTORIES SEED
 GOALS := $(or $(MAKECMDGOALS),help)
@@ -145,9 +144,9 @@ overlay:  ## copy what travels into a sonic-mgmt checkout: SONIC_MGMT=<checkout>
 	@$(if $(SONIC_MGMT),,echo "error: no checkout given: make overlay SONIC_MGMT=<a checkout of sonic-mgmt>"; exit 2;) \
 	    $(PYTHON) scripts/overlay.py '$(SONIC_MGMT)'
 
-upstream: $(VENV)/.test-installed  ## run sonic-mgmt's own PFC tests on a virtual testbed: SONIC_MGMT=<checkout>, TESTS=names, FAULT=, TESTBED=, GENERATOR=ixnetwork
+upstream: $(VENV)/.test-installed  ## run sonic-mgmt's own PFC tests on a virtual testbed: SONIC_MGMT=<checkout>, TESTS=names, FAULT=, TESTBED=
 	@$(BIN)/python -m scripts.upstream '$(SONIC_MGMT)' $(if $(TESTS),--tests '$(TESTS)') $(if $(FAULT),--fault '$(FAULT)') \
-	    --testbed '$(TESTBED)' $(if $(TESTBED_FILE),--testbed-file '$(TESTBED_FILE)') $(if $(GENERATOR),--generator '$(GENERATOR)')
+	    --testbed '$(TESTBED)' $(if $(TESTBED_FILE),--testbed-file '$(TESTBED_FILE)')
 
 upstream-score: $(VENV)/.test-installed  ## count which broken switches sonic-mgmt's own tests see: SONIC_MGMT=<checkout>, FAULTS=names, TESTS=names; RESUME=NAME goes on
 	@$(BIN)/python -m scripts.upstream.score $(if $(RESUME),--resume '$(RESUME)','$(SONIC_MGMT)') $(if $(TESTS),--tests '$(TESTS)') $(if $(FAULTS),--faults '$(FAULTS)')

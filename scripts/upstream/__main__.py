@@ -25,7 +25,7 @@ from scripts.testbeds import (
     Failure, Refusal, adopt_orphans, catch_signals, deploy, end_orphans, environment, reason, shown, step,
     virtual_testbed,
 )
-from scripts.upstream.options import IXNETWORK, REPORT, UpstreamRequest, check, parse
+from scripts.upstream.options import REPORT, UpstreamRequest, check, parse
 from scripts.upstream.python_3_12 import environment_of_theirs
 from scripts.upstream.running import OUTCOMES, TheirRun, run_theirs, why_none
 from scripts.upstream.table import (
@@ -54,7 +54,7 @@ def upstream(options: argparse.Namespace) -> int:
         copy = Path(scratch) / "sonic-mgmt"
         step(f"a copy of {wanted.tree.folder}, {wanted.tree.commit()}")
         copy_tree(wanted.tree, copy)
-        run = TheirRun(copy, python, wanted.names, options.topology, options.generator, folder)
+        run = TheirRun(copy, python, wanted.names, folder)
         session = measure(options, run)
     is_same = state_of(wanted.tree) == before
     return conclude(options, wanted, session, folder, is_same, time.monotonic() - began)
@@ -66,8 +66,7 @@ def measure(options: argparse.Namespace, run: TheirRun) -> UpstreamSession:
     step(f"virtual testbed {options.testbed}{broken}")
     if find_spec("numba") is None:
         step("numba is not installed: tests with several senders take hours, `make compiled` installs it")
-    habits: list[str] | None = [] if options.generator == IXNETWORK else None
-    with virtual_testbed(options.testbed, Path(options.testbed_file).resolve(), options.fault, habits) as testbed:
+    with virtual_testbed(options.testbed, Path(options.testbed_file).resolve(), options.fault) as testbed:
         step("Ansible deploys the testbed")
         deploy(testbed, run.folder / DEPLOY_LOG)
         step(f"sonic-mgmt's tests (all that pytest prints: {shown(run.folder / PYTEST_LOG)})")
@@ -93,15 +92,15 @@ def conclude(options: argparse.Namespace, wanted: UpstreamRequest, session: Upst
     kept = f"unchanged ({compared} before and after)" if is_same else "CHANGED while the tests ran"
     count = "; ".join(f"grep -c '\"result\": \"{result}\"' {shown(folder / OUTCOMES)}" for result in (PASSED, FAILED))
     lines = [table(rows), "", f"sonic-mgmt: {wanted.tree.folder}, {wanted.tree.commit()}; {kept}",
-             f"testbed: {options.testbed}, {', '.join(options.fault) or 'no fault'}; generator: {options.generator}"]
+             f"testbed: {options.testbed}, {', '.join(options.fault) or 'no fault'}"]
     if session.left_out:
         lines.append(f"left out, since they restart the switch or its services: {len(session.left_out)} tests"
                      " (--tests names them)")
     lines += [f"{counts(rows)} after {seconds:.0f} s", f"counted by: {count}"]
     put("\n".join(lines) + "\n", sys.stdout)
     report = {"date": datetime.now(timezone.utc).isoformat(timespec="seconds"), "commit": wanted.tree.commit(),
-              "testbed": options.testbed, "faults": options.fault, "generator": options.generator,
-              "unchanged": is_same, "seconds": round(seconds), "left_out": session.left_out,
+              "testbed": options.testbed, "faults": options.fault, "unchanged": is_same, "seconds": round(seconds),
+              "left_out": session.left_out,
               "tests": [asdict(row) for row in rows]}
     (folder / REPORT).write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     return EXIT_STATUS[status_of(rows, session, is_same)]

@@ -20,8 +20,6 @@ examples:
   python -m scripts.upstream ~/sonic-mgmt --tests test_global_pause,pfcwd   some of them
   python -m scripts.upstream ~/sonic-mgmt --tests 'test_pfc_pause_single_lossless_prio[' --fault pause-ignored
 """
-OTG, IXNETWORK = "otg", "ixnetwork"
-TGEN = "tgen"
 REPORT = "upstream.json"
 
 
@@ -54,11 +52,6 @@ def parser(description: str = "") -> CommandParser:
     line.add_argument("--testbed", default="vtb-t0", metavar="NAME", help="a virtual testbed (default: %(default)s)")
     line.add_argument("--testbed-file", default=str(TESTBED_FILE), metavar="FILE",
                       help="testbed file (default: ansible/testbed.yaml)")
-    line.add_argument("--topology", default=TGEN, metavar="NAME",
-                      help="sonic-mgmt's marker: tgen or multidut-tgen (default: %(default)s)")
-    line.add_argument("--generator", choices=[OTG, IXNETWORK], default=OTG,
-                      help="how the traffic generator is reached: OTG over gRPC, or IxNetwork's REST API by"
-                           " snappi_ixnetwork (default: %(default)s)")
     line.add_argument("--python", default="", metavar="PROGRAM", help="Python 3.12 (default: it is looked for)")
     line.add_argument("--results", type=Path, default=RESULTS, metavar="DIR",
                       help="folder of what the run leaves (default: results)")

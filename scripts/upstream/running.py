@@ -11,7 +11,6 @@ from pathlib import Path
 from scripts import testbeds
 from scripts.qualifying.progress import ItemEvents
 from scripts.suite import PYTEST_LOG
-from scripts.upstream.options import OTG
 from scripts.upstream.table import UpstreamSession, OutcomeRow
 from scripts.upstream.tree import SUITES
 from tests.common.clone import ROOT
@@ -22,6 +21,9 @@ from virtual_testbed.supervision.endpoints import Endpoints, read_endpoints
 
 STAND_INS = ROOT / "virtual_testbed/sonic_mgmt"
 OUTCOMES = "outcomes.jsonl"
+PLUGINS = ("simulated_sleep", "outcomes", "plain_otg")
+TOPOLOGY = "tgen"
+"""Their marker of tests that need one switch and a traffic generator."""
 FOREIGN = ("ANSIBLE_", "PYTEST", "PYTHON", "PFC_", "VIRTUAL_TESTBED_", "VIRTUAL_ENV")
 """What this project's environment says, and is about other Pythons and other settings than sonic-mgmt's."""
 
@@ -34,26 +36,21 @@ class TheirRun:
         copy: of the checkout.
         python: of an environment with what they need.
         names: parts of the names of the tests that are run; none: all that restart nothing.
-        topology: their marker.
-        generator: how the traffic generator is reached.
         folder: for what it leaves.
     """
 
     copy: Path
     python: Path
     names: tuple[str, ...]
-    topology: str
-    generator: str
     folder: Path
 
 
 def their_command(run: TheirRun, lab: Endpoints, group: str) -> list[str]:
     """pytest, as their labs start it, from their `tests/`. `group`: their name of the lab's inventory."""
-    plugins = ["simulated_sleep", "outcomes", *(["plain_otg"] if run.generator == OTG else [])]
-    return [str(run.python), "-m", "pytest", *(word for plugin in plugins for word in ("-p", plugin)),
+    return [str(run.python), "-m", "pytest", *(word for plugin in PLUGINS for word in ("-p", plugin)),
             "-c", "pytest.ini",
             "--inventory", f"../ansible/{group}", "--host-pattern", "all",
-            "--testbed_file", f"../ansible/{lab.name}.yaml", "--testbed", lab.name, "--topology", run.topology,
+            "--testbed_file", f"../ansible/{lab.name}.yaml", "--testbed", lab.name, "--topology", TOPOLOGY,
             "--assert", "plain", "--ignore-conditional-mark", "--skip_sanity", "--disable_loganalyzer",
             "--disable_memory_utilization", *(suite.removeprefix("tests/") for suite in SUITES)]
 
@@ -77,7 +74,7 @@ def run_theirs(run: TheirRun, folder: Path, meanwhile: Callable[[OutcomeRow], No
         meanwhile: gets the row of each test when it has ended.
     """
     lab = read_endpoints(folder)
-    write_lab(run.copy, folder, is_over_grpc=run.generator == OTG)
+    write_lab(run.copy, folder)
     command = their_command(run, lab, lab.inventory.name)
     session = UpstreamSession()
     events = ItemEvents(run.folder / OUTCOMES)

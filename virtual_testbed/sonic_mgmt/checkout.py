@@ -20,13 +20,12 @@ LOSSLESS, LOSSY = ("3", "4"), ("0", "1", "2", "5", "6")
 """The priorities that the deployment configures, for which sonic-mgmt's test_pretest.py would ask the switch."""
 
 
-def write_lab(checkout: Path, folder: Path, is_over_grpc: bool = True) -> list[Path]:
+def write_lab(checkout: Path, folder: Path) -> list[Path]:
     """Writes the lab files of a running testbed; those of an earlier run are replaced.
 
     Args:
         checkout: a sonic-mgmt checkout.
         folder: the testbed's, `<state>/<testbed>`.
-        is_over_grpc: whether sonic-mgmt reaches the generator in plain OTG; else as the entry says, by IxNetwork.
     Returns:
         The files, relative to the checkout.
     """
@@ -41,8 +40,7 @@ def write_lab(checkout: Path, folder: Path, is_over_grpc: bool = True) -> list[P
     for source, target in copies.items():
         shutil.copyfile(source, checkout / target)
     add_group(checkout / "ansible/files/graph_groups.yml", group)
-    entry = over_grpc(entry, found) if is_over_grpc else entry
-    texts = {f"ansible/{found.name}.yaml": yaml.safe_dump([entry], sort_keys=False),
+    texts = {f"ansible/{found.name}.yaml": yaml.safe_dump([over_grpc(entry, found)], sort_keys=False),
              f"tests/priority/{found.name}-lossless.json": priorities(found, LOSSLESS),
              f"tests/priority/{found.name}-lossy.json": priorities(found, LOSSY),
              f"tests/priority/{found.name}-all.json": priorities(found, tuple(sorted(LOSSLESS + LOSSY))),
