@@ -12,6 +12,13 @@ from virtual_testbed.sonic_mgmt.library import minigraph_facts, sonic_basic_fact
 from virtual_testbed.supervision.endpoints import Endpoints, OtgPort
 
 GROUPS = "---\n  - lab\n  - snappi-sonic\n"
+LINKS = """StartDevice,StartPort,EndDevice,EndPort
+dut,Ethernet0,another,Ethernet0
+dut,Ethernet4,snappi-b,Card1/Port1
+dut,Ethernet8,snappi-b,Card1/Port2
+dut,Ethernet12,snappi-a,Card1/Port1
+another,Ethernet4,snappi-a,Card1/Port2
+"""
 TABLES = {
     "DEVICE_METADATA": {"localhost": {"platform": "x86_64-p", "hwsku": "sku", "mac": "00:11:22:33:44:55",
                                       "type": "ToRRouter"}},
@@ -27,14 +34,14 @@ def fixture_endpoints(tmp_path: Path) -> Endpoints:
     """A testbed of one switch with two generator ports, and its files."""
     entry = {"conf-name": "vtb-x", "inv_name": "vtb", "topo": "tgen-x", "lab_folder": str(tmp_path / "lab"),
              "ptf_image_name": "docker-ptf-snappi", "tg_api_server": "127.0.0.1:1"}
-    files = {"lab/files/sonic_vtb_devices.csv": "devices\n", "lab/files/sonic_vtb_links.csv": "links\n",
+    files = {"lab/files/sonic_vtb_devices.csv": "devices\n", "lab/files/sonic_vtb_links.csv": LINKS,
              "lab/vars/topo_tgen-x.yml": "topology: {}\n", "state/vtb": "[sonic]\n",
              "state/testbed.yaml": yaml.safe_dump([entry]), "sm/ansible/files/graph_groups.yml": GROUPS,
              "sm/ansible/vars/none": "", "sm/tests/conftest.py": ""}
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
-    ports = tuple(OtgPort(f"127.1.0.1;1;{number}", "dut", f"Ethernet{4 * number}", 100_000) for number in (1, 2))
+    ports = tuple(OtgPort(f"127.1.0.1;1;{number}", "dut", f"Ethernet{4 * number}", 100_000) for number in (1, 2, 3))
     return Endpoints("vtb-x", "http://127.0.0.1:1", "127.0.0.1:2", "realtime", "http://127.0.0.1:1/clock",
                      tmp_path / "state/testbed.yaml", tmp_path / "state/vtb", tmp_path / "none",
                      {"dut": SimpleNamespace()}, ports)
@@ -62,6 +69,10 @@ def test_a_testbed_becomes_a_lab_of_the_checkout(endpoints: Endpoints, tmp_path:
     more = json.loads((tmp_path / "sm/tests/metadata/vtb-x.json").read_text())["vtb-x"]
     assert more == {"dut": metadata}, "by which sonic-mgmt draws a port that is up"
     assert json.loads((tmp_path / "sm/tests/priority/vtb-x-all.json").read_text()) == {"vtb-x": {"dut": [*"0123456"]}}
+
+
+def test_a_switch_has_one_generator() -> None:
+    assert lab.one_generator(LINKS) == LINKS.replace("dut,Ethernet12,snappi-a,Card1/Port1\n", "")
 
 
 def test_minigraph_facts_are_those_of_config_db() -> None:
