@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -219,7 +221,10 @@ def test_nothing_to_run_is_an_error(checkout: Path, tmp_path: Path, monkeypatch:
 
 
 def test_examples_are_understood() -> None:
-    assert EXAMPLES.count("python -m scripts.upstream ~/sonic-mgmt") == 3
+    lines = [re.split(r"\s{3,}", line.strip())[0] for line in EXAMPLES.splitlines() if line.startswith("  python")]
+    assert len(lines) == 3
+    for line in lines:
+        assert parser().parse_args(shlex.split(line)[3:]).checkout == "~/sonic-mgmt"
 
 
 SONIC_MGMT = os.environ.get("SONIC_MGMT", "")
