@@ -36,6 +36,8 @@ COUNT   ?=
 SLICE   ?=
 ONLY    ?=
 MUTANT  ?=
+TESTS   ?=
+FAULTS  ?=
 SAMPLE  := 100
 IXNETWORK := .venv-ixnetwork
 
@@ -49,6 +51,8 @@ TAKES_differential := CASES SEED COMPILED
 TAKES_generator-check := TESTBED TESTBED_FILE
 TAKES_ixnetwork-check := HABITS SCENARIO TESTBED
 TAKES_campaign := SOURCES COUNT SEED SLICE ONLY MUTANT RESUME SCHEDULER
+TAKES_upstream := SONIC_MGMT TESTS FAULT TESTBED TESTBED_FILE
+TAKES_upstream-score := SONIC_MGMT TESTS FAULTS RESUME
 TAKES_real-sonic := SWSS UTILITIES BUILDIMAGE SONIC_MGMT HISTORIES SEED
 GOALS := $(or $(MAKECMDGOALS),help)
 TAKEN := $(foreach goal,$(GOALS),$(TAKES_$(goal)))
@@ -67,7 +71,7 @@ PYTEST := XDG_CACHE_HOME='$(CURDIR)/$(VENV)/cache' XDG_CONFIG_HOME='$(CURDIR)/$(
     $(BIN)/python -m pytest -q -n 2 --dist loadscope -rs
 
 .DEFAULT_GOAL := help
-.PHONY: help pfctest qualify sweep report down restore overlay test test-all differential real-sonic generator-check ixnetwork-check campaign lint bench compiled closure docs docs-images clean
+.PHONY: help pfctest qualify sweep report down restore overlay upstream upstream-score test test-all differential real-sonic generator-check ixnetwork-check campaign lint bench compiled closure docs docs-images clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -140,6 +144,13 @@ overlay:  ## copy what travels into a sonic-mgmt checkout: SONIC_MGMT=<checkout>
 	@$(if $(SONIC_MGMT),,echo "error: no checkout given: make overlay SONIC_MGMT=<a checkout of sonic-mgmt>"; exit 2;) \
 	    $(PYTHON) scripts/overlay.py '$(SONIC_MGMT)'
 
+upstream: $(VENV)/.test-installed  ## run sonic-mgmt's own PFC tests on a virtual testbed: SONIC_MGMT=<checkout>, TESTS=names, FAULT=, TESTBED=
+	@$(BIN)/python -m scripts.upstream '$(SONIC_MGMT)' $(if $(TESTS),--tests '$(TESTS)') $(if $(FAULT),--fault '$(FAULT)') \
+	    --testbed '$(TESTBED)' $(if $(TESTBED_FILE),--testbed-file '$(TESTBED_FILE)')
+
+upstream-score: $(VENV)/.test-installed  ## count which broken switches sonic-mgmt's own tests see: SONIC_MGMT=<checkout>, FAULTS=names, TESTS=names; RESUME=NAME goes on
+	@$(BIN)/python -m scripts.upstream.score $(if $(RESUME),--resume '$(RESUME)','$(SONIC_MGMT)') $(if $(TESTS),--tests '$(TESTS)') $(if $(FAULTS),--faults '$(FAULTS)')
+
 test: lint  ## lint, type check and the project's tests but for slow ones: at most 8 minutes on 2 cores
 	$(PYTEST) -m 'not slow'
 
@@ -190,5 +201,5 @@ docs-images: $(VENV)/.docs-installed  ## draw the pictures of the documentation 
 
 clean:  ## stop virtual testbeds, remove what was built and the virtual testbeds' state; results stay
 	@if [ -x $(BIN)/virtual-testbed ]; then $(BIN)/virtual-testbed down; fi
-	rm -rf $(VENV) $(IXNETWORK) .virtual_testbed .ansible build dist *.egg-info .mypy_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(IXNETWORK) .venv-upstream .venv-upstream.packages .virtual_testbed .ansible build dist *.egg-info .mypy_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -5,6 +5,9 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+NO_GIT = "no git"
+"""In the place of a commit."""
+
 
 class CheckoutError(Exception):
     """A folder that is no such checkout; `str()` is one sentence."""
@@ -25,7 +28,7 @@ class Checkout:
             return asked.stdout.strip() if asked.returncode == 0 else ""
         found = ask("log", "-1", "--format=%H of %cs")
         changed = ask("diff", "--name-only", "--diff-filter=M", "HEAD") if found else ""
-        return (found or "no git") + (", changed since" if changed else "")
+        return (found or NO_GIT) + (", changed since" if changed else "")
 
 
 def checkout(repository: str, folder: str, landmark: str) -> Checkout:

@@ -1,21 +1,25 @@
 """Makes a running virtual testbed a lab of a sonic-mgmt checkout: `python -m virtual_testbed.sonic_mgmt.checkout`.
 
 sonic-mgmt reads its labs from files of the checkout. All of these are new files, but for the list of labs, which gets
-one line more, as for every lab. Facts that sonic-mgmt keeps of an earlier run (`tests/_cache`) are removed: ports and
-addresses are new each time.
+one line more, as for every lab. A switch has one traffic generator there, its first: of several sonic-mgmt's
+`get_peer_snappi_chassis` takes any, and its older tests a port that may be on another. Facts that sonic-mgmt keeps of
+an earlier run (`tests/_cache`) are removed: ports and addresses are new each time.
 """
 from __future__ import annotations
 
 import argparse
 import json
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from virtual_testbed.supervision.endpoints import Endpoints, read_endpoints
+from virtual_testbed.supervision.endpoints import Endpoints, OtgPort, read_endpoints
 
+GENERATOR_NAMES = ("snappi", "ixia", "stc")
+"""Of which the name of a generator has one: how sonic-mgmt knows it."""
 LOSSLESS, LOSSY = ("3", "4"), ("0", "1", "2", "5", "6")
 """The priorities that the deployment configures, for which sonic-mgmt's test_pretest.py would ask the switch."""
 
@@ -24,7 +28,8 @@ def write_lab(checkout: Path, folder: Path) -> list[Path]:
     """Writes the lab files of a running testbed; those of an earlier run are replaced.
 
     Args:
-        checkout: a sonic-mgmt checkout; folder: the testbed's, `<state>/<testbed>`.
+        checkout: a sonic-mgmt checkout.
+        folder: the testbed's, `<state>/<testbed>`.
     Returns:
         The files, relative to the checkout.
     """
@@ -34,15 +39,20 @@ def write_lab(checkout: Path, folder: Path) -> list[Path]:
     group = entry["inv_name"]
     copies = {found.inventory: f"ansible/{group}",
               lab / f"files/sonic_{group}_devices.csv": f"ansible/files/sonic_{group}_devices.csv",
-              lab / f"files/sonic_{group}_links.csv": f"ansible/files/sonic_{group}_links.csv",
               lab / f"vars/topo_{entry['topo']}.yml": f"ansible/vars/topo_{entry['topo']}.yml"}
     for source, target in copies.items():
         shutil.copyfile(source, checkout / target)
+    links = one_generator((lab / f"files/sonic_{group}_links.csv").read_text(encoding="utf-8"))
+    ports = [port for port in found.otg_ports
+             if any(row.startswith(f"{port.switch},{port.switch_port},") for row in links.splitlines())]
     add_group(checkout / "ansible/files/graph_groups.yml", group)
-    texts = {f"ansible/{found.name}.yaml": yaml.safe_dump([over_grpc(entry, found)], sort_keys=False),
+    texts = {f"ansible/files/sonic_{group}_links.csv": links,
+             f"ansible/{found.name}.yaml": yaml.safe_dump([over_grpc(entry, found)], sort_keys=False),
              f"tests/priority/{found.name}-lossless.json": priorities(found, LOSSLESS),
              f"tests/priority/{found.name}-lossy.json": priorities(found, LOSSY),
-             f"tests/metadata/snappi_tests/{found.name}.json": interfaces(found)}
+             f"tests/priority/{found.name}-all.json": priorities(found, tuple(sorted(LOSSLESS + LOSSY))),
+             f"tests/metadata/{found.name}.json": interfaces(found.name, ports),
+             f"tests/metadata/snappi_tests/{found.name}.json": interfaces(found.name, ports)}
     for name, text in texts.items():
         (checkout / name).parent.mkdir(parents=True, exist_ok=True)
         (checkout / name).write_text(text, encoding="utf-8")
@@ -59,6 +69,18 @@ def add_group(file: Path, group: str) -> None:
         file.write_text(text.rstrip("\n") + f"\n{indent}- {group}\n", encoding="utf-8")
 
 
+def one_generator(links: str) -> str:
+    """A links file without the cables to any but a switch's first generator. `links`: rows `switch,port,device,...`."""
+    first: dict[str, str] = {}
+    kept = []
+    for line in links.splitlines():
+        switch, _, device = [*line.split(","), "", ""][:3]
+        is_generator = any(part in device.lower() for part in GENERATOR_NAMES)
+        if not is_generator or first.setdefault(switch, device) == device:
+            kept.append(line)
+    return "\n".join(kept) + "\n"
+
+
 def over_grpc(entry: dict[str, Any], found: Endpoints) -> dict[str, Any]:
     """The testbed's entry, with the image name at which sonic-mgmt takes plain OTG over gRPC, not IxNetwork."""
     return {**entry, "ptf_image_name": "docker-stc-api-server", "tg_api_server": found.otg_grpc}
@@ -69,15 +91,15 @@ def priorities(found: Endpoints, numbers: tuple[str, ...]) -> str:
     return json.dumps({found.name: {next(iter(found.switches)): list(numbers)}}, indent=4)
 
 
-def interfaces(found: Endpoints) -> str:
-    """What test_pretest.py writes of the ports that a generator is connected to."""
+def interfaces(name: str, ports: Sequence[OtgPort]) -> str:
+    """What test_pretest.py writes of the ports that a generator is connected to. `name`: of the testbed."""
     switches: dict[str, Any] = {}
-    for port in found.otg_ports:
+    for port in ports:
         switch = switches.setdefault(port.switch, {"asic_to_interface": {"null": []}, "intf_status": {}})
         switch["asic_to_interface"]["null"].append(port.switch_port)
-        switch["intf_status"][port.switch_port] = {"name": port.switch_port, "admin_state": "up",
+        switch["intf_status"][port.switch_port] = {"name": port.switch_port, "admin_state": "up", "oper_state": "up",
                                                    "speed": f"{port.speed_mbps // 1000}G"}
-    return json.dumps({found.name: switches}, indent=4)
+    return json.dumps({name: switches}, indent=4)
 
 
 def main() -> None:

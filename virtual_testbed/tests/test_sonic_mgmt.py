@@ -1,9 +1,5 @@
-"""sonic-mgmt's own tests on a virtual testbed: the lab files, the stand-ins for its modules, and, where a checkout and
-a Python for it are given, one of its PFC tests, on a good switch and on a broken one."""
+"""sonic-mgmt's own tests on a virtual testbed: the lab files, the stand-ins for its modules."""
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,8 +11,14 @@ from virtual_testbed.sonic_mgmt import plain_otg
 from virtual_testbed.sonic_mgmt.library import minigraph_facts, sonic_basic_facts
 from virtual_testbed.supervision.endpoints import Endpoints, OtgPort
 
-ROOT = Path(__file__).resolve().parents[2]
 GROUPS = "---\n  - lab\n  - snappi-sonic\n"
+LINKS = """StartDevice,StartPort,EndDevice,EndPort
+dut,Ethernet0,another,Ethernet0
+dut,Ethernet4,snappi-b,Card1/Port1
+dut,Ethernet8,snappi-b,Card1/Port2
+dut,Ethernet12,snappi-a,Card1/Port1
+another,Ethernet4,snappi-a,Card1/Port2
+"""
 TABLES = {
     "DEVICE_METADATA": {"localhost": {"platform": "x86_64-p", "hwsku": "sku", "mac": "00:11:22:33:44:55",
                                       "type": "ToRRouter"}},
@@ -32,14 +34,14 @@ def fixture_endpoints(tmp_path: Path) -> Endpoints:
     """A testbed of one switch with two generator ports, and its files."""
     entry = {"conf-name": "vtb-x", "inv_name": "vtb", "topo": "tgen-x", "lab_folder": str(tmp_path / "lab"),
              "ptf_image_name": "docker-ptf-snappi", "tg_api_server": "127.0.0.1:1"}
-    files = {"lab/files/sonic_vtb_devices.csv": "devices\n", "lab/files/sonic_vtb_links.csv": "links\n",
+    files = {"lab/files/sonic_vtb_devices.csv": "devices\n", "lab/files/sonic_vtb_links.csv": LINKS,
              "lab/vars/topo_tgen-x.yml": "topology: {}\n", "state/vtb": "[sonic]\n",
              "state/testbed.yaml": yaml.safe_dump([entry]), "sm/ansible/files/graph_groups.yml": GROUPS,
              "sm/ansible/vars/none": "", "sm/tests/conftest.py": ""}
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
-    ports = tuple(OtgPort(f"127.1.0.1;1;{number}", "dut", f"Ethernet{4 * number}", 100_000) for number in (1, 2))
+    ports = tuple(OtgPort(f"127.1.0.1;1;{number}", "dut", f"Ethernet{4 * number}", 100_000) for number in (1, 2, 3))
     return Endpoints("vtb-x", "http://127.0.0.1:1", "127.0.0.1:2", "realtime", "http://127.0.0.1:1/clock",
                      tmp_path / "state/testbed.yaml", tmp_path / "state/vtb", tmp_path / "none",
                      {"dut": SimpleNamespace()}, ports)
@@ -53,7 +55,7 @@ def test_a_testbed_becomes_a_lab_of_the_checkout(endpoints: Endpoints, tmp_path:
         zone.mkdir(parents=True)
     for _ in range(2):  # the second time replaces
         written = lab.write_lab(tmp_path / "sm", tmp_path / "state")
-    assert all((tmp_path / "sm" / name).is_file() for name in written) and len(written) == 8
+    assert all((tmp_path / "sm" / name).is_file() for name in written) and len(written) == 10
     assert [zone.exists() for zone in kept] == [False, False, True]
     assert (tmp_path / "sm/ansible/files/graph_groups.yml").read_text() == GROUPS + "  - vtb\n"
     entry = yaml.safe_load((tmp_path / "sm/ansible/vtb-x.yaml").read_text())[0]
@@ -62,7 +64,15 @@ def test_a_testbed_becomes_a_lab_of_the_checkout(endpoints: Endpoints, tmp_path:
     assert lossless == {"vtb-x": {"dut": ["3", "4"]}}
     metadata = json.loads((tmp_path / "sm/tests/metadata/snappi_tests/vtb-x.json").read_text())["vtb-x"]["dut"]
     assert metadata["asic_to_interface"] == {"null": ["Ethernet4", "Ethernet8"]}
-    assert metadata["intf_status"]["Ethernet8"] == {"name": "Ethernet8", "admin_state": "up", "speed": "100G"}
+    assert metadata["intf_status"]["Ethernet8"] == {"name": "Ethernet8", "admin_state": "up", "oper_state": "up",
+                                                    "speed": "100G"}
+    more = json.loads((tmp_path / "sm/tests/metadata/vtb-x.json").read_text())["vtb-x"]
+    assert more == {"dut": metadata}, "by which sonic-mgmt draws a port that is up"
+    assert json.loads((tmp_path / "sm/tests/priority/vtb-x-all.json").read_text()) == {"vtb-x": {"dut": [*"0123456"]}}
+
+
+def test_a_switch_has_one_generator() -> None:
+    assert lab.one_generator(LINKS) == LINKS.replace("dut,Ethernet12,snappi-a,Card1/Port1\n", "")
 
 
 def test_minigraph_facts_are_those_of_config_db() -> None:
@@ -113,43 +123,3 @@ def test_rates_are_those_of_otg_and_other_views_are_empty() -> None:
         ("f", "8192", "4096")]
     assert plain_otg.FlowView(api, "Port Statistics").Rows == []
     assert plain_otg.rate_mbps(1.0, 0, 0) == 0
-
-
-SONIC_MGMT, PYTHON = os.environ.get("SONIC_MGMT"), os.environ.get("SONIC_MGMT_PYTHON")
-THEIRS = "snappi_tests/pfc/test_pfc_pause_lossless_with_snappi.py"
-
-
-@pytest.mark.skipif(not (SONIC_MGMT and PYTHON), reason="SONIC_MGMT (a checkout that may be written to) and "
-                    "SONIC_MGMT_PYTHON (a Python 3.12 that has what its conftest imports) are not set")
-@pytest.mark.parametrize("faults, outcome", [((), "1 passed"), (("pause-ignored",), "1 failed")])
-def test_sonic_mgmt_s_own_test_judges_a_virtual_switch(tmp_path: Path, faults: tuple[str, ...], outcome: str) -> None:
-    environment = {name: text for name, text in os.environ.items() if not name.startswith(("PYTHON", "PYTEST"))}
-    cli = [sys.executable, "-m", "virtual_testbed.supervision.cli"]
-    state = ["--state", str(tmp_path)]
-    chosen = [text for fault in faults for text in ("--fault", fault)]
-    subprocess.run([*cli, "up", "vtb-t0", "--clock", "realtime", *state, *chosen], cwd=ROOT, check=True)
-    try:
-        folder = tmp_path / "vtb-t0"
-        subprocess.run([sys.executable, "-m", "ansible", "playbook", "-i", str(folder / "vtb"),
-                        "ansible/deploy_testbed.yml", "-e", "testbed_name=vtb-t0",
-                        "-e", f"testbed_file={folder / 'testbed.yaml'}"], cwd=ROOT, check=True,
-                       env={**environment, "ANSIBLE_CONFIG": "ansible/ansible.cfg"})
-        lab.write_lab(Path(SONIC_MGMT or ""), folder)
-        ended = run_theirs(Path(SONIC_MGMT or ""), environment)
-    finally:
-        subprocess.run([*cli, "down", "vtb-t0", "--purge", *state], cwd=ROOT, check=True)
-    assert outcome in ended, ended[-8000:]
-
-
-def run_theirs(tree: Path, environment: dict[str, str]) -> str:
-    """What pytest printed of one test, as docs/other-suites.md starts it."""
-    stand_ins = ROOT / "virtual_testbed/sonic_mgmt"
-    command = [str(PYTHON), "-m", "pytest", "-p", "plain_otg", "-c", "pytest.ini", "--inventory", "../ansible/vtb",
-               "--host-pattern", "all", "--testbed_file", "../ansible/vtb-t0.yaml", "--testbed", "vtb-t0",
-               "--topology", "tgen", "--assert", "plain", "--ignore-conditional-mark", "--skip_sanity",
-               "--disable_loganalyzer", "--disable_memory_utilization", THEIRS, "-k",
-               "test_pfc_pause_single_lossless_prio and 3-100 and not reboot"]
-    ended = subprocess.run(command, cwd=tree / "tests", capture_output=True, text=True, check=False, env={
-        **environment, "PYTHONPATH": f"..:{stand_ins}", "ANSIBLE_CONFIG": "../ansible",
-        "ANSIBLE_LIBRARY": f"{stand_ins / 'library'}:../ansible/library"})
-    return ended.stdout + ended.stderr

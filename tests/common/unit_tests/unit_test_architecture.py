@@ -79,7 +79,8 @@ RULES = [
         "virtual_testbed",
         ("virtual_testbed", "pfctest"),
         None,
-        only=(("minigraph_facts.py", ("ansible",)), ("sonic_basic_facts.py", ("ansible",))),  # Ansible modules
+        only=(("minigraph_facts.py", ("ansible",)), ("sonic_basic_facts.py", ("ansible",)),  # Ansible modules
+              ("simulated_sleep.py", ("ansible",))),  # a pytest plugin, where Ansible is what is run
     ),
     Rule(
         "test_reporting",

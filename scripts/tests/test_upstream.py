@@ -1,0 +1,243 @@
+"""The command that runs sonic-mgmt's tests: what it refuses, what it reads, what it prints; and, where a checkout and
+Python 3.12 are, one of its tests on a good switch and on a broken one."""
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scripts.suite import REFUSED
+from scripts.testbeds import Failure, Refusal
+from scripts.upstream import __main__ as command
+from scripts.upstream import python_3_12
+from scripts.upstream.options import EXAMPLES, check, parser
+from scripts.upstream.running import TheirRun, their_command, their_environment
+from scripts.upstream.table import (
+    ERROR, FAILED, NOT_RUN, PASSED, SKIPPED, OutcomeRow, UpstreamSession, counts, one_line, table,
+)
+from scripts.upstream.tree import COPIED, copy_tree, find_tree, functions_of, state_of
+from tests.common.clone import ROOT
+from tests.common.pfc.record.verdict import Status
+from virtual_testbed.supervision.endpoints import Endpoints
+
+TEST = "snappi_tests/pfc/test_x.py::test_y[3-100.0]"
+ANOTHER = "snappi_tests/pfc/test_x.py::test_z"
+FILES = {
+    "tests/snappi_tests/pfc/test_x.py": "import pytest\n\n\ndef test_y():\n    pass\n\n\ndef helper():\n    pass\n",
+    "tests/snappi_tests/pfcwd/test_w.py": "def test_w():\n    pass\n",
+    "tests/common/snappi_tests/ports.py": "", "ansible/files/graph_groups.yml": "- lab\n",
+    ".gitignore": "tests/_cache\n",
+}
+
+
+def git(folder: Path, *words: str) -> None:
+    subprocess.run(["git", "-C", str(folder), "-c", "user.name=a", "-c", "user.email=a@b.example", *words],
+                   check=True, capture_output=True)
+
+
+@pytest.fixture(name="checkout")
+def fixture_checkout(tmp_path: Path) -> Path:
+    """What a checkout is known by, in git."""
+    folder = tmp_path / "sonic-mgmt"
+    for name, text in FILES.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    git(folder, "init", "-q")
+    git(folder, "add", ".")
+    git(folder, "commit", "-q", "-m", "all")
+    return folder
+
+
+@pytest.fixture(name="lab")
+def fixture_lab(tmp_path: Path) -> Endpoints:
+    return Endpoints("vtb-x", "http://127.0.0.1:1", "127.0.0.1:2", "virtual", "http://127.0.0.1:1/clock",
+                     tmp_path / "testbed.yaml", tmp_path / "vtb", tmp_path / "none", {}, ())
+
+
+def refused(*words: str) -> str:
+    with pytest.raises(Refusal) as raised:
+        check(parser().parse_args([*words]))
+    return str(raised.value)
+
+
+def test_what_is_no_checkout_is_refused(tmp_path: Path, checkout: Path) -> None:
+    assert refused() == "no checkout given: `make upstream SONIC_MGMT=<a checkout of sonic-mgmt>`"
+    assert "none is not a folder" in refused(str(tmp_path / "none"))
+    assert "has no tests/snappi_tests/pfc: expected a checkout of sonic-mgmt" in refused(str(tmp_path))
+    (checkout / "ansible/files/graph_groups.yml").unlink()
+    assert "has no ansible/files/graph_groups.yml" in refused(str(checkout))
+
+
+def test_tests_faults_and_testbeds_that_are_none_are_refused(checkout: Path) -> None:
+    assert refused(str(checkout), "--tests", "test_y,nix").endswith("has 'nix' in its name; there are test_w, test_y")
+    assert refused(str(checkout), "--fault", "nix").startswith("fault 'nix' is unknown")
+    assert "has no port Ethernet3" in refused(str(checkout), "--fault", "pause-ignored@Ethernet3")
+    assert refused(str(checkout), "--testbed", "nix").startswith("testbed 'nix' is not in ")
+    assert refused(str(checkout), "--nix") == "unrecognized arguments: --nix"
+
+
+def test_the_command_refuses_in_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main([]) == REFUSED
+    said = capsys.readouterr()
+    assert said.err == "error: no checkout given: `make upstream SONIC_MGMT=<a checkout of sonic-mgmt>`\n"
+    assert not said.out
+
+
+def python_that_says(folder: Path, version: str) -> Path:
+    program = folder / f"python-{version}"
+    program.write_text(f"#!/bin/sh\necho {version}\n", encoding="ascii")
+    program.chmod(0o755)
+    return program
+
+
+def test_another_python_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for given, said in ((str(python_that_says(tmp_path, "3.13")), "is Python 3.13"),
+                        ("/bin/true", "is none that can make"),
+                        ("nix", "nix is not a program: expected Python 3.12")):
+        with pytest.raises(Refusal, match=said):
+            python_3_12.find_python(given)
+    right = python_that_says(tmp_path, "3.12")
+    assert python_3_12.find_python(str(right)) == right
+    monkeypatch.setattr(python_3_12, "_candidates", lambda: iter(["/bin/true", str(right)]))
+    assert python_3_12.find_python("") == right
+    monkeypatch.setattr(python_3_12, "_candidates", lambda: iter([str(tmp_path / "python-3.13"), "/nowhere"]))
+    with pytest.raises(Refusal, match="needs Python 3.12, no other one .* and there is none here"):
+        python_3_12.find_python("")
+
+
+def test_packages_are_pinned_and_what_cannot_be_installed_is_a_failure(tmp_path: Path) -> None:
+    assert len(python_3_12.packages()) > 50 and all(line.count("==") == 1 for line in python_3_12.packages())
+    with pytest.raises(Failure, match="the packages that sonic-mgmt needs cannot be installed: /bin/false -m venv"):
+        python_3_12.environment_of_theirs(Path("/bin/false"), tmp_path / "env")
+
+
+def test_a_copy_has_what_is_run_and_the_checkout_is_as_before(checkout: Path, tmp_path: Path) -> None:
+    (checkout / "tests/_cache").mkdir()
+    (checkout / "tests/link").symlink_to("nowhere")
+    tree = find_tree(str(checkout))
+    before = state_of(tree)
+    assert before == "?? tests/link\n"
+    copy_tree(tree, tmp_path / "copy")
+    assert sorted(path.name for path in (tmp_path / "copy").iterdir()) == sorted(set(COPIED) - {"test_reporting"})
+    assert (tmp_path / "copy/tests/link").is_symlink() and not (tmp_path / "copy/tests/_cache").exists()
+    assert state_of(tree) == before
+    (checkout / "ansible/files/graph_groups.yml").write_text("- lab\n- vtb\n", encoding="utf-8")
+    assert state_of(tree) != before
+
+
+def test_a_change_shows_without_git_too(tmp_path: Path, checkout: Path) -> None:
+    subprocess.run(["rm", "-r", str(checkout / ".git")], check=True)
+    tree = find_tree(str(checkout))
+    before = state_of(tree)
+    assert "graph_groups.yml" in before and state_of(tree) == before
+    (checkout / "tests/new").touch()
+    assert state_of(tree) != before
+
+
+def test_the_tests_of_a_checkout(checkout: Path) -> None:
+    assert functions_of(find_tree(str(checkout))) == ["snappi_tests/pfc/test_x.py::test_y",
+                                                      "snappi_tests/pfcwd/test_w.py::test_w"]
+    (checkout / "tests/snappi_tests/pfc/test_x.py").write_text("def (", encoding="ascii")
+    with pytest.raises(Refusal, match="test_x.py cannot be read: invalid syntax"):
+        functions_of(find_tree(str(checkout)))
+
+
+def test_their_pytest_gets_their_settings_and_nothing_of_ours(tmp_path: Path, lab: Endpoints) -> None:
+    run = TheirRun(tmp_path / "copy", tmp_path / "env/bin/python", ("a", "b"), tmp_path)
+    own = {"PATH": "/bin", "PYTHONPATH": "x", "ANSIBLE_CONFIG": "y", "PFC_COMMAND": "z", "ANSIBLE_HOME": "/a"}
+    found = their_environment(run, lab, own)
+    assert found["PYTHONPATH"] == f"..{os.pathsep}{ROOT / 'virtual_testbed/sonic_mgmt'}"
+    assert found["ANSIBLE_CONFIG"] == "../ansible" and found["ANSIBLE_HOME"] == "/a" and "PFC_COMMAND" not in found
+    assert found["UPSTREAM_TESTS"] == "a,b" and found["VIRTUAL_TESTBED_CLOCK"] == "http://127.0.0.1:1/clock"
+    words = their_command(run, lab, "vtb")
+    assert "plain_otg" in words and words[-2:] == ["snappi_tests/pfc", "snappi_tests/pfcwd"]
+
+
+def session_of(*rows: OutcomeRow, planned: int = 0, ended: int | None = 0) -> UpstreamSession:
+    session = UpstreamSession()
+    names = [row.test for row in rows] + [f"{ANOTHER}{number}" for number in range(planned - len(rows))]
+    assert session.take({"planned": names, "left_out": []}) is None
+    for row in rows:
+        session.take({"test": row.test, "result": row.result, "reason": row.reason, "seconds": row.seconds})
+    if ended is not None:
+        session.take({"ended": ended})
+    return session
+
+
+@pytest.mark.parametrize("results, planned, ended, is_same, status", [
+    ([PASSED], 1, 0, True, Status.PASS), ([PASSED], 1, 0, False, Status.ERROR), ([PASSED], 2, 0, True, Status.ERROR),
+    ([PASSED], 1, None, True, Status.ERROR), ([PASSED], 1, 2, True, Status.ERROR),
+    ([PASSED, SKIPPED], 2, 0, True, Status.ERROR), ([PASSED, ERROR], 2, 1, True, Status.ERROR),
+    ([FAILED, ERROR], 3, 1, True, Status.FAIL), ([FAILED], 1, 1, False, Status.FAIL)])
+def test_only_what_all_passed_is_a_pass(results: list[str], planned: int, ended: int | None, is_same: bool,
+                                        status: Status) -> None:
+    session = session_of(*(OutcomeRow(f"{TEST}{number}", result) for number, result in enumerate(results)),
+                         planned=planned, ended=ended)
+    assert command.status_of(session.all_rows(), session, is_same) is status
+
+
+def test_a_test_that_did_not_end_was_not_run() -> None:
+    rows = session_of(OutcomeRow(TEST, PASSED, seconds=61.2), planned=2, ended=None).all_rows()
+    assert [row.result for row in rows] == [PASSED, NOT_RUN] and counts(rows) == "1 passed, 1 not run of 2"
+    assert counts([]) == "nothing of 0"
+
+
+def test_the_table_has_reasons_in_one_line_and_whole_names() -> None:
+    printed = table([OutcomeRow(TEST, FAILED, "Failed: Flow\n  should be   paused", 61.4)])
+    assert "pfc/test_x::test_y[3-100.0]" in printed and "Failed: Flow should be paused" in printed and " 61 " in printed
+    assert one_line("a " * 100, 20) == "a a a a a a a a a..." and one_line("a\nb") == "a b"
+
+
+def test_the_report_says_what_was_run(checkout: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+                                      monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(python_3_12, "_candidates", lambda: iter([str(python_that_says(tmp_path, "3.12"))]))
+    options = parser().parse_args([str(checkout), "--fault", "pause-ignored", "--results", str(tmp_path)])
+    session = session_of(OutcomeRow(TEST, FAILED, "Failed: no", 2.0), OutcomeRow(ANOTHER, PASSED))
+    session.left_out = ["a::test_reboot"]
+    status = command.conclude(options, check(options), session, tmp_path, True, 100.0)
+    said = capsys.readouterr().out
+    assert status == 1 and "1 passed, 1 failed of 2 after 100 s" in said and "pause-ignored" in said
+    assert "unchanged (git status before and after)" in said and "restart the switch or its services: 1 tests" in said
+    assert "counted by: grep -c '\"result\": \"passed\"' " in said
+    report = json.loads((tmp_path / command.REPORT).read_text(encoding="utf-8"))
+    assert report["unchanged"] and [row["result"] for row in report["tests"]] == [FAILED, PASSED]
+    head = subprocess.run(["git", "-C", str(checkout), "log", "-1", "--format=%H"], check=True, capture_output=True,
+                          text=True).stdout.strip()
+    assert report["commit"].startswith(head)
+
+
+def test_nothing_to_run_is_an_error(checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(python_3_12, "_candidates", lambda: iter([str(python_that_says(tmp_path, "3.12"))]))
+    options = parser().parse_args([str(checkout), "--results", str(tmp_path)])
+    (tmp_path / "pytest.log").write_text("a\nE   ModuleNotFoundError: No module named 'x'\n", encoding="utf-8")
+    with pytest.raises(Failure, match="no test is left to run: E ModuleNotFoundError: No module named 'x'"):
+        command.conclude(options, check(options), UpstreamSession(), tmp_path, True, 1.0)
+
+
+def test_examples_are_understood() -> None:
+    lines = [re.split(r"\s{3,}", line.strip())[0] for line in EXAMPLES.splitlines() if line.startswith("  python")]
+    assert len(lines) == 3
+    for line in lines:
+        assert parser().parse_args(shlex.split(line)[3:]).checkout == "~/sonic-mgmt"
+
+
+SONIC_MGMT = os.environ.get("SONIC_MGMT", "")
+LOSSLESS = "test_pfc_pause_single_lossless_prio[vtb-t0-01|3"
+
+
+@pytest.mark.slow("two virtual testbeds, an environment of another Python, two tests of another suite: minutes")
+@pytest.mark.skipif(not SONIC_MGMT, reason="SONIC_MGMT (a checkout of sonic-mgmt) is not set")
+@pytest.mark.parametrize("fault, result, status", [("", PASSED, 0), ("pause-ignored", FAILED, 1)])
+def test_their_lossless_test_judges_a_virtual_switch(tmp_path: Path, fault: str, result: str, status: int) -> None:
+    ended = subprocess.run([sys.executable, "-m", "scripts.upstream", SONIC_MGMT, "--tests", LOSSLESS, "--results",
+                            str(tmp_path), *(["--fault", fault] if fault else [])], cwd=ROOT, capture_output=True,
+                           text=True, check=False)
+    report = json.loads(next(tmp_path.glob("upstream-*/upstream.json")).read_text(encoding="utf-8"))
+    assert ended.returncode == status, ended.stdout + ended.stderr
+    assert [row["result"] for row in report["tests"]] == [result] and report["unchanged"]

@@ -1,0 +1,145 @@
+"""Runs sonic-mgmt's own PFC and watchdog tests on a virtual testbed, as they are, in simulated time: `make upstream`.
+
+The tests are run in a copy of the checkout, with its own conftest, fixtures, helpers and Ansible modules, in an
+environment of their own (`.venv-upstream`). docs/other-suites.md says what is put beside them, and why.
+Exit status: 0 all that were to run passed, 1 one failed, 2 none failed but not all passed (errors in fixtures, skipped,
+not run), 3 refused.
+"""
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import datetime, timezone
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from scripts.against_sonic.checkout import NO_GIT
+from scripts.output import put, settle
+from scripts.suite import DEPLOY_LOG, EXIT_STATUS, PYTEST_LOG, REFUSED
+from scripts.testbeds import (
+    Failure, Refusal, adopt_orphans, catch_signals, deploy, end_orphans, environment, reason, shown, step,
+    virtual_testbed,
+)
+from scripts.upstream.options import REPORT, UpstreamRequest, check, parse
+from scripts.upstream.python_3_12 import environment_of_theirs
+from scripts.upstream.running import OUTCOMES, TheirRun, run_theirs, why_none
+from scripts.upstream.table import (
+    FAILED, PASSED, UpstreamSession, OutcomeRow, counts, one_line, short, table,
+)
+from scripts.upstream.tree import copy_tree, state_of
+from tests.common.pfc.record.records import new_run_id
+from tests.common.pfc.record.verdict import Status
+
+
+def upstream(options: argparse.Namespace) -> int:
+    """Runs all steps; returns the exit status.
+
+    Raises:
+        Refusal: it cannot be carried out, or a step before the tests failed.
+    """
+    began = time.monotonic()
+    wanted = check(options)
+    results = options.results.resolve()
+    environment(results)
+    python = environment_of_theirs(wanted.python)
+    folder = results / f"upstream-{new_run_id()}"
+    folder.mkdir(parents=True)
+    before = state_of(wanted.tree)
+    with TemporaryDirectory(prefix="sonic-mgmt-") as scratch:
+        copy = Path(scratch) / "sonic-mgmt"
+        step(f"a copy of {wanted.tree.folder}, {wanted.tree.commit()}")
+        copy_tree(wanted.tree, copy)
+        run = TheirRun(copy, python, wanted.names, folder)
+        session = measure(options, run)
+    is_same = state_of(wanted.tree) == before
+    return conclude(options, wanted, session, folder, is_same, time.monotonic() - began)
+
+
+def measure(options: argparse.Namespace, run: TheirRun) -> UpstreamSession:
+    """Brings the testbed up, deploys it, runs the tests, and takes it down again."""
+    broken = f", deliberately broken: {', '.join(options.fault)}" if options.fault else ""
+    step(f"virtual testbed {options.testbed}{broken}")
+    if find_spec("numba") is None:
+        step("numba is not installed: tests with several senders take hours, `make compiled` installs it")
+    with virtual_testbed(options.testbed, Path(options.testbed_file).resolve(), options.fault) as testbed:
+        step("Ansible deploys the testbed")
+        deploy(testbed, run.folder / DEPLOY_LOG)
+        step(f"sonic-mgmt's tests (all that pytest prints: {shown(run.folder / PYTEST_LOG)})")
+        return run_theirs(run, testbed.testbed_file.parent, say_row)
+
+
+def say_row(row: OutcomeRow) -> None:
+    """A line for a test that has ended."""
+    put(f"{row.result:8}{row.seconds:6.0f} s  {short(row.test)}\n", sys.stdout)
+
+
+def conclude(options: argparse.Namespace, wanted: UpstreamRequest, session: UpstreamSession, folder: Path,
+             is_same: bool, seconds: float) -> int:
+    """Prints the table and writes the report; returns the exit status.
+
+    Raises:
+        Failure: nothing was planned.
+    """
+    rows = session.all_rows()
+    if not rows:
+        raise Failure(f"no test is left to run: {one_line(' '.join(why_none(folder)))} ({shown(folder / PYTEST_LOG)})")
+    compared = "size and time of its files" if wanted.tree.commit() == NO_GIT else "git status"
+    kept = f"unchanged ({compared} before and after)" if is_same else "CHANGED while the tests ran"
+    count = "; ".join(f"grep -c '\"result\": \"{result}\"' {shown(folder / OUTCOMES)}" for result in (PASSED, FAILED))
+    lines = [table(rows), "", f"sonic-mgmt: {wanted.tree.folder}, {wanted.tree.commit()}; {kept}",
+             f"testbed: {options.testbed}, {', '.join(options.fault) or 'no fault'}"]
+    if session.left_out:
+        lines.append(f"left out, since they restart the switch or its services: {len(session.left_out)} tests"
+                     " (--tests names them)")
+    lines += [f"{counts(rows)} after {seconds:.0f} s", f"counted by: {count}"]
+    put("\n".join(lines) + "\n", sys.stdout)
+    report = {"date": datetime.now(timezone.utc).isoformat(timespec="seconds"), "commit": wanted.tree.commit(),
+              "testbed": options.testbed, "faults": options.fault, "unchanged": is_same, "seconds": round(seconds),
+              "left_out": session.left_out,
+              "tests": [asdict(row) for row in rows]}
+    (folder / REPORT).write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    return EXIT_STATUS[status_of(rows, session, is_same)]
+
+
+def status_of(rows: Sequence[OutcomeRow], session: UpstreamSession, is_same: bool) -> Status:
+    """What it all comes to.
+
+    Args:
+        rows: one for each test that was to run.
+        session: how it ended.
+        is_same: whether the checkout is as before.
+    """
+    found = {row.result for row in rows}
+    if FAILED in found:
+        return Status.FAIL
+    return Status.PASS if found == {PASSED} and session.ended == 0 and is_same else Status.ERROR
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Entry point: one sentence and no traceback for what cannot be done."""
+    catch_signals()
+    adopt_orphans()
+    try:
+        return upstream(parse(arguments, __doc__ or ""))
+    except Failure as failure:
+        put(f"ERROR: {failure}\n", sys.stdout)
+        return EXIT_STATUS[Status.ERROR]
+    except (Refusal, OSError) as error:
+        put(f"error: {reason(error) if isinstance(error, OSError) else error}\n", sys.stderr)
+        return REFUSED
+    except KeyboardInterrupt:
+        put("ERROR: interrupted before anything was measured\n", sys.stdout)
+        return EXIT_STATUS[Status.ERROR]
+    finally:
+        end_orphans()
+        for out in (sys.stdout, sys.stderr):
+            settle(out)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,82 @@
+"""The command line; everything that can be refused before a testbed is touched is refused."""
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from scripts.against_sonic.checkout import Checkout
+from scripts.early import check_faults, check_machine, check_virtual
+from scripts.testbeds import TESTBED_FILE, CommandParser, Refusal, read_entry
+from scripts.upstream.python_3_12 import find_python
+from scripts.upstream.tree import check_names, find_tree
+from tests.common.clone import RESULTS, ROOT
+from virtual_testbed.faults import absolute
+
+EXAMPLES = """
+examples:
+  python -m scripts.upstream ~/sonic-mgmt                                   every PFC test that restarts nothing
+  python -m scripts.upstream ~/sonic-mgmt --tests test_global_pause,pfcwd   some of them
+  python -m scripts.upstream ~/sonic-mgmt --tests 'test_pfc_pause_single_lossless_prio[' --fault pause-ignored
+"""
+REPORT = "upstream.json"
+
+
+@dataclass(frozen=True)
+class UpstreamRequest:
+    """What is run.
+
+    Attributes:
+        tree: the checkout.
+        python: Python 3.12.
+        names: parts of the names of tests; none: all that restart nothing.
+    """
+
+    tree: Checkout
+    python: Path
+    names: tuple[str, ...]
+
+
+def parser(description: str = "") -> CommandParser:
+    """The command line."""
+    line = CommandParser(prog="python -m scripts.upstream", description=description, epilog=EXAMPLES,
+                         allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
+    line.add_argument("checkout", nargs="?", default="", metavar="CHECKOUT",
+                      help="of sonic-mgmt; nothing is written into it")
+    line.add_argument("--tests", default="", metavar="NAMES",
+                      help="parts of tests' names, for instance test_global_pause,pfcwd_basic (default: all but those"
+                           " that restart the switch or its services)")
+    line.add_argument("--fault", action="append", default=[], metavar="FAULT", type=absolute,
+                      help="break the virtual switch, for instance pause-ignored; may be repeated")
+    line.add_argument("--testbed", default="vtb-t0", metavar="NAME", help="a virtual testbed (default: %(default)s)")
+    line.add_argument("--testbed-file", default=str(TESTBED_FILE), metavar="FILE",
+                      help="testbed file (default: ansible/testbed.yaml)")
+    line.add_argument("--python", default="", metavar="PROGRAM", help="Python 3.12 (default: it is looked for)")
+    line.add_argument("--results", type=Path, default=RESULTS, metavar="DIR",
+                      help="folder of what the run leaves (default: results)")
+    return line
+
+
+def check(options: argparse.Namespace) -> UpstreamRequest:
+    """Refuses what cannot be carried out.
+
+    Raises:
+        Refusal: one sentence that says what is wrong.
+    """
+    tree = find_tree(options.checkout)
+    names = tuple(name for name in (text.strip() for text in options.tests.split(",")) if name)
+    check_names(names, tree)
+    testbed_file = Path(options.testbed_file).resolve()
+    entry = read_entry(options.testbed, testbed_file)
+    if not entry.get("virtual"):
+        raise Refusal(f"testbed '{options.testbed}' is hardware, where sonic-mgmt's tests run without this command")
+    check_faults(options.fault, {options.testbed: entry})
+    check_virtual(options.testbed, testbed_file, options.fault)
+    check_machine(options.results.resolve(), ROOT)
+    return UpstreamRequest(tree, find_python(options.python), names)
+
+
+def parse(arguments: Sequence[str] | None, description: str) -> argparse.Namespace:
+    """Reads the command line. Raises `Refusal` where it cannot be understood."""
+    return parser(description).parse_args(arguments)

@@ -1,0 +1,114 @@
+"""Runs sonic-mgmt's tests in a copy of its checkout, against a testbed that is up and deployed."""
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from scripts import testbeds
+from scripts.qualifying.progress import ItemEvents
+from scripts.suite import PYTEST_LOG
+from scripts.upstream.table import UpstreamSession, OutcomeRow
+from scripts.upstream.tree import SUITES
+from tests.common.clone import ROOT
+from virtual_testbed.sonic_mgmt.checkout import write_lab
+from virtual_testbed.sonic_mgmt.outcomes import FILE, NAMES
+from virtual_testbed.sonic_mgmt.simulated_sleep import CLOCK
+from virtual_testbed.supervision.endpoints import Endpoints, read_endpoints
+
+STAND_INS = ROOT / "virtual_testbed/sonic_mgmt"
+OUTCOMES = "outcomes.jsonl"
+PLUGINS = ("simulated_sleep", "outcomes", "plain_otg")
+TOPOLOGY = "tgen"
+"""Their marker of tests that need one switch and a traffic generator."""
+FOREIGN = ("ANSIBLE_", "PYTEST", "PYTHON", "PFC_", "VIRTUAL_TESTBED_", "VIRTUAL_ENV")
+"""What this project's environment says, and is about other Pythons and other settings than sonic-mgmt's."""
+
+
+@dataclass(frozen=True)
+class TheirRun:
+    """One session of their pytest.
+
+    Attributes:
+        copy: of the checkout.
+        python: of an environment with what they need.
+        names: parts of the names of the tests that are run; none: all that restart nothing.
+        folder: for what it leaves.
+    """
+
+    copy: Path
+    python: Path
+    names: tuple[str, ...]
+    folder: Path
+
+
+def their_command(run: TheirRun, lab: Endpoints, group: str) -> list[str]:
+    """pytest, as their labs start it, from their `tests/`. `group`: their name of the lab's inventory."""
+    return [str(run.python), "-m", "pytest", *(word for plugin in PLUGINS for word in ("-p", plugin)),
+            "-c", "pytest.ini",
+            "--inventory", f"../ansible/{group}", "--host-pattern", "all",
+            "--testbed_file", f"../ansible/{lab.name}.yaml", "--testbed", lab.name, "--topology", TOPOLOGY,
+            "--assert", "plain", "--ignore-conditional-mark", "--skip_sanity", "--disable_loganalyzer",
+            "--disable_memory_utilization", *(suite.removeprefix("tests/") for suite in SUITES)]
+
+
+def their_environment(run: TheirRun, lab: Endpoints, own: Mapping[str, str]) -> dict[str, str]:
+    """The variables of their pytest. `own`: those of this process."""
+    kept = {name: text for name, text in own.items() if not name.startswith(FOREIGN)}
+    return {**kept, "PYTHONPATH": f"..{os.pathsep}{STAND_INS}", "PYTHONDONTWRITEBYTECODE": "1",
+            "PATH": f"{run.python.parent}{os.pathsep}{own.get('PATH', '')}",
+            "ANSIBLE_CONFIG": "../ansible", "ANSIBLE_HOME": own.get("ANSIBLE_HOME", str(ROOT / ".ansible")),
+            "ANSIBLE_LIBRARY": f"{STAND_INS / 'library'}{os.pathsep}../ansible/library",
+            CLOCK: lab.clock_url, FILE: str(run.folder / OUTCOMES), NAMES: ",".join(run.names)}
+
+
+def run_theirs(run: TheirRun, folder: Path, meanwhile: Callable[[OutcomeRow], None]) -> UpstreamSession:
+    """Makes the testbed a lab of the copy, and runs their tests there.
+
+    Args:
+        run: what is run.
+        folder: of the running testbed.
+        meanwhile: gets the row of each test when it has ended.
+    """
+    lab = read_endpoints(folder)
+    write_lab(run.copy, folder)
+    command = their_command(run, lab, lab.inventory.name)
+    session = UpstreamSession()
+    events = ItemEvents(run.folder / OUTCOMES)
+
+    def look() -> None:
+        for event in events.read():
+            row = session.take(event)
+            if row is not None:
+                meanwhile(row)
+
+    with (run.folder / PYTEST_LOG).open("a", encoding="utf-8") as log, _environment(their_environment(
+            run, lab, os.environ)):
+        log.write(f"{shlex.join(command)}\n")
+        log.flush()
+        try:
+            testbeds.run(command, run.copy / "tests", log, look)
+        except KeyboardInterrupt:
+            look()
+    return session
+
+
+@contextlib.contextmanager
+def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """Children that are started meanwhile have these variables, and no others."""
+    before = dict(os.environ)
+    os.environ.clear()
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def why_none(folder: Path) -> Sequence[str]:
+    """The last lines of what pytest printed, where it planned nothing."""
+    return (folder / PYTEST_LOG).read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1:]

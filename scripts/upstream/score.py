@@ -1,0 +1,223 @@
+"""Counts which broken switches sonic-mgmt's own PFC tests see: each fault of the campaign's catalogue that can be on
+every port, and some of its tests on each; `make upstream-score`.
+
+Writes a matrix (score.csv, score.html, score.md) that names, for each fault, the test cases of this suite that are
+declared to see it. One that was ended goes on with --resume.
+Exit status: 0 all was measured, 2 something was not, 3 refused.
+"""
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+
+from scripts.campaign.catalogue import FAULTS
+from scripts.campaign.entries import CampaignEntry
+from scripts.output import put, settle
+from scripts.parts.executors import executor
+from scripts.parts.part import PYTHON, JobPart, PartEnd
+from scripts.parts.running import PartObserver, run_parts
+from scripts.parts.stop import StopSignal
+from scripts.suite import REFUSED
+from scripts.testbeds import (
+    CommandParser, Refusal, adopt_orphans, end_orphans, environment, note_command, reason, shown,
+)
+from scripts.upstream.matrix import HEALTHY, UNKNOWN, FaultScore, Matrix, cells_of, specification, write
+from scripts.upstream.options import REPORT
+from scripts.upstream.python_3_12 import environment_of_theirs, find_python
+from scripts.upstream.table import OutcomeRow
+from scripts.upstream.tree import check_names, find_tree
+from tests.common.clone import RESULTS
+from tests.common.pfc.record.records import new_run_id
+
+EXAMPLES = """
+examples:
+  python -m scripts.upstream.score ~/sonic-mgmt                                   all faults, the quick tests
+  python -m scripts.upstream.score ~/sonic-mgmt --faults pause-ignored,xoff-not-sent --tests test_global_pause
+  python -m scripts.upstream.score --resume upstream-score-20261125T033039Z-18032
+"""
+QUICK = ("test_pfc_pause_single_lossless_prio[vtb-t0-01|3", "test_pfc_pause_single_lossy_prio[vtb-t0-01|1",
+         "test_global_pause", "test_tx_drop_counter", "test_pfcwd_basic_single_lossless_prio[multidut_port_info0")
+"""One for each kind of judgement; tests of three ports, which take several times as long, are left out."""
+PLAN = "plan.json"
+PARTS = "parts"
+NO_PLACE = "it needs a bystander that is named, and sonic-mgmt chooses its ports itself"
+NOT_MEASURED = 2
+
+
+@dataclass(frozen=True)
+class ScorePlan:
+    """What is measured.
+
+    Attributes:
+        name: of its folder.
+        checkout: of sonic-mgmt.
+        commit: that is checked out there.
+        tests: parts of tests' names.
+        faults: name -> specification; `no fault` -> nothing.
+        left_out: faults that are not tried, and why.
+        python: Python 3.12, a program.
+        began: date and time.
+    """
+
+    name: str
+    checkout: str
+    commit: str
+    tests: tuple[str, ...]
+    faults: Mapping[str, str]
+    left_out: Mapping[str, str]
+    python: str
+    began: str
+
+
+def parser() -> CommandParser:
+    """The command line."""
+    line = CommandParser(prog="python -m scripts.upstream.score", description=__doc__, epilog=EXAMPLES,
+                         allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
+    line.add_argument("checkout", nargs="?", default="", metavar="CHECKOUT", help="of sonic-mgmt")
+    line.add_argument("--tests", default=",".join(QUICK), metavar="NAMES",
+                      help="parts of tests' names (default: %(default)s)")
+    line.add_argument("--faults", default="", metavar="NAMES",
+                      help="of built-in faults, with commas between them (default: all that can be on every port)")
+    line.add_argument("--resume", default="", metavar="NAME", help="go on with one that was ended")
+    line.add_argument("--python", default="", metavar="PROGRAM", help="Python 3.12 (default: it is looked for)")
+    line.add_argument("--results", type=Path, default=RESULTS, metavar="DIR",
+                      help="folder of what it leaves (default: results)")
+    return line
+
+
+def new_plan(options: argparse.Namespace) -> ScorePlan:
+    """What the options ask for.
+
+    Raises:
+        Refusal: it cannot be carried out.
+    """
+    tree = find_tree(options.checkout)
+    tests = tuple(filter(None, (text.strip() for text in options.tests.split(","))))
+    check_names(tests, tree)
+    wanted = [name for name in options.faults.replace(" ", "").split(",") if name]
+    by_name = {entry.name: entry for entry in FAULTS}
+    unknown = [name for name in wanted if name not in by_name]
+    if unknown:
+        raise Refusal(f"--faults has {', '.join(unknown)}: the campaign's catalogue has no such fault")
+    entries = [by_name[name] for name in wanted or by_name]
+    faults = {entry.name: specification(entry) for entry in entries}
+    left_out = {name: NO_PLACE for name, text in faults.items() if not text}
+    faults = {HEALTHY: "", **{name: text for name, text in faults.items() if text}}
+    if len(faults) == 1:
+        raise Refusal(f"no fault is left: {'; '.join(f'{name}: {why}' for name, why in left_out.items())}")
+    return ScorePlan(f"upstream-score-{new_run_id()}", str(tree.folder), tree.commit(), tests, faults, left_out,
+                     str(find_python(options.python)), datetime.now(timezone.utc).isoformat(timespec="seconds"))
+
+
+def load_plan(folder: Path) -> ScorePlan:
+    """The plan of one that was begun.
+
+    Raises:
+        Refusal: there is none.
+    """
+    try:
+        said = json.loads((folder / PLAN).read_text(encoding="utf-8"))
+        return ScorePlan(**{**said, "tests": tuple(said["tests"])})
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise Refusal(f"{folder} has no {PLAN} of an upstream-score: {error}") from error
+
+
+def part_of(plan: ScorePlan, fault: str, folder: Path) -> JobPart:
+    """What carries out the tests with a fault."""
+    own = folder / PARTS / fault.replace(" ", "-")
+    given = ("--fault", plan.faults[fault]) if plan.faults[fault] else ()
+    return JobPart(fault, (PYTHON, "-m", "scripts.upstream", plan.checkout, "--tests", ",".join(plan.tests), "--python",
+                           plan.python, "--results", str(own), *given), own)
+
+
+def rows_of(part: JobPart) -> list[OutcomeRow] | None:
+    """What became of the tests of a part, the last time that it was carried out; None: it was not."""
+    reports = sorted(part.folder.glob(f"*/{REPORT}"))
+    if not reports:
+        return None
+    return [OutcomeRow(**row) for row in json.loads(reports[-1].read_text(encoding="utf-8"))["tests"]]
+
+
+class ScoreSaid(PartObserver):
+    """Says what each part came to."""
+
+    def ended(self, part: JobPart, end: PartEnd) -> None:
+        """A line."""
+        rows = rows_of(part)
+        said = ", ".join(f"{test.removeprefix('test_')} {what}" for test, what in cells_of(rows).items()) if rows else (
+            f"nothing, {end.cause or f'it ended with status {end.status}'} ({shown(part.folder / part.log)})")
+        put(f"{part.name} ({end.seconds:.0f} s): {said}\n", sys.stdout)
+
+
+def matrix_of(plan: ScorePlan, folder: Path, entries: Iterable[CampaignEntry] = FAULTS) -> Matrix:
+    """What is known by now."""
+    by_name = {entry.name: entry for entry in entries}
+    healthy = cells_of(rows_of(part_of(plan, HEALTHY, folder)) or [])
+    rows = [FaultScore(HEALTHY, "", healthy)]
+    for name, text in plan.faults.items():
+        if name != HEALTHY:
+            cells = cells_of(rows_of(part_of(plan, name, folder)) or [], healthy)
+            entry = by_name.get(name)
+            rows.append(FaultScore(name, text, cells, entry.cases if entry else (), entry.unseen if entry else ""))
+    tests = dict.fromkeys(test for row in rows for test in row.cells)
+    about = f"sonic-mgmt {plan.commit}, on virtual testbeds, begun {plan.began}."
+    return Matrix(about, tuple(tests), tuple(rows), plan.left_out)
+
+
+def carry_out(plan: ScorePlan, folder: Path, stop: StopSignal) -> int:
+    """Measures what is left; returns the exit status.
+
+    Raises:
+        Refusal: the packages that sonic-mgmt needs cannot be installed.
+    """
+    parts = [part_of(plan, fault, folder) for fault in plan.faults]
+    left = [part for part in parts if rows_of(part) is None]
+    put(f"{plan.name}: {len(parts)} switches, {len(left)} left; sonic-mgmt {plan.commit}\n", sys.stdout)
+    environment_of_theirs(Path(plan.python))
+    with executor(None, folder, left) as carrying:
+        run_parts(carrying, left, 1, stop, ScoreSaid())  # one testbed, which one part at a time can have
+    matrix = matrix_of(plan, folder)
+    put(f"{matrix.title}\n", sys.stdout)
+    for file in write(matrix, folder):
+        put(f"{shown(file)}\n", sys.stdout)
+    is_whole = all(row.verdict != UNKNOWN for row in matrix.rows[1:]) and all(rows_of(part) for part in parts)
+    if not is_whole:
+        put(f"not all was measured; what is left is with --resume {plan.name}\n", sys.stdout)
+    return 0 if is_whole else NOT_MEASURED
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Entry point: one sentence and no traceback for what cannot be done."""
+    stop = StopSignal()
+    stop.catch()
+    adopt_orphans()
+    note_command("upstream-score", arguments)
+    try:
+        options = parser().parse_args(arguments)
+        results = options.results.resolve()
+        if options.resume and options.checkout:
+            raise Refusal("--resume goes on with what was begun, as it was: leave the checkout out")
+        if options.resume:
+            plan = load_plan(results / options.resume)
+        else:
+            plan = new_plan(options)
+            (results / plan.name).mkdir(parents=True)
+            (results / plan.name / PLAN).write_text(json.dumps(asdict(plan), indent=1) + "\n", encoding="utf-8")
+        environment(results)
+        return carry_out(plan, results / plan.name, stop)
+    except (Refusal, OSError) as error:
+        put(f"error: {reason(error) if isinstance(error, OSError) else error}\n", sys.stderr)
+        return REFUSED
+    finally:
+        end_orphans()
+        for out in (sys.stdout, sys.stderr):
+            settle(out)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,111 @@
+"""A pytest plugin for sonic-mgmt's environment: where sonic-mgmt waits, simulated time is advanced by that much, and it
+goes on at once. Its clocks (`time.time`, `time.monotonic`, `time.perf_counter`) show the time that passed so as passed.
+
+A call of Ansible takes simulated time too, always the same: tests rely on it that counters of a switch, which are a
+second old at most, have been taken anew by the time that they come to read them.
+
+Used as `-p simulated_sleep` with this folder in PYTHONPATH and the clock of a virtual testbed in VIRTUAL_TESTBED_CLOCK.
+Only what sonic-mgmt's own files wait for is simulated: Ansible, SSH and the libraries wait for real ones.
+"""
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CLOCK = "VIRTUAL_TESTBED_CLOCK"
+TIMEOUT_S = 600.0
+"""Without any progress: the clock says so every second while it gets on."""
+LONGEST_STEP_S = 0.25
+"""Of simulated time in one request: traffic that can only be stepped frame by frame is then computed as long as it
+takes, where one request for all of it would be refused."""
+CALL_S = 0.3
+"""What a call of Ansible takes over SSH on an idle machine, 0.3 to 0.5 s."""
+CLOCKS = ("time", "monotonic", "perf_counter")
+
+
+class SimulatedTime:
+    """What `time` has for the files of a folder."""
+
+    def __init__(self, clock_url: str, folder: Path) -> None:
+        """Nothing was slept yet.
+
+        Args:
+            clock_url: of a virtual testbed whose clock stands still.
+            folder: whose files wait in simulated time.
+        """
+        self._url = f"{clock_url.rstrip('/')}/advance"
+        self._folder = f"{folder}{os.sep}"
+        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # it is on loopback
+        self._sleep = time.sleep
+        self.slept_s = 0.0
+
+    def sleep(self, seconds: float) -> None:
+        """In the place of `time.sleep`. Raises `OSError` where the clock does not answer, or refuses."""
+        if not self._is_theirs():
+            self._sleep(seconds)
+        elif seconds < 0:
+            raise ValueError("sleep length must be non-negative")
+        else:
+            self.advance(seconds)
+
+    def advance(self, seconds: float) -> None:
+        """Lets simulated time pass. Raises `OSError` where the clock does not answer, or refuses."""
+        if seconds > 0:
+            self._ask_for(seconds)
+            self.slept_s += seconds
+
+    def shown_by(self, clock: Callable[[], float]) -> Callable[[], float]:
+        """In the place of a clock of `time`: what was slept has passed on it."""
+        def shown() -> float:
+            return clock() + (self.slept_s if self._is_theirs() else 0.0)
+        return shown
+
+    def _is_theirs(self) -> bool:
+        """Whether a file of the folder has called the function that asks."""
+        return sys._getframe(2).f_code.co_filename.startswith(self._folder)
+
+    def _ask_for(self, seconds: float) -> None:
+        left_ns = max(1, round(seconds * 1e9))
+        while left_ns > 0:
+            step_ns = min(left_ns, round(LONGEST_STEP_S * 1e9))
+            body = json.dumps({"nanoseconds": step_ns}).encode()
+            request = urllib.request.Request(self._url, body, {"Content-Type": "application/json"})
+            try:
+                with self._opener.open(request, timeout=TIMEOUT_S) as answer:
+                    answer.read()
+            except urllib.error.HTTPError as error:
+                said = error.read().decode(errors="replace").strip()
+                raise OSError(f"not the switch, the virtual testbed refused ({self._url}): {said}") from error
+            left_ns -= step_ns
+
+
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """Before sonic-mgmt's modules are imported, some of which import the functions themselves."""
+    simulated = SimulatedTime(os.environ[CLOCK], early_config.rootpath)
+    patch = pytest.MonkeyPatch()
+    early_config.add_cleanup(patch.undo)
+    for name in CLOCKS:
+        patch.setattr(time, name, simulated.shown_by(getattr(time, name)))
+    patch.setattr(time, "sleep", simulated.sleep)
+    with_simulated_calls(patch, simulated)
+
+
+def with_simulated_calls(patch: pytest.MonkeyPatch, simulated: SimulatedTime) -> None:
+    """Each call of Ansible, of one module or several, takes `CALL_S`."""
+    from ansible.executor.task_queue_manager import TaskQueueManager
+    run = TaskQueueManager.run
+
+    def run_later(manager: Any, play: Any) -> Any:
+        simulated.advance(CALL_S)
+        return run(manager, play)
+
+    patch.setattr(TaskQueueManager, "run", run_later)

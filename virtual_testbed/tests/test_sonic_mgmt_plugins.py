@@ -1,0 +1,139 @@
+"""The plugins that sonic-mgmt's pytest is started with: which tests run, what is written of them, how time passes."""
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+
+from virtual_testbed.sonic_mgmt.outcomes import is_chosen
+from virtual_testbed.sonic_mgmt.simulated_sleep import CALL_S, LONGEST_STEP_S
+
+STAND_INS = Path(__file__).resolve().parents[1] / "sonic_mgmt"
+SUITE = '''
+import time, pytest, waits_elsewhere
+from time import sleep
+
+def test_good(): import nnpy
+@pytest.mark.topology("tgen", "t0")
+def test_bad(): assert 1 == 2, "one\\nis not two"
+@pytest.fixture
+def broken(): raise RuntimeError("no lab")
+def test_broken(broken): pass
+@pytest.fixture
+def ends_badly():
+    yield
+    raise RuntimeError("not put back")
+def test_ends_badly(ends_badly): assert False, "first"
+def test_skipped(): pytest.skip("no such port")
+def test_x_reboot(): pass
+@pytest.mark.topology("multidut-tgen")
+def test_of_others(): pass
+@pytest.mark.topology("any")
+def test_sleeps():
+    began = time.time(), time.monotonic()
+    sleep(1000.25)
+    time.sleep(0)
+    assert 1000.25 <= time.time() - began[0] < 1100 and 1000.25 <= time.monotonic() - began[1] < 1100
+    waits_elsewhere.wait()
+def test_ansible():
+    from ansible.executor.task_queue_manager import TaskQueueManager
+    with pytest.raises(AttributeError):
+        TaskQueueManager.run(None, None)
+'''
+CONFTEST = '''
+def pytest_addoption(parser): parser.addoption("--topology")
+def pytest_configure(config): config.addinivalue_line("markers", "topology(name): of theirs")
+'''
+ELSEWHERE = '''
+import time
+def wait():
+    began = time.time()
+    time.sleep(0.01)
+    assert time.time() - began < 500
+'''
+
+
+class FakeClock(BaseHTTPRequestHandler):
+    """Takes down what it is advanced by; refuses what would lead beyond a limit."""
+
+    advanced: list[int] = []
+    limit_ns = 10**15
+
+    def do_POST(self) -> None:  # noqa: N802
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["nanoseconds"]
+        is_refused = sum(self.advanced) + asked > self.limit_ns
+        if not is_refused:
+            self.advanced.append(asked)
+        body = b"takes too long" if is_refused else b"{}"
+        self.send_response(500 if is_refused else 200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *arguments: object) -> None:
+        """Says nothing."""
+
+
+@pytest.fixture(name="clock")
+def fixture_clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    monkeypatch.setattr(FakeClock, "advanced", [])
+    server = HTTPServer(("127.0.0.1", 0), FakeClock)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/clock"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def run(folder: Path, clock: str, names: str) -> tuple[dict[str, list[str]], dict[str, tuple[str, str]], int]:
+    """What was planned, result and reason of each test, and the exit status that was written."""
+    suite, elsewhere = folder / "tests", folder / "elsewhere"
+    for file, text in ((suite / "test_x.py", SUITE), (suite / "conftest.py", CONFTEST),
+                       (suite / "pytest.ini", "[pytest]"), (elsewhere / "waits_elsewhere.py", ELSEWHERE)):
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    outcomes = folder / "outcomes.jsonl"
+    kept = {name: text for name, text in os.environ.items() if not name.startswith("PYTEST")}
+    subprocess.run([sys.executable, "-m", "pytest", "-p", "simulated_sleep", "-p", "outcomes", "-c", "pytest.ini",
+                    "-p", "no:cacheprovider", "--topology", "tgen"], cwd=suite, check=False, capture_output=True,
+                   env={**kept, "PYTHONPATH": f"{STAND_INS}{os.pathsep}{elsewhere}", "VIRTUAL_TESTBED_CLOCK": clock,
+                        "UPSTREAM_OUTCOMES": str(outcomes), "UPSTREAM_TESTS": names})
+    planned, *came, ended = [json.loads(line) for line in outcomes.read_text(encoding="ascii").splitlines()]
+    found = {event["test"].partition("::")[2]: (event["result"], event["reason"]) for event in came}
+    assert [event["test"] for event in came] == planned["planned"]
+    return planned, found, ended["ended"]
+
+
+def test_what_is_written_of_each_test(tmp_path: Path, clock: str) -> None:
+    planned, found, ended = run(tmp_path, clock, "")
+    assert planned["left_out"] == ["test_x.py::test_x_reboot"] and ended == 1
+    assert {test: result for test, (result, _) in found.items()} == {
+        "test_good": "passed", "test_bad": "failed", "test_broken": "error", "test_ends_badly": "error",
+        "test_skipped": "skipped", "test_sleeps": "passed", "test_ansible": "passed"}, found
+    assert found["test_bad"][1].startswith("AssertionError: one\n  is not two")
+    assert found["test_broken"][1] == "RuntimeError: no lab" and found["test_skipped"][1] == "no such port"
+    assert sum(FakeClock.advanced) == 1000.25e9 + CALL_S * 1e9 and max(FakeClock.advanced) == LONGEST_STEP_S * 1e9
+
+
+def test_what_the_clock_refuses_is_the_reason(tmp_path: Path, clock: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FakeClock, "limit_ns", 10**9)
+    _, found, _ = run(tmp_path, clock, "test_sleeps")
+    assert list(found) == ["test_sleeps"]
+    assert "not the switch, the virtual testbed refused" in found["test_sleeps"][1]
+    assert found["test_sleeps"][1].endswith("takes too long")
+
+
+@pytest.mark.parametrize("test, names, chosen", [
+    ("a::test_x[1]", [], True), ("a::test_x_reboot[1]", [], False), ("a::test_x[1]", ["x["], True),
+    ("a::test_x[1]", ["y", "a::"], True), ("a::test_x[1]", ["y"], False), ("a::test_x_reboot", ["test_x"], False),
+    ("a::test_x_reboot", ["x_reboot"], True), ("a::x_restart", ["reboot", "x"], False)])
+def test_which_tests_run(test: str, names: list[str], chosen: bool) -> None:
+    assert is_chosen(test, names) is chosen
