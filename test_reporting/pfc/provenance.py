@@ -9,7 +9,7 @@ import shlex
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -59,10 +59,6 @@ class ConfiguredPriorities(Protocol):
         """Those with PFC enabled."""
 
     @property
-    def watched(self) -> tuple[int, ...]:
-        """Those of them that the PFC watchdog watches once it runs."""
-
-    @property
     def dscps(self) -> Mapping[int, tuple[int, ...]]:
         """Priority -> DSCP values that reach it."""
 
@@ -99,7 +95,9 @@ class MeasuredPort(Protocol):
         """Where held frames are."""
 
 
-def provenance(subject: MeasuredPort | None = None, serial: str = "") -> dict[str, Any]:
+def provenance(
+    subject: MeasuredPort | None = None, serial: str = "", watched: Sequence[int] = ()
+) -> dict[str, Any]:
     """What a run's `info` says of where its verdicts come from: `operator`, `command`, and, where they are known,
     `suite_commit`, `serial`, `ports` (`under_test` and `tx`, each with the generator port behind it) and `priorities`
     (what the switch's configuration says of them: `lossless`, `watched`, `dscps` by priority, `dscp_map`, `pool`,
@@ -108,17 +106,19 @@ def provenance(subject: MeasuredPort | None = None, serial: str = "") -> dict[st
     Args:
         subject: what the run measures; None: it has more than one port under test.
         serial: of the switch; empty: not known.
+        watched: the priorities of the port under test that the PFC watchdog watches once it runs.
     """
     commit = suite_commit(Path(__file__).parent)
-    known: dict[str, Any] = {"suite_commit": commit, "serial": serial, **({} if subject is None else _of(subject))}
+    ports = {} if subject is None else _of(subject, watched)
+    known: dict[str, Any] = {"suite_commit": commit, "serial": serial, **ports}
     return {"operator": operator(), "command": command(), **{name: value for name, value in known.items() if value}}
 
 
-def _of(subject: MeasuredPort) -> dict[str, Any]:
+def _of(subject: MeasuredPort, watched: Sequence[int]) -> dict[str, Any]:
     pair = subject.pair
     qos = subject.qos
     priorities = {
-        "lossless": list(qos.lossless), "watched": list(qos.watched),
+        "lossless": list(qos.lossless), "watched": list(watched),
         "dscps": {str(priority): list(values) for priority, values in sorted(qos.dscps.items())},
         "dscp_map": qos.dscp_map, "pool": subject.buffer.pool, "pool_bytes": subject.buffer.size_bytes}
     return {"ports": {"under_test": _port(pair.rx), "tx": _port(pair.tx)}, "priorities": priorities}

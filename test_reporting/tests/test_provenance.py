@@ -35,7 +35,6 @@ class Priorities:
     """What is configured of a port's priorities."""
 
     lossless: tuple = (3, 4)
-    watched: tuple = (3,)
     dscps: tuple = ()
     dscp_map: str = "AZURE"
 
@@ -99,7 +98,7 @@ def test_the_command_is_that_of_whoever_started_it(monkeypatch):
 
 def test_the_ports_have_the_generators_behind_them_and_the_priorities_configured():
     pair = Pair(Port("dut", "Ethernet0", "ixia-1", "10.0.0.1;1;1"), Port("dut", "Ethernet4", "ixia-2", "10.0.0.2;1;1"))
-    found = provenance.provenance(Subject(pair, Priorities(dscps={4: (4, 5), 3: (3,)})), "SN-1")
+    found = provenance.provenance(Subject(pair, Priorities(dscps={4: (4, 5), 3: (3,)})), "SN-1", [3])
     assert found["ports"]["tx"] == {
         "device": "dut", "port": "Ethernet4", "generator": "ixia-2", "location": "10.0.0.2;1;1"}
     assert found["ports"]["under_test"]["port"] == "Ethernet0" and found["serial"] == "SN-1"

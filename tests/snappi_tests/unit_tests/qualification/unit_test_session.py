@@ -99,7 +99,8 @@ class Reporting:
         self.runs.append(ended)
         return self.stored
 
-    def provenance(self, subject, serial):
+    def provenance(self, subject, serial, watched):
+        assert (subject is None) == (not watched), watched
         return {"operator": "ada", "serial": serial, "ports": subject and subject.pair.rx.port}
 
     def write_page(self, folder, run_id, is_stored):

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
+from tests.common.pfc.cases.watchdog.watched import watched
 from tests.common.pfc.delivery.run_writer import RunWriter
 from tests.common.pfc.record.errors import RecordError
 from tests.common.pfc.record.record_file import RunEnd
@@ -41,8 +42,11 @@ class Delivering(Extension):
         if self._reporting is None:
             session.notes.append(f"verdicts are in the records only: {self._missing} is not installed here")
         expected = tuple(key for key in session.collector.expected if UNKNOWN not in key)
-        subject = session.plan.subject if session.plan is not None else None
-        found = self._reporting.provenance(subject, session.serial) if self._reporting is not None else {}
+        found = {}
+        if self._reporting is not None:
+            subject = session.plan.subject if session.plan is not None else None
+            seen = watched(subject.qos) if subject is not None else ()
+            found = self._reporting.provenance(subject, session.serial, seen)
         run = Run(session.run_id, session.testbed, job_id=session.job_id or "", expected=expected,
                   faults=session.faults, info={**found, **left_out})
         earlier: Run | None = None
