@@ -5,8 +5,9 @@ import sys
 from collections.abc import Callable
 
 from scripts.output import put, settle
-from scripts.suite import REFUSED
-from scripts.testbeds import Refusal, adopt_orphans, end_orphans, reason
+from scripts.suite import EXIT_STATUS, REFUSED
+from scripts.testbeds import Failure, Refusal, adopt_orphans, end_orphans, reason
+from tests.common.pfc.record.verdict import Status
 
 
 def exit_status_of(command: Callable[[], int]) -> int:
@@ -26,3 +27,19 @@ def exit_status_of(command: Callable[[], int]) -> int:
         end_orphans()
         for out in (sys.stdout, sys.stderr):
             settle(out)
+
+
+def exit_status_of_run(command: Callable[[], int]) -> int:
+    """The same of a command that measures one thing: a step that fails before anything was measured, or an interrupt
+    then, is ERROR."""
+    return exit_status_of(lambda: _measured(command))
+
+
+def _measured(command: Callable[[], int]) -> int:
+    try:
+        return command()
+    except Failure as failure:
+        put(f"ERROR: {failure}\n", sys.stdout)
+    except KeyboardInterrupt:
+        put("ERROR: interrupted before anything was measured\n", sys.stdout)
+    return EXIT_STATUS[Status.ERROR]

@@ -19,7 +19,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from scripts.command import exit_status_of  # noqa: E402  (the path has to be there first)
+from scripts.command import exit_status_of_run  # noqa: E402  (the path has to be there first)
 from scripts.early import default_ports  # noqa: E402
 from scripts.output import put  # noqa: E402
 from scripts.qualifying.options import check, parse  # noqa: E402
@@ -35,7 +35,6 @@ from scripts.suite import (  # noqa: E402
     suite_command,
 )
 from scripts.testbeds import (  # noqa: E402
-    Failure,
     Refusal,
     TestbedFiles,
     catch_signals,
@@ -217,24 +216,9 @@ def say(*lines: str) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point: one sentence and no traceback for what cannot be done."""
-    return exit_status_of(lambda: carry_out(arguments))
-
-
-def carry_out(arguments: Sequence[str] | None) -> int:
-    """The command; what stops it before anything was measured is ERROR.
-
-    Raises:
-        Refusal: it cannot be carried out.
-    """
     catch_signals()
     note_command("pfc-qualify", arguments)
-    try:
-        return qualify(parse(arguments, __doc__ or ""))
-    except Failure as failure:
-        say(f"ERROR: {failure}")
-    except KeyboardInterrupt:
-        say("ERROR: interrupted before anything was measured")
-    return EXIT_STATUS[Status.ERROR]
+    return exit_status_of_run(lambda: qualify(parse(arguments, __doc__ or "")))
 
 
 if __name__ == "__main__":

@@ -19,12 +19,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from scripts.against_sonic.checkout import NO_GIT
-from scripts.output import put, settle
-from scripts.suite import DEPLOY_LOG, EXIT_STATUS, PYTEST_LOG, REFUSED
-from scripts.testbeds import (
-    Failure, Refusal, adopt_orphans, catch_signals, deploy, end_orphans, environment, reason, shown, step,
-    virtual_testbed,
-)
+from scripts.command import exit_status_of_run
+from scripts.output import put
+from scripts.suite import DEPLOY_LOG, EXIT_STATUS, PYTEST_LOG
+from scripts.testbeds import Failure, catch_signals, deploy, environment, shown, step, virtual_testbed
 from scripts.upstream.options import REPORT, UpstreamRequest, check, parse
 from scripts.upstream.python_3_12 import environment_of_theirs
 from scripts.upstream.running import OUTCOMES, TheirRun, run_theirs, why_none
@@ -123,22 +121,7 @@ def status_of(rows: Sequence[OutcomeRow], session: UpstreamSession, is_same: boo
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point: one sentence and no traceback for what cannot be done."""
     catch_signals()
-    adopt_orphans()
-    try:
-        return upstream(parse(arguments, __doc__ or ""))
-    except Failure as failure:
-        put(f"ERROR: {failure}\n", sys.stdout)
-        return EXIT_STATUS[Status.ERROR]
-    except (Refusal, OSError) as error:
-        put(f"error: {reason(error) if isinstance(error, OSError) else error}\n", sys.stderr)
-        return REFUSED
-    except KeyboardInterrupt:
-        put("ERROR: interrupted before anything was measured\n", sys.stdout)
-        return EXIT_STATUS[Status.ERROR]
-    finally:
-        end_orphans()
-        for out in (sys.stdout, sys.stderr):
-            settle(out)
+    return exit_status_of_run(lambda: upstream(parse(arguments, __doc__ or "")))
 
 
 if __name__ == "__main__":

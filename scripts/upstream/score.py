@@ -17,15 +17,13 @@ from pathlib import Path
 
 from scripts.campaign.catalogue import FAULTS
 from scripts.campaign.entries import CampaignEntry
-from scripts.output import put, settle
+from scripts.command import exit_status_of
+from scripts.output import put
 from scripts.parts.executors import executor
 from scripts.parts.part import PYTHON, JobPart, PartEnd
 from scripts.parts.running import PartObserver, run_parts
 from scripts.parts.stop import StopSignal
-from scripts.suite import REFUSED
-from scripts.testbeds import (
-    CommandParser, Refusal, adopt_orphans, end_orphans, environment, note_command, reason, shown,
-)
+from scripts.testbeds import CommandParser, Refusal, environment, note_command, shown
 from scripts.upstream.matrix import HEALTHY, UNKNOWN, FaultScore, Matrix, cells_of, specification, write
 from scripts.upstream.options import REPORT
 from scripts.upstream.python_3_12 import environment_of_theirs, find_python
@@ -192,31 +190,31 @@ def carry_out(plan: ScorePlan, folder: Path, stop: StopSignal) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Entry point: one sentence and no traceback for what cannot be done."""
+    """Entry point: one sentence and status 3 for a refusal, no traceback."""
+    return exit_status_of(lambda: begin_or_resume(arguments))
+
+
+def begin_or_resume(arguments: Sequence[str] | None) -> int:
+    """The command.
+
+    Raises:
+        Refusal: it cannot be carried out.
+    """
     stop = StopSignal()
     stop.catch()
-    adopt_orphans()
     note_command("upstream-score", arguments)
-    try:
-        options = parser().parse_args(arguments)
-        results = options.results.resolve()
-        if options.resume and options.checkout:
-            raise Refusal("--resume goes on with what was begun, as it was: leave the checkout out")
-        if options.resume:
-            plan = load_plan(results / options.resume)
-        else:
-            plan = new_plan(options)
-            (results / plan.name).mkdir(parents=True)
-            (results / plan.name / PLAN).write_text(json.dumps(asdict(plan), indent=1) + "\n", encoding="utf-8")
-        environment(results)
-        return carry_out(plan, results / plan.name, stop)
-    except (Refusal, OSError) as error:
-        put(f"error: {reason(error) if isinstance(error, OSError) else error}\n", sys.stderr)
-        return REFUSED
-    finally:
-        end_orphans()
-        for out in (sys.stdout, sys.stderr):
-            settle(out)
+    options = parser().parse_args(arguments)
+    results = options.results.resolve()
+    if options.resume and options.checkout:
+        raise Refusal("--resume goes on with what was begun, as it was: leave the checkout out")
+    if options.resume:
+        plan = load_plan(results / options.resume)
+    else:
+        plan = new_plan(options)
+        (results / plan.name).mkdir(parents=True)
+        (results / plan.name / PLAN).write_text(json.dumps(asdict(plan), indent=1) + "\n", encoding="utf-8")
+    environment(results)
+    return carry_out(plan, results / plan.name, stop)
 
 
 if __name__ == "__main__":
