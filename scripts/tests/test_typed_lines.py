@@ -74,7 +74,6 @@ NO_SUCH = "is not in"
 SYNTAX = "--syntax-check"
 NETWORK = "needs the package index: 290 MB"
 UPSTREAM = "needs a checkout of sonic-mgmt; scripts/tests/test_overlay.py runs pytest in a stand-in for one"
-UPSTREAMS_OWN = "needs a checkout of sonic-mgmt; virtual_testbed/tests/test_sonic_mgmt.py runs it where there is one"
 PART_OF_IT = "this test is a part of it"
 UP_WITH = ("testbed vtb-t0 is up",)
 EXAMPLE_RUNS = ("20261122T030936Z-21290", "20261122T030907Z-19702")
@@ -136,17 +135,13 @@ TRIED: dict[str, Way] = {
     " --virtual-testbed-deploy=$PROJECT/ansible/deploy_testbed.yml --virtual-testbed-env='OTG_HOST={otg_url}'"
     ' -k "tcp or udp or vxlan or ip_neighbors" feature':
         Way(left_out="needs a checkout of OTG's conformance tests; virtual_testbed/tests/plugin tries each option"),
-    ".venv/bin/virtual-testbed up vtb-t0 --clock realtime": Way(says=UP_WITH),
-    "ANSIBLE_CONFIG=ansible/ansible.cfg .venv/bin/ansible-playbook -i .virtual_testbed/vtb-t0/vtb"
-    " ansible/deploy_testbed.yml -e testbed_name=vtb-t0 -e testbed_file=.virtual_testbed/vtb-t0/testbed.yaml":
-        Way(lab="vtb-t0", says=("failed=0",)),
-    ".venv/bin/python -m virtual_testbed.sonic_mgmt.checkout $SONIC_MGMT .virtual_testbed/vtb-t0":
-        Way(left_out=UPSTREAMS_OWN),
-    "PYTHONPATH=..:$STAND_INS ANSIBLE_CONFIG=../ansible ANSIBLE_LIBRARY=$STAND_INS/library:../ansible/library"
-    " $PYTHON -m pytest -p plain_otg -c pytest.ini --inventory ../ansible/vtb --host-pattern all --testbed_file"
-    " ../ansible/vtb-t0.yaml --testbed vtb-t0 --topology tgen --assert plain --ignore-conditional-mark --skip_sanity"
-    " --disable_loganalyzer --disable_memory_utilization"
-    ' snappi_tests/pfc/test_pfc_pause_lossless_with_snappi.py -k "not reboot"': Way(left_out=UPSTREAMS_OWN),
+    "make upstream SONIC_MGMT=CHECKOUT": refused("CHECKOUT is not a folder"),
+    "make upstream SONIC_MGMT=CHECKOUT TESTS=test_global_pause,pfcwd_basic FAULT=pause-ignored":
+        refused("CHECKOUT is not a folder"),
+    "make upstream-score SONIC_MGMT=CHECKOUT": refused("CHECKOUT is not a folder"),
+    "make upstream-score SONIC_MGMT=CHECKOUT FAULTS=pause-ignored,lossy-dropped TESTS=test_tx_drop_counter":
+        refused("CHECKOUT is not a folder"),
+    "make upstream-score RESUME=NAME": refused("results/NAME has no plan.json"),
     # docs/pfctest.md
     **{f"pfctest -d {line}": Way(passes=False, says=("eth1",), also=" --dry-run") for line in (
         "eth1 --priority 3 --duration 10 --speed 100G", "eth1,eth2 --priority 3,4 --duration 10",
