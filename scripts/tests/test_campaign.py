@@ -32,6 +32,7 @@ from tests.common.pfc.cases import qualifier
 from tests.common.pfc.cases.engine import Finding
 from tests.common.pfc.model.counters import DutCounters
 from tests.common.pfc.record.case import Outcome
+from tests.common.pfc.model.tolerances import EXACT
 from tests.common.pfc.record.verdict import LOSSLESS, Check, PortVerdict, Status
 from virtual_testbed.faults import BUILT_IN
 from virtual_testbed.lab_files.description import load_testbed
@@ -339,8 +340,7 @@ def test_a_mutant_throws_its_check_away():
         class pair:
             rx = PortVerdict(SWITCH, "Ethernet0", None, LOSSLESS, [])
 
-        class tolerances:
-            evidence = staticmethod(dict)
+        tolerances = EXACT
 
     def verdicts():
         return {one.status for one in qualifier.judged(Subject, SINGLE_LOSSLESS, (3,), finding, [good]).verdicts
