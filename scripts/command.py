@@ -11,7 +11,8 @@ from tests.common.pfc.record.verdict import Status
 
 
 def exit_status_of(command: Callable[[], int]) -> int:
-    """Carries a command out, and leaves no process behind.
+    """Carries a command out, and leaves no process behind: it ends every child of this process, whoever started it, so
+    tests call it in a process of its own.
 
     Args:
         command: returns its exit status. What it refuses, and a file that cannot be read or written, is one sentence on

@@ -82,11 +82,17 @@ def test_tests_faults_and_testbeds_that_are_none_are_refused(checkout: Path) -> 
     assert refused(str(checkout), "--nix") == "unrecognized arguments: --nix"
 
 
-def test_the_command_refuses_in_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
-    assert command.main([]) == REFUSED
-    said = capsys.readouterr()
-    assert said.err == "error: no checkout given: `make upstream SONIC_MGMT=<a checkout of sonic-mgmt>`\n"
-    assert not said.out
+def typed(module: str, *words: str) -> subprocess.CompletedProcess[str]:
+    """A command in a process of its own: at its end it ends all children of its process, whoever started them."""
+    return subprocess.run([sys.executable, "-m", module, *words], cwd=ROOT, capture_output=True, text=True, check=False,
+                          timeout=60)
+
+
+def test_the_command_refuses_in_one_sentence() -> None:
+    ended = typed("scripts.upstream")
+    assert ended.returncode == REFUSED
+    assert ended.stderr == "error: no checkout given: `make upstream SONIC_MGMT=<a checkout of sonic-mgmt>`\n"
+    assert not ended.stdout
 
 
 def python_that_says(folder: Path, version: str) -> Path:

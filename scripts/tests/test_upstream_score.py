@@ -13,7 +13,7 @@ from scripts.campaign.entries import CampaignEntry
 from scripts.parts.part import PartEnd
 from scripts.suite import REFUSED
 from scripts.testbeds import Refusal
-from scripts.tests.test_upstream import fixture_checkout, python_that_says  # noqa: F401  (a fixture)
+from scripts.tests.test_upstream import fixture_checkout, python_that_says, typed  # noqa: F401  (a fixture)
 from scripts.upstream import score
 from scripts.upstream.matrix import (
     CSV, HEALTHY, MISSED, PAGE, SEEN, TABLE, UNKNOWN, FaultScore, Matrix, cells_of, function_of, specification, write,
@@ -129,16 +129,17 @@ def test_it_goes_on_where_it_was_ended(planned: tuple[score.ScorePlan, Path], mo
     assert score.carry_out(plan, folder, stop) == 0 and "3 switches, 0 left" in capsys.readouterr().out
 
 
-def test_what_cannot_be_planned_is_refused(checkout: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_planned_is_refused(checkout: Path, tmp_path: Path) -> None:
     for words, said in ((["--faults", "nix"], "--faults has nix: the campaign's catalogue has no such fault"),
                         (["--faults", "xoff-elsewhere"], "no fault is left: xoff-elsewhere: it needs a bystander"),
                         (["--tests", "nix"], "has 'nix' in its name")):
         with pytest.raises(Refusal, match=said):
             score.new_plan(score.parser().parse_args([str(checkout), "--tests", "test_y", *words]))
-    assert score.main(["--resume", "nix", "--results", str(tmp_path)]) == REFUSED
-    assert "nix has no plan.json of an upstream-score" in capsys.readouterr().err
-    assert score.main([str(checkout), "--resume", "nix", "--results", str(tmp_path)]) == REFUSED
-    assert capsys.readouterr().err == "error: --resume goes on with what was begun, as it was: leave the checkout out\n"
+    ended = typed("scripts.upstream.score", "--resume", "nix", "--results", str(tmp_path))
+    assert ended.returncode == REFUSED and "nix has no plan.json of an upstream-score" in ended.stderr
+    ended = typed("scripts.upstream.score", str(checkout), "--resume", "nix", "--results", str(tmp_path))
+    assert ended.returncode == REFUSED
+    assert ended.stderr == "error: --resume goes on with what was begun, as it was: leave the checkout out\n"
 
 
 def test_a_plan_is_read_as_it_was_written(planned: tuple[score.ScorePlan, Path]) -> None:
