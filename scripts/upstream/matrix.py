@@ -14,8 +14,12 @@ from test_reporting.pfc import html_report
 
 HERE = Path(__file__).resolve().parent
 TEMPLATE = "score.html.j2"
-CSV, PAGE, TABLE = "score.csv", "score.html", "score.md"
-SEEN, MISSED, UNKNOWN = "seen", "missed", "not measured"
+CSV = "score.csv"
+PAGE = "score.html"
+TABLE = "score.md"
+SEEN = "seen"
+MISSED = "missed"
+UNKNOWN = "not measured"
 HEALTHY = "no fault"
 ROLES = ("{rx}", "{tx}")
 

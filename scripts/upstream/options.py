@@ -52,10 +52,15 @@ def parser(description: str = "") -> CommandParser:
     line.add_argument("--testbed", default="vtb-t0", metavar="NAME", help="a virtual testbed (default: %(default)s)")
     line.add_argument("--testbed-file", default=str(TESTBED_FILE), metavar="FILE",
                       help="testbed file (default: ansible/testbed.yaml)")
+    add_places(line)
+    return line
+
+
+def add_places(line: CommandParser) -> None:
+    """The options that say where Python 3.12 is, and where results go."""
     line.add_argument("--python", default="", metavar="PROGRAM", help="Python 3.12 (default: it is looked for)")
     line.add_argument("--results", type=Path, default=RESULTS, metavar="DIR",
-                      help="folder of what the run leaves (default: results)")
-    return line
+                      help="folder of what it leaves (default: results)")
 
 
 def check(options: argparse.Namespace) -> UpstreamRequest:

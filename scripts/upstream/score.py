@@ -25,11 +25,10 @@ from scripts.parts.running import PartObserver, run_parts
 from scripts.parts.stop import StopSignal
 from scripts.testbeds import CommandParser, Refusal, environment, note_command, shown
 from scripts.upstream.matrix import HEALTHY, UNKNOWN, FaultScore, Matrix, cells_of, specification, write
-from scripts.upstream.options import REPORT
+from scripts.upstream.options import REPORT, add_places
 from scripts.upstream.python_3_12 import environment_of_theirs, find_python
 from scripts.upstream.table import OutcomeRow
 from scripts.upstream.tree import check_names, find_tree
-from tests.common.clone import RESULTS
 from tests.common.pfc.record.records import new_run_id
 
 EXAMPLES = """
@@ -82,9 +81,7 @@ def parser() -> CommandParser:
     line.add_argument("--faults", default="", metavar="NAMES",
                       help="of built-in faults, with commas between them (default: all that can be on every port)")
     line.add_argument("--resume", default="", metavar="NAME", help="go on with one that was ended")
-    line.add_argument("--python", default="", metavar="PROGRAM", help="Python 3.12 (default: it is looked for)")
-    line.add_argument("--results", type=Path, default=RESULTS, metavar="DIR",
-                      help="folder of what it leaves (default: results)")
+    add_places(line)
     return line
 
 

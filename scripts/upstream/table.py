@@ -8,7 +8,11 @@ from typing import Any
 
 from tabulate import tabulate
 
-PASSED, FAILED, ERROR, SKIPPED, NOT_RUN = "passed", "failed", "error", "skipped", "not run"
+PASSED = "passed"
+FAILED = "failed"
+ERROR = "error"
+SKIPPED = "skipped"
+NOT_RUN = "not run"
 RESULTS = (PASSED, FAILED, ERROR, SKIPPED, NOT_RUN)
 SUITE_FOLDER = "snappi_tests/"
 WIDTH = 70

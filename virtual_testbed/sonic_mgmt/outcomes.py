@@ -21,7 +21,8 @@ from typing import Any
 
 import pytest
 
-FILE, NAMES = "UPSTREAM_OUTCOMES", "UPSTREAM_TESTS"
+FILE = "UPSTREAM_OUTCOMES"
+NAMES = "UPSTREAM_TESTS"
 RESTARTS = ("reboot", "restart")
 """In the name of a test that restarts the switch or its services."""
 BADNESS = ("passed", "skipped", "failed", "error")

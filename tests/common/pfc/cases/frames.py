@@ -43,7 +43,8 @@ LARGEST = PlanCase("largest-frames", "SIZE-4")
 MIXED = PlanCase("imix", "SIZE-5")
 
 SMALLEST_BYTES = {4: 64, 6: 66}  # by IP version: Ethernet's least; Ethernet, IPv6 and UDP headers with FCS
-ETHERNET_BYTES, TAG_BYTES = 18, 4  # addresses, type and FCS; a VLAN tag
+ETHERNET_BYTES = 18  # addresses, type and FCS
+TAG_BYTES = 4  # a VLAN tag
 IMIX_WEIGHTS = (7, 4, 1)
 IMIX_LARGER_BYTES = (570, 1518)
 

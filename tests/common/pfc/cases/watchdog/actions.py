@@ -25,7 +25,8 @@ from .checks import DATA_S, WatchdogRun, acted, detected, is_dropped, lead_s, no
 from .watched import all_watched, each_watched, several_watched
 
 FRAME_BYTES = 1024
-TOWARDS_PERCENT, BACK_PERCENT = 45, 25  # of the line: all test (background) flows of one direction together
+TOWARDS_PERCENT = 45  # of the line: all test (background) flows towards the port under test together
+BACK_PERCENT = 25  # the same of those that come back
 FAST_PERCENT = 60  # of the line of a faster port: test traffic in the storm, more than the port under test could send
 
 DROP_SINGLE = PlanCase("watchdog-drop-single", "WD-1")

@@ -142,8 +142,8 @@ def _counted(run: WatchdogRun, stormed: set[str]) -> Iterator[Check]:
         yield fail_unless("storms-counted", at_queue(run, queue), met, expected, f"{row.detected} and {row.restored}")
 
 
-# 2 x 60 % are more than the line; none of it may have to leave. 2 x (40 + 5) % all have to.
-TOO_MUCH, FITTING = Loads(into=60, among=10, background=9), Loads(into=40, among=10, background=5)
+TOO_MUCH = Loads(into=60, among=10, background=9)  # 2 x 60 % are more than the line; none of it may have to leave
+FITTING = Loads(into=40, among=10, background=5)  # 2 x (40 + 5) % all have to
 
 CASES: Table = {
     DROP_ALL_TO_ALL: Procedure(
