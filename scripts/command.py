@@ -2,11 +2,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from scripts.output import put, settle
+from scripts.parts.stop import StopSignal
 from scripts.suite import EXIT_STATUS, REFUSED
-from scripts.testbeds import Failure, Refusal, adopt_orphans, end_orphans, reason
+from scripts.testbeds import Failure, Refusal, adopt_orphans, end_orphans, note_command, reason
 from tests.common.pfc.record.verdict import Status
 
 
@@ -34,6 +35,22 @@ def exit_status_of_run(command: Callable[[], int]) -> int:
     """The same of a command that measures one thing: a step that fails before anything was measured, or an interrupt
     then, is ERROR."""
     return exit_status_of(lambda: _measured(command))
+
+
+def exit_status_of_parts(
+    program: str, arguments: Sequence[str] | None, command: Callable[[StopSignal], int]
+) -> int:
+    """The same of a command that carries many parts out: a signal asks it to end, and it says what is left.
+
+    Args:
+        program: its name, as users type it.
+        arguments: its command line; None: the process's own.
+        command: looks at the signal between its parts.
+    """
+    stop = StopSignal()
+    stop.catch()
+    note_command(program, arguments)
+    return exit_status_of(lambda: command(stop))
 
 
 def _measured(command: Callable[[], int]) -> int:

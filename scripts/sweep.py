@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from scripts.command import exit_status_of  # noqa: E402  (the path has to be there first)
+from scripts.command import exit_status_of_parts  # noqa: E402  (the path has to be there first)
 from scripts.parts.executors import SCHEDULER_HELP, executor  # noqa: E402
 from scripts.parts.stop import StopSignal  # noqa: E402
 from scripts.sweeping.job import Job, create, held, load, resume_command  # noqa: E402
@@ -29,7 +29,6 @@ from scripts.testbeds import (  # noqa: E402
     CommandParser,
     Refusal,
     environment,
-    note_command,
     shown,
 )
 from test_reporting.pfc.names import PAGE  # noqa: E402
@@ -149,18 +148,15 @@ def announce(run: TestbedRun) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point: one sentence and status 3 for a refusal, no traceback."""
-    return exit_status_of(lambda: sweep(arguments))
+    return exit_status_of_parts("pfc-sweep", arguments, lambda stop: sweep(arguments, stop))
 
 
-def sweep(arguments: Sequence[str] | None) -> int:
+def sweep(arguments: Sequence[str] | None, stop: StopSignal) -> int:
     """The command; nothing is refused any more once a testbed's run has begun.
 
     Raises:
         Refusal: it cannot be carried out.
     """
-    stop = StopSignal()
-    stop.catch()
-    note_command("pfc-sweep", arguments)
     options = parser().parse_args(arguments)
     job = job_of(options)
     environment(Path(job.results))

@@ -31,13 +31,13 @@ from scripts.campaign.plan import (
 from scripts.campaign.recording import record
 from scripts.campaign.results import EntryResult, EntryVerdict
 from scripts.campaign.scores import COLUMNS, not_as_declared, row, scores
-from scripts.command import exit_status_of
+from scripts.command import exit_status_of_parts
 from scripts.output import put
 from scripts.parts.executors import SCHEDULER_HELP, executor
 from scripts.parts.part import PYTHON, JobPart, PartEnd
 from scripts.parts.running import PartExecutor, PartObserver, RunningPart, run_parts
 from scripts.parts.stop import StopSignal
-from scripts.testbeds import CommandParser, Refusal, environment, note_command, shown
+from scripts.testbeds import CommandParser, Refusal, environment, shown
 from tests.common.clone import RESULTS
 from tests.common.pfc.record.records import new_run_id
 
@@ -271,18 +271,15 @@ def say(text: str) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point: one sentence and status 3 for a refusal, no traceback."""
-    return exit_status_of(lambda: begin_or_resume(arguments))
+    return exit_status_of_parts("pfc-campaign", arguments, lambda stop: begin_or_resume(arguments, stop))
 
 
-def begin_or_resume(arguments: Sequence[str] | None) -> int:
+def begin_or_resume(arguments: Sequence[str] | None, stop: StopSignal) -> int:
     """The command.
 
     Raises:
         Refusal: it cannot be carried out.
     """
-    stop = StopSignal()
-    stop.catch()
-    note_command("pfc-campaign", arguments)
     options = parser().parse_args(arguments)
     if options.at_once is not None and options.at_once < 1:
         raise Refusal(f"--at-once is {options.at_once}, it takes a number from 1 on")

@@ -17,13 +17,13 @@ from pathlib import Path
 
 from scripts.campaign.catalogue import FAULTS
 from scripts.campaign.entries import CampaignEntry
-from scripts.command import exit_status_of
+from scripts.command import exit_status_of_parts
 from scripts.output import put
 from scripts.parts.executors import executor
 from scripts.parts.part import PYTHON, JobPart, PartEnd
 from scripts.parts.running import PartObserver, run_parts
 from scripts.parts.stop import StopSignal
-from scripts.testbeds import CommandParser, Refusal, environment, note_command, shown
+from scripts.testbeds import CommandParser, Refusal, environment, shown
 from scripts.upstream.matrix import HEALTHY, UNKNOWN, FaultScore, Matrix, cells_of, specification, write
 from scripts.upstream.options import REPORT, add_places
 from scripts.upstream.python_3_12 import environment_of_theirs, find_python
@@ -188,18 +188,15 @@ def carry_out(plan: ScorePlan, folder: Path, stop: StopSignal) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point: one sentence and status 3 for a refusal, no traceback."""
-    return exit_status_of(lambda: begin_or_resume(arguments))
+    return exit_status_of_parts("upstream-score", arguments, lambda stop: begin_or_resume(arguments, stop))
 
 
-def begin_or_resume(arguments: Sequence[str] | None) -> int:
+def begin_or_resume(arguments: Sequence[str] | None, stop: StopSignal) -> int:
     """The command.
 
     Raises:
         Refusal: it cannot be carried out.
     """
-    stop = StopSignal()
-    stop.catch()
-    note_command("upstream-score", arguments)
     options = parser().parse_args(arguments)
     results = options.results.resolve()
     if options.resume and options.checkout:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..model.errors import QualificationError
@@ -61,9 +61,9 @@ def lossless_set(config_db: ConfigDb, device: str, ports: Sequence[str], priorit
             rows[fields["pfc_to_pg_map"]] = {NAME: {str(number): str(number) for number in priorities}}
         named = {field: _reference(found, field, table) for field, table in fields.items()}
         rows["PORT_QOS_MAP"][port] = {**found, **named, "pfc_enable": ",".join(map(str, priorities))}
+        change = LosslessChange(frozenset(qos.lossless), frozenset(priorities))
         for table, needed in (("BUFFER_PG", lossy[:1]), ("BUFFER_QUEUE", []), ("QUEUE", [])):
-            changed = _of_port(config_db, device, (table, port), (set(qos.lossless), {*priorities}, {*needed}))
-            rows.setdefault(table, {}).update(changed)
+            rows.setdefault(table, {}).update(_of_port(config_db, device, table, port, change, needed))
     return rows
 
 
@@ -232,28 +232,38 @@ def _reference(row: Row, field: str, table: str) -> str:
     return f"[{table}|{NAME}]" if str(row.get(field, "")).startswith("[") else NAME
 
 
+@dataclass(frozen=True)
+class LosslessChange:
+    """Which numbers are lossless now, and which shall be."""
+
+    now: frozenset[int]
+    wanted: frozenset[int]
+
+
 def _of_port(
-    config_db: ConfigDb, device: str, where: tuple[str, str], numbers: tuple[set[int], set[int], set[int]]
+    config_db: ConfigDb, device: str, table: str, port: str, change: LosslessChange, needed: Sequence[int]
 ) -> dict[str, Row | None]:
     """What changes of a port's rows in BUFFER_PG, BUFFER_QUEUE or QUEUE.
 
     Args:
         config_db: CONFIG_DB as it is.
         device: the switch, for messages.
-        where: table and port.
-        numbers: what is lossless now, what shall be, and what else has to have a row.
+        table: one of the three.
+        port: whose rows.
+        change: what becomes lossless or lossy.
+        needed: what else has to have a row.
     """
-    (table, port), (now, wanted, needed) = where, numbers
     keys = _keys(config_db, device, table, port)
     found = {number: config_db[table][key] for key, covered in keys.items() for number in covered}
     models = {
-        role: next((found[number] for number in sorted(found) if number < 8 and (number in now) is role), None)
+        role: next((found[number] for number in sorted(found) if number < 8 and (number in change.now) is role), None)
         for role in (True, False)
     }
-    rows = {
-        number: found[number] if number in found and (number in now) is (number in wanted) else models[number in wanted]
-        for number in {*found, *wanted, *needed}
-    }
+    rows: dict[int, Row | None] = {}
+    for number in {*found, *change.wanted, *needed}:
+        is_lossless = number in change.wanted
+        stays = number in found and (number in change.now) is is_lossless
+        rows[number] = found[number] if stays else models[is_lossless]
     split = {key for key, covered in keys.items() if any(rows[number] != config_db[table][key] for number in covered)}
     kept = {number for key, covered in keys.items() if key not in split for number in covered}
     changed = {f"{port}|{number}": row for number, row in rows.items() if number not in kept and row is not None}
