@@ -78,6 +78,7 @@ def test_the_file_has_name_value_unit_of_every_figure(tmp_path, monkeypatch, cap
     assert len(list((tmp_path / "results").iterdir())) == 1
 
 
+@pytest.mark.slow("measures all but the longest benchmarks: a minute")
 def test_every_bound_belongs_to_a_figure_that_is_measured(monkeypatch):
     cost = bench.Cost(1.0, 10)
     for name in ("many_ports", "one_port", "oracle_one_port", "simpy_one_port"):

@@ -22,7 +22,7 @@ from scripts.campaign.entries import ROOT
 from scripts.tests.broken import HEALTHY_RX, HEALTHY_TX
 
 BROKEN_RX = "Ethernet8"
-SLOW = pytest.mark.slow("the same with the other IP version: half a minute")
+SLOW = pytest.mark.slow("the whole way of a healthy port, where a broken one has it too: half a minute")
 FAULTS = [f"pause-ignored@{BROKEN_RX}"]
 SUITE = "snappi_tests/pfc/qualification"
 OUT_OF_THE_VLAN = "sonic-db-cli CONFIG_DB KEYS 'VLAN_MEMBER|*' | xargs sonic-db-cli CONFIG_DB DEL"
@@ -115,7 +115,8 @@ def test_without_leave_to_change_anything_the_port_is_refused(testbed: Testbed, 
     assert configuration(testbed) == before and not ended.records
 
 
-@pytest.mark.parametrize("ip_version", ["4", pytest.param("6", marks=SLOW)])
+@SLOW
+@pytest.mark.parametrize("ip_version", ["4", "6"])
 def test_a_healthy_port_passes_with_the_address_that_it_is_given(
     testbed: Testbed, tmp_path: Path, ip_version: str
 ) -> None:

@@ -106,6 +106,7 @@ def test_a_healthy_switch_that_ages_passes(testbed: Testbed, vendor: str) -> Non
     assert is_on(testbed)
 
 
+@SLOW
 def test_a_switch_that_ages_although_it_was_told_not_to_fails(testbed: Testbed) -> None:
     become(testbed, "mellanox")
     judge(testbed, case(AGED_ALWAYS, "FAIL PASS", HELD, "Ethernet64 priority 3: expected all ... frames received once "

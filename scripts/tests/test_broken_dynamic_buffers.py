@@ -34,6 +34,7 @@ def test_what_the_switch_shows(testbed: Testbed) -> None:
     assert int(shell(testbed, "sonic-db-cli APPL_DB HGET BUFFER_POOL_TABLE:egress_lossless_pool size")) > 0
 
 
+@pytest.mark.slow("nine test cases, one of them with M2O's congestion: a minute")
 def test_a_healthy_port_passes(testbed: Testbed, tmp_path: Path) -> None:
     """In cases that compare with a pool, fill a group's headroom, and change profiles and groups."""
     before = configuration(testbed)
@@ -50,6 +51,7 @@ def test_one_that_ignores_pauses_fails(testbed: Testbed, tmp_path: Path) -> None
     assert ended.status == 1 and "blocked-while-paused" in failed, (failed, ended.printed)
 
 
+@pytest.mark.slow("every port of the switch: half a minute")
 def test_every_port_at_once(testbed: Testbed, tmp_path: Path) -> None:
     """SWEEP-2 compares watermarks with the ingress pool."""
     ended = measure(testbed, tmp_path, HEALTHY_RX, "--pfc-scenario=SWEEP-2")

@@ -94,6 +94,7 @@ def test_a_port_that_cannot_be_measured_in_its_port_channel_is_refused(
         f"ERROR: {sentence}{EXPECTED.format(channel=channel, port=port)}"], ended.printed
 
 
+@pytest.mark.slow("the whole way of a healthy port, where a broken one has it too: half a minute")
 def test_a_healthy_port_passes_with_the_address_of_its_port_channel(testbed: Testbed, tmp_path: Path) -> None:
     """Nothing is changed for that; FLAP is not carried out."""
     before = configuration(testbed)
@@ -125,6 +126,7 @@ def test_what_a_killed_run_gave_a_port_channel_is_taken_away(testbed: Testbed) -
     assert configuration(testbed) == before
 
 
+@pytest.mark.slow("a sweep: twenty seconds")
 def test_a_sweep_measures_ports_in_port_channels(testbed: Testbed, tmp_path: Path) -> None:
     """Two at once, the one that ignores pauses with an address that it is given; those that cannot be measured so are
     ERROR, each with its sentence."""
