@@ -150,6 +150,7 @@ FAULTS: tuple[CampaignEntry, ...] = (
           "the counters of {rx} are those of {beside}", "of={beside}", verdicts=IN_ERROR),
     at_rx("queue-miscounted", "PFC-1", PORT, BOTH,
           "each queue of .* shows the counters of the queue before it", verdicts=IN_ERROR),
+    at_rx("bytes-miscounted", "COUNT-3", ALL, BOTH, "the bytes of .* are not counted as many as its frames have"),
     at_rx("counters-wrap", "PFC-1", PORT, BOTH,
           "begin anew when they have reached what 32 bits can count", verdicts=IN_ERROR),
     at_rx("counters-late", "PFC-1 PFC-2 PFC-3", PORT, BOTH, "the counters of {rx} are late", "from=60s"),

@@ -237,6 +237,8 @@ KINDS: tuple[FaultKind, ...] = (
     FaultKind("counters-of-another", ((word("of", "{beside}"),), (word("of", "{beside}"), word("only", "drops"))),
               declare=_drops_of_another),
     FaultKind("queue-miscounted"),
+    FaultKind("bytes-miscounted", ((number("percent", 1, 98, 50),), (number("percent", 105, 400, 200),)), SEVERAL,
+              declare=_limited),
     FaultKind("counters-wrap", ((word("bits", "32", "16", "24", "31", "40", "48"), number("before", 1, 5000, 1000)),),
               declare=_saying("begin anew when they have reached what .* bits can count", (Status.ERROR,))),
     FaultKind("counted-short", ((number("one_in", 2, 2000, 200),),), SEVERAL, False, _limited),

@@ -17,6 +17,7 @@ QUEUES = 8
 _EVENTS = re.compile(r"SAI_(?!.*(OCCUPANCY|WATERMARK)).*_(PKTS|PACKETS|OCTETS|BYTES|DISCARDS|ERRORS)")
 _OF_WATCHDOG = "PFC_WD_"
 _OF_QUEUE = "SAI_QUEUE_STAT_"
+_BYTES_OF_QUEUE = "SAI_QUEUE_STAT_BYTES"
 _DROPS_OF_PORT = ("SAI_PORT_STAT_IF_IN_DISCARDS", "SAI_PORT_STAT_IF_OUT_DISCARDS")
 _OF_CONTROL = ("SAI_PORT_STAT_PAUSE_RX_PKTS", "SAI_PORT_STAT_ETHER_IN_PKTS_64_OCTETS")
 _COUNTED_OF = {
@@ -144,6 +145,21 @@ class QueueMiscounted(Fault):
                 for name, value in fields.items()}
 
 
+class BytesMiscounted(NumberedFault):
+    """Bytes that leave through a queue are counted as `percent` (50) of what they are; frames are counted rightly."""
+
+    name = "bytes-miscounted"
+    options = ("percent",)
+    defaults = {"percent": 50}
+
+    def published(self, key: str, fields: Mapping[str, str]) -> Mapping[str, str]:
+        """So many of them."""
+        if _BYTES_OF_QUEUE not in fields:
+            return fields
+        counted = int(fields[_BYTES_OF_QUEUE])
+        return {**fields, _BYTES_OF_QUEUE: str(counted * self.number("percent") // 100)}
+
+
 class CountersWrap(NumberedFault):
     """The port's counters of frames and bytes have `bits` (32) bits, and begin `before` (1000) below their end: after
     so many events they begin anew at 0.
@@ -217,5 +233,5 @@ class ControlUncounted(Fault):
 
 FAULTS: tuple[type[Fault], ...] = (
     DropsCountedAsSent, DropsCountedTwice, SentCountedAsReceived, WatchdogDropsCountedAsSent,
-    CountersOfAnother, QueueMiscounted, CountersWrap, CountedShort,
+    CountersOfAnother, QueueMiscounted, BytesMiscounted, CountersWrap, CountedShort,
     ControlUncounted)

@@ -38,6 +38,11 @@ PAUSES = PlanCase("count-pauses", "COUNT-1")
 EMPTY_PAUSES = PlanCase("count-empty-pauses", "COUNT-2")
 DATA = PlanCase("count-data", "COUNT-3")
 STORM_S = 5
+FCS_BYTES = 4
+HEADER_BYTES = 40
+"""What an ASIC may count of a frame beside its own bytes: preamble and gap, or a header of the switch's fabric."""
+LARGEST_BYTES = 9_238
+"""A frame that switch or neighbours may send by themselves: SONiC's `mtu` of 9,216 bytes and 22 more."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +121,7 @@ class DataRun(Measurement):
     def _numbers(self, counted: DataCounters) -> dict[str, Any]:
         return {
             "rx": asdict(counted.leaving), "tx": asdict(self.tx(counted)), "queues": dict(counted.queues),
+            "queue_bytes": dict(counted.queue_bytes),
             "queue_drops": dict(counted.queue_drops),
             "group_drops": dict(counted.group_drops[self.subject.pair.tx.port]),
         }
@@ -237,6 +243,7 @@ def judge_data(data: DataRun) -> Iterator[Check]:
     """The data counters in PFC-1's steps."""
     yield from _held_queue_stands_still(data)
     yield from _queues_agree(data)
+    yield from _bytes_agree(data)
     yield from _ports_agree(data)
     yield from _pauses_are_no_data(data.subject, data.in_all.leaving, data.allowed.leaving)
     yield from _nothing_dropped(data)
@@ -306,6 +313,23 @@ def _agreeing_queue(data: DataRun, priority: int, frames_rx: int, gained: DataCo
     allowed = data.allowed.queues.get(priority, 0)
     expected += _or_more(allowed)
     return fail_unless("queue-agrees", place, 0 <= frames - frames_rx <= allowed, expected, frames)
+
+
+def _bytes_agree(data: DataRun) -> Iterator[Check]:
+    """Bytes that left through a queue are those of its frames, whether or not the ASIC counts their FCS."""
+    for priority in data.subject.qos.reachable:
+        if priority not in data.in_all.queue_bytes:
+            continue
+        flows = [flow for flow in _data(data) if priority_of(flow) == priority]
+        frames = sum(flow.frames_rx for flow in flows)
+        of_flows = sum(int(flow.frames_rx * flow.plan.mean_bytes) for flow in flows)
+        of_others = max(0, data.in_all.queues.get(priority, 0) - frames) * LARGEST_BYTES
+        least = of_flows - FCS_BYTES * frames
+        most = of_flows + HEADER_BYTES * frames + of_others
+        counted = data.in_all.queue_bytes[priority]
+        place = at_priority(data.subject, priority)
+        expected = f"from {least} to {most} bytes more in Counter/bytes of queue UC{priority}, as {frames} frames have"
+        yield fail_unless("bytes-agree", place, least <= counted <= most, expected, counted)
 
 
 def _ports_agree(data: DataRun) -> Iterator[Check]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, field
 from math import ceil
 from typing import TypeVar
 
@@ -62,6 +62,8 @@ class DataCounters:
             dropped.
         group_drops: port where data enters -> priority group -> frames that it dropped; groups that the switch does
             not count are absent.
+        queue_bytes: unicast queue of the port where data leaves -> bytes of its frames, as the ASIC counts them; queues
+            that the switch counts no bytes of are absent.
     """
 
     leaving: PortCounts
@@ -69,6 +71,7 @@ class DataCounters:
     queues: Mapping[int, int]
     queue_drops: Mapping[int, int]
     group_drops: Mapping[str, Mapping[int, int]]
+    queue_bytes: Mapping[int, int] = field(default_factory=dict)
 
     @property
     def drops_by_port(self) -> int:
@@ -89,6 +92,7 @@ class DataCounters:
             gained_by(self.queues, before.queues),
             gained_by(self.queue_drops, before.queue_drops),
             {port: gained_by(counts, before.group_drops[port]) for port, counts in self.group_drops.items()},
+            gained_by(self.queue_bytes, before.queue_bytes),
         )
 
     def each(self, change: Callable[[int], int]) -> DataCounters:
@@ -100,13 +104,15 @@ class DataCounters:
             {queue: change(count) for queue, count in self.queue_drops.items()},
             {port: {group: change(count) for group, count in counts.items()}
              for port, counts in self.group_drops.items()},
+            {queue: change(count) for queue, count in self.queue_bytes.items()},
         )
 
     def least(self) -> int:
         """The smallest count of all."""
         ports = (self.leaving, *self.entering.values())
         groups = [count for counts in self.group_drops.values() for count in counts.values()]
-        return min(*(port.least() for port in ports), *self.queues.values(), *self.queue_drops.values(), *groups)
+        queues = [count for counts in (self.queues, self.queue_drops, self.queue_bytes) for count in counts.values()]
+        return min(*(port.least() for port in ports), *queues, *groups)
 
 
 def own_frames(exact: bool) -> int:
@@ -185,6 +191,7 @@ def data_counters(printed: Mapping[str, str], leaves: str, enters: Sequence[str]
         queue_packets(printed["queue"], leaves),
         queue_drops(printed["queue"], leaves),
         {port: group_drops(printed["groups"], port) for port in enters},
+        queue_bytes(printed["queue"], leaves),
     )
 
 
@@ -204,6 +211,15 @@ def queue_drops(text: str, port: str) -> dict[int, int]:
     """`show queue counters`: unicast queue of a port -> frames dropped; queues that are not counted (`N/A`) are absent.
     Raises QualificationError where none has a count."""
     return queue_packets(text, port, "Drop/pkts")
+
+
+def queue_bytes(text: str, port: str) -> dict[int, int]:
+    """`show queue counters`: unicast queue of a port -> bytes that left through it; those that are not counted (`N/A`)
+    are absent."""
+    try:
+        return queue_packets(text, port, "Counter/bytes")
+    except QualificationError:
+        return {}
 
 
 def group_drops(text: str, port: str) -> dict[int, int]:

@@ -359,6 +359,7 @@ REST = (
          _text("more in (Counter|TX_OK)")),
     Rule("frames that are dropped are counted more than once", ("port-drops-counted",), picks=_counted_too_often),
     Rule("dropped frames are not counted", ("port-drops-counted", "queue-drops-counted", "group-drops-counted")),
+    Rule("the bytes of {who} are not counted as many as its frames have", ("bytes-agree",)),
     Rule("the line is not shared by the queues' weights: {who}", ("share-by-weight",)),
     Rule("the receive counter of {who} lacks pauses of the first storm only, as if it began below 0",
          ("every-pause-counted",), _both(_only("every-pause-counted"), _only_at_first)),
