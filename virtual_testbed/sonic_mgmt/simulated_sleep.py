@@ -4,6 +4,10 @@ goes on at once. Its clocks (`time.time`, `time.monotonic`, `time.perf_counter`)
 A call of Ansible takes simulated time too, always the same: tests rely on it that counters of a switch, which are a
 second old at most, have been taken anew by the time that they come to read them.
 
+What waits for threads of its own process (`WATCHERS`) waits for real, as they do: sonic-mgmt's plugin
+`parallel_fixture` looks after its threads every 0.1 s as long as pytest runs, and simulated time would pass all the
+while, as fast as the machine allows.
+
 Used as `-p simulated_sleep` with this folder in PYTHONPATH and the clock of a virtual testbed in VIRTUAL_TESTBED_CLOCK.
 Only what sonic-mgmt's own files wait for is simulated: Ansible, SSH and the libraries wait for real ones.
 """
@@ -30,6 +34,12 @@ takes, where one request for all of it would be refused."""
 CALL_S = 0.3
 """What a call of Ansible takes over SSH on an idle machine, 0.3 to 0.5 s."""
 CLOCKS = ("time", "monotonic", "perf_counter")
+WATCHERS = frozenset({
+    ("common/plugins/parallel_fixture/__init__.py", "_monitor_workers"),
+    ("common/helpers/parallel.py", "parallel_run_threaded"),
+    ("common/utilities.py", "join_all"),
+})
+"""Functions, each by its file, that wait for nothing but threads of their own process."""
 
 
 class SimulatedTime:
@@ -70,8 +80,11 @@ class SimulatedTime:
         return shown
 
     def _is_theirs(self) -> bool:
-        """Whether a file of the folder has called the function that asks."""
-        return sys._getframe(2).f_code.co_filename.startswith(self._folder)
+        """Whether a file of the folder has called the function that asks, and waits for more than its own threads."""
+        caller = sys._getframe(2).f_code
+        if not caller.co_filename.startswith(self._folder):
+            return False
+        return (caller.co_filename.removeprefix(self._folder), caller.co_name) not in WATCHERS
 
     def _ask_for(self, seconds: float) -> None:
         left_ns = max(1, round(seconds * 1e9))
