@@ -11,9 +11,10 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
+import snappi
 
 from virtual_testbed.sonic_mgmt.outcomes import is_chosen
-from virtual_testbed.sonic_mgmt.simulated_sleep import CALL_S, LONGEST_STEP_S
+from virtual_testbed.sonic_mgmt.simulated_sleep import CALL_S, LONGEST_STEP_S, STOP_S, SimulatedTime, stopping_later
 
 STAND_INS = Path(__file__).resolve().parents[1] / "sonic_mgmt"
 SUITE = '''
@@ -151,6 +152,34 @@ def test_what_the_clock_refuses_is_the_reason(tmp_path: Path, clock: str, monkey
     assert list(found) == ["test_sleeps"]
     assert "not the switch, the virtual testbed refused" in found["test_sleeps"][1]
     assert found["test_sleeps"][1].endswith("takes too long")
+
+
+def control_of(kind: str, state: str) -> snappi.ControlState:
+    control = snappi.ControlState()
+    if kind == "flows":
+        control.traffic.flow_transmit.state = state
+    elif kind == "protocols":
+        control.protocol.all.state = state
+    else:
+        control.port.capture.state = state
+    return control
+
+
+@pytest.mark.parametrize("kind, state, seconds", [
+    ("flows", "stop", STOP_S), ("flows", "start", 0), ("protocols", "stop", 0), ("captures", "stop", 0)])
+def test_stopping_flows_takes_the_time_that_a_chassis_takes(tmp_path: Path, clock: str, kind: str, state: str,
+                                                            seconds: float) -> None:
+    told = []
+    simulated = SimulatedTime(clock, tmp_path)
+
+    def set_state(api: object, payload: snappi.ControlState) -> str:
+        told.append((payload, sum(FakeClock.advanced)))
+        return "done"
+
+    asked = control_of(kind, state)
+    assert stopping_later(set_state, simulated)(None, asked) == "done"
+    assert told == [(asked, 0)], "they stop first"
+    assert sum(FakeClock.advanced) == seconds * 1e9
 
 
 @pytest.mark.parametrize("test, names, chosen", [
