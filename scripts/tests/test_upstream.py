@@ -2,6 +2,7 @@
 Python 3.12 are, one of its tests on a good switch and on a broken one."""
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
@@ -24,6 +25,7 @@ from scripts.upstream.table import (
 from scripts.upstream.tree import COPIED, copy_tree, find_tree, functions_of, state_of
 from tests.common.clone import ROOT
 from tests.common.pfc.record.verdict import Status
+from virtual_testbed.sonic_mgmt.simulated_sleep import WATCHERS
 from virtual_testbed.supervision.endpoints import Endpoints
 
 TEST = "snappi_tests/pfc/test_x.py::test_y[3-100.0]"
@@ -235,6 +237,15 @@ def test_examples_are_understood() -> None:
 
 SONIC_MGMT = os.environ.get("SONIC_MGMT", "")
 LOSSLESS = "test_pfc_pause_single_lossless_prio[vtb-t0-01|3"
+
+
+@pytest.mark.skipif(not SONIC_MGMT, reason="SONIC_MGMT (a checkout of sonic-mgmt) is not set")
+@pytest.mark.parametrize("file, function", sorted(WATCHERS))
+def test_what_waits_for_its_own_threads_is_there(file: str, function: str) -> None:
+    """Under another name it would let simulated time pass as fast as the machine allows."""
+    text = (Path(SONIC_MGMT).expanduser() / "tests" / file).read_text(encoding="utf-8")
+    found = [node.name for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)]
+    assert function in found, f"{file} has no {function}: who waits there now?"
 
 
 @pytest.mark.slow("two virtual testbeds, an environment of another Python, two tests of another suite: minutes")

@@ -57,9 +57,12 @@ class Chassis:
         otg: the traffic generator behind it.
         habits: what it does.
         wait: lets simulated time pass, nanoseconds.
+        speeds: of the ports' links by location, Mb/s.
     """
 
-    def __init__(self, tree: ObjectTree, otg: Otg, habits: Habits, wait: Callable[[int], None]) -> None:
+    def __init__(self, tree: ObjectTree, otg: Otg, habits: Habits, wait: Callable[[int], None],
+                 speeds: Mapping[str, int]) -> None:
+        self._speeds = speeds if habits.sends_what_was_held else None
         self._tree = tree
         self._otg = otg
         self._habits = habits
@@ -91,7 +94,7 @@ class Chassis:
             return
         if not all(vport.get("location") for vport in self._tree.root["vport"]):
             return
-        config = otg_config(self._tree.root)
+        config = otg_config(self._tree.root, self._speeds)
         self._otg.set_config(config)
         self._changed = False
         self._running = set()

@@ -32,6 +32,8 @@ class Habits:
         crc_errors: ports count frames with errors while traffic runs.
         link_flaps: the link of the first port goes down and up again while traffic runs.
         no_start_beside: what is told to start while something runs does not, and nobody says so.
+        sends_what_was_held: an item of a fixed time is a number of frames, and those that PFC holds are sent later; it
+            is `started` until then.
         needs_room: bytes that IxNetwork's tag needs in a frame behind its headers; a flow without that is refused.
     """
 
@@ -47,6 +49,7 @@ class Habits:
     crc_errors: bool = False
     link_flaps: bool = False
     no_start_beside: bool = False
+    sends_what_was_held: bool = False
     needs_room: int = 0
 
 
@@ -62,6 +65,7 @@ HABITS: dict[str, dict[str, Any]] = {
     "crc-errors": {"crc_errors": True},
     "link-flaps": {"link_flaps": True},
     "no-start-beside": {"no_start_beside": True},
+    "sends-what-was-held": {"sends_what_was_held": True},
     "instrumentation-tag": {"needs_room": 12},
 }
 CARD = "card="

@@ -59,7 +59,7 @@ class IxNetworkSession:
         self._habits = habits
         self._locations = locations
         self.tree = ObjectTree(empty_session(_cards(locations)))
-        self.chassis = Chassis(self.tree, otg, habits, wait)
+        self.chassis = Chassis(self.tree, otg, habits, wait, locations)
         self._neighbours: dict[str, str] = {}
         self._operations: dict[str, Callable[[str, Mapping[str, Any]], Any]] = {
             "importconfig": self._import,

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 from virtual_testbed.ixnetwork.tree import Node
@@ -13,6 +14,8 @@ OTHER_PROTOCOL_ADDRESS = "240.0.0.1"
 ETHER_TYPE = {"ipv4": "800", "ipv6": "86dd"}
 RATES = {"framesPerSecond": "pps", "percentLineRate": "percentage"}
 UNITS = {"bytes", "nanoseconds"}
+GAP_BYTES = 20
+"""Preamble and gap of each frame."""
 FIELD = re.compile(r"\[@alias = '([^']+)-\d+'\]$")
 PORT = re.compile(r"^(/vport\[\d+\])")
 
@@ -21,21 +24,28 @@ class Untranslatable(Exception):
     """An object that the virtual traffic generator has nothing for; `str()` is one sentence."""
 
 
-def otg_config(root: Node) -> Otg:
+def otg_config(root: Node, speeds: Mapping[str, int] | None = None) -> Otg:
     """The configuration of a session; traffic items have the names of its flows.
 
+    Args:
+        root: the session's objects.
+        speeds: Mb/s of ports by location: an item of a fixed time is as many frames as fit into it, sent also later;
+            None: it ends by time.
     Raises:
         Untranslatable: something in it has no counterpart.
     """
     names = {vport["xpath"]: str(vport["name"]) for vport in root["vport"]}
-    items = root["traffic"]["trafficItem"]
+    flows = [_flow(item, names) for item in root["traffic"]["trafficItem"]]
+    if speeds is not None:
+        links = {str(vport["name"]): speeds.get(vport["location"], 0) for vport in root["vport"]}
+        flows = [_counted(flow, links[flow["tx_rx"]["port"]["tx_name"]]) for flow in flows]
     return {
         "ports": [{"name": vport["name"], "location": vport["location"]} for vport in root["vport"]],
         "layer1": [layer1 for vport in root["vport"] if (layer1 := _layer1(vport)) is not None],
         "devices": [_device(group, names[topology["ports"][0]])
                     for topology in root["topology"] for group in topology.get("deviceGroup", ())],
         "captures": _captures(root["vport"]),
-        "flows": [_flow(item, names) for item in items],
+        "flows": flows,
     }
 
 
@@ -127,6 +137,31 @@ def _duration(control: Node) -> Otg:
     if control["type"] == "fixedFrameCount":
         return {"choice": "fixed_packets", "fixed_packets": {"packets": int(control["frameCount"]), **delay}}
     raise Untranslatable(f"{control['xpath']}: transmission of type {control['type']} is not modelled")
+
+
+def _counted(flow: Otg, mbps: int) -> Otg:
+    """A flow of a fixed time as one of the frames that fit into it, on a link of that speed; any other as it is."""
+    if flow["duration"]["choice"] != "fixed_seconds":
+        return flow
+    lasting = flow["duration"]["fixed_seconds"]
+    frames = int(_frames_per_second(flow, mbps) * lasting["seconds"])
+    return {**flow, "duration": {"choice": "fixed_packets", "fixed_packets": {
+        "packets": max(1, frames), "delay": lasting["delay"]}}}
+
+
+def _frames_per_second(flow: Otg, mbps: int) -> Fraction:
+    rate = flow["rate"]
+    if rate["choice"] == "pps":
+        return Fraction(rate["pps"])
+    return Fraction(rate["percentage"]) / 100 * mbps * 10**6 / (8 * (_mean_bytes(flow["size"]) + GAP_BYTES))
+
+
+def _mean_bytes(size: Otg) -> Fraction:
+    if size["choice"] == "fixed":
+        return Fraction(size["fixed"])
+    pairs = size["weight_pairs"]["custom"]
+    weights = sum(Fraction(pair["weight"]) for pair in pairs)
+    return sum((Fraction(pair["size"]) * Fraction(pair["weight"]) for pair in pairs), Fraction(0)) / weights
 
 
 def _packet(stack: Sequence[Node], flow: str) -> list[Otg]:

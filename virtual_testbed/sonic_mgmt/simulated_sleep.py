@@ -1,8 +1,13 @@
 """A pytest plugin for sonic-mgmt's environment: where sonic-mgmt waits, simulated time is advanced by that much, and it
 goes on at once. Its clocks (`time.time`, `time.monotonic`, `time.perf_counter`) show the time that passed so as passed.
 
-A call of Ansible takes simulated time too, always the same: tests rely on it that counters of a switch, which are a
-second old at most, have been taken anew by the time that they come to read them.
+A call of Ansible takes simulated time too, always the same, and so does stopping flows, as on IxNetwork: tests rely on
+it that counters of a switch, which are a second old at most, those of queues ten, have been taken anew by the time that
+they come to read them.
+
+What waits for threads of its own process (`WATCHERS`) waits for real, as they do: sonic-mgmt's plugin
+`parallel_fixture` looks after its threads every 0.1 s as long as pytest runs, and simulated time would pass all the
+while, as fast as the machine allows.
 
 Used as `-p simulated_sleep` with this folder in PYTHONPATH and the clock of a virtual testbed in VIRTUAL_TESTBED_CLOCK.
 Only what sonic-mgmt's own files wait for is simulated: Ansible, SSH and the libraries wait for real ones.
@@ -29,7 +34,15 @@ LONGEST_STEP_S = 0.25
 takes, where one request for all of it would be refused."""
 CALL_S = 0.3
 """What a call of Ansible takes over SSH on an idle machine, 0.3 to 0.5 s."""
+STOP_S = 11.0
+"""What IxNetwork takes to stop flows (`Flows stop 11.021s`, in the log of sonic-mgmt's pull request 26268)."""
 CLOCKS = ("time", "monotonic", "perf_counter")
+WATCHERS = frozenset({
+    ("common/plugins/parallel_fixture/__init__.py", "_monitor_workers"),
+    ("common/helpers/parallel.py", "parallel_run_threaded"),
+    ("common/utilities.py", "join_all"),
+})
+"""Functions, each by its file, that wait for nothing but threads of their own process."""
 
 
 class SimulatedTime:
@@ -70,8 +83,11 @@ class SimulatedTime:
         return shown
 
     def _is_theirs(self) -> bool:
-        """Whether a file of the folder has called the function that asks."""
-        return sys._getframe(2).f_code.co_filename.startswith(self._folder)
+        """Whether a file of the folder has called the function that asks, and waits for more than its own threads."""
+        caller = sys._getframe(2).f_code
+        if not caller.co_filename.startswith(self._folder):
+            return False
+        return (caller.co_filename.removeprefix(self._folder), caller.co_name) not in WATCHERS
 
     def _ask_for(self, seconds: float) -> None:
         left_ns = max(1, round(seconds * 1e9))
@@ -97,6 +113,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
         patch.setattr(time, name, simulated.shown_by(getattr(time, name)))
     patch.setattr(time, "sleep", simulated.sleep)
     with_simulated_calls(patch, simulated)
+    with_simulated_stops(patch, simulated)
 
 
 def with_simulated_calls(patch: pytest.MonkeyPatch, simulated: SimulatedTime) -> None:
@@ -109,3 +126,20 @@ def with_simulated_calls(patch: pytest.MonkeyPatch, simulated: SimulatedTime) ->
         return run(manager, play)
 
     patch.setattr(TaskQueueManager, "run", run_later)
+
+
+def with_simulated_stops(patch: pytest.MonkeyPatch, simulated: SimulatedTime) -> None:
+    """Stopping flows takes `STOP_S` after they have stopped."""
+    import snappi
+    for kind in (snappi.snappi.GrpcApi, snappi.snappi.HttpApi):
+        patch.setattr(kind, "set_control_state", stopping_later(kind.set_control_state, simulated))
+
+
+def stopping_later(set_state: Callable[[Any, Any], Any], simulated: SimulatedTime) -> Callable[[Any, Any], Any]:
+    """In the place of snappi's `set_control_state`."""
+    def set_later(api: Any, payload: Any) -> Any:
+        answer = set_state(api, payload)
+        if payload.choice == payload.TRAFFIC and payload.traffic.flow_transmit.state == "stop":
+            simulated.advance(STOP_S)
+        return answer
+    return set_later

@@ -11,9 +11,10 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
+import snappi
 
 from virtual_testbed.sonic_mgmt.outcomes import is_chosen
-from virtual_testbed.sonic_mgmt.simulated_sleep import CALL_S, LONGEST_STEP_S
+from virtual_testbed.sonic_mgmt.simulated_sleep import CALL_S, LONGEST_STEP_S, STOP_S, SimulatedTime, stopping_later
 
 STAND_INS = Path(__file__).resolve().parents[1] / "sonic_mgmt"
 SUITE = '''
@@ -42,6 +43,10 @@ def test_sleeps():
     time.sleep(0)
     assert 1000.25 <= time.time() - began[0] < 1100 and 1000.25 <= time.monotonic() - began[1] < 1100
     waits_elsewhere.wait()
+def test_watched():
+    from common.plugins.parallel_fixture import watched_for
+    began = time.time()
+    assert watched_for(0.3) >= 2 and 0.3 <= time.time() - began < 100
 def test_ansible():
     from ansible.executor.task_queue_manager import TaskQueueManager
     with pytest.raises(AttributeError):
@@ -58,6 +63,21 @@ def wait():
     time.sleep(0.01)
     assert time.time() - began < 500
 '''
+WATCHER = '''
+import threading, time
+rounds = 0
+def _monitor_workers():
+    global rounds
+    while True:
+        rounds += 1
+        time.sleep(0.1)
+threading.Thread(target=_monitor_workers, daemon=True).start()
+def watched_for(seconds):
+    before, event = rounds, threading.Event()
+    event.wait(seconds)
+    return rounds - before
+'''
+"""As sonic-mgmt's plugin looks after its threads as long as pytest runs."""
 
 
 class FakeClock(BaseHTTPRequestHandler):
@@ -97,8 +117,10 @@ def run(folder: Path, clock: str, names: str) -> tuple[dict[str, list[str]], dic
     """What was planned, result and reason of each test, and the exit status that was written."""
     suite, elsewhere = folder / "tests", folder / "elsewhere"
     for file, text in ((suite / "test_x.py", SUITE), (suite / "conftest.py", CONFTEST),
-                       (suite / "pytest.ini", "[pytest]"), (elsewhere / "waits_elsewhere.py", ELSEWHERE)):
-        file.parent.mkdir(exist_ok=True)
+                       (suite / "pytest.ini", "[pytest]"),
+                       (suite / "common/plugins/parallel_fixture/__init__.py", WATCHER),
+                       (elsewhere / "waits_elsewhere.py", ELSEWHERE)):
+        file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
     outcomes = folder / "outcomes.jsonl"
     kept = {name: text for name, text in os.environ.items() if not name.startswith("PYTEST")}
@@ -117,7 +139,8 @@ def test_what_is_written_of_each_test(tmp_path: Path, clock: str) -> None:
     assert planned["left_out"] == ["test_x.py::test_x_reboot"] and ended == 1
     assert {test: result for test, (result, _) in found.items()} == {
         "test_good": "passed", "test_bad": "failed", "test_broken": "error", "test_ends_badly": "error",
-        "test_skipped": "skipped", "test_sleeps": "passed", "test_ansible": "passed"}, found
+        "test_skipped": "skipped", "test_sleeps": "passed", "test_watched": "passed",
+        "test_ansible": "passed"}, found
     assert found["test_bad"][1].startswith("AssertionError: one\n  is not two")
     assert found["test_broken"][1] == "RuntimeError: no lab" and found["test_skipped"][1] == "no such port"
     assert sum(FakeClock.advanced) == 1000.25e9 + CALL_S * 1e9 and max(FakeClock.advanced) == LONGEST_STEP_S * 1e9
@@ -129,6 +152,34 @@ def test_what_the_clock_refuses_is_the_reason(tmp_path: Path, clock: str, monkey
     assert list(found) == ["test_sleeps"]
     assert "not the switch, the virtual testbed refused" in found["test_sleeps"][1]
     assert found["test_sleeps"][1].endswith("takes too long")
+
+
+def control_of(kind: str, state: str) -> snappi.ControlState:
+    control = snappi.ControlState()
+    if kind == "flows":
+        control.traffic.flow_transmit.state = state
+    elif kind == "protocols":
+        control.protocol.all.state = state
+    else:
+        control.port.capture.state = state
+    return control
+
+
+@pytest.mark.parametrize("kind, state, seconds", [
+    ("flows", "stop", STOP_S), ("flows", "start", 0), ("protocols", "stop", 0), ("captures", "stop", 0)])
+def test_stopping_flows_takes_the_time_that_a_chassis_takes(tmp_path: Path, clock: str, kind: str, state: str,
+                                                            seconds: float) -> None:
+    told = []
+    simulated = SimulatedTime(clock, tmp_path)
+
+    def set_state(api: object, payload: snappi.ControlState) -> str:
+        told.append((payload, sum(FakeClock.advanced)))
+        return "done"
+
+    asked = control_of(kind, state)
+    assert stopping_later(set_state, simulated)(None, asked) == "done"
+    assert told == [(asked, 0)], "they stop first"
+    assert sum(FakeClock.advanced) == seconds * 1e9
 
 
 @pytest.mark.parametrize("test, names, chosen", [

@@ -122,6 +122,29 @@ def test_durations(control, expected):
     assert flow(transmissionControl=control)["duration"] == expected
 
 
+MIX = {"type": "weightedPairs", "weightedPairs": [64, 7, 1518, 1]}
+"""245.75 bytes in the mean."""
+
+
+@pytest.mark.parametrize("changes, frames", [
+    ({"frameRate": {"type": "percentLineRate", "rate": 22},
+      "transmissionControl": {"type": "fixedDuration", "duration": 2}}, 5_268_199),
+    ({"frameRate": {"type": "framesPerSecond", "rate": 5960.0}}, 5 * 5960),
+    ({"frameSize": MIX}, 117_591_721), ({"frameRate": {"type": "percentLineRate", "rate": 1e-9}}, 1)])
+def test_a_fixed_time_is_a_number_of_frames_by_habit(changes, frames):
+    """22 % of 100 Gb/s for 2 s is what chassis in public logs sent, also where the flow was paused for 0.1 s."""
+    session = ServedSession("sends-what-was-held").configure([item(1, "Data", **changes)])
+    [found] = session.otg.configs[-1]["flows"]
+    assert found["duration"] == {"choice": "fixed_packets", "fixed_packets": {
+        "packets": frames, "delay": {"choice": "bytes", "bytes": 0}}}, found["duration"]
+
+
+@pytest.mark.parametrize("control", [{"type": "continuous"}, {"type": "fixedFrameCount", "frameCount": 7}])
+def test_other_durations_are_as_without_the_habit(control):
+    session = ServedSession("sends-what-was-held").configure([item(1, "Data", transmissionControl=control)])
+    assert session.otg.configs[-1]["flows"][0]["duration"] == flow(transmissionControl=control)["duration"], control
+
+
 @pytest.mark.parametrize("changes, sentence", [
     ({"frameSize": {"type": "random", "randomMin": 64}},
      "trafficItem[1]/configElement[1]/frameSize: frame sizes of type random are not modelled"),
