@@ -73,7 +73,7 @@ PYTEST := XDG_CACHE_HOME='$(CURDIR)/$(VENV)/cache' XDG_CONFIG_HOME='$(CURDIR)/$(
     $(BIN)/python -m pytest -q -n 2 --dist loadscope -rs
 
 .DEFAULT_GOAL := help
-.PHONY: help pfctest qualify sweep report down restore overlay series-check upstream upstream-score test test-all differential real-sonic generator-check ixnetwork-check campaign lint bench compiled closure docs docs-images clean
+.PHONY: help pfctest qualify sweep report down restore overlay series-check upstream upstream-score test test-all differential real-sonic generator-check ixnetwork-check campaign lint bench compiled closure reports-wheel docs docs-images clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -198,6 +198,9 @@ closure:  ## print what PFC-1 to PFC-4 draw in when they are imported, by room, 
 
 pfctest:  ## build the pause frame generator as one file for a switch: build/pfctest.pyz
 	@$(PYTHON) scripts/build_pfctest.py
+
+reports-wheel:  ## build a wheel of databases and pages, for where there is no checkout: dist/sonic_mgmt_pfc_reports-*.whl
+	@$(PYTHON) scripts/build_reports.py
 
 docs: $(VENV)/.docs-installed  ## make a site of the documentation: build/docs/index.html
 	@$(BIN)/python -W ignore scripts/build_docs.py
