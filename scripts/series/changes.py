@@ -137,13 +137,14 @@ def place_modules(imports: Imports, steps: Sequence[Step]) -> dict[Path, int]:
 
 def place_unit_tests(imports: Imports, place: Mapping[Path, int]) -> dict[Path, int]:
     """The number of the step that each file of the unit tests is in: the last that it needs; a package's own file and
-    data are in that of their first user."""
+    data are in that of their first user. `place`: the numbers of the modules, and of unit tests that a step names."""
     left = [file for file in imports.files if is_test(file) and file not in place]
     modules = [file for file in left if file.suffix == ".py" and file.name != PACKAGE]
     found = {file: max((place[one] for one in imports.of(file) if one in place), default=0) for file in modules}
     packages = {file: min(found[one] for one in modules if one.is_relative_to(file.parent))
                 for file in left if file.name == PACKAGE}
-    data = {file: _first_reader(imports, found, file) for file in left if file.suffix != ".py"}
+    placed = {file: number for file, number in place.items() if is_test(file) and file.suffix == ".py"}
+    data = {file: _first_reader(imports, {**placed, **found}, file) for file in left if file.suffix != ".py"}
     return found | packages | data
 
 

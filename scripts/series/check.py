@@ -93,18 +93,20 @@ def check_series(checkout: Path, name: str, root: Path = ROOT) -> dict[str, list
             put_in(tree, root, [*needed, change])
             changed = ChangedTree(tree, change)
             found[change.step.name] = [too_long(root, change), *outcomes(changed, hooks, pythons)]
-            print(f"{change.step.name}: {verdict_of(found[change.step.name])}", flush=True)
+            print("\n".join(said_of(change, found[change.step.name])), flush=True)
     return found
 
 
-def verdict_of(found: Iterable[Outcome]) -> str:
+def said_of(change: Change, found: Iterable[Outcome]) -> list[str]:
     """What is said of a change while others are still being checked."""
-    failed = [one.check for one in found if one.result == FAILED]
-    return f"{', '.join(failed)} failed" if failed else "no check failed"
+    failed = [one for one in found if one.result == FAILED]
+    heads = ", ".join(one.check for one in failed)
+    return [f"{change.step.name}: {heads} failed" if failed else f"{change.step.name}: no check failed",
+            *(f"  {line}" for one in failed for line in one.said.splitlines())]
 
 
 def report(found: dict[str, list[Outcome]]) -> list[str]:
-    """The table of the checks that look at some change, then each thing that failed or was skipped."""
+    """The table of the checks that look at some change, then what was skipped."""
     names = [one.check for one in next(iter(found.values()))]
     shown = [place for place in range(len(names)) if any(row[place].result != NOTHING for row in found.values())]
     rows = [[name, *(row[place].result for place in shown)] for name, row in found.items()]
@@ -115,8 +117,6 @@ def report(found: dict[str, list[Outcome]]) -> list[str]:
         lines.append(f"for files that no change here has: {', '.join(idle)}")
     skipped = {(one.check, one.said) for row in found.values() for one in row if one.result == SKIPPED}
     lines += [f"skipped: {check}: {said}" for check, said in sorted(skipped)]
-    for name, row in found.items():
-        lines += [f"{name}: {one.check}: {one.said}" for one in row if one.result == FAILED]
     passed = sum(one.result == PASSED for row in found.values() for one in row)
     failed = sum(one.result == FAILED for row in found.values() for one in row)
     return [*lines, f"{len(found)} changes: {passed} checks passed, {failed} failed, {len(skipped)} kinds not run"]

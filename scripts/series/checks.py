@@ -141,7 +141,7 @@ def collect_only(tree: ChangedTree, pythons: Pythons) -> Outcome:
     if pythons.theirs is None:
         return Outcome("collect-only", SKIPPED, "there is no .venv-upstream, which `make upstream` makes")
     folders = sorted({str(file.parent.relative_to("tests")) for file in tests})
-    command = [str(pythons.theirs), "-m", "pytest", "-p", "outcomes", *QUIET, "-c", "pytest.ini", *COLLECT, *folders]
+    command = [str(pythons.theirs), "-m", "pytest", "-p", "outcomes", "-q", "-c", "pytest.ini", *COLLECT, *folders]
     variables = {"PYTHONPATH": f"..{os.pathsep}{STAND_INS}", "ANSIBLE_CONFIG": "../ansible",
                  "ANSIBLE_LIBRARY": "../ansible/library", "UPSTREAM_OUTCOMES": os.devnull}
     ended = tree.run(command, "tests", variables)

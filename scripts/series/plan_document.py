@@ -1,4 +1,5 @@
-"""The plan document of a change, in the form of sonic-mgmt's test plans: from the step, its files, and docs/testplan."""
+"""The plan document of a change, in the form of sonic-mgmt's test plans, made of the step, its files and
+docs/testplan."""
 from __future__ import annotations
 
 import ast
@@ -17,7 +18,8 @@ TABLE = f"{PAGES}/README.md"
 FOLDER = "docs/testplan/pfc-qualification"
 """Where the documents are in a sonic-mgmt tree; a folder that it has not."""
 WIDTH = 120
-ROW = re.compile(r"^\| \[(?P<plan_id>[A-Z0-9]+-\d+)\]\((?P<page>[a-z0-9-]+\.md)\) \| (?P<title>.+?) \| `(?P<test>.+?)` \|$")
+ROW = re.compile(r"^\| \[(?P<plan_id>[A-Z0-9]+-\d+)\]\((?P<page>[a-z0-9-]+\.md)\) \| (?P<title>.+?) \|"
+                 r" `(?P<test>.+?)` \|$")
 LINK = re.compile(r"\[([^\]]+)\]\([^)]+\)")
 OBJECTIVE = "**Objective.** "
 LEFT_OUT = ("Why the numbers are what they are", "Faults that it catches", "On hardware", "Limits on hardware")

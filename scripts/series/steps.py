@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 LOGIC = "tests/common/pfc"
 SEAM = "tests/snappi_tests/pfc/qualification"
-UNIT_TESTS = "tests/common/unit_tests/pfc"
+CONTRACT = "tests/snappi_tests/unit_tests/qualification/unit_test_contract.py"
+"""Reads the seam's text, which no import shows."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ STEPS = (
     Step("core-6", "Add tests of PFC-1 to PFC-4 on sonic-mgmt's fixtures",
          "the four cases of the PFC test plan, complete",
          _seam("conftest", "test_pfc_plan") + _logic("simulated_time", "deliberate_faults")
-         + _seam("files/deliberate_faults"),
+         + _seam("files/deliberate_faults") + (CONTRACT,),
          ("PFC",)),
     Step("cases-1", "Add PFC cases: pause frames of every kind, frame sizes, counters",
          "three families more; nothing else changes",
@@ -92,9 +93,10 @@ STEPS = (
          ("FLAP", "PAIRS", "SOAK")),
     Step("sessions", "Add what a session may be told: which cases, a summary, run.json, going on after an end",
          "each is a folder that nothing imports; without them a session has its records",
-         _logic("selection", "summary", "delivery", "resume") + _seam("files/selection", "files/summary",
-                                                                        "files/delivery", "files/resume")),
-    Step("reservations", "Add reservations of switches, put back after a kill; what a testbed's entry says; checks of cables",
+         _logic("selection", "summary", "delivery", "resume")
+         + _seam("files/selection", "files/summary", "files/delivery", "files/resume")),
+    Step("reservations",
+         "Add reservations of switches, put back after a kill; what a testbed's entry says; checks of cables",
          "folders that nothing imports; needed where the lab reserves no testbeds",
          _logic("lease", "remarks", "conditions", "further_ports", "cables")),
     Step("addresses", "Add ports without an address or in port channels, dynamic buffers, aging",

@@ -99,8 +99,8 @@ def test_nothing_of_the_checkout_is_imported(installed: Path, tmp_path: Path) ->
              " and not found.name.endswith('__main__'):\n"
              "        importlib.import_module(found.name)\n"
              "print(*sorted({name.partition('.')[0] for name in sys.modules}))\n")
-    ended = subprocess.run([str(installed / "python"), "-c", probe], cwd=tmp_path, env={}, capture_output=True, text=True,
-                           check=False)
+    ended = subprocess.run([str(installed / "python"), "-c", probe], cwd=tmp_path, env={}, capture_output=True,
+                           text=True, check=False)
     assert ended.returncode == 0, ended.stderr
     assert PACKAGE in ended.stdout.split() and not set(ended.stdout.split()) & set(THEIRS), ended.stdout
 

@@ -21,9 +21,9 @@ def pytest_addoption(parser):
     parser.addoption("--testbed_file")
 
 
-def pytest_generate_tests(metafunc):
-    if "enum_one_dut_lossless_prio" in metafunc.fixturenames:
-        metafunc.parametrize("enum_one_dut_lossless_prio", ["dut-1|3", "dut-1|4"])
+def generate_priority_lists(request, prio_scope, with_completeness_level=False, one_dut_only=False):
+    assert request.config.getoption("--testbed") in (None, "lab") and prio_scope == "lossless" and one_dut_only, "asked"
+    return ["dut-1|3", "dut-1|4"]
 
 
 @pytest.fixture(scope="session")
@@ -95,7 +95,7 @@ class Reporter:
 
 @pytest.fixture
 def db_reporter(request, tbinfo):
-    reporter = Reporter(request.node.callspec.params["enum_one_dut_lossless_prio"])
+    reporter = Reporter(request.node.callspec.params["pfc_target"])
     yield reporter
     reporter.report()
 """,
@@ -117,8 +117,8 @@ def verdict(metric, status):
     return PortVerdict("dut-1", "Ethernet0", 3, metric, [check])
 
 
-def test_probe(request, pfc_telemetry, enum_one_dut_lossless_prio):
-    if enum_one_dut_lossless_prio.endswith("4"):
+def test_probe(request, pfc_telemetry, pfc_target):
+    if pfc_target.endswith("4"):
         raise ValueError("it broke")
     for status in Status.FAIL, Status.PASS:  # of two priorities
         verdicts = [verdict("pfc.lossless", status), verdict("pfc.lossy", Status.PASS)]
@@ -224,6 +224,15 @@ def test_the_suite_finds_the_fixtures_around_it(checkout: Path) -> None:
     ended = run_pytest(checkout / "tests", "-c", "pytest.ini", "--setup-plan", "snappi_tests/pfc/qualification")
     assert "test_pause_single_lossless_priority[dut-1|4] (fixtures used: " in ended.stdout, ended.stdout + ended.stderr
     assert "not found" not in ended.stdout, ended.stdout
+
+
+def test_pfc_1_is_planned_when_it_runs_where_no_priority_file_is(checkout: Path) -> None:
+    """sonic-mgmt's test_pretest.py writes that file; a tree in which it has not run has an item all the same."""
+    (checkout / "tests/conftest.py").write_text(CONFTEST.replace('["dut-1|3", "dut-1|4"]', "[]"), encoding="utf-8")
+    overlay(checkout)
+    ended = run_pytest(checkout / "tests", "-c", "pytest.ini", "--setup-plan", "snappi_tests/pfc/qualification")
+    assert "test_pause_single_lossless_priority[-] (fixtures used: " in ended.stdout, ended.stdout + ended.stderr
+    assert "skipped" not in ended.stdout, ended.stdout
 
 
 def test_verdicts_go_through_the_telemetry_of_the_tree(checkout: Path) -> None:

@@ -131,8 +131,9 @@ def test_a_run_of_broken_switches_is_no_evidence() -> None:
         evidence_of([], "")
 
 
-def test_evidence_is_written_from_the_records_of_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-                                                        capsys: pytest.CaptureFixture[str]) -> None:
+def test_evidence_is_written_from_the_records_of_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = tmp_path / "records.jsonl"
     file.write_text("".join(json.dumps(one.document(), default=str) + "\n" for one in records()), encoding="utf-8")
     monkeypatch.setattr(kept, "FILE", tmp_path / "evidence.json")

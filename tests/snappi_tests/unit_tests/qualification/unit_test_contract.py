@@ -48,10 +48,11 @@ def fixture_name(function):
 
 
 def imported(path):
-    """What a file's top level imports from sonic-mgmt's own modules, also under an `if`: name -> module."""
+    """The fixtures that a file's top level imports from sonic-mgmt's modules, also under an `if`: name -> module."""
     nodes = [node for top in parsed(path).body if isinstance(top, ast.ImportFrom | ast.If) for node in ast.walk(top)]
     froms = [node for node in nodes if isinstance(node, ast.ImportFrom) and node.module in CONTRACT["fixtures"]]
-    return {alias.name: node.module for node in froms for alias in node.names}
+    functions = {name for module in CONTRACT["functions"].values() for name in module}
+    return {alias.name: node.module for node in froms for alias in node.names if alias.name not in functions}
 
 
 def available():
@@ -125,6 +126,16 @@ def test_sonic_mgmt_is_as_the_contract_says_of_telemetry(method):
              if isinstance(node, ast.FunctionDef) and node.name == name]
     arguments = [argument.arg for node in found for argument in node.args.args[1:]]
     assert arguments == CONTRACT["telemetry"][method], f"{method} takes {arguments}"
+
+
+@pytest.mark.skipif(not IN_SONIC_MGMT, reason="the functions around the suite are this project's own, not sonic-mgmt's")
+@pytest.mark.parametrize("module", CONTRACT["functions"])
+def test_sonic_mgmt_has_the_functions_that_are_called(module):
+    """In a sonic-mgmt tree: each takes what the contract says."""
+    top = parsed(TESTS.parent / f"{module.replace('.', '/')}.py").body
+    found = {one.name: [argument.arg for argument in one.args.args] for one in top if isinstance(one, ast.FunctionDef)}
+    for name, arguments in CONTRACT["functions"][module].items():
+        assert found.get(name) == arguments, f"{name} of {module} takes {found.get(name)}"
 
 
 @pytest.mark.skipif(not IN_SONIC_MGMT, reason="the fixtures around the suite are this project's own, not sonic-mgmt's")
