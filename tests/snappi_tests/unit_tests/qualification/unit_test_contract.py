@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.planning import connected_port
+from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.ports import ConnectedPort
+from tests.common.unit_tests.pfc.fakes import FakeHost, FakeWorld
 
 HERE = Path(__file__).resolve().parent
 TESTS = HERE.parents[2]
@@ -148,3 +151,21 @@ def test_sonic_mgmt_is_as_the_contract_says(module):
         assert found[name][0] == fact["scope"], f"{name} of {module} is of scope {found[name][0]}"
         more = set(found[name][1]) - set(fact.get("asks_for", found[name][1]))
         assert not more, f"{name} of {module} asks for {sorted(more)} too: the suite's conftest has to import that"
+
+
+@pytest.mark.skipif(not IN_SONIC_MGMT, reason="the host objects around the suite are this project's own")
+def test_a_switch_of_several_asics_is_refused_through_sonic_mgmts_host_object():
+    """Its `shell` reaches the switch itself where no ASIC is named, so that the switch says how many there are."""
+    pytest.importorskip("tests.common.devices.multi_asic", exc_type=ImportError)
+    from tests.common.devices.multi_asic import MultiAsicSonicHost
+
+    class Switch(FakeHost):
+        def shell(self, command, **options):
+            answer = super().shell(command, **options)
+            return {**answer, "stdout": answer["stdout"].replace("ASIC Count: 1", "ASIC Count: 3")}
+
+    host = object.__new__(MultiAsicSonicHost)
+    host.sonichost = Switch(FakeWorld())
+    host.hostname = Switch.hostname
+    with pytest.raises(QualificationError, match="it has 3 ASICs, each with databases of its own; expected one"):
+        Dut(host).state()
